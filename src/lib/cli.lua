@@ -1,0 +1,138 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Command lines of programs: argparse whose errors are Perigee's sentences (exit
+-- status 2), and converters for arguments that are numbers.
+-- A converter follows argparse: it returns the value, or nil and what is wrong.
+
+local argparse = require("argparse")
+local failure = require("core.failure")
+
+local M = {}
+
+--- An argparse parser for `perigee NAME`. `-h` and `--help` print the usage and
+--- exit with status 0; any error is a `failure.usage` that ends with
+--- "see `perigee NAME --help`". Parse with `cli.parse`.
+function M.parser(name, description)
+  local parser = argparse("perigee " .. name, description)
+  parser:help_max_width(80)
+  parser.error = function(_, message)
+    failure.usage("%s; see `perigee %s --help`", message, name)
+  end
+  return parser
+end
+
+-- Put the argument's own name in front of what its converter complains about.
+local function name_in_errors(element)
+  local convert = element._convert
+  if type(convert) ~= "function" then return end
+  local name = element._name or "argument"
+  for _, alias in ipairs(element._aliases or {}) do
+    if #alias > #name then name = alias end
+  end
+  element._convert = function(text)
+    local value, problem = convert(text)
+    if value == nil and problem then problem = name .. ": " .. problem end
+    return value, problem
+  end
+end
+
+local function prepare(parser)
+  if parser.names_in_errors then return end
+  parser.names_in_errors = true
+  for _, option in ipairs(parser._options) do name_in_errors(option) end
+  for _, argument in ipairs(parser._arguments) do name_in_errors(argument) end
+  for _, command in ipairs(parser._commands) do prepare(command) end
+end
+
+--- The results of `args` (an array of strings) as argparse's table of targets.
+function M.parse(parser, args)
+  prepare(parser)
+  return parser:parse(args)
+end
+
+-- Numbers
+
+-- Decimal notation alone: tonumber() also takes "0x10", "inf" and "nan".
+local function decimal(text)
+  if text:match("^[+-]?%d+%.?%d*[eE]?[+-]?%d*$")
+    or text:match("^[+-]?%.%d+[eE]?[+-]?%d*$") then
+    return tonumber(text)
+  end
+end
+
+-- `scale` maps the suffixes allowed to their factors.
+local function quantity(text, scale)
+  local value = decimal(text)
+  if value then return value end
+  local digits, unit = text:match("^(.-)%s*(%a+)$")
+  value = digits and scale[unit] and decimal(digits)
+  return value and value * scale[unit]
+end
+
+local function bounds(min, max)
+  if min and max then return ("from %.15g to %.15g"):format(min, max) end
+  if min then return ("of at least %.15g"):format(min) end
+  if max then return ("of at most %.15g"):format(max) end
+  return ""
+end
+
+local function in_bounds(value, min, max)
+  return (not min or value >= min) and (not max or value <= max)
+end
+
+local function refusal(text, what, allowed, example)
+  local wanted = what .. (allowed == "" and "" or " " .. allowed)
+  return ("'%s' isn't %s%s"):format(text, wanted, example or "")
+end
+
+--- A converter to a number between `min` and `max` (inclusive; nil: no bound).
+function M.number(min, max)
+  return function(text)
+    local value = decimal(text)
+    if value and in_bounds(value, min, max) then return value end
+    return nil, refusal(text, "a number", bounds(min, max))
+  end
+end
+
+--- A converter to an integer between `min` and `max` (inclusive; nil: no bound).
+function M.integer(min, max)
+  return function(text)
+    local value = decimal(text)
+    if value and value % 1 == 0 and in_bounds(value, min, max) then return value end
+    return nil, refusal(text, "a whole number", bounds(min, max))
+  end
+end
+
+--- Converter: a number above 0.
+function M.positive_number(text)
+  local value = decimal(text)
+  if value and value > 0 and value < math.huge then return value end
+  return nil, refusal(text, "a number above 0", "")
+end
+
+local THOUSANDS = {k = 1e3, K = 1e3, M = 1e6, G = 1e9}
+
+--- Converter: how many, a whole number of at least 0, such as 1500, 10k, 1.5M or 2G
+--- (k, M and G are powers of 1,000).
+function M.count(text)
+  local value = quantity(text, THOUSANDS)
+  if value and value >= 0 and value % 1 == 0 and value <= 2^53 then return value end
+  return nil, refusal(text, "a count", "", " such as 1500, 10k or 1M")
+end
+
+--- Converter: how many a second, a number above 0 with the suffixes of `count`.
+function M.rate(text)
+  local value = quantity(text, THOUSANDS)
+  if value and value > 0 and value < math.huge then return value end
+  return nil, refusal(text, "a rate", "", " such as 1500, 10k or 1M")
+end
+
+local SECONDS = {us = 1e-6, ms = 1e-3, s = 1, m = 60, min = 60, h = 3600}
+
+--- Converter: a time of at least 0, in seconds: 10, 0.5, 500ms, 2m (minutes) or 1h.
+function M.duration(text)
+  local value = quantity(text, SECONDS)
+  if value and value >= 0 and value < math.huge then return value end
+  return nil, refusal(text, "a duration", "", " in seconds, or such as 500ms, 2m, 1h")
+end
+
+return M
