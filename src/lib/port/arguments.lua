@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The types that arguments of port strings have. Each type is
+-- {read = function(text) -> value or nil, wanted = "what is allowed"}; texts end up
+-- in DPDK's devargs, which cannot quote ',' or '='.
+
+local M = {}
+
+--- A whole number in decimal digits, from `min` to `max`.
+function M.integer(min, max)
+  return {
+    wanted = ("a whole number from %d to %d"):format(min, max),
+    read = function(text)
+      local value = text:match("^%d+$") and tonumber(text)
+      if value and value >= min and value <= max then return value end
+    end,
+  }
+end
+
+--- 0 or 1.
+M.flag = M.integer(0, 1)
+
+--- One of the words in `words` (an array).
+function M.choice(words)
+  return {
+    wanted = table.concat(words, " or "),
+    read = function(text)
+      for _, word in ipairs(words) do
+        if text == word then return word end
+      end
+    end,
+  }
+end
+
+--- A name of up to `max` letters, digits, dots, dashes and underscores.
+function M.name(max)
+  return {
+    wanted = ("a name of 1 to %d letters, digits, '_', '-' or '.'"):format(max),
+    read = function(text)
+      if text:match("^[%w_%-.]+$") and #text <= max then return text end
+    end,
+  }
+end
+
+--- A kernel interface's name. The kernel forbids '/', ':' and space, and IFNAMSIZ
+--- leaves 15 bytes.
+M.interface = {
+  wanted = "an interface's name of 1 to 15 bytes, without '/', ':', '=' or space",
+  read = function(text)
+    local dots = text == "." or text == ".."
+    if text:match("^[^/:=,%s%c]+$") and #text <= 15 and not dots then return text end
+  end,
+}
+
+local function path(max)
+  return {
+    wanted = ("a path of 1 to %d bytes, without ',' or '='"):format(max),
+    read = function(text)
+      if text:match("^[^,=%c]+$") and #text <= max then return text end
+    end,
+  }
+end
+
+--- A file's path; Linux allows 4,095 bytes.
+M.file = path(4095)
+
+--- A Unix socket's path; sockaddr_un allows 107 bytes.
+M.socket = path(107)
+
+return M

@@ -1,0 +1,207 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Port strings: what they parse to, what they become for DPDK, what errors say.
+
+local spec = require("lib.port.spec")
+local kinds = require("lib.port.kinds")
+local failure = require("core.failure")
+
+local function sentence(...)
+  local ok, err = pcall(...)
+  assert.is_false(ok)
+  assert.is_true(failure.is(err), tostring(err))
+  assert.equal(2, err.status)
+  assert.is_nil(tostring(err):find("\n"))
+  return tostring(err)
+end
+
+describe("spec.parse", function()
+  local valid = {
+    {"null", "null", "net_null_pg7,size=60,copy=0"},
+    {"null:size=60", "null", "net_null_pg7,size=60,copy=0"},
+    {"null:size=1500", "null:size=1500", "net_null_pg7,size=1500,copy=0"},
+    {"pcap:rx=a.pcap,tx=/t/b.pcap", "pcap:rx=a.pcap,tx=/t/b.pcap",
+      "net_pcap_pg7,rx_pcap=a.pcap,tx_pcap=/t/b.pcap"},
+    {"pcap:loop=1,rx=a b.pcap", "pcap:rx=a b.pcap,loop=1",
+      "net_pcap_pg7,rx_pcap=a b.pcap,infinite_rx=1"},
+    {"pcap:tx=b", "pcap:tx=b", "net_pcap_pg7,tx_pcap=b"},
+    {"packet:veth0", "packet:veth0", "net_af_packet_pg7,iface=veth0,qpairs=1,"
+      .. "blocksz=65536,framesz=16384,framecnt=512,qdisc_bypass=1"},
+    {"packet:iface=veth0", "packet:veth0"},
+    {"xdp:eth1.7", "xdp:eth1.7",
+      "net_af_xdp_pg7,iface=eth1.7,start_queue=0,queue_count=1"},
+    {"xdp:e,queue=3", "xdp:e,queue=3",
+      "net_af_xdp_pg7,iface=e,start_queue=3,queue_count=1"},
+    {"tap:tap0", "tap:tap0", "net_tap_pg7,iface=tap0"},
+    {"memif:/m.sock", "memif:/m.sock",
+      "net_memif_pg7,role=client,id=0,socket=/m.sock,socket-abstract=no"},
+    {"memif:id=4294967295,socket=/m,role=server", "memif:/m,role=server,id=4294967295",
+      "net_memif_pg7,role=server,id=4294967295,socket=/m,socket-abstract=no"},
+    {"vhost:/v", "vhost:/v",
+      "net_vhost_pg7,iface=/v,queues=1,client=0,linear-buffer=1"},
+    {"vhost:/v,client=1", "vhost:/v,client=1",
+      "net_vhost_pg7,iface=/v,queues=1,client=1,linear-buffer=1"},
+    {"virtio-user:/v,server=1", "virtio-user:/v,server=1",
+      "net_virtio_user_pg7,path=/v,queues=1,server=1"},
+    {"0000:0A:00.1", "0000:0a:00.1", "0000:0a:00.1"},
+    {"01:00.0", "0000:01:00.0", "0000:01:00.0"},
+    {"10000:01:00.0", "10000:01:00.0", "10000:01:00.0"},
+  }
+  for _, case in ipairs(valid) do
+    it("takes " .. case[1], function()
+      local port = spec.parse(case[1])
+      assert.equal(case[2], port.text)
+      if case[3] then assert.equal(case[3], spec.devargs(port, 7)) end
+      assert.same(port, spec.parse(port.text))
+    end)
+  end
+
+  it("gives the arguments as values", function()
+    assert.same({kind = "xdp", driver = "net_af_xdp", iface = "e", queue = 3,
+      text = "xdp:e,queue=3"}, spec.parse("xdp:e,queue=3"))
+    assert.same({kind = "pci", address = "0000:01:00.0", text = "0000:01:00.0"},
+      spec.parse("01:00.0"))
+  end)
+
+  it("takes port numbers as numbers and as digits", function()
+    assert.same({kind = "number", number = 3, text = "3"}, spec.parse(3))
+    assert.same(spec.parse(3), spec.parse("3"))
+    assert.is_nil(spec.devargs(spec.parse(3), 1))
+  end)
+
+  it("leaves rings to the caller", function()
+    local port = spec.parse("ring:a-b_c.1")
+    assert.equal("a-b_c.1", port.name)
+    assert.is_nil(spec.devargs(port, 1))
+  end)
+
+  local refused = {
+    {"foo", "^'foo' isn't a port; a port is null%[:size=60%], pcap:"},
+    {"eth0", "packet:IFACE, xdp:IFACE%[,queue=N%]"},
+    {"", "^'' isn't a port"},
+    {"order", "isn't a port"},
+    {"null size", "isn't a port"},
+    {"70000", "isn't a port"},
+    {"01:00.8", "isn't a port"},
+    {"null:size=x", "size must be a whole number from 14 to 10240, not 'x'"},
+    {"null:size=13", "not '13'"},
+    {"null:size=10241", "not '10241'"},
+    {"null:size=60,size=60", "'size' is given twice"},
+    {"null:copy=1", "null has no argument 'copy'; it takes size"},
+    {"null:60", "'60' isn't NAME=VALUE; null is written null%[:size=60%]"},
+    {"null,size=60", "isn't a port"},
+    {"pcap", "needs rx or tx: it is written pcap:rx=FILE,tx=FILE%[,loop=1%]"},
+    {"pcap:loop=1", "needs rx or tx"},
+    {"pcap:a.pcap", "'a.pcap' isn't NAME=VALUE"},
+    {"pcap:rx=a,b.pcap", "'b.pcap' isn't NAME=VALUE; .* can't contain commas"},
+    {"pcap:rx=a=b", "without ',' or '='"},
+    {"pcap:rx=", "rx must be a path"},
+    {"ring", "needs its name: it is written ring:NAME"},
+    {"ring:a/b", "name must be a name of 1 to 20 letters"},
+    {"packet:", "needs its iface: it is written packet:IFACE"},
+    {"packet:a123456789012345", "1 to 15 bytes"},
+    {"packet:..", "1 to 15 bytes"},
+    {"packet:a/b", "without '/'"},
+    {"packet:eth0,queue=1", "packet has no argument 'queue'; it takes iface"},
+    {"xdp:eth0,queue=-1", "queue must be a whole number from 0 to 65534"},
+    {"memif:/m,role=master", "role must be server or client, not 'master'"},
+    {"memif:/" .. ("m"):rep(107), "1 to 107 bytes"},
+    {"memif:role=server",
+      "needs its socket: it is written memif:PATH%[,role=server,id=N%]"},
+    {"vhost:/v,client=yes", "client must be a whole number from 0 to 1, not 'yes'"},
+  }
+  for _, case in ipairs(refused) do
+    it("refuses " .. (case[1]:sub(1, 30)), function()
+      assert.matches(case[2], sentence(spec.parse, case[1]))
+    end)
+  end
+
+  it("refuses what isn't a string or a number of a port", function()
+    assert.matches("not by a table", sentence(spec.parse, {}))
+    assert.matches("'%-1' isn't a port", sentence(spec.parse, -1))
+    assert.matches("'1.5' isn't a port", sentence(spec.parse, 1.5))
+  end)
+end)
+
+describe("spec.devargs", function()
+  it("sizes AF_PACKET's frames, blocks and ring by the MTU", function()
+    for _, mtu in ipairs {68, 1500, 1920, 1921, 9000, 9216, 16000, 65000} do
+      local text = spec.devargs(spec.parse("packet:v"), 1, mtu)
+      local block, frame, count =
+        text:match("blocksz=(%d+),framesz=(%d+),framecnt=(%d+)")
+      block, frame, count = tonumber(block), tonumber(frame), tonumber(count)
+      assert.is_true(frame >= mtu + 128)
+      assert.equal(0, frame % 16)
+      assert.equal(0, block % 4096)
+      assert.equal(0, block % frame)
+      assert.equal(0, count % (block / frame))
+      assert.is_true(count >= 128 and count * frame <= 2^24)
+    end
+  end)
+end)
+
+describe("spec.replace", function()
+  after_each(function()
+    for address in pairs(spec.replacements()) do spec.replace(address) end
+  end)
+
+  it("applies to full and short addresses, in any case", function()
+    spec.replace("0A:00.0", "null:size=100")
+    for _, address in ipairs {"0a:00.0", "0A:00.0", "0000:0a:00.0"} do
+      local port = spec.parse(address)
+      assert.equal("null:size=100", port.text)
+      assert.equal("0000:0a:00.0", port.replaces)
+    end
+    assert.equal("pci", spec.parse("0b:00.0").kind)
+    assert.same({["0000:0a:00.0"] = "null:size=100"}, spec.replacements())
+  end)
+
+  it("doesn't follow replacements of replacements", function()
+    spec.replace("01:00.0", "02:00.0")
+    spec.replace("02:00.0", "01:00.0")
+    assert.equal("0000:02:00.0", spec.parse("01:00.0").text)
+    assert.equal("0000:01:00.0", spec.parse("02:00.0").text)
+  end)
+
+  it("is taken away by nil", function()
+    spec.replace("01:00.0", "null")
+    spec.replace("01:00.0", nil)
+    assert.equal("pci", spec.parse("01:00.0").kind)
+  end)
+
+  it("takes the form of the command line", function()
+    spec.replace_option("01:00.0=pcap:rx=a.pcap,tx=b.pcap")
+    assert.equal("pcap:rx=a.pcap,tx=b.pcap", spec.parse("01:00.0").text)
+  end)
+
+  it("refuses what can't be replaced or isn't a port", function()
+    assert.matches("^'eth0' isn't a PCI address",
+      sentence(spec.replace, "eth0", "null"))
+    assert.matches("'nil' isn't a port", sentence(spec.replace, "01:00.0", "nil"))
+    assert.matches("isn't ADDRESS=PORT", sentence(spec.replace_option, "01:00.0"))
+  end)
+end)
+
+describe("spec.help", function()
+  it("has every kind and every argument with its line", function()
+    local help = spec.help()
+    for _, name in ipairs(kinds.order) do
+      assert.truthy(help:find("  " .. spec.form(name), 1, true))
+      for _, arg in ipairs(kinds.by_name[name].args) do
+        assert.truthy(help:find(arg.help, 1, true))
+      end
+    end
+  end)
+
+  it("orders every kind there is", function()
+    local listed = {}
+    for _, name in ipairs(kinds.order) do listed[name] = true end
+    for name in pairs(kinds.by_name) do assert.is_true(listed[name]) end
+  end)
+
+  it("shows forms that parse", function()
+    for _, name in ipairs(kinds.order) do
+      local form = spec.form(name):gsub("[%[%]]", ""):gsub("=N", "=1")
+      assert.equal(name, spec.parse(form).kind)
+    end
+  end)
+end)
