@@ -1,0 +1,222 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Writes packets to a savefile, pcap or pcapng, in host byte order. What `write`
+-- takes is buffered: `flush` or `close` puts it into the file.
+
+local ffi = require("ffi")
+local failure = require("core.failure")
+local format = require("lib.pcap.format")
+local output = require("lib.pcap.output")
+local reader = require("lib.pcap.reader")
+
+local cast, copy, fill = ffi.cast, ffi.copy, ffi.fill
+local padded = format.padded
+
+local FILE_HEADER_SIZE = ffi.sizeof(format.file_header_t)
+local RECORD_HEADER_SIZE = ffi.sizeof(format.record_t)
+local PACKET_HEADER_SIZE = ffi.sizeof(format.enhanced_packet_t)
+local SECTION_SIZE = ffi.sizeof(format.section_header_t) + 4
+local INTERFACE_SIZE = ffi.sizeof(format.interface_description_t) + 8 + 4 + 4
+
+local file_header_ptr = ffi.typeof("struct savefile_header *")
+local record_ptr = ffi.typeof("struct savefile_record *")
+local section_ptr = ffi.typeof("struct pcapng_section_header *")
+local interface_ptr = ffi.typeof("struct pcapng_interface_description *")
+local packet_ptr = ffi.typeof("struct pcapng_enhanced_packet *")
+local u32_ptr = ffi.typeof("uint32_t *")
+
+local NS_PER_S = 1000000000ULL
+local resolutions = {
+  us = {magic = format.MAGIC_US, ns_per_unit = 1000ULL, exponent = 6},
+  ns = {magic = format.MAGIC_NS, ns_per_unit = 1ULL, exponent = 9},
+}
+
+local M = {}
+
+-- pcap -----------------------------------------------------------------------
+
+local Savefile = {}
+Savefile.__index = Savefile
+
+function Savefile:write_header()
+  local header = cast(file_header_ptr, self.output:reserve(FILE_HEADER_SIZE))
+  header.magic_number = self.magic
+  header.version_major, header.version_minor = 2, 4
+  header.thiszone, header.sigfigs = 0, 0
+  header.snaplen = self.snaplen
+  header.network = format.LINKTYPE_ETHERNET
+  self.output:commit(FILE_HEADER_SIZE)
+end
+
+--- Append a packet: `captured` bytes at `pointer` (cut to the snap length) of one
+--- that had `original` bytes, at `time_ns` nanoseconds since 1970 (int64 or
+--- number). Raises a failure when the file can't be written any more.
+function Savefile:write(pointer, captured, original, time_ns)
+  if captured > self.snaplen then
+    captured = self.snaplen
+  end
+  local length = RECORD_HEADER_SIZE + captured
+  local start = self.output:reserve(length)
+  local record = cast(record_ptr, start)
+  local time = cast("uint64_t", time_ns)
+  record.ts_sec = time / NS_PER_S
+  record.ts_usec = time % NS_PER_S / self.ns_per_unit
+  record.incl_len, record.orig_len = captured, original
+  copy(start + RECORD_HEADER_SIZE, pointer, captured)
+  self.output:commit(length)
+end
+
+-- pcapng ---------------------------------------------------------------------
+
+local Pcapng = {}
+Pcapng.__index = Pcapng
+
+local function write_section(out)
+  local start = out:reserve(SECTION_SIZE)
+  local section = cast(section_ptr, start)
+  section.type, section.total_length = format.SECTION_HEADER, SECTION_SIZE
+  section.byte_order_magic = format.BYTE_ORDER_MAGIC
+  section.version_major, section.version_minor = 1, 0
+  -- All bits set: the section's length isn't given.
+  section.section_length[0], section.section_length[1] = 0xffffffff, 0xffffffff
+  cast(u32_ptr, start + SECTION_SIZE - 4)[0] = SECTION_SIZE
+  out:commit(SECTION_SIZE)
+end
+
+local function write_interface(out, snaplen, exponent)
+  local start = out:reserve(INTERFACE_SIZE)
+  fill(start, INTERFACE_SIZE)
+  local interface = cast(interface_ptr, start)
+  interface.type = format.INTERFACE_DESCRIPTION
+  interface.total_length = INTERFACE_SIZE
+  interface.linktype = format.LINKTYPE_ETHERNET
+  interface.snaplen = snaplen
+  local option = cast("uint16_t *", start + 16)
+  option[0], option[1] = format.IF_TSRESOL, 1
+  start[20] = exponent
+  cast(u32_ptr, start + INTERFACE_SIZE - 4)[0] = INTERFACE_SIZE
+  out:commit(INTERFACE_SIZE)
+end
+
+function Pcapng:write_header()
+  write_section(self.output)
+  write_interface(self.output, self.snaplen, self.exponent)
+end
+
+--- As the `write` of a pcap file.
+function Pcapng:write(pointer, captured, original, time_ns)
+  if captured > self.snaplen then
+    captured = self.snaplen
+  end
+  local room = padded(captured)
+  local total = PACKET_HEADER_SIZE + room + 4
+  local start = self.output:reserve(total)
+  local block = cast(packet_ptr, start)
+  local units = cast("uint64_t", time_ns) / self.ns_per_unit
+  block.type, block.total_length = format.ENHANCED_PACKET, total
+  block.interface = 0
+  block.time_high, block.time_low = units / 0x100000000ULL, units % 0x100000000ULL
+  block.captured, block.original = captured, original
+  local data = start + PACKET_HEADER_SIZE
+  copy(data, pointer, captured)
+  fill(data + captured, room - captured)
+  cast(u32_ptr, data + room)[0] = total
+  self.output:commit(total)
+end
+
+-- Both -------------------------------------------------------------------------
+
+-- What is written goes on behind `path`'s last packet. Returns whether the file has
+-- a header already; a pcapng file takes a new section anywhere.
+local function check_appendable(path, kind, resolution)
+  local file = io.open(path, "rb")
+  local size = file and file:seek("end") or 0
+  if file then
+    file:close()
+  end
+  if size == 0 then
+    return false
+  end
+  local existing = reader.open(path)
+  while existing:next() do end
+  existing:close()
+  if existing.format ~= kind or existing.swap
+     or kind == "pcap" and existing.resolution ~= resolution then
+    failure.raise("can't append %s (%s) to %s, which is %s (%s)%s", kind, resolution,
+                  path, existing.format, existing.resolution or "its own units",
+                  existing.swap and " of the other byte order" or "")
+  end
+  return kind == "pcap"
+end
+
+local kinds = {pcap = Savefile, pcapng = Pcapng}
+
+local function check_options(kind, resolution, snaplen)
+  if not kinds[kind] then
+    failure.usage("no savefile format %q; there are pcap and pcapng", kind)
+  elseif not resolutions[resolution] then
+    failure.usage("no time resolution %q; there are us and ns", resolution)
+  elseif type(snaplen) ~= "number" or snaplen < 1 or snaplen > format.MAX_CAPTURED
+         or snaplen % 1 ~= 0 then
+    failure.usage("the snap length can't be %s; 1 to %d bytes are possible", snaplen,
+                  format.MAX_CAPTURED)
+  end
+end
+
+--- Create the savefile `path`. `options`: `format` "pcap" (default) or "pcapng";
+--- `resolution` of its times "us" (default) or "ns"; `snaplen`, the most bytes kept
+--- of a packet (default 262144); `append` to the packets of an existing file of the
+--- same kind rather than replace it (that file is read through first). Raises a
+--- failure when the options are wrong or the file can't be written.
+function M.open(path, options)
+  options = options or {}
+  local kind = options.format or "pcap"
+  local resolution = options.resolution or "us"
+  local snaplen = options.snaplen or format.MAX_CAPTURED
+  check_options(kind, resolution, snaplen)
+  local has_header = options.append and check_appendable(path, kind, resolution)
+  local out = output.open(path, options.append)
+  local unit = resolutions[resolution]
+  local self = setmetatable({
+    path = path,
+    output = out,
+    snaplen = snaplen,
+    magic = unit.magic,
+    ns_per_unit = unit.ns_per_unit,
+    exponent = unit.exponent,
+  }, kinds[kind])
+  if not has_header then
+    self:write_header()
+    out:flush()
+    out.written = 0
+  end
+  return self
+end
+
+local common = {}
+
+--- Put what is buffered into the file. Raises a failure when it can't be written (a
+--- full disk): the file is cut back to its last whole packet then, and all later
+--- writes fail with the same sentence.
+function common:flush()
+  self.output:flush()
+end
+
+--- Flush and close. Raises a failure when that isn't possible; closed it is anyway.
+--- Closing twice, or after a failure, does no harm and raises nothing.
+function common:close()
+  self.output:close()
+end
+
+--- The number of packets in the file, without those still buffered and those of a
+--- file appended to; and the number lost to a failure.
+function common:written()
+  return self.output.written, self.output.lost
+end
+
+for _, kind in pairs(kinds) do
+  for name, method in pairs(common) do
+    kind[name] = method
+  end
+end
+
+return M
