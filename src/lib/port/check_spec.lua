@@ -1,0 +1,329 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Each reason to refuse a port, on fake /sys, /proc and /dev trees.
+
+local check = require("lib.port.check")
+local failure = require("core.failure")
+local fake_tree = require("lib.hardware.fake_tree")
+local spec = require("lib.port.spec")
+
+local ALL, NO_RAW = "000001ffffffffff", "000001ffffffdfff"
+local NONE, ADMIN_ONLY = "0000000000000000", "0000000000201000"
+
+describe("check.ready", function()
+  local tree
+  before_each(function()
+    tree = fake_tree.new()
+    tree.capabilities(ALL)
+    tree.interface("veth0")
+    tree.write("dev/net/tun", "")
+  end)
+  after_each(function() tree.remove() end)
+
+  local function ready(text) check.ready(spec.parse(text), tree.roots) end
+
+  local function refused(text, ...)
+    local ok, err = pcall(ready, text)
+    assert.is_false(ok, "not refused: " .. text)
+    assert.is_true(failure.is(err), tostring(err))
+    assert.equal(2, err.status)
+    for _, expected in ipairs {"port '" .. text .. "': ", ...} do
+      assert.truthy(tostring(err):find(expected, 1, true), tostring(err))
+    end
+  end
+
+  local function write(name, text)
+    tree.write(name, text)
+    return tree.base .. "/" .. name
+  end
+
+  it("accepts ports that need nothing", function()
+    ready("null")
+    ready("ring:a")
+    ready("3")
+  end)
+
+  describe("kernel interfaces", function()
+    it("accepts one that is up", function()
+      ready("packet:veth0")
+      ready("xdp:veth0")
+    end)
+
+    it("refuses one that doesn't exist, and lists those that do", function()
+      tree.interface("eth7")
+      refused("packet:eth1",
+        "there is no kernel interface 'eth1'; there are: eth7, veth0")
+      refused("xdp:eth1", "there is no kernel interface 'eth1'")
+    end)
+
+    it("refuses one that is down, and says how to bring it up", function()
+      tree.interface("veth1", {flags = "0x1002"})
+      refused("packet:veth1", "'veth1' is down", "ip link set veth1 up")
+    end)
+
+    it("refuses the default route's", function()
+      tree.write("proc/net/route",
+        "veth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n")
+      refused("packet:veth0", "the default route goes over 'veth0'", "use another")
+      refused("xdp:veth0", "the default route goes over 'veth0'")
+    end)
+
+    it("names the bridge by which the default route goes", function()
+      tree.link("../br0", "sys/class/net/veth0/upper_br0")
+      tree.write("proc/net/route",
+        "br0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n")
+      refused("packet:veth0", "over 'veth0' (by 'br0')")
+    end)
+
+    it("refuses without the capabilities, and names them", function()
+      tree.capabilities(NO_RAW)
+      refused("packet:veth0", "this needs root or CAP_NET_RAW; run it with sudo")
+      tree.capabilities(ADMIN_ONLY)
+      refused("xdp:veth0", "this needs root or CAP_NET_RAW;")
+      tree.capabilities(NONE)
+      refused("xdp:veth0", "CAP_NET_RAW and CAP_NET_ADMIN and CAP_BPF")
+    end)
+
+    it("refuses a queue that the interface hasn't", function()
+      tree.write("sys/class/net/veth0/queues/rx-0/rps_cpus", "")
+      ready("xdp:veth0")
+      refused("xdp:veth0,queue=1", "has no receive queue 1")
+    end)
+  end)
+
+  describe("taps", function()
+    it("accepts a new name and a TAP that is there", function()
+      ready("tap:tap9")
+      tree.interface("tap0", {tun_flags = "0x1002"})
+      ready("tap:tap0")
+    end)
+
+    it("refuses an interface that isn't a TAP", function()
+      refused("tap:veth0", "'veth0' that isn't a TAP", "packet:veth0")
+    end)
+
+    it("refuses without the rights", function()
+      tree.capabilities(NONE)
+      refused("tap:tap9", "root or CAP_NET_ADMIN")
+      os.remove(tree.base .. "/dev/net/tun")
+      refused("tap:tap9", "dev/net/tun can't be opened")
+    end)
+  end)
+
+  describe("capture files", function()
+    local HEADERS = {
+      pcap = "\212\195\178\161" .. ("\0"):rep(20),
+      nanoseconds = "\077\060\178\161" .. ("\0"):rep(20),
+      big_endian = "\161\178\195\212" .. ("\0"):rep(20),
+      big_endian_nanoseconds = "\161\178\060\077" .. ("\0"):rep(20),
+      pcapng = "\010\013\013\010" .. ("\0"):rep(24),
+    }
+    for name, header in pairs(HEADERS) do
+      it("accepts " .. name, function()
+        ready("pcap:rx=" .. write("a.pcap", header))
+      end)
+    end
+
+    it("refuses what isn't there, isn't a file or isn't a capture", function()
+      refused("pcap:rx=" .. tree.base .. "/none", "there is no file", "to receive from")
+      refused("pcap:rx=" .. tree.base, "is a directory")
+      refused("pcap:rx=" .. write("text", ("hello"):rep(10)), "isn't a pcap or pcapng")
+      refused("pcap:rx=" .. write("empty", ""), "isn't a pcap or pcapng")
+      refused("pcap:rx=" .. write("short", HEADERS.pcap:sub(1, 23)), "isn't a pcap")
+    end)
+
+    it("accepts a new file, one to overwrite, and /dev/null to send to", function()
+      ready("pcap:tx=" .. tree.base .. "/new.pcap")
+      ready("pcap:tx=" .. write("old.pcap", "x"))
+      ready("pcap:tx=/dev/null")
+    end)
+
+    it("refuses to send to a directory, or into none", function()
+      refused("pcap:tx=" .. tree.base, "is a directory")
+      refused("pcap:tx=" .. tree.base .. "/none/b", "there is no directory", "make it")
+    end)
+
+    it("refuses to write the file that it reads", function()
+      local file = write("a.pcap", HEADERS.pcap)
+      refused(("pcap:rx=%s,tx=%s/./a.pcap"):format(file, tree.base), "the same file")
+    end)
+  end)
+
+  describe("PCI devices", function()
+    it("accepts one bound to vfio-pci or to mlx5_core", function()
+      tree.device("0000:01:00.0", {driver = "vfio-pci", group = "12"})
+      tree.write("dev/vfio/12", "")
+      ready("01:00.0")
+      tree.device("0000:02:00.0", {driver = "mlx5_core", interface = "eth2"})
+      ready("02:00.0")
+    end)
+
+    local function refused_device(...) refused("0000:01:00.0", ...) end
+
+    it("refuses one that isn't there or isn't a network device", function()
+      tree.device("0000:03:00.0")
+      refused_device("there is no PCI device 0000:01:00.0", "here: 0000:03:00.0")
+      tree.device("0000:01:00.0", {class = "0x010802"})
+      refused_device("isn't a network device", "here: 0000:03:00.0")
+    end)
+
+    it("names the kernel driver, and says how to bind to vfio-pci", function()
+      tree.device("0000:01:00.0", {driver = "ixgbe", interface = "eth1"})
+      refused_device("the kernel driver 'ixgbe' has the device",
+        "dpdk-devbind.py -b vfio-pci 0000:01:00.0", "xdp:eth1 or packet:eth1")
+    end)
+
+    it("refuses one without a driver", function()
+      tree.device("0000:01:00.0")
+      refused_device("has no kernel driver; bind it to vfio-pci with: dpdk-devbind.py")
+    end)
+
+    it("refuses one whose interface carries the default route", function()
+      tree.device("0000:01:00.0", {driver = "mlx5_core", interface = "eth1"})
+      tree.write("proc/net/route",
+        "eth1\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n")
+      refused_device("the default route goes over 'eth1'")
+    end)
+
+    it("finds the interface of a virtio device", function()
+      tree.device("0000:01:00.0", {driver = "virtio-pci",
+        ["virtio2/net/eth1/mtu"] = "1500"})
+      refused_device("'virtio-pci' has the device", "xdp:eth1")
+    end)
+
+    it("refuses one whose VFIO group can't be opened", function()
+      tree.device("0000:01:00.0", {driver = "vfio-pci", group = "12"})
+      refused_device("dev/vfio/12 can't be opened")
+    end)
+  end)
+
+  describe("sockets", function()
+    local socket = require("posix.sys.socket")
+    local unistd = require("posix.unistd")
+    local descriptor
+    after_each(function()
+      if descriptor then unistd.close(descriptor) end
+      descriptor = nil
+    end)
+    local function make_socket(name)
+      local path = tree.base .. "/" .. name
+      descriptor = assert(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0))
+      assert(socket.bind(descriptor, {family = socket.AF_UNIX, path = path}))
+      assert(socket.listen(descriptor, 1))
+      return path
+    end
+
+    it("accepts a directory that is there", function()
+      ready("memif:" .. tree.base .. "/m")
+      ready("memif:" .. tree.base .. "/m,role=server")
+      ready("vhost:" .. tree.base .. "/v")
+      ready("virtio-user:" .. tree.base .. "/v,server=1")
+    end)
+
+    it("refuses a directory that isn't", function()
+      local path = tree.base .. "/none/s"
+      for _, text in ipairs {"memif:", "vhost:", "virtio-user:"} do
+        refused(text .. path, "there is no directory", "make it first")
+      end
+      refused("memif:" .. path .. ",role=server", "there is no directory")
+    end)
+
+    it("refuses to connect virtio-user to no socket", function()
+      refused("virtio-user:" .. tree.base .. "/v", "no socket", "start the process")
+      ready("virtio-user:" .. make_socket("v"))
+    end)
+
+    it("tells a socket that is served from one that was left behind", function()
+      local path = make_socket("s")
+      refused("memif:" .. path .. ",role=server", "left by a process", "rm " .. path)
+      tree.write("proc/net/unix", "Num       RefCount Protocol Flags    Type St Inode"
+        .. " Path\n0000000000000000: 00000002 00000000 00010000 0001 01 76 " .. path
+        .. "\n")
+      refused("vhost:" .. path, "another process serves the socket")
+    end)
+
+    it("refuses to serve on what isn't a socket", function()
+      refused("vhost:" .. write("v", "x"), "isn't a socket; use another path")
+    end)
+  end)
+
+  describe("ports that are open", function()
+    local open
+    before_each(function() open = {} end)
+    after_each(function()
+      for _, port in ipairs(open) do check.release(port) end
+    end)
+    local function claim(text)
+      local port = spec.parse(text)
+      check.claim(port)
+      open[#open + 1] = port
+      return port
+    end
+
+    it("are in the way of another on the same thing", function()
+      local port = claim("packet:veth0")
+      refused("packet:veth0", "this process uses it already; ")
+      refused("xdp:veth0", "uses it already by the port 'packet:veth0'")
+      check.release(port)
+      ready("xdp:veth0")
+    end)
+
+    it("aren't in the way of another queue, nor of ports that share", function()
+      claim("xdp:veth0,queue=1")
+      claim("null")
+      claim("ring:a")
+      claim("tap:tap0")
+      ready("xdp:veth0,queue=2")
+      ready("xdp:veth0,queue=11")
+      refused("xdp:veth0,queue=1", "uses it already")
+      refused("packet:veth0", "by the port 'xdp:veth0,queue=1'")
+      refused("tap:tap0", "uses it already")
+      ready("null")
+      ready("ring:a")
+    end)
+
+    it("aren't in the way if they will be closed first", function()
+      local port = claim("packet:veth0")
+      check.ready(spec.parse("packet:veth0"), tree.roots, {port})
+    end)
+
+    it("are in the way of a second writer of a file, not of a reader", function()
+      local file = write("a.pcap", "\212\195\178\161" .. ("\0"):rep(20))
+      claim("pcap:tx=" .. file)
+      refused("pcap:tx=" .. file, "uses it already")
+      ready("pcap:rx=" .. file)
+    end)
+
+    it("let interfaces of one memif socket through by their ids", function()
+      local path = tree.base .. "/m"
+      claim("memif:" .. path .. ",role=server")
+      tree.write("m", "")
+      ready("memif:" .. path .. ",role=server,id=1")
+      refused("memif:" .. path .. ",role=server", "uses it already")
+    end)
+  end)
+end)
+
+describe("check.alive", function()
+  local tree
+  before_each(function() tree = fake_tree.new() end)
+  after_each(function() tree.remove() end)
+
+  it("is true until the interface goes, and false for another of its name", function()
+    for _, text in ipairs {"packet:veth0", "xdp:veth0", "tap:veth0"} do
+      local port = spec.parse(text)
+      tree.interface("veth0", {ifindex = "17"})
+      local token = check.token(port, tree.roots)
+      assert.equal(17, token)
+      assert.is_true(check.alive(port, token, tree.roots))
+      tree.remove_interface("veth0")
+      assert.is_false(check.alive(port, token, tree.roots))
+      tree.interface("veth0", {ifindex = "18"})
+      assert.is_false(check.alive(port, token, tree.roots))
+    end
+  end)
+
+  it("is true for ports without an interface", function()
+    local port = spec.parse("null")
+    assert.is_true(check.alive(port, check.token(port, tree.roots), tree.roots))
+  end)
+end)
