@@ -1,0 +1,87 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Raw memory: the Internet checksum, bounds-checked arrays, DMA memory. The checksum
+-- runs on the packet path; bulk work should use lib.checksum, which is C.
+
+local ffi = require("ffi")
+local bit = require("bit")
+local ctype = require("core.lib.ctype")
+
+local band, bnot, lshift, tobit = bit.band, bit.bnot, bit.lshift, bit.tobit
+
+local uint8_ptr = ffi.typeof("uint8_t *")
+
+local bytes = {}
+
+-- Bytes whose 16-bit words can be added up without leaving int32.
+local MAX_RUN = 65534
+
+local function sum_words(ptr, len)
+  local sum = 0
+  for i = 0, len - 2, 2 do
+    sum = tobit(sum + lshift(ptr[i], 8) + ptr[i + 1])
+  end
+  if len % 2 == 1 then sum = tobit(sum + lshift(ptr[len - 1], 8)) end
+  return sum
+end
+
+--- Add the `len` bytes at `ptr`, as 16-bit big-endian words (an odd last byte counts
+--- as the high half of one), to `sum`, if given. For finish_csum.
+function bytes.update_csum(ptr, len, sum)
+  ptr = ffi.cast(uint8_ptr, ptr)
+  sum = tonumber(sum) or 0
+  while len > MAX_RUN do
+    sum = sum + sum_words(ptr, MAX_RUN)
+    ptr, len = ptr + MAX_RUN, len - MAX_RUN
+  end
+  return sum + sum_words(ptr, len)
+end
+
+--- The Internet checksum (RFC 1071), in host order, of a sum made by update_csum.
+function bytes.finish_csum(sum)
+  sum = tonumber(sum)
+  while sum > 0xffff do
+    local low = sum % 0x10000
+    sum = low + (sum - low) / 0x10000
+  end
+  return (band(bnot(sum), 0xffff))
+end
+
+--- The Internet checksum (RFC 1071), in host order, of the `len` bytes at `ptr`.
+function bytes.csum(ptr, len)
+  return (bytes.finish_csum(bytes.update_csum(ptr, len)))
+end
+
+local function check_bounds(array, index)
+  if index < 0 or index >= array._size then
+    error(("index %s is outside the array's 0..%d")
+      :format(tostring(index), array._size - 1), 3)
+  end
+end
+
+local checked = {
+  __index = function(array, index)
+    check_bounds(array, index)
+    return array._first[index]
+  end,
+  __newindex = function(array, index, value)
+    check_bounds(array, index)
+    array._first[index] = value
+  end,
+}
+
+--- A table to index like the C array of `size` elements of the C type `element` that
+--- starts `offset` bytes after `base`. An index outside it is an error.
+function bytes.bounds_checked(element, base, offset, size)
+  local first = ffi.cast(uint8_ptr, base) + offset
+  return setmetatable({
+    _first = ffi.cast(ctype.pointer_to(element), first), _base = base, _size = size,
+  }, checked)
+end
+
+--- Pointer to new DMA memory for one object of the C type `element`; never freed.
+function bytes.malloc(element)
+  local ptr = require("core.memory").dma_alloc(ffi.sizeof(element))
+  return ffi.cast(ctype.pointer_to(element), ptr)
+end
+
+return bytes

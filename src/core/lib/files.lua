@@ -1,0 +1,103 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Files, directories, shell commands. None of these changes a file it only asks about.
+
+local dirent = require("posix.dirent")
+local libgen = require("posix.libgen")
+local stat = require("posix.sys.stat")
+local unistd = require("posix.unistd")
+local failure = require("core.failure")
+
+local files = {}
+
+--- Can `filename` be opened with the io.open `mode` ("r" if not given)?
+function files.can_open(filename, mode)
+  if mode and mode:find("^w") then return files.can_write(filename) end
+  local f = io.open(filename, mode or "r")
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- Can `filename` be read?
+function files.can_read(filename)
+  return files.can_open(filename, "r")
+end
+
+--- Can `filename` be written, or created if there is none?
+function files.can_write(filename)
+  local found = stat.stat(filename)
+  if not found then return unistd.access(libgen.dirname(filename), "w") == 0 end
+  return stat.S_ISDIR(found.st_mode) == 0 and unistd.access(filename, "w") == 0
+end
+
+--- What f:read(what) gives of the output of the shell command.
+function files.readcmd(command, what)
+  local f = assert(io.popen(command))
+  local value = f:read(what or "*l")
+  f:close()
+  return value
+end
+
+local function open(filename, mode)
+  local f, err = io.open(filename, mode)
+  if not f then failure.raise("can't open %s", err) end
+  return f
+end
+
+--- What f:read(what) gives of the file.
+function files.readfile(filename, what)
+  local f = open(filename, "r")
+  local value = f:read(what or "*l")
+  f:close()
+  return value
+end
+
+--- Replace the file's content by `value`. Returns a true value, or nil and the reason
+--- if not all of it could be written (which a kernel file says only on close).
+function files.writefile(filename, value)
+  local f = open(filename, "w")
+  local written, write_error = f:write(value)
+  local closed, close_error = f:close()
+  if written and closed then return written end
+  return nil, write_error or close_error
+end
+
+--- The first line of the file.
+function files.firstline(filename)
+  return files.readfile(filename, "*l")
+end
+
+--- The target of the symbolic link `path`, or nil, the reason and errno.
+function files.readlink(path)
+  return unistd.readlink(path)
+end
+
+--- dirname(3) of `path`; nil of nil.
+function files.dirname(path)
+  return path and libgen.dirname(path)
+end
+
+--- basename(3) of `path`; nil of nil.
+function files.basename(path)
+  return path and libgen.basename(path)
+end
+
+--- The name, first in byte order, in the directory; nil if it has none or can't be
+--- read. Hidden names don't count.
+function files.firstfile(directory)
+  local first
+  local listed, names = pcall(dirent.dir, directory)
+  for _, name in ipairs(listed and names or {}) do
+    if name:sub(1, 1) ~= "." and (not first or name < first) then first = name end
+  end
+  return first
+end
+
+--- Is there a kernel network interface of that name in this network namespace?
+function files.is_iface(name)
+  for line in io.lines("/proc/net/dev") do
+    if line:match("^%s*(%S+):") == name then return true end
+  end
+  return false
+end
+
+return files

@@ -1,0 +1,76 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local unistd = require("posix.unistd")
+local files = require("core.lib.files")
+
+describe("files", function()
+  local dir
+
+  setup(function()
+    dir = require("posix.stdlib").mkdtemp("/tmp/files_spec.XXXXXX")
+    assert(files.writefile(dir .. "/b", "first\nsecond\n"))
+    assert(files.writefile(dir .. "/a", ""))
+    assert(files.writefile(dir .. "/.hidden", ""))
+    assert(unistd.link("b", dir .. "/z", true))
+  end)
+
+  teardown(function()
+    for _, name in ipairs {"a", "b", "z", ".hidden"} do
+      unistd.unlink(dir .. "/" .. name)
+    end
+    unistd.rmdir(dir)
+  end)
+
+  it("reads and writes whole files", function()
+    assert.equal("first\nsecond\n", files.readfile(dir .. "/b", "*a"))
+    assert.equal("first", files.firstline(dir .. "/b"))
+    assert.is_nil(files.firstline(dir .. "/a"))
+  end)
+
+  it("says why a file can't be read or written", function()
+    local ok, err = pcall(files.readfile, dir .. "/none", "*a")
+    assert.is_false(ok)
+    assert.matches("can't open .*/none: No such file", tostring(err))
+    local written, reason = files.writefile("/dev/full", "x")
+    assert.is_nil(written)
+    assert.matches("No space left", reason)
+  end)
+
+  it("knows what can be opened, and changes nothing to find out", function()
+    assert.is_true(files.can_read(dir .. "/b"))
+    assert.is_false(files.can_read(dir .. "/none"))
+    assert.is_true(files.can_write(dir .. "/b"))
+    assert.is_true(files.can_open(dir .. "/b", "w"))
+    assert.equal("first", files.firstline(dir .. "/b"))
+    assert.is_true(files.can_write(dir .. "/none"))
+    assert.is_false(files.can_read(dir .. "/none"))
+    assert.is_false(files.can_write(dir .. "/none/none"))
+    assert.is_false(files.can_write(dir))
+  end)
+
+  it("reads what a command prints", function()
+    assert.equal("one", files.readcmd("printf 'one\\ntwo\\n'", "*l"))
+    assert.equal(42, files.readcmd("echo 42", "*n"))
+  end)
+
+  it("takes paths apart", function()
+    assert.equal("/etc", files.dirname("/etc/hosts"))
+    assert.equal("hosts", files.basename("/etc/hosts"))
+    assert.equal(".", files.dirname("hosts"))
+    assert.is_nil(files.dirname(nil))
+    assert.is_nil(files.basename(nil))
+  end)
+
+  it("follows a link once, and finds the first name", function()
+    assert.equal("b", files.readlink(dir .. "/z"))
+    assert.is_nil(files.readlink(dir .. "/b"))
+    assert.equal("a", files.firstfile(dir))
+    assert.is_nil(files.firstfile(dir .. "/none"))
+  end)
+
+  it("knows network interfaces", function()
+    assert.is_true(files.is_iface("lo"))
+    assert.is_false(files.is_iface("l"))
+    assert.is_false(files.is_iface("no-such-interface"))
+  end)
+end)

@@ -1,0 +1,70 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The process and what it was started with: options, environment, modules, privileges.
+
+local ffi = require("ffi")
+local unistd = require("posix.unistd")
+local failure = require("core.failure")
+local getopt = require("lib.lua.alt_getopt")
+
+local C = ffi.C
+ffi.cdef "int abs(int n);"
+
+local process = {}
+
+--- Read the options at the start of `args`, as lib.lua.alt_getopt's get_ordered_opts
+--- understands `short` ("hD:") and `long` ({help = "h", duration = "D"}), and call
+--- handlers[name](value) for each, in order. Returns the other arguments.
+function process.dogetopt(args, handlers, short, long)
+  local names, first, option_values = getopt.get_ordered_opts(args, short, long or {})
+  for i, name in ipairs(names) do
+    local handler = handlers[name]
+      or error(("option '%s' has no handler"):format(name), 2)
+    handler(option_values[i])
+  end
+  local rest = {}
+  for i = first, #args do rest[#rest + 1] = args[i] end
+  return rest
+end
+
+--- Could `name` be required? It is found, but not run.
+function process.have_module(name)
+  if package.loaded[name] then return true end
+  for _, searcher in ipairs(package.loaders) do
+    local loader = searcher(name)
+    if type(loader) == "function" then
+      package.preload[name] = loader
+      return true
+    end
+  end
+  return false
+end
+
+--- Raise a failure, `message` if given, unless this process runs as root.
+function process.root_check(message)
+  if unistd.geteuid() ~= 0 then
+    failure.raise("%s", message or "this needs root: run it with sudo")
+  end
+end
+
+--- The environment variable's value, or nil if it is unset or empty.
+function process.getenv(name)
+  local value = os.getenv(name)
+  return value ~= "" and value or nil
+end
+
+--- Replace this process by the program `path`, with this environment and `argv`
+--- (whose first element is the name it is given). Returns only if that fails: nil, the
+--- reason, errno.
+function process.execv(path, argv)
+  argv = argv or {}
+  local arguments = {[0] = argv[1] or path}
+  for i = 2, #argv do arguments[i - 1] = argv[i] end
+  return unistd.exec(path, arguments)
+end
+
+--- Keep LuaJIT from moving loads and stores across this call (any C call does that).
+function process.compiler_barrier()
+  C.abs(0)
+end
+
+return process

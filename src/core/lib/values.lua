@@ -1,0 +1,152 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Lua values compared, copied, checked and written for people. C data is compared
+-- and copied by its bytes, but a pointer stands for its address.
+
+local ffi = require("ffi")
+local failure = require("core.failure")
+
+local values = {}
+
+-- Is the C data `x` a struct, a union or an array of known size, that is, a value
+-- made of bytes? Pointers, references and scalars are not.
+local function is_aggregate(x)
+  local name = tostring(ffi.typeof(x))
+  if name:find("[*&]>$") or name:find("(*", 1, true) then return false end
+  return name:find("^ctype<struct ") or name:find("^ctype<union ")
+    or name:find("%]>$")
+end
+
+local function equal_cdata(x, y)
+  if ffi.typeof(x) ~= ffi.typeof(y) or not is_aggregate(x) then return false end
+  local size = ffi.sizeof(x)
+  return size == ffi.sizeof(y) and ffi.string(x, size) == ffi.string(y, size)
+end
+
+--- Have `x` and `y` the same structure? Tables are compared key by key (those with
+--- a metatable only by ==), structs and arrays of C byte by byte.
+function values.equal(x, y)
+  if type(x) ~= type(y) then return false end
+  if x == y then return true end
+  if type(x) == "cdata" then return equal_cdata(x, y) end
+  if type(x) ~= "table" or getmetatable(x) or getmetatable(y) then return false end
+  for key, value in pairs(x) do
+    if not values.equal(value, y[key]) then return false end
+  end
+  for key in pairs(y) do
+    if x[key] == nil then return false end
+  end
+  return true
+end
+
+local function copy(x, copies)
+  if copies[x] then return copies[x] end
+  if type(x) == "table" then
+    local result = {}
+    copies[x] = result
+    for key, value in next, x do
+      result[copy(key, copies)] = copy(value, copies)
+    end
+    return setmetatable(result, getmetatable(x))
+  elseif type(x) == "cdata" and is_aggregate(x) and ffi.sizeof(ffi.typeof(x)) then
+    local result = ffi.new(ffi.typeof(x))
+    ffi.copy(result, x, ffi.sizeof(x))
+    return result
+  end
+  return x
+end
+
+--- A copy of `x` that shares no table, struct or C array with it (metatables, and
+--- what pointers point to, stay shared). Cycles are kept.
+function values.deepcopy(x)
+  if x == nil then return nil end
+  return copy(x, {})
+end
+
+--- A new array with the elements of the array `orig`, which must have no holes.
+function values.array_copy(orig)
+  local result = {}
+  for i = 1, #orig do result[i] = orig[i] end
+  return result
+end
+
+--- A table that has `true` under each of the arguments.
+function values.set(...)
+  local result = {}
+  for i = 1, select("#", ...) do
+    local value = select(i, ...)
+    if value ~= nil then result[value] = true end
+  end
+  return result
+end
+
+-- "a, b (required), c": the parameters that `spec` allows.
+local function describe(spec)
+  local names = {}
+  for name, rule in pairs(spec) do
+    names[#names + 1] = tostring(name) .. (rule.required and " (required)" or "")
+  end
+  if #names == 0 then return "it takes none" end
+  table.sort(names)
+  return "it takes " .. table.concat(names, ", ")
+end
+
+--- Check the table of parameters `arg` (nil is the empty one) against `spec`,
+--- {name = {required = boolean, default = value}, ...}. Returns a new table with
+--- the defaults filled in; raises a usage failure for a missing or unknown name.
+function values.parse(arg, spec)
+  if arg == nil then arg = {} end
+  if type(arg) ~= "table" then
+    failure.usage("parameters must be a table, not the %s %s; %s",
+      type(arg), tostring(arg), describe(spec))
+  end
+  local result = {}
+  for name, value in pairs(arg) do
+    if not spec[name] then
+      failure.usage("unrecognized parameter '%s'; %s", tostring(name), describe(spec))
+    end
+    result[name] = value
+  end
+  for name, rule in pairs(spec) do
+    if result[name] == nil then
+      if rule.required then
+        failure.usage("missing required parameter '%s'; %s",
+          tostring(name), describe(spec))
+      end
+      result[name] = rule.default
+    end
+  end
+  return result
+end
+
+-- The decimal text of a number, a 64-bit integer or a string of digits.
+local function decimal(n)
+  if type(n) == "cdata" then return (tostring(n):gsub("U?LL$", "")) end
+  if type(n) == "number" and n == math.floor(n) and math.abs(n) < 2^63 then
+    return ("%.0f"):format(n)
+  end
+  return tostring(n)
+end
+
+--- The number, 64-bit integer or numeric string `n` as text with a comma between
+--- thousands: 1,234,567.
+function values.comma_value(n)
+  if n ~= n then return "NaN" end
+  local text = decimal(n)
+  local sign, digits, rest = text:match("^(%-?)(%d+)(.*)$")
+  if not digits then return text end
+  local grouped = digits:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")
+  return sign .. grouped .. rest
+end
+
+--- "yes" or "no".
+function values.yesno(flag)
+  return flag and "yes" or "no"
+end
+
+--- The least multiple of `size` that is not below `value`.
+function values.align(value, size)
+  local excess = value % size
+  return excess == 0 and value or value - excess + size
+end
+
+return values
