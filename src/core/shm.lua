@@ -1,0 +1,185 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Named objects in shared memory: files under shm.root, mapped. A name "a/b" belongs
+-- to this process (<root>/<pid>/a/b, the pid asked afresh, so a fork has its own);
+-- "/a/b" is <root>/a/b. Only files whose blocks are reserved are mapped: a full disk
+-- is an error when an object is made, not a SIGBUS when it is used.
+
+local ffi = require("ffi")
+local errno = require("posix.errno")
+local fcntl = require("posix.fcntl")
+local unistd = require("posix.unistd")
+local ctype = require("core.lib.ctype")
+local failure = require("core.failure")
+local tree = require("core.shm.tree")
+
+local C = ffi.C
+ffi.cdef [[
+  void *mmap(void *address, size_t length, int protection, int flags, int fd,
+             int64_t offset);
+  int munmap(void *address, size_t length);
+  int posix_fallocate(int fd, int64_t offset, int64_t length);
+]]
+
+-- <sys/mman.h>
+local PROT_READ, PROT_WRITE, MAP_SHARED = 1, 2, 1
+local MAP_FAILED = ffi.cast("void *", -1)
+
+local FILE_MODE = 420 -- rw-r--r--
+
+local shm = {}
+
+--- The directory that holds everything; no "/" at its end.
+shm.root = tree.choose_root()
+
+--- Address (a number) of each mapped object -> bytes.
+shm.mappings = {}
+
+--- The path of `name` relative to shm.root.
+function shm.resolve(name)
+  for part in name:gmatch("[^/]+") do
+    if part == ".." then
+      error(("the shared memory name '%s' can't have '..' in it"):format(name), 2)
+    end
+  end
+  local path = name:gsub("^/+", "")
+  if path == name then path = unistd.getpid() .. "/" .. name end
+  return path
+end
+
+--- The file of the object `name`.
+function shm.path(name)
+  return shm.root .. "/" .. shm.resolve(name)
+end
+
+--- Make the directory `path`, relative to shm.root, and those above it.
+function shm.mkdir(path)
+  tree.make_root(shm.root)
+  tree.make_directories(shm.root, path)
+end
+
+local function open_file(name, flags)
+  local path = shm.path(name)
+  local fd, reason, code = fcntl.open(path, flags, FILE_MODE)
+  if not fd and code == errno.ENOENT and flags >= fcntl.O_CREAT then
+    shm.mkdir(shm.resolve(name):match("^(.*)/") or "")
+    fd, reason = fcntl.open(path, flags, FILE_MODE)
+  end
+  if not fd then failure.raise("can't open shared memory: %s", reason) end
+  return fd
+end
+
+local function map(name, fd, size, protection)
+  local memory = C.mmap(nil, size, protection, MAP_SHARED, fd, 0)
+  if memory ~= MAP_FAILED then return memory end
+  local code = ffi.errno()
+  local hint = code == errno.ENOMEM and "; vm.max_map_count limits the mappings" or ""
+  failure.raise("can't map %s: %s%s", shm.path(name), errno.errno(code), hint)
+end
+
+local function map_object(name, fd, object_type, size, protection)
+  local memory = map(name, fd, size, protection)
+  shm.mappings[shm.pointer_to_number(memory)] = size
+  return ffi.cast(ctype.reference_to(object_type), memory)
+end
+
+-- Call func(...), close `fd` even if that fails, and return the result.
+local function closing(fd, func, ...)
+  local ok, result = pcall(func, ...)
+  unistd.close(fd)
+  if not ok then error(result, 0) end
+  return result
+end
+
+--- Make (or reuse) the object `name` of the C type `object_type`, a struct or an array
+--- (and the length of its variable part, if it has one), map it and return a reference
+--- to it. A new one is all zeros. Raises a failure if there is no room or permission.
+function shm.create(name, object_type, ...)
+  object_type = ffi.typeof(object_type)
+  local size = ffi.sizeof(object_type, ...)
+  local fd = open_file(name, fcntl.O_CREAT + fcntl.O_RDWR)
+  return closing(fd, function()
+    local code = C.posix_fallocate(fd, 0, size)
+    if code ~= 0 then
+      failure.raise("can't reserve %d bytes for %s: %s",
+        tonumber(size), shm.path(name), errno.errno(code))
+    end
+    return map_object(name, fd, object_type, size, PROT_READ + PROT_WRITE)
+  end)
+end
+
+--- Map the existing object `name`; writing to it crashes if `readonly`. Raises a
+--- failure if there is none or it is smaller than its type.
+function shm.open(name, object_type, readonly, ...)
+  object_type = ffi.typeof(object_type)
+  local size = ffi.sizeof(object_type, ...)
+  local fd = open_file(name, readonly and fcntl.O_RDONLY or fcntl.O_RDWR)
+  return closing(fd, function()
+    local available = unistd.lseek(fd, 0, unistd.SEEK_END)
+    if available < size then
+      failure.raise("shared memory %s has %d bytes, not the %d of its type",
+        shm.path(name), available, tonumber(size))
+    end
+    return map_object(name, fd, object_type, size,
+      readonly and PROT_READ or PROT_READ + PROT_WRITE)
+  end)
+end
+
+--- The address in `pointer` (or of what it refers to) as a number.
+function shm.pointer_to_number(pointer)
+  return tonumber(ffi.cast("uintptr_t", ffi.cast("void *", pointer)))
+end
+
+--- Unmap the object that create or open returned; it must not be used afterwards.
+function shm.unmap(object)
+  local address = shm.pointer_to_number(object)
+  local size = shm.mappings[address]
+    or error(("no shared memory object is mapped at 0x%x"):format(address), 2)
+  shm.mappings[address] = nil
+  C.munmap(ffi.cast("void *", object), size)
+end
+
+--- Is there an object or directory `name`?
+function shm.exists(name)
+  return tree.exists(shm.path(name))
+end
+
+--- Make `name` a symbolic link to `target`, which needn't exist yet.
+function shm.alias(name, target)
+  shm.mkdir(shm.resolve(name):match("^(.*)/") or "")
+  local ok, reason = unistd.link(shm.path(target), shm.path(name), true)
+  if not ok then
+    failure.raise("can't alias %s to %s: %s", name, shm.path(target), reason)
+  end
+end
+
+--- Remove `name` and, if it is a directory, all in it; what is mapped stays mapped.
+--- Returns true, or nil and the reason.
+function shm.unlink(name)
+  local path = shm.resolve(name)
+  if not path:find("[^/]") then error("shm.unlink would remove all of shm.root", 2) end
+  return tree.remove(shm.root .. "/" .. path)
+end
+
+--- The names in the directory `name`, sorted; none if there is no such directory.
+function shm.children(name)
+  return tree.names(shm.path(name))
+end
+
+--- Remove this process's objects, unless SNABB_SHM_KEEP is set.
+function shm.cleanup()
+  tree.leave(shm.root, unistd.getpid())
+end
+
+--- Remove what dead processes left behind. Returns how many there were.
+function shm.sweep()
+  return tree.sweep(shm.root)
+end
+
+local frames = require("core.shm.frame")(shm)
+shm.types = frames.types
+shm.register = frames.register
+shm.create_frame = frames.create_frame
+shm.open_frame = frames.open_frame
+shm.delete_frame = frames.delete_frame
+
+return shm

@@ -1,0 +1,152 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The directory tree behind core.shm: where it is, who may be in it, how it is made and
+-- removed. Removal never follows a symbolic link, so it can't leave the tree.
+
+local dirent = require("posix.dirent")
+local errno = require("posix.errno")
+local posix_signal = require("posix.signal")
+local stat = require("posix.sys.stat")
+local unistd = require("posix.unistd")
+local failure = require("core.failure")
+local process = require("core.lib.process")
+
+local SYSTEM_ROOT = "/var/run/snabb"
+local DIRECTORY_MODE = 493 -- rwxr-xr-x
+-- In a process directory: sweep leaves it alone, its owner ran with SNABB_SHM_KEEP.
+local KEEP_MARK = ".keep"
+
+local tree = {}
+
+local function is_writable(path)
+  return unistd.access(path, "wx") == 0
+end
+
+--- The root for this process and user: $SNABB_SHM_ROOT, else /var/run/snabb if it can
+--- be written or made, else a directory of the user's own.
+function tree.choose_root()
+  local chosen = process.getenv("SNABB_SHM_ROOT")
+  if chosen then return (chosen:gsub("(.)/+$", "%1")) end
+  if is_writable(SYSTEM_ROOT) then return SYSTEM_ROOT end
+  if not tree.exists(SYSTEM_ROOT) and is_writable("/var/run") then
+    return SYSTEM_ROOT
+  end
+  local uid = unistd.geteuid()
+  local user_directory = "/run/user/" .. uid
+  if is_writable(user_directory) then return user_directory .. "/snabb" end
+  return "/tmp/snabb-" .. uid
+end
+
+--- Does `path` lead to anything?
+function tree.exists(path)
+  return stat.stat(path) ~= nil
+end
+
+local function make_directory(path)
+  local ok, reason, code = stat.mkdir(path, DIRECTORY_MODE)
+  if not ok and code ~= errno.EEXIST then
+    failure.raise("can't make the shared memory directory: %s", reason)
+  end
+end
+
+--- Make the directory `root` and those above it. In /tmp, where anyone can take a name
+--- first, it must be a directory of this user's.
+function tree.make_root(root)
+  if not tree.exists(root) then
+    local mask = stat.umask(0)
+    local ok, err = pcall(tree.make_directories, "", root)
+    stat.umask(mask)
+    if not ok then error(err, 0) end
+  end
+  if root:find("^/tmp/") then
+    local found = stat.lstat(root)
+    if stat.S_ISDIR(found.st_mode) == 0 or found.st_uid ~= unistd.geteuid() then
+      failure.raise("%s is not a directory of this user's: remove it, or set "
+        .. "SNABB_SHM_ROOT to another", root)
+    end
+  end
+end
+
+--- Make the directory `path` under `root`, and those between.
+function tree.make_directories(root, path)
+  local directory = root
+  for name in path:gmatch("[^/]+") do
+    directory = directory .. "/" .. name
+    make_directory(directory)
+  end
+end
+
+--- The names in the directory, sorted, without hidden ones; none if it can't be read.
+function tree.names(directory)
+  local listed, all = pcall(dirent.dir, directory)
+  local names = {}
+  for _, name in ipairs(listed and all or {}) do
+    if name:sub(1, 1) ~= "." then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+--- Remove the file, link or directory with all in it. Returns true, or nil and the
+--- reason.
+function tree.remove(path)
+  local found, reason = stat.lstat(path)
+  if not found then return nil, reason end
+  if stat.S_ISDIR(found.st_mode) ~= 0 then
+    local listed, names = pcall(dirent.dir, path)
+    for _, name in ipairs(listed and names or {}) do
+      if name ~= "." and name ~= ".." then tree.remove(path .. "/" .. name) end
+    end
+    local removed, why = unistd.rmdir(path)
+    return removed == 0 or nil, why
+  end
+  local removed, why = unistd.unlink(path)
+  return removed == 0 or nil, why
+end
+
+local function keeps()
+  return process.getenv("SNABB_SHM_KEEP") ~= nil
+end
+
+--- Remove the directory of process `pid`, which ends; or mark it if it is to be kept.
+function tree.leave(root, pid)
+  local directory = ("%s/%d"):format(root, pid)
+  if not keeps() then
+    tree.remove(directory)
+  elseif tree.exists(directory) then
+    local mark = io.open(directory .. "/" .. KEEP_MARK, "w")
+    if mark then mark:close() end
+  end
+end
+
+local function is_dead(pid)
+  local ok, _, code = posix_signal.kill(pid, 0)
+  return not ok and code == errno.ESRCH
+end
+
+-- Names of programs are links to the directories of their processes.
+local function sweep_names(directory)
+  for _, name in ipairs(tree.names(directory)) do
+    local path = directory .. "/" .. name
+    if unistd.readlink(path) and not tree.exists(path) then unistd.unlink(path) end
+  end
+end
+
+--- Remove the directories of processes that are dead, but not those that are kept, and
+--- the program names that led to them. Returns how many directories it removed.
+function tree.sweep(root)
+  if keeps() then return 0 end
+  local count = 0
+  for _, name in ipairs(tree.names(root)) do
+    local directory = root .. "/" .. name
+    local pid = name:find("^%d+$") and tonumber(name)
+    if pid and is_dead(pid) and not tree.exists(directory .. "/" .. KEEP_MARK)
+      and tree.remove(directory)
+    then
+      count = count + 1
+    end
+  end
+  sweep_names(root .. "/by-name")
+  return count
+end
+
+return tree
