@@ -107,6 +107,16 @@ function M.scan_devices()
   for i, address in ipairs(addresses) do M.devices[i] = M.device_info(address) end
 end
 
+--- The full addresses of the PCI network devices that DPDK can have here, sorted; an
+--- array of strings.
+function M.dpdk_devices()
+  local list = {}
+  for _, address in ipairs(pci_device.network_devices(sysfs.roots)) do
+    if M.is_usable {pciaddress = address} then list[#list + 1] = address end
+  end
+  return list
+end
+
 --- Print a line for each of `devices`.
 function M.print_device_summary()
   local columns = {"pciaddress", "model", "interface", "status", "driver", "usable"}

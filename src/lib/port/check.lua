@@ -169,7 +169,7 @@ function M.ready(port, roots, leaving)
 end
 
 --- Note that a parsed port was plugged, and that it was unplugged (same table).
-M.claim, M.release = claims.claim, claims.release
+M.opened, M.closed = claims.claim, claims.release
 
 -- The kernel interface that carries a port's packets, if any.
 local function interface_of(port)

@@ -250,11 +250,11 @@ describe("check.ready", function()
     local open
     before_each(function() open = {} end)
     after_each(function()
-      for _, port in ipairs(open) do check.release(port) end
+      for _, port in ipairs(open) do check.closed(port) end
     end)
     local function claim(text)
       local port = spec.parse(text)
-      check.claim(port)
+      check.opened(port)
       open[#open + 1] = port
       return port
     end
@@ -263,7 +263,7 @@ describe("check.ready", function()
       local port = claim("packet:veth0")
       refused("packet:veth0", "this process uses it already; ")
       refused("xdp:veth0", "uses it already by the port 'packet:veth0'")
-      check.release(port)
+      check.closed(port)
       ready("xdp:veth0")
     end)
 
