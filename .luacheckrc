@@ -1,0 +1,8 @@
+-- SPDX-License-Identifier: Apache-2.0
+std = "luajit"
+max_line_length = 88
+-- The globals that Snabb's programs expect (set by core.main).
+read_globals = {"config", "memory", "link", "packet", "timer", "main", "timeline"}
+globals = {"engine"}
+self = false
+files["**/*_spec.lua"] = {std = "+busted"}

@@ -1,0 +1,229 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Snabb's basic apps: Source, Join, Split, Sink, Tee, Repeater, Truncate, Sample.
+-- Loops count to a number read beforehand: such loops the JIT compiles well
+-- whatever burst it sees first.
+
+local failure = require("core.failure")
+local link = require("core.link")
+local packet = require("core.packet")
+
+local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+
+local function class()
+  local c = {}
+  c.__index = c
+  return c
+end
+
+local function whole_number(app, what, value, least, most)
+  local n = tonumber(value)
+  if not n or n % 1 ~= 0 or n < least or n > most then
+    failure.usage("%s: %s must be a whole number from %d to %d, not '%s'", app, what,
+      least, most, tostring(value))
+  end
+  return n
+end
+
+-- Source -------------------------------------------------------------------
+
+--- Source(size): on each output, engine.pull_npackets packets of `size` zero
+--- bytes (default 60) a breath.
+local Source = class()
+
+function Source.check_arg(size)
+  whole_number("Source", "its packet size", size or 60, 0, packet.max_payload)
+end
+
+function Source:new(size)
+  size = tonumber(size) or 60
+  return setmetatable({size = size, packet = packet.resize(packet.allocate(), size)},
+    self)
+end
+
+local function emit(output, original, n)
+  for _ = 1, n do transmit(output, packet.clone(original)) end
+end
+
+function Source:pull()
+  for i = 1, #self.output do
+    emit(self.output[i], self.packet, engine.pull_npackets)
+  end
+end
+
+function Source:stop()
+  packet.free(self.packet)
+end
+
+-- Join, Split, Sink, Tee -----------------------------------------------------
+
+local function move(input, output, n)
+  for _ = 1, n do transmit(output, receive(input)) end
+end
+
+--- Join: every input to `output`.
+local Join = class()
+
+function Join:new()
+  return setmetatable({}, self)
+end
+
+function Join:push()
+  for i = 1, #self.input do
+    move(self.input[i], self.output.output, nreadable(self.input[i]))
+  end
+end
+
+--- Split: inputs to outputs; where one output is full the next takes over.
+local Split = class()
+
+function Split:new()
+  return setmetatable({}, self)
+end
+
+function Split:push()
+  for i = 1, #self.input do
+    local input = self.input[i]
+    for o = 1, #self.output do
+      local room = link.nwritable(self.output[o])
+      move(input, self.output[o], math.min(nreadable(input), room))
+    end
+    -- All outputs are full: what remains is dropped there, as txdrop.
+    if #self.output > 0 then
+      move(input, self.output[#self.output], nreadable(input))
+    end
+  end
+end
+
+local function discard(input, n)
+  for _ = 1, n do packet.free(receive(input)) end
+end
+
+--- Sink: frees what it receives.
+local Sink = class()
+
+function Sink:new()
+  return setmetatable({}, self)
+end
+
+function Sink:push()
+  for i = 1, #self.input do discard(self.input[i], nreadable(self.input[i])) end
+end
+
+local function copy_to_all(input, outputs, n)
+  for _ = 1, n do
+    local p = receive(input)
+    for o = 1, #outputs - 1 do transmit(outputs[o], packet.clone(p)) end
+    transmit(outputs[#outputs], p)
+  end
+end
+
+--- Tee: every input to all outputs.
+local Tee = class()
+
+function Tee:new()
+  return setmetatable({}, self)
+end
+
+function Tee:push()
+  for i = 1, #self.input do
+    local input = self.input[i]
+    if #self.output > 0 then
+      copy_to_all(input, self.output, nreadable(input))
+    else
+      discard(input, nreadable(input))
+    end
+  end
+end
+
+-- Repeater ---------------------------------------------------------------------
+
+--- Repeater: keeps what it receives from `input` and sends copies of all of it
+--- to `output`, over and over, engine.pull_npackets a breath.
+local Repeater = class()
+
+function Repeater:new()
+  return setmetatable({index = 1, packets = {}}, self)
+end
+
+local function repeat_packets(self, output, n)
+  local packets, index = self.packets, self.index
+  for _ = 1, n do
+    transmit(output, packet.clone(packets[index]))
+    index = index % #packets + 1
+  end
+  self.index = index
+end
+
+function Repeater:push()
+  local input = self.input.input
+  for _ = 1, nreadable(input) do
+    self.packets[#self.packets + 1] = receive(input)
+  end
+  if #self.packets > 0 then
+    repeat_packets(self, self.output.output, engine.pull_npackets)
+  end
+end
+
+function Repeater:stop()
+  for _, p in ipairs(self.packets) do packet.free(p) end
+end
+
+-- Truncate, Sample ---------------------------------------------------------------
+
+--- Truncate(n): makes every packet n bytes long; new bytes are zero.
+local Truncate = class()
+
+function Truncate.check_arg(n)
+  whole_number("Truncate", "its length", n, 0, packet.max_payload)
+end
+
+function Truncate:new(n)
+  return setmetatable({n = tonumber(n)}, self)
+end
+
+local function resize_all(input, output, length, n)
+  for _ = 1, n do
+    transmit(output, packet.resize(receive(input), length))
+  end
+end
+
+function Truncate:push()
+  local input = self.input.input
+  resize_all(input, self.output.output, self.n, nreadable(input))
+end
+
+--- Sample(n): passes every nth packet and frees the others.
+local Sample = class()
+
+function Sample.check_arg(n)
+  whole_number("Sample", "n", n, 1, 2 ^ 31)
+end
+
+function Sample:new(n)
+  return setmetatable({n = tonumber(n), seen = 1}, self)
+end
+
+local function sample(self, input, output, n)
+  local every, seen = self.n, self.seen
+  for _ = 1, n do
+    local p = receive(input)
+    if seen == every then
+      transmit(output, p)
+      seen = 1
+    else
+      packet.free(p)
+      seen = seen + 1
+    end
+  end
+  self.seen = seen
+end
+
+function Sample:push()
+  local input = self.input.input
+  sample(self, input, self.output.output, nreadable(input))
+end
+
+return {
+  Source = Source, Join = Join, Split = Split, Sink = Sink, Tee = Tee,
+  Repeater = Repeater, Truncate = Truncate, Sample = Sample,
+}

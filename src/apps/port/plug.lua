@@ -1,0 +1,111 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Plugging DPDK devices in and out for the Port app. Knows what each kind of
+-- port needs beyond its device string: rings, small frames, frame lengths.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local failure = require("core.failure")
+local interfaces = require("lib.hardware.interfaces")
+local pci = require("lib.hardware.pci")
+local pool = require("core.pool")
+local spec = require("lib.port.spec")
+local claims = require("lib.port.claims")
+
+local plug = {}
+
+local ETHERNET_HEADER = 14
+local JUMBO_MTU = 9600
+local SMALL_FRAME = 3264 -- what an AF_XDP frame of one page holds, bytes
+
+local next_id = 0
+local open = {} -- parsed ports by themselves
+local ring_sides = {} -- by ring name: {[0] = taken, [1] = taken}
+
+--- The parsed ports that are open now, an array.
+function plug.open_ports()
+  local list = {}
+  for description in pairs(open) do list[#list + 1] = description end
+  return list
+end
+
+local function explain(status, description)
+  if status < 0 then
+    failure.raise("port '%s': %s", description.text, ffi.string(C.pg_error()))
+  end
+end
+
+local function plug_ring(port, description)
+  local sides = ring_sides[description.name] or {}
+  local side = not sides[0] and 0 or not sides[1] and 1
+  if not side then
+    failure.usage("port '%s': both ends of this ring are in use; a ring joins two "
+      .. "apps", description.text)
+  end
+  explain(C.pg_port_ring(port, description.name, side), description)
+  sides[side] = true
+  ring_sides[description.name], description.side = sides, side
+end
+
+-- PCI devices get port numbers in the order of their addresses.
+local function plug_number(port, description)
+  if C.pg_port_adopt(port, description.number) == 0 then return end
+  for _, device in ipairs(pci.dpdk_devices()) do C.pg_probe_pci(device) end
+  if C.pg_port_adopt(port, description.number) < 0 then
+    failure.usage("port '%s': DPDK has %s; bind a network card to vfio-pci, or "
+      .. "name another kind of port (`perigee ports` lists what there is)",
+      description.text, C.pg_port_count() == 0 and "no ports"
+      or ("only ports 0 to %d"):format(C.pg_port_count() - 1))
+  end
+end
+
+local function plug_device(port, description)
+  local mtu = description.iface and interfaces.details(description.iface).mtu
+  next_id = next_id + 1
+  explain(C.pg_port_plug(port, spec.devargs(description, next_id, mtu)), description)
+  if description.iface or description.kind == "tap" then
+    port.min_frame = ETHERNET_HEADER
+    port.max_frame = (mtu or interfaces.details(description.name).mtu)
+      + ETHERNET_HEADER
+  end
+  if description.kind == "xdp" then
+    explain(C.pg_port_small_pool(port), description)
+    port.max_frame = math.min(port.max_frame, SMALL_FRAME)
+  elseif description.kind ~= "null" and description.kind ~= "pci" then
+    port.tidy = 1
+  end
+end
+
+--- Open the port and start it; a `struct port`.
+function plug.open(description)
+  pool.create()
+  local port = ffi.new("struct port")
+  if description.kind == "ring" then
+    plug_ring(port, description)
+  elseif description.kind == "number" then
+    plug_number(port, description)
+  else
+    plug_device(port, description)
+  end
+  port.account = pool.freelist
+  local card = description.kind == "pci" or description.kind == "number"
+  if C.pg_port_start(port, card and JUMBO_MTU or 0, 1) < 0 then
+    local reason = ffi.string(C.pg_error())
+    C.pg_port_unplug(port)
+    failure.raise("port '%s': %s", description.text, reason)
+  end
+  open[description] = true
+  claims.claim(description)
+  return port
+end
+
+--- Unplug it.
+function plug.close(description, port)
+  C.pg_port_unplug(port)
+  if description.kind == "ring" then
+    ring_sides[description.name][description.side] = nil
+  end
+  open[description] = nil
+  claims.release(description)
+end
+
+return plug

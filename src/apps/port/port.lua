@@ -1,0 +1,131 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The Port app: any port DPDK can drive, by its port string. Plugged when the
+-- app starts, unplugged when it stops. Snabb's driver apps are aliases of it.
+
+local C = require("core.native")
+local check = require("lib.port.check")
+local claims = require("lib.port.claims")
+local failure = require("core.failure")
+local plug = require("apps.port.plug")
+local spec = require("lib.port.spec")
+local statistics = require("apps.port.statistics")
+
+local Port = {}
+Port.__index = Port
+
+--- Names its links may have; `rx` and `tx` are those of Snabb before 2016, as
+--- seen from the app: it receives from `rx` what it sends to the wire.
+Port.link_names = {
+  input = {input = true, rx = true}, output = {output = true, tx = true},
+}
+
+local ALIVE_SECONDS = 0.1
+
+local function parsed(arg)
+  if type(arg) ~= "table" then return spec.parse(arg) end
+  if arg.port == nil then
+    failure.usage("a Port's argument is a port string, a number, or a table "
+      .. "with `port`")
+  end
+  return spec.parse(arg.port)
+end
+
+--- Check the argument before anything is opened; what the port would occupy.
+function Port.check_arg(arg)
+  local port = parsed(arg)
+  check.ready(port, nil, plug.open_ports())
+  return claims.thing(port)
+end
+
+--- Open the port `arg` names: a port string, a DPDK port number, or
+--- {port = STRING}. Raises a failure that says why it can't be had.
+function Port:new(arg)
+  local description = parsed(arg)
+  check.ready(description)
+  local port = plug.open(description)
+  return setmetatable({
+    description = description, port = port, next_check = 0,
+    token = check.token(description), stats = statistics.new(),
+    shm = statistics.frame(),
+  }, self)
+end
+
+--- The engine tells which links there are.
+function Port:link()
+  self.source = self.output.output or self.output.tx
+  self.sink = self.input.input or self.input.rx
+end
+Port.unlink = Port.link
+
+--- Receive a burst from the device.
+function Port:pull()
+  local source = self.source
+  if source then C.pg_receive(self.port, source) end
+end
+
+--- Send what waits in the link.
+function Port:push()
+  C.pg_transmit(self.port, self.sink)
+end
+
+--- Look now and then whether the device is still there; publish counters.
+function Port:tick()
+  local now = C.pg_monotonic()
+  if now < self.next_check then return end
+  self.next_check = now + ALIVE_SECONDS
+  statistics.publish(self.shm, self:statistics())
+  if not check.alive(self.description, self.token) then
+    failure.raise("port '%s': its interface '%s' is gone (removed, or moved to "
+      .. "another network namespace)", self.description.text,
+      self.description.iface or self.description.name)
+  end
+end
+
+--- Has a port that reads a file come to its end? Raises a failure when the file
+--- is damaged; what was read before has been delivered.
+function Port:ended()
+  local d = self.description
+  if d.kind ~= "pcap" or d.loop == 1 then return false end
+  if d.rx and (self.port.found_nothing == 0 or C.pg_pool_available() == 0) then
+    return false
+  end
+  local stats = self:statistics()
+  if d.rx and stats.ierrors > 0 then
+    failure.raise("port '%s': %s is damaged or cut short after packet %d",
+      d.text, d.rx, stats.ipackets)
+  end
+  return true
+end
+
+--- DPDK's statistics of the port, a table of numbers (rte_eth_stats_get), and
+--- Perigee's own drops by name.
+function Port:statistics()
+  return statistics.read(self.port, self.stats)
+end
+
+--- Print the statistics.
+function Port:report()
+  statistics.print(self.description.text, self.port, self:statistics())
+end
+
+--- Unplug the device.
+function Port:stop()
+  statistics.publish(self.shm, self:statistics())
+  plug.close(self.description, self.port)
+end
+
+local M = {Port = Port}
+
+--- A class for a driver app of Snabb's: `name`, `config` (lib.parse's
+--- specification of its argument) and `port`, a function from the argument to
+--- a port string.
+function M.alias(definition)
+  local class = setmetatable({}, {__index = Port})
+  class.__index = class
+  class.config, class.alias_name = definition.config, definition.name
+  function class.check_arg(arg) return Port.check_arg(definition.port(arg)) end
+  function class:new(arg) return Port.new(self, definition.port(arg)) end
+  return class
+end
+
+return M

@@ -1,0 +1,82 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A port's statistics: DPDK's, and Perigee's own named drops.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local counter = require("core.counter")
+local lib = require("core.lib")
+
+local statistics = {}
+
+-- In the order they are printed.
+local DPDK = {"ipackets", "ibytes", "imissed", "ierrors", "rx_nombuf", "opackets",
+              "obytes", "oerrors"}
+local DROPS = {
+  rx_oversize = "received longer than 10,240 bytes",
+  rx_nomem = "received with no packet free",
+  tx_oversize = "to send, longer than the port takes",
+  tx_runt = "to send, shorter than an Ethernet header",
+}
+local DROP_ORDER = {"rx_oversize", "rx_nomem", "tx_oversize", "tx_runt"}
+
+--- Memory for read().
+function statistics.new()
+  return ffi.new("struct port_stats")
+end
+
+--- The statistics of `port` (struct port) as a table of numbers.
+function statistics.read(port, raw)
+  local result = {}
+  if C.pg_port_stats(port, raw) < 0 then ffi.fill(raw, ffi.sizeof(raw)) end
+  for _, name in ipairs(DPDK) do result[name] = tonumber(raw[name]) end
+  for name in pairs(DROPS) do result[name] = tonumber(port[name]) end
+  return result
+end
+
+--- What an app's `shm` asks for, under Snabb's names for a driver's counters.
+function statistics.frame()
+  local frame = {}
+  for _, name in ipairs{"rxpackets", "rxbytes", "rxdrop", "rxerrors", "txpackets",
+                        "txbytes", "txdrop", "txerrors"} do
+    frame[name] = {counter}
+  end
+  return frame
+end
+
+--- Publish statistics (from read) in such a frame.
+function statistics.publish(frame, s)
+  counter.set(frame.rxpackets, s.ipackets)
+  counter.set(frame.rxbytes, s.ibytes)
+  counter.set(frame.rxdrop, s.imissed + s.rx_nombuf + s.rx_oversize + s.rx_nomem)
+  counter.set(frame.rxerrors, s.ierrors)
+  counter.set(frame.txpackets, s.opackets)
+  counter.set(frame.txbytes, s.obytes)
+  counter.set(frame.txdrop, s.tx_oversize + s.tx_runt)
+  counter.set(frame.txerrors, s.oerrors)
+end
+
+local function link_state(port)
+  local l = ffi.new("struct port_link")
+  if C.pg_port_link(port, l) < 0 then return "link unknown" end
+  if l.up == 0 then return "link down" end
+  return l.speed > 0 and ("link up, %g Gbit/s"):format(l.speed / 1000) or "link up"
+end
+
+--- Print statistics (from read): one line of DPDK's, one for each kind of drop.
+function statistics.print(text, port, s)
+  local parts = {}
+  for _, name in ipairs(DPDK) do
+    parts[#parts + 1] = ("%s %s"):format(name, lib.comma_value(s[name]))
+  end
+  print(("  port %s (%s, %s)"):format(text, ffi.string(C.pg_port_driver(port)),
+    link_state(port)))
+  print("  " .. table.concat(parts, "  "))
+  for _, name in ipairs(DROP_ORDER) do
+    if s[name] > 0 then
+      print(("  %s dropped: %s (%s)"):format(lib.comma_value(s[name]), name,
+        DROPS[name]))
+    end
+  end
+end
+
+return statistics

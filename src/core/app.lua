@@ -1,0 +1,250 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The engine: runs the graph of apps that engine.configure() was given, breath
+-- by breath. A breath pulls packets in and pushes them through. Programs know
+-- this module as the global `engine`; its fields are Snabb's.
+
+local C = require("core.native")
+local account = require("core.engine.account")
+local apply = require("core.engine.apply")
+local config = require("core.config")
+local counter = require("core.counter")
+local failure = require("core.failure")
+local histogram = require("core.histogram")
+local link = require("core.link")
+local order = require("core.engine.order")
+local pace = require("core.engine.pace")
+local plan = require("core.engine.plan")
+local pool = require("core.pool")
+local report = require("core.engine.report")
+local timer = require("core.timer")
+
+local engine = {}
+
+--- Never sleep between breaths.
+engine.busywait = false
+--- Breaths per second, or false: sleep by load.
+engine.Hz = false
+--- Calls of tick() per second.
+engine.tick_Hz = 1000
+--- The longest sleep of an idle engine, and the current one, in microseconds.
+engine.maxsleep = 100
+engine.sleep = 0
+--- Packets an app should pull in a breath.
+engine.pull_npackets = math.floor(link.max / 10)
+--- Print what configure() does.
+engine.log = false
+--- Name of the signal that ended engine.main, or false.
+engine.interrupted = false
+
+--- Exit status of a selftest() that can't run here.
+engine.test_skipped_code = 43
+
+--- The running apps by name, links by text, and their configuration.
+engine.app_table = {}
+engine.link_table = {}
+engine.configuration = config.new()
+
+local state = {
+  apps = engine.app_table, links = engine.link_table,
+  configuration = engine.configuration, claims = {}, lost = 0,
+}
+
+local counters = {}
+for _, name in ipairs{"breaths", "frees", "freebits", "freebytes", "configs"} do
+  counters[name] = counter.create("engine/" .. name .. ".counter", 0)
+  engine[name] = counters[name]
+end
+
+local pulls, pushes, ticks = {}, {}, {}
+local SYNC_BREATHS = 100
+local TEND_SECONDS = 0.01
+
+-- The configuration ------------------------------------------------------
+
+-- The structure of a configuration, its own: the caller may go on changing his.
+local function copied(c)
+  local copy = config.new()
+  for name, app in pairs(c.apps) do
+    copy.apps[name] = {class = app.class, arg = app.arg}
+  end
+  for spec in pairs(c.links) do copy.links[config.canonical_link(spec)] = true end
+  return copy
+end
+
+--- Make the running graph that of `new` (core.config). Everything is checked
+--- first; when something is wrong a failure says what, and the running graph
+--- stays as it was.
+function engine.configure(new)
+  new = copied(new)
+  local actions = plan.make(state.configuration, new, state.apps)
+  apply.plan(state, new, actions)
+  engine.configuration = state.configuration
+  pulls, pushes = order.breath(state.apps, state.links)
+  ticks = {}
+  for _, name in ipairs(config.sorted_keys(state.apps)) do
+    if state.apps[name].tick then ticks[#ticks + 1] = state.apps[name] end
+  end
+  counter.add(counters.configs)
+  if engine.log then
+    for _, list in ipairs{"stop", "start", "restart", "reconfig", "old_links",
+                          "new_links"} do
+      for _, name in ipairs(actions[list]) do
+        print(("engine: %s %s"):format(list:gsub("_", " "), name))
+      end
+    end
+  end
+end
+
+--- Stop every app and remove every link.
+function engine.stop()
+  engine.configure(config.new())
+end
+
+-- A breath ---------------------------------------------------------------
+
+local breath_time = false -- while running: when this breath began
+
+--- Seconds on the monotonic clock; the same throughout a breath.
+function engine.now()
+  return breath_time or C.pg_monotonic()
+end
+
+local function pull_all(apps)
+  for i = 1, #apps do apps[i]:pull() end
+end
+
+local function push_all(calls)
+  for i = 1, #calls do
+    local call = calls[i]
+    call.push(call.app, call.link)
+  end
+end
+
+local breaths = 0
+local next_tick, next_tending = 0, 0
+
+-- Bring all counters up to date and publish them (core.shm).
+local function sync()
+  for _, l in pairs(state.links) do link.sync(l) end
+  counter.set(counters.breaths, breaths)
+  account.sync(counters)
+  counter.commit()
+end
+
+-- What needn't happen in every breath.
+local function housekeeping(now)
+  if now >= next_tick then
+    next_tick = now + 1 / engine.tick_Hz
+    for i = 1, #ticks do ticks[i]:tick() end
+  end
+  if now >= next_tending then
+    next_tending = now + TEND_SECONDS
+    pool.tend()
+  end
+end
+
+--- One breath: pull(), then push(), then what is due.
+function engine.breathe()
+  local now = C.pg_monotonic()
+  breath_time = now
+  pull_all(pulls)
+  push_all(pushes)
+  breaths = breaths + 1
+  if now >= next_tick then housekeeping(now) end
+  if breaths % SYNC_BREATHS == 0 then sync() end
+end
+
+-- The main loop ----------------------------------------------------------
+
+local SIGNALS = {[1] = "SIGHUP", [2] = "SIGINT", [15] = "SIGTERM"}
+local latency
+
+--- The histogram of breath durations in seconds (engine/latency.histogram).
+function engine.enable_latency_histogram()
+  if not latency then
+    latency = histogram.create("engine/latency.histogram", 1e-6, 1e0)
+  end
+  return latency
+end
+
+local function check_options(options)
+  local known = {duration = true, done = true, report = true, no_report = true,
+                 measure_latency = true, no_timers = true}
+  for key in pairs(options) do
+    if not known[key] then error(("engine.main has no option '%s'"):format(key), 3) end
+  end
+  if options.duration and options.done then
+    error("engine.main takes `duration` or `done`, not both", 3)
+  end
+end
+
+local run_start
+
+-- Breathe until `done` says so or a signal comes.
+local function run(options)
+  local breathe, done = engine.breathe, options.done
+  local ends = options.duration and C.pg_monotonic() + options.duration
+  if options.measure_latency ~= false then
+    breathe = engine.enable_latency_histogram():wrap_thunk(breathe, C.pg_monotonic)
+  end
+  local timers = not options.no_timers
+  repeat
+    breathe()
+    if timers then timer.run() end
+    pace.breath(engine)
+    if done and done() then return end
+    if ends and breath_time >= ends then return end
+  until C.pg_signal() ~= 0
+  engine.interrupted = SIGNALS[C.pg_signal()] or "a signal"
+end
+
+--- Run until `duration` seconds have passed, `done()` returns true, or SIGINT
+--- or SIGTERM comes (a program that calls again after a signal is ended).
+--- Then print a report: `report` = {showload=, showlinks=, showapps=,
+--- showpackets=} selects its parts, `no_report` leaves it out.
+--- `measure_latency` = false and `no_timers` leave these out.
+function engine.main(options)
+  options = options or {}
+  check_options(options)
+  if engine.interrupted then require("core.main").exit(0) end
+  C.pg_catch_signals(true)
+  run_start = report.snapshot(counters)
+  local ok, err = xpcall(run, failure.explain, options)
+  breath_time = false
+  sync()
+  C.pg_catch_signals(false)
+  if not options.no_report then engine.report(options.report) end
+  if not ok then error(err, 0) end
+end
+
+-- Reports ----------------------------------------------------------------
+
+--- Print the load, links, apps and packets report, or the parts `options`
+--- selects.
+function engine.report(options)
+  sync()
+  options = options or
+    {showload = true, showlinks = true, showapps = true, showpackets = true}
+  if options.showlinks then engine.report_links() end
+  if options.showapps then engine.report_apps() end
+  if options.showpackets then report.packets(state.links) end
+  if options.showload then engine.report_load() end
+end
+
+--- Print the load since engine.main was called, or since the last call.
+function engine.report_load()
+  run_start = run_start or report.snapshot(counters)
+  report.load(counters, run_start)
+end
+
+--- Print what each link carried.
+function engine.report_links()
+  report.links(state.links)
+end
+
+--- Let each app report.
+function engine.report_apps()
+  report.apps(state.apps)
+end
+
+return engine

@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Configurations: which apps there are and how they are linked. Plain data;
+-- engine.configure() makes it run.
+
+local failure = require("core.failure")
+local lib = require("core.lib")
+
+local config = {}
+
+--- How a link is written, with a Lua pattern for its four names.
+config.link_syntax =
+  "^%s*([%w_]+)%.([%w_]+)%s*%->%s*([%w_]+)%.([%w_]+)%s*$"
+
+--- An empty configuration: {apps = {}, links = {}}.
+function config.new()
+  return {apps = {}, links = {}}
+end
+
+local function value_of(text, name)
+  local ok, value = pcall(lib.load_string, text)
+  if not ok then
+    failure.usage("app '%s': its argument isn't a Lua expression: %s", name, text)
+  end
+  return value
+end
+
+--- The argument an app's class gets: `arg` (a table, or a Lua expression in a
+--- string), checked against the class's `config` specification and completed
+--- with its defaults (lib.parse).
+function config.parse_app_arg(arg, spec, name)
+  if type(arg) == "string" then arg = value_of(arg, name or "?") end
+  local ok, parsed = pcall(lib.parse, arg, spec)
+  if not ok then failure.usage("app '%s': %s", name or "?", tostring(parsed)) end
+  return parsed
+end
+
+--- Add the app `name` of `class`, to be made with class:new(arg).
+function config.app(c, name, class, arg)
+  if type(name) ~= "string" or not name:match("^[%w_]+$") then
+    failure.usage("'%s' can't name an app: use letters, digits and _",
+      tostring(name))
+  end
+  if type(class) ~= "table" or not class.new then
+    failure.usage("app '%s': its class is %s, not a table with new()", name,
+      class == nil and "nil (is its name spelled right?)" or type(class))
+  end
+  if class.config then arg = config.parse_app_arg(arg, class.config, name) end
+  c.apps[name] = {class = class, arg = arg}
+end
+
+--- The parts of "app.output -> app.input": from app, output, to app, input.
+function config.parse_link(spec)
+  local from, output, to, input = tostring(spec):match(config.link_syntax)
+  if not from then
+    failure.usage("'%s' isn't a link: write 'app.output -> app.input'",
+      tostring(spec))
+  end
+  return from, output, to, input
+end
+
+--- The text of a link in its one canonical form.
+function config.format_link(from, output, to, input)
+  return ("%s.%s -> %s.%s"):format(from, output, to, input)
+end
+
+--- A link's text in canonical form.
+function config.canonical_link(spec)
+  return config.format_link(config.parse_link(spec))
+end
+
+--- Add a link: "app.output -> app.input".
+function config.link(c, spec)
+  c.links[config.canonical_link(spec)] = true
+end
+
+--- The configuration as a Graphviz digraph.
+function config.graphviz(c)
+  local lines = {"digraph config {"}
+  for _, spec in ipairs(config.sorted_keys(c.links)) do
+    local from, output, to, input = config.parse_link(spec)
+    lines[#lines + 1] = ('  "%s" -> "%s" [taillabel="%s" headlabel="%s"];')
+      :format(from, to, output, input)
+  end
+  lines[#lines + 1] = "}\n"
+  return table.concat(lines, "\n")
+end
+
+--- The keys of a table whose keys are strings, sorted.
+function config.sorted_keys(t)
+  local keys = {}
+  for key in pairs(t) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+return config

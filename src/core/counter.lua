@@ -1,0 +1,111 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- 64-bit event counters that other processes can read. add and set touch only a private
+-- copy; commit, called every so often, copies all of them to shared memory, whose
+-- page-aligned addresses would otherwise fight for the same cache sets. Every counter
+-- that create gives is of one C type: a second type would cost hot loops a guard each.
+
+local ffi = require("ffi")
+local unistd = require("posix.unistd")
+local comma_value = require("core.lib.values").comma_value
+local shm = require("core.shm")
+
+local C = ffi.C
+ffi.cdef "int getpid(void);"
+
+-- The type has a name, for use in other structs, and a name can be taken only once.
+local known, counter_t = pcall(ffi.typeof, "struct counter")
+if not (known and ffi.sizeof(counter_t)) then
+  ffi.cdef "struct counter { uint64_t c; };"
+  counter_t = ffi.metatype("struct counter", {
+    __tostring = function(counter) return comma_value(counter.c) end,
+  })
+end
+
+local counter = {}
+
+counter.type = shm.register("counter", counter)
+
+local by_path = {} -- shm path -> {private, public, users, index in `created`}
+local created = {} -- the entries that commit copies
+local owner = unistd.getpid()
+
+-- A forked child has counters of its own: committing its parent's would undo what the
+-- parent counts.
+local function forget_parents()
+  local pid = C.getpid()
+  if pid ~= owner then
+    by_path, created, owner = {}, {}, pid
+  end
+end
+
+--- Make the counter `name` with the value `initial` (0) and return it. A name that this
+--- process has created already gives that counter, as it is.
+function counter.create(name, initial)
+  forget_parents()
+  local path = shm.path(name)
+  local entry = by_path[path]
+  if entry then return entry.private end
+  entry = {private = ffi.new(counter_t), public = shm.create(name, counter_t)}
+  entry.private.c = initial or 0
+  entry.public.c = entry.private.c
+  entry.index = #created + 1
+  created[entry.index] = entry
+  by_path[path] = entry
+  return entry.private
+end
+
+--- Open the counter `name` to read it (this process's own: also to write it). Each open
+--- of another process's counter wants a delete.
+function counter.open(name)
+  forget_parents()
+  local path = shm.path(name)
+  local entry = by_path[path]
+  if not entry then
+    local public = shm.open(name, counter_t, "readonly")
+    entry = {private = public, public = public, users = 0}
+    by_path[path] = entry
+  end
+  if entry.users then entry.users = entry.users + 1 end
+  return entry.private
+end
+
+--- Unmap the counter `name`, and remove it if this process created it.
+function counter.delete(name)
+  forget_parents()
+  local path = shm.path(name)
+  local entry = by_path[path]
+  if not entry then error(("no counter '%s' is open"):format(name), 2) end
+  if entry.users and entry.users > 1 then
+    entry.users = entry.users - 1
+    return
+  end
+  by_path[path] = nil
+  shm.unmap(entry.public)
+  if entry.index then
+    local last = table.remove(created)
+    if last ~= entry then
+      created[entry.index], last.index = last, entry.index
+    end
+    shm.unlink(name)
+  end
+end
+
+--- Copy the values of this process's counters to shared memory.
+function counter.commit()
+  forget_parents()
+  for i = 1, #created do
+    local entry = created[i]
+    entry.public.c = entry.private.c
+  end
+end
+
+--- Set `c` to `value`.
+function counter.set(c, value) c.c = value end
+
+--- Add `value` (1) to `c`.
+function counter.add(c, value) c.c = c.c + (value or 1) end
+
+--- The value of `c`, a uint64_t.
+function counter.read(c) return c.c end
+
+return counter

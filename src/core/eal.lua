@@ -1,0 +1,107 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Starting DPDK's EAL, with arguments that fit where it runs: hugepages where
+-- enough are free, CPUs of the process's own affinity, nothing on disk that
+-- another process could meet. It starts with the first packet or port.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local failure = require("core.failure")
+
+local eal = {}
+
+--- More arguments for EAL (the command line's --eal), a list of strings.
+eal.arguments = {}
+
+local ENOUGH_HUGE_MB = 128
+local PLAIN_MEMORY_MB = 4096 -- address space; only what is touched is used
+
+local function read_line(path)
+  local file = io.open(path)
+  if not file then return nil end
+  local line = file:read("*l")
+  file:close()
+  return line
+end
+
+--- Free memory in hugepages of 2 MB and 1 GB, in MB.
+function eal.free_huge_mb()
+  local mb = 0
+  for _, size_kb in ipairs{2048, 1048576} do
+    local free = read_line(
+      ("/sys/kernel/mm/hugepages/hugepages-%dkB/free_hugepages"):format(size_kb))
+    mb = mb + (tonumber(free) or 0) * size_kb / 1024
+  end
+  return mb
+end
+
+--- The CPUs this process may use, as the kernel writes them ("0-3,8").
+function eal.cpus()
+  for line in io.lines("/proc/self/status") do
+    local list = line:match("^Cpus_allowed_list:%s*(%S+)")
+    if list then return list end
+  end
+  return "0"
+end
+
+local function total_memory_mb()
+  local kb = read_line("/proc/meminfo"):match("MemTotal:%s*(%d+)")
+  return math.floor(tonumber(kb) / 1024)
+end
+
+--- The arguments EAL is started with; `user` may override any of them.
+function eal.plan(user)
+  local given = " " .. table.concat(user, " ") .. " "
+  local function has(...)
+    for _, option in ipairs{...} do
+      if given:find("[ ]" .. option:gsub("%-", "%%-") .. "[ =]") then return true end
+    end
+    return false
+  end
+  local args = {"perigee", "--no-telemetry"}
+  local function add(...)
+    for _, arg in ipairs{...} do args[#args + 1] = arg end
+  end
+  -- One lcore that may run on every CPU of the affinity: EAL pins otherwise.
+  if not has("-l", "-c", "--lcores") then
+    add("--lcores", "0@(" .. eal.cpus() .. ")")
+  end
+  if not has("--log-level") then add("--log-level", "error") end
+  if not has("--no-huge", "--in-memory", "--huge-dir", "--legacy-mem", "-m",
+             "--socket-mem") then
+    if eal.free_huge_mb() >= ENOUGH_HUGE_MB then
+      add("--in-memory", "--single-file-segments")
+    else
+      local mb = math.min(PLAIN_MEMORY_MB, math.floor(total_memory_mb() / 2))
+      add("--no-huge", "-m", tostring(mb))
+    end
+  end
+  if not has("--file-prefix", "--in-memory") then
+    add("--file-prefix", "perigee-" .. tostring(ffi.C.getpid()))
+  end
+  if not has("--no-shconf", "--in-memory") then add("--no-shconf") end
+  -- PCI devices are opened by name, each when a port asks for it.
+  if not has("-a", "-b", "--no-pci") then add("-a", "0000:00:00.0") end
+  add(unpack(user))
+  return args
+end
+
+pcall(ffi.cdef, "int getpid(void);")
+
+--- Start EAL unless it runs. Raises a failure with DPDK's reason.
+function eal.start()
+  if C.pg_eal_started() then return end
+  local args = eal.plan(eal.arguments)
+  local argv = ffi.new("char *[?]", #args + 1)
+  local anchors = {} -- EAL keeps pointers into argv for as long as it runs
+  for i, arg in ipairs(args) do
+    anchors[i] = ffi.new("char[?]", #arg + 1, arg)
+    argv[i - 1] = anchors[i]
+  end
+  eal.anchors = {argv, anchors}
+  if C.pg_eal_start(#args, argv) < 0 then
+    failure.raise("DPDK doesn't start with '%s': %s",
+      table.concat(args, " ", 2), ffi.string(C.pg_error()))
+  end
+end
+
+return eal

@@ -1,0 +1,88 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What engine.main prints at its end, and programs when they like.
+
+local C = require("core.native")
+local account = require("core.engine.account")
+local config = require("core.config")
+local counter = require("core.counter")
+local lib = require("core.lib")
+local link = require("core.link")
+
+local report = {}
+
+local function commas(n)
+  return lib.comma_value(("%.0f"):format(tonumber(n)))
+end
+
+local function share(part, whole)
+  return whole > 0 and part / whole or 0
+end
+
+--- A number with its SI prefix: si(1.5e6, "pps") is "1.500 Mpps".
+function report.si(value, unit)
+  for _, step in ipairs{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} do
+    if value >= step[1] then
+      return ("%.3f %s%s"):format(value / step[1], step[2], unit)
+    end
+  end
+  return ("%.0f %s"):format(value, unit)
+end
+
+--- A moment to measure load from: {time, cpu, breaths, frees, bits, ...}.
+function report.snapshot(counters)
+  account.sync(counters)
+  return {
+    time = C.pg_monotonic(), cpu = C.pg_cpu_seconds(), tsc = C.pg_tsc(),
+    breaths = tonumber(counter.read(counters.breaths)),
+    frees = tonumber(counter.read(counters.frees)),
+    bytes = tonumber(counter.read(counters.freebytes)),
+    bits = tonumber(counter.read(counters.freebits)),
+  }
+end
+
+--- Print rate, CPU use and cost since `before` (a snapshot).
+function report.load(counters, before)
+  local now = report.snapshot(counters)
+  local time, cpu = now.time - before.time, now.cpu - before.cpu
+  local packets, breaths = now.frees - before.frees, now.breaths - before.breaths
+  print(("load: %s  %s on the wire  %.0f%% CPU  %.1f cycles/packet  "
+    .. "%.1f packets/breath  %d byte/packet  (%.2f s)"):format(
+    report.si(share(packets, time), "pps"),
+    report.si(share(now.bits - before.bits, time), "bit/s"),
+    100 * share(cpu, time), share(cpu * tonumber(C.pg_tsc_hz()), packets),
+    share(packets, breaths), share(now.bytes - before.bytes, packets), time))
+end
+
+--- Print each link's totals.
+function report.links(links)
+  print("link report:")
+  for _, spec in ipairs(config.sorted_keys(links)) do
+    local stats = link.stats(links[spec])
+    print(("%20s sent on %s (loss rate: %d%%)%s"):format(commas(stats.txpackets),
+      spec, 100 * share(stats.txdrop, stats.txpackets + stats.txdrop),
+      stats.txdrop > 0 and ("  %s dropped: link full"):format(commas(stats.txdrop))
+        or ""))
+  end
+end
+
+--- Let each app that can report do so; print the counters of the others' shm.
+function report.apps(apps)
+  print("app report:")
+  for _, name in ipairs(config.sorted_keys(apps)) do
+    if apps[name].report then
+      print(name)
+      apps[name]:report()
+    end
+  end
+end
+
+--- Print where every packet went.
+function report.packets(links)
+  local a = account.packets(links)
+  print(("packets: received %s + allocated %s = sent %s + freed %s + "
+    .. "dropped by ports %s + in links %s + held by apps %s"):format(
+    commas(a.received), commas(a.allocated), commas(a.sent), commas(a.freed),
+    commas(a.port_drops), commas(a.in_links), commas(a.held)))
+end
+
+return report

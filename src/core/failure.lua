@@ -1,0 +1,50 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Errors meant for the person at the terminal: one sentence and an exit status.
+-- Anything else that is raised is a bug of the program and gets a traceback.
+
+local failure = {}
+
+local Failure = {}
+Failure.__index = Failure
+
+function Failure:__tostring()
+  return self.sentence
+end
+
+local function raise(status, fmt, ...)
+  local sentence = select("#", ...) > 0 and fmt:format(...) or fmt
+  error(setmetatable({sentence = sentence, status = status}, Failure), 0)
+end
+
+--- Raise what the user asked for and can't be had (a bad option, argument, port
+--- or configuration): the sentence, and exit status 2.
+function failure.usage(fmt, ...)
+  raise(2, fmt, ...)
+end
+
+--- Raise what went wrong while running (a full disk, a device that vanished):
+--- the sentence, and exit status 1.
+function failure.raise(fmt, ...)
+  raise(1, fmt, ...)
+end
+
+--- Is `err` one of these errors?
+function failure.is(err)
+  return getmetatable(err) == Failure
+end
+
+--- For xpcall: the error `err` as a failure. One that isn't a failure yet is a
+--- bug of some program: its sentence is its message with a traceback.
+function failure.explain(err)
+  if failure.is(err) then return err end
+  local text = debug.traceback(tostring(err), 2)
+  return setmetatable({sentence = text, status = 1, bug = true}, Failure)
+end
+
+--- Raise `err` again with `where` ("app 'nic'") in front of its sentence.
+function failure.within(where, err)
+  local status = failure.is(err) and err.status or 1
+  raise(status, "%s: %s", where, tostring(err))
+end
+
+return failure

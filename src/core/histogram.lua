@@ -1,0 +1,134 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Histograms whose buckets grow by a constant factor, each exactly one page of shared
+-- memory: tools of Snabb read them, so the layout can't change.
+
+local ffi = require("ffi")
+local shm = require("core.shm")
+local exp, floor, log, max, min = math.exp, math.floor, math.log, math.max, math.min
+
+-- The first bucket is for what is below the minimum, the last for what is above the
+-- maximum; those between have the same width on a logarithmic scale.
+local BUCKETS = 509
+local LAST = BUCKETS - 1
+
+local histogram_t = ffi.typeof [[
+  struct {
+    double minimum;
+    double growth_factor_log;
+    uint64_t total;
+    uint64_t buckets[509];
+  }
+]]
+assert(ffi.sizeof(histogram_t) == 4096)
+
+local histogram = {}
+
+histogram.type = shm.register("histogram", histogram)
+
+local function growth_factor_log(minimum, maximum)
+  if not (minimum > 0 and maximum > minimum) then
+    error(("a histogram needs 0 < minimum < maximum, not %s and %s")
+      :format(tostring(minimum), tostring(maximum)), 3)
+  end
+  return log(maximum / minimum) / (BUCKETS - 2)
+end
+
+--- A histogram in private memory for values between `minimum` (above 0) and `maximum`.
+function histogram.new(minimum, maximum)
+  return histogram_t(minimum, growth_factor_log(minimum, maximum))
+end
+
+--- The same in shared memory, empty, as the object `name`.
+function histogram.create(name, minimum, maximum)
+  local growth = growth_factor_log(minimum, maximum)
+  local h = shm.create(name, histogram_t)
+  h.minimum, h.growth_factor_log = minimum, growth
+  histogram.clear(h)
+  return h
+end
+
+--- Map the existing histogram `name`, to read it only if `readonly`.
+function histogram.open(name, readonly)
+  return shm.open(name, histogram_t, readonly)
+end
+
+--- Count `value`. What isn't above 0 (or a number) goes into the first bucket.
+function histogram.add(h, value)
+  local bucket = 0
+  if value > 0 then
+    bucket = floor(log(value / h.minimum) / h.growth_factor_log) + 1
+    bucket = min(max(bucket, 0), LAST)
+  end
+  h.total = h.total + 1
+  h.buckets[bucket] = h.buckets[bucket] + 1
+end
+
+local function bounds(h, bucket)
+  if bucket == 0 then return 0, h.minimum end
+  local low = h.minimum * exp(h.growth_factor_log * (bucket - 1))
+  if bucket == LAST then return low, math.huge end
+  return low, h.minimum * exp(h.growth_factor_log * bucket)
+end
+
+--- Iterate over all buckets, from low to high: the count (uint64_t), and the bounds.
+--- With a snapshot `previous`, counts are those since it was taken.
+function histogram.iterate(h, previous)
+  local bucket = -1
+  return function()
+    bucket = bucket + 1
+    if bucket > LAST then return nil end
+    local count = h.buckets[bucket]
+    if previous then count = count - previous.buckets[bucket] end
+    return count, bounds(h, bucket)
+  end
+end
+
+--- Copy `h` into the histogram `destination` (a new one) and return that.
+function histogram.snapshot(h, destination)
+  destination = destination or histogram_t()
+  ffi.copy(destination, h, ffi.sizeof(histogram_t))
+  return destination
+end
+
+--- Forget all that was counted.
+function histogram.clear(h)
+  h.total = 0
+  ffi.fill(h.buckets, ffi.sizeof(h.buckets))
+end
+
+--- A function that calls `thunk` and counts the time it takes by the clock `now`.
+function histogram.wrap_thunk(h, thunk, now)
+  return function()
+    local start = now()
+    thunk()
+    h:add(now() - start)
+  end
+end
+
+--- The least, the average and the greatest value counted (since the snapshot
+--- `previous`), as near as the buckets tell; 0, 0, 0 if there is none.
+function histogram.summarize(h, previous)
+  local least, greatest, sum, total = nil, 0, 0, 0
+  for count, low, high in histogram.iterate(h, previous) do
+    if count ~= 0 then
+      local n = tonumber(count)
+      least, greatest = least or low, high
+      sum, total = sum + n * (low + high) / 2, total + n
+    end
+  end
+  if total == 0 then return 0, 0, 0 end
+  return least, sum / total, greatest
+end
+
+ffi.metatype(histogram_t, {
+  __index = {
+    add = histogram.add, iterate = histogram.iterate, clear = histogram.clear,
+    snapshot = histogram.snapshot, summarize = histogram.summarize,
+    wrap_thunk = histogram.wrap_thunk,
+  },
+  __tostring = function(h)
+    return ("min: %f / avg: %f / max: %f"):format(histogram.summarize(h))
+  end,
+})
+
+return histogram

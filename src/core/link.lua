@@ -1,0 +1,138 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Links: rings of packets between two apps. receive() and transmit() are the
+-- hottest code of all: one C type for every link, int32 cursors that count up
+-- modulo 2^32 (the number waiting is their difference), bytes added up only
+-- on receive, totals only when somebody asks (link.sync).
+
+local ffi = require("ffi")
+local C = require("core.native")
+local counter = require("core.counter")
+local packet = require("core.packet")
+local shm = require("core.shm")
+
+local band, tobit = bit.band, bit.tobit
+local free = packet.free
+
+local link = {}
+
+local MASK = C.LINK_RING_SIZE - 1
+local MAX = C.LINK_MAX_PACKETS
+
+--- Packets a link holds at most.
+link.max = tonumber(MAX)
+
+local STATS = {"rxpackets", "rxbytes", "txpackets", "txbytes", "txdrop", "dtime"}
+local anchors = setmetatable({}, {__mode = "k"})
+
+--- A new, empty link; its counters appear under links/NAME.
+function link.new(name)
+  local l = ffi.new("struct link")
+  local counters = {}
+  for _, stat in ipairs(STATS) do
+    counters[stat] = counter.create(("links/%s/%s.counter"):format(name, stat))
+    l.stats[stat] = counters[stat]
+  end
+  counter.set(counters.dtime, C.pg_monotonic())
+  anchors[l] = counters
+  return l
+end
+
+--- Receive a packet. The link must not be empty: that isn't checked.
+function link.receive(l)
+  local cursor = l.read
+  local p = l.packets[band(cursor, MASK)]
+  l.read = tobit(cursor + 1)
+  l.rxbytes = l.rxbytes + p.length
+  return p
+end
+local receive = link.receive
+
+--- The packet receive() would return, left in the link; nil if there is none.
+function link.front(l)
+  if l.read ~= l.write then return l.packets[band(l.read, MASK)] end
+end
+
+local function drop(l, p)
+  l.txdrop = l.txdrop + 1
+  free(p)
+end
+
+--- Transmit a packet. A full link frees it and counts it as txdrop.
+function link.transmit(l, p)
+  local cursor = l.write
+  if tobit(cursor - l.read) >= MAX then
+    drop(l, p)
+  else
+    l.packets[band(cursor, MASK)] = p
+    l.write = tobit(cursor + 1)
+  end
+end
+
+--- Is there nothing to receive?
+function link.empty(l)
+  return l.read == l.write
+end
+
+--- Is there no room to transmit?
+function link.full(l)
+  return tobit(l.write - l.read) >= MAX
+end
+
+--- Packets waiting to be received.
+function link.nreadable(l)
+  return tobit(l.write - l.read)
+end
+
+--- Packets there is room for.
+function link.nwritable(l)
+  return MAX - tobit(l.write - l.read)
+end
+
+-- Packets a cursor has moved since `synced`, as an unsigned 32-bit number.
+local function moved(cursor, synced)
+  return ffi.cast("uint32_t", tobit(cursor - synced))
+end
+
+--- Bring the link's totals and counters up to date. The cursors wrap, so this
+--- must happen at least every 2^32 packets; the engine does it all the time.
+function link.sync(l)
+  l.rxpackets = l.rxpackets + moved(l.read, l.synced_read)
+  l.txpackets = l.txpackets + moved(l.write, l.synced_write)
+  l.synced_read, l.synced_write = l.read, l.write
+  local stats = l.stats
+  if stats.rxpackets == nil then return end
+  counter.set(stats.rxpackets, l.rxpackets)
+  counter.set(stats.rxbytes, l.rxbytes)
+  counter.set(stats.txpackets, l.txpackets)
+  counter.set(stats.txbytes, l.rxbytes + C.pg_link_queued_bytes(l))
+  counter.set(stats.txdrop, l.txdrop)
+end
+local sync = link.sync
+
+--- The link's totals as a table of numbers: rxpackets, rxbytes, txpackets,
+--- txbytes, txdrop.
+function link.stats(l)
+  sync(l)
+  local stats = {}
+  for _, stat in ipairs(STATS) do
+    if l.stats[stat] ~= nil then stats[stat] = tonumber(counter.read(l.stats[stat])) end
+  end
+  return stats
+end
+
+--- Free the packets in the link, and its counters; how many packets that were.
+function link.free(l, name)
+  local lost = 0
+  while l.read ~= l.write do
+    free(receive(l))
+    lost = lost + 1
+  end
+  for _, stat in ipairs(STATS) do
+    counter.delete(("links/%s/%s.counter"):format(name, stat))
+    l.stats[stat] = nil
+  end
+  shm.unlink("links/" .. name)
+  return lost
+end
+
+return link

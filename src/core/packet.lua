@@ -1,0 +1,158 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Packets: DPDK's mbufs under Snabb's names. A packet has `length` bytes from
+-- `data` on; `data` is worked out from the mbuf (buf_addr + data_off), so read
+-- it again after any function here that moves the packet's start.
+--
+-- At least max_payload bytes are always there from `data` on: a packet whose
+-- start would lie further in than PACKET_MAX_HEADROOM is moved back.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local pool = require("core.pool")
+
+local packet = {}
+
+local HEADROOM = C.PACKET_HEADROOM
+local MAX_HEADROOM = C.PACKET_MAX_HEADROOM
+local MAX_PAYLOAD = C.PACKET_MAX_PAYLOAD
+local REFILL = C.FREELIST_SIZE / 4
+local SPILL = C.FREELIST_SIZE / 2
+local WIRE_OVERHEAD = 8 + 12 + 4 -- preamble, gap, CRC: bytes a frame, 802.3
+local SHORTEST_FRAME = 60
+
+packet.max_payload = tonumber(MAX_PAYLOAD)
+packet.default_headroom = tonumber(HEADROOM)
+packet.packet_alignment = 64 -- of the mbuf itself
+packet.minimum_alignment = 1 -- of `data`
+
+ffi.metatype("struct packet", {
+  __index = function (p, key)
+    if key == "data" then return p.buf_addr + p.data_off end
+    error(("a packet has no field '%s'; it has data and length")
+      :format(tostring(key)), 2)
+  end,
+})
+
+local copy, fill = ffi.copy, ffi.fill
+ffi.cdef("void *memmove(void *, const void *, size_t);")
+local memmove = ffi.C.memmove
+local freelist, refill = pool.freelist, pool.refill
+
+--- An empty packet. Raises a failure when every packet of the pool is in use
+--- and the pool can't grow.
+function packet.allocate()
+  if freelist.nfree == 0 and C.pg_freelist_refill(freelist, REFILL) == 0 then
+    refill()
+  end
+  local n = freelist.nfree - 1
+  freelist.nfree = n
+  return freelist.list[n]
+end
+local allocate = packet.allocate
+
+--- Count `p` as freed (engine.frees, freebytes, freebits) without freeing it:
+--- for an app that hands its memory elsewhere.
+function packet.account_free(p)
+  local length = p.length
+  freelist.frees = freelist.frees + 1
+  freelist.freebytes = freelist.freebytes + length
+  if length < SHORTEST_FRAME then length = SHORTEST_FRAME end
+  freelist.freebits = freelist.freebits + (length + WIRE_OVERHEAD) * 8
+end
+local account_free = packet.account_free
+
+--- Give the packet back without counting it.
+function packet.free_internal(p)
+  if freelist.nfree == freelist.max then C.pg_freelist_spill(freelist, SPILL) end
+  local n = freelist.nfree
+  p.length = 0
+  p.data_off = HEADROOM
+  freelist.list[n] = p
+  freelist.nfree = n + 1
+end
+local free_internal = packet.free_internal
+
+--- Give the packet back. It must not be used afterwards.
+function packet.free(p)
+  account_free(p)
+  free_internal(p)
+end
+
+local function check_length(length)
+  if length < 0 or length > MAX_PAYLOAD then
+    error(("a packet can't hold %d bytes: it holds 0 to %d")
+      :format(length, MAX_PAYLOAD), 3)
+  end
+end
+
+--- A packet with the `length` bytes at `pointer`.
+function packet.from_pointer(pointer, length)
+  check_length(length)
+  local p = allocate()
+  p.length = length
+  copy(p.data, pointer, length)
+  return p
+end
+local from_pointer = packet.from_pointer
+
+--- A packet with the bytes of the string.
+function packet.from_string(s)
+  return from_pointer(s, #s)
+end
+
+--- A copy of the packet.
+function packet.clone(p)
+  return from_pointer(p.data, p.length)
+end
+
+local function move_start(p, offset)
+  memmove(p.buf_addr + offset, p.data, p.length)
+  p.data_off = offset
+end
+
+--- Add the `length` bytes at `pointer` behind the packet's last; returns `p`.
+function packet.append(p, pointer, length)
+  check_length(p.length + length)
+  copy(p.data + p.length, pointer, length)
+  p.length = p.length + length
+  return p
+end
+
+--- Open `n` bytes, contents undefined, before the first; returns `p`.
+function packet.shiftright(p, n)
+  check_length(p.length + n)
+  if n < 0 then check_length(n) end
+  if p.data_off < n then move_start(p, HEADROOM + n) end
+  p.data_off = p.data_off - n
+  p.length = p.length + n
+  return p
+end
+local shiftright = packet.shiftright
+
+--- Drop the first `n` bytes; returns `p`.
+function packet.shiftleft(p, n)
+  if n < 0 or n > p.length then
+    error(("can't drop %d bytes of a packet of %d"):format(n, p.length), 2)
+  end
+  p.data_off = p.data_off + n
+  p.length = p.length - n
+  if p.data_off > MAX_HEADROOM then move_start(p, HEADROOM) end
+  return p
+end
+
+--- Put the `length` bytes at `pointer` before the packet's first; returns `p`.
+function packet.prepend(p, pointer, length)
+  shiftright(p, length)
+  copy(p.data, pointer, length)
+  return p
+end
+
+--- Make the packet `length` bytes long; new bytes are zero. Returns `p`.
+function packet.resize(p, length)
+  check_length(length)
+  if length > p.length then fill(p.data + p.length, length - p.length) end
+  p.length = length
+  return p
+end
+
+return packet

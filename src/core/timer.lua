@@ -1,0 +1,89 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Timers on a wheel of 1 ms ticks. Nothing here looks at the clock except run, so tests
+-- can set `ticks` and drive time with run_to_time.
+
+local clock = require("core.lib.clock")
+local ceil, floor = math.ceil, math.floor
+
+local timer = {}
+
+--- The present, in ticks; false until the first timer is activated.
+timer.ticks = false
+--- Nanoseconds a tick.
+timer.ns_per_tick = 1e6
+--- Tick -> array of the timers due then.
+timer.timers = {}
+
+--- A timer called `name`, not yet active, that will call fn(timer) `nanos` nanoseconds
+--- after it is activated, and again each time that passes if `mode` is "repeating".
+function timer.new(name, fn, nanos, mode)
+  return {
+    name = name, fn = fn, ticks = ceil(nanos / timer.ns_per_tick),
+    repeating = mode == "repeating",
+  }
+end
+
+--- Start the timer `t`, which must not be active.
+function timer.activate(t)
+  if t.next_tick then error(("timer '%s' is active already"):format(t.name), 2) end
+  if not timer.ticks then
+    timer.ticks = floor(clock.nanoseconds() / timer.ns_per_tick)
+  end
+  local tick = timer.ticks + t.ticks
+  local due = timer.timers[tick]
+  if due then
+    due[#due + 1] = t
+  else
+    timer.timers[tick] = {t}
+  end
+  t.next_tick = tick
+end
+
+--- Stop the timer `t`; true if it was active. One that comes due in the same tick as the
+--- timer that cancels it, and later, isn't called.
+function timer.cancel(t)
+  if not t.next_tick then return nil end
+  local due = timer.timers[t.next_tick]
+  t.next_tick = nil
+  for i = 1, due and #due or 0 do
+    if due[i] == t then
+      table.remove(due, i)
+      break
+    end
+  end
+  return true
+end
+
+-- While the timers of a tick are called they are off the wheel: those activated for
+-- the same tick meanwhile wait for the next run, and `next_tick` tells those that were
+-- cancelled.
+local function call_timers(due, tick)
+  for i = 1, #due do
+    local t = due[i]
+    if t.next_tick == tick then
+      t.next_tick = nil
+      t.fn(t)
+      if t.repeating and not t.next_tick then timer.activate(t) end
+    end
+  end
+end
+
+--- Call, in order, the timers that are due up to the time `ns` (nanoseconds).
+function timer.run_to_time(ns)
+  local last = floor(tonumber(ns) / timer.ns_per_tick)
+  for tick = timer.ticks or last, last do
+    timer.ticks = tick
+    local due = timer.timers[tick]
+    if due then
+      timer.timers[tick] = nil
+      call_timers(due, tick)
+    end
+  end
+end
+
+--- Call the timers that are due now.
+function timer.run()
+  if timer.ticks then timer.run_to_time(clock.nanoseconds()) end
+end
+
+return timer

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the C shim and Lua share. core.native hands this very file to
+ * LuaJIT's ffi.cdef, so it holds plain declarations only: no macros, no
+ * inline functions. layout.c asserts that struct packet lies on rte_mbuf.
+ */
+#pragma once
+
+enum {
+  PACKET_MAX_PAYLOAD = 10240, /* bytes of a packet, as in Snabb */
+  PACKET_HEADROOM = 256,      /* bytes before a packet from allocate() */
+  PACKET_MAX_HEADROOM = 512,  /* a packet never starts further in than this */
+  LINK_RING_SIZE = 1024,      /* slots; one stays empty */
+  LINK_MAX_PACKETS = 1023,
+  FREELIST_SIZE = 1024,
+  PORT_BURST = 128            /* packets received or sent by one DPDK call */
+};
+
+/* A packet is a DPDK mbuf of one segment, under the names Snabb uses. */
+struct packet {
+  uint8_t *buf_addr;
+  uint64_t buf_iova;
+  uint16_t data_off;
+  uint16_t refcnt;
+  uint16_t nb_segs;
+  uint16_t port;
+  uint64_t ol_flags;
+  uint32_t packet_type;
+  uint32_t pkt_len;
+  uint16_t length;
+  uint16_t vlan_tci;
+  uint32_t hash[2];
+  uint16_t vlan_tci_outer;
+  uint16_t buf_len;
+  void *pool;
+  struct packet *next;
+  uint64_t tx_offload;
+  void *shinfo;
+  uint16_t priv_size;
+  uint16_t timesync;
+  uint32_t dynfield[9];
+};
+
+/* A counter's own copy; core.counter publishes it over shm. */
+struct counter { uint64_t c; };
+
+/* A ring between two apps. The cursors count packets up, modulo 2^32; a slot
+ * is the cursor masked. Totals are differences against `synced_*`. */
+struct link {
+  int32_t read, write;
+  uint64_t rxbytes;
+  uint64_t txdrop;
+  int32_t synced_read, synced_write;
+  uint64_t rxpackets, txpackets;
+  struct {
+    struct counter *dtime, *txbytes, *rxbytes, *txpackets, *rxpackets, *txdrop;
+  } stats;
+  struct packet *packets[1024];
+};
+
+/* Packets an engine keeps at hand, refilled from and spilled to the pool in
+ * bulk; and its account of every packet, which core/engine/account.lua sums.
+ * `bits` are bits on the wire: with preamble, gap, padding and CRC. */
+struct freelist {
+  int32_t nfree;
+  int32_t max;
+  uint64_t frees, freebytes, freebits;       /* freed by apps */
+  uint64_t sent, sentbytes, sentbits;        /* handed to ports */
+  uint64_t received, port_drops;             /* by ports */
+  uint64_t refilled, spilled;
+  struct packet *list[1024];
+};
+
+/* One DPDK port, plugged. Counted in packets unless the name says bytes. */
+struct port {
+  uint16_t id;
+  uint16_t min_frame;        /* shortest and longest frame it can send, */
+  uint16_t max_frame;        /* bytes; 4 more where there is a VLAN tag */
+  uint8_t tidy;              /* may receive chained or foreign mbufs */
+  uint8_t started;
+  uint8_t found_nothing;     /* the last receive did */
+  int32_t numa_node;
+  uint64_t rxpackets, rxbytes;
+  uint64_t txpackets, txbytes;
+  uint64_t rx_oversize;      /* received longer than PACKET_MAX_PAYLOAD */
+  uint64_t rx_nomem;         /* received, no packet to copy it to */
+  uint64_t tx_oversize;      /* longer than max_frame */
+  uint64_t tx_runt;          /* shorter than min_frame */
+  struct freelist *account;  /* of the engine it works for */
+  void *pool;                /* it receives into */
+  char name[64];             /* of the DPDK device */
+};
+
+struct port_stats {
+  uint64_t ipackets, opackets, ibytes, obytes;
+  uint64_t imissed, ierrors, oerrors, rx_nombuf;
+};
+
+struct port_link {
+  uint32_t speed;            /* Mbit/s, 0 unknown */
+  uint8_t up, full_duplex;
+};
+
+/* eal.c */
+int pg_eal_start(int argc, char **argv);
+bool pg_eal_started(void);
+void pg_eal_stop(void);
+bool pg_eal_hugepages(void);
+const char *pg_error(void);
+const char *pg_dpdk_version(void);
+void pg_log_level(uint32_t level);
+
+/* pool.c */
+int pg_pool_create(uint32_t initial, uint32_t max);
+int pg_pool_grow(void);
+uint32_t pg_pool_size(void);
+uint32_t pg_pool_available(void);
+int pg_freelist_refill(struct freelist *fl, int32_t n);
+void pg_freelist_spill(struct freelist *fl, int32_t n);
+
+/* port.c */
+/* Each plug fills in `port` but for `account`, which the caller sets. */
+int pg_port_plug(struct port *port, const char *devargs);
+int pg_port_ring(struct port *port, const char *name, int side);
+int pg_port_small_pool(struct port *port);
+int pg_port_adopt(struct port *port, uint16_t id);
+int pg_port_start(struct port *port, uint32_t mtu, int promiscuous);
+int pg_port_unplug(struct port *port);
+int pg_port_stats(const struct port *port, struct port_stats *stats);
+int pg_port_link(const struct port *port, struct port_link *link);
+int pg_port_mac(const struct port *port, uint8_t *mac);
+const char *pg_port_driver(const struct port *port);
+int pg_port_count(void);
+int pg_probe_pci(const char *address);
+
+/* burst.c */
+int pg_receive(struct port *port, struct link *link);
+int pg_transmit(struct port *port, struct link *link);
+uint64_t pg_link_queued_bytes(const struct link *link);
+
+/* memory.c */
+void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);
+uint64_t pg_physical(const void *address);
+
+/* sys.c */
+uint64_t pg_tsc(void);
+uint64_t pg_tsc_hz(void);
+double pg_monotonic(void);
+double pg_cpu_seconds(void);
+void pg_sleep(double seconds);
+void pg_catch_signals(bool on);
+int pg_signal(void);
+int pg_errno(void);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Starting and ending DPDK's Environment Abstraction Layer. The arguments are
+ * chosen in Lua (core/eal.lua); this file only calls and explains.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+#include <rte_version.h>
+
+#include "api.h"
+#include "internal.h"
+
+static char error_text[512];
+static bool started;
+
+int pg_fail(const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  vsnprintf(error_text, sizeof error_text, format, args);
+  va_end(args);
+  return -1;
+}
+
+const char *pg_error(void)
+{
+  return error_text;
+}
+
+/* Start EAL with these arguments (rte_eal_init); 0, or -1 and pg_error(). */
+int pg_eal_start(int argc, char **argv)
+{
+  if (started)
+    return pg_fail("DPDK is running already");
+  if (rte_eal_init(argc, argv) < 0)
+    return pg_fail("%s", rte_strerror(rte_errno));
+  started = true;
+  return 0;
+}
+
+bool pg_eal_started(void)
+{
+  return started;
+}
+
+void pg_eal_stop(void)
+{
+  if (started)
+    rte_eal_cleanup();
+  started = false;
+}
+
+bool pg_eal_hugepages(void)
+{
+  return started && rte_eal_has_hugepages();
+}
+
+const char *pg_dpdk_version(void)
+{
+  return rte_version();
+}
+
+void pg_log_level(uint32_t level)
+{
+  rte_log_set_global_level(level);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sentence pg_error() gives to Lua after a call of the shim has failed.
+ */
+#pragma once
+
+/* Set the sentence; returns -1, so that `return fail(...)` reads well. */
+int pg_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+struct rte_mempool;
+
+/* The pool every port receives into (pool.c), NULL before it is created. */
+struct rte_mempool *pg_packet_pool(void);
+
+/* A pool of frames up to 2 KB for AF_XDP, whose kernel side takes no buffer
+ * larger than a page. */
+struct rte_mempool *pg_small_pool(const char *name);

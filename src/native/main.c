@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The host: a LuaJIT state that finds Perigee's Lua tree, beside the binary in
+ * a checkout or under ../share/perigee once installed, and runs core.main.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#ifndef PERIGEE_VERSION
+#error "the Makefile passes PERIGEE_VERSION"
+#endif
+
+static const char *const trees[] = {"/src", "/../share/perigee", NULL};
+
+/* The folder with core/main.lua, in `root`; or 0. */
+static int find_tree(char *root, size_t size)
+{
+  char exe[PATH_MAX], file[PATH_MAX];
+  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  if (n < 0)
+    return 0;
+  exe[n] = '\0';
+  *strrchr(exe, '/') = '\0';
+  for (int i = 0; trees[i]; i++) {
+    int length = snprintf(root, size, "%s%s", exe, trees[i]);
+    if (length + sizeof "/core/main.lua" > sizeof file)
+      break;
+    strcat(strcpy(file, root), "/core/main.lua");
+    if (access(file, R_OK) == 0)
+      return 1;
+  }
+  fprintf(stderr,
+          "perigee: there is no Lua tree beside %s (looked for src and "
+          "../share/perigee); run it from its checkout or from where "
+          "`make install` put it\n", exe);
+  return 0;
+}
+
+static void set_field(lua_State *L, const char *key, const char *value)
+{
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, key);
+}
+
+int main(int argc, char **argv)
+{
+  char root[PATH_MAX];
+  if (!find_tree(root, sizeof root))
+    return 1;
+  lua_State *L = luaL_newstate();
+  if (!L) {
+    fprintf(stderr, "perigee: no memory for a Lua state\n");
+    return 1;
+  }
+  luaL_openlibs(L);
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "path");
+  lua_pushfstring(L, "%s/?.lua;%s", root, lua_tostring(L, -1));
+  lua_setfield(L, -3, "path");
+  lua_settop(L, 0);
+
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "core.main");
+  if (lua_pcall(L, 1, 1, 0) != 0) {
+    fprintf(stderr, "perigee: %s\n", lua_tostring(L, -1));
+    return 1;
+  }
+  lua_getfield(L, -1, "start");
+  lua_createtable(L, argc, 2);
+  set_field(L, "root", root);
+  set_field(L, "version", PERIGEE_VERSION);
+  for (int i = 0; i < argc; i++) {
+    lua_pushstring(L, argv[i]);
+    lua_rawseti(L, -2, i);
+  }
+  if (lua_pcall(L, 1, 1, 0) != 0) {
+    fprintf(stderr, "perigee: %s\n", lua_tostring(L, -1));
+    return 1;
+  }
+  int status = lua_tointeger(L, -1);
+  fflush(stdout);
+  return status;
+}

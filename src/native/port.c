@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ports: plugging a DPDK device in, starting it with one queue each way, its
+ * statistics, and unplugging it. Which device and which arguments is decided
+ * in Lua (lib/port/spec.lua); packets move in burst.c.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_mempool.h>
+#include <rte_ring.h>
+
+#include "api.h"
+#include "internal.h"
+
+enum { DESCRIPTORS = 1024, RING_PORT_SIZE = 1024 };
+
+static void adopt(struct port *port, uint16_t id)
+{
+  memset(port, 0, sizeof *port);
+  port->id = id;
+  port->numa_node = rte_eth_dev_socket_id(id);
+  port->max_frame = PACKET_MAX_PAYLOAD;
+  port->pool = pg_packet_pool();
+  rte_eth_dev_get_name_by_port(id, port->name);
+}
+
+/* Plug the device `devargs` describes ("net_null_pg0,size=60" or a PCI
+ * address; rte_dev_probe). 0, or -1 and pg_error(). */
+int pg_port_plug(struct port *port, const char *devargs)
+{
+  char name[RTE_ETH_NAME_MAX_LEN];
+  uint16_t id;
+  int status = rte_dev_probe(devargs);
+  if (status < 0)
+    return pg_fail("DPDK can't open %s: %s", devargs, rte_strerror(-status));
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(devargs, ","), devargs);
+  if (rte_eth_dev_get_port_by_name(name, &id) < 0)
+    return pg_fail("DPDK opened %s, but it isn't an Ethernet device", name);
+  adopt(port, id);
+  return 0;
+}
+
+static struct rte_ring *ring_of(const char *name, int side)
+{
+  char ring_name[RTE_RING_NAMESIZE];
+  snprintf(ring_name, sizeof ring_name, "pg_%s_%d", name, side);
+  struct rte_ring *ring = rte_ring_lookup(ring_name);
+  return ring ? ring
+              : rte_ring_create(ring_name, RING_PORT_SIZE, SOCKET_ID_ANY,
+                                RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+/* Plug end `side` (0 or 1) of the pair of rings called `name`: what one end
+ * sends, the other receives (rte_eth_from_rings). */
+int pg_port_ring(struct port *port, const char *name, int side)
+{
+  char port_name[RTE_ETH_NAME_MAX_LEN];
+  struct rte_ring *rx = ring_of(name, side), *tx = ring_of(name, !side);
+  if (!rx || !tx)
+    return pg_fail("no ring '%s': %s", name, rte_strerror(rte_errno));
+  snprintf(port_name, sizeof port_name, "pg_%s_%d", name, side);
+  int id = rte_eth_from_rings(port_name, &rx, 1, &tx, 1, 0);
+  if (id < 0)
+    return pg_fail("no ring port '%s': %s", name, rte_strerror(rte_errno));
+  adopt(port, id);
+  return 0;
+}
+
+/* Take over the DPDK port of this number, which exists already. */
+int pg_port_adopt(struct port *port, uint16_t id)
+{
+  if (!rte_eth_dev_is_valid_port(id))
+    return pg_fail("there is no DPDK port %u", id);
+  adopt(port, id);
+  return 0;
+}
+
+/* Receive into a pool of small frames of its own (AF_XDP); burst.c copies
+ * what comes from there into ordinary packets. */
+int pg_port_small_pool(struct port *port)
+{
+  char name[RTE_MEMPOOL_NAMESIZE];
+  snprintf(name, sizeof name, "small_%u", port->id);
+  port->pool = pg_small_pool(name);
+  port->tidy = 1;
+  return port->pool ? 0 : pg_fail("no memory for the frames of %s", port->name);
+}
+
+static int configure(struct port *port, uint32_t mtu)
+{
+  struct rte_eth_conf conf = {.rxmode.mtu = mtu};
+  struct rte_eth_dev_info info;
+  uint16_t rxd = DESCRIPTORS, txd = DESCRIPTORS;
+  int status = rte_eth_dev_info_get(port->id, &info);
+  if (status < 0)
+    return status;
+  if (info.max_mtu && conf.rxmode.mtu > info.max_mtu)
+    conf.rxmode.mtu = info.max_mtu;
+  if ((status = rte_eth_dev_configure(port->id, 1, 1, &conf)) < 0 ||
+      (status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd)) < 0 ||
+      (status = rte_eth_rx_queue_setup(port->id, 0, rxd, SOCKET_ID_ANY, NULL,
+                                       port->pool)) < 0)
+    return status;
+  return rte_eth_tx_queue_setup(port->id, 0, txd, SOCKET_ID_ANY, NULL);
+}
+
+/* Configure one queue each way and start; mtu 0 leaves the device's own. */
+int pg_port_start(struct port *port, uint32_t mtu, int promiscuous)
+{
+  int status = configure(port, mtu);
+  if (status < 0 || (status = rte_eth_dev_start(port->id)) < 0)
+    return pg_fail("DPDK can't start %s: %s", port->name,
+                   rte_strerror(-status));
+  port->started = 1;
+  if (promiscuous)
+    rte_eth_promiscuous_enable(port->id); /* virtual ones may not know it */
+  return 0;
+}
+
+/* Stop, close and remove the device; packets its driver held are freed. */
+int pg_port_unplug(struct port *port)
+{
+  struct rte_eth_dev_info info;
+  int status = rte_eth_dev_info_get(port->id, &info);
+  struct rte_device *device = status == 0 ? info.device : NULL;
+  bool shared = !device; /* a ring port has no device to remove */
+  if (port->started)
+    rte_eth_dev_stop(port->id);
+  port->started = 0;
+  status = rte_eth_dev_close(port->id);
+  if (!shared)
+    rte_dev_remove(device);
+  if (port->pool != pg_packet_pool())
+    rte_mempool_free(port->pool);
+  port->pool = NULL;
+  return status < 0 ? pg_fail("DPDK can't close %s", port->name) : 0;
+}
+
+int pg_port_stats(const struct port *port, struct port_stats *stats)
+{
+  struct rte_eth_stats raw;
+  if (rte_eth_stats_get(port->id, &raw) < 0)
+    return pg_fail("%s has no statistics", port->name);
+  *stats = (struct port_stats){
+    .ipackets = raw.ipackets, .opackets = raw.opackets,
+    .ibytes = raw.ibytes, .obytes = raw.obytes,
+    .imissed = raw.imissed, .ierrors = raw.ierrors,
+    .oerrors = raw.oerrors, .rx_nombuf = raw.rx_nombuf};
+  return 0;
+}
+
+int pg_port_link(const struct port *port, struct port_link *link)
+{
+  struct rte_eth_link raw;
+  if (rte_eth_link_get_nowait(port->id, &raw) < 0)
+    return pg_fail("%s doesn't tell its link status", port->name);
+  link->up = raw.link_status;
+  link->full_duplex = raw.link_duplex;
+  link->speed = raw.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : raw.link_speed;
+  return 0;
+}
+
+/* The port's Ethernet address, 6 bytes. */
+int pg_port_mac(const struct port *port, uint8_t *mac)
+{
+  struct rte_ether_addr address;
+  if (rte_eth_macaddr_get(port->id, &address) < 0)
+    return pg_fail("%s has no Ethernet address", port->name);
+  memcpy(mac, address.addr_bytes, sizeof address.addr_bytes);
+  return 0;
+}
+
+/* The name of the DPDK driver behind the port. */
+const char *pg_port_driver(const struct port *port)
+{
+  struct rte_eth_dev_info info;
+  return rte_eth_dev_info_get(port->id, &info) == 0 && info.driver_name
+           ? info.driver_name
+           : "unknown";
+}
+
+/* Ports DPDK knows now. */
+int pg_port_count(void)
+{
+  return rte_eth_dev_count_avail();
+}
+
+/* Probe one PCI device, so that it gets a port number. */
+int pg_probe_pci(const char *address)
+{
+  int status = rte_dev_probe(address);
+  return status < 0 ? pg_fail("DPDK can't open %s: %s", address,
+                              rte_strerror(-status))
+                    : 0;
+}

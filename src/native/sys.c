@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Clocks, sleep and signals for the engine.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+
+#include "api.h"
+
+static volatile sig_atomic_t caught;
+
+static double seconds_of(clockid_t clock)
+{
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+/* The time stamp counter. */
+uint64_t pg_tsc(void)
+{
+  return rte_rdtsc();
+}
+
+/* Its rate in Hz: DPDK's once EAL runs, else measured over 10 ms. */
+uint64_t pg_tsc_hz(void)
+{
+  static uint64_t measured;
+  if (pg_eal_started())
+    return rte_get_tsc_hz();
+  if (!measured) {
+    double t0 = seconds_of(CLOCK_MONOTONIC_RAW);
+    uint64_t c0 = rte_rdtsc();
+    pg_sleep(0.01);
+    double t1 = seconds_of(CLOCK_MONOTONIC_RAW);
+    measured = (rte_rdtsc() - c0) / (t1 - t0);
+  }
+  return measured;
+}
+
+double pg_monotonic(void)
+{
+  return seconds_of(CLOCK_MONOTONIC);
+}
+
+/* CPU time of this process. */
+double pg_cpu_seconds(void)
+{
+  return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* Sleep, or return early when a signal comes. */
+void pg_sleep(double seconds)
+{
+  struct timespec t = {.tv_sec = (time_t)seconds};
+  t.tv_nsec = (seconds - t.tv_sec) * 1e9;
+  nanosleep(&t, NULL);
+}
+
+static void catch_signal(int number)
+{
+  caught = number;
+  signal(number, SIG_DFL); /* a second one ends the process at once */
+}
+
+/* Remember SIGINT, SIGTERM and SIGHUP instead of dying of them, or not. */
+void pg_catch_signals(bool on)
+{
+  struct sigaction action = {.sa_handler = on ? catch_signal : SIG_DFL};
+  if (caught)
+    return;
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
+}
+
+/* The signal that came, or 0. */
+int pg_signal(void)
+{
+  return caught;
+}
+
+int pg_errno(void)
+{
+  return errno;
+}

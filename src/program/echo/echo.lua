@@ -1,0 +1,57 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee echo PORT [CHAIN-LENGTH] [DURATION]`: sends every packet back to the
+-- port it came from, through a chain of Fwd apps.
+
+local cli = require("lib.cli")
+local config = require("core.config")
+local engine = require("core.app")
+local fwd = require("apps.fwd.fwd")
+local link = require("core.link")
+local port = require("apps.port.port")
+
+local M = {summary = "send packets back to their port through a chain of apps"}
+
+local MAX_CHAIN = 10000
+
+--- The configuration: app "port" and a chain of `length` Fwd apps in a circle.
+function M.graph(port_string, length)
+  local c = config.new()
+  config.app(c, "port", port.Port, port_string)
+  local from = "port"
+  for i = 1, length do
+    config.app(c, "fwd" .. i, fwd.Fwd)
+    config.link(c, ("%s.output -> fwd%d.input"):format(from, i))
+    from = "fwd" .. i
+  end
+  config.link(c, ("%s.output -> port.input"):format(from))
+  return c
+end
+
+local function all_links_empty()
+  for _, l in pairs(engine.link_table) do
+    if not link.empty(l) then return false end
+  end
+  return true
+end
+
+--- Run with the command line's arguments (a list of strings).
+function M.run(args)
+  local parser = cli.parser("echo", "Sends every packet back to the port it came "
+    .. "from, through a chain of Fwd apps. Ends after DURATION, at the end of a "
+    .. "pcap file, or with Ctrl-C, and reports where every packet went.")
+  parser:argument("port", "a port string; `perigee ports` lists what there is")
+  parser:argument("chain_length", "apps in the chain"):args("?"):default("1")
+    :convert(cli.integer(0, MAX_CHAIN))
+  parser:argument("duration", "seconds"):args("?"):convert(cli.duration)
+  local options = cli.parse(parser, args)
+  engine.configure(M.graph(options.port, options.chain_length))
+  local device = engine.app_table.port
+  local ends = options.duration and engine.now() + options.duration
+  engine.busywait = device.description.kind == "null"
+  engine.main{done = function ()
+    if ends and engine.now() >= ends then return true end
+    return device:ended() and all_links_empty()
+  end}
+end
+
+return M

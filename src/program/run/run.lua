@@ -1,0 +1,25 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee run FILE.lua ARGS`: a single file as a program.
+
+local failure = require("core.failure")
+
+local M = {summary = "run one Lua file inside the runtime"}
+
+--- Run args[1] with the rest as its arguments (`...`); if the file returns a
+--- table with run(), that is called with them too.
+function M.run(args)
+  if args[1] == "-h" or args[1] == "--help" then
+    print("Usage: perigee run FILE.lua [ARGUMENTS]\n\n"
+      .. "Runs FILE.lua with ARGUMENTS as `...` and main.parameters.")
+    return
+  end
+  local file = table.remove(args, 1)
+  if not file then failure.usage("run needs a file: perigee run FILE.lua") end
+  local chunk, err = loadfile(file)
+  if not chunk then failure.usage("can't run %s: %s", file, err) end
+  require("core.main").parameters = args
+  local program = chunk(unpack(args))
+  if type(program) == "table" and program.run then program.run(args) end
+end
+
+return M

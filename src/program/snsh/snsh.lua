@@ -1,0 +1,121 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee snsh`: a Lua shell inside the runtime, and what scripts and tests
+-- of Snabb's are started with.
+
+local cli = require("lib.cli")
+local failure = require("core.failure")
+
+local M = {summary = "Lua shell; run expressions, scripts and selftests"}
+
+local function parser()
+  local p = cli.parser("snsh", "Runs what the options say in their order, then "
+    .. "FILE with ARGUMENTS. Without any of these, or with -i, reads Lua from the "
+    .. "terminal.")
+  local steps = {}
+  local function step(kind)
+    return function (_, _, value) steps[#steps + 1] = {kind, value} end
+  end
+  p:option("-e --eval", "evaluate EXPR"):argname("EXPR"):count("*")
+    :action(step("eval"))
+  p:option("-l --load", "require MODULE into a global of its name")
+    :argname("MODULE"):count("*"):action(step("load"))
+  p:option("-t --test", "run MODULE's selftest(); exit status 43 means skipped")
+    :argname("MODULE"):count("*"):action(step("test"))
+  p:option("-P --package-path", "look for modules by this package.path first")
+    :argname("PATH")
+  p:flag("-i --interactive", "read Lua from the terminal afterwards")
+  p:argument("file", "a Lua file"):args("?")
+  p:argument("arguments", "its arguments"):args("*")
+  return p, steps
+end
+
+-- `text` as an expression or as statements; or nil and the error.
+local function compile(text, name)
+  local chunk = loadstring("return " .. text, name)
+  if chunk then return chunk end
+  return loadstring(text, name)
+end
+
+local actions = {}
+
+function actions.eval(text)
+  local chunk, err = compile(text, "=-e")
+  if not chunk then failure.usage("can't evaluate '%s': %s", text, err) end
+  chunk()
+end
+
+function actions.load(name)
+  rawset(_G, name:match("[^.]+$"), require(name))
+end
+
+function actions.test(name)
+  local found, module = pcall(require, name)
+  if not found then failure.usage("can't test '%s': %s", name, tostring(module)) end
+  if type(module) ~= "table" or not module.selftest then
+    failure.usage("can't test '%s': it has no selftest()", name)
+  end
+  module.selftest()
+end
+
+local function run_file(file, args)
+  local chunk, err = loadfile(file)
+  if not chunk then failure.usage("can't run %s: %s", file, err) end
+  require("core.main").parameters = args
+  chunk(unpack(args))
+end
+
+-- The shell ----------------------------------------------------------------
+
+local function is_incomplete(err)
+  return err:match("'?<eof>'?$") ~= nil
+end
+
+-- Read lines until they make a chunk; nil at the end of input.
+local function read_chunk()
+  local text, prompt = "", "perigee> "
+  while true do
+    io.write(prompt)
+    io.flush()
+    local line = io.read("*l")
+    if not line then return nil end
+    text = text .. line:gsub("^=", "return ") .. "\n"
+    local chunk, err = compile(text, "=stdin")
+    if chunk then return chunk end
+    if not is_incomplete(err) then
+      print(err)
+      text, prompt = "", "perigee> "
+    else
+      prompt = "      >> "
+    end
+  end
+end
+
+local function show(ok, ...)
+  if not ok then
+    print(tostring((...)))
+  elseif select("#", ...) > 0 then
+    print(...)
+  end
+end
+
+local function shell()
+  print("Perigee " .. require("core.main").version .. ": Lua; end with Ctrl-D.")
+  for chunk in read_chunk do
+    show(xpcall(chunk, failure.explain))
+  end
+  print()
+end
+
+--- Run with the command line's arguments (a list of strings).
+function M.run(args)
+  local p, steps = parser()
+  local options = cli.parse(p, args)
+  if options.package_path then
+    package.path = options.package_path .. ";" .. package.path
+  end
+  for _, step in ipairs(steps) do actions[step[1]](step[2]) end
+  if options.file then run_file(options.file, options.arguments) end
+  if options.interactive or (#steps == 0 and not options.file) then shell() end
+end
+
+return M
