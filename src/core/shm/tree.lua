@@ -52,8 +52,9 @@ end
 --- first, it must be a directory of this user's.
 function tree.make_root(root)
   if not tree.exists(root) then
+    local start = root:find("^/") and "" or "."
     local mask = stat.umask(0)
-    local ok, err = pcall(tree.make_directories, "", root)
+    local ok, err = pcall(tree.make_directories, start, root)
     stat.umask(mask)
     if not ok then error(err, 0) end
   end
