@@ -39,31 +39,33 @@ function timer.activate(t)
   t.next_tick = tick
 end
 
---- Stop the timer `t`; true if it was active. One that comes due in the same tick as the
---- timer that cancels it, and later, isn't called.
+--- Stop the timer `t`; true if it was active. It isn't called any more, even if it is
+--- due in the same tick as the timer whose function cancels it.
 function timer.cancel(t)
-  if not t.next_tick then return nil end
-  local due = timer.timers[t.next_tick]
-  t.next_tick = nil
+  local due = timer.timers[t.next_tick or false]
+  local was_active = t.next_tick or t.repeats
+  t.next_tick, t.repeats = nil, nil
   for i = 1, due and #due or 0 do
     if due[i] == t then
       table.remove(due, i)
       break
     end
   end
-  return true
+  return was_active and true or nil
 end
 
 -- While the timers of a tick are called they are off the wheel: those activated for
 -- the same tick meanwhile wait for the next run, and `next_tick` tells those that were
--- cancelled.
+-- cancelled. `repeats` is set while a repeating timer's function runs, unless that
+-- cancels its own timer.
 local function call_timers(due, tick)
   for i = 1, #due do
     local t = due[i]
     if t.next_tick == tick then
-      t.next_tick = nil
+      t.next_tick, t.repeats = nil, t.repeating or nil
       t.fn(t)
-      if t.repeating and not t.next_tick then timer.activate(t) end
+      if t.repeats and not t.next_tick then timer.activate(t) end
+      t.repeats = nil
     end
   end
 end
