@@ -49,6 +49,7 @@ function M.open(path)
     cursor = 0,  -- of the next byte, within the window
     limit = 0,   -- of the bytes in the window
     base = 0,    -- the window's offset in the file
+    ended = false,
   }, Input)
 end
 
@@ -58,6 +59,7 @@ local function read_some(self)
                               self.size - self.limit))
     if n >= 0 then
       self.limit = self.limit + n
+      self.ended = n == 0
       return n > 0
     elseif ffi.errno() ~= EINTR then
       failure.raise("can't read %s: %s", self.path,
@@ -83,7 +85,7 @@ local function grow(self, n)
 end
 
 local function fill(self, n)
-  if self.guard.fd < 0 then
+  if self.ended then
     return false
   end
   make_room(self)
@@ -128,10 +130,24 @@ function Input:skip(n)
   return true
 end
 
+--- Go back to `offset`, in bytes from the file's start. Raises a failure for what
+--- can't be read twice, such as a pipe.
+function Input:rewind(offset)
+  if offset >= self.base then
+    self.cursor = offset - self.base
+    return
+  end
+  local done, err = unistd.lseek(self.guard.fd, offset, unistd.SEEK_SET)
+  if not done then
+    failure.raise("can't read %s again from its start: %s", self.path, err)
+  end
+  self.base, self.cursor, self.limit, self.ended = offset, 0, 0, false
+end
+
 --- Close the file. What is asked for afterwards is the file's end.
 function Input:close()
   close_guard(self.guard)
-  self.cursor, self.limit = 0, 0
+  self.cursor, self.limit, self.ended = 0, 0, true
 end
 
 return M

@@ -227,29 +227,31 @@ local function skip_block(self, total)
   end
 end
 
--- Step over what isn't a packet, to the next packet's block. Returns its type and
--- total length, or nil at the end of the file.
-local function find_packet(self)
+-- The type and total length of the block at the cursor; nil at the file's end.
+local function peek(self)
   local input = self.input
-  while true do
-    if not input:need(8) then
-      if input:available() > 0 then
-        cut(self, 8)
-      end
-      return nil
-    end
+  if input:need(8) then
     local block = cast(u32_ptr, input.window + input.cursor)
-    local type, total = u32(self, block, 0), u32(self, block, 1)
-    if packet_readers[type] then
-      return type, total
-    elseif type == format.SECTION_HEADER then
+    return u32(self, block, 0), u32(self, block, 1)
+  elseif input:available() > 0 then
+    cut(self, 8)
+  end
+end
+
+-- Step over what isn't a packet; then as `peek`.
+local function find_packet(self)
+  local type, total = peek(self)
+  while type and not packet_readers[type] do
+    if type == format.SECTION_HEADER then
       read_section(self)
     elseif type == format.INTERFACE_DESCRIPTION then
       read_interface(self, total)
     else
       skip_block(self, total)
     end
+    type, total = peek(self)
   end
+  return type, total
 end
 
 --- Read the section header at the start of `input`, an lib.pcap.input, and what
@@ -270,10 +272,20 @@ end
 
 --- As the `next` of lib.pcap.reader.
 function Pcapng:next()
-  local type, total = find_packet(self)
+  local type, total = peek(self)
+  -- A loop on every packet's way would cost the caller's loop its trace.
+  if not packet_readers[type or false] then
+    type, total = find_packet(self)
+  end
   if type then
     return packet_readers[type](self, total)
   end
+end
+
+--- As the `rewind` of lib.pcap.reader.
+function Pcapng:rewind()
+  self.input:rewind(0)
+  self.packets = 0
 end
 
 return M

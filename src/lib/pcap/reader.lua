@@ -73,7 +73,13 @@ function Reader:next()
   return self.records:next()
 end
 
---- The number of packets returned so far.
+--- Go back to the first packet. Raises a failure for what can't be read twice, such
+--- as a pipe.
+function Reader:rewind()
+  self.records:rewind()
+end
+
+--- The number of packets returned since the file's start.
 function Reader:packets()
   return self.records.packets
 end

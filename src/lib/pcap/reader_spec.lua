@@ -249,6 +249,31 @@ describe("lib.pcap.reader", function()
     assert.is_true(packets[2].data == long and packets[4].data == long)
   end)
 
+  it("goes back to the first packet", function()
+    local b = testing.order("big")
+    for _, kilobytes in ipairs{0, 200} do
+      for _, bytes in ipairs{
+        b:pcap_header{snaplen = 0} .. b:record("first")
+          .. b:record(("x"):rep(1000 * kilobytes)),
+        b:section() .. b:interface() .. b:enhanced("first")
+          .. b:enhanced(("x"):rep(1000 * kilobytes)),
+      } do
+        testing.save(path, bytes)
+        local file = reader.open(path)
+        for _ = 1, 3 do
+          local data, length = file:next()
+          assert.are.equal("first", ffi.string(data, length))
+          data, length = file:next()
+          assert.are.equal(("x"):rep(1000 * kilobytes), ffi.string(data, length))
+          assert.is_nil(file:next())
+          assert.are.equal(2, file:packets())
+          file:rewind()
+        end
+        file:close()
+      end
+    end
+  end)
+
   it("refuses what isn't a savefile", function()
     assert_refused("is empty", "")
     assert_refused("begins with the bytes 1f 8b 08 00", "\31\139\8\0 zipped")

@@ -127,4 +127,10 @@ function Savefile:next()
   return data, captured, original < captured and captured or original, time
 end
 
+--- As the `rewind` of lib.pcap.reader.
+function Savefile:rewind()
+  self.input:rewind(FILE_HEADER_SIZE)
+  self.packets = 0
+end
+
 return M

@@ -1,0 +1,200 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- PcapReader and PcapWriter: packets from and to savefiles (lib.pcap). A damaged
+-- file or a full disk must not take along packets that are under way: the reader
+-- says what is wrong, and is done.
+
+local ffi = require("ffi")
+local counter = require("core.counter")
+local engine = require("core.app")
+local failure = require("core.failure")
+local link = require("core.link")
+local packet = require("core.packet")
+local reader = require("lib.pcap.reader")
+local writer = require("lib.pcap.writer")
+
+ffi.cdef("int clock_gettime(int clock, void *timespec);")
+
+local C = ffi.C
+local CLOCK_REALTIME = 0
+
+local M = {}
+
+-- PcapReader -------------------------------------------------------------------
+
+local PcapReader = {
+  shm = {
+    packets = {counter},   -- sent to the output
+    oversize = {counter},  -- skipped: longer than a packet can be
+  },
+}
+PcapReader.__index = PcapReader
+M.PcapReader = PcapReader
+
+--- Read `filename`, a pcap or pcapng file. Raises a failure when that can't be
+--- read. Fields: `done`, true once the file has ended; `failure`, the sentence of
+--- what ended it early, which is printed on stderr too.
+function PcapReader:new(filename)
+  return setmetatable({
+    file = reader.open(filename),
+    done = false,
+    packets = 0,
+    oversize = 0,
+  }, PcapReader)
+end
+
+-- Send up to `n` packets of the file. (apps.pcap.replayer has another burst.)
+function PcapReader:burst(output, n)
+  local file = self.file
+  for _ = 1, n do
+    local data, length = file:next()
+    if not data then
+      self.done = true
+      return
+    elseif length <= packet.max_payload then
+      link.transmit(output, packet.from_pointer(data, length))
+      self.packets = self.packets + 1
+    else
+      self.oversize = self.oversize + 1
+    end
+  end
+end
+
+local function give_up(self, err)
+  if not failure.is(err) then
+    error(err, 0)
+  end
+  self.done = true
+  self.failure = tostring(err)
+  io.stderr:write("perigee: ", self.failure, "\n")
+end
+
+--- Send a burst of packets, as many as the output has room for.
+function PcapReader:pull()
+  if self.done then
+    return
+  end
+  local output = assert(self.output.output, "PcapReader's output isn't linked")
+  local n = math.min(engine.pull_npackets, link.nwritable(output))
+  local ok, err = pcall(self.burst, self, output, n)
+  if not ok then
+    give_up(self, err)
+  end
+  counter.set(self.shm.packets, self.packets)
+  counter.set(self.shm.oversize, self.oversize)
+end
+
+function PcapReader:report()
+  print(("  %s: %d packets read, %d skipped (longer than %d bytes)"):format(
+    self.file.path, self.packets, self.oversize, packet.max_payload))
+end
+
+function PcapReader:stop()
+  self.file:close()
+end
+
+-- PcapWriter -------------------------------------------------------------------
+
+local PcapWriter = {
+  shm = {
+    packets = {counter},      -- in the file
+    not_written = {counter},  -- lost, because the file couldn't be written
+    over_limit = {counter},   -- dropped: arrived after the last one to write
+  },
+}
+PcapWriter.__index = PcapWriter
+M.PcapWriter = PcapWriter
+
+local modes = {w = false, wb = false, ["w+"] = false, ["w+b"] = false,
+               a = true, ab = true, ["a+"] = true, ["a+b"] = true}
+
+local function settings(arg)
+  if type(arg) ~= "table" then
+    arg = {arg}
+  end
+  local filename, mode = arg.filename or arg[1], arg.mode or arg[2] or "w"
+  if type(filename) ~= "string" then
+    failure.usage("PcapWriter wants a file name, not %s", tostring(filename))
+  elseif modes[mode] == nil then
+    failure.usage("PcapWriter can't open %s in mode %q; there are \"w\" and \"a\"",
+                  filename, tostring(mode))
+  end
+  return filename, {append = modes[mode], format = arg.format,
+                    resolution = arg.resolution, snaplen = arg.snaplen}
+end
+
+--- Write to a savefile: `arg` is its name, or a table: `filename` (or [1]), `mode`
+--- (or [2]) "w" (default) or "a" to append, the `format`, `resolution` and `snaplen`
+--- of lib.pcap.writer, and `limit`, the most packets to write (default: any number;
+--- those beyond are dropped). Raises a failure when it can't be written.
+function PcapWriter:new(arg)
+  local filename, options = settings(arg)
+  return setmetatable({
+    file = writer.open(filename, options),
+    room = type(arg) == "table" and arg.limit or math.huge,
+    over_limit = 0,
+  }, PcapWriter)
+end
+
+local timespec = ffi.new("struct { int64_t sec, nsec; }[1]")
+
+local function wall_clock_ns()
+  C.clock_gettime(CLOCK_REALTIME, timespec)
+  return timespec[0].sec * 1000000000LL + timespec[0].nsec
+end
+
+local function write_burst(self, input, n, time)
+  local file = self.file
+  for _ = 1, n do
+    local p = link.front(input)
+    file:write(p.data, p.length, p.length, time)
+    packet.free(link.receive(input))
+  end
+  self.room = self.room - n
+  file:flush()
+end
+
+local function drop_all(self, input)
+  local n = link.nreadable(input)
+  for _ = 1, n do
+    packet.free(link.receive(input))
+  end
+  self.over_limit = self.over_limit + n
+end
+
+local function count(self)
+  local written, lost = self.file:written()
+  counter.set(self.shm.packets, written)
+  counter.set(self.shm.not_written, lost)
+  counter.set(self.shm.over_limit, self.over_limit)
+end
+
+--- Write what has arrived, with the time of this call; it is in the file when push
+--- returns. Raises a failure when the file can't be written (a full disk); the
+--- packet at hand stays in the link then.
+function PcapWriter:push()
+  local input = self.input.input
+  if link.empty(input) then
+    return
+  end
+  local n = math.min(link.nreadable(input), self.room)
+  local ok, err = pcall(write_burst, self, input, n, wall_clock_ns())
+  if ok then
+    drop_all(self, input)
+  end
+  count(self)
+  if not ok then
+    error(err, 0)
+  end
+end
+
+function PcapWriter:report()
+  local written, lost = self.file:written()
+  print(("  %s: %d packets written, %d lost, %d dropped (over the limit)"):format(
+    self.file.path, written, lost, self.over_limit))
+end
+
+function PcapWriter:stop()
+  self.file:close()
+end
+
+return M

@@ -1,0 +1,54 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- When a replayed packet is due: each kind of schedule is a function that gets a
+-- packet's length in bytes and its recorded time in nanoseconds (int64), and returns
+-- how many seconds after the packet before it is due.
+
+local M = {}
+
+-- Bytes around a frame on the wire: preamble, gap and frame check (IEEE 802.3).
+local WIRE_OVERHEAD = 8 + 12 + 4
+local SHORTEST_FRAME = 60
+
+--- The bits that a frame of `length` bytes (without its frame check) takes on an
+--- Ethernet wire, with the gap behind it.
+function M.wire_bits(length)
+  return 8 * (math.max(length, SHORTEST_FRAME) + WIRE_OVERHEAD)
+end
+
+--- `rate` packets a second.
+function M.packet_rate(rate)
+  local gap = 1 / rate
+  return function() return gap end
+end
+
+--- `rate` bits a second, on the wire.
+function M.bit_rate(rate)
+  local before = 0
+  return function(length)
+    local gap = before / rate
+    before = M.wire_bits(length)
+    return gap
+  end
+end
+
+--- As recorded, `factor` times as fast. Where the recorded time goes back (at the
+--- file's start, the second time) or is unknown (0), a packet is due at once.
+function M.recorded(factor)
+  local last = 0LL
+  local seconds = 1e-9 / factor
+  return function(_, time)
+    local before = last
+    if time == 0 then
+      return 0
+    end
+    last = time
+    return before > 0 and time > before and tonumber(time - before) * seconds or 0
+  end
+end
+
+--- All at once.
+function M.topspeed()
+  return function() return 0 end
+end
+
+return M
