@@ -27,11 +27,13 @@ local function count(t)
 end
 
 describe("core.shm", function()
+  local dir
   before_each(function()
-    shm.root = require("posix.stdlib").mkdtemp("/tmp/shm_spec.XXXXXX")
+    dir = require("posix.stdlib").mkdtemp("/tmp/shm_spec.XXXXXX")
+    shm.root = dir
   end)
   after_each(function()
-    require("core.shm.tree").remove(shm.root)
+    require("core.shm.tree").remove(dir)
     shm.root = root_before
   end)
 
