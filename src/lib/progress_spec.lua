@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Progress lines: their text, and when they are written to a file. (On a terminal:
+-- test/test_traffic_programs.py.)
+
+local engine = require("core.app")
+local progress = require("lib.progress")
+local testing = require("lib.pcap.testing")
+
+describe("lib.progress", function()
+  local path, stream, now, real_now
+
+  before_each(function()
+    path = os.tmpname()
+    stream = io.open(path, "w")
+    now, real_now = 1000, engine.now
+    engine.now = function() return now end
+  end)
+  after_each(function()
+    engine.now = real_now
+    stream:close()
+    os.remove(path)
+  end)
+
+  it("gives rates since the line before, and totals", function()
+    local before = {packets = 1000, bits = 1e6}
+    local after = {packets = 3001000, bits = 2.001e9, fraction = 0.256,
+                   note = "7 dropped"}
+    assert.are.equal(
+      "replay: 12 s  1.500 Mpps  1.000 Gbit/s  3,001,000 packets  26%  7 dropped",
+      progress.line("replay", 12.4, after, before, 2))
+    assert.are.equal("x: 0 s  0 pps  5 packets",
+                     progress.line("x", 0, {packets = 5}, {packets = 5}, 0))
+    assert.matches("  100%", progress.line("x", 1, {packets = 1, fraction = 1.2},
+                                           {packets = 0}, 1), 1, true)
+  end)
+
+  it("writes a line every ten seconds when not on a terminal", function()
+    local packets = 0
+    local line = progress.start{label = "test", stream = stream,
+                                sample = function() return {packets = packets} end}
+    assert.are.equal(10e9, line.timer.ticks * require("core.timer").ns_per_tick)
+    for _, seconds in ipairs{10, 10, 0, 20} do
+      now, packets = now + seconds, packets + 100 * seconds
+      line.timer.fn(line.timer)
+    end
+    now = now + 10
+    line:finish()
+    assert.are.equal("test: 10 s  100 pps  1,000 packets\n"
+                     .. "test: 20 s  100 pps  2,000 packets\n"
+                     .. "test: 40 s  100 pps  4,000 packets\n"
+                     .. "test: 50 s  80 pps  4,000 packets\n", testing.load(path))
+    assert.is_nil(line.timer.next_tick)
+  end)
+
+  it("ends without a word when told so", function()
+    local line = progress.start{label = "test", stream = stream,
+                                sample = function() return {packets = 0} end}
+    line:finish("quiet")
+    assert.are.equal("", testing.load(path))
+  end)
+end)
