@@ -51,9 +51,10 @@ end
 -- What stands on stderr is part of what a damaged file causes.
 local function with_stderr(f)
   local written, real = {}, io.stderr
-  io.stderr = {write = function(_, ...) table.insert(written, table.concat{...}) end}
+  local function write(_, ...) table.insert(written, table.concat{...}) end
+  rawset(io, "stderr", {write = write})
   local ok, err = pcall(f)
-  io.stderr = real
+  rawset(io, "stderr", real)
   assert(ok, err)
   return table.concat(written)
 end

@@ -17,8 +17,8 @@ local path, output, now, real_now
 local function save(times)
   local parts = {host:pcap_header()}
   for i, time in ipairs(times) do
-    parts[#parts + 1] = host:record(tostring(i), {sec = 1000 + math.floor(time / SECOND),
-                                                  fraction = time % SECOND})
+    parts[#parts + 1] = host:record(tostring(i), {
+      sec = 1000 + math.floor(time / SECOND), fraction = time % SECOND})
   end
   testing.save(path, table.concat(parts))
 end
