@@ -9,6 +9,8 @@ local sysfs = require("lib.hardware.sysfs")
 local M = {}
 
 local IFF_UP = 0x1        -- linux/if.h
+local IFF_TAP = 0x2       -- linux/if_tun.h, as are the flags of "tun_flags"
+local IFF_MULTI_QUEUE = 0x100
 local RTF_UP = 0x1        -- linux/route.h
 local RTF_REJECT = 0x200
 
@@ -90,12 +92,14 @@ end
 
 --- What is known about an interface: `name`, `driver`, `state` ("up", "down",
 --- "no carrier", "unknown"), `speed` (Mbit/s or nil), `mtu` (bytes), `numa` (node or
---- nil), `address` (MAC), `index`, and `is_tun` for TUN and TAP interfaces.
+--- nil), `address` (MAC), `index`, and for a TAP interface `is_tap`, with
+--- `multi_queue` if it takes many queues (DPDK's driver opens no other).
 function M.details(name, roots)
   roots = roots or sysfs.roots
   local function number(file) return sysfs.number(attribute(roots, name, file)) end
   local up, carrier, speed, numa = M.is_up(name, roots), number("carrier"),
     number("speed"), number("device/numa_node")
+  local tun_flags = number("tun_flags") or 0
   local state = "unknown"
   if up == false then
     state = "down"
@@ -111,7 +115,8 @@ function M.details(name, roots)
     numa = numa and numa >= 0 and numa or nil,
     address = sysfs.line(attribute(roots, name, "address")),
     index = number("ifindex"),
-    is_tun = number("tun_flags") ~= nil,
+    is_tap = bit.band(tun_flags, IFF_TAP) ~= 0,
+    multi_queue = bit.band(tun_flags, IFF_MULTI_QUEUE) ~= 0,
   }
 end
 

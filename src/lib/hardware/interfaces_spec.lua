@@ -90,13 +90,19 @@ describe("interfaces", function()
       address = "02:00:00:00:00:01", ["device/numa_node"] = "1"})
     tree.link("../../drivers/ixgbe", "sys/class/net/eth0/device/driver")
     assert.same({name = "eth0", driver = "ixgbe", state = "up", speed = 10000,
-      mtu = 9000, numa = 1, address = "02:00:00:00:00:01", index = 5, is_tun = false},
+      mtu = 9000, numa = 1, address = "02:00:00:00:00:01", index = 5, is_tap = false,
+      multi_queue = false},
       interfaces.details("eth0", tree.roots))
     tree.interface("tap0", {speed = "-1", carrier = "0", tun_flags = "0x1002"})
     local tap = interfaces.details("tap0", tree.roots)
     assert.equal("no carrier", tap.state)
     assert.is_nil(tap.speed)
-    assert.is_true(tap.is_tun)
+    assert.is_true(tap.is_tap)
+    assert.is_false(tap.multi_queue)
+    tree.interface("tap1", {tun_flags = "0x1902"})
+    assert.is_true(interfaces.details("tap1", tree.roots).multi_queue)
+    tree.interface("tun0", {tun_flags = "0x1001"})
+    assert.is_false(interfaces.details("tun0", tree.roots).is_tap)
   end)
 
   it("of this machine include the loopback interface", function()

@@ -69,14 +69,21 @@ function by_kind.xdp(port, roots)
   need_capabilities(port, {"CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_BPF"}, roots)
 end
 
-function by_kind.tap(port, roots)
-  if interfaces.exists(port.name, roots) then
-    spare_default_route(port, port.name, roots)
-    if not interfaces.details(port.name, roots).is_tun then
-      refuse(port, "there is an interface '%s' that isn't a TAP; choose another name,"
-        .. " or write packet:%s or xdp:%s", port.name, port.name, port.name)
-    end
+local function existing_tap(port, roots)
+  local name = port.name
+  local details = interfaces.details(name, roots)
+  spare_default_route(port, name, roots)
+  if not details.is_tap then
+    refuse(port, "there is an interface '%s' that isn't a TAP; choose another name,"
+      .. " or write packet:%s or xdp:%s", name, name, name)
+  elseif not details.multi_queue then
+    refuse(port, "DPDK opens a TAP that is there only if it was made with multi_queue;"
+      .. " remove it, or make it with: ip tuntap add %s mode tap multi_queue", name)
   end
+end
+
+function by_kind.tap(port, roots)
+  if interfaces.exists(port.name, roots) then existing_tap(port, roots) end
   if unistd.access(roots.dev .. "/net/tun", "rw") ~= 0 then
     refuse(port, "%s/net/tun can't be opened; load the kernel's module tun, and run"
       .. " as root", roots.dev)

@@ -91,14 +91,21 @@ describe("check.ready", function()
   end)
 
   describe("taps", function()
-    it("accepts a new name and a TAP that is there", function()
+    it("accepts a new name and a multi-queue TAP that is there", function()
       ready("tap:tap9")
-      tree.interface("tap0", {tun_flags = "0x1002"})
+      tree.interface("tap0", {tun_flags = "0x1902"})
       ready("tap:tap0")
     end)
 
     it("refuses an interface that isn't a TAP", function()
       refused("tap:veth0", "'veth0' that isn't a TAP", "packet:veth0")
+      tree.interface("tun0", {tun_flags = "0x1001"})
+      refused("tap:tun0", "'tun0' that isn't a TAP")
+    end)
+
+    it("refuses a TAP of one queue, and says how to make one of many", function()
+      tree.interface("tap0", {tun_flags = "0x1802"})
+      refused("tap:tap0", "ip tuntap add tap0 mode tap multi_queue")
     end)
 
     it("refuses without the rights", function()

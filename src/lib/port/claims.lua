@@ -21,10 +21,13 @@ local thing_of = {
   number = function(port) return "port " .. port.number end,
 }
 
-local function thing(port)
+--- What of the machine the parsed `port` takes for itself ("interface/veth0"), or
+--- nil for a kind that any number of apps may open.
+function M.thing(port)
   local of = thing_of[port.kind]
-  return of and of(port)
+  return of and of(port) or nil
 end
+local thing = M.thing
 
 local function collide(a, b)
   return a == b or a:sub(1, #b + 1) == b .. "/" or b:sub(1, #a + 1) == a .. "/"

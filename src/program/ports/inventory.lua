@@ -45,13 +45,13 @@ end
 
 local function interface_entry(name, roots, find_owners)
   local details = interfaces.details(name, roots)
-  local kinds = details.is_tun and {"tap:", "packet:"} or {"packet:", "xdp:"}
+  local kinds = details.is_tap and {"tap:", "packet:"} or {"packet:", "xdp:"}
   local ports = {}
   for i, kind in ipairs(kinds) do ports[i] = kind .. name end
   return {
     port = ports[1],
     other_port = ports[2],
-    description = details.driver or (details.is_tun and "TAP") or "virtual",
+    description = details.driver or (details.is_tap and "TAP") or "virtual",
     driver = details.driver,
     interfaces = {name},
     state = details.state,

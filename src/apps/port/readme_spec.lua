@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Runs the example in the README of each driver app, in a network namespace with a pair
+-- of veth interfaces where it needs one, and with the null port for a card.
+
+local unistd = require("posix.unistd")
+local main = require("core.main")
+
+local function example(folder)
+  local file = assert(io.open(("%s/apps/%s/README.md"):format(main.root, folder)))
+  local text = file:read("*a")
+  file:close()
+  local code = text:match("```lua\n(.-)```")
+  assert(code, "no example in " .. folder)
+  return code
+end
+
+local SETUP = "unshare -n -m sh -c 'mount -t sysfs sysfs /sys"
+  .. " && ip link add veth0 type veth peer name veth1"
+  .. " && ip link set veth0 up && ip link set veth1 up && exec %s'"
+
+local function run(folder, in_namespace)
+  local script = os.tmpname()
+  local file = assert(io.open(script, "w"))
+  file:write(example(folder))
+  file:close()
+  local perigee = assert(unistd.readlink("/proc/self/exe"))
+  local command = ("%s --port 0000:01:00.0=null run %s"):format(perigee, script)
+  if in_namespace then command = SETUP:format(command) end
+  local pipe = io.popen(command .. " 2>&1; echo \"status $?\"")
+  local said = pipe:read("*a")
+  pipe:close()
+  os.remove(script)
+  return said
+end
+
+local function can_unshare()
+  return unistd.geteuid() == 0 and unistd.access("/dev/net/tun", "rw") == 0
+    and os.execute("unshare -n -m true 2>/dev/null") == 0
+end
+
+describe("the example in the README of", function()
+  for _, folder in ipairs {"intel", "intel_mp", "intel_avf", "mellanox", "solarflare",
+    "virtio_net"} do
+    it("apps/" .. folder .. " moves packets", function()
+      local said = run(folder, false)
+      assert.matches("status 0\n$", said)
+      assert.matches("[%d,]+,%d%d%d sent on nic", said)
+    end)
+  end
+
+  it("apps/vhost runs", function()
+    os.remove("/tmp/vm.sock")
+    assert.matches("status 0\n$", run("vhost", false))
+  end)
+
+  for _, folder in ipairs {"tap", "socket", "xdp"} do
+    it("apps/" .. folder .. " runs", function()
+      if not can_unshare() then
+        pending("needs root and /dev/net/tun")
+      else
+        assert.matches("status 0\n$", run(folder, true))
+      end
+    end)
+  end
+end)

@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Snabb's VhostUser: the Port app as the host's end of a virtual machine's card.
+
+local alias = require("apps.port.port").alias
+local failure = require("core.failure")
+
+local M = {}
+
+--- VhostUser:new {socket_path=, is_server=}
+M.VhostUser = alias {
+  name = "VhostUser",
+  port = function(conf)
+    if type(conf) ~= "table" or not conf.socket_path then
+      failure.usage("VhostUser's argument is a table with `socket_path`")
+    end
+    return ("vhost:%s,client=%d"):format(conf.socket_path, conf.is_server and 0 or 1)
+  end,
+}
+
+return M
