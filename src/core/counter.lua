@@ -12,14 +12,14 @@ local shm = require("core.shm")
 local C = ffi.C
 ffi.cdef "int getpid(void);"
 
--- The type has a name, for use in other structs, and a name can be taken only once.
-local known, counter_t = pcall(ffi.typeof, "struct counter")
-if not (known and ffi.sizeof(counter_t)) then
-  ffi.cdef "struct counter { uint64_t c; };"
-  counter_t = ffi.metatype("struct counter", {
-    __tostring = function(counter) return comma_value(counter.c) end,
-  })
-end
+-- The type has a name, for use in other structs: the shim's header may have defined it,
+-- or this module, if it is loaded again. A metatable can be set only once.
+local known, size = pcall(ffi.sizeof, "struct counter")
+if not (known and size) then ffi.cdef "struct counter { uint64_t c; };" end
+local counter_t = ffi.typeof("struct counter")
+pcall(ffi.metatype, counter_t, {
+  __tostring = function(counter) return comma_value(counter.c) end,
+})
 
 local counter = {}
 
