@@ -12,18 +12,23 @@ function M.run(args)
     table.insert(arg:match("^%-") and options or paths, arg)
   end
   if #paths == 0 then paths = {main.root} end
-  arg = {[0] = "perigee test", "--pattern=_spec", "--output=plainTerminal",
-         "--no-auto-insulate"}
+  local arguments = {[0] = "perigee test", "--pattern=_spec",
+                     "--output=plainTerminal", "--no-auto-insulate"}
   for _, list in ipairs{options, paths} do
-    for _, item in ipairs(list) do table.insert(arg, item) end
+    for _, item in ipairs(list) do table.insert(arguments, item) end
   end
+  rawset(_G, "arg", arguments)
+  -- busted would make ffi.typeof remember results by their text, without parameters.
+  package.preload["busted.luajit"] = function() return function() end end
   local exit = os.exit
   os.exit = function (status) -- busted ends the process itself
     os.exit = exit
     if status == true then status = 0 elseif not status then status = 1 end
     main.exit(status)
   end
-  require("busted.runner")({standalone = false})
+  local ok, err = pcall(require("busted.runner"), {standalone = false})
+  if err ~= nil then error(err, 0) end
+  if not ok then main.exit(1) end -- error() without a value: tests failed
 end
 
 return M
