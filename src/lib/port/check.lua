@@ -59,8 +59,18 @@ function by_kind.packet(port, roots)
   need_capabilities(port, {"CAP_NET_RAW"}, roots)
 end
 
+-- An AF_XDP frame is at most a page with the kernel's and DPDK's headroom in it, so
+-- that 3,264 bytes are left; drivers refuse, or drop, what can't fit.
+local MOST_XDP_MTU = 3264 - 18
+
 function by_kind.xdp(port, roots)
   existing_interface(port, roots)
+  local mtu = interfaces.details(port.iface, roots).mtu
+  if mtu and mtu > MOST_XDP_MTU then
+    refuse(port, "the interface's MTU of %d is more than AF_XDP can carry (%d); lower"
+      .. " it with: ip link set %s mtu %d, or write packet:%s", mtu, MOST_XDP_MTU,
+      port.iface, MOST_XDP_MTU, port.iface)
+  end
   local queues = ("%s/class/net/%s/queues"):format(roots.sys, port.iface)
   local rx_queue = ("%s/rx-%d"):format(queues, port.queue)
   if sysfs.exists(queues) and not sysfs.exists(rx_queue) then

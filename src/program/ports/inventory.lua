@@ -50,7 +50,7 @@ local function interface_entry(name, roots, find_owners)
   for i, kind in ipairs(kinds) do ports[i] = kind .. name end
   return {
     port = ports[1],
-    other_port = ports[2],
+    other_port = not problem_of(spec.parse(ports[2]), roots) and ports[2] or nil,
     description = details.driver or (details.is_tap and "TAP") or "virtual",
     driver = details.driver,
     interfaces = {name},
