@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee capture`: what a port receives, to a savefile. Whatever ends it (a limit,
+-- a signal, a full disk), the file has whole packets and the counts are right.
+
+local engine = require("core.app")
+local config = require("core.config")
+local core_lib = require("core.lib")
+local link = require("core.link")
+local cli = require("lib.cli")
+local format = require("lib.pcap.format")
+local progress = require("lib.progress")
+local Port = require("apps.port.port").Port
+local PcapWriter = require("apps.pcap.pcap").PcapWriter
+
+local M = {summary = "write the packets a port receives to a pcap or pcapng file"}
+
+local function parser()
+  local p = cli.parser("capture",
+    "Write the packets that a port receives to a pcap or pcapng file, until stopped"
+    .. " (Ctrl-C).")
+  p:argument("port", "A port, such as packet:veth0; `perigee ports` lists them.")
+  p:argument("file", "The file to write; one that exists is replaced.")
+  p:option("--limit", "Stop after N packets."):argname("N"):convert(cli.count)
+  p:option("--snaplen", "Keep at most this many bytes of a packet.")
+    :argname("BYTES"):convert(cli.integer(1, format.MAX_CAPTURED))
+  p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
+    :argname("TIME"):convert(cli.duration)
+  p:flag("--pcapng", "Write pcapng rather than pcap.")
+  p:flag("--ns", "Write times in nanoseconds rather than microseconds.")
+  return p
+end
+
+--- The argument of the PcapWriter app for the parsed command line.
+function M.writer_argument(options)
+  return {
+    filename = options.file,
+    format = options.pcapng and "pcapng" or "pcap",
+    resolution = options.ns and "ns" or "us",
+    snaplen = options.snaplen,
+    limit = options.limit,
+  }
+end
+
+-- A function that tells whether the run has ended.
+local function ending(writer, duration)
+  local started = engine.now()
+  return function()
+    return writer.room <= 0 or duration ~= nil and engine.now() - started >= duration
+  end
+end
+
+local function fraction_of(writer, options)
+  if options.limit then
+    return function() return writer.file:written() / options.limit end
+  elseif options.duration then
+    local started = engine.now()
+    return function() return (engine.now() - started) / options.duration end
+  end
+  return function() return nil end
+end
+
+local function run_engine(writer, options)
+  local fraction = fraction_of(writer, options)
+  local line = progress.start{label = "capture", sample = function()
+    return {packets = (writer.file:written()), fraction = fraction()}
+  end}
+  local ok, err = pcall(engine.main, {done = ending(writer, options.duration),
+                                      no_report = true})
+  line:finish("quiet")
+  return ok, err
+end
+
+-- Names and counts of all that was received and isn't in the file.
+local function losses(writer, port)
+  local _, lost = writer.file:written()
+  local stats = port:statistics()
+  return {
+    {"that the file couldn't take", lost},
+    {"after the last one to write", writer.over_limit},
+    {"not yet written", link.nreadable(writer.input.input)},
+    {"longer than 10,240 bytes", stats.rx_oversize},
+    {"with no packet free", stats.rx_nomem + stats.rx_nombuf},
+    {"missed by the port", stats.imissed},
+    {"received in error", stats.ierrors},
+  }
+end
+
+--- The report of a run, from the apps `writer` (PcapWriter) and `port` (Port).
+function M.report(writer, port)
+  local function commas(n) return core_lib.comma_value(("%.0f"):format(n)) end
+  local lines = {
+    ("capture: %s packets received, %s written to %s"):format(
+      commas(tonumber(port.port.rxpackets)), commas((writer.file:written())),
+      writer.file.path),
+  }
+  for _, loss in ipairs(losses(writer, port)) do
+    if loss[2] > 0 then
+      lines[#lines + 1] = ("not written: %s %s"):format(commas(loss[2]), loss[1])
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- Run the program: `args` as in its usage.
+function M.run(args)
+  local options = cli.parse(parser(), args)
+  local c = config.new()
+  config.app(c, "port", Port, options.port)
+  config.app(c, "writer", PcapWriter, M.writer_argument(options))
+  config.link(c, "port.output -> writer.input")
+  engine.configure(c)
+  local writer = engine.app_table.writer
+  local ok, err = run_engine(writer, options)
+  io.write(M.report(writer, engine.app_table.port))
+  if not ok then
+    error(err, 0)
+  end
+end
+
+return M

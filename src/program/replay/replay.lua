@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee replay`: a savefile's packets to a port, when they are due.
+
+local engine = require("core.app")
+local config = require("core.config")
+local failure = require("core.failure")
+local link = require("core.link")
+local cli = require("lib.cli")
+local progress = require("lib.progress")
+local summary = require("program.replay.summary")
+local Port = require("apps.port.port").Port
+local Replayer = require("apps.pcap.replayer").Replayer
+
+local M = {summary = "send the packets of a pcap or pcapng file to a port"}
+
+-- A port that takes nothing for so long gets no more time to send what is left.
+local STUCK_S = 3
+
+--- Converter of a rate: 1.5Mpps, 100kpps (packets a second), 10Gbps (bits a second
+--- on the wire). Returns {packet_rate = 1.5e6} or {bit_rate = 1e10}.
+function M.rate(text)
+  local number, unit = text:match("^(.-)%s*([pb]ps)$")
+  local value = number and cli.rate(number)
+  if not value then
+    return nil, ("'%s' isn't a rate such as 1.5Mpps, 100kpps or 10Gbps"):format(text)
+  end
+  return unit == "pps" and {packet_rate = value} or {bit_rate = value}
+end
+
+local function parser()
+  local p = cli.parser("replay",
+    "Send the packets of a pcap or pcapng file to a port: at the speed they were"
+    .. " recorded at, at a rate, or as fast as possible.")
+  p:argument("file", "A pcap or pcapng file.")
+  p:argument("port", "A port, such as packet:veth0; `perigee ports` lists them.")
+  p:mutex(
+    p:option("--rate", "Send at this rate: 1.5Mpps, 100kpps, or 10Gbps (bits on the"
+             .. " wire: with preamble, gap and frame check).")
+      :argname("RATE"):convert(M.rate),
+    p:option("--speed", "Send this many times as fast as recorded (default 1).")
+      :argname("FACTOR"):convert(cli.positive_number),
+    p:flag("--topspeed", "Send as fast as the port takes them."))
+  p:option("--loop", "Go through the file N times; 0: until stopped (default 1).")
+    :argname("N"):convert(cli.count)
+  p:option("--limit", "Send at most N packets."):argname("N"):convert(cli.count)
+  p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
+    :argname("TIME"):convert(cli.duration)
+  return p
+end
+
+--- The argument of the Replayer app for the parsed command line.
+function M.replayer_argument(options)
+  local rate = options.rate or {}
+  local timed = not options.rate and not options.topspeed
+  return {
+    filename = options.file,
+    packet_rate = rate.packet_rate,
+    bit_rate = rate.bit_rate,
+    speed = timed and (options.speed or 1) or nil,
+    loops = options.loop == 0 and math.huge or options.loop,
+    limit = options.limit,
+  }
+end
+
+-- A function that tells whether the run has ended: all is sent, or the time is over,
+-- or the port has stopped taking packets.
+local function ending(source, duration)
+  local started, waiting, changed = engine.now(), nil, nil
+  local output = source.output.output
+  return function()
+    local now = engine.now()
+    if duration and now - started >= duration then
+      return true
+    elseif not source.done then
+      return false
+    end
+    if link.nreadable(output) ~= waiting then
+      waiting, changed = link.nreadable(output), now
+    end
+    return waiting == 0 or now - changed > STUCK_S
+  end
+end
+
+local function fraction_of(source, options)
+  if options.limit then
+    return function() return source.packets / options.limit end
+  elseif options.duration then
+    local started = engine.now()
+    return function() return (engine.now() - started) / options.duration end
+  end
+  return function() return nil end
+end
+
+local function run_engine(source, options)
+  local fraction = fraction_of(source, options)
+  local line = progress.start{label = "replay", sample = function()
+    return {packets = source.packets, bits = source.bits, fraction = fraction()}
+  end}
+  -- At recorded speed a sleeping engine is precise enough (0.1 ms).
+  engine.busywait = options.rate ~= nil or options.topspeed == true
+  local ok, err = pcall(engine.main, {done = ending(source, options.duration),
+                                      no_report = true})
+  line:finish("quiet")
+  return ok, err
+end
+
+--- Run the program: `args` as in its usage.
+function M.run(args)
+  local options = cli.parse(parser(), args)
+  local c = config.new()
+  config.app(c, "source", Replayer, M.replayer_argument(options))
+  config.app(c, "port", Port, options.port)
+  config.link(c, "source.output -> port.input")
+  engine.configure(c)
+  local source = engine.app_table.source
+  local ok, err = run_engine(source, options)
+  local figures = summary.figures(source, engine.app_table.port, engine.now())
+  io.write(summary.text(options, figures))
+  if not ok then
+    error(err, 0)
+  elseif source.failure then
+    failure.raise("not all of %s was sent: %s", options.file, source.failure)
+  end
+end
+
+return M
