@@ -3,29 +3,20 @@
 -- parser, its errors and the help text all come from these entries.
 --
 -- args: {name=, type=, default=, help=, show= (a value in examples)}; the first may be
--- given without "NAME=" where the kind has `positional`. `driver` and
--- `devargs(port, mtu)` are DPDK's driver and its arguments (an array); a kind without
--- them isn't a vdev. Their names: DPDK 22.11's "Network Interface Controllers".
+-- given without "NAME=" where the kind has `positional`. `driver` and `devargs(port)`
+-- are DPDK's driver and its arguments (an array); a kind without them isn't a vdev.
+-- Their names: DPDK 22.11's "Network Interface Controllers".
 
 local arguments = require("lib.port.arguments")
 
--- af_packet: a frame must hold the packet with tpacket2_hdr, sockaddr_ll and
--- alignment in front (under 128 bytes in all), a block must hold whole frames and
--- be made of whole pages.
-local FRAME_BYTES = 16384
-local FRAME_OVERHEAD_BYTES = 128
-local SMALLEST_FRAME_BYTES = 2048
-local BLOCK_BYTES = 65536
-local RING_BYTES = 8 * 1024 * 1024
-
-local function packet_ring(mtu)
-  local frame = SMALLEST_FRAME_BYTES
-  local needed = mtu and mtu + FRAME_OVERHEAD_BYTES or FRAME_BYTES
-  while frame < needed do frame = frame * 2 end
-  local block = math.max(frame, BLOCK_BYTES)
-  local frames = math.max(RING_BYTES / frame, block / frame)
-  return block, frame, frames
-end
+-- af_packet's ring, whatever the MTU is. A frame has room for more than the longest
+-- packet (10,240 bytes) behind its 66 bytes of headers, so that what the kernel has to
+-- cut off (a burst that it hasn't segmented) is dropped by name and not passed on; and
+-- it fits in a packet's 10,624 bytes, or the driver won't start. Frames are a multiple
+-- of 16 bytes, blocks one of pages and of frames.
+local FRAME_BYTES = 10496
+local BLOCK_BYTES = 16 * FRAME_BYTES
+local FRAMES = 512
 
 local kinds = {}
 
@@ -77,10 +68,9 @@ kinds.packet = {
       help = "the kernel interface"},
   },
   driver = "net_af_packet",
-  devargs = function(port, mtu)
-    local block, frame, frames = packet_ring(mtu)
-    return {"iface=" .. port.iface, "qpairs=1", "blocksz=" .. block,
-      "framesz=" .. frame, "framecnt=" .. frames, "qdisc_bypass=1"}
+  devargs = function(port)
+    return {"iface=" .. port.iface, "qpairs=1", "blocksz=" .. BLOCK_BYTES,
+      "framesz=" .. FRAME_BYTES, "framecnt=" .. FRAMES, "qdisc_bypass=1"}
   end,
 }
 

@@ -221,13 +221,12 @@ end
 --- DPDK's device string for a parsed port: for a vdev
 --- "net_null_pg7,size=60,copy=0", where `id` (a number or word) makes the name unique
 --- in the process; for a PCI device its address. Nil for "ring" (made from rings) and
---- "number" (it is there already). `mtu` (bytes, optional) sizes the buffers of
---- "packet"; without it they hold frames of 16,000 bytes.
-function M.devargs(port, id, mtu)
+--- "number" (it is there already).
+function M.devargs(port, id)
   if port.kind == "pci" then return port.address end
   local kind = kinds.by_name[port.kind]
   if not kind or not kind.driver then return nil end
-  local list = kind.devargs(port, mtu)
+  local list = kind.devargs(port)
   table.insert(list, 1, ("%s_pg%s"):format(kind.driver, id))
   return table.concat(list, ",")
 end
