@@ -2,6 +2,7 @@
 -- The savefile writer: exact bytes, random packets read back, and full disks.
 
 local ffi = require("ffi")
+local unistd = require("posix.unistd")
 local failure = require("core.failure")
 local reader = require("lib.pcap.reader")
 local writer = require("lib.pcap.writer")
@@ -215,8 +216,10 @@ describe("lib.pcap.writer", function()
     ]]
     local script = os.tmpname()
     testing.save(script, child:format(path, options.format))
-    local command = ("trap '' XFSZ; ulimit -f 1000; LUA_PATH='%s' luajit %s")
-      :format(package.path, script)
+    local this = unistd.readlink("/proc/self/exe")
+    local lua = this:match("/perigee$") and this .. " run" or this
+    local command = ("trap '' XFSZ; ulimit -f 1000; LUA_PATH='%s' %s %s")
+      :format(package.path, lua, script)
     local pipe = io.popen(('bash -c "%s" 2>&1'):format(command))
     local lines = {}
     for line in pipe:lines() do
