@@ -141,7 +141,8 @@ describe("lib.pcap.reader", function()
         {0x80, 0, 7, "7000000000LL"},
         {0x80 + 10, 0, 1536, "1500000000LL"},
         {0x80 + 32, 7, 0x80000000, "7500000000LL"},
-        {0x80 + 40, 0x300, 0, "3000000000LL"},
+        {0x80 + 40, 0x3c0, 0, "3750000000LL"},
+        {0x80 + 63, 0x40000000, 0, "500000000LL"},
       } do
         it(("reads times in the unit 0x%02x"):format(case[1]), function()
           local options = b:option(9, string.char(case[1])) .. b:option(0, "")

@@ -99,6 +99,16 @@ describe("lib.pcap.writer", function()
     end
   end)
 
+  it("pads pcapng blocks with zeros", function()
+    local file = writer.open(path, {format = "pcapng", resolution = "ns"})
+    file:write(("x"):rep(100), 100, 100, 0)
+    file:flush()
+    file:write("abcde", 5, 5, 0)
+    file:close()
+    local block = host:enhanced("abcde")
+    assert.are.equal(block, testing.load(path):sub(-#block))
+  end)
+
   it("gives back random packets in every format", function()
     for round = 1, 10 do
       for _, kind in ipairs(KINDS) do
