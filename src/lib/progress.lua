@@ -25,19 +25,28 @@ end
 
 --- One line of progress: `label`, the `elapsed` seconds, the rates from the totals
 --- `before` to the totals `now` (as `start`'s `sample` returns them) in `seconds`
---- seconds, and the totals.
-function M.line(label, elapsed, now, before, seconds)
+--- seconds, the totals, and `fraction` (0 to 1 or nil), how much of the run is over.
+function M.line(label, elapsed, now, before, seconds, fraction)
   local parts = {("%s: %.0f s"):format(label, elapsed),
                  si(rate(now, before, "packets", seconds), "pps")}
   if now.bits then
     parts[#parts + 1] = si(rate(now, before, "bits", seconds), "bit/s")
   end
   parts[#parts + 1] = lib.comma_value(("%.0f"):format(now.packets)) .. " packets"
-  if now.fraction then
-    parts[#parts + 1] = ("%.0f%%"):format(100 * math.min(now.fraction, 1))
+  if fraction then
+    parts[#parts + 1] = ("%.0f%%"):format(100 * math.min(fraction, 1))
   end
   parts[#parts + 1] = now.note
   return table.concat(parts, "  ")
+end
+
+-- The larger of the parts of the packets and of the time that are over.
+local function fraction_over(self, packets, elapsed)
+  if not self.limit and not self.duration then
+    return nil
+  end
+  return math.max(packets / (self.limit or math.huge),
+                  elapsed / (self.duration or math.huge))
 end
 
 local function show(self)
@@ -45,8 +54,9 @@ local function show(self)
   if time - self.shown < self.interval_s / 2 then
     return  -- the timer is making up for a stall
   end
-  local line = M.line(self.label, time - self.started, now, self.before,
-                      time - self.shown)
+  local elapsed = time - self.started
+  local line = M.line(self.label, elapsed, now, self.before, time - self.shown,
+                      fraction_over(self, now.packets, elapsed))
   self.before, self.shown = now, time
   if self.terminal then
     self.stream:write(ERASE_LINE, line)
@@ -59,8 +69,8 @@ end
 --- Start to show progress. `options`:
 ---  label: what stands at the start of the line, such as the program's name;
 ---  sample: a function that returns the totals so far, a table of `packets`, and
----    where wanted `bits` (for a rate), `fraction` (0 to 1, of the whole run) and
----    `note` (text, such as the drops);
+---    where wanted `bits` (for a rate) and `note` (text, such as the drops);
+---  limit, duration: the packets and the seconds after which the run ends, if any;
 ---  stream: where to write (default: stdout).
 --- Returns an object to be finished with `finish`.
 function M.start(options)
@@ -70,6 +80,8 @@ function M.start(options)
   local self = setmetatable({
     label = options.label,
     sample = options.sample,
+    limit = options.limit,
+    duration = options.duration,
     stream = stream,
     interval_s = interval_s,
     terminal = terminal,

@@ -23,15 +23,14 @@ describe("lib.progress", function()
 
   it("gives rates since the line before, and totals", function()
     local before = {packets = 1000, bits = 1e6}
-    local after = {packets = 3001000, bits = 2.001e9, fraction = 0.256,
-                   note = "7 dropped"}
+    local after = {packets = 3001000, bits = 2.001e9, note = "7 dropped"}
     assert.are.equal(
       "replay: 12 s  1.500 Mpps  1.000 Gbit/s  3,001,000 packets  26%  7 dropped",
-      progress.line("replay", 12.4, after, before, 2))
+      progress.line("replay", 12.4, after, before, 2, 0.256))
     assert.are.equal("x: 0 s  0 pps  5 packets",
                      progress.line("x", 0, {packets = 5}, {packets = 5}, 0))
-    assert.matches("  100%", progress.line("x", 1, {packets = 1, fraction = 1.2},
-                                           {packets = 0}, 1), 1, true)
+    local full = progress.line("x", 1, {packets = 1}, {packets = 0}, 1, 1.2)
+    assert.matches("  100%", full, 1, true)
   end)
 
   it("writes a line every ten seconds when not on a terminal", function()
@@ -50,6 +49,21 @@ describe("lib.progress", function()
                      .. "test: 40 s  100 pps  4,000 packets\n"
                      .. "test: 50 s  80 pps  4,000 packets\n", testing.load(path))
     assert.is_nil(line.timer.next_tick)
+  end)
+
+  it("says how much of the run is over, by packets or by time", function()
+    local line = progress.start{
+      label = "test", stream = stream, limit = 1000, duration = 100,
+      sample = function() return {packets = (now - 1000) ^ 2} end,
+    }
+    for _, time in ipairs{1005, 1010, 1020} do
+      now = time
+      line.timer.fn(line.timer)
+    end
+    line:finish("quiet")
+    assert.are.equal("test: 5 s  5 pps  25 packets  5%\n"
+                     .. "test: 10 s  15 pps  100 packets  10%\n"
+                     .. "test: 20 s  30 pps  400 packets  40%\n", testing.load(path))
   end)
 
   it("ends without a word when told so", function()

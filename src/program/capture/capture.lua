@@ -49,21 +49,11 @@ local function ending(writer, duration)
   end
 end
 
-local function fraction_of(writer, options)
-  if options.limit then
-    return function() return writer.file:written() / options.limit end
-  elseif options.duration then
-    local started = engine.now()
-    return function() return (engine.now() - started) / options.duration end
-  end
-  return function() return nil end
-end
-
 local function run_engine(writer, options)
-  local fraction = fraction_of(writer, options)
-  local line = progress.start{label = "capture", sample = function()
-    return {packets = (writer.file:written()), fraction = fraction()}
-  end}
+  local line = progress.start{
+    label = "capture", limit = options.limit, duration = options.duration,
+    sample = function() return {packets = (writer.file:written())} end,
+  }
   local ok, err = pcall(engine.main, {done = ending(writer, options.duration),
                                       no_report = true})
   line:finish("quiet")

@@ -80,8 +80,10 @@ function M.blast(c, arguments, duration, done)
   for i, name in ipairs(names) do
     ports[i] = engine.app_table[name]
   end
-  local line = progress.start{label = "packetblaster",
-                              sample = function() return totals(ports) end}
+  local line = progress.start{
+    label = "packetblaster", duration = duration,
+    sample = function() return totals(ports) end,
+  }
   local started = engine.now()
   local ok, err = pcall(engine.main, {no_report = true, done = function()
     return duration ~= nil and engine.now() - started >= duration

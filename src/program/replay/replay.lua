@@ -81,21 +81,11 @@ local function ending(source, duration)
   end
 end
 
-local function fraction_of(source, options)
-  if options.limit then
-    return function() return source.packets / options.limit end
-  elseif options.duration then
-    local started = engine.now()
-    return function() return (engine.now() - started) / options.duration end
-  end
-  return function() return nil end
-end
-
 local function run_engine(source, options)
-  local fraction = fraction_of(source, options)
-  local line = progress.start{label = "replay", sample = function()
-    return {packets = source.packets, bits = source.bits, fraction = fraction()}
-  end}
+  local line = progress.start{
+    label = "replay", limit = options.limit, duration = options.duration,
+    sample = function() return {packets = source.packets, bits = source.bits} end,
+  }
   -- At recorded speed a sleeping engine is precise enough (0.1 ms).
   engine.busywait = options.rate ~= nil or options.topspeed == true
   local ok, err = pcall(engine.main, {done = ending(source, options.duration),
