@@ -9,7 +9,6 @@ local link = require("core.link")
 local packet = require("core.packet")
 local basic = require("apps.basic.basic_apps")
 local pcap = require("apps.pcap.pcap")
-local reader = require("lib.pcap.reader")
 local testing = require("lib.pcap.testing")
 
 local host = testing.order(ffi.abi("le") and "little" or "big")
@@ -34,18 +33,6 @@ local function copy_file(from, to)
     return app.done and link.empty(app.output.output)
   end)
   return engine.app_table
-end
-
-local function packets_of(path)
-  local file, packets = reader.open(path), {}
-  while true do
-    local data, captured, original, time = file:next()
-    if not data then break end
-    packets[#packets + 1] = {data = ffi.string(data, captured), original = original,
-                             time = time}
-  end
-  file:close()
-  return packets
 end
 
 -- What stands on stderr is part of what a damaged file causes.
@@ -76,7 +63,7 @@ describe("apps.pcap.pcap", function()
     testing.save(input, table.concat(parts))
     local before = os.time()
     local apps = copy_file(input, output)
-    local packets = packets_of(output)
+    local packets = testing.packets(output)
     assert.are.equal(3000, #packets)
     for i, p in ipairs(packets) do
       assert.are.equal(expected[i], p.data)
@@ -93,7 +80,7 @@ describe("apps.pcap.pcap", function()
       .. host:record("a") .. host:record(("x"):rep(packet.max_payload))
       .. host:record(("x"):rep(packet.max_payload + 1)) .. host:record("b"))
     local apps = copy_file(input, output)
-    local packets = packets_of(output)
+    local packets = testing.packets(output)
     assert.are.equal(3, #packets)
     assert.are.equal(packet.max_payload, #packets[2].data)
     assert.are.equal("b", packets[3].data)
@@ -103,7 +90,7 @@ describe("apps.pcap.pcap", function()
   it("delivers what a snap length has left of a packet", function()
     testing.save(input, host:pcap_header() .. host:record("cut", {original = 1500}))
     copy_file(input, output)
-    assert.are.equal("cut", packets_of(output)[1].data)
+    assert.are.equal("cut", testing.packets(output)[1].data)
   end)
 
   it("delivers all before a cut, says so, and is done", function()
@@ -113,7 +100,7 @@ describe("apps.pcap.pcap", function()
     local said = with_stderr(function() apps = copy_file(input, output) end)
     assert.matches("ends in the middle of packet 2", said)
     assert.matches("ends in the middle of packet 2", apps.reader.failure)
-    assert.are.equal(1, #packets_of(output))
+    assert.are.equal(1, #testing.packets(output))
   end)
 
   it("loses nothing to an output without room", function()
@@ -160,7 +147,7 @@ describe("apps.pcap.pcap", function()
     copy_file(input, {output, "w"})
     engine.stop()
     copy_file(input, {output, "a"})
-    assert.are.equal(2, #packets_of(output))
+    assert.are.equal(2, #testing.packets(output))
     local c = config.new()
     config.app(c, "writer", pcap.PcapWriter, {output, "r"})
     local ok, err = pcall(engine.configure, c)
@@ -172,7 +159,7 @@ describe("apps.pcap.pcap", function()
     testing.save(input, host:pcap_header() .. host:record("1") .. host:record("2")
       .. host:record("3"))
     local apps = copy_file(input, {filename = output, limit = 2, format = "pcapng"})
-    assert.are.equal(2, #packets_of(output))
+    assert.are.equal(2, #testing.packets(output))
     assert.are.equal(1, tonumber(counter.read(apps.writer.shm.over_limit)))
   end)
 

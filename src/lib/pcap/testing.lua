@@ -2,6 +2,9 @@
 -- For the tests: savefiles put together from bytes, in either byte order, without
 -- the writer. The layouts are those of the two format drafts (see format.lua).
 
+local ffi = require("ffi")
+local reader = require("lib.pcap.reader")
+
 local M = {}
 
 local Bytes = {}
@@ -110,6 +113,19 @@ function M.load(path)
   local bytes = file:read("*a")
   file:close()
   return bytes
+end
+
+--- The packets of the savefile `path`: an array of {data, original, time}.
+function M.packets(path)
+  local file, packets = reader.open(path), {}
+  while true do
+    local data, captured, original, time = file:next()
+    if not data then break end
+    packets[#packets + 1] = {data = ffi.string(data, captured), original = original,
+                             time = time}
+  end
+  file:close()
+  return packets
 end
 
 return M

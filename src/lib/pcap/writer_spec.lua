@@ -4,7 +4,6 @@
 local ffi = require("ffi")
 local unistd = require("posix.unistd")
 local failure = require("core.failure")
-local reader = require("lib.pcap.reader")
 local writer = require("lib.pcap.writer")
 local testing = require("lib.pcap.testing")
 
@@ -31,18 +30,6 @@ local function write_file(options, packets)
   end
   file:close()
   return file
-end
-
-local function read_file()
-  local file, packets = reader.open(path), {}
-  while true do
-    local data, captured, original, time = file:next()
-    if not data then break end
-    packets[#packets + 1] = {data = ffi.string(data, captured), original = original,
-                             time = time}
-  end
-  file:close()
-  return packets
 end
 
 local function random_bytes(length)
@@ -115,7 +102,7 @@ describe("lib.pcap.writer", function()
         local packets = random_packets(60)
         local file = write_file(kind, packets)
         assert.are.equal(60, (file:written()))
-        local result = read_file()
+        local result = testing.packets(path)
         assert.are.equal(60, #result)
         local unit = kind.resolution == "us" and 1000 or 1
         for i, p in ipairs(packets) do
@@ -132,7 +119,7 @@ describe("lib.pcap.writer", function()
   it("cuts packets at the snap length", function()
     for _, kind in ipairs(KINDS) do
       write_file({format = kind.format, snaplen = 3}, {{data = "abcde"}, {data = "ab"}})
-      local packets = read_file()
+      local packets = testing.packets(path)
       assert.are.equal("abc", packets[1].data)
       assert.are.equal(5, packets[1].original)
       assert.are.equal("ab", packets[2].data)
@@ -145,13 +132,13 @@ describe("lib.pcap.writer", function()
       kind = {format = kind.format, resolution = kind.resolution, append = true}
       local file = write_file(kind, {{data = "two"}, {data = "three"}})
       assert.are.equal(2, (file:written()))
-      local packets = read_file()
+      local packets = testing.packets(path)
       assert.are.equal(3, #packets)
       assert.are.equal("one", packets[1].data)
       assert.are.equal("three", packets[3].data)
       testing.save(path, "")
       write_file(kind, {{data = "first"}})
-      assert.are.equal("first", read_file()[1].data)
+      assert.are.equal("first", testing.packets(path)[1].data)
       os.remove(path)
     end
   end)
@@ -191,10 +178,10 @@ describe("lib.pcap.writer", function()
     local file = writer.open(path)
     file:write("abc", 3, 3, TIME)
     assert.are.equal(0, (file:written()))
-    assert.are.equal(0, #read_file())
+    assert.are.equal(0, #testing.packets(path))
     file:flush()
     assert.are.equal(1, (file:written()))
-    assert.are.equal("abc", read_file()[1].data)
+    assert.are.equal("abc", testing.packets(path)[1].data)
     file:close()
     file:close()
     assert.matches("it is closed", raised(file.flush, file))
@@ -248,7 +235,7 @@ describe("lib.pcap.writer", function()
       local written, lost, accepted = lines[3]:match("(%d+)\t(%d+)\t(%d+)")
       assert.are.equal(tonumber(accepted), written + lost)
       assert.is_true(lost + 0 > 0)
-      local packets = read_file()
+      local packets = testing.packets(path)
       assert.are.equal(tonumber(written), #packets)
       for i, p in ipairs(packets) do
         assert.are.equal(("x"):rep(100), p.data)
