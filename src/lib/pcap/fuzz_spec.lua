@@ -103,6 +103,7 @@ end
 describe("The savefile reader", function()
   it("survives " .. FILES .. " damaged files", function()
     local path = temporary_file()
+    finally(function() os.remove(path) end)
     local files = seeds()
     local seed = os.time()
     math.randomseed(seed)
@@ -118,7 +119,6 @@ describe("The savefile reader", function()
         error(("file %d of seed %d: %s"):format(i, seed, tostring(err)))
       end
     end
-    os.remove(path)
     -- Both happen often, or the test has lost its meaning.
     assert.is_true(read > FILES / 100)
     assert.is_true(refused > FILES / 100)
