@@ -28,6 +28,11 @@ build/%.o: src/%.c $(wildcard src/native/*.h) Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c -o $@ $<
 
+# The C references of the benchmarks (bench/native).
+build/bench/%: bench/native/%.c src/native/api.h Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
+
 install: perigee
 	install -D perigee $(DESTDIR)$(PREFIX)/bin/perigee
 	cd src && find . -name '*.lua' ! -name '*_spec.lua' -o -name api.h \

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Links: rings of packets between two apps. receive() and transmit() are the
--- hottest code of all: one C type for every link, int32 cursors that count up
--- modulo 2^32 (the number waiting is their difference), bytes added up only
--- on receive, totals only when somebody asks (link.sync).
+-- hottest code of all: one C type for every link, cursors that count up (the
+-- number waiting is their difference modulo 2^32), bytes added up only on
+-- receive, totals only when somebody asks (link.sync). The cursors' types
+-- matter: with two int32 a hop took 1.1 or 1.9 ns, as memory happened to lie.
 
 local ffi = require("ffi")
 local C = require("core.native")
@@ -37,11 +38,17 @@ function link.new(name)
   return l
 end
 
+--- Packets waiting to be received.
+function link.nreadable(l)
+  return tobit(l.write - tobit(l.read))
+end
+local nreadable = link.nreadable
+
 --- Receive a packet. The link must not be empty: that isn't checked.
 function link.receive(l)
   local cursor = l.read
   local p = l.packets[band(cursor, MASK)]
-  l.read = tobit(cursor + 1)
+  l.read = cursor + 1
   l.rxbytes = l.rxbytes + p.length
   return p
 end
@@ -49,7 +56,7 @@ local receive = link.receive
 
 --- The packet receive() would return, left in the link; nil if there is none.
 function link.front(l)
-  if l.read ~= l.write then return l.packets[band(l.read, MASK)] end
+  if nreadable(l) > 0 then return l.packets[band(l.read, MASK)] end
 end
 
 local function drop(l, p)
@@ -60,7 +67,7 @@ end
 --- Transmit a packet. A full link frees it and counts it as txdrop.
 function link.transmit(l, p)
   local cursor = l.write
-  if tobit(cursor - l.read) >= MAX then
+  if tobit(cursor - tobit(l.read)) >= MAX then
     drop(l, p)
   else
     l.packets[band(cursor, MASK)] = p
@@ -70,40 +77,26 @@ end
 
 --- Is there nothing to receive?
 function link.empty(l)
-  return l.read == l.write
+  return l.write == tobit(l.read)
 end
 
 --- Is there no room to transmit?
 function link.full(l)
-  return tobit(l.write - l.read) >= MAX
-end
-
---- Packets waiting to be received.
-function link.nreadable(l)
-  return tobit(l.write - l.read)
+  return nreadable(l) >= MAX
 end
 
 --- Packets there is room for.
 function link.nwritable(l)
-  return MAX - tobit(l.write - l.read)
+  return MAX - nreadable(l)
 end
 
--- Packets a cursor has moved since `synced`, as an unsigned 32-bit number.
-local function moved(cursor, synced)
-  return ffi.cast("uint32_t", tobit(cursor - synced))
-end
-
---- Bring the link's totals and counters up to date. The cursors wrap, so this
---- must happen at least every 2^32 packets; the engine does it all the time.
+--- Bring the link's counters up to date. The engine does it now and then.
 function link.sync(l)
-  l.rxpackets = l.rxpackets + moved(l.read, l.synced_read)
-  l.txpackets = l.txpackets + moved(l.write, l.synced_write)
-  l.synced_read, l.synced_write = l.read, l.write
   local stats = l.stats
   if stats.rxpackets == nil then return end
-  counter.set(stats.rxpackets, l.rxpackets)
+  counter.set(stats.rxpackets, l.read)
   counter.set(stats.rxbytes, l.rxbytes)
-  counter.set(stats.txpackets, l.txpackets)
+  counter.set(stats.txpackets, l.read + nreadable(l))
   counter.set(stats.txbytes, l.rxbytes + C.pg_link_queued_bytes(l))
   counter.set(stats.txdrop, l.txdrop)
 end
@@ -123,7 +116,7 @@ end
 --- Free the packets in the link, and its counters; how many packets that were.
 function link.free(l, name)
   local lost = 0
-  while l.read ~= l.write do
+  while nreadable(l) > 0 do
     free(receive(l))
     lost = lost + 1
   end

@@ -13,7 +13,7 @@ enum {
   LINK_RING_SIZE = 1024,      /* slots; one stays empty */
   LINK_MAX_PACKETS = 1023,
   FREELIST_SIZE = 1024,
-  PORT_BURST = 128            /* packets received or sent by one DPDK call */
+  PORT_BURST = 256            /* packets received or sent by one DPDK call */
 };
 
 /* A packet is a DPDK mbuf of one segment, under the names Snabb uses. */
@@ -44,14 +44,16 @@ struct packet {
 /* A counter's own copy; core.counter publishes it over shm. */
 struct counter { uint64_t c; };
 
-/* A ring between two apps. The cursors count packets up, modulo 2^32; a slot
- * is the cursor masked. Totals are differences against `synced_*`. */
+/* A ring between two apps. The cursors count packets up; a slot is a cursor
+ * masked. `read` counts all that were ever received, `write` the same modulo
+ * 2^32. They differ in type on purpose: LuaJIT takes fields of different size
+ * as distinct memory, and so keeps both, and rxbytes, in registers while a
+ * loop passes packets from one link to another (core/link.lua). */
 struct link {
-  int32_t read, write;
-  uint64_t rxbytes;
+  int64_t read;
+  int32_t write;
+  int64_t rxbytes;
   uint64_t txdrop;
-  int32_t synced_read, synced_write;
-  uint64_t rxpackets, txpackets;
   struct {
     struct counter *dtime, *txbytes, *rxbytes, *txpackets, *rxpackets, *txdrop;
   } stats;

@@ -18,11 +18,13 @@ enum { MASK = LINK_RING_SIZE - 1, SMALLEST_RX = 32 };
 
 #define VLAN_TAG_SIZE 4
 
-/* Bits a frame takes on the wire: 8 bytes preamble, 12 gap, 4 CRC, and no
- * frame shorter than 60 (IEEE 802.3, clause 4.2). */
+/* A frame on the wire has 8 bytes preamble, 12 gap and 4 CRC more, and none is
+ * shorter than 60 (IEEE 802.3, clause 4.2). */
+enum { WIRE_OVERHEAD = 8 + 12 + 4, SHORTEST_FRAME = 60 };
+
 static inline uint64_t wire_bits(uint16_t length)
 {
-  return 8 * (8 + 12 + 4 + RTE_MAX(length, 60));
+  return 8 * (WIRE_OVERHEAD + RTE_MAX(length, SHORTEST_FRAME));
 }
 
 static inline uint32_t readable(const struct link *link)
@@ -110,51 +112,88 @@ static inline bool sendable(struct port *port, const struct rte_mbuf *m)
   return false;
 }
 
+/* The sums over a burst that the accounts need. */
+struct sums {
+  uint64_t packets, bytes, bits, dropped_bytes;
+};
+
+static struct sums sum_of(struct rte_mbuf **packets, uint16_t n)
+{
+  struct sums sums = {.packets = n};
+  for (uint16_t i = 0; i < n; i++) {
+    sums.bytes += packets[i]->data_len;
+    sums.bits += wire_bits(packets[i]->data_len);
+  }
+  return sums;
+}
+
+/* Make a burst ready to send: set each pkt_len, drop what can't be sent. The
+ * usual case, all of ordinary length, is one loop without branches. */
+static uint16_t prepare(struct port *port, struct rte_mbuf **packets,
+                        uint16_t n, struct sums *sums)
+{
+  int32_t outside = 0, longest = port->max_frame;
+  uint64_t bytes = 0;
+  for (uint16_t i = 0; i < n; i++) {
+    int32_t length = packets[i]->data_len;
+    packets[i]->pkt_len = length;
+    bytes += length;
+    outside |= (length - SHORTEST_FRAME) | (longest - length);
+  }
+  *sums = (struct sums){
+    n, bytes, 8 * (bytes + (uint64_t)WIRE_OVERHEAD * n), 0};
+  if (likely(outside >= 0))
+    return n;
+  uint16_t kept = 0;
+  for (uint16_t i = 0; i < n; i++) {
+    if (sendable(port, packets[i]))
+      packets[kept++] = packets[i];
+    else
+      rte_pktmbuf_free(packets[i]);
+  }
+  port->account->port_drops += n - kept;
+  *sums = sum_of(packets, kept);
+  sums->dropped_bytes = bytes - sums->bytes;
+  return kept;
+}
+
+/* Send up to a burst from the link's ring, which ends at its last slot; true
+ * if the device took all of it. */
+static bool transmit_burst(struct port *port, struct link *link, int *sent)
+{
+  uint32_t slot = (uint32_t)link->read & MASK;
+  struct rte_mbuf **packets = (struct rte_mbuf **)&link->packets[slot];
+  uint16_t n = RTE_MIN(RTE_MIN(readable(link), LINK_RING_SIZE - slot),
+                       (uint32_t)PORT_BURST);
+  struct sums sums, left = {0};
+  uint16_t kept = prepare(port, packets, n, &sums);
+  uint16_t taken = rte_eth_tx_burst(port->id, 0, packets, kept);
+  if (taken < kept) {
+    /* What stays moves to the end of the slots that were looked at. */
+    left = sum_of(packets + taken, kept - taken);
+    memmove(packets + n - left.packets, packets + taken,
+            left.packets * sizeof *packets);
+  }
+  link->read += n - left.packets;
+  link->rxbytes += sums.bytes + sums.dropped_bytes - left.bytes;
+  port->txpackets += taken;
+  port->txbytes += sums.bytes - left.bytes;
+  port->account->sent += taken;
+  port->account->sentbytes += sums.bytes - left.bytes;
+  port->account->sentbits += sums.bits - left.bits;
+  *sent += taken;
+  return taken == kept;
+}
+
 /* Send everything in the link (rte_eth_tx_burst); the number of packets sent.
  * What the device doesn't take stays in the link; what it never could take
  * (too short, too long) is freed and counted. */
 int pg_transmit(struct port *port, struct link *link)
 {
-  struct rte_mbuf *burst[PORT_BURST];
-  int sent_in_all = 0;
-  uint32_t waiting;
-  while ((waiting = readable(link)) > 0) {
-    uint32_t read = (uint32_t)link->read;
-    uint16_t taken = RTE_MIN(waiting, (uint32_t)PORT_BURST), n = 0;
-    uint64_t bytes = 0, dropped_bytes = 0, bits = 0;
-    for (uint16_t i = 0; i < taken; i++) {
-      struct rte_mbuf *m = (struct rte_mbuf *)link->packets[(read + i) & MASK];
-      m->pkt_len = m->data_len;
-      if (likely(sendable(port, m))) {
-        burst[n++] = m;
-        bytes += m->data_len;
-        bits += wire_bits(m->data_len);
-      } else {
-        dropped_bytes += m->data_len;
-        rte_pktmbuf_free(m);
-      }
-    }
-    uint16_t sent = rte_eth_tx_burst(port->id, 0, burst, n);
-    uint16_t left = n - sent;
-    read += taken - left;
-    for (uint16_t i = 0; i < left; i++) {
-      link->packets[(read + i) & MASK] = (struct packet *)burst[sent + i];
-      bytes -= burst[sent + i]->data_len;
-      bits -= wire_bits(burst[sent + i]->data_len);
-    }
-    link->read = (int32_t)read;
-    link->rxbytes += bytes + dropped_bytes;
-    port->txpackets += sent;
-    port->txbytes += bytes;
-    port->account->sent += sent;
-    port->account->sentbytes += bytes;
-    port->account->sentbits += bits;
-    port->account->port_drops += taken - n;
-    sent_in_all += sent;
-    if (left)
-      break;
-  }
-  return sent_in_all;
+  int sent = 0;
+  while (readable(link) > 0 && transmit_burst(port, link, &sent))
+    ;
+  return sent;
 }
 
 /* Bytes of the packets waiting in the link. */
