@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running the perigee binary and the tools the tests need. Every process that is
+started here has a timeout, and is killed when its test ends."""
+
+import contextlib
+import os
+import pathlib
+import selectors
+import shutil
+import signal
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PERIGEE = ROOT / "perigee"
+TIMEOUT_S = 60
+
+
+def tool(name):
+    """The path of a program; its absence fails the test, it doesn't skip it."""
+    path = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+    assert path, f"{name} is missing: `make test` installs it"
+    return path
+
+
+def run(*command, **kwargs):
+    """Run a command to its end; the result has returncode, stdout and stderr."""
+    kwargs = {"capture_output": True, "text": True, "timeout": TIMEOUT_S, **kwargs}
+    return subprocess.run([str(word) for word in command], **kwargs)
+
+
+def check(*command, **kwargs):
+    """Run a command that must succeed; its standard output."""
+    result = run(tool(command[0]), *command[1:], **kwargs)
+    assert result.returncode == 0, f"{command}: {result.stderr}"
+    return result.stdout
+
+
+def perigee(*args, **kwargs):
+    """Run perigee to its end."""
+    return run(PERIGEE, *args, **kwargs)
+
+
+class Running:
+    """A process that runs beside the test; its standard output and error are kept,
+    mixed, in `said`."""
+
+    def __init__(self, command, **kwargs):
+        self.process = subprocess.Popen(
+            [str(word) for word in command], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **kwargs)
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.raw = b""
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    @property
+    def said(self):
+        return self.raw.decode(errors="replace")
+
+    def read(self, seconds=0.0):
+        """Take in what the process says, waiting so long for it; False at its end."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            if not selector.select(seconds):
+                return True
+        data = self.process.stdout.read()
+        self.raw += data or b""
+        return data != b""
+
+    def wait_for(self, text, timeout=TIMEOUT_S):
+        """Wait until the process has said `text`."""
+        ends = time.monotonic() + timeout
+        while text not in self.said:
+            alive = self.read(0.1)
+            assert alive or text in self.said, f"ended without {text!r}: {self.said}"
+            assert time.monotonic() < ends, f"no {text!r} in time: {self.said}"
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def finish(self, timeout=TIMEOUT_S):
+        """Wait for its end; the exit status (negative: the signal it died of)."""
+        ends = time.monotonic() + timeout
+        while self.read(0.1):
+            assert time.monotonic() < ends, f"does not end: {self.said}"
+        return self.process.wait(max(0.1, ends - time.monotonic()))
+
+    def interrupt(self, number=signal.SIGINT):
+        """Send the signal and wait for the end; the exit status."""
+        self.send(number)
+        return self.finish()
+
+
+@contextlib.contextmanager
+def running(*command, **kwargs):
+    """A Running process, killed at the end of the `with` if it still runs."""
+    process = Running(command, **kwargs)
+    try:
+        yield process
+    finally:
+        process.process.kill()
+        process.process.wait()
+        process.process.stdout.close()
+
+
+def wait_until(condition, what, timeout=TIMEOUT_S):
+    """Poll `condition` until it gives something true, and return that."""
+    ends = time.monotonic() + timeout
+    while True:
+        result = condition()
+        if result:
+            return result
+        assert time.monotonic() < ends, f"waited in vain for {what}"
+        time.sleep(0.01)
