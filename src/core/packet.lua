@@ -78,8 +78,9 @@ function packet.free(p)
   free_internal(p)
 end
 
+-- Written so that NaN fails too.
 local function check_length(length)
-  if length < 0 or length > MAX_PAYLOAD then
+  if not (length >= 0 and length <= MAX_PAYLOAD) then
     error(("a packet can't hold %d bytes: it holds 0 to %d")
       :format(length, MAX_PAYLOAD), 3)
   end
@@ -112,6 +113,7 @@ end
 
 --- Add the `length` bytes at `pointer` behind the packet's last; returns `p`.
 function packet.append(p, pointer, length)
+  check_length(length)
   check_length(p.length + length)
   copy(p.data + p.length, pointer, length)
   p.length = p.length + length
@@ -120,8 +122,8 @@ end
 
 --- Open `n` bytes, contents undefined, before the first; returns `p`.
 function packet.shiftright(p, n)
+  check_length(n)
   check_length(p.length + n)
-  if n < 0 then check_length(n) end
   if p.data_off < n then move_start(p, HEADROOM + n) end
   p.data_off = p.data_off - n
   p.length = p.length + n
@@ -131,7 +133,7 @@ local shiftright = packet.shiftright
 
 --- Drop the first `n` bytes; returns `p`.
 function packet.shiftleft(p, n)
-  if n < 0 or n > p.length then
+  if not (n >= 0 and n <= p.length) then
     error(("can't drop %d bytes of a packet of %d"):format(n, p.length), 2)
   end
   p.data_off = p.data_off + n

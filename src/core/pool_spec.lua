@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The pool grows when packets run out, says so, and ends with a sentence. Each
+-- case is a process of its own, because a pool never shrinks.
+
+local testing = require("core.testing")
+
+local C = require("core.native")
+local packet = require("core.packet")
+local pool = require("core.pool")
+
+local TAKE = [[
+  local pool, C = require("core.pool"), require("core.native")
+  local packets = {}
+  local function take(n)
+    for _ = 1, n do packets[#packets + 1] = packet.allocate() end
+  end
+  local function distinct()
+    local seen, n = {}, 0
+    for _, p in ipairs(packets) do
+      local key = tostring(p.buf_addr)
+      if not seen[key] then n = n + 1 end
+      seen[key] = true
+    end
+    return n
+  end
+]]
+
+describe("the packet pool", function ()
+  it("grows by doubling and says so", function ()
+    local said, status = testing.script(TAKE .. [[
+      take(20000)
+      print(distinct(), C.pg_pool_size())
+      for _, p in ipairs(packets) do packet.free(p) end
+      print(C.pg_pool_available() + pool.freelist.nfree)]])
+    assert.equal(0, status)
+    assert.matches("grown from 8192 to 16384 packets", said)
+    assert.matches("grown from 16384 to 32768 packets", said)
+    assert.matches("20000\t32768\n", said)
+    assert.matches("32768\n$", said)
+  end)
+
+  it("gives out every packet up to its limit, then a sentence", function ()
+    local said, status = testing.script(TAKE .. [[
+      take(10000)]], {"--packets", "9000"})
+    assert.equal(1, status)
+    assert.matches("grown from 8192 to 9000", said)
+    assert.matches("perigee: the packet pool is empty: all of its 9000 packets are "
+      .. "in use .* %-%-packets N\n$", said)
+    assert.not_matches("traceback", said)
+  end)
+
+  it("works on once a packet is freed", function ()
+    local said, status = testing.script(TAKE .. [[
+      print(pcall(take, 5000))
+      print(#packets, distinct())
+      packet.free(table.remove(packets))
+      take(1)
+      print(#packets, pcall(take, 1))]], {"--packets", "1024"})
+    assert.equal(0, status)
+    assert.matches("false\tthe packet pool is empty", said)
+    assert.matches("1024\t1024\n1024\tfalse\tthe packet pool", said)
+  end)
+
+  it("is refused when memory is short, with what to do", function ()
+    local said, status = testing.script("packet.allocate()",
+      {"--packets", "16777216", "--eal", "--no-huge -m 64"})
+    assert.equal(1, status)
+    assert.matches("ask for fewer with %-%-packets N, or add memory", said)
+  end)
+
+  it("has limits from 1024 on", function ()
+    for _, n in ipairs{"0", "1023", "1e9", "x", "-5", "2000.5", "nan", ""} do
+      local said, status = testing.script("", {"--packets", n})
+      assert.equal(2, status, n)
+      assert.matches("perigee: %-%-packets .*give a number from 1024 to", said)
+    end
+  end)
+
+  it("gets back what is freed beyond the free list", function ()
+    packet.free(packet.allocate())
+    local fl = pool.freelist
+    local function total() return C.pg_pool_available() + fl.nfree end
+    local before, packets = total(), {}
+    for i = 1, 3000 do packets[i] = packet.allocate() end
+    assert.equal(before - 3000, total())
+    for i = 1, 3000 do packet.free(packets[i]) end
+    assert.equal(before, total())
+    assert.is_true(fl.nfree <= fl.max)
+  end)
+end)

@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- For specs: other perigee processes (what would end or starve this one is
+-- tried in them), and apps that note what the engine does with them.
+
+local unistd = require("posix.unistd")
+
+local testing = {}
+
+local function quoted(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+--- What `perigee ARGUMENTS` (a list of strings) prints on stdout and stderr,
+--- and its exit status. It is killed after 60 seconds: status 124.
+function testing.perigee(arguments)
+  local words = {"timeout 60", quoted(assert(unistd.readlink("/proc/self/exe")))}
+  for _, word in ipairs(arguments) do words[#words + 1] = quoted(word) end
+  local pipe = io.popen(table.concat(words, " ") .. " 2>&1 </dev/null; echo $?")
+  local text = pipe:read("*a")
+  pipe:close()
+  local said, status = text:match("^(.-)(%d+)\n$")
+  return said, tonumber(status)
+end
+
+--- The same of `perigee OPTIONS run FILE ARGUMENTS`, where FILE holds `code`.
+function testing.script(code, options, arguments)
+  local name = os.tmpname()
+  local file = assert(io.open(name, "w"))
+  file:write(code)
+  file:close()
+  local words = {}
+  for _, word in ipairs(options or {}) do words[#words + 1] = word end
+  words[#words + 1] = "run"
+  words[#words + 1] = name
+  for _, word in ipairs(arguments or {}) do words[#words + 1] = word end
+  local said, status = testing.perigee(words)
+  os.remove(name)
+  return said, status
+end
+
+--- A class whose apps append "NAME EVENT ARGUMENTS" to `log` (an array) for
+--- each of their methods named in `methods` that is called; their name is
+--- their argument, or its `name`. `log` gets "NAME new" too.
+function testing.noting_class(log, methods)
+  local class = {}
+  class.__index = class
+  function class:new(arg)
+    local name = type(arg) == "table" and arg.name or arg
+    log[#log + 1] = name .. " new"
+    return setmetatable({name = name}, class)
+  end
+  for _, method in ipairs(methods) do
+    class[method] = function (self, ...)
+      local words = {self.name, method}
+      for _, word in ipairs{...} do
+        if type(word) ~= "table" then words[#words + 1] = tostring(word) end
+      end
+      log[#log + 1] = table.concat(words, " ")
+    end
+  end
+  return class
+end
+
+return testing
