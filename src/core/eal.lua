@@ -53,7 +53,9 @@ function eal.plan(user)
   local given = " " .. table.concat(user, " ") .. " "
   local function has(...)
     for _, option in ipairs{...} do
-      if given:find("[ ]" .. option:gsub("%-", "%%-") .. "[ =]") then return true end
+      local long = option:match("^%-%-")
+      local pattern = " " .. option:gsub("%-", "%%-") .. (long and "[ =]" or "")
+      if given:find(pattern) then return true end -- "-l0" is "-l 0"
     end
     return false
   end

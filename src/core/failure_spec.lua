@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local failure = require("core.failure")
+local testing = require("core.testing")
+
+local function caught(f, ...)
+  local ok, err = pcall(f, ...)
+  assert.is_false(ok)
+  return err
+end
+
+describe("a failure", function ()
+  it("is its sentence and an exit status", function ()
+    local usage = caught(failure.usage, "no port '%s' of %d", "x", 3)
+    assert.equal("no port 'x' of 3", tostring(usage))
+    assert.equal(2, usage.status)
+    assert.is_true(failure.is(usage))
+    local runtime = caught(failure.raise, "the disk is full")
+    assert.equal("the disk is full", tostring(runtime))
+    assert.equal(1, runtime.status)
+  end)
+
+  it("keeps a sentence without arguments as it is, per cents too", function ()
+    assert.equal("100% of %d", tostring(caught(failure.raise, "100% of %d")))
+  end)
+
+  it("isn't any other value", function ()
+    for _, value in ipairs{"text", 1, {}, true, setmetatable({}, {})} do
+      assert.is_false(failure.is(value))
+    end
+    assert.is_false(failure.is(nil))
+  end)
+
+  it("keeps its status within another; a bug gets status 1", function ()
+    local inner = caught(failure.usage, "bad")
+    local outer = caught(failure.within, "app 'a'", inner)
+    assert.equal("app 'a': bad", tostring(outer))
+    assert.equal(2, outer.status)
+    assert.equal(1, caught(failure.within, "app 'a'", "text").status)
+  end)
+
+  it("explains a bug with a traceback, and a failure not", function ()
+    local _, bug = xpcall(function () error("oops") end, failure.explain)
+    assert.is_true(bug.bug)
+    assert.matches("oops\nstack traceback:", tostring(bug))
+    local _, plain = xpcall(failure.usage, failure.explain, "bad")
+    assert.equal("bad", tostring(plain))
+    assert.is_nil(plain.bug)
+    for _, value in ipairs{{}, 42, false} do
+      local _, other = xpcall(error, failure.explain, value)
+      assert.is_true(failure.is(other))
+    end
+  end)
+
+  it("ends a program with its status and one line", function ()
+    local said, status = testing.script("require('core.failure').usage('no %s', 1)")
+    assert.equal("perigee: no 1\n", said)
+    assert.equal(2, status)
+    said, status = testing.script("require('core.failure').raise('gone')")
+    assert.equal("perigee: gone\n", said)
+    assert.equal(1, status)
+    said, status = testing.script("error('a bug')")
+    assert.matches("a bug\nstack traceback", said)
+    assert.equal(1, status)
+  end)
+end)
