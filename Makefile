@@ -1,9 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make demo` and `make test` install what is missing (tools/setup) first;
-# plain `make` only builds.
+# `make help` says what there is. `make demo`, `make test` and `make bench` install
+# what is missing (tools/setup) and then call make again, since pkg-config is
+# asked as this file is read.
+#
+## make            build ./perigee
+## make demo       install what is missing, build, and forward a generated pcap file
+## make test       the same, and run all tests; HUGEPAGES=N reserves N (default 512)
+## make bench      the same, and run all benchmarks; QUICK=1 takes less time
+## make lint       luacheck, and the C compiler's warnings as errors
+## make install    install under PREFIX (default /usr/local), staged in DESTDIR
+## make uninstall  remove what make install put there
+## make clean      remove what was built
+##
+## ARCH=x86-64-v2  build for any such CPU rather than for this one (ARCH=native)
+## SANITIZE=address,undefined
+##                 build with these checks of GCC's
 
 VERSION := 0.1
 PREFIX ?= /usr/local
+PYTHON ?= /usr/bin/python3
 
 CC ?= cc
 DPDK_CFLAGS := $(shell pkg-config --cflags libdpdk 2>/dev/null)
@@ -16,30 +31,80 @@ ARCH ?= native
 CFLAGS ?= -O3 -g
 override CFLAGS += -std=gnu11 -Wall -Wextra $(DPDK_CFLAGS) $(LUAJIT_CFLAGS) \
   -march=$(ARCH) -DPERIGEE_VERSION='"$(VERSION)"'
+ifdef SANITIZE
+override CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
+override LDFLAGS += -fsanitize=$(SANITIZE)
+endif
 
 SOURCES := $(wildcard src/native/*.c)
 OBJECTS := $(SOURCES:src/%.c=build/%.o)
+
+# What `make demo` and its like call once everything is installed.
+AGAIN := @$(MAKE) --no-print-directory
 
 perigee: $(OBJECTS)
 	$(CC) -rdynamic -o $@ $^ $(LDFLAGS) $(LUAJIT_LIBS) $(DPDK_LIBS) \
 	  -lrte_net_ring -lm
 
-build/%.o: src/%.c $(wildcard src/native/*.h) Makefile
+build/%.o: src/%.c $(wildcard src/native/*.h) build/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c -o $@ $<
 
 # The C references of the benchmarks (bench/native).
-build/bench/%: bench/native/%.c src/native/api.h Makefile
+build/bench/%: bench/native/%.c src/native/api.h build/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
 
+# Changes when the compiler or its options do, so that all is built again.
+FLAGS = $(CC) $(CFLAGS) $(LDFLAGS)
+build/flags: libraries FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || \
+	  echo '$(subst ','\'',$(FLAGS))' > $@
+
+libraries:
+	@pkg-config --exists libdpdk luajit || { echo "Perigee needs DPDK, LuaJIT and\
+	  pkg-config to build; tools/setup installs them" >&2; exit 1; }
+
+demo:
+	@sh tools/setup build
+	$(AGAIN) perigee
+	@bash tools/demo
+
+test:
+	@sh tools/setup test
+	@PYTHON='$(PYTHON)' MAKE='$(MAKE)' bash tools/test
+
+bench:
+	@sh tools/setup bench
+	$(AGAIN) perigee
+	@for name in $$(bench/run --list); do \
+	  bench/run $$name $(if $(QUICK),--quick) || exit 1; done
+
+lint: libraries
+	luacheck --quiet --no-color .
+	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c)
+
+SHARE := $(DESTDIR)$(PREFIX)/share/perigee
+DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
+
 install: perigee
-	install -D perigee $(DESTDIR)$(PREFIX)/bin/perigee
-	cd src && find . -name '*.lua' ! -name '*_spec.lua' -o -name api.h \
-	  -o -name README.md | while read -r f; do \
-	  install -D -m 644 "$$f" "$(DESTDIR)$(PREFIX)/share/perigee/$$f"; done
+	install -D perigee '$(DESTDIR)$(PREFIX)/bin/perigee'
+	cd src && find . -type f ! -name '*_spec.lua' ! -name '*.c' \
+	  ! -name internal.h | while read -r file; do \
+	  install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
+	find examples README.md LICENSE -type f ! -name '*.pyc' | while read -r file; do \
+	  install -D -m 644 "$$file" '$(DOC)'/"$$file" || exit 1; done
+
+uninstall:
+	rm -rf '$(DESTDIR)$(PREFIX)/bin/perigee' '$(SHARE)' '$(DOC)'
 
 clean:
 	rm -rf build perigee
 
-.PHONY: install clean
+help:
+	@sed -n 's/^## \{0,1\}//p' Makefile
+
+FORCE:
+
+.PHONY: demo test bench lint install uninstall clean help libraries FORCE
