@@ -68,14 +68,14 @@ function eal.plan(user)
     add("--lcores", "0@(" .. eal.cpus() .. ")")
   end
   if not has("--log-level") then add("--log-level", "error") end
+  local plain = has("--no-huge")
   if not has("--no-huge", "--in-memory", "--huge-dir", "--legacy-mem", "-m",
              "--socket-mem") then
-    if eal.free_huge_mb() >= ENOUGH_HUGE_MB then
-      add("--in-memory", "--single-file-segments")
-    else
-      local mb = math.min(PLAIN_MEMORY_MB, math.floor(total_memory_mb() / 2))
-      add("--no-huge", "-m", tostring(mb))
-    end
+    plain = eal.free_huge_mb() < ENOUGH_HUGE_MB
+    add(unpack(plain and {"--no-huge"} or {"--in-memory", "--single-file-segments"}))
+  end
+  if plain and not has("-m") then
+    add("-m", tostring(math.min(PLAIN_MEMORY_MB, math.floor(total_memory_mb() / 2))))
   end
   if not has("--file-prefix", "--in-memory") then
     add("--file-prefix", "perigee-" .. tostring(ffi.C.getpid()))
@@ -89,9 +89,23 @@ end
 
 pcall(ffi.cdef, "int getpid(void);")
 
+local broken = false -- EAL failed to start, and tries only once a process
+
+local function fail(args)
+  local hint = ""
+  if not table.concat(args, " "):find("--no-huge", 1, true) then
+    hint = "; if its hugepages were taken meanwhile, run it again, or with "
+      .. "--eal --no-huge"
+  end
+  broken = ("DPDK doesn't start with '%s': %s%s"):format(
+    table.concat(args, " ", 2), ffi.string(C.pg_error()), hint)
+  failure.raise("%s", broken)
+end
+
 --- Start EAL unless it runs. Raises a failure with DPDK's reason.
 function eal.start()
   if C.pg_eal_started() then return end
+  if broken then failure.raise("%s", broken) end
   local args = eal.plan(eal.arguments)
   local argv = ffi.new("char *[?]", #args + 1)
   local anchors = {} -- EAL keeps pointers into argv for as long as it runs
@@ -100,10 +114,7 @@ function eal.start()
     argv[i - 1] = anchors[i]
   end
   eal.anchors = {argv, anchors}
-  if C.pg_eal_start(#args, argv) < 0 then
-    failure.raise("DPDK doesn't start with '%s': %s",
-      table.concat(args, " ", 2), ffi.string(C.pg_error()))
-  end
+  if C.pg_eal_start(#args, argv) < 0 then fail(args) end
 end
 
 return eal
