@@ -6,9 +6,26 @@ import tempfile
 
 import pytest
 
+from helpers.network import Namespace
+
 
 @pytest.fixture
 def scratch():
     """A directory for large files, removed at the end (pytest keeps tmp_path)."""
     with tempfile.TemporaryDirectory(prefix="perigee-test-") as directory:
         yield pathlib.Path(directory)
+
+
+@pytest.fixture
+def namespace():
+    """A function that makes a network namespace, given a label for its name. All are
+    removed at the end, and the interfaces in them."""
+    made = []
+
+    def make(label=""):
+        made.append(Namespace(label))
+        return made[-1]
+
+    yield make
+    for namespace in made:
+        namespace.remove()

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs written for Snabb (test/snabb), outside Perigee's tree, unchanged."""
+
+import collections
+import os
+import pathlib
+import random
+import re
+import shutil
+
+import pytest
+
+from helpers.capture import load, save
+from helpers.command import PERIGEE, perigee, running
+from helpers.network import Wire, veth
+from helpers.report import account, numbers
+
+CARD = "0000:01:00.0"
+CPU = str(max(os.sched_getaffinity(0)))
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """The programs, in a directory of their own."""
+    here = pathlib.Path(__file__).resolve().parent
+    return shutil.copytree(here / "snabb", tmp_path / "somebody's programs")
+
+
+def packets(count):
+    rng = random.Random(count)
+    return [rng.randbytes(rng.randint(60, 1514)) for _ in range(count)]
+
+
+# All in pull() ------------------------------------------------------------------
+
+
+def test_an_app_that_only_pulls(tree, tmp_path):
+    sent = packets(5000)
+    a, b = save(tmp_path / "a.pcap", sent), tmp_path / "b.pcap"
+    result = perigee("-p", tree, "--port", f"{CARD}=pcap:rx={a},tx={b}",
+                     "relay_chain", CARD, 12, 1)
+    assert result.returncode == 0, result.stderr
+    assert list(load(b)) == sent
+    for i in range(1, 13):
+        assert result.stdout.count(f"relay{i} relayed 5000 packets\n") == 2
+    assert account(result.stdout)["sent"] == 5000
+
+
+def test_an_app_that_only_pulls_on_null(tree):
+    result = perigee("-p", tree, "--port", f"{CARD}=null", "relay_chain", CARD, 3, 0.2)
+    assert result.returncode == 0, result.stderr
+    a = account(result.stdout)
+    assert a["received"] > 10_000
+    assert a["received"] == a["sent"] + a["in links"]
+
+
+# Intel82599 and a chain of apps -------------------------------------------------
+
+
+def test_chains_one_after_another(tree, tmp_path):
+    sent = packets(2000)
+    a, b = save(tmp_path / "a.pcap", sent), tmp_path / "b.pcap"
+    result = perigee("-p", tree, "--port", f"{CARD}=pcap:rx={a},tx={b}",
+                     "nic_chain", CARD, CPU, 0.3, 3, 1, 10)
+    assert result.returncode == 0, result.stderr
+    assert f"Cpus_allowed_list:\t{CPU}\n" in result.stdout
+    assert "length 3 received 2,000\n" in result.stdout
+    assert list(load(b)) == sent
+    assert account(result.stdout)["sent"] == 2000
+
+
+def test_chains_on_null(tree):
+    result = perigee("-p", tree, "--port", f"{CARD}=null", "nic_chain", CARD, CPU,
+                     0.1, 1, 5, 0, 20)
+    assert result.returncode == 0, result.stderr
+    runs = numbers(r"^length (\d+) received ([\d,]+)$", result.stdout)
+    assert [length for length, _ in runs] == [1, 5, 0, 20]
+    assert all(received > 1000 for _, received in runs)
+    a = account(result.stdout)
+    assert a["received"] == a["sent"] + a["freed"] + a["in links"]
+
+
+def test_a_chain_on_an_interface(tree, namespace):
+    here, there = namespace("p"), namespace("t")
+    veth(here, "left", there, "right")
+    sent = packets(500)
+    command = here.command(PERIGEE, "-p", tree, "--port", f"{CARD}=packet:left",
+                           "nic_chain", CARD, CPU, 4, 5)
+    with Wire(there, "right") as wire, running(*command) as program:
+        probes = wire.wait_for_echo(program)
+        assert wire.exchange(sent) == sent
+        assert program.finish() == 0
+    assert account(program.said)["sent"] == 500 + probes
+
+
+def test_bad_parameters_end_it(tree):
+    result = perigee("-p", tree, "nic_chain", CARD)
+    assert (result.returncode, result.stderr) == (1, "")
+    assert result.stdout.startswith("Usage: nic_chain <pciaddr>")
+
+
+def test_a_card_that_is_not_there(tree):
+    result = perigee("-p", tree, "nic_chain", CARD, CPU, 1, 1)
+    assert result.returncode == 2
+    assert re.search(f"app 'intel': port '{CARD}': there is no PCI device", result.stderr)
+    assert "traceback" not in result.stderr
+
+
+# The rest of the engine ---------------------------------------------------------
+
+
+def test_apps_with_many_links(tree, tmp_path):
+    sent = packets(1500)
+    a, b = save(tmp_path / "a.pcap", sent), tmp_path / "b.pcap"
+    result = perigee("-p", tree, "branches", a, b, 3)
+    assert result.returncode == 0, result.stderr
+    assert collections.Counter(load(b)) == collections.Counter(sent * 4)
+    assert "crossed 4500 special 1500\n" in result.stdout
+    assert account(result.stdout)["freed"] == 6000
+    links = numbers(r"^ +([\d,]+) sent on .* -> join\.\w+ ", result.stdout)
+    assert links == [(1500,)] * 4
+
+
+def test_what_the_engine_calls(tree):
+    result = perigee("-p", tree, "lifecycle")
+    assert result.returncode == 0, result.stderr
+    steps = dict(re.findall(r"== (.*)\n((?:(?!==).*\n)*)", result.stdout))
+    assert steps.pop("end").startswith("unlink t input extra\nstop t\npackets: ")
+    assert account(result.stdout)["in links"] == 0
+    assert steps == {
+        "start": "new a\nlink a input input\n",
+        "nothing": "",
+        "reconfigure": "reconfig a to A\n",
+        "second link": "link A input extra\nticked true pushed true\n",
+        "less links": "unlink A input input\n",
+        "another class": "stop A\nnew s\nlink s input extra\n",
+        "another argument": "stop s\nnew t\nlink t input extra\n",
+        "link to nowhere": "error link 'source.b -> b.extra': there is no app 'b'; "
+                           "the apps are: a, source\nstill runs: true\n",
+    }
+
+
+def test_timers_and_ends(tree):
+    result = perigee("-p", tree, "moments", "one", "--two")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        "parameters one,--two", "new from text", "calls 5 once 1",
+        "no more than 21 breaths at 100 Hz: true", "reports of load 1", "freed true",
+        "stop from text"]
