@@ -71,19 +71,25 @@ local function copied(c)
   return copy
 end
 
---- Make the running graph that of `new` (core.config). Everything is checked
---- first; when something is wrong a failure says what, and the running graph
---- stays as it was.
-function engine.configure(new)
-  new = copied(new)
-  local actions = plan.make(state.configuration, new, state.apps)
-  apply.plan(state, new, actions)
+-- List the calls of a breath for the apps and links there are now.
+local function arrange()
   engine.configuration = state.configuration
   pulls, pushes = order.breath(state.apps, state.links)
   ticks = {}
   for _, name in ipairs(config.sorted_keys(state.apps)) do
     if state.apps[name].tick then ticks[#ticks + 1] = state.apps[name] end
   end
+end
+
+--- Make the running graph that of `new` (core.config). Everything is checked
+--- first; when something is wrong a failure says what, and the running graph
+--- stays as it was.
+function engine.configure(new)
+  new = copied(new)
+  local actions = plan.make(state.configuration, new, state.apps)
+  local ok, err = pcall(apply.plan, state, new, actions)
+  arrange() -- in any case: a failed change may have started apps again
+  if not ok then error(err, 0) end
   counter.add(counters.configs)
   if engine.log then
     for _, list in ipairs{"stop", "start", "restart", "reconfig", "old_links",
@@ -102,11 +108,12 @@ end
 
 -- A breath ---------------------------------------------------------------
 
-local breath_time = false -- while running: when this breath began
+local breath_time = 0 -- when the last breath began
+local in_breath = false
 
 --- Seconds on the monotonic clock; the same throughout a breath.
 function engine.now()
-  return breath_time or C.pg_monotonic()
+  return in_breath and breath_time or C.pg_monotonic()
 end
 
 local function pull_all(apps)
@@ -146,11 +153,12 @@ end
 --- One breath: pull(), then push(), then what is due.
 function engine.breathe()
   local now = C.pg_monotonic()
-  breath_time = now
+  breath_time, in_breath = now, true
   pull_all(pulls)
   push_all(pushes)
   breaths = breaths + 1
   if now >= next_tick then housekeeping(now) end
+  in_breath = false
   if breaths % SYNC_BREATHS == 0 then sync() end
 end
 
@@ -167,11 +175,19 @@ function engine.enable_latency_histogram()
   return latency
 end
 
+local KNOWN = {duration = true, done = true, report = true, no_report = true,
+               measure_latency = true, no_timers = true}
+local told = {}
+
+-- An unknown option is told of, once, and ignored: Snabb ignores it, and some
+-- of its programs say `noreport`.
 local function check_options(options)
-  local known = {duration = true, done = true, report = true, no_report = true,
-                 measure_latency = true, no_timers = true}
   for key in pairs(options) do
-    if not known[key] then error(("engine.main has no option '%s'"):format(key), 3) end
+    if not KNOWN[key] and not told[key] then
+      told[key] = true
+      io.stderr:write(("perigee: engine.main has no option '%s'; it takes %s\n")
+        :format(tostring(key), table.concat(config.sorted_keys(KNOWN), ", ")))
+    end
   end
   if options.duration and options.done then
     error("engine.main takes `duration` or `done`, not both", 3)
@@ -191,7 +207,7 @@ local function run(options)
   repeat
     breathe()
     if timers then timer.run() end
-    pace.breath(engine)
+    pace.breath(engine, breath_time)
     if done and done() then return end
     if ends and breath_time >= ends then return end
   until C.pg_signal() ~= 0
@@ -210,7 +226,7 @@ function engine.main(options)
   C.pg_catch_signals(true)
   run_start = report.snapshot(counters)
   local ok, err = xpcall(run, failure.explain, options)
-  breath_time = false
+  in_breath = false
   sync()
   C.pg_catch_signals(false)
   if not options.no_report then engine.report(options.report) end
@@ -234,7 +250,7 @@ end
 --- Print the load since engine.main was called, or since the last call.
 function engine.report_load()
   run_start = run_start or report.snapshot(counters)
-  report.load(counters, run_start)
+  run_start = report.load(counters, run_start)
 end
 
 --- Print what each link carried.

@@ -38,22 +38,21 @@ function testing.script(code, options, arguments)
   return said, status
 end
 
---- A class whose apps append "NAME EVENT ARGUMENTS" to `log` (an array) for
---- each of their methods named in `methods` that is called; their name is
---- their argument, or its `name`. `log` gets "NAME new" too.
+--- A class whose apps append "NAME METHOD STRINGS" to `log` (an array) for each
+--- call of one of `methods`, with the arguments that are strings; and "NAME
+--- new". An app's name is its argument, or the argument's `name`.
 function testing.noting_class(log, methods)
   local class = {}
-  class.__index = class
   function class:new(arg)
     local name = type(arg) == "table" and arg.name or arg
     log[#log + 1] = name .. " new"
-    return setmetatable({name = name}, class)
+    return setmetatable({name = name}, {__index = self})
   end
   for _, method in ipairs(methods) do
     class[method] = function (self, ...)
       local words = {self.name, method}
       for _, word in ipairs{...} do
-        if type(word) ~= "table" then words[#words + 1] = tostring(word) end
+        if type(word) == "string" then words[#words + 1] = word end
       end
       log[#log + 1] = table.concat(words, " ")
     end

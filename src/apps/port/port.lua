@@ -16,7 +16,8 @@ Port.__index = Port
 --- Names its links may have; `rx` and `tx` are those of Snabb before 2016, as
 --- seen from the app: it receives from `rx` what it sends to the wire.
 Port.link_names = {
-  input = {input = true, rx = true}, output = {output = true, tx = true},
+  input = {input = "input", rx = "input"},
+  output = {output = "output", tx = "output"},
 }
 
 local ALIVE_SECONDS = 0.1

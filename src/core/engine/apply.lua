@@ -1,139 +1,107 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Carrying out a plan. Apps that may fail to start are started before anything
 -- else changes, and stopped again if one of them does: the old graph runs on.
+-- From then on there is no way back: what callbacks raise is raised at the end.
 
 local config = require("core.config")
 local failure = require("core.failure")
+local instance = require("core.engine.instance")
 local link = require("core.link")
-local shm = require("core.shm")
+local planning = require("core.engine.plan")
+local wiring = require("core.engine.wiring")
 
 local apply = {}
 
-local function start(name, app)
-  local ok, instance = xpcall(app.class.new, failure.explain, app.class, app.arg)
-  if not ok then failure.within(("app '%s'"):format(name), instance) end
-  if type(instance) ~= "table" then
-    failure.raise("app '%s': its class's new() returned %s, not an app", name,
-      type(instance))
-  end
-  instance.appname = name
-  instance.input, instance.output = {}, {}
-  if instance.shm then
-    instance.shm.dtime = {require("core.counter"), require("core.native").pg_monotonic()}
-    instance.shm = shm.create_frame("apps/" .. name, instance.shm)
-  end
-  return instance
-end
-
-local function stop(instance)
-  if instance.stop then instance:stop() end
-  if instance.shm then shm.delete_frame(instance.shm) end
-end
+local sorted_keys, collide = config.sorted_keys, planning.collide
 
 -- Start the apps of `names`; on failure stop those already started.
 local function start_all(names, apps, started)
   local done = {}
   for _, name in ipairs(names) do
-    local ok, instance = pcall(start, name, apps[name])
+    local ok, app = pcall(instance.start, name, apps[name])
     if not ok then
       for _, other in ipairs(done) do
-        stop(started[other])
+        pcall(instance.stop, started[other])
         started[other] = nil
       end
-      error(instance, 0)
+      error(app, 0)
     end
-    started[name] = instance
+    started[name] = app
     done[#done + 1] = name
   end
 end
 
+local function collides_with_any(claim, claims)
+  for _, other in pairs(claims) do
+    if collide(claim, other) then return true end
+  end
+  return false
+end
+
 -- Apps among `names` that need what a running app has to give up first.
 local function split_by_conflict(names, claims, old_claims)
-  local held, free, blocked = {}, {}, {}
-  for _, claim in pairs(old_claims) do held[claim] = true end
+  local free, blocked = {}, {}
   for _, name in ipairs(names) do
-    local list = held[claims[name]] and blocked or free
+    local waits = claims[name] and collides_with_any(claims[name], old_claims)
+    local list = waits and blocked or free
     list[#list + 1] = name
   end
   return free, blocked
 end
 
-local function attach(app, direction, name, l)
-  local links = app[direction]
-  links[name] = l
-  links[#links + 1] = l
-end
-
-local function detach(app, direction, name)
-  local links = app[direction]
-  for i = #links, 1, -1 do
-    if links[i] == links[name] then table.remove(links, i) end
-  end
-  links[name] = nil
-end
-
-local function tell(app, method, direction, name)
-  if app[method] then app[method](app, direction, name) end
-end
-
-local function remove_link(state, spec)
-  local from, output, to, input = config.parse_link(spec)
-  detach(state.apps[from], "output", output)
-  detach(state.apps[to], "input", input)
-  tell(state.apps[from], "unlink", "output", output)
-  tell(state.apps[to], "unlink", "input", input)
-  state.lost = state.lost + link.free(state.links[spec], spec)
-  state.links[spec] = nil
-end
-
-local function connect(state, spec, ends)
-  local from, output, to, input = config.parse_link(spec)
-  for _, side in ipairs{{from, "output", output}, {to, "input", input}} do
-    local name, direction, port = unpack(side)
-    if ends[name] then
-      attach(state.apps[name], direction, port, state.links[spec])
-      tell(state.apps[name], "link", direction, port)
-    end
-  end
-end
-
-local everything = setmetatable({}, {__index = function () return true end})
-
 -- Apps to stop before others can start: those started anew with another
 -- argument, and those that hold what a new one needs.
 local function to_stop_first(state, plan, blocked)
   local names, needed = {}, {}
-  for _, name in ipairs(blocked) do needed[plan.claims[name]] = true end
+  for _, name in ipairs(blocked) do needed[name] = plan.claims[name] end
   for _, name in ipairs(plan.restart) do
     names[#names + 1] = name
-    needed[plan.claims[name] or ""] = true
+    needed[name] = plan.claims[name]
   end
   for _, name in ipairs(plan.stop) do
-    if needed[state.claims[name] or false] then names[#names + 1] = name end
+    local held = state.claims[name]
+    if held and collides_with_any(held, needed) then names[#names + 1] = name end
   end
   return names
 end
 
--- Start again what was stopped, because what was to follow it doesn't start.
-local function revive(state, names, reason)
-  local revived = {}
-  for _, name in ipairs(names) do
-    local back, instance = pcall(start, name, state.configuration.apps[name])
-    if not back then
-      failure.raise("%s; and app '%s', stopped for it, doesn't start again: %s",
-        tostring(reason), name, tostring(instance))
+-- Take the app `name`, which doesn't run any more, out of the graph.
+local function remove_app(state, name, stopped)
+  for _, spec in ipairs(sorted_keys(state.links)) do
+    if wiring.touches(spec, name) then
+      wiring.remove(state, spec, stopped, {})
+      state.configuration.links[spec] = nil
     end
-    state.apps[name], revived[name] = instance, true
   end
-  for _, spec in ipairs(config.sorted_keys(state.links)) do
-    connect(state, spec, revived)
+  state.apps[name], state.claims[name] = nil, nil
+  state.configuration.apps[name] = nil
+end
+
+-- Start again what was stopped, because what was to follow it doesn't start.
+-- What doesn't start again either leaves the graph.
+local function revive(state, stopped, reason)
+  local revived, dead = {}, {}
+  for _, name in ipairs(sorted_keys(stopped)) do
+    local back, app = pcall(instance.start, name, state.configuration.apps[name])
+    if back then
+      state.apps[name], revived[name] = app, true
+    else
+      dead[#dead + 1] = ("app '%s', stopped for it, doesn't start again and is "
+        .. "removed: %s"):format(name, tostring(app))
+      remove_app(state, name, stopped)
+    end
   end
+  for _, spec in ipairs(sorted_keys(state.links)) do
+    wiring.connect(state, spec, revived, {})
+  end
+  if #dead == 0 then error(reason, 0) end
+  failure.raise("%s; and %s", tostring(reason), table.concat(dead, "; "))
 end
 
 local function reconfigure(state, new, names)
   for i, name in ipairs(names) do
-    local ok, err = pcall(state.apps[name].reconfig, state.apps[name],
-      new.apps[name].arg)
+    local app = state.apps[name]
+    local ok, err = xpcall(app.reconfig, failure.explain, app, new.apps[name].arg)
     if not ok then
       for j = i, 1, -1 do
         local before = state.configuration.apps[names[j]].arg
@@ -154,39 +122,48 @@ local function exchange(state, new, plan)
   for _, name in ipairs(plan.restart) do blocked[#blocked + 1] = name end
   local ok, err = pcall(function ()
     for _, name in ipairs(first) do
-      stop(state.apps[name])
       stopped[name] = true
+      instance.stop(state.apps[name])
     end
     start_all(blocked, new.apps, fresh)
     reconfigure(state, new, plan.reconfig)
   end)
   if not ok then
-    for _, name in ipairs(config.sorted_keys(fresh)) do stop(fresh[name]) end
-    revive(state, config.sorted_keys(stopped), err)
-    error(err, 0)
+    for _, name in ipairs(sorted_keys(fresh)) do pcall(instance.stop, fresh[name]) end
+    revive(state, stopped, err)
   end
   return fresh, stopped
 end
 
+local everything = setmetatable({}, {__index = function () return true end})
+
 --- Carry out `plan` (engine/plan.lua) to turn `state` ({apps =, links =,
 --- claims =, configuration =, lost =}) into the configuration `new`. Raises
---- what an app raised, with the old graph as it was.
+--- what an app's new(), reconfig(), or stop() of one that is in the way raised,
+--- with the old graph as it was; and what other callbacks raised, with the new.
 function apply.plan(state, new, plan)
   local fresh, stopped = exchange(state, new, plan)
-  for _, spec in ipairs(plan.old_links) do remove_link(state, spec) end
+  local problems = {}
+  for _, spec in ipairs(plan.old_links) do
+    wiring.remove(state, spec, stopped, problems)
+  end
   for _, name in ipairs(plan.stop) do
-    if not stopped[name] then stop(state.apps[name]) end
+    if not stopped[name] then
+      local ok, err = pcall(instance.stop, state.apps[name])
+      if not ok then problems[#problems + 1] = tostring(err) end
+    end
     state.apps[name] = nil
   end
-  for name, instance in pairs(fresh) do state.apps[name] = instance end
-  for _, spec in ipairs(config.sorted_keys(state.links)) do
-    connect(state, spec, fresh)
+  for name, app in pairs(fresh) do state.apps[name] = app end
+  for _, spec in ipairs(sorted_keys(state.links)) do
+    wiring.connect(state, spec, fresh, problems)
   end
   for _, spec in ipairs(plan.new_links) do
     state.links[spec] = link.new(spec)
-    connect(state, spec, everything)
+    wiring.connect(state, spec, everything, problems)
   end
   state.claims, state.configuration = plan.claims, new
+  if #problems > 0 then failure.raise("%s", table.concat(problems, "; ")) end
 end
 
 return apply

@@ -10,23 +10,26 @@ local pace = {}
 
 local last_progress = 0ULL
 
---- Sleep as `engine` (core.app) asks for after a breath.
-function pace.breath(engine)
+--- Sleep as `engine` (core.app) asks for after the breath that began at
+--- `began` (seconds); true if there was any sleep.
+function pace.breath(engine, began)
   if engine.busywait then return end
   if engine.Hz then
-    local due = engine.now() + 1 / engine.Hz
+    local due = began + 1 / engine.Hz
     local wait = due - C.pg_monotonic()
     if wait > 0 then C.pg_sleep(wait) end
-    return
+    return wait > 0
   end
   local progress = account.progress()
-  if progress == last_progress then
+  local idle = progress == last_progress
+  last_progress = progress
+  if idle then
     engine.sleep = math.min(engine.sleep + 1, engine.maxsleep)
     C.pg_sleep(engine.sleep * 1e-6)
   else
     engine.sleep = math.floor(engine.sleep / 2)
   end
-  last_progress = progress
+  return idle
 end
 
 return pace

@@ -20,7 +20,37 @@ local function claim_of(name, app)
   return claim
 end
 
+-- The name a link of `app` has for its class: by class.link_names, {input =
+-- {NAME = true}, output = ...}, where names that mean the same link have the
+-- same value. A class without takes any name.
+local function name_of_link(spec, name, app, direction, port)
+  local allowed = app.class.link_names and app.class.link_names[direction]
+  if not allowed then return port end
+  if not allowed[port] then
+    local names = table.concat(sorted_keys(allowed), ", ")
+    failure.usage("link '%s': app '%s' has no %s '%s'; it has %s", spec, name,
+      direction, port, names == "" and "none" or names)
+  end
+  return allowed[port] == true and port or allowed[port]
+end
+
+-- Each output and input takes one link.
+local function check_ends(new, spec, taken)
+  local from, output, to, input = config.parse_link(spec)
+  for _, side in ipairs{{from, "output", output}, {to, "input", input}} do
+    local name, direction, port = unpack(side)
+    port = name_of_link(spec, name, new.apps[name], direction, port)
+    local key = ("%s %s %s"):format(name, direction, port)
+    if taken[key] then
+      failure.usage("links '%s' and '%s' share %s '%s' of app '%s': one link each",
+        taken[key], spec, direction, port, name)
+    end
+    taken[key] = spec
+  end
+end
+
 local function check_links(new)
+  local taken = {}
   for _, spec in ipairs(sorted_keys(new.links)) do
     local from, _, to = config.parse_link(spec)
     for _, name in ipairs{from, to} do
@@ -29,6 +59,19 @@ local function check_links(new)
           name, table.concat(sorted_keys(new.apps), ", "))
       end
     end
+    check_ends(new, spec, taken)
+  end
+end
+
+--- Do two claims exclude each other? They are paths; "interface/eth0" claims
+--- "interface/eth0/queue 1" too.
+function plan.collide(a, b)
+  return a == b or a:sub(1, #b + 1) == b .. "/" or b:sub(1, #a + 1) == a .. "/"
+end
+
+local function owner_of(claim, owners)
+  for _, other in ipairs(sorted_keys(owners)) do
+    if plan.collide(claim, other) then return owners[other] end
   end
 end
 
@@ -36,9 +79,10 @@ local function check_apps(new)
   local owner, claims = {}, {}
   for _, name in ipairs(sorted_keys(new.apps)) do
     local claim = claim_of(name, new.apps[name])
-    if claim and owner[claim] then
-      failure.usage("apps '%s' and '%s' both use port %s: one app a port",
-        owner[claim], name, claim)
+    local other = claim and owner_of(claim, owner)
+    if other then
+      failure.usage("apps '%s' and '%s' both use %s: one app each", other, name,
+        claim)
     end
     if claim then owner[claim], claims[name] = name, claim end
   end

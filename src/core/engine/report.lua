@@ -40,7 +40,8 @@ function report.snapshot(counters)
   }
 end
 
---- Print rate, CPU use and cost since `before` (a snapshot).
+--- Print rate, CPU use and cost since `before` (a snapshot); the snapshot of
+--- now.
 function report.load(counters, before)
   local now = report.snapshot(counters)
   local time, cpu = now.time - before.time, now.cpu - before.cpu
@@ -51,6 +52,7 @@ function report.load(counters, before)
     report.si(share(now.bits - before.bits, time), "bit/s"),
     100 * share(cpu, time), share(cpu * tonumber(C.pg_tsc_hz()), packets),
     share(packets, breaths), share(now.bytes - before.bytes, packets), time))
+  return now
 end
 
 --- Print each link's totals.

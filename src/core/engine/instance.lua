@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Making an app of its class and argument, and stopping it. A start that fails
+-- leaves nothing behind; a stop that fails has stopped all the same.
+
+local C = require("core.native")
+local counter = require("core.counter")
+local failure = require("core.failure")
+local shm = require("core.shm")
+
+local instance = {}
+
+local function named(name, err)
+  failure.within(("app '%s'"):format(name), err)
+end
+
+local function create_frame(name, app)
+  app.shm.dtime = {counter, C.pg_monotonic()}
+  app.shm = shm.create_frame("apps/" .. name, app.shm)
+end
+
+--- Start the app `name` of `description`, {class =, arg =}; the app.
+function instance.start(name, description)
+  local class = description.class
+  local ok, app = xpcall(class.new, failure.explain, class, description.arg)
+  if not ok then named(name, app) end
+  if type(app) ~= "table" then
+    failure.raise("app '%s': its class's new() returned %s, not an app", name,
+      app == nil and "nil" or "a " .. type(app))
+  end
+  app.appname = name
+  app.input, app.output = {}, {}
+  if app.shm then
+    local err
+    ok, err = xpcall(create_frame, failure.explain, name, app)
+    if not ok then
+      if app.stop then pcall(app.stop, app) end
+      named(name, err)
+    end
+  end
+  return app
+end
+
+--- Stop the app and remove its counters. Raises what its stop() raised.
+function instance.stop(app)
+  local ok, err = true, nil
+  if app.stop then ok, err = xpcall(app.stop, failure.explain, app) end
+  if app.shm then shm.delete_frame(app.shm) end
+  if not ok then named(app.appname, err) end
+end
+
+return instance

@@ -1,0 +1,75 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Links in the tables `input` and `output` of the apps at their ends, by name
+-- and in an array, and the apps' callbacks about them.
+
+local config = require("core.config")
+local failure = require("core.failure")
+local link = require("core.link")
+
+local wiring = {}
+
+local function attach(app, direction, name, l)
+  local links = app[direction]
+  links[name] = l
+  links[#links + 1] = l
+end
+
+local function detach(app, direction, name)
+  local links = app[direction]
+  for i = #links, 1, -1 do
+    if links[i] == links[name] then table.remove(links, i) end
+  end
+  links[name] = nil
+end
+
+-- Call one of the app's methods; what it raises is added to `problems`.
+local function tell(app, method, direction, name, problems)
+  local call = app[method]
+  if not call then return end
+  local ok, err = xpcall(call, failure.explain, app, direction, name)
+  if not ok then
+    problems[#problems + 1] = ("app '%s': in %s(): %s"):format(app.appname, method,
+      tostring(err))
+  end
+end
+
+local function ends_of(spec)
+  local from, output, to, input = config.parse_link(spec)
+  return {{from, "output", output}, {to, "input", input}}
+end
+
+--- Join the link `spec` of `state.links` to the apps at its ends whose names
+--- are in the set `names`, and call their link(direction, name).
+function wiring.connect(state, spec, names, problems)
+  for _, side in ipairs(ends_of(spec)) do
+    local name, direction, port = unpack(side)
+    if names[name] then
+      attach(state.apps[name], direction, port, state.links[spec])
+      tell(state.apps[name], "link", direction, port, problems)
+    end
+  end
+end
+
+--- Take the link away, and call unlink(direction, name) of the apps at its
+--- ends, or link() of those without (Snabb does so), but for the apps in the
+--- set `stopped`. Frees the link; the packets that were in it.
+function wiring.remove(state, spec, stopped, problems)
+  local sides = ends_of(spec)
+  for _, side in ipairs(sides) do detach(state.apps[side[1]], side[2], side[3]) end
+  for _, side in ipairs(sides) do
+    local app = state.apps[side[1]]
+    if not stopped[side[1]] then
+      tell(app, app.unlink and "unlink" or "link", side[2], side[3], problems)
+    end
+  end
+  state.lost = state.lost + link.free(state.links[spec], spec)
+  state.links[spec] = nil
+end
+
+--- Does the link `spec` begin or end at the app `name`?
+function wiring.touches(spec, name)
+  local from, _, to = config.parse_link(spec)
+  return from == name or to == name
+end
+
+return wiring
