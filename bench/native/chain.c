@@ -41,10 +41,16 @@ static struct packet *receive(struct link *l)
   return p;
 }
 
+static bool full(struct link *l, uint32_t cursor)
+{
+  l->limit = (uint32_t)l->read + LINK_MAX_PACKETS;
+  return cursor == (uint32_t)l->limit;
+}
+
 static void transmit(struct link *l, struct packet *p)
 {
   uint32_t cursor = l->write;
-  if (cursor - (uint32_t)l->read >= LINK_MAX_PACKETS) {
+  if (cursor == (uint32_t)l->limit && full(l, cursor)) {
     l->txdrop++;
     rte_pktmbuf_free((struct rte_mbuf *)p);
     return;
@@ -111,6 +117,7 @@ static uint64_t through(uint16_t port, struct app *apps, int hops,
     first->packets[((uint32_t)first->write + i) & MASK] =
       (struct packet *)packets[i];
   first->write = (uint32_t)first->write + n;
+  first->limit = (uint32_t)first->read + LINK_MAX_PACKETS;
   for (int i = 0; i < hops; i++)
     apps[i].push(&apps[i]);
   n = (uint32_t)last->write - (uint32_t)last->read;

@@ -55,9 +55,10 @@ for _, name in ipairs{"breaths", "frees", "freebits", "freebytes", "configs"} do
   engine[name] = counters[name]
 end
 
-local pulls, pushes, ticks = {}, {}, {}
+local pulls, pushes, ticks = {}, {push = {}, app = {}, link = {}}, {}
 local SYNC_BREATHS = 100
 local TEND_SECONDS = 0.01
+local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
 
 -- The configuration ------------------------------------------------------
 
@@ -121,10 +122,8 @@ local function pull_all(apps)
 end
 
 local function push_all(calls)
-  for i = 1, #calls do
-    local call = calls[i]
-    call.push(call.app, call.link)
-  end
+  local push, app, l = calls.push, calls.app, calls.link
+  for i = 1, #push do push[i](app[i], l[i]) end
 end
 
 local breaths = 0
@@ -150,9 +149,8 @@ local function housekeeping(now)
   end
 end
 
---- One breath: pull(), then push(), then what is due.
-function engine.breathe()
-  local now = C.pg_monotonic()
+-- One breath that begins at `now`.
+local function breath(now)
   breath_time, in_breath = now, true
   pull_all(pulls)
   push_all(pushes)
@@ -160,6 +158,11 @@ function engine.breathe()
   if now >= next_tick then housekeeping(now) end
   in_breath = false
   if breaths % SYNC_BREATHS == 0 then sync() end
+end
+
+--- One breath: pull(), then push(), then what is due.
+function engine.breathe()
+  breath(C.pg_monotonic())
 end
 
 -- The main loop ----------------------------------------------------------
@@ -196,22 +199,30 @@ end
 
 local run_start
 
--- Breathe until `done` says so or a signal comes.
+-- Breathe until `done` says so or a signal comes. The clock is read once a
+-- breath: one ends where the next begins, unless the engine slept between.
 local function run(options)
-  local breathe, done = engine.breathe, options.done
-  local ends = options.duration and C.pg_monotonic() + options.duration
-  if options.measure_latency ~= false then
-    breathe = engine.enable_latency_histogram():wrap_thunk(breathe, C.pg_monotonic)
-  end
-  local timers = not options.no_timers
+  local done = options.done
+  local now = C.pg_monotonic()
+  local ends = options.duration and now + options.duration or math.huge
+  local durations = options.measure_latency ~= false
+    and engine.enable_latency_histogram()
+  local next_timers = options.no_timers and math.huge or now
   repeat
-    breathe()
-    if timers then timer.run() end
-    pace.breath(engine, breath_time)
+    local began = now
+    breath(began)
+    if began >= next_timers then
+      next_timers = began + TIMER_SECONDS
+      timer.run()
+    end
+    now = C.pg_monotonic()
+    if durations then durations:add(now - began) end
+    if pace.breath(engine, began) then now = C.pg_monotonic() end
     if done and done() then return end
-    if ends and breath_time >= ends then return end
-  until C.pg_signal() ~= 0
-  engine.interrupted = SIGNALS[C.pg_signal()] or "a signal"
+  until began >= ends or C.pg_signal() ~= 0
+  if C.pg_signal() ~= 0 then
+    engine.interrupted = SIGNALS[C.pg_signal()] or "a signal"
+  end
 end
 
 --- Run until `duration` seconds have passed, `done()` returns true, or SIGINT

@@ -27,7 +27,7 @@ local anchors = setmetatable({}, {__mode = "k"})
 
 --- A new, empty link; its counters appear under links/NAME.
 function link.new(name)
-  local l = ffi.new("struct link")
+  local l = ffi.new("struct link", {limit = MAX})
   local counters = {}
   for _, stat in ipairs(STATS) do
     counters[stat] = counter.create(("links/%s/%s.counter"):format(name, stat))
@@ -59,6 +59,12 @@ function link.front(l)
   if nreadable(l) > 0 then return l.packets[band(l.read, MASK)] end
 end
 
+-- Is there really no room? Sets the limit up to which there is.
+local function full(l, cursor)
+  l.limit = tobit(tobit(l.read) + MAX)
+  return cursor == l.limit
+end
+
 local function drop(l, p)
   l.txdrop = l.txdrop + 1
   free(p)
@@ -67,7 +73,7 @@ end
 --- Transmit a packet. A full link frees it and counts it as txdrop.
 function link.transmit(l, p)
   local cursor = l.write
-  if tobit(cursor - tobit(l.read)) >= MAX then
+  if cursor == l.limit and full(l, cursor) then
     drop(l, p)
   else
     l.packets[band(cursor, MASK)] = p

@@ -48,10 +48,13 @@ struct counter { uint64_t c; };
  * masked. `read` counts all that were ever received, `write` the same modulo
  * 2^32. They differ in type on purpose: LuaJIT takes fields of different size
  * as distinct memory, and so keeps both, and rxbytes, in registers while a
- * loop passes packets from one link to another (core/link.lua). */
+ * loop passes packets from one link to another (core/link.lua). `limit` is a
+ * value of `write` up to which there is room for certain; whoever reaches it
+ * works it out anew from `read`. */
 struct link {
   int64_t read;
   int32_t write;
+  int32_t limit;
   int64_t rxbytes;
   uint64_t txdrop;
   struct {

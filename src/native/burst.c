@@ -92,6 +92,7 @@ int pg_receive(struct port *port, struct link *link)
     for (uint16_t i = 0; i < n; i++)
       link->packets[(slot + i) & MASK] = (struct packet *)aside[i];
   link->write = (int32_t)((uint32_t)link->write + n);
+  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
   return n;
 }
 

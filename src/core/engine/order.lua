@@ -58,10 +58,10 @@ function order.links(links)
   return sorted
 end
 
---- The calls of a breath: a list of apps to pull, and a list of pushes
---- {app =, push = function (app, link), link =}.
+--- The calls of a breath: a list of apps to pull, and the pushes as three lists
+--- of one length: the functions push(app, link), their apps and their links.
 function order.breath(apps, links)
-  local pulls, pushes = {}, {}
+  local pulls, pushes = {}, {push = {}, app = {}, link = {}}
   for _, name in ipairs(config.sorted_keys(apps)) do
     if apps[name].pull then pulls[#pulls + 1] = apps[name] end
   end
@@ -70,10 +70,11 @@ function order.breath(apps, links)
     local app = apps[to]
     local special = app.push_link and app.push_link[input]
     local push = special or app.push
-    local last = pushes[#pushes]
-    local again = last and not special and last.app == app and last.push == push
+    local n = #pushes.push
+    local again = not special and pushes.app[n] == app and pushes.push[n] == push
     if push and not again then
-      pushes[#pushes + 1] = {app = app, push = push, link = links[spec]}
+      pushes.push[n + 1], pushes.app[n + 1] = push, app
+      pushes.link[n + 1] = links[spec]
     end
   end
   return pulls, pushes
