@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users call before there is a perigee: make install, tools/setup, tools/make.
+The system's package tools are stand-ins here, which write down how they are called."""
+
+import os
+import re
+import shutil
+import stat
+
+import pytest
+
+from helpers.command import ROOT, check, run
+
+BUILD_PACKAGES = {"gcc", "libdpdk-dev", "libluajit-5.1-dev", "lua-posix", "make"}
+TEST_PACKAGES = {"lua-busted", "lua-check", "python3-pytest", "python3-scapy", "iperf3"}
+
+
+# make install -------------------------------------------------------------------
+
+
+@pytest.fixture
+def staged(tmp_path):
+    """Perigee, installed under a prefix with a space in a staging directory."""
+    staging = tmp_path / "staging area"
+    check("make", "-C", ROOT, "install", f"DESTDIR={staging}", "PREFIX=/opt/my perigee")
+    return staging
+
+
+def files_below(directory):
+    return {str(path.relative_to(directory)) for path in directory.rglob("*")
+            if path.is_file()}
+
+
+def test_install_leaves_nothing_out_but_specs_and_c(staged):
+    source = files_below(ROOT / "src")
+    installed = files_below(staged / "opt/my perigee/share/perigee")
+    left_out = source - installed
+    assert installed <= source
+    assert {"native/api.h", "core/main.lua", "apps/pcap/README.md"} <= installed
+    assert all(re.search(r"(_spec\.lua|\.c|/internal\.h)$", name) for name in left_out)
+    assert not any(name.endswith("_spec.lua") for name in installed)
+    documents = files_below(staged / "opt/my perigee/share/doc/perigee")
+    assert {"README.md", "LICENSE", "examples/first.lua"} <= documents
+
+
+def test_installed_perigee_runs_from_anywhere(staged, tmp_path):
+    prefix = staged / "opt/my perigee"
+    perigee = prefix / "bin/perigee"
+    bare = {"PATH": "/usr/bin:/bin"}  # no HOME either
+    result = run(perigee, cwd="/", env=bare)
+    assert result.returncode == 0 and "  echo " in result.stdout
+    link = tmp_path / "perigee"
+    link.symlink_to(perigee)
+    examples = prefix / "share/doc/perigee/examples"
+    result = run(link, "run", examples / "generate.lua", "null", 10, cwd="/", env=bare)
+    assert result.stdout == "sent 10 packets to null\n", result.stderr
+
+
+def test_uninstall_removes_all_of_it(staged):
+    check("make", "-C", ROOT, "uninstall", f"DESTDIR={staged}",
+          "PREFIX=/opt/my perigee")
+    assert files_below(staged) == set()
+
+
+# tools/setup --------------------------------------------------------------------
+
+
+class Machine:
+    """A PATH with stand-ins for the commands that tools/setup calls."""
+
+    def __init__(self, path):
+        self.path, self.log = path, path / "calls"
+        path.mkdir()
+        self.installed = {"bash", "mount"}
+        self.provide("dpkg-query", 'grep -qx "$4" "$0.installed" && echo installed')
+        self.provide("id", "echo 0")
+        self.provide("apt-get", f'echo "$@" >> "{self.log}"')
+        for name in "env", "grep", "sh", "dirname":
+            (path / name).symlink_to(shutil.which(name))
+
+    def provide(self, name, script):
+        file = self.path / name
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
+    def run(self, *command):
+        (self.path / "dpkg-query.installed").write_text(
+            "".join(f"{name}\n" for name in self.installed))
+        # PATH is searched first; what tools/setup adds to it has no stand-ins.
+        return run("/bin/sh", *command, env={"PATH": str(self.path)})
+
+    def setup(self, *args):
+        return self.run(ROOT / "tools/setup", *args)
+
+    def asked_to_install(self):
+        """The packages of apt-get's last call."""
+        words = self.log.read_text().splitlines()[-1].split()
+        assert "install" in words and "-y" in words
+        return {word for word in words[words.index("install") + 1:] if word[0] != "-"}
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path / "bin")
+
+
+def test_setup_installs_what_is_missing_and_says_so(machine):
+    machine.installed |= {"gcc"}
+    result = machine.setup()
+    assert result.returncode == 0, result.stderr
+    assert machine.asked_to_install() >= BUILD_PACKAGES - {"gcc"}
+    assert not machine.asked_to_install() & (TEST_PACKAGES | {"gcc"})
+    assert "Installing with apt: " in result.stdout
+    for package in machine.asked_to_install():
+        assert f" {package}" in result.stdout
+
+
+def test_setup_for_tests_installs_more(machine):
+    assert machine.setup("test").returncode == 0
+    assert machine.asked_to_install() >= BUILD_PACKAGES | TEST_PACKAGES
+
+
+def test_setup_does_nothing_where_all_is_there(machine):
+    machine.setup("test")
+    machine.installed |= machine.asked_to_install()
+    machine.log.unlink()
+    machine.provide("id", "echo 1000")
+    result = machine.setup("test")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert not machine.log.exists()
+
+
+def test_setup_goes_on_with_old_package_lists(machine):
+    machine.provide("apt-get", f'echo "$@" >> "{machine.log}"; '
+                    'case "$*" in *update*) exit 100;; esac')
+    result = machine.setup()
+    assert result.returncode == 0
+    assert "couldn't be updated" in result.stderr
+    assert machine.asked_to_install() >= BUILD_PACKAGES
+
+
+def test_setup_fails_when_apt_does(machine):
+    machine.provide("apt-get", "exit 100")
+    result = machine.setup()
+    assert result.returncode == 1
+    assert "apt couldn't install" in result.stderr
+
+
+def test_setup_without_root_uses_sudo(machine):
+    machine.provide("id", "echo 1000")
+    machine.provide("sudo", f'echo sudo >> "{machine.log}"; exec "$@"')
+    assert machine.setup().returncode == 0
+    assert machine.log.read_text().count("sudo\n") == 2
+    assert machine.asked_to_install() >= BUILD_PACKAGES
+
+
+@pytest.mark.skipif(any(os.path.exists(f"{directory}/sudo") for directory in
+                        ["/usr/local/sbin", "/usr/sbin", "/sbin"]),
+                    reason="sudo is where tools/setup looks for it")
+def test_setup_without_root_or_sudo_says_what_root_should_do(machine):
+    machine.provide("id", "echo 1000")
+    result = machine.setup()
+    assert result.returncode == 1
+    sentence, = result.stderr.splitlines()
+    assert "neither root nor is there sudo" in sentence
+    assert re.search(r"apt-get install( [\w.-]+)+$", sentence)
+    assert not machine.log.exists()
+
+
+def test_setup_refuses_what_it_does_not_know(machine):
+    result = machine.setup("everything")
+    assert result.returncode == 2
+    assert "'everything'" in result.stderr
+
+
+# tools/make ---------------------------------------------------------------------
+
+
+def test_tools_make_is_make(tmp_path):
+    result = run(ROOT / "tools/make", "help", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == check("make", "-s", "-C", ROOT, "help")
+    assert {"demo", "test", "bench", "lint", "install", "uninstall", "clean"} == \
+        set(re.findall(r"^make (\w+)", result.stdout, re.MULTILINE))
+
+
+def test_tools_make_installs_make(machine):
+    # apt-get, as it installs, puts a make into the PATH.
+    machine.provide("make-to-be", f'echo "make $@" >> "{machine.log}"')
+    machine.provide("apt-get", f'cp "{machine.path}/make-to-be" "{machine.path}/make"')
+    (machine.path / "cp").symlink_to(shutil.which("cp"))
+    result = machine.run(ROOT / "tools/make", "demo", "A=b c")
+    assert result.returncode == 0, result.stderr
+    assert machine.log.read_text() == "make demo A=b c\n"
+
+
+# .ci/run ------------------------------------------------------------------------
+
+
+def test_continuous_integration_runs_the_readmes_command():
+    readme = (ROOT / "README.md").read_text()
+    commands = re.findall(r"^    (tools/make \w+)$", readme, re.MULTILINE)
+    assert commands == ["tools/make demo", "tools/make test"]
+    assert commands[1] in (ROOT / ".ci/run").read_text()
+    assert os.access(ROOT / ".ci/run", os.X_OK)
