@@ -1,71 +1,118 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- In which order a breath calls the apps: pull() by app name, then push() once
 -- for each link, links sorted so that a packet passes the whole graph in one
--- breath (reverse post-order; names break ties).
+-- breath: reverse post-order, where names break ties. A loop is cut where it
+-- passes an app that pulls (a port), as in Snabb: its links come first.
 
 local config = require("core.config")
 
 local order = {}
 
--- Links by the app they leave, each list sorted by the link's text.
-local function links_leaving(links)
-  local leaving = {}
-  for _, spec in ipairs(config.sorted_keys(links)) do
-    local from = config.parse_link(spec)
-    leaving[from] = leaving[from] or {}
-    table.insert(leaving[from], spec)
+-- The nodes in the order in which depth-first search from `roots`, in turn, is
+-- done with them; and the root each was found from. No recursion: chains may
+-- be thousands of links long.
+local function depth_first(roots, successors)
+  local finished, root_of = {}, {}
+  for _, root in ipairs(roots) do
+    local stack, child_of = {}, {}
+    local function enter(node)
+      if root_of[node] then return end
+      root_of[node] = root
+      stack[#stack + 1], child_of[#stack + 1] = node, 1
+    end
+    enter(root)
+    while #stack > 0 do
+      local top = #stack
+      local child = successors[stack[top]][child_of[top]]
+      child_of[top] = child_of[top] + 1
+      if child then
+        enter(child)
+      else
+        finished[#finished + 1] = stack[top]
+        stack[top] = nil
+      end
+    end
   end
-  return leaving
+  return finished, root_of
 end
 
---- The links' texts, each after those that lead to it, but for loops.
-function order.links(links)
-  local leaving, seen, finished = links_leaving(links), {}, {}
-  -- Depth first without recursion: chains may be thousands of apps long.
-  local function visit(root)
-    local stack = {{spec = root, next = 1}}
-    seen[root] = true
-    while #stack > 0 do
-      local top = stack[#stack]
-      local _, _, to = config.parse_link(top.spec)
-      local successor = (leaving[to] or {})[top.next]
-      top.next = top.next + 1
-      if not successor then
-        finished[#finished + 1] = top.spec
-        stack[#stack] = nil
-      elseif not seen[successor] then
-        seen[successor] = true
-        stack[#stack + 1] = {spec = successor, next = 1}
+local function reversed(list)
+  local result = {}
+  for i = #list, 1, -1 do result[#result + 1] = list[i] end
+  return result
+end
+
+-- Names of the links' ends, and the links that leave each app, last name first.
+local function ends_of(specs)
+  local from, to, leaving = {}, {}, {}
+  for _, spec in ipairs(specs) do
+    local a, _, b = config.parse_link(spec)
+    from[spec], to[spec] = a, b
+    leaving[a] = leaving[a] or {}
+    table.insert(leaving[a], spec)
+  end
+  return from, to, leaving
+end
+
+-- For each link one link that stands for all those it is in loops with
+-- (Kosaraju's strongly connected components).
+local function loops_of(specs, successors)
+  local predecessors = {}
+  for _, spec in ipairs(specs) do predecessors[spec] = {} end
+  for _, spec in ipairs(specs) do
+    for _, successor in ipairs(successors[spec]) do
+      table.insert(predecessors[successor], spec)
+    end
+  end
+  local _, loop = depth_first(reversed(depth_first(specs, successors)), predecessors)
+  return loop
+end
+
+-- The same graph without the ways through pulling apps that are part of a loop.
+local function cut(specs, successors, to, pulling)
+  local loop, remaining = loops_of(specs, successors), {}
+  for _, spec in ipairs(specs) do
+    remaining[spec] = {}
+    for _, successor in ipairs(successors[spec]) do
+      if not pulling[to[spec]] or loop[spec] ~= loop[successor] then
+        table.insert(remaining[spec], successor)
       end
     end
   end
-  local entered = {}
-  for spec in pairs(links) do
-    local _, _, to = config.parse_link(spec)
-    entered[to] = true
+  return remaining
+end
+
+--- The texts of `links` (a table that has them as keys), each after those that
+--- lead to it, but for loops. `pulling` is the set of the names of apps that
+--- pull.
+function order.links(links, pulling)
+  local specs = reversed(config.sorted_keys(links))
+  local from, to, leaving = ends_of(specs)
+  local successors, entered = {}, {}
+  for _, spec in ipairs(specs) do
+    successors[spec] = leaving[to[spec]] or {}
+    entered[to[spec]] = true
   end
-  local specs = config.sorted_keys(links)
-  for pass = 1, 2 do -- first from the sources, then what only loops lead to
-    for i = #specs, 1, -1 do
-      local from = config.parse_link(specs[i])
-      if not seen[specs[i]] and (pass == 2 or not entered[from]) then
-        visit(specs[i])
-      end
-    end
+  local roots, others = {}, {} -- where packets come in, and the rest
+  for _, spec in ipairs(specs) do
+    local root = pulling[from[spec]] or not entered[from[spec]]
+    table.insert(root and roots or others, spec)
   end
-  local sorted = {}
-  for i = #finished, 1, -1 do sorted[#sorted + 1] = finished[i] end
-  return sorted
+  for _, spec in ipairs(others) do roots[#roots + 1] = spec end
+  return reversed((depth_first(roots, cut(specs, successors, to, pulling))))
 end
 
 --- The calls of a breath: a list of apps to pull, and the pushes as three lists
 --- of one length: the functions push(app, link), their apps and their links.
 function order.breath(apps, links)
   local pulls, pushes = {}, {push = {}, app = {}, link = {}}
+  local pulling = {}
   for _, name in ipairs(config.sorted_keys(apps)) do
-    if apps[name].pull then pulls[#pulls + 1] = apps[name] end
+    if apps[name].pull then
+      pulls[#pulls + 1], pulling[name] = apps[name], true
+    end
   end
-  for _, spec in ipairs(order.links(links)) do
+  for _, spec in ipairs(order.links(links, pulling)) do
     local _, _, to, input = config.parse_link(spec)
     local app = apps[to]
     local special = app.push_link and app.push_link[input]
