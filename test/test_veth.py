@@ -12,7 +12,7 @@ from helpers.network import veth
 from helpers.report import account, drops, port_statistics
 
 CHAIN = 5
-BRIDGE = ROOT / "examples" / "bridge_two.lua"
+BRIDGE = ROOT / "test" / "chained_bridge.lua"
 
 
 class Bridge:

@@ -234,12 +234,11 @@ function engine.main(options)
   options = options or {}
   check_options(options)
   if engine.interrupted then require("core.main").exit(0) end
-  C.pg_catch_signals(true)
+  C.pg_catch_signals()
   run_start = report.snapshot(counters)
   local ok, err = xpcall(run, failure.explain, options)
   in_breath = false
   sync()
-  C.pg_catch_signals(false)
   if not options.no_report then engine.report(options.report) end
   if not ok then error(err, 0) end
 end

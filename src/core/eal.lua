@@ -67,7 +67,10 @@ function eal.plan(user)
   if not has("-l", "-c", "--lcores") then
     add("--lcores", "0@(" .. eal.cpus() .. ")")
   end
-  if not has("--log-level") then add("--log-level", "error") end
+  if not has("--log-level") then
+    -- net_tap calls it an error that the kernel lacks what rte_flow would need.
+    add("--log-level", "error", "--log-level", "pmd.net.tap:critical")
+  end
   local plain = has("--no-huge")
   if not has("--no-huge", "--in-memory", "--huge-dir", "--legacy-mem", "-m",
              "--socket-mem") then

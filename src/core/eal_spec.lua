@@ -38,7 +38,7 @@ describe("EAL's arguments", function ()
       {{"--lcores=0@0"}, "%-%-lcores 0@%("}, {{"--lcores", "0@0"}, "%-%-lcores 0@%("},
       {{"--log-level=debug"}, "%-%-log%-level error"},
       {{"-m512"}, "%-%-no%-huge"}, {{"-m", "512"}, "%-%-no%-huge"},
-      {{"--no-huge"}, "%-m %d+"}, {{"--huge-dir=/x"}, "%-%-no%-huge"},
+      {{"--no-huge", "-m", "64"}, "%-m %d%d%d"}, {{"--huge-dir=/x"}, "%-%-no%-huge"},
       {{"--file-prefix", "x"}, "perigee%-%d"}, {{"-a", "0000:01:00.0"}, "00:00.0"},
       {{"-a0000:01:00.0"}, " 0000:00:00.0"}, {{"--no-pci"}, "%-a 0000"},
       {{"--in-memory"}, "%-%-file%-prefix"},
@@ -47,6 +47,11 @@ describe("EAL's arguments", function ()
       assert.not_matches(case[2], args)
       assert.matches(" " .. case[1][1]:gsub("%p", "%%%0") .. " ", args)
     end
+  end)
+
+  it("give memory enough for the packets without hugepages, whoever chose that",
+     function ()
+    assert.matches(" %-m %d%d%d+ .*%-%-no%-huge $", plan{"--no-huge"})
   end)
 
   it("aren't mistaken for longer ones that begin alike", function ()

@@ -106,6 +106,13 @@ struct port_link {
   uint8_t up, full_duplex;
 };
 
+/* What Perigee puts back on a kernel interface when it leaves it. */
+struct iface {
+  uint32_t mtu;
+  uint32_t flags;            /* IFF_UP and so on, linux/if.h */
+  uint8_t mac[6];
+};
+
 /* eal.c */
 int pg_eal_start(int argc, char **argv);
 bool pg_eal_started(void);
@@ -138,6 +145,10 @@ const char *pg_port_driver(const struct port *port);
 int pg_port_count(void);
 int pg_probe_pci(const char *address);
 
+/* iface.c */
+int pg_iface_read(const char *name, struct iface *iface);
+int pg_iface_write(const char *name, const struct iface *iface);
+
 /* burst.c */
 int pg_receive(struct port *port, struct link *link);
 int pg_transmit(struct port *port, struct link *link);
@@ -153,6 +164,6 @@ uint64_t pg_tsc_hz(void);
 double pg_monotonic(void);
 double pg_cpu_seconds(void);
 void pg_sleep(double seconds);
-void pg_catch_signals(bool on);
+void pg_catch_signals(void);
 int pg_signal(void);
 int pg_errno(void);

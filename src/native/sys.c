@@ -62,18 +62,28 @@ void pg_sleep(double seconds)
   nanosleep(&t, NULL);
 }
 
+/* Ctrl-C often comes twice, and `timeout` signals the group and the process:
+ * what follows soon is the same wish. Later, somebody has lost patience. */
+#define SAME_WISH_SECONDS 1.0
+
 static void catch_signal(int number)
 {
-  caught = number;
-  signal(number, SIG_DFL); /* a second one ends the process at once */
+  static double first; /* clock_gettime() may be called from handlers */
+  double now = seconds_of(CLOCK_MONOTONIC);
+  if (!caught) {
+    caught = number;
+    first = now;
+  } else if (now - first > SAME_WISH_SECONDS) {
+    signal(number, SIG_DFL);
+    raise(number);
+  }
 }
 
-/* Remember SIGINT, SIGTERM and SIGHUP instead of dying of them, or not. */
-void pg_catch_signals(bool on)
+/* From now on remember SIGINT, SIGTERM and SIGHUP instead of dying of them; of
+ * one that comes a second or more after the first, the process dies. */
+void pg_catch_signals(void)
 {
-  struct sigaction action = {.sa_handler = on ? catch_signal : SIG_DFL};
-  if (caught)
-    return;
+  struct sigaction action = {.sa_handler = catch_signal};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);

@@ -5,7 +5,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local failure = require("core.failure")
-local interfaces = require("lib.hardware.interfaces")
+local iface = require("apps.port.iface")
 local pci = require("lib.hardware.pci")
 local pool = require("core.pool")
 local spec = require("lib.port.spec")
@@ -19,6 +19,7 @@ local SMALL_FRAME = 3264 -- what an AF_XDP frame of one page holds, bytes
 
 local next_id = 0
 local open = {} -- parsed ports by themselves
+local befores = {} -- parsed ports -> their kernel interfaces as they were
 local ring_sides = {} -- by ring name: {[0] = taken, [1] = taken}
 
 --- The parsed ports that are open now, an array.
@@ -26,6 +27,11 @@ function plug.open_ports()
   local list = {}
   for description in pairs(open) do list[#list + 1] = description end
   return list
+end
+
+-- The kernel interface that carries the port, if any.
+local function iface_of(description)
+  return description.iface or (description.kind == "tap" and description.name) or nil
 end
 
 local function explain(status, description)
@@ -58,20 +64,44 @@ local function plug_number(port, description)
   end
 end
 
+-- What DPDK would otherwise change on a TAP interface that is there already.
+local function keep_tap(description, devargs, before)
+  if description.kind ~= "tap" or not before then return devargs end
+  return ("%s,mac=%s"):format(devargs, iface.address(before))
+end
+
 local function plug_device(port, description)
-  local mtu = description.iface and interfaces.details(description.iface).mtu
+  local name = iface_of(description)
+  local before, reason = nil, nil
+  if name then before, reason = iface.read(name) end
+  if description.iface and not before then
+    failure.raise("port '%s': can't read the interface's MTU: %s",
+      description.text, reason)
+  end
   next_id = next_id + 1
-  explain(C.pg_port_plug(port, spec.devargs(description, next_id, mtu)), description)
-  if description.iface or description.kind == "tap" then
+  local devargs = spec.devargs(description, next_id)
+  explain(C.pg_port_plug(port, keep_tap(description, devargs, before)), description)
+  befores[description] = before
+  if name then
+    if before then iface.set_mtu(name, before.mtu) end
     port.min_frame = ETHERNET_HEADER
-    port.max_frame = (mtu or interfaces.details(description.name).mtu)
-      + ETHERNET_HEADER
+    port.max_frame = iface.read(name).mtu + ETHERNET_HEADER
   end
   if description.kind == "xdp" then
     explain(C.pg_port_small_pool(port), description)
     port.max_frame = math.min(port.max_frame, SMALL_FRAME)
   elseif description.kind ~= "null" and description.kind ~= "pci" then
     port.tidy = 1
+  end
+end
+
+-- Take the device away, and leave its kernel interface as it was.
+local function unplug(description, port)
+  C.pg_port_unplug(port)
+  local before = befores[description]
+  if before then
+    iface.put_back(iface_of(description), before, description.kind == "tap")
+    befores[description] = nil
   end
 end
 
@@ -90,7 +120,7 @@ function plug.open(description)
   local card = description.kind == "pci" or description.kind == "number"
   if C.pg_port_start(port, card and JUMBO_MTU or 0, 1) < 0 then
     local reason = ffi.string(C.pg_error())
-    C.pg_port_unplug(port)
+    unplug(description, port)
     failure.raise("port '%s': %s", description.text, reason)
   end
   open[description] = true
@@ -100,7 +130,7 @@ end
 
 --- Unplug it.
 function plug.close(description, port)
-  C.pg_port_unplug(port)
+  unplug(description, port)
   if description.kind == "ring" then
     ring_sides[description.name][description.side] = nil
   end

@@ -24,11 +24,18 @@ function statistics.new()
   return ffi.new("struct port_stats")
 end
 
+-- What Perigee itself counts. Some drivers forget their counts (net_memif when its
+-- peer leaves) or have none (net_null's bytes).
+local OWN = {ipackets = "rxpackets", opackets = "txpackets", obytes = "txbytes"}
+
 --- The statistics of `port` (struct port) as a table of numbers.
 function statistics.read(port, raw)
   local result = {}
   if C.pg_port_stats(port, raw) < 0 then ffi.fill(raw, ffi.sizeof(raw)) end
-  for _, name in ipairs(DPDK) do result[name] = tonumber(raw[name]) end
+  for _, name in ipairs(DPDK) do
+    local own = OWN[name] and port[OWN[name]] or 0
+    result[name] = math.max(tonumber(raw[name]), tonumber(own))
+  end
   for name in pairs(DROPS) do result[name] = tonumber(port[name]) end
   return result
 end

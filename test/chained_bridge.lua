@@ -1,20 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Joins two ports by a chain of apps each way:
---
---   perigee run examples/bridge_two.lua packet:eth1 packet:eth2 5 60
---
--- takes the two ports, the apps in each chain (default 1) and the seconds to run
--- (default: until Ctrl-C).
+-- For test_veth.py and test_processes.py: joins two ports by a chain of apps each way.
+-- Arguments: the two ports, the apps in each chain, the seconds to run (default: until
+-- a signal).
 
 local config = require("core.config")
 local engine = require("core.app")
-local failure = require("core.failure")
 local Fwd = require("apps.fwd.fwd").Fwd
 local Port = require("apps.port.port").Port
 
 local function chain(c, from, to, length)
   local last = from .. ".output"
-  for i = 1, length do
+  for i = 1, tonumber(length) do
     local name = ("%s_to_%s_%d"):format(from, to, i)
     config.app(c, name, Fwd)
     config.link(c, ("%s -> %s.input"):format(last, name))
@@ -24,11 +20,6 @@ local function chain(c, from, to, length)
 end
 
 local left, right, length, seconds = ...
-if not right then
-  failure.usage("bridge_two needs two ports, such as packet:eth1 packet:eth2")
-end
-length = tonumber(length or 1)
-
 local c = config.new()
 config.app(c, "left", Port, left)
 config.app(c, "right", Port, right)
