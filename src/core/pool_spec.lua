@@ -33,17 +33,22 @@ describe("the packet pool", function ()
       for _, p in ipairs(packets) do packet.free(p) end
       print(C.pg_pool_available() + pool.freelist.nfree)]])
     assert.equal(0, status)
-    assert.matches("grown from 8192 to 16384 packets", said)
-    assert.matches("grown from 16384 to 32768 packets", said)
-    assert.matches("20000\t32768\n", said)
-    assert.matches("32768\n$", said)
+    local sizes = {}
+    for from, to in said:gmatch("grown from (%d+) to (%d+) packets") do
+      -- In hugepages a few fit less: none lies across two pages.
+      assert.is_true(math.abs(to / from - 2) < 0.02)
+      sizes[#sizes + 1] = tonumber(to)
+    end
+    assert.equal(2, #sizes)
+    assert.matches("20000\t" .. sizes[2] .. "\n", said)
+    assert.matches(sizes[2] .. "\n$", said)
   end)
 
   it("gives out every packet up to its limit, then a sentence", function ()
     local said, status = testing.script(TAKE .. [[
       take(10000)]], {"--packets", "9000"})
     assert.equal(1, status)
-    assert.matches("grown from 8192 to 9000", said)
+    assert.matches("grown from 8%d+ to ", said)
     assert.matches("perigee: the packet pool is empty: all of its 9000 packets are "
       .. "in use .* %-%-packets N\n$", said)
     assert.not_matches("traceback", said)

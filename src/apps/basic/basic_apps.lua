@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Snabb's basic apps: Source, Join, Split, Sink, Tee, Repeater, Truncate, Sample.
 -- Loops count to a number read beforehand: such loops the JIT compiles well
--- whatever burst it sees first.
+-- whatever burst it sees first. Without an output, an app frees its packets.
 
 local failure = require("core.failure")
 local link = require("core.link")
@@ -60,16 +60,30 @@ local function move(input, output, n)
   for _ = 1, n do transmit(output, receive(input)) end
 end
 
+local function discard(input, n)
+  for _ = 1, n do packet.free(receive(input)) end
+end
+
+-- The links of apps that have one input or output of a fixed name.
+local ONE_EACH = {input = {input = true}, output = {output = true}}
+
 --- Join: every input to `output`.
 local Join = class()
+Join.link_names = {output = ONE_EACH.output}
 
 function Join:new()
   return setmetatable({}, self)
 end
 
 function Join:push()
+  local output = self.output.output
   for i = 1, #self.input do
-    move(self.input[i], self.output.output, nreadable(self.input[i]))
+    local input = self.input[i]
+    if output then
+      move(input, output, nreadable(input))
+    else
+      discard(input, nreadable(input))
+    end
   end
 end
 
@@ -88,14 +102,13 @@ function Split:push()
       move(input, self.output[o], math.min(nreadable(input), room))
     end
     -- All outputs are full: what remains is dropped there, as txdrop.
-    if #self.output > 0 then
-      move(input, self.output[#self.output], nreadable(input))
+    local last = self.output[#self.output]
+    if last then
+      move(input, last, nreadable(input))
+    else
+      discard(input, nreadable(input))
     end
   end
-end
-
-local function discard(input, n)
-  for _ = 1, n do packet.free(receive(input)) end
 end
 
 --- Sink: frees what it receives.
@@ -140,6 +153,7 @@ end
 --- Repeater: keeps what it receives from `input` and sends copies of all of it
 --- to `output`, over and over, engine.pull_npackets a breath.
 local Repeater = class()
+Repeater.link_names = ONE_EACH
 
 function Repeater:new()
   return setmetatable({index = 1, packets = {}}, self)
@@ -159,7 +173,7 @@ function Repeater:push()
   for _ = 1, nreadable(input) do
     self.packets[#self.packets + 1] = receive(input)
   end
-  if #self.packets > 0 then
+  if #self.packets > 0 and self.output.output then
     repeat_packets(self, self.output.output, engine.pull_npackets)
   end
 end
@@ -172,6 +186,7 @@ end
 
 --- Truncate(n): makes every packet n bytes long; new bytes are zero.
 local Truncate = class()
+Truncate.link_names = ONE_EACH
 
 function Truncate.check_arg(n)
   whole_number("Truncate", "its length", n, 0, packet.max_payload)
@@ -188,12 +203,14 @@ local function resize_all(input, output, length, n)
 end
 
 function Truncate:push()
-  local input = self.input.input
-  resize_all(input, self.output.output, self.n, nreadable(input))
+  local input, output = self.input.input, self.output.output
+  if not output then return discard(input, nreadable(input)) end
+  resize_all(input, output, self.n, nreadable(input))
 end
 
 --- Sample(n): passes every nth packet and frees the others.
 local Sample = class()
+Sample.link_names = ONE_EACH
 
 function Sample.check_arg(n)
   whole_number("Sample", "n", n, 1, 2 ^ 31)
@@ -219,8 +236,9 @@ local function sample(self, input, output, n)
 end
 
 function Sample:push()
-  local input = self.input.input
-  sample(self, input, self.output.output, nreadable(input))
+  local input, output = self.input.input, self.output.output
+  if not output then return discard(input, nreadable(input)) end
+  sample(self, input, output, nreadable(input))
 end
 
 return {
