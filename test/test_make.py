@@ -184,14 +184,20 @@ def test_tools_make_is_make(tmp_path):
         set(re.findall(r"^make (\w+)", result.stdout, re.MULTILINE))
 
 
-def test_tools_make_installs_make(machine):
+@pytest.mark.parametrize("goal, packages", [
+    ("demo", BUILD_PACKAGES), ("test", BUILD_PACKAGES | TEST_PACKAGES),
+])
+def test_tools_make_installs_make(machine, goal, packages):
     # apt-get, as it installs, puts a make into the PATH.
-    machine.provide("make-to-be", f'echo "make $@" >> "{machine.log}"')
-    machine.provide("apt-get", f'cp "{machine.path}/make-to-be" "{machine.path}/make"')
+    made = machine.path / "made"
+    machine.provide("made", f'echo "make $@" >> "{machine.log}.make"')
+    machine.provide("apt-get", f'echo "$@" >> "{machine.log}"; '
+                    f'cp "{made}" "{machine.path}/make"')
     (machine.path / "cp").symlink_to(shutil.which("cp"))
-    result = machine.run(ROOT / "tools/make", "demo", "A=b c")
+    result = machine.run(ROOT / "tools/make", goal, "A=b c")
     assert result.returncode == 0, result.stderr
-    assert machine.log.read_text() == "make demo A=b c\n"
+    assert machine.asked_to_install() >= packages
+    assert (machine.path / "calls.make").read_text() == f"make {goal} A=b c\n"
 
 
 # .ci/run ------------------------------------------------------------------------
