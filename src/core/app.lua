@@ -24,7 +24,7 @@ local engine = {}
 engine.busywait = false
 --- Breaths per second, or false: sleep by load.
 engine.Hz = false
---- Calls of tick() per second.
+--- Calls of tick() per second; 0 for none.
 engine.tick_Hz = 1000
 --- The longest sleep of an idle engine, and the current one, in microseconds.
 engine.maxsleep = 100
@@ -127,7 +127,7 @@ local function push_all(calls)
 end
 
 local breaths = 0
-local next_tick, next_tending = 0, 0
+local last_tick, next_tending, next_duty = 0, 0, 0
 
 -- Bring all counters up to date and publish them (core.shm).
 local function sync()
@@ -139,14 +139,16 @@ end
 
 -- What needn't happen in every breath.
 local function housekeeping(now)
-  if now >= next_tick then
-    next_tick = now + 1 / engine.tick_Hz
+  local period = 1 / engine.tick_Hz -- infinite for 0: no ticks
+  if now >= last_tick + period then
+    last_tick = now
     for i = 1, #ticks do ticks[i]:tick() end
   end
   if now >= next_tending then
     next_tending = now + TEND_SECONDS
     pool.tend()
   end
+  next_duty = math.min(next_tending, last_tick + period)
 end
 
 -- One breath that begins at `now`.
@@ -155,7 +157,7 @@ local function breath(now)
   pull_all(pulls)
   push_all(pushes)
   breaths = breaths + 1
-  if now >= next_tick then housekeeping(now) end
+  if now >= next_duty then housekeeping(now) end
   in_breath = false
   if breaths % SYNC_BREATHS == 0 then sync() end
 end

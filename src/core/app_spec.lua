@@ -1,0 +1,279 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The engine's loop: how it ends, its clock, timers and ticks, what it prints.
+-- What changes a graph is in engine/apply_spec.lua, the order in order_spec.lua.
+
+local C = require("core.native")
+local basic = require("apps.basic.basic_apps")
+local config = require("core.config")
+local counter = require("core.counter")
+local engine = require("core.app")
+local testing = require("core.testing")
+local timer = require("core.timer")
+
+-- An app whose methods are those of `methods`.
+local function app_of(methods)
+  return {new = function () return setmetatable({}, {__index = methods}) end}
+end
+
+local function configure(apps, links)
+  local c = config.new()
+  for name, class in pairs(apps) do config.app(c, name, class) end
+  for _, spec in ipairs(links or {}) do config.link(c, spec) end
+  engine.configure(c)
+end
+
+local function breaths_of(options)
+  local before = counter.read(engine.breaths)
+  options.no_report = true
+  engine.main(options)
+  return tonumber(counter.read(engine.breaths) - before)
+end
+
+-- What print() gets while `f` runs.
+local function printed(f, ...)
+  local lines, before = {}, print
+  rawset(_G, "print", function (text) lines[#lines + 1] = tostring(text) end)
+  local ok, err = pcall(f, ...)
+  rawset(_G, "print", before)
+  assert(ok, err)
+  return table.concat(lines, "\n")
+end
+
+after_each(function ()
+  engine.configure(config.new())
+  engine.busywait, engine.Hz, engine.tick_Hz = false, false, 1000
+end)
+
+describe("engine.main", function ()
+  it("takes one breath for a duration of 0", function ()
+    local pulls = 0
+    configure{a = app_of{pull = function () pulls = pulls + 1 end}}
+    assert.equal(1, breaths_of{duration = 0})
+    assert.equal(1, pulls)
+  end)
+
+  it("runs for the duration", function ()
+    local t = C.pg_monotonic()
+    breaths_of{duration = 0.05}
+    assert.is_true(C.pg_monotonic() - t >= 0.05)
+  end)
+
+  it("runs until done, asked once after each breath", function ()
+    local n = 0
+    assert.equal(7, breaths_of{done = function ()
+      n = n + 1
+      return n == 7
+    end})
+  end)
+
+  it("refuses duration and done together", function ()
+    local ok, err = pcall(engine.main, {duration = 1, done = function () end})
+    assert.is_false(ok)
+    assert.matches("`duration` or `done`, not both", err)
+  end)
+
+  it("tells of an unknown option once, and runs", function ()
+    local said, status = testing.script([[
+      for _ = 1, 2 do
+        engine.main{duration = 0, noreport = true, no_report = true}
+      end]])
+    assert.equal(0, status)
+    assert.equal("perigee: engine.main has no option 'noreport'; it takes done, "
+      .. "duration, measure_latency, no_report, no_timers, report\n", said)
+  end)
+
+  it("raises what an app raises, after the report, and can run again", function ()
+    configure{a = app_of{pull = function () error("pull failed") end}}
+    local ok, err
+    local said = printed(function () ok, err = pcall(engine.main, {duration = 1}) end)
+    assert.is_false(ok)
+    assert.matches("pull failed", tostring(err))
+    assert.matches("load: ", said)
+    configure{}
+    assert.is_true(breaths_of{duration = 0} >= 1)
+    local t = engine.now()
+    C.pg_sleep(0.001)
+    assert.is_true(engine.now() > t)
+  end)
+
+  it("measures how long breaths take, unless told not to", function ()
+    local latency = engine.enable_latency_histogram()
+    local before = tonumber(latency.total)
+    local n = breaths_of{duration = 0.01}
+    assert.equal(n, tonumber(latency.total) - before)
+    breaths_of{duration = 0.01, measure_latency = false}
+    assert.equal(n, tonumber(latency.total) - before)
+  end)
+
+  it("can be called again with another graph", function ()
+    for _, class in ipairs{"Sink", "Tee"} do
+      configure({a = basic.Source, b = basic[class]}, {"a.output -> b.input"})
+      breaths_of{duration = 0.002}
+      assert.is_true(engine.link_table["a.output -> b.input"].read > 0)
+    end
+  end)
+end)
+
+describe("the clock", function ()
+  it("stands still in a breath, and goes on from breath to breath", function ()
+    local times, constant = {}, true
+    local function note()
+      local t = engine.now()
+      C.pg_sleep(1e-5)
+      constant = constant and engine.now() == t
+      times[#times + 1] = t
+    end
+    configure({a = app_of{pull = note}, b = app_of{push = note, tick = note}},
+      {"a.x -> b.y"})
+    breaths_of{duration = 0.005}
+    assert.is_true(constant)
+    for i = 2, #times do assert.is_true(times[i] >= times[i - 1]) end
+    assert.is_true(times[#times] > times[1])
+    assert.is_true(math.abs(C.pg_monotonic() - times[#times]) < 60)
+  end)
+
+  it("goes on when the engine doesn't run, or breathe() is called alone", function ()
+    engine.breathe()
+    local t = engine.now()
+    C.pg_sleep(0.001)
+    assert.is_true(engine.now() >= t + 0.001)
+  end)
+end)
+
+describe("timers", function ()
+  it("run while the engine does, unless told not to", function ()
+    local fired = 0
+    local t = timer.new("spec", function () fired = fired + 1 end, 1e6, "repeating")
+    timer.activate(t)
+    breaths_of{duration = 0.03}
+    local after = fired
+    assert.is_true(after >= 1 and after <= 31)
+    breaths_of{duration = 0.01, no_timers = true}
+    assert.equal(after, fired)
+    timer.cancel(t)
+  end)
+end)
+
+describe("ticks", function ()
+  it("come at most tick_Hz times a second, first in the first breath", function ()
+    local ticks = 0
+    configure{a = app_of{tick = function () ticks = ticks + 1 end}}
+    engine.tick_Hz = 100
+    local t = C.pg_monotonic()
+    breaths_of{duration = 0.1}
+    local seconds = C.pg_monotonic() - t
+    assert.is_true(ticks >= 1)
+    assert.is_true(ticks <= seconds * 100 + 1)
+  end)
+
+  it("stop with tick_Hz 0, and come again with another", function ()
+    local ticks = 0
+    configure{a = app_of{tick = function () ticks = ticks + 1 end}}
+    breaths_of{duration = 0.002}
+    engine.tick_Hz = 0
+    breaths_of{duration = 0.005}
+    local before = ticks
+    breaths_of{duration = 0.02}
+    assert.equal(before, ticks)
+    engine.tick_Hz = 1000
+    breaths_of{duration = 0.05}
+    assert.is_true(ticks > before)
+  end)
+end)
+
+describe("the pace", function ()
+  -- CPU seconds and seconds that `options` took.
+  local function cost(options)
+    local cpu, t = C.pg_cpu_seconds(), C.pg_monotonic()
+    local breaths = breaths_of(options)
+    return C.pg_cpu_seconds() - cpu, C.pg_monotonic() - t, breaths
+  end
+
+  it("of an idle engine leaves the CPU alone", function ()
+    configure({a = app_of{pull = function () end}, b = basic.Sink}, {"a.x -> b.y"})
+    breaths_of{duration = 0.05}
+    local cpu, seconds = cost{duration = 0.3}
+    assert.is_true(cpu < 0.4 * seconds, ("%.3f of %.3f s"):format(cpu, seconds))
+    assert.equal(engine.maxsleep, engine.sleep)
+  end)
+
+  it("of one that moves packets never sleeps", function ()
+    configure({a = basic.Source, b = basic.Sink}, {"a.x -> b.y"})
+    breaths_of{duration = 0.05}
+    assert.equal(0, engine.sleep)
+  end)
+
+  it("with busywait takes many more breaths than without", function ()
+    local _, seconds, idle = cost{duration = 0.1}
+    engine.busywait = true
+    local _, busy_seconds, busy = cost{duration = 0.1}
+    assert.is_true(busy / busy_seconds > 3 * idle / seconds)
+  end)
+
+  it("with Hz is that many breaths a second at most, packets or not", function ()
+    configure({a = basic.Source, b = basic.Sink}, {"a.x -> b.y"})
+    engine.Hz = 200
+    local cpu, seconds, breaths = cost{duration = 0.2}
+    assert.is_true(breaths >= 2 and breaths <= seconds * 200 + 2,
+      ("%d in %.3f s"):format(breaths, seconds))
+    assert.is_true(cpu < 0.5 * seconds)
+  end)
+end)
+
+describe("a signal", function ()
+  local SCRIPT = [[
+    local basic = require("apps.basic.basic_apps")
+    local c = config.new()
+    config.app(c, "source", basic.Source)
+    config.app(c, "sink", basic.Sink)
+    config.link(c, "source.output -> sink.input")
+    local function stop() print("stopped") end
+    config.app(c, "last", {new = function () return {stop = stop} end})
+    engine.configure(c)
+    os.execute("(sleep 0.3; kill -%s $PPID) &")
+    engine.main{duration = 30}
+    print(engine.interrupted)
+    if ... then engine.main{duration = 30} print("never") end]]
+
+  for _, name in ipairs{"INT", "TERM", "HUP"} do
+    it("SIG" .. name .. " ends the run with its report and stops apps", function ()
+      local code = SCRIPT:gsub("%%s", name)
+      local said, status = testing.script(code)
+      assert.equal(0, status)
+      assert.matches("load: .*SIG" .. name .. "\nstopped\n$", said)
+    end)
+  end
+
+  it("ends a program that would run again", function ()
+    local code = SCRIPT:gsub("%%s", "INT")
+    local said, status = testing.script(code, {}, {"again"})
+    assert.equal(0, status)
+    assert.matches("SIGINT\nstopped\n$", said)
+    assert.not_matches("never", said)
+  end)
+end)
+
+describe("engine.stop", function ()
+  it("stops all apps and frees all links", function ()
+    local stopped = 0
+    local Class = app_of{stop = function () stopped = stopped + 1 end}
+    configure({a = Class, b = Class}, {"a.x -> b.y"})
+    engine.stop()
+    assert.equal(2, stopped)
+    assert.is_nil(next(engine.app_table))
+    assert.is_nil(next(engine.link_table))
+    engine.stop()
+    assert.equal(2, stopped)
+  end)
+end)
+
+describe("counters", function ()
+  it("of configurations and breaths are there, and published", function ()
+    local configs = counter.read(engine.configs)
+    configure{}
+    assert.equal(1, tonumber(counter.read(engine.configs) - configs))
+    breaths_of{duration = 0}
+    local published = counter.open("engine/breaths.counter")
+    assert.equal(counter.read(engine.breaths), counter.read(published))
+  end)
+end)
