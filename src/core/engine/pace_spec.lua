@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How the sleep grows and shrinks, on an engine that is only a table. What that
+-- does to the CPU is in core/app_spec.lua.
+
+local C = require("core.native")
+local pace = require("core.engine.pace")
+local packet = require("core.packet")
+
+local function breath(engine)
+  pace.breath(engine, C.pg_monotonic())
+  return engine.sleep
+end
+
+local function move_a_packet()
+  packet.free(packet.allocate())
+end
+
+describe("the sleep between breaths", function ()
+  it("grows by 1 us up to maxsleep while nothing moves", function ()
+    local engine = {sleep = 0, maxsleep = 5}
+    move_a_packet()
+    breath(engine)
+    local sleeps = {}
+    for i = 1, 7 do sleeps[i] = breath(engine) end
+    assert.same({1, 2, 3, 4, 5, 5, 5}, sleeps)
+  end)
+
+  it("halves after each breath that moved a packet", function ()
+    local engine, sleeps = {sleep = 100, maxsleep = 100}, {}
+    for i = 1, 8 do
+      move_a_packet()
+      sleeps[i] = breath(engine)
+    end
+    assert.same({50, 25, 12, 6, 3, 1, 0, 0}, sleeps)
+  end)
+
+  it("isn't with busywait", function ()
+    local engine = {sleep = 7, maxsleep = 100, busywait = true, Hz = 0.001}
+    for _ = 1, 3 do assert.equal(7, breath(engine)) end
+  end)
+
+  it("fills up the time of a breath with Hz", function ()
+    local engine = {sleep = 0, maxsleep = 100, Hz = 200}
+    local began = C.pg_monotonic()
+    pace.breath(engine, began)
+    assert.is_true(C.pg_monotonic() - began >= 1 / 200)
+    local late = C.pg_monotonic() - 1
+    pace.breath(engine, late) -- a breath that took a second: no sleep
+    assert.equal(0, engine.sleep)
+  end)
+end)
