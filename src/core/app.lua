@@ -261,6 +261,7 @@ end
 
 --- Print the load since engine.main was called, or since the last call.
 function engine.report_load()
+  sync()
   run_start = run_start or report.snapshot(counters)
   run_start = report.load(counters, run_start)
 end

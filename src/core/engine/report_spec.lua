@@ -1,0 +1,111 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local basic = require("apps.basic.basic_apps")
+local config = require("core.config")
+local engine = require("core.app")
+local report = require("core.engine.report")
+
+-- What print() gets while `f` runs, a list of lines.
+local function printed(f, ...)
+  local lines, before = {}, print
+  rawset(_G, "print", function (text) lines[#lines + 1] = tostring(text) end)
+  local ok, err = pcall(f, ...)
+  rawset(_G, "print", before)
+  assert(ok, err)
+  return lines
+end
+
+local function number(text)
+  return tonumber((text:gsub(",", "")))
+end
+
+describe("report.si", function ()
+  it("chooses the prefix", function ()
+    for value, text in pairs{[0] = "0 pps", [999] = "999 pps", [1000] = "1.000 kpps",
+                             [1234567] = "1.235 Mpps", [14.88e6] = "14.880 Mpps",
+                             [2e11] = "200.000 Gpps"} do
+      assert.equal(text, report.si(value, "pps"))
+    end
+  end)
+end)
+
+describe("the reports", function ()
+  local Idle = {new = function () return {} end}
+  local Telling = {new = function ()
+    return {report = function (self) print("  I am " .. self.appname) end}
+  end}
+
+  after_each(function () engine.configure(config.new()) end)
+
+  local function run()
+    local c = config.new()
+    config.app(c, "source", basic.Source, 100)
+    config.app(c, "tee", basic.Tee)
+    config.app(c, "sink", basic.Sink)
+    config.app(c, "full", Idle)
+    config.app(c, "teller", Telling)
+    config.link(c, "source.output -> tee.input")
+    config.link(c, "tee.a -> sink.input")
+    config.link(c, "tee.b -> full.input")
+    engine.configure(c)
+    for _ = 1, 20 do engine.breathe() end
+  end
+
+  it("of links has their packets, loss rates and drops", function ()
+    run()
+    local lines = printed(engine.report_links)
+    assert.equal("link report:", lines[1])
+    assert.equal("               2,040 sent on source.output -> tee.input "
+      .. "(loss rate: 0%)", lines[2])
+    assert.equal("               1,023 sent on tee.b -> full.input "
+      .. "(loss rate: 49%)  1,017 dropped: link full", lines[4])
+    assert.equal(4, #lines)
+  end)
+
+  it("of apps has those that report", function ()
+    run()
+    assert.same({"app report:", "teller", "  I am teller"}, printed(engine.report_apps))
+  end)
+
+  it("of packets balances", function ()
+    run()
+    local line = printed(engine.report, {showpackets = true})[1]
+    local n = {}
+    for part, value in line:gmatch("([%a ]+) ([%d,]+)") do
+      n[part:match("^%s*(.*)$")] = number(value)
+    end
+    assert.is_true(n.allocated > 0)
+    assert.equal(n.received + n.allocated,
+      n.sent + n.freed + n["dropped by ports"] + n["in links"] + n["held by apps"])
+    assert.equal(1023, n["in links"])
+  end)
+
+  it("of load counts from the last one", function ()
+    run()
+    printed(engine.report_load)
+    local idle = printed(engine.report_load)[1]
+    assert.matches("^load: 0 pps  0 bit/s on the wire  %d+%% CPU  0.0 cycles/packet  "
+      .. "0.0 packets/breath  0 byte/packet", idle)
+    for _ = 1, 10 do engine.breathe() end
+    local busy = printed(engine.report_load)[1]
+    assert.matches("204.0 packets/breath  100 byte/packet", busy)
+  end)
+
+  it("are what is asked for, or all", function ()
+    run()
+    local function has(options)
+      local lines, parts = printed(engine.report, options), ""
+      local text = "\n" .. table.concat(lines, "\n")
+      for _, part in ipairs{"load: ", "link report:", "app report:", "packets: "} do
+        parts = parts .. (text:find("\n" .. part, 1, true) and part:sub(1, 1) or ".")
+      end
+      return parts
+    end
+    assert.equal("llap", has(nil))
+    assert.equal("l...", has{showload = true})
+    assert.equal(".l..", has{showlinks = true})
+    assert.equal("..a.", has{showapps = true})
+    assert.equal("...p", has{showpackets = true})
+    assert.equal("....", has{})
+  end)
+end)
