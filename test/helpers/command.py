@@ -70,6 +70,14 @@ class Running:
         self.raw += data or b""
         return data != b""
 
+    def runs_for(self, seconds):
+        """Does it go on running for so long?"""
+        ends = time.monotonic() + seconds
+        while (left := ends - time.monotonic()) > 0:
+            if not self.read(left):
+                return False
+        return True
+
     def wait_for(self, text, timeout=TIMEOUT_S):
         """Wait until the process has said `text`."""
         ends = time.monotonic() + timeout

@@ -15,7 +15,9 @@ local plug = {}
 
 local ETHERNET_HEADER = 14
 local JUMBO_MTU = 9600
-local SMALL_FRAME = 3264 -- what an AF_XDP frame of one page holds, bytes
+-- What a driver can send, whatever the interface's MTU: an AF_XDP frame of one page
+-- holds 3,264 bytes; net_tap would try longer ones than these for ever.
+local MOST_MTU = {xdp = 3264 - ETHERNET_HEADER, tap = 1500}
 
 local next_id = 0
 local open = {} -- parsed ports by themselves
@@ -64,6 +66,12 @@ local function plug_number(port, description)
   end
 end
 
+--- Send no frame longer than the interface's MTU (bytes), or the driver, allows.
+function plug.carry_mtu(port, description, mtu)
+  local most = MOST_MTU[description.kind] or mtu
+  port.max_frame = math.min(mtu, most) + ETHERNET_HEADER
+end
+
 -- What DPDK would otherwise change on a TAP interface that is there already.
 local function keep_tap(description, devargs, before)
   if description.kind ~= "tap" or not before then return devargs end
@@ -85,11 +93,10 @@ local function plug_device(port, description)
   if name then
     if before then iface.set_mtu(name, before.mtu) end
     port.min_frame = ETHERNET_HEADER
-    port.max_frame = iface.read(name).mtu + ETHERNET_HEADER
+    plug.carry_mtu(port, description, iface.read(name).mtu)
   end
   if description.kind == "xdp" then
     explain(C.pg_port_small_pool(port), description)
-    port.max_frame = math.min(port.max_frame, SMALL_FRAME)
   elseif description.kind ~= "null" and description.kind ~= "pci" then
     port.tidy = 1
   end

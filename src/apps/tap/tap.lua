@@ -4,10 +4,11 @@
 
 local alias = require("apps.port.port").alias
 local failure = require("core.failure")
+local iface = require("apps.port.iface")
 local interfaces = require("lib.hardware.interfaces")
 local lib = require("core.lib")
 local notice = require("lib.port.notice")
-local sysfs = require("lib.hardware.sysfs")
+local plug = require("apps.port.plug")
 
 local M = {}
 
@@ -40,14 +41,13 @@ M.Tap = Tap
 
 local new = Tap.new
 
-local function set_mtu(port, name, mtu)
-  local path = ("%s/class/net/%s/mtu"):format(sysfs.roots.sys, name)
-  local file = io.open(path, "w")
-  local ok = file and file:write(mtu, "\n") and file:close()
+local function set_mtu(app, name, mtu)
+  local ok, reason = iface.set_mtu(name, mtu)
   if not ok then
-    failure.raise("Tap '%s': the kernel doesn't take an MTU of %d", name, mtu)
+    failure.raise("Tap '%s': the kernel doesn't take an MTU of %d: %s", name, mtu,
+      reason)
   end
-  port.max_frame = mtu + ETHERNET_HEADER_BYTES
+  plug.carry_mtu(app.port, app.description, mtu)
 end
 
 local NEW_MTU = 1500  -- of an interface that DPDK's driver makes
@@ -73,7 +73,7 @@ function Tap:new(conf)
   if not set then check_mtu(conf.name, mtu) end
   local o = new(self, conf)
   -- DPDK's driver has just set an MTU of 1,500, also on an interface that was there.
-  local ok, err = pcall(set_mtu, o.port, conf.name, mtu)
+  local ok, err = pcall(set_mtu, o, conf.name, mtu)
   if not ok then
     o:stop()
     error(err, 0)

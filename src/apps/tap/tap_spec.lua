@@ -47,7 +47,7 @@ describe("apps.tap", function()
   end)
 
   it("sets the MTU of the interface that it makes", function()
-    assert.matches("^9000\n9014\n", run("true", [[
+    assert.matches("^9000\n1514\n", run("true", [[
       start {name = "t0", mtu = 9014}
       print(mtu("t0"))
       print(engine.app_table.tap.port.max_frame)]]))
