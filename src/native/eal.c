@@ -39,6 +39,7 @@ int pg_eal_start(int argc, char **argv)
 {
   if (started)
     return pg_fail("DPDK is running already");
+  pg_survive_broken_sockets();
   if (rte_eal_init(argc, argv) < 0)
     return pg_fail("%s", rte_strerror(rte_errno));
   started = true;

@@ -7,6 +7,9 @@
 /* Set the sentence; returns -1, so that `return fail(...)` reads well. */
 int pg_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Don't die of SIGPIPE, unless it comes of standard output (sys.c). */
+void pg_survive_broken_sockets(void);
+
 struct rte_mempool;
 
 /* The pool every port receives into (pool.c), NULL before it is created. */

@@ -3,14 +3,17 @@
  * Clocks, sleep and signals for the engine.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 
 #include "api.h"
+#include "internal.h"
 
 static volatile sig_atomic_t caught;
 
@@ -87,6 +90,25 @@ void pg_catch_signals(void)
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
+}
+
+static void on_broken_pipe(int number)
+{
+  struct pollfd output[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+  if (poll(output, 2, 0) > 0 &&
+      (output[0].revents | output[1].revents) & POLLERR) {
+    signal(number, SIG_DFL);
+    raise(number);
+  }
+}
+
+/* Some drivers write to a socket whose other end has died (net_virtio_user).
+ * SIGPIPE doesn't end the process for that, only when nobody reads its output.
+ * A handler, since children would inherit SIG_IGN. */
+void pg_survive_broken_sockets(void)
+{
+  struct sigaction action = {.sa_handler = on_broken_pipe};
+  sigaction(SIGPIPE, &action, NULL);
 }
 
 /* The signal that came, or 0. */

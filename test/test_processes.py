@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two Perigee processes joined by shared memory: memif, vhost and virtio-user."""
+
+import random
+import signal
+
+import pytest
+
+from helpers.capture import load, save
+from helpers.command import PERIGEE, ROOT, running, wait_until
+from helpers.report import account, port_statistics
+
+BRIDGE = ROOT / "test" / "chained_bridge.lua"
+COUNT = 20_000
+
+
+@pytest.fixture(params=["memif", "vhost"])
+def ends(request, tmp_path):
+    """The port strings of the end that makes the socket, and of the other."""
+    socket = tmp_path / "socket"
+    return {
+        "memif": (f"memif:{socket},role=server", f"memif:{socket}"),
+        "vhost": (f"vhost:{socket}", f"virtio-user:{socket}"),
+    }[request.param]
+
+
+@pytest.fixture
+def packets():
+    rng = random.Random(COUNT)
+    return [rng.randbytes(rng.randint(60, 1514)) for _ in range(COUNT)]
+
+
+def echo(port):
+    """Without apps in between nothing can be dropped where a queue is full."""
+    return running(PERIGEE, "echo", port, 0)
+
+
+def send(tmp_path, port):
+    """Send tmp_path/a.pcap to the port and write what comes back to b.pcap."""
+    ends = f"pcap:rx={tmp_path / 'a.pcap'},tx={tmp_path / 'b.pcap'}"
+    return running(PERIGEE, "run", BRIDGE, ends, port, 0)
+
+
+def wait_for_socket(tmp_path, server):
+    def made():
+        assert server.read(), server.said
+        return (tmp_path / "socket").exists()
+    wait_until(made, "the socket")
+
+
+def exchange(tmp_path, port):
+    """Send a.pcap and wait until it is all back; the sender's output."""
+    a, b = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    b.unlink(missing_ok=True)
+    with send(tmp_path, port) as sender:
+        def back():
+            assert sender.read(), sender.said
+            # net_pcap writes through a buffer of 4 KB
+            return b.exists() and b.stat().st_size > a.stat().st_size - 4096
+        wait_until(back, "all packets to come back")
+        assert sender.interrupt() == 0, sender.said
+    return sender.said
+
+
+def test_every_packet_goes_there_and_back(tmp_path, ends, packets):
+    save(tmp_path / "a.pcap", packets)
+    with echo(ends[0]) as server:
+        wait_for_socket(tmp_path, server)
+        said = exchange(tmp_path, ends[1])
+        assert server.interrupt() == 0, server.said
+    assert list(load(tmp_path / "b.pcap")) == packets
+    size = sum(map(len, packets))
+    for text, port in (said, ends[1]), (server.said, ends[0]):
+        stats = port_statistics(text)[port]
+        assert stats["ipackets"] == stats["opackets"] == COUNT
+        assert stats["obytes"] == size
+    assert account(server.said)["received"] == account(server.said)["sent"] == COUNT
+    assert account(said)["received"] == account(said)["sent"] == 2 * COUNT
+
+
+def test_a_killed_client_is_followed_by_another(tmp_path, ends, packets):
+    save(tmp_path / "a.pcap", packets)
+    with echo(ends[0]) as server:
+        wait_for_socket(tmp_path, server)
+        with running(PERIGEE, "packetblaster", "synth", ends[1]) as client:
+            assert client.runs_for(1.5), client.said  # it floods the server
+            assert client.interrupt(signal.SIGKILL) == -signal.SIGKILL
+        assert server.read(), server.said
+        exchange(tmp_path, ends[1])
+        assert server.interrupt() == 0, server.said
+    back = list(load(tmp_path / "b.pcap"))
+    # What was on the way to the one that was killed may come to the other.
+    assert back[-COUNT:] == packets
+    a = account(server.said)
+    assert a["received"] == a["sent"] + a["in links"] + a["freed"] > COUNT
+
+
+def test_a_killed_server_does_not_take_the_client_along(tmp_path, ends):
+    with echo(ends[0]) as server:
+        wait_for_socket(tmp_path, server)
+        with running(PERIGEE, "packetblaster", "synth", ends[1]) as client:
+            assert client.runs_for(1.5), client.said
+            assert server.interrupt(signal.SIGKILL) == -signal.SIGKILL
+            assert client.runs_for(0.5), client.said
+            assert client.interrupt() == 0, client.said
+
+
+RING = """
+local basic = require("apps.basic.basic_apps")
+local Port = require("apps.port.port").Port
+local c = config.new()
+config.app(c, "source", Port, "pcap:rx=%(a)s,tx=%(b)s")
+config.app(c, "one", Port, "ring:between")
+config.app(c, "two", Port, "ring:between")
+config.link(c, "source.output -> one.input")
+config.link(c, "one.output -> source.input")
+config.link(c, "two.output -> two.input")
+engine.configure(c)
+local apps = engine.app_table
+engine.main{done = function ()
+  return tonumber(apps.source.port.txpackets) == %(count)d
+end}
+"""
+
+
+def test_a_ring_joins_two_networks_of_one_process(tmp_path, packets):
+    a, b = save(tmp_path / "a.pcap", packets), tmp_path / "b.pcap"
+    script = tmp_path / "ring.lua"
+    script.write_text(RING % {"a": a, "b": b, "count": COUNT})
+    with running(PERIGEE, "run", script) as program:
+        assert program.finish() == 0, program.said
+    assert list(load(b)) == packets
+    assert account(program.said)["sent"] == 3 * COUNT
