@@ -169,8 +169,9 @@ def test_bounce_swaps_addresses_and_keeps_the_rest(tmp_path):
 # The documents' commands and tables ---------------------------------------------
 
 
-def test_demo_prints_what_the_readme_shows():
-    result = run("bash", ROOT / "tools" / "demo")
+def test_demo_prints_what_the_readme_shows(scratch):
+    demo = scratch / "build/demo"
+    result = run("bash", ROOT / "tools/demo", demo)
     assert result.returncode == 0, result.stderr
     shown = README.split("The demo ends with\n\n")[1].split("\n\nand before")[0]
     ends = result.stdout[result.stdout.index("Through a chain"):]
@@ -182,9 +183,9 @@ def test_demo_prints_what_the_readme_shows():
 
     lines = [line[4:] for line in shown.splitlines()]
     assert shape(ends).splitlines() == shape("\n".join(lines)).splitlines()
-    sent = list(load(ROOT / "build/demo/in.pcap"))
+    sent = list(load(demo / "in.pcap"))
     assert len(sent) == 200_000
-    assert sent == list(load(ROOT / "build/demo/out.pcap"))
+    assert sent == list(load(demo / "out.pcap"))
     for port, statistics in port_statistics(result.stdout).items():
         assert statistics["ipackets"] == statistics["opackets"] == 200_000, port
     assert sizes_reported(re.sub("^    ", "", README, flags=re.MULTILINE)) == \
