@@ -43,6 +43,8 @@ end
 -- Stop the apps, remove what shm left, end DPDK.
 local function tidy_up()
   local loaded = package.loaded
+  -- Not to be cut short by a signal, and not twice.
+  if loaded["core.native"] then loaded["core.native"].pg_catch_signals() end
   local ok, err = true, nil
   if loaded["core.app"] then ok, err = pcall(loaded["core.app"].stop) end
   if loaded["core.shm"] then loaded["core.shm"].cleanup() end
@@ -129,12 +131,7 @@ local function add_tree(dir)
 end
 
 local function replace_port(text)
-  local address, port = text:match("^([^=]+)=(.+)$")
-  if not address then
-    failure.usage("--port %s: write PCI-ADDRESS=PORT, such as "
-      .. "0000:01:00.0=pcap:rx=a.pcap", text)
-  end
-  require("lib.port.spec").replace(address, port)
+  require("lib.port.spec").replace_option(text)
 end
 
 local function limit_packets(text)
@@ -203,6 +200,9 @@ local function run_program(name, args)
   main.program_name = name
   main.parameters = args
   set_globals()
+  require("core.shm").sweep()
+  local lib = require("core.lib")
+  lib.randomseed(lib.getenv("SNABB_RANDOM_SEED"))
   local program = require(module)
   if not program.run then
     failure.usage("%s has no run() function", module:gsub("%.", "/") .. ".lua")

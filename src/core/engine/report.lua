@@ -67,13 +67,27 @@ function report.links(links)
   end
 end
 
+-- The counters an app has in shared memory ("dropped 3  hits 12,000"), or nil.
+local function counters_of(app)
+  local specs, parts = app.shm and app.shm.specs or {}, {}
+  for _, name in ipairs(config.sorted_keys(specs)) do
+    if specs[name][1] == counter and name ~= "dtime" then
+      parts[#parts + 1] = ("%s %s"):format(name, commas(counter.read(app.shm[name])))
+    end
+  end
+  return #parts > 0 and table.concat(parts, "  ") or nil
+end
+
 --- Let each app that can report do so; print the counters of the others' shm.
 function report.apps(apps)
   print("app report:")
   for _, name in ipairs(config.sorted_keys(apps)) do
+    local counters = not apps[name].report and counters_of(apps[name])
     if apps[name].report then
       print(name)
       apps[name]:report()
+    elseif counters then
+      print(("%s\n  %s"):format(name, counters))
     end
   end
 end

@@ -2,7 +2,9 @@
 
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
+local counter = require("core.counter")
 local engine = require("core.app")
+local histogram = require("core.histogram")
 local report = require("core.engine.report")
 
 -- What print() gets while `f` runs, a list of lines.
@@ -65,6 +67,19 @@ describe("the reports", function ()
   it("of apps has those that report", function ()
     run()
     assert.same({"app report:", "teller", "  I am teller"}, printed(engine.report_apps))
+  end)
+
+  it("of apps has the counters of those that don't report", function ()
+    local Counting = {
+      shm = {dropped = {counter}, hits = {counter}, delays = {histogram, 1e-6, 1}},
+      new = function (class) return setmetatable({shm = class.shm}, {}) end,
+    }
+    local c = config.new()
+    config.app(c, "counting", Counting)
+    engine.configure(c)
+    counter.add(engine.app_table.counting.shm.hits, 1234)
+    assert.same({"app report:", "counting\n  dropped 0  hits 1,234"},
+      printed(engine.report_apps))
   end)
 
   it("of packets balances", function ()

@@ -3,6 +3,8 @@
 -- take the same one. A thing is a path of names; it collides with the things below it:
 -- "interface/veth0" with "interface/veth0/queue 1".
 
+local collide = require("core.engine.plan").collide
+
 local M = {}
 
 local thing_of = {
@@ -28,10 +30,6 @@ function M.thing(port)
   return of and of(port) or nil
 end
 local thing = M.thing
-
-local function collide(a, b)
-  return a == b or a:sub(1, #b + 1) == b .. "/" or b:sub(1, #a + 1) == a .. "/"
-end
 
 local claims = {}
 

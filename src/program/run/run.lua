@@ -10,7 +10,7 @@ local M = {summary = "run one Lua file inside the runtime"}
 function M.run(args)
   if args[1] == "-h" or args[1] == "--help" then
     print("Usage: perigee run FILE.lua [ARGUMENTS]\n\n"
-      .. "Runs FILE.lua with ARGUMENTS as `...` and main.parameters.")
+      .. "Runs FILE.lua with ARGUMENTS as `...`, `arg` and main.parameters.")
     return
   end
   local file = table.remove(args, 1)
@@ -18,6 +18,7 @@ function M.run(args)
   local chunk, err = loadfile(file)
   if not chunk then failure.usage("can't run %s: %s", file, err) end
   require("core.main").parameters = args
+  rawset(_G, "arg", {[0] = file, unpack(args)})
   local program = chunk(unpack(args))
   if type(program) == "table" and program.run then program.run(args) end
 end

@@ -61,6 +61,7 @@ local function run_file(file, args)
   local chunk, err = loadfile(file)
   if not chunk then failure.usage("can't run %s: %s", file, err) end
   require("core.main").parameters = args
+  rawset(_G, "arg", {[0] = file, unpack(args)})
   chunk(unpack(args))
 end
 
