@@ -110,11 +110,12 @@ end
 -- A breath ---------------------------------------------------------------
 
 local breath_time = 0 -- when the last breath began
-local in_breath = false
+local breathing = false -- in a breath, or anywhere in the main loop
 
---- Seconds on the monotonic clock; the same throughout a breath.
+--- Seconds on the monotonic clock; while the engine runs, when the present
+--- breath began.
 function engine.now()
-  return in_breath and breath_time or C.pg_monotonic()
+  return breathing and breath_time or C.pg_now()
 end
 
 local function pull_all(apps)
@@ -153,18 +154,19 @@ end
 
 -- One breath that begins at `now`.
 local function breath(now)
-  breath_time, in_breath = now, true
+  breath_time, breathing = now, true
   pull_all(pulls)
   push_all(pushes)
   breaths = breaths + 1
   if now >= next_duty then housekeeping(now) end
-  in_breath = false
   if breaths % SYNC_BREATHS == 0 then sync() end
 end
 
 --- One breath: pull(), then push(), then what is due.
 function engine.breathe()
-  breath(C.pg_monotonic())
+  local running = breathing
+  breath(C.pg_now())
+  breathing = running
 end
 
 -- The main loop ----------------------------------------------------------
@@ -205,7 +207,7 @@ local run_start
 -- breath: one ends where the next begins, unless the engine slept between.
 local function run(options)
   local done = options.done
-  local now = C.pg_monotonic()
+  local now = C.pg_now()
   local ends = options.duration and now + options.duration or math.huge
   local durations = options.measure_latency ~= false
     and engine.enable_latency_histogram()
@@ -217,9 +219,9 @@ local function run(options)
       next_timers = began + TIMER_SECONDS
       timer.run()
     end
-    now = C.pg_monotonic()
+    now = C.pg_now()
     if durations then durations:add(now - began) end
-    if pace.breath(engine, began) then now = C.pg_monotonic() end
+    if pace.breath(engine, began) then now = C.pg_now() end
     if done and done() then return end
   until began >= ends or C.pg_signal() ~= 0
   if C.pg_signal() ~= 0 then
@@ -239,7 +241,7 @@ function engine.main(options)
   C.pg_catch_signals()
   run_start = report.snapshot(counters)
   local ok, err = xpcall(run, failure.explain, options)
-  in_breath = false
+  breathing = false
   sync()
   if not options.no_report then engine.report(options.report) end
   if not ok then error(err, 0) end

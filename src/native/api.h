@@ -84,6 +84,7 @@ struct port {
   uint8_t tidy;              /* may receive chained or foreign mbufs */
   uint8_t started;
   uint8_t found_nothing;     /* the last receive did */
+  uint8_t lent;              /* --eal made it: stop it, don't remove it */
   int32_t numa_node;
   uint64_t rxpackets, rxbytes;
   uint64_t txpackets, txbytes;
@@ -134,6 +135,7 @@ void pg_freelist_spill(struct freelist *fl, int32_t n);
 /* Each plug fills in `port` but for `account`, which the caller sets. */
 int pg_port_plug(struct port *port, const char *devargs);
 int pg_port_ring(struct port *port, const char *name, int side);
+void pg_ring_free(const char *name);
 int pg_port_small_pool(struct port *port);
 int pg_port_adopt(struct port *port, uint16_t id);
 int pg_port_start(struct port *port, uint32_t mtu, int promiscuous);
@@ -162,6 +164,7 @@ uint64_t pg_physical(const void *address);
 uint64_t pg_tsc(void);
 uint64_t pg_tsc_hz(void);
 double pg_monotonic(void);
+double pg_now(void);
 double pg_cpu_seconds(void);
 void pg_sleep(double seconds);
 void pg_catch_signals(void);

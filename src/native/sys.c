@@ -51,6 +51,24 @@ double pg_monotonic(void)
   return seconds_of(CLOCK_MONOTONIC);
 }
 
+/* The same clock to within a microsecond at a third of the cost: read from the
+ * time stamp counter, set by CLOCK_MONOTONIC every 10 ms. Never runs back. */
+double pg_now(void)
+{
+  static uint64_t base_tsc, next_setting;
+  static double base, seconds_per_tick, last;
+  uint64_t tsc = rte_rdtsc();
+  if (tsc >= next_setting) {
+    base = pg_monotonic();
+    base_tsc = rte_rdtsc();
+    seconds_per_tick = 1.0 / pg_tsc_hz();
+    next_setting = base_tsc + pg_tsc_hz() / 100;
+    tsc = base_tsc;
+  }
+  double now = base + (tsc - base_tsc) * seconds_per_tick;
+  return last = now > last ? now : last;
+}
+
 /* CPU time of this process. */
 double pg_cpu_seconds(void)
 {
