@@ -60,3 +60,11 @@ def test_a_file_without_an_output_file(tmp_path):
     result = perigee("echo", f"pcap:rx={a}", 1)
     assert result.returncode == 0, result.stderr
     assert account(result.stdout)["received"] == 100
+
+
+def test_the_chain_has_one_app_unless_told_otherwise(tmp_path):
+    a, b = save(tmp_path / "A.pcap", [b"\0" * 60]), tmp_path / "B.pcap"
+    result = perigee("echo", f"pcap:rx={a},tx={b}")
+    assert result.returncode == 0, result.stderr
+    assert list(load(b)) == [b"\0" * 60]
+    assert "fwd1\n  transmitted 1 packets\nport\n" in result.stdout

@@ -40,11 +40,11 @@ function M.run(args)
     .. "from, through a chain of Fwd apps. Ends after DURATION, at the end of a "
     .. "pcap file, or with Ctrl-C, and reports where every packet went.")
   parser:argument("port", "a port string; `perigee ports` lists what there is")
-  parser:argument("chain_length", "apps in the chain"):args("?"):default("1")
+  parser:argument("chain_length", "apps in the chain (default 1)"):args("?")
     :convert(cli.integer(0, MAX_CHAIN))
   parser:argument("duration", "seconds"):args("?"):convert(cli.duration)
   local options = cli.parse(parser, args)
-  engine.configure(M.graph(options.port, options.chain_length))
+  engine.configure(M.graph(options.port, options.chain_length or 1))
   local device = engine.app_table.port
   local ends = options.duration and engine.now() + options.duration
   engine.busywait = device.description.kind == "null"

@@ -32,7 +32,8 @@ function run ()
    engine.main({ duration = 0.05, no_report = true })
    local app = engine.app_table.a
    print(("ticked %s pushed %s"):format(app.ticks > 0, app.pushed > 0))
-   step("less links", { source = source, a = a("Diary", "A") }, { "source.b -> a.extra" })
+   step("less links", { source = source, a = a("Diary", "A") },
+        { "source.b -> a.extra" })
    step("another class", { source = source, a = a("Stubborn", "s") },
         { "source.b -> a.extra" })
    step("another argument", { source = source, a = a("Stubborn", "t") },
