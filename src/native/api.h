@@ -150,6 +150,7 @@ int pg_probe_pci(const char *address);
 /* iface.c */
 int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);
+bool pg_iface_has_xdp(const char *name);
 
 /* burst.c */
 int pg_receive(struct port *port, struct link *link);

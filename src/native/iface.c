@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The MTU and flags of kernel interfaces, by ioctl (netdevice(7)): unlike /sys
- * that always shows the process's own network namespace.
+ * Kernel interfaces: MTU and flags by ioctl (netdevice(7)), XDP programs by
+ * netlink. Unlike /sys these always show the process's own network namespace.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <linux/if.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
 
 #include "api.h"
 #include "internal.h"
@@ -52,4 +54,43 @@ int pg_iface_write(const char *name, const struct iface *iface)
     return -1;
   ifr.ifr_flags = iface->flags;
   return request(name, SIOCSIFFLAGS, &ifr);
+}
+
+/* Is an XDP program attached? `link` is the answer to RTM_GETLINK. */
+static bool attached(struct nlmsghdr *link)
+{
+  int left = IFLA_PAYLOAD(link);
+  for (struct rtattr *a = IFLA_RTA(NLMSG_DATA(link)); RTA_OK(a, left);
+       a = RTA_NEXT(a, left)) {
+    if ((a->rta_type & NLA_TYPE_MASK) != IFLA_XDP)
+      continue;
+    int inner = RTA_PAYLOAD(a);
+    for (struct rtattr *x = RTA_DATA(a); RTA_OK(x, inner); x = RTA_NEXT(x, inner))
+      if (x->rta_type == IFLA_XDP_ATTACHED)
+        return *(uint8_t *)RTA_DATA(x) != XDP_ATTACHED_NONE;
+  }
+  return false;
+}
+
+/* Does the interface have an XDP program, of whichever process (rtnetlink(7))? */
+bool pg_iface_has_xdp(const char *name)
+{
+  struct {
+    struct nlmsghdr header;
+    struct ifinfomsg link;
+  } ask = {
+    .header = {.nlmsg_len = sizeof ask, .nlmsg_type = RTM_GETLINK,
+               .nlmsg_flags = NLM_F_REQUEST},
+    .link = {.ifi_index = if_nametoindex(name)}};
+  _Alignas(NLMSG_ALIGNTO) char answer[32768];
+  struct nlmsghdr *link = (struct nlmsghdr *)answer;
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (fd < 0)
+    return false;
+  ssize_t n = send(fd, &ask, sizeof ask, 0);
+  if (n == sizeof ask)
+    n = recv(fd, answer, sizeof answer, 0);
+  close(fd);
+  return n > 0 && NLMSG_OK(link, n) && link->nlmsg_type == RTM_NEWLINK &&
+         attached(link);
 }

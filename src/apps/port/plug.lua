@@ -20,7 +20,7 @@ local JUMBO_MTU = 9600
 local MOST_MTU = {xdp = 3264 - ETHERNET_HEADER, tap = 1500}
 
 local next_id = 0
-local open = {} -- parsed ports by themselves
+local open = {} -- parsed port -> struct port
 local befores = {} -- parsed ports -> their kernel interfaces as they were
 local ring_sides = {} -- by ring name: {[0] = taken, [1] = taken}
 
@@ -54,11 +54,25 @@ local function plug_ring(port, description)
   ring_sides[description.name], description.side = sides, side
 end
 
+local function adopt(port, description)
+  if C.pg_port_adopt(port, description.number) < 0 then return false end
+  for other, opened in pairs(open) do
+    if opened.id == port.id then
+      failure.usage("port '%s': that number is taken by '%s', which another app has "
+        .. "open", description.text, other.text)
+    end
+  end
+  if not spec.pci_address(ffi.string(port.name)) then
+    port.lent, port.tidy = 1, 1 -- a virtual device that --eal made
+  end
+  return true
+end
+
 -- PCI devices get port numbers in the order of their addresses.
 local function plug_number(port, description)
-  if C.pg_port_adopt(port, description.number) == 0 then return end
+  if adopt(port, description) then return end
   for _, device in ipairs(pci.dpdk_devices()) do C.pg_probe_pci(device) end
-  if C.pg_port_adopt(port, description.number) < 0 then
+  if not adopt(port, description) then
     failure.usage("port '%s': DPDK has %s; bind a network card to vfio-pci, or "
       .. "name another kind of port (`perigee ports` lists what there is)",
       description.text, C.pg_port_count() == 0 and "no ports"
@@ -78,6 +92,23 @@ local function keep_tap(description, devargs, before)
   return ("%s,mac=%s"):format(devargs, iface.address(before))
 end
 
+-- Does this process have another queue of that interface already?
+local function shares_interface(description)
+  for other in pairs(open) do
+    if other.kind == "xdp" and other.iface == description.iface then return true end
+  end
+end
+
+-- DPDK would fail, and in doing so take the other program away.
+local function refuse_second_xdp(description)
+  local name = description.iface
+  if C.pg_iface_has_xdp(name) and not shares_interface(description) then
+    failure.usage("port '%s': the interface has an XDP program already; end the "
+      .. "process that uses it, or take the program off with: ip link set %s xdp off",
+      description.text, name)
+  end
+end
+
 local function plug_device(port, description)
   local name = iface_of(description)
   local before, reason = nil, nil
@@ -86,6 +117,7 @@ local function plug_device(port, description)
     failure.raise("port '%s': can't read the interface's MTU: %s",
       description.text, reason)
   end
+  if description.kind == "xdp" then refuse_second_xdp(description) end
   next_id = next_id + 1
   local devargs = spec.devargs(description, next_id)
   explain(C.pg_port_plug(port, keep_tap(description, devargs, before)), description)
@@ -110,6 +142,11 @@ local function unplug(description, port)
     iface.put_back(iface_of(description), before, description.kind == "tap")
     befores[description] = nil
   end
+  if description.kind == "ring" then
+    local sides = ring_sides[description.name]
+    sides[description.side] = nil
+    if not next(sides) then C.pg_ring_free(description.name) end
+  end
 end
 
 --- Open the port and start it; a `struct port`.
@@ -130,7 +167,7 @@ function plug.open(description)
     unplug(description, port)
     failure.raise("port '%s': %s", description.text, reason)
   end
-  open[description] = true
+  open[description] = port
   claims.claim(description)
   return port
 end
@@ -138,9 +175,6 @@ end
 --- Unplug it.
 function plug.close(description, port)
   unplug(description, port)
-  if description.kind == "ring" then
-    ring_sides[description.name][description.side] = nil
-  end
   open[description] = nil
   claims.release(description)
 end

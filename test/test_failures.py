@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong while a program runs: one sentence, exit status 1, counters right."""
+
+import re
+
+import pytest
+
+from helpers.command import PERIGEE, perigee, running
+from helpers.network import Wire, veth
+from helpers.report import account, port_statistics
+
+KEEPER = """
+local kept = {}
+local Keeper = {new = function() return {push = function(self)
+  local input = self.input.input
+  while not link.empty(input) do kept[#kept + 1] = link.receive(input) end
+end} end}
+local c = config.new()
+config.app(c, "source", %s)
+config.app(c, "keeper", Keeper)
+config.link(c, "source.output -> keeper.input")
+engine.configure(c)
+engine.main()
+"""
+
+
+def sentences(said):
+    """The lines of the output that are messages."""
+    return re.findall(r"^perigee: .*$", said, re.MULTILINE)
+
+
+# A kernel interface that vanishes -----------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["packet", "xdp"])
+@pytest.mark.parametrize("how", ["removed", "moved"])
+def test_an_interface_that_vanishes(namespace, kind, how):
+    here, there = namespace("p"), namespace("t")
+    veth(here, "left", there, "right")
+    with running(*here.command(PERIGEE, "echo", f"{kind}:left", 2)) as program:
+        with Wire(there, "right") as wire:
+            probes = wire.wait_for_echo(program)
+            sent = [bytes([n]) * 60 for n in range(100)]
+            assert wire.exchange(sent) == sent
+        if how == "removed":
+            here.ip("link", "delete", "left")
+        else:
+            here.ip("link", "set", "left", "netns", there.name)
+        assert program.finish(timeout=10) == 1, program.said
+    message, = sentences(program.said)
+    assert f"port '{kind}:left': its interface 'left' is gone" in message
+    assert "traceback" not in program.said
+    a = account(program.said)
+    assert a["received"] == a["sent"] == 100 + probes
+    stats = port_statistics(program.said)[f"{kind}:left"]
+    assert stats["ipackets"] == stats["opackets"] == 100 + probes
+
+
+def test_a_tap_interface_that_vanishes(namespace):
+    here = namespace()
+    with running(*here.command(PERIGEE, "echo", "tap:tap0")) as program:
+        while here.run("ip", "link", "delete", "tap0").returncode != 0:
+            assert program.read(0.01), program.said
+        assert program.finish(timeout=10) == 1, program.said
+    message, = sentences(program.said)
+    assert "tap0" in message
+
+
+# No packets left ----------------------------------------------------------------
+
+
+def test_an_app_that_keeps_all_packets(tmp_path):
+    script = tmp_path / "keeper.lua"
+    script.write_text(KEEPER % 'require("apps.basic.basic_apps").Source')
+    result = perigee("--packets", 1024, "run", script)
+    assert result.returncode == 1
+    assert "traceback" not in result.stderr
+    message = sentences(result.stderr)[-1]
+    assert re.search(r"the packet pool is empty: all of its \d+ packets are in use .*"
+                     "raise the limit with --packets", message)
+    a = account(result.stdout)
+    assert a["allocated"] == a["in links"] + a["held by apps"]
+    assert 1000 <= a["allocated"] <= 1024
+
+
+def test_a_port_waits_for_packets_when_an_app_keeps_all(tmp_path):
+    script = tmp_path / "keeper.lua"
+    script.write_text(KEEPER % 'require("apps.port.port").Port, "null"')
+    with running(PERIGEE, "--packets", 1024, "run", script) as program:
+        program.wait_for("the packet pool can't grow: all 1024 packets are in use")
+        assert program.runs_for(0.3), program.said
+        assert program.interrupt() == 0
+    a = account(program.said)
+    assert a["received"] == a["held by apps"] + a["in links"]
+    assert 700 <= a["received"] <= 1024
+    assert program.said.count("can't grow") == 1
+
+
+# Apps that fail -----------------------------------------------------------------
+
+
+def test_a_mistake_in_an_app_shows_where_it_is(tmp_path):
+    script = tmp_path / "wrong.lua"
+    script.write_text("""
+local Wrong = {new = function() return {pull = function(self)
+  local nothing = nil
+  nothing.field = 1
+end} end}
+local c = config.new()
+config.app(c, "wrong", Wrong)
+engine.configure(c)
+engine.main()
+""")
+    result = perigee("run", script)
+    assert result.returncode == 1
+    assert "wrong.lua:4: attempt to index local 'nothing'" in result.stderr
+    assert "stack traceback:" in result.stderr
+    account(result.stdout)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can't be done is refused with one sentence and exit status 2."""
+
+import re
+
+import pytest
+
+from helpers.command import PERIGEE, perigee, running
+from helpers.network import Wire, veth
+
+TWO_PORTS = """
+local Port = require("apps.port.port").Port
+local c = config.new()
+config.app(c, "one", Port, %r)
+config.app(c, "two", Port, %r)
+local ok, err = pcall(engine.configure, c)
+print(#engine.app_table, next(engine.app_table))
+error(err, 0)
+"""
+
+
+def assert_refused(result, pattern):
+    assert result.returncode == 2, result.stderr
+    assert re.fullmatch(f"perigee: .*{pattern}.*\n", result.stderr), result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("args, sentence", [
+    (["ecko", "null"], "there is no program 'ecko'; `perigee` lists the programs"),
+    (["../echo"], "there is no program '../echo'"),
+    (["--fast", "echo", "null"], "unknown option '--fast'; `perigee --help` lists"),
+    (["-p"], "option '-p' needs a value"),
+    (["-p", "/missing", "echo"], "-p /missing: there is no such directory"),
+    (["--packets", "few", "echo"], "--packets few: give a number from 1024"),
+    (["--packets", "12", "echo"], "--packets 12: give a number from 1024"),
+    (["--port", "0000:01:00.0", "echo"], "isn't ADDRESS=PORT"),
+    (["--port", "eth0=null", "echo"], "'eth0' isn't a PCI address"),
+    (["--port", "01:00.0=nil", "echo"], "'nil' isn't a port"),
+    (["echo"], "see `perigee echo --help`"),
+    (["echo", "--fast", "null"], "unknown option '--fast'"),
+    (["echo", "null", "many"], "'many' isn't a whole number from 0 to"),
+    (["echo", "null", "1", "long"], "'long' isn't a duration"),
+    (["echo", "null", "1", "2", "3"], "too many arguments"),
+    (["echo", "nil"], "'nil' isn't a port; a port is null"),
+    (["echo", "null:size=9"], "size must be"),
+    (["echo", "pcap:rx=/missing.pcap"], "there is no file '/missing.pcap'"),
+    (["echo", "pcap:tx=/missing/b.pcap"], "there is no directory '/missing/'"),
+    (["echo", "packet:missing0"], "there is no kernel interface 'missing0'; there are"),
+    (["echo", "xdp:missing0"], "there is no kernel interface 'missing0'; there are"),
+    (["echo", "0000:7f:1f.7"], "there is no PCI device 0000:7f:1f.7; PCI network"),
+    (["echo", "7"], "DPDK has no ports; bind a network card to vfio-pci"),
+    (["echo", "virtio-user:/missing/s"], "there is no directory '/missing/'"),
+    (["run"], "run needs a file"),
+    (["run", "/missing.lua"], "cannot open /missing.lua"),
+])
+def test_it_is_refused(args, sentence):
+    assert_refused(perigee(*args), re.escape(sentence))
+
+
+# Interfaces ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def pair(namespace):
+    here, there = namespace("p"), namespace("t")
+    veth(here, "left", there, "right")
+    return here, there
+
+
+@pytest.mark.parametrize("kind", ["packet", "xdp"])
+def test_the_interface_of_the_default_route(pair, kind):
+    here, _ = pair
+    here.ip("address", "add", "10.0.0.1/24", "dev", "left")
+    here.ip("route", "add", "default", "via", "10.0.0.2")
+    assert_refused(here.run(PERIGEE, "echo", f"{kind}:left"),
+                   "the default route goes over 'left'.*use another interface")
+
+
+def test_an_interface_that_is_down(pair):
+    here, _ = pair
+    here.ip("link", "set", "left", "down")
+    assert_refused(here.run(PERIGEE, "echo", "packet:left"),
+                   "'left' is down; bring it up with: ip link set left up")
+
+
+def test_a_tap_that_is_no_tap(pair):
+    here, _ = pair
+    assert_refused(here.run(PERIGEE, "echo", "tap:left"), "'left' that isn't a TAP")
+
+
+@pytest.mark.parametrize("one, two", [
+    ("packet:left", "packet:left"), ("packet:left", "xdp:left"),
+    ("xdp:left", "xdp:left"), ("tap:tap0", "tap:tap0"),
+])
+def test_one_interface_for_two_apps(pair, tmp_path, one, two):
+    here, _ = pair
+    script = tmp_path / "two.lua"
+    script.write_text(TWO_PORTS % (one, two))
+    result = here.run(PERIGEE, "run", script)
+    assert result.stdout == "0\tnil\n"
+    assert result.returncode == 2, result.stderr
+    assert re.fullmatch("perigee: apps 'one' and 'two' .*\n", result.stderr)
+
+
+def test_one_file_for_two_apps(tmp_path):
+    script = tmp_path / "two.lua"
+    port = f"pcap:tx={tmp_path / 'out.pcap'}"
+    script.write_text(TWO_PORTS % (port, port))
+    result = perigee("run", script)
+    assert result.returncode == 2
+    assert re.fullmatch("perigee: apps 'one' and 'two' .*\n", result.stderr)
+
+
+def test_an_interface_that_another_process_has_by_xdp(pair):
+    here, there = pair
+    with running(*here.command(PERIGEE, "echo", "xdp:left")) as first, \
+            Wire(there, "right") as wire:
+        wire.wait_for_echo(first)
+        second = here.run(PERIGEE, "echo", "xdp:left", 1, 1)
+        assert_refused(second, "app 'port': port 'xdp:left': the interface has an XDP "
+                               "program already")
+        frames = [bytes([n]) * 60 for n in range(10)]
+        assert wire.exchange(frames) == frames
+        assert first.interrupt() == 0
