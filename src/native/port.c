@@ -14,6 +14,7 @@
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
+#include <rte_mbuf.h>
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
@@ -74,12 +75,28 @@ int pg_port_ring(struct port *port, const char *name, int side)
   return 0;
 }
 
+/* Free the pair of rings called `name` with the packets in them, when both ends
+ * are unplugged. */
+void pg_ring_free(const char *name)
+{
+  for (int side = 0; side < 2; side++) {
+    struct rte_mbuf *packet;
+    char ring_name[RTE_RING_NAMESIZE];
+    snprintf(ring_name, sizeof ring_name, "pg_%s_%d", name, side);
+    struct rte_ring *ring = rte_ring_lookup(ring_name);
+    while (ring && rte_ring_dequeue(ring, (void **)&packet) == 0)
+      rte_pktmbuf_free(packet);
+    rte_ring_free(ring);
+  }
+}
+
 /* Take over the DPDK port of this number, which exists already. */
 int pg_port_adopt(struct port *port, uint16_t id)
 {
   if (!rte_eth_dev_is_valid_port(id))
     return pg_fail("there is no DPDK port %u", id);
   adopt(port, id);
+  rte_eth_stats_reset(id); /* count from here on */
   return 0;
 }
 
@@ -125,7 +142,8 @@ int pg_port_start(struct port *port, uint32_t mtu, int promiscuous)
   return 0;
 }
 
-/* Stop, close and remove the device; packets its driver held are freed. */
+/* Stop, close and remove the device; packets its driver held are freed. A lent
+ * one is only stopped: it couldn't be had again. */
 int pg_port_unplug(struct port *port)
 {
   struct rte_eth_dev_info info;
@@ -135,6 +153,8 @@ int pg_port_unplug(struct port *port)
   if (port->started)
     rte_eth_dev_stop(port->id);
   port->started = 0;
+  if (port->lent)
+    return 0;
   status = rte_eth_dev_close(port->id);
   if (!shared)
     rte_dev_remove(device);
