@@ -73,12 +73,12 @@ demo:
 
 test:
 	@sh tools/setup test
-	@PYTHON='$(PYTHON)' MAKE='$(MAKE)' bash tools/test
+	@PYTHON='$(PYTHON)' bash tools/test
 
 bench:
 	@sh tools/setup bench
 	$(AGAIN) perigee
-	@for name in $$(bench/run --list); do \
+	@names=$$(bench/run --list) && for name in $$names; do \
 	  bench/run $$name $(if $(QUICK),--quick) || exit 1; done
 
 lint: libraries
