@@ -29,6 +29,24 @@ local function parser()
   return p, steps
 end
 
+local VALUED = {
+  ["-e"] = true, ["--eval"] = true, ["-l"] = true, ["--load"] = true, ["-t"] = true,
+  ["--test"] = true, ["-P"] = true, ["--package-path"] = true,
+}
+
+-- The options in `args`; the file behind them; and what follows it, which is the
+-- script's own.
+local function split(args)
+  local options, i = {}, 1
+  while args[i] and args[i]:match("^%-.") and args[i] ~= "--" do
+    local count = VALUED[args[i]] and 2 or 1
+    for j = i, math.min(i + count - 1, #args) do options[#options + 1] = args[j] end
+    i = i + count
+  end
+  if args[i] == "--" then i = i + 1 end
+  return options, args[i], {unpack(args, i + 1)}
+end
+
 -- `text` as an expression or as statements; or nil and the error.
 local function compile(text, name)
   local chunk = loadstring("return " .. text, name)
@@ -39,7 +57,8 @@ end
 local actions = {}
 
 function actions.eval(text)
-  local chunk, err = compile(text, "=-e")
+  local chunk, err = loadstring(text, "=-e")
+  chunk = chunk or loadstring("return " .. text, "=-e")
   if not chunk then failure.usage("can't evaluate '%s': %s", text, err) end
   chunk()
 end
@@ -50,7 +69,10 @@ end
 
 function actions.test(name)
   local found, module = pcall(require, name)
-  if not found then failure.usage("can't test '%s': %s", name, tostring(module)) end
+  if not found then
+    local why = tostring(module):gsub("^(module '.-' not found):.*", "%1")
+    failure.usage("can't test '%s': %s", name, why)
+  end
   if type(module) ~= "table" or not module.selftest then
     failure.usage("can't test '%s': it has no selftest()", name)
   end
@@ -110,13 +132,15 @@ end
 --- Run with the command line's arguments (a list of strings).
 function M.run(args)
   local p, steps = parser()
-  local options = cli.parse(p, args)
+  local own, file, arguments = split(args)
+  local options = cli.parse(p, own)
+  require("core.main").parameters = arguments
   if options.package_path then
     package.path = options.package_path .. ";" .. package.path
   end
   for _, step in ipairs(steps) do actions[step[1]](step[2]) end
-  if options.file then run_file(options.file, options.arguments) end
-  if options.interactive or (#steps == 0 and not options.file) then shell() end
+  if file then run_file(file, arguments) end
+  if options.interactive or (#steps == 0 and not file) then shell() end
 end
 
 return M
