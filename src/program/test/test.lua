@@ -4,9 +4,20 @@
 
 local M = {summary = "run spec files (busted) inside the runtime"}
 
+local USAGE = [[
+Usage: perigee test [BUSTED-OPTION ...] [FILE or DIRECTORY ...]
+
+Runs the specs (files whose names end with _spec.lua, for busted) of the files and
+directories, or of Perigee's whole tree. Options go to busted, such as
+--output=gtest or --filter=PATTERN.]]
+
 --- Run busted on the given files or directories, or on the whole Lua tree.
 function M.run(args)
   local main = require("core.main")
+  if args[1] == "-h" or args[1] == "--help" then
+    print(USAGE)
+    return
+  end
   local paths, options = {}, {}
   for _, arg in ipairs(args) do
     table.insert(arg:match("^%-") and options or paths, arg)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many packets leave Lua's heap and the packet pool as they were.
+
+PERIGEE_LONG=1 sends ten times as many: an hour's worth for a slow link."""
+
+import os
+
+from helpers.command import perigee
+from helpers.report import account
+
+WARM_UP = 2e6
+PACKETS = 1e9 if os.environ.get("PERIGEE_LONG") else 1e8
+
+MEASURE = """
+local C = require("core.native")
+local pool = require("core.pool")
+local function measure()
+  collectgarbage()
+  collectgarbage()
+  print(collectgarbage("count"), C.pg_pool_available() + pool.freelist.nfree,
+    C.pg_pool_size())
+end
+"""
+
+FORWARD = """
+local fwd, port = require("apps.fwd.fwd"), require("apps.port.port")
+local c = config.new()
+config.app(c, "port", port.Port, "null")
+for i = 1, 3 do config.app(c, "fwd" .. i, fwd.Fwd) end
+config.link(c, "port.output -> fwd1.input")
+config.link(c, "fwd1.output -> fwd2.input")
+config.link(c, "fwd2.output -> fwd3.input")
+config.link(c, "fwd3.output -> port.input")
+engine.configure(c)
+engine.busywait = true
+
+local sent = engine.app_table.port.port
+local function run(packets)
+  engine.main{no_report = true,
+    done = function() return tonumber(sent.txpackets) >= packets end}
+  measure()
+end
+run(%d)
+run(%d)
+engine.report{showpackets = true}
+"""
+
+
+RECONFIGURE = """
+local basic, port = require("apps.basic.basic_apps"), require("apps.port.port")
+local function once(i)
+  local c = config.new()
+  config.app(c, "source", basic.Source, 60 + i)
+  config.app(c, "null", port.Port, "null:size=" .. 60 + i)
+  config.app(c, "one", port.Port, "ring:r" .. i)
+  config.app(c, "two", port.Port, "ring:r" .. i)
+  config.app(c, "sink", basic.Sink)
+  config.link(c, "source.output -> one.input")
+  config.link(c, "two.output -> null.input")
+  config.link(c, "null.output -> sink.input")
+  engine.configure(c)
+  for _ = 1, 5 do engine.breathe() end
+  if i %% 3 == 0 then engine.configure(config.new()) end
+end
+for _, rounds in ipairs{20, 60} do
+  for i = 1, rounds do once(i) end
+  engine.configure(config.new())
+  measure()
+end
+engine.report{showpackets = true}
+"""
+
+
+def measured(tmp_path, script):
+    """What the script measured before and after, as (kB, packets, pool size) pairs;
+    and its account."""
+    file = tmp_path / "script.lua"
+    file.write_text(MEASURE + script)
+    result = perigee("run", file, timeout=600)
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = [map(float, line.split()) for line in result.stdout.splitlines()[:2]]
+    return list(zip(*lines)), account(result.stdout)
+
+
+def test_packets_leave_everything_as_it_was(tmp_path):
+    (heap_kb, available, size), a = measured(
+        tmp_path, FORWARD % (WARM_UP, WARM_UP + PACKETS))
+    assert a["received"] == a["sent"] >= WARM_UP + PACKETS
+    assert heap_kb[1] < heap_kb[0] + 64
+    assert available[0] == available[1]
+    assert size[0] == size[1]
+
+
+def test_ports_that_come_and_go_leave_everything_as_it_was(tmp_path):
+    (heap_kb, available, size), a = measured(tmp_path, RECONFIGURE % ())
+    assert a["allocated"] > 5_000 and a["in links"] == 0
+    assert heap_kb[1] < heap_kb[0] + 256
+    assert available[0] == available[1]
+    assert size[0] == size[1]
