@@ -181,6 +181,10 @@ local function set_globals()
   }
   for name, module in pairs(global) do rawset(_G, name, require(module)) end
   rawset(_G, "main", main)
+  rawset(_G, "developer_debug", os.getenv("SNABB_DEBUG") ~= nil)
+  require("lib.lua.class") -- the global subClass
+  require("core.clib_h")
+  require("core.lib_h")
   local plain_assert = assert
   rawset(_G, "assert", function (value, message, ...)
     if value then return value, message, ... end
