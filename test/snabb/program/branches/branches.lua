@@ -7,7 +7,7 @@ local basic = require("apps.basic.basic_apps")
 local pcap = require("apps.pcap.pcap")
 local counter = require("core.counter")
 
--- Sends what comes from each link to the output of the same number.
+-- Sends what comes from in1 to out1, and so on.
 Crossbar = { push_link = {}, shm = { crossed = { counter } } }
 
 function Crossbar:new ()
@@ -15,8 +15,8 @@ function Crossbar:new ()
 end
 
 function Crossbar:push ()
-   for i = 1, #self.input do
-      local input, output = self.input[i], self.output[i]
+   for i = 1, #self.input - 1 do
+      local input, output = self.input["in" .. i], self.output["out" .. i]
       while not link.empty(input) do
          counter.add(self.shm.crossed)
          link.transmit(output, link.receive(input))
