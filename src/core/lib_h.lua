@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Declares the C functions that programs of Snabb's call as ffi.C.NAME: those of
--- native/compat.c.
+-- Declares what programs of Snabb's use of its C code as ffi.C.NAME: the functions
+-- of native/compat.c, and constants (those of links are in native/api.h).
 
 local ffi = require("ffi")
 
 ffi.cdef[[
+enum { PACKET_PAYLOAD_SIZE = 10240 };
+
 uint64_t get_time_ns(void);
 double get_monotonic_time(void);
 double get_unix_time(void);

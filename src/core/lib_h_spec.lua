@@ -31,6 +31,13 @@ describe("the C functions of Snabb's programs", function ()
   end)
 end)
 
+describe("constants", function ()
+  it("of packets and links are Snabb's", function ()
+    assert.same({10240, 1024, 1023}, {tonumber(C.PACKET_PAYLOAD_SIZE),
+      tonumber(C.LINK_RING_SIZE), tonumber(C.LINK_MAX_PACKETS)})
+  end)
+end)
+
 describe("the C library's functions", function ()
   it("are declared, every one", function ()
     local path = require("core.main").root .. "/core/clib_h.lua"

@@ -188,7 +188,8 @@ local function set_globals()
   local plain_assert = assert
   rawset(_G, "assert", function (value, message, ...)
     if value then return value, message, ... end
-    if type(message) ~= "string" and not failure.is(message) and message ~= nil then
+    if message == nil then return plain_assert(value) end
+    if type(message) ~= "string" and not failure.is(message) then
       message = tostring(message)
     end
     return plain_assert(value, message, ...)

@@ -41,6 +41,14 @@ describe("run", function ()
     assert.equal(2, status)
   end)
 
+  it("asserts with any message, or none", function ()
+    for message, said in pairs{["assert(false)"] = "assertion failed!",
+        ["assert(nil, 42)"] = "42", ["assert(false, {})"] = "table: ",
+        ["print(assert(1, 'a', nil, 3))"] = "^1\ta\tnil\t3\n$"} do
+      assert.matches(said, (testing.script(message)))
+    end
+  end)
+
   it("has Snabb's strict globals", function ()
     local said, status = testing.script("local function f() misspelt = 1 end f()")
     assert.matches("misspelt", said)
