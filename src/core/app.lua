@@ -55,8 +55,8 @@ for _, name in ipairs{"breaths", "frees", "freebits", "freebytes", "configs"} do
   engine[name] = counters[name]
 end
 
-local pulls, pushes, ticks = {}, {push = {}, app = {}, link = {}}, {}
-local SYNC_BREATHS = 100
+local pulls, pushes = {n = 0}, {n = 0, push = {}, app = {}, link = {}}
+local ticks = {}
 local TEND_SECONDS = 0.01
 local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
 
@@ -119,12 +119,12 @@ function engine.now()
 end
 
 local function pull_all(apps)
-  for i = 1, #apps do apps[i]:pull() end
+  for i = 1, apps.n do apps[i]:pull() end
 end
 
 local function push_all(calls)
   local push, app, l = calls.push, calls.app, calls.link
-  for i = 1, #push do push[i](app[i], l[i]) end
+  for i = 1, calls.n do push[i](app[i], l[i]) end
 end
 
 local breaths = 0
@@ -148,6 +148,7 @@ local function housekeeping(now)
   if now >= next_tending then
     next_tending = now + TEND_SECONDS
     pool.tend()
+    sync()
   end
   next_duty = math.min(next_tending, last_tick + period)
 end
@@ -159,7 +160,6 @@ local function breath(now)
   push_all(pushes)
   breaths = breaths + 1
   if now >= next_duty then housekeeping(now) end
-  if breaths % SYNC_BREATHS == 0 then sync() end
 end
 
 --- One breath: pull(), then push(), then what is due.

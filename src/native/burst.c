@@ -176,6 +176,7 @@ static bool transmit_burst(struct port *port, struct link *link, int *sent)
             left.packets * sizeof *packets);
   }
   link->read += n - left.packets;
+  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
   link->rxbytes += sums.bytes + sums.dropped_bytes - left.bytes;
   port->txpackets += taken;
   port->txbytes += sums.bytes - left.bytes;

@@ -104,6 +104,7 @@ end
 
 --- The calls of a breath: a list of apps to pull, and the pushes as three lists
 --- of one length: the functions push(app, link), their apps and their links.
+--- Both know their length as `n`.
 function order.breath(apps, links)
   local pulls, pushes = {}, {push = {}, app = {}, link = {}}
   local pulling = {}
@@ -124,6 +125,7 @@ function order.breath(apps, links)
       pushes.link[n + 1] = links[spec]
     end
   end
+  pulls.n, pushes.n = #pulls, #pushes.push
   return pulls, pushes
 end
 

@@ -46,11 +46,12 @@ function M.run(args)
   local options = cli.parse(parser, args)
   engine.configure(M.graph(options.port, options.chain_length or 1))
   local device = engine.app_table.port
-  local ends = options.duration and engine.now() + options.duration
-  engine.busywait = device.description.kind == "null"
+  local kind = device.description.kind
+  engine.busywait = kind == "null"
+  if kind ~= "pcap" then return engine.main{duration = options.duration} end
+  local ends = options.duration and engine.now() + options.duration or math.huge
   engine.main{done = function ()
-    if ends and engine.now() >= ends then return true end
-    return device:ended() and all_links_empty()
+    return engine.now() >= ends or (device:ended() and all_links_empty())
   end}
 end
 
