@@ -107,3 +107,11 @@ def test_an_interface_of_a_namespace_with_the_sys_of_another(namespace):
         wire.wait_for_echo(program)
         assert wire.exchange(frames(1514)) == frames(1514)
         assert program.interrupt() == 0, program.said
+
+
+@pytest.mark.parametrize("port", ["packet:left", "xdp:left", "tap:tap0"])
+def test_nothing_is_said_when_all_is_well(namespace, port):
+    here, there = namespace("p"), namespace("t")
+    veth(here, "left", there, "right")
+    result = here.run(PERIGEE, "echo", port, 1, 0.1)
+    assert (result.returncode, result.stderr) == (0, "")

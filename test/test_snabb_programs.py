@@ -144,6 +144,6 @@ def test_timers_and_ends(tree):
     result = perigee("-p", tree, "moments", "one", "--two")
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [
-        "parameters one,--two", "new from text", "calls 5 once 1",
+        "parameters one,--two", "new from text", "called: true once: 1",
         "no more than 21 breaths at 100 Hz: true", "reports of load 1", "freed true",
         "stop from text"]

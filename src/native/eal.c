@@ -3,6 +3,7 @@
  * Starting and ending DPDK's Environment Abstraction Layer. The arguments are
  * chosen in Lua (core/eal.lua); this file only calls and explains.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -34,6 +35,20 @@ const char *pg_error(void)
   return error_text;
 }
 
+/* Switch off what a library under a driver prints while all goes well; when it
+ * doesn't, the driver has an error to tell. `setter` takes a function to print
+ * with, or NULL (libbpf.h, xdp/libxdp.h). */
+static void silence(const char *library, const char *setter)
+{
+  void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  if (!handle)
+    return;
+  void *(*set_print)(void *) = (void *(*)(void *))dlsym(handle, setter);
+  if (set_print)
+    set_print(NULL);
+  dlclose(handle);
+}
+
 /* Start EAL with these arguments (rte_eal_init); 0, or -1 and pg_error(). */
 int pg_eal_start(int argc, char **argv)
 {
@@ -42,6 +57,8 @@ int pg_eal_start(int argc, char **argv)
   pg_survive_broken_sockets();
   if (rte_eal_init(argc, argv) < 0)
     return pg_fail("%s", rte_strerror(rte_errno));
+  silence("libbpf.so.1", "libbpf_set_print");
+  silence("libxdp.so.1", "libxdp_set_print");
   started = true;
   return 0;
 }

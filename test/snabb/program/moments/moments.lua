@@ -24,7 +24,7 @@ function run (parameters)
       end
    end, 2e6, 'repeating'))
    engine.main({ done = function () return calls >= 5 end, no_report = true })
-   print(("calls %d once %d"):format(calls, once))
+   print(("called: %s once: %d"):format(calls >= 5, once))
 
    local before = counter.read(engine.breaths)
    engine.Hz = 100
