@@ -31,7 +31,7 @@ function link.new(name)
   local counters = {}
   for _, stat in ipairs(STATS) do
     counters[stat] = counter.create(("links/%s/%s.counter"):format(name, stat))
-    l.stats[stat] = counters[stat]
+    l.counters[stat] = counters[stat]
   end
   counter.set(counters.dtime, C.pg_monotonic())
   anchors[l] = counters
@@ -101,23 +101,36 @@ end
 
 --- Bring the link's counters up to date. The engine does it now and then.
 function link.sync(l)
-  local stats = l.stats
-  if stats.rxpackets == nil then return end
-  counter.set(stats.rxpackets, l.read)
-  counter.set(stats.rxbytes, l.rxbytes)
-  counter.set(stats.txpackets, l.read + nreadable(l))
-  counter.set(stats.txbytes, l.rxbytes + C.pg_link_queued_bytes(l))
-  counter.set(stats.txdrop, l.txdrop)
+  local counters = l.counters
+  if counters.rxpackets == nil then return end
+  counter.set(counters.rxpackets, l.read)
+  counter.set(counters.rxbytes, l.rxbytes)
+  counter.set(counters.txpackets, l.read + nreadable(l))
+  counter.set(counters.txbytes, l.rxbytes + C.pg_link_queued_bytes(l))
+  counter.set(counters.txdrop, l.txdrop)
 end
 local sync = link.sync
+
+-- l.stats.txpackets and the others are Snabb's names for the counters; whoever
+-- asks for them gets them up to date.
+ffi.metatype("struct link", {
+  __index = function (l, key)
+    if key ~= "stats" then
+      error(("a link has no field '%s'"):format(tostring(key)), 2)
+    end
+    sync(l)
+    return l.counters
+  end,
+})
 
 --- The link's totals as a table of numbers: rxpackets, rxbytes, txpackets,
 --- txbytes, txdrop.
 function link.stats(l)
-  sync(l)
-  local stats = {}
+  local counters, stats = l.stats, {}
   for _, stat in ipairs(STATS) do
-    if l.stats[stat] ~= nil then stats[stat] = tonumber(counter.read(l.stats[stat])) end
+    if counters[stat] ~= nil then
+      stats[stat] = tonumber(counter.read(counters[stat]))
+    end
   end
   return stats
 end
@@ -131,7 +144,7 @@ function link.free(l, name)
   end
   for _, stat in ipairs(STATS) do
     counter.delete(("links/%s/%s.counter"):format(name, stat))
-    l.stats[stat] = nil
+    l.counters[stat] = nil
   end
   shm.unlink("links/" .. name)
   return lost

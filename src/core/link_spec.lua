@@ -11,10 +11,12 @@ local function with_length(n)
   return packet.resize(packet.allocate(), n)
 end
 
--- A link as it is after `n` packets have passed.
+-- A link as it is after `n` packets have passed. Its limit is anywhere from
+-- `write` to where the link is full.
 local function link_after(n)
   local l = link.new("spec")
   l.read, l.write = n, bit.tobit(n)
+  l.limit = bit.tobit(n + math.random(0, 1023))
   return l
 end
 
@@ -86,6 +88,20 @@ describe("a link", function ()
     local stats = link.stats(l)
     assert.same({1, 100, 5, 1500, 0}, {stats.rxpackets, stats.rxbytes,
       stats.txpackets, stats.txbytes, stats.txdrop})
+  end)
+
+  it("has its counters up to date whenever they are read", function ()
+    l = link.new("spec")
+    for i = 1, 3 do
+      link.transmit(l, with_length(100))
+      assert.equal(i, tonumber(counter.read(l.stats.txpackets)))
+      assert.equal(100 * i, tonumber(counter.read(l.stats.txbytes)))
+    end
+    packet.free(link.receive(l))
+    assert.equal(1, tonumber(counter.read(l.stats.rxpackets)))
+    for _ = 1, 1025 do link.transmit(l, with_length(60)) end
+    assert.equal(4, tonumber(counter.read(l.stats.txdrop)))
+    assert.has_error(function () return l.packet end, "a link has no field 'packet'")
   end)
 
   it("counts a packet with the length it has when received", function ()

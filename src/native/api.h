@@ -59,7 +59,7 @@ struct link {
   uint64_t txdrop;
   struct {
     struct counter *dtime, *txbytes, *rxbytes, *txpackets, *rxpackets, *txdrop;
-  } stats;
+  } counters;                /* as of the last link.sync; see core/link.lua */
   struct packet *packets[1024];
 };
 

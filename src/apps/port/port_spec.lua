@@ -140,7 +140,7 @@ describe("the null port", function ()
       {"nic.output -> e.x", "e.y -> nic.input"}).nic
     for _, start in ipairs{2 ^ 31 - 100, 2 ^ 32 - 100, 1000} do
       for _, l in ipairs{app.output.output, app.input.input} do
-        l.read, l.write = start, bit.tobit(start)
+        l.read, l.write, l.limit = start, bit.tobit(start), bit.tobit(start)
       end
       app:pull()
       assert.equal(256, #take(app.output.output))

@@ -60,6 +60,25 @@ describe("configure", function ()
     assert.equal("a", a.appname)
   end)
 
+  it("lets an app add to its push_link, which is its own", function ()
+    local Each = {push_link = {}}
+    function Each:new(name)
+      return setmetatable({name = name}, {__index = Each})
+    end
+    function Each:link(direction, port)
+      local name = self.name
+      if direction == "input" then
+        self.push_link[port] = function () log[#log + 1] = name .. " push " .. port end
+      end
+    end
+    engine.configure(graph({s = {Noted, "s"}, a = {Each, "a"}, b = {Each, "b"}},
+      {"s.x -> a.in", "s.y -> b.in"}))
+    noted()
+    breathe()
+    assert.same({"s pull", "a push in", "b push in"}, noted())
+    assert.is_nil(next(Each.push_link))
+  end)
+
   it("does nothing for the same again", function ()
     local c = graph({a = {Noted, "a"}, b = {Noted, "b"}}, {"b.x -> a.y"})
     engine.configure(c)

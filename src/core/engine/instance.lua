@@ -18,6 +18,13 @@ local function create_frame(name, app)
   app.shm = shm.create_frame("apps/" .. name, app.shm)
 end
 
+-- link() may add to push_link, and the class's is that of all its apps.
+local function own_copy(t)
+  local copy = {}
+  for key, value in pairs(t) do copy[key] = value end
+  return copy
+end
+
 --- Start the app `name` of `description`, {class =, arg =}; the app.
 function instance.start(name, description)
   local class = description.class
@@ -29,6 +36,7 @@ function instance.start(name, description)
   end
   app.appname = name
   app.input, app.output = {}, {}
+  app.push_link = app.push_link and own_copy(app.push_link)
   if app.shm then
     local err
     ok, err = xpcall(create_frame, failure.explain, name, app)
