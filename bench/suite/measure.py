@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs perigee and its C references in turn and compares medians of CPU time.
+
+The machines this runs on are shared: figures are cycles of CPU time, never of
+wall time; what is compared ran in the same minute, taken in turn.
+"""
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PERIGEE = ROOT / "perigee"
+BURST = 256  # perigee's PORT_BURST (src/native/api.h)
+
+
+class Failed(Exception):
+    pass
+
+
+def command(args, timeout):
+    """Run a command and return what it prints; Failed with its words if it fails."""
+    done = subprocess.run([str(a) for a in args], cwd=ROOT, timeout=timeout,
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed("%s ended with status %d: %s" % (
+            " ".join(map(str, args)), done.returncode, done.stderr.strip()))
+    return done.stdout
+
+
+def build(*references):
+    """Build perigee and C references, so that both are of this source."""
+    targets = ["perigee"] + ["build/bench/" + name for name in references]
+    command(["make", "-s", *targets], 600)
+
+
+def pin():
+    """Keep all runs on one CPU of those this process may use, the last."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def eal_arguments():
+    """What perigee itself starts EAL with here, for the references."""
+    script = "print(table.concat(require('core.eal').plan({}), ' '))"
+    words = command([PERIGEE, "snsh", "-e", script], 10).split()
+    return words[1:]
+
+
+def perigee_cycles(*args, timeout=60):
+    """Cycles a packet in the load line of a perigee program's report."""
+    text = command([PERIGEE, *args], timeout)
+    found = re.search(r"([\d.]+) cycles/packet", text)
+    if not found:
+        raise Failed("no load line in what %s printed" % " ".join(map(str, args)))
+    return float(found.group(1))
+
+
+def reference_cycles(name, *args, eal, timeout=60):
+    """Cycles a packet of a C reference, which prints packets, seconds, Hz."""
+    text = command([ROOT / "build" / "bench" / name, *args, *eal], timeout)
+    packets, seconds, hertz = map(float, text.split())
+    return seconds * hertz / packets
+
+
+def in_turn(rounds, **functions):
+    """Call the functions one after another, `rounds` times; lists of results."""
+    results = {name: [] for name in functions}
+    for _ in range(rounds):
+        for name, function in functions.items():
+            results[name].append(function())
+    return results
+
+
+def row(name, cycles, reference, limit=None):
+    """A row of the result: medians, spread and ratio of two lists of cycles."""
+    mine, other = statistics.median(cycles), statistics.median(reference)
+    return {"name": name, "cycles": mine, "min": min(cycles), "max": max(cycles),
+            "reference": other, "reference_min": min(reference),
+            "reference_max": max(reference), "ratio": mine / other, "limit": limit}
+
+
+def machine():
+    """What was measured on: CPU, number of CPUs, kernel, versions."""
+    info = pathlib.Path("/proc/cpuinfo").read_text()
+    model = re.search(r"model name\s*: (.*)", info)
+    return {"cpu": model.group(1) if model else "unknown", "cpus": os.cpu_count(),
+            "kernel": os.uname().release,
+            "versions": command([PERIGEE, "--version"], 10).strip()}
