@@ -11,6 +11,7 @@ local counter = require("core.counter")
 local failure = require("core.failure")
 local histogram = require("core.histogram")
 local link = require("core.link")
+local names = require("core.engine.names")
 local order = require("core.engine.order")
 local pace = require("core.engine.pace")
 local plan = require("core.engine.plan")
@@ -277,5 +278,26 @@ end
 function engine.report_apps()
   report.apps(state.apps)
 end
+
+-- Names ------------------------------------------------------------------
+
+--- This process's name, or false.
+engine.program_name = false
+
+--- Claim a name for this process; raises a failure if another one has it. It
+--- gives up the one it had.
+function engine.claim_name(name)
+  names.claim(name, engine.program_name)
+  engine.program_name = name
+end
+
+--- Give up this process's name.
+function engine.unclaim_name()
+  names.release(engine.program_name)
+  engine.program_name = false
+end
+
+--- The running programs that have names, {NAME = process id}.
+engine.enumerate_named_programs = names.list
 
 return engine

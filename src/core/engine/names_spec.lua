@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local engine = require("core.app")
+local testing = require("core.testing")
+local unistd = require("posix.unistd")
+
+describe("a program's name", function ()
+  after_each(function ()
+    if engine.program_name then engine.unclaim_name() end
+  end)
+
+  it("is listed with the process while it is claimed", function ()
+    engine.claim_name("spec1")
+    assert.equal("spec1", engine.program_name)
+    assert.equal(unistd.getpid(), engine.enumerate_named_programs().spec1)
+    engine.claim_name("spec1")
+    engine.claim_name("spec2")
+    local list = engine.enumerate_named_programs()
+    assert.is_nil(list.spec1)
+    assert.equal(unistd.getpid(), list.spec2)
+    engine.unclaim_name()
+    assert.is_nil(engine.enumerate_named_programs().spec2)
+    assert.is_false(engine.program_name)
+    assert.has_error(engine.unclaim_name, "this process has claimed no name")
+  end)
+
+  it("belongs to one living process", function ()
+    engine.claim_name("spec1")
+    local code = "print(pcall(engine.claim_name, 'spec1'))"
+      .. " print(engine.enumerate_named_programs().spec1)"
+      .. " engine.claim_name('spec3') print(engine.program_name)"
+    local said, status = testing.script(code)
+    assert.equal(0, status)
+    local pid = unistd.getpid()
+    assert.equal(("false\tthe name 'spec1' is taken by process %d; choose another\n"
+      .. "%d\nspec3\n"):format(pid, pid), said)
+    assert.is_nil(engine.enumerate_named_programs().spec3)
+    engine.claim_name("spec3")
+  end)
+
+  it("can't be a path", function ()
+    for _, name in ipairs{"", "a/b", "..", "a b", 5} do
+      assert.is_false(pcall(engine.claim_name, name))
+    end
+  end)
+end)
