@@ -66,6 +66,26 @@ def test_a_tap_interface_that_vanishes(namespace):
     assert "tap0" in message
 
 
+@pytest.mark.parametrize("kind", ["packet", "xdp"])
+def test_an_interface_that_goes_down_and_up(namespace, kind):
+    here, there = namespace("p"), namespace("t")
+    veth(here, "left", there, "right")
+    with Wire(there, "right") as wire, \
+            running(*here.command(PERIGEE, "echo", f"{kind}:left")) as program:
+        wire.wait_for_echo(program)
+        here.ip("link", "set", "left", "down")
+        assert program.runs_for(0.3), program.said
+        here.ip("link", "set", "left", "up")
+        wire.wait_for_echo(program)
+        frames = [bytes([n]) * 60 for n in range(100)]
+        assert wire.exchange(frames) == frames
+        assert program.interrupt() == 0, program.said
+    a = account(program.said)
+    stats = port_statistics(program.said)[f"{kind}:left"]
+    assert a["received"] == a["sent"] == stats["ipackets"]
+    assert stats["opackets"] + stats["oerrors"] == a["sent"]
+
+
 # No packets left ----------------------------------------------------------------
 
 

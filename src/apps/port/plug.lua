@@ -92,6 +92,21 @@ local function keep_tap(description, devargs, before)
   return ("%s,mac=%s"):format(devargs, iface.address(before))
 end
 
+-- Take the device away, and leave its kernel interface as it was.
+local function unplug(description, port)
+  C.pg_port_unplug(port)
+  local before = befores[description]
+  if before then
+    iface.put_back(iface_of(description), before, description.kind == "tap")
+    befores[description] = nil
+  end
+  if description.kind == "ring" then
+    local sides = ring_sides[description.name]
+    sides[description.side] = nil
+    if not next(sides) then C.pg_ring_free(description.name) end
+  end
+end
+
 -- Does this process have another queue of that interface already?
 local function shares_interface(description)
   for other in pairs(open) do
@@ -128,24 +143,13 @@ local function plug_device(port, description)
     plug.carry_mtu(port, description, iface.read(name).mtu)
   end
   if description.kind == "xdp" then
-    explain(C.pg_port_small_pool(port), description)
+    if C.pg_port_small_pool(port) < 0 then
+      local problem = ffi.string(C.pg_error())
+      unplug(description, port)
+      failure.raise("port '%s': %s", description.text, problem)
+    end
   elseif description.kind ~= "null" and description.kind ~= "pci" then
     port.tidy = 1
-  end
-end
-
--- Take the device away, and leave its kernel interface as it was.
-local function unplug(description, port)
-  C.pg_port_unplug(port)
-  local before = befores[description]
-  if before then
-    iface.put_back(iface_of(description), before, description.kind == "tap")
-    befores[description] = nil
-  end
-  if description.kind == "ring" then
-    local sides = ring_sides[description.name]
-    sides[description.side] = nil
-    if not next(sides) then C.pg_ring_free(description.name) end
   end
 end
 

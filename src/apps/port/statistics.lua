@@ -24,18 +24,24 @@ function statistics.new()
   return ffi.new("struct port_stats")
 end
 
--- What Perigee itself counts. Some drivers forget their counts (net_memif when its
--- peer leaves) or have none (net_null's bytes).
-local OWN = {ipackets = "rxpackets", opackets = "txpackets", obytes = "txbytes"}
+-- Some drivers forget their counts (net_memif when its peer leaves) or have none
+-- (net_null's bytes): then Perigee's own stand in. A driver may have taken packets
+-- that it then couldn't send, but no others than it was given.
+local function complete(s, port)
+  s.ipackets = math.max(s.ipackets, tonumber(port.rxpackets))
+  local taken = tonumber(port.txpackets)
+  if s.opackets + s.oerrors < taken or s.obytes == 0 then
+    s.opackets = math.max(s.opackets, taken - s.oerrors)
+    s.obytes = s.opackets > 0 and tonumber(port.txbytes) or 0
+  end
+end
 
 --- The statistics of `port` (struct port) as a table of numbers.
 function statistics.read(port, raw)
   local result = {}
   if C.pg_port_stats(port, raw) < 0 then ffi.fill(raw, ffi.sizeof(raw)) end
-  for _, name in ipairs(DPDK) do
-    local own = OWN[name] and port[OWN[name]] or 0
-    result[name] = math.max(tonumber(raw[name]), tonumber(own))
-  end
+  for _, name in ipairs(DPDK) do result[name] = tonumber(raw[name]) end
+  complete(result, port)
   for name in pairs(DROPS) do result[name] = tonumber(port[name]) end
   return result
 end
