@@ -106,6 +106,27 @@ def test_a_card_that_is_not_there(tree):
     assert "traceback" not in result.stderr
 
 
+# DPDKDevice ---------------------------------------------------------------------
+
+
+def test_a_dpdk_device_by_its_port_string(tree, tmp_path):
+    sent = packets(1000)
+    a, b = save(tmp_path / "a.pcap", sent), tmp_path / "b.pcap"
+    result = perigee("-p", tree, "device_echo", f"pcap:rx={a},tx={b}", 10, 0.3)
+    assert result.returncode == 0, result.stderr
+    assert list(load(b)) == sent
+    assert account(result.stdout)["sent"] == 1000
+
+
+def test_a_dpdk_device_by_its_number(tree, tmp_path):
+    sent = packets(1000)
+    a, b = save(tmp_path / "a.pcap", sent), tmp_path / "b.pcap"
+    result = perigee("--eal", f"--vdev=net_pcap0,rx_pcap={a},tx_pcap={b}", "-p", tree,
+                     "device_echo", 0, 2, 0.3)
+    assert result.returncode == 0, result.stderr
+    assert list(load(b)) == sent
+
+
 # The rest of the engine ---------------------------------------------------------
 
 
