@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Runs the example in the README of each driver app, in a network namespace with a pair
--- of veth interfaces where it needs one, and with the null port for a card.
+-- Runs the example in the README of each app, in a network namespace with a pair of
+-- veth interfaces where it needs one, and with the null port for a card.
 
 local unistd = require("posix.unistd")
 local main = require("core.main")
@@ -24,7 +24,8 @@ local function run(folder, in_namespace)
   file:write(example(folder))
   file:close()
   local perigee = assert(unistd.readlink("/proc/self/exe"))
-  local command = ("%s --port 0000:01:00.0=null run %s"):format(perigee, script)
+  local command = ("%s --port 0000:01:00.0=null --eal --vdev=net_null0 run %s")
+    :format(perigee, script)
   if in_namespace then command = SETUP:format(command) end
   local pipe = io.popen(command .. " 2>&1; echo \"status $?\"")
   local said = pipe:read("*a")
@@ -40,11 +41,20 @@ end
 
 describe("the example in the README of", function()
   for _, folder in ipairs {"intel", "intel_mp", "intel_avf", "mellanox", "solarflare",
-    "virtio_net"} do
+    "virtio_net", "port", "dpdk_device"} do
     it("apps/" .. folder .. " moves packets", function()
       local said = run(folder, false)
       assert.matches("status 0\n$", said)
       assert.matches("[%d,]+,%d%d%d sent on nic", said)
+    end)
+  end
+
+  for folder, link in pairs {basic = "third.output -> a.input",
+    fwd = "fwd.output -> sink.input"} do
+    it("apps/" .. folder .. " moves packets", function()
+      local said = run(folder, false)
+      assert.matches("status 0\n$", said)
+      assert.matches("[%d,]+,%d%d%d sent on " .. link:gsub("%p", "%%%0"), said)
     end)
   end
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every program and command line that the manual and the programs' READMEs show is run:
+a ```lua block is a whole program, a line "    $ ..." a command. What stands below a
+command, up to the next or a blank line, is what it prints."""
+
+import os
+import re
+
+import pytest
+
+from helpers.command import ROOT, TIMEOUT_S, perigee, run
+
+PAGES = sorted(ROOT.glob("doc/*.md"))
+READMES = [ROOT / "src/program" / name / "README.md"
+           for name in ("echo", "run", "snsh", "test")]
+
+
+def blocks(page):
+    """The page's Lua programs, each with what the page says it prints, if it does (in
+    a plain ``` block right behind)."""
+    pattern = r"^```lua\n(.*?)^```\n(?:\n```\n(.*?)^```\n)?"
+    return re.findall(pattern, page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def commands(page):
+    """The page's command lines, each with the lines below it."""
+    pattern = r"^    \$ (.*)\n((?:    (?!\$ ).*\n)*)"
+    return [(command, re.sub(r"^    ", "", said, flags=re.MULTILINE))
+            for command, said in re.findall(pattern, page.read_text(), re.MULTILINE)]
+
+
+def cases(pages, find):
+    return [pytest.param(*case, id=f"{page.parent.name}-{page.stem}-{i}")
+            for page in pages for i, case in enumerate(find(page), 1)]
+
+
+@pytest.mark.parametrize("code, said", cases(PAGES, blocks))
+def test_program(code, said, tmp_path):
+    program = tmp_path / "program.lua"
+    program.write_text(code)
+    result = perigee("run", program, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    if said:
+        assert result.stdout == said
+
+
+@pytest.mark.parametrize("command, said", cases(PAGES + READMES, commands))
+def test_command(command, said):
+    path = f"{ROOT}:{os.environ['PATH']}"
+    result = run("sh", "-c", command, cwd=ROOT, timeout=TIMEOUT_S,
+                 env={**os.environ, "PATH": path})
+    if said:
+        assert result.stdout + result.stderr == said
+    else:
+        assert result.returncode == 0, result.stderr
+
+
+def test_pages_have_examples():
+    assert len(PAGES) >= 3
+    assert all(blocks(page) or commands(page) for page in PAGES + READMES)
