@@ -92,6 +92,23 @@ describe("a packet", function ()
     packet.free(p)
   end)
 
+  it("takes lengths that are 64-bit integers", function ()
+    local p = packet.from_string("hello")
+    packet.resize(p, 10ULL)
+    packet.append(p, "abc", 3LL)
+    packet.shiftleft(p, 2ULL)
+    packet.prepend(p, "xy", 2LL)
+    assert.equal("xyllo\0\0\0\0\0abc", bytes(p))
+    for _, n in ipairs{20000ULL, -1LL, -1ULL} do
+      assert.is_false(pcall(packet.resize, p, n))
+      assert.is_false(pcall(packet.append, p, "abc", n))
+      assert.is_false(pcall(packet.shiftleft, p, n))
+      assert.is_false(pcall(packet.shiftright, p, n))
+    end
+    assert.equal(13, p.length)
+    packet.free(p)
+  end)
+
   it("says so when a field doesn't exist", function ()
     local p = packet.allocate()
     local ok, err = pcall(function () return p.size end)
@@ -101,7 +118,8 @@ describe("a packet", function ()
   end)
 
   it("is empty again after free, wherever it started and however long", function ()
-    local p = packet.shiftleft(packet.from_string(random_string(400)), 399)
+    local p = packet.shiftleft(packet.from_string(random_string(400)), 100)
+    assert.equal(packet.default_headroom + 100, p.data_off)
     packet.free(p)
     local again = packet.allocate()
     assert.equal(p, again) -- the free list is a stack
