@@ -9,6 +9,7 @@ local apply = require("core.engine.apply")
 local config = require("core.config")
 local counter = require("core.counter")
 local failure = require("core.failure")
+local fuse = require("core.engine.fuse")
 local histogram = require("core.histogram")
 local link = require("core.link")
 local names = require("core.engine.names")
@@ -32,6 +33,8 @@ engine.maxsleep = 100
 engine.sleep = 0
 --- Packets an app should pull in a breath.
 engine.pull_npackets = math.floor(link.max / 10)
+--- Fuse per-packet apps into loops without links; false to run each by itself.
+engine.fuse = true
 --- Print what configure() does.
 engine.log = false
 --- Name of the signal that ended engine.main, or false.
@@ -58,6 +61,7 @@ end
 
 local pulls, pushes = {n = 0}, {n = 0, push = {}, app = {}, link = {}}
 local ticks = {}
+local fused = fuse.none()
 local TEND_SECONDS = 0.01
 local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
 
@@ -76,7 +80,9 @@ end
 -- List the calls of a breath for the apps and links there are now.
 local function arrange()
   engine.configuration = state.configuration
-  pulls, pushes = order.breath(state.apps, state.links)
+  fused = fuse.plan(state.apps, state.links, engine.fuse, fused)
+  engine.regions = fused.regions
+  pulls, pushes = order.breath(state.apps, state.links, fused)
   ticks = {}
   for _, name in ipairs(config.sorted_keys(state.apps)) do
     if state.apps[name].tick then ticks[#ticks + 1] = state.apps[name] end
@@ -88,6 +94,7 @@ end
 --- stays as it was.
 function engine.configure(new)
   new = copied(new)
+  fused:account() -- the links' cursors, before anything looks at them
   local actions = plan.make(state.configuration, new, state.apps)
   local ok, err = pcall(apply.plan, state, new, actions)
   arrange() -- in any case: a failed change may have started apps again
@@ -133,6 +140,7 @@ local last_tick, next_tending, next_duty = 0, 0, 0
 
 -- Bring all counters up to date and publish them (core.shm).
 local function sync()
+  fused:account()
   for _, l in pairs(state.links) do link.sync(l) end
   counter.set(counters.breaths, breaths)
   account.sync(counters)

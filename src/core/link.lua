@@ -70,6 +70,7 @@ end
 
 local function drop(l, p)
   l.txdrop = l.txdrop + 1
+  l.txdropbytes = l.txdropbytes + p.length
   free(p)
 end
 

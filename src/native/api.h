@@ -57,6 +57,7 @@ struct link {
   int32_t limit;
   int64_t rxbytes;
   uint64_t txdrop;
+  int64_t txdropbytes;
   struct {
     struct counter *dtime, *txbytes, *rxbytes, *txpackets, *rxpackets, *txdrop;
   } counters;                /* as of the last link.sync; see core/link.lua */
@@ -156,6 +157,11 @@ bool pg_iface_has_xdp(const char *name);
 int pg_receive(struct port *port, struct link *link);
 int pg_transmit(struct port *port, struct link *link);
 uint64_t pg_link_queued_bytes(const struct link *link);
+
+/* direct.c */
+int pg_take(struct link *link, struct packet **to, int max);
+int pg_fetch(struct port *port, struct link *link, struct packet **to);
+void pg_send(struct port *port, struct link *link, struct packet **from, int n);
 
 /* memory.c */
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);

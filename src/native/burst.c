@@ -55,7 +55,7 @@ static struct rte_mbuf *copied(struct port *port, struct rte_mbuf *m)
 }
 
 /* Make every packet one segment of our pool, of legal length; how many stay. */
-static uint16_t tidy(struct port *port, struct rte_mbuf **packets, uint16_t n)
+uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n)
 {
   const struct rte_mempool *pool = pg_packet_pool();
   uint16_t kept = 0;
@@ -87,7 +87,7 @@ int pg_receive(struct port *port, struct link *link)
   port->rxpackets += n;
   port->account->received += n;
   if (port->tidy)
-    n = tidy(port, to, n);
+    n = pg_tidy(port, to, n);
   if (wraps)
     for (uint16_t i = 0; i < n; i++)
       link->packets[(slot + i) & MASK] = (struct packet *)aside[i];
@@ -113,12 +113,7 @@ static inline bool sendable(struct port *port, const struct rte_mbuf *m)
   return false;
 }
 
-/* The sums over a burst that the accounts need. */
-struct sums {
-  uint64_t packets, bytes, bits, dropped_bytes;
-};
-
-static struct sums sum_of(struct rte_mbuf **packets, uint16_t n)
+struct sums pg_sum(struct rte_mbuf **packets, uint16_t n)
 {
   struct sums sums = {.packets = n};
   for (uint16_t i = 0; i < n; i++) {
@@ -130,7 +125,7 @@ static struct sums sum_of(struct rte_mbuf **packets, uint16_t n)
 
 /* Make a burst ready to send: set each pkt_len, drop what can't be sent. The
  * usual case, all of ordinary length, is one loop without branches. */
-static uint16_t prepare(struct port *port, struct rte_mbuf **packets,
+uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets,
                         uint16_t n, struct sums *sums)
 {
   int32_t outside = 0, longest = port->max_frame;
@@ -153,7 +148,7 @@ static uint16_t prepare(struct port *port, struct rte_mbuf **packets,
       rte_pktmbuf_free(packets[i]);
   }
   port->account->port_drops += n - kept;
-  *sums = sum_of(packets, kept);
+  *sums = pg_sum(packets, kept);
   sums->dropped_bytes = bytes - sums->bytes;
   return kept;
 }
@@ -167,11 +162,11 @@ static bool transmit_burst(struct port *port, struct link *link, int *sent)
   uint16_t n = RTE_MIN(RTE_MIN(readable(link), LINK_RING_SIZE - slot),
                        (uint32_t)PORT_BURST);
   struct sums sums, left = {0};
-  uint16_t kept = prepare(port, packets, n, &sums);
+  uint16_t kept = pg_prepare(port, packets, n, &sums);
   uint16_t taken = rte_eth_tx_burst(port->id, 0, packets, kept);
   if (taken < kept) {
     /* What stays moves to the end of the slots that were looked at. */
-    left = sum_of(packets + taken, kept - taken);
+    left = pg_sum(packets + taken, kept - taken);
     memmove(packets + n - left.packets, packets + taken,
             left.packets * sizeof *packets);
   }

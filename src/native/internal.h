@@ -18,3 +18,20 @@ struct rte_mempool *pg_packet_pool(void);
 /* A pool of frames up to 2 KB for AF_XDP, whose kernel side takes no buffer
  * larger than a page. */
 struct rte_mempool *pg_small_pool(const char *name);
+
+struct rte_mbuf;
+struct port;
+
+/* The sums over a burst that the accounts need (burst.c). */
+struct sums {
+  uint64_t packets, bytes, bits, dropped_bytes;
+};
+
+struct sums pg_sum(struct rte_mbuf **packets, uint16_t n);
+
+/* Make a burst ready to send; how many packets are left of it (burst.c). */
+uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
+                    struct sums *sums);
+
+/* Make received packets fit for apps; how many stay (burst.c). */
+uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n);

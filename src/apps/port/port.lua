@@ -20,6 +20,9 @@ Port.link_names = {
   output = {output = "output", tx = "output"},
 }
 
+--- A fused region may receive from and send to `port` without a link.
+Port.direct = true
+
 local ALIVE_SECONDS = 0.1
 
 local function parsed(arg)

@@ -102,24 +102,35 @@ function order.links(links, pulling)
   return reversed((depth_first(roots, cut(specs, successors, to, pulling))))
 end
 
+-- What carries packets on from the link `spec`: push(app, link) and the app;
+-- nothing for a link that a fused region has taken over.
+local function carrier(spec, apps, links, fused)
+  local _, _, to, input = config.parse_link(spec)
+  local app = apps[to]
+  if fused.run[spec] then return fused.run[spec], app, true end
+  if fused.over[spec] then return nil end
+  local special = app.push_link and app.push_link[input]
+  return special or app.push or fused.push[to], app, special
+end
+
 --- The calls of a breath: a list of apps to pull, and the pushes as three lists
 --- of one length: the functions push(app, link), their apps and their links.
---- Both know their length as `n`.
-function order.breath(apps, links)
+--- Both know their length as `n`. `fused` (core.engine.fuse) says what regions
+--- have taken over: run[spec], over[spec], pulled[name]; and push[name], for
+--- per-packet apps on their own.
+function order.breath(apps, links, fused)
   local pulls, pushes = {}, {push = {}, app = {}, link = {}}
   local pulling = {}
   for _, name in ipairs(config.sorted_keys(apps)) do
     if apps[name].pull then
-      pulls[#pulls + 1], pulling[name] = apps[name], true
+      pulling[name] = true
+      if not fused.pulled[name] then pulls[#pulls + 1] = apps[name] end
     end
   end
   for _, spec in ipairs(order.links(links, pulling)) do
-    local _, _, to, input = config.parse_link(spec)
-    local app = apps[to]
-    local special = app.push_link and app.push_link[input]
-    local push = special or app.push
+    local push, app, always = carrier(spec, apps, links, fused)
     local n = #pushes.push
-    local again = not special and pushes.app[n] == app and pushes.push[n] == push
+    local again = not always and pushes.app[n] == app and pushes.push[n] == push
     if push and not again then
       pushes.push[n + 1], pushes.app[n + 1] = push, app
       pushes.link[n + 1] = links[spec]

@@ -1,0 +1,212 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Writes the Lua source of a fused region: one function per linear run of apps
+-- (a segment), which returns the packet and the number of the exit it takes or
+-- nothing, and one loop per entry. Apps and functions are upvalues, which
+-- LuaJIT takes as constants; each loop is numeric and in a function of its own.
+
+local config = require("core.config")
+
+local source = {}
+
+local SEGMENT_APPS = 24 -- a Lua function has at most 60 upvalues
+
+-- What each output of the app leads to: a list of {output, kind = "app", "exit"
+-- or "none", to = index}, in the order of the class's outputs.
+local function outputs_of(region, name)
+  local app = region.app_of[name]
+  local names = app.outputs or {"output"}
+  local list = {}
+  for i, output in ipairs(names) do
+    list[i] = region.leads[name][output] or {kind = "none"}
+    list[i].output, list[i].place = output, i
+  end
+  return list
+end
+
+-- Number of links in the region that lead to each app.
+local function count_ways_in(region)
+  local ways = {}
+  for _, name in ipairs(region.apps) do ways[name] = 0 end
+  for _, name in ipairs(region.apps) do
+    for _, out in ipairs(outputs_of(region, name)) do
+      if out.kind == "app" then ways[out.to] = ways[out.to] + 1 end
+    end
+  end
+  for _, spec in ipairs(region.entries) do
+    local _, _, to = config.parse_link(spec)
+    ways[to] = ways[to] + 2 -- an entry's app begins a segment
+  end
+  return ways
+end
+
+-- Split the region into segments: {apps = names, id = number}; by first app.
+local function segments_of(region)
+  local ways, list, starting, placed = count_ways_in(region), {}, {}, {}
+  for _, name in ipairs(region.apps) do
+    if not placed[name] then
+      local segment = {id = #list + 1, apps = {}}
+      list[segment.id], starting[name] = segment, segment
+      local at = name
+      repeat
+        placed[at] = true
+        table.insert(segment.apps, at)
+        local outs = outputs_of(region, at)
+        local following = #outs == 1 and outs[1].kind == "app" and outs[1].to
+        at = following and ways[following] == 1 and not placed[following]
+          and #segment.apps < SEGMENT_APPS and following
+      until not at
+    end
+  end
+  return list, starting
+end
+
+local function emitter()
+  local lines = {}
+  return function (fmt, ...)
+    lines[#lines + 1] = select("#", ...) > 0 and fmt:format(...) or fmt
+  end, lines
+end
+
+-- What to do with q once it leaves by `out`.
+local function leave(emit, indent, out, starting)
+  if out.kind == "exit" then
+    emit("%sreturn q, %d -- %s", indent, out.exit, out.spec)
+  elseif out.kind == "app" then
+    emit("%sp, e = segment%d(q)", indent, starting[out.to].id)
+    emit("%sreturn p, e", indent)
+  else
+    emit("%sreturn drop(%d, q) -- %s has no link", indent, out.event, out.output)
+  end
+end
+
+local function emit_app(emit, region, name, last, starting)
+  local k, app = region.index[name], region.app_of[name]
+  local outs = outputs_of(region, name)
+  emit("  q, o = process%d(app%d, p) -- %s", k, k, name)
+  emit("  if q == nil then return lose(%d, o, p) end", k)
+  emit("  size = q.length")
+  emit("  if size ~= before then grow(%d, size - before) end", k)
+  if not last then
+    emit("  p, before = q, size")
+    return
+  end
+  for i = 2, #outs do
+    emit("  if o == %d then", i)
+    if outs[i].kind ~= "none" then emit("    count(%d, size)", outs[i].event) end
+    leave(emit, "    ", outs[i], starting)
+    emit("  end")
+  end
+  leave(emit, "  ", outs[1], starting)
+  return app
+end
+
+-- Numbers of the segments that the last app of `segment` leads to.
+local function following(region, segment, starting)
+  local ids = {}
+  for _, out in ipairs(outputs_of(region, segment.apps[#segment.apps])) do
+    if out.kind == "app" then ids[starting[out.to].id] = true end
+  end
+  return ids
+end
+
+-- Segments are written from the last to the first: each finds those it leads
+-- to in S. The `do` keeps to the 200 locals a Lua function may have.
+local function emit_segment(emit, region, segment, starting)
+  emit("")
+  emit("do -- segment %d: %s", segment.id, table.concat(segment.apps, ", "))
+  for _, name in ipairs(segment.apps) do
+    local k = region.index[name]
+    emit("local process%d, app%d = R.process[%d], R.app[%d]", k, k, k, k)
+  end
+  for id in pairs(following(region, segment, starting)) do
+    emit("local segment%d = S[%d]", id, id)
+  end
+  emit("S[%d] = function (p)", segment.id)
+  emit("  local q, o, e, size")
+  emit("  local before = p.length")
+  for i, name in ipairs(segment.apps) do
+    emit_app(emit, region, name, i == #segment.apps, starting)
+  end
+  emit("end")
+  emit("end")
+end
+
+-- Exits that packets from segment `id` can reach, a sorted list of numbers.
+local function reachable(region, first)
+  local seen, exits, todo = {}, {}, {first}
+  while #todo > 0 do
+    local name = table.remove(todo)
+    if not seen[name] then
+      seen[name] = true
+      for _, out in ipairs(outputs_of(region, name)) do
+        if out.kind == "exit" then exits[out.exit] = true end
+        if out.kind == "app" then todo[#todo + 1] = out.to end
+      end
+    end
+  end
+  local list = {}
+  for exit in pairs(exits) do list[#list + 1] = exit end
+  table.sort(list)
+  return list
+end
+
+local function emit_entry(emit, region, number, spec, starting)
+  local _, _, to = config.parse_link(spec)
+  local exits = reachable(region, to)
+  emit("")
+  emit("do -- entry %d: %s", number, spec)
+  emit("local segment%d = S[%d]", starting[to].id, starting[to].id)
+  for _, x in ipairs(exits) do
+    emit("local out%d, flush%d = R.out[%d], R.flush[%d]", x, x, x, x)
+  end
+  emit("local function loop%d(n)", number)
+  local sums = #region.entries > 1 -- with one entry they follow from the exits
+  if sums then emit("  local bytes = 0") end
+  for _, x in ipairs(exits) do emit("  local n%d = 0", x) end
+  emit("  for i = 0, n - 1 do")
+  emit("    local p = packets[i]")
+  if sums then emit("    bytes = bytes + p.length") end
+  emit("    local q, e = segment%d(p)", starting[to].id)
+  for i, x in ipairs(exits) do
+    emit("    %s e == %d then", i == 1 and "if" or "elseif", x)
+    emit("      out%d[n%d] = q", x, x)
+    emit("      n%d = n%d + 1", x, x)
+  end
+  if #exits > 0 then emit("    end") else emit("    if e then error(q) end") end
+  emit("  end")
+  local counts = {sums and "bytes" or nil}
+  for _, x in ipairs(exits) do counts[#counts + 1] = "n" .. x end
+  emit("  return %s", table.concat(counts, ", "))
+  emit("end")
+  emit("local fetch%d, entry%d = R.fetch[%d], R.entry[%d]", number, number, number,
+    number)
+  emit("R.run[%d] = function ()", number)
+  emit("  local n = fetch%d(packets)", number)
+  emit("  %sloop%d(n)", #counts > 0 and
+    ("local %s = "):format(table.concat(counts, ", ")) or "", number)
+  if sums then
+    emit("  entry%d.rxbytes = entry%d.rxbytes + bytes", number, number)
+  end
+  for _, x in ipairs(exits) do emit("  flush%d(out%d, n%d)", x, x, x) end
+  emit("end")
+  emit("end")
+end
+
+--- The source of `region` as a string. The region has, beside what regions.find
+--- gives: app_of (apps by name), index (a number for each app), and leads
+--- (leads[app][output] = {kind =, to =, exit =, spec =, event =}).
+function source.generate(region)
+  local emit, lines = emitter()
+  local segments, starting = segments_of(region)
+  emit("local R = ...")
+  emit("local drop, lose, grow, count = R.drop, R.lose, R.grow, R.count")
+  emit("local packets = R.packets")
+  emit("local S = {}")
+  for i = #segments, 1, -1 do emit_segment(emit, region, segments[i], starting) end
+  for number, spec in ipairs(region.entries) do
+    emit_entry(emit, region, number, spec, starting)
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return source

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Packets between a port and the array of a fused region: past the link that
+ * joins them, whose cursors only count. What is in the link all the same (from
+ * before the region was made, or what the device didn't take) goes first.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "api.h"
+#include "internal.h"
+
+enum { MASK = LINK_RING_SIZE - 1, CHUNK = 64 };
+
+static inline uint32_t waiting(const struct link *link)
+{
+  return (uint32_t)link->write - (uint32_t)link->read;
+}
+
+static void passed(struct link *link, uint32_t n)
+{
+  link->read += n;
+  link->write = (int32_t)((uint32_t)link->write + n);
+  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+}
+
+/* Take up to `max` packets out of the link; how many. The caller adds up their
+ * bytes (link->rxbytes), as it looks at each of them anyway. */
+int pg_take(struct link *link, struct packet **to, int max)
+{
+  uint32_t n = RTE_MIN(waiting(link), (uint32_t)max);
+  for (uint32_t i = 0; i < n; i++)
+    to[i] = link->packets[((uint32_t)link->read + i) & MASK];
+  link->read += n;
+  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+  return n;
+}
+
+/* Receive a burst (rte_eth_rx_burst) into `to`, which has room for PORT_BURST,
+ * or what waits in the link; how many packets. Bytes as in pg_take. */
+int pg_fetch(struct port *port, struct link *link, struct packet **to)
+{
+  if (unlikely(waiting(link) > 0))
+    return pg_take(link, to, PORT_BURST);
+  uint16_t n =
+    rte_eth_rx_burst(port->id, 0, (struct rte_mbuf **)to, PORT_BURST);
+  port->found_nothing = n == 0;
+  port->rxpackets += n;
+  port->account->received += n;
+  if (port->tidy)
+    n = pg_tidy(port, (struct rte_mbuf **)to, n);
+  passed(link, n);
+  return n;
+}
+
+/* Keep in the link what the device doesn't take now. */
+static void keep(struct port *port, struct link *link, struct packet **from,
+                 int n)
+{
+  for (int i = 0; i < n; i++) {
+    if (waiting(link) < LINK_MAX_PACKETS) {
+      link->packets[(uint32_t)link->write & MASK] = from[i];
+      link->write = (int32_t)((uint32_t)link->write + 1);
+    } else {
+      /* As link.transmit() does: freed by the app, to the list and beyond. */
+      struct sums sums = pg_sum((struct rte_mbuf **)&from[i], 1);
+      link->txdrop++;
+      link->txdropbytes += sums.bytes;
+      port->account->frees++;
+      port->account->freebytes += sums.bytes;
+      port->account->freebits += sums.bits;
+      port->account->spilled++;
+      rte_pktmbuf_free((struct rte_mbuf *)from[i]);
+    }
+  }
+}
+
+/* Send `n` packets (rte_eth_tx_burst), after those that wait in the link. */
+void pg_send(struct port *port, struct link *link, struct packet **from, int n)
+{
+  if (unlikely(waiting(link) > 0)) {
+    pg_transmit(port, link);
+    if (waiting(link) > 0) {
+      keep(port, link, from, n);
+      return;
+    }
+  }
+  for (int done = 0; done < n;) {
+    struct rte_mbuf **packets = (struct rte_mbuf **)from + done;
+    uint16_t chunk = RTE_MIN(n - done, (int)CHUNK);
+    struct sums sums, left = {0};
+    uint16_t kept = pg_prepare(port, packets, chunk, &sums);
+    uint16_t taken = rte_eth_tx_burst(port->id, 0, packets, kept);
+    if (taken < kept)
+      left = pg_sum(packets + taken, kept - taken);
+    passed(link, chunk - left.packets);
+    link->rxbytes += sums.bytes + sums.dropped_bytes - left.bytes;
+    port->txpackets += taken;
+    port->txbytes += sums.bytes - left.bytes;
+    port->account->sent += taken;
+    port->account->sentbytes += sums.bytes - left.bytes;
+    port->account->sentbits += sums.bits - left.bits;
+    done += chunk;
+    if (taken < kept) {
+      keep(port, link, (struct packet **)packets + taken, kept - taken);
+      keep(port, link, from + done, n - done);
+      return;
+    }
+  }
+}
