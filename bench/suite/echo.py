@@ -16,13 +16,12 @@ def run(quick):
     measure.pin()
     eal = measure.eal_arguments()
     seconds, rounds = (1, 5) if quick else (2, 11)
-    results = measure.in_turn(
-        rounds,
-        perigee=lambda: measure.perigee_cycles("echo", "null", 0, seconds),
-        same=lambda: measure.reference_cycles(
+    results = measure.in_turn(rounds, {
+        "perigee": lambda: measure.perigee_cycles("echo", "null", 0, seconds),
+        "same": lambda: measure.reference_cycles(
             "chain", PORT, -1, measure.BURST, seconds, eal=eal),
-        small=lambda: measure.reference_cycles(
-            "chain", PORT, -1, 64, seconds, eal=eal))
+        "small": lambda: measure.reference_cycles(
+            "chain", PORT, -1, 64, seconds, eal=eal)})
     return [
         measure.row("echo null 0", results["perigee"], results["same"], LIMIT),
         measure.row("echo null 0, C in bursts of 64", results["perigee"],

@@ -63,8 +63,8 @@ def reference_cycles(name, *args, eal, timeout=60):
     return seconds * hertz / packets
 
 
-def in_turn(rounds, **functions):
-    """Call the functions one after another, `rounds` times; lists of results."""
+def in_turn(rounds, functions):
+    """Call each of the functions (a dict) in turn, `rounds` times; their results."""
     results = {name: [] for name in functions}
     for _ in range(rounds):
         for name, function in functions.items():
