@@ -104,7 +104,7 @@ end
 
 -- What carries packets on from the link `spec`: push(app, link) and the app;
 -- nothing for a link that a fused region has taken over.
-local function carrier(spec, apps, links, fused)
+local function carrier(spec, apps, fused)
   local _, _, to, input = config.parse_link(spec)
   local app = apps[to]
   if fused.run[spec] then return fused.run[spec], app, true end
@@ -128,7 +128,7 @@ function order.breath(apps, links, fused)
     end
   end
   for _, spec in ipairs(order.links(links, pulling)) do
-    local push, app, always = carrier(spec, apps, links, fused)
+    local push, app, always = carrier(spec, apps, fused)
     local n = #pushes.push
     local again = not always and pushes.app[n] == app and pushes.push[n] == push
     if push and not again then

@@ -63,7 +63,8 @@ local function make_directory(path)
   end
 end
 
---- Make the directory `root` and those above it. Where anyone can take a name first, it must be a directory of this user's.
+--- Make the directory `root` and those above it. Where anyone can take a name first,
+--- it must be a directory of this user's.
 function tree.make_root(root)
   if not tree.exists(root) then
     local start = root:find("^/") and "" or "."
