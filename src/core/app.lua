@@ -6,6 +6,7 @@
 local C = require("core.native")
 local account = require("core.engine.account")
 local apply = require("core.engine.apply")
+local breath_calls = require("core.engine.calls")
 local config = require("core.config")
 local counter = require("core.counter")
 local failure = require("core.failure")
@@ -82,6 +83,7 @@ local function arrange()
   engine.configuration = state.configuration
   fused = fuse.plan(state.apps, state.links, engine.fuse, fused)
   engine.regions = fused.regions
+  engine.not_fused = fused.reasons
   pulls, pushes = order.breath(state.apps, state.links, fused)
   ticks = {}
   for _, name in ipairs(config.sorted_keys(state.apps)) do
@@ -113,6 +115,11 @@ end
 --- Stop every app and remove every link.
 function engine.stop()
   engine.configure(config.new())
+end
+
+--- The calls of a breath, in order (core.engine.calls).
+function engine.calls()
+  return breath_calls.list(pulls, pushes, state.links, fused)
 end
 
 -- A breath ---------------------------------------------------------------

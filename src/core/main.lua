@@ -197,17 +197,23 @@ local function set_globals()
   require("lib.lua.strict").enable()
 end
 
-local function run_program(name, args)
-  local module = find_program(name)
-  if not module then
-    failure.usage("there is no program '%s'; `perigee` lists the programs", name)
-  end
-  main.program_name = name
-  main.parameters = args
+-- Done once, before the first program is loaded.
+local function prepare()
   set_globals()
   require("core.shm").sweep()
   local lib = require("core.lib")
   lib.randomseed(lib.getenv("SNABB_RANDOM_SEED"))
+end
+
+--- Run the program `name` with its arguments, a list of strings.
+function main.launch(name, args)
+  local module = find_program(name)
+  if not module then
+    failure.usage("there is no program '%s'; `perigee` lists the programs", name)
+  end
+  if not main.program_name then prepare() end
+  main.program_name = name
+  main.parameters = args
   local program = require(module)
   if not program.run then
     failure.usage("%s has no run() function", module:gsub("%.", "/") .. ".lua")
@@ -227,7 +233,7 @@ function main.start(argv)
   local ok, err = xpcall(function ()
     if parse_options(args) then return end
     if not args[1] then return show_help() end
-    run_program(table.remove(args, 1), args)
+    main.launch(table.remove(args, 1), args)
   end, failure.explain)
   if not ok then status = status_of(err) end
   ok, err = tidy_up()

@@ -49,6 +49,21 @@ function M.parse(parser, args)
   return parser:parse(args)
 end
 
+--- For a program that runs another: `args` in two lists, its own options and,
+--- from the first word that isn't one on, the other program and its arguments.
+--- `valued` is the set of options that take the word after them.
+function M.split(args, valued)
+  local own, rest = {}, {}
+  local i = 1
+  while args[i] and args[i]:match("^%-") do
+    own[#own + 1] = args[i]
+    if valued[args[i]] then own[#own + 1], i = args[i + 1], i + 1 end
+    i = i + 1
+  end
+  for k = i, #args do rest[#rest + 1] = args[k] end
+  return own, rest
+end
+
 -- Numbers
 
 -- Decimal notation alone: tonumber() also takes "0x10", "inf" and "nan".

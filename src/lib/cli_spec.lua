@@ -105,3 +105,18 @@ describe("converters", function()
     takes(cli.integer(), {["12"] = 12})
   end)
 end)
+
+describe("cli.split", function()
+  it("parts a program's own options from the program it runs", function()
+    local own, rest = cli.split({"-q", "--time", "3", "echo", "--time", "-q"},
+                                {["--time"] = true})
+    assert.same({"-q", "--time", "3"}, own)
+    assert.same({"echo", "--time", "-q"}, rest)
+  end)
+
+  it("takes what there is", function()
+    assert.same({{}, {"echo"}}, {cli.split({"echo"}, {})})
+    assert.same({{"-q"}, {}}, {cli.split({"-q"}, {})})
+    assert.same({{"--time"}, {}}, {cli.split({"--time"}, {["--time"] = true})})
+  end)
+end)

@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The calls of a breath by name, for those who show them (perigee plan). Pure.
+
+local calls = {}
+
+local function region_of(run, regions)
+  for _, region in ipairs(regions) do
+    for _, entry in ipairs(region.run) do
+      if entry == run then return region end
+    end
+  end
+end
+
+--- The calls of a breath (core.engine.order) in their order, by name: pulls, a
+--- list of apps; pushes, a list of {app =, link = its text, region = what the
+--- app is fused into or nil}.
+function calls.list(pulls, pushes, links, fused)
+  local text, list = {}, {pulls = {}, pushes = {}}
+  for spec, l in pairs(links) do text[l] = spec end
+  for i = 1, pulls.n do list.pulls[i] = pulls[i].appname end
+  for i = 1, pushes.n do
+    local spec = text[pushes.link[i]]
+    list.pushes[i] = {app = pushes.app[i].appname, link = spec,
+                      region = region_of(fused.run[spec] or false, fused.regions)}
+  end
+  return list
+end
+
+return calls

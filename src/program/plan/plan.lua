@@ -1,0 +1,114 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee plan PROGRAM ARGS`: what the engine would run, instead of running it.
+-- The program runs as ever, up to its first engine.main.
+
+local cli = require("lib.cli")
+local config = require("core.config")
+local engine = require("core.app")
+local failure = require("core.failure")
+local main = require("core.main")
+
+local M = {summary = "show the loops that the engine would run for a program"}
+
+local sorted_keys = config.sorted_keys
+
+local function parser()
+  local p = cli.parser("plan", "Runs PROGRAM up to where it would start the engine, "
+    .. "and shows what the engine would run: the regions of per-packet apps that "
+    .. "are fused into one loop, their source, the order of calls in a breath, and "
+    .. "what is not fused and why. Ports are opened, but no packet moves.")
+  p:usage("Usage: perigee plan [--no-source] PROGRAM [ARGS]...")
+  p:flag("--no-source", "Leave out the source of the loops.")
+  p:argument("program", "the program and its arguments"):args("?")
+  return p
+end
+
+-- The text ---------------------------------------------------------------------
+
+local function writer()
+  local lines = {}
+  return function (fmt, ...) lines[#lines + 1] = fmt:format(...) end, lines
+end
+
+local function show_ends(say, what, specs, region, place)
+  if #specs == 0 then say("  %s: none", what) end
+  for _, spec in ipairs(specs) do
+    local from, _, to = config.parse_link(spec)
+    local direct = region.direct[place == "from" and from or to]
+    say("  %s: %s%s", what, spec, direct and " (the port itself)" or "")
+  end
+end
+
+local function show_region(say, number, region, with_source)
+  local d = region.description
+  say("region %d: %d app%s", number, #d.apps, #d.apps == 1 and "" or "s")
+  say("  apps: %s", table.concat(d.apps, ", "))
+  show_ends(say, "entry", d.entries, region, "from")
+  show_ends(say, "exit", d.exits, region, "to")
+  if with_source then
+    say("  source:")
+    for line in region.text:gmatch("([^\n]*)\n") do
+      say(line == "" and "%s" or "    %s", line)
+    end
+  end
+end
+
+-- Apps by reason: many apps of one kind need one line.
+local function show_not_fused(say, reasons)
+  local apps = {}
+  for _, name in ipairs(sorted_keys(reasons)) do
+    local reason = reasons[name]
+    apps[reason] = apps[reason] or {}
+    table.insert(apps[reason], name)
+  end
+  for _, reason in ipairs(sorted_keys(apps)) do
+    say("not fused: %s: %s", table.concat(apps[reason], ", "), reason)
+  end
+end
+
+local function show_calls(say, list)
+  say("a breath calls:")
+  for _, name in ipairs(list.pulls) do say("  %s: pull", name) end
+  for _, push in ipairs(list.pushes) do
+    if push.region then
+      say("  %s: its region, from %s", push.app, push.link)
+    else
+      say("  %s: push, from %s", push.app, push.link)
+    end
+  end
+  if #list.pulls + #list.pushes == 0 then say("  nothing") end
+end
+
+--- The plan as text: `regions`, `reasons` (by app, why it isn't fused) and `calls`
+--- are those of the engine (engine.regions, engine.not_fused, engine.calls()).
+function M.text(regions, reasons, list, with_source)
+  local say, lines = writer()
+  for number, region in ipairs(regions) do
+    show_region(say, number, region, with_source)
+  end
+  show_not_fused(say, reasons)
+  if not engine.fuse then say("nothing is fused: engine.fuse is false") end
+  show_calls(say, list)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+-- The program ------------------------------------------------------------------
+
+--- Run with the command line's arguments (a list of strings).
+function M.run(args)
+  local own, rest = cli.split(args, {})
+  local options = cli.parse(parser(), own)
+  local program = table.remove(rest, 1)
+  if not program then
+    failure.usage("plan needs a program: perigee plan PROGRAM ARGS")
+  end
+  function engine.main()
+    io.write(M.text(engine.regions, engine.not_fused, engine.calls(),
+      not options.no_source))
+    main.exit(0)
+  end
+  main.launch(program, rest)
+  failure.raise("%s ended without starting the engine: there is no plan", program)
+end
+
+return M

@@ -1,0 +1,83 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local testing = require("core.testing")
+
+-- Two per-packet apps between two null ports, an app beside them that isn't, and
+-- what would betray that the engine ran.
+local PROGRAM = [[
+  local Port = require("apps.port.port").Port
+  local function class(methods)
+    function methods:new() return setmetatable({}, {__index = methods}) end
+    return methods
+  end
+  local Pass = class{process = function (_, p) return p end}
+  local Split = class{outputs = {"output", "other"},
+    process = function (_, p) return p, p.length > 100 and 2 or 1 end}
+  local Snabb = class{pull = function () print("pulled") end,
+                      push = function () print("pushed") end}
+  local c = config.new()
+  config.app(c, "from", Port, "null")
+  config.app(c, "to", Port, "null")
+  config.app(c, "pass", Pass)
+  config.app(c, "split", Split)
+  config.app(c, "old", Snabb)
+  config.link(c, "from.output -> pass.input")
+  config.link(c, "pass.output -> split.input")
+  config.link(c, "split.output -> to.input")
+  config.link(c, "split.other -> old.input")
+  engine.configure(c)
+  if ... == "engine" then engine.main{duration = 10} print("after") end]]
+
+describe("plan", function ()
+  it("shows regions, what isn't fused, and the calls; nothing runs", function ()
+    local said, status = testing.script(PROGRAM, {"plan", "--no-source"}, {"engine"})
+    assert.equal([[
+region 1: 2 apps
+  apps: pass, split
+  entry: from.output -> pass.input (the port itself)
+  exit: split.other -> old.input
+  exit: split.output -> to.input (the port itself)
+not fused: from, old, to: it has no process()
+a breath calls:
+  old: pull
+  pass: its region, from from.output -> pass.input
+  old: push, from split.other -> old.input
+]], said)
+    assert.equal(0, status)
+  end)
+
+  it("shows the source too, unless told not to", function ()
+    local said, status = testing.script(PROGRAM, {"plan"}, {"engine"})
+    assert.equal(0, status)
+    assert.matches("\n    local function loop1%(n%)\n", said)
+    assert.matches("process%d%(app%d, p%) %-%- pass\n", said)
+    local source = said:match("\n  source:\n(.*)not fused:"):gsub("\n    ", "\n")
+    assert.is_function(loadstring(source))
+  end)
+
+  it("says when nothing is fused by choice", function ()
+    local program = "engine.fuse = false\n" .. PROGRAM
+    local said = testing.script(program, {"plan"}, {"engine"})
+    assert.matches("^nothing is fused: engine.fuse is false\na breath calls:\n", said)
+  end)
+
+  it("says when there is no plan", function ()
+    local said, status = testing.script(PROGRAM, {"plan"})
+    assert.equal("perigee: run ended without starting the engine: there is no plan\n",
+      said)
+    assert.equal(1, status)
+  end)
+
+  it("tells what is wrong with its command line", function ()
+    for _, case in ipairs{
+      {{}, "plan needs a program: perigee plan PROGRAM ARGS"},
+      {{"nosuch"}, "there is no program 'nosuch'"},
+      {{"--fast", "echo"}, "unknown option '--fast'; see `perigee plan --help`"},
+      {{"echo"}, "missing argument 'port'"},
+    } do
+      local said, status = testing.perigee{"plan", unpack(case[1])}
+      assert.matches(case[2], said, 1, true)
+      assert.equal(2, status)
+    end
+  end)
+end)
