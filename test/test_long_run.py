@@ -11,6 +11,9 @@ from helpers.report import account
 WARM_UP = 2e6
 PACKETS = 1e9 if os.environ.get("PERIGEE_LONG") else 1e8
 
+# Rare paths are compiled late, and LuaJIT's traces are in its heap.
+TRACES_KB = 512
+
 MEASURE = """
 local C = require("core.native")
 local pool = require("core.pool")
@@ -86,7 +89,7 @@ def test_packets_leave_everything_as_it_was(tmp_path):
     (heap_kb, available, size), a = measured(
         tmp_path, FORWARD % (WARM_UP, WARM_UP + PACKETS))
     assert a["received"] == a["sent"] >= WARM_UP + PACKETS
-    assert heap_kb[1] < heap_kb[0] + 64
+    assert heap_kb[1] < heap_kb[0] + TRACES_KB
     assert available[0] == available[1]
     assert size[0] == size[1]
 
