@@ -13,7 +13,7 @@ enum {
   LINK_RING_SIZE = 1024,      /* slots; one stays empty */
   LINK_MAX_PACKETS = 1023,
   FREELIST_SIZE = 1024,
-  PORT_BURST = 256            /* packets received or sent by one DPDK call */
+  PORT_BURST = 256            /* most packets in one DPDK call */
 };
 
 /* A packet is a DPDK mbuf of one segment, under the names Snabb uses. */
@@ -86,6 +86,7 @@ struct port {
   uint8_t started;
   uint8_t found_nothing;     /* the last receive did */
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
+  uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   int32_t numa_node;
   uint64_t rxpackets, rxbytes;
   uint64_t txpackets, txbytes;

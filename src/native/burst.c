@@ -76,8 +76,8 @@ int pg_receive(struct port *port, struct link *link)
   struct rte_mbuf *aside[PORT_BURST];
   uint32_t room = LINK_MAX_PACKETS - readable(link);
   uint32_t slot = (uint32_t)link->write & MASK;
-  uint16_t want = RTE_MIN(room, (uint32_t)PORT_BURST);
-  if (want < SMALLEST_RX)
+  uint16_t want = RTE_MIN(room, (uint32_t)port->burst);
+  if (room < SMALLEST_RX)
     return 0;
   bool wraps = slot + want > LINK_RING_SIZE;
   struct rte_mbuf **to =

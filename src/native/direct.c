@@ -46,7 +46,7 @@ int pg_fetch(struct port *port, struct link *link, struct packet **to)
   if (unlikely(waiting(link) > 0))
     return pg_take(link, to, PORT_BURST);
   uint16_t n =
-    rte_eth_rx_burst(port->id, 0, (struct rte_mbuf **)to, PORT_BURST);
+    rte_eth_rx_burst(port->id, 0, (struct rte_mbuf **)to, port->burst);
   port->found_nothing = n == 0;
   port->rxpackets += n;
   port->account->received += n;

@@ -164,7 +164,7 @@ function plug.open(description)
   else
     plug_device(port, description)
   end
-  port.account = pool.freelist
+  port.account, port.burst = pool.freelist, C.PORT_BURST
   local card = description.kind == "pci" or description.kind == "number"
   if C.pg_port_start(port, card and JUMBO_MTU or 0, 1) < 0 then
     local reason = ffi.string(C.pg_error())

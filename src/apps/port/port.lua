@@ -34,19 +34,32 @@ local function parsed(arg)
   return spec.parse(arg.port)
 end
 
+-- Packets that one receive may bring, as the argument says.
+local function burst_of(arg)
+  local burst = type(arg) == "table" and arg.burst or C.PORT_BURST
+  if type(burst) ~= "number" or burst < 1 or burst > C.PORT_BURST
+      or burst % 1 ~= 0 then
+    failure.usage("a Port's burst is a whole number from 1 to %d, not '%s'",
+      C.PORT_BURST, tostring(burst))
+  end
+  return burst
+end
+
 --- Check the argument before anything is opened; what the port would occupy.
 function Port.check_arg(arg)
   local port = parsed(arg)
+  burst_of(arg)
   check.ready(port, nil, plug.open_ports())
   return claims.thing(port)
 end
 
 --- Open the port `arg` names: a port string, a DPDK port number, or
---- {port = STRING}. Raises a failure that says why it can't be had.
+--- {port = STRING, burst = N}. Raises a failure that says why it can't be had.
 function Port:new(arg)
-  local description = parsed(arg)
+  local description, burst = parsed(arg), burst_of(arg)
   check.ready(description)
   local port = plug.open(description)
+  port.burst = burst
   return setmetatable({
     description = description, port = port, next_check = 0,
     token = check.token(description), stats = statistics.new(),

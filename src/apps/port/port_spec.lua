@@ -333,6 +333,23 @@ describe("a Port", function ()
     assert.matches("app 'a': port '7': DPDK has no ports", refused{a = {Port, 7}})
   end)
 
+  it("receives no more at once than its burst", function ()
+    for _, burst in ipairs{1, 3, 255} do
+      local nic = configure({nic = {Port, {port = "null", burst = burst}}, e = {Idle}},
+        {"nic.output -> e.x"}).nic
+      engine.breathe()
+      assert.equal(burst, link.nreadable(nic.output.output))
+      engine.breathe()
+      assert.equal(2 * burst, link.nreadable(nic.output.output))
+      engine.configure(config.new())
+    end
+    for _, burst in ipairs{0, 257, 1.5, -1, "x"} do
+      assert.matches("app 'a': a Port's burst is a whole number from 1 to 256, not '"
+        .. tostring(burst):gsub("%-", "%%-") .. "'",
+        refused{a = {Port, {port = "null", burst = burst}}})
+    end
+  end)
+
   it("isn't opened a second time by its number", function ()
     assert.matches("app 'b': port '0': that number is taken by 'null', which another "
       .. "app has open", refused{a = {Port, "null"}, b = {Port, 0}})
