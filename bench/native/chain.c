@@ -2,34 +2,51 @@
  *
  * The references: what perigee's chain of apps costs when written in C.
  *
- *   chain PORT-DEVARGS HOPS BURST SECONDS EAL-ARGUMENTS...
+ *   chain PORT-DEVARGS WHAT BURST SECONDS EAL-ARGUMENTS...
  *
- * HOPS -1: rte_eth_rx_burst and rte_eth_tx_burst on one array, nothing else.
- * HOPS 0 and up: received into a link, passed through HOPS apps, each called
- * through a function pointer and moving packets one by one from its input ring
- * to its output ring, and sent from the last. Same links as perigee's, bytes
- * counted too. Prints one line: packets, CPU seconds, TSC Hz.
+ * WHAT is
+ *   direct   rte_eth_rx_burst and rte_eth_tx_burst on one array, nothing else
+ *   calls:N  the same, and N functions called by pointer for each packet
+ *   swap:N   the same, and N functions called by pointer for each burst, each with
+ *            a loop over it that swaps the packets' Ethernet addresses
+ *   links:N  received into a link, passed through N apps, each called by pointer
+ *            and moving packets one by one from its input ring to its output ring,
+ *            and sent from the last; perigee's links, bytes counted too
+ * BURST is a number, or "random": 0 to 64, another for each burst.
+ * Prints one line: packets, CPU seconds, TSC Hz.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
+#include <rte_ether.h>
 #include <rte_mbuf.h>
 
 #include "../../src/native/api.h"
 
-enum { MASK = LINK_RING_SIZE - 1, MAX_BURST = 512 };
+enum { MASK = LINK_RING_SIZE - 1, MAX_BURST = 512, FACES = 4096 };
 
 struct app {
   void (*push)(struct app *);
+  struct rte_mbuf *(*process)(struct app *, struct rte_mbuf *);
+  void (*process_burst)(struct app *, struct rte_mbuf **, uint16_t);
   struct link *input, *output;
   uint64_t transmitted;
+};
+
+struct run {
+  uint16_t port;
+  int n;                /* apps */
+  struct app *apps;
+  struct link *links;   /* n + 1 */
+  uint64_t (*round)(struct run *, uint16_t burst);
 };
 
 static struct packet *receive(struct link *l)
@@ -68,6 +85,25 @@ static void forward(struct app *app)
   app->transmitted += n;
 }
 
+static struct rte_mbuf *pass(struct app *app, struct rte_mbuf *m)
+{
+  (void)app;
+  return m;
+}
+
+static void swap(struct app *app, struct rte_mbuf **packets, uint16_t n)
+{
+  (void)app;
+  for (uint16_t i = 0; i < n; i++) {
+    if (packets[i]->data_len < sizeof(struct rte_ether_hdr))
+      continue;
+    struct rte_ether_hdr *h = rte_pktmbuf_mtod(packets[i], void *);
+    struct rte_ether_addr to = h->dst_addr;
+    h->dst_addr = h->src_addr;
+    h->src_addr = to;
+  }
+}
+
 static double cpu_seconds(void)
 {
   struct timespec t;
@@ -100,26 +136,46 @@ static uint16_t open_port(const char *devargs)
   return 0;
 }
 
-/* One round with no links; the packets moved. */
-static uint64_t direct(uint16_t port, uint16_t burst)
+/* Each of these moves one burst; the packets it moved. */
+
+static uint64_t direct(struct run *run, uint16_t burst)
 {
   struct rte_mbuf *packets[MAX_BURST];
-  uint16_t n = rte_eth_rx_burst(port, 0, packets, burst);
-  return rte_eth_tx_burst(port, 0, packets, n);
+  uint16_t n = rte_eth_rx_burst(run->port, 0, packets, burst);
+  return rte_eth_tx_burst(run->port, 0, packets, n);
 }
 
-static uint64_t through(uint16_t port, struct app *apps, int hops,
-                        struct link *first, struct link *last, uint16_t burst)
+static uint64_t calls(struct run *run, uint16_t burst)
 {
   struct rte_mbuf *packets[MAX_BURST];
-  uint16_t n = rte_eth_rx_burst(port, 0, packets, burst);
+  uint16_t n = rte_eth_rx_burst(run->port, 0, packets, burst);
+  for (uint16_t i = 0; i < n; i++)
+    for (int k = 0; k < run->n; k++)
+      packets[i] = run->apps[k].process(&run->apps[k], packets[i]);
+  return rte_eth_tx_burst(run->port, 0, packets, n);
+}
+
+static uint64_t stages(struct run *run, uint16_t burst)
+{
+  struct rte_mbuf *packets[MAX_BURST];
+  uint16_t n = rte_eth_rx_burst(run->port, 0, packets, burst);
+  for (int k = 0; k < run->n; k++)
+    run->apps[k].process_burst(&run->apps[k], packets, n);
+  return rte_eth_tx_burst(run->port, 0, packets, n);
+}
+
+static uint64_t through(struct run *run, uint16_t burst)
+{
+  struct rte_mbuf *packets[MAX_BURST];
+  struct link *first = run->links, *last = run->links + run->n;
+  uint16_t n = rte_eth_rx_burst(run->port, 0, packets, burst);
   for (uint16_t i = 0; i < n; i++)
     first->packets[((uint32_t)first->write + i) & MASK] =
       (struct packet *)packets[i];
   first->write = (uint32_t)first->write + n;
   first->limit = (uint32_t)first->read + LINK_MAX_PACKETS;
-  for (int i = 0; i < hops; i++)
-    apps[i].push(&apps[i]);
+  for (int i = 0; i < run->n; i++)
+    run->apps[i].push(&run->apps[i]);
   n = (uint32_t)last->write - (uint32_t)last->read;
   for (uint16_t i = 0; i < n; i++) {
     struct rte_mbuf *m = (struct rte_mbuf *)
@@ -129,31 +185,49 @@ static uint64_t through(uint16_t port, struct app *apps, int hops,
     packets[i] = m;
   }
   last->read += n;
-  return rte_eth_tx_burst(port, 0, packets, n);
+  return rte_eth_tx_burst(run->port, 0, packets, n);
+}
+
+static struct run prepare(const char *what, uint16_t port)
+{
+  static const struct { const char *name; uint64_t (*round)(struct run *, uint16_t); }
+    kinds[] = {{"direct", direct}, {"calls", calls}, {"swap", stages},
+               {"links", through}};
+  const char *colon = strchr(what, ':');
+  size_t length = colon ? (size_t)(colon - what) : strlen(what);
+  struct run run = {.port = port, .n = colon ? atoi(colon + 1) : 0};
+  for (unsigned k = 0; k < RTE_DIM(kinds); k++)
+    if (strlen(kinds[k].name) == length && !strncmp(kinds[k].name, what, length))
+      run.round = kinds[k].round;
+  check(run.round && run.n >= 0, "reading WHAT");
+  run.links = calloc(run.n + 1, sizeof *run.links);
+  run.apps = calloc(run.n + 1, sizeof *run.apps);
+  check(run.links && run.apps, "memory for the apps");
+  for (int i = 0; i < run.n; i++)
+    run.apps[i] = (struct app){forward, pass, swap, &run.links[i],
+                               &run.links[i + 1], 0};
+  return run;
 }
 
 int main(int argc, char **argv)
 {
-  check(argc > 5, "usage: chain DEVARGS HOPS BURST SECONDS EAL-ARGUMENTS...; "
+  static uint16_t faces[FACES];
+  check(argc > 5, "usage: chain DEVARGS WHAT BURST SECONDS EAL-ARGUMENTS...; "
                   "reading it");
-  int hops = atoi(argv[2]);
-  uint16_t burst = atoi(argv[3]);
+  bool random_bursts = !strcmp(argv[3], "random");
+  int burst = random_bursts ? 64 : atoi(argv[3]);
   double seconds = atof(argv[4]);
   check(burst > 0 && burst <= MAX_BURST && seconds > 0, "reading the arguments");
+  srand(1);
+  for (int i = 0; i < FACES; i++)
+    faces[i] = random_bursts ? rand() % 65 : burst;
   check(rte_eal_init(argc - 4, argv + 4) >= 0, "starting EAL");
-  uint16_t port = open_port(argv[1]);
-  int links = hops > 0 ? hops + 1 : 1;
-  struct link *link = calloc(links, sizeof *link);
-  struct app *apps = calloc(links, sizeof *apps);
-  for (int i = 0; i < hops; i++)
-    apps[i] = (struct app){forward, &link[i], &link[i + 1], 0};
-  uint64_t packets = 0;
+  struct run run = prepare(argv[2], open_port(argv[1]));
+  uint64_t packets = 0, at = 0;
   double start = cpu_seconds(), now = start;
   while ((now = cpu_seconds()) - start < seconds)
     for (int i = 0; i < 1000; i++)
-      packets += hops < 0 ? direct(port, burst)
-                          : through(port, apps, hops, link, &link[links - 1],
-                                    burst);
+      packets += run.round(&run, faces[at++ % FACES]);
   printf("%lu %.6f %lu\n", (unsigned long)packets, now - start,
          (unsigned long)rte_get_tsc_hz());
   return 0;

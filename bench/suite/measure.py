@@ -47,6 +47,18 @@ def eal_arguments():
     return words[1:]
 
 
+def cycles_of(text):
+    """Cycles a packet, from a line of packets, CPU seconds and TSC Hz."""
+    packets, seconds, hertz = map(float, text.split())
+    return seconds * hertz / packets
+
+
+def script_cycles(name, *args, timeout=60):
+    """Cycles a packet of a program in bench/lua, which prints such a line."""
+    return cycles_of(command(
+        [PERIGEE, "run", ROOT / "bench" / "lua" / (name + ".lua"), *args], timeout))
+
+
 def perigee_cycles(*args, timeout=60):
     """Cycles a packet in the load line of a perigee program's report."""
     text = command([PERIGEE, *args], timeout)
@@ -58,9 +70,8 @@ def perigee_cycles(*args, timeout=60):
 
 def reference_cycles(name, *args, eal, timeout=60):
     """Cycles a packet of a C reference, which prints packets, seconds, Hz."""
-    text = command([ROOT / "build" / "bench" / name, *args, *eal], timeout)
-    packets, seconds, hertz = map(float, text.split())
-    return seconds * hertz / packets
+    return cycles_of(
+        command([ROOT / "build" / "bench" / name, *args, *eal], timeout))
 
 
 def in_turn(rounds, functions):
@@ -72,12 +83,36 @@ def in_turn(rounds, functions):
     return results
 
 
-def row(name, cycles, reference, limit=None):
-    """A row of the result: medians, spread and ratio of two lists of cycles."""
+def row(name, cycles, reference, limit=None, **more):
+    """A row of the result: medians, spread and ratio of two lists of cycles.
+
+    `more` goes into the row as well: for plots `series`, a line's name, and `x`.
+    """
     mine, other = statistics.median(cycles), statistics.median(reference)
     return {"name": name, "cycles": mine, "min": min(cycles), "max": max(cycles),
             "reference": other, "reference_min": min(reference),
-            "reference_max": max(reference), "ratio": mine / other, "limit": limit}
+            "reference_max": max(reference), "ratio": mine / other, "limit": limit,
+            "processes": len(cycles), **more}
+
+
+ENOUGH_FOR_WORST = 20  # processes
+ALLOWANCE = 0.10
+
+
+def worst_row(name, cycles, reference):
+    """How far the slowest process is from the median, beside the reference's.
+
+    A row of quotients rather than of cycles: the slowest process to the median,
+    and the reference's, plus 10 points, which is the limit. None when there were
+    fewer than 20 processes.
+    """
+    if min(len(cycles), len(reference)) < ENOUGH_FOR_WORST:
+        return None
+    mine = max(cycles) / statistics.median(cycles)
+    most = max(reference) / statistics.median(reference) + ALLOWANCE
+    return {"name": name + ": worst/median", "cycles": mine, "min": None, "max": None,
+            "reference": most, "ratio": mine / most, "limit": 1,
+            "processes": len(cycles), "quotient": True}
 
 
 def machine():

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chains of 0 to 100 apps: with links, fused, and in C
+
+A null port's packets go through a chain of apps that pass them on, and back to the
+port: apps with push() between links, as in Snabb, and apps with process(), fused.
+The reference calls as many functions by pointer for each packet. Apps that swap
+Ethernet addresses are set against functions that each loop over the burst.
+"""
+from suite import measure
+
+PORT = "net_null_pg0,size=60,copy=0"
+LENGTHS = (0, 1, 2, 5, 10, 20, 50, 100)
+HUNDRED_LIMIT = 1.2
+ONE_LIMIT = 1.15
+SWAP_LIMIT = 1.0
+SWAPS = 10
+
+
+def run(quick, rounds=None):
+    measure.build("chain")
+    measure.pin()
+    eal = measure.eal_arguments()
+    seconds = 0.2 if quick else 0.4
+    rounds = rounds or (3 if quick else 20)
+    lengths = (0, 1, 10, 100) if quick else LENGTHS
+
+    def perigee(kind, length):
+        return lambda: measure.script_cycles(
+            "chain", kind, length, measure.BURST, seconds)
+
+    def reference(what):
+        return lambda: measure.reference_cycles(
+            "chain", PORT, what, measure.BURST, seconds, eal=eal)
+
+    functions = {"direct": reference("direct")}
+    for n in lengths:
+        functions["calls", n] = reference("calls:%d" % n)
+        functions["push", n] = perigee("push", n)
+        if n > 0:
+            functions["fused", n] = perigee("fused", n)
+    functions["swap"] = perigee("swap", SWAPS)
+    functions["stages"] = reference("swap:%d" % SWAPS)
+    cycles = measure.in_turn(rounds, functions)
+
+    rows = []
+
+    def apps(n):
+        return "%d app%s" % (n, "" if n == 1 else "s")
+
+    def add(name, mine, other, limit=None, **more):
+        rows.append(measure.row(name, cycles[mine], cycles[other], limit, **more))
+
+    for kind, title in (("push", "links"), ("fused", "fused")):
+        for n in lengths:
+            if (kind, n) in cycles:
+                add("%s, %s" % (title, apps(n)), (kind, n), ("calls", n),
+                    series=title, x=n)
+    add("fused, 1 app / C without apps", ("fused", 1), "direct", ONE_LIMIT)
+    add("fused, 100 apps / 1 app", ("fused", 100), ("fused", 1), HUNDRED_LIMIT)
+    add("swap, %d fused apps / %d loops in C" % (SWAPS, SWAPS), "swap", "stages",
+        SWAP_LIMIT)
+    for kind, n in [key for key in cycles if key[0] in ("push", "fused")]:
+        rows.append(measure.worst_row(
+            "%s, %s" % ("links" if kind == "push" else "fused", apps(n)),
+            cycles[kind, n], cycles["calls", n]))
+    rows.append(measure.worst_row("swap, %d fused apps" % SWAPS, cycles["swap"],
+                                  cycles["stages"]))
+    return rows
