@@ -159,7 +159,11 @@ local function emit_entry(emit, region, number, spec, starting)
   for _, x in ipairs(exits) do
     emit("local out%d, flush%d = R.out[%d], R.flush[%d]", x, x, x, x)
   end
+  -- Arrays as locals: LuaJIT takes tables and functions that are upvalues as
+  -- constants, but loads cdata again in every iteration. tobit keeps counts int.
   emit("local function loop%d(n)", number)
+  emit("  local packets = packets")
+  for _, x in ipairs(exits) do emit("  local to%d = out%d", x, x) end
   local sums = #region.entries > 1 -- with one entry they follow from the exits
   if sums then emit("  local bytes = 0") end
   for _, x in ipairs(exits) do emit("  local n%d = 0", x) end
@@ -169,8 +173,8 @@ local function emit_entry(emit, region, number, spec, starting)
   emit("    local q, e = segment%d(p)", starting[to].id)
   for i, x in ipairs(exits) do
     emit("    %s e == %d then", i == 1 and "if" or "elseif", x)
-    emit("      out%d[n%d] = q", x, x)
-    emit("      n%d = n%d + 1", x, x)
+    emit("      to%d[n%d] = q", x, x)
+    emit("      n%d = tobit(n%d + 1)", x, x)
   end
   if #exits > 0 then emit("    end") else emit("    if e then error(q) end") end
   emit("  end")
@@ -200,7 +204,7 @@ function source.generate(region)
   local segments, starting = segments_of(region)
   emit("local R = ...")
   emit("local drop, lose, grow, count = R.drop, R.lose, R.grow, R.count")
-  emit("local packets = R.packets")
+  emit("local packets, tobit = R.packets, bit.tobit")
   emit("local S = {}")
   for i = #segments, 1, -1 do emit_segment(emit, region, segments[i], starting) end
   for number, spec in ipairs(region.entries) do
