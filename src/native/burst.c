@@ -123,22 +123,25 @@ struct sums pg_sum(struct rte_mbuf **packets, uint16_t n)
   return sums;
 }
 
-/* Make a burst ready to send: set each pkt_len, drop what can't be sent. The
- * usual case, all of ordinary length, is one loop without branches. */
-uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets,
-                        uint16_t n, struct sums *sums)
+/* Make a burst of at most TX_CHUNK ready to send: set each pkt_len, drop what
+ * can't be sent. The lengths are set aside, so that they are summed and bounded
+ * as vectors. */
+uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
+                    struct sums *sums)
 {
-  int32_t outside = 0, longest = port->max_frame;
-  uint64_t bytes = 0;
+  uint16_t lengths[TX_CHUNK];
+  uint16_t shortest = UINT16_MAX, longest = 0;
+  uint32_t bytes = 0;
+  for (uint16_t i = 0; i < n; i++)
+    packets[i]->pkt_len = lengths[i] = packets[i]->data_len;
   for (uint16_t i = 0; i < n; i++) {
-    int32_t length = packets[i]->data_len;
-    packets[i]->pkt_len = length;
-    bytes += length;
-    outside |= (length - SHORTEST_FRAME) | (longest - length);
+    bytes += lengths[i];
+    shortest = RTE_MIN(shortest, lengths[i]);
+    longest = RTE_MAX(longest, lengths[i]);
   }
   *sums = (struct sums){
     n, bytes, 8 * (bytes + (uint64_t)WIRE_OVERHEAD * n), 0};
-  if (likely(outside >= 0))
+  if (likely(shortest >= SHORTEST_FRAME && longest <= port->max_frame))
     return n;
   uint16_t kept = 0;
   for (uint16_t i = 0; i < n; i++) {
@@ -153,14 +156,14 @@ uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets,
   return kept;
 }
 
-/* Send up to a burst from the link's ring, which ends at its last slot; true
+/* Send up to a chunk from the link's ring, which ends at its last slot; true
  * if the device took all of it. */
-static bool transmit_burst(struct port *port, struct link *link, int *sent)
+static bool transmit_chunk(struct port *port, struct link *link, int *sent)
 {
   uint32_t slot = (uint32_t)link->read & MASK;
   struct rte_mbuf **packets = (struct rte_mbuf **)&link->packets[slot];
   uint16_t n = RTE_MIN(RTE_MIN(readable(link), LINK_RING_SIZE - slot),
-                       (uint32_t)PORT_BURST);
+                       (uint32_t)TX_CHUNK);
   struct sums sums, left = {0};
   uint16_t kept = pg_prepare(port, packets, n, &sums);
   uint16_t taken = rte_eth_tx_burst(port->id, 0, packets, kept);
@@ -188,7 +191,7 @@ static bool transmit_burst(struct port *port, struct link *link, int *sent)
 int pg_transmit(struct port *port, struct link *link)
 {
   int sent = 0;
-  while (readable(link) > 0 && transmit_burst(port, link, &sent))
+  while (readable(link) > 0 && transmit_chunk(port, link, &sent))
     ;
   return sent;
 }

@@ -13,7 +13,7 @@
 #include "api.h"
 #include "internal.h"
 
-enum { MASK = LINK_RING_SIZE - 1, CHUNK = 64 };
+enum { MASK = LINK_RING_SIZE - 1 };
 
 static inline uint32_t waiting(const struct link *link)
 {
@@ -90,7 +90,7 @@ void pg_send(struct port *port, struct link *link, struct packet **from, int n)
   }
   for (int done = 0; done < n;) {
     struct rte_mbuf **packets = (struct rte_mbuf **)from + done;
-    uint16_t chunk = RTE_MIN(n - done, (int)CHUNK);
+    uint16_t chunk = RTE_MIN(n - done, (int)TX_CHUNK);
     struct sums sums, left = {0};
     uint16_t kept = pg_prepare(port, packets, chunk, &sums);
     uint16_t taken = rte_eth_tx_burst(port->id, 0, packets, kept);
