@@ -51,7 +51,7 @@ build/%.o: src/%.c $(wildcard src/native/*.h) build/flags
 	$(CC) $(CFLAGS) -c -o $@ $<
 
 # The C references of the benchmarks (bench/native).
-build/bench/%: bench/native/%.c src/native/api.h build/flags
+build/bench/%: bench/native/%.c bench/native/common.h src/native/api.h build/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
 
@@ -78,8 +78,8 @@ test:
 bench:
 	@sh tools/setup bench
 	$(AGAIN) perigee
-	@names=$$(bench/run --list) && for name in $$names; do \
-	  bench/run $$name $(if $(QUICK),--quick) || exit 1; done
+	@names=$$(bench/run --list) && status=0 && for name in $$names; do \
+	  bench/run $$name $(if $(QUICK),--quick) || status=1; done; exit $$status
 
 lint: libraries
 	luacheck --quiet --no-color .

@@ -15,21 +15,9 @@
  * BURST is a number, or "random": 0 to 64, another for each burst.
  * Prints one line: packets, CPU seconds, TSC Hz.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <rte_cycles.h>
-#include <rte_dev.h>
-#include <rte_eal.h>
-#include <rte_ethdev.h>
 #include <rte_ether.h>
-#include <rte_mbuf.h>
 
-#include "../../src/native/api.h"
+#include "common.h"
 
 enum { MASK = LINK_RING_SIZE - 1, MAX_BURST = 512, FACES = 4096 };
 
@@ -102,38 +90,6 @@ static void swap(struct app *app, struct rte_mbuf **packets, uint16_t n)
     h->dst_addr = h->src_addr;
     h->src_addr = to;
   }
-}
-
-static double cpu_seconds(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
-static void check(bool good, const char *what)
-{
-  if (good)
-    return;
-  fprintf(stderr, "chain: %s failed\n", what);
-  exit(1);
-}
-
-static uint16_t open_port(const char *devargs)
-{
-  struct rte_eth_conf conf = {0};
-  struct rte_mempool *pool = rte_pktmbuf_pool_create(
-    "pool", 8192, RTE_MEMPOOL_CACHE_MAX_SIZE, 0,
-    PACKET_MAX_HEADROOM + PACKET_MAX_PAYLOAD, SOCKET_ID_ANY);
-  check(pool, "the packet pool");
-  check(rte_dev_probe(devargs) == 0, devargs);
-  check(rte_eth_dev_configure(0, 1, 1, &conf) == 0, "configure");
-  check(rte_eth_rx_queue_setup(0, 0, 1024, SOCKET_ID_ANY, NULL, pool) == 0,
-        "rx queue");
-  check(rte_eth_tx_queue_setup(0, 0, 1024, SOCKET_ID_ANY, NULL) == 0,
-        "tx queue");
-  check(rte_eth_dev_start(0) == 0, "start");
-  return 0;
 }
 
 /* Each of these moves one burst; the packets it moved. */
@@ -222,13 +178,12 @@ int main(int argc, char **argv)
   for (int i = 0; i < FACES; i++)
     faces[i] = random_bursts ? rand() % 65 : burst;
   check(rte_eal_init(argc - 4, argv + 4) >= 0, "starting EAL");
-  struct run run = prepare(argv[2], open_port(argv[1]));
+  struct run run = prepare(argv[2], open_port(argv[1], make_pool()));
   uint64_t packets = 0, at = 0;
   double start = cpu_seconds(), now = start;
   while ((now = cpu_seconds()) - start < seconds)
     for (int i = 0; i < 1000; i++)
       packets += run.round(&run, faces[at++ % FACES]);
-  printf("%lu %.6f %lu\n", (unsigned long)packets, now - start,
-         (unsigned long)rte_get_tsc_hz());
+  print_result(packets, now - start);
   return 0;
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the references share: failing with a sentence, CPU time, ports.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "../../src/native/api.h"
+
+static inline void check(bool good, const char *what)
+{
+  if (good)
+    return;
+  fprintf(stderr, "%s failed\n", what);
+  exit(1);
+}
+
+static inline double cpu_seconds(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+/* A pool as large as perigee's is at first. */
+static inline struct rte_mempool *make_pool(void)
+{
+  struct rte_mempool *pool = rte_pktmbuf_pool_create(
+    "pool", 8192, RTE_MEMPOOL_CACHE_MAX_SIZE, 0,
+    PACKET_MAX_HEADROOM + PACKET_MAX_PAYLOAD, SOCKET_ID_ANY);
+  check(pool, "the packet pool");
+  return pool;
+}
+
+/* Start a virtual device ("net_null_pg0,size=60"), one queue each way; its
+ * number. */
+static inline uint16_t open_port(const char *devargs, struct rte_mempool *pool)
+{
+  struct rte_eth_conf conf = {0};
+  char name[64];
+  uint16_t port;
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(devargs, ","), devargs);
+  check(rte_dev_probe(devargs) == 0, devargs);
+  check(rte_eth_dev_get_port_by_name(name, &port) == 0, name);
+  check(rte_eth_dev_configure(port, 1, 1, &conf) == 0, "configure");
+  check(rte_eth_rx_queue_setup(port, 0, 1024, SOCKET_ID_ANY, NULL, pool) == 0,
+        "rx queue");
+  check(rte_eth_tx_queue_setup(port, 0, 1024, SOCKET_ID_ANY, NULL) == 0,
+        "tx queue");
+  check(rte_eth_dev_start(port) == 0, "start");
+  return port;
+}
+
+/* What every reference prints: packets, CPU seconds, TSC Hz. */
+static inline void print_result(uint64_t packets, double seconds)
+{
+  printf("%lu %.6f %lu\n", (unsigned long)packets, seconds,
+         (unsigned long)rte_get_tsc_hz());
+}

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Branchy traffic: IMIX, errors in one of ten packets, three outputs
+
+Packets of 60, 590 and 1514 bytes in the ratio 7:4:1 come from a capture file (copied
+from memory by net_pcap); a check drops one in ten, for three reasons; a classifier
+sends the others three ways, each with an app that marks them, to three null ports.
+The reference does the same in one loop in C.
+"""
+from suite import measure, traffic
+
+
+def run(quick, rounds=None):
+    measure.build("mix")
+    measure.pin()
+    eal = measure.eal_arguments()
+    seconds = 0.4 if quick else 1
+    rounds = rounds or (5 if quick else 20)
+    file = traffic.write("mix", traffic.mixed())
+    cycles = measure.in_turn(rounds, {
+        "fused": lambda: measure.script_cycles("mix", "fused", file, seconds),
+        "links": lambda: measure.script_cycles("mix", "links", file, seconds),
+        "c": lambda: measure.reference_cycles(
+            "mix", "net_pcap_pg0,rx_pcap=%s,infinite_rx=1" % file, measure.BURST,
+            seconds, eal=eal)})
+    rows = [measure.row("%s, 3 ways" % kind, cycles[kind], cycles["c"])
+            for kind in ("fused", "links")]
+    return rows + [measure.worst_row("%s, 3 ways" % kind, cycles[kind], cycles["c"])
+                   for kind in ("fused", "links")]
