@@ -57,6 +57,13 @@ def test_it_is_refused(args, sentence):
     assert_refused(perigee(*args), re.escape(sentence))
 
 
+def test_a_memif_that_nobody_serves(tmp_path):
+    result = perigee("echo", f"memif:{tmp_path}/socket")
+    assert result.returncode == 1
+    assert f"nobody answers at '{tmp_path}/socket'; start the process" in result.stderr
+    assert "traceback" not in result.stderr
+
+
 # Interfaces ---------------------------------------------------------------------
 
 

@@ -4,11 +4,16 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 /* Set the sentence; returns -1, so that `return fail(...)` reads well. */
 int pg_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Don't die of SIGPIPE, unless it comes of standard output (sys.c). */
 void pg_survive_broken_sockets(void);
+
+/* Counts the engine's looks at the clock (sys.c), never made within a burst. */
+extern volatile uint64_t pg_clock_readings;
 
 struct rte_mempool;
 

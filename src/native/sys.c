@@ -17,6 +17,8 @@
 
 static volatile sig_atomic_t caught;
 
+volatile uint64_t pg_clock_readings;
+
 static double seconds_of(clockid_t clock)
 {
   struct timespec t;
@@ -58,6 +60,7 @@ double pg_now(void)
   static uint64_t base_tsc, next_setting;
   static double base, seconds_per_tick, last;
   uint64_t tsc = rte_rdtsc();
+  pg_clock_readings++;
   if (tsc >= next_setting) {
     base = pg_monotonic();
     base_tsc = rte_rdtsc();

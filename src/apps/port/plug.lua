@@ -168,6 +168,10 @@ function plug.open(description)
   local card = description.kind == "pci" or description.kind == "number"
   if C.pg_port_start(port, card and JUMBO_MTU or 0, 1) < 0 then
     local reason = ffi.string(C.pg_error())
+    if description.role == "client" then -- of a memif
+      reason = ("nobody answers at '%s'; start the process that serves it first (%s)")
+        :format(description.socket, reason)
+    end
     unplug(description, port)
     failure.raise("port '%s': %s", description.text, reason)
   end
