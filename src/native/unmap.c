@@ -3,7 +3,7 @@
  * A munmap() of the host binary's own, which DPDK's drivers call in the place of
  * libc's. When the process at the other end of a memif has gone, net_memif unmaps
  * its rings in DPDK's interrupt thread, while the engine may be in the middle of
- * a burst on them: a crash, once in some fifty times. It has marked the port as
+ * a burst on them: a crash, about once in a hundred times. It has marked the port as
  * disconnected by then, so no new burst touches them. What is missing is to wait
  * for the end of the old one: until the engine looks at the clock again, which
  * it does in each breath.
