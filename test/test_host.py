@@ -7,8 +7,8 @@ import pytest
 
 from helpers.command import ROOT, perigee
 
-PROGRAMS = ["capture", "echo", "packetblaster", "plan", "ports", "replay", "run",
-            "snsh", "test"]
+PROGRAMS = ["capture", "doctor", "echo", "packetblaster", "plan", "ports", "replay",
+            "run", "snsh", "test"]
 
 
 def ok(*args, **kwargs):

@@ -12,6 +12,8 @@ local counter = require("core.counter")
 local failure = require("core.failure")
 local fuse = require("core.engine.fuse")
 local histogram = require("core.histogram")
+local jit_causes = require("core.engine.jit_causes")
+local jit_health = require("core.engine.jit_health")
 local link = require("core.link")
 local names = require("core.engine.names")
 local order = require("core.engine.order")
@@ -82,6 +84,7 @@ end
 local function arrange()
   engine.configuration = state.configuration
   fused = fuse.plan(state.apps, state.links, engine.fuse, fused)
+  jit_health.rearranged()
   engine.regions = fused.regions
   engine.not_fused = fused.reasons
   pulls, pushes = order.breath(state.apps, state.links, fused)
@@ -178,6 +181,8 @@ local function breath(now)
   if now >= next_duty then housekeeping(now) end
 end
 
+jit_health.attach(breath, {[housekeeping] = true})
+
 --- One breath: pull(), then push(), then what is due.
 function engine.breathe()
   local running = breathing
@@ -269,12 +274,13 @@ end
 --- selects.
 function engine.report(options)
   sync()
-  options = options or
-    {showload = true, showlinks = true, showapps = true, showpackets = true}
+  options = options or {showload = true, showlinks = true, showapps = true,
+                        showpackets = true, showjit = true}
   if options.showlinks then engine.report_links() end
   if options.showapps then engine.report_apps() end
   if options.showpackets then report.packets(state.links) end
   if options.showload then engine.report_load() end
+  if options.showjit then report.jit(jit_causes.of(jit_health.problems())) end
 end
 
 --- Print the load since engine.main was called, or since the last call.

@@ -101,4 +101,15 @@ function report.packets(links)
     commas(a.port_drops), commas(a.in_links), commas(a.held)))
 end
 
+--- Print the first of the `causes` (core.engine.jit_causes) why packets aren't
+--- moved by compiled code; nothing if there is none.
+function report.jit(causes)
+  local cause = causes[1]
+  if not cause then return end
+  print(("jit: %s is slowed down at %s:%d: %s%s; `perigee doctor` tells more"):format(
+    #cause.apps > 0 and "app '" .. cause.apps[1] .. "'" or cause.region,
+    cause.file, cause.line, cause.reason,
+    #causes > 1 and (" (and %d more)"):format(#causes - 1) or ""))
+end
+
 return report

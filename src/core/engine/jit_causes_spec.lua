@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local jit_causes = require("core.engine.jit_causes")
+
+local function abort(file, line, reason, app, count)
+  return {kind = "abort", file = file, line = line, reason = reason, app = app,
+          count = count or 1}
+end
+
+local function given_up(file, line, cause, app)
+  return {kind = "blacklisted", file = file, line = line, reason = cause.reason,
+          app = app, count = 1, cause = cause}
+end
+
+describe("jit_causes", function ()
+  it("follows what was given up to the line to blame", function ()
+    local nyi = abort("a.lua", 7, "NYI: bytecode FNEW", "x", 29)
+    local first = given_up("a.lua", 5, nyi, "x")
+    local caller = abort("a.lua", 5, "blacklisted", "y", 4)
+    local loop = given_up("region of x", 9, caller)
+    local causes = jit_causes.of{nyi, first, caller, loop}
+    assert.equal(1, #causes)
+    local cause = causes[1]
+    assert.same({"a.lua", 7, "NYI: bytecode FNEW", 29},
+      {cause.file, cause.line, cause.reason, cause.count})
+    assert.same({"x", "y"}, cause.apps)
+    assert.same({"a.lua:5", "region of x:9"}, cause.given_up)
+  end)
+
+  it("finds the abort of a blacklisting that isn't in the list", function ()
+    local nyi = abort("a.lua", 7, "NYI: bytecode FNEW", "x", 3)
+    local causes = jit_causes.of{given_up("a.lua", 5, nyi, "x")}
+    assert.equal(7, causes[1].line)
+    assert.equal(3, causes[1].count)
+  end)
+
+  it("keeps different lines and reasons apart", function ()
+    local causes = jit_causes.of{abort("a.lua", 1, "r", "x"), abort("a.lua", 1, "s", "x"),
+      abort("b.lua", 1, "r", "x"), abort("a.lua", 1, "r", "y", 2)}
+    assert.equal(3, #causes)
+    assert.same({"x", "y"}, causes[1].apps)
+    assert.equal(3, causes[1].count)
+  end)
+
+  it("ends where code given up leads back to itself", function ()
+    local a = abort("a.lua", 1, "blacklisted", "x")
+    local causes = jit_causes.of{a, given_up("a.lua", 1, a, "x")}
+    assert.equal(1, #causes)
+    assert.same({}, jit_causes.of{})
+  end)
+end)

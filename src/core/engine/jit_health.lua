@@ -1,0 +1,168 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Watches LuaJIT: aborted traces, code it has given up on (blacklisted), traces
+-- that end in the interpreter; each with its reason, source line, app and fused
+-- region. It acts on the JIT's own events alone (jit.attach), so it costs nothing
+-- while the compiled code runs.
+
+local util = require("jit.util")
+local vmdef = require("jit.vmdef")
+local C = require("core.native")
+local place = require("core.engine.place")
+
+local health = {}
+
+--- Seconds of breathing in which aborts are no news: LuaJIT tries what works.
+health.warm_up = 1
+
+--- Traces made, and traces thrown away all at once.
+health.traces, health.flushes = 0, 0
+
+local events, by_key = {}, {}
+local began = math.huge -- the first event of this graph on the packet path
+local on_trace -- the handler, below
+local start = {} -- of the trace being recorded: func, pc, where, parent
+
+-- Where and why ----------------------------------------------------------------
+
+-- The file and line of bytecode `pc` in `func`; of C code, that of its caller.
+local function location(func, pc, where)
+  local info = util.funcinfo(func, pc)
+  if not info.source then return where.file or "?", where.line or 0 end
+  return info.source:gsub("^[@=]", ""), info.currentline or info.linedefined
+end
+
+local function builtin_name(func)
+  local info = util.funcinfo(func)
+  return info.ffid and vmdef.ffnames[info.ffid] or "a C function"
+end
+
+-- The reason of an abort as LuaJIT's own text, with names for its numbers.
+local function reason_text(code, detail)
+  local text = vmdef.traceerr[code] or ("error %s"):format(tostring(code))
+  if text:find("bytecode %d", 1, true) then
+    local names = vmdef.bcnames
+    return "NYI: bytecode " .. names:sub(detail * 6 + 1, detail * 6 + 6):match("%w+")
+  end
+  if type(detail) == "function" then detail = builtin_name(detail) end
+  return (text:gsub("%%[sd]", function () return tostring(detail) end))
+end
+
+-- Recording --------------------------------------------------------------------
+
+local function note(kind, where, func, pc, reason)
+  local file, line = location(func, pc, where)
+  local key = table.concat({kind, file, line, reason, where.app or ""}, "|")
+  local event = by_key[key]
+  if not event then
+    event = {kind = kind, file = file, line = line, reason = reason, count = 0,
+             app = where.app, region = where.region,
+             packet_path = where.packet_path or false}
+    by_key[key], events[#events + 1] = event, event
+  end
+  event.count, event.last = event.count + 1, C.pg_monotonic()
+  if event.packet_path then began = math.min(began, event.last) end
+  return event
+end
+
+-- Opcodes of loops and functions that LuaJIT has given up on (vmdef.bcnames).
+local given_up = {}
+for i, name in ipairs{"ILOOP", "IFORL", "IITERL", "IFUNCF", "IFUNCV"} do
+  local at = vmdef.bcnames:find(name, 1, true)
+  given_up[(at - 1) / 6] = i
+end
+
+local function blacklisted(func, pc)
+  local instruction = util.funcbc(func, pc)
+  return instruction and given_up[bit.band(instruction, 0xff)]
+end
+
+local function aborted(func, pc, code, detail)
+  local where, reason = place.here(on_trace), reason_text(code, detail)
+  local event = note("abort", where, func, pc, reason)
+  if start.func and not start.parent and blacklisted(start.func, start.pc) then
+    local given = note("blacklisted", start.where, start.func, start.pc, reason)
+    given.cause = event
+  end
+end
+
+-- A trace whose end is no loop and no other trace leaves the rest to the
+-- interpreter: at a function it can't compile, or after too many failed tries.
+local function stopped(number, func, pc)
+  health.traces = health.traces + 1
+  local info = util.traceinfo(number)
+  if info.linktype == "stitch" then
+    note("stitch", place.here(on_trace), func, pc,
+      builtin_name(func) .. " isn't compiled")
+  elseif info.linktype == "interpreter" then
+    note("interpreter", place.here(on_trace), func, pc,
+      "this way out of a trace failed too often")
+  end
+end
+
+function on_trace(what, number, func, pc, a, b)
+  if what == "start" then
+    start = {func = func, pc = pc, parent = a, where = place.here(on_trace)}
+  elseif what == "abort" then
+    aborted(func, pc, a, b)
+  elseif what == "stop" then
+    stopped(number, func, pc)
+  elseif what == "flush" then
+    health.flushes = health.flushes + 1
+  end
+end
+
+--- Watch from now on. `breath` is the function that a packet's whole way is called
+--- from; functions in the set `aside` are called from it, but off that way.
+function health.attach(breath, aside)
+  place.set(breath, aside)
+  jit.attach(on_trace, "trace")
+end
+
+--- Forget what there was.
+function health.clear()
+  events, by_key = {}, {}
+  health.traces, health.flushes = 0, 0
+end
+
+-- The verdict ------------------------------------------------------------------
+
+--- Everything noted: a list of {kind = "abort", "blacklisted", "stitch" or
+--- "interpreter"; file, line, reason; count; last = when (C.pg_monotonic()); app and
+--- region or nil; packet_path; cause = the abort that led to a blacklisting}.
+function health.events()
+  return events
+end
+
+-- LuaJIT looks for the loop to begin with, and what happens once: as long as it
+-- doesn't end in a blacklisting, nothing is lost.
+local HARMLESS = {
+  ["leaving loop in root trace"] = true, ["inner loop in root trace"] = true,
+  ["symbol not in cache"] = true, ["retry recording"] = true,
+  ["hit mcode limit (retrying)"] = true, ["down-recursion, restarting"] = true,
+  ["error thrown or hook called during recording"] = true,
+}
+
+--- Does the event slow packets down for good? Aborts are no news while LuaJIT finds
+--- out what works: those count that come `health.warm_up` later than the first on
+--- the packet path. The engine's own calls, once a breath, don't count.
+function health.is_problem(event)
+  if not event.packet_path or not (event.app or event.region) then return false end
+  if event.kind ~= "abort" then return true end
+  return not HARMLESS[event.reason] and event.last > began + health.warm_up
+end
+
+--- The events that are problems.
+function health.problems()
+  local list = {}
+  for _, event in ipairs(events) do
+    if health.is_problem(event) then list[#list + 1] = event end
+  end
+  return list
+end
+
+--- The graph has changed: its packet path warms up again.
+function health.rearranged()
+  began = math.huge
+end
+
+return health

@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Each case is a process of its own: the JIT's state can't be had afresh in one.
+
+local testing = require("core.testing")
+
+-- A null port through the app "x", which does `body` with each packet `p` (line 6),
+-- in process(p) if it is to be fused, or else in push(). Prints the problems.
+local function events_of(body, fused, seconds)
+  return testing.script(([[
+    local Port = require("apps.port.port").Port
+    local health = require("core.engine.jit_health")
+    local X = {names = {a = 1, b = 2}, count = 0}
+    function X:new() return setmetatable({}, {__index = X}) end
+    local function work(self, p)
+      %s
+    end
+    if %s then
+      function X:process(p) work(self, p) return p end
+    else
+      function X:push()
+        local i, o = self.input.input, self.output.output
+        for _ = 1, link.nreadable(i) do
+          local p = link.receive(i)
+          work(self, p)
+          link.transmit(o, p)
+        end
+      end
+    end
+    local c = config.new()
+    config.app(c, "port", Port, "null")
+    config.app(c, "x", X)
+    config.link(c, "port.output -> x.input")
+    config.link(c, "x.output -> port.input")
+    engine.configure(c)
+    engine.busywait = true
+    engine.main{duration = %g, report = {showjit = true}}
+    for _, e in ipairs(health.problems()) do
+      print(("%%s|%%d|%%s|%%s|%%s"):format(e.kind, e.line, e.reason, tostring(e.app),
+        tostring(e.region)))
+    end]]):format(body, tostring(fused), seconds or 0.5))
+end
+
+describe("jit_health", function ()
+  it("finds nothing where all is compiled", function ()
+    for _, fused in ipairs{true, false} do
+      local said, status = events_of("self.count = self.count + p.length", fused)
+      assert.equal("", said)
+      assert.equal(0, status)
+    end
+  end)
+
+  it("names app, line, reason and what was given up", function ()
+    for _, fused in ipairs{true, false} do
+      local said = events_of(
+        "self.s = string.gsub('abc', 'b', function (x) return x end)", fused)
+      assert.matches("blacklisted|5|NYI: bytecode FNEW|x|", said, 1, true)
+      assert.equal(fused, said:find("region of x", 1, true) ~= nil)
+      assert.matches("\n?jit: app 'x' is slowed down at /tmp/[^\n]*:6: NYI: bytecode "
+        .. "FNEW[^\n]*; `perigee doctor` tells more\n", said)
+    end
+  end)
+
+  it("names functions that traces are left for", function ()
+    local said = events_of("self.s = os.time()", true)
+    assert.matches("stitch|6|os.time isn't compiled|x|region of x", said, 1, true)
+  end)
+
+  it("leaves alone what isn't on the packet path", function ()
+    local said = events_of([[end
+      function X:tick()
+        for i = 1, 200 do self.s = string.gsub("abc", "b", function (x) return x end) end
+      ]], true)
+    assert.equal("", said)
+  end)
+
+  it("counts aborts only once the packet path is warm", function ()
+    assert.equal("false\ttrue\tfalse\tfalse\n", (testing.script([[
+      local health = require("core.engine.jit_health")
+      local C = require("core.native")
+      health.warm_up = 10
+      local e = {kind = "abort", reason = "NYI", packet_path = true, app = "x"}
+      e.last = 1e99
+      local first = health.is_problem(e) -- nothing has breathed: never warm
+      local c = config.new()
+      local X = {pull = function (self)
+        for i = 1, 200 do self.f = function () return i end end
+      end}
+      function X:new() return setmetatable({}, {__index = X}) end
+      config.app(c, "x", X)
+      engine.configure(c)
+      for i = 1, 10 do engine.breathe() end
+      local now = C.pg_monotonic()
+      e.last = now + 11
+      local late = health.is_problem(e)
+      e.last = now + 5
+      local early = health.is_problem(e)
+      e.last, e.reason = now + 11, "leaving loop in root trace"
+      print(first, late, early, health.is_problem(e))]])))
+  end)
+end)

@@ -1,0 +1,121 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What `perigee doctor` says: the JIT's events as text, with remedies.
+
+local config = require("core.config")
+local jit_causes = require("core.engine.jit_causes")
+local remedies = require("program.doctor.remedies")
+
+local diagnosis = {}
+
+local MOST_ROWS = 20
+local COLUMNS = {"compiled", "interpreted", "c", "gc", "compiling"}
+
+--- What `health` (core.engine.jit_health) has found up to now: {traces, flushes,
+--- aborts, on_path (of these), causes (core.engine.jit_causes)}.
+function diagnosis.health(health)
+  local found = {traces = health.traces, flushes = health.flushes, aborts = 0,
+                 on_path = 0, causes = jit_causes.of(health.problems())}
+  for _, event in ipairs(health.events()) do
+    if event.kind == "abort" then
+      found.aborts = found.aborts + event.count
+      if event.packet_path then found.on_path = found.on_path + event.count end
+    end
+  end
+  return found
+end
+
+-- The text of a line of a file, without what is before and behind it, or nil.
+local function source_line(file, number)
+  local handle = io.open(file)
+  if not handle then return end
+  local at = 0
+  for line in handle:lines() do
+    at = at + 1
+    if at == number then
+      handle:close()
+      return line:match("^%s*(.-)%s*$")
+    end
+  end
+  handle:close()
+end
+
+-- Break the text into lines of at most 76 columns.
+local function wrapped(text, indent)
+  local lines, line = {}, ""
+  for word in text:gmatch("%S+") do
+    if #indent + #line + #word > 76 then
+      lines[#lines + 1], line = indent .. line, ""
+    end
+    line = line == "" and word or line .. " " .. word
+  end
+  lines[#lines + 1] = indent .. line
+  return table.concat(lines, "\n")
+end
+
+local function cause_text(cause)
+  local lines = {("%s:%d: %s"):format(cause.file, cause.line, cause.reason)}
+  local source = source_line(cause.file, cause.line)
+  lines[#lines + 1] = source and "    " .. source
+  if #cause.apps > 0 then
+    lines[#lines + 1] = wrapped("app: " .. table.concat(cause.apps, ", "), "  ")
+  end
+  if cause.region then lines[#lines + 1] = "  in the " .. cause.region end
+  lines[#lines + 1] = ("  seen %d time%s"):format(cause.count,
+    cause.count == 1 and "" or "s")
+  if #cause.given_up > 0 then
+    lines[#lines + 1] = wrapped("interpreted from now on (blacklisted): "
+      .. table.concat(cause.given_up, ", "), "  ")
+  end
+  lines[#lines + 1] = wrapped("remedy: " .. remedies.of(cause.reason), "  ")
+  return table.concat(lines, "\n")
+end
+
+local function percent(part, whole)
+  return ("%.1f %%"):format(whole > 0 and 100 * part / whole or 0)
+end
+
+local ROW = "%-32s %8s %9s %12s %7s %7s %10s"
+
+local function row_text(name, row, samples)
+  local shares = {}
+  for i, column in ipairs(COLUMNS) do shares[i] = percent(row[column], row.samples) end
+  return ROW:format("  " .. name, percent(row.samples, samples), unpack(shares))
+end
+
+local function profile_text(samples, rows)
+  local lines = {ROW:format("time of the CPU", "share", "compiled", "interpreted",
+    "in C", "GC", "compiling")}
+  local names = config.sorted_keys(rows)
+  table.sort(names, function (a, b)
+    if rows[a].samples == rows[b].samples then return a < b end
+    return rows[a].samples > rows[b].samples
+  end)
+  for i = 1, math.min(#names, MOST_ROWS) do
+    lines[#lines + 1] = row_text(names[i], rows[names[i]], samples)
+  end
+  if #names > MOST_ROWS then
+    lines[#lines + 1] = ("  and %d others, each less"):format(#names - MOST_ROWS)
+  end
+  return table.concat(lines, "\n")
+end
+
+--- All that is to be said about an examination: {listened = diagnosis.health(),
+--- samples and rows as from core.engine.jit_profile, or nil}.
+function diagnosis.text(examination)
+  local found, parts = examination.listened, {}
+  parts[1] = ("jit: %d traces, %d flushes, %d aborts, %d of them on the packet path")
+    :format(found.traces, found.flushes, found.aborts, found.on_path)
+  if examination.rows then
+    parts[#parts + 1] = profile_text(examination.samples, examination.rows)
+  else
+    parts[#parts + 1] = "The program ended before it could be profiled."
+  end
+  for _, cause in ipairs(found.causes) do parts[#parts + 1] = cause_text(cause) end
+  local n = #found.causes
+  parts[#parts + 1] = n == 0 and "The packet path is clean."
+    or ("The packet path is not clean: %d line%s to blame."):format(n,
+      n == 1 and " is" or "s are")
+  return table.concat(parts, "\n\n") .. "\n"
+end
+
+return diagnosis

@@ -1,0 +1,113 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee doctor PROGRAM ARGS`: runs a program for a while and says whether its
+-- packets are moved by compiled code, and if not, which line is to blame. First it
+-- only listens; the profiler, which changes what is compiled, comes after that.
+
+local C = require("core.native")
+local cli = require("lib.cli")
+local diagnosis = require("program.doctor.diagnosis")
+local engine = require("core.app")
+local failure = require("core.failure")
+local jit_health = require("core.engine.jit_health")
+local jit_profile = require("core.engine.jit_profile")
+local main = require("core.main")
+
+local M = {summary = "run a program and tell what LuaJIT doesn't compile, and why"}
+
+local DURATION_S = 5
+local LISTENING = 0.6 -- of the duration; the profiler has the rest
+local WARM_UP = 0.2
+
+local function parser()
+  local p = cli.parser("doctor", "Runs PROGRAM for some seconds and says whether its "
+    .. "packet path is compiled: traces, aborts and what LuaJIT has given up on, with "
+    .. "file, line and remedy, and what the CPU's time goes to. The exit status is 0 "
+    .. "if the packet path is clean, or else 1.")
+  p:usage("Usage: perigee doctor [--duration TIME] PROGRAM [ARGS]...")
+  p:option("-D --duration", "End after this time: seconds, or 500ms, 2m, 1h "
+    .. "(default 5); earlier if the program does."):argname("TIME")
+    :convert(cli.duration):default(tostring(DURATION_S))
+  p:argument("program", "the program and its arguments"):args("?")
+  return p
+end
+
+-- One examination: `listened`, what jit_health found, and the profile.
+local Examination = {}
+Examination.__index = Examination
+
+function Examination:listened_enough()
+  self.listened = diagnosis.health(jit_health)
+end
+
+function Examination:finish()
+  if not self.began then
+    failure.raise("%s ended without starting the engine: there is nothing to examine",
+      main.program_name)
+  end
+  if not self.listened then self:listened_enough() end
+  if self.profiling then
+    self.profiling = false
+    self.samples, self.rows = jit_profile.stop()
+  end
+  io.write(diagnosis.text(self))
+  return #self.listened.causes == 0 and 0 or 1
+end
+
+-- To be asked after each breath: is the examination over?
+function Examination:over()
+  local now = C.pg_monotonic()
+  if not self.listened and now >= self.began + LISTENING * self.duration then
+    self:listened_enough()
+    self.profiling = true
+    jit_profile.start()
+  end
+  return now >= self.began + self.duration
+end
+
+-- engine.main's options, ending when the program or the examination wants it.
+function Examination:options(options)
+  local mine, now = {}, C.pg_monotonic()
+  for key, value in pairs(options) do mine[key] = value end
+  local done = options.done
+  local ends = options.duration and now + options.duration or math.huge
+  mine.duration, mine.no_report = nil, true
+  function mine.done()
+    return self:over() or C.pg_monotonic() >= ends or (done and done())
+  end
+  return mine
+end
+
+-- Put the examination between the program and the engine.
+local function attend(examination)
+  local run, exit = engine.main, main.exit
+  local function finish()
+    main.exit = exit
+    exit(examination:finish())
+  end
+  function engine.main(options)
+    examination.began = examination.began or C.pg_monotonic()
+    run(examination:options(options or {}))
+    if examination:over() or engine.interrupted then finish() end
+  end
+  function main.exit(status)
+    if status and status ~= 0 then exit(status) end
+    finish()
+  end
+  return finish
+end
+
+--- Run with the command line's arguments (a list of strings).
+function M.run(args)
+  local own, rest = cli.split(args, {["-D"] = true, ["--duration"] = true})
+  local options = cli.parse(parser(), own)
+  local program = table.remove(rest, 1)
+  if not program then
+    failure.usage("doctor needs a program: perigee doctor PROGRAM ARGS")
+  end
+  jit_health.warm_up = math.min(jit_health.warm_up, WARM_UP * options.duration)
+  local finish = attend(setmetatable({duration = options.duration}, Examination))
+  main.launch(program, rest)
+  finish()
+end
+
+return M

@@ -1,0 +1,94 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local testing = require("core.testing")
+
+local function doctor(...)
+  return testing.perigee{"doctor", "--duration", "1.5", ...}
+end
+
+-- From null to null through an app that does `body` with each packet `p`.
+local function examine(body)
+  return testing.script(([[
+    local Port = require("apps.port.port").Port
+    local Slow = {names = {a = 1, b = 2}}
+    function Slow:new() return setmetatable({}, {__index = Slow}) end
+    function Slow:push()
+      local input, output = self.input.input, self.output.output
+      for _ = 1, link.nreadable(input) do
+        local p = link.receive(input)
+        %s
+        link.transmit(output, p)
+      end
+    end
+    local c = config.new()
+    config.app(c, "nic", Port, "null")
+    config.app(c, "slow", Slow)
+    config.link(c, "nic.output -> slow.input")
+    config.link(c, "slow.output -> nic.input")
+    engine.configure(c)
+    engine.main{}]]):format(body), {"doctor", "--duration", "1.5"})
+end
+
+describe("doctor", function ()
+  it("finds the programs of Perigee clean", function ()
+    for _, program in ipairs{
+      {"echo", "null", "0"}, {"echo", "null", "10"},
+      {"packetblaster", "synth", "null"},
+    } do
+      local said, status = doctor(unpack(program))
+      assert.matches("\nThe packet path is clean.\n$", said)
+      assert.matches("^jit: %d+ traces, 0 flushes, ", said)
+      assert.matches("\n  [^\n]+ +[%d.]+ %% +100.0 %% ", said)
+      assert.equal(0, status)
+    end
+  end)
+
+  it("names file, line, source and remedy of what isn't compiled", function ()
+    local said, status = examine(
+      "self.last = string.gsub('abc', 'b', function (x) return x end)")
+    assert.equal(1, status)
+    assert.matches("\n/tmp/[^\n]*:8: NYI: bytecode FNEW\n"
+      .. "    self.last = string.gsub%('abc'[^\n]*\n  app: slow\n  seen %d+ times?\n",
+      said)
+    assert.matches("\n  remedy: a function is made here", said)
+    assert.matches("\n  interpreted from now on %(blacklisted%): /tmp/", said)
+    assert.matches("\nThe packet path is not clean: %d+ lines? %a+ to blame.\n$", said)
+  end)
+
+  it("names what a trace is left for", function ()
+    local said, status = examine("self.last = os.time()")
+    assert.equal(1, status)
+    assert.matches(":8: os.time isn't compiled\n", said)
+  end)
+
+  it("examines a program to its own end", function ()
+    local said, status = testing.script("engine.main{duration = 0.01}",
+      {"doctor", "--duration", "50"})
+    assert.matches("The program ended before it could be profiled.", said)
+    assert.equal(0, status)
+    said, status = testing.script("engine.main{duration = 0.01} main.exit(3)",
+      {"doctor", "--duration", "50"})
+    assert.equal("", said)
+    assert.equal(3, status)
+    said, status = testing.script(
+      "for i = 1, 1e9 do engine.main{done = function () return true end} end",
+      {"doctor", "--duration", "0.1"})
+    assert.matches("The packet path is clean.", said)
+    assert.equal(0, status)
+  end)
+
+  it("tells what is wrong with its command line", function ()
+    for _, case in ipairs{
+      {{}, "doctor needs a program: perigee doctor PROGRAM ARGS"},
+      {{"nosuch"}, "there is no program 'nosuch'"},
+      {{"--duration", "x", "echo"}, "duration: 'x' isn't a duration"},
+    } do
+      local said, status = testing.perigee{"doctor", unpack(case[1])}
+      assert.matches(case[2], said, 1, true)
+      assert.equal(2, status)
+    end
+    local said, status = testing.script("", {"doctor"})
+    assert.matches("ended without starting the engine", said)
+    assert.equal(1, status)
+  end)
+end)
