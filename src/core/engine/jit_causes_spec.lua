@@ -35,7 +35,8 @@ describe("jit_causes", function ()
   end)
 
   it("keeps different lines and reasons apart", function ()
-    local causes = jit_causes.of{abort("a.lua", 1, "r", "x"), abort("a.lua", 1, "s", "x"),
+    local causes = jit_causes.of{
+      abort("a.lua", 1, "r", "x"), abort("a.lua", 1, "s", "x"),
       abort("b.lua", 1, "r", "x"), abort("a.lua", 1, "r", "y", 2)}
     assert.equal(3, #causes)
     assert.same({"x", "y"}, causes[1].apps)

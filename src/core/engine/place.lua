@@ -44,7 +44,7 @@ end
 --- region, file, line, packet_path = boolean}; what there isn't is nil.
 function place.here(callee)
   return walk(function (level)
-    local frame = debug.getinfo(level + 1, "fSl")
+    local frame = debug.getinfo(level + 1, "fSl") -- no tail call: levels count
     return frame
   end, function (level)
     local _, first = debug.getlocal(level + 1, 1)
