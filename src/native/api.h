@@ -164,6 +164,12 @@ int pg_take(struct link *link, struct packet **to, int max);
 int pg_fetch(struct port *port, struct link *link, struct packet **to);
 void pg_send(struct port *port, struct link *link, struct packet **from, int n);
 
+/* fib.c */
+void *pg_fib_create(uint32_t max_routes);
+int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop);
+void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route);
+void pg_fib_free(void *fib);
+
 /* memory.c */
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);
 uint64_t pg_physical(const void *address);

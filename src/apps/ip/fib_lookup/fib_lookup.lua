@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- FibLookup: looks up the IPv4 destinations of a burst of packets in a routing
+-- table (DPDK's rte_fib) and writes each packet's next hop into its hash[1].
+
+local ffi = require("ffi")
+local C = require("core.native")
+local eal = require("core.eal")
+local failure = require("core.failure")
+
+local FibLookup = {outputs = {"output"}}
+FibLookup.__index = FibLookup
+
+FibLookup.link_names = {input = {input = true}, output = {output = true}}
+
+local DEFAULT_MAX_ROUTES = 65536
+
+-- Of "192.0.2.0/24" the address as a number, and the length; nil if it isn't such.
+local function parse(text)
+  local a, b, c, d, length = tostring(text):match("^(%d+)%.(%d+)%.(%d+)%.(%d+)/(%d+)$")
+  if not a then return nil end
+  a, b, c, d, length = tonumber(a), tonumber(b), tonumber(c), tonumber(d),
+    tonumber(length)
+  if math.max(a, b, c, d) > 255 or length > 32 then return nil end
+  return ((a * 256 + b) * 256 + c) * 256 + d, length
+end
+
+--- Make the app: `arg.routes` maps prefixes ("192.0.2.0/24") to next hops (1 and
+--- up), `arg.max_routes` (65536) is how many the table has room for.
+function FibLookup:new(arg)
+  arg = arg or {}
+  eal.start()
+  local fib = C.pg_fib_create(arg.max_routes or DEFAULT_MAX_ROUTES)
+  if fib == nil then failure.raise("%s", ffi.string(C.pg_error())) end
+  local app = setmetatable({fib = fib}, self)
+  local ok, err = pcall(function ()
+    for prefix, next_hop in pairs(arg.routes or {}) do app:add(prefix, next_hop) end
+  end)
+  if not ok then
+    app:stop()
+    error(err, 0)
+  end
+  return app
+end
+
+--- Route the prefix ("192.0.2.0/24") to `next_hop`, in the place of the route it
+--- may have.
+function FibLookup:add(prefix, next_hop)
+  local address, length = parse(prefix)
+  if not address then
+    failure.usage("'%s' isn't an IPv4 prefix such as 192.0.2.0/24", tostring(prefix))
+  end
+  self:add_number(address, length, next_hop)
+end
+
+--- The same with the prefix as a number (0xc0000200) and its length.
+function FibLookup:add_number(address, length, next_hop)
+  if type(next_hop) ~= "number" or next_hop < 1 or next_hop >= 2 ^ 31
+      or next_hop % 1 ~= 0 then
+    failure.usage("a next hop is a whole number from 1 to %d, not '%s'", 2 ^ 31 - 1,
+      tostring(next_hop))
+  end
+  if C.pg_fib_add(self.fib, address, length, next_hop) < 0 then
+    failure.raise("%s", ffi.string(C.pg_error()))
+  end
+end
+
+--- Look up `n` packets; those without a route are dropped.
+function FibLookup:process_burst(packets, n, route)
+  C.pg_fib_lookup(self.fib, packets, n, route)
+end
+
+--- Give the table back.
+function FibLookup:stop()
+  C.pg_fib_free(self.fib)
+  self.fib = nil
+end
+
+return {FibLookup = FibLookup}
