@@ -27,8 +27,8 @@ end
 
 function kinds.fused.process(_, p) return p end
 
-local addresses = ffi.typeof("struct { uint32_t a; uint16_t b; uint32_t c; uint16_t d; }"
-  .. " __attribute__((packed)) *")
+local addresses = ffi.typeof("struct { uint32_t a; uint16_t b; uint32_t c; "
+  .. "uint16_t d; } __attribute__((packed)) *")
 
 function kinds.swap.process(_, p)
   if p.length < 14 then return nil end
