@@ -83,7 +83,8 @@ def test_a_killed_client_is_followed_by_another(tmp_path, ends, packets):
     with echo(ends[0]) as server:
         wait_for_socket(tmp_path, server)
         with running(PERIGEE, "packetblaster", "synth", ends[1]) as client:
-            assert client.runs_for(1.5), client.said  # it floods the server
+            client.wait_for_engine()
+            assert client.runs_for(1), client.said  # it floods the server
             assert client.interrupt(signal.SIGKILL) == -signal.SIGKILL
         assert server.read(), server.said
         exchange(tmp_path, ends[1])
@@ -99,7 +100,8 @@ def test_a_killed_server_does_not_take_the_client_along(tmp_path, ends):
     with echo(ends[0]) as server:
         wait_for_socket(tmp_path, server)
         with running(PERIGEE, "packetblaster", "synth", ends[1]) as client:
-            assert client.runs_for(1.5), client.said
+            client.wait_for_engine()
+            assert client.runs_for(1), client.said
             assert server.interrupt(signal.SIGKILL) == -signal.SIGKILL
             assert client.runs_for(0.5), client.said
             assert client.interrupt() == 0, client.said

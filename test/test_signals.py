@@ -7,7 +7,7 @@ import time
 import pytest
 
 from helpers.capture import save
-from helpers.command import PERIGEE, running, wait_until
+from helpers.command import PERIGEE, running
 from helpers.report import account
 
 PACKETS = [bytes([n]) * 100 for n in range(50)]
@@ -50,23 +50,13 @@ NAMES = ["echo", "echo of a loop", "capture", "replay", "synth", "blaster", "scr
          "snsh", "tree"]
 
 
-def wait_for_handlers(program):
-    """Until SIGINT is caught: the engine runs (proc(5), SigCgt)."""
-    def caught():
-        assert program.read(), program.said
-        with open(f"/proc/{program.pid}/status") as status:
-            mask = next(line for line in status if line.startswith("SigCgt"))
-        return int(mask.split()[1], 16) & 1 << signal.SIGINT - 1
-    wait_until(caught, "the engine")
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM, signal.SIGINT]],
                          ids=["one", "two"])
 def test_it_ends_with_its_report(tmp_path, name, signals):
     args, expected = commands(tmp_path)[name]
     with running(PERIGEE, *args) as program:
-        wait_for_handlers(program)
+        program.wait_for_engine()
         assert program.runs_for(0.2), program.said
         program.send(signals[0])
         for number in signals[1:]:
@@ -82,7 +72,7 @@ def test_it_ends_with_its_report(tmp_path, name, signals):
 def test_sigterm_alone_and_sighup(tmp_path):
     for number in signal.SIGTERM, signal.SIGHUP:
         with running(PERIGEE, "echo", "null") as program:
-            wait_for_handlers(program)
+            program.wait_for_engine()
             assert program.interrupt(number) == 0, program.said
         assert account(program.said)["received"] > 0
 
@@ -100,7 +90,7 @@ def test_a_program_that_does_not_end_can_be_killed_later(tmp_path):
     script = tmp_path / "stuck.lua"
     script.write_text(STUCK)
     with running(PERIGEE, "run", script) as program:
-        wait_for_handlers(program)
+        program.wait_for_engine()
         program.send(signal.SIGINT)
         time.sleep(0.3)
         program.send(signal.SIGINT)
@@ -115,7 +105,7 @@ def test_a_program_with_more_runs_is_ended_by_one_signal(tmp_path):
     script = tmp_path / "several.lua"
     script.write_text(SEVERAL)
     with running(PERIGEE, "run", script) as program:
-        wait_for_handlers(program)
+        program.wait_for_engine()
         assert program.interrupt() == 0
     assert program.said.count("packets: ") == 1
     assert program.said.endswith("went on\n")

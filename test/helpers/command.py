@@ -86,6 +86,15 @@ class Running:
             assert alive or text in self.said, f"ended without {text!r}: {self.said}"
             assert time.monotonic() < ends, f"no {text!r} in time: {self.said}"
 
+    def wait_for_engine(self):
+        """Wait until the engine of a perigee runs: it catches SIGINT (proc(5))."""
+        def caught():
+            assert self.read(), self.said
+            with open(f"/proc/{self.pid}/status") as status:
+                mask = next(line for line in status if line.startswith("SigCgt"))
+            return int(mask.split()[1], 16) & 1 << signal.SIGINT - 1
+        wait_until(caught, "the engine")
+
     def send(self, number):
         self.process.send_signal(number)
 
