@@ -19,7 +19,6 @@ KINDS = (("push", "links"), ("fused", "fused"))
 def run(quick, rounds=None):
     measure.build("chain")
     measure.pin()
-    eal = measure.eal_arguments()
     seconds = 0.2 if quick else 0.4
     rounds = rounds or (3 if quick else 20)
     bursts = (1, 16, 256) if quick else BURSTS
@@ -30,7 +29,7 @@ def run(quick, rounds=None):
 
     def reference(burst):
         return lambda: measure.reference_cycles(
-            "chain", PORT, "direct", burst, seconds, eal=eal)
+            "chain", PORT, "direct", burst, seconds)
 
     functions = {}
     for burst in (*bursts, "random"):

@@ -19,7 +19,6 @@ SWAPS = 10
 def run(quick, rounds=None):
     measure.build("chain")
     measure.pin()
-    eal = measure.eal_arguments()
     seconds = 0.2 if quick else 0.4
     rounds = rounds or (3 if quick else 20)
     lengths = (0, 1, 10, 100) if quick else LENGTHS
@@ -30,7 +29,7 @@ def run(quick, rounds=None):
 
     def reference(what):
         return lambda: measure.reference_cycles(
-            "chain", PORT, what, measure.BURST, seconds, eal=eal)
+            "chain", PORT, what, measure.BURST, seconds)
 
     functions = {"direct": reference("direct")}
     for n in lengths:

@@ -14,15 +14,14 @@ PORT = "net_null_pg0,size=60,copy=0"
 def run(quick, rounds=None):
     measure.build("chain")
     measure.pin()
-    eal = measure.eal_arguments()
     seconds = 1 if quick else 2
     rounds = rounds or (5 if quick else 20)
     results = measure.in_turn(rounds, {
         "perigee": lambda: measure.perigee_cycles("echo", "null", 0, seconds),
         "same": lambda: measure.reference_cycles(
-            "chain", PORT, "direct", measure.BURST, seconds, eal=eal),
+            "chain", PORT, "direct", measure.BURST, seconds),
         "small": lambda: measure.reference_cycles(
-            "chain", PORT, "direct", 64, seconds, eal=eal)})
+            "chain", PORT, "direct", 64, seconds)})
     return [
         measure.row("echo null 0", results["perigee"], results["same"], LIMIT),
         measure.row("echo null 0, C in bursts of 64", results["perigee"],

@@ -18,7 +18,6 @@ PORT = "net_null_pg0,size=60,copy=0"
 def run(quick, rounds=None):
     measure.build("chain")
     measure.pin()
-    eal = measure.eal_arguments()
     seconds = 0.4 if quick else 1
     few = rounds or (3 if quick else 20)
     rounds = {0: max(few, 7), 1: max(few, 7), 10: few, 100: few}
@@ -29,7 +28,7 @@ def run(quick, rounds=None):
 
     def reference(length):
         return lambda: measure.reference_cycles(
-            "chain", PORT, "links:%d" % length, measure.BURST, seconds, eal=eal)
+            "chain", PORT, "links:%d" % length, measure.BURST, seconds)
 
     cycles = {}
     for lengths in ((0, 1), (10, 100)):

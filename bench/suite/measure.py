@@ -41,7 +41,10 @@ def pin():
 
 
 def eal_arguments():
-    """What perigee itself starts EAL with here, for the references."""
+    """What perigee itself starts EAL with now, for a reference.
+
+    Asked anew for each process: the free hugepages come and go.
+    """
     script = "print(table.concat(require('core.eal').plan({}), ' '))"
     words = command([PERIGEE, "snsh", "-e", script], 10).split()
     return words[1:]
@@ -68,10 +71,10 @@ def perigee_cycles(*args, timeout=60):
     return float(found.group(1))
 
 
-def reference_cycles(name, *args, eal, timeout=60):
+def reference_cycles(name, *args, timeout=60):
     """Cycles a packet of a C reference, which prints packets, seconds, Hz."""
     return cycles_of(
-        command([ROOT / "build" / "bench" / name, *args, *eal], timeout))
+        command([ROOT / "build" / "bench" / name, *args, *eal_arguments()], timeout))
 
 
 def in_turn(rounds, functions):
@@ -116,9 +119,10 @@ def worst_row(name, cycles, reference):
 
 
 def machine():
-    """What was measured on: CPU, number of CPUs, kernel, versions."""
+    """What was measured on: CPU, number of CPUs, kernel, hugepages, versions."""
     info = pathlib.Path("/proc/cpuinfo").read_text()
     model = re.search(r"model name\s*: (.*)", info)
     return {"cpu": model.group(1) if model else "unknown", "cpus": os.cpu_count(),
             "kernel": os.uname().release,
+            "hugepages": "--no-huge" not in eal_arguments(),
             "versions": command([PERIGEE, "--version"], 10).strip()}

@@ -12,7 +12,6 @@ from suite import measure, traffic
 def run(quick, rounds=None):
     measure.build("mix")
     measure.pin()
-    eal = measure.eal_arguments()
     seconds = 0.4 if quick else 1
     rounds = rounds or (5 if quick else 20)
     file = traffic.write("mix", traffic.mixed())
@@ -21,7 +20,7 @@ def run(quick, rounds=None):
         "links": lambda: measure.script_cycles("mix", "links", file, seconds),
         "c": lambda: measure.reference_cycles(
             "mix", "net_pcap_pg0,rx_pcap=%s,infinite_rx=1" % file, measure.BURST,
-            seconds, eal=eal)})
+            seconds)})
     rows = [measure.row("%s, 3 ways" % kind, cycles[kind], cycles["c"])
             for kind in ("fused", "links")]
     return rows + [measure.worst_row("%s, 3 ways" % kind, cycles[kind], cycles["c"])

@@ -48,7 +48,6 @@ def packets(table, dice):
 def run(quick, rounds=None):
     measure.build("router")
     measure.pin()
-    eal = measure.eal_arguments()
     seconds = 0.4 if quick else 1
     rounds = rounds or (5 if quick else 20)
     dice = random.Random(1)
@@ -59,7 +58,7 @@ def run(quick, rounds=None):
         "perigee": lambda: measure.script_cycles("router", file, table_file, seconds),
         "c": lambda: measure.reference_cycles(
             "router", "net_pcap_pg0,rx_pcap=%s,infinite_rx=1" % file, table_file,
-            measure.BURST, seconds, eal=eal)})
+            measure.BURST, seconds)})
     name = "router, %d routes" % len(table)
     return [measure.row(name, cycles["perigee"], cycles["c"], LIMIT),
             measure.worst_row(name, cycles["perigee"], cycles["c"])]
