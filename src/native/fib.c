@@ -41,7 +41,8 @@ void *pg_fib_create(uint32_t max_routes)
   snprintf(name, sizeof name, "perigee%u", count++);
   struct rte_fib *fib = rte_fib_create(name, SOCKET_ID_ANY, &conf);
   if (!fib)
-    pg_fail("a routing table for %u routes can't be made: %s", max_routes,
+    pg_fail("a routing table for %u routes can't be made: %s (it takes 96 MB "
+            "of DPDK's memory, and some for each route)", max_routes,
             rte_strerror(rte_errno));
   else
     choose_lookup(fib);
