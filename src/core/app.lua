@@ -9,6 +9,7 @@ local apply = require("core.engine.apply")
 local breath_calls = require("core.engine.calls")
 local config = require("core.config")
 local counter = require("core.counter")
+local drops = require("core.engine.fuse.drops")
 local failure = require("core.failure")
 local fuse = require("core.engine.fuse")
 local histogram = require("core.histogram")
@@ -65,6 +66,7 @@ end
 local pulls, pushes = {n = 0}, {n = 0, push = {}, app = {}, link = {}}
 local ticks = {}
 local fused = fuse.none()
+link.settle = function (l) fused:settle(l) end
 local TEND_SECONDS = 0.01
 local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
 
@@ -103,6 +105,7 @@ function engine.configure(new)
   local actions = plan.make(state.configuration, new, state.apps)
   local ok, err = pcall(apply.plan, state, new, actions)
   arrange() -- in any case: a failed change may have started apps again
+  if ok and fused.problem then ok, err = false, fused.problem end
   if not ok then error(err, 0) end
   counter.add(counters.configs)
   if engine.log then
@@ -151,6 +154,7 @@ local last_tick, next_tending, next_duty = 0, 0, 0
 -- Bring all counters up to date and publish them (core.shm).
 local function sync()
   fused:account()
+  drops.publish(state.apps)
   for _, l in pairs(state.links) do link.sync(l) end
   counter.set(counters.breaths, breaths)
   account.sync(counters)
@@ -183,11 +187,17 @@ end
 
 jit_health.attach(breath, {[housekeeping] = true})
 
+-- For xpcall: the error, after a region has been put in order again.
+local function rescue(err)
+  return fused:rescue(err)
+end
+
 --- One breath: pull(), then push(), then what is due.
 function engine.breathe()
   local running = breathing
-  breath(C.pg_now())
+  local ok, err = xpcall(breath, rescue, C.pg_now())
   breathing = running
+  if not ok then error(err, 0) end
 end
 
 -- The main loop ----------------------------------------------------------
@@ -261,7 +271,8 @@ function engine.main(options)
   if engine.interrupted then require("core.main").exit(0) end
   C.pg_catch_signals()
   run_start = report.snapshot(counters)
-  local ok, err = xpcall(run, failure.explain, options)
+  local ok, err = xpcall(run, function (e) return failure.explain(rescue(e)) end,
+    options)
   breathing = false
   sync()
   if not options.no_report then engine.report(options.report) end

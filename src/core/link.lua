@@ -112,6 +112,10 @@ function link.sync(l)
 end
 local sync = link.sync
 
+--- Called with a link before somebody looks at its counters: the engine brings
+--- those of fused links up to date.
+function link.settle() end
+
 -- l.stats.txpackets and the others are Snabb's names for the counters; whoever
 -- asks for them gets them up to date.
 ffi.metatype("struct link", {
@@ -119,6 +123,7 @@ ffi.metatype("struct link", {
     if key ~= "stats" then
       error(("a link has no field '%s'"):format(tostring(key)), 2)
     end
+    link.settle(l)
     sync(l)
     return l.counters
   end,

@@ -5,8 +5,11 @@
 
 local alone = require("core.engine.fuse.alone")
 local config = require("core.config")
+local drops = require("core.engine.fuse.drops")
 local region = require("core.engine.fuse.region")
 local regions = require("core.engine.fuse.regions")
+local rescue = require("core.engine.fuse.rescue")
+local shm = require("core.shm")
 
 local fuse = {}
 
@@ -17,6 +20,7 @@ Fused.__index = Fused
 function fuse.none()
   return setmetatable({
     regions = {}, run = {}, over = {}, pulled = {}, push = {}, reasons = {},
+    region_of = {},
   }, Fused)
 end
 
@@ -25,41 +29,28 @@ function Fused:account()
   for _, r in ipairs(self.regions) do r:account() end
 end
 
--- Are the apps and links of `found` those that `old` was made of?
-local function unchanged(old, found, apps, links)
-  local d = old.description
-  if table.concat(d.apps, " ") ~= table.concat(found.apps, " ") then return false end
-  for _, name in ipairs(found.apps) do
-    if d.app_of[name] ~= apps[name] then return false end
-  end
-  local function same(list)
-    for _, spec in ipairs(list) do
-      local from, _, to = config.parse_link(spec)
-      if old.link_of[spec] ~= links[spec] or old.ends[from] ~= apps[from]
-          or old.ends[to] ~= apps[to] then
-        return false
-      end
-    end
-    return true
-  end
-  return table.concat(d.entries, ";") == table.concat(found.entries, ";")
-    and table.concat(d.exits, ";") == table.concat(found.exits, ";")
-    and table.concat(config.sorted_keys(d.inner), ";")
-      == table.concat(config.sorted_keys(found.inner), ";")
-    and same(found.entries) and same(found.exits)
-    and same(config.sorted_keys(found.inner))
+--- Bring the counters of the link, which somebody asks for, up to date.
+function Fused:settle(l)
+  local r = self.region_of[shm.pointer_to_number(l)]
+  if r then r:account() end
 end
 
--- Every output of the app that has links leads to regions that fetch directly.
-local function all_direct(fused, name, links)
+--- For the handler of xpcall: `err`, with the app in front if a per-packet app
+--- raised it. The burst it was at is put in order.
+function Fused:rescue(err)
+  return rescue.error(self.regions, err)
+end
+
+-- The set of apps that some link leaves which no region fetches from.
+local function needed(fused, links)
+  local set = {}
   for spec in pairs(links) do
-    local from = config.parse_link(spec)
-    if from == name and not fused.run[spec] then return false end
+    if not fused.run[spec] then set[config.parse_link(spec)] = true end
   end
-  return true
+  return set
 end
 
-local function take_over(fused, r, links)
+local function take_over(fused, r)
   local d = r.description
   for spec in pairs(d.inner) do fused.over[spec] = true end
   for i, spec in ipairs(d.entries) do fused.run[spec] = r.run[i] end
@@ -67,33 +58,47 @@ local function take_over(fused, r, links)
     local _, _, to = config.parse_link(spec)
     if r.direct[to] then fused.over[spec] = true end
   end
-  for name in pairs(r.direct) do
-    if all_direct(fused, name, links) then fused.pulled[name] = true end
+  for _, l in pairs(d.links) do fused.region_of[shm.pointer_to_number(l)] = r end
+end
+
+-- Ports from which regions receive whatever they receive need not be pulled.
+local function take_over_ports(fused, links)
+  local others = needed(fused, links)
+  for _, r in ipairs(fused.regions) do
+    for name in pairs(r.direct) do
+      if not others[name] then fused.pulled[name] = true end
+    end
   end
 end
 
 --- Plan how the running `apps` and `links` are fused; `old` is the plan before.
---- With `wanted` false nothing is, and each per-packet app runs by itself.
+--- With `wanted` false nothing is, and each per-packet app runs by itself. In
+--- `problem` is what an app raised as packets were moved out of links that are
+--- fused now.
 function fuse.plan(apps, links, wanted, old)
   local fused = fuse.none()
   local found, reasons = {}, {}
   if wanted then found, reasons = regions.find(apps, links) end
   fused.reasons = reasons
+  local before = {}
+  for _, r in ipairs(old.regions) do before[r.description.apps[1]] = r end
   for _, f in ipairs(found) do
-    local kept
-    for _, r in ipairs(old.regions) do
-      if unchanged(r, f, apps, links) then kept = r end
+    local r = before[f.apps[1]]
+    if not (r and r:fits(f, apps, links)) then
+      local err = alone.drain(f, apps, links, rescue.alone)
+      fused.problem = fused.problem or err
+      r = region.new(f, apps, links)
     end
-    if not kept then alone.drain(f, apps, links) end
-    local r = kept or region.new(f, apps, links)
     fused.regions[#fused.regions + 1] = r
+    take_over(fused, r)
   end
-  for _, r in ipairs(fused.regions) do take_over(fused, r, links) end
+  take_over_ports(fused, links)
   for name, app in pairs(apps) do
     if not app.push and not (wanted and not reasons[name]) then
       fused.push[name] = alone.push_of(app)
     end
   end
+  drops.keep(apps)
   return fused
 end
 

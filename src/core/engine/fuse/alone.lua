@@ -5,31 +5,28 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local config = require("core.config")
+local drops = require("core.engine.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
 
 local alone = {}
 
 local BURST = C.PORT_BURST
+local ONE_OUTPUT = {"output"}
+local NONE = {}
 
--- Count a packet that the app drops, and free it.
-local function drop(app, reason, p)
-  local reasons = app.drops or {}
-  local name = reason and reasons[reason] or "dropped"
-  app.dropped = app.dropped or {}
-  app.dropped[name] = (app.dropped[name] or 0) + 1
+local function lose(app, reason, p)
+  drops.add(app, reason, 1)
   packet.free(p)
 end
 
 local function pass(app, outputs, p, o)
-  local l = app.output[outputs[o or 1]]
+  local name = outputs[o or 1]
+  local l = name and app.output[name]
   if l then
     link.transmit(l, p)
   else
-    app.dropped = app.dropped or {}
-    local name = "no link at " .. tostring(outputs[o or 1])
-    app.dropped[name] = (app.dropped[name] or 0) + 1
-    packet.free(p)
+    lose(app, name and "no link at " .. name or "no such output", p)
   end
 end
 
@@ -37,12 +34,16 @@ local function process_all(app, outputs, l, n)
   for _ = 1, n do
     local p = link.receive(l)
     local q, o = app:process(p)
-    if q == nil then drop(app, o, p) else pass(app, outputs, q, o) end
+    if q == nil then
+      lose(app, (app.drops or NONE)[o] or "dropped", p)
+    else
+      pass(app, outputs, q, o)
+    end
   end
 end
 
 local function push(app)
-  local outputs = app.outputs or {"output"}
+  local outputs = app.outputs or ONE_OUTPUT
   for i = 1, #app.input do
     process_all(app, outputs, app.input[i], link.nreadable(app.input[i]))
   end
@@ -55,7 +56,7 @@ local route = ffi.new("uint8_t[?]", BURST)
 local function pass_all(app, outputs, n)
   for i = 0, n - 1 do
     if route[i] == 0 then
-      drop(app, nil, packets[i])
+      lose(app, "dropped", packets[i])
     else
       pass(app, outputs, packets[i], route[i])
     end
@@ -66,16 +67,20 @@ local function receive_all(l, n)
   for i = 0, n - 1 do packets[i] = link.receive(l) end
 end
 
+local function process_burst(app, outputs, l, n)
+  receive_all(l, n)
+  ffi.fill(route, n, 1)
+  app:process_burst(packets, n, route)
+  pass_all(app, outputs, n)
+end
+
 local function push_burst(app)
-  local outputs = app.outputs or {"output"}
+  local outputs = app.outputs or ONE_OUTPUT
   for i = 1, #app.input do
     local l = app.input[i]
-    local n = math.min(link.nreadable(l), BURST)
-    if n > 0 then
-      receive_all(l, n)
-      ffi.fill(route, n, 1)
-      app:process_burst(packets, n, route)
-      pass_all(app, outputs, n)
+    local n = link.nreadable(l)
+    for done = 0, n - 1, BURST do
+      process_burst(app, outputs, l, math.min(n - done, BURST))
     end
   end
 end
@@ -85,23 +90,32 @@ function alone.push_of(app)
   return app.process_burst and push_burst or app.process and push
 end
 
+--- The functions whose local variable `app` is the app at work, and the method of
+--- it that they call.
+alone.calls = {[process_all] = "process", [process_burst] = "process_burst"}
+
 --- Move what waits in the links inside the region `found` on, app by app in
---- topological order, so that they are empty when it is fused.
-function alone.drain(found, apps, links)
-  local waiting = false
-  for spec in pairs(found.inner) do
-    waiting = waiting or not link.empty(links[spec])
+--- topological order, so that they are empty when it is fused. Returns the first
+--- error that an app raised, if any; the packet at hand is then that app's.
+function alone.drain(found, apps, links, explain)
+  local problem
+  local into = {}
+  for _, spec in ipairs(config.sorted_keys(found.inner)) do
+    local _, _, to = config.parse_link(spec)
+    into[to] = into[to] or {}
+    table.insert(into[to], links[spec])
   end
-  if not waiting then return end
   for _, name in ipairs(found.apps) do
-    for _, spec in ipairs(config.sorted_keys(found.inner)) do
-      local _, _, to = config.parse_link(spec)
-      if to == name then
-        local app, l = apps[name], links[spec]
-        process_all(app, app.outputs or {"output"}, l, link.nreadable(l))
+    local app = apps[name]
+    for _, l in ipairs(into[name] or NONE) do
+      while not link.empty(l) do
+        local ok, err = xpcall(process_all, explain, app, app.outputs or ONE_OUTPUT, l,
+          link.nreadable(l))
+        if not ok then problem = problem or err end
       end
     end
   end
+  return problem
 end
 
 return alone

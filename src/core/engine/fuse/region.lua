@@ -1,15 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A fused region at run time: binds the generated source to its apps, links and
--- ports, and keeps the counters of links that no packet passes any more. Only
--- what leaves the straight way is counted per packet (drops, outputs but the
--- first, changes of length); the rest follows from what came in.
+-- A fused region at run time: describes it for the generated source, and binds
+-- that to its apps, links and ports. Counting is tally.lua's.
 
 local ffi = require("ffi")
 local C = require("core.native")
 local config = require("core.config")
+local drops = require("core.engine.fuse.drops")
 local link = require("core.link")
-local packet = require("core.packet")
 local source = require("core.engine.fuse.source")
+local Tally = require("core.engine.fuse.tally")
 
 local region = {}
 
@@ -18,46 +17,56 @@ Region.__index = Region
 
 local BURST = C.PORT_BURST
 local array_t = ffi.typeof("struct packet *[?]")
-local counts_t = ffi.typeof("struct { int64_t packets, bytes; }[?]")
 
 -- The description ---------------------------------------------------------
 
--- Number the events of the app: outputs but the first, outputs without a link.
+-- What each output of the app leads to, in the order of the class's outputs; and
+-- the events of it: outputs but the first, outputs without a link.
 local function add_outputs(r, name)
-  local app = r.app_of[name]
-  for i, output in ipairs(app.outputs or {"output"}) do
+  for i, output in ipairs(r.app_of[name].outputs or {"output"}) do
     local lead = r.leads[name][output] or {kind = "none"}
     r.leads[name][output] = lead
+    lead.output = output
+    r.outputs[name][i] = lead
     if i > 1 or lead.kind == "none" then
       r.events[#r.events + 1] = {app = name, output = output,
-        drop = lead.kind == "none" and "no link at " .. output}
+        drop = lead.kind == "none" and "no link at " .. output or nil}
       lead.event = #r.events
     end
   end
 end
 
--- Number the drops of the app: those its class names, and "dropped".
-local function add_drops(r, name)
-  local app = r.app_of[name]
-  r.first_drop[r.index[name]] = #r.events + 1
-  local reasons = {"dropped", unpack(app.drops or {})}
-  r.ndrops[r.index[name]] = #reasons
-  for _, reason in ipairs(reasons) do
-    r.events[#r.events + 1] = {app = name, drop = reason}
+-- The events of packets the app loses: its drops, those its class names and
+-- "dropped"; an output it doesn't have; and errors.
+local function add_losses(r, name)
+  local k = r.index[name]
+  local function add(event)
+    event.app = name
+    r.events[#r.events + 1] = event
+    return #r.events
   end
+  r.first_loss[k], r.losses[k] = add{drop = "dropped"}, {}
+  for i, reason in ipairs(r.app_of[name].drops or {}) do
+    r.losses[k][i] = add{drop = reason}
+  end
+  r.astray[k] = add{drop = "no such output"}
+  r.raised[k] = add{raised = true}
+  r.last_loss[k] = #r.events
 end
 
 local function describe(found, apps, links)
   local r = {
     apps = found.apps, entries = found.entries, exits = found.exits,
-    inner = found.inner, app_of = {}, index = {}, leads = {}, events = {},
-    first_drop = {}, ndrops = {}, links = {},
+    inner = found.inner, app_of = {}, index = {}, leads = {}, outputs = {},
+    events = {}, first_loss = {}, last_loss = {}, losses = {}, astray = {},
+    raised = {}, links = {},
   }
   for _, list in ipairs{r.entries, r.exits, config.sorted_keys(r.inner)} do
     for _, spec in ipairs(list) do r.links[spec] = links[spec] end
   end
   for i, name in ipairs(r.apps) do
-    r.app_of[name], r.index[name], r.leads[name] = apps[name], i, {}
+    r.app_of[name], r.index[name] = apps[name], i
+    r.leads[name], r.outputs[name] = {}, {}
   end
   for spec in pairs(r.inner) do
     local from, output, to = config.parse_link(spec)
@@ -69,7 +78,7 @@ local function describe(found, apps, links)
   end
   for _, name in ipairs(r.apps) do
     add_outputs(r, name)
-    add_drops(r, name)
+    add_losses(r, name)
   end
   return r
 end
@@ -93,160 +102,139 @@ local function flush_to(l, port)
   end
 end
 
+-- A link may hold more than one burst: `step` once for each.
+local function all_of(l, step)
+  local nreadable = link.nreadable
+  return function ()
+    local more = nreadable(l) - BURST
+    step()
+    for _ = 1, more, BURST do step() end
+  end
+end
+
 -- The device of the app at the far end, when packets can go straight to it.
 local function port_at(app)
-  return app and app.direct and app.port
+  return app and app.direct and app.port or nil
 end
 
--- Counting --------------------------------------------------------------------
-
-local function counting(r, counts, growth)
-  local free = packet.free
-  local first, ndrops = r.first_drop, r.ndrops
-  local function count(event, size)
-    counts[event].packets = counts[event].packets + 1
-    counts[event].bytes = counts[event].bytes + size
-  end
-  local function drop(event, p)
-    count(event, p.length)
-    free(p)
-  end
-  -- process() returned no packet: `p` is dropped, for the reason numbered.
-  local function lose(k, reason, p)
-    local event = first[k]
-    if reason and reason >= 1 and reason < ndrops[k] then event = event + reason end
-    drop(event, p)
-  end
-  local function grow(k, by)
-    growth[k] = growth[k] + by
-  end
-  return count, drop, lose, grow
-end
-
--- Bytes that have gone into the link, whatever became of them.
-local function bytes_into(l)
-  return l.rxbytes + C.pg_link_queued_bytes(l) + l.txdropbytes
-end
-
--- With one entry nobody adds up what comes in: it is what left and was dropped,
--- less what apps have added.
-function Region:bytes_in()
-  local r, sum = self.description, 0LL
-  for _, spec in ipairs(r.exits) do
-    sum = sum + bytes_into(r.links[spec]) - self.base[spec].bytes
-  end
-  for event, e in ipairs(r.events) do
-    if e.drop then sum = sum + self.counts[event].bytes end
-  end
-  for k = 1, #r.apps do sum = sum - self.growth[k] end
-  return sum
-end
-
---- Bring the counters of the fused links up to date (core.link's fields).
+--- Bring the counters of the fused links, and the drops of their apps, up to date.
 function Region:account()
-  local r, packets, bytes = self.description, {}, {}
-  if #r.entries == 1 then
-    local spec = r.entries[1]
-    r.links[spec].rxbytes = self.base[spec].bytes + self:bytes_in()
-  end
-  local function arrive(name, p, b)
-    packets[name], bytes[name] = (packets[name] or 0LL) + p, (bytes[name] or 0LL) + b
-  end
-  for _, spec in ipairs(r.entries) do
-    local _, _, to = config.parse_link(spec)
-    local l, base = r.links[spec], self.base[spec]
-    arrive(to, l.read - base.packets, l.rxbytes - base.bytes)
-  end
-  for _, name in ipairs(r.apps) do
-    self:pass_on(name, packets[name] or 0LL, bytes[name] or 0LL, arrive)
-  end
-end
-
--- Share out what came to the app among its drops and outputs.
-function Region:pass_on(name, p, b, arrive)
-  local r, k = self.description, self.description.index[name]
-  for event = r.first_drop[k], r.first_drop[k] + r.ndrops[k] - 1 do
-    p, b = p - self.counts[event].packets, b - self.counts[event].bytes
-  end
-  b = b + self.growth[k]
-  local outputs = r.app_of[name].outputs or {"output"}
-  for i = #outputs, 1, -1 do
-    local lead = r.leads[name][outputs[i]]
-    local op, ob = p, b
-    if i > 1 then
-      op, ob = self.counts[lead.event].packets, self.counts[lead.event].bytes
-      p, b = p - op, b - ob
-    end
-    if lead.kind == "app" then
-      local l, base = r.links[lead.spec], self.base[lead.spec]
-      l.read, l.rxbytes = base.packets + op, base.bytes + ob
-      l.write = bit.tobit(l.read)
-      l.limit = bit.tobit(bit.tobit(l.read) + link.max)
-      arrive(lead.to, op, ob)
-    end
-  end
+  self.tally:account()
 end
 
 --- Packets the app `name` has dropped: a table from reason to number.
 function Region:drops(name)
-  local result = {}
-  for event, e in ipairs(self.description.events) do
-    if e.app == name and e.drop then
-      result[e.drop] = tonumber(self.counts[event].packets)
-    end
+  self:account()
+  return drops.of(self.description.app_of[name])
+end
+
+-- Errors --------------------------------------------------------------------------
+
+--- The number of the app that the source's line `line` deals with.
+function Region:app_at(line)
+  local at, k = 0, nil
+  for text in self.text:gmatch("(.-)\n") do
+    at = at + 1
+    k = tonumber(text:match("= process(%d+)%(")) or k
+    if at == line then return k end
   end
-  return result
+end
+
+--- Put the burst in order after an error in process() of app number `k`, for a
+--- packet that came to it with `before` bytes, in the loop of entry `e`, whose local
+--- variables are `state`. What is done leaves, what hasn't begun goes back into
+--- the link; the packet at hand remains the app's.
+function Region:recover(k, before, e, state)
+  local d = self.description
+  self.tally:raised(k, before)
+  local l, back = self.entry[e], state.n - 1 - state.i
+  l.read = l.read - back
+  for i = 0, back - 1 do
+    local slot = tonumber(bit.band(l.read + i, C.LINK_RING_SIZE - 1))
+    l.packets[slot] = self.packets[state.i + 1 + i]
+  end
+  if state.bytes then l.rxbytes = l.rxbytes + state.bytes end
+  for x in ipairs(d.exits) do
+    local n = self.wide[e] and self.fill[x] or state["n" .. x]
+    if n and n > 0 then self.flush[x](self.out[x], n) end
+  end
 end
 
 -- Making one --------------------------------------------------------------------
 
--- Which apps and links it was made of (core.engine.fuse compares).
-function Region:remember(apps)
-  self.link_of, self.ends = self.description.links, {}
+--- Is the region made of exactly what regions.find has `found`, joined to the same
+--- ports? Then its code does for that.
+function Region:fits(found, apps, links)
   local d = self.description
-  for _, list in ipairs{d.entries, d.exits, config.sorted_keys(d.inner)} do
-    for _, spec in ipairs(list) do
-      local from, _, to = config.parse_link(spec)
-      self.ends[from], self.ends[to] = apps[from], apps[to]
+  local function same(list, other)
+    if #list ~= #other then return false end
+    for i, item in ipairs(list) do
+      if item ~= other[i] then return false end
+    end
+    return true
+  end
+  if not (same(d.apps, found.apps) and same(d.entries, found.entries)
+          and same(d.exits, found.exits)) then
+    return false
+  end
+  for spec in pairs(found.inner) do
+    if not d.inner[spec] then return false end
+  end
+  for i, name in ipairs(d.apps) do
+    local app = apps[name]
+    if d.app_of[name] ~= app or self.process[i] ~= app.process
+        or self.outputs[i] ~= app.outputs or self.reasons[i] ~= app.drops then
+      return false
     end
   end
+  for spec, l in pairs(d.links) do
+    local from, _, to = config.parse_link(spec)
+    if links[spec] ~= l or self.port[from] ~= port_at(apps[from])
+        or self.port[to] ~= port_at(apps[to])
+        or (d.inner[spec] or false) ~= (found.inner[spec] or false) then
+      return false
+    end
+  end
+  return true
 end
 
 --- Build the region `found` (regions.find) of the running apps and links. Its
---- run[i]() moves a burst from entries[i]; `text` is its source.
+--- run[i]() moves what is there from entries[i]; `text` is its source.
 function region.new(found, apps, links)
   local r = describe(found, apps, links)
+  local tally = Tally.new(r)
   local self = setmetatable({
-    description = r, run = {}, base = {},
-    counts = counts_t(#r.events + 1), growth = ffi.new("int64_t[?]", #r.apps + 1),
-    text = source.generate(r), direct = {},
+    description = r, tally = tally, text = source.generate(r), direct = {}, port = {},
+    process = {}, outputs = {}, reasons = {}, app = {}, fetch = {}, entry = {},
+    out = {}, flush = {}, run = {}, loop = {}, wide = {}, segment = {},
+    packets = array_t(BURST), fill = ffi.new("int32_t[?]", #r.exits + 1),
   }, Region)
-  local R = {process = {}, app = {}, fetch = {}, entry = {}, out = {}, flush = {},
-             run = self.run, packets = array_t(BURST)}
-  R.count, R.drop, R.lose, R.grow = counting(r, self.counts, self.growth)
+  self.count, self.drop, self.lose, self.grow = tally:functions()
   for i, name in ipairs(r.apps) do
-    R.process[i], R.app[i] = apps[name].process, apps[name]
-    apps[name].region = self
+    local app = apps[name]
+    self.process[i], self.app[i] = app.process, app
+    self.outputs[i], self.reasons[i] = app.outputs, app.drops
   end
-  self:remember(apps)
-  for spec in pairs(r.inner) do
-    self.base[spec] = {packets = links[spec].read, bytes = links[spec].rxbytes}
+  local function port_of(name)
+    local port = port_at(apps[name])
+    self.port[name] = port
+    if port then self.direct[name] = true end
+    return port
   end
   for i, spec in ipairs(r.entries) do
-    local from = config.parse_link(spec)
-    local port = port_at(apps[from])
-    if port then self.direct[from] = true end
-    self.base[spec] = {packets = links[spec].read, bytes = links[spec].rxbytes}
-    R.fetch[i], R.entry[i] = fetch_from(links[spec], port), links[spec]
+    local l, port = links[spec], port_of((config.parse_link(spec)))
+    self.fetch[i], self.entry[i] = fetch_from(l, port), l
   end
   for x, spec in ipairs(r.exits) do
     local _, _, to = config.parse_link(spec)
-    local port = port_at(apps[to])
-    if port then self.direct[to] = true end
-    self.base[spec] = {bytes = bytes_into(links[spec])}
-    R.out[x], R.flush[x] = array_t(BURST), flush_to(links[spec], port)
+    self.out[x], self.flush[x] = array_t(BURST), flush_to(links[spec], port_of(to))
   end
-  assert(loadstring(self.text, "=region of " .. r.apps[1]))(R)
+  assert(loadstring(self.text, "=region of " .. r.apps[1]))(self)
+  for i, spec in ipairs(r.entries) do
+    if not self.port[(config.parse_link(spec))] then
+      self.run[i] = all_of(links[spec], self.run[i])
+    end
+  end
   return self
 end
 

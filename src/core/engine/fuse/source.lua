@@ -8,27 +8,18 @@ local config = require("core.config")
 
 local source = {}
 
-local SEGMENT_APPS = 24 -- a Lua function has at most 60 upvalues
-
--- What each output of the app leads to: a list of {output, kind = "app", "exit"
--- or "none", to = index}, in the order of the class's outputs.
-local function outputs_of(region, name)
-  local app = region.app_of[name]
-  local names = app.outputs or {"output"}
-  local list = {}
-  for i, output in ipairs(names) do
-    list[i] = region.leads[name][output] or {kind = "none"}
-    list[i].output, list[i].place = output, i
-  end
-  return list
-end
+-- A Lua function has at most 60 upvalues and 200 locals. What is beyond these
+-- numbers takes a slower form, with tables.
+local SEGMENT_APPS = 24
+local SEGMENT_WAYS = 6 -- out of a segment, into others
+local LOOP_EXITS = 20
 
 -- Number of links in the region that lead to each app.
 local function count_ways_in(region)
   local ways = {}
   for _, name in ipairs(region.apps) do ways[name] = 0 end
   for _, name in ipairs(region.apps) do
-    for _, out in ipairs(outputs_of(region, name)) do
+    for _, out in ipairs(region.outputs[name]) do
       if out.kind == "app" then ways[out.to] = ways[out.to] + 1 end
     end
   end
@@ -50,7 +41,7 @@ local function segments_of(region)
       repeat
         placed[at] = true
         table.insert(segment.apps, at)
-        local outs = outputs_of(region, at)
+        local outs = region.outputs[at]
         local following = #outs == 1 and outs[1].kind == "app" and outs[1].to
         at = following and ways[following] == 1 and not placed[following]
           and #segment.apps < SEGMENT_APPS and following
@@ -67,65 +58,70 @@ local function emitter()
   end, lines
 end
 
--- What to do with q once it leaves by `out`.
-local function leave(emit, indent, out, starting)
+-- Numbers of the segments that the last app of `segment` leads to, sorted; and a
+-- function that gives the expression by which the segment calls one of them.
+local function following(region, segment, starting)
+  local seen, ids = {}, {}
+  for _, out in ipairs(region.outputs[segment.apps[#segment.apps]]) do
+    local id = out.kind == "app" and starting[out.to].id
+    if id and not seen[id] then
+      seen[id] = true
+      ids[#ids + 1] = id
+    end
+  end
+  table.sort(ids)
+  local form = #ids <= SEGMENT_WAYS and "segment%d" or "S[%d]"
+  return ids, function (name) return form:format(starting[name].id) end
+end
+
+-- What to do with q once it leaves by `out`; `call` names a segment.
+local function leave(emit, indent, out, call)
   if out.kind == "exit" then
     emit("%sreturn q, %d -- %s", indent, out.exit, out.spec)
   elseif out.kind == "app" then
-    emit("%sp, e = segment%d(q)", indent, starting[out.to].id)
+    emit("%sp, e = %s(q)", indent, call(out.to))
     emit("%sreturn p, e", indent)
   else
     emit("%sreturn drop(%d, q) -- %s has no link", indent, out.event, out.output)
   end
 end
 
-local function emit_app(emit, region, name, last, starting)
-  local k, app = region.index[name], region.app_of[name]
-  local outs = outputs_of(region, name)
+local function emit_app(emit, region, name, last, call)
+  local k, outs = region.index[name], region.outputs[name]
   emit("  q, o = process%d(app%d, p) -- %s", k, k, name)
-  emit("  if q == nil then return lose(%d, o, p) end", k)
+  emit("  if q == nil then return lose(%d, o, p, before) end", k)
   emit("  size = q.length")
   emit("  if size ~= before then grow(%d, size - before) end", k)
-  if not last then
-    emit("  p, before = q, size")
-    return
-  end
   for i = 2, #outs do
     emit("  if o == %d then", i)
     if outs[i].kind ~= "none" then emit("    count(%d, size)", outs[i].event) end
-    leave(emit, "    ", outs[i], starting)
+    leave(emit, "    ", outs[i], call)
     emit("  end")
   end
-  leave(emit, "  ", outs[1], starting)
-  return app
-end
-
--- Numbers of the segments that the last app of `segment` leads to.
-local function following(region, segment, starting)
-  local ids = {}
-  for _, out in ipairs(outputs_of(region, segment.apps[#segment.apps])) do
-    if out.kind == "app" then ids[starting[out.to].id] = true end
-  end
-  return ids
+  if #outs == 0 then return emit("  return drop(%d, q)", region.astray[k]) end
+  emit("  if o and o ~= 1 then return drop(%d, q) end", region.astray[k])
+  if last then return leave(emit, "  ", outs[1], call) end
+  emit("  p, before = q, size")
 end
 
 -- Segments are written from the last to the first: each finds those it leads
 -- to in S. The `do` keeps to the 200 locals a Lua function may have.
 local function emit_segment(emit, region, segment, starting)
+  local ids, call = following(region, segment, starting)
   emit("")
   emit("do -- segment %d: %s", segment.id, table.concat(segment.apps, ", "))
   for _, name in ipairs(segment.apps) do
     local k = region.index[name]
     emit("local process%d, app%d = R.process[%d], R.app[%d]", k, k, k, k)
   end
-  for id in pairs(following(region, segment, starting)) do
-    emit("local segment%d = S[%d]", id, id)
+  if #ids <= SEGMENT_WAYS then
+    for _, id in ipairs(ids) do emit("local segment%d = S[%d]", id, id) end
   end
   emit("S[%d] = function (p)", segment.id)
   emit("  local q, o, e, size")
   emit("  local before = p.length")
   for i, name in ipairs(segment.apps) do
-    emit_app(emit, region, name, i == #segment.apps, starting)
+    emit_app(emit, region, name, i == #segment.apps, call)
   end
   emit("end")
   emit("end")
@@ -138,7 +134,7 @@ local function reachable(region, first)
     local name = table.remove(todo)
     if not seen[name] then
       seen[name] = true
-      for _, out in ipairs(outputs_of(region, name)) do
+      for _, out in ipairs(region.outputs[name]) do
         if out.kind == "exit" then exits[out.exit] = true end
         if out.kind == "app" then todo[#todo + 1] = out.to end
       end
@@ -150,11 +146,46 @@ local function reachable(region, first)
   return list
 end
 
+-- The loop of an entry from which more exits can be reached than a function can
+-- have local variables and upvalues for.
+local function emit_wide_entry(emit, region, number, id, exits)
+  emit("local segment%d, out, counts = S[%d], R.out, R.fill", id, id)
+  emit("local function loop%d(n)", number)
+  local sums = #region.entries > 1
+  if sums then emit("  local bytes = 0") end
+  emit("  for i = 0, n - 1 do")
+  emit("    local p = packets[i]")
+  if sums then emit("    bytes = bytes + p.length") end
+  emit("    local q, e = segment%d(p)", id)
+  emit("    if e then")
+  emit("      out[e][counts[e]] = q")
+  emit("      counts[e] = counts[e] + 1")
+  emit("    end")
+  emit("  end")
+  emit("  return %s", sums and "bytes" or "0")
+  emit("end")
+  emit("local fetch, entry, flush = R.fetch[%d], R.entry[%d], R.flush", number, number)
+  emit("local exits = {%s}", table.concat(exits, ", "))
+  emit("R.loop[%d], R.wide[%d] = loop%d, true", number, number, number)
+  emit("R.run[%d] = function ()", number)
+  emit("  for i = 1, #exits do counts[exits[i]] = 0 end")
+  emit("  local bytes = loop%d(fetch(packets))", number)
+  emit("  entry.rxbytes = entry.rxbytes + bytes")
+  emit("  for i = 1, #exits do")
+  emit("    flush[exits[i]](out[exits[i]], counts[exits[i]])")
+  emit("  end")
+  emit("end")
+  emit("end")
+end
+
 local function emit_entry(emit, region, number, spec, starting)
   local _, _, to = config.parse_link(spec)
   local exits = reachable(region, to)
   emit("")
   emit("do -- entry %d: %s", number, spec)
+  if #exits > LOOP_EXITS then
+    return emit_wide_entry(emit, region, number, starting[to].id, exits)
+  end
   emit("local segment%d = S[%d]", starting[to].id, starting[to].id)
   for _, x in ipairs(exits) do
     emit("local out%d, flush%d = R.out[%d], R.flush[%d]", x, x, x, x)
@@ -184,6 +215,7 @@ local function emit_entry(emit, region, number, spec, starting)
   emit("end")
   emit("local fetch%d, entry%d = R.fetch[%d], R.entry[%d]", number, number, number,
     number)
+  emit("R.loop[%d] = loop%d", number, number)
   emit("R.run[%d] = function ()", number)
   emit("  local n = fetch%d(packets)", number)
   emit("  %sloop%d(n)", #counts > 0 and
@@ -197,15 +229,16 @@ local function emit_entry(emit, region, number, spec, starting)
 end
 
 --- The source of `region` as a string. The region has, beside what regions.find
---- gives: app_of (apps by name), index (a number for each app), and leads
---- (leads[app][output] = {kind =, to =, exit =, spec =, event =}).
+--- gives: index (a number for each app), outputs (for each app a list of {kind =
+--- "app", "exit" or "none", to =, exit =, spec =, output =, event =}) and astray
+--- (by number of the app, the event of an output it doesn't have).
 function source.generate(region)
   local emit, lines = emitter()
   local segments, starting = segments_of(region)
   emit("local R = ...")
   emit("local drop, lose, grow, count = R.drop, R.lose, R.grow, R.count")
   emit("local packets, tobit = R.packets, bit.tobit")
-  emit("local S = {}")
+  emit("local S = R.segment")
   for i = #segments, 1, -1 do emit_segment(emit, region, segments[i], starting) end
   for number, spec in ipairs(region.entries) do
     emit_entry(emit, region, number, spec, starting)

@@ -1,0 +1,75 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Packets that per-packet apps have dropped, by app and reason. Kept apart from
+-- the apps, whose fields are their own, so that the numbers go on when an app is
+-- fused, or not any more. In shared memory as apps/NAME/drop_REASON.counter, from
+-- the first drop on.
+
+local counter = require("core.counter")
+local shm = require("core.shm")
+
+local drops = {}
+
+local totals = setmetatable({}, {__mode = "k"}) -- by app: {[reason] = packets}
+local published = {} -- by app name: {app =, counters = {[path] = counter}}
+
+--- The app drops `n` packets for `reason`, a text.
+function drops.add(app, reason, n)
+  local t = totals[app]
+  if not t then
+    t = {}
+    totals[app] = t
+  end
+  t[reason] = (t[reason] or 0) + n
+end
+
+--- Packets the app has dropped: a table from reason to number. Those of a fused
+--- app are as of the last time its region was accounted for.
+function drops.of(app)
+  local copy = {}
+  for reason, n in pairs(totals[app] or {}) do copy[reason] = n end
+  return copy
+end
+
+-- "TTL expired" is apps/NAME/drop_TTL_expired.counter.
+local function path_of(name, reason)
+  return ("apps/%s/drop_%s.counter"):format(name, (reason:gsub("[^%w]+", "_")))
+end
+
+local function withdraw(name)
+  for path in pairs(published[name].counters) do
+    pcall(counter.delete, path) -- it isn't ours any more after a fork
+  end
+  published[name] = nil
+  if #shm.children("apps/" .. name) == 0 then shm.unlink("apps/" .. name) end
+end
+
+--- Remove the counters of apps that aren't among the running `apps` any more.
+function drops.keep(apps)
+  for name, entry in pairs(published) do
+    if apps[name] ~= entry.app then withdraw(name) end
+  end
+end
+
+local function publish(name, app)
+  local entry = published[name]
+  if not entry then
+    entry = {app = app, counters = {}}
+    published[name] = entry
+  end
+  for path in pairs(entry.counters) do counter.set(entry.counters[path], 0) end
+  for reason, n in pairs(totals[app]) do
+    local path = path_of(name, reason)
+    entry.counters[path] = entry.counters[path] or counter.create(path)
+    counter.add(entry.counters[path], n)
+  end
+end
+
+--- Publish what the running `apps` have dropped.
+function drops.publish(apps)
+  if next(totals) == nil then return end
+  for name, app in pairs(apps) do
+    if totals[app] then publish(name, app) end
+  end
+end
+
+return drops

@@ -1,0 +1,172 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The counters of a fused region. Only what leaves the straight way is counted
+-- per packet (drops, outputs but the first, changes of length: "events"); what
+-- passed each link in the region follows from that and from what came in.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local config = require("core.config")
+local drops = require("core.engine.fuse.drops")
+local link = require("core.link")
+local packet = require("core.packet")
+
+local Tally = {}
+Tally.__index = Tally
+
+local counts_t = ffi.typeof("struct { int64_t packets, bytes; }[?]")
+local int64s_t = ffi.typeof("int64_t[?]")
+
+local free = packet.free
+
+--- What the generated code calls for packets that leave the straight way:
+--- count(event, size), drop(event, packet), lose(app number, drop number, packet,
+--- its length before), grow(app number, bytes).
+function Tally:functions()
+  local counts, growth, r = self.counts, self.growth, self.region
+  local first, losses = r.first_loss, r.losses
+  local function count(event, size)
+    counts[event].packets = counts[event].packets + 1
+    counts[event].bytes = counts[event].bytes + size
+  end
+  local function drop(event, p)
+    count(event, p.length)
+    free(p)
+  end
+  -- process() returned no packet. What it did to the length of `p` doesn't count.
+  local function lose(k, reason, p, before)
+    count(losses[k][reason] or first[k], before)
+    free(p)
+  end
+  local function grow(k, by)
+    growth[k] = growth[k] + by
+  end
+  return count, drop, lose, grow
+end
+
+-- Bytes that have gone into the link, whatever became of them.
+local function bytes_into(l)
+  return l.rxbytes + C.pg_link_queued_bytes(l) + l.txdropbytes
+end
+
+-- With one entry nobody adds up what comes in: it is what left and what was lost,
+-- less what apps have added.
+local function bytes_in(self)
+  local sum = 0LL
+  for _, exit in ipairs(self.exits) do
+    sum = sum + bytes_into(exit.link) - exit.bytes
+  end
+  local counts, growth = self.counts, self.growth
+  for _, event in ipairs(self.lost) do sum = sum + counts[event].bytes end
+  for k = 1, self.napps do sum = sum - growth[k] end
+  return sum
+end
+
+-- The fused link has passed `packets` and `bytes` since the region was made.
+local function set(l, base, packets, bytes)
+  l.read, l.rxbytes = base.packets + packets, base.bytes + bytes
+  l.write = bit.tobit(l.read)
+  l.limit = bit.tobit(l.write + link.max)
+end
+
+-- Share out what came to app `k` among its losses and outputs, last output first:
+-- what went to the first wasn't counted, and is what remains.
+local function share_out(self, k)
+  local counts, into = self.counts, self.into
+  local p, b = into[k].packets, into[k].bytes + self.growth[k]
+  for event = self.first[k], self.last[k] do
+    p, b = p - counts[event].packets, b - counts[event].bytes
+  end
+  local outs = self.outs[k]
+  for i = #outs, 1, -1 do
+    local out, op, ob = outs[i], p, b
+    if i > 1 then
+      op, ob = counts[out.event].packets, counts[out.event].bytes
+      p, b = p - op, b - ob
+    end
+    if out.to then
+      set(out.link, out, op, ob)
+      into[out.to].packets = into[out.to].packets + op
+      into[out.to].bytes = into[out.to].bytes + ob
+    end
+  end
+end
+
+-- Tell core.engine.fuse.drops what has been dropped since the last time.
+local function tell_drops(self)
+  for _, d in ipairs(self.drops) do
+    local n = self.counts[d.event].packets
+    if n ~= d.told then
+      drops.add(d.app, d.reason, tonumber(n - d.told))
+      d.told = n
+    end
+  end
+end
+
+--- Bring the counters of the region's links, and the drops, up to date.
+function Tally:account()
+  local into, entries = self.into, self.entries
+  if #entries == 1 then
+    entries[1].link.rxbytes = entries[1].bytes + bytes_in(self)
+  end
+  ffi.fill(into, ffi.sizeof(into))
+  for _, e in ipairs(entries) do
+    into[e.to].packets = into[e.to].packets + e.link.read - e.packets
+    into[e.to].bytes = into[e.to].bytes + e.link.rxbytes - e.bytes
+  end
+  for k = 1, self.napps do share_out(self, k) end
+  tell_drops(self)
+end
+
+--- Packet and bytes that app number `k` has taken and not given back, because it
+--- raised an error.
+function Tally:raised(k, bytes)
+  local event = self.region.raised[k]
+  self.counts[event].packets = self.counts[event].packets + 1
+  self.counts[event].bytes = self.counts[event].bytes + bytes
+end
+
+-- A link's counters as they are now, from which the tally counts on.
+local function from_now(l, to)
+  return {link = l, to = to, packets = l.read, bytes = l.rxbytes}
+end
+
+local function flows(self, r)
+  for k, name in ipairs(r.apps) do
+    self.first[k] = r.first_loss[k]
+    self.last[k] = r.last_loss[k]
+    self.outs[k] = {}
+    for i, lead in ipairs(r.outputs[name]) do
+      local l = lead.kind == "app" and r.links[lead.spec]
+      local out = l and from_now(l, r.index[lead.to]) or {}
+      out.event = lead.event
+      self.outs[k][i] = out
+    end
+  end
+end
+
+--- The tally of a region described by `r` (core.engine.fuse.region).
+function Tally.new(r)
+  local self = setmetatable({
+    region = r, napps = #r.apps, counts = counts_t(#r.events + 1),
+    growth = int64s_t(#r.apps + 1), into = counts_t(#r.apps + 1),
+    first = {}, last = {}, outs = {}, entries = {}, exits = {}, lost = {}, drops = {},
+  }, Tally)
+  flows(self, r)
+  for i, spec in ipairs(r.entries) do
+    local _, _, to = config.parse_link(spec)
+    self.entries[i] = from_now(r.links[spec], r.index[to])
+  end
+  for i, spec in ipairs(r.exits) do
+    self.exits[i] = {link = r.links[spec], bytes = bytes_into(r.links[spec])}
+  end
+  for event, e in ipairs(r.events) do
+    if e.drop or e.raised then self.lost[#self.lost + 1] = event end
+    if e.drop then
+      self.drops[#self.drops + 1] =
+        {event = event, app = r.app_of[e.app], reason = e.drop, told = 0LL}
+    end
+  end
+  return self
+end
+
+return Tally
