@@ -35,7 +35,7 @@ describe("Fwd", function ()
       assert.equal(i, p.length)
       packet.free(p)
     end
-    assert.equal(300, app.transmitted)
+    assert.equal(300, app:transmitted())
   end)
 
   it("frees them without an output, and transmits nothing", function ()
@@ -44,12 +44,12 @@ describe("Fwd", function ()
     local frees = pool.freelist.frees
     engine.breathe()
     assert.equal(3, tonumber(pool.freelist.frees - frees))
-    assert.equal(0, app.transmitted)
+    assert.equal(0, app:transmitted())
   end)
 
   it("says how many it transmitted", function ()
     local app = setup{}
-    app.transmitted = 1234567
+    function app.transmitted() return 1234567 end
     local said, before = {}, print
     rawset(_G, "print", function (text) said[#said + 1] = text end)
     local ok, err = pcall(app.report, app)
