@@ -14,6 +14,18 @@ local function commas(n)
   return lib.comma_value(("%.0f"):format(tonumber(n)))
 end
 
+-- The keys in the order people expect: fwd2 before fwd10.
+local function natural_order(t)
+  local keys, rank = config.sorted_keys(t), {}
+  for _, key in ipairs(keys) do
+    rank[key] = key:gsub("%d+", function (digits)
+      return ("%03d%s"):format(#digits, digits)
+    end)
+  end
+  table.sort(keys, function (a, b) return rank[a] < rank[b] end)
+  return keys
+end
+
 local function share(part, whole)
   return whole > 0 and part / whole or 0
 end
@@ -58,7 +70,7 @@ end
 --- Print each link's totals.
 function report.links(links)
   print("link report:")
-  for _, spec in ipairs(config.sorted_keys(links)) do
+  for _, spec in ipairs(natural_order(links)) do
     local stats = link.stats(links[spec])
     print(("%20s sent on %s (loss rate: %d%%)%s"):format(commas(stats.txpackets),
       spec, 100 * share(stats.txdrop, stats.txpackets + stats.txdrop),
@@ -81,7 +93,7 @@ end
 --- Let each app that can report do so; print the counters of the others' shm.
 function report.apps(apps)
   print("app report:")
-  for _, name in ipairs(config.sorted_keys(apps)) do
+  for _, name in ipairs(natural_order(apps)) do
     local counters = not apps[name].report and counters_of(apps[name])
     if apps[name].report then
       print(name)

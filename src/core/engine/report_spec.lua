@@ -39,6 +39,19 @@ describe("the reports", function ()
 
   after_each(function () engine.configure(config.new()) end)
 
+  it("name apps and links in the order people count in", function ()
+    local c = config.new()
+    for _, name in ipairs{"fwd10", "fwd2", "fwd1"} do config.app(c, name, Telling) end
+    config.link(c, "fwd2.output -> fwd10.input")
+    config.link(c, "fwd10.output -> fwd1.input")
+    engine.configure(c)
+    assert.same({"app report:", "fwd1", "  I am fwd1", "fwd2", "  I am fwd2",
+      "fwd10", "  I am fwd10"}, printed(engine.report_apps))
+    local lines = printed(engine.report_links)
+    assert.matches("fwd2.output %-> fwd10.input", lines[2])
+    assert.matches("fwd10.output %-> fwd1.input", lines[3])
+  end)
+
   local function run()
     local c = config.new()
     config.app(c, "source", basic.Source, 100)
