@@ -27,7 +27,7 @@ end
 
 function kinds.fused.process(_, p) return p end
 
-local addresses = ffi.typeof("struct { uint32_t a; uint16_t b; uint32_t c; "
+local addresses = ffi.typeof("struct { int32_t a; uint16_t b; int32_t c; "
   .. "uint16_t d; } __attribute__((packed)) *")
 
 function kinds.swap.process(_, p)

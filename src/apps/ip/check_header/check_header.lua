@@ -13,16 +13,18 @@ local SHORT, NOT_IPV4, BAD_VERSION, BAD_LENGTH, BAD_CHECKSUM = 1, 2, 3, 4, 5
 CheckHeader.link_names = {input = {input = true}, output = {output = true}}
 
 local ETHERNET, MINIMAL = 14, 20 -- bytes of headers
--- Byte order doesn't matter to the checksum (RFC 1071, section 2B).
 local words_t = ffi.typeof("const uint16_t *")
-local band, rshift = bit.band, bit.rshift
+local band, bor, lshift, rshift, tobit =
+  bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
 
 function CheckHeader:new()
   return setmetatable({}, self)
 end
 
+-- Byte order doesn't matter to the checksum (RFC 1071, section 2B). LuaJIT adds as
+-- integers what a bit operation uses, and as doubles otherwise.
 local function with_options(words, sum, header)
-  for i = MINIMAL / 2, header / 2 - 1 do sum = sum + words[i] end
+  for i = MINIMAL / 2, header / 2 - 1 do sum = tobit(sum + words[i]) end
   return sum
 end
 
@@ -30,17 +32,20 @@ function CheckHeader.process(_, p)
   local length = p.length
   if length < ETHERNET + MINIMAL then return nil, SHORT end
   local data = p.data
-  if data[12] ~= 0x08 or data[13] ~= 0x00 then return nil, NOT_IPV4 end
+  if bor(lshift(data[12], 8), data[13]) ~= 0x0800 then return nil, NOT_IPV4 end
   local first = data[ETHERNET]
-  local header = band(first, 15) * 4
+  local header = lshift(band(first, 15), 2)
   if rshift(first, 4) ~= 4 or header < MINIMAL then return nil, BAD_VERSION end
-  local total = data[ETHERNET + 2] * 256 + data[ETHERNET + 3]
-  if total < header or total > length - ETHERNET then return nil, BAD_LENGTH end
+  local total = bor(lshift(data[ETHERNET + 2], 8), data[ETHERNET + 3])
+  if total < header or tobit(total + ETHERNET) > length then return nil, BAD_LENGTH end
   local w = ffi.cast(words_t, data + ETHERNET)
-  local sum = w[0] + w[1] + w[2] + w[3] + w[4] + w[5] + w[6] + w[7] + w[8] + w[9]
+  local sum = tobit(
+    w[0] + w[1] + w[2] + w[3] + w[4] + w[5] + w[6] + w[7] + w[8] + w[9])
   if header > MINIMAL then sum = with_options(w, sum, header) end
-  sum = band(sum, 0xffff) + rshift(sum, 16)
-  if sum ~= 0xffff and sum ~= 0x1fffe then return nil, BAD_CHECKSUM end
+  -- The sum of 30 words at most: folded once it is 0xffff or it isn't a multiple.
+  if tobit(band(sum, 0xffff) + rshift(sum, 16)) ~= 0xffff then
+    return nil, BAD_CHECKSUM
+  end
   return p
 end
 

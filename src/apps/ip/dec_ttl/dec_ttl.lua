@@ -12,6 +12,7 @@ DecTtl.link_names = {input = {input = true}, output = {output = true}}
 
 local HEADERS = 34
 local TTL, CHECKSUM = 22, 24 -- offsets in the frame
+local band, rshift, tobit = bit.band, bit.rshift, bit.tobit
 local word_t = ffi.typeof("uint16_t *")
 -- ~m + m' of RFC 1624's equation 3, for the word of TTL and protocol as this CPU
 -- reads it: the TTL is its first byte.
@@ -26,10 +27,10 @@ function DecTtl.process(_, p)
   local data = p.data
   local ttl = data[TTL]
   if ttl <= 1 then return nil, TTL_EXPIRED end
-  data[TTL] = ttl - 1
+  data[TTL] = tobit(ttl - 1)
   local check = ffi.cast(word_t, data + CHECKSUM)
-  local sum = 0xffff - check[0] + DIFFERENCE
-  check[0] = 0xffff - (bit.band(sum, 0xffff) + bit.rshift(sum, 16))
+  local sum = tobit(0xffff - check[0] + DIFFERENCE)
+  check[0] = tobit(0xffff - (band(sum, 0xffff) + rshift(sum, 16)))
   return p
 end
 

@@ -12,8 +12,8 @@ local NO_NEXT_HOP, SHORT = 1, 2
 RewriteMacs.link_names = {input = {input = true}, output = {output = true}}
 
 local ETHERNET = 14
-local addresses_t = ffi.typeof("struct { uint32_t a, b, c; }") -- both, as they lie
-local array_t = ffi.typeof("$[?]", addresses_t)
+local addresses_t = ffi.typeof("struct { int32_t a, b, c; }") -- both, as they lie
+local hops_t = ffi.typeof("struct { int32_t last; $ of[?]; }", addresses_t)
 local pointer_t = ffi.typeof("$ *", addresses_t)
 
 local function bytes_of(text)
@@ -30,18 +30,19 @@ end
 --- Make the app: `hops` is an array, by next hop, of {destination = , source = }
 --- Ethernet addresses ("02:00:00:00:00:01").
 function RewriteMacs:new(hops)
-  local of = array_t(#hops + 1)
+  local list = hops_t(#hops + 1)
+  list.last = #hops
   for i, hop in ipairs(hops) do
-    ffi.copy(of + i, bytes_of(hop.destination) .. bytes_of(hop.source), 12)
+    ffi.copy(list.of + i, bytes_of(hop.destination) .. bytes_of(hop.source), 12)
   end
-  return setmetatable({of = of, last = #hops}, self)
+  return setmetatable({hops = list}, self)
 end
 
 function RewriteMacs:process(p)
   if p.length < ETHERNET then return nil, SHORT end
-  local hop = p.hash[1]
-  if hop < 1 or hop > self.last then return nil, NO_NEXT_HOP end
-  local to, from = ffi.cast(pointer_t, p.data), self.of + hop
+  local hops, hop = self.hops, bit.tobit(p.hash[1])
+  if hop < 1 or hop > hops.last then return nil, NO_NEXT_HOP end
+  local to, from = ffi.cast(pointer_t, p.data), hops.of + hop
   to.a, to.b, to.c = from.a, from.b, from.c
   return p
 end
