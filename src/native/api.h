@@ -161,6 +161,11 @@ uint64_t pg_link_queued_bytes(const struct link *link);
 
 /* direct.c */
 int pg_take(struct link *link, struct packet **to, int max);
+int pg_take_counted(struct link *link, struct packet **to, int max);
+void pg_give(struct freelist *account, struct link *link, struct packet **from,
+             int n);
+int pg_give_routed(struct freelist *account, struct link *link,
+                   struct packet **from, int n, const uint8_t *route, int output);
 int pg_fetch(struct port *port, struct link *link, struct packet **to);
 void pg_send(struct port *port, struct link *link, struct packet **from, int n);
 

@@ -56,26 +56,56 @@ int pg_fetch(struct port *port, struct link *link, struct packet **to)
   return n;
 }
 
-/* Keep in the link what the device doesn't take now. */
-static void keep(struct port *port, struct link *link, struct packet **from,
-                 int n)
+/* Take up to `max` packets out of the link and add up their bytes; how many. */
+int pg_take_counted(struct link *link, struct packet **to, int max)
 {
+  int n = pg_take(link, to, max);
+  int64_t bytes = 0;
+  for (int i = 0; i < n; i++)
+    bytes += to[i]->length;
+  link->rxbytes += bytes;
+  return n;
+}
+
+/* As link.transmit() does with a full link: freed by the app, to the list and
+ * beyond. */
+static void lose(struct freelist *account, struct link *link, struct packet *p)
+{
+  struct sums sums = pg_sum((struct rte_mbuf **)&p, 1);
+  link->txdrop++;
+  link->txdropbytes += sums.bytes;
+  account->frees++;
+  account->freebytes += sums.bytes;
+  account->freebits += sums.bits;
+  account->spilled++;
+  rte_pktmbuf_free((struct rte_mbuf *)p);
+}
+
+/* Put `n` packets into the link; those it has no room for are freed. */
+void pg_give(struct freelist *account, struct link *link, struct packet **from,
+             int n)
+{
+  uint32_t write = link->write;
+  int fitting = RTE_MIN((uint32_t)n, LINK_MAX_PACKETS - waiting(link));
+  for (int i = 0; i < fitting; i++)
+    link->packets[(write + i) & MASK] = from[i];
+  link->write = (int32_t)(write + fitting);
+  for (int i = fitting; i < n; i++)
+    lose(account, link, from[i]);
+}
+
+/* The same with those of `n` packets whose `route` is `output`; how many. */
+int pg_give_routed(struct freelist *account, struct link *link,
+                   struct packet **from, int n, const uint8_t *route, int output)
+{
+  struct packet *chosen[PORT_BURST];
+  int count = 0;
   for (int i = 0; i < n; i++) {
-    if (waiting(link) < LINK_MAX_PACKETS) {
-      link->packets[(uint32_t)link->write & MASK] = from[i];
-      link->write = (int32_t)((uint32_t)link->write + 1);
-    } else {
-      /* As link.transmit() does: freed by the app, to the list and beyond. */
-      struct sums sums = pg_sum((struct rte_mbuf **)&from[i], 1);
-      link->txdrop++;
-      link->txdropbytes += sums.bytes;
-      port->account->frees++;
-      port->account->freebytes += sums.bytes;
-      port->account->freebits += sums.bits;
-      port->account->spilled++;
-      rte_pktmbuf_free((struct rte_mbuf *)from[i]);
-    }
+    chosen[count] = from[i];
+    count += route[i] == output;
   }
+  pg_give(account, link, chosen, count);
+  return count;
 }
 
 /* Send `n` packets (rte_eth_tx_burst), after those that wait in the link. */
@@ -84,7 +114,7 @@ void pg_send(struct port *port, struct link *link, struct packet **from, int n)
   if (unlikely(waiting(link) > 0)) {
     pg_transmit(port, link);
     if (waiting(link) > 0) {
-      keep(port, link, from, n);
+      pg_give(port->account, link, from, n);
       return;
     }
   }
@@ -105,8 +135,8 @@ void pg_send(struct port *port, struct link *link, struct packet **from, int n)
     port->account->sentbits += sums.bits - left.bits;
     done += chunk;
     if (taken < kept) {
-      keep(port, link, (struct packet **)packets + taken, kept - taken);
-      keep(port, link, from + done, n - done);
+      pg_give(port->account, link, (struct packet **)packets + taken, kept - taken);
+      pg_give(port->account, link, from + done, n - done);
       return;
     }
   }

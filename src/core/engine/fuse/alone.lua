@@ -8,6 +8,7 @@ local config = require("core.config")
 local drops = require("core.engine.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
+local pool = require("core.pool")
 
 local alone = {}
 
@@ -53,22 +54,32 @@ end
 local packets = ffi.new("struct packet *[?]", BURST)
 local route = ffi.new("uint8_t[?]", BURST)
 
-local function pass_all(app, outputs, n)
+-- Drop the packets that no link has taken.
+local function drop_rest(app, outputs, n)
   for i = 0, n - 1 do
     if route[i] == 0 then
       lose(app, "dropped", packets[i])
-    else
+    elseif not app.output[outputs[route[i]]] then
       pass(app, outputs, packets[i], route[i])
     end
   end
 end
 
-local function receive_all(l, n)
-  for i = 0, n - 1 do packets[i] = link.receive(l) end
+local freelist = pool.freelist
+
+local function pass_all(app, outputs, n)
+  local passed = 0
+  for o = 1, #outputs do
+    local l = app.output[outputs[o]]
+    if l then
+      passed = passed + C.pg_give_routed(freelist, l, packets, n, route, o)
+    end
+  end
+  if passed < n then drop_rest(app, outputs, n) end
 end
 
-local function process_burst(app, outputs, l, n)
-  receive_all(l, n)
+local function process_burst(app, outputs, l)
+  local n = C.pg_take_counted(l, packets, BURST)
   ffi.fill(route, n, 1)
   app:process_burst(packets, n, route)
   pass_all(app, outputs, n)
@@ -78,10 +89,7 @@ local function push_burst(app)
   local outputs = app.outputs or ONE_OUTPUT
   for i = 1, #app.input do
     local l = app.input[i]
-    local n = link.nreadable(l)
-    for done = 0, n - 1, BURST do
-      process_burst(app, outputs, l, math.min(n - done, BURST))
-    end
+    for _ = 1, link.nreadable(l), BURST do process_burst(app, outputs, l) end
   end
 end
 

@@ -7,6 +7,7 @@ local C = require("core.native")
 local config = require("core.config")
 local drops = require("core.engine.fuse.drops")
 local link = require("core.link")
+local pool = require("core.pool")
 local source = require("core.engine.fuse.source")
 local Tally = require("core.engine.fuse.tally")
 
@@ -96,10 +97,8 @@ local function flush_to(l, port)
   if port then
     return function (from, n) C.pg_send(port, l, from, n) end
   end
-  local transmit = link.transmit
-  return function (from, n)
-    for i = 0, n - 1 do transmit(l, from[i]) end
-  end
+  local account = pool.freelist
+  return function (from, n) C.pg_give(account, l, from, n) end
 end
 
 -- A link may hold more than one burst: `step` once for each.
