@@ -13,12 +13,20 @@ local SHORT, NOT_IPV4, BAD_VERSION, BAD_LENGTH, BAD_CHECKSUM = 1, 2, 3, 4, 5
 CheckHeader.link_names = {input = {input = true}, output = {output = true}}
 
 local ETHERNET, MINIMAL = 14, 20 -- bytes of headers
+local USUAL = 0x45 -- version 4, 20 bytes: no options
+local IPV4 = ffi.abi("le") and 0x0008 or 0x0800 -- EtherType, as this CPU reads it
 local words_t = ffi.typeof("const uint16_t *")
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
 
 function CheckHeader:new()
   return setmetatable({}, self)
+end
+
+-- The header's length in bytes by its first byte, nil if that can't be.
+local function header_length(first)
+  local length = lshift(band(first, 15), 2)
+  if rshift(first, 4) == 4 and length >= MINIMAL then return length end
 end
 
 -- Byte order doesn't matter to the checksum (RFC 1071, section 2B). LuaJIT adds as
@@ -32,10 +40,12 @@ function CheckHeader.process(_, p)
   local length = p.length
   if length < ETHERNET + MINIMAL then return nil, SHORT end
   local data = p.data
-  if bor(lshift(data[12], 8), data[13]) ~= 0x0800 then return nil, NOT_IPV4 end
-  local first = data[ETHERNET]
-  local header = lshift(band(first, 15), 2)
-  if rshift(first, 4) ~= 4 or header < MINIMAL then return nil, BAD_VERSION end
+  if ffi.cast(words_t, data)[6] ~= IPV4 then return nil, NOT_IPV4 end
+  local first, header = data[ETHERNET], MINIMAL
+  if first ~= USUAL then
+    header = header_length(first)
+    if not header then return nil, BAD_VERSION end
+  end
   local total = bor(lshift(data[ETHERNET + 2], 8), data[ETHERNET + 3])
   if total < header or tobit(total + ETHERNET) > length then return nil, BAD_LENGTH end
   local w = ffi.cast(words_t, data + ETHERNET)
