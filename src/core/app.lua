@@ -6,6 +6,7 @@
 local C = require("core.native")
 local account = require("core.engine.account")
 local apply = require("core.engine.apply")
+local blocked = require("core.engine.blocked")
 local breath_calls = require("core.engine.calls")
 local config = require("core.config")
 local counter = require("core.counter")
@@ -96,17 +97,23 @@ local function arrange()
   end
 end
 
---- Make the running graph that of `new` (core.config). Everything is checked
---- first; when something is wrong a failure says what, and the running graph
---- stays as it was.
-function engine.configure(new)
-  new = copied(new)
+local function change(new)
   fused:account() -- the links' cursors, before anything looks at them
   local actions = plan.make(state.configuration, new, state.apps)
   local ok, err = pcall(apply.plan, state, new, actions)
   arrange() -- in any case: a failed change may have started apps again
   if ok and fused.problem then ok, err = false, fused.problem end
   if not ok then error(err, 0) end
+  return actions
+end
+
+--- Make the running graph that of `new` (core.config). Everything is checked
+--- first; when something is wrong a failure says what, and the running graph
+--- stays as it was.
+function engine.configure(new)
+  new = copied(new)
+  local running, actions = next(state.links) ~= nil, nil
+  blocked.measure(state.apps, running, function () actions = change(new) end)
   counter.add(counters.configs)
   if engine.log then
     for _, list in ipairs{"stop", "start", "restart", "reconfig", "old_links",
@@ -289,7 +296,10 @@ function engine.report(options)
                         showpackets = true, showjit = true}
   if options.showlinks then engine.report_links() end
   if options.showapps then engine.report_apps() end
-  if options.showpackets then report.packets(state.links) end
+  if options.showpackets then
+    report.packets(state.links)
+    report.blocked(blocked)
+  end
   if options.showload then engine.report_load() end
   if options.showjit then report.jit(jit_causes.of(jit_health.problems())) end
 end

@@ -25,6 +25,11 @@ Port.direct = true
 
 local ALIVE_SECONDS = 0.1
 
+-- What was sent last lies in memory shared with the peer until that takes it;
+-- closing the port would take it away before.
+local SHARED_MEMORY = {memif = true, vhost = true, ["virtio-user"] = true}
+local LINGER_SECONDS = 0.1
+
 local function parsed(arg)
   if type(arg) ~= "table" then return spec.parse(arg) end
   if arg.port == nil then
@@ -127,6 +132,9 @@ end
 
 --- Unplug the device.
 function Port:stop()
+  if SHARED_MEMORY[self.description.kind] and self.port.txpackets > 0 then
+    C.pg_sleep(LINGER_SECONDS)
+  end
   statistics.publish(self.shm, self:statistics())
   plug.close(self.description, self.port)
 end

@@ -113,6 +113,15 @@ function report.packets(links)
     commas(a.port_drops), commas(a.in_links), commas(a.held)))
 end
 
+--- Print what changes of the configuration cost (core.engine.blocked), if there
+--- were any while packets moved.
+function report.blocked(b)
+  if b.changes == 0 then return end
+  print(("configured %s times while running: %.1f ms in all, %.2f ms at most; "
+    .. "missed by ports meanwhile: %s"):format(commas(b.changes), b.seconds * 1e3,
+    b.longest * 1e3, commas(b.missed)))
+end
+
 --- Print the first of the `causes` (core.engine.jit_causes) why packets aren't
 --- moved by compiled code; nothing if there is none.
 function report.jit(causes)
