@@ -31,8 +31,9 @@ def routes(n, dice):
     return [(address, length, hop) for (address, length), hop in found.items()]
 
 
-def write_routes(table):
-    path = measure.ROOT / "build" / "bench" / "routes.bin"
+def write_routes(table, name="routes"):
+    """Write routes to build/bench/NAME.bin; its path."""
+    path = measure.ROOT / "build" / "bench" / (name + ".bin")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(array.array("I", [n for route in table for n in route]).tobytes())
     return path

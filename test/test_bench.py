@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmarks run: their programs and C references move packets and say how many.
+What they measure isn't tested."""
+
+import importlib.util
+import random
+import sys
+
+import pytest
+
+from helpers.command import ROOT, check, perigee, run
+
+sys.path.insert(0, str(ROOT / "bench"))
+
+from suite import measure, router, traffic  # noqa: E402
+
+NULL = "net_null_pg0,size=60,copy=0"
+PCAP = "net_pcap_pg0,infinite_rx=1,rx_pcap=%s"
+
+
+def cycles_of(result):
+    assert result.returncode == 0, result.stderr
+    packets, seconds, hertz = map(float, result.stdout.split())
+    assert packets > 1000 and seconds > 0 and hertz > 1e8
+    return seconds * hertz / packets
+
+
+def bench(name, *args):
+    return cycles_of(perigee("run", ROOT / "bench/lua" / (name + ".lua"), *args))
+
+
+def reference(name, *args):
+    check("make", "-s", "-C", ROOT, f"build/bench/{name}")
+    return cycles_of(run(ROOT / "build/bench" / name, *args,
+                         *measure.eal_arguments()))
+
+
+@pytest.mark.parametrize("kind, length, burst", [
+    ("push", 2, 256), ("fused", 2, 1), ("swap", 3, 64), ("fused", 1, "random"),
+    ("push", 1, "late:0.1"), ("push", 0, 256),
+])
+def test_chain(kind, length, burst):
+    bench("chain", kind, length, burst, 0.1)
+
+
+@pytest.mark.parametrize("what", ["direct", "calls:2", "swap:2", "links:0", "links:2"])
+def test_chain_in_c(what):
+    reference("chain", NULL, what, "random", 0.1)
+
+
+def test_chain_in_c_refuses_what_it_does_not_know():
+    check("make", "-s", "-C", ROOT, "build/bench/chain")
+    result = run(ROOT / "build/bench/chain", NULL, "links2:1", 256, 0.1,
+                 *measure.eal_arguments())
+    assert result.returncode == 1 and "reading WHAT" in result.stderr
+
+
+def test_mix():
+    file = traffic.write("test_mix", traffic.mixed(240))
+    try:
+        for kind in "fused", "links":
+            bench("mix", kind, file, 0.1)
+        reference("mix", PCAP % file, 256, 0.1)
+    finally:
+        file.unlink()
+
+
+def test_router():
+    dice = random.Random(1)
+    table = router.routes(1000, dice)
+    assert len({route[:2] for route in table}) == 1000
+    file = traffic.write("test_router", router.packets(table, dice))
+    routes = router.write_routes(table, "test_routes")
+    try:
+        bench("router", file, routes, 0.1)
+        reference("router", PCAP % file, routes, 256, 0.1)
+    finally:
+        file.unlink()
+        routes.unlink()
+
+
+def test_names():
+    listed = check(ROOT / "bench/run", "--list").split()
+    assert {"echo", "hop", "chain", "burst", "mix", "router"} <= set(listed)
+    result = run(ROOT / "bench/run", "nosuch")
+    assert result.returncode == 2 and "there is no benchmark 'nosuch'" in result.stderr
+
+
+def test_worst_row():
+    assert measure.worst_row("x", [1.0] * 19, [1.0] * 19) is None
+    row = measure.worst_row("x", [10.0] * 19 + [12.0], [5.0] * 19 + [5.25])
+    assert row["cycles"] == pytest.approx(1.2)
+    assert row["reference"] == pytest.approx(1.15)
+    assert row["ratio"] > row["limit"] == 1
+
+
+def test_plot_knows_its_benchmarks():
+    spec = importlib.util.spec_from_file_location("plot", ROOT / "bench/plot.py")
+    plot = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plot)
+    listed = check(ROOT / "bench/run", "--list").split()
+    assert set(plot.TITLES) <= set(listed)
