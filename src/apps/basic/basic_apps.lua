@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Snabb's basic apps: Source, Join, Split, Sink, Tee, Repeater, Truncate, Sample.
--- Loops count to a number read beforehand: such loops the JIT compiles well
+-- Snabb's basic apps: Source, Join, Split, Sink, Tee, Repeater; and, per packet,
+-- Truncate and Sample. Loops count to a number read beforehand: such loops the JIT compiles well
 -- whatever burst it sees first. Without an output, an app frees its packets.
 
 local failure = require("core.failure")
@@ -196,21 +196,14 @@ function Truncate:new(n)
   return setmetatable({n = tonumber(n)}, self)
 end
 
-local function resize_all(input, output, length, n)
-  for _ = 1, n do
-    transmit(output, packet.resize(receive(input), length))
-  end
+function Truncate:process(p)
+  return packet.resize(p, self.n)
 end
 
-function Truncate:push()
-  local input, output = self.input.input, self.output.output
-  if not output then return discard(input, nreadable(input)) end
-  resize_all(input, output, self.n, nreadable(input))
-end
-
---- Sample(n): passes every nth packet and frees the others.
+--- Sample(n): passes every nth packet and drops the others.
 local Sample = class()
 Sample.link_names = ONE_EACH
+Sample.drops = {"not sampled"}
 
 function Sample.check_arg(n)
   whole_number("Sample", "n", n, 1, 2 ^ 31)
@@ -220,25 +213,13 @@ function Sample:new(n)
   return setmetatable({n = tonumber(n), seen = 1}, self)
 end
 
-local function sample(self, input, output, n)
-  local every, seen = self.n, self.seen
-  for _ = 1, n do
-    local p = receive(input)
-    if seen == every then
-      transmit(output, p)
-      seen = 1
-    else
-      packet.free(p)
-      seen = seen + 1
-    end
+function Sample:process(p)
+  if self.seen < self.n then
+    self.seen = self.seen + 1
+    return nil, 1
   end
-  self.seen = seen
-end
-
-function Sample:push()
-  local input, output = self.input.input, self.output.output
-  if not output then return discard(input, nreadable(input)) end
-  sample(self, input, output, nreadable(input))
+  self.seen = 1
+  return p
 end
 
 return {

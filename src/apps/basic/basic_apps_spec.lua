@@ -2,6 +2,7 @@
 
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
+local drops = require("core.engine.fuse.drops")
 local engine = require("core.app")
 local ffi = require("ffi")
 local link = require("core.link")
@@ -195,7 +196,7 @@ describe("Truncate", function ()
     for _, text in ipairs{"abcdefgh", "ab", "abcd", ""} do
       link.transmit(app.input.input, packet.from_string(text))
     end
-    app:push()
+    engine.breathe()
     local texts = {}
     while not link.empty(app.output.output) do
       local p = link.receive(app.output.output)
@@ -221,16 +222,24 @@ describe("Sample", function ()
   it("passes every nth packet, bursts or not", function ()
     local app = setup(basic.Sample, 3, {"input"}, {"output"})
     feed(app, "input", range(1, 5))
-    app:push()
+    engine.breathe()
     feed(app, "input", range(6, 13))
-    assert.equal(5, freed(app.push, app))
+    assert.equal(5, freed(engine.breathe))
     assert.same({3, 6, 9, 12}, taken(app, "output"))
+  end)
+
+  it("counts the others as drops", function ()
+    local app = setup(basic.Sample, 3, {"input"}, {"output"})
+    feed(app, "input", range(1, 10))
+    engine.breathe()
+    engine.report{}
+    assert.same({["not sampled"] = 7}, drops.of(app))
   end)
 
   it("passes all with 1 and needs a number from 1 on", function ()
     local app = setup(basic.Sample, 1, {"input"}, {"output"})
     feed(app, "input", range(1, 5))
-    app:push()
+    engine.breathe()
     assert.same(range(1, 5), taken(app, "output"))
     for _, n in ipairs{0, -1, "x", 1.5} do
       assert.is_false(pcall(setup, basic.Sample, n, {}, {}))
@@ -244,7 +253,7 @@ describe("without outputs", function ()
     it(name .. " keeps none of the packets but a Repeater's", function ()
       local app = setup(basic[name], arg or nil, {"input"}, {})
       feed(app, "input", range(1, 10))
-      assert.equal(name == "Repeater" and 0 or 10, freed(app.push, app))
+      assert.equal(name == "Repeater" and 0 or 10, freed(engine.breathe))
       assert.is_true(link.empty(app.input.input))
     end)
   end

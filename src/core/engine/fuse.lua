@@ -24,15 +24,19 @@ function fuse.none()
   }, Fused)
 end
 
---- Bring the counters of fused links up to date.
+--- Bring the counters of fused links up to date: the last regions first, as what
+--- came into a region is worked out from what left it.
 function Fused:account()
-  for _, r in ipairs(self.regions) do r:account() end
+  for i = #self.regions, 1, -1 do self.regions[i]:account() end
 end
 
 --- Bring the counters of the link, which somebody asks for, up to date.
 function Fused:settle(l)
-  local r = self.region_of[shm.pointer_to_number(l)]
-  if r then r:account() end
+  if not self.region_of[shm.pointer_to_number(l)] then return end
+  for i = #self.regions, 1, -1 do
+    local r = self.regions[i]
+    if r:moved() then r:account() end
+  end
 end
 
 --- For the handler of xpcall: `err`, with the app in front if a per-packet app

@@ -79,7 +79,8 @@ local MOST_APPS = 128
 
 --- The regions of the graph of `apps` and `links` (tables by name and by text):
 --- a list of {apps = names in topological order, inner = set of fused links,
---- entries, exits = lists of links in and out}. Also a table from each app that
+--- entries, exits = lists of links in and out, looped = whether an entry closes a
+--- loop}. Also a table from each app that
 --- is in none to the reason.
 function regions.find(apps, links)
   local fusible, reasons = {}, {}
@@ -109,6 +110,7 @@ function regions.find(apps, links)
     else
       if a then table.insert(a.exits, spec) end
       if b then table.insert(b.entries, spec) end
+      if b and closing[spec] then b.looped = true end
     end
   end
   return list, reasons

@@ -151,7 +151,7 @@ end
 local function emit_wide_entry(emit, region, number, id, exits)
   emit("local segment%d, out, counts = S[%d], R.out, R.fill", id, id)
   emit("local function loop%d(n)", number)
-  local sums = #region.entries > 1
+  local sums = region.sums
   if sums then emit("  local bytes = 0") end
   emit("  for i = 0, n - 1 do")
   emit("    local p = packets[i]")
@@ -169,11 +169,13 @@ local function emit_wide_entry(emit, region, number, id, exits)
   emit("R.loop[%d], R.wide[%d] = loop%d, true", number, number, number)
   emit("R.run[%d] = function ()", number)
   emit("  for i = 1, #exits do counts[exits[i]] = 0 end")
-  emit("  local bytes = loop%d(fetch(packets))", number)
+  emit("  local n = fetch(packets)")
+  emit("  local bytes = loop%d(n)", number)
   emit("  entry.rxbytes = entry.rxbytes + bytes")
   emit("  for i = 1, #exits do")
   emit("    flush[exits[i]](out[exits[i]], counts[exits[i]])")
   emit("  end")
+  emit("  return n")
   emit("end")
   emit("end")
 end
@@ -195,7 +197,7 @@ local function emit_entry(emit, region, number, spec, starting)
   emit("local function loop%d(n)", number)
   emit("  local packets = packets")
   for _, x in ipairs(exits) do emit("  local to%d = out%d", x, x) end
-  local sums = #region.entries > 1 -- with one entry they follow from the exits
+  local sums = region.sums
   if sums then emit("  local bytes = 0") end
   for _, x in ipairs(exits) do emit("  local n%d = 0", x) end
   emit("  for i = 0, n - 1 do")
@@ -224,6 +226,7 @@ local function emit_entry(emit, region, number, spec, starting)
     emit("  entry%d.rxbytes = entry%d.rxbytes + bytes", number, number)
   end
   for _, x in ipairs(exits) do emit("  flush%d(out%d, n%d)", x, x, x) end
+  emit("  return n")
   emit("end")
   emit("end")
 end
@@ -231,7 +234,8 @@ end
 --- The source of `region` as a string. The region has, beside what regions.find
 --- gives: index (a number for each app), outputs (for each app a list of {kind =
 --- "app", "exit" or "none", to =, exit =, spec =, output =, event =}) and astray
---- (by number of the app, the event of an output it doesn't have).
+--- (by number of the app, the event of an output it doesn't have), and sums: whether
+--- the bytes that come in must be added up.
 function source.generate(region)
   local emit, lines = emitter()
   local segments, starting = segments_of(region)

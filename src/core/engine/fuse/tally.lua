@@ -105,16 +105,25 @@ end
 --- Bring the counters of the region's links, and the drops, up to date.
 function Tally:account()
   local into, entries = self.into, self.entries
-  if #entries == 1 then
+  if not self.region.sums and #entries == 1 then
     entries[1].link.rxbytes = entries[1].bytes + bytes_in(self)
   end
   ffi.fill(into, ffi.sizeof(into))
   for _, e in ipairs(entries) do
+    e.seen = e.link.read
     into[e.to].packets = into[e.to].packets + e.link.read - e.packets
     into[e.to].bytes = into[e.to].bytes + e.link.rxbytes - e.bytes
   end
   for k = 1, self.napps do share_out(self, k) end
   tell_drops(self)
+end
+
+--- Has anything come in since account()?
+function Tally:moved()
+  for _, e in ipairs(self.entries) do
+    if e.link.read ~= e.seen then return true end
+  end
+  return false
 end
 
 --- Packet and bytes that app number `k` has taken and not given back, because it

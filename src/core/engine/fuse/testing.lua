@@ -85,7 +85,8 @@ local REASONS = {[0] = nil, 1, 2, 3, 4, 0, 77}
 function testing.class(n)
   local outputs = {}
   for i = 1, n do outputs[i] = i == 1 and "output" or "o" .. i end
-  local class = {outputs = outputs, process = process, drops = {"hops", "b c", "b-c"}}
+  local class = {outputs = outputs, process = process, drops = {"hops", "b c", "b-c"},
+                 counts_hops = true}
   class.__index = class
   function class:new(arg)
     return setmetatable({
@@ -145,7 +146,7 @@ function Collector:push()
   end
 end
 
-local Fork = {}
+local Fork = {counts_hops = true}
 Fork.__index = Fork
 
 --- Snabb's Tee, but that copies tell which way they went, and count hops.
@@ -183,8 +184,7 @@ local NEIGHBOURS = {
 -- count hops may lead anywhere.
 local function join(c, nodes, loops)
   for i, node in ipairs(nodes) do
-    local class = c.apps[node.name].class
-    local back = loops and (class.process or class == Fork)
+    local back = loops and c.apps[node.name].class.counts_hops
     for _, output in ipairs(node.outputs) do
       local to = nodes[back and random(#nodes) or math.min(i + random(4), #nodes)]
       if #to.inputs > 0 and (to ~= node or back) and (random(8) > 1
