@@ -1,0 +1,139 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What has been seen to make LuaJIT's code slow for good, in one process: modules
+-- loaded while the engine runs, and slow code that shares functions with packets.
+
+local testing = require("core.testing")
+
+-- Runs the program in arg with `require` watched while the engine runs.
+local WATCHED = [[
+  local run, plain = engine.main, require
+  function engine.main(options)
+    function _G.require(name)
+      print("loaded while running: " .. name)
+      return plain(name)
+    end
+    run(options)
+    _G.require = plain
+  end
+  local report = engine.report
+  function engine.report(...)
+    _G.require = plain
+    report(...)
+  end
+  main.launch((...), {select(2, ...)})]]
+
+-- Cycles a packet through `graph` of null ports, before and after `slow` was called
+-- often; each the best of some.
+local MEASURED = [[
+  local C = require("core.native")
+  local account = require("core.engine.account")
+  local Port = require("apps.port.port").Port
+  local Fwd = {}
+  function Fwd:new() return setmetatable({}, {__index = Fwd}) end
+  function Fwd:push()
+    local i, o = self.input.input, self.output.output
+    for _ = 1, link.nreadable(i) do link.transmit(o, link.receive(i)) end
+  end
+  local Copy = {}
+  function Copy:new() return setmetatable({}, {__index = Copy}) end
+  function Copy:process(p)
+    local q = packet.clone(p)
+    packet.free(p)
+    return q
+  end
+  local c = config.new()
+  config.app(c, "port", Port, "null")
+  local from = "port"
+  for i, class in ipairs{Fwd, Fwd, Copy, Copy, Fwd} do
+    config.app(c, "app" .. i, class)
+    config.link(c, from .. ".output -> app" .. i .. ".input")
+    from = "app" .. i
+  end
+  config.link(c, from .. ".output -> port.input")
+  engine.configure(c)
+  engine.busywait = true
+  local function cycles()
+    local best = math.huge
+    for _ = 1, 4 do
+      local cpu, port = C.pg_cpu_seconds(), engine.app_table.port
+      local packets = port:statistics().ipackets
+      engine.main{duration = 0.05, no_report = true}
+      best = math.min(best, (C.pg_cpu_seconds() - cpu)
+        / (port:statistics().ipackets - packets))
+    end
+    return best
+  end
+  local function slow()
+    local all = {}
+    for _, l in pairs(engine.link_table) do all[#all + 1] = link.stats(l) end
+    all.text = tostring(account.packets(engine.link_table).received) .. "x"
+    local p = packet.from_string(all.text)
+    all.sizes = {p.length, link.nreadable(engine.link_table["app1.output -> app2.input"])}
+    packet.free(p)
+    table.sort(all.sizes)
+    return function () return all end
+  end
+  local before
+  if ... == "first" then
+    for _ = 1, 100000 do slow() end
+    before = tonumber((select(2, ...)))
+  else
+    before = cycles()
+    for _ = 1, 100000 do slow() end
+  end
+  print(before, cycles())]]
+
+describe("nothing is loaded while the engine runs:", function ()
+  local files = {rx = os.tmpname(), tx = os.tmpname()}
+
+  setup(function ()
+    assert.equal(0, select(2, testing.perigee{"capture", "null", files.rx,
+      "--duration", "0.01"}))
+  end)
+
+  teardown(function ()
+    os.remove(files.rx)
+    os.remove(files.tx)
+  end)
+
+  for name, arguments in pairs{
+    echo = {"echo", "null", "3", "0.2"},
+    ["echo of a file"] = {"echo", ("pcap:rx=%s,tx=%s"):format(files.rx, files.tx), "2"},
+    replay = {"replay", files.rx, "null", "--topspeed"},
+    capture = {"capture", "null", files.tx, "--duration", "0.02"},
+    packetblaster = {"packetblaster", "synth", "--duration", "0.2", "null"},
+  } do
+    it(name, function ()
+      local said, status = testing.script(WATCHED, {}, arguments)
+      assert.equal(0, status)
+      assert.is_nil(said:match("loaded while running: [^\n]*"))
+    end)
+  end
+end)
+
+describe("slow code doesn't slow packets down", function ()
+  local function measure(...)
+    local said, status = testing.script(MEASURED, {}, {...})
+    assert.equal(0, status, said)
+    local before, after = said:match("([%d.e-]+)\t([%d.e-]+)\n$")
+    return tonumber(before), tonumber(after)
+  end
+
+  it("when it runs between", function ()
+    local best = math.huge
+    for _ = 1, 2 do
+      local before, after = measure("between")
+      best = math.min(best, after / before)
+    end
+    assert.is_true(best < 1.5, ("%.2f times the cost"):format(best))
+  end)
+
+  it("when it runs first", function ()
+    local alone, after = math.huge, math.huge
+    for _ = 1, 2 do
+      alone = math.min(alone, (measure("between")))
+      after = math.min(after, select(2, measure("first", "1")))
+    end
+    assert.is_true(after / alone < 1.5, ("%.2f times the cost"):format(after / alone))
+  end)
+end)
