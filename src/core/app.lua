@@ -24,6 +24,7 @@ local plan = require("core.engine.plan")
 local pool = require("core.pool")
 local report = require("core.engine.report")
 local timer = require("core.timer")
+local warm = require("core.engine.warm")
 
 local engine = {}
 
@@ -40,6 +41,9 @@ engine.sleep = 0
 engine.pull_npackets = math.floor(link.max / 10)
 --- Fuse per-packet apps into loops without links; false to run each by itself.
 engine.fuse = true
+--- Run new fused loops on made-up full bursts before real packets come, so that
+--- what comes first doesn't decide how they are compiled (core.engine.warm).
+engine.warm = false
 --- Print what configure() does.
 engine.log = false
 --- Name of the signal that ended engine.main, or false.
@@ -88,6 +92,7 @@ local function arrange()
   engine.configuration = state.configuration
   fused = fuse.plan(state.apps, state.links, engine.fuse, fused)
   jit_health.rearranged()
+  if engine.warm then warm.regions(fused.regions) end
   engine.regions = fused.regions
   engine.not_fused = fused.reasons
   pulls, pushes = order.breath(state.apps, state.links, fused)
