@@ -41,8 +41,7 @@ engine.sleep = 0
 engine.pull_npackets = math.floor(link.max / 10)
 --- Fuse per-packet apps into loops without links; false to run each by itself.
 engine.fuse = true
---- Run new fused loops on made-up full bursts before real packets come, so that
---- what comes first doesn't decide how they are compiled (core.engine.warm).
+--- Run new fused loops on made-up full bursts first (core.engine.warm).
 engine.warm = false
 --- Print what configure() does.
 engine.log = false

@@ -68,7 +68,8 @@ local MEASURED = [[
     for _, l in pairs(engine.link_table) do all[#all + 1] = link.stats(l) end
     all.text = tostring(account.packets(engine.link_table).received) .. "x"
     local p = packet.from_string(all.text)
-    all.sizes = {p.length, link.nreadable(engine.link_table["app1.output -> app2.input"])}
+    local first = engine.link_table["app1.output -> app2.input"]
+    all.sizes = {p.length, link.nreadable(first)}
     packet.free(p)
     table.sort(all.sizes)
     return function () return all end
