@@ -6,6 +6,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -27,13 +28,30 @@ static void passed(struct link *link, uint32_t n)
   link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
 }
 
+/* `n` packets from slot `cursor` of the ring on, or to it: in two pieces where
+ * the ring ends, so that they are copied as vectors. */
+static void copy_out(const struct link *link, uint32_t cursor,
+                     struct packet **to, uint32_t n)
+{
+  uint32_t slot = cursor & MASK, first = RTE_MIN(n, LINK_RING_SIZE - slot);
+  memcpy(to, &link->packets[slot], first * sizeof *to);
+  memcpy(to + first, link->packets, (n - first) * sizeof *to);
+}
+
+static void copy_in(struct link *link, uint32_t cursor, struct packet **from,
+                    uint32_t n)
+{
+  uint32_t slot = cursor & MASK, first = RTE_MIN(n, LINK_RING_SIZE - slot);
+  memcpy(&link->packets[slot], from, first * sizeof *from);
+  memcpy(link->packets, from + first, (n - first) * sizeof *from);
+}
+
 /* Take up to `max` packets out of the link; how many. The caller adds up their
  * bytes (link->rxbytes), as it looks at each of them anyway. */
 int pg_take(struct link *link, struct packet **to, int max)
 {
   uint32_t n = RTE_MIN(waiting(link), (uint32_t)max);
-  for (uint32_t i = 0; i < n; i++)
-    to[i] = link->packets[((uint32_t)link->read + i) & MASK];
+  copy_out(link, link->read, to, n);
   link->read += n;
   link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
   return n;
@@ -87,8 +105,7 @@ void pg_give(struct freelist *account, struct link *link, struct packet **from,
 {
   uint32_t write = link->write;
   int fitting = RTE_MIN((uint32_t)n, LINK_MAX_PACKETS - waiting(link));
-  for (int i = 0; i < fitting; i++)
-    link->packets[(write + i) & MASK] = from[i];
+  copy_in(link, write, from, fitting);
   link->write = (int32_t)(write + fitting);
   for (int i = fitting; i < n; i++)
     lose(account, link, from[i]);
@@ -99,7 +116,13 @@ int pg_give_routed(struct freelist *account, struct link *link,
                    struct packet **from, int n, const uint8_t *route, int output)
 {
   struct packet *chosen[PORT_BURST];
-  int count = 0;
+  int count = 0, others = 0;
+  for (int i = 0; i < n; i++)
+    others |= route[i] ^ output;
+  if (likely(others == 0)) {
+    pg_give(account, link, from, n);
+    return n;
+  }
   for (int i = 0; i < n; i++) {
     chosen[count] = from[i];
     count += route[i] == output;
