@@ -122,17 +122,26 @@ local function settings(arg)
                     resolution = arg.resolution, snaplen = arg.snaplen}
 end
 
+local function count(self)
+  local written, lost = self.file:written()
+  counter.set(self.shm.packets, written)
+  counter.set(self.shm.not_written, lost)
+  counter.set(self.shm.over_limit, self.over_limit)
+end
+
 --- Write to a savefile: `arg` is its name, or a table: `filename` (or [1]), `mode`
 --- (or [2]) "w" (default) or "a" to append, the `format`, `resolution` and `snaplen`
 --- of lib.pcap.writer, and `limit`, the most packets to write (default: any number;
 --- those beyond are dropped). Raises a failure when it can't be written.
 function PcapWriter:new(arg)
   local filename, options = settings(arg)
-  return setmetatable({
+  local self = setmetatable({
     file = writer.open(filename, options),
     room = type(arg) == "table" and arg.limit or math.huge,
     over_limit = 0,
   }, PcapWriter)
+  self.file.output.on_failure = function () count(self) end
+  return self
 end
 
 local timespec = ffi.new("struct { int64_t sec, nsec; }[1]")
@@ -161,30 +170,19 @@ local function drop_all(self, input)
   self.over_limit = self.over_limit + n
 end
 
-local function count(self)
-  local written, lost = self.file:written()
-  counter.set(self.shm.packets, written)
-  counter.set(self.shm.not_written, lost)
-  counter.set(self.shm.over_limit, self.over_limit)
-end
-
 --- Write what has arrived, with the time of this call; it is in the file when push
 --- returns. Raises a failure when the file can't be written (a full disk); the
---- packet at hand stays in the link then.
+--- packet at hand stays in the link then. (No pcall() here: what it calls isn't
+--- compiled to its end.)
 function PcapWriter:push()
   local input = self.input.input
   if link.empty(input) then
     return
   end
   local n = math.min(link.nreadable(input), self.room)
-  local ok, err = pcall(write_burst, self, input, n, wall_clock_ns())
-  if ok then
-    drop_all(self, input)
-  end
+  write_burst(self, input, n, wall_clock_ns())
+  drop_all(self, input)
   count(self)
-  if not ok then
-    error(err, 0)
-  end
 end
 
 function PcapWriter:report()

@@ -55,6 +55,7 @@ function M.open(path, append)
     written = 0,      -- records in the file
     lost = 0,         -- records that couldn't be written
     failed = nil,     -- the sentence of the failure that ended the writing
+    on_failure = nil, -- called when it comes to that, before the failure is raised
   }, Output)
 end
 
@@ -79,6 +80,7 @@ local function fail(self, reason, done)
   self.lost = self.lost + self.buffered - kept
   self.used, self.buffered = 0, 0
   self.failed = ("can't write %s: %s"):format(self.path, reason)
+  if self.on_failure then self.on_failure() end
   failure.raise("%s", self.failed)
 end
 

@@ -33,7 +33,7 @@ describe("doctor", function ()
   it("finds the programs of Perigee clean", function ()
     for _, program in ipairs{
       {"echo", "null", "0"}, {"echo", "null", "10"},
-      {"packetblaster", "synth", "null"},
+      {"packetblaster", "synth", "null"}, {"capture", "null", "/dev/null"},
     } do
       local said, status = doctor(unpack(program))
       assert.matches("\nThe packet path is clean.\n$", said)

@@ -30,8 +30,8 @@ local REASONS = {
   {"^call unroll limit", "recursion: write it as a loop"},
   {"^down%-recursion", "recursion: write it as a loop"},
   {"return to lower frame", "a trace began inside a function and would go on in its "
-    .. "caller: put the loop and what it calls into one function, or let the loop of "
-    .. "the burst be the innermost"},
+    .. "caller: no pcall() around what moves packets, no `...`; let the loop of the "
+    .. "burst be the innermost, and nothing leave it early"},
   {"^blacklisted", "it calls a function that LuaJIT has given up on because it was "
     .. "also called where it can't be compiled (tables, strings, reports): have one "
     .. "function for the packet path and one for the rest"},
@@ -63,8 +63,8 @@ local REASONS = {
   {"isn't compiled", "it is called for each packet or burst: do without, or do it in "
     .. "tick() or report()"},
   {"failed too often", "a rare branch here goes on in the interpreter, because what "
-    .. "follows couldn't be compiled: see the other lines about this app; else make "
-    .. "the branch rarer or simpler"},
+    .. "follows couldn't be compiled, often because of a pcall() around it: see the "
+    .. "other lines about this app; else make the branch rarer or simpler"},
   {"^guard would always fail", "a value here changes each time: make it a field of "
     .. "an FFI struct"},
 }
