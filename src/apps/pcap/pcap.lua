@@ -135,13 +135,13 @@ end
 --- those beyond are dropped). Raises a failure when it can't be written.
 function PcapWriter:new(arg)
   local filename, options = settings(arg)
-  local self = setmetatable({
+  local app = setmetatable({
     file = writer.open(filename, options),
     room = type(arg) == "table" and arg.limit or math.huge,
     over_limit = 0,
   }, PcapWriter)
-  self.file.output.on_failure = function () count(self) end
-  return self
+  app.file.output.on_failure = function () count(app) end
+  return app
 end
 
 local timespec = ffi.new("struct { int64_t sec, nsec; }[1]")
