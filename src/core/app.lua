@@ -322,6 +322,7 @@ end
 
 --- Let each app report.
 function engine.report_apps()
+  sync()
   report.apps(state.apps)
 end
 

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Snabb's basic apps: Source, Join, Split, Sink, Tee, Repeater; and, per packet,
--- Truncate and Sample. Loops count to a number read beforehand: such loops the JIT compiles well
--- whatever burst it sees first. Without an output, an app frees its packets.
+-- Truncate and Sample. Loops count to a number read beforehand: such loops the JIT
+-- compiles well whatever burst it sees first. Without an output, an app frees its
+-- packets.
 
 local failure = require("core.failure")
 local link = require("core.link")

@@ -5,6 +5,7 @@ local C = require("core.native")
 local account = require("core.engine.account")
 local config = require("core.config")
 local counter = require("core.counter")
+local drops = require("core.engine.fuse.drops")
 local lib = require("core.lib")
 local link = require("core.link")
 
@@ -90,17 +91,25 @@ local function counters_of(app)
   return #parts > 0 and table.concat(parts, "  ") or nil
 end
 
---- Let each app that can report do so; print the counters of the others' shm.
+-- What the engine has counted for the app, as lines: its counters in shared memory,
+-- unless it reports itself, and its drops by name.
+local function lines_of(app)
+  local lines, dropped = {}, drops.of(app)
+  if not app.report then lines[1] = counters_of(app) end
+  for _, reason in ipairs(config.sorted_keys(dropped)) do
+    lines[#lines + 1] = ("%s dropped: %s"):format(commas(dropped[reason]), reason)
+  end
+  return lines
+end
+
+--- Let each app that can report do so; print what the engine has counted for it.
 function report.apps(apps)
   print("app report:")
   for _, name in ipairs(natural_order(apps)) do
-    local counters = not apps[name].report and counters_of(apps[name])
-    if apps[name].report then
-      print(name)
-      apps[name]:report()
-    elseif counters then
-      print(("%s\n  %s"):format(name, counters))
-    end
+    local app, lines = apps[name], lines_of(apps[name])
+    if app.report or #lines > 0 then print(name) end
+    if app.report then app:report() end
+    for _, line in ipairs(lines) do print("  " .. line) end
   end
 end
 

@@ -5,6 +5,8 @@ local config = require("core.config")
 local counter = require("core.counter")
 local engine = require("core.app")
 local histogram = require("core.histogram")
+local link = require("core.link")
+local packet = require("core.packet")
 local report = require("core.engine.report")
 
 -- What print() gets while `f` runs, a list of lines.
@@ -91,8 +93,36 @@ describe("the reports", function ()
     config.app(c, "counting", Counting)
     engine.configure(c)
     counter.add(engine.app_table.counting.shm.hits, 1234)
-    assert.same({"app report:", "counting\n  dropped 0  hits 1,234"},
+    assert.same({"app report:", "counting", "  dropped 0  hits 1,234"},
       printed(engine.report_apps))
+  end)
+
+  it("of apps has their drops by name, whether they report or not", function ()
+    local Picky = {drops = {"too long", "odd"}}
+    Picky.__index = Picky
+    function Picky:new(report_) return setmetatable({report = report_}, Picky) end
+    function Picky.process(_, p) return nil, p.length end
+    for _, fused in ipairs{true, false} do
+      engine.fuse = fused
+      local c = config.new()
+      config.app(c, "in", Idle)
+      config.app(c, "a", Picky)
+      config.app(c, "b", Picky, function () print("  hello") end)
+      config.link(c, "in.a -> a.input")
+      config.link(c, "in.b -> b.input")
+      engine.configure(c)
+      for _, length in ipairs{1, 2, 2, 3} do
+        local p = packet.resize(packet.allocate(), length)
+        link.transmit(engine.link_table["in.a -> a.input"], p)
+      end
+      link.transmit(engine.link_table["in.b -> b.input"], packet.from_string("xx"))
+      engine.breathe()
+      assert.same({"app report:", "a", "  1 dropped: dropped", "  2 dropped: odd",
+        "  1 dropped: too long", "b", "  hello", "  1 dropped: odd"},
+        printed(engine.report_apps))
+      engine.configure(config.new())
+    end
+    engine.fuse = true
   end)
 
   it("of packets balances", function ()

@@ -126,8 +126,9 @@ describe("the heap", function ()
                   join = {basic.Join}, cut = {basic.Truncate, 70},
                   some = {basic.Sample, 3}, sink = {basic.Sink}}
     local links = {"in.output -> tee.input", "tee.a -> hop.input", "tee.b -> join.b",
-                   "hop.output -> hop2.input", "hop2.output -> join.a", "join.output -> cut.input",
-                   "cut.output -> some.input", "some.output -> sink.input"}
+                   "hop.output -> hop2.input", "hop2.output -> join.a",
+                   "join.output -> cut.input", "cut.output -> some.input",
+                   "some.output -> sink.input"}
     below(1, growth(configuration(apps, links)))
   end)
 end)

@@ -169,6 +169,22 @@ function Fork:push()
   end
 end
 
+-- A bulk app with two outputs, which now and then names a third.
+local Bulk = {outputs = {"a", "b"}, counts_hops = true}
+Bulk.__index = Bulk
+
+function Bulk:new(salt) return setmetatable({salt = salt}, Bulk) end
+
+function Bulk:process_burst(packets, n, route)
+  for i = 0, n - 1 do
+    local head = header(packets[i])
+    local h = head.hops == 0 and 0 or mixed(head.id, head.hops, self.salt)
+    head.hops = math.max(head.hops - 1, 0)
+    route[i] = h % 50 == 0 and 3 or h % 3
+    head.path = tobit(head.path * 7 + route[i])
+  end
+end
+
 testing.Feeder, testing.Collector = Feeder, Collector
 
 -- Graphs ----------------------------------------------------------------------
@@ -177,7 +193,8 @@ local random = math.random
 
 -- Snabb's way: class, number of inputs and outputs, their names.
 local NEIGHBOURS = {
-  {Fork, 2, 2}, {basic.Join, 3, 1}, {basic.Truncate, 1, 1, 60}, {fwd.Fwd, 1, 1},
+  {Fork, 2, 2}, {Bulk, 2, 2, 5}, {basic.Join, 3, 1},
+  {basic.Truncate, 1, 1, 60}, {fwd.Fwd, 1, 1},
 }
 
 -- Link the nodes' outputs to later nodes' inputs at random. With `loops` those that
