@@ -136,3 +136,11 @@ engine.main()
     assert "wrong.lua:4: attempt to index local 'nothing'" in result.stderr
     assert "stack traceback:" in result.stderr
     account(result.stdout)
+
+
+def test_little_memory_means_fewer_packets():
+    """What a process finds when others have taken the hugepages meanwhile."""
+    result = perigee("--eal", "--no-huge -m 48", "echo", "null", 1, 0.1)
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"^perigee: there is memory for \d+ packets only; ",
+                     result.stderr, re.M)

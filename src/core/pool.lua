@@ -28,9 +28,13 @@ end
 function pool.create()
   if created then return end
   eal.start()
-  if C.pg_pool_create(pool.initial, pool.max) < 0 then
+  local packets = C.pg_pool_create(pool.initial, pool.max)
+  if packets < 0 then
     failure.raise("%s; ask for fewer with --packets N, or add memory: %s",
       ffi.string(C.pg_error()), "echo 512 > /proc/sys/vm/nr_hugepages")
+  elseif packets <= pool.initial / 2 then
+    say("there is memory for %d packets only; what is free: %d MB of hugepages",
+      packets, eal.free_huge_mb())
   end
   created = true
 end

@@ -24,7 +24,9 @@ enum {
   ELEMENT_SIZE = sizeof(struct rte_mbuf) + PACKET_MAX_HEADROOM +
                  PACKET_MAX_PAYLOAD,
   CACHE_SIZE = RTE_MEMPOOL_CACHE_MAX_SIZE,
-  PAGE_SIZE = 4096
+  PAGE_SIZE = 4096,
+  FEWEST_PACKETS = 512,
+  RESERVE_BYTES = 8 << 20
 };
 
 static struct rte_mempool *pool;
@@ -63,7 +65,8 @@ static int populate(uint32_t n)
   return added;
 }
 
-/* Create the pool: `initial` packets now, at most `max` ever. */
+/* Create the pool: `initial` packets now, or half of that and so on where memory
+ * is short, at most `max` ever. The number of packets, or -1. */
 int pg_pool_create(uint32_t initial, uint32_t max)
 {
   struct rte_pktmbuf_pool_private room = {
@@ -79,7 +82,15 @@ int pg_pool_create(uint32_t initial, uint32_t max)
     return pg_fail("DPDK has no mempool driver '%s'",
                    rte_mbuf_best_mempool_ops());
   rte_pktmbuf_pool_init(pool, &room);
-  return populate(initial < max ? initial : max) < 0 ? -1 : 0;
+  /* Ports need memory too: DPDK panics when it has none for them. */
+  void *reserve = rte_malloc("reserve", RESERVE_BYTES, 0);
+  uint32_t n = RTE_MIN(initial, max);
+  int added = reserve ? populate(n) : pg_fail("DPDK has less than %d MB of memory",
+                                              RESERVE_BYTES >> 20);
+  while (reserve && added < 0 && n / 2 >= FEWEST_PACKETS)
+    added = populate(n /= 2);
+  rte_free(reserve);
+  return added;
 }
 
 /* Double the pool, up to its maximum; the number of packets added, or -1. */
