@@ -53,12 +53,12 @@ describe("what is fused", function ()
 
   local seed = tonumber(os.getenv("FUSE_SEED") or os.time())
 
-  local function compare(loops, rounds)
+  local function compare(loops, rounds, packets)
     math.randomseed(seed)
     packet.free(packet.allocate())
     local before, compared = account.packets({}).held, 0
     for round = 1, rounds do
-      local c = graphs.random_graph(14, loops)
+      local c = graphs.random_graph(14, loops, packets)
       local alone, full1, held1 = outcome_of(c, false)
       local fused, full2, held2 = outcome_of(c, true)
       local both, full3, held3 = outcome_of(c, true, toggling(c))
@@ -74,10 +74,14 @@ describe("what is fused", function ()
   end
 
   it(("does what it does alone, in trees (seed %d)"):format(seed), function ()
-    compare(false, 60)
+    compare(false, 60, 300)
   end)
 
   it(("does what it does alone, in loops (seed %d)"):format(seed), function ()
-    compare(true, 40)
+    compare(true, 40, 300)
+  end)
+
+  it(("does so once it is compiled (seed %d)"):format(seed), function ()
+    compare(false, 5, 20000)
   end)
 end)

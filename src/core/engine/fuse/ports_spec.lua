@@ -208,6 +208,32 @@ describe("a region between ports", function ()
     assert.same({800, 12800, 800, 12800, 0}, totals(links[4]))
   end)
 
+  it("goes on where it was after an error", function ()
+    local Bad = class{process = function (_, p)
+      if p.data[15] == 53 then -- "5"
+        packet.free(p)
+        error("five")
+      end
+      return p
+    end}
+    local apps, links = rings()
+    apps.b = {Bad}
+    run(apps, links)
+    send(links[1], frames(1, 10))
+    send(links[1], frames(11, 18))
+    local errors = 0
+    for _ = 1, 10 do
+      if not pcall(engine.breathe) then errors = errors + 1 end
+    end
+    assert.equal(2, errors)
+    local expected = frames(1, 18)
+    table.remove(expected, 15)
+    table.remove(expected, 5)
+    assert.same(expected, take(links[5]))
+    for i = 1, 3 do assert.same({18, 288, 18, 288, 0}, totals(links[i])) end
+    assert.same({16, 256, 16, 256, 0}, totals(links[4]))
+  end)
+
   it("may begin and end at the same port", function ()
     run({near = {Port, "ring:fa"}, port = {Port, "ring:fa"}, feed = {Idle},
          got = {Idle}, a = {Pass}},

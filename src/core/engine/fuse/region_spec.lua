@@ -140,6 +140,29 @@ describe("a region", function ()
       end
     end)
 
+    it("may end a long run of apps in many branches", function ()
+      for _, n in ipairs{1, 5, 6, 7, 10, 60, 100} do
+        local apps, links = chain(23, Pass)
+        local outputs = {}
+        links[#links] = "a23.output -> split.i"
+        for i = 1, n do
+          outputs[i] = "o" .. i
+          apps["p" .. i] = {Pass}
+          links[#links + 1] = ("split.o%d -> p%d.input"):format(i, i)
+          links[#links + 1] = ("p%d.output -> out.i%d"):format(i, i)
+        end
+        apps.split = {class{outputs = outputs, process = function (_, p)
+          return p, p.data[0]
+        end}}
+        run_anew(apps, links)
+        for i = 1, n do transmit(links[1], {string.char(i)}) end
+        engine.breathe()
+        for i = 1, n do
+          assert.same({string.char(i)}, take(("p%d.output -> out.i%d"):format(i, i)))
+        end
+      end
+    end)
+
     it("may be 300 runs of apps: a tree of branches", function ()
       local apps, links, fork = {}, {}, class{
         outputs = {"a", "b"},

@@ -198,24 +198,27 @@ local NEIGHBOURS = {
 }
 
 -- Link the nodes' outputs to later nodes' inputs at random. With `loops` those that
--- count hops may lead anywhere.
+-- count hops may lead anywhere. What sources give goes somewhere in any case.
 local function join(c, nodes, loops)
+  config.app(c, "rest", Collector)
   for i, node in ipairs(nodes) do
     local back = loops and c.apps[node.name].class.counts_hops
     for _, output in ipairs(node.outputs) do
       local to = nodes[back and random(#nodes) or math.min(i + random(4), #nodes)]
-      if #to.inputs > 0 and (to ~= node or back) and (random(8) > 1
-          or node.name:match("^feeder")) then
+      local from = ("%s.%s -> "):format(node.name, output)
+      if #to.inputs > 0 and (to ~= node or back) and random(8) > 1 then
         local input = table.remove(to.inputs, random(#to.inputs))
-        config.link(c, ("%s.%s -> %s.%s"):format(node.name, output, to.name, input))
+        config.link(c, ("%s%s.%s"):format(from, to.name, input))
+      elseif node.source then
+        config.link(c, from .. "rest." .. node.name)
       end
     end
   end
 end
 
 --- A random configuration of up to `most` per-packet apps, their neighbours, sources
---- and sinks; `loops` allows links back.
-function testing.random_graph(most, loops)
+--- and sinks; `loops` allows links back. Each source has up to `packets`.
+function testing.random_graph(most, loops, packets)
   local c, nodes = config.new(), {}
   local function add(name, class, arg, inputs, outputs)
     config.app(c, name, class, arg)
@@ -227,16 +230,18 @@ function testing.random_graph(most, loops)
     return "ring:fuse" .. rings
   end
   for i = 1, random(2) do
-    local feeder = {first = i * 100000, count = random(300), rate = random(60),
+    local feeder = {first = i * 100000, count = random(packets), rate = random(60),
                     hops = random(2, 12)}
     config.app(c, "feeder" .. i, Feeder, feeder)
     if random(2) == 1 then
-      nodes[#nodes + 1] = {name = "feeder" .. i, inputs = {}, outputs = {"output"}}
+      nodes[#nodes + 1] = {name = "feeder" .. i, inputs = {}, outputs = {"output"},
+                           source = true}
     else
       local name = ring()
       config.app(c, "wire" .. i, port.Port, name)
       config.link(c, ("feeder%d.output -> wire%d.input"):format(i, i))
-      add("port" .. i, port.Port, name, {"input"}, {"output"})
+      add("port" .. i, port.Port, name, {}, {"output"})
+      nodes[#nodes].source = true
     end
   end
   for i = 1, random(most) do
