@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local counter = require("core.counter")
+local drops = require("core.engine.fuse.drops")
+local shm = require("core.shm")
+
+local function read(name)
+  return shm.exists(name) and tonumber(counter.read(counter.open(name))) or nil
+end
+
+describe("drops", function ()
+  after_each(function () drops.keep({}) end)
+
+  it("are counted by app and reason; what of() gives is a copy", function ()
+    local a, b = {}, {}
+    drops.add(a, "x", 2)
+    drops.add(a, "y", 1)
+    drops.add(a, "x", 3)
+    assert.same({x = 5, y = 1}, drops.of(a))
+    assert.same({}, drops.of(b))
+    drops.of(a).x = 7
+    assert.equal(5, drops.of(a).x)
+  end)
+
+  it("appear in shared memory with the first drop, and go with the app", function ()
+    local a, b = {}, {}
+    drops.publish{a = a, b = b}
+    assert.is_false(shm.exists("apps/a"))
+    drops.add(a, "TTL expired", 2)
+    drops.add(a, "TTL-expired", 1)
+    drops.publish{a = a, b = b}
+    assert.equal(3, read("apps/a/drop_TTL_expired.counter"))
+    drops.add(a, "TTL expired", 1)
+    drops.publish{a = a, b = b}
+    assert.equal(4, read("apps/a/drop_TTL_expired.counter"))
+    assert.is_false(shm.exists("apps/b"))
+    drops.keep{b = b}
+    assert.is_false(shm.exists("apps/a"))
+  end)
+
+  it("begin anew with an app of the same name", function ()
+    local old, new = {}, {}
+    drops.add(old, "x", 2)
+    drops.publish{a = old}
+    drops.keep{a = new}
+    assert.is_nil(read("apps/a/drop_x.counter"))
+    drops.add(new, "x", 1)
+    drops.publish{a = new}
+    assert.equal(1, read("apps/a/drop_x.counter"))
+  end)
+
+  it("leave the app's own counters there", function ()
+    local app = {}
+    counter.create("apps/a/hits.counter", 7)
+    drops.add(app, "x", 1)
+    drops.publish{a = app}
+    drops.keep{}
+    assert.equal(7, read("apps/a/hits.counter"))
+    counter.delete("apps/a/hits.counter")
+    shm.unlink("apps/a")
+  end)
+end)
