@@ -42,11 +42,38 @@ function PcapReader:new(filename)
   }, PcapReader)
 end
 
+local function give_up(self, err)
+  if not failure.is(err) then
+    error(err, 0)
+  end
+  self.done = true
+  self.failure = tostring(err)
+  io.stderr:write("perigee: ", self.failure, "\n")
+end
+
+--- The next packet, as lib.pcap.reader's next; nil too, after give_up(), when the
+--- file is damaged. (The pcall() is within the burst's loop: a loop within a pcall()
+--- is compiled, but not what comes after it.)
+function PcapReader:next_packet()
+  local ok, data, length, original, time = pcall(self.file.next, self.file)
+  if not ok then
+    give_up(self, data)
+    return nil
+  end
+  return data, length, original, time
+end
+
+--- Go back to the file's first packet; false, after give_up(), where that can't be.
+function PcapReader:rewind()
+  local ok, err = pcall(self.file.rewind, self.file)
+  if not ok then give_up(self, err) end
+  return ok
+end
+
 -- Send up to `n` packets of the file. (apps.pcap.replayer has another burst.)
 function PcapReader:burst(output, n)
-  local file = self.file
   for _ = 1, n do
-    local data, length = file:next()
+    local data, length = self:next_packet()
     if not data then
       self.done = true
       return
@@ -59,15 +86,6 @@ function PcapReader:burst(output, n)
   end
 end
 
-local function give_up(self, err)
-  if not failure.is(err) then
-    error(err, 0)
-  end
-  self.done = true
-  self.failure = tostring(err)
-  io.stderr:write("perigee: ", self.failure, "\n")
-end
-
 --- Send a burst of packets, as many as the output has room for.
 function PcapReader:pull()
   if self.done then
@@ -75,10 +93,7 @@ function PcapReader:pull()
   end
   local output = assert(self.output.output, "PcapReader's output isn't linked")
   local n = math.min(engine.pull_npackets, link.nwritable(output))
-  local ok, err = pcall(self.burst, self, output, n)
-  if not ok then
-    give_up(self, err)
-  end
+  self:burst(output, n)
   counter.set(self.shm.packets, self.packets)
   counter.set(self.shm.oversize, self.oversize)
 end

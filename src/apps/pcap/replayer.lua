@@ -64,8 +64,7 @@ local function next_loop(self)
   end
   self.loop = self.loop + 1
   self.sent_before_loop = self.packets
-  self.file:rewind()
-  return true
+  return self:rewind()
 end
 
 local function schedule_packet(self, data, length, time, now)
@@ -86,9 +85,9 @@ end
 -- loop. Returns false when there is no more to come. (It isn't a loop of its own: the
 -- JIT compiler would choose it for a trace rather than the burst's.)
 local function fetch(self, now)
-  local data, length, _, time = self.file:next()
+  local data, length, _, time = self:next_packet()
   if not data then
-    return next_loop(self)
+    return not self.failure and next_loop(self)
   elseif length > packet.max_payload then
     self.oversize = self.oversize + 1
   else
@@ -106,20 +105,22 @@ local function send(self, output)
   self.length = false
 end
 
+-- Is there a packet to be sent now? Fetches the next if there is none that waits.
+local function due(self, now)
+  while not self.length do
+    if self.packets >= self.limit or not fetch(self, now) then
+      self.done = true
+      return false
+    end
+  end
+  return self.due <= now
+end
+
 function Replayer:burst(output, n)
   local now = engine.now()
   for _ = 1, n do
-    if not self.length
-       and (self.packets >= self.limit or not fetch(self, now)) then
-      self.done = true
-      return
-    end
-    if self.length then
-      if self.due > now then
-        return
-      end
-      send(self, output)
-    end
+    if not due(self, now) then break end
+    send(self, output)
   end
 end
 

@@ -132,14 +132,21 @@ function report.blocked(b)
 end
 
 --- Print the first of the `causes` (core.engine.jit_causes) why packets aren't
---- moved by compiled code; nothing if there is none.
+--- moved by compiled code; nothing if there is none. Only what is interpreted for
+--- good counts: whether single aborts matter, a profile must tell.
 function report.jit(causes)
-  local cause = causes[1]
+  local counting = {}
+  for _, cause in ipairs(causes) do
+    if cause.kind == "stitch" or #cause.given_up > 0 then
+      counting[#counting + 1] = cause
+    end
+  end
+  local cause = counting[1]
   if not cause then return end
   print(("jit: %s is slowed down at %s:%d: %s%s; `perigee doctor` tells more"):format(
     #cause.apps > 0 and "app '" .. cause.apps[1] .. "'" or cause.region,
     cause.file, cause.line, cause.reason,
-    #causes > 1 and (" (and %d more)"):format(#causes - 1) or ""))
+    #counting > 1 and (" (and %d more)"):format(#counting - 1) or ""))
 end
 
 return report

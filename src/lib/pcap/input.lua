@@ -12,12 +12,14 @@ ffi.cdef[[
 ssize_t read(int fd, void *buffer, size_t count);
 void *memmove(void *to, const void *from, size_t count);
 char *strerror(int number);
+int64_t lseek(int fd, int64_t offset, int whence);
 ]]
 
 local C = ffi.C
 
 local WINDOW = 64 * 1024  -- bytes; it grows for longer records
 local EINTR = 4
+local SEEK_SET = 0
 
 local M = {}
 
@@ -137,9 +139,9 @@ function Input:rewind(offset)
     self.cursor = offset - self.base
     return
   end
-  local done, err = unistd.lseek(self.guard.fd, offset, unistd.SEEK_SET)
-  if not done then
-    failure.raise("can't read %s again from its start: %s", self.path, err)
+  if C.lseek(self.guard.fd, offset, SEEK_SET) < 0 then
+    failure.raise("can't read %s again from its start: %s: %s", self.path, self.path,
+                  ffi.string(C.strerror(ffi.errno())))
   end
   self.base, self.cursor, self.limit, self.ended = offset, 0, 0, false
 end

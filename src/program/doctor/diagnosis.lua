@@ -8,6 +8,7 @@ local remedies = require("program.doctor.remedies")
 local diagnosis = {}
 
 local MOST_ROWS = 20
+local RARE = 0.02 -- of the time of an app
 local COLUMNS = {"compiled", "interpreted", "c", "gc", "compiling"}
 
 --- What `health` (core.engine.jit_health) has found up to now: {traces, flushes,
@@ -99,6 +100,29 @@ local function profile_text(samples, rows)
   return table.concat(lines, "\n")
 end
 
+-- Nothing is given up, and the apps' time goes to compiled code all the same: a way
+-- out of a trace, or an abort, that is hardly ever met.
+local function is_rare(cause, rows)
+  if not rows or cause.kind == "stitch" or #cause.given_up > 0 then return false end
+  local names = {cause.region}
+  for _, app in ipairs(cause.apps) do names[#names + 1] = "app '" .. app .. "'" end
+  for _, name in ipairs(names) do
+    local row = rows[name]
+    if row and row.interpreted + row.c > RARE * row.samples then return false end
+  end
+  return true
+end
+
+--- Of the causes those that count, by the profile (rows as from
+--- core.engine.jit_profile, or nil).
+function diagnosis.counting(causes, rows)
+  local list = {}
+  for _, cause in ipairs(causes) do
+    if not is_rare(cause, rows) then list[#list + 1] = cause end
+  end
+  return list
+end
+
 --- All that is to be said about an examination: {listened = diagnosis.health(),
 --- samples and rows as from core.engine.jit_profile, or nil}.
 function diagnosis.text(examination)
@@ -110,8 +134,9 @@ function diagnosis.text(examination)
   else
     parts[#parts + 1] = "The program ended before it could be profiled."
   end
-  for _, cause in ipairs(found.causes) do parts[#parts + 1] = cause_text(cause) end
-  local n = #found.causes
+  local causes = diagnosis.counting(found.causes, examination.rows)
+  for _, cause in ipairs(causes) do parts[#parts + 1] = cause_text(cause) end
+  local n = #causes
   parts[#parts + 1] = n == 0 and "The packet path is clean."
     or ("The packet path is not clean: %d line%s to blame."):format(n,
       n == 1 and " is" or "s are")

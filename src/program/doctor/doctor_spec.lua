@@ -43,6 +43,18 @@ describe("doctor", function ()
     end
   end)
 
+  it("finds replay clean, at top speed and at a rate", function ()
+    local file = os.tmpname()
+    assert.equal(0, select(2, testing.perigee{"capture", "null:size=200", file,
+      "--limit", "20000"}))
+    for _, speed in ipairs{{"--topspeed"}, {"--rate", "500kpps"}} do
+      local said, status = doctor("replay", file, "null", "--loop", "0", unpack(speed))
+      assert.matches("\nThe packet path is clean.\n$", said)
+      assert.equal(0, status)
+    end
+    os.remove(file)
+  end)
+
   it("names file, line, source and remedy of what isn't compiled", function ()
     local said, status = examine(
       "self.last = string.gsub('abc', 'b', function (x) return x end)")
