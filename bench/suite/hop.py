@@ -18,7 +18,7 @@ PORT = "net_null_pg0,size=60,copy=0"
 def run(quick, rounds=None):
     measure.build("chain")
     measure.pin()
-    seconds = 0.4 if quick else 1
+    seconds = 0.25 if quick else 1
     few = rounds or (3 if quick else 20)
     rounds = {0: max(few, 7), 1: max(few, 7), 10: few, 100: few}
 
