@@ -41,6 +41,17 @@ describe("the reports", function ()
 
   after_each(function () engine.configure(config.new()) end)
 
+  it("blame an app before the loop of its region", function ()
+    local function cause(line, reason, ...)
+      return {file = "x.lua", line = line, reason = reason, apps = {...},
+              region = "region of x"}
+    end
+    assert.same({"jit: app 'x' is slowed down at x.lua:6: NYI (and 1 more); "
+      .. "`perigee doctor` tells more"},
+      printed(report.jit, {cause(35, "leaving loop"), cause(6, "NYI", "x")}))
+    assert.same({}, printed(report.jit, {}))
+  end)
+
   it("name apps and links in the order people count in", function ()
     local c = config.new()
     for _, name in ipairs{"fwd10", "fwd2", "fwd1"} do config.app(c, name, Telling) end
