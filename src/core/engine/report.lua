@@ -131,6 +131,14 @@ function report.blocked(b)
     b.longest * 1e3, commas(b.missed)))
 end
 
+-- The first cause in an app; a region's own loop suffers from its apps' code.
+local function first_to_blame(causes)
+  for _, cause in ipairs(causes) do
+    if #cause.apps > 0 then return cause end
+  end
+  return causes[1]
+end
+
 --- Print the first of the `causes` (core.engine.jit_causes) why packets aren't
 --- moved by compiled code; nothing if there is none. Only what is interpreted for
 --- good counts: whether single aborts matter, a profile must tell.
@@ -141,7 +149,7 @@ function report.jit(causes)
       counting[#counting + 1] = cause
     end
   end
-  local cause = counting[1]
+  local cause = first_to_blame(counting)
   if not cause then return end
   print(("jit: %s is slowed down at %s:%d: %s%s; `perigee doctor` tells more"):format(
     #cause.apps > 0 and "app '" .. cause.apps[1] .. "'" or cause.region,

@@ -44,7 +44,7 @@ describe("the reports", function ()
   it("blame an app before the loop of its region", function ()
     local function cause(line, reason, ...)
       return {file = "x.lua", line = line, reason = reason, apps = {...},
-              region = "region of x"}
+              region = "region of x", given_up = {"x.lua:6"}}
     end
     assert.same({"jit: app 'x' is slowed down at x.lua:6: NYI (and 1 more); "
       .. "`perigee doctor` tells more"},
