@@ -43,6 +43,12 @@ def test_chain(kind, length, burst):
     bench("chain", kind, length, burst, 0.1)
 
 
+@pytest.mark.parametrize("kind", ["fused", "links"])
+@pytest.mark.parametrize("history", ["none", "moved", "reconfigured", "slow"])
+def test_steady(kind, history):
+    bench("steady", kind, history, 0.1)
+
+
 @pytest.mark.parametrize("what", ["direct", "calls:2", "swap:2", "links:0", "links:2"])
 def test_chain_in_c(what):
     reference("chain", NULL, what, "random", 0.1)
