@@ -5,6 +5,7 @@
 
 local alone = require("core.engine.fuse.alone")
 local config = require("core.config")
+local drift = require("core.engine.fuse.drift")
 local drops = require("core.engine.fuse.drops")
 local region = require("core.engine.fuse.region")
 local regions = require("core.engine.fuse.regions")
@@ -75,6 +76,11 @@ local function take_over_ports(fused, links)
   end
 end
 
+--- Has traffic moved so that a region is better made anew (by fuse.plan)?
+function Fused:drifted(now)
+  return drift.check(self.regions, now)
+end
+
 --- Plan how the running `apps` and `links` are fused; `old` is the plan before.
 --- With `wanted` false nothing is, and each per-packet app runs by itself. In
 --- `problem` is what an app raised as packets were moved out of links that are
@@ -88,7 +94,7 @@ function fuse.plan(apps, links, wanted, old)
   for _, r in ipairs(old.regions) do before[r.description.apps[1]] = r end
   for _, f in ipairs(found) do
     local r = before[f.apps[1]]
-    if not (r and r:fits(f, apps, links)) then
+    if not (r and not r.stale and r:fits(f, apps, links)) then
       local err = alone.drain(f, apps, links, rescue.alone)
       fused.problem = fused.problem or err
       r = region.new(f, apps, links)

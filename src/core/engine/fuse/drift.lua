@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Has traffic moved to other branches? LuaJIT shapes a region's loop for the way
+-- that most packets went when it was compiled; those that take another pay some
+-- 10 cycles more. A region whose apps prefer another output for a while is made
+-- anew, and compiled for that; each time it waits twice as long before the next.
+
+local drift = {}
+
+local PERIODS = 3 -- looks in a row that must agree
+local FEWEST_PACKETS = 1000 -- in a look, at one app, for it to count
+local FIRST_WAIT_SECONDS = 0.05
+
+local waits = {} -- by the name of a region's first app: {seconds =, before =}
+
+-- The output of app `k` that most packets took since the last look, or nil.
+local function preferred(tally, k, seen)
+  local outs, counts = tally.outs[k], tally.counts
+  local rest = tally.into[k].packets
+  for event = tally.first[k], tally.last[k] do rest = rest - counts[event].packets end
+  local best, most, sum = nil, -1, 0
+  for i = #outs, 1, -1 do
+    local n = i > 1 and counts[outs[i].event].packets or rest
+    if i > 1 then rest = rest - n end
+    local moved = tonumber(n - (seen[i] or 0))
+    seen[i], sum = n, sum + moved
+    if moved > most then best, most = i, moved end
+  end
+  return sum >= FEWEST_PACKETS and best or nil
+end
+
+-- Look at one region; true if it is to be made anew.
+local function look(region)
+  local tally, state = region.tally, region.drift
+  if not state then
+    state = {seen = {}, shaped_for = {}, strikes = 0}
+    region.drift = state
+  end
+  local moved = false
+  for k = 1, tally.napps do
+    if #tally.outs[k] > 1 then
+      state.seen[k] = state.seen[k] or {}
+      local output = preferred(tally, k, state.seen[k])
+      state.shaped_for[k] = state.shaped_for[k] or output
+      moved = moved or (output and output ~= state.shaped_for[k])
+    end
+  end
+  state.strikes = moved and state.strikes + 1 or 0
+  return state.strikes >= PERIODS
+end
+
+--- Look at the `regions` (accounted for), now and then, at the time `now`. True if
+--- one is to be made anew: its `stale` is set.
+function drift.check(regions, now)
+  local any = false
+  for _, region in ipairs(regions) do
+    local name = region.description.apps[1]
+    local wait = waits[name]
+    if look(region) and not (wait and now < wait.before) then
+      local seconds = wait and wait.seconds * 2 or FIRST_WAIT_SECONDS
+      waits[name] = {seconds = seconds, before = now + seconds}
+      region.stale, any = true, true
+    end
+  end
+  return any
+end
+
+return drift

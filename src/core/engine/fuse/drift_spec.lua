@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local config = require("core.config")
+local drift = require("core.engine.fuse.drift")
+local engine = require("core.app")
+local link = require("core.link")
+local Port = require("apps.port.port").Port
+
+local function class(process, outputs)
+  local c = {process = process, outputs = outputs}
+  c.__index = c
+  function c:new() return setmetatable({way = 1}, self) end
+  return c
+end
+
+describe("drift", function ()
+  after_each(function () engine.configure(config.new()) end)
+
+  local Split = class(function (self, p) return p, self.way end, {"first", "second"})
+  local Pass = class(function (_, p) return p end)
+
+  -- Packets of a null port go one of two ways, and back.
+  local function setup()
+    local c = config.new()
+    config.app(c, "port", Port, "null")
+    config.app(c, "split", Split)
+    for _, name in ipairs{"a", "b", "join"} do config.app(c, name, Pass) end
+    for _, spec in ipairs{"port.output -> split.input", "split.first -> a.input",
+                          "split.second -> b.input", "a.output -> join.a",
+                          "b.output -> join.b", "join.output -> port.input"} do
+      config.link(c, spec)
+    end
+    engine.configure(c)
+    engine.busywait = true
+    return engine.regions[1]
+  end
+
+  local function run(seconds) engine.main{duration = seconds, no_report = true} end
+
+  local function passed(spec) return link.stats(engine.link_table[spec]).txpackets end
+
+  it("leaves a region alone while its traffic stays", function ()
+    local region = setup()
+    run(0.3)
+    assert.equal(region, engine.regions[1])
+  end)
+
+  it("makes a region anew when traffic has moved, and counts on", function ()
+    local region = setup()
+    run(0.2)
+    local first, second = passed("split.first -> a.input"),
+      passed("split.second -> b.input")
+    assert.is_true(first > 1000)
+    assert.equal(0, second)
+    engine.app_table.split.way = 2
+    run(0.3)
+    assert.not_equal(region, engine.regions[1])
+    assert.equal(first, passed("split.first -> a.input"))
+    assert.equal(passed("port.output -> split.input") - first,
+      passed("split.second -> b.input"))
+    assert.equal(passed("port.output -> split.input"),
+      passed("join.output -> port.input"))
+  end)
+
+  it("waits longer each time", function ()
+    local tally = {napps = 1, outs = {{{}, {event = 1}}}, first = {2}, last = {1},
+                   counts = {{packets = 0}}, into = {{packets = 0}}}
+    local region = {tally = tally, description = {apps = {"drift_spec"}}}
+    local times, way = {}, 1
+    for i = 1, 1000 do -- a look every 10 ms; the way changes every 50
+      if i % 5 == 0 then way = 3 - way end
+      tally.into[1].packets = tally.into[1].packets + 2000
+      if way == 2 then tally.counts[1].packets = tally.counts[1].packets + 2000 end
+      if drift.check({region}, i * 0.01) then
+        assert.is_true(region.stale)
+        times[#times + 1] = i * 0.01
+        region.drift, region.stale = nil, nil -- made anew
+      end
+    end
+    assert.is_true(#times >= 4 and #times <= 9)
+    for i = 3, #times do
+      assert.is_true(times[i] - times[i - 1] > 1.5 * (times[i - 1] - times[i - 2]))
+    end
+  end)
+end)
