@@ -124,6 +124,23 @@ local function refuse_second_xdp(description)
   end
 end
 
+-- What can't be used after all is unplugged.
+local function give_up(port, description, problem)
+  unplug(description, port)
+  failure.raise("port '%s': %s", description.text, problem)
+end
+
+-- Keep the interface's MTU, and frames to what it carries.
+local function fit_interface(port, description, name, before)
+  if before then iface.set_mtu(name, before.mtu) end
+  local now, reason = iface.read(name)
+  if not now then
+    give_up(port, description, ("the interface went away meanwhile: %s"):format(reason))
+  end
+  port.min_frame = ETHERNET_HEADER
+  plug.carry_mtu(port, description, now.mtu)
+end
+
 local function plug_device(port, description)
   local name = iface_of(description)
   local before, reason = nil, nil
@@ -137,16 +154,10 @@ local function plug_device(port, description)
   local devargs = spec.devargs(description, next_id)
   explain(C.pg_port_plug(port, keep_tap(description, devargs, before)), description)
   befores[description] = before
-  if name then
-    if before then iface.set_mtu(name, before.mtu) end
-    port.min_frame = ETHERNET_HEADER
-    plug.carry_mtu(port, description, iface.read(name).mtu)
-  end
+  if name then fit_interface(port, description, name, before) end
   if description.kind == "xdp" then
     if C.pg_port_small_pool(port) < 0 then
-      local problem = ffi.string(C.pg_error())
-      unplug(description, port)
-      failure.raise("port '%s': %s", description.text, problem)
+      give_up(port, description, ffi.string(C.pg_error()))
     end
   elseif description.kind ~= "null" and description.kind ~= "pci" then
     port.tidy = 1
