@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- IPv4 addresses. As a number, one is unsigned and in host order (192.0.2.1 is
+-- 0xc0000201). Text is made by prototypes of its own: the others are for packet
+-- loops, and must not be called from slow code here.
+
+local ffi = require("ffi")
+
+ffi.cdef[[
+struct perigee_ip4 {
+  union {
+    uint8_t uint8[4];
+    uint32_t uint32;
+  } __attribute__((packed));
+} __attribute__((packed));
+]]
+
+local Ip4 = ffi.typeof("struct perigee_ip4")
+local uint32 = ffi.typeof("uint32_t")
+local cast, istype = ffi.cast, ffi.istype
+local bswap = bit.bswap
+
+local methods = {}
+local meta = {__index = methods}
+
+local function set_from(self, value)
+  if istype(Ip4, value) then
+    self.uint32 = value.uint32
+  elseif type(value) == "cdata" and tonumber(value) then
+    self.uint32 = bswap(tonumber(cast(uint32, value)))
+  else
+    error(("an IPv4 address is set to a number or another address, not '%s'; "
+      .. "setString takes text"):format(tostring(value)), 3)
+  end
+end
+
+--- The address as a number, 0 to 0xffffffff.
+function methods:get()
+  return tonumber(cast(uint32, bswap(self.uint32)))
+end
+
+--- Set the address to a number (modulo 2^32), or to another address.
+function methods:set(value)
+  if type(value) ~= "number" then return set_from(self, value) end
+  self.uint32 = bswap(value)
+end
+
+--- Add the number `n`, which may be negative, in place (modulo 2^32).
+function methods:add(n)
+  self.uint32 = bswap(bswap(self.uint32) + n)
+end
+
+function meta.__eq(a, b)
+  return istype(Ip4, a) and istype(Ip4, b) and a.uint32 == b.uint32
+end
+
+function meta.__lt(a, b)
+  return cast(uint32, bswap(a.uint32)) < cast(uint32, bswap(b.uint32))
+end
+
+function meta.__le(a, b)
+  return cast(uint32, bswap(a.uint32)) <= cast(uint32, bswap(b.uint32))
+end
+
+--- address + n, n + address: a number, modulo 2^32.
+function meta.__add(a, b)
+  if not istype(Ip4, a) then a, b = b, a end
+  return (bswap(a.uint32) + b) % 2^32
+end
+
+--- address - n: a number, modulo 2^32.
+function meta.__sub(a, n)
+  return (bswap(a.uint32) - n) % 2^32
+end
+
+-- ---- text: slow ----
+
+local OCTETS = "^(%d%d?%d?)%.(%d%d?%d?)%.(%d%d?%d?)%.(%d%d?%d?)$"
+
+--- The address in the string `s` ("192.0.2.1") as a number; nil if `s` isn't just
+--- that. Octets with a leading 0 are refused: some read them as octal.
+local function parse(s)
+  if type(s) ~= "string" then return nil end
+  local octets = {s:match(OCTETS)}
+  if #octets ~= 4 then return nil end
+  local number = 0
+  for _, octet in ipairs(octets) do
+    local value = tonumber(octet)
+    if value > 255 or (#octet > 1 and octet:sub(1, 1) == "0") then return nil end
+    number = number * 256 + value
+  end
+  return number
+end
+
+--- The text of the address that is the number `n` (modulo 2^32).
+local function text(n)
+  return ("%d.%d.%d.%d"):format(bit.rshift(n, 24), bit.band(bit.rshift(n, 16), 0xff),
+    bit.band(bit.rshift(n, 8), 0xff), bit.band(n, 0xff))
+end
+
+--- Set the address from text.
+function methods:setString(s)
+  local number = parse(s)
+  if not number then
+    error(("'%s' is not an IPv4 address, such as 192.0.2.1")
+      :format(tostring(s)), 2)
+  end
+  self.uint32 = bswap(number)
+end
+
+--- "192.0.2.1"
+function methods:getString()
+  local b = self.uint8
+  return ("%d.%d.%d.%d"):format(b[0], b[1], b[2], b[3])
+end
+meta.__tostring = methods.getString
+
+ffi.metatype(Ip4, meta)
+
+return {type = Ip4, parse = parse, text = text}

@@ -1,0 +1,170 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- IPv6 addresses, in network order wherever they are, with arithmetic modulo
+-- 2^128. Text is made by prototypes of its own: the others are for packet
+-- loops, and must not be called from slow code here.
+
+local ffi = require("ffi")
+require("core.clib_h")
+
+ffi.cdef[[
+struct perigee_ip6 {
+  union {
+    uint8_t uint8[16];
+    uint32_t uint32[4];
+    uint64_t uint64[2];
+  } __attribute__((packed));
+} __attribute__((packed));
+]]
+
+local Ip6 = ffi.typeof("struct perigee_ip6")
+local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
+local cast, istype = ffi.cast, ffi.istype
+local bswap = bit.bswap
+
+local methods = {}
+local meta = {__index = methods}
+
+--- A copy of the address.
+function methods:get()
+  local copy = Ip6()
+  copy.uint64[0] = self.uint64[0]
+  copy.uint64[1] = self.uint64[1]
+  return copy
+end
+
+local function refuse(value)
+  error(("an IPv6 address is set to another address, not '%s'; setString takes "
+    .. "text"):format(tostring(value)), 3)
+end
+
+--- Set the address to another one.
+function methods:set(value)
+  if not istype(Ip6, value) then refuse(value) end
+  -- Both are read before either is written: the two may overlap.
+  local high, low = value.uint64[0], value.uint64[1]
+  self.uint64[0] = high
+  self.uint64[1] = low
+end
+
+-- `to` = `from` + n, modulo 2^128; n: a number, int64_t or uint64_t.
+local function sum(to, from, n)
+  local high, low = bswap(from.uint64[0]), bswap(from.uint64[1])
+  local negative = n < 0
+  local new = low + cast(uint64, istype(uint64, n) and n or cast(int64, n))
+  if negative then
+    if new > low then high = high - 1 end
+  elseif new < low then
+    high = high + 1
+  end
+  to.uint64[0] = bswap(high)
+  to.uint64[1] = bswap(new)
+end
+
+-- `to` = `from` - n.
+local function difference(to, from, n)
+  local high, low = bswap(from.uint64[0]), bswap(from.uint64[1])
+  local negative = n < 0
+  local new = low - cast(uint64, istype(uint64, n) and n or cast(int64, n))
+  if negative then
+    if new < low then high = high + 1 end
+  elseif new > low then
+    high = high - 1
+  end
+  to.uint64[0] = bswap(high)
+  to.uint64[1] = bswap(new)
+end
+
+--- Add `n` (a number, int64_t or uint64_t; it may be negative) in place.
+function methods:add(n)
+  sum(self, self, n)
+end
+
+--- address + n, n + address: a new address.
+function meta.__add(a, b)
+  if not istype(Ip6, a) then a, b = b, a end
+  local result = Ip6()
+  sum(result, a, b)
+  return result
+end
+
+--- address - n: a new address.
+function meta.__sub(a, n)
+  local result = Ip6()
+  difference(result, a, n)
+  return result
+end
+
+function meta.__eq(a, b)
+  return istype(Ip6, a) and istype(Ip6, b)
+    and a.uint64[0] == b.uint64[0] and a.uint64[1] == b.uint64[1]
+end
+
+function meta.__lt(a, b)
+  if a.uint64[0] ~= b.uint64[0] then
+    return bswap(a.uint64[0]) < bswap(b.uint64[0])
+  end
+  return bswap(a.uint64[1]) < bswap(b.uint64[1])
+end
+
+function meta.__le(a, b)
+  if a.uint64[0] ~= b.uint64[0] then
+    return bswap(a.uint64[0]) < bswap(b.uint64[0])
+  end
+  return bswap(a.uint64[1]) <= bswap(b.uint64[1])
+end
+
+-- ---- text: slow ----
+
+local AF_INET6 = 10 -- Linux
+
+-- Into `to`; false if `s` isn't an address (inet_pton).
+local function parse_into(to, s)
+  return type(s) == "string" and not s:find("%z")
+    and ffi.C.inet_pton(AF_INET6, s, to) == 1
+end
+
+--- The address in the string `s`; nil if `s` isn't just that.
+local function parse(s)
+  local result = Ip6()
+  return parse_into(result, s) and result or nil
+end
+
+--- Set the address from text.
+function methods:setString(s)
+  local result = parse(s)
+  if not result then
+    error(("'%s' is not an IPv6 address, such as 2001:db8::1")
+      :format(tostring(s)), 2)
+  end
+  ffi.copy(self, result, 16)
+end
+
+-- First group and length of the longest run of zero groups, the first such.
+local function longest_zeros(groups)
+  local best, best_length, length = 0, 0, 0
+  for i = 1, 8 do
+    length = groups[i] == "0" and length + 1 or 0
+    if length > best_length then best, best_length = i - length + 1, length end
+  end
+  return best, best_length
+end
+
+--- The address as text (RFC 5952): "2001:db8::1", "::ffff:192.0.2.1".
+function methods:getString()
+  local b, groups = self.uint8, {}
+  for i = 1, 8 do
+    groups[i] = ("%x"):format(b[2 * i - 2] * 256 + b[2 * i - 1])
+  end
+  local first, length = longest_zeros(groups)
+  if first == 1 and length == 5 and groups[6] == "ffff" then -- section 5
+    return ("::ffff:%d.%d.%d.%d"):format(b[12], b[13], b[14], b[15])
+  end
+  if length < 2 then return table.concat(groups, ":") end
+  return table.concat(groups, ":", 1, first - 1) .. "::"
+    .. table.concat(groups, ":", first + length)
+end
+meta.__tostring = methods.getString
+
+ffi.metatype(Ip6, meta)
+
+return {type = Ip6, parse = parse}

@@ -1,0 +1,109 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Ethernet addresses. As a number, one has its first byte in the lowest 8 bits
+-- (as in libmoon). Text is made by prototypes of its own: get, set and == are
+-- for packet loops, and must not be called from slow code here.
+
+local ffi = require("ffi")
+
+ffi.cdef[[
+struct perigee_mac {
+  union {
+    uint8_t uint8[6];
+    struct {
+      uint32_t low;
+      uint16_t high;
+    } __attribute__((packed)) words;
+  } __attribute__((packed));
+} __attribute__((packed));
+]]
+
+local Mac = ffi.typeof("struct perigee_mac")
+local int64 = ffi.typeof("int64_t")
+local cast, istype = ffi.cast, ffi.istype
+local rshift = bit.rshift
+
+local methods = {}
+local meta = {__index = methods}
+
+local function set_from(self, value)
+  if istype(Mac, value) then
+    ffi.copy(self, value, 6)
+  elseif type(value) == "cdata" and tonumber(value) then
+    self.words.low = value
+    self.words.high = rshift(value, 32)
+  else
+    error(("an Ethernet address is set to a number or another address, not '%s'; "
+      .. "setString takes text"):format(tostring(value)), 3)
+  end
+end
+
+--- The address as a number of 48 bits.
+function methods:get()
+  return self.words.high * 2^32 + self.words.low
+end
+
+--- Set the address to a number, or to another address.
+function methods:set(value)
+  if type(value) ~= "number" then return set_from(self, value) end
+  local number = cast(int64, value)
+  self.words.low = number
+  self.words.high = rshift(number, 32)
+end
+
+function meta.__eq(a, b)
+  return istype(Mac, a) and istype(Mac, b)
+    and a.words.low == b.words.low and a.words.high == b.words.high
+end
+
+-- ---- text: slow ----
+
+local BYTE = "(%x%x?)"
+local PATTERNS = {}
+for _, separator in ipairs{":", "%-"} do
+  PATTERNS[#PATTERNS + 1] =
+    "^" .. BYTE:rep(6, " "):gsub(" ", separator) .. "$"
+end
+
+local function bytes_of(s)
+  if type(s) ~= "string" then return end
+  for _, pattern in ipairs(PATTERNS) do
+    if s:find(pattern) then
+      local bytes = {s:match(pattern)}
+      for i = 1, 6 do bytes[i] = tonumber(bytes[i], 16) end
+      return bytes
+    end
+  end
+end
+
+--- The address in the string `s` ("02:00:00:00:00:01", or with dashes), as a
+--- struct perigee_mac, or as a number if `as_number`; nil if `s` isn't just that.
+local function parse(s, as_number)
+  local bytes = bytes_of(s)
+  if not bytes then return nil end
+  if not as_number then return Mac({uint8 = bytes}) end
+  local number = 0
+  for i = 6, 1, -1 do number = number * 256 + bytes[i] end
+  return number
+end
+
+--- Set the address from text.
+function methods:setString(s)
+  local bytes = bytes_of(s)
+  if not bytes then
+    error(("'%s' is not an Ethernet address, such as 02:00:00:00:00:01")
+      :format(tostring(s)), 2)
+  end
+  for i = 1, 6 do self.uint8[i - 1] = bytes[i] end
+end
+
+--- "02:00:00:00:00:01"
+function methods:getString()
+  local b = self.uint8
+  return ("%02x:%02x:%02x:%02x:%02x:%02x")
+    :format(b[0], b[1], b[2], b[3], b[4], b[5])
+end
+meta.__tostring = methods.getString
+
+ffi.metatype(Mac, meta)
+
+return {type = Mac, parse = parse}
