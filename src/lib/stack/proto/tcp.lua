@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- TCP, RFC 9293. The methods for options are in lib.stack.options.tcp.
+return {
+  name = "tcp", title = "TCP", source = "RFC 9293, section 3.1",
+  over = {ip4 = 6},
+  variable = {"options", from = "DataOffset"}, pad = 4,
+  methods = require("lib.stack.options.tcp"),
+  fields = {
+    {"SrcPort", 16, label = "Src", member = "src", aliases = {"Src"}, default = 1024},
+    {"DstPort", 16, label = "Dst", member = "dst", aliases = {"Dst"}, default = 1025},
+    {"SeqNumber", 32, member = "seq"},
+    {"AckNumber", 32, member = "ack"},
+    {"DataOffset", 4, length = "header", unit = 4},
+    {"Reserved", 4},
+    {"Flags", 8, at = "Cwr"},
+    {"Cwr", 1},
+    {"Ece", 1},
+    {"Urg", 1},
+    {"Ack", 1},
+    {"Psh", 1},
+    {"Rst", 1},
+    {"Syn", 1},
+    {"Fin", 1},
+    {"Window", 16, default = 65535},
+    {"Checksum", 16, checksum = "pseudo"},
+    {"UrgentPointer", 16, member = "urg"},
+  },
+}
