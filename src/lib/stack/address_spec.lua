@@ -3,6 +3,7 @@
 -- after slow code has used them as often as it takes to upset the JIT.
 
 local ffi = require("ffi")
+local vmdef = require("jit.vmdef")
 local address = require("lib.stack.address")
 
 local Mac, Ip4, Ip6 = address.Mac, address.Ip4, address.Ip6
@@ -217,24 +218,29 @@ describe("the packet path", function ()
     end
   end
 
+  -- LuaJIT gives up on a short function that is called often from interpreted code.
   it("stays compiled after any number of slow calls", function ()
     local mac, ip, v6 = Mac(), Ip4(), Ip6()
     local function slow()
-      for _ = 1, 60000 do
+      for _ = 1, 300000 do
+        local _ = mac:getString() .. ip:getString()
         mac:setString("02:00:00:00:00:01")
         ip:setString("192.0.2.1")
         v6:setString("2001:db8::1")
-        local _ = mac:getString() .. ip:getString() .. v6:getString()
       end
     end
     jit.off(slow)
     slow()
-    local aborts = 0
-    local function on_trace(what) aborts = aborts + (what == "abort" and 1 or 0) end
+    local given_up = 0
+    local function on_trace(what, _, _, _, code)
+      if what == "abort" and vmdef.traceerr[code]:find("^blacklisted") then
+        given_up = given_up + 1
+      end
+    end
     jit.attach(on_trace, "trace")
     fast(mac, ip, v6, 10000)
     jit.attach(on_trace)
-    assert.equal(0, aborts)
+    assert.equal(0, given_up)
     assert.equal(10001, ip:get())
   end)
 end)
