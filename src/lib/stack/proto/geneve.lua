@@ -16,5 +16,5 @@ return {
     {"VNI", 24},
     {"Reserved2", 8},
   },
-  variable = {"options", from = "OptionsLength", pad = 4},
+  variable = {"options", from = "OptionsLength"}, pad = 4,
 }

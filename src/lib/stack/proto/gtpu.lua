@@ -44,5 +44,5 @@ return {
     {"Length", 16, length = "all", bias = -FIXED_SIZE},
     {"TEID", 32},
   },
-  variable = {"options", size = options_size, pad = 4},
+  variable = {"options", size = options_size}, pad = 4,
 }

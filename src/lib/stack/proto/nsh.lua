@@ -4,7 +4,7 @@
 
 return {
   name = "nsh", title = "Network Service Header", source = "RFC 8300, section 2",
-  over = {eth = 0x894f},
+  over = {eth = 0x894f, nsh = 4},
   next = {field = "NextProtocol"},
   fields = {
     {"Version", 2},
@@ -18,7 +18,7 @@ return {
     {"SPI", 24, default = 1},
     {"SI", 8, default = 255},
   },
-  variable = {"context", from = "Length", pad = 4},
+  variable = {"context", from = "Length"}, pad = 4,
   check = function (header)
     if header:getMDType() == 1 and header:getLength() ~= 6 then
       return "its length isn't 6 words though its MD type is 1"
