@@ -17,6 +17,7 @@ local histogram = require("core.histogram")
 local jit_causes = require("core.engine.jit_causes")
 local jit_health = require("core.engine.jit_health")
 local link = require("core.link")
+local main_options = require("core.engine.main_options")
 local names = require("core.engine.names")
 local order = require("core.engine.order")
 local pace = require("core.engine.pace")
@@ -76,16 +77,6 @@ local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
 
 -- The configuration ------------------------------------------------------
 
--- The structure of a configuration, its own: the caller may go on changing his.
-local function copied(c)
-  local copy = config.new()
-  for name, app in pairs(c.apps) do
-    copy.apps[name] = {class = app.class, arg = app.arg}
-  end
-  for spec in pairs(c.links) do copy.links[config.canonical_link(spec)] = true end
-  return copy
-end
-
 -- List the calls of a breath for the apps and links there are now.
 local function arrange()
   engine.configuration = state.configuration
@@ -111,22 +102,40 @@ local function change(new)
   return actions
 end
 
+-- A configuration is applied between breaths: within one, apps hold packets and
+-- links, and regions are at work.
+local at_work = false -- in a breath
+local changing = false -- applying a configuration
+local waiting -- for the end of the breath: a configuration
+
+local function apply_now(new)
+  local running, actions = next(state.links) ~= nil, nil
+  waiting, changing = nil, true
+  local ok, err = xpcall(blocked.measure, failure.explain, state.apps, running,
+    function () actions = change(new) end)
+  changing = false
+  if not ok then error(err, 0) end
+  counter.add(counters.configs)
+  if engine.log then io.write(plan.text(actions)) end
+end
+
+local function apply_waiting()
+  apply_now(waiting)
+end
+
 --- Make the running graph that of `new` (core.config). Everything is checked
 --- first; when something is wrong a failure says what, and the running graph
---- stays as it was.
+--- stays as it was. Within a breath, in methods of apps, it is checked at once
+--- and applied at the end of the breath (the last one, if there are several).
 function engine.configure(new)
-  new = copied(new)
-  local running, actions = next(state.links) ~= nil, nil
-  blocked.measure(state.apps, running, function () actions = change(new) end)
-  counter.add(counters.configs)
-  if engine.log then
-    for _, list in ipairs{"stop", "start", "restart", "reconfig", "old_links",
-                          "new_links"} do
-      for _, name in ipairs(actions[list]) do
-        print(("engine: %s %s"):format(list:gsub("_", " "), name))
-      end
-    end
+  if changing then
+    failure.raise("engine.configure was called while a configuration is being "
+      .. "applied, in an app's new(), link() or the like; call it in push() or tick()")
   end
+  new = config.copy(new)
+  if not at_work then return apply_now(new) end
+  plan.make(state.configuration, new, state.apps)
+  waiting = new
 end
 
 --- Stop every app and remove every link.
@@ -190,14 +199,21 @@ end
 
 -- One breath that begins at `now`.
 local function breath(now)
-  breath_time, breathing = now, true
+  breath_time, breathing, at_work = now, true, true
   pull_all(pulls)
   push_all(pushes)
   breaths = breaths + 1
   if now >= next_duty then housekeeping(now) end
+  at_work = false
+  if waiting then apply_waiting() end
 end
 
-jit_health.attach(breath, {[housekeeping] = true})
+jit_health.attach(breath, {[housekeeping] = true, [apply_waiting] = true})
+
+-- A region runs with one burst at a time.
+local function check_idle(what)
+  if at_work then failure.raise("%s was called by an app, within a breath", what) end
+end
 
 -- For xpcall: the error, after a region has been put in order again.
 local function rescue(err)
@@ -206,9 +222,10 @@ end
 
 --- One breath: pull(), then push(), then what is due.
 function engine.breathe()
+  check_idle("engine.breathe")
   local running = breathing
   local ok, err = xpcall(breath, rescue, C.pg_now())
-  breathing = running
+  breathing, at_work = running, false
   if not ok then error(err, 0) end
 end
 
@@ -223,25 +240,6 @@ function engine.enable_latency_histogram()
     latency = histogram.create("engine/latency.histogram", 1e-6, 1e0)
   end
   return latency
-end
-
-local KNOWN = {duration = true, done = true, report = true, no_report = true,
-               measure_latency = true, no_timers = true}
-local told = {}
-
--- An unknown option is told of, once, and ignored: Snabb ignores it, and some
--- of its programs say `noreport`.
-local function check_options(options)
-  for key in pairs(options) do
-    if not KNOWN[key] and not told[key] then
-      told[key] = true
-      io.stderr:write(("perigee: engine.main has no option '%s'; it takes %s\n")
-        :format(tostring(key), table.concat(config.sorted_keys(KNOWN), ", ")))
-    end
-  end
-  if options.duration and options.done then
-    error("engine.main takes `duration` or `done`, not both", 3)
-  end
 end
 
 local run_start
@@ -279,13 +277,14 @@ end
 --- `measure_latency` = false and `no_timers` leave these out.
 function engine.main(options)
   options = options or {}
-  check_options(options)
+  check_idle("engine.main")
+  main_options.check(options)
   if engine.interrupted then require("core.main").exit(0) end
   C.pg_catch_signals()
   run_start = report.snapshot(counters)
   local ok, err = xpcall(run, function (e) return failure.explain(rescue(e)) end,
     options)
-  breathing = false
+  breathing, at_work = false, false
   sync()
   if not options.no_report then engine.report(options.report) end
   if not ok then error(err, 0) end
@@ -327,25 +326,14 @@ function engine.report_apps()
   report.apps(state.apps)
 end
 
--- Names ------------------------------------------------------------------
-
---- This process's name, or false.
-engine.program_name = false
-
---- Claim a name for this process; raises a failure if another one has it. It
---- gives up the one it had.
-function engine.claim_name(name)
-  names.claim(name, engine.program_name)
-  engine.program_name = name
+--- Packets that the app `name` has dropped, as of now: {[REASON] = packets}.
+--- Counted are those of apps with process(p) and process_burst(), also in shared
+--- memory: apps/NAME/drop_REASON.counter.
+function engine.drops(name)
+  fused:account()
+  return drops.named(state.apps, name)
 end
 
---- Give up this process's name.
-function engine.unclaim_name()
-  names.release(engine.program_name)
-  engine.program_name = false
-end
-
---- The running programs that have names, {NAME = process id}.
-engine.enumerate_named_programs = names.list
+names.attach(engine)
 
 return engine

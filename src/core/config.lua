@@ -73,6 +73,16 @@ function config.link(c, spec)
   c.links[config.canonical_link(spec)] = true
 end
 
+--- A copy of the configuration; arguments of apps are shared.
+function config.copy(c)
+  local copy = config.new()
+  for name, app in pairs(c.apps) do
+    copy.apps[name] = {class = app.class, arg = app.arg}
+  end
+  for spec in pairs(c.links) do copy.links[config.canonical_link(spec)] = true end
+  return copy
+end
+
 --- The configuration as a Graphviz digraph.
 function config.graphviz(c)
   local lines = {"digraph config {"}

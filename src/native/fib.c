@@ -19,6 +19,7 @@
 #include "internal.h"
 
 enum { IPV4_AT = 14, DESTINATION_AT = IPV4_AT + 16, HEADERS = IPV4_AT + 20 };
+enum { NO_ROUTE = (uint8_t)-1, SHORT = (uint8_t)-2 }; /* FibLookup.drops */
 enum { LONG_PREFIXES = 1 << 15 }; /* /24 nets with routes longer than /24 */
 
 /* DPDK keeps to 256 bits unless told otherwise; 512 only for this choice. */
@@ -60,8 +61,8 @@ int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop)
 }
 
 /* Look up the IPv4 destination of each packet behind an Ethernet header. Its
- * next hop goes to hash[1]; route[i] becomes 1, or 0 where there is no route
- * or the packet is too short. At most PORT_BURST packets. */
+ * next hop goes to hash[1]; route[i] becomes 1, or the drop NO_ROUTE or SHORT.
+ * At most PORT_BURST packets. */
 void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route)
 {
   uint32_t addresses[PORT_BURST];
@@ -76,7 +77,8 @@ void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route)
   rte_fib_lookup_bulk(fib, addresses, hops, n);
   for (int i = 0; i < n; i++) {
     packets[i]->hash[1] = hops[i];
-    route[i] = hops[i] != 0 && packets[i]->length >= HEADERS;
+    route[i] = packets[i]->length < HEADERS ? SHORT
+      : hops[i] == 0 ? NO_ROUTE : 1;
   }
 }
 

@@ -53,4 +53,26 @@ function names.release(name)
   shm.unlink(link_of(name))
 end
 
+--- Give `engine` its fields about names.
+function names.attach(engine)
+  --- This process's name, or false.
+  engine.program_name = false
+
+  --- Claim a name for this process; raises a failure if another one has it. It
+  --- gives up the one it had.
+  function engine.claim_name(name)
+    names.claim(name, engine.program_name)
+    engine.program_name = name
+  end
+
+  --- Give up this process's name.
+  function engine.unclaim_name()
+    names.release(engine.program_name)
+    engine.program_name = false
+  end
+
+  --- The running programs that have names, {NAME = process id}.
+  engine.enumerate_named_programs = names.list
+end
+
 return names

@@ -4,6 +4,7 @@
 -- anything changes.
 
 local config = require("core.config")
+local contract = require("core.engine.contract")
 local failure = require("core.failure")
 local lib = require("core.lib")
 
@@ -39,6 +40,9 @@ local function check_ends(new, spec, taken)
   local from, output, to, input = config.parse_link(spec)
   for _, side in ipairs{{from, "output", output}, {to, "input", input}} do
     local name, direction, port = unpack(side)
+    if direction == "output" then
+      contract.check_output(spec, name, new.apps[name].class, port)
+    end
     port = name_of_link(spec, name, new.apps[name], direction, port)
     local key = ("%s %s %s"):format(name, direction, port)
     if taken[key] then
@@ -49,7 +53,11 @@ local function check_ends(new, spec, taken)
   end
 end
 
+-- (Apps first: links are checked against the lists of their classes.)
 local function check_links(new)
+  for _, name in ipairs(sorted_keys(new.apps)) do
+    contract.check(name, new.apps[name].class)
+  end
   local taken = {}
   for _, spec in ipairs(sorted_keys(new.links)) do
     local from, _, to = config.parse_link(spec)
@@ -120,6 +128,19 @@ function plan.make(old, new, started)
     if not new.links[spec] then add(result.old_links, spec) end
   end
   return result
+end
+
+local ACTIONS = {"stop", "start", "restart", "reconfig", "old_links", "new_links"}
+
+--- The plan as text, a line for each action.
+function plan.text(actions)
+  local lines = {}
+  for _, list in ipairs(ACTIONS) do
+    for _, name in ipairs(actions[list]) do
+      lines[#lines + 1] = ("engine: %s %s\n"):format(list:gsub("_", " "), name)
+    end
+  end
+  return table.concat(lines)
 end
 
 return plan

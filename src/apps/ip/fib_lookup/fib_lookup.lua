@@ -7,7 +7,7 @@ local C = require("core.native")
 local eal = require("core.eal")
 local failure = require("core.failure")
 
-local FibLookup = {outputs = {"output"}}
+local FibLookup = {outputs = {"output"}, drops = {"no_route", "short"}}
 FibLookup.__index = FibLookup
 
 FibLookup.link_names = {input = {input = true}, output = {output = true}}
@@ -64,7 +64,7 @@ function FibLookup:add_number(address, length, next_hop)
   end
 end
 
---- Look up `n` packets; those without a route are dropped.
+--- Look up `n` packets; those without a route, or too short, are dropped.
 function FibLookup:process_burst(packets, n, route)
   C.pg_fib_lookup(self.fib, packets, n, route)
 end

@@ -2,7 +2,6 @@
 
 local FibLookup = require("apps.ip.fib_lookup.fib_lookup").FibLookup
 local config = require("core.config")
-local drops = require("core.engine.fuse.drops")
 local engine = require("core.app")
 local link = require("core.link")
 local packet = require("core.packet")
@@ -68,7 +67,7 @@ describe("FibLookup", function ()
       end
     end
     assert.equal(n, #hops)
-    assert.equal(200 - n, drops.of(app).dropped)
+    assert.same({no_route = 200 - n}, engine.drops("fib"))
   end)
 
   it("drops packets without room for the address", function ()
@@ -79,7 +78,7 @@ describe("FibLookup", function ()
     end
     engine.breathe()
     assert.equal(1, link.nreadable(app.output.output))
-    assert.equal(34, drops.of(app).dropped)
+    assert.same({short = 34}, engine.drops("fib"))
   end)
 
   it("takes routes later, and another for the same prefix", function ()

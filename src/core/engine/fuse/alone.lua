@@ -1,18 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Per-packet apps by themselves, between links: bulk apps, and all of them when
--- nothing is fused. Also what a fused region must do exactly as well as this.
+-- Per-packet apps by themselves, between links, as when nothing is fused. Also what a
+-- fused region must do exactly as well as this.
 
-local ffi = require("ffi")
-local C = require("core.native")
+local bulk = require("core.engine.fuse.bulk")
 local config = require("core.config")
 local drops = require("core.engine.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
-local pool = require("core.pool")
 
 local alone = {}
 
-local BURST = C.PORT_BURST
 local ONE_OUTPUT = {"output"}
 local NONE = {}
 
@@ -50,57 +47,14 @@ local function push(app)
   end
 end
 
--- Bulk: route[i] is the number of the output for packet i, 0 to drop it.
-local packets = ffi.new("struct packet *[?]", BURST)
-local route = ffi.new("uint8_t[?]", BURST)
-
--- Drop the packets that no link has taken.
-local function drop_rest(app, outputs, n)
-  for i = 0, n - 1 do
-    if route[i] == 0 then
-      lose(app, "dropped", packets[i])
-    elseif not app.output[outputs[route[i]]] then
-      pass(app, outputs, packets[i], route[i])
-    end
-  end
-end
-
-local freelist = pool.freelist
-
-local function pass_all(app, outputs, n)
-  local passed = 0
-  for o = 1, #outputs do
-    local l = app.output[outputs[o]]
-    if l then
-      passed = passed + C.pg_give_routed(freelist, l, packets, n, route, o)
-    end
-  end
-  if passed < n then drop_rest(app, outputs, n) end
-end
-
-local function process_burst(app, outputs, l)
-  local n = C.pg_take_counted(l, packets, BURST)
-  ffi.fill(route, n, 1)
-  app:process_burst(packets, n, route)
-  pass_all(app, outputs, n)
-end
-
-local function push_burst(app)
-  local outputs = app.outputs or ONE_OUTPUT
-  for i = 1, #app.input do
-    local l = app.input[i]
-    for _ = 1, link.nreadable(l), BURST do process_burst(app, outputs, l) end
-  end
-end
-
 --- The push(app) of a per-packet or bulk app that isn't fused, or nil.
 function alone.push_of(app)
-  return app.process_burst and push_burst or app.process and push
+  return app.process_burst and bulk.push or app.process and push
 end
 
 --- The functions whose local variable `app` is the app at work, and the method of
 --- it that they call.
-alone.calls = {[process_all] = "process", [process_burst] = "process_burst"}
+alone.calls = {[process_all] = "process", [bulk.process] = "process_burst"}
 
 --- Move what waits in the links inside the region `found` on, app by app in
 --- topological order, so that they are empty when it is fused. Returns the first

@@ -4,7 +4,9 @@
 -- fused, or not any more. In shared memory as apps/NAME/drop_REASON.counter, from
 -- the first drop on.
 
+local config = require("core.config")
 local counter = require("core.counter")
+local failure = require("core.failure")
 local shm = require("core.shm")
 
 local drops = {}
@@ -28,6 +30,16 @@ function drops.of(app)
   local copy = {}
   for reason, n in pairs(totals[app] or {}) do copy[reason] = n end
   return copy
+end
+
+--- The same of the app of that name among the running `apps`; raises a failure if
+--- there is none.
+function drops.named(apps, name)
+  if not apps[name] then
+    failure.usage("there is no app '%s'; the apps are: %s", tostring(name),
+      table.concat(config.sorted_keys(apps), ", "))
+  end
+  return drops.of(apps[name])
 end
 
 -- "TTL expired" is apps/NAME/drop_TTL_expired.counter.

@@ -1,7 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local config = require("core.config")
 local counter = require("core.counter")
 local drops = require("core.engine.fuse.drops")
+local engine = require("core.app")
+local link = require("core.link")
+local packet = require("core.packet")
 local shm = require("core.shm")
 
 local function read(name)
@@ -20,6 +24,30 @@ describe("drops", function ()
     assert.same({}, drops.of(b))
     drops.of(a).x = 7
     assert.equal(5, drops.of(a).x)
+  end)
+
+  it("are known of an app by its name, as of now, fused or not", function ()
+    local Shed = {drops = {"x"}, process = function () return nil, 1 end}
+    function Shed:new() return setmetatable({}, {__index = Shed}) end
+    local c = config.new()
+    config.app(c, "in", {new = function () return {} end})
+    config.app(c, "a", Shed)
+    config.link(c, "in.output -> a.input")
+    for _, fused in ipairs{true, false} do
+      engine.fuse = fused
+      engine.configure(c)
+      assert.same({}, engine.drops("a"))
+      for n = 1, 3 do
+        link.transmit(engine.app_table.a.input.input, packet.allocate())
+        engine.breathe()
+        assert.same({x = n}, engine.drops("a"))
+      end
+      local ok, err = pcall(engine.drops, "b")
+      assert.is_false(ok)
+      assert.equal("there is no app 'b'; the apps are: a, in", tostring(err))
+      engine.stop()
+    end
+    engine.fuse = true
   end)
 
   it("appear in shared memory with the first drop, and go with the app", function ()

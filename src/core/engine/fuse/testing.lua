@@ -169,8 +169,8 @@ function Fork:push()
   end
 end
 
--- A bulk app with two outputs, which now and then names a third.
-local Bulk = {outputs = {"a", "b"}, counts_hops = true}
+-- A bulk app with two outputs, which now and then names a third, and drops by name.
+local Bulk = {outputs = {"a", "b"}, drops = {"c d", "e"}, counts_hops = true}
 Bulk.__index = Bulk
 
 function Bulk:new(salt) return setmetatable({salt = salt}, Bulk) end
@@ -180,7 +180,7 @@ function Bulk:process_burst(packets, n, route)
     local head = header(packets[i])
     local h = head.hops == 0 and 0 or mixed(head.id, head.hops, self.salt)
     head.hops = math.max(head.hops - 1, 0)
-    route[i] = h % 50 == 0 and 3 or h % 3
+    route[i] = h % 50 == 0 and 3 or h % 8 == 0 and -1 - h % 3 or h % 3
     head.path = tobit(head.path * 7 + route[i])
   end
 end
