@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random packets for the oracle: each is a list of blocks with values, told to Perigee
+(a request for stack_oracle.lua) and built by Scapy."""
+
+import importlib
+import pathlib
+import socket
+
+from scapy.all import IP, TCP, UDP, IPv6, Raw
+from scapy.layers.inet6 import _ICMPv6, _IPv6ExtHdr
+from scapy.utils import checksum
+
+from helpers.stack_blocks import Extra, assign, canonical, encode, random_value
+
+MODULES = [importlib.import_module(f"helpers.{path.stem}")
+           for path in sorted(pathlib.Path(__file__).parent.glob("stack_*.py"))
+           if path.stem not in ("stack_blocks", "stack_cases")]
+BLOCKS = {block.name: block for module in MODULES
+          for block in getattr(module, "BLOCKS", ())}
+HEADERS = 8        # most headers of a random packet
+PAYLOAD_BYTES = 64  # most bytes behind them
+
+
+def chain(rng, headers):
+    """A random legal list of blocks with up to that many headers."""
+    chosen, count = [BLOCKS["eth"]], 1
+    if rng.random() < 0.3:
+        chosen = [BLOCKS[rng.choice(("eth.vlan", "eth.qinq"))]]
+    while True:
+        room = headers - count
+        choice = [block for block in BLOCKS.values() if block.follows(chosen[-1])
+                  is not False and len(block.items) <= room]
+        if not choice or (chosen[-1].leaf is not None and rng.random() < 0.05):
+            break
+        chosen.append(rng.choice(choice))
+        count += len(chosen[-1].items)
+    while chosen[-1].leaf is None:  # it can't be the last
+        chosen.pop()
+    return chosen
+
+
+def way_to(name, rng):
+    """A list of blocks that ends with the one named."""
+    ways = [[BLOCKS[start]] for start in ("eth", "eth.vlan", "eth.qinq")]
+    seen = set()
+    while ways:
+        way = ways.pop(0)
+        if way[-1].name == name:
+            return way
+        if way[-1].name not in seen:
+            seen.add(way[-1].name)
+            following = [block for block in BLOCKS.values()
+                         if block.follows(way[-1]) is not False]
+            rng.shuffle(following)
+            ways += [way + [block] for block in following]
+    raise AssertionError(f"no header leads to {name}")
+
+
+def finish(way, rng):
+    """The way, continued until it may end."""
+    way = list(way)
+    while way[-1].leaf is None:
+        way.append(rng.choice([block for block in BLOCKS.values()
+                               if block.follows(way[-1]) is not False]))
+    return way
+
+
+class Case:
+    """A packet: `request` for Perigee, `scapy` (the packet), `headers` (what resolving
+    it must find: name, subtype and fields of each)."""
+
+    def __init__(self, blocks, rng):
+        self.items, self.fill, self.calls = [], {}, []
+        self.headers, self.variables, layers = [], [], []
+        for block, following in zip(blocks, [*blocks[1:], None]):
+            layers += self.add(block, following, rng)
+        size = rng.choice((0, 1, rng.randint(2, PAYLOAD_BYTES)))
+        self.payload = rng.randbytes(size) if blocks[-1].payload else b""
+        self.scapy = layers[0]
+        for layer in layers[1:]:
+            self.scapy = self.scapy / layer
+        if self.payload:
+            self.scapy = self.scapy / Raw(self.payload)
+        complete_checksums(self.scapy)
+        self.bytes = bytes(self.scapy)
+
+    def add(self, block, following, rng):
+        """Add a block and values for its fields; its Scapy layers."""
+        layers = [layer() for layer in block.layers]
+        extra = block.extra(rng) if block.extra else Extra()
+        first = len(self.items)
+        for item in block.items:
+            name, _, subtype = item.partition(".")
+            taken = any(other["protocol"] == name for other in self.items)
+            label = f"{name}{len(self.items)}" if taken else name
+            self.items.append({"protocol": name, "label": label, "subType": subtype})
+            self.headers.append({"name": name, "subType": subtype, "fields": {}})
+        self.items[first]["chosen"] = extra.chosen
+        for member, content in extra.variable.items():
+            self.items[first]["length"] = len(content)
+            self.variables.append([first, member, content.hex()])
+            self.headers[first]["variable"] = {member: content.hex()}
+        for field, (kind, target) in block.fields.items():
+            kind, value = random_value(rng, kind)
+            assign(layers, target, value)
+            self.give(first, field, kind, value)
+        if following:
+            value = following.follows(block)
+            if value is not None:
+                assign(layers, block.selector, value)
+        else:
+            for field, (kind, value, target) in (block.leaf or {}).items():
+                assign(layers, target, value)
+                self.give(first, field, kind, value)
+        for field, (kind, value) in extra.fields.items():
+            self.give(first, field, kind, value)
+        for attribute, value in extra.attributes.items():
+            assign(layers, attribute, value)
+        self.calls += [[first, *call] for call in extra.calls]
+        return layers
+
+    def give(self, first, field, kind, value):
+        """Set a field of Perigee's, and expect it."""
+        index, _, field = field.rpartition(".")
+        index = first + int(index or 0)
+        self.fill.setdefault(str(index), {})[field] = encode(kind, value)
+        self.headers[index]["fields"][field] = canonical(kind, value)
+
+    @property
+    def request(self):
+        """The case for stack_oracle.lua."""
+        return {"items": self.items, "fill": self.fill, "variables": self.variables,
+                "calls": self.calls, "payload": self.payload.hex(),
+                "length": len(self.bytes), "scapy": self.bytes.hex()}
+
+    def __str__(self):
+        return "/".join(item["protocol"] + (item["subType"] and "." + item["subType"])
+                        for item in self.items)
+
+
+def complete_checksums(packet):
+    """Scapy leaves out the checksum with a pseudo header when the layer below isn't IP
+    itself, as AH isn't. Set it, innermost first."""
+    layers = []
+    layer = packet
+    while layer:
+        layers.append(layer)
+        layer = layer.payload
+    for layer in reversed(layers):
+        attribute = "cksum" if isinstance(layer, _ICMPv6) else "chksum"
+        below = layer.underlayer
+        if not isinstance(layer, (UDP, TCP, _ICMPv6)):
+            continue
+        if below is None or isinstance(below, (IP, IPv6, _IPv6ExtHdr)):
+            continue
+        while not isinstance(below, (IP, IPv6)):
+            below = below.underlayer
+        setattr(layer, attribute, 0)
+        content = bytes(layer)
+        number = {UDP: 17, TCP: 6}.get(type(layer), 58)
+        family = socket.AF_INET if isinstance(below, IP) else socket.AF_INET6
+        tail = len(content).to_bytes(4, "big") + number.to_bytes(4, "big")
+        value = checksum(socket.inet_pton(family, below.src)
+                         + socket.inet_pton(family, below.dst) + tail + content)
+        setattr(layer, attribute, value or (0xffff if number == 17 else 0))

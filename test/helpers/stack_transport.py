@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks of what IP carries: UDP, TCP, SCTP, GRE, ICMP, IGMP, neighbour discovery."""
+
+from scapy.all import (
+    GRE, ICMP, SCTP, TCP, UDP, ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA,
+    ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6ND_Redirect, ICMPv6ND_RS, ICMPv6NDOptSrcLLAddr)
+from scapy.contrib.igmp import IGMP
+
+from helpers.stack_blocks import Block, Extra
+
+PORTS = {"SrcPort": ("port", "sport"), "DstPort": ("port", "dport")}
+
+
+def tcp_options(rng):
+    """TCP options, padded to four bytes with end of list."""
+    options = rng.sample([
+        ("MSS", rng.getrandbits(16)), ("NOP", None), ("WScale", rng.randint(0, 14)),
+        ("SAckOK", b""), ("Timestamp", (rng.getrandbits(32), rng.getrandbits(32)))],
+        rng.choice((0, 0, 1, 3, 5)))
+    content = bytes(TCP(options=options))[20:]
+    return Extra({"options": content}, attributes={"options": options})
+
+
+def gre_fields(rng):
+    """Any of GRE's optional fields."""
+    key, sequence, checksum = (rng.random() < 0.4 for _ in range(3))
+    fields, attributes = {}, {"chksum_present": int(checksum)}
+    if key:
+        fields["Key"] = (32, rng.getrandbits(32))
+        attributes |= {"key_present": 1, "key": fields["Key"][1]}
+    if sequence:
+        fields["Sequence"] = (32, rng.getrandbits(32))
+        attributes |= {"seqnum_present": 1, "sequence_number": fields["Sequence"][1]}
+    return Extra(chosen=[*fields, *(["Checksum"] if checksum else [])], fields=fields,
+                 attributes=attributes)
+
+
+def gre_reserved(layers, value):
+    """The nine reserved bits, which are three fields of Scapy's."""
+    layers[0].strict_route_source = value >> 8
+    layers[0].recursion_control = value >> 5 & 7
+    layers[0].flags = value & 31
+
+
+def fixed(value, bits=8):
+    """A kind that always has this value."""
+    return lambda rng: (bits, value)
+
+
+def discovery(name, layer, kind, fields):
+    """A block of a neighbour discovery message; options may follow, nothing else."""
+    return Block(name, ["icmp6", name], [layer],
+                 {"Type": (fixed(kind), "type"), "Code": (8, "code"),
+                  **{f"1.{field}": value for field, value in fields.items()}},
+                 ids={"ip6": 58}, carries=(None, ("option",)), payload=False)
+
+
+BLOCKS = [
+    Block("udp", ["udp"], [UDP], PORTS, ids={"ip": 17},
+          carries=("0.dport", ("udp",))),
+    Block("tcp", ["tcp"], [TCP],
+          {**PORTS, "SeqNumber": (32, "seq"), "AckNumber": (32, "ack"),
+           "Reserved": (4, lambda layers, value: (
+               setattr(layers[0], "reserved", value >> 1),
+               setattr(layers[0], "flags", layers[0].flags.value & 255
+                       | (value & 1) << 8))),
+           "Flags": (8, lambda layers, value: setattr(
+               layers[0], "flags", layers[0].flags.value & 256 | value)),
+           "Window": (16, "window"), "UrgentPointer": (16, "urgptr")},
+          ids={"ip": 6}, extra=tcp_options),
+    Block("sctp", ["sctp"], [SCTP], {**PORTS, "VerificationTag": (32, "tag")},
+          ids={"ip": 132}),
+    Block("gre", ["gre"], [GRE], {"Reserved1": (9, gre_reserved)}, ids={"ip": 47},
+          carries=("0.proto", ("ether", "gre", "tag")), extra=gre_fields,
+          leaf={"ProtoType": (16, 0x88b5, "proto")}),
+    Block("icmp", ["icmp", "echo"], [ICMP],
+          {"Type": (lambda rng: (8, rng.choice((0, 8))), "type"), "Code": (8, "code"),
+           "1.Id": (16, "id"), "1.Sequence": (16, "seq")}, ids={"ip4": 1}),
+    Block("igmp", ["igmp"], [IGMP],
+          {"Type": (8, "type"), "MaxRespTime": (8, "mrcode"), "Group": ("ip4", "gaddr")},
+          ids={"ip4": 2}),
+    Block("echo request", ["icmp6", "echo"], [ICMPv6EchoRequest],
+          {"Type": (fixed(128), "type"), "Code": (8, "code"), "1.Id": (16, "id"),
+           "1.Sequence": (16, "seq")}, ids={"ip6": 58}),
+    Block("echo reply", ["icmp6", "echo"], [ICMPv6EchoReply],
+          {"Type": (fixed(129), "type"), "Code": (8, "code"), "1.Id": (16, "id"),
+           "1.Sequence": (16, "seq")}, ids={"ip6": 58}),
+    discovery("rs", ICMPv6ND_RS, 133, {"Reserved": (32, "res")}),
+    discovery("ra", ICMPv6ND_RA, 134,
+              {"CurHopLimit": (8, "chlim"), "Managed": (1, "M"),
+               "OtherConfig": (1, "O"), "RouterLifetime": (16, "routerlifetime"),
+               "Reserved": (6, lambda layers, value: (
+                   setattr(layers[0], "H", value >> 5),
+                   setattr(layers[0], "prf", value >> 3 & 3),
+                   setattr(layers[0], "P", value >> 2 & 1),
+                   setattr(layers[0], "res", value & 3))),
+               "ReachableTime": (32, "reachabletime"),
+               "RetransTimer": (32, "retranstimer")}),
+    discovery("ns", ICMPv6ND_NS, 135, {"Reserved": (32, "res"), "Target": ("ip6", "tgt")}),
+    discovery("na", ICMPv6ND_NA, 136,
+              {"Router": (1, "R"), "Solicited": (1, "S"), "Override": (1, "O"),
+               "Reserved": (29, "res"), "Target": ("ip6", "tgt")}),
+    discovery("redirect", ICMPv6ND_Redirect, 137,
+              {"Reserved": (32, "res"), "Target": ("ip6", "tgt"), "Dst": ("ip6", "dst")}),
+    Block("ndopt", ["ndopt"], [ICMPv6NDOptSrcLLAddr],
+          {"Type": (lambda rng: (8, rng.choice((1, 2))), "type"),
+           "Address": ("mac", "lladdr")},
+          ids={"option": None}, carries=(None, ("option",)), payload=False),
+]
