@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Protocol stacks: createStack("eth", "ip4", "udp") makes a cast from packets to
+-- packets with named headers. doc/stack.md tells how to use it, and how to define a
+-- protocol.
+
+local address = require("lib.stack.address")
+local cast = require("lib.stack.cast")
+local methods = require("lib.stack.methods")
+local registry = require("lib.stack.registry")
+local shapes = require("lib.stack.shape")
+
+local M = {}
+
+--- Types and parsers of addresses, under libmoon's names.
+M.types = address
+M.parseIPAddress = address.parseIPAddress
+M.parseIP4Address = address.parseIP4Address
+M.parseIP6Address = address.parseIP6Address
+M.parseMacAddress = address.parseMacAddress
+M.incAndWrap = address.incAndWrap
+
+M.registry = registry
+
+--- The names of all protocols, sorted.
+M.protocols = registry.protocols
+
+local made = {} -- by shapes.key
+
+local function make(arguments)
+  local shape = shapes.new(arguments)
+  shape.arguments = arguments
+  local stack = {shape = shape}
+  local call, pointer = cast.new(shape, methods.of_packets(shape))
+  shape.cast, shape.pointer = call, pointer
+  return setmetatable(stack, {__call = call, __index = methods.of_stacks(shape)})
+end
+
+--- The stack of these headers, outermost first. Each is a protocol's name or a table:
+--- {"eth", name = "innerEth", subType = "vlan", length = bytes of the variable part,
+--- with = {"Key"}}; last may come "noPayload". Called with a packet, a stack returns
+--- the same packet with its headers as members; its `check(packet)` does so if the
+--- packet has just these headers, else it returns nil and a reason. Raises a sentence
+--- if there is no such stack.
+function M.createStack(...)
+  local arguments = {...}
+  local key = shapes.key(arguments)
+  local stack = key and made[key]
+  if not stack then
+    local ok, result = pcall(make, arguments)
+    if not ok then error(result, 2) end
+    stack = result
+    made[key] = stack
+  end
+  return stack
+end
+
+--- Add a protocol, defined by a table as in doc/stack.md; at run time, before the
+--- stacks that use it. Raises a sentence if the definition is wrong.
+function M.define(definition)
+  local ok, result = pcall(registry.define, definition)
+  if not ok then error(result, 2) end
+end
+
+return M

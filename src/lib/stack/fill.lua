@@ -1,0 +1,127 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Filling a stack's headers from a table of labels (slow code: once a packet at most).
+
+local ffi = require("ffi")
+local lengths = require("lib.stack.lengths")
+local near = require("lib.stack.near")
+local put = require("lib.stack.put")
+local template = require("lib.stack.template")
+local C = require("core.native")
+
+local fill = {}
+
+local MAX_LENGTH = tonumber(C.PACKET_MAX_PAYLOAD)
+
+-- What `fill` needs to know of a shape: made at its first call.
+local function plan(shape)
+  local targets = {}
+  for _, item in ipairs(shape.items) do
+    for label, field in pairs(item.layout.by_label) do
+      targets[item.label .. label] = {item = item, field = field,
+        offset = item.offset, pointer = item.layout.slow_pointer}
+    end
+    local variable = item.layout.variable
+    if variable then
+      local offset = item.offset + item.layout.size
+      targets[item.label .. variable.label] = {item = item, offset = offset,
+        bytes = item.variable}
+    end
+  end
+  local dynamic = {}
+  for i, entry in ipairs(lengths.dynamic(shape)) do
+    dynamic[i] = {field = entry.field, item = entry.item, offset = entry.item.offset,
+      pointer = entry.item.layout.slow_pointer,
+      set = entry.item.layout.slow["set" .. entry.field.name],
+      target = targets[entry.item.label .. entry.field.label]}
+  end
+  shape.plan = {bytes = template.bytes(shape), targets = targets, dynamic = dynamic}
+  return shape.plan
+end
+
+local function fault(fmt, ...)
+  error("fill: " .. fmt:format(...), 0)
+end
+
+local function unknown(label, targets)
+  local names = {"pktLength"}
+  for name in pairs(targets) do names[#names + 1] = name end
+  fault("there is no field '%s'%s", tostring(label),
+    near.hint(tostring(label), names))
+end
+
+local function new_length(shape, p, wanted)
+  if wanted == nil then return math.max(p.length, shape.size) end
+  if type(wanted) ~= "number" or not (wanted >= shape.size and wanted <= MAX_LENGTH)
+    or wanted % 1 ~= 0 then
+    fault("pktLength is '%s'; with these headers it may be %d to %d",
+      tostring(wanted), shape.size, MAX_LENGTH)
+  end
+  return wanted
+end
+
+local function put_variable(target, data, value, label)
+  if type(value) ~= "string" or #value ~= target.bytes then
+    fault("%s takes a string of %d bytes, as createStack was told, not %s", label,
+      target.bytes, type(value) == "string" and #value or "'" .. tostring(value) .. "'")
+  end
+  ffi.copy(data + target.offset, value, #value)
+end
+
+local function put_labels(targets, data, args, views)
+  local seen_view
+  for label, value in pairs(args) do
+    local target = targets[label]
+    local field = target and target.field
+    if not target then
+      if label ~= "pktLength" then unknown(label, targets) end
+    elseif not field then
+      put_variable(target, data, value, label)
+    elseif (field.at ~= nil) == views then
+      put(target.item.layout, field, ffi.cast(target.pointer, data + target.offset),
+        value, label)
+    else
+      seen_view = true
+    end
+  end
+  return seen_view
+end
+
+-- Views first: a field within one that is named too has the last word.
+local function put_all(targets, data, args)
+  for label in pairs(args) do
+    local target = targets[label]
+    if target and target.field and target.field.at then
+      put_labels(targets, data, args, true)
+      break
+    end
+  end
+  put_labels(targets, data, args, false)
+end
+
+local function is_given(args, entry)
+  for _, label in ipairs(entry.field.labels) do
+    if args[entry.item.label .. label] ~= nil then return true end
+  end
+  return false
+end
+
+--- Set all headers of the packet: to `args` (label to value) and else to defaults;
+--- and its length. Raises a sentence if a label is unknown or a value doesn't fit;
+--- the packet's headers are undefined then.
+function fill.fill(shape, p, args)
+  args = args or {}
+  local todo = shape.plan or plan(shape)
+  local length = new_length(shape, p, args.pktLength)
+  local data = p.buf_addr + p.data_off
+  ffi.copy(data, todo.bytes, shape.size)
+  put_all(todo.targets, data, args)
+  p.length = length
+  for _, entry in ipairs(todo.dynamic) do
+    if not is_given(args, entry) then
+      entry.set(ffi.cast(entry.pointer, data + entry.offset),
+        lengths.value(entry.item, entry.field, length))
+    end
+  end
+end
+
+return fill

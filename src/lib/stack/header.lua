@@ -1,0 +1,70 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A layout's C types. There are two with the same members: the methods of one are for
+-- packet loops, those of the other for slow code (see accessors.lua). They are made
+-- once a layout, and stay.
+
+local ffi = require("ffi")
+local accessors = require("lib.stack.accessors")
+local address = require("lib.stack.address")
+local twin = require("lib.stack.twin")
+
+local header = {}
+
+local u32, u64 = ffi.typeof("uint32_t"), ffi.typeof("uint64_t")
+local i64 = ffi.typeof("int64_t")
+
+local function exactly(value, bytes)
+  if type(value) == "string" and #value ~= bytes then
+    error(("%d bytes are wanted, not %d"):format(bytes, #value), 3)
+  end
+  return value
+end
+
+local function hex(text)
+  return (text:gsub(".", function (c) return ("%02x"):format(c:byte()) end))
+end
+
+-- Text of a field's value: its name where it has one.
+local function shower(layout)
+  return function (name, value)
+    if type(value) == "string" then return hex(value) end
+    local names = layout.by_name[name].values
+    local text = tostring(value):gsub("U?LL$", "")
+    return names and names[tonumber(value)] or text
+  end
+end
+
+local function compile(layout, title, slow)
+  local source = accessors.source(layout, slow)
+  local chunk = assert(loadstring(source, "=" .. title .. (slow and " (slow)" or "")))
+  return chunk(bit.band, bit.bor, bit.bnot, bit.lshift, bit.rshift, bit.arshift,
+    bit.bswap, ffi.cast, ffi.copy, ffi.string, u32, u64, i64, address.Ip6, exactly,
+    shower(layout), math.floor)
+end
+
+--- Give the layout its types: `fast` and `slow` (the methods), `fast_pointer` and
+--- `slow_pointer` (C types of pointers). `extra` are further methods (a definition's).
+--- Raises a sentence if the declaration can't be read by C.
+function header.build(layout, title, extra)
+  local fast, slow = compile(layout, title), compile(layout, title, true)
+  for name, method in pairs(slow) do
+    if name:match("String$") then fast[name] = method end
+  end
+  for name, method in pairs(extra or {}) do
+    fast[name], slow[name] = method, twin.of(method)
+  end
+  local ok, fast_type = pcall(ffi.typeof, layout.declaration)
+  if not ok then
+    error(("protocol '%s': a member's name can't be used in C: %s")
+      :format(title, tostring(fast_type)), 0)
+  end
+  local slow_type = ffi.typeof(layout.declaration)
+  ffi.metatype(fast_type, {__index = fast})
+  ffi.metatype(slow_type, {__index = slow})
+  layout.fast, layout.slow = fast, slow
+  layout.fast_pointer = ffi.typeof("$ *", fast_type)
+  layout.slow_pointer = ffi.typeof("$ *", slow_type)
+  return layout
+end
+
+return header

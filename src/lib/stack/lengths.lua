@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Length fields. A field's value is bytes / unit + bias, where the bytes are those of
+-- the header, of its variable part, of all that follows it (payload), or all of it.
+
+local lengths = {}
+
+local STATIC = {header = true, variable = true}
+
+--- The bytes that the field says there are, by its value.
+function lengths.bytes_of(field, value)
+  return (tonumber(value) - (field.bias or 0)) * (field.unit or 1)
+end
+
+--- The value of the length field for the item in `total` bytes of packet.
+function lengths.value(item, field, total)
+  local bytes
+  if field.length == "header" then bytes = item.size
+  elseif field.length == "variable" then bytes = item.variable
+  elseif field.length == "all" then bytes = total - item.offset
+  else bytes = total - item.offset - item.size end
+  if bytes < 0 then bytes = 0 end
+  return math.floor(bytes / (field.unit or 1)) + (field.bias or 0)
+end
+
+--- Set those length fields of a header (a slow pointer) that its item alone decides.
+function lengths.set_static(item, header)
+  for _, field in ipairs(item.layout.fields) do
+    if STATIC[field.length] then
+      item.layout.slow["set" .. field.name](header, lengths.value(item, field, 0))
+    end
+  end
+end
+
+--- The length fields that depend on the packet's length: a list of {item, field}.
+function lengths.dynamic(shape)
+  local list = {}
+  for _, item in ipairs(shape.items) do
+    for _, field in ipairs(item.layout.fields) do
+      if field.length and not STATIC[field.length] then
+        list[#list + 1] = {item = item, field = field}
+      end
+    end
+  end
+  return list
+end
+
+-- total / unit without a division where the unit is a power of two.
+local function quotient(bytes, unit)
+  if unit == 1 then return bytes end
+  local shift = math.log(unit) / math.log(2)
+  if shift % 1 == 0 then return ("rshift(%s, %d)"):format(bytes, shift) end
+  return ("floor((%s) / %d)"):format(bytes, unit)
+end
+
+--- A function (packet, n) for packet loops that sets these fields for a packet of n
+--- bytes.
+function lengths.setter(shape)
+  local names, lines, arguments = {}, {}, {}
+  for i, entry in ipairs(lengths.dynamic(shape)) do
+    local item, field = entry.item, entry.field
+    local before = item.offset + (field.length == "payload" and item.size or 0)
+    local value = quotient(before > 0 and "max(n - " .. before .. ", 0)" or "n",
+      field.unit or 1)
+    names[i] = (", H%d, set%d"):format(i, i)
+    lines[i] = ("set%d(cast(H%d, d + %d), %s + %d)"):format(i, i, item.offset, value,
+      field.bias or 0)
+    arguments[2 * i - 1] = item.layout.fast_pointer
+    arguments[2 * i] = item.layout.fast["set" .. field.name]
+  end
+  local source = ([[
+local cast, rshift, floor, max%s = ...
+return function (p, n)
+local d = p.buf_addr + p.data_off
+%s
+end]]):format(table.concat(names), table.concat(lines, "\n"))
+  return loadstring(source, "=setLength")(require("ffi").cast, bit.rshift, math.floor,
+    math.max, unpack(arguments))
+end
+
+return lengths

@@ -1,0 +1,156 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A shape: which headers lie where in a packet. createStack's arguments make one, and
+-- so does resolving a packet. Its items are {protocol, layout, label, offset, size
+-- (bytes, with the variable part), variable (bytes)}.
+
+local near = require("lib.stack.near")
+local registry = require("lib.stack.registry")
+
+local shape = {}
+
+local RESERVED = {}
+for name in ("packet payload data length buf_addr data_off"):gmatch("[%w_]+") do
+  RESERVED[name] = true
+end
+
+local ITEM_KEYS = {name = true, subType = true, subtype = true, length = true,
+  with = true}
+
+local function fault(fmt, ...)
+  error("createStack: " .. fmt:format(...), 0)
+end
+
+local function find_protocol(name)
+  if type(name) ~= "string" then
+    fault("a header is a protocol's name, or a table that begins with one, not %s",
+      tostring(name))
+  end
+  local protocol = registry.find(name)
+  if not protocol then
+    fault("there is no protocol '%s'%s", name,
+      near.hint(name, registry.protocols()))
+  end
+  return protocol
+end
+
+local function find_subtype(protocol, wanted)
+  if not wanted or wanted == protocol.def.default then return end
+  if protocol.def.subtypes and protocol.def.subtypes[wanted] then return wanted end
+  if protocol.def.subtypes == nil or wanted ~= "default" then
+    fault("%s has no subtype '%s'%s", protocol.name, tostring(wanted),
+      #protocol.subtypes > 0
+        and "; it has " .. table.concat(protocol.subtypes, ", ") or "")
+  end
+end
+
+-- The flags of the optional fields that are wanted.
+local function find_flags(protocol, with)
+  local present = {}
+  for _, name in ipairs(with or {}) do
+    local flag
+    for _, field in ipairs(protocol.def.fields) do
+      if field.when and (field[1] == name or field.when == name) then
+        flag = field.when
+      end
+    end
+    if not flag then
+      fault("%s has no optional field '%s'", protocol.name, tostring(name))
+    end
+    present[flag] = true
+  end
+  return present
+end
+
+local function check_length(protocol, layout, length)
+  local variable = layout.variable
+  if not variable then
+    fault("%s has no variable part, so it takes no length", protocol.name)
+  end
+  local unit = variable.pad or variable.from and variable.from.unit or 1
+  if type(length) ~= "number" or length < 0 or length % 1 ~= 0
+    or length % unit ~= 0 then
+    fault("%s of %s: '%s' isn't a number of bytes%s", variable.name, protocol.name,
+      tostring(length), unit > 1 and ", a multiple of " .. unit or "")
+  end
+  return length
+end
+
+local function new_item(description)
+  if type(description) == "string" then description = {description} end
+  if type(description) ~= "table" then find_protocol(description) end
+  for key in pairs(description) do
+    if key ~= 1 and not ITEM_KEYS[key] then
+      fault("a header has no '%s'; it has name, subType, length and with",
+        tostring(key))
+    end
+  end
+  local protocol = find_protocol(description[1])
+  local layout = protocol:layout(
+    find_subtype(protocol, description.subType or description.subtype),
+    find_flags(protocol, description.with))
+  local variable = 0
+  if description.length then
+    variable = check_length(protocol, layout, description.length)
+  end
+  return {
+    protocol = protocol, layout = layout, label = description.name or protocol.name,
+    variable = variable, size = layout.size + variable,
+  }
+end
+
+local function check_label(label, seen, protocol)
+  if type(label) ~= "string" or not label:match("^%a[%w_]*$") then
+    fault("a header's name is letters and digits, not '%s'", tostring(label))
+  end
+  if RESERVED[label] then fault("a header can't be named '%s'", label) end
+  if seen[label] then
+    fault("two headers are called '%s'; name one: {'%s', name = 'inner%s'}", label,
+      protocol.name, (protocol.name:gsub("^.", string.upper)))
+  end
+  seen[label] = true
+end
+
+--- Put the items at their offsets; the shape.
+function shape.of_items(items, no_payload)
+  local offset = 0
+  local by_label = {}
+  for i, item in ipairs(items) do
+    item.offset, item.index = offset, i
+    offset = offset + item.size
+    by_label[item.label] = item
+  end
+  return {items = items, by_label = by_label, size = offset, no_payload = no_payload}
+end
+
+--- The shape that createStack's arguments (a list) describe. Raises a sentence.
+function shape.new(arguments)
+  local items, seen, last = {}, {}, #arguments
+  local no_payload = arguments[last] == "noPayload"
+  if no_payload then last = last - 1 end
+  for i = 1, last do
+    local item = new_item(arguments[i])
+    check_label(item.label, seen, item.protocol)
+    items[i] = item
+  end
+  return shape.of_items(items, no_payload)
+end
+
+--- A text that is the same for shapes that are the same, for which it needn't be made.
+function shape.key(arguments)
+  local parts = {}
+  for i, item in ipairs(arguments) do
+    if type(item) == "table" then
+      local with = item.with and table.concat(item.with, "+") or ""
+      parts[i] = ("%s|%s|%s|%s|%s"):format(tostring(item[1]), tostring(item.name),
+        tostring(item.subType or item.subtype), tostring(item.length), with)
+      for key in pairs(item) do
+        if key ~= 1 and not ITEM_KEYS[key] then return nil end
+      end
+    else
+      parts[i] = tostring(item)
+    end
+  end
+  return table.concat(parts, ",")
+end
+
+return shape
