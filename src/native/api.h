@@ -169,6 +169,22 @@ int pg_give_routed(struct freelist *account, struct link *link,
 int pg_fetch(struct port *port, struct link *link, struct packet **to);
 void pg_send(struct port *port, struct link *link, struct packet **from, int n);
 
+/* checksum.c */
+uint32_t pg_checksum(const void *data, uint32_t n, uint32_t initial);
+int64_t pg_checksum_by(int i, const void *data, uint32_t n, uint32_t initial);
+const char *pg_checksum_kernel(int i);
+uint32_t pg_pseudo_sum(const void *addresses, uint32_t n, uint32_t protocol,
+                       uint32_t length);
+
+/* crc32c.c */
+uint32_t pg_crc32c(const void *data, uint32_t n, uint32_t previous);
+uint32_t pg_crc32c_by_table(const void *data, uint32_t n, uint32_t previous);
+
+/* fill.c */
+int pg_checksum_ip4(struct packet **packets, int n, uint32_t l3);
+int pg_checksum_l4(struct packet **packets, int n, uint32_t l3, uint32_t l4,
+                   uint32_t protocol);
+
 /* fib.c */
 void *pg_fib_create(uint32_t max_routes);
 int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop);

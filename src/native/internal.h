@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Set the sentence; returns -1, so that `return fail(...)` reads well. */
@@ -44,3 +45,11 @@ uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
 
 /* Make received packets fit for apps; how many stay (burst.c). */
 uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n);
+
+struct packet;
+
+/* Write checksums into headers at these offsets, if they are there (fill.c). */
+bool pg_fill_ip4(struct packet *p, uint32_t l3);
+bool pg_fill_l4(struct packet *p, uint32_t l3, uint32_t l4, uint32_t protocol);
+bool pg_fill_pseudo(struct packet *p, uint32_t l3, uint32_t l4,
+                    uint32_t protocol);
