@@ -23,6 +23,8 @@ Usage: perigee [OPTIONS] PROGRAM [ARGUMENTS]
 Options:
   -p DIR               look for programs and modules in DIR first
                        (DIR/program/NAME/NAME.lua, DIR/apps/..., as in Snabb)
+  --snabb DIR          take programs and modules that Perigee hasn't from DIR,
+                       the src folder of a Snabb checkout
   --port PCI=PORT      use another port in the place of a PCI address
                        (--port 0000:01:00.0=pcap:rx=a.pcap)
   --packets N          let the packet pool grow to N packets (default 262144)
@@ -130,6 +132,11 @@ local function add_tree(dir)
   table.insert(trees, 1, dir)
 end
 
+local function add_upstream(dir)
+  require("core.upstream").add(dir)
+  table.insert(trees, dir)
+end
+
 local function replace_port(text)
   require("lib.port.spec").replace_option(text)
 end
@@ -149,7 +156,7 @@ local function pass_to_eal(text)
 end
 
 local with_value = {
-  ["-p"] = add_tree, ["--port"] = replace_port,
+  ["-p"] = add_tree, ["--snabb"] = add_upstream, ["--port"] = replace_port,
   ["--packets"] = limit_packets, ["--eal"] = pass_to_eal,
 }
 local alone = {

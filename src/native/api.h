@@ -205,3 +205,32 @@ void pg_sleep(double seconds);
 void pg_catch_signals(void);
 int pg_signal(void);
 int pg_errno(void);
+
+/* A variant of SipHash: rounds, the state that the key gives, and the inputs'
+ * size and distance in bytes (siphash.c). */
+struct siphash {
+  uint64_t state[4];
+  uint32_t size, stride;
+  uint8_t c, d;
+  uint8_t as_specified, standard;
+};
+
+/* atomic.c */
+uint32_t pg_atomic_load32(const uint32_t *from);
+uint64_t pg_atomic_load64(const uint64_t *from);
+bool pg_atomic_cas32(int32_t *at, int32_t old, int32_t new);
+bool pg_atomic_cas64(uint64_t *at, uint64_t old, uint64_t new);
+void pg_spin_lock(int32_t *lock);
+void pg_spin_unlock(int32_t *lock);
+
+/* siphash.c */
+uint32_t pg_siphash(const struct siphash *s, const void *input);
+uint32_t pg_siphash_u64(const struct siphash *s, uint64_t input);
+void pg_siphash_many(const struct siphash *s, const void *inputs,
+                     uint32_t *hashes, uint32_t n);
+
+/* search.c */
+const void *pg_binary_search(const void *entries, uint32_t count,
+                             uint32_t size, uint32_t key);
+void pg_multi_copy(void *to, void **from, uint32_t count,
+                   uint32_t size);

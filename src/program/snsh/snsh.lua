@@ -73,10 +73,10 @@ function actions.test(name)
     local why = tostring(module):gsub("^(module '.-' not found):.*", "%1")
     failure.usage("can't test '%s': %s", name, why)
   end
-  if type(module) ~= "table" or not module.selftest then
-    failure.usage("can't test '%s': it has no selftest()", name)
-  end
-  module.selftest()
+  local selftest = type(module) == "table" and module.selftest
+    or require("core.upstream").selftest(name)
+  if not selftest then failure.usage("can't test '%s': it has no selftest()", name) end
+  selftest()
 end
 
 local function run_file(file, args)

@@ -1,0 +1,159 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Modules from the `src` folder of a Snabb checkout, built or not, for those that
+-- Perigee hasn't. Beside Lua files a checkout has C headers and texts that its
+-- build turns into modules: here they become modules as they are loaded.
+
+local failure = require("core.failure")
+
+local upstream = {}
+
+--- The `src` folder given, once there is one.
+upstream.dir = nil
+
+local function contents(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+-- How a file of this suffix becomes a module: its text and path -> a loader.
+local function declare(text)
+  return function () require("ffi").cdef(text) end
+end
+
+local function give(text)
+  return function () return text end
+end
+
+local makers = {h = declare, inc = give, events = give, yang = give}
+
+-- The text of `programs.inc`, which the build makes: a program's name a line.
+local function list_programs()
+  local names = {}
+  for name in require("posix.dirent").files(upstream.dir .. "/program") do
+    if not name:match("%.") then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return table.concat(names, "\n") .. "\n"
+end
+
+-- A function for package.loaders.
+local function search(name)
+  local stem, suffix = name:match("^(.*)_(%l+)$")
+  local maker = makers[suffix]
+  if not maker then return nil end
+  if name == "programs_inc" then return give(list_programs()) end
+  local path = ("%s/%s.%s"):format(upstream.dir, stem:gsub("%.", "/"), suffix)
+  local text = contents(path)
+  if not text then return ("\n\tno file '%s'"):format(path) end
+  return maker(text)
+end
+
+-- Six of its modules give tables a __pairs, which Snabb's LuaJIT knows and
+-- Debian's doesn't. Neither compiles `pairs`, so this costs it nothing there.
+local function provide_pairs()
+  local plain = pairs
+  rawset(_G, "pairs", function (t)
+    local meta = getmetatable(t)
+    local own = type(meta) == "table" and rawget(meta, "__pairs")
+    if own then return own(t) end
+    return plain(t)
+  end)
+end
+
+-- Selftests -----------------------------------------------------------------
+
+-- Stands for what can't be had: any field of it, and any call, is itself.
+local nothing = setmetatable({}, {
+  __index = function (self) return self end,
+  __call = function (self) return self end,
+})
+
+-- What the upstream file gets from require: its C declarations and shared memory
+-- types are there already, from Perigee's module; its machine code isn't made.
+local stand_ins = {
+  dasm = function () return nothing end,
+  ffi = function ()
+    local ffi = require("ffi")
+    return setmetatable({
+      cdef = function (text) pcall(ffi.cdef, text) end,
+      metatype = function (name, meta)
+        local ok, ctype = pcall(ffi.metatype, name, meta)
+        return ok and ctype or ffi.typeof(name)
+      end,
+      cast = function (ctype, value)
+        if value == nothing then return nothing end
+        return ffi.cast(ctype, value)
+      end,
+    }, {__index = ffi})
+  end,
+  ["core.shm"] = function ()
+    return setmetatable({register = function () end}, {__index = require("core.shm")})
+  end,
+}
+
+local function require_or_stand_in(name)
+  if name:match("_h$") and not pcall(require, name) then return nothing end
+  return (stand_ins[name] or require)(name)
+end
+
+-- The environment that the upstream file is loaded in: what it defines, then the
+-- globals, then Perigee's module.
+local function environment(module, name)
+  local env = {_NAME = name, require = require_or_stand_in}
+  env._M = env
+  env.module = function () end
+  return setmetatable(env, {__index = function (_, key)
+    local global = rawget(_G, key)
+    if global ~= nil then return global end
+    return module[key]
+  end})
+end
+
+-- The text of the checkout's file for the module, without DynASM's lines.
+local function source_of(name)
+  local stem = ("%s/%s"):format(upstream.dir or "", name:gsub("%.", "/"))
+  local text = contents(stem .. ".lua")
+  if text then return text, stem .. ".lua" end
+  text = contents(stem .. ".dasl")
+  if text then
+    return ("\n" .. text):gsub("\n%s*|[^\n]*", "\n"):sub(2), stem .. ".dasl"
+  end
+end
+
+--- The selftest() that the checkout has for the module `name`, working on
+--- Perigee's module of that name: what the upstream file defines gives way to what
+--- Perigee's has. Nil if the checkout has none.
+function upstream.selftest(name)
+  local text, path = source_of(name)
+  if not (text and text:find("\nfunction [%w:]*selftest *%p")) then return nil end
+  local chunk = assert(loadstring(text, "@" .. path))
+  local module = require(name)
+  local env = environment(module, name)
+  setfenv(chunk, env)(name)
+  local selftest = rawget(env, "selftest")
+  for key in pairs(env) do
+    if module[key] ~= nil then env[key] = module[key] end
+  end
+  return selftest
+end
+
+--- Let modules come from `dir`, the `src` of a Snabb checkout, where Perigee has
+--- none of the name: Perigee's come first. Its `syscall` and `pf` are in
+--- `dir`/../lib.
+function upstream.add(dir)
+  if not contents(dir .. "/core/app.lua") then
+    failure.usage("--snabb %s: there is no core/app.lua in it; give the src folder "
+      .. "of a Snabb checkout", dir)
+  end
+  upstream.dir = dir
+  for _, place in ipairs{"", "/../lib/ljsyscall", "/../lib/pflua/src"} do
+    package.path = ("%s;%s%s/?.lua"):format(package.path, dir, place)
+  end
+  table.insert(package.loaders, search)
+  provide_pairs()
+end
+
+return upstream

@@ -1,0 +1,93 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Runs the binary on a small tree laid out like the src folder of Snabb.
+local stat = require("posix.sys.stat")
+local PERIGEE = "/proc/" .. require("posix.unistd").getpid() .. "/exe"
+
+local FILES = {
+  ["core/app.lua"] = "",
+  ["core/packet.lua"] = "error('Perigee has this one')",
+  ["core/counter.lua"] = [[
+module(..., package.seeall)
+local answer = 41
+function add() error("this must be Perigee's") end
+function selftest() print("selftest of", _NAME, answer, type(add), add ~= nil) end
+]],
+  ["lib/made_up.h"] = "struct made_up { int a; };",
+  ["lib/made_up.lua"] = [[
+module(..., package.seeall)
+require("lib.made_up_h")
+function selftest()
+  print(require("ffi").sizeof("struct made_up"), require("program.fake.help_inc"))
+end
+]],
+  ["lib/sums.dasl"] = [[
+module(..., package.seeall)
+local dasm = require("dasm")
+|.arch x64
+function gen() return dasm.new(1):build() end
+]],
+  ["program/fake/help.inc"] = "the help text",
+  ["program/fake/fake.lua"] = [[
+module(..., package.seeall)
+function run (args)
+  print("fake", args[1], type(packet.allocate), require("lib.ljs").here)
+  for name in pairs(setmetatable({}, {__pairs = function ()
+    return next, {own = true}
+  end})) do print(name) end
+  print(require("programs_inc"))
+end
+]],
+  ["../lib/ljsyscall/lib/ljs.lua"] = "return {here = 'from ljsyscall'}",
+}
+
+describe("perigee --snabb", function ()
+  local top = os.tmpname()
+  local dir = top .. "/src"
+
+  local function mkdirs(path)
+    for parent in path:gmatch("()/") do stat.mkdir(path:sub(1, parent - 1)) end
+  end
+
+  local function perigee(arguments)
+    local pipe = io.popen(("timeout 20 %s %s 2>&1; echo status $?")
+      :format(PERIGEE, arguments))
+    local output = pipe:read("*a")
+    pipe:close()
+    return output
+  end
+
+  setup(function ()
+    os.remove(top)
+    mkdirs(dir .. "/")
+    for name, text in pairs(FILES) do
+      local path = (dir .. "/" .. name):gsub("/src/%.%./", "/")
+      mkdirs(path)
+      local file = assert(io.open(path, "w"))
+      file:write(text)
+      file:close()
+    end
+  end)
+
+  teardown(function () os.execute("rm -r " .. top) end)
+
+  it("runs a program of the tree on Perigee's modules", function ()
+    local output = perigee(("--snabb %s fake x"):format(dir))
+    assert.equal("fake\tx\tfunction\tfrom ljsyscall\nown\nfake\n\nstatus 0\n", output)
+  end)
+
+  it("makes modules of headers and texts", function ()
+    local output = perigee(("--snabb %s snsh -t lib.made_up"):format(dir))
+    assert.equal("4\tthe help text\nstatus 0\n", output)
+  end)
+
+  it("runs the tree's selftest of a module on Perigee's module", function ()
+    local output = perigee(("--snabb %s snsh -t core.counter"):format(dir))
+    assert.equal("selftest of\tcore.counter\t41\tfunction\ttrue\nstatus 0\n", output)
+  end)
+
+  it("says what is missing of a folder that is no such tree", function ()
+    local output = perigee("--snabb /usr fake")
+    assert.equal("perigee: --snabb /usr: there is no core/app.lua in it; give the src "
+      .. "folder of a Snabb checkout\nstatus 2\n", output)
+  end)
+end)
