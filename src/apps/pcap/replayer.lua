@@ -2,6 +2,7 @@
 -- Replayer: a PcapReader that sends packets when they are due, and may go through
 -- its file more than once. A link without room delays packets, and drops none.
 
+local ffi = require("ffi")
 local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
@@ -11,6 +12,9 @@ local schedule = require("apps.pcap.schedule")
 
 -- What was missed while a rate couldn't be kept is made up for, up to this much.
 local MOST_CATCHING_UP_S = 0.1
+
+-- A pointer in a table would be an object for the garbage collector, each time.
+local place_t = ffi.typeof("struct { const uint8_t *data; }")
 
 local M = {}
 
@@ -52,7 +56,7 @@ function Replayer:new(arg)
   app.loop = 1
   app.bytes, app.bits = 0, 0
   app.sent_before_loop = 0
-  app.data, app.length = nil, false  -- of the packet that waits
+  app.place, app.length = place_t(), false  -- of the packet that waits
   app.due, app.scheduled = false, 0
   return setmetatable(app, Replayer)
 end
@@ -78,10 +82,10 @@ local function schedule_packet(self, data, length, time, now)
   if self.is_rate and self.due < now - MOST_CATCHING_UP_S then
     self.due = now - MOST_CATCHING_UP_S
   end
-  self.data, self.length = data, length
+  self.place.data, self.length = data, length
 end
 
--- Read one packet of the file, to wait in `data` and `length`, or go on to the next
+-- Read one packet of the file, to wait in `place` and `length`, or go on to the next
 -- loop. Returns false when there is no more to come. (It isn't a loop of its own: the
 -- JIT compiler would choose it for a trace rather than the burst's.)
 local function fetch(self, now)
@@ -98,7 +102,7 @@ end
 
 local function send(self, output)
   local length = self.length
-  link.transmit(output, packet.from_pointer(self.data, length))
+  link.transmit(output, packet.from_pointer(self.place.data, length))
   self.packets = self.packets + 1
   self.bytes = self.bytes + length
   self.bits = self.bits + schedule.wire_bits(length)

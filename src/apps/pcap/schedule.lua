@@ -3,6 +3,10 @@
 -- packet's length in bytes and its recorded time in nanoseconds (int64), and returns
 -- how many seconds after the packet before it is due.
 
+local ffi = require("ffi")
+
+local int64_t = ffi.typeof("int64_t[1]")
+
 local M = {}
 
 -- Bytes around a frame on the wire: preamble, gap and frame check (IEEE 802.3).
@@ -34,14 +38,14 @@ end
 --- As recorded, `factor` times as fast. Where the recorded time goes back (at the
 --- file's start, the second time) or is unknown (0), a packet is due at once.
 function M.recorded(factor)
-  local last = 0LL
+  local last = int64_t() -- a variable would be garbage with each new time
   local seconds = 1e-9 / factor
   return function(_, time)
-    local before = last
+    local before = last[0]
     if time == 0 then
       return 0
     end
-    last = time
+    last[0] = time
     return before > 0 and time > before and tonumber(time - before) * seconds or 0
   end
 end

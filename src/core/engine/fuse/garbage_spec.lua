@@ -63,6 +63,19 @@ function Mix.process(_, p)
   return p
 end
 
+-- The same of bursts.
+local Bulk = {outputs = {"output", "o2"}, drops = {"x", "y"}}
+Bulk.__index = Bulk
+
+function Bulk:new() return setmetatable({}, Bulk) end
+
+function Bulk.process_burst(_, packets, n, route)
+  for i = 0, n - 1 do
+    local byte = packets[i].data[0]
+    route[i] = byte < 20 and -1 - byte % 2 or byte < 60 and 2 or 1
+  end
+end
+
 local function configuration(apps, links)
   local c = config.new()
   for name, app in pairs(apps) do config.app(c, name, unpack(app)) end
@@ -129,6 +142,16 @@ describe("the heap", function ()
                    "hop.output -> hop2.input", "hop2.output -> join.a",
                    "join.output -> cut.input", "cut.output -> some.input",
                    "some.output -> sink.input"}
+    below(1, growth(configuration(apps, links)))
+  end)
+
+  it("doesn't grow with packets that pass apps of all kinds", function ()
+    local apps = {["in"] = {Noise}, a = {Mix}, bulk = {Bulk}, b = {Mix}, hop = {Hop},
+                  bulk2 = {Bulk}, out = {port.Port, "null:size=64"},
+                  sink = {basic.Sink}}
+    local links = {"in.output -> a.i", "a.output -> bulk.i", "a.o2 -> bulk2.i",
+                   "bulk.output -> b.i", "bulk.o2 -> hop.input", "hop.output -> b.j",
+                   "bulk2.output -> b.k", "b.output -> out.input", "b.o2 -> sink.i"}
     below(1, growth(configuration(apps, links)))
   end)
 end)
