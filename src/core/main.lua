@@ -185,6 +185,7 @@ local function set_globals()
   local global = {
     config = "core.config", engine = "core.app", memory = "core.memory",
     link = "core.link", packet = "core.packet", timer = "core.timer",
+    timeline = "core.timeline",
   }
   for name, module in pairs(global) do rawset(_G, name, require(module)) end
   rawset(_G, "main", main)

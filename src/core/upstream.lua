@@ -102,7 +102,8 @@ end
 -- The environment that the upstream file is loaded in: what it defines, then the
 -- globals, then Perigee's module.
 local function environment(module, name)
-  local env = {_NAME = name, require = require_or_stand_in}
+  local env = {_NAME = name, require = require_or_stand_in,
+    actions = nothing, globalnames = {}} -- DynASM's
   env._M = env
   env.module = function () end
   return setmetatable(env, {__index = function (_, key)
@@ -110,6 +111,22 @@ local function environment(module, name)
     if global ~= nil then return global end
     return module[key]
   end})
+end
+
+-- Let Perigee's module have its way where the upstream file defined the same.
+local function give_way(env, module)
+  local shared = {}
+  for key in pairs(env) do shared[key] = module[key] ~= nil or nil end
+  for key in pairs(shared) do env[key] = nil end
+  local meta = getmetatable(env)
+  local index = meta.__index
+  function meta.__index(_, key)
+    if shared[key] then return module[key] end
+    return index(env, key)
+  end
+  function meta.__newindex(_, key, value)
+    rawset(shared[key] and module or env, key, value)
+  end
 end
 
 -- The text of the checkout's file for the module, without DynASM's lines.
@@ -134,9 +151,7 @@ function upstream.selftest(name)
   local env = environment(module, name)
   setfenv(chunk, env)(name)
   local selftest = rawget(env, "selftest")
-  for key in pairs(env) do
-    if module[key] ~= nil then env[key] = module[key] end
-  end
+  give_way(env, module)
   return selftest
 end
 

@@ -234,3 +234,33 @@ const void *pg_binary_search(const void *entries, uint32_t count,
                              uint32_t size, uint32_t key);
 void pg_multi_copy(void *to, void **from, uint32_t count,
                    uint32_t size);
+
+/* A log of events in shared memory, in the format of Snabb's timelines 3.0. */
+struct timeline_header {
+  uint64_t magic;
+  uint16_t major_version, minor_version;
+  uint32_t log_bytes, strings_bytes;
+  uint8_t reserved[44];
+};
+
+struct timeline_entry {
+  double tsc;
+  uint16_t msgid;            /* where its text is in the strings, in 16 bytes */
+  uint16_t core_numa;        /* CPU in bits 0-11, NUMA node above */
+  uint32_t reserved;
+  double arg[6];
+};
+
+/* Of the process that logs. */
+struct timeline_state {
+  struct timeline_entry *entries;
+  uint32_t rate;             /* events below it aren't logged */
+  uint32_t next_entry, num_entries;
+  char *stringtable;
+  int stringtable_size, next_string;
+};
+
+/* timeline.c */
+void pg_timeline_log(struct timeline_state *t, uint32_t rate, uint32_t msgid,
+                     double arg0, double arg1, double arg2, double arg3,
+                     double arg4, double arg5);

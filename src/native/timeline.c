@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Puts an event into a timeline's ring (core/timeline.lua).
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <x86intrin.h>
+
+#include "api.h"
+
+/* Log the message and its arguments with the time and CPU, unless the timeline
+ * asks for events of a higher rate. */
+void pg_timeline_log(struct timeline_state *t, uint32_t rate, uint32_t msgid,
+                     double arg0, double arg1, double arg2, double arg3,
+                     double arg4, double arg5)
+{
+  if (rate < t->rate)
+    return;
+  struct timeline_entry *entry = &t->entries[t->next_entry];
+  t->next_entry = t->next_entry + 1 == t->num_entries ? 0 : t->next_entry + 1;
+  uint32_t cpu;
+  uint64_t tsc = __rdtscp(&cpu);
+  *entry = (struct timeline_entry){
+    .tsc = (double)tsc, .msgid = (uint16_t)msgid, .core_numa = (uint16_t)cpu,
+    .arg = {arg0, arg1, arg2, arg3, arg4, arg5}};
+}
