@@ -32,7 +32,8 @@ def chain(rng, headers):
                   is not False and len(block.items) <= room]
         if not choice or (chosen[-1].leaf is not None and rng.random() < 0.05):
             break
-        chosen.append(rng.choice(choice))
+        carriers = [block for block in choice if block.kinds]
+        chosen.append(rng.choice(carriers if carriers and rng.random() < 0.5 else choice))
         count += len(chosen[-1].items)
     while chosen[-1].leaf is None:  # it can't be the last
         chosen.pop()
@@ -108,6 +109,7 @@ class Case:
             value = following.follows(block)
             if value is not None:
                 assign(layers, block.selector, value)
+                self.leave_selector(block, first, value)
         else:
             for field, (kind, value, target) in (block.leaf or {}).items():
                 assign(layers, target, value)
@@ -125,6 +127,13 @@ class Case:
         index = first + int(index or 0)
         self.fill.setdefault(str(index), {})[field] = encode(kind, value)
         self.headers[index]["fields"][field] = canonical(kind, value)
+
+    def leave_selector(self, block, first, value):
+        """Perigee itself is to set what says which header follows."""
+        for field, (_, target) in block.fields.items():
+            if "0." + str(target) == block.selector:
+                del self.fill[str(first)][field]
+                self.headers[first]["fields"][field] = str(value)
 
     @property
     def request(self):
