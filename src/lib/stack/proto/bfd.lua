@@ -22,5 +22,5 @@ return {
     {"RequiredMinRxInterval", 32, default = 1000000},
     {"RequiredMinEchoRxInterval", 32},
   },
-  variable = {"authentication", from = "Length"},
+  variable = {"authSection", from = "Length"},
 }
