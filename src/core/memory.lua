@@ -8,8 +8,19 @@ local failure = require("core.failure")
 
 local memory = {}
 
---- Bytes of the hugepages DPDK uses, or of an ordinary page without them.
-memory.huge_page_size = 2 * 1024 * 1024
+--- Bytes of a page of the kernel's default huge size (/proc/meminfo).
+function memory.get_huge_page_size()
+  for line in io.lines("/proc/meminfo") do
+    local kb = line:match("^Hugepagesize:%s+(%d+) kB")
+    if kb then return tonumber(kb) * 1024 end
+  end
+  return 2 * 1024 * 1024 -- the kernel has none; the size they'd have on x86-64
+end
+
+--- The same as a number, and as the logarithm to base 2; bytes of a plain page.
+memory.huge_page_size = memory.get_huge_page_size()
+memory.huge_page_bits = math.log(memory.huge_page_size) / math.log(2)
+memory.base_page_size = 4096
 
 local function is_whole(n)
   return type(n) == "number" and n >= 1 and n % 1 == 0 and n < 2 ^ 53
