@@ -3,6 +3,7 @@
 -- so does resolving a packet. Its items are {protocol, layout, label, offset, size
 -- (bytes, with the variable part), variable (bytes)}.
 
+local lengths = require("lib.stack.lengths")
 local near = require("lib.stack.near")
 local registry = require("lib.stack.registry")
 
@@ -71,6 +72,15 @@ local function check_length(protocol, layout, length)
     or length % unit ~= 0 then
     fault("%s of %s: '%s' isn't a number of bytes%s", variable.name, protocol.name,
       tostring(length), unit > 1 and ", a multiple of " .. unit or "")
+  end
+  local field = variable.from
+  if field then
+    local most = lengths.bytes_of(field, 2 ^ field.bits - 1)
+    if field.length ~= "variable" then most = most - layout.size end
+    if length > most then
+      fault("%s of %s: %d bytes; its %s tells of %d at most", variable.name,
+        protocol.name, length, field.name, most)
+    end
   end
   return length
 end
