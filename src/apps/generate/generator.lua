@@ -1,0 +1,103 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Generator: packets of any stack, with fields that vary, at a rate. It sends only what
+-- its output has room for, so none of them is dropped on the way to the port.
+
+local engine = require("core.app")
+local link = require("core.link")
+local maker = require("lib.traffic.maker")
+local failure = require("core.failure")
+local rate = require("lib.traffic.rate")
+
+local nwritable = link.nwritable
+local min = math.min
+
+local KEYS = {
+  stack = true, set = true, size = true, flows = true, seed = true, rate = true,
+  arrivals = true, packet = true, count = true, held = true, slow_checksums = true,
+}
+
+local Generator = {}
+Generator.__index = Generator
+
+local function parsed(arg)
+  local o = {}
+  for key, value in pairs(arg or {}) do
+    if not KEYS[key] then
+      failure.usage("a Generator takes no '%s'", tostring(key))
+    end
+    o[key] = value
+  end
+  if type(o.rate) == "string" then
+    local value, problem = rate.parse(o.rate)
+    if not value then failure.usage("%s", problem) end
+    o.rate = value
+  end
+  if o.arrivals and o.arrivals ~= "constant" and o.arrivals ~= "poisson" then
+    failure.usage("arrivals are constant or poisson, not '%s'", tostring(o.arrivals))
+  end
+  return o
+end
+
+--- `arg` is a table, as lib.traffic.maker takes it (stack, set, size, flows, seed,
+--- rate, which may be text, arrivals, packet), and besides:
+---  count: how many packets to send (default: no end);
+---  held: true: nothing is sent until `go()` is called.
+function Generator:new(arg)
+  local o = parsed(arg)
+  local made = maker.new(o)
+  return setmetatable({
+    maker = made, state = made.state, rate = o.rate, count = o.count or math.huge,
+    held = o.held or false, started = false, last = false,
+  }, Generator)
+end
+
+function Generator:link()
+  self.sink = self.output.output
+end
+Generator.unlink = Generator.link
+
+--- Send from now on.
+function Generator:go()
+  self.held = false
+end
+
+--- Stop to send.
+function Generator:hold()
+  self.held = true
+end
+
+--- Have all packets of the count been sent?
+function Generator:done()
+  return self.state.sent >= self.count
+end
+
+function Generator:pull()
+  local sink = self.sink
+  if self.held or not sink then return end
+  local now = engine.now()
+  if not self.started then self.started = now end
+  local left = self.count - self.state.sent
+  local n = min(engine.pull_npackets, nwritable(sink), left)
+  if left > 0 then self.last = now end
+  if n > 0 then self.maker:burst(sink, n, now - self.started) end
+end
+
+--- What was sent: a table of `packets`, `bytes`, `bits` (on the wire), `numbered`
+--- (packets with a record), `seconds` (from the first packet to the last), and of a
+--- rate (lib.traffic.schedule): `scheduled`, the seconds they should have taken, and
+--- `latest`, the most that one was late.
+function Generator:figures()
+  local s, schedule = self.state, self.maker.schedule
+  return {
+    packets = s.sent, bytes = s.length, bits = 8 * (s.wire + 24 * s.sent),
+    numbered = s.number, seconds = self.started and self.last - self.started or 0,
+    scheduled = schedule.due - schedule.skipped, latest = schedule.latest,
+  }
+end
+
+function Generator:report()
+  local f = self:figures()
+  print(("  %.0f packets, %.0f bytes"):format(f.packets, f.bytes))
+end
+
+return {Generator = Generator}

@@ -1,0 +1,132 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Meter: what became of a Generator's packets, of this process or another: loss,
+-- duplicates, reordering, and how long they were under way. Packets go on to its output
+-- if it has one, else they end here.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local failure = require("core.failure")
+local headers = require("lib.traffic.headers")
+local latency = require("lib.traffic.latency")
+local link = require("core.link")
+local packet = require("core.packet")
+local probe = require("lib.traffic.probe")
+local sequence = require("lib.traffic.sequence")
+
+local receive, transmit, free = link.receive, link.transmit, packet.free
+local read, count, add = probe.read, sequence.add, latency.add
+local cast = ffi.cast
+local int64 = ffi.typeof("int64_t")
+
+ffi.cdef [[
+struct perigee_metered {
+  double packets, bytes, wire;  /* wire: bytes of frames padded to 60 */
+  double other;                 /* packets without a record */
+  double unclear;               /* records from the future: of another clock */
+};
+]]
+
+local Meter = {}
+Meter.__index = Meter
+
+local function offset_of(arg)
+  if arg.offset == nil then return headers.parse(arg.stack or "eth,ip4,udp").size end
+  if type(arg.offset) ~= "number" or arg.offset < 0 or arg.offset % 1 ~= 0 then
+    failure.usage("a Meter's offset is a whole number of bytes, not '%s'",
+      tostring(arg.offset))
+  end
+  return arg.offset
+end
+
+--- `arg` is a table: `stack`, that of the packets (as a Generator's; default
+--- "eth,ip4,udp"), or `offset`, where in the packet the record is.
+function Meter:new(arg)
+  return setmetatable({
+    offset = offset_of(arg or {}), tally = ffi.new("struct perigee_metered"),
+    sequence = sequence.new(), latency = latency.new(),
+    ns_per_tick = 1e9 / tonumber(C.pg_tsc_hz()), first = false, last = false,
+  }, Meter)
+end
+
+function Meter:link()
+  self.source, self.sink = self.input.input, self.output.output
+end
+Meter.unlink = Meter.link
+
+local function look(self, tally, p, now)
+  local offset, size = self.offset, p.length
+  tally.packets = tally.packets + 1
+  tally.bytes = tally.bytes + size
+  tally.wire = tally.wire + (size < 60 and 60 or size)
+  local number, time
+  if size >= offset + probe.SIZE then number, time = read(p.data + offset) end
+  if not number then
+    tally.other = tally.other + 1
+    return
+  end
+  count(self.sequence, number)
+  local ticks = cast(int64, now - time)
+  if ticks < 0 then
+    tally.unclear = tally.unclear + 1
+  else
+    add(self.latency, tonumber(ticks) * self.ns_per_tick)
+  end
+end
+
+local function look_and_free(self, input, n, now)
+  local tally = self.tally
+  for _ = 1, n do
+    local p = receive(input)
+    look(self, tally, p, now)
+    free(p)
+  end
+end
+
+local function look_and_pass(self, input, output, n, now)
+  local tally = self.tally
+  for _ = 1, n do
+    local p = receive(input)
+    look(self, tally, p, now)
+    transmit(output, p)
+  end
+end
+
+--- All packets of a burst count as received now.
+function Meter:push()
+  local input, output = self.source, self.sink
+  local n = input and link.nreadable(input) or 0
+  if n == 0 then return end
+  self.last = C.pg_now()
+  self.first = self.first or self.last
+  local now = C.pg_tsc()
+  if output then
+    look_and_pass(self, input, output, n, now)
+  else
+    look_and_free(self, input, n, now)
+  end
+end
+
+--- What was received: a table of `packets`, `bytes`, `bits` (on the wire), `numbered`
+--- (with a record), `other`, `lost`, `duplicates`, `reordered`, `too_late`
+--- (lib.traffic.sequence), `unclear` (no latency: the clocks differ), `seconds` (from
+--- the first packet to the last), `latency` (lib.traffic.latency's summary; nil: none).
+--- `sent`: how many packets with a record were sent, if that is known.
+function Meter:figures(sent)
+  local t, s = self.tally, self.sequence
+  return {
+    packets = t.packets, bytes = t.bytes, bits = 8 * (t.wire + 24 * t.packets),
+    other = t.other, numbered = t.packets - t.other, distinct = s.distinct,
+    lost = sequence.lost(s, sent), duplicates = s.duplicates,
+    reordered = s.reordered, too_late = s.too_late, unclear = t.unclear,
+    seconds = self.first and self.last - self.first or 0,
+    latency = latency.summary(self.latency),
+  }
+end
+
+function Meter:report()
+  local f = self:figures()
+  print(("  %.0f packets, %.0f numbered; %.0f lost, %.0f duplicates, %.0f reordered")
+    :format(f.packets, f.numbered, f.lost, f.duplicates, f.reordered))
+end
+
+return {Meter = Meter}

@@ -1,0 +1,205 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The packets that are made: what varies, and that checksums worked out from sums are
+-- those that lib.stack computes over the bytes. (Scapy's view: test/test_generate.py.)
+
+local ffi = require("ffi")
+local link = require("core.link")
+local maker = require("lib.traffic.maker")
+local packet = require("core.packet")
+local probe = require("lib.traffic.probe")
+local rate = require("lib.traffic.rate")
+
+local output
+
+-- What a maker sends, an array of strings; `look(pkt, p)` is called for each.
+local function made(o, n, look)
+  local m = maker.new(o)
+  local packets = {}
+  while #packets < n do
+    m:burst(output, math.min(n - #packets, 100), 1e9)
+    for _ = 1, link.nreadable(output) do
+      local p = link.receive(output)
+      packets[#packets + 1] = ffi.string(p.data, p.length)
+      if look then look(m.stack(p), p) end
+      packet.free(p)
+    end
+  end
+  return packets, m
+end
+
+local function values(o, n, get)
+  local list = {}
+  made(o, n, function (pkt, p) list[#list + 1] = get(pkt, p) end)
+  return list
+end
+
+local function fields(...)
+  local names = {...}
+  return function (pkt)
+    local got, all = {}, pkt:get()
+    for i, name in ipairs(names) do got[i] = tostring(all[name]) end
+    return table.concat(got, " ")
+  end
+end
+
+describe("lib.traffic.maker", function()
+  before_each(function() output = link.new("maker_test") end)
+  after_each(function() link.free(output, "maker_test") end)
+
+  it("numbers and stamps packets, and lib.stack finds nothing wrong", function()
+    local number = 0
+    local packets = made({}, 250, function (pkt, p)
+      assert.is_true(pkt:verify())
+      local n, time = probe.read(p.data + 42)
+      assert.are.equal(number, n)
+      assert.is_true(time > 0)
+      number = number + 1
+    end)
+    assert.are.equal(60, #packets[1])
+    assert.are.equal("PG", packets[1]:sub(43, 44))
+  end)
+
+  it("lets fields take turns, the first the fastest", function()
+    local set = {"udpDst=1..2", "udpSrc=7,5,6", "ip4TTL=9"}
+    assert.are.same({"1 7 9", "2 7 9", "1 5 9", "2 5 9", "1 6 9", "2 6 9", "1 7 9"},
+                    values({set = set}, 7, fields("udpDst", "udpSrc", "ip4TTL")))
+    assert.are.same({"1 7", "2 7", "1 5", "1 7", "2 7"},
+                    values({set = set, flows = 3}, 5, fields("udpDst", "udpSrc")))
+  end)
+
+  it("counts addresses by their last byte", function()
+    local set = {"ip4Src=10.0.0.255..10.0.1.1",
+                 "ethDst=02:00:00:00:ff:fe..02:00:00:01:00:01"}
+    local seen = {}
+    made({set = set}, 12, function (pkt)
+      seen[#seen + 1] = pkt.ip4:getSrcString() .. " " .. pkt.eth:getDstString()
+    end)
+    assert.are.equal("10.0.0.255 02:00:00:00:ff:fe", seen[1])
+    assert.are.equal("10.0.1.0 02:00:00:00:ff:fe", seen[2])
+    assert.are.equal("10.0.1.1 02:00:00:01:00:01", seen[12])
+    local six = {stack = "eth,ip6,udp", set = {"ip6Dst=2001:db8::fffe..2001:db8::1:1"}}
+    seen = {}
+    made(six, 5, function (pkt) seen[#seen + 1] = pkt.ip6:getDstString() end)
+    assert.are.same({"2001:db8::fffe", "2001:db8::ffff", "2001:db8::1:0",
+                     "2001:db8::1:1", "2001:db8::fffe"}, seen)
+    six.set = {"ip6Dst=2001:db8::1,::1"}
+    seen = {}
+    made(six, 3, function (pkt) seen[#seen + 1] = pkt.ip6:getDstString() end)
+    assert.are.same({"2001:db8::1", "::1", "2001:db8::1"}, seen)
+  end)
+
+  it("repeats random values after so many flows, and with the same seed", function()
+    local function ports(seed)
+      return values({set = {"udpDst=random"}, flows = 20, seed = seed}, 40,
+                    fields("udpDst"))
+    end
+    local once = ports(1)
+    for i = 1, 20 do assert.are.equal(once[i], once[i + 20]) end
+    assert.are.same(once, ports(1))
+    assert.are_not.same(once, ports(2))
+    local different, n = {}, 0
+    for _, port in ipairs(once) do
+      if not different[port] then different[port], n = true, n + 1 end
+    end
+    assert.is_true(n >= 18)
+  end)
+
+  it("sends sizes in their order, all bytes behind the record zero", function()
+    local packets = made({size = "60,100,1514"}, 6)
+    for i, packet_bytes in ipairs(packets) do
+      assert.are.equal(({60, 100, 1514})[(i - 1) % 3 + 1], #packet_bytes)
+      assert.are.equal(("\0"):rep(#packet_bytes - 60), packet_bytes:sub(61))
+    end
+  end)
+
+  it("leaves the record out where there is no room", function()
+    local packets, m = made({size = "59,60"}, 4)
+    assert.are.equal("some", m:records())
+    assert.are.equal(2, m.state.number)
+    assert.are.equal(("\0"):rep(17), packets[1]:sub(43))
+    assert.are.equal("none", maker.new({size = 42}):records())
+    assert.are.equal("all", maker.new({stack = "eth,ip6,tcp"}):records())
+  end)
+
+  local STACKS = {
+    {set = {"ip4Src=random", "ip4Dst=10.0.0.1..10.0.0.9", "udpSrc=random",
+            "udpDst=1..70", "ip4TTL=1..255", "ip4ID=random", "ethSrc=random"}},
+    {stack = "eth:vlan,ip4,tcp", set = {"tcpSeqNumber=random", "ethVlan=1..4094",
+                                        "ip4Src=random", "tcpWindow=random"}},
+    {stack = "eth,ip6,udp", set = {"ip6Src=random:::1..::ffff:ffff:ffff",
+                                   "ip6Dst=2001:db8::1..2001:db8::99",
+                                   "ip6FlowLabel=random", "udpSrc=random"}},
+    {stack = "eth,ip4,icmp", set = {"ip4Src=random", "icmpType=8"}},
+    {stack = "eth,ip4,udp,vxlan,innerEth=eth,innerIp4=ip4,innerUdp=udp",
+     set = {"vxlanVNI=random", "innerEthSrc=random", "innerIp4Src=random",
+            "innerUdpDst=random", "innerIp4TTL=random", "ip4Src=random",
+            "udpSrc=random"}},
+    {stack = "eth,ip4", set = {"ip4TOS=random", "ip4Src=random"}},
+    {stack = "eth,ip4,udp", set = {"ip4Checksum=0x1234", "udpDst=random"}},
+    {stack = "eth,ip4,udp", set = {"udpLength=random"}},
+    {stack = "eth,ip6,tcp", set = {"ip6NextHeader=random", "tcpUrg=random"}},
+  }
+
+  for _, case in ipairs(STACKS) do
+    it("has the checksums of " .. (case.stack or "eth,ip4,udp") .. " right with "
+       .. case.set[1], function()
+      case.size = "160,161,900"
+      -- Both stamp their own times: the same bytes only if these don't differ.
+      local pg_tsc = maker.clock
+      maker.clock = function () return 0x123456789abcdefULL end
+      case.slow_checksums = nil
+      local fast, m = made(case, 3000)
+      case.slow_checksums = true
+      local slow = made(case, 3000)
+      maker.clock = pg_tsc
+      assert.are.equal(3000, m.state.number)
+      for i = 1, #slow do assert.are.equal(slow[i], fast[i]) end
+    end)
+  end
+
+  it("asks a function for each packet, then sets lengths and checksums", function()
+    local seen = {}
+    made({packet = function (pkt, i)
+      pkt.udp:setDstPort(1000 + i)
+      if i % 2 == 1 then pkt.length = 60 + i end
+      seen[#seen + 1] = i
+    end}, 150, function (pkt)
+      assert.is_true(pkt:verify())
+      local i = pkt.udp:getDstPort() - 1000
+      assert.are.equal(i % 2 == 1 and 60 + i or 60, pkt.length)
+      assert.are.equal(pkt.length - 34, pkt.udp:getLength())
+    end)
+    assert.are.equal(150, #seen)
+    assert.are.equal(149, seen[150])
+  end)
+
+  it("sends what is due, of packets and of bits", function()
+    for text, wanted in pairs{["10kpps"] = 11, ["6720kbit"] = 11} do
+      local m = maker.new{rate = assert(rate.parse(text))}
+      m:burst(output, 1000, 0)
+      m:burst(output, 1000, 0.00100001)
+      assert.are.equal(wanted, link.nreadable(output))
+      while not link.empty(output) do packet.free(link.receive(output)) end
+    end
+  end)
+
+  it("refuses what it can't make, in a sentence", function()
+    for pattern, o in pairs{
+      ["of 41 bytes is too short for the headers of the stack, which have 42"] = {
+        size = 41,
+      },
+      ["there is no protocol 'upd'"] = {stack = "eth,ip4,upd"},
+      ["'eth,,udp' isn't a stack such as"] = {stack = "eth,,udp"},
+      ["has a field 'udpDts'; is 'udpDst' meant?"] = {set = {"udpDts=1"}},
+      ["udpDst is set twice"] = {set = {"udpDst=1", "udpDst=2"}},
+      ["'udpDst' isn't of the form LABEL=VALUE"] = {set = {"udpDst"}},
+      ["make 6 different packets, not 7 flows"] = {set = {"udpDst=1..3", "udpSrc=1,2"},
+                                                   flows = 7},
+      ["'big' isn't a size"] = {size = "big"},
+    } do
+      local ok, err = pcall(maker.new, o)
+      assert.is_false(ok)
+      assert.matches(pattern, tostring(err), 1, true)
+    end
+  end)
+end)

@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The bytes that all packets of one size begin with, for each size of a mix: headers
+-- with the constants set and what varies at 0, and the record's fixed part. Made by the
+-- stack library once, so that the packet path only copies.
+
+local ffi = require("ffi")
+local failure = require("core.failure")
+local packet = require("core.packet")
+local probe = require("lib.traffic.probe")
+
+local M = {}
+
+local ALIGNMENT = 64
+
+local ZERO = {uint = 0, ip4 = "0.0.0.0", mac = "00:00:00:00:00:00"}
+
+-- Labels and values for fill. What is added to an IPv6 address is added to its lowest
+-- value, so that stands in the template.
+local function arguments(settings, size)
+  local args = {pktLength = size}
+  for _, setting in ipairs(settings) do
+    local spec = setting.spec
+    args[setting.label] = spec.kind == "constant" and spec.first
+      or ZERO[setting.field.kind] or spec.first
+  end
+  return args
+end
+
+-- A packet of that size as the stack library makes it.
+local function example(stack, settings, size, with_record)
+  local p = packet.resize(packet.allocate(), 0)
+  packet.resize(p, size)
+  local pkt = stack(p)
+  pkt:fill(arguments(settings, size))
+  if with_record then probe.prepare(p.data + stack.size) end
+  pkt:calculateChecksums()
+  for _, setting in ipairs(settings) do
+    local field = setting.field
+    if field.checksum and setting.spec.kind == "constant" then
+      pkt[setting.item.label]["set" .. field.name](pkt[setting.item.label],
+        setting.spec.first)
+    end
+  end
+  return p
+end
+
+-- What `sum` adds up to without what varies: see lib.traffic.sums.
+local function base(sum, sums, data)
+  local function stored(s) return data[s.at] * 256 + data[s.at + 1] end
+  local total = 65535 - stored(sum)
+  if total == 0 then total = 65535 end
+  for _, term in ipairs(sum) do
+    if term.sum then total = total + term.factor * (65535 - stored(sums[term.sum])) end
+  end
+  return total
+end
+
+local function check_sizes(mix, header_size)
+  if mix.smallest < header_size then
+    failure.usage("a packet of %d bytes is too short for the headers of the stack,"
+      .. " which have %d", mix.smallest, header_size)
+  end
+end
+
+-- The mix's sizes, each once, and the round as indices of them.
+local function distinct(mix)
+  local index, list = {}, {}
+  local round = ffi.new("int32_t[?]", #mix.round)
+  for i, size in ipairs(mix.round) do
+    if not index[size] then
+      list[#list + 1], index[size] = size, #list
+    end
+    round[i - 1] = index[size]
+  end
+  return list, round
+end
+
+--- The templates for packets of a stack (lib.stack), in sizes of `mix`, with `settings`
+--- (lib.traffic.fields) and `sums` (lib.traffic.sums, or {}). A table of: `n` sizes,
+--- their `sizes` (int32_t[]) and `records` (uint8_t[], 1: there is room for the
+--- record); `some` and `all` (have a record); `head`, the bytes to copy; `bytes`, from
+--- one template to the next `stride`; `round` (of `length`, int32_t[], indices of
+--- sizes); `bases`, an array of double[] for the sums.
+function M.make(stack, mix, settings, sums)
+  check_sizes(mix, stack.size)
+  local list, round = distinct(mix)
+  local head = stack.size + probe.SIZE
+  local stride = math.ceil(head / ALIGNMENT) * ALIGNMENT
+  local t = {
+    n = #list, head = head, stride = stride, round = round, length = #mix.round,
+    sizes = ffi.new("int32_t[?]", #list), records = ffi.new("uint8_t[?]", #list),
+    bytes = ffi.new("uint8_t[?]", #list * stride), bases = {},
+    some = mix.largest >= head, all = mix.smallest >= head,
+    smallest = mix.smallest, largest = mix.largest,
+  }
+  for k in ipairs(sums) do t.bases[k] = ffi.new("double[?]", #list) end
+  for i, size in ipairs(list) do
+    local with_record = size >= head
+    local p = example(stack, settings, size, with_record)
+    t.sizes[i - 1], t.records[i - 1] = size, with_record and 1 or 0
+    ffi.copy(t.bytes + (i - 1) * stride, p.data, math.min(size, head))
+    for k, sum in ipairs(sums) do t.bases[k][i - 1] = base(sum, sums, p.data) end
+    packet.free(p)
+  end
+  return t
+end
+
+return M

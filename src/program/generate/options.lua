@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The command line of generate, and the script that may stand in for parts of it.
+
+local cli = require("lib.cli")
+local failure = require("core.failure")
+local rate = require("lib.traffic.rate")
+
+local M = {}
+
+local function parser()
+  local p = cli.parser("generate",
+    "Send made-up packets to a port at a rate, and measure what comes back or arrives"
+    .. " at another port: loss, reordering, duplicates and latency. With --receive"
+    .. " alone it measures what another `perigee generate` sends.")
+  p:option("--port", "Send to this port."):argname("PORT")
+  p:option("--receive", "Receive from this port; it may be the same.")
+    :argname("PORT")
+  p:option("--stack", "The headers, outermost first: [NAME=]PROTOCOL[:SUBTYPE],..."
+           .. " (default eth,ip4,udp)."):argname("STACK")
+  p:option("--set", "Set a field: to one value, LOW..HIGH (in turn), a list a,b,c,"
+           .. " random or random:LOW..HIGH. May be given again.")
+    :argname("LABEL=VALUE"):count("*")
+  p:option("--flows", "Let the values come again after N packets.")
+    :argname("N"):convert(cli.integer(1))
+  p:option("--size", "Bytes of a packet, without the frame check: 60, 64..1514,"
+           .. " imix, or 60:7,590:4 (weights)."):argname("SIZE")
+  p:option("--rate", "500kpps, 1.5Mpps, or 10Gbit (on the wire); as fast as it goes if"
+           .. " not given."):argname("RATE"):convert(rate.parse)
+  p:option("--arrivals", "constant or poisson gaps (default constant).")
+    :argname("KIND"):choices{"constant", "poisson"}
+  p:option("--count", "Send (or with --receive alone, receive) N packets.")
+    :argname("N"):convert(cli.count)
+  p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
+    :argname("TIME"):convert(cli.duration)
+  p:option("--idle", "Receive until nothing has come for this time (default, after the"
+           .. " last packet was sent, 500ms)."):argname("TIME"):convert(cli.duration)
+  p:option("--seed", "Of random values and gaps (default 1).")
+    :argname("N"):convert(cli.integer(0, 2^32))
+  p:option("--script", "A Lua file with a function for each packet."):argname("FILE")
+  p:option("--json", "Write the results to FILE too; -: to standard output, and the"
+           .. " report to standard error."):argname("FILE")
+  p:flag("--strict", "Exit with status 1 if the rate was not kept.")
+  return p
+end
+
+local SCRIPT = {stack = true, set = true, flows = true, size = true, rate = true,
+                arrivals = true, count = true, seed = true, setup = true, packet = true}
+
+local function check_script(script, file)
+  if type(script) ~= "table" then
+    failure.usage("%s must return a table, not a %s", file, type(script))
+  end
+  for key, value in pairs(script) do
+    if not SCRIPT[key] then
+      failure.usage("%s: a script has no '%s'; it has stack, set, flows, size, rate,"
+        .. " arrivals, count, seed, setup and packet", file, tostring(key))
+    elseif (key == "setup" or key == "packet") and type(value) ~= "function" then
+      failure.usage("%s: `%s` must be a function, not a %s", file, key, type(value))
+    end
+  end
+end
+
+--- The table that the Lua file returns, checked.
+function M.load_script(file)
+  local chunk, problem = loadfile(file)
+  if not chunk then failure.usage("can't load the script: %s", problem) end
+  local script = chunk()
+  check_script(script, file)
+  if type(script.rate) == "string" then
+    local value, wrong = rate.parse(script.rate)
+    if not value then failure.usage("%s: %s", file, wrong) end
+    script.rate = value
+  end
+  return script
+end
+
+-- The script's fields where the command line says nothing; its --set come last.
+local function merge(options, script)
+  for key, value in pairs(script) do
+    if key == "set" then
+      for i, text in ipairs(value) do table.insert(options.set, i, text) end
+    elseif options[key] == nil then
+      options[key] = value
+    end
+  end
+end
+
+--- The parsed command line (an array of strings): a table as argparse makes it, with
+--- the script's fields.
+function M.parse(args)
+  local options = cli.parse(parser(), args)
+  if not options.port and not options.receive then
+    failure.usage("give --port PORT to send, --receive PORT to measure, or both; see"
+      .. " `perigee generate --help`")
+  end
+  if options.script then merge(options, M.load_script(options.script)) end
+  return options
+end
+
+return M

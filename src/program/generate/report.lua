@@ -1,0 +1,176 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What generate says at its end, as text and as JSON.
+
+local cjson = require("cjson")
+local core_lib = require("core.lib")
+local latency = require("lib.traffic.latency")
+local probe = require("lib.traffic.probe")
+local rate = require("lib.traffic.rate")
+local si = require("core.engine.report").si
+
+local M = {}
+
+--- The share of a rate that counts as having kept it.
+M.KEPT = 0.99
+
+local function commas(n)
+  return core_lib.comma_value(("%.0f"):format(n))
+end
+
+local function share(n, of)
+  return of > 0 and (" (%.3g %%)"):format(100 * n / of) or ""
+end
+
+local function nanoseconds(ns)
+  if ns < 1e3 then return ("%.0f ns"):format(ns) end
+  if ns < 1e6 then return ("%.3f us"):format(ns / 1e3) end
+  return ns < 1e9 and ("%.3f ms"):format(ns / 1e6) or ("%.3f s"):format(ns / 1e9)
+end
+
+--- Per second, of an amount that `packets` packets carried in the `seconds` from the
+--- first to the last: one interval less than packets.
+function M.per_second(amount, packets, seconds)
+  if packets < 2 or seconds <= 0 then return 0 end
+  return amount * (packets - 1) / packets / seconds
+end
+
+--- The share of its rate that the generator kept, by its figures: the time that the
+--- packets should have taken by the time they took; nil without a rate.
+function M.kept(sent)
+  if not sent.rate then return nil end
+  if sent.seconds <= 0 or sent.packets < 2 then return 1 end
+  return math.min(1, sent.scheduled / sent.seconds)
+end
+
+local function rate_line(sent)
+  local kept = M.kept(sent)
+  if not kept then return nil end
+  if kept >= M.KEPT then return "the rate was kept" end
+  return ("the rate was not kept: %.1f %% of it; a packet was up to %s late")
+    :format(100 * kept, nanoseconds(1e9 * sent.latest))
+end
+
+local RECORDS = {
+  some = "packets of less than %d bytes have no room for a number and a time: of those"
+    .. " only the count is measured",
+  none = "packets of less than %d bytes have no room for a number and a time: loss is"
+    .. " measured by the count alone, order and latency aren't",
+}
+
+local function drops(list)
+  local total, parts = 0, {}
+  for _, drop in ipairs(list) do
+    if drop.count > 0 then
+      total = total + drop.count
+      parts[#parts + 1] = commas(drop.count) .. " " .. drop.name
+    end
+  end
+  if #parts == 0 then return commas(total) end
+  return ("%s (%s)"):format(commas(total), table.concat(parts, ", "))
+end
+
+local function sent_lines(sent)
+  local lines = {
+    ("sent: %s packets, %s bytes in %.3f s to %s"):format(commas(sent.packets),
+      commas(sent.bytes), sent.seconds, sent.port),
+    ("requested: %s%s"):format(rate.text(sent.rate),
+      sent.rate and ", " .. sent.arrivals .. " gaps" or ""),
+    ("achieved: %s, %s on the wire"):format(si(sent.pps, "pps"),
+      si(sent.bit_rate, "bit/s")),
+  }
+  lines[#lines + 1] = rate_line(sent)
+  lines[#lines + 1] = "dropped by the port: " .. drops(sent.drops)
+  if sent.unsent > 0 then
+    lines[#lines + 1] = ("not sent: %s, which the port hasn't taken")
+      :format(commas(sent.unsent))
+  end
+  if RECORDS[sent.records] then
+    lines[#lines + 1] = RECORDS[sent.records]:format(sent.header + probe.SIZE)
+  end
+  return lines
+end
+
+local function latency_lines(lines, l)
+  if not l then return end
+  lines[#lines + 1] = ("latency: min %s, median %s, p90 %s, p99 %s, p99.9 %s, max %s")
+    :format(nanoseconds(l.min), nanoseconds(l.median), nanoseconds(l.p90),
+      nanoseconds(l.p99), nanoseconds(l.p999), nanoseconds(l.max))
+  lines[#lines + 1] = ("of %s packets; the percentiles are within %.1f %%")
+    :format(commas(l.count), 100 * latency.ERROR)
+end
+
+local function received_lines(got)
+  local lines = {
+    ("received: %s packets, %s bytes in %.3f s from %s"):format(commas(got.packets),
+      commas(got.bytes), got.seconds, got.port),
+    ("rate: %s, %s on the wire"):format(si(got.pps, "pps"), si(got.bit_rate, "bit/s")),
+    ("lost: %s%s"):format(commas(got.lost), share(got.lost, got.lost + got.distinct)),
+    ("duplicates: %s, reordered: %s%s"):format(commas(got.duplicates),
+      commas(got.reordered), share(got.reordered, got.distinct)),
+  }
+  if got.too_late > 0 then
+    lines[#lines + 1] = ("too late to tell whether reordered or doubled: %s")
+      :format(commas(got.too_late))
+  end
+  if got.other > 0 then
+    lines[#lines + 1] = ("without a number: %s"):format(commas(got.other))
+  end
+  if got.unclear > 0 then
+    lines[#lines + 1] = ("without a latency, as sent by another clock: %s")
+      :format(commas(got.unclear))
+  end
+  latency_lines(lines, got.latency)
+  return lines
+end
+
+--- The report of a run's results: a table of `sent` and `received`, each of them nil
+--- or the app's figures with `port`, `pps` and `bit_rate`; `sent` also with `rate`,
+--- `arrivals`, `drops`, `unsent`, `records` and `header` (its size).
+function M.text(results)
+  local lines = {}
+  for _, line in ipairs(results.sent and sent_lines(results.sent) or {}) do
+    lines[#lines + 1] = line
+  end
+  for _, line in ipairs(results.received and received_lines(results.received) or {}) do
+    lines[#lines + 1] = line
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function sent_json(sent)
+  local dropped = 0
+  for _, drop in ipairs(sent.drops) do dropped = dropped + drop.count end
+  return {
+    port = sent.port, packets = sent.packets, bytes = sent.bytes,
+    seconds = sent.seconds, pps = sent.pps, bit_rate = sent.bit_rate,
+    requested_pps = sent.rate and sent.rate.packets,
+    requested_bit_rate = sent.rate and sent.rate.bits, kept = M.kept(sent),
+    latest_ns = sent.rate and 1e9 * sent.latest, dropped = dropped,
+    unsent = sent.unsent, numbered = sent.numbered,
+  }
+end
+
+local RECEIVED = {"port", "packets", "bytes", "seconds", "pps", "bit_rate", "numbered",
+  "lost", "duplicates", "reordered", "too_late", "other", "unclear"}
+
+local function received_json(got)
+  local copy = {}
+  for _, key in ipairs(RECEIVED) do copy[key] = got[key] end
+  if got.latency then
+    copy.latency_ns = {}
+    for key, value in pairs(got.latency) do copy.latency_ns[key] = value end
+    copy.latency_ns.count = nil
+    copy.latency_count = got.latency.count
+  end
+  return copy
+end
+
+--- The same as one line of JSON.
+function M.json(results)
+  return cjson.encode{
+    sent = results.sent and sent_json(results.sent),
+    received = results.received and received_json(results.received),
+  } .. "\n"
+end
+
+return M
