@@ -46,7 +46,8 @@ local function search(name)
   if not maker then return nil end
   if name == "programs_inc" then return give(list_programs()) end
   local path = ("%s/%s.%s"):format(upstream.dir, stem:gsub("%.", "/"), suffix)
-  local text = contents(path)
+  local folder, file = path:match("^(.*/)(.*)$")
+  local text = contents(path) or contents(folder .. file:gsub("_", "-"))
   if not text then return ("\n\tno file '%s'"):format(path) end
   return maker(text)
 end
@@ -63,6 +64,21 @@ local function provide_pairs()
   end)
 end
 
+-- Snabb's modules are globals too: code of it says core.app.now, without require.
+local function provide_core()
+  rawset(_G, "core", setmetatable({}, {
+    __index = function (_, name) return package.loaded["core." .. name] end,
+  }))
+end
+
+-- pflua compiles filters to Lua, or with DynASM to machine code: not here.
+package.preload["pf.codegen"] = function ()
+  return {load = function ()
+    failure.raise("filters can't be compiled to machine code here; leave `native` "
+      .. "out, for Lua, which LuaJIT compiles")
+  end}
+end
+
 -- Selftests -----------------------------------------------------------------
 
 -- Stands for what can't be had: any field of it, and any call, is itself.
@@ -75,6 +91,7 @@ local nothing = setmetatable({}, {
 -- types are there already, from Perigee's module; its machine code isn't made.
 local stand_ins = {
   dasm = function () return nothing end,
+  dynasm = function () return nothing end,
   ffi = function ()
     local ffi = require("ffi")
     return setmetatable({
@@ -169,6 +186,7 @@ function upstream.add(dir)
   end
   table.insert(package.loaders, search)
   provide_pairs()
+  provide_core()
 end
 
 return upstream

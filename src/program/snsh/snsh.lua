@@ -73,7 +73,7 @@ function actions.test(name)
     local why = tostring(module):gsub("^(module '.-' not found):.*", "%1")
     failure.usage("can't test '%s': %s", name, why)
   end
-  local selftest = type(module) == "table" and module.selftest
+  local selftest = type(module) == "table" and rawget(module, "selftest")
     or require("core.upstream").selftest(name)
   if not selftest then failure.usage("can't test '%s': it has no selftest()", name) end
   selftest()
