@@ -1,0 +1,110 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Encap: puts the outer headers in front of frames (RFC 7348, section 5). The VNI is in
+-- hash[0], the number of the remote in hash[1]; Ingress and Flood write them there.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local packet = require("core.packet")
+local flow = require("apps.vtep.flow")
+local header = require("apps.vtep.header")
+
+local Encap = {drops = {"short", "too_big", "no_remote", "unresolved"}}
+Encap.__index = Encap
+local SHORT, TOO_BIG, NO_REMOTE, UNRESOLVED = 1, 2, 3, 4
+
+Encap.link_names = {input = {input = "input", flood = "flood"},
+                    output = {output = true}}
+
+local ETHERNET, IP6, UDP_VXLAN = 14, 40, 16 -- bytes of headers
+local SIZE4, SIZE6 = header.SIZE[4], header.SIZE[6]
+local ECN = 3
+local band, bnot, bor, rshift, tobit =
+  bit.band, bit.bnot, bit.bor, bit.rshift, bit.tobit
+local shiftright, copy = packet.shiftright, ffi.copy
+local as_outer4, as_outer6 = header.stack[4], header.stack[6]
+
+-- The checksum whose words sum up to `sum`, which is less than 2^31.
+local function fold(sum)
+  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
+  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
+  return band(bnot(sum), 0xffff)
+end
+
+-- UDP's checksum over `length` bytes, with the other words of the pseudo header in
+-- `sum`. One of 0 is sent as 0xffff (RFC 768).
+local function udp_checksum(udp, length, sum)
+  local value = C.pg_checksum(udp, length, tobit(sum + length))
+  return value == 0 and 0xffff or value
+end
+
+-- The remote, or nil and the number of a drop.
+local function remote_for(self, p)
+  local n = tobit(p.hash[1])
+  if n < 1 or n > self.last then return nil, NO_REMOTE end
+  local length = p.length
+  if length < ETHERNET then return nil, SHORT end
+  if length > self.longest then return nil, TOO_BIG end
+  local remote = self.remotes[n]
+  if remote.ready == 0 then return nil, UNRESOLVED end
+  return remote
+end
+
+local function process4(self, p)
+  local remote, reason = remote_for(self, p)
+  if remote == nil then return nil, reason end
+  local length, vni = p.length, tobit(p.hash[0])
+  local hash, tos = flow.of(p.data, length)
+  tos = bor(band(tos, self.tos_mask), self.tos)
+  p = shiftright(p, SIZE4)
+  copy(p.data, remote.header, SIZE4)
+  local pkt = as_outer4(p)
+  local total, udp = tobit(length + SIZE4 - ETHERNET), tobit(length + UDP_VXLAN)
+  pkt.outer:setTOS(tos)
+  pkt.outer:setLength(total)
+  pkt.outer:setChecksum(fold(tobit(remote.sum + tos + total)))
+  pkt.udp:setSrcPort(flow.port(hash))
+  pkt.udp:setLength(udp)
+  pkt.vxlan:setVNI(vni)
+  if self.udp_checksum then
+    pkt.udp:setChecksum(udp_checksum(p.data + (SIZE4 - UDP_VXLAN), udp, remote.pseudo))
+  end
+  return p
+end
+
+local function process6(self, p)
+  local remote, reason = remote_for(self, p)
+  if remote == nil then return nil, reason end
+  local length, vni = p.length, tobit(p.hash[0])
+  local hash, tos = flow.of(p.data, length)
+  tos = bor(band(tos, self.tos_mask), self.tos)
+  p = shiftright(p, SIZE6)
+  copy(p.data, remote.header, SIZE6)
+  local pkt = as_outer6(p)
+  local udp = tobit(length + UDP_VXLAN)
+  pkt.outer:setTrafficClass(tos)
+  -- The flow label tells flows apart where ports aren't looked at (RFC 6438).
+  pkt.outer:setFlowLabel(band(hash, 0xfffff))
+  pkt.outer:setLength(udp)
+  pkt.udp:setSrcPort(flow.port(hash))
+  pkt.udp:setLength(udp)
+  pkt.vxlan:setVNI(vni)
+  if self.udp_checksum then
+    pkt.udp:setChecksum(udp_checksum(p.data + (ETHERNET + IP6), udp, remote.pseudo))
+  end
+  return p
+end
+
+--- Make the app for a tunnel (apps.vtep.tunnel).
+function Encap:new(tunnel)
+  local s = tunnel.settings
+  return setmetatable({
+    process = tunnel.family == 4 and process4 or process6,
+    remotes = tunnel.remotes.array, last = tunnel.remotes.last,
+    longest = s.max_inner, udp_checksum = s.udp_checksum,
+    -- The inner ECN field is always copied (RFC 6040, normal mode).
+    tos_mask = s.dscp == "copy" and 255 or ECN,
+    tos = s.dscp == "copy" and 0 or s.dscp * 4,
+  }, self)
+end
+
+return {Encap = Encap}

@@ -1,0 +1,146 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Host: what a tunnel end point does as a host of its underlay (ARP or neighbour
+-- discovery, echo replies), and all that isn't done packet by packet: it learns from
+-- the digest, lets entries age, and finds next hops.
+
+local ffi = require("ffi")
+local counter = require("core.counter")
+local engine = require("core.app")
+local link = require("core.link")
+local packet = require("core.packet")
+local arp = require("apps.vtep.arp")
+local echo = require("apps.vtep.echo")
+local nd = require("apps.vtep.nd")
+local Neighbours = require("apps.vtep.neighbours")
+local settings = require("apps.vtep.settings")
+
+local Host = {}
+Host.__index = Host
+
+Host.link_names = {input = {input = true}, output = {output = true}}
+
+local REFRESH_S = 0.1 -- between looks at the neighbours
+local COUNTERS = {
+  "answered", "pings", "ignored", "asked", "lost", "learned", "moved", "aged",
+  "table_full", "remotes_full", "not_learned",
+}
+
+--- Make the app for a tunnel (apps.vtep.tunnel).
+function Host:new(tunnel)
+  local s = tunnel.settings
+  local host = setmetatable({
+    tunnel = tunnel, settings = s, remotes = tunnel.remotes, fdb = tunnel.fdb,
+    digest = tunnel.digest, protocol = s.family == 4 and arp or nd,
+    address_bytes = #s.address, shm = {}, next_refresh = 0,
+    sweep = math.ceil(tunnel.fdb:slots() / engine.tick_Hz),
+  }, self)
+  for _, name in ipairs(COUNTERS) do host.shm[name] = {counter} end
+  host.neighbours = Neighbours.new(tunnel.remotes, function (hop)
+    counter.add(host.shm.asked)
+    host:send(host.protocol.request(s, hop))
+  end)
+  host.gone = function (remote)
+    counter.add(host.shm.aged)
+    host.remotes:use(remote, -1)
+  end
+  return host
+end
+
+function Host:send(p)
+  local output = self.output.output
+  if output then link.transmit(output, p) else packet.free(p) end
+end
+
+-- Learning ------------------------------------------------------------------------
+
+-- Enter a sighting into the table: the key, the remote's address (bytes).
+local function learn(self, a, b, from)
+  local shm, remotes, s = self.shm, self.remotes, self.settings
+  if not settings.is_unicast(from) or from == s.address then
+    return counter.add(shm.not_learned)
+  end
+  local n = remotes.number[from] or not s.strict and remotes:add(from)
+  if not n then return counter.add(shm.remotes_full) end
+  local done, had = self.fdb:insert(a, b, n, self.digest.now)
+  if done == "new" then
+    counter.add(shm.learned)
+    remotes:use(n, 1)
+  elseif done == "moved" then
+    counter.add(shm.moved)
+    remotes:use(n, 1)
+    remotes:use(had, -1)
+  else
+    if not done then counter.add(shm.table_full) end
+    remotes:use(n, 0) -- lets go of one that was made in vain
+  end
+end
+
+--- Learn what the digest holds.
+function Host:learn_all()
+  local digest = self.digest
+  for i = 0, digest.n - 1 do
+    local seen = digest.of[i]
+    learn(self, seen.a, seen.b, ffi.string(seen.from, self.address_bytes))
+  end
+  digest.n = 0
+  if digest.missed > 0 then
+    counter.add(self.shm.not_learned, digest.missed)
+    digest.missed = 0
+  end
+end
+
+-- What the engine calls ---------------------------------------------------------------
+
+function Host:pull()
+  if self.digest.n > 0 then self:learn_all() end
+end
+
+--- Take a packet that is for the host, at `now` (seconds).
+function Host:receive(p, now)
+  local shm, s = self.shm, self.settings
+  local heard = self.protocol.read(s, p)
+  if heard then
+    self.neighbours:heard(heard.address, heard.mac, now)
+    packet.free(p)
+    if heard.answer then
+      counter.add(shm.answered)
+      self:send(heard.answer)
+    end
+  elseif s.ping and echo.turn(s, p) then
+    counter.add(shm.pings)
+    self:send(p)
+  else
+    counter.add(shm.ignored)
+    packet.free(p)
+  end
+end
+
+function Host:push()
+  local input, now = self.input.input, engine.now()
+  for _ = 1, link.nreadable(input) do self:receive(link.receive(input), now) end
+end
+
+function Host:tick()
+  local now = engine.now()
+  self.started = self.started or now
+  local seconds = math.floor(now - self.started) + 1
+  self.digest.now = seconds
+  self.fdb:sweep(self.sweep, seconds - self.settings.ageing, self.gone)
+  if now < self.next_refresh then return end
+  self.next_refresh = now + REFRESH_S
+  self.neighbours:refresh(now)
+  counter.set(self.shm.lost, self.neighbours.lost)
+end
+
+--- Print the counters that aren't zero, and what the tables hold.
+function Host:report()
+  local all, ready = self.remotes:count()
+  print(("  %d of %d forwarding entries, %d remotes (%d resolved)"):format(
+    self.fdb.count, self.fdb.capacity, all, ready))
+  for _, name in ipairs(COUNTERS) do
+    local n = tonumber(counter.read(self.shm[name]))
+    if n > 0 then print(("  %s %d"):format(name, n)) end
+  end
+end
+
+return {Host = Host}

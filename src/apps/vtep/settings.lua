@@ -1,0 +1,209 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What a user may say of a tunnel end point, checked: a table of plain values in, a
+-- table with addresses as bytes out, or a sentence. Nothing here touches a packet.
+
+local bit = require("bit")
+local ffi = require("ffi")
+local address = require("lib.stack.address")
+local failure = require("core.failure")
+local fdb = require("apps.vtep.fdb")
+
+local settings = {}
+
+local BITS = {[4] = 32, [6] = 128}
+local OVERHEAD = {[4] = 36, [6] = 56} -- outer IP to VXLAN: what adds to an IP packet
+local SMALLEST_MTU = {[4] = 576, [6] = 1280} -- RFC 1122, RFC 8200
+local DEFAULTS = {
+  mtu = 1500, ttl = 64, port = 4789, ageing = 300, capacity = 16384, max_remotes = 1024,
+  learn = true, strict = false, ping = true, keep_tags = false, dscp = 0,
+}
+local RANGES = {
+  mtu = {576, 10226}, ttl = {1, 255}, port = {1, 65535}, ageing = {1, 1000000},
+  capacity = {1, fdb.MOST}, max_remotes = {1, 32767},
+}
+
+--- The bytes of an IP address in text and its family (4 or 6), or nil.
+function settings.ip(text)
+  local value, is_ip4 = address.parseIPAddress(tostring(text))
+  if not value then return nil end
+  if is_ip4 then
+    local b = bit
+    return string.char(b.rshift(value, 24), b.band(b.rshift(value, 16), 255),
+      b.band(b.rshift(value, 8), 255), b.band(value, 255)), 4
+  end
+  return ffi.string(value, 16), 6
+end
+
+--- The 6 bytes of an Ethernet address in text, or nil.
+function settings.mac(text)
+  local bytes = {tostring(text):match("^(%x%x):(%x%x):(%x%x):(%x%x):(%x%x):(%x%x)$")}
+  for i, byte in ipairs(bytes) do bytes[i] = string.char(tonumber(byte, 16)) end
+  return #bytes == 6 and table.concat(bytes) or nil
+end
+
+--- The text of an address of 4, 6 (MAC) or 16 bytes.
+function settings.text(bytes)
+  if #bytes == 4 then return ("%d.%d.%d.%d"):format(bytes:byte(1, 4)) end
+  if #bytes == 6 then
+    return ("%02x:%02x:%02x:%02x:%02x:%02x"):format(bytes:byte(1, 6))
+  end
+  local struct = address.Ip6()
+  ffi.copy(struct, bytes, 16)
+  return struct:getString()
+end
+
+-- A station's MAC address: neither a group's nor zero.
+local function station(text, what)
+  local bytes = settings.mac(text)
+  if not bytes or bytes:byte(1) % 2 == 1 or bytes == ("\0"):rep(6) then
+    failure.usage("%s '%s' isn't the Ethernet address of one station, such as "
+      .. "02:00:00:00:00:01", what, tostring(text))
+  end
+  return bytes
+end
+
+-- Is this an address that one host can have (RFC 6890)?
+local function is_unicast(bytes)
+  local first = bytes:byte(1)
+  if #bytes == 4 then return first > 0 and first ~= 127 and first < 224 end
+  return first ~= 255 and bytes:sub(1, 15) ~= ("\0"):rep(15)
+end
+settings.is_unicast = is_unicast
+
+local function host_address(text, what, family)
+  local bytes, of = settings.ip(text)
+  if not bytes or not is_unicast(bytes) then
+    failure.usage("%s '%s' isn't the IP address of a host", what, tostring(text))
+  elseif family and of ~= family then
+    failure.usage("%s %s is IPv%d, but the tunnel's own address is IPv%d", what, text,
+      of, family)
+  end
+  return bytes, of
+end
+
+local function whole(value, low, high, what)
+  if type(value) ~= "number" or value % 1 ~= 0 or value < low or value > high then
+    failure.usage("%s is a whole number from %d to %d, not '%s'", what, low, high,
+      tostring(value))
+  end
+  return value
+end
+
+local function own_address(s, arg)
+  local text, length = tostring(arg.address):match("^(.-)/(%d+)$")
+  if not text then
+    failure.usage("the tunnel's address is '%s'; write it with the length of its "
+      .. "network's prefix, such as 192.0.2.1/24", tostring(arg.address))
+  end
+  s.address, s.family = host_address(text, "the tunnel's address")
+  s.prefix = whole(tonumber(length), 1, BITS[s.family], "a prefix length")
+end
+
+--- Do the first `prefix` bits of two addresses agree?
+function settings.same_network(one, other, prefix)
+  local bytes, rest = math.floor(prefix / 8), prefix % 8
+  if one:sub(1, bytes) ~= other:sub(1, bytes) then return false end
+  if rest == 0 then return true end
+  local differing = bit.bxor(one:byte(bytes + 1), other:byte(bytes + 1))
+  return bit.rshift(differing, 8 - rest) == 0
+end
+
+-- VNIs as an array of {vni =, vlan =}; and which there are.
+local function networks(s, vnis)
+  local by_vlan, by_vni = {}, {}
+  for vni, vlan in pairs(vnis or {}) do
+    whole(vni, 0, 2^24 - 1, "a VNI")
+    whole(vlan, 0, 4094, ("the VLAN of VNI %d (0: untagged)"):format(vni))
+    if by_vlan[vlan] then
+      failure.usage("VNIs %d and %d both have %s of the inner port", by_vlan[vlan], vni,
+        vlan == 0 and "the untagged frames" or "VLAN " .. vlan)
+    end
+    by_vlan[vlan], by_vni[vni] = vni, true
+    table.insert(s.vnis, {vni = vni, vlan = vlan})
+  end
+  if #s.vnis == 0 then failure.usage("a tunnel end point needs a VNI, such as 42") end
+  table.sort(s.vnis, function (x, y) return x.vni < y.vni end)
+  if s.keep_tags and (#s.vnis > 1 or s.vnis[1].vlan ~= 0) then
+    failure.usage("keep_tags carries all frames, tagged or not, in one VNI without "
+      .. "a VLAN; there are others")
+  end
+  s.has_vni = by_vni
+end
+
+local function known_vni(s, vni, what)
+  if not s.has_vni[vni] then
+    failure.usage("%s names VNI %s, which the tunnel doesn't have", what, tostring(vni))
+  end
+  return vni
+end
+
+local function remote(s, item)
+  if type(item) ~= "table" then item = {address = item} end
+  local what = "remote"
+  local r = {address = host_address(item.address, what, s.family)}
+  if r.address == s.address then
+    failure.usage("remote %s is the tunnel's own address", item.address)
+  end
+  r.mac = item.mac and station(item.mac, "the remote's MAC address")
+  if not r.mac and not s.gateway
+      and not settings.same_network(r.address, s.address, s.prefix) then
+    failure.usage("remote %s isn't in the network of the tunnel's address: name a "
+      .. "gateway, or the MAC address to send to", item.address)
+  end
+  if item.vnis then
+    r.vnis = {}
+    for _, vni in ipairs(item.vnis) do
+      r.vnis[known_vni(s, vni, ("remote %s"):format(item.address))] = true
+    end
+  end
+  return r
+end
+
+local function simple_values(s, arg)
+  for key, default in pairs(DEFAULTS) do
+    s[key] = default
+    if arg[key] ~= nil then s[key] = arg[key] end
+    if RANGES[key] then whole(s[key], RANGES[key][1], RANGES[key][2], key) end
+  end
+  if s.dscp ~= "copy" then whole(s.dscp, 0, 63, "dscp (or \"copy\")") end
+end
+
+--- The checked settings. `arg` is described in the README; `mac` must be in it.
+function settings.check(arg)
+  local s = {vnis = {}, remotes = {}, statics = {}}
+  simple_values(s, arg)
+  own_address(s, arg)
+  s.mac = station(arg.mac, "the tunnel's MAC address")
+  s.address_text, s.mac_text = settings.text(s.address), settings.text(s.mac)
+  if s.mtu < SMALLEST_MTU[s.family] then
+    failure.usage("an MTU of %d is less than IPv%d allows: %d", s.mtu, s.family,
+      SMALLEST_MTU[s.family])
+  end
+  s.max_inner = s.mtu - OVERHEAD[s.family]
+  s.udp_checksum = s.family == 6 -- RFC 7348, section 5; RFC 8200, section 8.1
+  if arg.udp_checksum ~= nil then s.udp_checksum = arg.udp_checksum end
+  if arg.gateway then
+    s.gateway = host_address(arg.gateway, "gateway", s.family)
+    if not settings.same_network(s.gateway, s.address, s.prefix) then
+      failure.usage("gateway %s isn't in the network of %s", arg.gateway, arg.address)
+    end
+  end
+  networks(s, arg.vnis)
+  for _, item in ipairs(arg.remotes or {}) do
+    table.insert(s.remotes, remote(s, item))
+  end
+  for _, item in ipairs(arg.static or {}) do
+    table.insert(s.statics, {
+      vni = known_vni(s, item.vni, "a static entry"),
+      mac = station(item.mac, "the static entry's"),
+      remote = remote(s, item.remote),
+    })
+  end
+  if #s.remotes + #s.statics > s.max_remotes then
+    failure.usage("there are %d remotes, and room for %d (max_remotes)",
+      #s.remotes + #s.statics, s.max_remotes)
+  end
+  return s
+end
+
+return settings

@@ -1,0 +1,156 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The command line of `perigee vtep`, and its configuration file, which has the same in
+-- a Lua table. Both end up as the argument of apps.vtep.
+
+local cli = require("lib.cli")
+local failure = require("core.failure")
+
+local M = {}
+
+local VLAN_VNI = "^(%d+)=(%d+)$"
+
+--- Converter: "10=42", a VLAN and its VNI.
+function M.vlan(text)
+  local vlan, vni = text:match(VLAN_VNI)
+  if not vlan then
+    return nil, ("'%s' isn't a VLAN and its VNI, such as 10=42"):format(text)
+  end
+  return {vlan = tonumber(vlan), vni = tonumber(vni)}
+end
+
+--- Converter: "ADDRESS", "ADDRESS@MAC", with ",VNI" for each VNI it is for.
+function M.remote(text)
+  local to, rest = text:match("^([^,]+)(.*)$")
+  local address, mac = (to or ""):match("^([^@]+)@(.+)$")
+  local remote = {address = address or to, mac = mac}
+  for vni in (rest or ""):gmatch(",([^,]*)") do
+    if not vni:match("^%d+$") then
+      return nil, ("'%s': '%s' isn't a VNI; write ADDRESS[@MAC][,VNI]..."):format(text,
+        vni)
+    end
+    remote.vnis = remote.vnis or {}
+    table.insert(remote.vnis, tonumber(vni))
+  end
+  if not remote.address then return nil, "a remote needs an address" end
+  return remote
+end
+
+--- Converter: "VNI,MAC,REMOTE".
+function M.static(text)
+  local vni, mac, remote = text:match("^(%d+),([^,]+),([^,]+)$")
+  if not vni then
+    return nil, ("'%s' isn't an entry such as 42,02:00:00:00:00:05,192.0.2.2")
+      :format(text)
+  end
+  return {vni = tonumber(vni), mac = mac, remote = M.remote(remote)}
+end
+
+local function dscp(text)
+  if text == "copy" then return text end
+  return cli.integer(0, 63)(text)
+end
+
+local function switch(text)
+  local values = {on = true, off = false}
+  local value = values[text]
+  if value == nil then return nil, ("'%s' is neither on nor off"):format(text) end
+  return value
+end
+
+--- The parser of the command line.
+function M.parser()
+  local p = cli.parser("vtep",
+    "A VXLAN tunnel end point (RFC 7348): carries Ethernet frames of the inner port to"
+    .. " other end points over the IP network of the outer port, and back.")
+  local function option(name, text, argument, converter)
+    return p:option(name, text):argname(argument):convert(converter)
+  end
+  p:option("--inner", "The port of the Ethernet segment."):argname("PORT")
+  p:option("--outer", "The port of the underlay."):argname("PORT")
+  p:option("--address", "This end's address in the underlay, IPv4 or IPv6, such as"
+           .. " 192.0.2.1/24."):argname("ADDRESS/LENGTH")
+  p:option("--gateway", "The router to remotes elsewhere."):argname("ADDRESS")
+  p:option("--mac", "This end's MAC address (default: the outer port's).")
+    :argname("MAC")
+  option("--vni", "The VNI of untagged frames.", "VNI", cli.integer(0, 2^24 - 1))
+  option("--vlan", "A VLAN of the inner port and its VNI.", "VLAN=VNI", M.vlan)
+    :count("*")
+  option("--remote", "Another end point, to flood to; its MAC address, where it"
+         .. " shouldn't be asked for; VNIs it has (default: all).",
+         "ADDRESS[@MAC][,VNI...]", M.remote):count("*")
+  option("--static", "Where a MAC address is, for good.", "VNI,MAC,REMOTE", M.static)
+    :count("*")
+  option("--mtu", "The underlay's MTU (default 1500).", "BYTES", cli.integer())
+  option("--ttl", "Of outer headers (default 64).", "N", cli.integer())
+  option("--dscp", "Of outer headers: 0 to 63, or 'copy' the inner one (default 0).",
+         "DSCP", dscp)
+  option("--udp-checksum", "Compute UDP's checksum: on or off (default: on over IPv6,"
+         .. " off over IPv4).", "on|off", switch)
+  option("--port", "UDP port (default 4789).", "N", cli.integer())
+  option("--ageing", "Forget what wasn't seen for so long (default 300).", "TIME",
+         cli.duration)
+  option("--capacity", "Most forwarding entries (default 16384).", "N", cli.count)
+  p:flag("--no-learn", "Don't learn where MAC addresses are.")
+  p:flag("--strict", "Drop what comes from other remotes than those named.")
+  p:flag("--keep-tags", "Carry VLAN tags as they are, all in one VNI.")
+  p:flag("--no-ping", "Don't answer echo requests.")
+  p:option("--config", "A file with a Lua table of the same; options go before it.")
+    :argname("FILE")
+  option("--report", "Print counters every so often.", "TIME", cli.duration)
+  option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.", "TIME",
+         cli.duration)
+  return p
+end
+
+-- The table that a configuration file returns. It can call nothing.
+local function from_file(path)
+  local chunk, problem = loadfile(path)
+  if not chunk then failure.usage("the configuration can't be read: %s", problem) end
+  setfenv(chunk, {})
+  local ok, result = pcall(chunk)
+  if not ok then failure.usage("the configuration: %s", tostring(result)) end
+  if type(result) ~= "table" then
+    failure.usage("the configuration %s doesn't return a table: write 'return {...}'",
+      path)
+  end
+  return result
+end
+
+local PLAIN = {"inner", "outer", "address", "gateway", "mac", "mtu", "ttl", "dscp",
+               "udp_checksum", "port", "ageing", "capacity", "report", "duration"}
+local LISTS = {remote = "remotes", static = "static"}
+local FLAGS = {no_learn = {"learn", false}, strict = {"strict", true},
+               keep_tags = {"keep_tags", true}, no_ping = {"ping", false}}
+
+local function merge_vnis(parsed, vnis)
+  local function add(vni, vlan)
+    if vnis[vni] and vnis[vni] ~= vlan then
+      failure.usage("VNI %d has two VLANs, %d and %d (0: untagged)", vni, vnis[vni],
+        vlan)
+    end
+    vnis[vni] = vlan
+  end
+  if parsed.vni then add(parsed.vni, 0) end
+  for _, item in ipairs(parsed.vlan) do add(item.vni, item.vlan) end
+  return vnis
+end
+
+--- The argument of apps.vtep, with `inner`, `outer`, `report` and `duration`, from
+--- the parsed command line.
+function M.options(parsed)
+  local options = parsed.config and from_file(parsed.config) or {}
+  for _, name in ipairs(PLAIN) do
+    if parsed[name] ~= nil then options[name] = parsed[name] end
+  end
+  for name, to in pairs(LISTS) do
+    options[to] = options[to] or {}
+    for _, item in ipairs(parsed[name]) do table.insert(options[to], item) end
+  end
+  for name, set in pairs(FLAGS) do
+    if parsed[name] then options[set[1]] = set[2] end
+  end
+  options.vnis = merge_vnis(parsed, options.vnis or {})
+  return options
+end
+
+return M

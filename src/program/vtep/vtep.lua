@@ -1,0 +1,104 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee vtep`: a VXLAN tunnel end point between two ports.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local cli = require("lib.cli")
+local config = require("core.config")
+local engine = require("core.app")
+local failure = require("core.failure")
+local link = require("core.link")
+local arguments = require("program.vtep.arguments")
+local reports = require("program.vtep.reports")
+local Port = require("apps.port.port").Port
+local settings = require("apps.vtep.settings")
+local vtep = require("apps.vtep.vtep")
+
+local M = {summary = "join Ethernet segments over IP: a VXLAN tunnel end point"}
+
+-- A locally administered address where the port has none (capture files).
+local function random_mac()
+  local bytes = {2}
+  for i = 2, 6 do bytes[i] = math.random(0, 255) end
+  return settings.text(string.char(unpack(bytes)))
+end
+
+local function mac_of(app)
+  local bytes = ffi.new("uint8_t[6]")
+  if C.pg_port_mac(app.port, bytes) ~= 0 then return random_mac() end
+  local mac = ffi.string(bytes, 6)
+  if mac == ("\0"):rep(6) or mac:byte(1) % 2 == 1 then return random_mac() end
+  return settings.text(mac)
+end
+
+-- When files end, or after the time given.
+local function ending(ports, duration)
+  local files = {}
+  for _, app in ipairs(ports) do
+    if app.description.kind == "pcap" and app.description.rx then
+      files[#files + 1] = app
+    end
+  end
+  local ends = duration and engine.now() + duration or math.huge
+  local function idle()
+    for _, app in ipairs(files) do
+      if not app:ended() then return false end
+    end
+    for _, l in pairs(engine.link_table) do
+      if not link.empty(l) then return false end
+    end
+    return true
+  end
+  return function ()
+    return engine.now() >= ends or (#files > 0 and idle())
+  end
+end
+
+--- The configuration of a run with these options (program.vtep.arguments), whose
+--- `mac` must be set; and the tunnel.
+function M.graph(options)
+  local c = M.ports(options)
+  return c, vtep.add(c, "vtep", options, "inner", "outer")
+end
+
+--- The configuration of the ports alone.
+function M.ports(options)
+  local c = config.new()
+  config.app(c, "inner", Port, options.inner)
+  config.app(c, "outer", Port, options.outer)
+  return c
+end
+
+local function check(options)
+  for _, name in ipairs{"inner", "outer", "address"} do
+    if not options[name] then
+      failure.usage("name the %s: --%s; see `perigee vtep --help`",
+        name == "address" and "tunnel's own address" or name .. " port", name)
+    end
+  end
+  -- What is wrong is said before a port is opened.
+  local tried = {}
+  for key, value in pairs(options) do tried[key] = value end
+  tried.mac = tried.mac or "02:00:00:00:00:01"
+  settings.check(tried)
+end
+
+--- Run the program: `args` as in its usage.
+function M.run(args)
+  math.randomseed(tonumber(C.pg_tsc() % 2^31))
+  local options = arguments.options(cli.parse(arguments.parser(), args))
+  check(options)
+  if not options.mac then
+    engine.configure(M.ports(options))
+    options.mac = mac_of(engine.app_table.outer)
+  end
+  local c, tunnel = M.graph(options)
+  engine.configure(c)
+  io.write(reports.heading(tunnel))
+  io.flush()
+  if options.report then reports.every(options.report, tunnel) end
+  local apps = engine.app_table
+  engine.main{done = ending({apps.inner, apps.outer}, options.duration)}
+end
+
+return M
