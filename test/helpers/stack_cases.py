@@ -21,20 +21,23 @@ HEADERS = 8        # most headers of a random packet
 PAYLOAD_BYTES = 64  # most bytes behind them
 
 
+def followers(block):
+    """The blocks that may follow it."""
+    return [other for other in BLOCKS.values() if other.follows(block) is not False]
+
+
 def chain(rng, headers):
-    """A random legal list of blocks with up to that many headers."""
-    chosen, count = [BLOCKS["eth"]], 1
-    if rng.random() < 0.3:
-        chosen = [BLOCKS[rng.choice(("eth.vlan", "eth.qinq"))]]
+    """A random legal list of blocks with that many headers, or a few less where none
+    fits."""
+    chosen = [BLOCKS[rng.choice(("eth", "eth", "eth.vlan", "eth.qinq"))]]
     while True:
-        room = headers - count
-        choice = [block for block in BLOCKS.values() if block.follows(chosen[-1])
-                  is not False and len(block.items) <= room]
-        if not choice or (chosen[-1].leaf is not None and rng.random() < 0.05):
+        room = headers - sum(len(block.items) for block in chosen)
+        choice = [block for block in followers(chosen[-1]) if len(block.items) <= room]
+        if not choice:
             break
-        carriers = [block for block in choice if block.kinds]
-        chosen.append(rng.choice(carriers if carriers and rng.random() < 0.5 else choice))
-        count += len(chosen[-1].items)
+        carriers = [block for block in choice
+                    if block.kinds and len(block.items) < room]
+        chosen.append(rng.choice(carriers or choice))
     while chosen[-1].leaf is None:  # it can't be the last
         chosen.pop()
     return chosen
@@ -50,8 +53,7 @@ def way_to(name, rng):
             return way
         if way[-1].name not in seen:
             seen.add(way[-1].name)
-            following = [block for block in BLOCKS.values()
-                         if block.follows(way[-1]) is not False]
+            following = followers(way[-1])
             rng.shuffle(following)
             ways += [way + [block] for block in following]
     raise AssertionError(f"no header leads to {name}")
@@ -61,8 +63,7 @@ def finish(way, rng):
     """The way, continued until it may end."""
     way = list(way)
     while way[-1].leaf is None:
-        way.append(rng.choice([block for block in BLOCKS.values()
-                               if block.follows(way[-1]) is not False]))
+        way.append(rng.choice(followers(way[-1])))
     return way
 
 

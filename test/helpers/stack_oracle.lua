@@ -67,7 +67,7 @@ end
 local function found(p)
   local view = stack.resolve(p)
   local list = {}
-  for i, item in ipairs(view:getItems()) do
+  for i, item in ipairs(view.shape.items) do
     local fields = {}
     for _, field in ipairs(item.layout.fields) do
       fields[field.name] = show(view[item.label], field)

@@ -34,7 +34,7 @@ class IPFIX(Packet):
 
     name = "IPFIX"
     fields_desc = [ShortField("version", 10), ShortField("length", 0),
-                   IntField("time", 0), IntField("seq", 0), IntField("domain", 0)]
+                   IntField("exported", 0), IntField("seq", 0), IntField("domain", 0)]
 
     def post_build(self, header, payload):
         """Set the length."""
@@ -138,6 +138,6 @@ BLOCKS = [
           {**SFLOW, "AgentIp": ("ip6", "agent")},
           ids={"udp": 6343}, payload=False, extra=samples),
     Block("ipfix", ["ipfix"], [IPFIX],
-          {"ExportTime": (32, "time"), "Seq": (32, "seq"),
+          {"ExportTime": (32, "exported"), "Seq": (32, "seq"),
            "ObservationDomain": (32, "domain")}, ids={"udp": 4739}),
 ]
