@@ -7,6 +7,7 @@ local address = require("lib.stack.address")
 local cast = require("lib.stack.cast")
 local methods = require("lib.stack.methods")
 local registry = require("lib.stack.registry")
+local resolve = require("lib.stack.resolve")
 local shapes = require("lib.stack.shape")
 
 local M = {}
@@ -20,6 +21,9 @@ M.parseMacAddress = address.parseMacAddress
 M.incAndWrap = address.incAndWrap
 
 M.registry = registry
+
+--- The headers that a packet has, whatever they are: see lib.stack.resolve.
+M.resolve = resolve
 
 --- The names of all protocols, sorted.
 M.protocols = registry.protocols

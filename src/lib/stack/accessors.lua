@@ -3,7 +3,9 @@
 -- packet path and for slow code (fill, get, dump, ...): a function that LuaJIT has
 -- given up on while slow code called it would stay slow in packet loops too. The slow
 -- ones don't call the address types' methods either. Methods that make or take text
--- are slow ones alone.
+-- are slow ones alone. No getter ends in a tail call, hence `return (f(x))`: LuaJIT
+-- can't compile a metamethod that does where interpreted code calls it, gives it up
+-- after some ten thousand such calls, and then every loop that calls it.
 
 local accessors = {}
 
@@ -125,18 +127,18 @@ local function bodies(field, slow)
   local member, kind = field.cell.member, field.kind
   if kind == "uint" then
     if field.cell.bytes > 4 then
-      return "return " .. read_wide(field), write_number(field)
+      return ("return (%s)"):format(read_wide(field)), write_number(field)
     end
-    return "return " .. read_narrow(field), write_number(field)
+    return ("return (%s)"):format(read_narrow(field)), write_number(field)
   elseif kind == "bytes" then
     local n = field.bits / 8
-    return ("return str(self.%s, %d)"):format(member, n),
+    return ("return (str(self.%s, %d))"):format(member, n),
       ("copy(self.%s, exactly(v, %d), %d)"):format(member, n, n)
   elseif slow then
     return (SLOW_GET[kind]:gsub("%%s", member)),
       (SLOW_SET[kind]:gsub("%%s", member):gsub("%%%%", "%%"))
   end
-  return ("return self.%s:get()"):format(member), ("self.%s:set(v)"):format(member)
+  return ("return (self.%s:get())"):format(member), ("self.%s:set(v)"):format(member)
 end
 
 local function default_of(field)

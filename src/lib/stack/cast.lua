@@ -26,22 +26,22 @@ local function source(shape)
   local names, lines = {}, {}
   for i, item in ipairs(shape.items) do
     names[i] = "H" .. i
-    lines[i] = ("if k == %q then return cast(H%d, p.buf_addr + p.data_off + %d) end")
+    lines[i] = ("if k == %q then return (cast(H%d, p.buf_addr + p.data_off + %d)) end")
       :format(item.label, i, item.offset)
   end
   local n = #lines
   if not shape.no_payload then
-    lines[n + 1] = 'if k == "payload" then return cast(Y, p.buf_addr + p.data_off + '
-      .. shape.size .. ") end"
+    lines[n + 1] = 'if k == "payload" then return (cast(Y, p.buf_addr + p.data_off + '
+      .. shape.size .. ")) end"
   end
   return ([[
 local cast, T, methods, P, Y%s = ...
 return function (p, k)
 %s
 if k == "data" then return p.buf_addr + p.data_off end
-if k == "packet" then return cast(P, p) end
+if k == "packet" then return (cast(P, p)) end
 return methods[k]
-end, function (_, p) return cast(T, p) end]])
+end, function (_, p) return (cast(T, p)) end]])
     :format(n > 0 and ", " .. table.concat(names, ", ") or "",
       table.concat(lines, "\n"))
 end

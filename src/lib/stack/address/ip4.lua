@@ -35,7 +35,7 @@ end
 
 --- The address as a number, 0 to 0xffffffff.
 function methods:get()
-  return tonumber(cast(uint32, bswap(self.uint32)))
+  return (tonumber(cast(uint32, bswap(self.uint32)))) -- no tail call: accessors.lua
 end
 
 --- Set the address to a number (modulo 2^32), or to another address.

@@ -1,0 +1,191 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Checksums of a stack's headers. What one covers ends where the nearest length below
+-- says (padding isn't part of it), and at most where the packet does.
+
+local ffi = require("ffi")
+local data_of = require("lib.stack.start")
+local C = require("core.native")
+local registry = require("lib.stack.registry")
+
+local sums = {}
+
+local ADDRESSES = {ip4 = {12, 8}, ip6 = {8, 32}} -- offset and bytes of both
+
+local function field_with(layout, wanted)
+  for _, field in ipairs(layout.fields) do
+    if wanted(field) then return field end
+  end
+end
+
+local function has_checksum(field) return field.checksum end
+
+local function tells_end(field)
+  return field.length == "all" or field.length == "payload"
+end
+
+-- The nearest header, from item i down, whose length field says where things end.
+local function length_below(shape, i)
+  for k = i, 1, -1 do
+    local item = shape.items[k]
+    local field = field_with(item.layout, tells_end)
+    if field then
+      return {item = item, field = field,
+        start = item.offset + (field.length == "payload" and item.size or 0)}
+    end
+  end
+end
+
+local function ip_below(shape, i)
+  for k = i - 1, 1, -1 do
+    local item = shape.items[k]
+    if ADDRESSES[item.protocol.name] then return item end
+  end
+end
+
+--- The checksums of the shape, innermost first: a list of {item, field, ends, ip,
+--- number}; `ends` tells where what it covers ends, `ip` and `number` are for pseudo
+--- headers.
+function sums.list(shape)
+  local list = {}
+  for i = #shape.items, 1, -1 do
+    local item = shape.items[i]
+    local field = field_with(item.layout, has_checksum)
+    local entry = field and {item = item, field = field, ends = length_below(shape, i)}
+    if entry and field.checksum == "pseudo" then
+      entry.ip = ip_below(shape, i)
+      entry.number = registry.values("ip4", item.protocol.name)[1]
+      if not (entry.ip and entry.number) then entry = nil end
+    end
+    list[#list + 1] = entry
+  end
+  return list
+end
+
+-- For packet loops: source for each checksum ---------------------------------------
+
+local function add(lines, fmt, ...)
+  lines[#lines + 1] = fmt:format(...)
+end
+
+local function add_extent(lines, entry, i, arguments)
+  local item = entry.item
+  if entry.field.checksum == "header" then
+    return add(lines, "local n = %d", item.size)
+  end
+  add(lines, "local n = p.length - %d", item.offset)
+  local ends = entry.ends
+  if ends then
+    add(lines, "local told = (getLength%d(cast(L%d, d + %d)) + %d) * %d - %d", i, i,
+      ends.item.offset, -(ends.field.bias or 0), ends.field.unit or 1,
+      item.offset - ends.start)
+    add(lines, "if told >= %d and told < n then n = told end", item.size)
+    arguments["L" .. i] = ends.item.layout.fast_pointer
+    arguments["getLength" .. i] = ends.item.layout.fast["get" .. ends.field.name]
+  end
+end
+
+local function add_checksum(lines, entry, i, arguments)
+  local item, field = entry.item, entry.field
+  add(lines, "do")
+  add_extent(lines, entry, i, arguments)
+  add(lines, "local h = cast(H%d, d + %d)", i, item.offset)
+  add(lines, "set%d(h, 0)", i)
+  arguments["H" .. i] = item.layout.fast_pointer
+  arguments["set" .. i] = item.layout.fast["set" .. field.name]
+  if field.checksum == "crc32c" then
+    add(lines, "local sum = C.pg_crc32c(d + %d, n, 0)", item.offset)
+  elseif entry.ip then
+    local at = ADDRESSES[entry.ip.protocol.name]
+    add(lines, "local pseudo = C.pg_pseudo_sum(d + %d, %d, %d, n)",
+      entry.ip.offset + at[1], at[2], entry.number)
+    add(lines, "local sum = C.pg_checksum(d + %d, n, pseudo)", item.offset)
+  else
+    add(lines, "local sum = C.pg_checksum(d + %d, n, 0)", item.offset)
+  end
+  if field.zero then add(lines, "if sum == 0 then sum = %d end", field.zero) end
+  add(lines, "set%d(h, sum)", i)
+  add(lines, "end")
+end
+
+local function compile(list)
+  local lines, arguments = {}, {}
+  for i, entry in ipairs(list) do add_checksum(lines, entry, i, arguments) end
+  local names, values = {}, {}
+  for name, value in pairs(arguments) do
+    names[#names + 1], values[#values + 1] = ", " .. name, value
+  end
+  local source = ([[
+local C, cast%s = ...
+return function (p)
+local d = p.buf_addr + p.data_off
+%s
+end]]):format(table.concat(names), table.concat(lines, "\n"))
+  return loadstring(source, "=calculateChecksums")(C, ffi.cast, unpack(values))
+end
+
+--- A function (packet) for packet loops that sets all checksums, innermost first.
+function sums.calculator(shape)
+  return compile(sums.list(shape))
+end
+
+--- The same for the checksum of one item only; nil if it has none.
+function sums.calculator_of(shape, item)
+  for _, entry in ipairs(sums.list(shape)) do
+    if entry.item == item then return compile{entry} end
+  end
+end
+
+-- Checking: slow --------------------------------------------------------------------
+
+-- The bytes the checksum covers, in a packet that has the header whole.
+local function extent(entry, p)
+  local item, ends = entry.item, entry.ends
+  if entry.field.checksum == "header" then return item.size end
+  local n = p.length - item.offset
+  if not ends then return n end
+  local below = ffi.cast(ends.item.layout.slow_pointer, data_of(p) + ends.item.offset)
+  local value = ends.item.layout.slow["get" .. ends.field.name](below)
+  local told = (tonumber(value) - (ends.field.bias or 0)) * (ends.field.unit or 1)
+    - (item.offset - ends.start)
+  return told >= item.size and math.min(told, n) or n
+end
+
+-- The CRC with the four bytes at `hole` taken as 0.
+local function crc32c(start, n, hole)
+  local zeros = ffi.new("uint8_t[4]")
+  local crc = C.pg_crc32c(start, hole, 0)
+  crc = C.pg_crc32c(zeros, 4, crc)
+  return C.pg_crc32c(start + hole + 4, n - hole - 4, crc)
+end
+
+-- The internet checksum with the field's value taken as 0.
+local function internet(entry, p, n, value)
+  local initial = 0
+  if entry.ip then
+    local at = ADDRESSES[entry.ip.protocol.name]
+    initial = C.pg_pseudo_sum(data_of(p) + entry.ip.offset + at[1], at[2],
+      entry.number, n)
+  end
+  local sum = C.pg_checksum(data_of(p) + entry.item.offset, n, initial)
+  local total = bit.band(bit.bnot(sum), 0xffff) + bit.band(bit.bnot(value), 0xffff)
+  total = bit.band(total, 0xffff) + bit.rshift(total, 16)
+  return bit.band(bit.bnot(total), 0xffff)
+end
+
+--- The checksum's value in the packet, and the right one; false and nothing if the
+--- packet has none (UDP's 0).
+function sums.compare(entry, p)
+  local item, field = entry.item, entry.field
+  local header = ffi.cast(item.layout.slow_pointer, data_of(p) + item.offset)
+  local value = item.layout.slow["get" .. field.name](header)
+  if field.optional and value == 0 then return false end
+  local n = extent(entry, p)
+  if field.checksum == "crc32c" then
+    return value, crc32c(data_of(p) + item.offset, n, field.offset / 8)
+  end
+  local right = internet(entry, p, n, value)
+  if right == 0 and (field.zero or value == 0xffff) then right = 0xffff end
+  return value, right
+end
+
+return sums
