@@ -25,14 +25,21 @@ packet.default_headroom = tonumber(HEADROOM)
 packet.packet_alignment = 64 -- of the mbuf itself
 packet.minimum_alignment = 1 -- of `data`
 
+-- What else a packet can be asked by name: lib.stack.buffer adds to it.
+local methods = {}
+packet.methods = methods
+
 ffi.metatype("struct packet", {
   __index = function (p, key)
     if key == "data" then return p.buf_addr + p.data_off end
+    local method = methods[key]
+    if method then return method end
     error(("a packet has no field '%s'; it has data and length")
       :format(tostring(key)), 2)
   end,
 })
 
+local band = bit.band
 local copy, fill = ffi.copy, ffi.fill
 ffi.cdef("void *memmove(void *, const void *, size_t);")
 local memmove = ffi.C.memmove
@@ -67,6 +74,7 @@ function packet.free_internal(p)
   local n = freelist.nfree
   p.length = 0
   p.data_off = HEADROOM
+  p.no_flags = 0 -- those it was received with, or was to be sent with
   freelist.list[n] = p
   freelist.nfree = n + 1
 end
@@ -101,9 +109,20 @@ function packet.from_string(s)
   return from_pointer(s, #s)
 end
 
+-- Checksums and a tag left to the device (native/offload.c has the same mask).
+local OFFLOADS = 0x03f0000000000000ULL
+
+local function copy_requests(from, to)
+  to.ol_flags = band(from.ol_flags, OFFLOADS)
+  to.tx_offload = from.tx_offload
+  to.vlan_tci = from.vlan_tci
+end
+
 --- A copy of the packet.
 function packet.clone(p)
-  return from_pointer(p.data, p.length)
+  local copied = from_pointer(p.data, p.length)
+  if band(p.ol_flags, OFFLOADS) ~= 0 then copy_requests(p, copied) end
+  return copied
 end
 
 local function move_start(p, offset)

@@ -24,7 +24,10 @@ struct packet {
   uint16_t refcnt;
   uint16_t nb_segs;
   uint16_t port;
-  uint64_t ol_flags;
+  union {
+    uint64_t ol_flags;
+    double no_flags;         /* 0 is no flag. LuaJIT holds that storing a double */
+  };                         /* leaves the free list's counters alone */
   uint32_t packet_type;
   uint32_t pkt_len;
   uint16_t length;
@@ -88,6 +91,7 @@ struct port {
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   int32_t numa_node;
+  uint64_t offloads;         /* on: RTE_ETH_TX_OFFLOAD_*; the rest in offload.c */
   uint64_t rxpackets, rxbytes;
   uint64_t txpackets, txbytes;
   uint64_t rx_oversize;      /* received longer than PACKET_MAX_PAYLOAD */
@@ -184,6 +188,11 @@ uint32_t pg_crc32c_by_table(const void *data, uint32_t n, uint32_t previous);
 int pg_checksum_ip4(struct packet **packets, int n, uint32_t l3);
 int pg_checksum_l4(struct packet **packets, int n, uint32_t l3, uint32_t l4,
                    uint32_t protocol);
+
+/* offload.c */
+int pg_offload_checksum(struct packet *p, uint32_t version, uint32_t l2, uint32_t l3,
+                        uint32_t protocol);
+void pg_offload_vlan(struct packet *p, uint32_t tci);
 
 /* fib.c */
 void *pg_fib_create(uint32_t max_routes);

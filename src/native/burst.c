@@ -123,15 +123,17 @@ struct sums pg_sum(struct rte_mbuf **packets, uint16_t n)
   return sums;
 }
 
-/* Make a burst of at most TX_CHUNK ready to send: set each pkt_len, drop what
- * can't be sent. The lengths are set aside, so that they are summed and bounded
- * as vectors. */
+/* Make a burst of at most TX_CHUNK ready to send: set each pkt_len, do what the
+ * device is asked for and can't, drop what can't be sent. The lengths are set
+ * aside, so that they are summed and bounded as vectors. */
 uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
                     struct sums *sums)
 {
   uint16_t lengths[TX_CHUNK];
   uint16_t shortest = UINT16_MAX, longest = 0;
   uint32_t bytes = 0;
+  if (unlikely(pg_offloads_asked))
+    pg_offload_burst(port, packets, n); /* tags make packets longer */
   for (uint16_t i = 0; i < n; i++)
     packets[i]->pkt_len = lengths[i] = packets[i]->data_len;
   for (uint16_t i = 0; i < n; i++) {

@@ -51,20 +51,21 @@ bool pg_fill_ip4(struct packet *p, uint32_t l3)
   return true;
 }
 
-/* Where the checksum of a protocol is from its header on; -1 if unknown. */
-static int checksum_at(uint32_t protocol)
+/* The shortest header of a protocol and where its checksum is, in bytes. */
+struct layout {
+  uint8_t protocol, shortest, checksum;
+};
+
+static const struct layout layouts[] = {
+  {IPPROTO_TCP, 20, 16}, {IPPROTO_UDP, 8, 6},
+  {IPPROTO_ICMP, 4, 2}, {IPPROTO_ICMPV6, 4, 2}};
+
+static const struct layout *layout_of(uint32_t protocol)
 {
-  switch (protocol) {
-  case IPPROTO_TCP:
-    return 16;
-  case IPPROTO_UDP:
-    return 6;
-  case IPPROTO_ICMP:
-  case IPPROTO_ICMPV6:
-    return 2;
-  default:
-    return -1;
-  }
+  for (unsigned i = 0; i < RTE_DIM(layouts); i++)
+    if (layouts[i].protocol == protocol)
+      return &layouts[i];
+  return NULL;
 }
 
 /* Bytes from offset `l4` to the end of the IP packet at `l3`, or of `p` if that
@@ -91,8 +92,8 @@ struct target {
 static bool find(struct target *t, const struct packet *p, uint32_t l3,
                  uint32_t l4, uint32_t protocol)
 {
-  int offset = checksum_at(protocol);
-  if (offset < 0 || p->length < (uint64_t)l3 + IP4_HEADER)
+  const struct layout *layout = layout_of(protocol);
+  if (!layout || p->length < (uint64_t)l3 + IP4_HEADER)
     return false;
   uint8_t *ip = at(p, l3);
   bool ip4 = ip[0] >> 4 == 4;
@@ -100,9 +101,9 @@ static bool find(struct target *t, const struct packet *p, uint32_t l3,
   if ((!ip4 && ip[0] >> 4 != 6) || l4 < l3 + shortest || p->length < l4)
     return false;
   int64_t bytes = bytes_from(p, l3, l4, ip4);
-  if (bytes < offset + 2)
+  if (bytes < layout->shortest)
     return false;
-  *t = (struct target){at(p, l4), at(p, l4) + offset, bytes, 0};
+  *t = (struct target){at(p, l4), at(p, l4) + layout->checksum, bytes, 0};
   if (protocol != IPPROTO_ICMP)
     t->pseudo = ip4 ? pg_pseudo(ip + IP4_ADDRESSES, 8, protocol, bytes)
                     : pg_pseudo(ip + IP6_ADDRESSES, 32, protocol, bytes);

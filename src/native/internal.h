@@ -43,6 +43,16 @@ struct sums pg_sum(struct rte_mbuf **packets, uint16_t n);
 uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
                     struct sums *sums);
 
+/* What a packet may ask its device for (RTE_MBUF_F_TX_*, offload.c). */
+#define PG_OFFLOADS \
+  (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_VLAN)
+
+/* Whether any packet ever did: bursts needn't be looked through before. */
+extern volatile bool pg_offloads_asked;
+
+/* See to that, for a burst that is about to be sent (offload.c). */
+void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n);
+
 /* Make received packets fit for apps; how many stay (burst.c). */
 uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n);
 

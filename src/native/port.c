@@ -111,6 +111,10 @@ int pg_port_small_pool(struct port *port)
   return port->pool ? 0 : pg_fail("no memory for the frames of %s", port->name);
 }
 
+/* What devices may do as they send (offload.c does the rest). */
+enum { TX_OFFLOADS = RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
+                     RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM };
+
 static int configure(struct port *port, uint32_t mtu)
 {
   struct rte_eth_conf conf = {.rxmode.mtu = mtu};
@@ -121,6 +125,7 @@ static int configure(struct port *port, uint32_t mtu)
     return status;
   if (info.max_mtu && conf.rxmode.mtu > info.max_mtu)
     conf.rxmode.mtu = info.max_mtu;
+  port->offloads = conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
   if ((status = rte_eth_dev_configure(port->id, 1, 1, &conf)) < 0 ||
       (status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd)) < 0 ||
       (status = rte_eth_rx_queue_setup(port->id, 0, rxd, SOCKET_ID_ANY, NULL,

@@ -89,7 +89,7 @@ describe("the internet checksum", function ()
   end)
 
   it("is updated as it would be computed anew", function ()
-    for _ = 1, 2000 do
+    for _ = 1, 1000 do
       for i = 0, 39 do bytes[i] = math.random(0, 255) end
       local edge = math.random(4) == 1
       local old = checksum.of(bytes, 40)
@@ -137,6 +137,8 @@ local UDP4 = ETHERNET .. "0800 46000024 00004000 40110000 c0000201 c0000202 0101
 local UDP6 = ETHERNET .. "86dd 60000000 000d1140 20010db8000000000000000000000001"
   .. "20010db8000000000000000000000002 1234 5678 000d 0000 6162636465 eeee"
 
+local UNTOUCHED = ("\x5a"):rep(64)
+
 local function array(...)
   local list = {...}
   return ffi.new("struct packet *[?]", #list, list), #list
@@ -177,7 +179,7 @@ describe("the checksums of packets", function ()
   it("are left alone where a header is cut short or another", function ()
     for _, text in ipairs{UDP4, UDP6} do
       local whole = hex(text)
-      for _ = 1, 3000 do
+      for _ = 1, 2000 do
         local length = math.random(0, #whole)
         local p = packet.from_string(whole)
         ffi.fill(p.data + length, 64, 0x5a)
@@ -190,7 +192,7 @@ describe("the checksums of packets", function ()
         local protocol = ({1, 6, 17, 58, 99, 0})[math.random(6)]
         checksum.fill_ip4(array(p), 1, l3)
         checksum.fill_l4(array(p), 1, l3, l4, protocol)
-        for i = length, length + 63 do assert.equal(0x5a, p.data[i]) end
+        assert.equal(UNTOUCHED, ffi.string(p.data + length, #UNTOUCHED))
         packet.free(p)
       end
     end

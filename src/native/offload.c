@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checksums and VLAN tags left to the device that sends a packet: asked for in
+ * the mbuf's flags, as DPDK has it, and done here in software where the port's
+ * device can't. What is asked for ends with the transmission.
+ */
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "api.h"
+#include "internal.h"
+
+enum { ADDRESSES = 12, VLAN_TAG = 4, TPID = 0x8100 }; /* IEEE 802.1Q */
+enum { IP4_CHECKSUM = 10 };                           /* RFC 791 */
+
+/* Devices may need these too, to know what they look at. */
+#define FAMILY (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6)
+
+_Static_assert((PG_OFFLOADS | FAMILY) == 0x03f0000000000000,
+               "core/packet.lua has this mask of what a clone is sent with");
+
+volatile bool pg_offloads_asked;
+
+/* What the device must have for these flags of a packet. */
+static uint64_t needed(uint64_t flags)
+{
+  uint64_t l4 = flags & RTE_MBUF_F_TX_L4_MASK;
+  return (flags & RTE_MBUF_F_TX_IP_CKSUM ? RTE_ETH_TX_OFFLOAD_IPV4_CKSUM : 0) |
+         (flags & RTE_MBUF_F_TX_VLAN ? RTE_ETH_TX_OFFLOAD_VLAN_INSERT : 0) |
+         (l4 == RTE_MBUF_F_TX_TCP_CKSUM ? RTE_ETH_TX_OFFLOAD_TCP_CKSUM : 0) |
+         (l4 == RTE_MBUF_F_TX_UDP_CKSUM ? RTE_ETH_TX_OFFLOAD_UDP_CKSUM : 0);
+}
+
+/* Open room for a tag behind the addresses, before or behind the packet. */
+static void insert_tag(struct rte_mbuf *m)
+{
+  uint16_t tag[2] = {rte_cpu_to_be_16(TPID), rte_cpu_to_be_16(m->vlan_tci)};
+  uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+  if (m->data_len < ADDRESSES)
+    return;
+  if (rte_pktmbuf_headroom(m) >= VLAN_TAG) {
+    m->data_off -= VLAN_TAG;
+    memmove(frame - VLAN_TAG, frame, ADDRESSES);
+    frame -= VLAN_TAG;
+  } else if (rte_pktmbuf_tailroom(m) >= VLAN_TAG) {
+    uint8_t *type = frame + ADDRESSES;
+    memmove(type + VLAN_TAG, type, m->data_len - ADDRESSES);
+  } else {
+    return;
+  }
+  memcpy(frame + ADDRESSES, tag, sizeof tag);
+  m->data_len += VLAN_TAG;
+}
+
+static void in_software(struct rte_mbuf *m)
+{
+  struct packet *p = (struct packet *)m;
+  uint64_t l4 = m->ol_flags & RTE_MBUF_F_TX_L4_MASK;
+  if (l4 == RTE_MBUF_F_TX_TCP_CKSUM)
+    pg_fill_l4(p, m->l2_len, m->l2_len + m->l3_len, IPPROTO_TCP);
+  if (l4 == RTE_MBUF_F_TX_UDP_CKSUM)
+    pg_fill_l4(p, m->l2_len, m->l2_len + m->l3_len, IPPROTO_UDP);
+  if (m->ol_flags & RTE_MBUF_F_TX_IP_CKSUM)
+    pg_fill_ip4(p, m->l2_len);
+  if (m->ol_flags & RTE_MBUF_F_TX_VLAN)
+    insert_tag(m);
+  m->ol_flags &= ~(PG_OFFLOADS | FAMILY);
+}
+
+/* See to what the packets of a burst ask for: the device can and will do it
+ * (rte_eth_tx_prepare), or it is done now. */
+void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n)
+{
+  for (uint16_t i = 0; i < n; i++) {
+    uint64_t flags = packets[i]->ol_flags & PG_OFFLOADS;
+    packets[i]->pkt_len = packets[i]->data_len;
+    if (flags && ((needed(flags) & ~port->offloads) ||
+                  rte_eth_tx_prepare(port->id, 0, &packets[i], 1) != 1))
+      in_software(packets[i]);
+  }
+}
+
+static uint64_t family(uint32_t version)
+{
+  return version == 4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6;
+}
+
+static uint64_t l4_flag(uint32_t protocol)
+{
+  return protocol == IPPROTO_TCP ? RTE_MBUF_F_TX_TCP_CKSUM
+                                 : RTE_MBUF_F_TX_UDP_CKSUM;
+}
+
+/* Bytes of the IP header at `l2`; 0 if it isn't of this version, or longer than
+ * the packet, or not of the `l3` bytes (0: any) it is said to have. */
+static uint32_t ip_header(const struct packet *p, uint32_t version, uint32_t l2,
+                          uint32_t l3)
+{
+  uint32_t length = version == 4 ? 20 : RTE_MAX(l3, 40u), shortest = length;
+  const uint8_t *ip = p->buf_addr + p->data_off + l2;
+  if (p->length < l2 + shortest || ip[0] >> 4 != (int)version)
+    return 0;
+  if (version == 4)
+    length = (ip[0] & 15) * 4;
+  bool fits = length >= shortest && p->length >= l2 + length;
+  return fits && (l3 == 0 || l3 == length) ? length : 0;
+}
+
+/* Ask for the checksums of IPv4 and of `protocol` (TCP, UDP; 0: none) in a packet
+ * with `l2` (up to 127) bytes before IP's header of `version` (4, 6), and `l3` (up to
+ * 511) bytes of that with its extensions (0: what it says). Whether they are there. */
+int pg_offload_checksum(struct packet *p, uint32_t version, uint32_t l2, uint32_t l3,
+                        uint32_t protocol)
+{
+  struct rte_mbuf *m = (struct rte_mbuf *)p;
+  uint32_t length = ip_header(p, version, l2, l3);
+  if (length == 0 || (protocol && !pg_fill_pseudo(p, l2, l2 + length, protocol)))
+    return false;
+  uint64_t flags = (m->ol_flags & ~FAMILY) | family(version);
+  if (protocol)
+    flags = (flags & ~RTE_MBUF_F_TX_L4_MASK) | l4_flag(protocol);
+  if (version == 4) {
+    flags |= RTE_MBUF_F_TX_IP_CKSUM;
+    memset(p->buf_addr + p->data_off + l2 + IP4_CHECKSUM, 0, 2);
+  }
+  pg_offloads_asked = true;
+  m->ol_flags = flags;
+  m->tx_offload = 0;
+  m->l2_len = l2;
+  m->l3_len = length;
+  return true;
+}
+
+/* Ask for a VLAN tag with these 16 bits of control information. */
+void pg_offload_vlan(struct packet *p, uint32_t tci)
+{
+  pg_offloads_asked = true;
+  p->vlan_tci = tci;
+  p->ol_flags |= RTE_MBUF_F_TX_VLAN;
+}
