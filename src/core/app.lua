@@ -24,6 +24,7 @@ local pace = require("core.engine.pace")
 local plan = require("core.engine.plan")
 local pool = require("core.pool")
 local report = require("core.engine.report")
+local snabb = require("core.engine.snabb")
 local timer = require("core.timer")
 local warm = require("core.engine.warm")
 
@@ -92,9 +93,9 @@ local function arrange()
   end
 end
 
-local function change(new)
+local function change(new, forced)
   fused:account() -- the links' cursors, before anything looks at them
-  local actions = plan.make(state.configuration, new, state.apps)
+  local actions = plan.make(state.configuration, new, state.apps, forced)
   local ok, err = pcall(apply.plan, state, new, actions)
   arrange() -- in any case: a failed change may have started apps again
   if ok and fused.problem then ok, err = false, fused.problem end
@@ -106,13 +107,13 @@ end
 -- links, and regions are at work.
 local at_work = false -- in a breath
 local changing = false -- applying a configuration
-local waiting -- for the end of the breath: a configuration
+local waiting, waiting_forced -- for the end of the breath: a configuration
 
-local function apply_now(new)
+local function apply_now(new, forced)
   local running, actions = next(state.links) ~= nil, nil
   waiting, changing = nil, true
   local ok, err = xpcall(blocked.measure, failure.explain, state.apps, running,
-    function () actions = change(new) end)
+    function () actions = change(new, forced) end)
   changing = false
   if not ok then error(err, 0) end
   counter.add(counters.configs)
@@ -120,23 +121,26 @@ local function apply_now(new)
 end
 
 local function apply_waiting()
-  apply_now(waiting)
+  apply_now(waiting, waiting_forced)
+end
+
+-- engine.configure; `forced` as for plan.make.
+local function configure(new, forced)
+  if changing then
+    failure.raise("engine.configure was called while a configuration is being "
+      .. "applied, in an app's new(), link() or the like; call it in push() or tick()")
+  end
+  new = config.copy(new)
+  if not at_work then return apply_now(new, forced) end
+  plan.make(state.configuration, new, state.apps)
+  waiting, waiting_forced = new, forced
 end
 
 --- Make the running graph that of `new` (core.config). Everything is checked
 --- first; when something is wrong a failure says what, and the running graph
 --- stays as it was. Within a breath, in methods of apps, it is checked at once
 --- and applied at the end of the breath (the last one, if there are several).
-function engine.configure(new)
-  if changing then
-    failure.raise("engine.configure was called while a configuration is being "
-      .. "applied, in an app's new(), link() or the like; call it in push() or tick()")
-  end
-  new = config.copy(new)
-  if not at_work then return apply_now(new) end
-  plan.make(state.configuration, new, state.apps)
-  waiting = new
-end
+function engine.configure(new) configure(new) end
 
 --- Stop every app and remove every link.
 function engine.stop()
@@ -335,5 +339,6 @@ function engine.drops(name)
 end
 
 names.attach(engine)
+snabb.attach(engine, configure)
 
 return engine

@@ -14,6 +14,9 @@ local main = {}
 --- The program's arguments, a list of strings.
 main.parameters = {}
 
+--- The options before the program, as given: for workers, which are to have the same.
+main.options = {}
+
 local trees = {} -- where programs are looked for, the first first
 
 local USAGE = [[
@@ -178,6 +181,8 @@ local function parse_options(args)
     value = value or table.remove(args, 1)
     if not value then failure.usage("option '%s' needs a value", option) end
     with_value[option](value)
+    table.insert(main.options, option)
+    table.insert(main.options, value)
   end
 end
 
@@ -229,6 +234,16 @@ function main.launch(name, args)
   program.run(args)
 end
 
+-- What core.worker starts: the code, instead of a program.
+local function run_code(code)
+  require("posix.stdlib").setenv("SNABB_PROGRAM_LUACODE", nil)
+  prepare()
+  main.program_name = "worker"
+  local chunk, err = loadstring(code, "=worker")
+  if not chunk then failure.raise("can't run a worker's code: %s", err) end
+  chunk()
+end
+
 --- Run the command line `argv` (with fields root, the Lua tree, and version);
 --- the exit status.
 function main.start(argv)
@@ -240,6 +255,8 @@ function main.start(argv)
   local status = 0
   local ok, err = xpcall(function ()
     if parse_options(args) then return end
+    local code = os.getenv("SNABB_PROGRAM_LUACODE")
+    if code then return run_code(code) end
     if not args[1] then return show_help() end
     main.launch(table.remove(args, 1), args)
   end, failure.explain)

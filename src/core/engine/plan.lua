@@ -100,8 +100,9 @@ end
 --- Check `new` whole and compare it with `old` (both configurations). Returns
 --- lists of names: start, stop, restart (another class, or another argument
 --- without reconfig()), reconfig, new_links, old_links; and claims, a table
---- from app name to what it occupies. `started[name]` is the running app.
-function plan.make(old, new, started)
+--- from app name to what it occupies. `started[name]` is the running app; apps named
+--- in `forced` are restarted or reconfigured ("restart", "reconfig") in any case.
+function plan.make(old, new, started, forced)
   check_links(new)
   local result = {
     start = {}, stop = {}, restart = {}, reconfig = {},
@@ -112,9 +113,9 @@ function plan.make(old, new, started)
     local before, after = old.apps[name], new.apps[name]
     if not before then
       add(result.start, name)
-    elseif before.class ~= after.class then
+    elseif before.class ~= after.class or forced and forced[name] == "restart" then
       add(result.restart, name)
-    elseif not lib.equal(before.arg, after.arg) then
+    elseif forced and forced[name] or not lib.equal(before.arg, after.arg) then
       add(started[name].reconfig and result.reconfig or result.restart, name)
     end
   end
