@@ -35,7 +35,7 @@ local see, strip, tagged, marked =
   deliver.see, deliver.strip, deliver.tagged, deliver.marked
 
 local function get16(data, offset)
-  return bor(lshift(data[offset], 8), data[offset + 1])
+  return (bor(lshift(data[offset], 8), data[offset + 1]))
 end
 
 -- Bytes of the IPv4 header by its first byte, or 0 if it can't be one.
@@ -87,7 +87,7 @@ local function accept(self, p, at, index, tos, from, same, words)
   if self.tags and tagged(data) then return nil, INNER_TAG end
   if not see(self, data, index, from, same, words) then return nil, UNKNOWN_REMOTE end
   if not marked(data, length, tos) then return nil, CONGESTED end
-  return strip(p, tobit(at + UDP_VXLAN), length, self.vnis[index].vlan)
+  return (strip(p, tobit(at + UDP_VXLAN), length, self.vnis[index].vlan))
 end
 
 local function same4(a, b) return a[0] == b[0] end
@@ -124,7 +124,9 @@ local function process4(self, p)
   if ip[9] ~= UDP then return p, HOST end
   local index, reason = vxlan(self, ip + header, tobit(total - header), ip + 12, 8)
   if index == 0 then return nil, reason end
-  return accept(self, p, tobit(ETHERNET + header), index, ip[1], addresses, same4, 1)
+  local at = tobit(ETHERNET + header)
+  p, reason = accept(self, p, at, index, ip[1], addresses, same4, 1)
+  return p, reason
 end
 
 local function process6(self, p)
@@ -150,7 +152,8 @@ local function process6(self, p)
   local index, reason = vxlan(self, ip + IP6, left, ip + 8, 32)
   if index == 0 then return nil, reason end
   local tos = bor(lshift(band(ip[0], 15), 4), rshift(ip[1], 4))
-  return accept(self, p, ETHERNET + IP6, index, tos, addresses, same6, 4)
+  p, reason = accept(self, p, ETHERNET + IP6, index, tos, addresses, same6, 4)
+  return p, reason
 end
 
 --- Make the app for a tunnel (apps.vtep.tunnel).

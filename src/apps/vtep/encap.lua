@@ -21,13 +21,14 @@ local ECN = 3
 local band, bnot, bor, rshift, tobit =
   bit.band, bit.bnot, bit.bor, bit.rshift, bit.tobit
 local shiftright, copy = packet.shiftright, ffi.copy
+local flow_of, port_of = flow.of, flow.port
 local as_outer4, as_outer6 = header.stack[4], header.stack[6]
 
 -- The checksum whose words sum up to `sum`, which is less than 2^31.
 local function fold(sum)
   sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
   sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
-  return band(bnot(sum), 0xffff)
+  return (band(bnot(sum), 0xffff))
 end
 
 -- UDP's checksum over `length` bytes, with the other words of the pseudo header in
@@ -53,7 +54,7 @@ local function process4(self, p)
   local remote, reason = remote_for(self, p)
   if remote == nil then return nil, reason end
   local length, vni = p.length, tobit(p.hash[0])
-  local hash, tos = flow.of(p.data, length)
+  local hash, tos = flow_of(p.data, length)
   tos = bor(band(tos, self.tos_mask), self.tos)
   p = shiftright(p, SIZE4)
   copy(p.data, remote.header, SIZE4)
@@ -62,7 +63,7 @@ local function process4(self, p)
   pkt.outer:setTOS(tos)
   pkt.outer:setLength(total)
   pkt.outer:setChecksum(fold(tobit(remote.sum + tos + total)))
-  pkt.udp:setSrcPort(flow.port(hash))
+  pkt.udp:setSrcPort(port_of(hash))
   pkt.udp:setLength(udp)
   pkt.vxlan:setVNI(vni)
   if self.udp_checksum then
@@ -75,7 +76,7 @@ local function process6(self, p)
   local remote, reason = remote_for(self, p)
   if remote == nil then return nil, reason end
   local length, vni = p.length, tobit(p.hash[0])
-  local hash, tos = flow.of(p.data, length)
+  local hash, tos = flow_of(p.data, length)
   tos = bor(band(tos, self.tos_mask), self.tos)
   p = shiftright(p, SIZE6)
   copy(p.data, remote.header, SIZE6)
@@ -85,7 +86,7 @@ local function process6(self, p)
   -- The flow label tells flows apart where ports aren't looked at (RFC 6438).
   pkt.outer:setFlowLabel(band(hash, 0xfffff))
   pkt.outer:setLength(udp)
-  pkt.udp:setSrcPort(flow.port(hash))
+  pkt.udp:setSrcPort(port_of(hash))
   pkt.udp:setLength(udp)
   pkt.vxlan:setVNI(vni)
   if self.udp_checksum then

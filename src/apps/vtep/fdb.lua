@@ -30,7 +30,7 @@ local STATIC = 0x10000
 
 -- -1 if x is 0, or else 0: no branch, for the place in a bucket is random.
 local function is_zero(x)
-  return arshift(band(bnot(x), tobit(x - 1)), 31)
+  return (arshift(band(bnot(x), tobit(x - 1)), 31))
 end
 
 -- 0 to 3: the slot of the bucket that begins at `i` with this key; or 4.
@@ -40,8 +40,8 @@ local function in_bucket(t, i, a, b)
   local m1 = is_zero(bor(bxor(s[1].a, a), bxor(s[1].b, b)))
   local m2 = is_zero(bor(bxor(s[2].a, a), bxor(s[2].b, b)))
   local m3 = is_zero(bor(bxor(s[3].a, a), bxor(s[3].b, b)))
-  return bor(band(m1, 1), band(m2, 2), band(m3, 3),
-             band(bnot(bor(bor(m0, m1), bor(m2, m3))), 4))
+  return (bor(band(m1, 1), band(m2, 2), band(m3, 3),
+              band(bnot(bor(bor(m0, m1), bor(m2, m3))), 4)))
 end
 
 --- The number of the slot with this key (`t.slot[number]`), or -1.
@@ -49,10 +49,10 @@ function Fdb.find(t, a, b)
   local h = mix(a, b, t.seed)
   local i = lshift(band(h, t.mask), 2)
   local k = in_bucket(t, i, a, b)
-  if k ~= 4 then return tobit(i + k) end
+  if k ~= 4 then return (tobit(i + k)) end
   i = lshift(band(rol(h, 16), t.mask), 2)
   k = in_bucket(t, i, a, b)
-  if k ~= 4 then return tobit(i + k) end
+  if k ~= 4 then return (tobit(i + k)) end
   return -1
 end
 

@@ -17,12 +17,13 @@ local TCP, UDP = 6, 17
 local PORTS = 4 -- bytes
 
 --- The lowest source port and the number of them (RFC 7348: the dynamic ports).
-flow.FIRST, flow.COUNT = 49152, 16384
+local FIRST, COUNT = 49152, 16384
+flow.FIRST, flow.COUNT = FIRST, COUNT
 
 -- The ports at `offset`, where there are some, and the protocol.
 local function ports(data, length, offset, protocol)
   if (protocol == TCP or protocol == UDP) and length >= offset + PORTS then
-    return tobit(bxor(ffi.cast(word_t, data + offset)[0], protocol))
+    return (tobit(bxor(ffi.cast(word_t, data + offset)[0], protocol)))
   end
   return protocol
 end
@@ -35,14 +36,14 @@ local function of_ip4(data, length)
     local offset = tobit(ETHERNET + lshift(band(data[ETHERNET], 15), 2))
     protocol = ports(data, length, offset, protocol)
   end
-  return mix(at[0], at[1], protocol)
+  return (mix(at[0], at[1], protocol))
 end
 
 local function of_ip6(data, length)
   local w = ffi.cast(word_t, data + ETHERNET + 8)
   local a = bxor(bxor(w[0], rol(w[1], 8)), bxor(rol(w[2], 16), rol(w[3], 24)))
   local b = bxor(bxor(w[4], rol(w[5], 8)), bxor(rol(w[6], 16), rol(w[7], 24)))
-  return mix(a, b, ports(data, length, ETHERNET + IP6, data[ETHERNET + 6]))
+  return (mix(a, b, ports(data, length, ETHERNET + IP6, data[ETHERNET + 6])))
 end
 
 --- Of the Ethernet frame of `length` bytes at `data` (at least 14) a hash of its flow
@@ -62,7 +63,7 @@ end
 
 --- The UDP source port for a flow's hash.
 function flow.port(hash)
-  return bor(band(hash, flow.COUNT - 1), flow.FIRST)
+  return (bor(band(hash, COUNT - 1), FIRST))
 end
 
 return flow

@@ -12,7 +12,7 @@ local SOURCE = [[
     c = tobit(bxor(c, b) - rol(b, 16))
     a = tobit(bxor(a, c) - rol(c, 4))
     b = tobit(bxor(b, a) - rol(a, 14))
-    return tobit(bxor(c, b) - rol(b, 24))
+    return (tobit(bxor(c, b) - rol(b, 24)))
   end]]
 
 --- A function that hashes the 32-bit numbers a, b and c (c may be a seed) to 32 bits,
