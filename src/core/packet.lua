@@ -176,4 +176,25 @@ function packet.resize(p, length)
   return p
 end
 
+-- What Snabb's programs call about its own pool --------------------------
+
+--- Let the pool grow to `max` packets (default: as it was). Raises an error once
+--- there is a pool.
+function packet.initialize(max)
+  if not max then return end
+  if C.pg_pool_size() > 0 then error("freelist is already in use", 2) end
+  pool.max, pool.initial = max, math.min(pool.initial, max)
+end
+
+--- Make the pool larger before its packets are needed.
+function packet.preallocate_step()
+  pool.create()
+  pool.grow()
+end
+
+packet.new_packet = packet.allocate
+
+--- Does nothing: packets don't leave their process, and interlinks copy them.
+function packet.enable_group_freelist() end
+
 return packet
