@@ -22,9 +22,12 @@ ffi.cdef [[
 struct perigee_metered {
   double packets, bytes, wire;  /* wire: bytes of frames padded to 60 */
   double other;                 /* packets without a record */
-  double unclear;               /* records from the future: of another clock */
+  double unclear;               /* records of another clock */
 };
 ]]
+
+-- An hour: no packet is under way for longer, so its time is of another clock.
+local MOST_NS = 3600e9
 
 local Meter = {}
 Meter.__index = Meter
@@ -65,11 +68,11 @@ local function look(self, tally, p, now)
     return
   end
   count(self.sequence, number)
-  local ticks = cast(int64, now - time)
-  if ticks < 0 then
+  local ns = tonumber(cast(int64, now - time)) * self.ns_per_tick
+  if ns < 0 or ns > MOST_NS then
     tally.unclear = tally.unclear + 1
   else
-    add(self.latency, tonumber(ticks) * self.ns_per_tick)
+    add(self.latency, ns)
   end
 end
 

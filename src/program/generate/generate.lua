@@ -130,7 +130,9 @@ local function run(apps, options, stream)
     sample = sample(apps), stream = stream,
   }
   if apps.generator then apps.generator:go() end
+  local before = C.pg_cpu_seconds()
   local ok, err = pcall(engine.main, {done = ending(apps, options), no_report = true})
+  options.cpu = C.pg_cpu_seconds() - before
   if ok and apps.generator then ok, err = pcall(drain, apps, options) end
   line:finish("quiet")
   return ok, err
@@ -150,7 +152,7 @@ local function sent_of(generator, to, options)
   local stats = to:statistics()
   f.rate, f.arrivals = options.rate, options.arrivals or "constant"
   f.records, f.header = generator.maker:records(), generator.maker.stack.size
-  f.unsent = link.nreadable(generator.sink)
+  f.unsent, f.cpu = link.nreadable(generator.sink), options.cpu
   f.drops = {
     {name = "longer than it takes", count = stats.tx_oversize},
     {name = "too short", count = stats.tx_runt},

@@ -78,6 +78,10 @@ local function sent_lines(sent)
     ("achieved: %s, %s on the wire"):format(si(sent.pps, "pps"),
       si(sent.bit_rate, "bit/s")),
   }
+  if not sent.rate and sent.packets > 0 then
+    lines[#lines + 1] = ("CPU time: %.1f ns a packet"):format(
+      1e9 * sent.cpu / sent.packets)
+  end
   lines[#lines + 1] = rate_line(sent)
   lines[#lines + 1] = "dropped by the port: " .. drops(sent.drops)
   if sent.unsent > 0 then
@@ -125,7 +129,7 @@ end
 
 --- The report of a run's results: a table of `sent` and `received`, each of them nil
 --- or the app's figures with `port`, `pps` and `bit_rate`; `sent` also with `rate`,
---- `arrivals`, `drops`, `unsent`, `records` and `header` (its size).
+--- `arrivals`, `drops`, `unsent`, `records`, `header` (its size) and `cpu` (seconds).
 function M.text(results)
   local lines = {}
   for _, line in ipairs(results.sent and sent_lines(results.sent) or {}) do
@@ -143,6 +147,7 @@ local function sent_json(sent)
   return {
     port = sent.port, packets = sent.packets, bytes = sent.bytes,
     seconds = sent.seconds, pps = sent.pps, bit_rate = sent.bit_rate,
+    cpu_seconds = sent.cpu,
     requested_pps = sent.rate and sent.rate.packets,
     requested_bit_rate = sent.rate and sent.rate.bits, kept = M.kept(sent),
     latest_ns = sent.rate and 1e9 * sent.latest, dropped = dropped,

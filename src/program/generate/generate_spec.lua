@@ -1,0 +1,136 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The command line, scripts and the report of generate. (Its runs:
+-- test/test_generate.py.)
+
+local cjson = require("cjson")
+local options = require("program.generate.options")
+local report = require("program.generate.report")
+
+local function script(code)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(code)
+  file:close()
+  return path
+end
+
+local function refused(pattern, ...)
+  local ok, err = pcall(options.parse, {...})
+  assert.is_false(ok)
+  assert.matches(pattern, tostring(err), 1, true)
+end
+
+describe("program.generate.options", function()
+  it("takes what Generator takes", function()
+    local o = options.parse{"--port", "null", "--stack", "eth,ip6,tcp", "--set",
+      "tcpDst=80", "--set", "tcpSrc=random", "--size", "imix", "--rate", "1.5Mpps",
+      "--flows", "10", "--count", "1k", "--seed", "3", "--arrivals", "poisson"}
+    assert.are.equal("null", o.port)
+    assert.are.same({"tcpDst=80", "tcpSrc=random"}, o.set)
+    assert.are.same({packets = 1.5e6}, o.rate)
+    assert.are.equal(1000, o.count)
+    assert.are.same({}, options.parse{"--receive", "null"}.set)
+  end)
+
+  it("lets the command line go before the script", function()
+    local path = script[[return {stack = "eth,ip4,tcp", set = {"tcpSyn=1"}, size = 72,
+      rate = "10kpps", count = 5, packet = function () end}]]
+    local o = options.parse{"--port", "null", "--script", path, "--count", "7",
+                            "--set", "tcpDst=80"}
+    os.remove(path)
+    assert.are.equal("eth,ip4,tcp", o.stack)
+    assert.are.same({"tcpSyn=1", "tcpDst=80"}, o.set)
+    assert.are.same({packets = 1e4}, o.rate)
+    assert.are.equal(7, o.count)
+    assert.is_function(o.packet)
+  end)
+
+  it("refuses in a sentence", function()
+    refused("give --port PORT to send, --receive PORT to measure")
+    refused("'10' isn't a rate", "--port", "null", "--rate", "10")
+    refused("--arrivals", "--port", "null", "--arrivals", "even")
+    refused("can't load the script: cannot open /no/such", "--port", "null",
+            "--script", "/no/such")
+    for code, pattern in pairs{
+      ["return 1"] = "must return a table, not a number",
+      ["return {sizes = 1}"] = "a script has no 'sizes'; it has stack, set",
+      ["return {packet = 1}"] = "`packet` must be a function, not a number",
+      ["return {rate = 'x'}"] = "'x' isn't a rate",
+      ["return {"] = "can't load the script",
+    } do
+      local path = script(code)
+      refused(pattern, "--port", "null", "--script", path)
+      os.remove(path)
+    end
+  end)
+end)
+
+describe("program.generate.report", function()
+  local function sent(changes)
+    local s = {
+      port = "null", packets = 1001, bytes = 60060, bits = 672672, numbered = 1001,
+      seconds = 1, scheduled = 1, latest = 0.002, pps = 1000, bit_rate = 672000,
+      rate = {packets = 1000}, arrivals = "constant", records = "all", header = 42,
+      unsent = 0, cpu = 0.5, drops = {{name = "too short", count = 0}},
+    }
+    for key, value in pairs(changes or {}) do s[key] = value end
+    return s
+  end
+
+  it("says what was asked for and what was kept", function()
+    assert.are.equal("sent: 1,001 packets, 60,060 bytes in 1.000 s to null\n"
+      .. "requested: 1.000 kpps, constant gaps\n"
+      .. "achieved: 1.000 kpps, 672.000 kbit/s on the wire\n"
+      .. "the rate was kept\ndropped by the port: 0\n", report.text{sent = sent()})
+    assert.matches("the rate was not kept: 98.0 % of it; a packet was up to 2.000 ms"
+      .. " late\n", report.text{sent = sent{seconds = 1 / 0.98}}, 1, true)
+    assert.matches("the rate was kept\n", report.text{sent = sent{seconds = 1.009}}, 1,
+                   true)
+  end)
+
+  it("says what a packet cost, if there was no rate to wait for", function()
+    local text = report.text{sent = sent{rate = false, packets = 1e7}}
+    assert.matches("requested: as fast as it goes\nachieved: 1.000 kpps, 672.000"
+                   .. " kbit/s on the wire\nCPU time: 50.0 ns a packet\ndropped", text, 1,
+                   true)
+  end)
+
+  it("says what is missing", function()
+    local text = report.text{sent = sent{unsent = 5, records = "none", drops = {
+      {name = "too short", count = 3}, {name = "failed in the device", count = 2000}}}}
+    assert.matches("dropped by the port: 2,003 (3 too short, 2,000 failed in the"
+                   .. " device)\nnot sent: 5, which the port hasn't taken\n"
+                   .. "packets of less than 60 bytes have no room", text, 1, true)
+  end)
+
+  it("knows the share of the rate that was kept", function()
+    assert.is_nil(report.kept{packets = 9, seconds = 1})
+    assert.are.equal(0.5, report.kept(sent{seconds = 2}))
+    assert.are.equal(1, report.kept(sent{seconds = 0.5}))
+    assert.are.equal(1, report.kept(sent{packets = 1, seconds = 0}))
+  end)
+
+  it("says what came, as text and as JSON", function()
+    local got = {
+      port = "null", packets = 99, bytes = 5940, bits = 66528, seconds = 0.5,
+      pps = 198, bit_rate = 133056, numbered = 98, distinct = 100, lost = 4,
+      duplicates = 2, reordered = 3, too_late = 1, other = 1, unclear = 0,
+      latency = {count = 98, min = 999, mean = 2000, median = 1000, p90 = 2e3,
+                 p99 = 3e6, p999 = 4e9, max = 5e9},
+    }
+    assert.are.equal("received: 99 packets, 5,940 bytes in 0.500 s from null\n"
+      .. "rate: 198 pps, 133.056 kbit/s on the wire\n"
+      .. "lost: 4 (3.85 %)\nduplicates: 2, reordered: 3 (3 %)\n"
+      .. "too late to tell whether reordered or doubled: 1\nwithout a number: 1\n"
+      .. "latency: min 999 ns, median 1.000 us, p90 2.000 us, p99 3.000 ms,"
+      .. " p99.9 4.000 s, max 5.000 s\n"
+      .. "of 98 packets; the percentiles are within 0.1 %\n",
+      report.text{received = got})
+    local data = cjson.decode(report.json{sent = sent(), received = got})
+    assert.are.equal(1001, data.sent.packets)
+    assert.are.equal(1000, data.sent.requested_pps)
+    assert.are.equal(4, data.received.lost)
+    assert.are.equal(3e6, data.received.latency_ns.p99)
+    assert.are.equal(98, data.received.latency_count)
+  end)
+end)
