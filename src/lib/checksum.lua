@@ -1,0 +1,88 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Snabb's checksums over IP packets in memory, by the shim's kernels. `buffer` points
+-- at the IP header, `length` bytes in all. lib.stack.checksum has more.
+
+local ffi = require("ffi")
+local C = require("core.native")
+require("lib.checksum_h")
+
+local band, rshift = bit.band, bit.rshift
+local bytes_pointer, signed_pointer = ffi.typeof("uint8_t *"), ffi.typeof("int8_t *")
+
+local checksum = {}
+
+local UNKNOWN, BAD_HEADER = 0xffff0001, 0xffff0002 -- pseudo_header_initial
+local IP4_HEADER, IP6_HEADER = 20, 40              -- bytes
+local TCP, UDP, UDP_HEADER = 6, 17, 8
+local CHECKSUM_AT = {[TCP] = 16, [UDP] = 6}        -- bytes from the header's start
+
+--- The checksum of the bytes, in host order. `initial`, in host order too, is added to
+--- their sum: the complement of another checksum goes on with it; a checksum gives 0
+--- if it is the right one.
+function checksum.ipsum(pointer, length, initial)
+  return C.pg_checksum(pointer, length, band(initial, 0xffff))
+end
+
+local function write16(p, value)
+  p[0], p[1] = rshift(value, 8), band(value, 0xff)
+end
+
+--- Write the checksum of the bytes at `offset` into them, where the sum over the pseudo
+--- header is: what prepare_packet4 left to do. It is never 0, which UDP takes for none.
+function checksum.finish_packet(buffer, length, offset)
+  local sum = C.pg_checksum(buffer, length, 0)
+  write16(ffi.cast(bytes_pointer, buffer) + offset, sum == 0 and 0xffff or sum)
+end
+
+-- Bytes of the IP header and of all that IP's length tells.
+local function lengths(p)
+  if rshift(p[0], 4) == 4 then
+    return band(p[0], 15) * 4, p[2] * 256 + p[3]
+  end
+  return IP6_HEADER, IP6_HEADER + p[4] * 256 + p[5]
+end
+
+--- Whether the checksums of IPv4, and TCP or UDP, are right; nil for other protocols.
+--- UDP over IPv4 without a checksum is right.
+function checksum.verify_packet(buffer, length)
+  local initial = C.pseudo_header_initial(ffi.cast(signed_pointer, buffer), length)
+  if initial == UNKNOWN then return nil end
+  if initial == BAD_HEADER then return false end
+  local p = ffi.cast(bytes_pointer, buffer)
+  local header, all = lengths(p)
+  if all > length then return false end
+  if rshift(p[0], 4) == 4 and p[9] == UDP and all >= header + UDP_HEADER
+    and p[header + 6] == 0 and p[header + 7] == 0 then return true end
+  return C.pg_checksum(p + header, all - header, initial) == 0
+end
+
+-- Write the pseudo header's sum; where the checksum starts and is to be put.
+local function prepare(p, length, start, protocol)
+  local at = CHECKSUM_AT[protocol]
+  local sum = C.pseudo_header_initial(ffi.cast(signed_pointer, p), length)
+  if not at or sum > 0xffff or start + at + 2 > length then return nil, nil end
+  write16(p + start + at, sum)
+  return start, at
+end
+
+--- Set the checksum of the IPv4 header, and TCP's or UDP's to the sum over the pseudo
+--- header, as virtio wants it. Where the sum to be computed starts and where it goes,
+--- from there, in bytes; nil and nil for other protocols.
+function checksum.prepare_packet4(buffer, length)
+  local p = ffi.cast(bytes_pointer, buffer)
+  if length < IP4_HEADER then return nil, nil end
+  local header = band(p[0], 15) * 4
+  if header < IP4_HEADER or header > length then return nil, nil end
+  write16(p + 10, 0)
+  write16(p + 10, C.pg_checksum(p, header, 0))
+  return prepare(p, length, header, p[9])
+end
+
+--- The same for IPv6.
+function checksum.prepare_packet6(buffer, length)
+  local p = ffi.cast(bytes_pointer, buffer)
+  if length < IP6_HEADER then return nil, nil end
+  return prepare(p, length, IP6_HEADER, p[6])
+end
+
+return checksum
