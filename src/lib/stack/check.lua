@@ -130,6 +130,24 @@ function Source:add_next(item, above)
   self:add_conditions(item, item.layout.next_when)
 end
 
+-- What follows must end within what the length fields tell, unless one can't be right:
+-- as resolving has it. `n` becomes where that is.
+function Source:add_end(item, above)
+  for _, field in ipairs(item.layout.fields) do
+    if field.length == "all" or field.length == "payload" then
+      local start = item.offset + (field.length == "payload" and item.size or 0)
+      self:add("local told = %d + (%s + %d) * %d", start,
+        self:get(item.layout, field.name, "h"), -(field.bias or 0), field.unit or 1)
+      self:add("if told >= %d and told < n then n = told end", item.offset + item.size)
+      self.bounded = true
+    end
+  end
+  if self.bounded then
+    self:refuse_if(("n < %d"):format(above.offset + above.size),
+      "%s ends before %s does", item.label, above.label)
+  end
+end
+
 function Source:add_item(item, above)
   self:add("do")
   self:add("local h = %s", self:header(item.layout, item.offset))
@@ -142,7 +160,10 @@ function Source:add_item(item, above)
       item.offset)
     self:add('if reason then return nil, "%s: " .. reason end', item.label)
   end
-  if above then self:add_next(item, above) end
+  if above then
+    self:add_end(item, above)
+    self:add_next(item, above)
+  end
   self:add("end")
 end
 

@@ -8,7 +8,8 @@ describe("lib.stack: the size of a variable member", function ()
       {"ip4", 40, 44, "options of ip4: 44 bytes; its HeaderLength tells of 40 at most"},
       {"geneve", 252, 256,
         "options of geneve: 256 bytes; its OptionsLength tells of 252 at most"},
-      {"bfd", 231, 232, "authSection of bfd: 232 bytes; its Length tells of 231 at most"},
+      {"bfd", 231, 232,
+        "authSection of bfd: 232 bytes; its Length tells of 231 at most"},
     } do
       local name, most, more, sentence = unpack(case)
       assert.is_truthy(stack.createStack{name, length = most})

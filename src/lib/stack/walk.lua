@@ -129,6 +129,20 @@ function walk.complaint(protocol, layout, data, left)
   return reason
 end
 
+-- The bytes from the header on that are the packet's, by its length field: behind them
+-- is padding. All that is left if there is no such field, or if it can't be right.
+local function told(layout, data, size, left)
+  for _, field in ipairs(layout.fields) do
+    if field.length == "all" or field.length == "payload" then
+      local value = layout.slow["get" .. field.name](pointer(layout, data))
+      local bytes = lengths.bytes_of(field, value)
+      if field.length == "payload" then bytes = bytes + size end
+      if bytes >= size and bytes < left then return bytes end
+    end
+  end
+  return left
+end
+
 --- The headers of the `length` bytes at `data`, the first of which is of protocol
 --- `name`: a list of items as in a shape, without labels; and why it ends where it
 --- does, if something is wrong.
@@ -148,8 +162,9 @@ function walk.items(data, length, name)
     local size = layout.size + variable
     items[#items + 1] = {protocol = protocol, layout = layout, variable = variable,
       size = size}
+    left = told(layout, at, size, left)
     name = walk.next(layout, at, size, left)
-    offset = offset + size
+    length, offset = offset + left, offset + size
   end
   return items
 end
