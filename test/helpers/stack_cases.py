@@ -17,8 +17,9 @@ MODULES = [importlib.import_module(f"helpers.{path.stem}")
            if path.stem not in ("stack_blocks", "stack_cases")]
 BLOCKS = {block.name: block for module in MODULES
           for block in getattr(module, "BLOCKS", ())}
-HEADERS = 8        # most headers of a random packet
+HEADERS = 8         # most headers of a random packet
 PAYLOAD_BYTES = 64  # most bytes behind them
+SHORTEST_FRAME = 60  # IEEE 802.3: shorter ones are padded
 
 
 def followers(block):
@@ -71,20 +72,24 @@ class Case:
     """A packet: `request` for Perigee, `scapy` (the packet), `headers` (what resolving
     it must find: name, subtype and fields of each)."""
 
-    def __init__(self, blocks, rng):
+    def __init__(self, blocks, rng, payload=None):
         self.items, self.fill, self.calls = [], {}, []
         self.headers, self.variables, layers = [], [], []
         for block, following in zip(blocks, [*blocks[1:], None]):
             layers += self.add(block, following, rng)
         size = rng.choice((0, 1, rng.randint(2, PAYLOAD_BYTES)))
         self.payload = rng.randbytes(size) if blocks[-1].payload else b""
+        if payload is not None:
+            self.payload = payload
         self.scapy = layers[0]
         for layer in layers[1:]:
             self.scapy = self.scapy / layer
         if self.payload:
             self.scapy = self.scapy / Raw(self.payload)
         complete_checksums(self.scapy)
-        self.bytes = bytes(self.scapy)
+        self.length = len(self.scapy)
+        self.padding = bytes(max(0, SHORTEST_FRAME - self.length) * rng.choice((0, 1)))
+        self.bytes = bytes(self.scapy) + self.padding
 
     def add(self, block, following, rng):
         """Add a block and values for its fields; its Scapy layers."""
@@ -141,7 +146,8 @@ class Case:
         """The case for stack_oracle.lua."""
         return {"items": self.items, "fill": self.fill, "variables": self.variables,
                 "calls": self.calls, "payload": self.payload.hex(),
-                "length": len(self.bytes), "scapy": self.bytes.hex()}
+                "length": self.length, "padding": len(self.padding),
+                "scapy": self.bytes.hex()}
 
     def __str__(self):
         return "/".join(item["protocol"] + (item["subType"] and "." + item["subType"])

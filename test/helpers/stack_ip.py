@@ -80,6 +80,16 @@ def zero(_):
     return 8, 0
 
 
+def offset(rng):
+    """The offset of a fragment that isn't the first."""
+    return 13, rng.randint(1, 8191)
+
+
+def udp(_):
+    """UDP's number, though no header of UDP follows."""
+    return 8, 17
+
+
 def extension(name, layer, fields, number, extra, kind="ip6"):
     """A block of an IPv6 extension header."""
     return Block(name, [name], [layer], fields, ids={kind: number}, extra=extra,
@@ -99,6 +109,13 @@ BLOCKS = [
            "Src": ("ip6", "src"), "Dst": ("ip6", "dst")},
           ids={"ether": 0x86dd, "ip": 41, "ppp": 0x57, "mpls": 1, "nsh": 2, "raw": None},
           carries=("0.nh", AFTER_IP6), leaf={"NextHeader": (8, NO_NEXT, "nh")}),
+    Block("ip4 later fragment", ["ip4"], [IP],
+          {"ID": (16, "id"), "Fragment": (offset, "frag"), "Src": ("ip4", "src"),
+           "Dst": ("ip4", "dst"), "Protocol": (udp, "proto")},
+          ids={"ether": 0x0800, "ip": 4}),
+    Block("ip6 later fragment", ["fragment"], [IPv6ExtHdrFragment],
+          {"Offset": (offset, "offset"), "Identification": (32, "id"),
+           "NextHeader": (udp, "nh")}, ids={"ip6": 44}),
     extension("hopopts", IPv6ExtHdrHopByHop, {}, 0, ip6_options, kind="ip6 first"),
     extension("destopts", IPv6ExtHdrDestOpt, {}, 60, ip6_options),
     extension("fragment", IPv6ExtHdrFragment,

@@ -88,6 +88,8 @@ local function build(request, p)
   pkt:fill(args)
   local payload = from_hex(request.payload)
   ffi.copy(p.data + p.length - #payload, payload, #payload)
+  ffi.fill(p.data + p.length, request.padding)
+  p.length = p.length + request.padding
   for _, call in ipairs(request.calls) do
     local header = pkt:getHeader(call[1] + 1)
     header[call[2]](header, unpack(call, 3))
@@ -109,7 +111,7 @@ local function again(request, p)
   local pkt = cast(other)
   args.pktLength = p.length
   pkt:fill(args)
-  local payload = from_hex(request.payload)
+  local payload = from_hex(request.payload) .. ("\0"):rep(request.padding)
   ffi.copy(other.data + other.length - #payload, payload, #payload)
   local bytes = to_hex(ffi.string(other.data, other.length))
   packet.free(other)
