@@ -12,6 +12,7 @@
 #include <rte_mbuf.h>
 
 #include "api.h"
+#include "bounds.h"
 #include "internal.h"
 
 enum { MASK = LINK_RING_SIZE - 1, SMALLEST_RX = 32 };
@@ -123,27 +124,22 @@ struct sums pg_sum(struct rte_mbuf **packets, uint16_t n)
   return sums;
 }
 
-/* Make a burst of at most TX_CHUNK ready to send: set each pkt_len, do what the
- * device is asked for and can't, drop what can't be sent. The lengths are set
- * aside, so that they are summed and bounded as vectors. */
+/* Make a burst of 1 to TX_CHUNK packets ready to send: set each pkt_len, do what
+ * the device is asked for and can't, drop what can't be sent. Writes only what
+ * changes, as a packet's first store after a while costs more than to look at it
+ * (each is on a page of its own). */
 uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
                     struct sums *sums)
 {
-  uint16_t lengths[TX_CHUNK];
-  uint16_t shortest = UINT16_MAX, longest = 0;
-  uint32_t bytes = 0;
   if (unlikely(pg_offloads_asked))
     pg_offload_burst(port, packets, n); /* tags make packets longer */
-  for (uint16_t i = 0; i < n; i++)
-    packets[i]->pkt_len = lengths[i] = packets[i]->data_len;
-  for (uint16_t i = 0; i < n; i++) {
-    bytes += lengths[i];
-    shortest = RTE_MIN(shortest, lengths[i]);
-    longest = RTE_MAX(longest, lengths[i]);
-  }
+  struct bounds b = bounds_of(packets, n);
+  if (b.pkt_len_differs)
+    for (uint16_t i = 0; i < n; i++)
+      packets[i]->pkt_len = packets[i]->data_len;
   *sums = (struct sums){
-    n, bytes, 8 * (bytes + (uint64_t)WIRE_OVERHEAD * n), 0};
-  if (likely(shortest >= SHORTEST_FRAME && longest <= port->max_frame))
+    n, b.bytes, 8 * (b.bytes + (uint64_t)WIRE_OVERHEAD * n), 0};
+  if (likely(b.shortest >= SHORTEST_FRAME && b.longest <= port->max_frame))
     return n;
   uint16_t kept = 0;
   for (uint16_t i = 0; i < n; i++) {
@@ -154,7 +150,7 @@ uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
   }
   port->account->port_drops += n - kept;
   *sums = pg_sum(packets, kept);
-  sums->dropped_bytes = bytes - sums->bytes;
+  sums->dropped_bytes = b.bytes - sums->bytes;
   return kept;
 }
 

@@ -33,9 +33,8 @@ struct sums {
   uint64_t packets, bytes, bits, dropped_bytes;
 };
 
-/* Packets looked at before they are sent: few enough to stay in the first
- * level of cache and TLB until the driver takes them. */
-enum { TX_CHUNK = 64 };
+/* Most packets looked at, and then sent, at once. */
+enum { TX_CHUNK = PORT_BURST };
 
 struct sums pg_sum(struct rte_mbuf **packets, uint16_t n);
 

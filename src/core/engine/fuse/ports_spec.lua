@@ -148,6 +148,50 @@ describe("a region between ports", function ()
       copied({"in.output -> a.i", "a.output -> s.i", "s.output -> out.input"},
         {a = {Pass}, s = {basic.Join}})
     end)
+
+    -- Bursts all of one length, of several, and of changed ones.
+    for period, what in pairs{[0] = "no", [1] = "all", [3] = "some"} do
+      it(("sends the lengths of packets of which %s are changed"):format(what),
+        function ()
+          local at, sent, bytes_sent = 0, {}, 0
+          local Longer = class{process = function (_, p)
+            at = at + 1
+            return at % period == 0 and packet.append(p, "tail", 4) or p
+          end}
+          local f = assert(io.open(file("in"), "wb"))
+          pcap.write_file_header(f)
+          for i, frame in ipairs(frames(1, 600)) do
+            pcap.write_record(f, frame, #frame)
+            sent[i] = frame .. (i % period == 0 and "tail" or "")
+            bytes_sent = bytes_sent + #sent[i]
+          end
+          f:close()
+          local started = run({["in"] = {Port, "pcap:rx=" .. file("in")},
+            a = {Longer}, out = {Port, "pcap:tx=" .. file("out")}},
+            {"in.output -> a.i", "a.output -> out.input"})
+          until_ended(started["in"])
+          assert.same({600, 9600, 600, 9600, 0}, totals("in.output -> a.i"))
+          assert.equal(bytes_sent, totals("a.output -> out.input")[2])
+          assert.equal(bytes_sent, tonumber(started.out.port.txbytes))
+          engine.configure(config.new())
+          assert.same(sent, frames_of("out"))
+        end)
+    end
+  end)
+
+  it("takes up to four full bursts in a breath, where all go to ports", function ()
+    local links = {"port.output -> a.i", "a.output -> port.input"}
+    local function passed()
+      engine.breathe()
+      return tonumber(engine.app_table.port.port.rxpackets)
+    end
+    run({port = {Port, "null"}, a = {Pass}}, links)
+    assert.equal(4 * 256, passed())
+    run({port = {Port, {port = "null", burst = 255}}, a = {Pass}}, links)
+    assert.equal(255, passed())
+    run({port = {Port, "null"}, a = {Pass}, s = {basic.Sink}},
+      {links[1], "a.output -> s.input"})
+    assert.equal(256, passed())
   end)
 
   local function rings(n)

@@ -89,7 +89,9 @@ end
 local function emit_app(emit, region, name, last, call)
   local k, outs = region.index[name], region.outputs[name]
   emit("  q, o = process%d(app%d, p) -- %s", k, k, name)
-  emit("  if q == nil then return lose(%d, o, p, before) end", k)
+  -- `q ~= p` costs nothing where LuaJIT sees that it is the same packet, and then
+  -- nor does the length, which nothing needs.
+  emit("  if q ~= p and q == nil then return lose(%d, o, p, before) end", k)
   emit("  size = q.length")
   emit("  if size ~= before then grow(%d, size - before) end", k)
   for i = 2, #outs do
