@@ -1,0 +1,184 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is done to each packet in fuzzing, and what must hold then: nothing raises an
+-- error or touches memory outside of the packet; what only looks changes nothing;
+-- the checked casts agree with what resolving finds; checksums that were calculated
+-- are found right.
+
+local ffi = require("ffi")
+local checksum = require("lib.stack.checksum")
+local guard = require("lib.stack.fuzz.guard")
+local stack = require("lib.stack")
+
+local NOWHERE = {write = function () end} -- a stream
+
+local Trial = {}
+Trial.__index = Trial
+
+local START = 42 -- bytes before an sFlow header in eth, ip4, udp
+local IP_OFFSETS = {0, 14, 14, 14, 18, 22, 34, 54, 64, 2 ^ 16, 2 ^ 32 - 8}
+local IP_SIZES = {0, 19, 20, 20, 24, 40, 40, 60, 2 ^ 32 - 40}
+local PROTOCOLS = {checksum.TCP, checksum.UDP, checksum.ICMP, checksum.ICMPV6, 132}
+
+--- A trial with the casts of the seeds' stacks.
+function Trial.new(seeds)
+  local casts = {}
+  for i, seed in ipairs(seeds) do casts[i] = seed.cast end
+  local p = guard.packet()
+  return setmetatable({casts = casts, p = p, other = guard.packet(),
+    packets = ffi.new("struct packet *[1]", p), tried = 0, resolved = {}, passed = 0,
+    filled = 0}, Trial)
+end
+
+local function expect(condition, ...)
+  if not condition then error(table.concat({...}, " "), 2) end
+end
+
+local function expect_right(pkt, what)
+  local right, problems = pkt:verify()
+  if not right then error(what .. ": " .. table.concat(problems, "; "), 2) end
+end
+
+-- Where bytes may be one of several things a cast says which it is wanted to be, and
+-- resolving takes the likelier: they needn't agree from there on. So: an Ethernet frame
+-- in MPLS that begins like IP, any routing header, and a subtype that the bytes don't
+-- tell.
+local function settled_name(shape)
+  local names = {}
+  for i, item in ipairs(shape.items) do
+    local name, subtype = item.protocol.name, item.layout.subtype
+    if name == "routing" or name == "eth" and names[i - 1] == "mpls" then break end
+    names[i] = name
+    if subtype and not item.layout.when then break end
+  end
+  return table.concat(names, " ")
+end
+
+-- "eth ip4 udp" of a view or a cast packet.
+local function names_of(pkt)
+  return (pkt:getName():gsub("_", " "))
+end
+
+-- What only looks. Text takes most of the time, so not all of it is made each time.
+local function look(pkt, random)
+  pkt:dump(not random:one_in(64) and random:range(0, 20) or nil, NOWHERE)
+  if random:one_in(8) then
+    pkt:getString()
+    pkt:getHeaders()
+    pkt:getArgs()
+  end
+end
+
+-- Each field through the packet path's getters, and what headers have besides.
+local function read_fields(shape, pkt)
+  for _, item in ipairs(shape.items) do
+    local header = pkt[item.label]
+    for _, field in ipairs(item.layout.fields) do
+      header["get" .. field.name](header)
+    end
+    if item.protocol.name == "tcp" then header:getOptionsString() end
+  end
+end
+
+local function read_sflow(pkt, bytes)
+  for _, sample in pkt.sflow:iterateSamples(bytes) do
+    sample:getString()
+    for _, record in sample:iterateEntries() do
+      record:getString()
+      if record.getData then ffi.string(record:getData()) end
+    end
+  end
+end
+
+function Trial:check_all(view)
+  local p, found = self.p, names_of(view)
+  local passed
+  for _, cast in ipairs(self.casts) do
+    local pkt, reason = cast.check(p)
+    if pkt then
+      passed = cast
+      local name = settled_name(cast.shape)
+      expect(found:sub(1, #name) == name, "check found", name, "but resolve", found)
+      self.passed = self.passed + 1
+    else
+      expect(type(reason) == "string", "check gives no reason")
+    end
+  end
+  return passed
+end
+
+-- What get() tells, given to fill(), makes the same headers again.
+function Trial:fill_again(cast, pkt)
+  local size, other = cast.shape.size, self.other
+  guard.place(other, self.p.data, self.p.length)
+  ffi.fill(other.data, size, 0x5a)
+  cast(other):fill(pkt:get())
+  expect(ffi.C.memcmp(other.data, self.p.data, size) == 0, cast.getName(),
+    "is filled other than it was")
+  expect(guard.untouched(other, self.p.length), "fill wrote outside of the packet")
+end
+
+-- The kernels that trust no header, at likely and unlikely offsets.
+function Trial:fill_checksums(random)
+  local l3 = random:choose(IP_OFFSETS)
+  local l4 = (l3 + random:choose(IP_SIZES)) % 2 ^ 32
+  if checksum.fill_ip4(self.packets, 1, l3) == 1 then
+    self.filled = self.filled + 1
+    local ip = self.p.data + l3
+    local sum = checksum.of(ip, bit.band(ip[0], 15) * 4)
+    expect(sum == 0, "fill_ip4's checksum is wrong")
+  end
+  local protocol = random:choose(PROTOCOLS)
+  self.filled = self.filled + checksum.fill_l4(self.packets, 1, l3, l4, protocol)
+end
+
+--- Try the packet that `mutants` holds; `seed` is what it was made from, if it wasn't
+--- bent.
+function Trial:run(mutants, random, seed)
+  local p, length = self.p, mutants.length
+  self.tried = self.tried + 1
+  guard.place(p, mutants.bytes, length, random:one_in(8))
+  local view = stack.resolve(p)
+  look(view, random)
+  view:get()
+  view:verify()
+  local cast = self:check_all(view)
+  if seed then
+    local same, reason = seed.cast.check(p)
+    expect(same, seed.cast.getName(), "isn't what it was made as:", tostring(reason))
+    expect_right(same, "a filled packet isn't right")
+  end
+  expect(ffi.C.memcmp(p.data, mutants.bytes, length) == 0, "looking changed it")
+  if cast then
+    local pkt = cast.check(p)
+    if random:one_in(4) then look(pkt, random) end
+    pkt:verify()
+    read_fields(cast.shape, pkt)
+    if names_of(pkt) == "eth ip4 udp sflow" then read_sflow(pkt, length - START) end
+    self:fill_again(cast, pkt)
+    pkt:setLength(length)
+    pkt:calculateChecksums()
+    if settled_name(cast.shape) == names_of(pkt) then
+      expect_right(pkt, "set lengths and checksums aren't right")
+    end
+    local last = pkt:resolveLastHeader()
+    if random:one_in(4) then look(last, random) end
+  end
+  view = stack.resolve(p)
+  if view.calculateChecksums then view:calculateChecksums() end
+  view:verify()
+  self:fill_checksums(random)
+  expect(p.length == length, "its length changed")
+  expect(guard.untouched(p, length), "bytes outside of it were written")
+  local name = names_of(view)
+  self.resolved[name] = (self.resolved[name] or 0) + 1
+end
+
+--- How many packets were tried, how many stacks were found in them.
+function Trial:summary()
+  local kinds = 0
+  for _ in pairs(self.resolved) do kinds = kinds + 1 end
+  return ("%d packets tried, %d different stacks found, %d checked casts passed, "
+    .. "%d checksums filled\n"):format(self.tried, kinds, self.passed, self.filled)
+end
+
+return Trial
