@@ -30,13 +30,19 @@ M.protocols = registry.protocols
 
 local made = {} -- by shapes.key
 
+--- Has the stack of these arguments (a list) been made?
+function M.is_made(arguments)
+  local key = shapes.key(arguments)
+  return key ~= nil and made[key] ~= nil
+end
+
 local function make(arguments)
   local shape = shapes.new(arguments)
   shape.arguments = arguments
-  local stack = {shape = shape}
-  local call, pointer = cast.new(shape, methods.of_packets(shape))
-  shape.cast, shape.pointer = call, pointer
-  return setmetatable(stack, {__call = call, __index = methods.of_stacks(shape)})
+  local stack
+  stack, shape.pointer = cast.new(shape, methods.of_packets(shape),
+    methods.of_stacks(shape))
+  return stack
 end
 
 --- The stack of these headers, outermost first. Each is a protocol's name or a table:

@@ -19,44 +19,63 @@ union perigee_payload {
 ]]
 
 local PACKET = "struct { union { struct packet packet; struct packet; }; }"
-local packet_pointer = ffi.typeof("struct packet *")
-local payload_pointer = ffi.typeof("union perigee_payload *")
-
-local function source(shape)
-  local names, lines = {}, {}
-  for i, item in ipairs(shape.items) do
-    names[i] = "H" .. i
-    lines[i] = ("if k == %q then return (cast(H%d, p.buf_addr + p.data_off + %d)) end")
-      :format(item.label, i, item.offset)
-  end
-  local n = #lines
-  if not shape.no_payload then
-    lines[n + 1] = 'if k == "payload" then return (cast(Y, p.buf_addr + p.data_off + '
-      .. shape.size .. ")) end"
-  end
-  return ([[
-local cast, T, methods, P, Y%s = ...
-return function (p, k)
-%s
+local END = [[
 if k == "data" then return p.buf_addr + p.data_off end
 if k == "packet" then return (cast(P, p)) end
 return methods[k]
-end, function (_, p) return (cast(T, p)) end]])
-    :format(n > 0 and ", " .. table.concat(names, ", ") or "",
-      table.concat(lines, "\n"))
+end, function (_, p) return (cast(T, p)) end, function (_, k) return members[k] end]]
+
+local packet_pointer = ffi.typeof("struct packet *")
+local payload_pointer = ffi.typeof("union perigee_payload *")
+
+-- Source for n headers: a test and a result for each member. Labels and offsets are
+-- upvalues, which LuaJIT takes as constants; so one text does for all stacks of n.
+local function source(n, no_payload)
+  local lines = {"local cast, T, methods, members, P, Y, S"}
+  for i = 1, n do lines[#lines + 1] = (", K%d, H%d, O%d"):format(i, i, i) end
+  lines[#lines + 1] = " = ...\nreturn function (p, k)\n"
+  for i = 1, n do
+    lines[#lines + 1] = ("if k == K%d then return "):format(i)
+      .. ("(cast(H%d, p.buf_addr + p.data_off + O%d)) end\n"):format(i, i)
+  end
+  if not no_payload then
+    lines[#lines + 1] = 'if k == "payload" then return '
+      .. "(cast(Y, p.buf_addr + p.data_off + S)) end\n"
+  end
+  lines[#lines + 1] = END
+  return table.concat(lines)
 end
 
---- The function that casts a packet to the shape (called with anything and the
---- packet), and the C type of a pointer to it. `methods` holds the type's methods.
-function cast.new(shape, methods)
-  local ctype = ffi.typeof(PACKET)
-  local pointer = ffi.typeof("$ *", ctype)
-  local pointers = {}
-  for i, item in ipairs(shape.items) do pointers[i] = item.layout.fast_pointer end
-  local index, call = loadstring(source(shape), "=stack")(ffi.cast, pointer, methods,
-    packet_pointer, payload_pointer, unpack(pointers))
-  ffi.metatype(ctype, {__index = index})
-  return call, pointer
+local codes = {} -- by n, positive or (without a payload) negative: LuaJIT's bytecode
+
+-- New prototypes each time: a stack's traces are its own. Reading bytecode is several
+-- times as fast as reading source.
+local function chunk(shape)
+  local n = #shape.items
+  local key = shape.no_payload and -1 - n or n
+  if not codes[key] then
+    codes[key] = string.dump(assert(loadstring(source(n, shape.no_payload), "=stack")))
+  end
+  return loadstring(codes[key])
+end
+
+--- The stack of the shape: an object that casts packets when it is called. `methods`
+--- are those of its packets, `members` its own. (It is a cdata object without bytes:
+--- as an upvalue, LuaJIT takes one as a constant; a table would be looked at again for
+--- each packet.) Returns the C type of a pointer to a packet, too.
+function cast.new(shape, methods, members)
+  local packet_type = ffi.typeof(PACKET)
+  local pointer = ffi.typeof("$ *", packet_type)
+  local headers = {}
+  for i, item in ipairs(shape.items) do
+    headers[3 * i - 2], headers[3 * i - 1] = item.label, item.layout.fast_pointer
+    headers[3 * i] = item.offset
+  end
+  local index, call, member = chunk(shape)(ffi.cast, pointer, methods, members,
+    packet_pointer, payload_pointer, shape.size, unpack(headers))
+  ffi.metatype(packet_type, {__index = index})
+  local stack = ffi.metatype(ffi.typeof("struct {}"), {__call = call, __index = member})
+  return stack(), pointer
 end
 
 return cast

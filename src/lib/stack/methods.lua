@@ -6,6 +6,7 @@ local check = require("lib.stack.check")
 local dump = require("lib.stack.dump")
 local fill = require("lib.stack.fill")
 local lengths = require("lib.stack.lengths")
+local shapes = require("lib.stack.shape")
 local sums = require("lib.stack.sums")
 local text = require("lib.stack.text")
 local verify = require("lib.stack.verify")
@@ -94,12 +95,24 @@ function typed.setLength(shape) return lengths.setter(shape) end
 
 function typed.calculateChecksums(shape) return sums.calculator(shape) end
 
+-- A C type stays for good: packets from outside mustn't have one made for each
+-- combination of headers they come up with.
+local MAX_RESOLVED, n_resolved = 200, 0
+
 function typed.resolveLastHeader()
   local stack = require("lib.stack")
-  local resolve = require("lib.stack.resolve")
   return function (pkt)
-    local resolved = resolve(pkt.packet)
-    return stack.createStack(unpack(resolved.shape.arguments))(pkt.packet)
+    local resolved = stack.resolve(pkt.packet)
+    local arguments = resolved.shape.arguments
+    if not stack.is_made(arguments) then
+      if n_resolved >= MAX_RESOLVED or #arguments > shapes.MAX_HEADERS then
+        return resolved
+      end
+      n_resolved = n_resolved + 1
+    end
+    -- A packet may have options of a size that a stack can't be made with.
+    local ok, as = pcall(stack.createStack, unpack(arguments))
+    return ok and as(pkt.packet) or resolved
   end
 end
 
@@ -110,34 +123,45 @@ local function checksum_of_one(shape, name)
   end
 end
 
+local SHAPE = {} -- the key under which both kinds of tables keep their shape
+
+local lazy_methods = {__index = function (made, name)
+  local maker, shape = typed[name], made[SHAPE]
+  local method = maker and maker(shape) or checksum_of_one(shape, tostring(name))
+  if not method then
+    error(("this stack has no header or method '%s'"):format(tostring(name)), 3)
+  end
+  made[name] = method
+  return method
+end}
+
 --- The table of methods of packets under the shape's type.
 function methods.of_packets(shape)
-  return setmetatable({}, {__index = function (made, name)
-    local method
-    if typed[name] then method = typed[name](shape)
-    else method = checksum_of_one(shape, tostring(name)) end
-    if not method then
-      error(("this stack has no header or method '%s'"):format(tostring(name)), 3)
-    end
-    made[name] = method
-    return method
-  end})
+  return setmetatable({[SHAPE] = shape}, lazy_methods)
 end
 
 local of_stack = {check = check.new}
 
+function of_stack.shape(shape) return shape end
 function of_stack.size(shape) return shape.size end
 function of_stack.getArgs(shape) return slow.getArgs(shape) end
 function of_stack.getName(shape) return slow.getName(shape) end
 
---- What `stack.check` and so on are, made when first asked for.
-function methods.of_stacks(shape)
-  return function (stack, name)
-    local maker = of_stack[name]
-    local value = maker and maker(shape)
-    if value ~= nil then rawset(stack, name, value) end
-    return value
+-- Makes what is asked for first, and keeps it.
+local lazy_members = {__index = function (made, name)
+  local maker = of_stack[name]
+  if not maker then
+    error(("a stack has no '%s'; it has check, size, getArgs and getName")
+      :format(tostring(name)), 3)
   end
+  local value = maker(made[SHAPE])
+  rawset(made, name, value)
+  return value
+end}
+
+--- The table of members of the stack itself.
+function methods.of_stacks(shape)
+  return setmetatable({[SHAPE] = shape}, lazy_members)
 end
 
 return methods

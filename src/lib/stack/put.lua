@@ -19,6 +19,18 @@ local parse = {
   ip6 = address.parseIP6Address,
 }
 
+-- Programs fill many packets from few texts: what they mean is kept.
+local MAX_KNOWN = 1024
+local known, n_known = {mac = {}, ip4 = {}, ip6 = {}}, 0
+
+local function parsed(kind, text)
+  local value = parse[kind](text)
+  if not value then return nil end
+  if n_known >= MAX_KNOWN then known, n_known = {mac = {}, ip4 = {}, ip6 = {}}, 0 end
+  known[kind][text], n_known = value, n_known + 1
+  return value
+end
+
 local function not_an_address(kind, value, label)
   fault("%s: '%s' isn't %s address, such as %s", label, tostring(value), NAMES[kind],
     EXAMPLES[kind])
@@ -26,7 +38,8 @@ end
 
 local function address_value(kind, value, label)
   if type(value) == "string" then
-    return parse[kind](value) or not_an_address(kind, value, label)
+    return known[kind][value] or parsed(kind, value)
+      or not_an_address(kind, value, label)
   elseif ffi.istype(TYPES[kind], value) then
     return value
   elseif kind ~= "ip6" and (type(value) == "number" or type(value) == "cdata") then

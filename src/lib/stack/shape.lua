@@ -9,10 +9,14 @@ local registry = require("lib.stack.registry")
 
 local shape = {}
 
+--- See cast.lua: three upvalues each, of LuaJIT's 60.
+shape.MAX_HEADERS = 16
+
 local RESERVED = {}
 for name in ("packet payload data length buf_addr data_off"):gmatch("[%w_]+") do
   RESERVED[name] = true
 end
+
 
 local ITEM_KEYS = {name = true, subType = true, subtype = true, length = true,
   with = true}
@@ -86,8 +90,12 @@ local function check_length(protocol, layout, length)
 end
 
 local function new_item(description)
-  if type(description) == "string" then description = {description} end
-  if type(description) ~= "table" then find_protocol(description) end
+  if type(description) ~= "table" then
+    local protocol = find_protocol(description)
+    local layout = protocol.default
+    return {protocol = protocol, layout = layout, label = protocol.name, variable = 0,
+      size = layout.size}
+  end
   for key in pairs(description) do
     if key ~= 1 and not ITEM_KEYS[key] then
       fault("a header has no '%s'; it has name, subType, length and with",
@@ -137,6 +145,9 @@ function shape.new(arguments)
   local items, seen, last = {}, {}, #arguments
   local no_payload = arguments[last] == "noPayload"
   if no_payload then last = last - 1 end
+  if last > shape.MAX_HEADERS then
+    fault("it takes up to %d headers, not %d", shape.MAX_HEADERS, last)
+  end
   for i = 1, last do
     local item = new_item(arguments[i])
     check_label(item.label, seen, item.protocol)
@@ -145,20 +156,31 @@ function shape.new(arguments)
   return shape.of_items(items, no_payload)
 end
 
---- A text that is the same for shapes that are the same, for which it needn't be made.
+-- nil where the item isn't one that a shape can have.
+local function item_key(item)
+  if type(item) == "string" then return item end
+  if type(item) ~= "table" or type(item[1]) ~= "string" then return nil end
+  local key = item[1] .. "|"
+  for name, value in pairs(item) do
+    if name == "name" then key = key .. tostring(value) .. "|"
+    elseif not ITEM_KEYS[name] and name ~= 1 then return nil end
+  end
+  local with = item.with
+  if type(with) == "table" then with = table.concat(with, "+") end
+  local subtype = item.subType or item.subtype
+  if subtype then key = key .. "s" .. tostring(subtype) .. "|" end
+  if item.length then key = key .. "l" .. tostring(item.length) .. "|" end
+  return with and key .. "w" .. tostring(with) or key
+end
+
+--- A text that is the same for shapes that are the same, for which it needn't be
+--- made; nil if there is no such shape.
 function shape.key(arguments)
   local parts = {}
   for i, item in ipairs(arguments) do
-    if type(item) == "table" then
-      local with = item.with and table.concat(item.with, "+") or ""
-      parts[i] = ("%s|%s|%s|%s|%s"):format(tostring(item[1]), tostring(item.name),
-        tostring(item.subType or item.subtype), tostring(item.length), with)
-      for key in pairs(item) do
-        if key ~= 1 and not ITEM_KEYS[key] then return nil end
-      end
-    else
-      parts[i] = tostring(item)
-    end
+    local key = item_key(item)
+    if not key then return nil end
+    parts[i] = key
   end
   return table.concat(parts, ",")
 end
