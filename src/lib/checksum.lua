@@ -20,7 +20,7 @@ local CHECKSUM_AT = {[TCP] = 16, [UDP] = 6}        -- bytes from the header's st
 --- their sum: the complement of another checksum goes on with it; a checksum gives 0
 --- if it is the right one.
 function checksum.ipsum(pointer, length, initial)
-  return C.pg_checksum(pointer, length, band(initial, 0xffff))
+  return (C.pg_checksum(pointer, length, band(initial, 0xffff))) -- no tail call
 end
 
 local function write16(p, value)

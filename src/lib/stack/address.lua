@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Addresses as they lie in packets: the C types struct perigee_mac, perigee_ip4
 -- and perigee_ip6, of 6, 4 and 16 bytes in network order at any alignment, for
--- headers to embed; and the parsers of their text.
+-- headers to embed; and the parsers of their text. What packet loops call makes no
+-- tail calls: LuaJIT gives up a trace with more than 15 of them.
 
 local ip4 = require("lib.stack.address.ip4")
 local ip6 = require("lib.stack.address.ip6")
@@ -29,7 +30,7 @@ end
 --- for `max` up to 2^31.
 function address.incAndWrap(value, max)
   local next_value = value + 1
-  return band(next_value, arshift(next_value - max, 31))
+  return (band(next_value, arshift(next_value - max, 31)))
 end
 
 return address

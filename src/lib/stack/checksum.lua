@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Internet checksums (RFC 1071) and CRC32c, by the shim's kernels. Numbers are in
 -- host order: a checksum is ready for htons, or for a header's setChecksum.
--- Whoever calls these sees to it that the bytes are there.
+-- Whoever calls these sees to it that the bytes are there. The results are in
+-- parentheses so that none is a tail call, of which a trace may have only 15.
 
 local ffi = require("ffi")
 local C = require("core.native")
@@ -14,18 +15,18 @@ local checksum = {TCP = 6, UDP = 17, ICMP = 1, ICMPV6 = 58} -- IANA's numbers
 --- added to their sum: one of pseudo4 or pseudo6, or bit.bnot() of the checksum of
 --- an even number of bytes before them. Over bytes with a right checksum it is 0.
 function checksum.of(pointer, length, initial)
-  return C.pg_checksum(pointer, length, initial or 0)
+  return (C.pg_checksum(pointer, length, initial or 0))
 end
 
 --- The sum over IPv4's pseudo header (RFC 9293, section 3.1) for the IPv4 header at
 --- `ip`, a `protocol` number and the `length` of its packet in bytes.
 function checksum.pseudo4(ip, protocol, length)
-  return C.pg_pseudo_sum(ffi.cast("uint8_t *", ip) + 12, 8, protocol, length)
+  return (C.pg_pseudo_sum(ffi.cast("uint8_t *", ip) + 12, 8, protocol, length))
 end
 
 --- The sum over IPv6's pseudo header (RFC 8200, section 8.1); as pseudo4.
 function checksum.pseudo6(ip, protocol, length)
-  return C.pg_pseudo_sum(ffi.cast("uint8_t *", ip) + 8, 32, protocol, length)
+  return (C.pg_pseudo_sum(ffi.cast("uint8_t *", ip) + 8, 32, protocol, length))
 end
 
 --- The checksum `sum` after a 16-bit field it covers went from `old` to `new` (RFC
@@ -33,7 +34,7 @@ end
 function checksum.update16(sum, old, new)
   local total = band(bnot(sum), 0xffff) + band(bnot(old), 0xffff) + band(new, 0xffff)
   total = band(total, 0xffff) + rshift(total, 16)
-  return band(bnot(total + rshift(total, 16)), 0xffff)
+  return (band(bnot(total + rshift(total, 16)), 0xffff))
 end
 
 --- The same after an aligned 32-bit field did, such as an IPv4 address.
@@ -42,26 +43,26 @@ function checksum.update32(sum, old, new)
   local total = band(bnot(sum), 0xffff) + band(gone, 0xffff) + rshift(gone, 16)
     + band(come, 0xffff) + rshift(come, 16)
   total = band(total, 0xffff) + rshift(total, 16)
-  return band(bnot(total + rshift(total, 16)), 0xffff)
+  return (band(bnot(total + rshift(total, 16)), 0xffff))
 end
 
 --- The CRC32c (RFC 9260, appendix A) of the bytes, after others whose CRC32c is
 --- `previous`. SCTP stores it with the lowest byte first.
 function checksum.crc32c(pointer, length, previous)
-  return C.pg_crc32c(pointer, length, previous or 0)
+  return (C.pg_crc32c(pointer, length, previous or 0))
 end
 
 --- Set the checksum of the IPv4 header at offset `l3` of each of the `n` packets in
 --- the array; in how many of them there is such a header. The others stay as they are.
 function checksum.fill_ip4(packets, n, l3)
-  return C.pg_checksum_ip4(packets, n, l3)
+  return (C.pg_checksum_ip4(packets, n, l3))
 end
 
 --- Set the checksum of TCP, UDP, ICMP or ICMPv6 (`protocol`, a number) at offset `l4`
 --- of each of the `n` packets, over IPv4 or IPv6 at `l3`; in how many it is there. It
 --- covers what IP's length says, or less where the packet ends before.
 function checksum.fill_l4(packets, n, l3, l4, protocol)
-  return C.pg_checksum_l4(packets, n, l3, l4, protocol)
+  return (C.pg_checksum_l4(packets, n, l3, l4, protocol))
 end
 
 return checksum

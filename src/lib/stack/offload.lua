@@ -13,11 +13,10 @@ local TCP, UDP = 6, 17          -- IANA's numbers
 local MAX_L2, MAX_L3 = 127, 511 -- bytes: bits of the mbuf's tx_offload
 local HAS_VLAN = 0x0200000000000001ULL -- RTE_MBUF_F_TX_VLAN, RTE_MBUF_F_RX_VLAN
 
--- The two raisers are reached by tail calls: level 2 is the caller of the method.
 local function bad_vlan(vlan, pcp, cfi)
   error(("a VLAN tag has an identifier of 0 to 4095, a priority of 0 to 7 and a cfi "
     .. "of 0 or 1, not %s, %s and %s"):format(tostring(vlan), tostring(pcp),
-    tostring(cfi)), 2)
+    tostring(cfi)), 3)
 end
 
 --- Send the packet with a VLAN tag: identifier, priority (0) and cfi (0).
@@ -25,7 +24,7 @@ function methods.setVlan(p, vlan, pcp, cfi)
   pcp, cfi = pcp or 0, cfi or 0
   if not (vlan >= 0 and vlan <= 4095 and pcp >= 0 and pcp <= 7
     and cfi >= 0 and cfi <= 1) then
-    return bad_vlan(vlan, pcp, cfi)
+    bad_vlan(vlan, pcp, cfi)
   end
   C.pg_offload_vlan(p, bor(vlan, lshift(pcp, 13), lshift(cfi, 12)))
 end
@@ -40,13 +39,13 @@ end
 
 local function bad_lengths(l2, l3)
   error(("a header begins after 0 to %d bytes and has 20 to %d, not %s and %s")
-    :format(MAX_L2, MAX_L3, tostring(l2), tostring(l3)), 2)
+    :format(MAX_L2, MAX_L3, tostring(l2), tostring(l3)), 4)
 end
 
 local function offload(p, ip4, l2, l3, protocol)
   l2, l3 = l2 or 14, l3 or 0
   if not (l2 >= 0 and l2 <= MAX_L2 and (l3 == 0 or (l3 >= 20 and l3 <= MAX_L3))) then
-    return bad_lengths(l2, l3)
+    bad_lengths(l2, l3)
   end
   local version = (ip4 == nil or ip4) and 4 or 6
   return C.pg_offload_checksum(p, version, l2, l3, protocol) ~= 0
@@ -57,19 +56,19 @@ end
 --- none to compute. What moves the packet's start afterwards must ask again.
 function methods.offloadIPChecksum(p, ip4, l2, l3)
   if ip4 == false then return false end
-  return offload(p, ip4, l2, l3, 0)
+  return (offload(p, ip4, l2, l3, 0)) -- no tail call: checksum.lua
 end
 
 --- Send the packet with the checksums of UDP and, unless `ip4` is false, of the IPv4
 --- header before it; lengths as for offloadIPChecksum (`l3` 40 for IPv6). Whether both
 --- are there; if not, the packet stays as it is.
 function methods.offloadUdpChecksum(p, ip4, l2, l3)
-  return offload(p, ip4, l2, l3, UDP)
+  return (offload(p, ip4, l2, l3, UDP))
 end
 
 --- The same for TCP.
 function methods.offloadTcpChecksum(p, ip4, l2, l3)
-  return offload(p, ip4, l2, l3, TCP)
+  return (offload(p, ip4, l2, l3, TCP))
 end
 
 return methods

@@ -40,8 +40,8 @@ end
 
 --- Set the address to a number (modulo 2^32), or to another address.
 function methods:set(value)
-  if type(value) ~= "number" then return set_from(self, value) end
-  self.uint32 = bswap(value)
+  if type(value) == "number" then self.uint32 = bswap(value)
+  else set_from(self, value) end
 end
 
 --- Add the number `n`, which may be negative, in place (modulo 2^32).

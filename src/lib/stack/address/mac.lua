@@ -44,10 +44,13 @@ end
 
 --- Set the address to a number, or to another address.
 function methods:set(value)
-  if type(value) ~= "number" then return set_from(self, value) end
-  local number = cast(int64, value)
-  self.words.low = number
-  self.words.high = rshift(number, 32)
+  if type(value) == "number" then
+    local number = cast(int64, value)
+    self.words.low = number
+    self.words.high = rshift(number, 32)
+  else
+    set_from(self, value)
+  end
 end
 
 function meta.__eq(a, b)
