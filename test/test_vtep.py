@@ -9,9 +9,14 @@ import json
 import re
 
 import pytest
+from scapy.layers.inet import IP, IPOption, TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.layers.vxlan import VXLAN
 
-from helpers.command import PERIGEE, running, wait_until
-from helpers.network import veth
+from helpers.capture import load, save
+from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.network import Wire, veth
 from helpers.report import account, drops
 
 KINDS = ["packet", "xdp"]
@@ -31,7 +36,9 @@ class Site:
         self.net.ip("link", "add", "lan", "type", "bridge")
         self.net.ip("link", "set", "own", "master", "lan")
         self.net.ip("link", "set", "lan", "up")
-        self.inner(self.station, "net", 1)
+        mtu = 1450 if underlay is V4 else 1430
+        self.station.ip("link", "set", "net", "mtu", str(mtu))
+        self.station.ip("address", "add", "10.9.0.1/24", "dev", "net")
         self.remotes = []
         for n in range(2, 2 + remotes):
             self.remotes.append(self.remote(make(f"r{n}"), n, checksum))
@@ -54,18 +61,6 @@ class Site:
             host.ip("link", "set", f"vxlan{i}", "up")
             host.ip("address", "add", f"10.{9 + i}.0.{n}/24", "dev", f"vxlan{i}")
         return host
-
-    def inner(self, host, iface, n):
-        """Addresses of the station: untagged 10.9.0.n, VLAN 11 10.10.0.n, ..."""
-        host.ip("link", "set", iface, "mtu", "1450")
-        for i, _ in enumerate(self.vnis):
-            dev = iface
-            if i:
-                dev = f"vlan{10 + i}"
-                host.ip("link", "add", "link", iface, "name", dev, "type", "vlan", "id",
-                        str(10 + i))
-                host.ip("link", "set", dev, "mtu", "1446", "up")
-            host.ip("address", "add", f"10.{9 + i}.0.{n}/24", "dev", dev)
 
     def start(self, *options):
         words = ["--inner", f"{self.kind}:left", "--outer", f"{self.kind}:right",
@@ -133,3 +128,183 @@ def test_a_tcp_transfer(namespace, kind, direction):
         assert end["sum_received"]["bytes"] > 10 * 1000**2
         assert program.interrupt() == 0, program.said
     account(program.said)
+
+
+def frames_to_kernel(host):
+    """VXLAN packets that a remote has received, by the kernel's count of UDP."""
+    said = host.check("nstat", "-asz", "UdpInDatagrams")
+    return int(re.search(r"UdpInDatagrams\s+(\d+)", said)[1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_learning_and_flooding_with_two_remotes(namespace, kind):
+    site = Site(namespace, kind, remotes=2)
+    two, three = site.remotes
+    with site.start() as program:
+        for n in 2, 3:
+            wait_for_ping(site.station, f"10.9.0.{n}", program)
+        # Known by now: what is for one doesn't go to the other.
+        before = frames_to_kernel(three)
+        assert_pings(site.station, "10.9.0.2")
+        assert frames_to_kernel(three) - before <= 2  # an ARP request, maybe
+        # What comes from a tunnel isn't flooded to others: two doesn't reach three.
+        assert ping(two, "10.9.0.3", "-c", "1").returncode != 0
+        # Broadcasts reach both.
+        before = [frames_to_kernel(host) for host in (two, three)]
+        ping(site.station, "10.9.0.255", "-b", "-c", "3", "-i", "0.05")
+        after = [frames_to_kernel(host) for host in (two, three)]
+        assert all(b - a >= 3 for a, b in zip(before, after)), (before, after)
+        # A station that moves is found where it is.
+        mac = json.loads(two.ip("-json", "link", "show", "vxlan0"))[0]["address"]
+        two.ip("link", "set", "vxlan0", "down")
+        three.ip("link", "set", "vxlan0", "down")
+        three.ip("link", "set", "vxlan0", "address", mac, "up")
+        three.ip("address", "add", "10.9.0.2/24", "dev", "vxlan0")
+        assert ping(three, "10.9.0.1", "-c", "1").returncode == 0
+        assert_pings(site.station, "10.9.0.2")
+        assert program.interrupt() == 0, program.said
+    account(program.said)
+    assert re.search(r"^  moved [1-9]", program.said, re.MULTILINE), program.said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vlans_and_their_vnis(namespace, kind):
+    """VLAN 11 of the inner port is another VNI; its frames have the tag there alone."""
+    site = Site(namespace, kind, vnis=(42, 16777215))
+    other, = site.remotes
+    with site.start() as program:
+        wait_for_ping(site.station, "10.9.0.2", program)
+        with Wire(site.station, "net") as wire:
+            ask = (Ether(src="02:00:00:00:00:0a", dst="ff:ff:ff:ff:ff:ff")
+                   / Dot1Q(vlan=11) / ARP(hwsrc="02:00:00:00:00:0a", psrc="10.10.0.1",
+                                          pdst="10.10.0.2"))
+            wire.send(bytes(ask))
+            answers = iter(lambda: wire.receive(5), None)
+            answer = next(a for a in map(Ether, answers) if Dot1Q in a and ARP in a)
+            assert answer[Dot1Q].vlan == 11
+            assert answer[ARP].op == 2 and answer[ARP].psrc == "10.10.0.2"
+            mac = json.loads(other.ip("-json", "link", "show", "vxlan1"))[0]["address"]
+            assert answer[ARP].hwsrc == mac
+        assert program.interrupt() == 0, program.said
+    account(program.said)
+
+
+@pytest.mark.parametrize("options", [["--udp-checksum", "on"], ["--udp-checksum", "off"]],
+                         ids=["summed", "zero"])
+def test_udp_checksums_are_the_kernels(namespace, options):
+    zero = ["udp6zerocsumrx"] if options[1] == "off" else ["noudp6zerocsumrx"]
+    site = Site(namespace, "packet", underlay=V6, checksum=zero)
+    with site.start(*options) as program:
+        wait_for_ping(site.station, "10.9.0.2", program)
+        assert program.interrupt() == 0, program.said
+
+
+def test_what_does_not_fit_is_dropped_by_name(namespace):
+    site = Site(namespace, "packet")
+    with site.start() as program:
+        wait_for_ping(site.station, "10.9.0.2", program)
+        site.station.ip("link", "set", "net", "mtu", "1500")
+        result = ping(site.station, "10.9.0.2", "-c", "3", "-i", "0.05", "-W", "1",
+                      "-s", "1423", "-M", "do")
+        assert result.returncode != 0
+        assert_pings(site.station, "10.9.0.2", "-s", "1422", "-M", "do")
+        assert program.interrupt() == 0, program.said
+    assert drops(program.said)["too_big"] == 3
+
+
+# Against Scapy, over capture files ------------------------------------------------
+
+
+def flow(n, size):
+    return bytes(Ether(dst=f"02:00:00:00:01:{n % 250:02x}", src="02:00:00:00:00:09")
+                 / IP(src="10.0.0.1", dst="10.0.0.2", tos=n % 4)
+                 / UDP(sport=1000 + n, dport=80) / bytes(size))
+
+
+FRAMES = [flow(n, 5 * n) for n in range(250)] \
+    + [bytes(Ether(dst="ff:ff:ff:ff:ff:ff") / ARP())] \
+    + [bytes(Ether() / IPv6() / TCP(dport=n)) for n in range(20)]
+
+
+def through(tmp_path, underlay, inner, outer, *options):
+    """Run an end point on files; what it said, and its two outputs."""
+    files = {"inner": inner, "outer": outer}
+    words = []
+    for name, packets in files.items():
+        capture = save(tmp_path / f"{name}.pcap", packets)
+        words += [f"--{name}", f"pcap:rx={capture},tx={tmp_path / name}-out.pcap"]
+    result = perigee("vtep", *words, "--address",
+                     f"{underlay['own']}/{underlay['length']}", "--vni", 42, "--remote",
+                     underlay["remote"].format(2) + "@02:00:00:00:00:02", "--mac",
+                     "02:00:00:00:00:01", *options)
+    assert result.returncode == 0, result.stderr
+    account(result.stdout)
+    return result.stdout, *(list(load(tmp_path / f"{name}-out.pcap")) for name in files)
+
+
+@pytest.mark.parametrize("underlay", [V4, V6], ids=["ip4", "ip6"])
+def test_scapy_reads_what_is_sent(tmp_path, underlay):
+    _, _, sent = through(tmp_path, underlay, FRAMES, [], "--dscp", "10")
+    assert len(sent) == len(FRAMES)
+    ports = set()
+    for frame, data in zip(FRAMES, sent):
+        packet = Ether(data)
+        assert packet.dst == "02:00:00:00:00:02" and packet.src == "02:00:00:00:00:01"
+        ip = packet[1]
+        assert (ip.src, ip.dst) == (underlay["own"], underlay["remote"].format(2))
+        inner = Ether(frame)
+        ecn = inner[IP].tos & 3 if IP in inner else 0
+        assert (ip.tos if underlay is V4 else ip.tc) == 10 << 2 | ecn
+        udp = ip[UDP]
+        assert udp.dport == 4789 and 49152 <= udp.sport
+        ports.add(udp.sport)
+        assert ip[VXLAN].vni == 42 and ip[VXLAN].flags == 8
+        assert bytes(ip[VXLAN].payload) == frame
+        # What Scapy makes of the same fields is the same, checksums included.
+        remade = packet.copy()
+        if underlay is V4:
+            assert ip.flags == "DF" and udp.chksum == 0
+            del remade[IP].len, remade[IP].chksum, remade[UDP].len
+        else:
+            assert udp.chksum != 0
+            del remade[IPv6].plen, remade[UDP].len, remade[UDP].chksum
+        assert bytes(remade) == data
+    assert len(ports) > 200
+
+
+@pytest.mark.parametrize("underlay", [V4, V6], ids=["ip4", "ip6"])
+def test_what_scapy_sends_is_read(tmp_path, underlay):
+    layer = IP if underlay is V4 else IPv6
+    outer = (Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
+             / layer(src=underlay["remote"].format(2), dst=underlay["own"]))
+    options = {"options": [IPOption(b"\x94\x04\0\0")]} if underlay is V4 else {}
+    packets = [outer / UDP(sport=50000, dport=4789) / VXLAN(vni=42, flags="Instance")
+               / frame for frame in FRAMES]
+    plain = [bytes(p) for p in packets]
+    for p in packets:
+        p[UDP].chksum = 0
+        for name, value in options.items():
+            setattr(p[layer], name, value)
+    damaged = [data[:-1] + bytes([data[-1] ^ 1]) for data in plain]
+    wrong = [bytes(outer / UDP(dport=4789) / VXLAN(vni=7, flags=8) / FRAMES[0]),
+             bytes(outer / UDP(dport=4790) / VXLAN(vni=42, flags=8) / FRAMES[0]),
+             bytes(outer / UDP(dport=4789, chksum=0) / VXLAN(flags=0) / FRAMES[0])]
+    packets = plain + [bytes(p) for p in packets] + damaged + wrong
+    said, received, _ = through(tmp_path, underlay, [], packets)
+    assert received == FRAMES + FRAMES
+    assert drops(said) == {"bad_udp_checksum": len(FRAMES), "unknown_vni": 1,
+                           "other_port": 1, "no_vni": 1}
+
+
+@pytest.mark.parametrize("words, part", [
+    ([], "name the inner port: --inner"),
+    (["--inner", "null", "--outer", "null"], "name the tunnel's own address"),
+    (["--inner", "null", "--outer", "null", "--address", "192.0.2.1"], "write it with"),
+    (["--inner", "null", "--outer", "null", "--address", "192.0.2.1/24"], "needs a VNI"),
+    (["--vlan", "5"], "'5' isn't a VLAN and its VNI"),
+    (["--config", "/nonexistent"], "can't be read"),
+])
+def test_wrong_arguments_get_a_sentence(words, part):
+    result = perigee("vtep", *words)
+    assert result.returncode == 2
+    assert part in result.stderr and result.stderr.count("\n") == 1, result.stderr
