@@ -240,6 +240,19 @@ def test_kernel_interfaces(namespace):
     assert got["latency_ns"]["min"] > 1000
 
 
+@pytest.mark.parametrize("args", [
+    ["--port", "null", "--size", "imix", "--set", "ip4Src=random", "--set",
+     "udpDst=1..9", "--set", "ethSrc=random"],
+    ["--port", "ring:a", "--receive", "ring:a", "--rate", "200kpps", "--arrivals",
+     "poisson"],
+    ["--port", "null", "--script", "examples/syn.lua", "--count", "1G"],
+])
+def test_all_of_the_packet_path_is_compiled(args):
+    result = perigee("doctor", "generate", *args, "--duration", 2, cwd=ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "The packet path is clean." in result.stdout
+
+
 # Scripts, and the command line ------------------------------------------------------
 
 
@@ -299,6 +312,8 @@ def test_an_interrupt_ends_with_a_report():
 @pytest.mark.parametrize("args, sentence", [
     ([], "give --port PORT to send"),
     (["--port", "nul"], "'nul'"),
+    (["--receive", "null", "--rate", "1kpps"], "--rate is for sending"),
+    (["--port", "null", "--arrivals", "poisson"], "--arrivals needs a --rate"),
     (["--port", "null", "--set", "udpDst=70000"],
      "udpDst: '70000' isn't a whole number from 0 to 65535; allowed are one value,"),
     (["--port", "null", "--set", "udpDts=7"], "is 'udpDst' meant?"),

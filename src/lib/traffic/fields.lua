@@ -60,13 +60,13 @@ function M.parse(shape, texts)
   return settings
 end
 
---- How many different combinations the settings make in their turns: math.huge if one
---- of them is random.
-function M.combinations(settings)
+--- How many different combinations the settings make in their turns; nil if one of
+--- them is random.
+function M.turns(settings)
   local product = 1
   for _, setting in ipairs(settings) do
-    product = setting.spec.kind == "random" and math.huge
-      or product * setting.spec.count
+    if setting.spec.kind == "random" then return nil end
+    product = product * setting.spec.count
   end
   return product
 end
@@ -74,7 +74,7 @@ end
 --- The number of flows, which is `wanted` if there is one: after so many packets the
 --- values come again. Raises a sentence if there aren't as many combinations.
 function M.flows(settings, wanted)
-  local most = M.combinations(settings)
+  local most = M.turns(settings) or math.huge
   if wanted and wanted > most then
     failure.usage("the values set make %.0f different packets, not %.0f flows;"
       .. " a wider range or a random field makes more", most, wanted)

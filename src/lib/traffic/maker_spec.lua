@@ -137,6 +137,9 @@ describe("lib.traffic.maker", function()
     {stack = "eth,ip4", set = {"ip4TOS=random", "ip4Src=random"}},
     {stack = "eth,ip4,udp", set = {"ip4Checksum=0x1234", "udpDst=random"}},
     {stack = "eth,ip4,udp", set = {"udpLength=random"}},
+    {set = {"ip4Length=100", "ip4Src=random", "udpLength=9"}},
+    {stack = "eth,ip4,tcp", set = {"tcpFlags=random", "tcpSyn=1", "tcpFin=1"}},
+    {stack = "eth,ip4,sctp", set = {"sctpSrc=random"}},
     {stack = "eth,ip6,tcp", set = {"ip6NextHeader=random", "tcpUrg=random"}},
   }
 

@@ -14,16 +14,32 @@ local function covers(sum, item, field, offset)
   return sum.ip == item and item ~= nil and ADDRESSES[field.name] == true
 end
 
--- Can the sum take the setting's values as they are? Lengths and protocols go into the
--- pseudo header in ways of their own.
+-- Can the sum take the setting's values as they are? Protocols go into the pseudo
+-- header in a way of their own.
 local function understood(sum, setting, covered)
   local field = setting.field
-  if covered and (field.bits % 8 ~= 0 or field.offset % 8 ~= 0) then return false end
-  if covered and field.kind == "ip6" and setting.spec.kind == "list" then
-    return false
+  if covered then
+    if field.bits % 8 ~= 0 or field.offset % 8 ~= 0 or field.order == "le" then
+      return false
+    end
+    if field.kind == "ip6" and setting.spec.kind == "list" then return false end
   end
-  return not field.length and (setting.item ~= sum.ip
-    or field.name ~= "Protocol" and field.name ~= "NextHeader")
+  return setting.item ~= sum.ip
+    or field.name ~= "Protocol" and field.name ~= "NextHeader"
+end
+
+-- Lengths say where sums end, and of two settings that share bytes one hides the other.
+local function simple(settings)
+  for i, a in ipairs(settings) do
+    if a.field.length then return false end
+    for k = 1, i - 1 do
+      local b = settings[k]
+      if a.offset < b.offset + b.bytes and b.offset < a.offset + a.bytes then
+        return false
+      end
+    end
+  end
+  return true
 end
 
 -- The factor of a value whose last byte is at `last`.
@@ -87,6 +103,7 @@ end
 --- begins. nil if one of them can't be had so. A checksum that is set itself is left
 --- alone.
 function M.of(shape, settings, record)
+  if not simple(settings) then return nil end
   local set, sums = {}, {}
   for _, setting in ipairs(settings) do set[setting.field] = setting.item end
   for _, entry in ipairs(fields_of(shape)) do

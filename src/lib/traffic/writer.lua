@@ -3,6 +3,8 @@
 -- is constant in it as a constant, for LuaJIT to compile. Nothing in it makes a table
 -- or a string.
 
+local fields = require("lib.traffic.fields")
+
 local M = {}
 
 local function emitter()
@@ -72,6 +74,7 @@ local function emit_turns(emit, settings, flows)
     end
   end
   for _ = 1, depth do emit("end") end
+  if flows == fields.turns(settings) then return end -- they come again by themselves
   emit("flow = flow + 1")
   if flows == math.huge then return end
   emit("if flow == %.0f then", flows)
@@ -237,10 +240,17 @@ function M.source(job)
   emit_packet(emit, job)
   if job.paced then emit("advance(schedule, size)") end
   emit("sent = sent + 1")
-  emit("length = length + size")
-  emit("wire = wire + (size < 60 and 60 or size)")
+  local one_size = job.template.length == 1 and not job.user and job.template.smallest
+  if not one_size then
+    emit("length = length + size")
+    emit("wire = wire + (size < 60 and 60 or size)")
+  end
   emit_turns(emit, job.settings, job.flows)
   emit("end")
+  if one_size then
+    emit("length = sent * %d", one_size)
+    emit("wire = sent * %d", math.max(one_size, 60))
+  end
   emit_state(emit, job, true)
   emit("end")
   return table.concat(lines, "\n")

@@ -48,6 +48,9 @@ describe("program.generate.options", function()
   it("refuses in a sentence", function()
     refused("give --port PORT to send, --receive PORT to measure")
     refused("'10' isn't a rate", "--port", "null", "--rate", "10")
+    refused("--rate and --set are for sending: give --port PORT too", "--receive",
+            "null", "--rate", "1kpps", "--set", "udpDst=1")
+    refused("--arrivals needs a --rate", "--port", "null", "--arrivals", "poisson")
     refused("--arrivals", "--port", "null", "--arrivals", "even")
     refused("can't load the script: cannot open /no/such", "--port", "null",
             "--script", "/no/such")
@@ -90,9 +93,8 @@ describe("program.generate.report", function()
 
   it("says what a packet cost, if there was no rate to wait for", function()
     local text = report.text{sent = sent{rate = false, packets = 1e7}}
-    assert.matches("requested: as fast as it goes\nachieved: 1.000 kpps, 672.000"
-                   .. " kbit/s on the wire\nCPU time: 50.0 ns a packet\ndropped", text, 1,
-                   true)
+    assert.matches("as fast as it goes\nachieved: 1.000 kpps, 672.000 kbit/s on the"
+                   .. " wire\nCPU time: 50.0 ns a packet\ndropped", text, 1, true)
   end)
 
   it("says what is missing", function()

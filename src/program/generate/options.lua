@@ -85,15 +85,35 @@ local function merge(options, script)
   end
 end
 
---- The parsed command line (an array of strings): a table as argparse makes it, with
---- the script's fields.
-function M.parse(args)
-  local options = cli.parse(parser(), args)
+local FOR_SENDING = {"rate", "set", "size", "flows", "arrivals", "seed", "script",
+                     "strict"}
+
+local function check(options)
   if not options.port and not options.receive then
     failure.usage("give --port PORT to send, --receive PORT to measure, or both; see"
       .. " `perigee generate --help`")
   end
+  local given = {}
+  for _, name in ipairs(FOR_SENDING) do
+    if options[name] and (name ~= "set" or #options.set > 0) then
+      given[#given + 1] = "--" .. name
+    end
+  end
+  if not options.port and #given > 0 then
+    failure.usage("%s %s for sending: give --port PORT too",
+      table.concat(given, " and "), #given > 1 and "are" or "is")
+  end
+end
+
+--- The parsed command line (an array of strings): a table as argparse makes it, with
+--- the script's fields.
+function M.parse(args)
+  local options = cli.parse(parser(), args)
+  check(options)
   if options.script then merge(options, M.load_script(options.script)) end
+  if options.arrivals and not options.rate then
+    failure.usage("--arrivals needs a --rate")
+  end
   return options
 end
 
