@@ -68,10 +68,18 @@ function Source:add_conditions(item, list)
   end
 end
 
--- Resolving a packet takes the first subtype that fits: it must be this one.
-function Source:add_subtype(item)
+-- The values that announce the item above, where it has some.
+local function announcing(item, above)
+  if not above or type(item.layout.next) ~= "table" then return {} end
+  return registry.values(Protocol.table_of(item.layout), above.protocol.name)
+end
+
+-- Resolving a packet takes the first subtype that fits: it must be this one, unless
+-- what follows is as well (eth and vlan, which could be eth of subtype vlan).
+function Source:add_subtype(item, above)
   local protocol = item.protocol
   self:add_conditions(item, item.layout.when)
+  if #announcing(item, above) > 0 then return end
   for _, name in ipairs(protocol.subtypes) do
     if name == item.layout.subtype then return end
     local other = protocol:layout(name)
@@ -120,7 +128,7 @@ function Source:add_next(item, above)
     if next and next ~= name then self:refuse_if("true", "%s", reason) end
     return
   end
-  local values = registry.values(Protocol.table_of(item.layout), name)
+  local values = announcing(item, above)
   if #values == 0 then return end
   local tests = {}
   for i, field in ipairs(next.fields or {next.field}) do
@@ -152,7 +160,7 @@ function Source:add_item(item, above)
   self:add("do")
   self:add("local h = %s", self:header(item.layout, item.offset))
   self:add_conditions(item, item.layout.claims)
-  self:add_subtype(item)
+  self:add_subtype(item, above)
   self:add_flags(item)
   self:add_variable(item)
   if item.protocol.check then
