@@ -82,22 +82,24 @@ function walk.variable(layout, data, left)
   return size
 end
 
--- Of the protocols that are announced: the one whose own bytes agree.
+-- Of the protocols that are announced: the one whose own bytes agree; else one that
+-- has no test, or is cut short.
 local function agreeing(names, data, left)
-  local plain
+  local plain, short
   for _, name in ipairs(names or {}) do
     local protocol = registry.find(name)
     if protocol.claims then
       local layout = protocol.default
-      if layout.size <= left
-        and Protocol.holds(layout.claims, layout, pointer(layout, data)) then
+      if layout.size > left then
+        short = short or name
+      elseif Protocol.holds(layout.claims, layout, pointer(layout, data)) then
         return name
       end
     else
       plain = plain or name
     end
   end
-  return plain
+  return plain or short
 end
 
 --- The name of the protocol that the header at `data` says follows it, `size` bytes
