@@ -299,6 +299,17 @@ def test_a_scripts_error_is_told_with_its_line(tmp_path):
     assert "script.lua:2" in result.stderr
 
 
+@pytest.mark.parametrize("length", [41, 10241, 65535])
+def test_a_scripts_packets_stay_in_bounds(tmp_path, length):
+    script = tmp_path / "script.lua"
+    script.write_text("return {packet = function (pkt, i)"
+                      f" if i == 700 then pkt.length = {length} end end}}")
+    result = perigee("generate", "--port", "null", "--script", script, "--count", 9999)
+    assert result.returncode == 1
+    assert result.stderr.endswith(f"the script made a packet of {length} bytes; its"
+                                  " headers have 42, and a packet has at most 10240\n")
+
+
 def test_an_interrupt_ends_with_a_report():
     with running(PERIGEE, "generate", "--port", "ring:a", "--receive", "ring:a",
                  "--rate", "10kpps") as process:

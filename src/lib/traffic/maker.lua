@@ -77,6 +77,16 @@ local function constant_of(setting)
   return setting.field.kind == "mac" and address.parseMacAddress(value, true) or value
 end
 
+-- A function that gives up on a packet that a script has made too long or too short.
+local function refuser(header_size)
+  return function (p)
+    local size = p.length
+    packet.free(p)
+    failure.raise("the script made a packet of %d bytes; its headers have %d, and a"
+      .. " packet has at most %d", size, header_size, packet.max_payload)
+  end
+end
+
 -- What the source needs as upvalues.
 local function arguments(self, settings, seed)
   local t = self.template
@@ -88,7 +98,8 @@ local function arguments(self, settings, seed)
     u64_ptr = ffi.typeof("uint64_t *"), u64 = ffi.typeof("uint64_t"),
     probe_ptr = ffi.typeof("struct perigee_probe *"), advance = schedule.advance,
     state = self.state, schedule = self.schedule, stack = self.stack,
-    user = self.user, bytes = t.bytes, round = t.round, sizes = t.sizes,
+    user = self.user, refuse = refuser(self.stack.size),
+    bytes = t.bytes, round = t.round, sizes = t.sizes,
     records = t.records,
   }
   for i, setting in ipairs(settings) do

@@ -4,6 +4,7 @@
 -- or a string.
 
 local fields = require("lib.traffic.fields")
+local MAX_PAYLOAD = require("core.packet").max_payload
 
 local M = {}
 
@@ -162,6 +163,8 @@ local function emit_user(emit, job)
   emit("user(pkt, sent)")
   emit("if p.length ~= size then")
   emit("size = p.length")
+  emit("if size < %d or size > %d then refuse(p) end",
+    job.template.head - job.record_size, MAX_PAYLOAD)
   emit("pkt:setLength(size)")
   emit("end")
 end
@@ -195,8 +198,8 @@ end
 
 local NAMES = {"allocate", "transmit", "copy", "fill", "cast", "bswap", "rshift",
   "floor", "random_at", "fold16", "fold32", "u16_ptr", "u32_ptr", "u64_ptr", "u64",
-  "probe_ptr", "advance", "state", "schedule", "stack", "user", "bytes", "round",
-  "sizes", "records"}
+  "probe_ptr", "advance", "refuse", "state", "schedule", "stack", "user", "bytes",
+  "round", "sizes", "records"}
 
 local function emit_upvalues(emit, job)
   for _, name in ipairs(NAMES) do emit("local %s = A.%s", name, name) end
