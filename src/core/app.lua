@@ -285,6 +285,7 @@ function engine.main(options)
   main_options.check(options)
   if engine.interrupted then require("core.main").exit(0) end
   C.pg_catch_signals()
+  if next(state.links) then pool.create() end -- not within the first breath
   run_start = report.snapshot(counters)
   local ok, err = xpcall(run, function (e) return failure.explain(rescue(e)) end,
     options)

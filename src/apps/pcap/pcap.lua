@@ -51,16 +51,26 @@ local function give_up(self, err)
   io.stderr:write("perigee: ", self.failure, "\n")
 end
 
---- The next packet, as lib.pcap.reader's next; nil too, after give_up(), when the
---- file is damaged. (The pcall() is within the burst's loop: a loop within a pcall()
---- is compiled, but not what comes after it.)
-function PcapReader:next_packet()
+local function next_slowly(self)
   local ok, data, length, original, time = pcall(self.file.next, self.file)
   if not ok then
     give_up(self, data)
     return nil
   end
   return data, length, original, time
+end
+
+--- The next packet, as lib.pcap.reader's next; nil too, after give_up(), when the
+--- file is damaged. (The pcall() is within the burst's loop: a loop within a pcall()
+--- is compiled, but not what comes after it.)
+function PcapReader:next_packet()
+  local file = self.file
+  local data, length, original, time = file:quick()
+  if data then return data, length, original, time end
+  file:refill()
+  data, length, original, time = file:quick()
+  if data then return data, length, original, time end
+  return next_slowly(self)
 end
 
 --- Go back to the file's first packet; false, after give_up(), where that can't be.

@@ -39,15 +39,20 @@ local function decimal(n)
   return function(units) return units / divisor end
 end
 
+local made = {} -- functions by resolution
+
 --- A function from units (uint64) to nanoseconds (uint64) for the byte `resolution`
 --- of an if_tsresol option: units of 10^-n s, or 2^-n s with the upper bit set.
 --- Returns nil when the unit is too small for 64-bit arithmetic (n over 28 or 63).
 function M.to_ns(resolution)
+  if made[resolution] then return made[resolution] end
   local n = resolution % 128
   if resolution < 128 then
-    return n <= 28 and decimal(n) or nil
+    made[resolution] = n <= 28 and decimal(n) or nil
+  else
+    made[resolution] = n <= 63 and binary(n) or nil
   end
-  return n <= 63 and binary(n) or nil
+  return made[resolution]
 end
 
 return M

@@ -109,6 +109,15 @@ function Input:need(n)
   return self.limit - self.cursor >= n or fill(self, n)
 end
 
+--- Read on into the window, once. It raises nothing, so that a loop over packets can
+--- do without pcall(): what goes wrong is for `need` to tell.
+function Input:refill()
+  make_room(self)
+  local n = tonumber(C.read(self.guard.fd, self.window + self.limit,
+                            self.size - self.limit))
+  if n > 0 then self.limit = self.limit + n end
+end
+
 --- The number of bytes at the cursor that are in the window already.
 function Input:available()
   return self.limit - self.cursor

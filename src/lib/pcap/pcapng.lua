@@ -282,6 +282,38 @@ function Pcapng:next()
   end
 end
 
+--- As the `quick` of lib.pcap.reader: what is at hand is an enhanced packet block.
+function Pcapng:quick()
+  local input = self.input
+  local available = input.limit - input.cursor
+  if available < PACKET_MIN then return nil end
+  local block = cast(u32_ptr, input.window + input.cursor)
+  local total, captured = u32(self, block, 1), u32(self, block, 5)
+  if u32(self, block, 0) ~= format.ENHANCED_PACKET or total < PACKET_MIN
+      or total > available or total % 4 ~= 0
+      or u32(self, block, total / 4 - 1) ~= total then
+    return nil
+  end
+  local interface = self.interfaces[u32(self, block, 2) + 1]
+  if not interface or captured > interface.snaplen
+      or padded(captured) > total - PACKET_MIN then
+    return nil
+  end
+  return deliver(self, total, 28, captured, interface.snaplen, u32(self, block, 6),
+                 packet_time(self, interface, block))
+end
+
+--- As the `refill` of lib.pcap.reader: a block that is whole needs no more.
+function Pcapng:refill()
+  local input = self.input
+  local available = input.limit - input.cursor
+  if available >= 8 then
+    local block = cast(u32_ptr, input.window + input.cursor)
+    if u32(self, block, 1) <= available then return end
+  end
+  input:refill()
+end
+
 --- As the `rewind` of lib.pcap.reader.
 function Pcapng:rewind()
   self.input:rewind(0)

@@ -73,6 +73,17 @@ function Reader:next()
   return self.records:next()
 end
 
+--- The same if the next packet is at hand: in memory, with nothing that may go wrong.
+--- If not, nil; `next` tells why. It raises nothing.
+function Reader:quick()
+  return self.records:quick()
+end
+
+--- Have more of the file at hand, if it may help `quick`. It raises nothing.
+function Reader:refill()
+  self.records:refill()
+end
+
 --- Go back to the first packet. Raises a failure for what can't be read twice, such
 --- as a pipe.
 function Reader:rewind()

@@ -97,6 +97,38 @@ local function too_long(self, captured)
                 self.input:offset(), captured, self.snaplen)
 end
 
+-- The captured length of the record at the cursor.
+local function captured_length(self)
+  local record = cast(u32_ptr, self.input.window + self.input.cursor)
+  return self.swap and swapped(record[2]) or record[2]
+end
+
+--- As the `quick` of lib.pcap.reader.
+function Savefile:quick()
+  local input = self.input
+  local available = input.limit - input.cursor
+  if available < RECORD_HEADER_SIZE then return nil end
+  local record = cast(u32_ptr, input.window + input.cursor)
+  local sec, fraction, captured, original
+    = record[0], record[1], record[2], record[3]
+  if self.swap then
+    sec, fraction = swapped(sec), swapped(fraction)
+    captured, original = swapped(captured), swapped(original)
+  end
+  local length = RECORD_HEADER_SIZE + captured
+  if captured > self.snaplen or length > available then return nil end
+  local data = input.window + input.cursor + RECORD_HEADER_SIZE
+  input.cursor = input.cursor + length
+  self.packets = self.packets + 1
+  local time = sec * 1000000000LL + fraction * self.ns_per_unit
+  return data, captured, original < captured and captured or original, time
+end
+
+--- As the `refill` of lib.pcap.reader.
+function Savefile:refill()
+  self.input:refill()
+end
+
 --- As the `next` of lib.pcap.reader.
 function Savefile:next()
   local input = self.input
@@ -106,13 +138,7 @@ function Savefile:next()
     end
     return nil
   end
-  local record = cast(u32_ptr, input.window + input.cursor)
-  local sec, fraction, captured, original
-    = record[0], record[1], record[2], record[3]
-  if self.swap then
-    sec, fraction = swapped(sec), swapped(fraction)
-    captured, original = swapped(captured), swapped(original)
-  end
+  local captured = captured_length(self)
   if captured > self.snaplen then
     too_long(self, captured)
   end
@@ -120,11 +146,7 @@ function Savefile:next()
   if not input:need(length) then
     cut(self, length)
   end
-  local data = input.window + input.cursor + RECORD_HEADER_SIZE
-  input.cursor = input.cursor + length
-  self.packets = self.packets + 1
-  local time = sec * 1000000000LL + fraction * self.ns_per_unit
-  return data, captured, original < captured and captured or original, time
+  return self:quick()
 end
 
 --- As the `rewind` of lib.pcap.reader.
