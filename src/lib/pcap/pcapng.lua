@@ -254,6 +254,12 @@ local function find_packet(self)
   return type, total
 end
 
+local function copied(list)
+  local copy = {}
+  for i, item in ipairs(list) do copy[i] = item end
+  return copy
+end
+
 --- Read the section header at the start of `input`, an lib.pcap.input, and what
 --- stands before the first packet. Returns the object whose `next` reads the
 --- packets; raises a failure when the header is cut or wrong, or an interface
@@ -267,6 +273,8 @@ function M.new(input)
     packets = 0,
   }, Pcapng)
   find_packet(self)
+  self.first = {offset = input:offset(), swap = self.swap,
+                interfaces = copied(self.interfaces)}
   return self
 end
 
@@ -316,7 +324,9 @@ end
 
 --- As the `rewind` of lib.pcap.reader.
 function Pcapng:rewind()
-  self.input:rewind(0)
+  local first = self.first
+  self.input:rewind(first.offset)
+  self.swap, self.interfaces = first.swap, copied(first.interfaces)
   self.packets = 0
 end
 

@@ -275,6 +275,47 @@ describe("lib.pcap.reader", function()
     end
   end)
 
+  it("has at hand what it would read, in any section, again after going back", function()
+    local b, other = testing.order("little"), testing.order("big")
+    local fine = b:option(9, "\9") .. b:option(0, "")
+    local many = b:enhanced(("y"):rep(1500)):rep(200)
+    for _, bytes in ipairs{
+      b:pcap_header() .. b:record("a") .. b:record(("x"):rep(3000)):rep(100),
+      other:pcap_header() .. other:record("a", {original = 70}):rep(9000),
+      b:section() .. b:interface() .. b:enhanced("a") .. b:interface{options = fine}
+        .. b:enhanced("b", {interface = 1}) .. b:block(5, "statistics") .. many
+        .. b:simple("c") .. b:obsolete("d") .. other:section() .. other:interface()
+        .. other:enhanced("e"),
+    } do
+      testing.save(path, bytes)
+      local file = reader.open(path)
+      local function each(next_packet)
+        local list = {}
+        while true do
+          local data, length, original, time = next_packet()
+          if not data then return list end
+          list[#list + 1] = ("%s %d %s"):format(ffi.string(data, length), original,
+            tostring(time))
+        end
+      end
+      local function at_hand()
+        local data, length, original, time = file:quick()
+        if data then return data, length, original, time end
+        file:refill()
+        data, length, original, time = file:quick()
+        if data then return data, length, original, time end
+        return file:next()
+      end
+      local expected = each(function() return file:next() end)
+      for _ = 1, 2 do
+        file:rewind()
+        assert.same(expected, each(at_hand))
+      end
+      assert.is_true(#expected > 100)
+      file:close()
+    end
+  end)
+
   it("refuses what isn't a savefile", function()
     assert_refused("is empty", "")
     assert_refused("begins with the bytes 1f 8b 08 00", "\31\139\8\0 zipped")
