@@ -148,6 +148,13 @@ function graphs.synth()
        sink = {basic.Sink}}, {"a.output -> sink.a", "b.output -> sink.b"})
 end
 
+function graphs.generate()
+  run({from = {require("apps.generate.generator").Generator,
+               {set = {"ip4Src=10.0.0.1..10.0.0.99", "udpDst=random"}, size = "imix"}},
+       to = {require("apps.generate.meter").Meter, {stack = "eth,ip4,udp"}}},
+    {"from.output -> to.input"})
+end
+
 -- Classes by Snabb's names of drivers, with a null port in the card's place.
 function graphs.card(module, class, arg)
   echo(require(module)[class], loadstring("return " .. arg)())

@@ -19,6 +19,7 @@ PLAIN = [
     ("basic", "basic"), ("basic", "repeater"), ("basic", "ends"), ("fwd", "fwd"),
     ("ip", "ip"), ("pcap", "writer", "pcap"), ("pcap", "writer", "pcapng"),
     ("port", "port", "null"), ("port", "ring"), ("test", "synth"),
+    ("generate", "generate"),
 ]
 FILE = [("pcap", "replayer", *rest) for rest in
         [("speed", "1e6"), ("bit_rate", "1e12"), ("packet_rate", "1e6"),
@@ -40,9 +41,10 @@ WIRES = [
     ("socket", "apps.socket.raw", "RawSocket", "'one'", "'two'"),
     ("xdp", "apps.xdp.xdp", "XDP", "{ifname = 'one'}", "{ifname = 'two'}"),
 ]
-# The Port app by another name, whose other end these tests haven't: two processes
-# that share a queue pair, a virtual machine.
-OTHERS = {"mellanox", "vhost"}
+# Not here: the Port app by another name, whose other end these tests haven't (two
+# processes that share a queue pair, a virtual machine), and an app with tests of its
+# own that need neighbours.
+OTHERS = {"mellanox", "vhost", "vtep"}
 
 
 def assert_clean(result):

@@ -27,7 +27,7 @@ end
 --- The names of the outputs that links can leave an app of the class by, a list; or
 --- nil if its methods may send packets to any.
 function contract.outputs(class)
-  local listed = class.process or class.process_burst
+  local listed = class.process or class.process_burst or type(class.outputs) == "table"
   if not listed or class.push or class.pull or class.push_link then return nil end
   return class.outputs or ONE_OUTPUT
 end

@@ -46,6 +46,8 @@ describe("a link from an output", function ()
     assert.equal("link 'a.x -> b.x': app 'a' has no output 'x'; it has none",
       refused({process = pass, outputs = {}}, {"x"}))
     assert.equal("link 'a.z -> b.z': app 'a' has no output 'z'; it has x",
+      refused({outputs = {"x"}}, {"z"})) -- new() chooses a process()
+    assert.equal("link 'a.z -> b.z': app 'a' has no output 'z'; it has x",
       refused({process_burst = nothing, outputs = {"x"}}, {"z"}))
   end)
 

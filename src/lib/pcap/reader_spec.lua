@@ -275,7 +275,7 @@ describe("lib.pcap.reader", function()
     end
   end)
 
-  it("has at hand what it would read, in any section, again after going back", function()
+  it("has at hand what it would read, in any section, and after going back", function()
     local b, other = testing.order("little"), testing.order("big")
     local fine = b:option(9, "\9") .. b:option(0, "")
     local many = b:enhanced(("y"):rep(1500)):rep(200)
