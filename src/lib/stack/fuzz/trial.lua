@@ -58,10 +58,12 @@ local function names_of(pkt)
   return (pkt:getName():gsub("_", " "))
 end
 
--- What only looks. Text takes most of the time, so not all of it is made each time.
-local function look(pkt, random)
+-- What only looks. Text takes most of the time, so it is made of one in `n`.
+local function look(pkt, random, n)
+  if not random:one_in(n) then return end
+  pkt:get()
   pkt:dump(not random:one_in(64) and random:range(0, 20) or nil, NOWHERE)
-  if random:one_in(8) then
+  if random:one_in(4) then
     pkt:getString()
     pkt:getHeaders()
     pkt:getArgs()
@@ -138,8 +140,7 @@ function Trial:run(mutants, random, seed)
   self.tried = self.tried + 1
   guard.place(p, mutants.bytes, length, random:one_in(8))
   local view = stack.resolve(p)
-  look(view, random)
-  view:get()
+  look(view, random, 4)
   view:verify()
   local cast = self:check_all(view)
   if seed then
@@ -150,7 +151,7 @@ function Trial:run(mutants, random, seed)
   expect(ffi.C.memcmp(p.data, mutants.bytes, length) == 0, "looking changed it")
   if cast then
     local pkt = cast.check(p)
-    if random:one_in(4) then look(pkt, random) end
+    look(pkt, random, 12)
     pkt:verify()
     read_fields(cast.shape, pkt)
     if names_of(pkt) == "eth ip4 udp sflow" then read_sflow(pkt, length - START) end
@@ -161,7 +162,7 @@ function Trial:run(mutants, random, seed)
       expect_right(pkt, "set lengths and checksums aren't right")
     end
     local last = pkt:resolveLastHeader()
-    if random:one_in(4) then look(last, random) end
+    look(last, random, 12)
   end
   view = stack.resolve(p)
   if view.calculateChecksums then view:calculateChecksums() end
