@@ -51,7 +51,8 @@ def misread(case, headers):
                         f"not {value}")
         for member, value in wanted.get("variable", {}).items():
             if header.get("variable") != value:
-                return f"{wanted['name']}'s {member}: {header.get('variable')}, not {value}"
+                return (f"{wanted['name']}'s {member} is {header.get('variable')}, "
+                        f"not {value}")
     return None
 
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a header of Perigee's stacks is said in Scapy. A Block is one or a few headers of
-Perigee that are one or a few layers of Scapy; a family of blocks is a module stack_*.py beside this
-one with a list BLOCKS."""
+Perigee that are one or a few layers of Scapy; a family of blocks is a module stack_*.py
+beside this one with a list BLOCKS."""
 
 import ipaddress
 
 
 class Extra:
     """What a block's `extra(rng)` adds to one case: a variable member's bytes, optional
-    fields, and values that are the same in both (fields) or Scapy's alone (attributes)."""
+    fields, and values that are the same in both (fields) or Scapy's alone (attributes).
+    `calls` are of methods that write the variable member, instead of its bytes."""
 
     def __init__(self, variable=None, chosen=(), fields=(), attributes=(), calls=()):
         self.variable = variable or {}   # {member: bytes}, of the first header
@@ -22,8 +23,8 @@ class Block:
     """name: of the block; items: Perigee's headers, "name" or "name.subType"; layers:
     Scapy's classes.
 
-    fields: {field: (kind, target)}. field is "Name", or "1.Name" in the second item. kind:
-    a number of bits, "mac", "ip4", "ip6", "bytes:N", "port", or a function(rng) that
+    fields: {field: (kind, target)}. field is "Name", or "1.Name" in the second item.
+    kind: a number of bits, "mac", "ip4", "ip6", "bytes:N", "port", or a function(rng) that
     returns (kind, value). target: "attribute" ("1.attribute" of the second layer), or
     a function(layers, value).
     carries: (attribute that selects what follows, (kinds of what may follow)).

@@ -4,11 +4,10 @@
 
 import importlib
 import pathlib
-import socket
 
 from scapy.all import IP, TCP, UDP, IPv6, Raw
-from scapy.layers.inet6 import _ICMPv6, _IPv6ExtHdr
-from scapy.utils import checksum
+from scapy.layers.inet import in4_chksum
+from scapy.layers.inet6 import _ICMPv6, _IPv6ExtHdr, in6_chksum
 
 from helpers.stack_blocks import Extra, assign, canonical, encode, random_value
 
@@ -105,7 +104,8 @@ class Case:
         self.items[first]["chosen"] = extra.chosen
         for member, content in extra.variable.items():
             self.items[first]["length"] = len(content)
-            self.variables.append([first, member, content.hex()])
+            if not extra.calls:
+                self.variables.append([first, member, content.hex()])
             self.headers[first]["variable"] = {member: content.hex()}
         for field, (kind, target) in block.fields.items():
             kind, value = random_value(rng, kind)
@@ -174,8 +174,8 @@ def complete_checksums(packet):
         setattr(layer, attribute, 0)
         content = bytes(layer)
         number = {UDP: 17, TCP: 6}.get(type(layer), 58)
-        family = socket.AF_INET if isinstance(below, IP) else socket.AF_INET6
-        tail = len(content).to_bytes(4, "big") + number.to_bytes(4, "big")
-        value = checksum(socket.inet_pton(family, below.src)
-                         + socket.inet_pton(family, below.dst) + tail + content)
+        if isinstance(below, IP):
+            value = in4_chksum(number, below, content)
+        else:
+            value = in6_chksum(number, layer.underlayer, content)
         setattr(layer, attribute, value or (0xffff if number == 17 else 0))

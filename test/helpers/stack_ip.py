@@ -54,7 +54,7 @@ def routing_data(rng):
 
 
 def segments(rng):
-    """The segments of an SRH; the packet is at the last of its way."""
+    """The segments of an SRH."""
     chosen, content = addresses(rng, 1)
     return Extra({"segments": content}, attributes={"addresses": chosen},
                  fields={"LastEntry": (8, len(chosen) - 1)})
@@ -90,10 +90,16 @@ def udp(_):
     return 8, 17
 
 
+def few(rng):
+    """How many segments are left: while it isn't 0, pseudo headers have the last
+    address of the way (RFC 8200, section 8.1)."""
+    return 8, rng.randint(0, 2)
+
+
 def extension(name, layer, fields, number, extra, kind="ip6"):
     """A block of an IPv6 extension header."""
-    return Block(name, [name], [layer], fields, ids={kind: number}, extra=extra,
-                 carries=("0.nh", AFTER_EXTENSION),
+    return Block(name, [name.partition(" ")[0]], [layer], fields, ids={kind: number},
+                 extra=extra, carries=("0.nh", AFTER_EXTENSION),
                  leaf={"NextHeader": (8, NO_NEXT, "nh")})
 
 
@@ -107,7 +113,8 @@ BLOCKS = [
     Block("ip6", ["ip6"], [IPv6],
           {"TrafficClass": (8, "tc"), "FlowLabel": (20, "fl"), "TTL": (8, "hlim"),
            "Src": ("ip6", "src"), "Dst": ("ip6", "dst")},
-          ids={"ether": 0x86dd, "ip": 41, "ppp": 0x57, "mpls": 1, "nsh": 2, "raw": None},
+          ids={"ether": 0x86dd, "ip": 41, "ppp": 0x57, "mpls": 1, "nsh": 2,
+               "raw": None},
           carries=("0.nh", AFTER_IP6), leaf={"NextHeader": (8, NO_NEXT, "nh")}),
     Block("ip4 later fragment", ["ip4"], [IP],
           {"ID": (16, "id"), "Fragment": (offset, "frag"), "Src": ("ip4", "src"),
@@ -126,8 +133,12 @@ BLOCKS = [
                "SegmentsLeft": (zero, "segleft"), "Reserved": (32, "reserved")},
               43, routing_data),
     extension("srh", IPv6ExtHdrSegmentRouting,
-              {"SegmentsLeft": (zero, "segleft"), "Flags": (8, srh_flags),
+              {"SegmentsLeft": (few, "segleft"), "Flags": (8, srh_flags),
                "Tag": (16, "tag")}, 43, segments),
+    extension("routing with a way to go", IPv6ExtHdrRouting,
+              {"RoutingType": (lambda rng: (8, rng.choice((0, 2))), "type"),
+               "SegmentsLeft": (few, "segleft"), "Reserved": (32, "reserved")},
+              43, routing_data),
     Block("ah", ["ah"], [AH],
           {"Reserved": (16, "reserved"), "SPI": (32, "spi"), "SQN": (32, "seq")},
           ids={"ip": 51}, carries=("0.nh", ("ip",)), extra=icv,

@@ -11,14 +11,27 @@ from helpers.stack_blocks import Block, Extra
 PORTS = {"SrcPort": ("port", "sport"), "DstPort": ("port", "dport")}
 
 
+TCP_OPTIONS = {  # Scapy's name: Perigee's method, bytes, what it takes of the value
+    "MSS": ("setMssOption", 4, lambda value: [value]),
+    "NOP": ("setNopOption", 1, lambda value: []),
+    "WScale": ("setWSOption", 3, lambda value: [value]),
+    "SAckOK": ("setSackPermittedOption", 2, lambda value: []),
+    "Timestamp": ("setTSOption", 10, list)}
+
+
 def tcp_options(rng):
-    """TCP options, padded to four bytes with end of list."""
+    """TCP options, padded to four bytes with end of list: as bytes or by methods."""
     options = rng.sample([
         ("MSS", rng.getrandbits(16)), ("NOP", None), ("WScale", rng.randint(0, 14)),
         ("SAckOK", b""), ("Timestamp", (rng.getrandbits(32), rng.getrandbits(32)))],
         rng.choice((0, 0, 1, 3, 5)))
     content = bytes(TCP(options=options))[20:]
-    return Extra({"options": content}, attributes={"options": options})
+    calls, offset = [], 0
+    for name, value in options if rng.random() < 0.5 else ():
+        method, size, arguments = TCP_OPTIONS[name]
+        calls.append([method, offset, *arguments(value)])
+        offset += size
+    return Extra({"options": content}, attributes={"options": options}, calls=calls)
 
 
 def gre_fields(rng):
@@ -77,7 +90,8 @@ BLOCKS = [
           {"Type": (lambda rng: (8, rng.choice((0, 8))), "type"), "Code": (8, "code"),
            "1.Id": (16, "id"), "1.Sequence": (16, "seq")}, ids={"ip4": 1}),
     Block("igmp", ["igmp"], [IGMP],
-          {"Type": (8, "type"), "MaxRespTime": (8, "mrcode"), "Group": ("ip4", "gaddr")},
+          {"Type": (8, "type"), "MaxRespTime": (8, "mrcode"),
+           "Group": ("ip4", "gaddr")},
           ids={"ip4": 2}),
     Block("echo request", ["icmp6", "echo"], [ICMPv6EchoRequest],
           {"Type": (fixed(128), "type"), "Code": (8, "code"), "1.Id": (16, "id"),
@@ -96,12 +110,14 @@ BLOCKS = [
                    setattr(layers[0], "res", value & 3))),
                "ReachableTime": (32, "reachabletime"),
                "RetransTimer": (32, "retranstimer")}),
-    discovery("ns", ICMPv6ND_NS, 135, {"Reserved": (32, "res"), "Target": ("ip6", "tgt")}),
+    discovery("ns", ICMPv6ND_NS, 135,
+              {"Reserved": (32, "res"), "Target": ("ip6", "tgt")}),
     discovery("na", ICMPv6ND_NA, 136,
               {"Router": (1, "R"), "Solicited": (1, "S"), "Override": (1, "O"),
                "Reserved": (29, "res"), "Target": ("ip6", "tgt")}),
     discovery("redirect", ICMPv6ND_Redirect, 137,
-              {"Reserved": (32, "res"), "Target": ("ip6", "tgt"), "Dst": ("ip6", "dst")}),
+              {"Reserved": (32, "res"), "Target": ("ip6", "tgt"),
+               "Dst": ("ip6", "dst")}),
     Block("ndopt", ["ndopt"], [ICMPv6NDOptSrcLLAddr],
           {"Type": (lambda rng: (8, rng.choice((1, 2))), "type"),
            "Address": ("mac", "lladdr")},

@@ -11,7 +11,7 @@ Protocol.__index = Protocol
 
 local KEYS = {}
 for key in ("name title source over next fields variable subtypes order default when"
-  .. " check methods pad"):gmatch("%a+") do KEYS[key] = true end
+  .. " check methods pad destination"):gmatch("%a+") do KEYS[key] = true end
 
 local LENGTHS = {header = true, payload = true, all = true, variable = true}
 local CHECKSUMS = {header = true, all = true, pseudo = true, crc32c = true}
@@ -158,6 +158,8 @@ function Protocol.new(def)
     def = def, name = def.name, title = def.title or def.name,
     claims = def.when ~= nil, layouts = {}, flags = {}, subtypes = {},
     check = def.check, slow_check = def.check and twin.of(def.check),
+    destination = def.destination,
+    slow_destination = def.destination and twin.of(def.destination),
   }, Protocol)
   local seen = {}
   for _, field in ipairs(def.fields) do

@@ -35,16 +35,19 @@ local function length_below(shape, i)
   end
 end
 
+-- The IP header below item i, and the routing headers between, the lowest first.
 local function ip_below(shape, i)
+  local routes = {}
   for k = i - 1, 1, -1 do
     local item = shape.items[k]
-    if ADDRESSES[item.protocol.name] then return item end
+    if ADDRESSES[item.protocol.name] then return item, routes end
+    if item.protocol.destination then table.insert(routes, 1, item) end
   end
 end
 
 --- The checksums of the shape, innermost first: a list of {item, field, ends, ip,
---- number}; `ends` tells where what it covers ends, `ip` and `number` are for pseudo
---- headers.
+--- number, routes}; `ends` tells where what it covers ends, the last three are for
+--- pseudo headers: routes may have the packet's final destination (RFC 8200, 8.1).
 function sums.list(shape)
   local list = {}
   for i = #shape.items, 1, -1 do
@@ -52,13 +55,19 @@ function sums.list(shape)
     local field = field_with(item.layout, has_checksum)
     local entry = field and {item = item, field = field, ends = length_below(shape, i)}
     if entry and field.checksum == "pseudo" then
-      entry.ip = ip_below(shape, i)
+      entry.ip, entry.routes = ip_below(shape, i)
       entry.number = registry.values("ip4", item.protocol.name)[1]
       if not (entry.ip and entry.number) then entry = nil end
     end
     list[#list + 1] = entry
   end
   return list
+end
+
+-- The sum of two partial sums of 16 bits.
+local function add16(a, b)
+  local sum = a + b
+  return bit.band(sum, 0xffff) + bit.rshift(sum, 16)
 end
 
 -- For packet loops: source for each checksum ---------------------------------------
@@ -84,6 +93,24 @@ local function add_extent(lines, entry, i, arguments)
   end
 end
 
+local function add_pseudo(lines, entry, i, arguments)
+  local at = ADDRESSES[entry.ip.protocol.name]
+  local source = entry.ip.offset + at[1]
+  add(lines, "local pseudo = C.pg_pseudo_sum(d + %d, %d, %d, n)", source, at[2],
+    entry.number)
+  for k, route in ipairs(entry.routes) do
+    local name = i .. "_" .. k
+    add(lines, "local o = destination%s(cast(R%s, d + %d), %d)", name, name,
+      route.offset, route.size)
+    add(lines, "if o and o >= 0 and o <= %d then", route.size - 16)
+    add(lines, "pseudo = add16(C.pg_pseudo_sum(d + %d, 16, %d, n),", source,
+      entry.number)
+    add(lines, "C.pg_pseudo_sum(d + %d + o, 16, 0, 0)) end", route.offset)
+    arguments["destination" .. name] = route.protocol.destination
+    arguments["R" .. name] = route.layout.fast_pointer
+  end
+end
+
 local function add_checksum(lines, entry, i, arguments)
   local item, field = entry.item, entry.field
   add(lines, "do")
@@ -95,9 +122,7 @@ local function add_checksum(lines, entry, i, arguments)
   if field.checksum == "crc32c" then
     add(lines, "local sum = C.pg_crc32c(d + %d, n, 0)", item.offset)
   elseif entry.ip then
-    local at = ADDRESSES[entry.ip.protocol.name]
-    add(lines, "local pseudo = C.pg_pseudo_sum(d + %d, %d, %d, n)",
-      entry.ip.offset + at[1], at[2], entry.number)
+    add_pseudo(lines, entry, i, arguments)
     add(lines, "local sum = C.pg_checksum(d + %d, n, pseudo)", item.offset)
   else
     add(lines, "local sum = C.pg_checksum(d + %d, n, 0)", item.offset)
@@ -115,12 +140,13 @@ local function compile(list)
     names[#names + 1], values[#values + 1] = ", " .. name, value
   end
   local source = ([[
-local C, cast%s = ...
+local C, cast, add16%s = ...
 return function (p)
 local d = p.buf_addr + p.data_off
 %s
 end]]):format(table.concat(names), table.concat(lines, "\n"))
-  return loadstring(source, "=calculateChecksums")(C, ffi.cast, unpack(values))
+  return loadstring(source, "=calculateChecksums")(C, ffi.cast, add16,
+    unpack(values))
 end
 
 --- A function (packet) for packet loops that sets all checksums, innermost first.
@@ -158,14 +184,24 @@ local function crc32c(start, n, hole)
   return C.pg_crc32c(start + hole + 4, n - hole - 4, crc)
 end
 
+local function pseudo_sum(entry, data, n)
+  local at = ADDRESSES[entry.ip.protocol.name]
+  local source = data + entry.ip.offset + at[1]
+  local sum = C.pg_pseudo_sum(source, at[2], entry.number, n)
+  for _, route in ipairs(entry.routes) do
+    local header = ffi.cast(route.layout.slow_pointer, data + route.offset)
+    local o = route.protocol.slow_destination(header, route.size)
+    if o and o >= 0 and o <= route.size - 16 then
+      sum = add16(C.pg_pseudo_sum(source, 16, entry.number, n),
+        C.pg_pseudo_sum(data + route.offset + o, 16, 0, 0))
+    end
+  end
+  return sum
+end
+
 -- The internet checksum with the field's value taken as 0.
 local function internet(entry, p, n, value)
-  local initial = 0
-  if entry.ip then
-    local at = ADDRESSES[entry.ip.protocol.name]
-    initial = C.pg_pseudo_sum(data_of(p) + entry.ip.offset + at[1], at[2],
-      entry.number, n)
-  end
+  local initial = entry.ip and pseudo_sum(entry, data_of(p), n) or 0
   local sum = C.pg_checksum(data_of(p) + entry.item.offset, n, initial)
   local total = bit.band(bit.bnot(sum), 0xffff) + bit.band(bit.bnot(value), 0xffff)
   total = bit.band(total, 0xffff) + bit.rshift(total, 16)

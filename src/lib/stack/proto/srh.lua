@@ -7,6 +7,9 @@ return {
   when = {RoutingType = 4},
   next = {field = "NextHeader", as = "ip4"},
   variable = {"segments", from = "Length"}, pad = 8,
+  destination = function(header, size) -- the first segment, until it is reached
+    return header:getSegmentsLeft() > 0 and size >= 24 and 8 or nil
+  end,
   fields = {
     {"NextHeader", 8, default = 59},
     {"Length", 8, length = "header", unit = 8, bias = -1},
