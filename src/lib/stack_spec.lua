@@ -122,3 +122,185 @@ describe("fill", function ()
     packet.free(p)
   end)
 end)
+
+describe("checked casts", function ()
+  local createStack = stack.createStack
+  local p
+  before_each(function () p = packet.allocate() end)
+  after_each(function () packet.free(p) end)
+
+  local SHAPES = {
+    {"eth", "ip4", "udp", "vxlan", {"eth", name = "inner"}, {"ip4", name = "b"}, "tcp"},
+    {{"eth", subType = "vlan"}, "ip6", {"icmp6"}, "echo"},
+    {{"eth", subType = "qinq"}, {"ip4", length = 8}, {"tcp", length = 12}},
+    {"eth", "vlan", "mpls", {"ip4", name = "x"}},
+    {"eth", "ip4", {"gre", with = {"Key", "Sequence"}}, "ip6"},
+    {"eth", "ip6", "srh", "udp", "dns"},
+    {"eth", "ip4", "udp", "gtpu"},
+  }
+
+  it("take packets of their own headers, and no others", function ()
+    for i, shape in ipairs(SHAPES) do
+      createStack(unpack(shape))(p):fill{}
+      for j, other in ipairs(SHAPES) do
+        local pkt, why = createStack(unpack(other)).check(p)
+        assert.equal(i == j, pkt ~= nil, ("%d %d: %s"):format(i, j, tostring(why)))
+        assert.is_true(pkt ~= nil or type(why) == "string")
+      end
+      p.length = p.length - 1
+      assert.is_nil((createStack(unpack(shape)).check(p)))
+      p.length = 0
+    end
+  end)
+
+  it("say what is wrong", function ()
+    local as = createStack("eth", "ip4", "udp")
+    local function why(change)
+      as(p):fill{pktLength = 60}
+      change(as(p))
+      return (select(2, as.check(p)))
+    end
+    assert.equal("ip4: its Version isn't 4",
+      why(function (pkt) pkt.ip4:setVersion(6) end))
+    assert.equal("ip4: its options doesn't have 0 bytes",
+      why(function (pkt) pkt.ip4:setHeaderLength(6) end))
+    assert.equal("ip4: its Fragment isn't 0",
+      why(function (pkt) pkt.ip4:setFragment(1) end))
+    assert.equal("ip4 doesn't announce udp",
+      why(function (pkt) pkt.ip4:setProtocol(6) end))
+  end)
+end)
+
+describe("lengths and checksums", function ()
+  local p
+  before_each(function () p = packet.allocate() end)
+  after_each(function () packet.free(p) end)
+
+  it("count variable parts", function ()
+    local pkt = stack.createStack("eth", {"ip4", length = 8}, {"tcp", length = 12})(p)
+    pkt:fill{pktLength = 100}
+    assert.equal(7, pkt.ip4:getHeaderLength())
+    assert.equal(8, pkt.tcp:getDataOffset())
+    pkt:setLength(90)
+    assert.equal(76, pkt.ip4:getLength())
+    assert.equal(100, p.length)
+  end)
+
+  it("are right over IPv6 and leave the sequence number alone", function ()
+    local pkt = stack.createStack("eth", "ip6", "tcp")(p)
+    pkt:fill{tcpSeqNumber = 0x01020304, ip6Src = "2001:db8::1", ip6Dst = "2001:db8::2",
+      pktLength = 74}
+    pkt:calculateChecksums()
+    assert.equal(0x01020304, pkt.tcp:getSeqNumber())
+    -- 2 * (0x2001 + 0xdb8) + 1 + 2 + 20 + 6 + the header's words, by hand.
+    local sum = 2 * (0x2001 + 0x0db8) + 3 + 20 + 6
+      + 1024 + 1025 + 0x0102 + 0x0304 + 0x5000 + 0xffff
+    sum = sum % 65536 + math.floor(sum / 65536)
+    assert.equal(0xffff - sum, pkt.tcp:getChecksum())
+    assert.is_true(pkt:verify())
+    pkt.tcp:setWindow(1)
+    local ok, problems = pkt:verify()
+    assert.is_false(ok)
+    assert.matches("^tcp: Checksum is 0x%x+, not 0x%x+$", problems[1])
+    pkt:calculateTcpChecksum()
+    assert.is_true(pkt:verify())
+  end)
+
+  it("don't count padding behind IP's end", function ()
+    local pkt = stack.createStack("eth", "ip4", "udp")(p)
+    pkt:fill{pktLength = 46}
+    packet.resize(p, 60)
+    p.data[59] = 0xaa
+    pkt:calculateChecksums()
+    assert.is_true(pkt:verify())
+    local before = pkt.udp:getChecksum()
+    p.data[59] = 0xbb
+    pkt:calculateChecksums()
+    assert.equal(before, pkt.udp:getChecksum())
+  end)
+end)
+
+describe("a resolved packet", function ()
+  it("is told by its bytes, whatever its length", function ()
+    local p = packet.allocate()
+    asVxlan(p):fill{pktLength = 160}
+    asVxlan(p):calculateChecksums()
+    local found = stack.resolve(p)
+    assert.equal(asVxlan.getName(), found:getName())
+    assert.equal(4789, found.udp:getDstPort())
+    assert.equal(42 + 8, found.innerEth and tonumber(
+      ffi.cast("uint8_t *", found.innerEth) - p.data))
+    assert.is_true(found:verify())
+    for length = 160, 0, -1 do
+      p.length = length
+      local cut = stack.resolve(p)
+      assert.is_true(cut.shape.size <= length)
+      cut:get()
+      cut:getString()
+      cut:verify()
+    end
+    packet.free(p)
+  end)
+
+  it("may have two tags", function ()
+    local p = packet.allocate()
+    stack.createStack({"eth", subType = "qinq"}, "ip4")(p):fill{ethouterVlanTag = 5}
+    local found = stack.resolve(p)
+    assert.equal(5, found.eth:getOuterVlanTag())
+    assert.equal("eth_ip4", found:getName())
+    packet.free(p)
+  end)
+
+  it("makes no C type", function ()
+    local p = packet.allocate()
+    asVxlan(p):fill{pktLength = 160}
+    local function newest() return tonumber(ffi.typeof("struct { int x; }")) end
+    local function resolve_all()
+      for length = 160, 0, -1 do
+        p.length = length
+        local found = stack.resolve(p)
+        found:get()
+        found:getString()
+        found:verify()
+      end
+    end
+    resolve_all()
+    local first = newest()
+    local step = newest() - first
+    resolve_all()
+    assert.equal(2 * step, newest() - first)
+    packet.free(p)
+  end)
+
+  it("can be cast to the stack of its own headers", function ()
+    local p = packet.allocate()
+    asVxlan(p):fill{pktLength = 160, tcpDst = 99}
+    local args = asVxlan.getArgs()
+    local pkt = stack.createStack("eth")(p):resolveLastHeader()
+    assert.equal(asVxlan.getName(), pkt:getName())
+    assert.equal(99, pkt.tcp:getDstPort())
+    assert.same(args, asVxlan.getArgs())
+    packet.free(p)
+  end)
+end)
+
+describe("every ready cast of libmoon", function ()
+  it("fills, checks, resolves and dumps", function ()
+    local p = packet.allocate()
+    local nowhere = {write = function () end}
+    local n = 0
+    for name, as in pairs(require("lib.stack.casts")) do
+      p.length, n = 0, n + 1
+      local pkt = as(p)
+      pkt:fill{}
+      pkt:calculateChecksums()
+      local ok, problems = pkt:verify()
+      assert.is_true(ok, name .. ": " .. table.concat(problems or {}, "; "))
+      assert.is_truthy(as.check(p), name)
+      assert.equal(as.getName(), stack.resolve(p):getName())
+      assert.is_string(pkt:dump(nil, nowhere))
+    end
+    assert.is_true(n >= 35)
+    packet.free(p)
+  end)
+end)

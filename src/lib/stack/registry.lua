@@ -37,6 +37,19 @@ function registry.define(def)
   return new
 end
 
+--- Forget a protocol, for specs: stacks made of it stay.
+function registry.remove(name)
+  for _, values in pairs(above) do
+    for value, names in pairs(values) do
+      for i = #names, 1, -1 do
+        if names[i] == name then table.remove(names, i) end
+      end
+      if #names == 0 then values[value] = nil end
+    end
+  end
+  by_name[name] = nil
+end
+
 --- The protocol of that name (or a usual other name of it), or nil.
 function registry.find(name)
   return by_name[name] or by_name[OTHER_NAMES[name]]

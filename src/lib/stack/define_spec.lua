@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Protocols defined at run time: fields of every shape, and what is refused.
+
+local ffi = require("ffi")
+local packet = require("core.packet")
+local stack = require("lib.stack")
+
+local function hex(p)
+  return (ffi.string(p.data, p.length):gsub(".", function (c)
+    return ("%02x"):format(c:byte())
+  end))
+end
+
+describe("define", function ()
+  local number = 0
+
+  teardown(function ()
+    for i = 1, number do stack.registry.remove("test" .. i) end
+  end)
+
+  local function define(fields, more)
+    number = number + 1
+    local def = {name = "test" .. number, fields = fields}
+    for key, value in pairs(more or {}) do def[key] = value end
+    stack.define(def)
+    return def.name
+  end
+
+  it("takes fields of every width, at any bit, in both orders", function ()
+    local p = packet.allocate()
+    for _, bits in ipairs{1, 3, 7, 8, 9, 12, 16, 20, 24, 31, 32, 33, 40, 48, 53, 63, 64}
+    do
+      for before = 0, 7 do
+        local rest = (8 - (before + bits) % 8) % 8
+        if before + bits + rest <= 64 then
+          local fields = {{"Value", bits}}
+          if before > 0 then table.insert(fields, 1, {"Before", before}) end
+          if rest > 0 then table.insert(fields, {"Behind", rest}) end
+          local name = define(fields)
+          local pkt = stack.createStack({name, name = "h"})(p)
+          local value = bits == 64 and 0x8123456789abcdefULL
+            or 0x15123456789abcULL % (2ULL ^ bits)
+          ffi.fill(p.data, 9, 0xff)
+          pkt.h:setValue(bits <= 53 and tonumber(value) or value)
+          assert.is_true(pkt.h:getValue() == (bits <= 53 and tonumber(value) or value),
+            ("%d bits at %d"):format(bits, before))
+          if before > 0 then assert.equal(2 ^ before - 1, pkt.h:getBefore()) end
+          if rest > 0 then assert.equal(2 ^ rest - 1, pkt.h:getBehind()) end
+          local bytes = (before + bits + rest) / 8
+          assert.equal(0xff, p.data[bytes])
+          local total = 0ULL
+          for i = 0, bytes - 1 do total = bit.bor(bit.lshift(total, 8), p.data[i]) end
+          total = bit.band(bit.rshift(total, rest), bits == 64 and -1ULL
+            or bit.lshift(1ULL, bits) - 1)
+          assert.is_true(total == value)
+        end
+      end
+    end
+    local name = define{{"A", 16, order = "le"}, {"B", 24, order = "le"},
+      {"C", 32, signed = true}, {"D", 8, signed = true}, {"E", 64, signed = true}}
+    local pkt = stack.createStack({name, name = "h"})(p)
+    pkt:fill{hA = 0x0102, hB = 0x030405, hC = -2, hD = -3, hE = -4}
+    assert.equal("0201050403fffffffefdfffffffffffffffc", hex(p))
+    assert.equal(-2, pkt.h:getC())
+    assert.equal(-3, pkt.h:getD())
+    assert.is_true(pkt.h:getE() == -4)
+    packet.free(p)
+  end)
+
+  it("compiles accesses to what they are when interpreted", function ()
+    local p = packet.allocate()
+    local name = define{{"A", 3}, {"B", 21}, {"C", 32}, {"D", 24}, {"E", 16}, {"F", 5},
+      {"G", 43}, {"H", 32, signed = true}, {"I", 64}}
+    local pkt = stack.createStack({name, name = "h"})(p)
+    local function sum(from, n)
+      local total = 0
+      for i = from, from + n - 1 do
+        local value = i * 104729
+        pkt.h:setA(value) pkt.h:setB(value) pkt.h:setC(value) pkt.h:setD(value)
+        pkt.h:setE(value) pkt.h:setF(value) pkt.h:setG(value) pkt.h:setH(value)
+        pkt.h:setI(value)
+        total = total + pkt.h:getA() + pkt.h:getB() * 3 + pkt.h:getC() * 5
+          + pkt.h:getD() * 7 + pkt.h:getE() * 11 + pkt.h:getF() * 13
+          + pkt.h:getG() * 17 + pkt.h:getH() * 19 + tonumber(pkt.h:getI()) * 23
+      end
+      return total
+    end
+    local function right(from, n)
+      local total = 0
+      for i = from, from + n - 1 do
+        local v = i * 104729
+        local signed = (v + 2^31) % 2^32 - 2^31
+        total = total + v % 2^3 + v % 2^21 * 3 + v % 2^32 * 5 + v % 2^24 * 7
+          + v % 2^16 * 11 + v % 2^5 * 13 + v % 2^43 * 17 + signed * 19 + v * 23
+      end
+      return total
+    end
+    assert.equal(right(0, 5000), sum(0, 5000))
+    jit.off(sum)
+    assert.equal(right(30000, 50), sum(30000, 50))
+    packet.free(p)
+  end)
+
+  it("says what is wrong with a definition", function ()
+    local function refuses(sentence, ...)
+      local ok, message = pcall(define, ...)
+      assert.is_false(ok)
+      assert.matches(sentence, message, 1, true)
+    end
+    refuses("the fields have 7 bits in all, which isn't whole bytes", {{"A", 7}})
+    refuses("field A has type 'int'", {{"A", 8, "int"}})
+    refuses("field A has 40 bits, but type mac has 48", {{"A", 40, "mac"}})
+    refuses("two fields are called A", {{"A", 8}, {"A", 8}})
+    refuses("there is no key 'field'", {{"A", 8}}, {field = 1})
+    refuses("length = 'some'", {{"A", 8, length = "some"}})
+    refuses("`next` names field B", {{"A", 8}}, {next = {field = "B"}})
+    refuses("there is already a protocol 'udp'", {{"A", 8}}, {name = "udp"})
+    refuses("a member's name can't be used in C", {{"Int", 8}})
+  end)
+end)
