@@ -149,16 +149,31 @@ function options:getTSOption(offset)
   return at and {tsval = get32(at), tsecr = get32(at + 4)}
 end
 
+--- "mss 1460", as getMssOption.
+function options:getMssOptionString(offset)
+  local mss = self:getMssOption(offset)
+  return mss and "mss " .. mss
+end
+
+--- "wscale 7", as getWSOption.
+function options:getWSOptionString(offset)
+  local shift = self:getWSOption(offset)
+  return shift and "wscale " .. shift
+end
+
+--- "TS val 1 ecr 2", as getTSOption.
+function options:getTSOptionString(offset)
+  local times = self:getTSOption(offset)
+  return times and string.format("TS val %.0f ecr %.0f", times.tsval, times.tsecr)
+end
+
 local printers = {
   [EOL] = function() return "eol" end,
   [NOP] = function() return "nop" end,
-  [MSS] = function(header, at) return "mss " .. header:getMssOption(at) end,
-  [WINDOW_SCALE] = function(header, at) return "wscale " .. header:getWSOption(at) end,
   [SACK_PERMITTED] = function() return "sackOK" end,
-  [TIMESTAMPS] = function(header, at)
-    local option = header:getTSOption(at)
-    return string.format("TS val %d ecr %d", option.tsval, option.tsecr)
-  end,
+  [MSS] = options.getMssOptionString,
+  [WINDOW_SCALE] = options.getWSOptionString,
+  [TIMESTAMPS] = options.getTSOptionString,
 }
 local lengths = {
   [EOL] = 1, [NOP] = 1, [MSS] = 4, [WINDOW_SCALE] = 3, [SACK_PERMITTED] = 2,
