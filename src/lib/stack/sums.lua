@@ -115,6 +115,7 @@ local function add_checksum(lines, entry, i, arguments)
   local item, field = entry.item, entry.field
   add(lines, "do")
   add_extent(lines, entry, i, arguments)
+  add(lines, "if n >= %d then", item.size) -- a cast that wasn't checked may be shorter
   add(lines, "local h = cast(H%d, d + %d)", i, item.offset)
   add(lines, "set%d(h, 0)", i)
   arguments["H" .. i] = item.layout.fast_pointer
@@ -129,7 +130,7 @@ local function add_checksum(lines, entry, i, arguments)
   end
   if field.zero then add(lines, "if sum == 0 then sum = %d end", field.zero) end
   add(lines, "set%d(h, sum)", i)
-  add(lines, "end")
+  add(lines, "end end")
 end
 
 local function compile(list)

@@ -92,9 +92,20 @@ function bend.shift(self, random)
   end
 end
 
+-- One header over and over again: towers of tags, labels and options.
+function bend.pile(self, random, seed)
+  local item = random:choose(seed.shape.items)
+  local from, size = item.offset, math.max(item.size, 1)
+  local copies = math.min(random:range(2, 60), math.floor((MOST - from) / size) - 1)
+  for i = 1, copies do
+    ffi.copy(self.bytes + from + i * size, self.bytes + from, size)
+  end
+  self.length = math.max(self.length, from + (copies + 1) * size)
+end
+
 local BENDS = {bend.flip_bits, bend.flip_bits, bend.truncate, bend.shorten,
   bend.lengthen, bend.extreme, bend.extreme, bend.extreme, bend.overwrite,
-  bend.splice, bend.shift}
+  bend.splice, bend.shift, bend.pile}
 
 --- Make the next mutant: its `bytes`, `length`; the seed it is, if it was not bent.
 function Mutants:make(random)

@@ -8,6 +8,7 @@ local ffi = require("ffi")
 local checksum = require("lib.stack.checksum")
 local guard = require("lib.stack.fuzz.guard")
 local stack = require("lib.stack")
+require("lib.stack.buffer")
 
 local NOWHERE = {write = function () end} -- a stream
 
@@ -119,6 +120,16 @@ function Trial:fill_again(cast, pkt)
   expect(guard.untouched(other, self.p.length), "fill wrote outside of the packet")
 end
 
+-- Asking the device for checksums writes their pseudo header's sum.
+local function offload(p, random)
+  local ip4, l2 = random:one_in(2), random:choose{14, 14, 18, 34, 127}
+  local l3 = random:choose{0, 20, 24, 40, 60, 511}
+  p:offloadIPChecksum(ip4, l2, l3)
+  p:offloadUdpChecksum(ip4, l2, l3)
+  p:offloadTcpChecksum(ip4, l2, l3)
+  p.ol_flags = 0
+end
+
 -- The kernels that trust no header, at likely and unlikely offsets.
 function Trial:fill_checksums(random)
   local l3 = random:choose(IP_OFFSETS)
@@ -168,6 +179,7 @@ function Trial:run(mutants, random, seed)
   if view.calculateChecksums then view:calculateChecksums() end
   view:verify()
   self:fill_checksums(random)
+  offload(p, random)
   expect(p.length == length, "its length changed")
   expect(guard.untouched(p, length), "bytes outside of it were written")
   local name = names_of(view)
