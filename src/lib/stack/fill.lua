@@ -67,35 +67,32 @@ local function put_variable(target, data, value, label)
   ffi.copy(data + target.offset, value, #value)
 end
 
+-- Put those labels whose fields are views, or the others; true if it left some out.
 local function put_labels(targets, data, args, views)
-  local seen_view
+  local left_out = false
   for label, value in pairs(args) do
     local target = targets[label]
     local field = target and target.field
     if not target then
       if label ~= "pktLength" then unknown(label, targets) end
-    elseif not field then
-      put_variable(target, data, value, label)
-    elseif (field.at ~= nil) == views then
+    elseif (field and field.at ~= nil or false) ~= views then
+      left_out = true
+    elseif field then
       put(target.item.layout, field, ffi.cast(target.pointer, data + target.offset),
         value, label)
     else
-      seen_view = true
+      put_variable(target, data, value, label)
     end
   end
-  return seen_view
+  return left_out
 end
 
--- Views first: a field within one that is named too has the last word.
+-- Fields named beside a view of the same bits have the last word.
 local function put_all(targets, data, args)
-  for label in pairs(args) do
-    local target = targets[label]
-    if target and target.field and target.field.at then
-      put_labels(targets, data, args, true)
-      break
-    end
+  if put_labels(targets, data, args, false) then
+    put_labels(targets, data, args, true)
+    put_labels(targets, data, args, false)
   end
-  put_labels(targets, data, args, false)
 end
 
 local function is_given(args, entry)
