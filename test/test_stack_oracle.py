@@ -66,6 +66,8 @@ def faults(case, answer):
     yield "built again", difference(expected, answer["again"])
     yield "check", answer.get("check")
     yield "verify", answer.get("verify")
+    if "gtpu" not in str(case):  # its options need one of three flags: a choice
+        yield "with defaults alone", answer.get("defaults")
     yield "resolved", misread(case, answer["resolved"])
 
 

@@ -118,6 +118,26 @@ local function again(request, p)
   return bytes
 end
 
+-- What is wrong with the stack's packet when nothing is told of its fields; nil: all is
+-- well, and resolving it finds these headers.
+local function wrong_by_default(request)
+  local p = packet.allocate()
+  p.length = 0
+  local cast = stack.createStack(unpack(describe(request)))
+  local pkt = cast(p)
+  pkt:fill()
+  pkt:calculateChecksums()
+  local good, faults = pkt:verify()
+  local names = {}
+  for i, item in ipairs(stack.resolve(p).shape.items) do
+    names[i] = item.protocol.name
+  end
+  local found, wanted = table.concat(names, "_"), pkt:getName()
+  packet.free(p)
+  if not good then return table.concat(faults, "; ") end
+  if found ~= wanted then return ("found %s, not %s"):format(found, wanted) end
+end
+
 local function answer(line)
   local request = assert(json.decode(line))
   local p = packet.allocate()
@@ -125,6 +145,7 @@ local function answer(line)
   if ok then
     ok, result.again = pcall(again, request, p)
     if not ok then result.again = tostring(result.again) end
+    result.defaults = wrong_by_default(request)
   else
     result = {error = tostring(result)}
   end
