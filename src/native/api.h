@@ -44,6 +44,9 @@ struct packet {
   uint32_t dynfield[9];
 };
 
+/* A slot of apps.vtep's forwarding table; free while `remote` is 0. */
+struct fdb_entry { int32_t a, b, remote, seen; };
+
 /* A counter's own copy; core.counter publishes it over shm. */
 struct counter { uint64_t c; };
 
@@ -199,6 +202,12 @@ void *pg_fib_create(uint32_t max_routes);
 int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop);
 void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route);
 void pg_fib_free(void *fib);
+
+/* vtep.c */
+int32_t pg_fdb_hash(int32_t seed, int32_t a, int32_t b);
+int32_t pg_fdb_find(const struct fdb_entry *slot, int32_t mask, int32_t seed,
+                    int32_t a, int32_t b);
+int32_t pg_flow(const uint8_t *data, int32_t length);
 
 /* memory.c */
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);

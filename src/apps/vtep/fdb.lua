@@ -1,65 +1,40 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The forwarding table: (VNI, MAC address) -> remote. A bounded hash table in FFI
--- memory: a key has two buckets of 4 slots, one cache line each, so find() has no
--- loop. A slot is free when its remote is 0. Keys come as two 32-bit numbers: `a`
--- is the MAC address's first 4 bytes as this CPU reads them, `b` the last 2 and,
--- above them, the number of the VNI (from 1).
+-- memory: a key has two buckets of 4 slots, one cache line each. A slot is free when
+-- its remote is 0. Keys come as two 32-bit numbers: `a` is the MAC address's first 4
+-- bytes as this CPU reads them, `b` the last 2 and, above them, the number of the VNI
+-- (from 1). A key is looked up in C: where it lies is chance, and LuaJIT would compile
+-- each place apart.
 
 local ffi = require("ffi")
-local new_mix = require("apps.vtep.mix")
+local C = require("core.native")
 
-local arshift, band, bnot, bor, bxor, lshift, rol, tobit =
-  bit.arshift, bit.band, bit.bnot, bit.bor, bit.bxor, bit.lshift, bit.rol, bit.tobit
-
-local mix, slow_mix = new_mix(), new_mix()
+local band, rol, tobit = bit.band, bit.rol, bit.tobit
+local fdb_find = C.pg_fdb_find
 
 local SLOTS = 4 -- in a bucket
 local MOST = 2^20 -- entries
 
-local entry_t = ffi.typeof("struct { int32_t a, b, remote, seen; }")
 local Fdb = {}
 local fdb_t = ffi.metatype(ffi.typeof([[struct {
   int32_t buckets, mask, seed;
   int32_t count, capacity;
   int32_t swept;
-  $ slot[?];
-}]], entry_t), {__index = Fdb})
+  struct fdb_entry slot[?];
+}]]), {__index = Fdb})
 
 --- Added to the remote of an entry that doesn't age and isn't learned over.
 local STATIC = 0x10000
 
--- -1 if x is 0, or else 0: no branch, for the place in a bucket is random.
-local function is_zero(x)
-  return (arshift(band(bnot(x), tobit(x - 1)), 31))
-end
-
--- 0 to 3: the slot of the bucket that begins at `i` with this key; or 4.
-local function in_bucket(t, i, a, b)
-  local s = t.slot + i
-  local m0 = is_zero(bor(bxor(s[0].a, a), bxor(s[0].b, b)))
-  local m1 = is_zero(bor(bxor(s[1].a, a), bxor(s[1].b, b)))
-  local m2 = is_zero(bor(bxor(s[2].a, a), bxor(s[2].b, b)))
-  local m3 = is_zero(bor(bxor(s[3].a, a), bxor(s[3].b, b)))
-  return (bor(band(m1, 1), band(m2, 2), band(m3, 3),
-              band(bnot(bor(bor(m0, m1), bor(m2, m3))), 4)))
-end
-
 --- The number of the slot with this key (`t.slot[number]`), or -1.
 function Fdb.find(t, a, b)
-  local h = mix(a, b, t.seed)
-  local i = lshift(band(h, t.mask), 2)
-  local k = in_bucket(t, i, a, b)
-  if k ~= 4 then return (tobit(i + k)) end
-  i = lshift(band(rol(h, 16), t.mask), 2)
-  k = in_bucket(t, i, a, b)
-  if k ~= 4 then return (tobit(i + k)) end
-  return -1
+  return (fdb_find(t.slot, t.mask, t.seed, a, b))
 end
 
 -- What follows is for the slow path, and shares no function with find().
 
 local function homes(t, a, b)
-  local h = slow_mix(a, b, t.seed)
+  local h = C.pg_fdb_hash(t.seed, a, b)
   return band(h, t.mask) * SLOTS, band(rol(h, 16), t.mask) * SLOTS
 end
 
@@ -88,7 +63,7 @@ local function make_room(t, i)
     local one, other = homes(t, s.a, s.b)
     local to = free_slot(t, one == i and other or one)
     if to then
-      ffi.copy(t.slot + to, s, ffi.sizeof(entry_t))
+      ffi.copy(t.slot + to, s, ffi.sizeof("struct fdb_entry"))
       s.remote = 0
       return k
     end
