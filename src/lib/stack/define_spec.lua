@@ -112,6 +112,8 @@ describe("define", function ()
     refuses("field A has 40 bits, but type mac has 48", {{"A", 40, "mac"}})
     refuses("two fields are called A", {{"A", 8}, {"A", 8}})
     refuses("there is no key 'field'", {{"A", 8}}, {field = 1})
+    refuses("the variable member data has the label of field Data",
+      {{"Data", 8, length = "header"}}, {variable = {"data", from = "Data"}})
     refuses("length = 'some'", {{"A", 8, length = "some"}})
     refuses("`next` names field B", {{"A", 8}}, {next = {field = "B"}})
     refuses("there is already a protocol 'udp'", {{"A", 8}}, {name = "udp"})

@@ -2,6 +2,9 @@
 -- Length fields. A field's value is bytes / unit + bias, where the bytes are those of
 -- the header, of its variable part, of all that follows it (payload), or all of it.
 
+local ffi = require("ffi")
+local data_of = require("lib.stack.start")
+
 local lengths = {}
 
 local STATIC = {header = true, variable = true}
@@ -44,6 +47,17 @@ function lengths.dynamic(shape)
   return list
 end
 
+--- Set these fields for a packet of `total` bytes (slow code; see setter).
+function lengths.set_dynamic(shape, p, total)
+  for _, entry in ipairs(lengths.dynamic(shape)) do
+    local item, field = entry.item, entry.field
+    if item.offset + item.size <= p.length then
+      item.layout.slow["set" .. field.name](ffi.cast(item.layout.slow_pointer,
+        data_of(p) + item.offset), lengths.value(item, field, total))
+    end
+  end
+end
+
 -- total / unit without a division where the unit is a power of two.
 local function quotient(bytes, unit)
   if unit == 1 then return bytes end
@@ -73,7 +87,7 @@ return function (p, n)
 local d = p.buf_addr + p.data_off
 %s
 end]]):format(table.concat(names), table.concat(lines, "\n"))
-  return loadstring(source, "=setLength")(require("ffi").cast, bit.rshift, math.floor,
+  return loadstring(source, "=setLength")(ffi.cast, bit.rshift, math.floor,
     math.max, unpack(arguments))
 end
 

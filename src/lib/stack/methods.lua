@@ -38,6 +38,14 @@ function slow.verify(shape)
   end
 end
 
+function slow.setLength(shape)
+  return function (pkt, n) lengths.set_dynamic(shape, pkt.packet, n) end
+end
+
+function slow.calculateChecksums(shape)
+  return function (pkt) sums.set(shape, pkt.packet) end
+end
+
 function slow.getArgs(shape)
   return function ()
     local copies = {}

@@ -86,6 +86,10 @@ local function new_variable(raw, layout, name, pad)
     fault(name, "what says the size of its variable member %s?", tostring(raw[1]))
   end
   variable.label = variable.name:gsub("^.", string.upper)
+  if layout.by_label[variable.label] then
+    fault(name, "the variable member %s has the label of field %s", variable.name,
+      layout.by_label[variable.label].name)
+  end
   return variable
 end
 

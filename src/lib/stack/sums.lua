@@ -225,4 +225,18 @@ function sums.compare(entry, p)
   return value, right
 end
 
+--- Set all checksums of the packet, innermost first (slow code; see calculator).
+function sums.set(shape, p)
+  for _, entry in ipairs(sums.list(shape)) do
+    local item, field = entry.item, entry.field
+    if item.offset + item.size <= p.length then
+      local header = ffi.cast(item.layout.slow_pointer, data_of(p) + item.offset)
+      local set = item.layout.slow["set" .. field.name]
+      set(header, 1) -- 0 may mean that there is none
+      local _, right = sums.compare(entry, p)
+      set(header, right)
+    end
+  end
+end
+
 return sums
