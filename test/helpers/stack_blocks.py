@@ -24,9 +24,9 @@ class Block:
     Scapy's classes.
 
     fields: {field: (kind, target)}. field is "Name", or "1.Name" in the second item.
-    kind: a number of bits, "mac", "ip4", "ip6", "bytes:N", "port", or a function(rng) that
-    returns (kind, value). target: "attribute" ("1.attribute" of the second layer), or
-    a function(layers, value).
+    kind: a number of bits, "mac", "ip4", "ip6", "bytes:N", "port", or a function(rng)
+    that returns (kind, value). target: "attribute" ("1.attribute" of the second layer),
+    or a function(layers, value).
     carries: (attribute that selects what follows, (kinds of what may follow)).
     ids: {kind: value of the selecting attribute that leads here}.
     leaf: {field: (kind, value, target)} to set when nothing follows (a selector's value

@@ -132,10 +132,10 @@ local function wrong_by_default(request)
   for i, item in ipairs(stack.resolve(p).shape.items) do
     names[i] = item.protocol.name
   end
-  local found, wanted = table.concat(names, "_"), pkt:getName()
+  local seen, wanted = table.concat(names, "_"), pkt:getName()
   packet.free(p)
   if not good then return table.concat(faults, "; ") end
-  if found ~= wanted then return ("found %s, not %s"):format(found, wanted) end
+  if seen ~= wanted then return ("found %s, not %s"):format(seen, wanted) end
 end
 
 local function answer(line)
