@@ -9,7 +9,7 @@ local Random = require("lib.stack.fuzz.random")
 local stack = require("lib.stack")
 local stacks = require("lib.stack.fuzz.stacks")
 
-local MUTANTS = 6000 -- of each seed
+local MUTANTS = 10000 -- of each seed
 local FIXED_SEED = 20
 
 local function fuzz(seed)
