@@ -79,6 +79,14 @@ package.preload["pf.codegen"] = function ()
   end}
 end
 
+-- What only Snabb's own LuaJIT has.
+local function provide_jit()
+  local function nothing_to_do() end
+  rawset(jit, "vmprofile", {open = nothing_to_do, close = nothing_to_do,
+    start = nothing_to_do, stop = nothing_to_do, select = nothing_to_do})
+  rawset(jit, "auditlog", nothing_to_do)
+end
+
 -- Selftests -----------------------------------------------------------------
 
 -- Stands for what can't be had: any field of it, and any call, is itself.
@@ -187,6 +195,8 @@ function upstream.add(dir)
   table.insert(package.loaders, search)
   provide_pairs()
   provide_core()
+  provide_jit()
+  pcall(require, "syscall") -- its C types are meant to be the first of their names
 end
 
 return upstream

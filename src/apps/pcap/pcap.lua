@@ -12,7 +12,8 @@ local packet = require("core.packet")
 local reader = require("lib.pcap.reader")
 local writer = require("lib.pcap.writer")
 
-ffi.cdef("int clock_gettime(int clock, void *timespec);")
+-- Under a name of its own: ljsyscall declares it too, with another type.
+ffi.cdef('int perigee_clock_gettime(int, void *) __asm__("clock_gettime");')
 
 local C = ffi.C
 local CLOCK_REALTIME = 0
@@ -172,7 +173,7 @@ end
 local timespec = ffi.new("struct { int64_t sec, nsec; }[1]")
 
 local function wall_clock_ns()
-  C.clock_gettime(CLOCK_REALTIME, timespec)
+  C.perigee_clock_gettime(CLOCK_REALTIME, timespec)
   return timespec[0].sec * 1000000000LL + timespec[0].nsec
 end
 
