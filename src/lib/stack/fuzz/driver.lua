@@ -26,6 +26,11 @@ local function hex(bytes, length)
   end))
 end
 
+-- An error with the calls that led to it from a mutant's trial on.
+local function explain(err)
+  return (debug.traceback(tostring(err), 2):gsub("\n[^\n]*fuzz/driver.lua.*", ""))
+end
+
 local function try_all(options, shared)
   local list = seeds.make(Random.new(options.seed, 0), RANDOM_STACKS)
   local mutants, trial = Mutants.new(list), Trial.new(list)
@@ -34,12 +39,11 @@ local function try_all(options, shared)
     shared[AT] = number
     local random = Random.new(options.seed, number)
     local seed = mutants:make(random)
-    local ok, err = xpcall(function () trial:run(mutants, random, seed) end,
-      debug.traceback)
+    local ok, err = xpcall(function () trial:run(mutants, random, seed) end, explain)
     if not ok then
       shared[ERRORS] = shared[ERRORS] + 1
       io.write(("mutant %d of seed %d: %s\n%d bytes: %s\n"):format(number,
-        options.seed, tostring(err), mutants.length,
+        options.seed, err, mutants.length,
         hex(mutants.bytes, mutants.length)))
       if shared[ERRORS] >= MOST_ERRORS then break end
     end

@@ -17,7 +17,6 @@ local Trial = {}
 Trial.__index = Trial
 
 local THOROUGHLY = 6
-local START = 42 -- bytes before an sFlow header in eth, ip4, udp
 local IP_OFFSETS = {0, 14, 14, 14, 18, 22, 34, 54, 64, 2 ^ 16, 2 ^ 32 - 8}
 local IP_SIZES = {0, 19, 20, 20, 24, 40, 40, 60, 2 ^ 32 - 40}
 local PROTOCOLS = {checksum.TCP, checksum.UDP, checksum.ICMP, checksum.ICMPV6, 132}
@@ -84,24 +83,25 @@ local function look(pkt, random)
   end
 end
 
--- Each field through the packet path's getters, and what headers have besides.
-local function read_fields(shape, pkt)
-  for _, item in ipairs(shape.items) do
-    local header = pkt[item.label]
-    for _, field in ipairs(item.layout.fields) do
-      header["get" .. field.name](header)
-    end
-    if item.protocol.name == "tcp" then header:getOptionsString() end
-  end
-end
-
-local function read_sflow(pkt, bytes)
-  for _, sample in pkt.sflow:iterateSamples(bytes) do
+local function read_samples(header, bytes)
+  for _, sample in header:iterateSamples(bytes) do
     sample:getString()
     for _, record in sample:iterateEntries() do
       record:getString()
       if record.getData then ffi.string(record:getData()) end
     end
+  end
+end
+
+-- Each field through the packet path's getters, and what headers have besides.
+local function read_fields(shape, pkt)
+  for _, item in ipairs(shape.items) do
+    local name, header = item.protocol.name, pkt[item.label]
+    for _, field in ipairs(item.layout.fields) do
+      header["get" .. field.name](header)
+    end
+    if name == "tcp" then header:getOptionsString() end
+    if name == "sflow" then read_samples(header, pkt.length - item.offset) end
   end
 end
 
@@ -162,7 +162,6 @@ end
 function Trial:use(cast, pkt, random, thoroughly)
   local length = self.p.length
   read_fields(cast.shape, pkt)
-  if names_of(pkt) == "eth ip4 udp sflow" then read_sflow(pkt, length - START) end
   if thoroughly then
     look(pkt, random)
     pkt:verify()
