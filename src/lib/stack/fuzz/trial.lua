@@ -27,8 +27,8 @@ function Trial.new(seeds)
   for i, seed in ipairs(seeds) do casts[i] = seed.cast end
   local p = guard.packet()
   return setmetatable({casts = casts, p = p, other = guard.packet(),
-    packets = ffi.new("struct packet *[1]", p), tried = 0, resolved = {}, passed = 0,
-    filled = 0}, Trial)
+    packets = ffi.new("struct packet *[1]", p), protocols = stack.protocols(),
+    tried = 0, resolved = {}, passed = 0, filled = 0}, Trial)
 end
 
 local function expect(condition, ...)
@@ -187,7 +187,10 @@ function Trial:run(mutants, random, seed)
   self.tried = self.tried + 1
   guard.place(p, mutants.bytes, length, random:one_in(8))
   local view = stack.resolve(p)
-  if thoroughly then look(view, random) end
+  if thoroughly then
+    look(view, random)
+    look(stack.resolve(p, random:choose(self.protocols)), random)
+  end
   view:verify()
   local cast = self:check_all(view)
   if seed then
