@@ -45,7 +45,7 @@ struct packet {
 };
 
 /* A slot of apps.vtep's forwarding table; free while `remote` is 0. */
-struct fdb_entry { int32_t a, b, remote, seen; };
+struct vtep_entry { int32_t a, b, remote, seen; };
 
 /* A counter's own copy; core.counter publishes it over shm. */
 struct counter { uint64_t c; };
@@ -205,7 +205,7 @@ void pg_fib_free(void *fib);
 
 /* vtep.c */
 int32_t pg_fdb_hash(int32_t seed, int32_t a, int32_t b);
-int32_t pg_fdb_find(const struct fdb_entry *slot, int32_t mask, int32_t seed,
+int32_t pg_fdb_find(const struct vtep_entry *slot, int32_t mask, int32_t seed,
                     int32_t a, int32_t b);
 int32_t pg_flow(const uint8_t *data, int32_t length);
 

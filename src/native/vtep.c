@@ -48,7 +48,7 @@ int32_t pg_fdb_hash(int32_t seed, int32_t a, int32_t b)
 }
 
 /* The number of the slot with the key (a, b), or -1. */
-int32_t pg_fdb_find(const struct fdb_entry *slot, int32_t mask, int32_t seed,
+int32_t pg_fdb_find(const struct vtep_entry *slot, int32_t mask, int32_t seed,
                     int32_t a, int32_t b)
 {
   uint32_t hash = mix((uint32_t)a, (uint32_t)b, (uint32_t)seed);

@@ -20,7 +20,7 @@ local fdb_t = ffi.metatype(ffi.typeof([[struct {
   int32_t buckets, mask, seed;
   int32_t count, capacity;
   int32_t swept;
-  struct fdb_entry slot[?];
+  struct vtep_entry slot[?];
 }]]), {__index = Fdb})
 
 --- Added to the remote of an entry that doesn't age and isn't learned over.
@@ -63,7 +63,7 @@ local function make_room(t, i)
     local one, other = homes(t, s.a, s.b)
     local to = free_slot(t, one == i and other or one)
     if to then
-      ffi.copy(t.slot + to, s, ffi.sizeof("struct fdb_entry"))
+      ffi.copy(t.slot + to, s, ffi.sizeof("struct vtep_entry"))
       s.remote = 0
       return k
     end
