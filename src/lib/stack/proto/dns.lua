@@ -23,4 +23,5 @@ return {
     {"ARCount", 16},
   },
   variable = {"body", size = "rest"},
+  methods = {getMessageContent = function (header) return header.body end},
 }
