@@ -196,7 +196,7 @@ local function housekeeping(now)
     next_tending = now + TEND_SECONDS
     pool.tend()
     sync()
-    if fused:drifted(now) then arrange() end
+    if fused:drifted(now, breaths) then arrange() end
   end
   next_duty = math.min(next_tending, last_tick + period)
 end

@@ -76,9 +76,9 @@ local function take_over_ports(fused, links)
   end
 end
 
---- Has traffic moved so that a region is better made anew (by fuse.plan)?
-function Fused:drifted(now)
-  return drift.check(self.regions, now)
+--- Is a region better made anew, by fuse.plan (core.engine.fuse.drift)?
+function Fused:drifted(now, breaths)
+  return drift.check(self.regions, now, breaths)
 end
 
 --- Plan how the running `apps` and `links` are fused; `old` is the plan before.

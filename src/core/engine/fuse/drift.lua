@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Has traffic moved to other branches? LuaJIT shapes a region's loop for the way
--- that most packets went when it was compiled; those that take another pay some
--- 10 cycles more. A region whose apps prefer another output for a while is made
--- anew, and compiled for that; each time it waits twice as long before the next.
+-- Is a region better made anew? When traffic has moved to other branches: LuaJIT
+-- shapes a region's loop for the way that most packets went when it was compiled;
+-- those that take another pay some 10 cycles more. And when LuaJIT has given the
+-- loop up (twice at most). Each time it waits twice as long before the next.
+
+local interpreted = require("core.engine.fuse.interpreted")
 
 local drift = {}
 
@@ -10,7 +12,11 @@ local PERIODS = 3 -- looks in a row that must agree
 local FEWEST_PACKETS = 1000 -- in a look, at one app, for it to count
 local FIRST_WAIT_SECONDS = 0.05
 
-local waits = {} -- by the name of a region's first app: {seconds =, before =}
+local FIRST = {seconds = FIRST_WAIT_SECONDS / 2, before = 0, tries = 0}
+local TRIES = 2 -- to have a loop compiled
+
+-- By the name of a region's first app: {seconds =, before =, tries =}.
+local waits = {}
 
 -- The output of app `k` that most packets took since the last look, or nil.
 local function preferred(tally, k, seen)
@@ -48,16 +54,19 @@ local function look(region)
   return state.strikes >= PERIODS
 end
 
---- Look at the `regions` (accounted for), now and then, at the time `now`. True if
---- one is to be made anew: its `stale` is set.
-function drift.check(regions, now)
+--- Look at the `regions` (accounted for), now and then, at the time `now`, after so
+--- many breaths. True if one is to be made anew: its `stale` is set.
+function drift.check(regions, now, breaths)
   local any = false
   for _, region in ipairs(regions) do
     local name = region.description.apps[1]
-    local wait = waits[name]
-    if look(region) and not (wait and now < wait.before) then
-      local seconds = wait and wait.seconds * 2 or FIRST_WAIT_SECONDS
-      waits[name] = {seconds = seconds, before = now + seconds}
+    local wait = waits[name] or FIRST
+    local moved = look(region)
+    local tried = wait.tries < TRIES and interpreted.look(region, breaths)
+    if (moved or tried) and now >= wait.before then
+      local seconds = wait.seconds * 2
+      waits[name] = {seconds = seconds, before = now + seconds,
+                     tries = wait.tries + (tried and 1 or 0)}
       region.stale, any = true, true
     end
   end

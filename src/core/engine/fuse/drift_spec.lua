@@ -65,13 +65,14 @@ describe("drift", function ()
   it("waits longer each time", function ()
     local tally = {napps = 1, outs = {{{}, {event = 1}}}, first = {2}, last = {1},
                    counts = {{packets = 0}}, into = {{packets = 0}}}
-    local region = {tally = tally, description = {apps = {"drift_spec"}}}
+    local region = {tally = tally, description = {apps = {"drift_spec"}},
+                    loop = {}}
     local times, way = {}, 1
     for i = 1, 1000 do -- a look every 10 ms; the way changes every 50
       if i % 5 == 0 then way = 3 - way end
       tally.into[1].packets = tally.into[1].packets + 2000
       if way == 2 then tally.counts[1].packets = tally.counts[1].packets + 2000 end
-      if drift.check({region}, i * 0.01) then
+      if drift.check({region}, i * 0.01, i) then
         assert.is_true(region.stale)
         times[#times + 1] = i * 0.01
         region.drift, region.stale = nil, nil -- made anew
