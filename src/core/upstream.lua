@@ -4,6 +4,7 @@
 -- build turns into modules: here they become modules as they are loaded.
 
 local failure = require("core.failure")
+local lua52 = require("core.lua52")
 
 local upstream = {}
 
@@ -39,8 +40,25 @@ local function list_programs()
   return table.concat(names, "\n") .. "\n"
 end
 
--- A function for package.loaders.
-local function search(name)
+local places = {"", "/../lib/ljsyscall", "/../lib/pflua/src"}
+
+-- For package.loaders: Lua files, which may rely on Lua 5.2's metamethods.
+local function search_lua(name)
+  local tried = {}
+  for i, place in ipairs(places) do
+    local path = ("%s%s/%s.lua"):format(upstream.dir, place, name:gsub("%.", "/"))
+    local text = contents(path)
+    if text then
+      local chunk, err = loadstring(lua52.lengths(text), "@" .. path)
+      return chunk or error(err, 0)
+    end
+    tried[i] = ("\n\tno file '%s'"):format(path)
+  end
+  return table.concat(tried)
+end
+
+-- For package.loaders: files of other kinds.
+local function search_other(name)
   local stem, suffix = name:match("^(.*)_(%l+)$")
   local maker = makers[suffix]
   if not maker then return nil end
@@ -50,18 +68,6 @@ local function search(name)
   local text = contents(path) or contents(folder .. file:gsub("_", "-"))
   if not text then return ("\n\tno file '%s'"):format(path) end
   return maker(text)
-end
-
--- Six of its modules give tables a __pairs, which Snabb's LuaJIT knows and
--- Debian's doesn't. Neither compiles `pairs`, so this costs it nothing there.
-local function provide_pairs()
-  local plain = pairs
-  rawset(_G, "pairs", function (t)
-    local meta = getmetatable(t)
-    local own = type(meta) == "table" and rawget(meta, "__pairs")
-    if own then return own(t) end
-    return plain(t)
-  end)
 end
 
 -- Snabb's modules are globals too: code of it says core.app.now, without require.
@@ -171,7 +177,7 @@ end
 function upstream.selftest(name)
   local text, path = source_of(name)
   if not (text and text:find("\nfunction [%w:]*selftest *%p")) then return nil end
-  local chunk = assert(loadstring(text, "@" .. path))
+  local chunk = assert(loadstring(lua52.lengths(text), "@" .. path))
   local module = require(name)
   local env = environment(module, name)
   setfenv(chunk, env)(name)
@@ -189,11 +195,10 @@ function upstream.add(dir)
       .. "of a Snabb checkout", dir)
   end
   upstream.dir = dir
-  for _, place in ipairs{"", "/../lib/ljsyscall", "/../lib/pflua/src"} do
-    package.path = ("%s;%s%s/?.lua"):format(package.path, dir, place)
-  end
-  table.insert(package.loaders, search)
-  provide_pairs()
+  package.path = package.path:gsub(";%./%?%.lua", "") -- where the user happens to be
+  table.insert(package.loaders, search_lua)
+  table.insert(package.loaders, search_other)
+  lua52.provide()
   provide_core()
   provide_jit()
   pcall(require, "syscall") -- its C types are meant to be the first of their names
