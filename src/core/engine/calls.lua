@@ -3,6 +3,12 @@
 
 local calls = {}
 
+-- The method that the engine calls, or calls for each packet or burst.
+local function method_of(app)
+  if app.push then return "push" end
+  return app.process_burst and "process_burst" or app.process and "process" or "push"
+end
+
 local function region_of(run, regions)
   for _, region in ipairs(regions) do
     for _, entry in ipairs(region.run) do
@@ -12,8 +18,8 @@ local function region_of(run, regions)
 end
 
 --- The calls of a breath (core.engine.order) in their order, by name: pulls, a
---- list of apps; pushes, a list of {app =, link = its text, region = what the
---- app is fused into or nil}.
+--- list of apps; pushes, a list of {app =, link = its text, method =, region =
+--- what the app is fused into or nil}.
 function calls.list(pulls, pushes, links, fused)
   local text, list = {}, {pulls = {}, pushes = {}}
   for spec, l in pairs(links) do text[l] = spec end
@@ -21,6 +27,7 @@ function calls.list(pulls, pushes, links, fused)
   for i = 1, pushes.n do
     local spec = text[pushes.link[i]]
     list.pushes[i] = {app = pushes.app[i].appname, link = spec,
+                      method = method_of(pushes.app[i]),
                       region = region_of(fused.run[spec] or false, fused.regions)}
   end
   return list

@@ -5,8 +5,8 @@
 -- and packets are as before. A region with an app whose class has `warm` = false,
 -- or too much state to save, is left out.
 --
--- Off unless engine.warm is set: on branchy traffic it gained nothing that could be
--- measured (see the commit), and took 5 to 20 ms a region.
+-- Off unless engine.warm is set: it gains nothing that could be measured (doc/apps.md),
+-- and doesn't see state that apps keep in C or in locals of functions.
 
 local ffi = require("ffi")
 local C = require("core.native")
@@ -18,7 +18,10 @@ local traffic = require("core.engine.warm.traffic")
 local warm = {}
 
 local BURST = tonumber(C.PORT_BURST)
-local BURSTS = 120 -- a loop is hot after 56, its branches after 10 more each
+-- A loop is hot after 56 packets, its branches after 10 more each. Its end must be met
+-- less than 10 times: LuaJIT would try to compile what follows, here, in a pcall(),
+-- give up, and leave the end of every real burst to the interpreter: 480 cycles.
+local BURSTS = 8
 local freelist = pool.freelist
 
 local function address(p)

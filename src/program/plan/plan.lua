@@ -53,15 +53,15 @@ local function show_region(say, number, region, with_source)
   end
 end
 
--- Apps by reason: many apps of one kind need one line.
+-- Apps by reason: many apps of one kind need one line. In order of their first names.
 local function show_not_fused(say, reasons)
-  local apps = {}
+  local apps, order = {}, {}
   for _, name in ipairs(sorted_keys(reasons)) do
     local reason = reasons[name]
-    apps[reason] = apps[reason] or {}
+    if not apps[reason] then apps[reason], order[#order + 1] = {}, reason end
     table.insert(apps[reason], name)
   end
-  for _, reason in ipairs(sorted_keys(apps)) do
+  for _, reason in ipairs(order) do
     say("not fused: %s: %s", table.concat(apps[reason], ", "), reason)
   end
 end
@@ -73,7 +73,7 @@ local function show_calls(say, list)
     if push.region then
       say("  %s: its region, from %s", push.app, push.link)
     else
-      say("  %s: push, from %s", push.app, push.link)
+      say("  %s: %s, from %s", push.app, push.method, push.link)
     end
   end
   if #list.pulls + #list.pushes == 0 then say("  nothing") end

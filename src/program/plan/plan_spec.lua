@@ -2,8 +2,8 @@
 
 local testing = require("core.testing")
 
--- Two per-packet apps between two null ports, an app beside them that isn't, and
--- what would betray that the engine ran.
+-- Two per-packet apps between two null ports, apps of other kinds beside them, and what
+-- would betray that the engine ran.
 local PROGRAM = [[
   local Port = require("apps.port.port").Port
   local function class(methods)
@@ -21,10 +21,14 @@ local PROGRAM = [[
   config.app(c, "pass", Pass)
   config.app(c, "split", Split)
   config.app(c, "old", Snabb)
+  config.app(c, "bulk", class{process_burst = function () print("a burst") end})
+  config.app(c, "both", class{process = Pass.process, push = Snabb.push})
   config.link(c, "from.output -> pass.input")
   config.link(c, "pass.output -> split.input")
   config.link(c, "split.output -> to.input")
   config.link(c, "split.other -> old.input")
+  config.link(c, "old.output -> bulk.input")
+  config.link(c, "bulk.output -> both.input")
   engine.configure(c)
   if ... == "engine" then engine.main{duration = 10} print("after") end]]
 
@@ -37,11 +41,15 @@ region 1: 2 apps
   entry: from.output -> pass.input (the port itself)
   exit: split.other -> old.input
   exit: split.output -> to.input (the port itself)
+not fused: both: it has pull() or push() beside process()
+not fused: bulk: it is a bulk app (process_burst)
 not fused: from, old, to: it has no process()
 a breath calls:
   old: pull
   pass: its region, from from.output -> pass.input
   old: push, from split.other -> old.input
+  bulk: process_burst, from old.output -> bulk.input
+  both: push, from bulk.output -> both.input
 ]], said)
     assert.equal(0, status)
   end)
@@ -51,7 +59,7 @@ a breath calls:
     assert.equal(0, status)
     assert.matches("\n    local function loop1%(n%)\n", said)
     assert.matches("process%d%(app%d, p%) %-%- pass\n", said)
-    local source = said:match("\n  source:\n(.*)not fused:"):gsub("\n    ", "\n")
+    local source = said:match("\n  source:\n(.-)not fused:"):gsub("\n    ", "\n")
     assert.is_function(loadstring(source))
   end)
 
