@@ -100,7 +100,9 @@ function lua52.lengths(text)
   if not text:find("#", 1, true) then return text end
   local out, at, copied = {}, 1, 1
   if text:sub(1, 2) == "#!" then at = text:find("\n", 1, true) or #text + 1 end
-  while at <= #text do
+  while true do
+    at = text:find("[#\"'%-%[]", at) -- the operator, or what may hold one that isn't
+    if not at then break end
     local kind, stop = token(text, at)
     if kind == "#" then
       local first = skip(text, at + 1)
