@@ -16,7 +16,7 @@ local NOWHERE = {write = function () end} -- a stream
 local Trial = {}
 Trial.__index = Trial
 
-local THOROUGHLY = 6
+local THOROUGHLY = 20
 local IP_OFFSETS = {0, 14, 14, 14, 18, 22, 34, 54, 64, 2 ^ 16, 2 ^ 32 - 8}
 local IP_SIZES = {0, 19, 20, 20, 24, 40, 40, 60, 2 ^ 32 - 40}
 local PROTOCOLS = {checksum.TCP, checksum.UDP, checksum.ICMP, checksum.ICMPV6, 132}
