@@ -47,6 +47,18 @@ struct packet {
 /* A slot of apps.vtep's forwarding table; free while `remote` is 0. */
 struct vtep_entry { int32_t a, b, remote, seen; };
 
+/* What apps.vtep's Decap lets in: VXLAN to this end. `page` and `leaf` number the
+ * VNIs: leaf[page[vni / 4096] + vni % 4096], 0 for others. */
+struct vxlan_end {
+  const int32_t *page;
+  const int16_t *leaf;
+  uint8_t ip[16];            /* the first 4, or all */
+  uint8_t mac[6];
+  uint16_t port;
+  uint8_t family;            /* 4 or 6 */
+  uint8_t keep_tags;
+};
+
 /* A counter's own copy; core.counter publishes it over shm. */
 struct counter { uint64_t c; };
 
@@ -208,6 +220,8 @@ int32_t pg_fdb_hash(int32_t seed, int32_t a, int32_t b);
 int32_t pg_fdb_find(const struct vtep_entry *slot, int32_t mask, int32_t seed,
                     int32_t a, int32_t b);
 int32_t pg_flow(const uint8_t *data, int32_t length);
+int32_t pg_vxlan_check(const struct vxlan_end *end, uint8_t *data,
+                       int32_t length);
 
 /* memory.c */
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);

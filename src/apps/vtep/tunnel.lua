@@ -15,12 +15,20 @@ Tunnel.__index = Tunnel
 local DIGEST = 256 -- sightings, a breath
 local LEAF = 4096 -- VNIs of which the upper 12 bits agree
 
--- `only`: the remote of a VNI that has just one to flood to; or 0.
-local vnis_t = ffi.typeof("struct { int32_t vni, vlan, only, unused; }[?]")
+-- `only`: the remote of a VNI that has just one to flood to; or 0. `tag`: the 4 bytes
+-- of its VLAN tag, as this CPU reads them; `mask`: -1, or 0 if it has none.
+local vnis_t = ffi.typeof("struct { int32_t vni, tag, mask, only; }[?]")
 local digest_t = ffi.typeof([[struct {
   int32_t n, missed, now, unused;
   struct { int32_t a, b, from[4]; } of[?];
 }]])
+
+-- 802.1Q: 81 00 and the VLAN in network order.
+local function tag_of(vlan)
+  local bytes = ffi.new("union { uint8_t bytes[4]; int32_t word; }")
+  bytes.bytes = {0x81, 0, math.floor(vlan / 256), vlan % 256}
+  return bytes.word
+end
 
 -- Numbers of VNIs (from 1) by VNI, in two steps: leaf[page[vni / 4096] + vni % 4096].
 local function index_vnis(self, list)
@@ -38,7 +46,8 @@ local function index_vnis(self, list)
   self.vnis = ffi.new(vnis_t, #list + 1)
   self.by_vlan = ffi.new("int32_t[4096]")
   for i, item in ipairs(list) do
-    self.vnis[i].vni, self.vnis[i].vlan = item.vni, item.vlan
+    self.vnis[i].vni, self.vnis[i].mask = item.vni, item.vlan > 0 and -1 or 0
+    self.vnis[i].tag = tag_of(item.vlan)
     self.by_vlan[item.vlan] = i
     self.leaf[self.page[math.floor(item.vni / LEAF)] + item.vni % LEAF] = i
   end
