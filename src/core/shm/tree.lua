@@ -63,6 +63,14 @@ local function make_directory(path)
   end
 end
 
+-- Where the tree is in memory instead of under /var/run, tools that look there are led
+-- to it, if nothing else is there.
+local function lead_to(root)
+  if root == MEMORY .. "/snabb" and not stat.lstat(SYSTEM_ROOT) then
+    unistd.link(root, SYSTEM_ROOT, true)
+  end
+end
+
 --- Make the directory `root` and those above it. Where anyone can take a name first,
 --- it must be a directory of this user's.
 function tree.make_root(root)
@@ -72,6 +80,7 @@ function tree.make_root(root)
     local ok, err = pcall(tree.make_directories, start, root)
     stat.umask(mask)
     if not ok then error(err, 0) end
+    lead_to(root)
   end
   if root:find("^/tmp/") or root:find("^/dev/shm/") then
     local found = stat.lstat(root)
