@@ -80,8 +80,8 @@ function tree.make_root(root)
     local ok, err = pcall(tree.make_directories, start, root)
     stat.umask(mask)
     if not ok then error(err, 0) end
-    lead_to(root)
   end
+  lead_to(root)
   if root:find("^/tmp/") or root:find("^/dev/shm/") then
     local found = stat.lstat(root)
     if stat.S_ISDIR(found.st_mode) == 0 or found.st_uid ~= unistd.geteuid() then
