@@ -286,7 +286,7 @@ end
 --- Breathe until nothing moves any more; `each` is called before every breath.
 function testing.run(each)
   local still, progress = 0, -1
-  for breath = 1, 5000 do
+  for breath = 1, 30000 do
     if each then each(breath) end
     engine.breathe()
     local now = account.progress()
@@ -294,7 +294,7 @@ function testing.run(each)
     progress = now
     if still == 8 then return end
   end
-  error("packets are still moving after 5,000 breaths")
+  error("packets are still moving after 30,000 breaths")
 end
 
 --- What has come of the running graph: counters of links, drops by app and reason,
