@@ -22,7 +22,7 @@ PLAIN = [
     ("generate", "generate"),
 ]
 FILE = [("pcap", "replayer", *rest) for rest in
-        [("speed", "1e6"), ("bit_rate", "1e12"), ("packet_rate", "1e6"),
+        [("speed", "1e6"), ("bit_rate", "1e12"), ("packet_rate", "1e9"),
          ("limit", "1e12")]]
 CARD = "0000:01:00.0"
 CARDS = [
