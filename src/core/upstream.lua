@@ -40,6 +40,16 @@ local function list_programs()
   return table.concat(names, "\n") .. "\n"
 end
 
+-- The file's text and its path. Where a module's name has "_" the file's may have "-":
+-- the build of Snabb changes them.
+local function read_module(path)
+  local text = contents(path)
+  if text then return text, path end
+  local folder, file = path:match("^(.*/)(.*)$")
+  path = folder .. file:gsub("_", "-")
+  return contents(path), path
+end
+
 local places = {"", "/../lib/ljsyscall", "/../lib/pflua/src"}
 
 -- For package.loaders: Lua files, which may rely on Lua 5.2's metamethods.
@@ -47,9 +57,9 @@ local function search_lua(name)
   local tried = {}
   for i, place in ipairs(places) do
     local path = ("%s%s/%s.lua"):format(upstream.dir, place, name:gsub("%.", "/"))
-    local text = contents(path)
+    local text, found = read_module(path)
     if text then
-      local chunk, err = loadstring(lua52.lengths(text), "@" .. path)
+      local chunk, err = loadstring(lua52.lengths(text), "@" .. found)
       return chunk or error(err, 0)
     end
     tried[i] = ("\n\tno file '%s'"):format(path)
@@ -64,8 +74,7 @@ local function search_other(name)
   if not maker then return nil end
   if name == "programs_inc" then return give(list_programs()) end
   local path = ("%s/%s.%s"):format(upstream.dir, stem:gsub("%.", "/"), suffix)
-  local folder, file = path:match("^(.*/)(.*)$")
-  local text = contents(path) or contents(folder .. file:gsub("_", "-"))
+  local text = read_module(path)
   if not text then return ("\n\tno file '%s'"):format(path) end
   return maker(text)
 end

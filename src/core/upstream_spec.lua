@@ -26,10 +26,12 @@ local dasm = require("dasm")
 |.arch x64
 function gen() return dasm.new(1):build() end
 ]],
+  ["lib/with-dash.lua"] = "return {dashed = true}",
   ["program/fake/help.inc"] = "the help text",
   ["program/fake/fake.lua"] = [[
 module(..., package.seeall)
 function run (args)
+  assert(require("lib.with_dash").dashed)
   print("fake", args[1], type(packet.allocate), require("lib.ljs").here)
   for name in pairs(setmetatable({}, {__pairs = function ()
     return next, {own = true}

@@ -22,7 +22,10 @@ end
 
 local sources = {
   rdtsc = {stamp = C.pg_tsc, per_second = function () return C.pg_tsc_hz() end},
-  system = {stamp = ffi.C.get_time_ns, per_second = function () return 1000000000ULL end},
+  system = {
+    stamp = ffi.C.get_time_ns,
+    per_second = function () return 1000000000ULL end,
+  },
 }
 
 local Clock = {}
