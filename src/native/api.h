@@ -267,6 +267,37 @@ const void *pg_binary_search(const void *entries, uint32_t count,
 void pg_multi_copy(void *to, void **from, uint32_t count,
                    uint32_t size);
 
+/* What keys of a hash table are, how one is added, and why it can't be. */
+enum ctable_kind { CTABLE_BYTES, CTABLE_UNSIGNED, CTABLE_SIGNED, CTABLE_FLOAT };
+enum ctable_mode { CTABLE_ADD, CTABLE_SET, CTABLE_UPDATE, CTABLE_ANEW };
+enum ctable_problem {
+  CTABLE_NO_PROBLEM, CTABLE_PRESENT, CTABLE_ABSENT, CTABLE_DISPLACED
+};
+
+/* A hash table of Snabb's: entries are a hash, a key, a value and padding (ctable.c). */
+struct ctable {
+  uint8_t *entries;
+  uint64_t bytes;            /* of memory that they have */
+  double scale;              /* from a hash to the place it stands for */
+  uint32_t size, occupancy;  /* entries */
+  uint32_t max_displacement, displacement_limit;
+  uint32_t entry_size, key_size, value_size; /* bytes */
+  uint8_t key_kind;
+  uint8_t problem;           /* of the last that was added */
+  struct siphash hash;       /* its stride is entry_size */
+};
+
+/* ctable.c */
+bool pg_ctable_open(struct ctable *t);
+void pg_ctable_close(struct ctable *t);
+uint32_t pg_ctable_hash(const struct ctable *t, const void *key);
+void *pg_ctable_lookup(const struct ctable *t, const void *key);
+void *pg_ctable_add(struct ctable *t, const void *key, enum ctable_mode mode);
+bool pg_ctable_remove(struct ctable *t, void *entry);
+uint64_t pg_ctable_next(const struct ctable *t, uint64_t index, uint64_t end);
+bool pg_ctable_refill(struct ctable *t, const struct ctable *from);
+void pg_ctable_stream(const struct ctable *t, void *entries, uint32_t n);
+
 /* A log of events in shared memory, in the format of Snabb's timelines 3.0. */
 struct timeline_header {
   uint64_t magic;

@@ -56,6 +56,11 @@ local function variant(options)
   return s, o
 end
 
+--- The `struct siphash` for C functions that hash, of the options of make_hash.
+function siphash.parameters(options)
+  return (variant(options))
+end
+
 --- A function (pointer) that returns the hash of the input there, a number.
 --- `options`: a table with `size`, and what OPTIONS above lists.
 function siphash.make_hash(options)
