@@ -43,15 +43,20 @@ local function lengths(p)
 end
 
 --- Whether the checksums of IPv4, and TCP or UDP, are right; nil for other protocols.
---- UDP over IPv4 without a checksum is right.
+--- UDP over IPv4 without a checksum is right. Of an IPv4 packet with less than its
+--- length tells, what is there counts, as in Snabb.
 function checksum.verify_packet(buffer, length)
   local initial = C.pseudo_header_initial(ffi.cast(signed_pointer, buffer), length)
   if initial == UNKNOWN then return nil end
   if initial == BAD_HEADER then return false end
   local p = ffi.cast(bytes_pointer, buffer)
   local header, all = lengths(p)
-  if all > length then return false end
-  if rshift(p[0], 4) == 4 and p[9] == UDP and all >= header + UDP_HEADER
+  local is_ip4 = rshift(p[0], 4) == 4
+  if all > length then
+    if not is_ip4 then return false end
+    all = length
+  end
+  if is_ip4 and p[9] == UDP and all >= header + UDP_HEADER
     and p[header + 6] == 0 and p[header + 7] == 0 then return true end
   return C.pg_checksum(p + header, all - header, initial) == 0
 end

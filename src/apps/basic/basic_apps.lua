@@ -68,9 +68,9 @@ end
 -- The links of apps that have one input or output of a fixed name.
 local ONE_EACH = {input = {input = true}, output = {output = true}}
 
---- Join: every input to `output`.
+--- Join: every input to `output`. It may have other outputs: Snabb's programs use one
+--- as a place to put packets.
 local Join = class()
-Join.link_names = {output = ONE_EACH.output}
 
 function Join:new()
   return setmetatable({}, self)
