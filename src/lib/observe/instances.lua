@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The running processes that have a directory in shared memory: Perigee's and Snabb's.
+-- Both keep <root>/<pid>, and names as links <root>/by-name/<name>.
+
+local failure = require("core.failure")
+local shm = require("core.shm")
+local sysfs = require("lib.hardware.sysfs")
+local process = require("lib.observe.process")
+local stdlib = require("posix.stdlib")
+local unistd = require("posix.unistd")
+
+local instances = {}
+
+local SYSTEM_ROOT = "/var/run/snabb" -- Snabb's, also where Perigee's is elsewhere
+
+-- Where processes may have their directories, each place once. SNABB_SHM_ROOT says
+-- that there is one.
+local function default_roots()
+  local roots, seen = {}, {}
+  local chosen = (os.getenv("SNABB_SHM_ROOT") or "") ~= ""
+  for _, root in ipairs(chosen and {shm.root} or {shm.root, SYSTEM_ROOT}) do
+    local real = stdlib.realpath(root)
+    if real and not seen[real] then
+      seen[real] = true
+      roots[#roots + 1] = real
+    end
+  end
+  return roots
+end
+
+local function pid_of(link)
+  local target = unistd.readlink(link)
+  return target and tonumber(target:match("(%d+)/*$"))
+end
+
+local function names_in(root)
+  local names = {}
+  for _, name in ipairs(sysfs.entries(root .. "/by-name")) do
+    local pid = pid_of(root .. "/by-name/" .. name)
+    if pid then names[pid] = name end
+  end
+  return names
+end
+
+-- A worker's `group` is a link to its manager's.
+local function leader_of(directory)
+  local target = unistd.readlink(directory .. "/group")
+  return target and tonumber(target:match("(%d+)/group/*$"))
+end
+
+local function add(list, root, proc)
+  local names, own = names_in(root), unistd.getpid()
+  for _, entry in ipairs(sysfs.entries(root)) do
+    local pid = entry:match("^%d+$") and tonumber(entry)
+    if pid and pid ~= own and process.exists(pid, proc) then
+      local directory = root .. "/" .. entry
+      list[#list + 1] = {pid = pid, name = names[pid], directory = directory,
+        program = process.program(pid, proc), leader = leader_of(directory)}
+    end
+  end
+end
+
+--- The running instances but for this process, in order of their process ids: a list
+--- of {pid, name (or nil), program, directory, leader = the pid of the process it
+--- works for (or nil)}. `roots` and `proc` are for tests.
+function instances.list(roots, proc)
+  local list = {}
+  for _, root in ipairs(roots or default_roots()) do add(list, root, proc) end
+  table.sort(list, function (a, b) return a.pid < b.pid end)
+  return list
+end
+
+--- The one of the `list` that `text` means: its process id, its name, or the program
+--- it runs, if only one runs it. Raises a failure if there is none, or if there are
+--- several of the program.
+function instances.find(list, text)
+  local running = {}
+  for _, instance in ipairs(list) do
+    if tonumber(text) == instance.pid or text == instance.name then
+      return instance
+    elseif text == instance.program then
+      running[#running + 1] = instance
+    end
+  end
+  if #running == 1 then return running[1] end
+  if #running > 1 then
+    local pids = {}
+    for i, instance in ipairs(running) do pids[i] = tostring(instance.pid) end
+    failure.usage("'%s' runs %d times; give one of the process ids %s", text, #running,
+      table.concat(pids, ", "))
+  end
+  failure.usage("there is no running instance '%s'; `perigee ps` lists those there are",
+    text)
+end
+
+return instances

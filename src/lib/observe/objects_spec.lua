@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Objects written as literal bytes, and by core's own modules.
+
+local counter = require("core.counter")
+local fake_tree = require("lib.hardware.fake_tree")
+local histogram = require("core.histogram")
+local objects = require("lib.observe.objects")
+local shm = require("core.shm")
+
+describe("observe.objects", function ()
+  local tree
+  before_each(function () tree = fake_tree.new() end)
+  after_each(function () tree.remove() end)
+
+  local function read(name, bytes)
+    tree.write(name, bytes)
+    local value, kind = objects.read(tree.base .. "/" .. name)
+    return value ~= nil and objects.text(value, kind) or nil, kind
+  end
+
+  it("reads each type", function ()
+    assert.equal("1,234", read("a.counter", "\210\4\0\0\0\0\0\0"))
+    assert.equal("1.500000", read("a.gauge", "\0\0\0\0\0\0\248\63"))
+    assert.equal("3/1000", read("a.freelist", "\3\0\0\0\232\3\0\0" .. ("x"):rep(99)))
+    assert.equal("4096/2097152", read("a.group_freelist", "\5" .. ("\0"):rep(63)
+      .. "\3" .. ("\0"):rep(63) .. "\0\4\0\0" .. ("\0"):rep(4)))
+    assert.equal("2/8 (in use)",
+      read("a.interlink", "\7\0\0\0\1\0\0\0\8\0\0\0\5\0\0\0"))
+    assert.equal("1/8 (waiting for its transmitter)",
+      read("b.interlink", "\1\0\0\0\2\0\0\0\8\0\0\0\3\0\0\0"))
+  end)
+
+  it("reads what core makes", function ()
+    local c = counter.create("spec/observe.counter")
+    counter.set(c, 2 ^ 40 + 5)
+    counter.commit()
+    local h = histogram.create("spec/observe2.histogram", 1e-6, 1)
+    h:add(0.01)
+    local all = objects.all(shm.path("spec"))
+    assert.equal(2 ^ 40 + 5, tonumber(all.observe.value))
+    assert.equal(1, tonumber(all.observe2.value.total))
+    local least, _, greatest = all.observe2.value:summarize()
+    assert.is_true(least <= 0.01 and greatest >= 0.01)
+    counter.delete("spec/observe.counter")
+    shm.unmap(h)
+    shm.unlink("spec")
+  end)
+
+  it("has nothing for what is short, gone or strange", function ()
+    assert.is_nil(read("short.counter", "1234567"))
+    assert.is_nil(read("short.histogram", ("\0"):rep(4095)))
+    assert.is_nil((objects.read(tree.base .. "/gone.counter")))
+    local value, kind = objects.read(tree.base .. "/x.rrd")
+    assert.is_nil(value)
+    assert.equal("rrd", kind)
+  end)
+
+  it("goes into directories, and follows no links", function ()
+    tree.write("d/a.counter", ("\0"):rep(8))
+    tree.write("d/e/b.counter", ("\0"):rep(8))
+    tree.link(tree.base, "d/loop")
+    tree.link(tree.base .. "/d/a.counter", "d/c.counter")
+    local names = {}
+    objects.each(tree.base .. "/d", function (name) names[#names + 1] = name end)
+    assert.same({"a.counter", "e/b.counter"}, names)
+  end)
+end)

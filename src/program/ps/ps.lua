@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee ps`: the running instances of Perigee and Snabb.
+
+local cjson = require("cjson")
+local cli = require("lib.cli")
+local instances = require("lib.observe.instances")
+local process = require("lib.observe.process")
+
+local M = {summary = "list the running instances of Perigee and Snabb"}
+
+--- Seconds as people read them: 42s, 3m05s, 2h03m, 5d02h.
+function M.duration(seconds)
+  local s = math.floor(seconds)
+  if s < 60 then return ("%ds"):format(s) end
+  if s < 3600 then return ("%dm%02ds"):format(s / 60, s % 60) end
+  if s < 86400 then return ("%dh%02dm"):format(s / 3600, s % 3600 / 60) end
+  return ("%dd%02dh"):format(s / 86400, s % 86400 / 3600)
+end
+
+--- The `list` (lib.observe.instances) with the times of each process: `cpu` and
+--- `uptime`, in seconds, and `load`, CPU time a second since it began. Those that have
+--- ended meanwhile are left out.
+function M.with_times(list, proc)
+  local result = {}
+  for _, instance in ipairs(list) do
+    local cpu, uptime = process.times(instance.pid, proc)
+    if cpu then
+      instance.cpu, instance.uptime = cpu, uptime
+      instance.load = uptime > 0 and cpu / uptime or 0
+      result[#result + 1] = instance
+    end
+  end
+  return result
+end
+
+local FORMAT = "%-8s %-16s %-20s %6s %8s\n"
+
+--- The list as a table for people; workers say whose they are.
+function M.text(list)
+  local lines = {FORMAT:format("PID", "PROGRAM", "NAME", "CPU", "UPTIME")}
+  for _, instance in ipairs(list) do
+    local name = instance.name
+      or instance.leader and "(worker of " .. instance.leader .. ")" or "-"
+    lines[#lines + 1] = FORMAT:format(instance.pid, instance.program, name,
+      ("%.0f%%"):format(100 * instance.load), M.duration(instance.uptime))
+  end
+  return table.concat(lines)
+end
+
+local function json(list)
+  local texts = {}
+  for i, instance in ipairs(list) do texts[i] = cjson.encode(instance) end
+  return "[" .. table.concat(texts, ",") .. "]\n"
+end
+
+--- Run the program: `args` as in its usage.
+function M.run(args)
+  local parser = cli.parser("ps", "List the running instances of Perigee and Snabb on "
+    .. "this machine: process id, program, the name it has claimed, CPU time a second "
+    .. "and time since it began.")
+  parser:flag("--json", "Print JSON.")
+  local options = cli.parse(parser, args)
+  local list = M.with_times(instances.list())
+  if options.json then
+    io.write(json(list))
+  elseif #list == 0 then
+    print("no instance of Perigee or Snabb is running")
+  else
+    io.write(M.text(list))
+  end
+end
+
+return M
