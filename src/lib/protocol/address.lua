@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Text of IP addresses by inet_pton and inet_ntop, for the classes ipv4 and ipv6.
+
+local ffi = require("ffi")
+local C = ffi.C
+
+ffi.cdef[[
+int inet_pton(int family, const char *text, void *address);
+const char *inet_ntop(int family, const void *address, char *text, unsigned size);
+]]
+
+local LONGEST_TEXT = 48
+
+local address = {}
+
+--- Give the class pton, ntop and pton_cidr for addresses of `ctype` in the address
+--- family `family` (<sys/socket.h>), whose name is `name`.
+function address.attach(class, family, ctype, name)
+  ctype = ffi.typeof(ctype)
+
+  --- The address; false and a sentence if the text is none.
+  function class:pton(text)
+    local result = ctype()
+    if C.inet_pton(family, text, result) == 1 then return result end
+    return false, ("malformed %s address: %s"):format(name, text)
+  end
+
+  --- Its text.
+  function class:ntop(pointer)
+    local text = ffi.new("char[?]", LONGEST_TEXT)
+    return ffi.string(C.inet_ntop(family, pointer, text, LONGEST_TEXT))
+  end
+
+  --- Address and prefix length of "ADDRESS/LENGTH"; raises an error if the text is of
+  --- another form. The address is as from pton.
+  function class:pton_cidr(text)
+    local prefix, length = text:match("^([^/]*)/(%d+)$")
+    if not prefix then
+      error(("invalid prefix %s: write ADDRESS/LENGTH"):format(text), 2)
+    end
+    return (self:pton(prefix)), tonumber(length)
+  end
+end
+
+return address

@@ -1,0 +1,191 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A packet as a sequence of headers: parse them one after the other from the front,
+-- take them off (pop), put others before (push). What isn't parsed is the payload.
+--
+-- Immediately, or with `delayed_commit` all at once in commit(): parsed headers are
+-- pointers into the packet, which must not move while they are in use.
+
+local ffi = require("ffi")
+local packet = require("core.packet")
+local class = require("lib.lua.class")
+
+local bytes_t = ffi.typeof("uint8_t *")
+
+local datagram = class.subClass(nil)
+datagram._name = "datagram"
+--- Bytes that can be pushed before a commit.
+datagram.push_buffer_size = 512
+
+local NO_OPTIONS = {}
+
+--- A datagram of `p`, or of a new empty packet. `first` is the class of the first
+--- header, if it is to be parsed. `options`: {delayed_commit = true}.
+function datagram:new(p, first, options)
+  local o = datagram:superClass().new(self)
+  if not o._recycled then
+    o._parse = {stack = {}, index = 0}
+    o._push = {buffer = ffi.new("uint8_t[?]", datagram.push_buffer_size)}
+    o._packet = ffi.new("struct packet *[1]")
+  end
+  local parse = o._parse
+  for i = 1, parse.index do
+    parse.stack[i]:free()
+    parse.stack[i] = nil
+  end
+  parse.index, parse.offset, parse.ulp = 0, 0, first
+  o._offset = 0 -- bytes popped, while the commit is delayed
+  o._push.offset, o._push.size = datagram.push_buffer_size, 0
+  o._delayed_commit = (options or NO_OPTIONS).delayed_commit
+  o._packet[0] = p or packet.allocate()
+  return o
+end
+
+--- Put the header before the packet.
+function datagram:push(proto)
+  self:push_raw(proto:header_ptr(), proto:sizeof())
+end
+
+local function check_free_to_move(self)
+  if self._parse.index ~= 0 then
+    error("parse stack not empty: parsed headers would point elsewhere", 3)
+  end
+end
+
+--- Put the `length` bytes at `data` before the packet.
+function datagram:push_raw(data, length)
+  if self._delayed_commit then
+    local push = self._push
+    if length > push.offset then
+      error(("there is room for %d more bytes before commit(), not for %d")
+        :format(push.offset, length), 2)
+    end
+    push.offset, push.size = push.offset - length, push.size + length
+    ffi.copy(push.buffer + push.offset, data, length)
+  else
+    check_free_to_move(self)
+    self._packet[0] = packet.prepend(self._packet[0], ffi.cast(bytes_t, data), length)
+    self._parse.offset = self._parse.offset + length
+  end
+end
+
+--- Parse the next header: of the class `wanted`, or of the one that the header before
+--- tells of. Nil, and nothing has changed, if there is no such header, or `check` is
+--- given and check(header) isn't true.
+function datagram:parse_match(wanted, check)
+  local parse = self._parse
+  wanted = wanted or parse.ulp
+  if not wanted then return nil end
+  local p = self._packet[0]
+  local proto = wanted:new_from_mem(p.data + parse.offset, p.length - parse.offset)
+  if not proto then return nil end
+  if check and not check(proto) then
+    proto:free()
+    return nil
+  end
+  parse.index = parse.index + 1
+  parse.stack[parse.index] = proto
+  parse.ulp = proto:upper_layer()
+  parse.offset = parse.offset + proto:sizeof()
+  return proto
+end
+
+--- Parse one header, or for a list of {class, check} one for each; the last, or nil if
+--- one fails.
+function datagram:parse(sequence)
+  if not sequence then return (self:parse_match()) end
+  local proto
+  for _, step in ipairs(sequence) do
+    proto = self:parse_match(step[1], step[2])
+    if not proto then return nil end
+  end
+  return proto
+end
+
+--- Parse `n` (default 1) headers; the last, or nil if one fails.
+function datagram:parse_n(n)
+  local proto
+  for _ = 1, n or 1 do
+    proto = self:parse_match()
+    if not proto then return nil end
+  end
+  return proto
+end
+
+--- Make the last `n` parsed headers payload again.
+function datagram:unparse(n)
+  local parse = self._parse
+  for _ = 1, math.min(n, parse.index) do
+    local proto = parse.stack[parse.index]
+    parse.stack[parse.index] = nil
+    parse.index = parse.index - 1
+    parse.offset = parse.offset - proto:sizeof()
+    parse.ulp = proto:class()
+    proto:free()
+  end
+end
+
+--- Take the first `n` parsed headers off the packet.
+function datagram:pop(n)
+  local parse = self._parse
+  local stack, count, bytes = parse.stack, parse.index, 0
+  if n > count then
+    error(("can't pop %d headers: %d have been parsed"):format(n, count), 2)
+  end
+  for i = 1, n do
+    bytes = bytes + stack[i]:sizeof()
+    stack[i]:free()
+  end
+  for i = 1, count do stack[i] = stack[i + n] end
+  parse.index = count - n
+  self:pop_raw(bytes)
+  parse.offset = parse.offset - bytes
+end
+
+--- Take `length` bytes off the packet's start. `ulp`, if given, is the class of what is
+--- parsed next.
+function datagram:pop_raw(length, ulp)
+  local parse = self._parse
+  if self._delayed_commit then
+    self._offset = self._offset + length
+    parse.offset = parse.offset + length
+  else
+    check_free_to_move(self)
+    self._packet[0] = packet.shiftleft(self._packet[0], length)
+  end
+  if ulp then parse.ulp = ulp end
+end
+
+--- The parsed headers, a list.
+function datagram:stack() return self._parse.stack end
+
+--- The packet.
+function datagram:packet() return self._packet[0] end
+
+--- The payload: a pointer and bytes. With `memory`, its `size` bytes are appended
+--- first.
+function datagram:payload(memory, size)
+  local p = self._packet[0]
+  if memory then packet.append(p, ffi.cast(bytes_t, memory), size) end
+  local offset = self._parse.offset
+  return p.data + offset, p.length - offset
+end
+
+--- The whole packet: a pointer and bytes.
+function datagram:data()
+  local p = self._packet[0]
+  return p.data, p.length
+end
+
+--- Do what has been delayed.
+function datagram:commit()
+  if not self._delayed_commit then return end
+  check_free_to_move(self)
+  local push, parse = self._push, self._parse
+  local p = packet.shiftleft(self._packet[0], self._offset)
+  self._packet[0] = packet.prepend(p, push.buffer + push.offset, push.size)
+  parse.offset = parse.offset - self._offset + push.size
+  push.offset, push.size = datagram.push_buffer_size, 0
+  self._offset = 0
+end
+
+return datagram
