@@ -16,6 +16,7 @@ local fuse = require("core.engine.fuse")
 local histogram = require("core.histogram")
 local jit_causes = require("core.engine.jit_causes")
 local jit_health = require("core.engine.jit_health")
+local jit_publish = require("core.engine.jit_publish")
 local link = require("core.link")
 local main_options = require("core.engine.main_options")
 local names = require("core.engine.names")
@@ -182,6 +183,7 @@ local function sync()
   for _, l in pairs(state.links) do link.sync(l) end
   counter.set(counters.breaths, breaths)
   account.sync(counters)
+  jit_publish.sync(state.apps)
   counter.commit()
 end
 

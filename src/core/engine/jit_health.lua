@@ -17,6 +17,9 @@ health.warm_up = 1
 --- Traces made, and traces thrown away all at once.
 health.traces, health.flushes = 0, 0
 
+--- A number that is another one whenever something has happened.
+health.changes = 0
+
 local events, by_key = {}, {}
 local began = math.huge -- the first event of this graph on the packet path
 local on_trace -- the handler, below
@@ -100,6 +103,7 @@ local function stopped(number, func, pc)
 end
 
 function on_trace(what, number, func, pc, a, b)
+  health.changes = health.changes + 1
   if what == "start" then
     start = {func = func, pc = pc, parent = a, where = place.here(on_trace)}
   elseif what == "abort" then
@@ -162,6 +166,7 @@ end
 
 --- The graph has changed: its packet path warms up again.
 function health.rearranged()
+  health.changes = health.changes + 1
   began = math.huge
 end
 

@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What core.engine.jit_health has noted, for other processes: engine/jit/NAME.counter
+-- in shared memory, and for each app and region whose packets LuaJIT doesn't move by
+-- compiled code engine/jit/apps/NAME.counter and engine/jit/regions/NAME.counter.
+
+local counter = require("core.counter")
+local health = require("core.engine.jit_health")
+
+local publish = {}
+
+-- The kinds of events, and what their sums are called.
+local NAMES = {abort = "aborts", blacklisted = "blacklisted", stitch = "stitches",
+               interpreter = "exits"}
+
+local counters = {} -- by path
+local seen = -1 -- health.changes when it was published last
+
+local function set(path, value)
+  counters[path] = counters[path] or counter.create(path)
+  counter.set(counters[path], value)
+end
+
+local function sums()
+  local list = {traces = health.traces, flushes = health.flushes, problems = 0,
+                aborts = 0, blacklisted = 0, stitches = 0, exits = 0}
+  for _, event in ipairs(health.events()) do
+    local name = NAMES[event.kind]
+    list[name] = list[name] + event.count
+  end
+  return list
+end
+
+-- The problems of apps that run and regions, by the paths of their counters.
+local function problems(apps)
+  local found, total = {}, 0
+  local function add(path, n) found[path] = (found[path] or 0) + n end
+  for _, event in ipairs(health.problems()) do
+    total = total + event.count
+    if apps[event.app] then
+      add(("engine/jit/apps/%s.counter"):format(event.app), event.count)
+    end
+    if event.region then
+      local name = event.region:gsub("^region of ", ""):gsub("/", "_")
+      add(("engine/jit/regions/%s.counter"):format(name), event.count)
+    end
+  end
+  return found, total
+end
+
+local function withdraw(found)
+  for path in pairs(counters) do
+    if path:find("/jit/%a+/") and not found[path] then
+      pcall(counter.delete, path) -- after a fork it isn't ours any more
+      counters[path] = nil
+    end
+  end
+end
+
+--- Publish what has changed, for the running `apps`. Cheap when nothing has.
+function publish.sync(apps)
+  if seen == health.changes then return end
+  seen = health.changes
+  local totals = sums()
+  local found, problem_count = problems(apps)
+  totals.problems = problem_count
+  for name, value in pairs(totals) do
+    set(("engine/jit/%s.counter"):format(name), value)
+  end
+  for path, value in pairs(found) do set(path, value) end
+  withdraw(found)
+end
+
+return publish

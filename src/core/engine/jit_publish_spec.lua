@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- In a process of its own: the JIT's state can't be had afresh in one.
+
+local testing = require("core.testing")
+
+-- A null port through the app "x", which does `body` with each packet `p`; then what
+-- is in shared memory under engine/jit, and again when "x" is gone.
+local function published(body)
+  return testing.script(([[
+    local Port = require("apps.port.port").Port
+    local objects = require("lib.observe.objects")
+    local shm = require("core.shm")
+    local X = {count = 0}
+    function X:new() return setmetatable({}, {__index = X}) end
+    function X:process(p)
+      %s
+      return p
+    end
+    local c = config.new()
+    config.app(c, "port", Port, "null")
+    config.app(c, "x", X)
+    config.link(c, "port.output -> x.input")
+    config.link(c, "x.output -> port.input")
+    engine.configure(c)
+    engine.busywait = true
+    local function show()
+      for name, object in pairs(objects.all(shm.path("engine/jit"))) do
+        print(name .. (object.value > 0 and " some" or " none"))
+      end
+    end
+    engine.main{duration = 0.5, no_report = true}
+    show()
+    engine.configure(config.new())
+    engine.main{duration = 0.02, no_report = true}
+    print("then")
+    show()]]):format(body))
+end
+
+describe("jit_publish", function ()
+  it("counts traces, and no problem where there is none", function ()
+    local said, status = published("self.count = self.count + 1")
+    assert.equal(0, status)
+    assert.matches("traces some\n", said, 1, true)
+    assert.matches("problems none\n", said, 1, true)
+    assert.matches("blacklisted none\n", said, 1, true)
+    assert.is_nil(said:find("apps/", 1, true))
+  end)
+
+  it("names apps and regions that are slowed down", function ()
+    local said, status = published(
+      "self.s = string.gsub('abc', 'b', function (x) return x end)")
+    assert.equal(0, status)
+    local before, after = said:match("^(.*)then\n(.*)$")
+    for _, line in ipairs{"problems some", "blacklisted some", "apps/x some",
+                          "regions/x some"} do
+      assert.matches(line, before, 1, true)
+    end
+    assert.is_nil(after:find("apps/x", 1, true))
+  end)
+end)
