@@ -91,7 +91,7 @@ DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 install: perigee
 	install -D perigee '$(DESTDIR)$(PREFIX)/bin/perigee'
 	cd src && find . -type f ! -name '*_spec.lua' ! -name '*.c' \
-	  ! -name internal.h ! -name checksum.h | while read -r file; do \
+	  ! -name internal.h ! -name checksum.h ! -name filter.h | while read -r file; do \
 	  install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
 	find examples README.md LICENSE -type f ! -name '*.pyc' | while read -r file; do \
 	  install -D -m 644 "$$file" '$(DOC)'/"$$file" || exit 1; done

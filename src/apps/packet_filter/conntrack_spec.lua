@@ -1,0 +1,127 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local C = require("core.native")
+local conntrack = require("apps.packet_filter.conntrack")
+
+local SEED = os.time()
+local MACS = "\2\0\0\0\0\1\2\0\0\0\0\2"
+
+local function u16(n) return string.char(math.floor(n / 256), n % 256) end
+
+-- Frames between the addresses (4 or 16 bytes) and ports.
+local function frame(protocol, from, to, source, destination, options)
+  local l4 = u16(source) .. u16(destination) .. ("\0"):rep(8)
+  if #from == 16 then
+    return MACS .. "\x86\xdd\x60\0\0\0\0\12" .. string.char(protocol) .. "\64"
+      .. from .. to .. l4
+  end
+  options = options or ""
+  return MACS .. "\8\0" .. string.char(0x45 + #options / 4) .. "\0\0\0\0\0\0\0\64"
+    .. string.char(protocol) .. "\0\0" .. from .. to .. options .. l4
+end
+
+local A, B = "\10\0\0\1", "\10\0\0\2"
+local A6, B6 = ("\32"):rep(16), ("\32"):rep(15) .. "\33"
+local TCP, UDP, ICMP = 6, 17, 1
+
+local function spec(bytes) return conntrack.spec(bytes, #bytes) end
+
+describe("apps.packet_filter.conntrack", function ()
+  local t = conntrack.define("spec")
+  local mask, max_age = t.mask, t.max_age
+
+  before_each(conntrack.clear)
+  after_each(function () t.mask, t.max_age = mask, max_age end)
+
+  local function track(bytes) spec(bytes):track("spec") end
+  local function known(bytes) return spec(bytes):check("spec") end
+
+  it("knows both directions of what it tracks, and nothing else", function ()
+    for _, ends in ipairs{{A, B}, {A6, B6}} do
+      local a, b = unpack(ends)
+      track(frame(UDP, a, b, 1024, 53))
+      assert.is_true(known(frame(UDP, a, b, 1024, 53)))
+      assert.is_true(known(frame(UDP, b, a, 53, 1024)))
+      assert.is_false(known(frame(UDP, a, b, 53, 1024)))
+      assert.is_false(known(frame(UDP, a, b, 1024, 54)))
+      assert.is_false(known(frame(UDP, b, a, 1024, 53)))
+      assert.is_false(known(frame(TCP, a, b, 1024, 53)))
+      assert.is_false(known(frame(UDP, a, a, 1024, 53)))
+      track(frame(ICMP, b, a, 1, 2)) -- has no ports
+      assert.is_true(known(frame(ICMP, a, b, 7, 8)))
+    end
+    assert.equal(4, conntrack.count("spec"))
+    conntrack.clear()
+    assert.equal(0, conntrack.count("spec"))
+    assert.is_false(known(frame(UDP, A, B, 1024, 53)))
+  end)
+
+  it("looks behind options, and for no ports in later fragments", function ()
+    track(frame(TCP, A, B, 5, 6))
+    assert.is_true(known(frame(TCP, A, B, 5, 6, ("\1"):rep(40))))
+    local fragment = frame(TCP, A, B, 5, 6)
+    fragment = fragment:sub(1, 20) .. "\0\9" .. fragment:sub(23)
+    assert.is_false(known(fragment))
+    track(fragment)
+    assert.is_true(known(fragment:sub(1, 34)))
+  end)
+
+  it("sees no connection in what is cut short or no IP", function ()
+    local whole = frame(TCP, A, B, 5, 6, ("\1"):rep(40))
+    for length = 0, 77 do assert.is_nil(spec(whole:sub(1, length))) end
+    assert.is_not_nil(spec(whole:sub(1, 78)))
+    whole = frame(UDP, A6, B6, 5, 6)
+    for length = 0, 57 do assert.is_nil(spec(whole:sub(1, length))) end
+    assert.is_not_nil(spec(whole:sub(1, 58)))
+    assert.is_nil(spec(MACS .. "\8\6" .. ("\0"):rep(60)))
+    assert.is_nil(conntrack.spec(nil))
+  end)
+
+  it("forgets what wasn't seen for a time", function ()
+    local bytes = frame(UDP, A, B, 1, 2)
+    local c = spec(bytes)
+    t.now = 1000
+    C.pg_connections_add(t, c)
+    t.now = 1000 + max_age -- seen again
+    assert.is_true(C.pg_connections_find(t, c))
+    t.now = 1000 + 2 * max_age
+    assert.is_true(C.pg_connections_find(t, c))
+    t.now = 1001 + 3 * max_age
+    assert.is_false(C.pg_connections_find(t, c))
+    assert.equal(0, conntrack.count("spec"))
+  end)
+
+  it("gives up what is oldest when it is full", function ()
+    t.mask = 0 -- one bucket of 8
+    for i = 1, 20 do
+      t.now = i
+      C.pg_connections_add(t, spec(frame(UDP, A, B, 1, i)))
+    end
+    for i = 1, 20 do
+      local c = spec(frame(UDP, A, B, 1, i))
+      assert.equal(i > 12, C.pg_connections_find(t, c))
+    end
+    assert.equal(12, tonumber(t.evicted))
+    assert.equal(8, conntrack.count("spec"))
+  end)
+
+  it("agrees with a table of Lua's", function ()
+    math.randomseed(SEED)
+    local model, wrong = {}, 0
+    local function random_end() return string.char(10, 0, 0, math.random(4)) end
+    for _ = 1, 20000 do
+      local a, b = random_end(), random_end()
+      local x, y = math.random(8), math.random(8)
+      local one, other = a .. x, b .. y
+      local key = one < other and one .. other or other .. one
+      local bytes = frame(UDP, a, b, x, y)
+      if known(bytes) ~= (model[key] or false) then wrong = wrong + 1 end
+      if math.random(10) == 1 then
+        track(bytes)
+        model[key] = true
+      end
+    end
+    assert.equal(0, wrong, "of seed " .. SEED)
+    assert.equal(0, tonumber(t.evicted))
+  end)
+end)
