@@ -50,6 +50,16 @@ local function read_module(path)
   return contents(path), path
 end
 
+-- Modules whose results hang on the order of a table's keys: theirs is a fixed one.
+local ORDERED = {["lib.yang.schema"] = true}
+local ORDERED_PAIRS = "local pairs = require('core.ordered').pairs "
+
+-- The text of the Lua module `name`, for a LuaJIT without Lua 5.2's metamethods.
+local function adapt(name, text)
+  text = lua52.lengths(text)
+  return ORDERED[name] and ORDERED_PAIRS .. text or text
+end
+
 local places = {"", "/../lib/ljsyscall", "/../lib/pflua/src"}
 
 -- For package.loaders: Lua files, which may rely on Lua 5.2's metamethods.
@@ -59,7 +69,7 @@ local function search_lua(name)
     local path = ("%s%s/%s.lua"):format(upstream.dir, place, name:gsub("%.", "/"))
     local text, found = read_module(path)
     if text then
-      local chunk, err = loadstring(lua52.lengths(text), "@" .. found)
+      local chunk, err = loadstring(adapt(name, text), "@" .. found)
       return chunk or error(err, 0)
     end
     tried[i] = ("\n\tno file '%s'"):format(path)

@@ -26,6 +26,14 @@ local dasm = require("dasm")
 |.arch x64
 function gen() return dasm.new(1):build() end
 ]],
+  ["lib/yang/schema.lua"] = [[
+module(..., package.seeall)
+function selftest()
+  local t = {}
+  for i = 40, 1, -1 do t[("x"):rep(i)] = true end
+  for key in pairs(t) do io.write(#key, " ") end
+end
+]],
   ["lib/with-dash.lua"] = "return {dashed = true}",
   ["program/fake/help.inc"] = "the help text",
   ["program/fake/fake.lua"] = [[
@@ -85,6 +93,13 @@ describe("perigee --snabb", function ()
   it("runs the tree's selftest of a module on Perigee's module", function ()
     local output = perigee(("--snabb %s snsh -t core.counter"):format(dir))
     assert.equal("selftest of\tcore.counter\t41\tfunction\ttrue\nstatus 0\n", output)
+  end)
+
+  it("gives modules that rely on it an order of keys", function ()
+    local numbers = {}
+    for i = 1, 40 do numbers[i] = i .. " " end
+    local output = perigee(("--snabb %s snsh -t lib.yang.schema"):format(dir))
+    assert.equal(table.concat(numbers) .. "status 0\n", output)
   end)
 
   it("says what is missing of a folder that is no such tree", function ()
