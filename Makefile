@@ -44,7 +44,7 @@ AGAIN := @$(MAKE) --no-print-directory
 
 perigee: $(OBJECTS)
 	$(CC) -rdynamic -o $@ $^ $(LDFLAGS) $(LUAJIT_LIBS) $(DPDK_LIBS) \
-	  -lrte_net_ring -lm
+	  -lrte_net_ring -lIPSec_MB -lm
 
 build/%.o: src/%.c $(wildcard src/native/*.h) build/flags
 	@mkdir -p $(@D)

@@ -298,6 +298,48 @@ uint64_t pg_ctable_next(const struct ctable *t, uint64_t index, uint64_t end);
 bool pg_ctable_refill(struct ctable *t, const struct ctable *from);
 void pg_ctable_stream(const struct ctable *t, void *entries, uint32_t n);
 
+/* lpm.c */
+uint32_t pg_poptrie_lookup32_16(const void *leaves, const void *nodes,
+                                  const uint8_t *key, const void *map,
+                                  uint32_t direct);
+uint32_t pg_poptrie_lookup32_32(const void *leaves, const void *nodes,
+                                  const uint8_t *key, const void *map,
+                                  uint32_t direct);
+uint32_t pg_poptrie_lookup64_16(const void *leaves, const void *nodes,
+                                  const uint8_t *key, const void *map,
+                                  uint32_t direct);
+uint32_t pg_poptrie_lookup64_32(const void *leaves, const void *nodes,
+                                  const uint8_t *key, const void *map,
+                                  uint32_t direct);
+uint32_t pg_poptrie_lookup128_16(const void *leaves, const void *nodes,
+                                  const uint8_t *key, const void *map,
+                                  uint32_t direct);
+uint32_t pg_poptrie_lookup128_32(const void *leaves, const void *nodes,
+                                  const uint8_t *key, const void *map,
+                                  uint32_t direct);
+
+/* What AES-GCM is to do (aes_gcm.c). Sizes are in bytes. */
+struct gcm_call {
+  uint8_t *to;
+  const uint8_t *from;
+  uint64_t size;             /* of both */
+  const uint8_t *iv;         /* 12 bytes */
+  const uint8_t *aad;        /* authenticated data: 16 bytes at most, or a block */
+  uint64_t aad_size;         /* that pg_gcm_prehash made of as many */
+  uint8_t *tag;
+  uint64_t tag_size;
+  uint32_t bits;             /* of the key */
+  bool encrypts;
+};
+
+/* aes_gcm.c */
+uint32_t pg_gcm_room(void);
+int pg_gcm_expand(void *room, const uint8_t *key, uint32_t bits);
+void pg_aes_block(const void *room, uint8_t *block, uint32_t bits);
+void pg_gcm_prehash(const void *room, uint8_t *block, const uint8_t *data,
+                    uint64_t n);
+void pg_gcm_run(const void *room, const struct gcm_call *call);
+
 /* A log of events in shared memory, in the format of Snabb's timelines 3.0. */
 struct timeline_header {
   uint64_t magic;
