@@ -90,19 +90,35 @@ local function closing(fd, func, ...)
   return result
 end
 
+local function reserve(name, fd, size)
+  local code = C.posix_fallocate(fd, 0, size)
+  if code == 0 then return end
+  failure.raise("can't reserve %d bytes for %s: %s",
+    tonumber(size), shm.path(name), errno.errno(code))
+end
+
+-- Make the file of the object `name`, under a name that no one looks for until its
+-- size is right: other processes map objects as soon as they see them.
+local function make_file(name, size)
+  local directory, last = name:match("^(.-)([^/]*)$")
+  local hidden = ("%s.%s.%d"):format(directory, last, unistd.getpid())
+  local fd = open_file(hidden, fcntl.O_CREAT + fcntl.O_RDWR)
+  local ok, err = pcall(closing, fd, reserve, name, fd, size)
+  if ok then unistd.link(shm.path(hidden), shm.path(name)) end -- or somebody else did
+  unistd.unlink(shm.path(hidden))
+  if not ok then error(err, 0) end
+end
+
 --- Make (or reuse) the object `name` of the C type `object_type`, a struct or an array
 --- (and the length of its variable part, if it has one), map it and return a reference
 --- to it. A new one is all zeros. Raises a failure if there is no room or permission.
 function shm.create(name, object_type, ...)
   object_type = ffi.typeof(object_type)
   local size = ffi.sizeof(object_type, ...)
-  local fd = open_file(name, fcntl.O_CREAT + fcntl.O_RDWR)
+  if not shm.exists(name) then make_file(name, size) end
+  local fd = open_file(name, fcntl.O_RDWR)
   return closing(fd, function()
-    local code = C.posix_fallocate(fd, 0, size)
-    if code ~= 0 then
-      failure.raise("can't reserve %d bytes for %s: %s",
-        tonumber(size), shm.path(name), errno.errno(code))
-    end
+    reserve(name, fd, size)
     return map_object(name, fd, object_type, size, PROT_READ + PROT_WRITE)
   end)
 end

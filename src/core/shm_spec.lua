@@ -37,6 +37,30 @@ describe("core.shm", function()
     shm.root = root_before
   end)
 
+  it("shows others only objects that are whole", function()
+    local pid = unistd.fork()
+    if pid == 0 then
+      pcall(function()
+        for _ = 1, 500 do
+          shm.unmap(shm.create("/other/object", point_t))
+          shm.unlink("/other/object")
+        end
+      end)
+      unistd._exit(0)
+    end
+    local sizes = {}
+    repeat
+      local file = io.open(dir .. "/other/object")
+      if file then
+        sizes[file:seek("end")] = true
+        file:close()
+      end
+    until wait(pid, require("posix.sys.wait").WNOHANG) ~= 0
+    sizes[12] = true
+    assert.same({[12] = true}, sizes)
+    assert.same({}, shm.children("/other"))
+  end)
+
   describe("names", function()
     it("are of this process, or absolute under the root", function()
       local pid = unistd.getpid()
