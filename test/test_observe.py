@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that look into other processes: ps, shm, top."""
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
 import struct
+import termios
 
 import pytest
 
@@ -76,3 +80,88 @@ def test_shm_of_what_has_ended(instance):
     result = perigee("shm", instance.pid)
     assert result.returncode == 2
     assert f"there is no running instance '{instance.pid}'" in result.stderr
+
+
+def test_top_prints_rates_and_drops(instance):
+    said = perigee("top", "--once", "-i", "200ms", instance.name).stdout
+    assert said.startswith(f"{instance.pid} run [{instance.name}]  up ")
+    assert "\nhalf: not wanted " in said and "the packet path is compiled" in said
+    assert all(len(line) <= 80 for line in said.splitlines())
+
+
+def test_top_agrees_with_the_counters(instance):
+    before = values(instance.pid)
+    result = perigee("top", "--json", "-i", "300ms", instance.pid)
+    after = values(instance.pid)
+    [figures] = json.loads(result.stdout)
+    links = {link["name"]: link for link in figures["links"]}
+    first, second = links["source.output -> half.input"], links["half.output -> sink.input"]
+    total = "links/source.output -> half.input/txpackets"
+    assert before[total] <= first["packets"] <= after[total]
+    assert first["pps"] == pytest.approx(2 * second["pps"], rel=0.2)
+    [drop] = figures["drops"]
+    assert drop["name"] == "half: not wanted"
+    assert drop["pps"] == pytest.approx(second["pps"], rel=0.2)
+    assert figures["jit"]["problems"] == 0
+
+
+def test_top_lists_several(instance, tmp_path):
+    script = tmp_path / "graph2.lua"
+    script.write_text(NAMED % f"{instance.name}-b")
+    with running(PERIGEE, "run", script) as other:
+        other.wait_for_engine()
+        said = perigee("top", "-1", "-i", "100ms").stdout
+    assert f"{instance.pid} run [{instance.name}]" in said
+    assert f"{other.pid} run [{instance.name}-b]" in said
+
+
+@contextlib.contextmanager
+def on_terminal(*args):
+    """Perigee on a pseudo-terminal of 80 x 24; the terminal's end of it."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(PERIGEE, [str(word) for word in (PERIGEE, *args)])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    try:
+        yield pid, terminal
+    finally:
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(pid, 9)
+            os.waitpid(pid, 0)
+        os.close(terminal)
+
+
+def read_until(terminal, text):
+    said = b""
+
+    def found():
+        nonlocal said
+        with contextlib.suppress(OSError):  # at its end
+            said += os.read(terminal, 65536)
+        return text in said
+    wait_until(found, f"{text!r} on the terminal")
+    return said
+
+
+def test_top_on_a_terminal(instance):
+    with on_terminal("top", "-i", "50ms", instance.name) as (pid, terminal):
+        said = read_until(terminal, b"half: not wanted")
+        assert said.startswith(b"\x1b[?1049h")  # the other screen
+        page = said.split(b"\x1b[H")[1]
+        assert page.count(b"\r\n") == 23
+        assert not termios.tcgetattr(terminal)[3] & termios.ECHO
+        os.write(terminal, b" ")
+        read_until(terminal, b"PAUSED")
+        os.write(terminal, b"\x1b[B\x1b[A")
+        os.write(terminal, b"q")
+        read_until(terminal, b"\x1b[?1049l")  # back
+        assert os.waitpid(pid, 0)[1] == 0
+        assert termios.tcgetattr(terminal)[3] & termios.ECHO
+
+
+def test_top_ends_with_its_instance(instance):
+    with on_terminal("top", "-i", "50ms", instance.name) as (pid, terminal):
+        read_until(terminal, b"half: not wanted")
+        instance.interrupt()
+        read_until(terminal, b"there is no running instance")
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2

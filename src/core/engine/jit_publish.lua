@@ -11,6 +11,7 @@ local publish = {}
 -- The kinds of events, and what their sums are called.
 local NAMES = {abort = "aborts", blacklisted = "blacklisted", stitch = "stitches",
                interpreter = "exits"}
+local FOR_GOOD = {blacklisted = true, stitch = true}
 
 local counters = {} -- by path
 local seen = -1 -- health.changes when it was published last
@@ -30,18 +31,20 @@ local function sums()
   return list
 end
 
--- The problems of apps that run and regions, by the paths of their counters.
+-- The problems of apps that run and regions, by the paths of their counters. As in
+-- the engine's report only what is interpreted for good counts.
 local function problems(apps)
   local found, total = {}, 0
   local function add(path, n) found[path] = (found[path] or 0) + n end
   for _, event in ipairs(health.problems()) do
-    total = total + event.count
-    if apps[event.app] then
-      add(("engine/jit/apps/%s.counter"):format(event.app), event.count)
+    local count = FOR_GOOD[event.kind] and event.count or 0
+    total = total + count
+    if count > 0 and apps[event.app] then
+      add(("engine/jit/apps/%s.counter"):format(event.app), count)
     end
-    if event.region then
+    if count > 0 and event.region then
       local name = event.region:gsub("^region of ", ""):gsub("/", "_")
-      add(("engine/jit/regions/%s.counter"):format(name), event.count)
+      add(("engine/jit/regions/%s.counter"):format(name), count)
     end
   end
   return found, total

@@ -1,0 +1,183 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What an instance has in shared memory at a moment, and what changed between two such
+-- moments: rates of links, apps and drops. Only `take` reads anything.
+
+local C = require("core.native")
+local objects = require("lib.observe.objects")
+local process = require("lib.observe.process")
+
+local sample = {}
+
+local WIRE_OVERHEAD = 24 -- bytes around a frame on the wire, with its frame check
+
+--- The instance (of lib.observe.instances) now: {time, cpu, uptime, objects}; nil if
+--- its process has ended.
+function sample.take(instance)
+  local cpu, uptime = process.times(instance.pid)
+  if not cpu then return nil end
+  return {time = C.pg_monotonic(), cpu = cpu, uptime = uptime,
+          objects = objects.all(instance.directory)}
+end
+
+local function counter(s, name)
+  local object = s.objects[name]
+  return object and object.kind == "counter" and tonumber(object.value) or nil
+end
+
+-- A second, of the counter `name`; nil if there is none.
+local function rate(before, now, name)
+  local last = counter(now, name)
+  if not last then return nil end
+  local first = counter(before, name) or 0
+  return math.max(0, last - first) / math.max(now.time - before.time, 1e-9), last
+end
+
+local function links(before, now)
+  local list = {}
+  for name in pairs(now.objects) do
+    local spec = name:match("^links/(.*)/txpackets$")
+    if spec then
+      local path = "links/" .. spec .. "/"
+      local pps, packets = rate(before, now, name)
+      local drops, dropped = rate(before, now, path .. "txdrop")
+      local bytes = rate(before, now, path .. "txbytes") or 0
+      list[#list + 1] = {
+        name = spec, pps = pps, packets = packets, drops = drops or 0,
+        dropped = dropped or 0, bits = 8 * (bytes + WIRE_OVERHEAD * pps),
+        waiting = math.max(0, packets - (counter(now, path .. "rxpackets") or packets)),
+        from = spec:match("^([%w_]+)%."), to = spec:match("-> ?([%w_]+)%."),
+      }
+    end
+  end
+  return list
+end
+
+-- Apps by name, from their links, their counters and what LuaJIT says of them.
+local function apps(before, now, all_links)
+  local found = {}
+  local function app(name)
+    found[name] = found[name] or {name = name, input = 0, output = 0, drops = 0}
+    return found[name]
+  end
+  for _, l in ipairs(all_links) do
+    if l.from then app(l.from).output = app(l.from).output + l.pps end
+    if l.to then app(l.to).input = app(l.to).input + l.pps end
+  end
+  for name in pairs(now.objects) do
+    local owner, what = name:match("^apps/([^/]+)/([^/]+)$")
+    if owner and (what:match("^drop") or what:match("drop$") or what == "dropped") then
+      app(owner).drops = app(owner).drops + (rate(before, now, name) or 0)
+    elseif owner then
+      app(owner)
+    end
+    local slowed = name:match("^engine/jit/apps/(.*)$")
+    if slowed then app(slowed).interpreted = (counter(now, name) or 0) > 0 end
+  end
+  local list = {}
+  for _, a in pairs(found) do
+    a.pps = math.max(a.input, a.output)
+    list[#list + 1] = a
+  end
+  return list
+end
+
+local function is_drop(what)
+  return what:match("^drop_") or what:match("drop") or what:match("error")
+end
+
+-- Everything that counts packets which went nowhere: {name, pps, packets}.
+local function drops(before, now)
+  local list = {}
+  for name in pairs(now.objects) do
+    local kind, owner, what = name:match("^(%a+)/(.*)/([^/]+)$")
+    if (kind == "apps" or kind == "links") and is_drop(what) then
+      local pps, packets = rate(before, now, name)
+      if packets and packets > 0 then
+        local reason = kind == "links" and "link full"
+          or what:gsub("^drop_", ""):gsub("_", " ")
+        list[#list + 1] = {name = owner .. ": " .. reason, pps = pps, packets = packets}
+      end
+    end
+  end
+  return list
+end
+
+-- Counters of apps that are no drops: {name, pps = a second, packets = in all}.
+local function others(before, now)
+  local list = {}
+  for name in pairs(now.objects) do
+    local owner, what = name:match("^apps/(.*)/([^/]+)$")
+    if owner and not is_drop(what) and what ~= "dtime" then
+      local per_second, total = rate(before, now, name)
+      if total then
+        list[#list + 1] = {name = owner .. ": " .. what, pps = per_second,
+                           packets = total}
+      end
+    end
+  end
+  return list
+end
+
+-- The engine's accounting of cycles: counters add up cycles, gauges are figures.
+local function cycles(before, now, pps)
+  local list = {}
+  for name, object in pairs(now.objects) do
+    local what = name:match("^engine/cycles/(.*)$")
+    if what and object.kind == "counter" then
+      local per_second = rate(before, now, name)
+      list[#list + 1] = {name = what, pps = per_second,
+                         value = pps > 0 and per_second / pps or nil}
+    elseif what and object.kind == "gauge" then
+      list[#list + 1] = {name = what, pps = 0, value = object.value}
+    end
+  end
+  return list
+end
+
+local JIT = {"traces", "flushes", "aborts", "blacklisted", "stitches", "exits",
+             "problems"}
+
+local function jit_health(now)
+  local found = {}
+  for _, name in ipairs(JIT) do found[name] = counter(now, "engine/jit/" .. name) end
+  return found.traces and found or nil
+end
+
+local function latency(before, now)
+  local h = now.objects["engine/latency"]
+  if not h or h.kind ~= "histogram" then return nil end
+  local past = before.objects["engine/latency"]
+  local least, average, greatest = h.value:summarize(past and past.value)
+  return {least = least, average = average, greatest = greatest}
+end
+
+local function engine(before, now)
+  local seconds = math.max(now.time - before.time, 1e-9)
+  local pps = rate(before, now, "engine/frees") or 0
+  local bytes = rate(before, now, "engine/freebytes") or 0
+  local breaths = rate(before, now, "engine/breaths") or 0
+  local load = (now.cpu - before.cpu) / seconds
+  return {
+    pps = pps, bits = rate(before, now, "engine/freebits") or 0, breaths = breaths,
+    configs = counter(now, "engine/configs"), load = load,
+    size = pps > 0 and bytes / pps or 0,
+    burst = breaths > 0 and pps / breaths or 0,
+    cycles = pps > 0 and load * tonumber(C.pg_tsc_hz()) / pps or 0,
+  }
+end
+
+--- What happened between the samples `before` and `now`: {seconds, uptime, engine,
+--- latency (or nil), links, apps, drops, others, cycles, jit (or nil)}; lists without
+--- an order. Rates are a second; `bits` are on the wire.
+function sample.difference(before, now)
+  local all_links, e = links(before, now), engine(before, now)
+  return {
+    seconds = now.time - before.time, uptime = now.uptime, engine = e,
+    latency = latency(before, now), links = all_links,
+    apps = apps(before, now, all_links), drops = drops(before, now),
+    others = others(before, now), cycles = cycles(before, now, e.pps),
+    jit = jit_health(now),
+  }
+end
+
+return sample

@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Figures from made-up samples, and how they are shown.
+
+local histogram = require("core.histogram")
+local sample = require("program.top.sample")
+local terminal = require("program.top.terminal")
+local view = require("program.top.view")
+
+local INSTANCE = {pid = 12, program = "run", name = "router"}
+
+-- A sample with these counters at `time`; breaths took `latency` seconds.
+local function at(time, cpu, counters, latency)
+  local s = {time = time, cpu = cpu, uptime = time, objects = {}}
+  for name, value in pairs(counters) do
+    s.objects[name] = {kind = "counter", value = 0ULL + value}
+  end
+  if latency then
+    local h = histogram.new(1e-6, 1)
+    for _ = 1, 10 do h:add(latency) end
+    s.objects["engine/latency"] = {kind = "histogram", value = h}
+  end
+  return s
+end
+
+local function graph(scale)
+  return {
+    ["engine/frees"] = 1000 * scale, ["engine/freebytes"] = 60000 * scale,
+    ["engine/freebits"] = 672000 * scale, ["engine/breaths"] = 10 * scale,
+    ["engine/configs"] = 1, ["engine/jit/traces"] = 7, ["engine/jit/problems"] = 1,
+    ["engine/jit/apps/slow"] = 3, ["engine/cycles/apps/slow"] = 50000 * scale,
+    ["apps/slow/drop_TTL_expired"] = 40 * scale, ["apps/slow/hits"] = 5 * scale,
+    ["apps/slow/dtime"] = 77,
+    ["links/a.output -> slow.input/txpackets"] = 1100 * scale,
+    ["links/a.output -> slow.input/rxpackets"] = 1100 * scale - 3,
+    ["links/a.output -> slow.input/txbytes"] = 66000 * scale,
+    ["links/a.output -> slow.input/txdrop"] = 100 * scale,
+    ["links/slow.output -> b.input/txpackets"] = 900 * scale,
+    ["links/slow.output -> b.input/rxpackets"] = 900 * scale,
+    ["links/slow.output -> b.input/txbytes"] = 54000 * scale,
+    ["links/slow.output -> b.input/txdrop"] = 0,
+  }
+end
+
+local function by_name(list)
+  local found = {}
+  for _, row in ipairs(list) do found[row.name] = row end
+  return found
+end
+
+describe("top", function ()
+  local f
+  before_each(function ()
+    f = sample.difference(at(10, 1, graph(1), 0.001), at(12, 2, graph(3), 0.001))
+  end)
+
+  it("works out rates", function ()
+    assert.equal(2, f.seconds)
+    assert.equal(1000, f.engine.pps)
+    assert.equal(672000, f.engine.bits)
+    assert.equal(0.5, f.engine.load)
+    assert.equal(60, f.engine.size)
+    assert.equal(100, f.engine.burst)
+    local links = by_name(f.links)
+    local l = links["a.output -> slow.input"]
+    assert.same({1100, 100, 3, 8 * (66000 + 24 * 1100), "a", "slow"},
+      {l.pps, l.drops, l.waiting, l.bits, l.from, l.to})
+    local apps = by_name(f.apps)
+    assert.same({1100, 900, 40, true}, {apps.slow.input, apps.slow.output,
+      apps.slow.drops, apps.slow.interpreted})
+    assert.same({0, 1100}, {apps.a.input, apps.a.output})
+    local drops = by_name(f.drops)
+    assert.equal(120, drops["slow: TTL expired"].packets)
+    assert.equal(300, drops["a.output -> slow.input: link full"].packets)
+    assert.is_nil(drops["slow.output -> b.input: link full"])
+    assert.equal(50, by_name(f.cycles)["apps/slow"].value)
+    assert.equal(5, by_name(f.others)["slow: hits"].pps)
+    assert.is_nil(by_name(f.others)["slow: dtime"])
+  end)
+
+  it("bears counters that come, go and start again", function ()
+    f = sample.difference(at(10, 1, graph(3)), at(12, 1, graph(1)))
+    assert.equal(0, f.engine.pps)
+    assert.equal(0, f.links[1].pps)
+    f = sample.difference(at(10, 1, {}), at(12, 1, graph(1)))
+    assert.equal(500, f.engine.pps)
+    f = sample.difference(at(10, 1, graph(1)), at(12, 1, {}))
+    assert.same({}, f.links)
+    assert.is_nil(f.jit)
+    assert.is_true(#view.lines(INSTANCE, f, "rate") > 0)
+  end)
+
+  it("shows them in 80 columns", function ()
+    local long = ("x"):rep(70)
+    f.links[1].name = long .. ".output -> " .. long .. ".input"
+    local lines = view.lines(INSTANCE, f, "rate")
+    for _, line in ipairs(lines) do assert.is_true(#line <= 80, line) end
+    local text = table.concat(lines, "\n")
+    for _, part in ipairs{
+      "12 run [router]  up 12s  over 2.00 s", "load    1.00kpps  672kbit/s  50% CPU",
+      "60 byte/packet", "slow: TTL expired", "interpreted",
+      "packets are slowed down; perigee doctor tells more",
+    } do
+      assert.matches(part, text, 1, true)
+    end
+    assert.matches("\nslow +1.10k +900 +40 +interpreted\n", text)
+    assert.matches("\nslow: TTL expired +40 +120\n", text)
+    assert.matches("\napps/slow +50.0k +50.0\n", text)
+  end)
+
+  it("sorts by rate or by name", function ()
+    local function order(kind)
+      f.links = {}
+      for name, pps in pairs{["f2.o -> f3.i"] = 5, ["f10.o -> f2.i"] = 7} do
+        f.links[#f.links + 1] = {name = name, pps = pps, bits = 0, drops = 0,
+                                 waiting = 0}
+      end
+      local text = table.concat(view.lines(INSTANCE, f, kind), "\n")
+      return text:find("f2.o", 1, true) < text:find("f10.o", 1, true)
+    end
+    assert.is_true(order("name"))
+    assert.is_false(order("rate"))
+  end)
+
+  it("lists instances", function ()
+    local lines = view.list({{INSTANCE, f}, {{pid = 5, program = "echo"}, f}}, "name")
+    assert.matches("^INSTANCES +pps +bit/s +CPU +dropped/s +up$", lines[1])
+    assert.matches("^12 run %[router%] +1.00k +672k +50%% +140 +12s$", lines[3])
+  end)
+
+  it("knows keys", function ()
+    local keys, rest = {}, "q\27[B\27OA\27[5~\27[1;5Cs\27"
+    while rest ~= "" do keys[#keys + 1], rest = terminal.parse(rest) end
+    assert.same({"q", "down", "up", "page up", "unknown", "s", "escape"}, keys)
+  end)
+
+  it("draws a page of the lines", function ()
+    local lines = {"one", "two", "three", "four", headings = {[2] = true}}
+    assert.equal("\27[H\27[7mtw\27[m\27[K\r\nth\27[K\r\n\27[7mst\27[m\27[K\27[J",
+      terminal.page(lines, 2, "status", 3, 2))
+  end)
+end)
