@@ -16,10 +16,12 @@ local function before(a, b)
   return rank_a < OTHERS and a < b
 end
 
---- As pairs(t) (t without __pairs), but numbers come first, in order, then strings
---- by length, then by their bytes, then other keys. Keys that are added meanwhile
---- don't come; those removed are left out.
+--- As pairs(t), but numbers come first, in order, then strings by length, then by
+--- their bytes, then other keys. Keys that are added meanwhile don't come; those
+--- removed are left out. A table with __pairs decides itself.
 function ordered.pairs(t)
+  local meta = getmetatable(t)
+  if meta and meta.__pairs then return pairs(t) end
   local keys, i = {}, 0
   for key in next, t do keys[#keys + 1] = key end
   table.sort(keys, before)

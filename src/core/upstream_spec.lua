@@ -32,6 +32,8 @@ function selftest()
   local t = {}
   for i = 40, 1, -1 do t[("x"):rep(i)] = true end
   for key in pairs(t) do io.write(#key, " ") end
+  t = setmetatable({}, {__pairs = function () return next, {own = true} end})
+  for key in pairs(t) do print(key) end
 end
 ]],
   ["lib/with-dash.lua"] = "return {dashed = true}",
@@ -99,7 +101,7 @@ describe("perigee --snabb", function ()
     local numbers = {}
     for i = 1, 40 do numbers[i] = i .. " " end
     local output = perigee(("--snabb %s snsh -t lib.yang.schema"):format(dir))
-    assert.equal(table.concat(numbers) .. "status 0\n", output)
+    assert.equal(table.concat(numbers) .. "own\nstatus 0\n", output)
   end)
 
   it("says what is missing of a folder that is no such tree", function ()
