@@ -77,13 +77,33 @@ local function program_file(tree, name)
   return ("%s/program/%s/%s.lua"):format(tree, name, name)
 end
 
+--- The program that `name`, that of a file or what the user typed, stands for:
+--- "echo" for "echo", "/usr/bin/perigee-echo" and "snabb-echo-1.0".
+function main.programname(name)
+  return (name:gsub("^.*/", ""):gsub("%-[%d.]+[%-%w]*$", ""):gsub("%-", "_")
+    :gsub("^perigee_", ""):gsub("^snabb_", ""))
+end
+
+--- The module of the program `name`.
+function main.modulename(name)
+  name = main.programname(name)
+  return ("program.%s.%s"):format(name, name)
+end
+
 local function find_program(name)
-  name = name:gsub("-", "_")
+  name = main.programname(name)
   for _, tree in ipairs(trees) do
     if name:match("^[%w_]+$") and readable(program_file(tree, name)) then
-      return ("program.%s.%s"):format(name, name)
+      return main.modulename(name)
     end
   end
+end
+
+-- The program that this process was called as: a link to perigee that is named after
+-- one of its programs runs that.
+local function called_as(command)
+  local name = main.programname(command or "perigee")
+  if name ~= "perigee" and name ~= "snabb" and find_program(name) then return name end
 end
 
 --- The programs there are: a sorted list of {name, summary}.
@@ -254,8 +274,9 @@ function main.start(argv)
   for i = 1, #argv do args[i] = argv[i] end
   local status = 0
   local ok, err = xpcall(function ()
+    local code, name = os.getenv("SNABB_PROGRAM_LUACODE"), called_as(argv[0])
+    if name and not code then return main.launch(name, args) end
     if parse_options(args) then return end
-    local code = os.getenv("SNABB_PROGRAM_LUACODE")
     if code then return run_code(code) end
     if not args[1] then return show_help() end
     main.launch(table.remove(args, 1), args)

@@ -5,6 +5,7 @@
 local engine = require("core.app")
 local config = require("core.config")
 local failure = require("core.failure")
+local lib = require("core.lib")
 local cli = require("lib.cli")
 local pci = require("lib.hardware.pci")
 local progress = require("lib.progress")
@@ -96,22 +97,41 @@ function M.blast(c, arguments, duration, done)
   end
 end
 
+--- Snabb's: the same for programs that make the app `source` themselves. `patterns` is
+--- an array of PCI arguments; `options` may have `duration`.
+function M.run_loadgen(c, patterns, options)
+  M.blast(c, patterns, options and options.duration)
+end
+
 local SUBPROGRAMS = {"replay", "synth"}
 
 local function parser()
   local p = cli.parser("packetblaster",
     "Load one or more ports with packets. `perigee packetblaster replay --help` and"
-    .. " `perigee packetblaster synth --help` show their options.")
+    .. " `perigee packetblaster synth --help` show their options. With `perigee --snabb"
+    .. " DIR` the other subprograms of the checkout can be run (lwaftr, ipfix).")
   p:argument("subprogram", "replay (packets of a file) or synth (made-up packets).")
     :choices(SUBPROGRAMS)
   return p
 end
 
+-- The module of a subprogram that Perigee hasn't: of the checkout that --snabb gave, or
+-- of a tree that -p gave.
+local function module_of(name)
+  name = (name or ""):gsub("-", "_")
+  local module = ("program.packetblaster.%s.%s"):format(name, name)
+  return name:match("^[%w_]+$") and lib.have_module(module) and module
+end
+
 --- Run the subprogram args[1].
 function M.run(args)
   local name = table.remove(args, 1)
-  local chosen = cli.parse(parser(), {name}).subprogram
-  require(("program.packetblaster.%s.%s"):format(chosen, chosen)).run(args)
+  local module = module_of(name)
+  if not module then
+    cli.parse(parser(), {name})
+    return
+  end
+  require(module).run(args)
 end
 
 return M
