@@ -5,6 +5,8 @@ local cjson = require("cjson")
 local cli = require("lib.cli")
 local instances = require("lib.observe.instances")
 local process = require("lib.observe.process")
+local stat = require("posix.sys.stat")
+local upstream = require("core.upstream")
 
 local M = {summary = "list the running instances of Perigee and Snabb"}
 
@@ -47,6 +49,20 @@ function M.text(list)
   return table.concat(lines)
 end
 
+--- The list as Snabb prints it, which scripts read: workers below their managers,
+--- and a star behind those that `snabb config` can ask.
+function M.snabb_text(list)
+  local lines = {}
+  for i, instance in ipairs(list) do
+    local line = instance.leader
+      and ("  \\- %d   worker for %d"):format(instance.pid, instance.leader)
+      or instance.pid .. (instance.name and "\t[" .. instance.name .. "]" or "")
+    local asked = stat.stat(instance.directory .. "/config-leader-socket")
+    lines[i] = line .. (asked and " *" or "") .. "\n"
+  end
+  return table.concat(lines)
+end
+
 local function json(list)
   local texts = {}
   for i, instance in ipairs(list) do texts[i] = cjson.encode(instance) end
@@ -63,6 +79,8 @@ function M.run(args)
   local list = M.with_times(instances.list())
   if options.json then
     io.write(json(list))
+  elseif upstream.dir then
+    io.write(M.snabb_text(list))
   elseif #list == 0 then
     print("no instance of Perigee or Snabb is running")
   else
