@@ -274,7 +274,7 @@ enum ctable_problem {
   CTABLE_NO_PROBLEM, CTABLE_PRESENT, CTABLE_ABSENT, CTABLE_DISPLACED
 };
 
-/* A hash table of Snabb's: entries are a hash, a key, a value and padding (ctable.c). */
+/* A hash table of Snabb's; an entry is a hash, a key and a value (ctable.c). */
 struct ctable {
   uint8_t *entries;
   uint64_t bytes;            /* of memory that they have */
@@ -339,6 +339,31 @@ void pg_aes_block(const void *room, uint8_t *block, uint32_t bits);
 void pg_gcm_prehash(const void *room, uint8_t *block, const uint8_t *data,
                     uint64_t n);
 void pg_gcm_run(const void *room, const struct gcm_call *call);
+
+enum { METADATA_MAGIC = 0x5abb };
+
+/* What apps.rss.metadata tells of a packet (metadata.c). Offsets are from its start. */
+struct metadata {
+  uint16_t magic;
+  uint16_t ethertype;        /* behind a VLAN tag, if there is one */
+  uint16_t vlan;             /* 0 if there is none */
+  uint16_t total_length;     /* bytes from the IP header on, as it says */
+  uint8_t *filter_start;     /* for filters, which don't see the tag */
+  uint16_t filter_length;
+  uint8_t *l3, *l4;
+  uint16_t filter_offset, l3_offset, l4_offset;
+  uint8_t proto;             /* behind IPv6 extension headers */
+  uint16_t frag_offset;      /* in units of 8 bytes */
+  int16_t length_delta;      /* bytes more than the IP header says */
+  uint16_t ref;              /* classes of apps.rss that it is in */
+  uint16_t hash;             /* of the flow */
+} __attribute__((packed));
+
+/* metadata.c */
+struct metadata *pg_metadata_add(struct packet *p, bool remove, int vlan);
+struct metadata *pg_metadata_copy(struct packet *to, const struct packet *from);
+int pg_metadata_burst(struct packet **packets, int n, bool remove, int vlan,
+                      const struct siphash *ip4, const struct siphash *ip6);
 
 /* A log of events in shared memory, in the format of Snabb's timelines 3.0. */
 struct timeline_header {

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is known of a packet once its headers have been looked through, kept at the
+ * very start of its buffer: it stays there while apps move the packet's start, unless
+ * they fill the headroom. apps/rss hands packets out by it.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "api.h"
+
+enum { ETHERNET = 14, TAG = 4, IP4_HEADER = 20, IP6_HEADER = 40, PORTS = 4 };
+enum { VLAN_TYPE = 0x8100, IP4_TYPE = 0x0800, IP6_TYPE = 0x86dd };
+enum { TCP = 6, UDP = 17, FRAGMENT = 44, AUTHENTICATION = 51, SCTP = 132 };
+
+_Static_assert(sizeof(struct metadata) <= PACKET_HEADROOM / 2, "it has no place");
+
+static inline uint32_t be16(const uint8_t *p)
+{
+  return (uint32_t)p[0] << 8 | p[1];
+}
+
+static inline void put_be16(uint8_t *p, uint32_t value)
+{
+  p[0] = value >> 8;
+  p[1] = value;
+}
+
+/* Those that hold the number of the next header and their own size. */
+static bool is_extension(uint8_t protocol)
+{
+  switch (protocol) {
+    case 0: case 43: case FRAGMENT: case AUTHENTICATION: /* hop-by-hop, routing */
+    case 60: case 135: case 139: case 140: /* destination, mobility, HIP, shim6 */
+      return true;
+    default:
+      return false;
+  }
+}
+
+static uint32_t extension_size(uint8_t protocol, const uint8_t *header)
+{
+  switch (protocol) {
+    case FRAGMENT: return 8;
+    case AUTHENTICATION: return (header[1] + 2) * 4; /* RFC 4302, section 2.2 */
+    default: return (header[1] + 1) * 8;             /* RFC 8200, section 4 */
+  }
+}
+
+/* Bytes of extension headers behind the IPv6 header, `room` of which are there; or 0
+ * if they don't end within it. Sets protocol and frag_offset. */
+static uint32_t pass_extensions(struct metadata *m, const uint8_t *payload,
+                                uint32_t room)
+{
+  uint32_t size = 0;
+  uint8_t protocol = m->proto;
+  while (is_extension(protocol)) {
+    const uint8_t *header = payload + size;
+    if (room - size < 8)
+      return 0;
+    if (protocol == FRAGMENT)
+      m->frag_offset = be16(header + 2) >> 3;
+    size += extension_size(protocol, header);
+    if (size > room)
+      return 0;
+    protocol = header[0];
+  }
+  m->proto = protocol;
+  return size;
+}
+
+static void read_ip6(struct metadata *m, struct packet *p, uint8_t *l3, uint32_t room,
+                     bool remove)
+{
+  uint32_t payload_size = be16(l3 + 4);
+  m->proto = l3[6];
+  uint8_t *payload = l3 + IP6_HEADER;
+  uint32_t size = pass_extensions(m, payload, room - IP6_HEADER);
+  if (remove && size && size <= payload_size) {
+    payload_size -= size;
+    put_be16(l3 + 4, payload_size);
+    l3[6] = m->proto;
+    memmove(payload, payload + size, room - IP6_HEADER - size);
+    p->length -= size;
+    size = 0;
+  }
+  m->total_length = payload_size + IP6_HEADER;
+  m->l4_offset = m->l3_offset + IP6_HEADER + size;
+}
+
+static void read_ip4(struct metadata *m, const uint8_t *l3)
+{
+  m->total_length = be16(l3 + 2);
+  m->frag_offset = be16(l3 + 6) & 0x1fff;
+  m->proto = l3[9];
+  m->l4_offset = m->l3_offset + (l3[0] & 15) * 4;
+}
+
+static void set_pointers(struct metadata *m, struct packet *p)
+{
+  uint8_t *data = p->buf_addr + p->data_off;
+  m->filter_start = data + m->filter_offset;
+  m->l3 = data + m->l3_offset;
+  m->l4 = data + m->l4_offset;
+}
+
+/* Headroom for it, if need be by moving the packet; false if there can be none. */
+static bool make_room(struct packet *p)
+{
+  if (p->data_off >= sizeof(struct metadata))
+    return true;
+  if (p->buf_len < PACKET_HEADROOM + p->length)
+    return false;
+  memmove(p->buf_addr + PACKET_HEADROOM, p->buf_addr + p->data_off, p->length);
+  p->data_off = PACKET_HEADROOM;
+  return true;
+}
+
+/* Make the packet's metadata; `remove` IPv6 extension headers from it. `vlan` is taken
+ * for the one it has, unless it is negative. NULL if there is no room for metadata. */
+struct metadata *pg_metadata_add(struct packet *p, bool remove, int vlan)
+{
+  if (!make_room(p))
+    return NULL;
+  uint8_t *data = p->buf_addr + p->data_off;
+  struct metadata *m = (void *)p->buf_addr;
+  memset(m, 0, sizeof *m);
+  m->magic = METADATA_MAGIC;
+  m->l3_offset = ETHERNET;
+  if (p->length >= ETHERNET)
+    m->ethertype = be16(data + 12);
+  if (m->ethertype == VLAN_TYPE && p->length >= ETHERNET + TAG) {
+    m->vlan = be16(data + 14) & 0xfff;
+    m->ethertype = be16(data + 16);
+    m->filter_offset = TAG;
+    m->l3_offset += TAG;
+  }
+  if (vlan >= 0)
+    m->vlan = vlan;
+  m->l4_offset = m->l3_offset;
+  uint32_t room = p->length > m->l3_offset ? p->length - m->l3_offset : 0;
+  if (m->ethertype == IP4_TYPE && room >= IP4_HEADER)
+    read_ip4(m, data + m->l3_offset);
+  else if (m->ethertype == IP6_TYPE && room >= IP6_HEADER)
+    read_ip6(m, p, data + m->l3_offset, room, remove);
+  else
+    m->total_length = room;
+  m->filter_length = p->length > m->filter_offset ? p->length - m->filter_offset : 0;
+  m->length_delta = p->length - m->l3_offset - m->total_length;
+  if (room == 0)
+    m->length_delta = 0;
+  set_pointers(m, p);
+  return m;
+}
+
+/* Give `to`, a copy of the packet `from`, a copy of its metadata. */
+struct metadata *pg_metadata_copy(struct packet *to, const struct packet *from)
+{
+  if (!make_room(to))
+    return NULL;
+  struct metadata *m = (void *)to->buf_addr;
+  memcpy(m, from->buf_addr, sizeof *m);
+  set_pointers(m, to);
+  return m;
+}
+
+/* The hash of addresses, protocol and ports of IP packets, 0 of others. What isn't in
+ * the packet, or not in this fragment, counts as 0. */
+static uint16_t flow_hash(const struct metadata *m, const struct packet *p,
+                          const struct siphash *ip4, const struct siphash *ip6)
+{
+  bool is_ip6 = m->ethertype == IP6_TYPE;
+  uint32_t addresses = is_ip6 ? 32 : 8, at = is_ip6 ? 8 : 12;
+  if ((!is_ip6 && m->ethertype != IP4_TYPE) ||
+      p->length < m->l3_offset + at + addresses)
+    return 0;
+  uint8_t key[32 + PORTS + 1] = {0};
+  memcpy(key, m->l3 + at, addresses);
+  bool has_ports = m->proto == TCP || m->proto == UDP || m->proto == SCTP;
+  if (has_ports && m->frag_offset == 0 && p->length >= m->l4_offset + PORTS)
+    memcpy(key + addresses, m->l4, PORTS);
+  key[addresses + PORTS] = m->proto;
+  return pg_siphash(is_ip6 ? ip6 : ip4, key) >> 1;
+}
+
+/* Make the metadata of `n` packets, and hash them. How many have it: the others, for
+ * which there was no room, are the last then. */
+int pg_metadata_burst(struct packet **packets, int n, bool remove, int vlan,
+                      const struct siphash *ip4, const struct siphash *ip6)
+{
+  for (int i = 0; i < n;) {
+    struct packet *p = packets[i];
+    struct metadata *m = pg_metadata_add(p, remove, vlan);
+    if (m) {
+      m->hash = flow_hash(m, p, ip4, ip6);
+      i++;
+    } else {
+      packets[i] = packets[--n];
+      packets[n] = p;
+    }
+  }
+  return n;
+}
