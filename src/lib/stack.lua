@@ -10,6 +10,9 @@ local registry = require("lib.stack.registry")
 local resolve = require("lib.stack.resolve")
 local shapes = require("lib.stack.shape")
 
+-- Compiling what runs a few times takes longer than running it.
+jit.off(true, true)
+
 local M = {}
 
 --- Types and parsers of addresses, under libmoon's names.

@@ -25,6 +25,9 @@ end
 
 local function load(cell)
   local member = "self." .. cell.member
+  if cell.split then
+    return ("bor(rshift(bswap(%s.high), 8), %s.low)"):format(member, member)
+  end
   if not cell.whole then return byte_terms(cell, cell.bytes > 4) end
   if cell.bytes == 1 or cell.little then return member end
   if cell.bytes == 2 then return ("rshift(bswap(%s), 16)"):format(member) end
@@ -33,6 +36,10 @@ end
 
 local function store(cell, value)
   local member = "self." .. cell.member
+  if cell.split then -- two stores: to join the byte behind would take a load
+    return ("local x = %s; %s.high = rshift(bswap(rshift(x, 8)), 16);"
+      .. " %s.low = band(x, 255)"):format(value, member, member)
+  end
   if not cell.whole then
     local lines = {("local x = %s"):format(value)}
     for i = 0, cell.bytes - 1 do

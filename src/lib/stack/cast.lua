@@ -7,6 +7,9 @@
 local ffi = require("ffi")
 require("core.packet")
 
+-- Compiling what runs a few times takes longer than running it.
+jit.off(true, true)
+
 local cast = {}
 
 ffi.cdef[[

@@ -131,6 +131,11 @@ local function declare(cell, proto)
   end
   cell.whole = WHOLE[cell.bytes]
   if cell.whole then return ("%s %s;"):format(cell.whole, cell.member) end
+  if cell.bytes == 3 and field.order ~= "le" then -- VXLAN's VNI; see accessors.lua
+    cell.split = true
+    return ("struct { uint16_t high; uint8_t low; } __attribute__((packed)) %s;")
+      :format(cell.member)
+  end
   return ("uint8_t %s[%d];"):format(cell.member, cell.bytes)
 end
 

@@ -66,18 +66,31 @@ local function quotient(bytes, unit)
   return ("floor((%s) / %d)"):format(bytes, unit)
 end
 
+-- The statements that set the fields of the list; `clamp` where n may be less than
+-- what lies before a field's bytes.
+local function statements(list, clamp)
+  local lines = {}
+  for i, entry in ipairs(list) do
+    local item, field = entry.item, entry.field
+    local bytes = "n"
+    if entry.before > 0 then
+      bytes = (clamp and "max(n - %d, 0)" or "(n - %d)"):format(entry.before)
+    end
+    lines[i] = ("set%d(cast(H%d, d + %d), %s + %d)"):format(i, i, item.offset,
+      quotient(bytes, field.unit or 1), field.bias or 0)
+  end
+  return table.concat(lines, "\n")
+end
+
 --- A function (packet, n) for packet loops that sets these fields for a packet of n
 --- bytes.
 function lengths.setter(shape)
-  local names, lines, arguments = {}, {}, {}
-  for i, entry in ipairs(lengths.dynamic(shape)) do
+  local list, names, arguments, most = lengths.dynamic(shape), {}, {}, 0
+  for i, entry in ipairs(list) do
     local item, field = entry.item, entry.field
-    local before = item.offset + (field.length == "payload" and item.size or 0)
-    local value = quotient(before > 0 and "max(n - " .. before .. ", 0)" or "n",
-      field.unit or 1)
+    entry.before = item.offset + (field.length == "payload" and item.size or 0)
+    most = math.max(most, entry.before)
     names[i] = (", H%d, set%d"):format(i, i)
-    lines[i] = ("set%d(cast(H%d, d + %d), %s + %d)"):format(i, i, item.offset, value,
-      field.bias or 0)
     arguments[2 * i - 1] = item.layout.fast_pointer
     arguments[2 * i] = item.layout.fast["set" .. field.name]
   end
@@ -85,8 +98,12 @@ function lengths.setter(shape)
 local cast, rshift, floor, max%s = ...
 return function (p, n)
 local d = p.buf_addr + p.data_off
+if n >= %d then
 %s
-end]]):format(table.concat(names), table.concat(lines, "\n"))
+else
+%s
+end
+end]]):format(table.concat(names), most, statements(list), statements(list, true))
   return loadstring(source, "=setLength")(ffi.cast, bit.rshift, math.floor,
     math.max, unpack(arguments))
 end

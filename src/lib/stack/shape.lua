@@ -7,6 +7,9 @@ local lengths = require("lib.stack.lengths")
 local near = require("lib.stack.near")
 local registry = require("lib.stack.registry")
 
+-- Compiling what runs a few times takes longer than running it.
+jit.off(true, true)
+
 local shape = {}
 
 --- See cast.lua: three upvalues each, of LuaJIT's 60.

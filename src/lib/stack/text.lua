@@ -18,6 +18,22 @@ local function is_there(item, p)
   return item.offset + item.size <= p.length
 end
 
+-- The getters of a layout's fields, and the labels under a header's name: made once.
+local function getters_of(layout)
+  local getters = {}
+  for i, field in ipairs(layout.fields) do
+    getters[i] = layout.slow["get" .. field.name .. (is_address(field) and "String"
+      or "")]
+  end
+  return getters
+end
+
+local function labels_of(layout, prefix)
+  local labels = {}
+  for i, field in ipairs(layout.fields) do labels[i] = prefix .. field.label end
+  return labels
+end
+
 --- The fields of all headers under the labels that `fill` takes: numbers, and strings
 --- for addresses and bytes. Headers that the packet is too short for are left out.
 function text.get(shape, p)
@@ -25,9 +41,11 @@ function text.get(shape, p)
   for _, item in ipairs(shape.items) do
     if not is_there(item, p) then break end
     local header = pointer_to(item, p)
-    for _, field in ipairs(item.layout.fields) do
-      local get = "get" .. field.name .. (is_address(field) and "String" or "")
-      values[item.label .. field.label] = item.layout.slow[get](header)
+    local layout = item.layout
+    layout.getters = layout.getters or getters_of(layout)
+    item.labels = item.labels or labels_of(layout, item.label)
+    for i, getter in ipairs(layout.getters) do
+      values[item.labels[i]] = getter(header)
     end
     local variable = item.layout.variable
     if variable and item.variable > 0 then
