@@ -46,4 +46,6 @@ else
   config.link(c, "other.output -> port.input")
 end
 engine.configure(c)
+print(("offloads: %x"):format(tonumber(engine.app_table.port.port.offloads)))
+io.stdout:flush()
 engine.main{duration = tonumber(seconds)}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checksums and VLAN tags that apps leave to the device are right on the wire, whether
-the device can do them (TAP) or the port does."""
+the device makes them (a TAP that is asked to) or the port does."""
 
 import random
 
@@ -15,6 +15,7 @@ SCRIPT = ROOT / "test" / "offload.lua"
 TAGGED = Ether(src="02:00:00:00:00:67", dst="02:00:00:00:00:02")
 PLAIN = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 WRONG = 0xDEAD
+CHECKSUMS = 0b1110  # RTE_ETH_TX_OFFLOAD_IPV4_CKSUM, UDP and TCP
 
 
 def wrong_and_right():
@@ -69,7 +70,7 @@ def test_the_port_does_what_the_device_cannot(tmp_path, ring):
         assert got == expected, f"packet {i}: {Ether(got)!r}, not {Ether(expected)!r}"
 
 
-def exchanged(namespace, port, wire_on, sent):
+def exchanged(namespace, port, wire_on, sent, offloads=0):
     with running(*namespace.command(PERIGEE, "snsh", SCRIPT, port, "-", 60)) as program:
         def up():
             assert program.read(), program.said
@@ -79,13 +80,16 @@ def exchanged(namespace, port, wire_on, sent):
             wire.wait_for_echo(program)
             back = wire.exchange(sent, timeout=2)
         assert program.interrupt() == 0, program.said
+        assert f"offloads: {offloads:x}\n" in program.said
     return back
 
 
-def test_a_tap_device_computes_checksums(namespace):
+@pytest.mark.parametrize("argument, offloads", [("", 0), (",offload=1", CHECKSUMS)])
+def test_a_tap_device_computes_checksums_if_asked(namespace, argument, offloads):
     here = namespace()
     wrong, right = zip(*wrong_and_right())
-    assert exchanged(here, "tap:tap0", (here, "tap0"), wrong) == list(right)
+    assert exchanged(here, "tap:tap0" + argument, (here, "tap0"), wrong,
+                     offloads) == list(right)
 
 
 def test_af_packet_is_helped(namespace):

@@ -159,7 +159,7 @@ int pg_port_ring(struct port *port, const char *name, int side);
 void pg_ring_free(const char *name);
 int pg_port_small_pool(struct port *port);
 int pg_port_adopt(struct port *port, uint16_t id);
-int pg_port_start(struct port *port, uint32_t mtu, int promiscuous);
+int pg_port_start(struct port *port, uint32_t mtu, int promiscuous, int offload);
 int pg_port_unplug(struct port *port);
 int pg_port_stats(const struct port *port, struct port_stats *stats);
 int pg_port_link(const struct port *port, struct port_link *link);

@@ -111,11 +111,13 @@ int pg_port_small_pool(struct port *port)
   return port->pool ? 0 : pg_fail("no memory for the frames of %s", port->name);
 }
 
-/* What devices may do as they send (offload.c does the rest). */
+/* What devices may do as they send, where they are asked to (offload.c does the
+ * rest). Drivers of cards such as i40e and ixgbe send by vector instructions only
+ * while none of it is on. */
 enum { TX_OFFLOADS = RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
                      RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM };
 
-static int configure(struct port *port, uint32_t mtu)
+static int configure(struct port *port, uint32_t mtu, bool offload)
 {
   struct rte_eth_conf conf = {.rxmode.mtu = mtu};
   struct rte_eth_dev_info info;
@@ -125,7 +127,9 @@ static int configure(struct port *port, uint32_t mtu)
     return status;
   if (info.max_mtu && conf.rxmode.mtu > info.max_mtu)
     conf.rxmode.mtu = info.max_mtu;
-  port->offloads = conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
+  if (offload)
+    conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
+  port->offloads = conf.txmode.offloads;
   if ((status = rte_eth_dev_configure(port->id, 1, 1, &conf)) < 0 ||
       (status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd)) < 0 ||
       (status = rte_eth_rx_queue_setup(port->id, 0, rxd, SOCKET_ID_ANY, NULL,
@@ -134,10 +138,11 @@ static int configure(struct port *port, uint32_t mtu)
   return rte_eth_tx_queue_setup(port->id, 0, txd, SOCKET_ID_ANY, NULL);
 }
 
-/* Configure one queue each way and start; mtu 0 leaves the device's own. */
-int pg_port_start(struct port *port, uint32_t mtu, int promiscuous)
+/* Configure one queue each way and start; mtu 0 leaves the device's own. `offload`:
+ * let the device compute checksums and add VLAN tags, as far as it can. */
+int pg_port_start(struct port *port, uint32_t mtu, int promiscuous, int offload)
 {
-  int status = configure(port, mtu);
+  int status = configure(port, mtu, offload);
   if (status < 0 || (status = rte_eth_dev_start(port->id)) < 0)
     return pg_fail("DPDK can't start %s: %s", port->name,
                    rte_strerror(-status));

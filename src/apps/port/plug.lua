@@ -177,7 +177,8 @@ function plug.open(description)
   end
   port.account, port.burst = pool.freelist, C.PORT_BURST
   local card = description.kind == "pci" or description.kind == "number"
-  if C.pg_port_start(port, card and JUMBO_MTU or 0, 1) < 0 then
+  local mtu = card and JUMBO_MTU or 0
+  if C.pg_port_start(port, mtu, 1, description.offload or 0) < 0 then
     local reason = ffi.string(C.pg_error())
     if description.role == "client" then -- of a memif
       reason = ("nobody answers at '%s'; start the process that serves it first (%s)")

@@ -18,6 +18,11 @@ local FRAME_BYTES = 10496
 local BLOCK_BYTES = 16 * FRAME_BYTES
 local FRAMES = 512
 
+-- Of devices that can: packets' checksums and VLAN tags are theirs to make, where an
+-- app asks for it (lib.stack.offload). Off, the port does it.
+local offload = {name = "offload", type = arguments.flag, default = 0, show = "1",
+  help = "1: leave checksums and VLAN tags to the device"}
+
 local kinds = {}
 
 kinds.null = {
@@ -95,6 +100,7 @@ kinds.tap = {
   args = {
     {name = "name", type = arguments.interface, show = "NAME",
       help = "the TAP interface"},
+    offload,
   },
   driver = "net_tap",
   devargs = function(port) return {"iface=" .. port.name} end,
@@ -143,6 +149,7 @@ kinds["virtio-user"] = {
       help = "the vhost-user socket"},
     {name = "server", type = arguments.flag, default = 0, show = "1",
       help = "1: make the socket; 0: connect to it"},
+    offload,
   },
   driver = "net_virtio_user",
   devargs = function(port)
@@ -150,8 +157,15 @@ kinds["virtio-user"] = {
   end,
 }
 
+-- Devices that are there already: a PCI address, or a DPDK port's number.
+local devices = {
+  pci = {show = "0000:01:00.0", args = {offload}},
+  number = {show = "3", args = {offload}},
+}
+
 return {
   by_name = kinds,
+  devices = devices,
   order = {"null", "pcap", "ring", "packet", "xdp", "tap", "memif", "vhost",
     "virtio-user"},
 }

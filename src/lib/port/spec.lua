@@ -8,9 +8,13 @@ local kinds = require("lib.port.kinds")
 
 local M = {}
 
+local function kind_of(name)
+  return kinds.by_name[name] or kinds.devices[name]
+end
+
 --- The form of a kind's port strings, such as "xdp:IFACE[,queue=N]".
 function M.form(name)
-  local kind = kinds.by_name[name]
+  local kind = kind_of(name)
   local needed, optional = {}, {}
   for i, arg in ipairs(kind.args) do
     local bare = i == 1 and kind.positional
@@ -19,6 +23,7 @@ function M.form(name)
   end
   local form = table.concat(needed, ",")
   local options = table.concat(optional, ",")
+  if kind.show then return kind.show .. "[," .. options .. "]" end
   if options == "" then return name .. ":" .. form end
   if form == "" then return name .. "[:" .. options .. "]" end
   return name .. ":" .. form .. "[," .. options .. "]"
@@ -28,7 +33,7 @@ local function forms()
   local list = {}
   for _, name in ipairs(kinds.order) do list[#list + 1] = M.form(name) end
   return table.concat(list, ", ")
-    .. ", a PCI address such as 0000:01:00.0, or a DPDK port's number"
+    .. ", a PCI address such as " .. M.form("pci") .. ", or a DPDK port's number"
 end
 
 --- Every kind of port with its arguments, as text for a terminal.
@@ -37,15 +42,19 @@ function M.help()
   local function line(form, text)
     lines[#lines + 1] = ("  %-38s %s"):format(form, text)
   end
-  for _, name in ipairs(kinds.order) do
-    line(M.form(name), kinds.by_name[name].summary)
-    for _, arg in ipairs(kinds.by_name[name].args) do
+  local function arguments_of(kind)
+    for _, arg in ipairs(kind.args) do
       local default = arg.default ~= nil and (" (default %s)"):format(arg.default) or ""
       line("    " .. arg.name, arg.help .. default)
     end
   end
+  for _, name in ipairs(kinds.order) do
+    line(M.form(name), kinds.by_name[name].summary)
+    arguments_of(kinds.by_name[name])
+  end
   line("0000:01:00.0 or 01:00.0", "a PCI device bound to vfio-pci")
   line("3", "the DPDK port of that number")
+  arguments_of(kinds.devices.pci)
   return table.concat(lines, "\n") .. "\n"
 end
 
@@ -150,14 +159,38 @@ local function parse_kind(name, kind, text, rest)
   return port
 end
 
+-- A port string up to the first comma, and what comes behind that.
+local function split_first(text)
+  local first, comma, rest = text:match("^([^,]*)(,?)(.*)$")
+  return first, comma ~= "" and rest or nil
+end
+
+-- A PCI address or a number, with its arguments; nil if it is neither.
+local function parse_device(text)
+  local first, rest = split_first(text)
+  local number = first:match("^%d+$") and tonumber(first)
+  local address = M.pci_address(first)
+  local port
+  if number and number <= 65534 then
+    port = {kind = "number", number = number, text = ("%d"):format(number)}
+  elseif address then
+    port = {kind = "pci", address = address, text = address}
+  else
+    return nil
+  end
+  local kind = kinds.devices[port.kind]
+  for _, part in ipairs(rest and split(rest, ",") or {}) do
+    read_argument(port, kind, text, part)
+  end
+  complete(port, kind, text)
+  if port.offload == 1 then port.text = port.text .. ",offload=1" end
+  return port
+end
+
 -- A port string that isn't a replaced address.
 local function parse_text(text)
-  local number = text:match("^%d+$") and tonumber(text)
-  if number and number <= 65534 then
-    return {kind = "number", number = number, text = ("%d"):format(number)}
-  end
-  local address = M.pci_address(text)
-  if address then return {kind = "pci", address = address, text = address} end
+  local device = parse_device(text)
+  if device then return device end
   local name, colon, rest = text:match("^([%w%-]+)(:?)(.*)$")
   local kind = name and kinds.by_name[name]
   if not kind or (colon == "" and rest ~= "") then
@@ -173,16 +206,17 @@ local replacements = {}
 --- "vhost", "virtio-user", "pci" or "number"), `text` (the canonical port string),
 --- `driver` (DPDK's vdev driver, if it has one) and the kind's arguments by name, with
 --- defaults filled in; `address` for "pci", `number` for "number". A replaced PCI
---- address gives the other port with `replaces` = the address.
+--- address gives the other port with `replaces` = the address; its arguments go.
 --- Whatever else is written is a usage error.
 function M.parse(what)
   local text = type(what) == "number" and ("%.15g"):format(what) or what
   if type(text) ~= "string" then
     failure.usage("a port is named by a string or a number, not by a %s", type(what))
   end
-  local address = M.pci_address(text)
+  local port = parse_text(text)
+  local address = port.address
   local replacement = address and replacements[address]
-  local port = parse_text(replacement or text)
+  if replacement then port = parse_text(replacement) end
   port.replaces = replacement and address
   return port
 end

@@ -58,12 +58,17 @@ describe("spec.parse", function()
   it("gives the arguments as values", function()
     assert.same({kind = "xdp", driver = "net_af_xdp", iface = "e", queue = 3,
       text = "xdp:e,queue=3"}, spec.parse("xdp:e,queue=3"))
-    assert.same({kind = "pci", address = "0000:01:00.0", text = "0000:01:00.0"},
-      spec.parse("01:00.0"))
+    assert.same({kind = "pci", address = "0000:01:00.0", text = "0000:01:00.0",
+      offload = 0}, spec.parse("01:00.0"))
+    assert.same({kind = "pci", address = "0000:01:00.0", offload = 1,
+      text = "0000:01:00.0,offload=1"}, spec.parse("01:00.0,offload=1"))
+    assert.equal(1, spec.parse("tap:t,offload=1").offload)
+    assert.is_nil(spec.parse("null").offload)
   end)
 
   it("takes port numbers as numbers and as digits", function()
-    assert.same({kind = "number", number = 3, text = "3"}, spec.parse(3))
+    assert.same({kind = "number", number = 3, text = "3", offload = 0}, spec.parse(3))
+    assert.equal("3,offload=1", spec.parse("3,offload=1").text)
     assert.same(spec.parse(3), spec.parse("3"))
     assert.is_nil(spec.devargs(spec.parse(3), 1))
   end)
@@ -82,6 +87,12 @@ describe("spec.parse", function()
     {"null size", "isn't a port"},
     {"70000", "isn't a port"},
     {"01:00.8", "isn't a port"},
+    {"01:00.0,offload=2", "offload must be a whole number from 0 to 1, not '2'"},
+    {"01:00.0,queue=1", "pci has no argument 'queue'; it takes offload"},
+    {"01:00.0,", "'' isn't NAME=VALUE; pci is written 0000:01:00.0%[,offload=1%]"},
+    {"3,offload=1,offload=1", "'offload' is given twice"},
+    {"70000,offload=1", "isn't a port"},
+    {"packet:eth0,offload=1", "packet has no argument 'offload'"},
     {"null:size=x", "size must be a whole number from 14 to 10240, not 'x'"},
     {"null:size=13", "not '13'"},
     {"null:size=10241", "not '10241'"},
@@ -148,6 +159,7 @@ describe("spec.replace", function()
       assert.equal("null:size=100", port.text)
       assert.equal("0000:0a:00.0", port.replaces)
     end
+    assert.equal("null:size=100", spec.parse("0a:00.0,offload=1").text)
     assert.equal("pci", spec.parse("0b:00.0").kind)
     assert.same({["0000:0a:00.0"] = "null:size=100"}, spec.replacements())
   end)

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a packet can leave to the device that sends it: checksums and a VLAN tag, by
--- libmoon's methods on packets. Where the device can't, the port does it in software as
--- it sends the packet. Loading this module gives them to every packet.
+-- What a packet can leave to the port that sends it: checksums and a VLAN tag, by
+-- libmoon's methods on packets. The port does it in software as it sends the packet, or
+-- has the device do it if its string says offload=1 and the device can. Loading this
+-- module gives them to every packet.
 
 local C = require("core.native")
 local packet = require("core.packet")
