@@ -3,9 +3,12 @@
 
 local cjson = require("cjson")
 local cli = require("lib.cli")
+local engine = require("core.app")
 local instances = require("lib.observe.instances")
 local process = require("lib.observe.process")
+local shm = require("core.shm")
 local stat = require("posix.sys.stat")
+local unistd = require("posix.unistd")
 local upstream = require("core.upstream")
 
 local M = {summary = "list the running instances of Perigee and Snabb"}
@@ -67,6 +70,26 @@ local function json(list)
   local texts = {}
   for i, instance in ipairs(list) do texts[i] = cjson.encode(instance) end
   return "[" .. table.concat(texts, ",") .. "]\n"
+end
+
+-- What programs of Snabb ask ps. --------------------------------------------
+
+--- The process that `pid` is a worker of, or nil.
+function M.get_manager_pid(pid)
+  local group = unistd.readlink(shm.path(("/%d/group"):format(pid)))
+  return group and tonumber(group:match("(%d+)/group/*$"))
+end
+
+--- Is the process a worker?
+function M.is_worker(pid)
+  return M.get_manager_pid(pid) ~= nil
+end
+
+--- A function from a process id to the name that it has claimed, or nil.
+function M.appname_resolver()
+  local names = {}
+  for name, pid in pairs(engine.enumerate_named_programs()) do names[pid] = name end
+  return function (pid) return names[pid] end
 end
 
 --- Run the program: `args` as in its usage.

@@ -1,7 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
 local ps = require("program.ps.ps")
 
+local engine = require("core.app")
+local shm = require("core.shm")
+
 describe("ps, with --snabb", function ()
+  local root = shm.root
+  setup(function ()
+    shm.root = require("posix.stdlib").mkdtemp("/tmp/ps_spec.XXXXXX")
+  end)
+  teardown(function ()
+    require("core.shm.tree").remove(shm.root)
+    shm.root = root
+  end)
+
   it("prints what Snabb's does", function ()
     local dir = require("posix.stdlib").mkdtemp("/tmp/ps_spec.XXXXXX")
     assert(io.open(dir .. "/config-leader-socket", "w")):close()
@@ -11,5 +23,19 @@ describe("ps, with --snabb", function ()
       {pid = 14, leader = 12, directory = "/nowhere"},
     })
     require("core.shm.tree").remove(dir)
+  end)
+
+  it("knows a worker's manager, and names", function ()
+    local own = require("posix.unistd").getpid()
+    shm.alias("/14/group", "/12/group")
+    shm.mkdir("12/group")
+    assert.equal(12, ps.get_manager_pid(14))
+    assert.is_true(ps.is_worker(14))
+    assert.is_false(ps.is_worker(12))
+    assert.is_nil(ps.get_manager_pid(13))
+    engine.claim_name("ps-spec-" .. own)
+    assert.equal("ps-spec-" .. own, ps.appname_resolver()(own))
+    assert.is_nil(ps.appname_resolver()(14))
+    engine.unclaim_name("ps-spec-" .. own)
   end)
 end)
