@@ -446,3 +446,31 @@ int64_t pg_mac_lookup(const struct mac_table *t, uint64_t mac);
 int pg_mac_used(const struct mac_table *t, uint32_t i);
 int pg_bridge(struct bridge *b, struct freelist *account, struct link *in,
               uint32_t port, uint32_t group);
+
+/* A queue in shared memory; a cache line for what each side writes. Cursors count
+ * slots and packets from the beginning; those with `n` aren't published yet, those
+ * with `l` are what the side knows of the other's. */
+enum { INTERLINK_SLOT = 2112 };
+struct interlink {
+  int32_t state, size;       /* `size` packets - 1 at most */
+  int32_t receiver, transmitter; /* process ids, 0 if unknown */
+  uint32_t slots, pad0[11];
+  uint64_t read, read_packets, nread, nread_packets, lwrite;
+  uint32_t read_index, pad1[5];
+  uint64_t write, write_packets, nwrite, nwrite_packets, lread, lread_packets;
+  uint32_t write_index, pad2[3];
+  uint8_t ring[1];           /* and what follows */
+};
+
+/* interlink.c */
+void pg_interlink_attach(struct interlink *r, bool receiver);
+bool pg_interlink_full(struct interlink *r);
+void pg_interlink_insert(struct interlink *r, const struct packet *p);
+void pg_interlink_push(struct interlink *r);
+bool pg_interlink_empty(struct interlink *r);
+void pg_interlink_extract(struct interlink *r, struct packet *p);
+void pg_interlink_pull(struct interlink *r);
+int pg_interlink_send(struct interlink *r, struct link *link,
+                      struct freelist *account);
+int pg_interlink_receive(struct interlink *r, struct link *link,
+                         struct freelist *account, int max);

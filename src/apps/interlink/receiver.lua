@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Receiver: packets from a Transmitter in another process.
+
+local C = require("core.native")
+local engine = require("core.app")
+local link = require("core.link")
+local place = require("apps.interlink.place")
+local pool = require("core.pool")
+
+local Receiver = {name = "apps.interlink.Receiver", config = place.config}
+Receiver.__index = Receiver
+
+function Receiver:new(conf)
+  return place.new(self, conf)
+end
+
+function Receiver:link() place.take(self, "receiver") end
+
+function Receiver:pull()
+  local output = self.output.output
+  if not output then return end -- what comes waits in the queue
+  local freelist = pool.freelist
+  local n = math.min(link.nwritable(output), engine.pull_npackets)
+  if freelist.nfree < n and C.pg_freelist_refill(freelist, C.FREELIST_SIZE / 4) == 0
+     and freelist.nfree == 0 then
+    pool.refill()
+  end
+  C.pg_interlink_receive(self.interlink, output, freelist, n)
+end
+
+function Receiver:stop() place.leave(self, "receiver") end
+
+return Receiver

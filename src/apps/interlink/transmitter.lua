@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Transmitter: packets to a Receiver in another process. While that has no room for
+-- more they wait in the link.
+
+local C = require("core.native")
+local place = require("apps.interlink.place")
+local pool = require("core.pool")
+
+local BURST = C.PORT_BURST
+
+local Transmitter = {name = "apps.interlink.Transmitter", config = place.config}
+Transmitter.__index = Transmitter
+
+function Transmitter:new(conf)
+  return place.new(self, conf)
+end
+
+function Transmitter:link() place.take(self, "transmitter") end
+
+local function send(r, input)
+  repeat
+    local n = C.pg_interlink_send(r, input, pool.freelist)
+  until n < BURST
+end
+
+function Transmitter:push()
+  local input = self.input.input
+  if input then send(self.interlink, input) end
+end
+
+function Transmitter:stop() place.leave(self, "transmitter") end
+
+return Transmitter

@@ -1,0 +1,195 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Queues of packets from one process to another, by name (a path in core.shm). Packets
+-- stay in their process, so what the queue holds is their bytes (native/interlink.c).
+--
+--    receiver: attach_receiver  empty  extract  pull  detach_receiver
+--    transmitter: attach_transmitter  full  insert  push  detach_transmitter
+--
+-- What was inserted is seen by the receiver after push(), the room of what was
+-- extracted by the transmitter after pull(). Either side may come first, leave, and be
+-- followed by another; what is in the queue stays there until both have left. A side
+-- whose process died is taken to have left as soon as somebody wants its place.
+
+local ffi = require("ffi")
+local unistd = require("posix.unistd")
+local errno = require("posix.errno")
+local posix_signal = require("posix.signal")
+local C = require("core.native")
+local failure = require("core.failure")
+local packet = require("core.packet")
+local shm = require("core.shm")
+local sync = require("core.sync")
+
+local interlink = {}
+
+-- States. A queue that is DOWN never comes up again: a new one is made of its name.
+local INIT, CONF, FREE, RXUP, TXUP, DXUP, DOWN = 0, 1, 2, 3, 4, 5, 6
+local NAMES = {[INIT] = "being initialized", [CONF] = "being configured",
+  [FREE] = "free to attach", [RXUP] = "waiting for transmitter",
+  [TXUP] = "waiting for receiver", [DXUP] = "in active use", [DOWN] = "deallocating"}
+
+-- The two sides: from which states a side attaches, where detaching leads to.
+local RECEIVER = {pid = "receiver", alone = RXUP, other = TXUP, first = true}
+local TRANSMITTER = {pid = "transmitter", alone = TXUP, other = RXUP, first = false}
+
+local MOST_SLOTS = 5 -- of one packet, as in native/interlink.c
+local HEADER = ffi.offsetof("struct interlink", "ring")
+local MOST = 2^20 -- packets
+local RETRY_S, STALE_S = 0.001, 1
+local queue_p = ffi.typeof("struct interlink *")
+
+local function slots_for(size) return size + MOST_SLOTS + 2 end
+
+local function bytes_of(slots) -- behind the last slot, room for the rest of a packet
+  return HEADER + (slots + MOST_SLOTS) * C.INTERLINK_SLOT
+end
+
+local function map(name, slots)
+  local array = ffi.typeof("uint8_t[$]", bytes_of(slots))
+  return ffi.cast(queue_p, shm.create(name, array))
+end
+
+local function change(r, from, to)
+  return sync.cas(ffi.cast("int32_t *", r), from, to) -- `state` is its first field
+end
+
+-- Whoever is first lays the queue out.
+local function configure(r, size)
+  if not change(r, INIT, CONF) then return end
+  r.size, r.slots = size, slots_for(size)
+  change(r, CONF, FREE)
+end
+
+local function take_place(r, side)
+  if not (change(r, FREE, side.alone) or change(r, side.other, DXUP)) then
+    return false
+  end
+  C.pg_interlink_attach(r, side.first)
+  r[side.pid] = unistd.getpid()
+  return true
+end
+
+-- Give the side's place up: whether it was taken, and whether nobody is left.
+local function leave(r, side)
+  r[side.pid] = 0
+  if change(r, DXUP, side.other) then return true, false end
+  return change(r, side.alone, DOWN), true
+end
+
+local function is_dead(pid)
+  if pid == 0 then return false end
+  local ok, _, code = posix_signal.kill(pid, 0)
+  return not ok and code == errno.ESRCH
+end
+
+-- Put an end to what dead processes hold of the queue.
+local function bury(r, name)
+  for _, side in ipairs{RECEIVER, TRANSMITTER} do
+    if is_dead(r[side.pid]) then
+      local _, last = leave(r, side)
+      if last then shm.unlink(name) end
+    end
+  end
+end
+
+local function check_size(name, size)
+  if type(size) ~= "number" or size < 2 or size > MOST or size % 1 ~= 0
+     or bit.band(size, size - 1) ~= 0 then
+    failure.usage("interlink %s: its size can't be %s; give a power of two from 2 "
+      .. "to %d", name, tostring(size), MOST)
+  end
+end
+
+-- One attempt; the queue, or nil.
+local function try(name, size, side, waited)
+  local r = map(name, slots_for(size))
+  configure(r, size)
+  if r.size ~= size and r.state > CONF and r.state < DOWN then
+    local found = r.size
+    shm.unmap(r)
+    failure.raise("interlink %s is there already, with the size %d rather than %d",
+      name, found, size)
+  end
+  if take_place(r, side) then return r end
+  if r.state == CONF and waited > STALE_S then change(r, CONF, INIT) end
+  bury(r, name)
+  if r.state == DOWN and waited > STALE_S then shm.unlink(name) end
+  shm.unmap(r)
+end
+
+local function attach(name, size, side)
+  check_size(name, size)
+  local waited = 0
+  while true do
+    local r = try(name, size, side, waited)
+    if r then return r end
+    if waited == 0 then
+      print(("interlink: waiting for %s to become available..."):format(name))
+    end
+    if C.pg_signal() ~= 0 then
+      failure.raise("interlink %s: interrupted, waiting for it", name)
+    end
+    C.pg_sleep(RETRY_S)
+    waited = waited + RETRY_S
+  end
+end
+
+--- Attach to the queue `name` as its receiver; it is made if there is none. Waits while
+--- another receiver is attached. `size`, a power of two, is the same on both sides: it
+--- holds size - 1 packets, or fewer that are longer than 2,108 bytes.
+function interlink.attach_receiver(name, size) return attach(name, size, RECEIVER) end
+
+--- The same as its transmitter.
+function interlink.attach_transmitter(name, size)
+  return attach(name, size, TRANSMITTER)
+end
+
+local function detach(r, name, side)
+  local left, last = leave(r, side)
+  if left and last then shm.unlink(name) end -- and with it what it holds
+  shm.unmap(r)
+end
+
+--- Leave the queue, which must not be used any more.
+function interlink.detach_receiver(r, name) detach(r, name, RECEIVER) end
+function interlink.detach_transmitter(r, name) detach(r, name, TRANSMITTER) end
+
+--- Is there no room? / is there nothing?
+interlink.full, interlink.empty = C.pg_interlink_full, C.pg_interlink_empty
+
+--- Put the packet into the queue, which must not be full. It is no longer the caller's;
+--- it isn't counted as freed (packet.account_free).
+function interlink.insert(r, p)
+  C.pg_interlink_insert(r, p)
+  packet.free_internal(p)
+end
+
+--- Take a packet out of the queue, which must not be empty.
+function interlink.extract(r)
+  local p = packet.allocate()
+  C.pg_interlink_extract(r, p)
+  return p
+end
+
+--- Let the receiver see what was inserted / the transmitter use the room.
+interlink.push, interlink.pull = C.pg_interlink_push, C.pg_interlink_pull
+
+interlink.type = shm.register("interlink", interlink)
+
+--- Map the existing queue `name`, to look at it.
+function interlink.open(name, readonly)
+  local header = shm.open(name, "struct interlink", "readonly")
+  local slots = header.slots
+  shm.unmap(header)
+  local array = ffi.typeof("uint8_t[$]", bytes_of(slots))
+  return ffi.cast(queue_p, shm.open(name, array, readonly))
+end
+
+ffi.metatype("struct interlink", {
+  __tostring = function (r)
+    return ("%d/%d (%s)"):format(tonumber(r.write_packets - r.read_packets), r.size,
+      NAMES[r.state] or "in no known state")
+  end,
+})
+
+return interlink

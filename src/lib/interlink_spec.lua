@@ -1,0 +1,191 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local ffi = require("ffi")
+local unistd = require("posix.unistd")
+local interlink = require("lib.interlink")
+local packet = require("core.packet")
+local shm = require("core.shm")
+local worker = require("core.worker")
+
+local SEED = os.time()
+local NAME = "group/interlink/spec.interlink"
+
+local function put(r, bytes) interlink.insert(r, packet.from_string(bytes)) end
+
+local function take(r)
+  local p = interlink.extract(r)
+  local bytes = ffi.string(p.data, p.length)
+  packet.free(p)
+  return bytes
+end
+
+-- Wait until `done()` is true, 10 s at most.
+local function wait_for(done)
+  for _ = 1, 1000 do
+    if done() then return true end
+    ffi.C.usleep(10000)
+  end
+  return false
+end
+
+describe("lib.interlink", function ()
+  local rx, tx
+
+  local function attach(size)
+    rx = interlink.attach_receiver(NAME, size)
+    tx = interlink.attach_transmitter(NAME, size)
+  end
+
+  local function detach()
+    if rx then interlink.detach_receiver(rx, NAME) end
+    if tx then interlink.detach_transmitter(tx, NAME) end
+    rx, tx = nil, nil
+  end
+
+  after_each(detach)
+
+  it("lets each side see what the other publishes", function ()
+    attach(4)
+    assert.is_true(interlink.empty(rx))
+    put(tx, "one")
+    assert.is_true(interlink.empty(rx))
+    interlink.push(tx)
+    assert.is_false(interlink.empty(rx))
+    put(tx, "")
+    put(tx, "three")
+    assert.is_true(interlink.full(tx)) -- 4 - 1
+    interlink.push(tx)
+    assert.equal("one", take(rx))
+    assert.is_true(interlink.full(tx))
+    interlink.pull(rx)
+    assert.is_false(interlink.full(tx))
+    assert.equal("", take(rx))
+    assert.equal("three", take(rx))
+    assert.is_true(interlink.empty(rx))
+  end)
+
+  it("brings packets of any length, in order", function ()
+    math.randomseed(SEED)
+    for _, size in ipairs{2, 8, 64} do
+      attach(size)
+      local sent, got, queue = 0, 0, {}
+      while got < 2000 do
+        for _ = 1, math.random(size) do
+          if interlink.full(tx) then break end
+          local length = math.random(3) == 1 and math.random(0, 10240)
+            or math.random(0, 300)
+          sent = sent + 1
+          queue[sent] = string.char(sent % 256):rep(length)
+          put(tx, queue[sent])
+        end
+        interlink.push(tx)
+        for _ = 1, math.random(size) do
+          if interlink.empty(rx) then break end
+          got = got + 1
+          if queue[got] ~= take(rx) then
+            error(("packet %d of seed %d, size %d"):format(got, SEED, size))
+          end
+          queue[got] = nil
+        end
+        interlink.pull(rx)
+      end
+      assert.is_true(sent - got < size)
+      detach()
+    end
+  end)
+
+  it("goes through its states, and is gone in the end", function ()
+    rx = interlink.attach_receiver(NAME, 8)
+    assert.equal("0/8 (waiting for transmitter)", tostring(rx))
+    tx = interlink.attach_transmitter(NAME, 8)
+    put(tx, "x")
+    interlink.push(tx)
+    local seen = interlink.open(NAME, "readonly")
+    assert.equal("1/8 (in active use)", tostring(seen))
+    interlink.detach_receiver(rx, NAME)
+    assert.equal("1/8 (waiting for receiver)", tostring(seen))
+    rx = interlink.attach_receiver(NAME, 8) -- and finds what is there
+    assert.equal("x", take(rx))
+    interlink.pull(rx)
+    interlink.detach_transmitter(tx, NAME)
+    assert.equal("0/8 (waiting for transmitter)", tostring(seen))
+    assert.is_true(shm.exists(NAME))
+    interlink.detach_receiver(rx, NAME)
+    assert.equal("0/8 (deallocating)", tostring(seen))
+    assert.is_false(shm.exists(NAME))
+    shm.unmap(seen)
+    rx, tx = nil, nil
+  end)
+
+  it("gives back what a side took and didn't publish", function ()
+    attach(8)
+    put(tx, "a")
+    interlink.push(tx)
+    put(tx, "never pushed")
+    interlink.detach_transmitter(tx, NAME)
+    tx = interlink.attach_transmitter(NAME, 8)
+    put(tx, "b")
+    interlink.push(tx)
+    assert.equal("a", take(rx))
+    interlink.detach_receiver(rx, NAME) -- without pull
+    rx = interlink.attach_receiver(NAME, 8)
+    assert.equal("a", take(rx))
+    assert.equal("b", take(rx))
+    assert.is_true(interlink.empty(rx))
+  end)
+
+  it("takes the place of processes that died", function ()
+    local attaching = ([[
+      local interlink = require("lib.interlink")
+      local r = interlink.attach_%s(%q, 8)
+      %s
+      require("ffi").C.sleep(60)
+    ]])
+    tx = interlink.attach_transmitter(NAME, 8)
+    worker.start("dies", attaching:format("receiver", NAME, ""))
+    assert.is_true(wait_for(function () return tx.receiver ~= 0 end))
+    put(tx, "x")
+    interlink.push(tx)
+    worker.stop("dies")
+    assert.is_true(wait_for(function () return not worker.status().dies.alive end))
+    rx = interlink.attach_receiver(NAME, 8)
+    assert.equal("x", take(rx))
+    detach()
+    -- What a transmitter sent before it died isn't lost.
+    worker.start("dies", attaching:format("transmitter", NAME, [[
+      interlink.insert(r, require("core.packet").from_string("left"))
+      interlink.push(r)
+    ]]))
+    assert.is_true(wait_for(function ()
+      if not shm.exists(NAME) then return false end
+      local ok, seen = pcall(interlink.open, NAME, "readonly")
+      local done = ok and seen.write == 1
+      if ok then shm.unmap(seen) end
+      return done
+    end))
+    worker.stop("dies")
+    assert.is_true(wait_for(function () return not worker.status().dies.alive end))
+    attach(8)
+    assert.equal("left", take(rx))
+    assert.is_true(interlink.empty(rx))
+  end)
+
+  it("refuses sizes that can't be, or aren't the other side's", function ()
+    for _, size in ipairs{0, 1, 3, 2.5, 2^21, "x"} do
+      assert.has_error(function () interlink.attach_receiver(NAME, size) end)
+    end
+    rx = interlink.attach_receiver(NAME, 8)
+    local ok, err = pcall(interlink.attach_transmitter, NAME, 16)
+    assert.is_false(ok)
+    assert.matches("with the size 8 rather than 16", tostring(err))
+    assert.equal(unistd.getpid(), rx.receiver)
+  end)
+
+  it("survives what a broken process may write", function ()
+    attach(8)
+    put(tx, "x")
+    interlink.push(tx)
+    ffi.cast("uint32_t *", tx.ring)[0] = 0xffffffff
+    assert.equal("", take(rx))
+  end)
+end)
