@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snabb's programs that Perigee has of its own, and how they are called."""
 
-import pytest
+import os
+import re
 
-from helpers.command import PERIGEE, perigee, run
+import pytest
+from scapy.utils import wrpcap
+
+from helpers.command import PERIGEE, ROOT, TIMEOUT_S, check, perigee, run
 
 
 # Names of programs ----------------------------------------------------------------
@@ -72,3 +76,127 @@ def test_packetblaster_names_its_modes():
         assert "must be one of 'replay', 'synth'" in result.stderr
     result = perigee("packetblaster")
     assert result.returncode == 2 and "missing argument" in result.stderr
+
+
+# firehose -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def library(tmp_path):
+    """A function that compiles a callback library from C."""
+    header = tmp_path / "firehose.h"
+    header.write_text(perigee("firehose", "--print-header").stdout)
+
+    def make(code):
+        source, made = tmp_path / "callback.c", tmp_path / "callback.so"
+        source.write_text(code)
+        check("gcc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o", made, source)
+        return made
+    return make
+
+
+@pytest.fixture
+def capture(tmp_path):
+    """A file of 3,000 packets, of 14 to 513 bytes, and the packets."""
+    packets = [bytes([i % 256]) * (14 + i % 500) for i in range(3000)]
+    path = tmp_path / "in.pcap"
+    wrpcap(str(path), packets, linktype=1)
+    return path, packets
+
+
+HASHING = """
+#include <stdio.h>
+#include "firehose.h"
+static unsigned long packets, sum;
+void firehose_start(void) { puts("begin"); }
+void firehose_packet(const char *port, char *data, int length)
+{
+  sum = sum * 31 + length;
+  for (int i = 0; i < length; i++)
+    sum = sum * 31 + (unsigned char)data[i];
+  if (packets++ == 0)
+    printf("port %s\\n", port);
+}
+void firehose_stop(void) { printf("%lu %lu\\n", packets, sum); fflush(stdout); }
+"""
+
+
+def hash_of(packets):
+    total = 0
+    for packet in packets:
+        for value in (len(packet), *packet):
+            total = (total * 31 + value) % 2**64
+    return total
+
+
+@pytest.mark.parametrize("ring_size", [2, 64, 2048])
+def test_firehose_shows_each_packet_once_and_whole(library, capture, ring_size):
+    path, packets = capture
+    result = perigee("firehose", "-i", f"pcap:rx={path}", "-r", ring_size,
+                     library(HASHING))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(
+        f"begin\nport pcap:rx={path}\n{len(packets)} {hash_of(packets)}\n")
+
+
+LAZY = """
+#define FIREHOSE_OWN_CALLBACK
+#include "firehose.h"
+int firehose_callback_v1(const char *port, char **packets, struct firehose_rdesc *ring,
+                         int ring_size, int index)
+{
+  for (int n = 0; n < %s && ring[index].status & 1; n++)
+    index = (index + 1) & (ring_size - 1);
+  return %s;
+}
+"""
+
+
+def test_firehose_gives_again_what_was_left_over(library, capture):
+    path, packets = capture
+    result = perigee("firehose", "-i", f"pcap:rx={path}", "-r", "64",
+                     library(LAZY % (3, "index")))
+    assert result.returncode == 0, result.stderr
+    assert f"{len(packets)} packets seen by the callback, 0 left over" in result.stdout
+    assert f"freed {len(packets):,}" in result.stdout
+
+
+def test_firehose_ends_with_packets_left_over(library):
+    result = perigee("firehose", "-i", "null", "-t", "0.05", "-r", "64",
+                     library(LAZY % (0, "index")))
+    assert result.returncode == 0, result.stderr
+    assert "0 packets seen by the callback, 63 left over" in result.stdout
+
+
+@pytest.mark.parametrize("returned", ["-1", "64", "ring_size - 1"])
+def test_firehose_checks_what_the_function_returns(library, capture, returned):
+    result = perigee("firehose", "-i", "ring:a", "-i", f"pcap:rx={capture[0]}",
+                     "-r", "64", library(LAZY % (1, f"index == 1 ? {returned} : index")))
+    assert result.returncode == 1
+    assert "firehose_callback_v1 returned " in result.stderr
+
+
+def test_firehose_says_what_is_missing(library, tmp_path):
+    other = tmp_path / "no.so"
+    other.write_text("not a library")
+    for words, sentence in [
+            ([], "give --input PORT"), (["-i", "null"], "give a shared library"),
+            (["-i", "null", other], "can't load the library"),
+            (["-i", "null", library("int x;")], "has no function firehose_callback_v1"),
+            (["-r", "3", "-i", "null", "x.so"], "isn't a power of two")]:
+        result = perigee("firehose", *words)
+        assert result.returncode == 2, words
+        assert sentence in result.stderr
+
+
+def test_firehoses_example_runs(tmp_path):
+    example = perigee("firehose", "--example").stdout
+    commands = "\n".join(line[2:] for line in example.splitlines()
+                         if line.startswith("  ") or not line)
+    commands = commands.replace("--time 1 ", "--time 0.05 ")
+    result = run("sh", "-e", "-c", commands, cwd=tmp_path, timeout=TIMEOUT_S,
+                 env={**os.environ, "PATH": f"{ROOT}:{os.environ['PATH']}"})
+    assert result.returncode == 0, result.stderr
+    packets, size = re.search(r"^counting\n(\d+) packets, (\d+) bytes$", result.stdout,
+                              re.MULTILINE).groups()
+    assert 0 < int(packets) * 60 == int(size)
