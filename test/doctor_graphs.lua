@@ -117,6 +117,16 @@ function graphs.ip()
      "macs.output -> out.input"})
 end
 
+function graphs.rss()
+  local rss = require("apps.rss.rss").rss
+  run({frames = {Frames}, sink = {basic.Sink},
+       rss = {rss, {classes = {
+         {name = "all", filter = "ip", continue = true},
+         {name = "some", filter = "VLAN 0 BPF net 10.1.0.0/16"}}}}},
+    {"frames.output -> rss.input", "rss.all_1 -> sink.a", "rss.all_2 -> sink.b",
+     "rss.some_1 -> sink.c", "rss.default_1 -> sink.d"})
+end
+
 function graphs.reader(file)
   run({from = {require("apps.pcap.pcap").PcapReader, file}, sink = {basic.Sink}},
     {"from.output -> sink.input"})

@@ -19,7 +19,7 @@ PLAIN = [
     ("basic", "basic"), ("basic", "repeater"), ("basic", "ends"), ("fwd", "fwd"),
     ("ip", "ip"), ("pcap", "writer", "pcap"), ("pcap", "writer", "pcapng"),
     ("port", "port", "null"), ("port", "ring"), ("test", "synth"),
-    ("generate", "generate"),
+    ("generate", "generate"), ("rss", "rss"),
 ]
 FILE = [("pcap", "replayer", *rest) for rest in
         [("speed", "1e6"), ("bit_rate", "1e12"), ("packet_rate", "1e9"),
