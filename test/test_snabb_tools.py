@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from scapy.utils import wrpcap
+from scapy.utils import RawPcapReader, wrpcap
 
 from helpers.command import PERIGEE, ROOT, TIMEOUT_S, check, perigee, run
 
@@ -200,3 +200,45 @@ def test_firehoses_example_runs(tmp_path):
     packets, size = re.search(r"^counting\n(\d+) packets, (\d+) bytes$", result.stdout,
                               re.MULTILINE).groups()
     assert 0 < int(packets) * 60 == int(size)
+
+
+# The examples -----------------------------------------------------------------------
+
+
+def packets_of(path):
+    return [bytes(packet) for packet, _ in RawPcapReader(str(path))]
+
+
+def test_example_replay_sends_the_file_once(capture, tmp_path):
+    path, packets = capture
+    out = tmp_path / "out.pcap"
+    result = perigee("example_replay", path, f"pcap:tx={out}")
+    assert result.returncode == 0, result.stderr
+    assert "3,000 sent on capture.output -> playback.input" in result.stdout
+    assert packets_of(out) == packets
+
+
+def test_example_replay_takes_names_of_interfaces(capture, namespace):
+    network = namespace()
+    network.ip("link", "add", "v0", "type", "veth", "peer", "name", "v1")
+    network.ip("link", "set", "v0", "up")
+    network.ip("link", "set", "v1", "up")
+    result = network.run(PERIGEE, "example-replay", capture[0], "v0")
+    assert result.returncode == 0, result.stderr
+    count = int(network.check("cat", "/sys/class/net/v1/statistics/rx_packets"))
+    assert count >= len(capture[1])
+
+
+def test_example_spray_drops_every_other_packet(capture, tmp_path):
+    path, packets = capture
+    out = tmp_path / "out.pcap"
+    result = perigee("example_spray", path, out)
+    assert result.returncode == 0, result.stderr
+    assert packets_of(out) == packets[1::2]
+    assert "1,500 dropped: sprayed" in result.stdout
+
+
+def test_the_examples_name_the_file_that_isnt_there(tmp_path):
+    for name in "example_replay", "example_spray":
+        result = perigee(name, tmp_path / "none.pcap", "null")
+        assert result.returncode != 0 and "none.pcap" in result.stderr
