@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Reassembler: puts fragmented IPv4 packets together (RFC 791, section 3.2). What isn't
+-- a fragment passes.
+
+local ffi = require("ffi")
+local bytes = require("apps.ipv4.bytes")
+local counter = require("core.counter")
+local link = require("core.link")
+local packet = require("core.packet")
+local reassembler = require("lib.reassembler")
+local reassembly = require("lib.reassembly")
+
+local band = bit.band
+local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local read16, write16 = bytes.read16, bytes.write16
+
+local ETHERNET = bytes.ETHERNET
+local MORE, OFFSET, FRAGMENT = 0x2000, 0x1fff, 0x3fff
+
+-- What a datagram is known by: source, destination, identification, protocol.
+local key_t = ffi.typeof[[
+  struct { uint8_t addresses[8], id[2], protocol, zero; }
+]]
+-- Bytes that Snabb's table has for each: its key, and a packet by value.
+local SNABB_KEY, SNABB_PACKET = 12, 10242
+
+local Reassembler = reassembler.class("ipv4")
+
+function Reassembler:new(arg)
+  local o = reassembler.new(Reassembler, arg, ffi.sizeof(key_t), SNABB_KEY,
+    SNABB_PACKET)
+  o.key = key_t()
+  return o
+end
+
+-- Take the bytes of a fragment; `p` stays the caller's.
+local function add(self, p, headers, total)
+  local ip, key, datagrams = p.data + ETHERNET, self.key, self.datagrams
+  ffi.copy(key.addresses, ip + 12, 8)
+  key.id[0], key.id[1], key.protocol = ip[4], ip[5], ip[9]
+  local slot = self:open(key)
+  local flags = read16(ip + 6)
+  local result = datagrams:add(slot, p.data + headers, band(flags, OFFSET) * 8,
+    total + ETHERNET - headers, band(flags, MORE) ~= 0, p.data, headers)
+  if result == reassembly.PENDING then return end
+  if result == reassembly.INVALID then
+    self:give_up(slot)
+    return
+  end
+  local whole = datagrams:packet(slot)
+  local out = whole.data + ETHERNET
+  write16(out + 2, whole.length - ETHERNET)
+  write16(out + 4, 0)
+  write16(out + 6, 0)
+  bytes.set_checksum(out, band(out[0], 15) * 4)
+  self:send(slot, whole)
+end
+
+local function pass(self, input, output, n)
+  local shm = self.shm
+  local unneeded = shm["in-ipv4-frag-reassembly-unneeded"]
+  for _ = 1, n do
+    local p = receive(input)
+    local data, length = p.data, p.length
+    if length < ETHERNET or data[12] ~= 8 or data[13] ~= 0 then
+      counter.add(unneeded)
+      transmit(output, p)
+    else
+      local headers, total = bytes.lengths(data, length)
+      if headers == 0 then
+        counter.add(shm["drop-ipv4-frag-invalid-length"])
+        packet.free(p)
+      elseif band(read16(data + ETHERNET + 6), FRAGMENT) == 0 then
+        counter.add(unneeded)
+        transmit(output, p)
+      else
+        counter.add(shm["in-ipv4-frag-needs-reassembly"])
+        add(self, p, headers, total)
+        packet.free(p)
+      end
+    end
+  end
+end
+
+function Reassembler:push()
+  local input = self.input.input
+  pass(self, input, self.output.output, nreadable(input))
+end
+
+return {Reassembler = Reassembler}

@@ -1,0 +1,174 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Fragmenter: cuts IPv6 packets that are longer than an MTU into fragments (RFC 8200,
+-- section 4.5); the MTU is fixed, or what routers on the path report (apps.ipv6.pmtu).
+-- What isn't IPv6, or is short enough, passes.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local bytes = require("apps.ipv6.bytes")
+local counter = require("core.counter")
+local failure = require("core.failure")
+local lib = require("core.lib")
+local link = require("core.link")
+local packet = require("core.packet")
+local pmtu = require("apps.ipv6.pmtu")
+local rate_alarm = require("lib.rate_alarm")
+
+local band, bor = bit.band, bit.bor
+local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local write16, write32 = bytes.write16, bytes.write32
+
+local ETHERNET, HEADERS, FRAGMENT = bytes.ETHERNET, bytes.HEADERS, bytes.FRAGMENT
+local FRAGMENT_HEADER, MORE = 8, 1
+local FRAGMENTS_A_SECOND = 10000
+
+local fragment = {}
+
+--- The first packet's fragments have the id after this one, if it is a number.
+fragment.deterministic_first_fragment_id = false
+
+--- Let ids be the same in each run, for tests.
+function fragment.use_deterministic_first_fragment_id()
+  fragment.deterministic_first_fragment_id = 0x42424242
+end
+
+local Fragmenter = {
+  shm = {
+    ["out-ipv6-frag"] = {counter},
+    ["out-ipv6-frag-not"] = {counter},
+    ["ipv6-pmtud-ptb-received"] = {counter},
+    ["ipv6-pmtud-ptb-valid"] = {counter},
+    ["ipv6-pmtud-ptb-invalid-csum"] = {counter},
+    ["ipv6-pmtud-ptb-invalid"] = {counter},
+    ["drop-ipv6-frag-invalid-length"] = {counter},
+  },
+}
+Fragmenter.__index = Fragmenter
+fragment.Fragmenter = Fragmenter
+
+local ARGUMENTS = {
+  mtu = {required = true}, pmtud = {default = false}, pmtu_timeout = {default = 600},
+  pmtu_local_addresses = {default = {}},
+}
+
+--- Fragmenter{mtu=, pmtud=, pmtu_timeout=, pmtu_local_addresses=}: the README tells.
+function Fragmenter:new(arg)
+  local o = lib.parse(arg, ARGUMENTS)
+  local mtu = tonumber(o.mtu)
+  if not mtu or mtu % 1 ~= 0 or mtu < bytes.LEAST_MTU or mtu > 65535 then
+    failure.usage("the Fragmenter's mtu must be a whole number from %d to 65535, not "
+      .. "'%s'", bytes.LEAST_MTU, tostring(o.mtu))
+  end
+  o.mtu = mtu
+  o.next_fragment_id = fragment.deterministic_first_fragment_id
+    or math.random(0, 0xffffffff)
+  if o.pmtud then
+    o.paths = pmtu.new(o.pmtu_timeout, o.pmtu_local_addresses)
+    o.is_time_to_expire = lib.throttle(o.pmtu_timeout / 10)
+  end
+  o.alarm = rate_alarm.new(o, "out-ipv6-frag", FRAGMENTS_A_SECOND,
+    "outgoing-ipv6-fragments", "Outgoing IPv6 fragments over N fragments/s",
+    "More than 10,000 outgoing IPv6 fragments per second")
+  return setmetatable(o, Fragmenter)
+end
+
+-- A fragment of `p`: `size` bytes of its payload from `first` on.
+local function cut(p, first, size, id, more)
+  local out = packet.allocate()
+  out.length = HEADERS + FRAGMENT_HEADER + size
+  local data, from = out.data, p.data
+  ffi.copy(data, from, HEADERS)
+  ffi.copy(data + HEADERS + FRAGMENT_HEADER, from + HEADERS + first, size)
+  write16(data + 18, FRAGMENT_HEADER + size)
+  local header = data + HEADERS
+  header[0], header[1] = from[20], 0
+  write16(header + 2, bor(first, more))
+  write32(header + 4, id)
+  data[20] = FRAGMENT
+  return out
+end
+
+-- Send the `payload` bytes of `p` in parts, in packets of at most `mtu` bytes.
+local function send_parts(self, output, p, payload, mtu)
+  self.next_fragment_id = band(self.next_fragment_id + 1, 0xffffffff)
+  local sent, first = self.shm["out-ipv6-frag"], 0
+  local most = mtu + ETHERNET - HEADERS - FRAGMENT_HEADER
+  while first < payload do
+    local size, more = payload - first, 0
+    if size > most then size, more = most - most % 8, MORE end
+    transmit(output, cut(p, first, size, self.next_fragment_id, more))
+    counter.add(sent)
+    first = first + size
+  end
+end
+
+-- An IPv6 packet longer than the MTU of the path, maybe.
+local function send_long(self, output, p, payload)
+  local mtu = self.paths and self.paths:to(p.data + 38, self.mtu) or self.mtu
+  if p.length > HEADERS + payload then p.length = HEADERS + payload end
+  if p.length <= mtu + ETHERNET then
+    counter.add(self.shm["out-ipv6-frag-not"])
+    transmit(output, p)
+  else
+    send_parts(self, output, p, payload, mtu)
+    packet.free(p)
+  end
+end
+
+local function pass(self, input, output, n)
+  -- With path MTUs, what is longer than the least of them is looked up.
+  local longest = (self.paths and bytes.LEAST_MTU or self.mtu) + ETHERNET
+  local unneeded = self.shm["out-ipv6-frag-not"]
+  for _ = 1, n do
+    local p = receive(input)
+    local data, length = p.data, p.length
+    if not bytes.is_ipv6(data, length) then
+      counter.add(unneeded)
+      transmit(output, p)
+    else
+      local payload = bytes.payload(data, length)
+      if payload < 0 then
+        counter.add(self.shm["drop-ipv6-frag-invalid-length"])
+        packet.free(p)
+      elseif length <= longest then
+        counter.add(unneeded)
+        transmit(output, p)
+      else
+        send_long(self, output, p, payload)
+      end
+    end
+  end
+end
+
+-- Reports for us end here, the rest goes on.
+local function listen(self, south, north, n)
+  local shm = self.shm
+  for _ = 1, n do
+    local p = receive(south)
+    local verdict = self.paths:read(p, C.pg_now())
+    if verdict then
+      counter.add(shm["ipv6-pmtud-ptb-received"])
+      counter.add(shm["ipv6-pmtud-ptb-" .. verdict])
+      packet.free(p)
+    else
+      transmit(north, p)
+    end
+  end
+end
+
+function Fragmenter:push()
+  local input, output = self.input, self.output
+  if input.input then
+    pass(self, input.input, output.output, nreadable(input.input))
+  end
+  if self.paths and input.south then
+    listen(self, input.south, output.north, nreadable(input.south))
+  end
+end
+
+function Fragmenter:tick()
+  self.alarm:check()
+  if self.paths and self.is_time_to_expire() then self.paths:expire(C.pg_now()) end
+end
+
+return fragment

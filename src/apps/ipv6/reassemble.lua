@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Reassembler: puts fragmented IPv6 packets together (RFC 8200, section 4.5). What has
+-- no fragment header right behind IPv6's passes.
+
+local ffi = require("ffi")
+local bytes = require("apps.ipv6.bytes")
+local counter = require("core.counter")
+local link = require("core.link")
+local packet = require("core.packet")
+local reassembler = require("lib.reassembler")
+local reassembly = require("lib.reassembly")
+
+local band = bit.band
+local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local read16, write16 = bytes.read16, bytes.write16
+
+local HEADERS, FRAGMENT = bytes.HEADERS, bytes.FRAGMENT
+local FRAGMENT_HEADER, MORE, OFFSET = 8, 1, 0xfff8
+local NEXT_HEADER = 20 -- place in the frame
+
+-- What a datagram is known by: source, destination, identification.
+local key_t = ffi.typeof("struct { uint8_t addresses[32], id[4]; }")
+local SNABB_KEY, SNABB_VALUE = 36, 16 -- bytes in Snabb's table
+
+local Reassembler = reassembler.class("ipv6")
+
+function Reassembler:new(arg)
+  local o = reassembler.new(Reassembler, arg, ffi.sizeof(key_t), SNABB_KEY, SNABB_VALUE)
+  o.key = key_t()
+  return o
+end
+
+-- Take the bytes of a fragment with `size` bytes of payload, fragment header and all;
+-- `p` stays the caller's.
+local function add(self, p, size)
+  local data, key, datagrams = p.data, self.key, self.datagrams
+  local header = data + HEADERS
+  ffi.copy(key.addresses, data + 22, 32)
+  ffi.copy(key.id, header + 4, 4)
+  local slot = self:open(key)
+  local place = read16(header + 2)
+  -- The first fragment's header says what follows; it gets its place in IPv6's.
+  data[NEXT_HEADER] = header[0]
+  local result = datagrams:add(slot, header + FRAGMENT_HEADER, band(place, OFFSET),
+    size - FRAGMENT_HEADER, band(place, MORE) ~= 0, data, HEADERS)
+  if result == reassembly.PENDING then return end
+  if result == reassembly.INVALID then
+    self:give_up(slot)
+    return
+  end
+  local whole = datagrams:packet(slot)
+  write16(whole.data + 18, whole.length - HEADERS)
+  self:send(slot, whole)
+end
+
+local function pass(self, input, output, n)
+  local shm = self.shm
+  local unneeded = shm["in-ipv6-frag-reassembly-unneeded"]
+  for _ = 1, n do
+    local p = receive(input)
+    local data, length = p.data, p.length
+    if not bytes.is_ipv6(data, length) then
+      counter.add(unneeded)
+      transmit(output, p)
+    else
+      local size = bytes.payload(data, length)
+      if size < 0 then
+        counter.add(shm["drop-ipv6-frag-invalid-length"])
+        packet.free(p)
+      elseif data[NEXT_HEADER] ~= FRAGMENT then
+        counter.add(unneeded)
+        transmit(output, p)
+      else
+        counter.add(shm["in-ipv6-frag-needs-reassembly"])
+        if size < FRAGMENT_HEADER then
+          counter.add(shm["drop-ipv6-frag-invalid-length"])
+        else
+          add(self, p, size)
+        end
+        packet.free(p)
+      end
+    end
+  end
+end
+
+function Reassembler:push()
+  local input = self.input.input
+  pass(self, input, self.output.output, nreadable(input))
+end
+
+return {Reassembler = Reassembler}

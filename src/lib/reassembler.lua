@@ -1,0 +1,107 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the Reassembler apps of IPv4 and IPv6 share: arguments, counters, and what
+-- becomes of a datagram (lib.reassembly).
+
+local C = require("core.native")
+local counter = require("core.counter")
+local failure = require("core.failure")
+local lib = require("core.lib")
+local link = require("core.link")
+local rate_alarm = require("lib.rate_alarm")
+local reassembly = require("lib.reassembly")
+
+local reassembler = {}
+
+local FRAGMENTS_A_SECOND = 10000
+local MOST_DATAGRAMS, MOST_FRAGMENTS = 1000000, 1024
+local SCAN_TICKS = 500 -- calls of tick() in which all datagrams are looked at once
+local ARGUMENTS = {
+  max_concurrent_reassemblies = {default = 20000},
+  max_fragments_per_reassembly = {default = 40},
+  reassembly_timeout = {default = 60}, -- seconds
+}
+
+local Reassembler = {}
+
+--- A class of the counters' names with `version`: "ipv4" or "ipv6".
+function reassembler.class(version)
+  local class = {version = version, shm = {}}
+  for _, name in ipairs{
+    "in-%s-frag-needs-reassembly", "in-%s-frag-reassembled",
+    "in-%s-frag-reassembly-unneeded", "drop-%s-frag-invalid-reassembly",
+    "drop-%s-frag-random-evicted", "memuse-%s-frag-reassembly-buffer",
+    "drop-%s-frag-invalid-length",
+  } do class.shm[name:format(version)] = {counter} end
+  class.__index = class
+  return setmetatable(class, {__index = Reassembler})
+end
+
+local function check(name, value, least, most)
+  if type(value) == "number" and value >= least and value <= most then return end
+  failure.usage("the Reassembler's %s must be a number from %d to %d, not '%s'", name,
+    least, most, tostring(value))
+end
+
+-- The bytes of the table that Snabb would have: 1 / 0.9 entries for each datagram, and
+-- twice that, each a hash, the key, the ranges and 10 bytes more, and `value` bytes,
+-- rounded up to a power of two.
+local function snabb_bytes(o, key, value)
+  local entry, power = 4 + key + 4 * o.max_fragments_per_reassembly + 10 + value, 1
+  while power < entry do power = power * 2 end
+  return power * 2 * math.ceil(o.max_concurrent_reassemblies / 0.9)
+end
+
+--- An app of the class for an argument; keys have `key_size` bytes. `snabb_key` and
+--- `snabb_value` are sizes in Snabb's table, of which the counter memuse-... tells.
+function reassembler.new(class, arg, key_size, snabb_key, snabb_value)
+  local o = lib.parse(arg, ARGUMENTS)
+  check("max_concurrent_reassemblies", o.max_concurrent_reassemblies, 1,
+    MOST_DATAGRAMS)
+  check("max_fragments_per_reassembly", o.max_fragments_per_reassembly, 1,
+    MOST_FRAGMENTS)
+  check("reassembly_timeout", o.reassembly_timeout, 0, 2 ^ 31)
+  local version = class.version
+  local ip = version:gsub("ip", "IP")
+  o.datagrams = reassembly.new(key_size, o.max_concurrent_reassemblies,
+    o.max_fragments_per_reassembly, o.reassembly_timeout)
+  o.memuse = snabb_bytes(o, snabb_key, snabb_value)
+  o.alarm = rate_alarm.new(o, "in-" .. version .. "-frag-needs-reassembly",
+    FRAGMENTS_A_SECOND, "incoming-" .. version .. "-fragments",
+    ("Incoming %s fragments over N fragments/s"):format(ip),
+    ("More than 10,000 %s fragments per second"):format(ip))
+  o.invalid_name = "drop-" .. version .. "-frag-invalid-reassembly"
+  o.evicted_name = "drop-" .. version .. "-frag-random-evicted"
+  o.done_name = "in-" .. version .. "-frag-reassembled"
+  o.memuse_name = "memuse-" .. version .. "-frag-reassembly-buffer"
+  return setmetatable(o, class)
+end
+
+--- The slot of the datagram that the key names.
+function Reassembler:open(key)
+  local slot, evicted = self.datagrams:open(key, C.pg_now())
+  if evicted then counter.add(self.shm[self.evicted_name]) end
+  return slot
+end
+
+--- Give a datagram up.
+function Reassembler:give_up(slot)
+  self.datagrams:close(slot)
+  counter.add(self.shm[self.invalid_name])
+end
+
+--- Send the datagram: `p`.
+function Reassembler:send(slot, p)
+  self.datagrams:close(slot)
+  counter.add(self.shm[self.done_name])
+  link.transmit(self.output.output, p)
+end
+
+function Reassembler:tick()
+  self.alarm:check()
+  local expired = self.datagrams:expire(C.pg_now(),
+    math.ceil(self.max_concurrent_reassemblies / SCAN_TICKS))
+  counter.add(self.shm[self.invalid_name], expired)
+  counter.set(self.shm[self.memuse_name], self.memuse)
+end
+
+return reassembler

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end-to-end cases of Snabb's lwaftr, from a checkout of Snabb: its apps of the IP
+family are Perigee's, and packets and counters must be those that Snabb's own give."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+from helpers.command import PERIGEE, ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+import lwaftr  # noqa: E402
+
+SNABB = os.environ.get("SNABB", "")
+pytestmark = pytest.mark.skipif(
+    not SNABB, reason="SNABB=DIR names no checkout of Snabb, whose cases these are")
+
+
+def source():
+    path = pathlib.Path(SNABB)
+    return path / "src" if (path / "src").is_dir() else path
+
+
+CASES = list(lwaftr.cases(source())) if SNABB else [("", False, [])]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return lwaftr.copy_data(source(), tmp_path_factory.mktemp("lwaftr"))
+
+
+@pytest.mark.parametrize("name, on_a_stick, files", CASES, ids=[
+    f"{name}-{'stick' if on_a_stick else 'two'}" for name, on_a_stick, _ in CASES])
+def test_case(data, name, on_a_stick, files):
+    command = [PERIGEE, "--snabb", source()]
+    assert lwaftr.run(command, data, on_a_stick, files) is None
+
+
+@pytest.mark.skipif(not SNABB, reason="without SNABB=DIR")
+def test_there_are_cases():
+    assert len(CASES) > 90
