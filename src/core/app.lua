@@ -10,6 +10,7 @@ local blocked = require("core.engine.blocked")
 local breath_calls = require("core.engine.calls")
 local config = require("core.config")
 local counter = require("core.counter")
+local cycles = require("core.engine.cycles")
 local drops = require("core.engine.fuse.drops")
 local failure = require("core.failure")
 local fuse = require("core.engine.fuse")
@@ -19,6 +20,7 @@ local jit_health = require("core.engine.jit_health")
 local jit_publish = require("core.engine.jit_publish")
 local link = require("core.link")
 local main_options = require("core.engine.main_options")
+local move = require("core.engine.move")
 local names = require("core.engine.names")
 local order = require("core.engine.order")
 local pace = require("core.engine.pace")
@@ -46,6 +48,8 @@ engine.pull_npackets = math.floor(link.max / 10)
 engine.fuse = true
 --- Run new fused loops on made-up full bursts first (core.engine.warm).
 engine.warm = false
+--- Sample breaths, to tell where the cycles go (core.engine.cycles).
+engine.count_cycles = true
 --- Print what configure() does.
 engine.log = false
 --- Name of the signal that ended engine.main, or false.
@@ -88,6 +92,7 @@ local function arrange()
   engine.regions = fused.regions
   engine.not_fused = fused.reasons
   pulls, pushes = order.breath(state.apps, state.links, fused)
+  cycles.arrange(pulls, pushes, fused)
   ticks = {}
   for _, name in ipairs(config.sorted_keys(state.apps)) do
     if state.apps[name].tick then ticks[#ticks + 1] = state.apps[name] end
@@ -164,26 +169,19 @@ function engine.now()
   return breathing and breath_time or C.pg_now()
 end
 
-local function pull_all(apps)
-  for i = 1, apps.n do apps[i]:pull() end
-end
-
-local function push_all(calls)
-  local push, app, l = calls.push, calls.app, calls.link
-  for i = 1, calls.n do push[i](app[i], l[i]) end
-end
-
 local breaths = 0
+local sample_at = math.huge -- the next breath to look into
 local last_tick, next_tending, next_duty = 0, 0, 0
 
 -- Bring all counters up to date and publish them (core.shm).
-local function sync()
+local function sync(now)
   fused:account()
   drops.publish(state.apps)
   for _, l in pairs(state.links) do link.sync(l) end
   counter.set(counters.breaths, breaths)
   account.sync(counters)
   jit_publish.sync(state.apps)
+  cycles.sync(breaths, account.progress(), now)
   counter.commit()
 end
 
@@ -206,8 +204,12 @@ end
 -- One breath that begins at `now`.
 local function breath(now)
   breath_time, breathing, at_work = now, true, true
-  pull_all(pulls)
-  push_all(pushes)
+  if breaths >= sample_at then
+    sample_at = cycles.breath(pulls, pushes, breaths)
+  else
+    move.pull(pulls)
+    move.push(pushes)
+  end
   breaths = breaths + 1
   if now >= next_duty then housekeeping(now) end
   at_work = false
@@ -289,10 +291,11 @@ function engine.main(options)
   C.pg_catch_signals()
   if next(state.links) then pool.create() end -- not within the first breath
   run_start = report.snapshot(counters)
+  sample_at = cycles.start(engine.count_cycles, breaths, account.progress())
   local ok, err = xpcall(run, function (e) return failure.explain(rescue(e)) end,
     options)
-  breathing, at_work = false, false
-  sync()
+  breathing, at_work, sample_at = false, false, math.huge
+  sync(true)
   if not options.no_report then engine.report(options.report) end
   if not ok then error(err, 0) end
 end
@@ -317,7 +320,7 @@ end
 
 --- Print the load since engine.main was called, or since the last call.
 function engine.report_load()
-  sync()
+  sync(true)
   run_start = run_start or report.snapshot(counters)
   run_start = report.load(counters, run_start)
 end

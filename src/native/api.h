@@ -93,6 +93,19 @@ struct freelist {
   uint64_t received, port_drops;             /* by ports */
   uint64_t refilled, spilled;
   struct packet *list[1024];
+  struct cycles *sample;     /* of the present breath, if one is taken */
+};
+
+/* Where a breath's TSC cycles go, from samples (cycles.c, core/engine/cycles.lua). */
+struct cycles {
+  uint64_t reading;          /* what one reading of the TSC takes */
+  uint64_t samples;          /* added to these sums: */
+  uint64_t receives, empties, sends; /* in ports: with packets, without; sending */
+  uint64_t owns;             /* the engine's */
+  double average;            /* of a breath, lately */
+  uint64_t *spent, *sums;    /* by call: of this breath, and in all */
+  uint64_t began, last, receive, empty, send, inside, slept_before, dice;
+  int64_t switches;
 };
 
 /* One DPDK port, plugged. Counted in packets unless the name says bytes. */
@@ -222,6 +235,33 @@ int32_t pg_fdb_find(const struct vtep_entry *slot, int32_t mask, int32_t seed,
 int32_t pg_flow(const uint8_t *data, int32_t length);
 int32_t pg_vxlan_check(const struct vxlan_end *end, uint8_t *data,
                        int32_t length);
+
+/* cycles.c */
+uint64_t pg_cycles_reading(void);
+void pg_cycles_begin(struct cycles *c, struct freelist *account);
+void pg_cycles_mark(struct cycles *c, int32_t i);
+void pg_cycles_pause(struct cycles *c, struct freelist *account);
+int32_t pg_cycles_end(struct cycles *c, int32_t calls, bool dismiss);
+uint64_t pg_cycles_slept(void);
+double pg_thread_cpu_seconds(void);
+
+/* A list in random order, and the pages it lies on. */
+enum { LOAD_SMALL_PAGES, LOAD_RESERVED_PAGES, LOAD_TRANSPARENT_PAGES };
+struct load_list {
+  void *at, *memory;
+  uint64_t elements;
+  int32_t pages;
+};
+
+/* load.c */
+void pg_spin(uint32_t additions);
+double pg_spin_cycles(uint32_t additions);
+double pg_core_per_tsc(void);
+int pg_list_create(struct load_list *list, uint64_t elements, bool huge,
+                   uint64_t seed);
+void pg_list_free(struct load_list *list);
+void pg_list_walk(struct load_list *list, uint32_t n);
+double pg_list_cycles(struct load_list *list, uint32_t n);
 
 /* memory.c */
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);

@@ -14,6 +14,7 @@
 #include "api.h"
 #include "bounds.h"
 #include "internal.h"
+#include "io_cycles.h"
 
 enum { MASK = LINK_RING_SIZE - 1, SMALLEST_RX = 32 };
 
@@ -70,9 +71,7 @@ uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n)
   return kept;
 }
 
-/* Receive one burst (rte_eth_rx_burst) into the link; the number of packets.
- * What the link has no room for stays in the device. */
-int pg_receive(struct port *port, struct link *link)
+static inline int receive(struct port *port, struct link *link)
 {
   struct rte_mbuf *aside[PORT_BURST];
   uint32_t room = LINK_MAX_PACKETS - readable(link);
@@ -94,6 +93,19 @@ int pg_receive(struct port *port, struct link *link)
       link->packets[(slot + i) & MASK] = (struct packet *)aside[i];
   link->write = (int32_t)((uint32_t)link->write + n);
   link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+  return n;
+}
+
+/* Receive one burst (rte_eth_rx_burst) into the link; the number of packets.
+ * What the link has no room for stays in the device. */
+int pg_receive(struct port *port, struct link *link)
+{
+  struct cycles *c = sample_of(port->account);
+  if (likely(!c))
+    return receive(port, link);
+  uint64_t began = rte_rdtsc();
+  int n = receive(port, link);
+  spent_on_ports(c, n ? &c->receive : &c->empty, began);
   return n;
 }
 
@@ -189,8 +201,12 @@ static bool transmit_chunk(struct port *port, struct link *link, int *sent)
 int pg_transmit(struct port *port, struct link *link)
 {
   int sent = 0;
+  struct cycles *c = sample_of(port->account);
+  uint64_t began = unlikely(c) ? rte_rdtsc() : 0;
   while (readable(link) > 0 && transmit_chunk(port, link, &sent))
     ;
+  if (unlikely(c))
+    spent_on_ports(c, &c->send, began);
   return sent;
 }
 

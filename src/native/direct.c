@@ -13,6 +13,7 @@
 
 #include "api.h"
 #include "internal.h"
+#include "io_cycles.h"
 
 enum { MASK = LINK_RING_SIZE - 1 };
 
@@ -57,9 +58,7 @@ int pg_take(struct link *link, struct packet **to, int max)
   return n;
 }
 
-/* Receive a burst (rte_eth_rx_burst) into `to`, which has room for PORT_BURST,
- * or what waits in the link; how many packets. Bytes as in pg_take. */
-int pg_fetch(struct port *port, struct link *link, struct packet **to)
+static inline int fetch(struct port *port, struct link *link, struct packet **to)
 {
   if (unlikely(waiting(link) > 0))
     return pg_take(link, to, PORT_BURST);
@@ -71,6 +70,19 @@ int pg_fetch(struct port *port, struct link *link, struct packet **to)
   if (port->tidy)
     n = pg_tidy(port, (struct rte_mbuf **)to, n);
   passed(link, n);
+  return n;
+}
+
+/* Receive a burst (rte_eth_rx_burst) into `to`, which has room for PORT_BURST,
+ * or what waits in the link; how many packets. Bytes as in pg_take. */
+int pg_fetch(struct port *port, struct link *link, struct packet **to)
+{
+  struct cycles *c = sample_of(port->account);
+  if (likely(!c))
+    return fetch(port, link, to);
+  uint64_t began = rte_rdtsc();
+  int n = fetch(port, link, to);
+  spent_on_ports(c, n ? &c->receive : &c->empty, began);
   return n;
 }
 
@@ -131,8 +143,8 @@ int pg_give_routed(struct freelist *account, struct link *link,
   return count;
 }
 
-/* Send `n` packets (rte_eth_tx_burst), after those that wait in the link. */
-void pg_send(struct port *port, struct link *link, struct packet **from, int n)
+static inline void send_burst(struct port *port, struct link *link, struct packet **from,
+                              int n)
 {
   if (unlikely(waiting(link) > 0)) {
     pg_transmit(port, link);
@@ -163,4 +175,17 @@ void pg_send(struct port *port, struct link *link, struct packet **from, int n)
       return;
     }
   }
+}
+
+/* Send `n` packets (rte_eth_tx_burst), after those that wait in the link. */
+void pg_send(struct port *port, struct link *link, struct packet **from, int n)
+{
+  struct cycles *c = sample_of(port->account);
+  if (likely(!c)) {
+    send_burst(port, link, from, n);
+    return;
+  }
+  uint64_t began = rte_rdtsc();
+  send_burst(port, link, from, n);
+  spent_on_ports(c, &c->send, began);
 }

@@ -16,6 +16,9 @@ void pg_survive_broken_sockets(void);
 /* Counts the engine's looks at the clock (sys.c), never made within a burst. */
 extern volatile uint64_t pg_clock_readings;
 
+/* TSC cycles that this thread has slept in pg_sleep (sys.c). */
+extern _Thread_local uint64_t pg_slept_cycles;
+
 struct rte_mempool;
 
 /* The pool every port receives into (pool.c), NULL before it is created. */

@@ -19,6 +19,8 @@ static volatile sig_atomic_t caught;
 
 volatile uint64_t pg_clock_readings;
 
+_Thread_local uint64_t pg_slept_cycles;
+
 static double seconds_of(clockid_t clock)
 {
   struct timespec t;
@@ -72,6 +74,12 @@ double pg_now(void)
   return last = now > last ? now : last;
 }
 
+/* CPU time of this thread. */
+double pg_thread_cpu_seconds(void)
+{
+  return seconds_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /* CPU time of this process. */
 double pg_cpu_seconds(void)
 {
@@ -83,7 +91,9 @@ void pg_sleep(double seconds)
 {
   struct timespec t = {.tv_sec = (time_t)seconds};
   t.tv_nsec = (seconds - t.tv_sec) * 1e9;
+  uint64_t began = rte_rdtsc();
   nanosleep(&t, NULL);
+  pg_slept_cycles += rte_rdtsc() - began;
 }
 
 /* Ctrl-C often comes twice, and `timeout` signals the group and the process:

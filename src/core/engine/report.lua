@@ -5,6 +5,7 @@ local C = require("core.native")
 local account = require("core.engine.account")
 local config = require("core.config")
 local counter = require("core.counter")
+local cycles_report = require("core.engine.cycles.report")
 local drops = require("core.engine.fuse.drops")
 local lib = require("core.lib")
 local link = require("core.link")
@@ -43,6 +44,7 @@ end
 
 --- A moment to measure load from: {time, cpu, breaths, frees, bits, ...}.
 function report.snapshot(counters)
+  cycles_report.begin()
   account.sync(counters)
   return {
     time = C.pg_monotonic(), cpu = C.pg_cpu_seconds(), tsc = C.pg_tsc(),
@@ -56,6 +58,7 @@ end
 --- Print rate, CPU use and cost since `before` (a snapshot); the snapshot of
 --- now.
 function report.load(counters, before)
+  local spent = cycles_report.since()
   local now = report.snapshot(counters)
   local time, cpu = now.time - before.time, now.cpu - before.cpu
   local packets, breaths = now.frees - before.frees, now.breaths - before.breaths
@@ -65,6 +68,7 @@ function report.load(counters, before)
     report.si(share(now.bits - before.bits, time), "bit/s"),
     100 * share(cpu, time), share(cpu * tonumber(C.pg_tsc_hz()), packets),
     share(packets, breaths), share(now.bytes - before.bytes, packets), time))
+  cycles_report.print(spent)
   return now
 end
 

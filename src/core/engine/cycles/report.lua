@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Prints where the cycles of a run went, a packet (core.engine.cycles).
+
+local C = require("core.native")
+local cycles = require("core.engine.cycles")
+local publish = require("core.engine.cycles.publish")
+
+local report = {}
+
+local MOST_TASKS = 8 -- lines; the costliest
+
+local function copy(t)
+  local result = {}
+  for key, value in pairs(t) do
+    result[key] = type(value) == "table" and copy(value) or value
+  end
+  return result
+end
+
+local start = copy(cycles.totals())
+
+--- Note the totals: what follows is counted from here.
+function report.begin()
+  start = copy(cycles.totals())
+end
+
+--- What was spent since `since` (a copy of the totals; or report.begin), a table:
+--- packets, samples, breaths; TSC cycles a packet, `receive`, `send`, `empty`, `sleep`,
+--- `engine`, `task` (in all) and `tasks` by label; `busy`, the sum of all but sleep;
+--- and `cpu`, which is what the thread's CPU time says of that sum. Nil if there
+--- were no packets, or no samples.
+function report.since(since)
+  local now, from = cycles.totals(), since or start
+  local packets = now.packets - from.packets
+  local spent = {packets = packets, samples = now.samples - from.samples,
+                 breaths = now.breaths - from.breaths, tasks = {}, task = 0}
+  if packets <= 0 or spent.samples <= 0 then return nil end
+  for _, part in ipairs{"receive", "send", "empty", "sleep", "engine", "tsc"} do
+    spent[part] = (now[part] - from[part]) / packets
+  end
+  for label, total in pairs(now.tasks) do
+    spent.tasks[label] = (total - (from.tasks[label] or 0)) / packets
+    spent.task = spent.task + spent.tasks[label]
+  end
+  spent.busy = spent.receive + spent.send + spent.empty + spent.engine + spent.task
+  spent.cpu = (now.cpu - from.cpu) * tonumber(C.pg_tsc_hz()) / packets
+  return spent
+end
+
+local function costliest(tasks)
+  local labels = {}
+  for label, spent in pairs(tasks) do
+    if spent > 0 then labels[#labels + 1] = label end
+  end
+  table.sort(labels, function (a, b)
+    if tasks[a] ~= tasks[b] then return tasks[a] > tasks[b] end
+    return a < b
+  end)
+  return labels
+end
+
+--- Print what report.since() returned; nothing if there is nothing to tell.
+function report.print(spent)
+  if not spent then return end
+  print(("cycles a packet: receive %.1f + send %.1f + apps %.1f + engine %.1f"
+    .. " + empty polls %.1f = %.1f  (CPU time: %.1f; asleep %.0f%%; 1 breath in %.0f"
+    .. " sampled; core at %.2f GHz, %.2f times the TSC)"):format(spent.receive,
+    spent.send, spent.task, spent.engine, spent.empty, spent.busy, spent.cpu,
+    100 * spent.sleep / spent.tsc, spent.breaths / spent.samples,
+    publish.core_per_tsc() * tonumber(C.pg_tsc_hz()) / 1e9, publish.core_per_tsc()))
+  local labels = costliest(spent.tasks)
+  for i = 1, math.min(#labels, MOST_TASKS) do
+    print(("%10.1f in %s"):format(spent.tasks[labels[i]], labels[i]))
+  end
+  if #labels > MOST_TASKS then
+    print(("           ... and %d more"):format(#labels - MOST_TASKS))
+  end
+end
+
+return report
