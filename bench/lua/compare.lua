@@ -1,0 +1,149 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- snsh bench/lua/compare.lua KIND SECONDS: a graph of apps, on Perigee or on Snabb, in
+-- Snabb's own terms. Prints the packets that it carried and the CPU seconds that took;
+-- what comes before SECONDS isn't measured.
+--
+-- KIND: chain:N (N apps that pass packets on), filter or filter:native (a pcap filter
+-- that half of the packets pass), bridge (a learning one of 4 ports with 64 stations
+-- each), rate (a rate limiter that lets all pass).
+
+local basic = require("apps.basic.basic_apps")
+local ffi = require("ffi")
+
+local WARM_UP_SECONDS = 1
+
+local kind, seconds = main.parameters[1], tonumber(main.parameters[2])
+local c = config.new()
+
+-- Packets of which each breath takes the next engine.pull_npackets.
+local Traffic = {}
+Traffic.__index = Traffic
+
+function Traffic.new(_, packets)
+  return setmetatable({packets = packets, at = 0}, Traffic)
+end
+
+local function emit(output, packets, at, n)
+  local last = #packets
+  for _ = 1, n do
+    at = at < last and at + 1 or 1
+    link.transmit(output, packet.clone(packets[at]))
+  end
+  return at
+end
+
+function Traffic:pull()
+  self.at = emit(self.output.output, self.packets, self.at, engine.pull_npackets)
+end
+
+local Fwd = {}
+Fwd.__index = Fwd
+
+function Fwd.new() return setmetatable({}, Fwd) end
+
+function Fwd:push()
+  local input, output = self.input.input, self.output.output
+  for _ = 1, link.nreadable(input) do link.transmit(output, link.receive(input)) end
+end
+
+local function bytes_of(hex)
+  return (hex:gsub("%s", ""):gsub("%x%x", function (digits)
+    return string.char(tonumber(digits, 16))
+  end))
+end
+
+-- A frame of 60 bytes that begins with these, as hexadecimal digits.
+local function frame(hex)
+  local text = bytes_of(hex)
+  text = text .. ("\0"):rep(60 - #text)
+  return packet.from_pointer(ffi.cast("const uint8_t *", text), #text)
+end
+
+-- The graphs: each ends in the inputs of "sink" ---------------------------------------
+
+local graphs = {}
+
+function graphs.chain(length)
+  config.app(c, "source", basic.Source)
+  local from = "source.output"
+  for i = 1, tonumber(length) do
+    config.app(c, "fwd" .. i, Fwd)
+    config.link(c, ("%s -> fwd%d.input"):format(from, i))
+    from = ("fwd%d.output"):format(i)
+  end
+  config.link(c, from .. " -> sink.input")
+end
+
+-- UDP and TCP in turn, from changing ports.
+local function ipv4_traffic()
+  local packets = {}
+  for i = 1, 256 do
+    packets[i] = frame(("02 00 00 00 00 01 02 00 00 00 00 02 08 00 45 00 00 2e 00 00 "
+      .. "00 00 40 %s 00 00 0a 00 00 01 0a 00 00 02 %04x 00 35")
+      :format(i % 2 == 0 and "11" or "06", 1024 + i))
+  end
+  return packets
+end
+
+function graphs.filter(native)
+  config.app(c, "source", Traffic, ipv4_traffic())
+  config.app(c, "filter", require("apps.packet_filter.pcap_filter").PcapFilter,
+    {filter = "ip and udp dst port 53 and src net 10.0.0.0/8",
+     native = native == "native"})
+  config.link(c, "source.output -> filter.input")
+  config.link(c, "filter.output -> sink.input")
+end
+
+function graphs.rate()
+  config.app(c, "source", basic.Source)
+  config.app(c, "rate", require("apps.rate_limiter.rate_limiter").RateLimiter,
+    {rate = 1e12, bucket_capacity = 1e12})
+  config.link(c, "source.output -> rate.input")
+  config.link(c, "rate.output -> sink.input")
+end
+
+local PORTS, STATIONS = 4, 64
+
+-- What the stations of a port send, each to the next stations of the next port.
+local function stations(port)
+  local packets = {}
+  for i = 1, STATIONS do
+    packets[i] = frame(("02 00 00 00 %02x %02x 02 00 00 00 %02x %02x 88 b5")
+      :format(port % PORTS + 1, i, port, i))
+  end
+  return packets
+end
+
+function graphs.bridge()
+  local ports = {}
+  for port = 1, PORTS do
+    local name = "p" .. port
+    ports[port] = name
+    config.app(c, "source" .. port, Traffic, stations(port))
+    config.link(c, ("source%d.output -> bridge.%s"):format(port, name))
+    config.link(c, ("bridge.%s -> sink.%s"):format(name, name))
+  end
+  config.app(c, "bridge", require("apps.bridge.learning").bridge, {ports = ports})
+end
+
+-- The run -----------------------------------------------------------------------------
+
+-- Packets that the sink and the filter have received.
+local function carried()
+  local apps, sum = engine.app_table, 0
+  for name, input in pairs((apps.filter or apps.sink).input) do
+    if type(name) == "string" then sum = sum + tonumber(link.stats(input).rxpackets) end
+  end
+  return sum
+end
+
+local name, argument = kind:match("^(%w+):?(.*)$")
+graphs[name](argument)
+config.app(c, "sink", basic.Sink)
+engine.configure(c)
+engine.busywait = true
+engine.main{duration = WARM_UP_SECONDS, no_report = true}
+local packets, cpu = carried(), os.clock()
+engine.main{duration = seconds, no_report = true}
+cpu = os.clock() - cpu
+print(("%d %.6f"):format(carried() - packets, cpu))
