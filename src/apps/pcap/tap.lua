@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Tap: passes all packets on, and writes those that a filter accepts, or every so many
+-- of them, to a savefile.
+
+local C = require("core.native")
+local failure = require("core.failure")
+local filter = require("lib.filter")
+local lib = require("core.lib")
+local link = require("core.link")
+local writer = require("lib.pcap.writer")
+require("core.lib_h")
+
+local unix_time = require("ffi").C.get_unix_time
+local match = C.pg_filter
+
+local Tap = {}
+Tap.__index = Tap
+
+local MODES = {truncate = false, append = true}
+local options = {
+  filename = {required = true},
+  mode = {default = "truncate"},
+  filter = {},
+  sample = {default = 1},
+}
+
+--- `filename`: the savefile; `mode`: "truncate" or "append"; `filter`: an expression of
+--- pcap-filter(7); `sample`: write the first of every so many that it accepts.
+function Tap:new(conf)
+  local o = lib.parse(conf, options)
+  if MODES[o.mode] == nil then
+    failure.usage("Tap has no mode '%s'; there are truncate and append",
+      tostring(o.mode))
+  elseif type(o.sample) ~= "number" or o.sample < 1 or o.sample % 1 ~= 0 then
+    failure.usage("Tap can't write every %s. packet; give a whole number from 1 on",
+      tostring(o.sample))
+  end
+  return setmetatable({
+    match = filter.new(o.filter or ""),
+    file = writer.open(o.filename, {append = MODES[o.mode]}),
+    sample = o.sample,
+    n = o.sample - 1, -- packets since the last one written
+  }, self)
+end
+
+local function pass(self, input, output, n, time)
+  local file, accepted, sample = self.file, self.n, self.sample
+  for _ = 1, n do
+    local p = link.receive(input)
+    if match(self.match, p.data, p.length) ~= 0 then
+      accepted = accepted + 1
+      if accepted == sample then
+        accepted = 0
+        file:write(p.data, p.length, p.length, time)
+      end
+    end
+    link.transmit(output, p)
+  end
+  self.n = accepted
+end
+
+function Tap:push()
+  local input = self.input.input
+  local n = link.nreadable(input)
+  if n == 0 then return end
+  pass(self, input, self.output.output, n, unix_time() * 1e9)
+  self.file:flush()
+end
+
+function Tap:stop() self.file:close() end
+
+return {Tap = Tap}

@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- RateLimiter: a token bucket of bytes; drops the packets that there are no tokens for.
+
+local counter = require("core.counter")
+local engine = require("core.app")
+local failure = require("core.failure")
+local link = require("core.link")
+local C = require("ffi").C
+require("core.lib_h")
+
+local add, now = counter.add, engine.now
+local EXCEEDED = 1
+
+local RateLimiter = {
+  config = {
+    rate = {required = true},
+    bucket_capacity = {required = true},
+    initial_capacity = {},
+  },
+  drops = {"over_rate"},
+}
+RateLimiter.__index = RateLimiter
+
+RateLimiter.link_names = {input = {input = true}, output = {output = true}}
+
+local function check(what, value, least)
+  if type(value) ~= "number" or not (value >= least and value < math.huge) then
+    failure.usage("a rate limiter's %s can't be %s; give a number of bytes from %d on",
+      what, tostring(value), least)
+  end
+end
+
+--- Set rate (bytes a second), capacity and content of the bucket (bytes; full).
+function RateLimiter:reset(rate, bucket_capacity, initial_capacity)
+  check("rate", rate, 0)
+  check("bucket_capacity", bucket_capacity, 0)
+  check("initial_capacity", initial_capacity or 0, 0)
+  self.rate, self.bucket_capacity = rate, bucket_capacity
+  self.bucket_content = initial_capacity or bucket_capacity
+end
+
+function RateLimiter:new(conf)
+  local app = setmetatable({shm = {txdrop = {counter}}}, self)
+  app:reset(conf.rate, conf.bucket_capacity, conf.initial_capacity)
+  return app
+end
+
+-- Tokens come once a breath: the engine's time stands still within it.
+local function fill(self, time)
+  local fresh = self.rate * (time - (self.last_time or time))
+  self.bucket_content = math.min(self.bucket_content + fresh, self.bucket_capacity)
+  self.last_time = time
+end
+
+function RateLimiter:process(p)
+  local time = now()
+  if time ~= self.last_time then fill(self, time) end
+  local length, content = p.length, self.bucket_content
+  if length <= content then
+    self.bucket_content = content - length
+    return p
+  end
+  add(self.shm.txdrop)
+  return nil, EXCEEDED
+end
+
+--- Packets received (`rx`) and sent (`tx`) so far, and the `time` in nanoseconds.
+function RateLimiter:get_stat_snapshot()
+  return {
+    rx = link.stats(self.input.input).txpackets,
+    tx = link.stats(self.output.output).txpackets,
+    time = tonumber(C.get_time_ns()),
+  }
+end
+RateLimiter.snapshot = RateLimiter.get_stat_snapshot
+
+return {RateLimiter = RateLimiter}

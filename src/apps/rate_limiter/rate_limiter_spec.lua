@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local app = require("core.app")
+local basic = require("apps.basic.basic_apps")
+local config = require("core.config")
+local counter = require("core.counter")
+local packet = require("core.packet")
+local RateLimiter = require("apps.rate_limiter.rate_limiter").RateLimiter
+local testing = require("core.testing")
+
+-- The bytes of packets of these lengths that pass.
+local function passed(limiter, lengths)
+  local bytes = 0
+  for _, length in ipairs(lengths) do
+    local p = packet.resize(packet.allocate(), length)
+    if limiter:process(p) then bytes = bytes + length end
+    packet.free(p)
+  end
+  return bytes
+end
+
+local function limiter(rate, capacity, initial)
+  local l = RateLimiter:new{rate = rate, bucket_capacity = capacity,
+    initial_capacity = initial}
+  l.shm = {txdrop = require("ffi").new("struct counter")}
+  return l
+end
+
+describe("RateLimiter", function ()
+  after_each(function () app.configure(config.new()) end)
+
+  it("lets pass what there are tokens for", function ()
+    local l = limiter(0, 200)
+    assert.equal(160, passed(l, {60, 100, 60, 41}))
+    assert.equal(40, passed(l, {40, 1}))
+    assert.equal(3, tonumber(counter.read(l.shm.txdrop)))
+    assert.equal(50, passed(limiter(0, 200, 50), {50, 1}))
+  end)
+
+  it("gets tokens with time, no more than the bucket holds", function ()
+    local l = limiter(1000, 500, 0)
+    local now = app.now()
+    l.last_time = now - 0.1 -- then 100 bytes have come
+    local got = passed(l, {100})
+    assert.equal(100, got)
+    l.last_time = app.now() - 1000
+    local lengths = {}
+    for i = 1, 600 do lengths[i] = 1 end
+    got = passed(l, lengths)
+    assert.is_true(got >= 500 and got < 600)
+  end)
+
+  it("stands in a graph, fused, and can be reset", function ()
+    local c = config.new()
+    config.app(c, "source", basic.Source, 100)
+    config.app(c, "limit", RateLimiter, {rate = 0, bucket_capacity = 1000})
+    config.app(c, "sink", basic.Sink)
+    config.link(c, "source.output -> limit.input")
+    config.link(c, "limit.output -> sink.input")
+    app.configure(c)
+    for _ = 1, 5 do app.breathe() end
+    local l = app.app_table.limit
+    local s = l:get_stat_snapshot()
+    assert.equal(10, s.tx)
+    assert.is_true(s.rx > 300)
+    assert.equal(s.rx - s.tx, app.drops("limit").over_rate)
+    assert.equal(s.rx - s.tx, tonumber(counter.read(l.shm.txdrop)))
+    l:reset(0, 700)
+    app.breathe()
+    assert.equal(17, l:snapshot().tx)
+  end)
+
+  it("refuses rates that can't be", function ()
+    for _, bad in ipairs{-1, 0 / 0, 1 / 0, "x"} do
+      assert.has_error(function () limiter(bad, 1) end)
+      assert.has_error(function () limiter(1, bad) end)
+    end
+  end)
+end)
+
+describe("the example in the README of", function ()
+  it("apps/rate_limiter runs", function ()
+    local path = require("core.main").root .. "/apps/rate_limiter/README.md"
+    local file = assert(io.open(path))
+    local code = file:read("*a"):match("```lua\n(.-)```")
+    file:close()
+    local said, status = testing.script(code)
+    assert.equal("true\n", said)
+    assert.equal(0, status)
+  end)
+end)
