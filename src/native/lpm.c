@@ -86,7 +86,7 @@ static inline key128 key_of_128(const uint8_t *p)
 /* How many of the bits 0 to v are set. */
 static inline uint32_t rank(uint64_t bits, unsigned v)
 {
-  return (uint32_t)__builtin_popcountll(bits << (63 - v));
+  return (uint32_t)__builtin_popcountll(bits << (v ^ 63));
 }
 
 /* A lookup of the key at `key`, where the first `direct` bits of it, if any, are an
