@@ -187,7 +187,7 @@ local cast, pointer%s = ...
 return function (p)
 local d, n = p.buf_addr + p.data_off, p.length
 %s
-return cast(pointer, p)
+return (cast(pointer, p))
 end]]):format(table.concat(source.names), table.concat(source.lines, "\n"))
   return assert(loadstring(text, "=check"))(ffi.cast, shape.pointer,
     unpack(source.values))

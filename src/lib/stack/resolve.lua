@@ -23,12 +23,12 @@ view.__index = function (self, name)
   if name == "data" then return data_of(p) end
   local item = self.shape.by_label[name]
   if item then
-    return ffi.cast(item.layout.slow_pointer, data_of(p) + item.offset)
+    return (ffi.cast(item.layout.slow_pointer, data_of(p) + item.offset))
   end
   if name == "payload" then
-    return ffi.cast("union perigee_payload *", data_of(p) + self.shape.size)
+    return (ffi.cast("union perigee_payload *", data_of(p) + self.shape.size))
   end
-  return methods.slow(self.shape, name)
+  return (methods.slow(self.shape, name)) -- no tail calls: accessors.lua
 end
 
 --- The headers of the packet, whose first is of protocol `first` ("eth" if nil), as far

@@ -18,6 +18,7 @@ local Ip4 = ffi.typeof("struct perigee_ip4")
 local uint32 = ffi.typeof("uint32_t")
 local cast, istype = ffi.cast, ffi.istype
 local bswap = bit.bswap
+local type, tonumber = type, tonumber -- a global costs side traces loads
 
 local methods = {}
 local meta = {__index = methods}

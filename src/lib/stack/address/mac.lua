@@ -21,6 +21,7 @@ local Mac = ffi.typeof("struct perigee_mac")
 local int64 = ffi.typeof("int64_t")
 local cast, istype = ffi.cast, ffi.istype
 local rshift = bit.rshift
+local type, tonumber = type, tonumber -- a global costs side traces loads
 
 local methods = {}
 local meta = {__index = methods}
