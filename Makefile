@@ -55,6 +55,11 @@ build/bench/%: bench/native/%.c bench/native/common.h src/native/api.h build/fla
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
 
+# References that a benchmark loads beside its own code.
+build/bench/%.so: bench/native/%.c bench/native/common.h src/native/api.h build/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -shared -fPIC -o $@ $< $(LDFLAGS)
+
 # Changes when the compiler or its options do, so that all is built again.
 FLAGS = $(CC) $(CFLAGS) $(LDFLAGS)
 build/flags: libraries FORCE

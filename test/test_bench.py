@@ -12,7 +12,7 @@ from helpers.command import ROOT, check, perigee, run
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-from suite import measure, router, traffic  # noqa: E402
+from suite import measure, router, stack, traffic  # noqa: E402
 
 NULL = "net_null_pg0,size=60,copy=0"
 PCAP = "net_pcap_pg0,infinite_rx=1,rx_pcap=%s"
@@ -69,6 +69,32 @@ def test_mix():
         reference("mix", PCAP % file, 256, 0.1)
     finally:
         file.unlink()
+
+
+@pytest.fixture(scope="module")
+def stacks_in_c():
+    check("make", "-s", "-C", ROOT, "build/bench/stack.so")
+
+
+# The program ends with status 1 unless all variants do the same to the packets.
+@pytest.mark.parametrize("work, variants", [
+    ("set", {"stack", "method", "word", "bytes", "c", "c-bytes"}),
+    *((work, {"stack", "c"})
+      for work in ("vxlan", "template", "check", "ip4", "udp", "tcp"))])
+def test_stack(stacks_in_c, work, variants):
+    found = stack.lines("stack", work, 64, 100, 0.05)
+    assert found.keys() == variants
+    assert all(value > 0 for value, in found.values())
+
+
+def test_cliffs(stacks_in_c):
+    found = stack.lines("cliffs", "all", 100, 7, 0.0001)
+    assert len(found) == stack.BURSTS
+    assert all(len(values) == 4 and min(values) > 0 for values in found.values())
+
+
+def test_slow():
+    assert stack.lines("slow", 10).keys() == stack.TIMES.keys()
 
 
 def test_router():
