@@ -10,12 +10,14 @@ local blocked = require("core.engine.blocked")
 local breath_calls = require("core.engine.calls")
 local config = require("core.config")
 local counter = require("core.counter")
+local cores = require("core.cores")
+local culprit = require("core.engine.culprit")
 local cycles = require("core.engine.cycles")
 local drops = require("core.engine.fuse.drops")
 local failure = require("core.failure")
 local fuse = require("core.engine.fuse")
+local here = require("core.cores.here")
 local histogram = require("core.histogram")
-local jit_causes = require("core.engine.jit_causes")
 local jit_health = require("core.engine.jit_health")
 local jit_publish = require("core.engine.jit_publish")
 local link = require("core.link")
@@ -26,7 +28,7 @@ local order = require("core.engine.order")
 local pace = require("core.engine.pace")
 local plan = require("core.engine.plan")
 local pool = require("core.pool")
-local report = require("core.engine.report")
+local reports = require("core.engine.reports")
 local snabb = require("core.engine.snabb")
 local timer = require("core.timer")
 local warm = require("core.engine.warm")
@@ -52,6 +54,8 @@ engine.warm = false
 engine.count_cycles = true
 --- Print what configure() does.
 engine.log = false
+--- Name of the app in which the last error was raised, as far as that is known.
+engine.failing = nil
 --- Name of the signal that ended engine.main, or false.
 engine.interrupted = false
 
@@ -70,7 +74,7 @@ local state = {
 
 local counters = {}
 for _, name in ipairs{"breaths", "frees", "freebits", "freebytes", "configs"} do
-  counters[name] = counter.create("engine/" .. name .. ".counter", 0)
+  counters[name] = counter.create(here.path("engine/" .. name .. ".counter"), 0)
   engine[name] = counters[name]
 end
 
@@ -85,7 +89,6 @@ local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
 
 -- List the calls of a breath for the apps and links there are now.
 local function arrange()
-  engine.configuration = state.configuration
   fused = fuse.plan(state.apps, state.links, engine.fuse, fused)
   jit_health.rearranged()
   if engine.warm then warm.regions(fused.regions) end
@@ -106,7 +109,19 @@ local function change(new, forced)
   arrange() -- in any case: a failed change may have started apps again
   if ok and fused.problem then ok, err = false, fused.problem end
   if not ok then error(err, 0) end
-  return actions
+  if engine.log then io.write(plan.text(actions)) end
+end
+
+-- The whole graph: what is placed on CPUs, on workers (core.cores).
+local function change_all(new, forced)
+  if not cores.concern(new) then
+    change(new, forced)
+    engine.configuration = state.configuration
+    return
+  end
+  plan.check(new)
+  cores.configure(new, function (part) change(part, forced) end)
+  engine.configuration = new
 end
 
 -- A configuration is applied between breaths: within one, apps hold packets and
@@ -116,14 +131,13 @@ local changing = false -- applying a configuration
 local waiting, waiting_forced -- for the end of the breath: a configuration
 
 local function apply_now(new, forced)
-  local running, actions = next(state.links) ~= nil, nil
+  local running = next(state.links) ~= nil
   waiting, changing = nil, true
   local ok, err = xpcall(blocked.measure, failure.explain, state.apps, running,
-    function () actions = change(new, forced) end)
+    function () change_all(new, forced) end)
   changing = false
   if not ok then error(err, 0) end
   counter.add(counters.configs)
-  if engine.log then io.write(plan.text(actions)) end
 end
 
 local function apply_waiting()
@@ -138,7 +152,7 @@ local function configure(new, forced)
   end
   new = config.copy(new)
   if not at_work then return apply_now(new, forced) end
-  plan.make(state.configuration, new, state.apps)
+  plan.check(new)
   waiting, waiting_forced = new, forced
 end
 
@@ -169,9 +183,15 @@ function engine.now()
   return breathing and breath_time or C.pg_now()
 end
 
+local function tick_all(apps)
+  for i = 1, #apps do apps[i]:tick() end
+end
+culprit.watch(tick_all, 1, 2)
+
 local breaths = 0
 local sample_at = math.huge -- the next breath to look into
 local last_tick, next_tending, next_duty = 0, 0, 0
+local all_dead = false -- all workers, and there is nothing to do here
 
 -- Bring all counters up to date and publish them (core.shm).
 local function sync(now)
@@ -190,13 +210,14 @@ local function housekeeping(now)
   local period = 1 / engine.tick_Hz -- infinite for 0: no ticks
   if now >= last_tick + period then
     last_tick = now
-    for i = 1, #ticks do ticks[i]:tick() end
+    tick_all(ticks)
   end
   if now >= next_tending then
     next_tending = now + TEND_SECONDS
     pool.tend()
     sync()
     if fused:drifted(now, breaths) then arrange() end
+    all_dead = cores.tend()
   end
   next_duty = math.min(next_tending, last_tick + period)
 end
@@ -225,6 +246,7 @@ end
 
 -- For xpcall: the error, after a region has been put in order again.
 local function rescue(err)
+  engine.failing = culprit.name()
   return fused:rescue(err)
 end
 
@@ -235,6 +257,7 @@ function engine.breathe()
   local ok, err = xpcall(breath, rescue, C.pg_now())
   breathing, at_work = running, false
   if not ok then error(err, 0) end
+  cores.breathe()
 end
 
 -- The main loop ----------------------------------------------------------
@@ -245,12 +268,10 @@ local latency
 --- The histogram of breath durations in seconds (engine/latency.histogram).
 function engine.enable_latency_histogram()
   if not latency then
-    latency = histogram.create("engine/latency.histogram", 1e-6, 1e0)
+    latency = histogram.create(here.path("engine/latency.histogram"), 1e-6, 1e0)
   end
   return latency
 end
-
-local run_start
 
 -- Breathe until `done` says so or a signal comes. The clock is read once a
 -- breath: one ends where the next begins, unless the engine slept between.
@@ -272,8 +293,8 @@ local function run(options)
     if durations then durations:add(now - began) end
     if pace.breath(engine, began) then now = C.pg_now() end
     if done and done() then return end
-  until began >= ends or C.pg_signal() ~= 0
-  if C.pg_signal() ~= 0 then
+  until began >= ends or all_dead or (C.pg_signal() ~= 0 and not here.worker)
+  if C.pg_signal() ~= 0 and not here.worker then
     engine.interrupted = SIGNALS[C.pg_signal()] or "a signal"
   end
 end
@@ -290,60 +311,23 @@ function engine.main(options)
   if engine.interrupted then require("core.main").exit(0) end
   C.pg_catch_signals()
   if next(state.links) then pool.create() end -- not within the first breath
-  run_start = report.snapshot(counters)
+  engine.load_begins()
   sample_at = cycles.start(engine.count_cycles, breaths, account.progress())
+  cores.run(engine)
   local ok, err = xpcall(run, function (e) return failure.explain(rescue(e)) end,
     options)
   breathing, at_work, sample_at = false, false, math.huge
+  cores.pause()
   sync(true)
   if not options.no_report then engine.report(options.report) end
   if not ok then error(err, 0) end
+  cores.raise_failure()
 end
 
--- Reports ----------------------------------------------------------------
-
---- Print the load, links, apps and packets report, or the parts `options`
---- selects.
-function engine.report(options)
-  sync()
-  options = options or {showload = true, showlinks = true, showapps = true,
-                        showpackets = true, showjit = true}
-  if options.showlinks then engine.report_links() end
-  if options.showapps then engine.report_apps() end
-  if options.showpackets then
-    report.packets(state.links)
-    report.blocked(blocked)
-  end
-  if options.showload then engine.report_load() end
-  if options.showjit then report.jit(jit_causes.of(jit_health.problems())) end
-end
-
---- Print the load since engine.main was called, or since the last call.
-function engine.report_load()
-  sync(true)
-  run_start = run_start or report.snapshot(counters)
-  run_start = report.load(counters, run_start)
-end
-
---- Print what each link carried.
-function engine.report_links()
-  report.links(state.links)
-end
-
---- Let each app report.
-function engine.report_apps()
-  sync()
-  report.apps(state.apps)
-end
-
---- Packets that the app `name` has dropped, as of now: {[REASON] = packets}.
---- Counted are those of apps with process(p) and process_burst(), also in shared
---- memory: apps/NAME/drop_REASON.counter.
-function engine.drops(name)
-  fused:account()
-  return drops.named(state.apps, name)
-end
-
+-- Fields that aren't needed in a breath.
+reports.attach(engine, {
+  counters = counters, sync = sync, account = function () fused:account() end,
+})
 names.attach(engine)
 snabb.attach(engine, configure)
 

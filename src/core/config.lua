@@ -73,6 +73,35 @@ function config.link(c, spec)
   c.links[config.canonical_link(spec)] = true
 end
 
+local MOST_CPU = 1023
+
+--- Run the app `name` on the CPU of that number, on a worker with the other apps that
+--- are placed there: a thread with a Lua state and an engine of its own. An app that
+--- isn't placed runs in the main thread. `options`: restart = true starts the worker's
+--- apps again when one of them has failed.
+function config.cpu(c, name, cpu, options)
+  if type(cpu) ~= "number" or cpu < 0 or cpu > MOST_CPU or cpu % 1 ~= 0 then
+    failure.usage("app '%s': a CPU is a whole number from 0 to %d, not '%s'",
+      tostring(name), MOST_CPU, tostring(cpu))
+  end
+  for key in pairs(options or {}) do
+    if key ~= "restart" then
+      failure.usage("app '%s': config.cpu has no option '%s'; it takes restart", name,
+        tostring(key))
+    end
+  end
+  c.cpus, c.restart = c.cpus or {}, c.restart or {}
+  c.cpus[name] = cpu
+  if options and options.restart then c.restart[cpu] = true end
+end
+
+local function shallow(t)
+  if not t then return nil end
+  local copy = {}
+  for key, value in pairs(t) do copy[key] = value end
+  return copy
+end
+
 --- A copy of the configuration; arguments of apps are shared.
 function config.copy(c)
   local copy = config.new()
@@ -80,6 +109,7 @@ function config.copy(c)
     copy.apps[name] = {class = app.class, arg = app.arg}
   end
   for spec in pairs(c.links) do copy.links[config.canonical_link(spec)] = true end
+  copy.cpus, copy.restart = shallow(c.cpus), shallow(c.restart)
   return copy
 end
 

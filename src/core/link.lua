@@ -25,12 +25,28 @@ link.max = tonumber(MAX)
 local STATS = {"rxpackets", "rxbytes", "txpackets", "txbytes", "txdrop", "dtime"}
 local anchors = setmetatable({}, {__mode = "k"})
 
+--- Links of which only a half is here, as the other end is on another CPU: {[NAME] =
+--- "tx", where packets come in, or "rx"}. Each half has counters of its own.
+link.halves = {}
+local COUNTED = {
+  tx = {txpackets = true, txbytes = true, txdrop = true, dtime = true},
+  rx = {rxpackets = true, rxbytes = true},
+}
+local counted_here = setmetatable({}, {__mode = "k"}) -- of such links
+
+local function counter_of(name, stat, counted)
+  if counted and not counted[stat] then return ffi.new("struct counter") end
+  return counter.create(("links/%s/%s.counter"):format(name, stat))
+end
+
 --- A new, empty link; its counters appear under links/NAME.
 function link.new(name)
   local l = ffi.new("struct link", {limit = MAX})
   local counters = {}
+  local counted = COUNTED[link.halves[name]]
+  counted_here[l] = counted
   for _, stat in ipairs(STATS) do
-    counters[stat] = counter.create(("links/%s/%s.counter"):format(name, stat))
+    counters[stat] = counter_of(name, stat, counted)
     l.counters[stat] = counters[stat]
   end
   counter.set(counters.dtime, C.pg_monotonic())
@@ -141,6 +157,16 @@ function link.stats(l)
   return stats
 end
 
+--- The totals of a table of links, under the same names; with `half` for half links.
+function link.all_stats(links)
+  local all = {}
+  for name, l in pairs(links) do
+    all[name] = link.stats(l)
+    all[name].half = link.halves[name]
+  end
+  return all
+end
+
 --- Free the packets in the link, and its counters; how many packets that were.
 function link.free(l, name)
   local lost = 0
@@ -148,11 +174,18 @@ function link.free(l, name)
     free(receive(l))
     lost = lost + 1
   end
+  local counted = counted_here[l]
   for _, stat in ipairs(STATS) do
-    counter.delete(("links/%s/%s.counter"):format(name, stat))
+    if not counted or counted[stat] then
+      counter.delete(("links/%s/%s.counter"):format(name, stat))
+    end
     l.counters[stat] = nil
   end
-  shm.unlink("links/" .. name)
+  if counted then
+    os.remove(shm.path("links/" .. name)) -- unless the other half's are there
+  else
+    shm.unlink("links/" .. name)
+  end
   return lost
 end
 

@@ -254,6 +254,19 @@ function main.launch(name, args)
   program.run(args)
 end
 
+--- Make this Lua state, a worker's (core.cores.inside), like that of the main thread:
+--- `parent` has its root, version, options, program_name and parameters.
+function main.within_worker(parent)
+  main.root, main.version = parent.root, parent.version
+  package.loaded["core.main"] = main
+  trees[1] = parent.root
+  parse_options(parent.options)
+  set_globals()
+  main.program_name, main.parameters = parent.program_name, parent.parameters
+  local lib = require("core.lib")
+  lib.randomseed(parent.seed)
+end
+
 -- What core.worker starts: the code, instead of a program.
 local function run_code(code)
   require("posix.stdlib").setenv("SNABB_PROGRAM_LUACODE", nil)

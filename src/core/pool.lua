@@ -7,6 +7,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local eal = require("core.eal")
 local failure = require("core.failure")
+local here = require("core.cores.here")
 
 local pool = {}
 
@@ -16,7 +17,9 @@ local REFILL = C.FREELIST_SIZE / 4
 pool.initial = 8192
 pool.max = 262144
 
-pool.freelist = ffi.new("struct freelist", {max = C.FREELIST_SIZE})
+--- The engine's; a worker's is in the memory that the other threads see.
+pool.freelist = here.worker and here.worker.account
+  or ffi.new("struct freelist", {max = C.FREELIST_SIZE})
 
 local created = false
 
@@ -28,6 +31,10 @@ end
 function pool.create()
   if created then return end
   eal.start()
+  if C.pg_pool_size() > 0 then -- another thread did
+    created = true
+    return
+  end
   local packets = C.pg_pool_create(pool.initial, pool.max)
   if packets < 0 then
     failure.raise("%s; ask for fewer with --packets N, or add memory: %s",
@@ -42,8 +49,9 @@ end
 --- Double the pool. True, or false and the reason.
 function pool.grow()
   local before = C.pg_pool_size()
-  local added = C.pg_pool_grow()
+  local added = C.pg_pool_grow(before)
   if added < 0 then return false, ffi.string(C.pg_error()) end
+  if added == 0 then return true end
   say("the packet pool has grown from %d to %d packets", before, before + added)
   return true
 end

@@ -154,6 +154,14 @@ function shm.unmap(object)
   C.munmap(ffi.cast("void *", object), size)
 end
 
+--- Unmap all objects: for a thread that ends while the process goes on.
+function shm.unmap_all()
+  for address, size in pairs(shm.mappings) do
+    C.munmap(ffi.cast("void *", address), size)
+  end
+  shm.mappings = {}
+end
+
 --- Is there an object or directory `name`?
 function shm.exists(name)
   return tree.exists(shm.path(name))

@@ -92,6 +92,7 @@ struct freelist {
   uint64_t sent, sentbytes, sentbits;        /* handed to ports */
   uint64_t received, port_drops;             /* by ports */
   uint64_t refilled, spilled;
+  uint64_t handed, taken;                    /* to and from other workers */
   struct packet *list[1024];
   struct cycles *sample;     /* of the present breath, if one is taken */
 };
@@ -159,7 +160,7 @@ void pg_log_level(uint32_t level);
 
 /* pool.c */
 int pg_pool_create(uint32_t initial, uint32_t max);
-int pg_pool_grow(void);
+int pg_pool_grow(uint32_t before);
 uint32_t pg_pool_size(void);
 uint32_t pg_pool_available(void);
 int pg_freelist_refill(struct freelist *fl, int32_t n);
@@ -185,6 +186,39 @@ int pg_probe_pci(const char *address);
 int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);
 bool pg_iface_has_xdp(const char *name);
+
+/* A worker (worker.c); `waiting` are its messages. */
+struct worker {
+  struct freelist account;
+  int32_t waiting[2];        /* TO_WORKER, FROM_WORKER */
+  int32_t ended;             /* its thread */
+  int32_t cpu;
+};
+
+enum { TO_WORKER = 0, FROM_WORKER = 1 };
+
+struct worker *pg_worker_start(int32_t cpu, int32_t pinned_to, const char *path,
+                               const char *cpath);
+void pg_worker_join(struct worker *w);
+void pg_worker_free(struct worker *w);
+bool pg_worker_ended(const struct worker *w);
+bool pg_worker_post(struct worker *w, int to, const char *data, uint64_t size);
+int64_t pg_worker_next(struct worker *w, int to);
+void pg_worker_take(struct worker *w, int to, char *data);
+void pg_worker_wait(struct worker *w, int to, double seconds);
+
+/* passage.c */
+struct passage;
+
+struct passage *pg_passage_new(uint32_t size, int32_t node);
+void pg_passage_free(struct passage *p);
+void pg_passage_close(struct passage *p, bool closed);
+uint32_t pg_passage_waiting(const struct passage *p);
+uint64_t pg_passage_dropped(const struct passage *p);
+int pg_passage_send(struct freelist *account, struct passage *p, struct link *link);
+int pg_passage_receive(struct freelist *account, struct passage *p,
+                       struct link *link);
+int pg_passage_drain(struct freelist *account, struct passage *p);
 
 /* burst.c */
 int pg_receive(struct port *port, struct link *link);

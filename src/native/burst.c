@@ -4,6 +4,7 @@
  * ring, or out of it. Drivers with vector code return nothing when asked for
  * fewer than 4 packets, so a burst is never cut short at the ring's end.
  */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -143,7 +144,7 @@ struct sums pg_sum(struct rte_mbuf **packets, uint16_t n)
 uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
                     struct sums *sums)
 {
-  if (unlikely(pg_offloads_asked))
+  if (unlikely(atomic_load_explicit(&pg_offloads_asked, memory_order_relaxed)))
     pg_offload_burst(port, packets, n); /* tags make packets longer */
   struct bounds b = bounds_of(packets, n);
   if (b.pkt_len_differs)

@@ -18,7 +18,7 @@
 #include "api.h"
 #include "internal.h"
 
-static char error_text[512];
+static _Thread_local char error_text[512];
 static bool started;
 
 int pg_fail(const char *format, ...)

@@ -34,7 +34,7 @@ static void choose_lookup(struct rte_fib *fib)
 /* A table for up to `max_routes` routes; NULL if there is no memory for it. */
 void *pg_fib_create(uint32_t max_routes)
 {
-  static unsigned count;
+  static _Atomic unsigned count;
   char name[32];
   struct rte_fib_conf conf = {
     .type = RTE_FIB_DIR24_8, .default_nh = 0, .max_routes = max_routes,

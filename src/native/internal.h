@@ -13,8 +13,20 @@ int pg_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Don't die of SIGPIPE, unless it comes of standard output (sys.c). */
 void pg_survive_broken_sockets(void);
 
-/* Counts the engine's looks at the clock (sys.c), never made within a burst. */
-extern volatile uint64_t pg_clock_readings;
+/* A thread with an engine begins and ends; its looks at the clock, never made
+ * within a burst, are counted in between (clock.c). */
+void pg_clock_enter(void);
+void pg_clock_leave(void);
+
+/* Wait until each engine has looked at the clock, or for half a second: one that
+ * doesn't look for so long isn't in a burst. */
+void pg_clock_await_all(void);
+
+/* The name of the packet pool's mempool driver (packet_ops.c). */
+#define PG_PACKET_OPS "perigee"
+
+/* Give back to the pool what it keeps at hand for the present thread. */
+void pg_pool_leave(void);
 
 /* TSC cycles that this thread has slept in pg_sleep (sys.c). */
 extern _Thread_local uint64_t pg_slept_cycles;
@@ -50,7 +62,7 @@ uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
   (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_VLAN)
 
 /* Whether any packet ever did: bursts needn't be looked through before. */
-extern volatile bool pg_offloads_asked;
+extern _Atomic bool pg_offloads_asked;
 
 /* See to that, for a burst that is about to be sent (offload.c). */
 void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n);

@@ -5,6 +5,7 @@
  * device can't. What is asked for ends with the transmission.
  */
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -25,7 +26,7 @@ enum { IP4_CHECKSUM = 10 };                           /* RFC 791 */
 _Static_assert((PG_OFFLOADS | FAMILY) == 0x03f0000000000000,
                "core/packet.lua has this mask of what a clone is sent with");
 
-volatile bool pg_offloads_asked;
+_Atomic bool pg_offloads_asked;
 
 /* What the device must have for these flags of a packet. */
 static uint64_t needed(uint64_t flags)
@@ -129,7 +130,7 @@ int pg_offload_checksum(struct packet *p, uint32_t version, uint32_t l2, uint32_
     flags |= RTE_MBUF_F_TX_IP_CKSUM;
     memset(p->buf_addr + p->data_off + l2 + IP4_CHECKSUM, 0, 2);
   }
-  pg_offloads_asked = true;
+  atomic_store_explicit(&pg_offloads_asked, true, memory_order_relaxed);
   m->ol_flags = flags;
   m->tx_offload = 0;
   m->l2_len = l2;
@@ -140,7 +141,7 @@ int pg_offload_checksum(struct packet *p, uint32_t version, uint32_t l2, uint32_
 /* Ask for a VLAN tag with these 16 bits of control information. */
 void pg_offload_vlan(struct packet *p, uint32_t tci)
 {
-  pg_offloads_asked = true;
+  atomic_store_explicit(&pg_offloads_asked, true, memory_order_relaxed);
   p->vlan_tci = tci;
   p->ol_flags |= RTE_MBUF_F_TX_VLAN;
 }

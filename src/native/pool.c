@@ -4,6 +4,7 @@
  * reserved for some; pg_pool_grow() doubles those. Ports receive from it and
  * the engine's free list is refilled from it, so both grow together.
  */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,6 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
-#include <rte_mbuf_pool_ops.h>
 #include <rte_memzone.h>
 #include <rte_mempool.h>
 
@@ -30,6 +30,7 @@ enum {
 };
 
 static struct rte_mempool *pool;
+static pthread_mutex_t growing = PTHREAD_MUTEX_INITIALIZER;
 
 struct rte_mempool *pg_packet_pool(void)
 {
@@ -41,7 +42,6 @@ static int populate(uint32_t n)
 {
   static unsigned chunk;
   char name[RTE_MEMZONE_NAMESIZE];
-  struct rte_mempool_objhdr **end = pool->elt_list.stqh_last;
   size_t bytes = (size_t)rte_mempool_calc_obj_size(ELEMENT_SIZE, pool->flags,
                                                    NULL) * n;
   snprintf(name, sizeof name, "packets_%u", chunk);
@@ -58,10 +58,6 @@ static int populate(uint32_t n)
     return pg_fail("no memory for %u more packets: %s", n,
                    rte_strerror(added ? -added : rte_errno));
   }
-  /* Only those behind the old end of the list: the others are in use. */
-  unsigned i = 0;
-  for (struct rte_mempool_objhdr *h = *end; h; h = h->next.stqe_next)
-    rte_pktmbuf_init(pool, NULL, (char *)h + sizeof *h, i++);
   return added;
 }
 
@@ -78,9 +74,8 @@ int pg_pool_create(uint32_t initial, uint32_t max)
   if (!pool)
     return pg_fail("no memory for a pool of %u packets: %s", max,
                    rte_strerror(rte_errno));
-  if (rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL) < 0)
-    return pg_fail("DPDK has no mempool driver '%s'",
-                   rte_mbuf_best_mempool_ops());
+  if (rte_mempool_set_ops_byname(pool, PG_PACKET_OPS, NULL) < 0)
+    return pg_fail("DPDK doesn't take the mempool driver " PG_PACKET_OPS);
   rte_pktmbuf_pool_init(pool, &room);
   /* Ports need memory too: DPDK panics when it has none for them. */
   void *reserve = rte_malloc("reserve", RESERVE_BYTES, 0);
@@ -93,8 +88,13 @@ int pg_pool_create(uint32_t initial, uint32_t max)
   return added;
 }
 
-/* Double the pool, up to its maximum; the number of packets added, or -1. */
-int pg_pool_grow(void)
+/* Packets the pool has memory for. */
+uint32_t pg_pool_size(void)
+{
+  return pool ? __atomic_load_n(&pool->populated_size, __ATOMIC_RELAXED) : 0;
+}
+
+static int grow(void)
 {
   uint32_t room = pool->size - pool->populated_size;
   uint32_t want = pool->populated_size;
@@ -103,10 +103,20 @@ int pg_pool_grow(void)
   return populate(want < room ? want : room);
 }
 
-/* Packets the pool has memory for. */
-uint32_t pg_pool_size(void)
+/* Double the pool, up to its maximum; the number of packets added, or -1. None
+ * are added if it has grown from `before` already: another thread saw the need. */
+int pg_pool_grow(uint32_t before)
 {
-  return pool ? pool->populated_size : 0;
+  pthread_mutex_lock(&growing);
+  int added = pool->populated_size > before ? 0 : grow();
+  pthread_mutex_unlock(&growing);
+  return added;
+}
+
+void pg_pool_leave(void)
+{
+  if (pool)
+    rte_mempool_cache_flush(rte_mempool_default_cache(pool, rte_lcore_id()), pool);
 }
 
 /* Packets in the pool now: neither in an app or link, nor in a free list, nor

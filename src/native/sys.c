@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clocks, sleep and signals for the engine.
+ * CPU time, sleep and signals for the engine.
  */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -15,9 +16,7 @@
 #include "api.h"
 #include "internal.h"
 
-static volatile sig_atomic_t caught;
-
-volatile uint64_t pg_clock_readings;
+static atomic_int caught; /* lock-free: set in a handler, read by all threads */
 
 _Thread_local uint64_t pg_slept_cycles;
 
@@ -28,62 +27,16 @@ static double seconds_of(clockid_t clock)
   return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-/* The time stamp counter. */
-uint64_t pg_tsc(void)
+/* CPU time of this process. */
+double pg_cpu_seconds(void)
 {
-  return rte_rdtsc();
-}
-
-/* Its rate in Hz: DPDK's once EAL runs, else measured over 10 ms. */
-uint64_t pg_tsc_hz(void)
-{
-  static uint64_t measured;
-  if (pg_eal_started())
-    return rte_get_tsc_hz();
-  if (!measured) {
-    double t0 = seconds_of(CLOCK_MONOTONIC_RAW);
-    uint64_t c0 = rte_rdtsc();
-    pg_sleep(0.01);
-    double t1 = seconds_of(CLOCK_MONOTONIC_RAW);
-    measured = (rte_rdtsc() - c0) / (t1 - t0);
-  }
-  return measured;
-}
-
-double pg_monotonic(void)
-{
-  return seconds_of(CLOCK_MONOTONIC);
-}
-
-/* The same clock to within a microsecond at a third of the cost: read from the
- * time stamp counter, set by CLOCK_MONOTONIC every 10 ms. Never runs back. */
-double pg_now(void)
-{
-  static uint64_t base_tsc, next_setting;
-  static double base, seconds_per_tick, last;
-  uint64_t tsc = rte_rdtsc();
-  pg_clock_readings++;
-  if (tsc >= next_setting) {
-    base = pg_monotonic();
-    base_tsc = rte_rdtsc();
-    seconds_per_tick = 1.0 / pg_tsc_hz();
-    next_setting = base_tsc + pg_tsc_hz() / 100;
-    tsc = base_tsc;
-  }
-  double now = base + (tsc - base_tsc) * seconds_per_tick;
-  return last = now > last ? now : last;
+  return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* CPU time of this thread. */
 double pg_thread_cpu_seconds(void)
 {
   return seconds_of(CLOCK_THREAD_CPUTIME_ID);
-}
-
-/* CPU time of this process. */
-double pg_cpu_seconds(void)
-{
-  return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Sleep, or return early when a signal comes. */

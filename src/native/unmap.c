@@ -5,8 +5,8 @@
  * its rings in DPDK's interrupt thread, while the engine may be in the middle of
  * a burst on them: a crash, about once in a hundred times. It has marked the port as
  * disconnected by then, so no new burst touches them. What is missing is to wait
- * for the end of the old one: until the engine looks at the clock again, which
- * it does in each breath.
+ * for the end of the old one: until every engine has looked at the clock
+ * again, which it does in each breath.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,8 +18,6 @@
 
 #include "api.h"
 #include "internal.h"
-
-enum { STEP_US = 100, MOST_STEPS = 5000 };
 
 static bool in_interrupt_thread(void)
 {
@@ -33,10 +31,7 @@ int munmap(void *address, size_t length)
 {
   if (in_interrupt_thread()) {
     __sync_synchronize();
-    uint64_t before = pg_clock_readings;
-    /* An engine that reads no clock for half a second isn't in a burst. */
-    for (int i = 0; i < MOST_STEPS && pg_clock_readings == before; i++)
-      usleep(STEP_US);
+    pg_clock_await_all();
   }
   return syscall(SYS_munmap, address, length);
 }

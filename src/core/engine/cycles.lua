@@ -6,6 +6,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local culprit = require("core.engine.culprit")
 local pool = require("core.pool")
 local publish = require("core.engine.cycles.publish")
 
@@ -52,6 +53,9 @@ local function push_each(list, first)
     C.pg_cycles_mark(c, first + i)
   end
 end
+
+culprit.watch(pull_each, 1, 2)
+culprit.watch(push_each, 4, 6)
 
 -- The breath after a sample ends it; after how many breaths to take another.
 local function finish()

@@ -4,6 +4,7 @@
 -- compiled code engine/jit/apps/NAME.counter and engine/jit/regions/NAME.counter.
 
 local counter = require("core.counter")
+local here = require("core.cores.here")
 local health = require("core.engine.jit_health")
 
 local publish = {}
@@ -17,7 +18,7 @@ local counters = {} -- by path
 local seen = -1 -- health.changes when it was published last
 
 local function set(path, value)
-  counters[path] = counters[path] or counter.create(path)
+  counters[path] = counters[path] or counter.create(here.path(path))
   counter.set(counters[path], value)
 end
 
@@ -53,7 +54,7 @@ end
 local function withdraw(found)
   for path in pairs(counters) do
     if path:find("/jit/%a+/") and not found[path] then
-      pcall(counter.delete, path) -- after a fork it isn't ours any more
+      pcall(counter.delete, here.path(path)) -- after a fork it isn't ours any more
       counters[path] = nil
     end
   end

@@ -97,6 +97,13 @@ local function check_apps(new)
   return claims
 end
 
+--- Check a configuration whole; what its apps occupy, from app name to that. Raises a
+--- failure.
+function plan.check(new)
+  check_links(new)
+  return check_apps(new)
+end
+
 --- Check `new` whole and compare it with `old` (both configurations). Returns
 --- lists of names: start, stop, restart (another class, or another argument
 --- without reconfig()), reconfig, new_links, old_links; and claims, a table

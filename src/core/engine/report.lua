@@ -8,7 +8,6 @@ local counter = require("core.counter")
 local cycles_report = require("core.engine.cycles.report")
 local drops = require("core.engine.fuse.drops")
 local lib = require("core.lib")
-local link = require("core.link")
 
 local report = {}
 
@@ -72,11 +71,11 @@ function report.load(counters, before)
   return now
 end
 
---- Print each link's totals.
-function report.links(links)
+--- Print each link's totals, {[SPEC] = what link.stats gives}.
+function report.links(totals)
   print("link report:")
-  for _, spec in ipairs(natural_order(links)) do
-    local stats = link.stats(links[spec])
+  for _, spec in ipairs(natural_order(totals)) do
+    local stats = totals[spec]
     print(("%20s sent on %s (loss rate: %d%%)%s"):format(commas(stats.txpackets),
       spec, 100 * share(stats.txdrop, stats.txpackets + stats.txdrop),
       stats.txdrop > 0 and ("  %s dropped: link full"):format(commas(stats.txdrop))
@@ -107,8 +106,9 @@ local function lines_of(app)
 end
 
 --- Let each app that can report do so; print what the engine has counted for it.
-function report.apps(apps)
-  print("app report:")
+--- `where` names the CPU of a worker.
+function report.apps(apps, where)
+  print(where and ("app report, %s:"):format(where) or "app report:")
   for _, name in ipairs(natural_order(apps)) do
     local app, lines = apps[name], lines_of(apps[name])
     if app.report or #lines > 0 then print(name) end
@@ -117,13 +117,25 @@ function report.apps(apps)
   end
 end
 
---- Print where every packet went.
-function report.packets(links)
-  local a = account.packets(links)
+--- Print where every packet went: the sums `a` of account.packets.
+function report.packets(a)
+  local rings = #account.others > 0
+    and (" + between CPUs %s"):format(commas(a.in_rings)) or ""
   print(("packets: received %s + allocated %s = sent %s + freed %s + "
-    .. "dropped by ports %s + in links %s + held by apps %s"):format(
+    .. "dropped by ports %s + in links %s%s + held by apps %s"):format(
     commas(a.received), commas(a.allocated), commas(a.sent), commas(a.freed),
-    commas(a.port_drops), commas(a.in_links), commas(a.held)))
+    commas(a.port_drops), commas(a.in_links), rings, commas(a.held)))
+end
+
+--- Print what links between workers dropped, {[SPEC] = {dropped =, to =}}.
+function report.rings(rings)
+  for _, spec in ipairs(natural_order(rings)) do
+    local ring = rings[spec]
+    if ring.dropped > 0 then
+      print(("%20s dropped on %s: the worker on CPU %s has stopped"):format(
+        commas(ring.dropped), spec, ring.to))
+    end
+  end
 end
 
 --- Print what changes of the configuration cost (core.engine.blocked), if there

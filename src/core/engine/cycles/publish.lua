@@ -5,6 +5,7 @@
 
 local C = require("core.native")
 local counter = require("core.counter")
+local here = require("core.cores.here")
 
 local publish = {}
 
@@ -18,7 +19,7 @@ local next_ratio = 0
 local ratio -- core cycles in a TSC cycle, as last measured
 
 local function create(name)
-  return counter.create("engine/cycles/" .. name .. ".counter", 0)
+  return counter.create(here.path("engine/cycles/" .. name .. ".counter"), 0)
 end
 
 local function create_all()

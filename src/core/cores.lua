@@ -1,0 +1,316 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Many cores: the engine of the main thread has the apps without a CPU, and lets
+-- workers run the others. Here is what it tells them, and hears from them.
+
+local C = require("core.native")
+local account = require("core.engine.account")
+local failure = require("core.failure")
+local link = require("core.link")
+local pace = require("core.engine.pace")
+local part = require("core.cores.part")
+local partition = require("core.cores.partition")
+local passages = require("core.cores.passages")
+local pool = require("core.pool")
+local shm = require("core.shm")
+local thread = require("core.cores.thread")
+
+local cores = {}
+
+local MAIN = partition.MAIN
+local RESTART_SECONDS = 0.2
+
+--- The workers there are, by the number of their CPU.
+cores.workers = {}
+local workers = cores.workers
+
+local parts = {} -- what each place runs, as the last configuration says
+local restart = {} -- the CPUs whose workers start again
+local running = false -- in engine.main
+local first_failure -- of a worker that stays dead
+local retired_breaths = 0
+
+--- Are there workers, or will there be with the configuration `new`?
+function cores.concern(new)
+  return next(workers) ~= nil or partition.is_placed(new)
+end
+
+-- Workers --------------------------------------------------------------------------
+
+local function places()
+  local list = {}
+  for cpu in pairs(workers) do list[#list + 1] = cpu end
+  table.sort(list)
+  return list
+end
+
+-- The workers' free lists take part in the sums.
+local function list_accounts()
+  local others = {account.retired}
+  for _, cpu in ipairs(places()) do
+    others[#others + 1] = workers[cpu].handle.account
+  end
+  account.others = others
+end
+
+local function start(cpu)
+  local main = require("core.main")
+  workers[cpu] = thread.start(cpu, {what = "setup", root = main.root,
+    version = main.version, options = main.options, program_name = main.program_name,
+    parameters = main.parameters, seed = os.getenv("SNABB_RANDOM_SEED")})
+  list_accounts()
+end
+
+local function retire(cpu)
+  local worker = workers[cpu]
+  worker:stop()
+  account.retire(worker.handle.account)
+  workers[cpu] = nil
+  list_accounts()
+  worker:free()
+  shm.unlink("workers/" .. cpu)
+end
+
+local function configure(cpu, p)
+  workers[cpu]:ask{what = "configure", part = part.message(p)}
+end
+
+-- A configuration --------------------------------------------------------------------
+
+-- Places whose parts differ; the main thread's part comes last.
+local function changed(new)
+  local list = {}
+  for place in pairs(new) do
+    if place ~= MAIN and not partition.same(parts[place], new[place]) then
+      list[#list + 1] = place
+    end
+  end
+  for place in pairs(parts) do
+    if place ~= MAIN and not new[place] then list[#list + 1] = place end
+  end
+  table.sort(list)
+  return list
+end
+
+-- Apps that move have to be stopped where they are before they start elsewhere.
+local function let_go(new, apply_main)
+  for place, before in pairs(parts) do
+    local rest = partition.without_movers(before, function (name)
+      for other, p in pairs(new) do
+        if other ~= place and p.apps[name] then return true end
+      end
+    end)
+    if rest and place == MAIN then
+      apply_main(part.configuration(rest))
+    elseif rest then
+      configure(place, rest)
+    end
+  end
+end
+
+local EMPTY = {apps = {}, links = {}, away = {}}
+
+-- Put back what the workers ran, as far as that can be.
+local function put_back(done, apply_main)
+  for _, cpu in ipairs(done) do
+    if workers[cpu] then pcall(configure, cpu, parts[cpu] or EMPTY) end
+  end
+  if apply_main then
+    pcall(function () apply_main(part.configuration(parts[MAIN] or EMPTY)) end)
+  end
+end
+
+local crossings = {} -- of the present parts
+
+-- Tell each worker of its part.
+local function distribute(new, list, apply_main)
+  let_go(new, apply_main)
+  for _, cpu in ipairs(list) do
+    if not workers[cpu] then start(cpu) end
+    if new[cpu] then
+      configure(cpu, new[cpu])
+      workers[cpu].dead = nil
+      passages.close(cpu, false)
+    else
+      workers[cpu]:ask{what = "configure", part = part.message(EMPTY)}
+    end
+  end
+  apply_main(part.configuration(new[MAIN] or EMPTY))
+end
+
+-- What can't be sent is found before anything changes.
+local function check_sendable(new, list)
+  for _, cpu in ipairs(list) do
+    if new[cpu] then part.message(new[cpu]) end
+  end
+end
+
+--- Make the running graph that of `new`, which has been checked: each worker whose
+--- part changes is told, and apply_main(part) is called with the main thread's part.
+--- Workers whose part stays as it is go on meanwhile. When it fails, it raises why,
+--- and the parts are as before.
+function cores.configure(new, apply_main)
+  local new_parts, new_crossings = partition.of(new)
+  local list = changed(new_parts)
+  pool.create()
+  passages.make(new_crossings)
+  local ok, err = pcall(function ()
+    check_sendable(new_parts, list)
+    distribute(new_parts, list, apply_main)
+  end)
+  if not ok then
+    put_back(list, apply_main)
+    passages.keep(crossings)
+    error(err, 0)
+  end
+  parts, crossings, restart = new_parts, new_crossings, new.restart or {}
+  for _, cpu in ipairs(places()) do
+    if not parts[cpu] then retire(cpu) end
+  end
+  passages.keep(crossings)
+  if running then
+    for _, cpu in ipairs(list) do
+      if workers[cpu] then cores.tell_run(cpu) end
+    end
+  end
+end
+
+-- Running --------------------------------------------------------------------------
+
+local SETTINGS = {"busywait", "Hz", "tick_Hz", "maxsleep", "pull_npackets", "fuse",
+                  "warm"}
+
+local settings = {}
+
+--- Let the worker of that CPU breathe.
+function cores.tell_run(cpu)
+  workers[cpu]:tell{what = "run", settings = settings, silent = true}
+end
+
+--- Let the workers breathe by themselves, with the settings of `engine`.
+function cores.run(engine)
+  for _, key in ipairs(SETTINGS) do settings[key] = engine[key] end
+  running, first_failure = true, nil
+  pace.only_controls = next(workers) ~= nil and not cores.main_has_apps()
+  for _, cpu in ipairs(places()) do cores.tell_run(cpu) end
+end
+
+local function stay_dead(worker, message)
+  io.stdout:flush()
+  io.stderr:write(("perigee: the worker on CPU %d has stopped: %s%s\n"):format(
+    worker.cpu, message.app and ("app '%s': "):format(message.app) or "",
+    message.sentence))
+  worker.dead = message
+  worker.failures = (worker.failures or 0) + 1
+  if restart[worker.cpu] then
+    worker.restart_at = C.pg_monotonic() + RESTART_SECONDS
+  else
+    first_failure = first_failure or {cpu = worker.cpu, message = message}
+  end
+end
+
+local function start_again(worker)
+  worker.restart_at = nil
+  local ok, err = pcall(configure, worker.cpu, parts[worker.cpu])
+  if not ok then
+    stay_dead(worker, {sentence = tostring(err), status = 1})
+    return
+  end
+  worker.dead = nil
+  passages.close(worker.cpu, false)
+  io.stderr:write(("perigee: the worker on CPU %d runs again\n"):format(worker.cpu))
+  if running then cores.tell_run(worker.cpu) end
+end
+
+--- Hear what the workers say, and start again those that are to be. True if none
+--- is left and the main thread has nothing to do itself.
+function cores.tend()
+  local now, alive = C.pg_monotonic(), false
+  for _, worker in pairs(workers) do
+    for _, message in ipairs(worker:heard()) do stay_dead(worker, message) end
+    if worker.restart_at and now >= worker.restart_at then start_again(worker) end
+    alive = alive or not worker.dead or restart[worker.cpu] ~= nil
+  end
+  return next(workers) ~= nil and not alive and not cores.main_has_apps()
+end
+
+--- Does the main thread run apps of its own?
+function cores.main_has_apps()
+  return parts[MAIN] ~= nil and next(parts[MAIN].apps) ~= nil
+end
+
+--- Let the workers stop breathing; they have when this returns.
+function cores.pause()
+  running, pace.only_controls = false, false
+  for _, cpu in ipairs(places()) do workers[cpu]:tell{what = "pause"} end
+  for _, cpu in ipairs(places()) do workers[cpu]:answer() end
+  cores.tend()
+end
+
+--- One breath of each worker.
+function cores.breathe()
+  for _, cpu in ipairs(places()) do workers[cpu]:ask{what = "breathe"} end
+end
+
+--- Raise that a worker has failed and wasn't started again, if one has.
+function cores.raise_failure()
+  local failed = first_failure
+  if not failed then return end
+  first_failure = nil
+  failure.raise("the worker on CPU %d stopped%s; the others went on", failed.cpu,
+    failed.message.app and (" for an error in app '%s'"):format(failed.message.app)
+    or "")
+end
+
+-- Reports --------------------------------------------------------------------------
+
+local function merge(links, answer)
+  for spec, stats in pairs(answer.links) do
+    local known = links[spec]
+    if not known then
+      links[spec] = stats
+    elseif stats.half == "tx" then
+      known.txpackets, known.txbytes = stats.txpackets, stats.txbytes
+      known.txdrop = stats.txdrop
+    else
+      known.rxpackets, known.rxbytes = stats.rxpackets, stats.rxbytes
+    end
+  end
+end
+
+--- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, breaths =}.
+--- With `apps` their apps report on stdout.
+function cores.report(apps)
+  local sum = {links = {}, in_links = 0, breaths = retired_breaths}
+  for _, cpu in ipairs(places()) do
+    local answer = workers[cpu]:ask{what = "report", apps = apps and cpu}
+    merge(sum.links, answer)
+    sum.in_links = sum.in_links + answer.in_links
+    sum.breaths = sum.breaths + answer.breaths
+  end
+  return sum
+end
+
+--- The totals of `links` (as engine.link_table) and of the workers' links.
+function cores.totals(links)
+  local sum = {}
+  merge(sum, {links = link.all_stats(links)})
+  merge(sum, cores.report())
+  return sum
+end
+
+--- Does a worker run the app `name`?
+function cores.has(name)
+  for place, p in pairs(parts) do
+    if place ~= MAIN and p.apps[name] then return place end
+  end
+end
+
+--- engine.drops of an app that a worker runs.
+function cores.drops(name)
+  return workers[cores.has(name)]:ask{what = "report", drops = name}.drops
+end
+
+--- Links between workers (core.cores.passages).
+cores.rings = passages.list
+
+return cores

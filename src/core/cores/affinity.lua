@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The CPUs that workers may run on: those of the process's own affinity (taskset, a
+-- container's cpuset), read when the first worker starts.
+
+local eal = require("core.eal")
+
+local affinity = {}
+
+local allowed, told = nil, {}
+
+--- The CPUs of a text such as "0-3,8", a list in its order.
+function affinity.parse(text)
+  local cpus = {}
+  for range in text:gmatch("[^,]+") do
+    local first, last = range:match("^%s*(%d+)%-?(%d*)%s*$")
+    for cpu = tonumber(first), tonumber(last) or tonumber(first) do
+      cpus[#cpus + 1] = cpu
+    end
+  end
+  return cpus
+end
+
+--- The CPUs this process may use, a sorted list.
+function affinity.cpus()
+  allowed = allowed or affinity.parse(eal.cpus())
+  return allowed
+end
+
+local function warn_once(key, fmt, ...)
+  if told[key] then return end
+  told[key] = true
+  io.stderr:write("perigee: ", fmt:format(...), "\n")
+end
+
+--- The CPU that the worker of CPU number `cpu` is to run on: that, or, with a warning,
+--- one that others run on too, if this process may not use it.
+function affinity.cpu_for(cpu)
+  local cpus = affinity.cpus()
+  for _, other in ipairs(cpus) do
+    if other == cpu then return cpu end
+  end
+  local shared = cpus[cpu % #cpus + 1]
+  warn_once(cpu, "this process may not use CPU %d, only %s: its worker shares CPU %d",
+    cpu, eal.cpus(), shared)
+  return shared
+end
+
+return affinity

@@ -1,0 +1,123 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What runs in a worker's thread and Lua state (native/worker.c): an engine over a
+-- part of the graph, which does what the main thread says, between breaths.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local here = require("core.cores.here")
+
+local worker, engine, failure, send, part
+local runs, ends, dead = false, false, false
+local sources = {} -- the passages that lead here
+local configure -- engine.configure
+
+local function post(message)
+  local text = send.encode(message)
+  C.pg_worker_post(worker, C.FROM_WORKER, text, #text)
+end
+
+local function next_message()
+  local size = tonumber(C.pg_worker_next(worker, C.TO_WORKER))
+  if size < 0 then return nil end
+  local text = ffi.new("char[?]", size + 1)
+  C.pg_worker_take(worker, C.TO_WORKER, text)
+  return send.decode(ffi.string(text, size))
+end
+
+-- Messages -----------------------------------------------------------------------
+
+local on = {}
+
+-- The program's options and those of its engine, so that both states are alike.
+function on.setup(message)
+  require("core.main").within_worker(message)
+  engine = require("core.app")
+  configure = engine.configure
+  part = require("core.cores.part")
+  function engine.configure()
+    failure.raise("engine.configure was called by an app on CPU %d; only the main "
+      .. "thread can configure", here.cpu)
+  end
+  engine.main_of_worker, engine.main = engine.main, function ()
+    failure.raise("engine.main was called by an app on CPU %d", here.cpu)
+  end
+end
+
+function on.configure(message)
+  configure(part.received(message.part))
+  sources = {}
+  for _, ends_of in pairs(message.part.away) do
+    for _, address in pairs(ends_of.outputs) do sources[#sources + 1] = address end
+  end
+  dead = false
+end
+
+function on.run(message)
+  for key, value in pairs(message.settings) do engine[key] = value end
+  runs = not dead
+end
+
+function on.pause() runs = false end
+
+function on.breathe()
+  if not dead then engine.breathe() end
+end
+
+function on.report(message) return require("core.cores.answer").of(engine, message) end
+
+on["end"] = function ()
+  runs, ends = false, true
+  configure(require("core.config").new())
+end
+
+local function handle(message)
+  local answer = {}
+  local ok, err = xpcall(function ()
+    answer = on[message.what](message) or {}
+  end, failure.explain)
+  if not ok then answer = {failure = tostring(err), status = err.status} end
+  if not message.silent then post(answer) end
+end
+
+-- Handle what has come; true if the engine is to stop breathing.
+local function attend()
+  while worker.waiting[C.TO_WORKER] > 0 do
+    local message = next_message()
+    if message then handle(message) end
+  end
+  return not runs
+end
+
+-- The thread ---------------------------------------------------------------------
+
+-- An app raised an error: its graph goes, and packets for it are dropped.
+local function die(err)
+  runs, dead = false, true
+  for _, address in ipairs(sources) do
+    C.pg_passage_close(ffi.cast("struct passage *", address), true)
+  end
+  pcall(configure, require("core.config").new())
+  post{said = "died", sentence = tostring(err), app = engine.failing,
+       status = failure.is(err) and err.status or 1}
+end
+
+local function run(options)
+  local ok, err = xpcall(engine.main_of_worker, failure.explain, options)
+  if not ok then die(err) end
+end
+
+local IDLE_SECONDS = 1
+
+return function (handle_of_thread)
+  worker = ffi.cast("struct worker *", handle_of_thread)
+  here.worker, here.cpu = worker, worker.cpu
+  failure = require("core.failure")
+  send = require("core.cores.send")
+  local options = {done = attend, no_report = true}
+  repeat
+    if not runs then C.pg_worker_wait(worker, C.TO_WORKER, IDLE_SECONDS) end
+    if runs then run(options) end
+    attend()
+  until ends
+  require("core.shm").unmap_all()
+end

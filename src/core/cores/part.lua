@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A worker's part of the graph: as a configuration for the engine of the main thread,
+-- or as a message for a worker's.
+
+local Away = require("core.cores.away")
+local config = require("core.config")
+local link = require("core.link")
+local passages = require("core.cores.passages")
+local send = require("core.cores.send")
+
+local part = {}
+
+-- Which half of each link that leaves the part is here.
+local function halves_of(p)
+  local halves = {}
+  for spec in pairs(p.links) do
+    local from, _, to = config.parse_link(spec)
+    if not p.apps[to] then halves[spec] = "tx" end
+    if not p.apps[from] then halves[spec] = "rx" end
+  end
+  return halves
+end
+
+--- The part as a configuration of this state.
+function part.configuration(p)
+  local c = config.new()
+  for name, app in pairs(p.apps) do c.apps[name] = app end
+  for name, away in pairs(p.away) do
+    c.apps[name] = {class = Away, arg = passages.ends(away)}
+  end
+  for spec in pairs(p.links) do c.links[spec] = true end
+  link.halves = halves_of(p)
+  return c
+end
+
+--- The part as plain data. Raises a failure if it can't be sent.
+function part.message(p)
+  local message = {apps = {}, away = {}, links = {}, halves = halves_of(p)}
+  for _, name in ipairs(config.sorted_keys(p.apps)) do
+    local app = p.apps[name]
+    message.apps[name] = {class = send.class(name, app.class),
+                          arg = send.argument(name, app.arg)}
+  end
+  for name, away in pairs(p.away) do message.away[name] = passages.ends(away) end
+  for spec in pairs(p.links) do message.links[spec] = true end
+  return message
+end
+
+--- The configuration, of what part.message made of a part elsewhere.
+function part.received(message)
+  local c = config.new()
+  for name, app in pairs(message.apps) do
+    c.apps[name] = {class = send.find_class(app.class), arg = send.received(app.arg)}
+  end
+  for name, ends in pairs(message.away) do c.apps[name] = {class = Away, arg = ends} end
+  for spec in pairs(message.links) do c.links[spec] = true end
+  link.halves = message.halves
+  return c
+end
+
+return part

@@ -1,0 +1,118 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- From a configuration with CPUs to a part for each worker, and what joins them.
+-- In a part, an app of another part that it has links to is a stand-in of the same
+-- name (core.cores.away), so that links keep their names. Pure.
+
+local config = require("core.config")
+local failure = require("core.failure")
+local lib = require("core.lib")
+
+local partition = {}
+
+local sorted_keys = config.sorted_keys
+
+--- The place of apps that have no CPU.
+partition.MAIN = "main"
+local MAIN = partition.MAIN
+
+--- Are there apps with a CPU?
+function partition.is_placed(c)
+  return c.cpus ~= nil and next(c.cpus) ~= nil
+end
+
+--- Where the app `name` runs: a CPU's number, or MAIN.
+function partition.place_of(c, name)
+  return c.cpus and c.cpus[name] or MAIN
+end
+local place_of = partition.place_of
+
+local function check(c)
+  for name in pairs(c.cpus or {}) do
+    if not c.apps[name] then
+      failure.usage("config.cpu names an app '%s'; the apps are: %s", tostring(name),
+        table.concat(sorted_keys(c.apps), ", "))
+    end
+  end
+end
+
+local function new_part()
+  return {apps = {}, links = {}, away = {}}
+end
+
+local function stand_in(part, name)
+  local away = part.away[name]
+  if not away then
+    away = {inputs = {}, outputs = {}}
+    part.away[name] = away
+  end
+  return away
+end
+
+--- The parts of a configuration: {[PLACE] = {apps =, links =, away = {[APP] = {inputs
+--- = {[NAME] = KEY}, outputs = {[NAME] = KEY}}}}}; and the crossings, {[KEY] = {spec =,
+--- from = PLACE, to = PLACE}}: links between two places.
+function partition.of(c)
+  check(c)
+  local parts, crossings = {[MAIN] = new_part()}, {}
+  for name, app in pairs(c.apps) do
+    local place = place_of(c, name)
+    parts[place] = parts[place] or new_part()
+    parts[place].apps[name] = app
+  end
+  for spec in pairs(c.links) do
+    local from, output, to, input = config.parse_link(spec)
+    local a, b = place_of(c, from), place_of(c, to)
+    parts[a].links[spec], parts[b].links[spec] = true, true
+    if a ~= b then
+      local key = ("%s: %s to %s"):format(spec, a, b)
+      crossings[key] = {spec = spec, from = a, to = b}
+      stand_in(parts[a], to).inputs[input] = key
+      stand_in(parts[b], from).outputs[output] = key
+    end
+  end
+  return parts, crossings
+end
+
+local function same_apps(a, b)
+  for name, app in pairs(a) do
+    local other = b[name]
+    if not other or other.class ~= app.class or not lib.equal(other.arg, app.arg) then
+      return false
+    end
+  end
+  return true
+end
+
+--- Are two parts the same, so that nothing need be done? (`nil` is an empty one.)
+function partition.same(a, b)
+  a, b = a or new_part(), b or new_part()
+  return same_apps(a.apps, b.apps) and same_apps(b.apps, a.apps)
+    and lib.equal(a.links, b.links) and lib.equal(a.away, b.away)
+end
+
+--- The part `before` without the apps that aren't in `after`, and without their
+--- links: what a worker runs while apps move from it to another one; nil if none do.
+--- `elsewhere(name)` says whether the app `name` is in another part now.
+function partition.without_movers(before, elsewhere)
+  local moves = false
+  local rest = new_part()
+  for name, app in pairs(before.apps) do
+    if elsewhere(name) then moves = true else rest.apps[name] = app end
+  end
+  if not moves then return nil end
+  for spec in pairs(before.links) do
+    local from, output, to, input = config.parse_link(spec)
+    local function there(name) return rest.apps[name] or before.away[name] end
+    if there(from) and there(to) and (rest.apps[from] or rest.apps[to]) then
+      rest.links[spec] = true
+      if not rest.apps[to] then
+        stand_in(rest, to).inputs[input] = before.away[to].inputs[input]
+      elseif not rest.apps[from] then
+        stand_in(rest, from).outputs[output] = before.away[from].outputs[output]
+      end
+    end
+  end
+  return rest
+end
+
+return partition

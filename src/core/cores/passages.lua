@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The passages between the workers: made before the workers hear of them, and freed
+-- when no worker uses them any more, with the packets in them, which are counted.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local failure = require("core.failure")
+local pool = require("core.pool")
+
+local passages = {}
+
+local CAPACITY = 2048 -- packets: two links' worth
+
+local open = {} -- by key: {passage, spec =, from =, to =}
+
+--- Packets that were in passages when they were freed; and those dropped, since
+--- nobody received, in passages that are gone.
+passages.lost, passages.dropped = 0, 0
+
+--- Make the passages of `crossings` (core.cores.partition) that there aren't.
+function passages.make(crossings)
+  for key, crossing in pairs(crossings) do
+    if not open[key] then
+      local made = C.pg_passage_new(CAPACITY, -1)
+      if made == nil then failure.raise("%s", ffi.string(C.pg_error())) end
+      open[key] = {passage = made, spec = crossing.spec, from = crossing.from,
+                   to = crossing.to}
+    end
+  end
+end
+
+--- Free those that aren't in `crossings`.
+function passages.keep(crossings)
+  for key, entry in pairs(open) do
+    if not crossings[key] then
+      passages.lost = passages.lost + C.pg_passage_drain(pool.freelist, entry.passage)
+      passages.dropped = passages.dropped
+        + tonumber(C.pg_passage_dropped(entry.passage))
+      C.pg_passage_free(entry.passage)
+      open[key] = nil
+    end
+  end
+end
+
+local function address(passage)
+  return tonumber(ffi.cast("uintptr_t", ffi.cast("void *", passage)))
+end
+
+--- The argument of a stand-in (core.cores.away) from that of the part's.
+function passages.ends(away)
+  local arg = {inputs = {}, outputs = {}}
+  for direction, names in pairs(arg) do
+    for name, key in pairs(away[direction]) do
+      names[name] = address(open[key].passage)
+    end
+  end
+  return arg
+end
+
+--- Open or close those that lead to `place`: packets for it are dropped.
+function passages.close(place, closed)
+  for _, entry in pairs(open) do
+    if entry.to == place then C.pg_passage_close(entry.passage, closed) end
+  end
+end
+
+--- Links between workers, {[SPEC] = {waiting =, dropped =, to =}}, in packets.
+function passages.list()
+  local list = {}
+  for _, entry in pairs(open) do
+    list[entry.spec] = {waiting = C.pg_passage_waiting(entry.passage), to = entry.to,
+      dropped = tonumber(C.pg_passage_dropped(entry.passage))}
+  end
+  return list
+end
+
+return passages

@@ -1,0 +1,112 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A worker, as the main thread sees it: a thread that is told what to do by messages
+-- and answers each with one. What it says of its own accord comes in between.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local affinity = require("core.cores.affinity")
+local failure = require("core.failure")
+local send = require("core.cores.send")
+
+local thread = {}
+
+local Thread = {}
+Thread.__index = Thread
+
+local PATIENCE_SECONDS = 30 -- for an answer
+local WAIT_SECONDS = 0.05
+
+--- Start a worker for apps placed on CPU number `cpu`; `setup` is what it is told
+--- first (core.cores.inside). Raises a failure.
+function thread.start(cpu, setup)
+  local handle = C.pg_worker_start(cpu, affinity.cpu_for(cpu), package.path,
+    package.cpath)
+  if handle == nil then failure.raise("%s", ffi.string(C.pg_error())) end
+  local self = setmetatable({cpu = cpu, handle = handle, said = {}}, Thread)
+  self:ask(setup)
+  return self
+end
+
+--- Send a message (a table of plain data).
+function Thread:tell(message)
+  local text = send.encode(message)
+  if not C.pg_worker_post(self.handle, C.TO_WORKER, text, #text) then
+    failure.raise("no memory for a message to the worker on CPU %d", self.cpu)
+  end
+end
+
+local function next_message(self)
+  local size = tonumber(C.pg_worker_next(self.handle, C.FROM_WORKER))
+  if size < 0 then return nil end
+  local text = ffi.new("char[?]", size + 1)
+  C.pg_worker_take(self.handle, C.FROM_WORKER, text)
+  text = ffi.string(text, size)
+  if text:sub(1, 1) == "!" then -- its Lua state couldn't begin, or is broken
+    return {said = "died", sentence = text:sub(2), status = 1, for_good = true}
+  end
+  return send.decode(text)
+end
+
+--- What the worker has said of its own accord since the last call: a list.
+function Thread:heard()
+  while self.handle.waiting[C.FROM_WORKER] > 0 do
+    local message = next_message(self)
+    if message then table.insert(self.said, message) end
+  end
+  local said = self.said
+  self.said = {}
+  return said
+end
+
+local function check_alive(self, until_time)
+  for _, message in ipairs(self.said) do
+    if message.for_good then failure.raise("%s", message.sentence) end
+  end
+  if C.pg_worker_ended(self.handle) then
+    failure.raise("the worker on CPU %d has ended", self.cpu)
+  end
+  if C.pg_monotonic() > until_time then
+    failure.raise("the worker on CPU %d hasn't answered for %d s: one of its apps "
+      .. "doesn't return", self.cpu, PATIENCE_SECONDS)
+  end
+end
+
+--- The answer to the last message.
+function Thread:answer()
+  local until_time = C.pg_monotonic() + PATIENCE_SECONDS
+  while true do
+    local message = next_message(self)
+    if message and not message.said then return message end
+    if message then
+      table.insert(self.said, message)
+    else
+      check_alive(self, until_time)
+      C.pg_worker_wait(self.handle, C.FROM_WORKER, WAIT_SECONDS)
+    end
+  end
+end
+
+--- Send a message and wait for the answer. If that is a failure, raise it.
+function Thread:ask(message)
+  self:tell(message)
+  local answer = self:answer()
+  if answer.failure then
+    if answer.status == 2 then failure.usage("%s", answer.failure) end
+    failure.raise("%s", answer.failure)
+  end
+  return answer
+end
+
+--- Let the thread end, and wait until it has.
+function Thread:stop()
+  if not C.pg_worker_ended(self.handle) then self:tell{what = "end"} end
+  C.pg_worker_join(self.handle)
+end
+
+--- Free it, when its account has been read.
+function Thread:free()
+  C.pg_worker_free(self.handle)
+  self.handle = nil
+end
+
+return thread

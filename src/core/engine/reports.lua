@@ -1,0 +1,81 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The engine's reports, summed over the workers: what engine.main prints at its end.
+
+local account = require("core.engine.account")
+local blocked = require("core.engine.blocked")
+local cores = require("core.cores")
+local drops = require("core.engine.fuse.drops")
+local jit_causes = require("core.engine.jit_causes")
+local jit_health = require("core.engine.jit_health")
+local report = require("core.engine.report")
+
+local reports = {}
+
+--- Give `engine` its reports. `inner` has its counters, sync() and account(), which
+--- bring counters and cursors up to date.
+function reports.attach(engine, inner)
+  local counters, sync = inner.counters, inner.sync
+  local run_start
+
+  engine.sync = sync
+
+  --- Measure the load from now on.
+  function engine.load_begins()
+    run_start = report.snapshot(counters)
+  end
+
+  --- Print the load, links, apps and packets report, or the parts `options`
+  --- selects.
+  function engine.report(options)
+    sync()
+    options = options or {showload = true, showlinks = true, showapps = true,
+                          showpackets = true, showjit = true}
+    if options.showlinks then engine.report_links() end
+    if options.showapps then engine.report_apps() end
+    if options.showpackets then
+      report.packets(account.packets(engine.link_table, cores.report().in_links))
+      report.rings(cores.rings())
+      report.blocked(blocked)
+    end
+    if options.showload then engine.report_load() end
+    if options.showjit then report.jit(jit_causes.of(jit_health.problems())) end
+  end
+
+  --- Print the load since engine.main was called, or since the last call.
+  function engine.report_load()
+    sync(true)
+    run_start = run_start or report.snapshot(counters)
+    run_start = report.load(counters, run_start)
+  end
+
+  --- What each link has carried, {[SPEC] = {rxpackets =, txpackets =, rxbytes =,
+  --- txbytes =, txdrop =}}, links of and between workers too.
+  function engine.link_totals()
+    sync()
+    return cores.totals(engine.link_table)
+  end
+
+  --- Print what each link carried.
+  function engine.report_links()
+    report.links(engine.link_totals())
+  end
+
+  --- Let each app report.
+  function engine.report_apps()
+    sync()
+    report.apps(engine.app_table)
+    io.stdout:flush()
+    cores.report(true)
+  end
+
+  --- Packets that the app `name` has dropped, as of now: {[REASON] = packets}.
+  --- Counted are those of apps with process(p) and process_burst(), also in shared
+  --- memory: apps/NAME/drop_REASON.counter.
+  function engine.drops(name)
+    inner.account()
+    if cores.has(name) then return cores.drops(name) end
+    return drops.named(engine.app_table, name)
+  end
+end
+
+return reports

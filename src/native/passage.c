@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Passages: links between two workers. Each worker has a link of its own to its
+ * apps, and an rte_ring of one producer and one consumer lies between them. What
+ * the ring has no room for stays in the sender's link.
+ */
+#define RTE_USE_C11_MEM_MODEL 1 /* orders that ThreadSanitizer understands */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "api.h"
+#include "internal.h"
+
+enum { MASK = LINK_RING_SIZE - 1, RECEIVED_AT_ONCE = 256 };
+
+struct passage {
+  int32_t closed;   /* nobody receives */
+  uint64_t dropped; /* by the sender, for that */
+  struct rte_ring ring __rte_cache_aligned;
+};
+
+/* A passage with room for `size` packets, a power of two, in memory of the NUMA
+ * node (-1: any); NULL if there is no memory. */
+struct passage *pg_passage_new(uint32_t size, int32_t node)
+{
+  ssize_t bytes = rte_ring_get_memsize(size);
+  struct passage *p = bytes < 0 ? NULL
+                                : rte_zmalloc_socket("passage",
+                                                     offsetof(struct passage, ring) + bytes,
+                                                     RTE_CACHE_LINE_SIZE, node);
+  if (p)
+    rte_ring_init(&p->ring, "passage", size, RING_F_SP_ENQ | RING_F_SC_DEQ);
+  else
+    pg_fail("no memory for a ring of %u packets between two workers", size);
+  return p;
+}
+
+/* Free it; nobody may use it, and it must be empty. */
+void pg_passage_free(struct passage *p)
+{
+  rte_free(p);
+}
+
+/* From now on what is sent is dropped (or isn't, any more). */
+void pg_passage_close(struct passage *p, bool closed)
+{
+  __atomic_store_n(&p->closed, closed, __ATOMIC_RELEASE);
+}
+
+/* Packets in the ring; and dropped, as nobody receives. */
+uint32_t pg_passage_waiting(const struct passage *p)
+{
+  return rte_ring_count(&p->ring);
+}
+
+uint64_t pg_passage_dropped(const struct passage *p)
+{
+  return __atomic_load_n(&p->dropped, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t waiting(const struct link *link)
+{
+  return (uint32_t)link->write - (uint32_t)link->read;
+}
+
+/* The packets at slot `from`, up to the ring's end and to `n`. */
+static inline uint32_t piece(uint32_t cursor, uint32_t n)
+{
+  return RTE_MIN(n, LINK_RING_SIZE - (cursor & MASK));
+}
+
+static void taken(struct link *link, uint32_t n)
+{
+  link->read += n;
+  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+}
+
+static uint64_t bytes_of(struct packet *const *packets, uint32_t n)
+{
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < n; i++)
+    bytes += packets[i]->length;
+  return bytes;
+}
+
+/* Free packets, as the app of the account would. */
+static void lose(struct freelist *account, struct packet **packets, uint32_t n)
+{
+  struct rte_mbuf **mbufs = (struct rte_mbuf **)packets;
+  for (uint32_t i = 0; i < n; i++) {
+    struct sums sums = pg_sum(&mbufs[i], 1);
+    account->frees++;
+    account->freebytes += sums.bytes;
+    account->freebits += sums.bits;
+    account->spilled++;
+    rte_pktmbuf_free(mbufs[i]);
+  }
+}
+
+static void drop_all(struct freelist *account, struct passage *p, struct link *link)
+{
+  uint32_t n;
+  while ((n = piece(link->read, waiting(link))) > 0) {
+    struct packet **from = &link->packets[link->read & MASK];
+    link->rxbytes += bytes_of(from, n);
+    lose(account, from, n);
+    __atomic_store_n(&p->dropped, p->dropped + n, __ATOMIC_RELAXED);
+    taken(link, n);
+  }
+}
+
+/* Move what is in the link into the ring; how many packets that were. */
+int pg_passage_send(struct freelist *account, struct passage *p, struct link *link)
+{
+  int sent = 0;
+  uint32_t n;
+  if (unlikely(__atomic_load_n(&p->closed, __ATOMIC_ACQUIRE))) {
+    drop_all(account, p, link);
+    return 0;
+  }
+  while ((n = piece(link->read, waiting(link))) > 0) {
+    struct packet **from = &link->packets[link->read & MASK];
+    uint64_t bytes = bytes_of(from, n);
+    uint32_t moved = rte_ring_sp_enqueue_burst(&p->ring, (void **)from, n, NULL);
+    if (moved < n)
+      bytes -= bytes_of(from + moved, n - moved);
+    link->rxbytes += bytes;
+    taken(link, moved);
+    account->handed += moved;
+    sent += moved;
+    if (moved < n)
+      break;
+  }
+  return sent;
+}
+
+/* Move packets out of the ring into the link; how many. */
+int pg_passage_receive(struct freelist *account, struct passage *p,
+                       struct link *link)
+{
+  uint32_t want = RTE_MIN(LINK_MAX_PACKETS - waiting(link),
+                          (uint32_t)RECEIVED_AT_ONCE);
+  uint32_t n = 0, part, got;
+  do {
+    part = piece((uint32_t)link->write, want - n);
+    got = rte_ring_sc_dequeue_burst(
+      &p->ring, (void **)&link->packets[(uint32_t)link->write & MASK], part, NULL);
+    link->write = (int32_t)((uint32_t)link->write + got);
+    n += got;
+  } while (got == part && n < want);
+  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+  account->taken += n;
+  return n;
+}
+
+/* Free what is in the ring, as its receiver, which mustn't be at work; how many. */
+int pg_passage_drain(struct freelist *account, struct passage *p)
+{
+  struct packet *packets[RECEIVED_AT_ONCE];
+  int total = 0;
+  uint32_t n;
+  while ((n = rte_ring_sc_dequeue_burst(&p->ring, (void **)packets,
+                                        RECEIVED_AT_ONCE, NULL)) > 0) {
+    account->taken += n;
+    lose(account, packets, n);
+    total += n;
+  }
+  return total;
+}
