@@ -1,0 +1,140 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee loadtest find-limit`: the highest rate at which what is sent comes back, by
+-- the throughput test of RFC 2544, section 26.1.
+
+local cli = require("lib.cli")
+local failure = require("core.failure")
+local numa = require("lib.numa")
+local report = require("program.loadtest.report")
+local search = require("program.loadtest.search")
+local streams = require("program.loadtest.streams")
+local tester = require("program.loadtest.tester")
+
+local M = {}
+
+local MOST_WARM_UP_RATE = 1e9
+-- RFC 2544, sections 23 and 24.
+local RFC2544 = {duration = 60, wait = 2, pause = 5}
+local USUAL = {duration = 1, wait = 0.2, pause = 0}
+
+local function percent(text)
+  local value, problem = cli.number(0, 100)(text:gsub("%%$", ""))
+  return value and value / 100, problem
+end
+
+local function parser()
+  local p = cli.parser("loadtest find-limit", "Find the highest rate at which what is "
+    .. "sent comes back, by trials of a fixed length at rates between which the "
+    .. "interval is halved. Rates are in bits a second on the wire (10e9, 500M).")
+  p:usage("Usage: perigee loadtest find-limit [OPTIONS] FILE PORT\n"
+    .. "       perigee loadtest find-limit [OPTIONS] (FILE TX-NAME RX-NAME PORT)...\n"
+    .. "       perigee loadtest find-limit [OPTIONS] --sizes SIZES PORT\n"
+    .. "       perigee loadtest find-limit [OPTIONS] --sizes SIZES (TX-NAME RX-NAME "
+    .. "PORT)...")
+  p:argument("streams", "FILE: a capture file, sent over and over; PORT: a PCI address "
+    .. "or other port; the stream TX-NAME is to come back at the port of RX-NAME; -: "
+    .. "nothing is sent there.")
+    :args("*")
+  p:option("-b --bitrate", "The highest rate to try (default 10e9)."):argname("RATE")
+    :convert(cli.rate)
+  p:option("-D --duration", "Of a trial (default 1)."):argname("TIME")
+    :convert(cli.duration)
+  p:option("-p --precision", "Of the rate found (default 1e6)."):argname("RATE")
+    :convert(cli.rate)
+  p:option("-r --retry-count", "Try a rate that fails so many times more (default 3).")
+    :argname("N"):convert(cli.integer(0, 1000))
+  p:option("--loss", "Percentage of the packets that may be lost (default 0).")
+    :argname("PERCENT"):convert(percent)
+  p:option("--wait", "For what is under way after a trial (default 200ms).")
+    :argname("TIME"):convert(cli.duration)
+  p:option("--warm-up", "Send for so long before the first trial (default 1).")
+    :argname("TIME"):convert(cli.duration)
+  p:option("--sizes", "Send UDP frames of each of these sizes in bytes, without the "
+    .. "frame check, instead of files: 60,1514, or rfc2544."):argname("SIZES")
+    :convert(streams.sizes)
+  p:flag("--rfc2544", "As RFC 2544 has it: its sizes, trials of a minute, 2 s wait, "
+    .. "5 s pause, no retries, no loss; but for what the other options say.")
+  p:option("-e --exec", "Run this in a shell after each trial: its exit status says "
+    .. "whether the trial has passed."):argname("COMMAND")
+  p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
+  p:option("--json", "Write the results to FILE; -: to standard output, and all else "
+    .. "to standard error."):argname("FILE")
+  return p
+end
+
+local function with_defaults(options)
+  local usual = options.rfc2544 and RFC2544 or USUAL
+  options.duration = options.duration or usual.duration
+  options.wait, options.pause = options.wait or usual.wait, usual.pause
+  options.retry_count = options.retry_count or (options.rfc2544 and 0 or 3)
+  options.max, options.precision = options.bitrate or 10e9, options.precision or 1e6
+  options.retries, options.loss = options.retry_count, options.loss or 0
+  options.warm_up = options.warm_up or 1
+  if options.rfc2544 then options.sizes = options.sizes or streams.RFC2544_SIZES end
+  if options.duration == 0 then
+    failure.usage("--duration 0: a trial takes some time")
+  end
+  return options
+end
+
+--- Has the trial with this result passed? And if not, why.
+function M.verdict(result, options)
+  if options.exec then
+    return os.execute(options.exec) == 0, "the command said so"
+  end
+  for _, s in ipairs(result.streams) do
+    if not s.kept then return false, "the rate was not kept" end
+    if s.tx == 0 then return false, "nothing was sent" end
+    if s.failed > 0 then return false, "the port couldn't send" end
+    if s.loss > options.loss then return false, "packets were lost" end
+  end
+  return true
+end
+
+-- One rate after another; the result of the search, for one size or for the files.
+local function find(list, size, options, say)
+  local t, trials = tester.new(list, size), {}
+  local warm_up_rate = math.min(options.max, MOST_WARM_UP_RATE)
+  say(("Warming up at %f Gb/s for %g seconds.\n"):format(warm_up_rate / 1e9,
+    options.warm_up))
+  t:trial(warm_up_rate, options.warm_up, options.wait)
+  local best
+  local limit = search.limit(options, function (rate)
+    say(("Applying %f Gbps of load.\n"):format(rate / 1e9))
+    local result = t:trial(rate, options.duration, options.wait)
+    local passed, reason = M.verdict(result, options)
+    result.passed, result.reason = passed, not passed and reason or nil
+    trials[#trials + 1] = result
+    if passed then best = result end
+    say(report.text(result))
+    say(passed and "Success.\n" or ("Failed: %s.\n"):format(reason))
+    t:pause(options.pause)
+    return passed
+  end)
+  say(("%g Gbps\n"):format(limit / 1e9))
+  return {size = size, limit = limit, streams = limit > 0 and best.streams or nil,
+          trials = trials}
+end
+
+local function results(list, options, say)
+  local all = {}
+  for i, size in ipairs(options.sizes or {false}) do
+    if size then say(("Frames of %d bytes.\n"):format(size)) end
+    all[i] = find(list, size or nil, options, say)
+  end
+  return {bitrate = options.max, precision = options.precision, loss = options.loss,
+          duration = options.duration, retries = options.retries, results = all}
+end
+
+--- Run the program: `args` as in its usage.
+function M.run(args)
+  local options = with_defaults(cli.parse(parser(), args))
+  local list = streams.parse(options.streams, options.sizes == nil)
+  if options.cpu then numa.bind_to_cpu(options.cpu) end
+  local out = options.json == "-" and io.stderr or io.stdout
+  out:setvbuf("line")
+  local found = results(list, options, function (text) out:write(text) end)
+  if options.json then report.write(options.json, report.json(found)) end
+end
+
+return M

@@ -1,0 +1,152 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The graph of a load test, and one trial of it: so many bits a second for so many
+-- seconds, then what was sent and what came back.
+
+local config = require("core.config")
+local engine = require("core.app")
+local failure = require("core.failure")
+local link = require("core.link")
+local frames = require("program.loadtest.frames")
+local PcapReader = require("apps.pcap.pcap").PcapReader
+local Port = require("apps.port.port").Port
+local Repeater = require("program.loadtest.repeater").RateLimitedRepeater
+local Sink = require("apps.basic.basic_apps").Sink
+
+local tester = {}
+
+local Tester = {}
+Tester.__index = Tester
+
+-- The share of the offered bits that must have been sent for a rate to count as kept.
+local KEPT = 0.99
+local STUCK_S = 1 -- a port that takes nothing for so long takes no more
+
+local function add_sender(c, stream, size)
+  local i = stream.number
+  if stream.file then
+    config.app(c, "pcap" .. i, PcapReader, stream.file)
+    config.link(c, ("pcap%d.output -> repeater%d.input"):format(i, i))
+  end
+  local made = not stream.file and frames.make(size) or nil
+  config.app(c, "repeater" .. i, Repeater, {frames = made})
+  config.link(c, ("repeater%d.output -> nic%d.input"):format(i, i))
+end
+
+--- The configuration for `list` (program.loadtest.streams), with frames of `size` bytes
+--- where a stream has no file.
+function tester.graph(list, size)
+  local c = config.new()
+  for i, stream in ipairs(list) do
+    config.app(c, "nic" .. i, Port, stream.port)
+    config.app(c, "sink" .. i, Sink)
+    config.link(c, ("nic%d.output -> sink%d.input"):format(i, i))
+    if not stream.silent then add_sender(c, stream, size) end
+  end
+  return c
+end
+
+--- A tester for the streams, whose graph is running.
+function tester.new(list, size)
+  engine.configure(tester.graph(list, size))
+  engine.busywait = true
+  local sending = {}
+  for _, stream in ipairs(list) do
+    if not stream.silent then sending[#sending + 1] = stream end
+  end
+  return setmetatable({streams = sending}, Tester)
+end
+
+local function app(kind, stream)
+  return engine.app_table[kind .. stream.number]
+end
+
+-- What has been sent and received since the start, of each stream.
+local function totals(self)
+  local list = {}
+  for i, stream in ipairs(self.streams) do
+    local out, back = app("nic", stream), app("nic", stream.back)
+    local got, sent = back:statistics(), out:statistics()
+    local repeater = app("repeater", stream)
+    local arrived = link.stats(back.output.output)
+    list[i] = {
+      bits = repeater.bits, tx = tonumber(out.port.txpackets),
+      tx_bytes = tonumber(out.port.txbytes), rx = arrived.txpackets,
+      rx_bytes = arrived.txbytes,
+      drops = got.imissed + got.rx_nombuf + got.rx_nomem + got.rx_oversize,
+      failed = sent.tx_oversize + sent.tx_runt + sent.oerrors,
+    }
+  end
+  return list
+end
+
+local function run_for(seconds, done)
+  local ends = engine.now() + seconds
+  engine.main{no_report = true, done = function ()
+    return engine.now() >= ends or done ~= nil and done()
+  end}
+  if engine.interrupted then
+    failure.raise("stopped by %s before the end", engine.interrupted)
+  end
+end
+
+local function set_rates(self, bits)
+  for _, stream in ipairs(self.streams) do app("repeater", stream):set_rate(bits) end
+end
+
+-- Let the ports take what is in their links, unless they take no more.
+local function flush(self)
+  run_for(STUCK_S, function ()
+    for _, stream in ipairs(self.streams) do
+      if not link.empty(app("nic", stream).input.input) then return false end
+    end
+    return true
+  end)
+end
+
+-- Frames of 24 bytes more on the wire than in memory.
+local function bit_rate(packets, bytes, seconds)
+  return 8 * (bytes + 24 * packets) / seconds
+end
+
+local function difference(stream, before, now, rate, seconds)
+  local d = {name = stream.tx}
+  for key, value in pairs(now) do d[key] = value - before[key] end
+  d.lost = math.max(0, d.tx - d.rx)
+  d.loss = d.tx > 0 and d.lost / d.tx or 0
+  d.kept = d.bits >= KEPT * rate * seconds
+  d.tx_pps, d.rx_pps = d.tx / seconds, d.rx / seconds
+  d.tx_rate = bit_rate(d.tx, d.tx_bytes, seconds)
+  d.rx_rate = bit_rate(d.rx, d.rx_bytes, seconds)
+  return d
+end
+
+--- Send at `rate` (bits a second on the wire, each stream) for so many seconds; wait
+--- for what is under way, `wait` seconds at most. Returns {rate, seconds, streams = a
+--- list of {name, tx, rx (packets), tx_bytes, rx_bytes, lost, loss (share of those
+--- sent), drops (by the receiving port), failed (in the sending one), tx_pps, rx_pps,
+--- tx_rate, rx_rate (bits a second), kept = was the rate kept?}}.
+function Tester:trial(rate, seconds, wait)
+  local before = totals(self)
+  set_rates(self, rate)
+  run_for(seconds)
+  set_rates(self, 0)
+  flush(self)
+  run_for(wait, function ()
+    for i, now in ipairs(totals(self)) do
+      if now.rx - before[i].rx < now.tx - before[i].tx then return false end
+    end
+    return true
+  end)
+  local result = {rate = rate, seconds = seconds, streams = {}}
+  for i, now in ipairs(totals(self)) do
+    result.streams[i] = difference(self.streams[i], before[i], now, rate, seconds)
+  end
+  return result
+end
+
+--- Send nothing for so many seconds.
+function Tester.pause(_, seconds)
+  if seconds > 0 then run_for(seconds) end
+end
+
+return tester

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""loadtest against devices under test whose limit is known, in processes of their own."""
+
+import csv
+import json
+
+import pytest
+from scapy.all import IP, UDP, Ether, wrpcap
+
+from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.network import veth
+
+# Sends back what comes, but drops what is above `limit` bits a second on the wire.
+DUT = """
+local limit = %g
+local Policer = {drops = {"over the limit"}}
+Policer.__index = Policer
+function Policer:new() return setmetatable({tokens = 0, since = engine.now()}, Policer) end
+function Policer:process(p)
+  local now = engine.now()
+  self.tokens = math.min(limit * 0.02, self.tokens + (now - self.since) * limit)
+  self.since = now
+  local bits = 8 * (math.max(p.length, 60) + 24)
+  if self.tokens < bits then return nil, 1 end
+  self.tokens = self.tokens - bits
+  return p
+end
+local Port = require("apps.port.port").Port
+local c = config.new()
+config.app(c, "policer", Policer)
+local from, to = ...
+config.app(c, "from", Port, from)
+config.link(c, "from.output -> policer.input")
+if to then config.app(c, "to", Port, to) end
+config.link(c, "policer.output -> " .. (to and "to" or "from") .. ".input")
+engine.configure(c)
+engine.main{duration = 100, no_report = true}
+"""
+
+
+@pytest.fixture
+def device(tmp_path):
+    """A function that gives the command of a device of this limit and these ports."""
+    def make(limit, *ports):
+        script = tmp_path / "device.lua"
+        script.write_text(DUT % limit)
+        return [PERIGEE, "run", script, *ports]
+    return make
+
+
+@pytest.fixture
+def capture(tmp_path):
+    """A file of packets of several sizes."""
+    path = tmp_path / "load.pcap"
+    wrpcap(str(path), [Ether(dst="02:00:00:00:00:02") / IP(dst="198.18.0.1") / UDP()
+                       / bytes(n) for n in (18, 200, 500, 1000)])
+    return path
+
+
+QUICK = ["-D", "200ms", "--warm-up", "200ms", "--wait", "100ms", "-r", "1"]
+
+
+def find_limit(tmp_path, *args, run=perigee):
+    path = tmp_path / "found.json"
+    result = run("loadtest", "find-limit", *QUICK, "--json", path, *args)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return json.loads(path.read_text()), result.stdout
+
+
+def test_finds_the_limit_of_another_process(device, capture, tmp_path):
+    limit = 200e6
+    with running(*device(limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
+        dut.wait_for_engine()
+        found, said = find_limit(tmp_path, "-b", "1e9", "-p", "10e6", capture,
+                                 f"memif:{tmp_path}/m.sock,role=client")
+    [result] = found["results"]
+    assert result["limit"] == pytest.approx(limit, rel=0.25), said
+    assert said.rstrip().endswith(f"{result['limit'] / 1e9:g} Gbps")
+    trials = result["trials"]
+    assert trials[0]["rate"] == 1e9 and not trials[0]["passed"]
+    assert trials[0]["reason"] == "packets were lost"
+    assert all(t["passed"] == (t["rate"] <= result["limit"]) or not t["passed"]
+               for t in trials)
+    [stream] = result["streams"]
+    assert stream["lost"] == 0 and stream["tx"] == stream["rx"] > 0
+    assert stream["tx_bytes"] == stream["rx_bytes"]
+    assert stream["tx_rate"] == pytest.approx(result["limit"], rel=0.05)
+
+
+def test_tolerates_the_loss_that_is_allowed(device, tmp_path):
+    # Of twice the limit half is lost.
+    limit = 100e6
+    with running(*device(limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
+        dut.wait_for_engine()
+        found, said = find_limit(tmp_path, "-b", "400e6", "-p", "10e6", "--loss", "50",
+                                 "--sizes", "60,1514",
+                                 f"memif:{tmp_path}/m.sock,role=client")
+    assert [r["size"] for r in found["results"]] == [60, 1514]
+    for result in found["results"]:
+        assert result["limit"] == pytest.approx(2 * limit, rel=0.25), said
+
+
+def test_finds_the_limit_between_two_interfaces(device, capture, tmp_path, namespace):
+    here, there = namespace("a"), namespace("b")
+    veth(here, "v0", there, "w0")
+    veth(here, "v1", there, "w1")
+    limit = 20e6
+    command = there.command(*map(str, device(limit, "packet:w0", "packet:w1")))
+    with running(*command) as dut:
+        dut.wait_for_engine()
+        found, said = find_limit(
+            tmp_path, "-b", "80e6", "-p", "2e6", capture, "out", "in", "packet:v0",
+            "-", "in", "-", "packet:v1",
+            run=lambda *args: here.run(PERIGEE, *map(str, args)))
+    [result] = found["results"]
+    assert result["limit"] == pytest.approx(limit, rel=0.25), said
+    assert [stream["name"] for stream in result["streams"]] == ["out"]
+
+
+def test_asks_the_command_that_it_is_given(tmp_path, capture):
+    marks = tmp_path / "marks"
+    found, _ = find_limit(
+        tmp_path, "-b", "40e6", "-p", "10e6", "-r", "0", "-e",
+        f"echo x >> {marks}; test $(wc -l < {marks}) -ne 1", capture, "null")
+    # The first, the highest, fails by the command; the others pass.
+    assert found["results"][0]["limit"] == 30e6
+    assert len(marks.read_text().split()) == len(found["results"][0]["trials"]) == 3
+
+
+def test_find_limit_writes_json_alone_to_stdout(capture):
+    result = perigee("loadtest", "find-limit", *QUICK, "-b", "10e6", "-p", "10e6",
+                     "-e", "true", "--json", "-", capture, "null")
+    assert json.loads(result.stdout)["results"][0]["limit"] == 10e6
+    assert "Applying 0.010000 Gbps of load.\n" in result.stderr
+
+
+def test_transient_goes_through_the_rates(capture, tmp_path):
+    bench, results = tmp_path / "bench.csv", tmp_path / "results.json"
+    result = perigee("loadtest", "transient", "-D", "100ms", "--warm-up", "100ms",
+                     "-b", "30e6", "-s", "10e6", "--bench-file", bench, "--json", results,
+                     capture, "A", "B", "ring:x", capture, "B", "A", "ring:x")
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.DictReader(bench.open()))
+    rates = [0.01, 0.02, 0.03, 0.03, 0.02, 0.01]
+    assert [float(row["load_gbps"]) for row in rows[::2]] == rates
+    assert [row["stream"] for row in rows] == ["A", "B"] * 6
+    for row in rows:
+        assert row["tx_packets"] == row["rx_packets"] != "0"
+        assert row["lost_packets"] == row["ingress_drop"] == "0"
+        assert row["tx_bytes"] == row["rx_bytes"]
+    assert [r["rate"] / 1e9 for r in json.loads(results.read_text())] == rates
+
+
+def test_transient_for_hydra(capture, tmp_path):
+    bench = tmp_path / "bench.csv"
+    result = perigee("loadtest", "transient", "-D", "50ms", "--warm-up", "0", "-b", "1e9",
+                     "-s", "1e9", "-p", "ramp_up", "-y", "--bench-file", bench, capture,
+                     "null")
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.reader(bench.open()))
+    assert rows[0] == ["benchmark", "id", "score", "unit"]
+    assert [row[0] for row in rows[1:]] == [
+        "NIC_rx_mpps", "NIC_rx_gbps", "NIC_ingress_drop", "NIC_lost_percent"]
+
+
+def test_constant_load_goes_on_until_it_is_stopped(capture):
+    with running(PERIGEE, "loadtest", "transient", "-p", "constant", "-D", "50ms",
+                 "--warm-up", "0", "-b", "1e7", capture, "null") as process:
+        wait_until(lambda: process.read() and process.said.count("    Loss:") > 2,
+                   "a few trials")
+        assert process.interrupt() == 1
+        assert "stopped by SIGINT before the end" in process.said
+
+
+@pytest.mark.parametrize("args, sentence", [
+    ([], "missing argument"), (["up"], "must be one of"),
+    (["find-limit"], "give FILE PORT, or groups"),
+    (["find-limit", "--sizes", "10", "null"], "sizes: '10' isn't a whole number"),
+    (["find-limit", "-b", "fast", "a", "b"], "bitrate: 'fast' isn't a rate"),
+    (["find-limit", "-D", "0", "--sizes", "60", "null"], "a trial takes some time"),
+    (["transient", "-p", "up", "a", "b"], "must be one of 'ramp_up'"),
+    (["transient", "/nonexistent.pcap", "null"], "/nonexistent.pcap"),
+])
+def test_says_what_is_wrong(args, sentence):
+    result = perigee("loadtest", *args)
+    assert result.returncode in (1, 2)
+    assert sentence in result.stderr
