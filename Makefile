@@ -7,6 +7,8 @@
 ## make demo       install what is missing, build, and forward a generated pcap file
 ## make test       the same, and run all tests; HUGEPAGES=N reserves N (default 512)
 ## make bench      the same, and run all benchmarks; QUICK=1 takes less time
+## make compat SNABB=DIR
+##                 run the selftests of a Snabb checkout (doc/compat.md)
 ## make lint       luacheck, and the C compiler's warnings as errors
 ## make install    install under PREFIX (default /usr/local), staged in DESTDIR
 ## make uninstall  remove what make install put there
@@ -86,6 +88,14 @@ bench:
 	@names=$$(bench/run --list) && status=0 && for name in $$names; do \
 	  bench/run $$name $(if $(QUICK),--quick) || status=1; done; exit $$status
 
+# As many as passed at the last run (doc/compat.md).
+COMPAT_PASSES := 105
+
+compat: perigee
+	@[ -n '$(SNABB)' ] || { echo "make compat SNABB=DIR: say where a checkout of" \
+	  "Snabb is" >&2; exit 2; }
+	@tools/compat '$(SNABB)' --at-least $(COMPAT_PASSES)
+
 lint: libraries
 	luacheck --quiet --no-color .
 	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c)
@@ -112,4 +122,4 @@ help:
 
 FORCE:
 
-.PHONY: demo test bench lint install uninstall clean help libraries FORCE
+.PHONY: demo test bench compat lint install uninstall clean help libraries FORCE
