@@ -118,6 +118,8 @@ def cliff_rows(quick, rounds):
     for kind, name in (("before", "51 sizes of burst: worst/median"),
                        ("after", "after %s: worst/median" % text),
                        ("change", "after / before %s: medians" % text)):
+        if kind != "change" and rounds < measure.ENOUGH_FOR_WORST:
+            continue
         mine, other = zip(*worst[kind])
         rows.append(cliff_row(name, max(mine), max(other), rounds))
     return rows
