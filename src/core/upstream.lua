@@ -50,8 +50,9 @@ local function read_module(path)
   return contents(path), path
 end
 
--- Modules whose results hang on the order of a table's keys: theirs is a fixed one.
-local ORDERED = {["lib.yang.schema"] = true}
+-- Modules whose results hang on the order of a table's keys (lib.yang.binary adds keys
+-- to a table it goes through): theirs is a fixed one.
+local ORDERED = {["lib.yang.schema"] = true, ["lib.yang.binary"] = true}
 local ORDERED_PAIRS = "local pairs = require('core.ordered').pairs "
 
 -- The text of the Lua module `name`, for a LuaJIT without Lua 5.2's metamethods.
