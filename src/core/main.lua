@@ -91,6 +91,7 @@ function main.modulename(name)
 end
 
 local function find_program(name)
+  if name:find("/") then return nil end
   name = main.programname(name)
   for _, tree in ipairs(trees) do
     if name:match("^[%w_]+$") and readable(program_file(tree, name)) then
