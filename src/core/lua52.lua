@@ -148,9 +148,10 @@ local function iterator(plain, name)
   end
 end
 
---- Make them globals: __len, and pairs and ipairs in the place of Lua 5.1's.
+--- Make them globals: __len, rawlen, and pairs and ipairs in the place of Lua 5.1's.
 function lua52.provide()
   rawset(_G, "__len", lua52.len)
+  rawset(_G, "rawlen", function (value) return #value end)
   rawset(_G, "pairs", iterator(pairs, "__pairs"))
   rawset(_G, "ipairs", iterator(ipairs, "__ipairs"))
 end

@@ -80,7 +80,7 @@ end
 
 -- For package.loaders: files of other kinds.
 local function search_other(name)
-  local stem, suffix = name:match("^(.*)_(%l+)$")
+  local stem, suffix = name:match("^(.*)[_.](%l+)$") -- also "lib.virtio.virtio.h"
   local maker = makers[suffix]
   if not maker then return nil end
   if name == "programs_inc" then return give(list_programs()) end
