@@ -156,6 +156,7 @@ end
 -- globals, then Perigee's module.
 local function environment(module, name)
   local env = {_NAME = name, require = require_or_stand_in,
+    package = setmetatable({}, {__index = package}), -- core.main empties package.path
     actions = nothing, globalnames = {}} -- DynASM's
   env._M = env
   env.module = function () end
@@ -203,20 +204,43 @@ local function source_of(name)
   end
 end
 
+-- What the upstream file, which is loaded, defines, working on Perigee's `module` where
+-- that has the same; nil if it has no selftest().
+local function functions_on(module, name)
+  local text, path = source_of(name)
+  if not (text and text:find("\nfunction [%w:]*selftest *%p")) then return nil end
+  if name == "core.main" then -- which then forks, and runs a program
+    text = text:match("^.-\nfunction selftest.-\nend\n")
+  end
+  local chunk = assert(loadstring(lua52.lengths(text), "@" .. path))
+  local env = environment(module, name)
+  local returned = setfenv(chunk, env)(name)
+  give_way(env, module)
+  replace_returned(rawget(env, "selftest"), returned, module)
+  return env
+end
+
 --- The selftest() that the checkout has for the module `name`, working on
 --- Perigee's module of that name: what the upstream file defines gives way to what
 --- Perigee's has. Nil if the checkout has none.
 function upstream.selftest(name)
-  local text, path = source_of(name)
-  if not (text and text:find("\nfunction [%w:]*selftest *%p")) then return nil end
-  local chunk = assert(loadstring(lua52.lengths(text), "@" .. path))
-  local module = require(name)
-  local env = environment(module, name)
-  local returned = setfenv(chunk, env)(name)
-  local selftest = rawget(env, "selftest")
-  give_way(env, module)
-  replace_returned(selftest, returned, module)
-  return selftest
+  local env = functions_on(require(name), name)
+  return env and rawget(env, "selftest")
+end
+
+-- Tests of the checkout in files of their own call selftest_...() of this module.
+local TESTED_FROM_OUTSIDE = "apps.xdp.xdp"
+
+local function provide_selftests()
+  local module, env = require(TESTED_FROM_OUTSIDE), nil
+  setmetatable(module, {__index = function (_, key)
+    if type(key) ~= "string" or not key:match("^selftest_") then return nil end
+    if not env then
+      env = {} -- while it is loaded, which asks for such functions too
+      env = functions_on(module, TESTED_FROM_OUTSIDE) or env
+    end
+    return rawget(env, key)
+  end})
 end
 
 --- Let modules come from `dir`, the `src` of a Snabb checkout, where Perigee has
@@ -234,6 +258,7 @@ function upstream.add(dir)
   lua52.provide()
   provide_core()
   provide_jit()
+  provide_selftests()
   pcall(require, "syscall") -- its C types are meant to be the first of their names
 end
 

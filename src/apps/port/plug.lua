@@ -83,7 +83,8 @@ end
 --- Send no frame longer than the interface's MTU (bytes), or the driver, allows.
 function plug.carry_mtu(port, description, mtu)
   local most = MOST_MTU[description.kind] or mtu
-  port.max_frame = math.min(mtu, most) + ETHERNET_HEADER
+  local longest = math.min(mtu, most) + ETHERNET_HEADER -- more than 16 bits on lo
+  port.max_frame = math.min(longest, tonumber(C.PACKET_MAX_PAYLOAD))
 end
 
 -- What DPDK would otherwise change on a TAP interface that is there already.

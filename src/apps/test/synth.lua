@@ -76,36 +76,37 @@ end
 function Synth:new(conf)
   return setmetatable({
     packets = conf.packets or frames(conf),
-    cursor = 0,
-    id = conf.packet_id and 0,
+    numbered = conf.packet_id,
+    sent = {}, -- to each output: all get the same packets
   }, Synth)
 end
 
-local function number_packet(self, p)
-  ffi.cast(u32_ptr, p.data + PACKET_ID_OFFSET)[0] = lib.htonl(self.id)
-  self.id = (self.id + 1) % 2^32
+local function number_packet(p, id)
+  ffi.cast(u32_ptr, p.data + PACKET_ID_OFFSET)[0] = lib.htonl(id % 2^32)
 end
 
-local function send_burst(self, output, n)
-  local packets, cursor = self.packets, self.cursor
-  for _ = 1, n do
+local function send_burst(self, output, n, sent)
+  local packets, numbered = self.packets, self.numbered
+  local count = #packets
+  local cursor = sent % count
+  for i = 0, n - 1 do
     local p = packet.clone(packets[cursor + 1])
-    if self.id then
-      number_packet(self, p)
-    end
+    if numbered then number_packet(p, sent + i) end
     link.transmit(output, p)
     cursor = cursor + 1
-    if cursor == #packets then
+    if cursor == count then
       cursor = 0
     end
   end
-  self.cursor = cursor
 end
 
 --- Send a burst to each output, as many as it has room for.
 function Synth:pull()
-  for _, output in ipairs(self.output) do
-    send_burst(self, output, math.min(engine.pull_npackets, link.nwritable(output)))
+  for i, output in ipairs(self.output) do
+    local n = math.min(engine.pull_npackets, link.nwritable(output))
+    local sent = self.sent[i] or 0
+    send_burst(self, output, n, sent)
+    self.sent[i] = sent + n
   end
 end
 

@@ -51,6 +51,24 @@ describe("apps.test.synth", function()
     app:stop()
   end)
 
+  it("sends the same to each output", function()
+    local other = link.new("synth_other")
+    local app = synth{sizes = {60, 70}, packet_id = true}
+    app.output[2] = other
+    for _ = 1, 1000 do link.transmit(other, packet.allocate()) end
+    app:pull() -- the other has room for 23
+    for _ = 1, 1000 do packet.free(link.receive(other)) end
+    for i = 0, 22 do
+      local p = link.receive(other)
+      local bytes = ffi.string(p.data, p.length)
+      packet.free(p)
+      assert.are.equal(receive(), bytes)
+      assert.are.equal("\0\0\0" .. string.char(i), bytes:sub(15, 18))
+    end
+    app:stop()
+    link.free(other, "synth_other")
+  end)
+
   it("sends no more than there is room for", function()
     local app = synth{}
     for _ = 1, 20 do
