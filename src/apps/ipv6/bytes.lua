@@ -2,6 +2,8 @@
 -- What the apps of this folder read and write in frames, as bytes: accesses of several
 -- widths to the same bytes LuaJIT may reorder.
 
+local C = require("core.native")
+
 local band, rshift = bit.band, bit.rshift
 
 local bytes = {
@@ -35,6 +37,16 @@ function bytes.payload(data, length)
   if length < HEADERS then return -1 end
   local payload = data[18] * 256 + data[19]
   return payload <= length - HEADERS and payload or -1
+end
+
+--- The checksum of the `size` bytes behind the IPv6 header of the frame at `data`, with
+--- the pseudo header for `protocol` (RFC 8200, section 8.1). Over bytes with their
+--- checksum in place it is 0 if that is right.
+function bytes.checksum(data, protocol, size)
+  local addresses = 0xffff - C.pg_checksum(data + 22, 32, 0)
+  local sum = addresses + size + protocol
+  if sum > 0xffff then sum = sum - 0xffff end
+  return (C.pg_checksum(data + HEADERS, size, sum))
 end
 
 return bytes

@@ -6,7 +6,6 @@
 local ffi = require("ffi")
 local bytes = require("apps.ipv6.bytes")
 local failure = require("core.failure")
-local icmp_header = require("lib.protocol.icmp.header")
 local ipv6 = require("lib.protocol.ipv6")
 local slots = require("lib.slots")
 
@@ -50,11 +49,10 @@ local function is_own(self, address)
   return not self.own or self.own[ffi.string(address, 16)] ~= nil
 end
 
--- The checksum and the report itself, of `size` bytes behind the IPv6 header at `ip`.
-local function judge(self, ip, size)
-  local icmp = ip + IP_HEADER
-  if not icmp_header:new_from_mem(icmp, size):checksum_check(icmp + 4, size - 4,
-      ipv6:new_from_mem(ip, IP_HEADER)) then return "invalid-csum" end
+-- The checksum and the report itself, of `size` bytes in the frame at `data`.
+local function judge(self, data, size)
+  local icmp = data + HEADERS
+  if bytes.checksum(data, ICMP, size) ~= 0 then return "invalid-csum" end
   local about = icmp + ICMP_HEADERS
   if size < ICMP_HEADERS + IP_HEADER or not is_own(self, about + SOURCE) then
     return "invalid"
@@ -72,9 +70,8 @@ function Pmtu:read(p, now)
   if size < ICMP_HEADERS or data[20] ~= ICMP or data[HEADERS] ~= PACKET_TOO_BIG then
     return nil
   end
-  local ip = data + ETHERNET
-  if not is_own(self, ip + DESTINATION) then return nil end
-  local verdict, mtu, destination = judge(self, ip, size)
+  if not is_own(self, data + ETHERNET + DESTINATION) then return nil end
+  local verdict, mtu, destination = judge(self, data, size)
   if verdict == "valid" then
     local slot = self.slots:find(destination)
     if slot < 0 then slot = self.slots:add(destination) end

@@ -1,0 +1,197 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ARP (RFC 826): finds the MAC address of the next hop, writes it into packets that go
+-- south, and answers requests for its own. Until it is known, packets wait in the link.
+
+local ffi = require("ffi")
+local bytes = require("apps.ipv4.bytes")
+local counter = require("core.counter")
+local ethernet = require("lib.protocol.ethernet")
+local failure = require("core.failure")
+local ipv4 = require("lib.protocol.ipv4")
+local lib = require("core.lib")
+local link = require("core.link")
+local packet = require("core.packet")
+local resolution = require("lib.resolution_alarm")
+local shm = require("core.shm")
+
+local C = ffi.C
+local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local read16 = bytes.read16
+
+local ETHERNET, LENGTH = bytes.ETHERNET, 42 -- bytes: of the header, with ARP's
+local REQUEST, REPLY = 1, 2
+local ETHERNET_IPV4 = "\0\1\8\0\6\4" -- hardware and protocol types, address lengths
+local INTERVAL = 3 -- seconds between requests
+local mac_t = ffi.typeof("uint8_t[6]")
+local NOBODY = mac_t()
+local EVERYBODY = ethernet:pton("ff:ff:ff:ff:ff:ff")
+
+local ARP = {
+  shm = {
+    ["next-hop-macaddr-v4"] = {counter}, ["drop-arp-invalid-packets"] = {counter},
+    ["in-arp-request-bytes"] = {counter}, ["in-arp-request-packets"] = {counter},
+    ["out-arp-request-bytes"] = {counter}, ["out-arp-request-packets"] = {counter},
+    ["in-arp-reply-bytes"] = {counter}, ["in-arp-reply-packets"] = {counter},
+    ["out-arp-reply-bytes"] = {counter}, ["out-arp-reply-packets"] = {counter},
+  },
+}
+ARP.__index = ARP
+
+local ARGUMENTS = {
+  self_mac = {default = false}, self_ip = {required = true},
+  next_mac = {default = false}, next_ip = {default = false},
+  alarm_notification = {default = false}, shared_next_mac_key = {},
+}
+
+-- An ARP packet to the MAC address `to`.
+local function make(operation, from_mac, from_ip, to, to_mac, to_ip)
+  local p = packet.resize(packet.allocate(), LENGTH)
+  local data = p.data
+  ffi.copy(data, to, 6)
+  ffi.copy(data + 6, from_mac, 6)
+  data[12], data[13] = 8, 6
+  ffi.copy(data + 14, ETHERNET_IPV4, 6)
+  data[20], data[21] = 0, operation
+  ffi.copy(data + 22, from_mac, 6)
+  ffi.copy(data + 28, from_ip, 4)
+  ffi.copy(data + 32, to_mac, 6)
+  ffi.copy(data + 38, to_ip, 4)
+  return p
+end
+
+local function random_mac()
+  local mac = lib.random_bytes(6)
+  mac[0] = bit.band(mac[0], 0xfc) + 2 -- locally administered, unicast
+  return mac
+end
+
+--- ARP{self_ip=, next_ip= or next_mac=, self_mac=, ...}: the README tells.
+function ARP:new(arg)
+  local o = lib.parse(arg, ARGUMENTS)
+  if not (o.next_mac or o.next_ip) then
+    failure.usage("ARP needs next_ip, to find the next hop's MAC address, or next_mac")
+  end
+  o.self_mac = o.self_mac or random_mac()
+  if not o.next_mac then
+    o.request = make(REQUEST, o.self_mac, o.self_ip, EVERYBODY, NOBODY, o.next_ip)
+    o.next_request = 0 -- when it is due: at once
+  end
+  o.alarm = resolution.new("arp-resolution",
+    "Raise up if ARP app cannot resolve IP address",
+    "Make sure you can ARP resolve IP addresses on NIC")
+  return setmetatable(o, ARP)
+end
+
+local function count(self, what, p)
+  counter.add(self.shm[what .. "-bytes"], p.length)
+  counter.add(self.shm[what .. "-packets"])
+end
+
+local function ask(self, output)
+  if self.next_mac or engine.now() < self.next_request then return end
+  self.next_request = engine.now() + INTERVAL
+  print(("ARP: Resolving '%s'"):format(ipv4:ntop(self.next_ip)))
+  if self.alarm_notification then self.alarm:raise() end
+  count(self, "out-arp-request", self.request)
+  transmit(output, packet.clone(self.request))
+end
+
+-- Put the address where other processes of ours look for it.
+local function share(key, mac)
+  local ok, shared = pcall(shm.create, key, mac_t)
+  if not ok then ok, shared = pcall(shm.open, key, mac_t) end
+  if not ok then
+    print("warning: arp: failed to update shared next MAC key!")
+    return
+  end
+  ffi.copy(shared, mac, 6)
+  shm.unmap(shared)
+end
+
+local mac_number_t = ffi.typeof("union { uint64_t number; uint8_t bytes[8]; }")
+
+-- The next hop has the MAC address; we have heard it ourselves, or a process of ours
+-- has.
+local function resolved(self, mac, heard)
+  print(("ARP: '%s' resolved (%s)"):format(ipv4:ntop(self.next_ip), ethernet:ntop(mac)))
+  if self.alarm_notification then self.alarm:clear() end
+  self.next_mac = mac
+  local n = mac_number_t()
+  ffi.copy(n.bytes, mac, 6)
+  counter.set(self.shm["next-hop-macaddr-v4"], n.number)
+  if heard and self.shared_next_mac_key then share(self.shared_next_mac_key, mac) end
+end
+
+-- Read an ARP packet, which stays the caller's.
+local function listen(self, p, south)
+  local data = p.data
+  local operation = read16(data + 20)
+  if ffi.string(data + 14, 6) ~= ETHERNET_IPV4
+    or operation ~= REQUEST and operation ~= REPLY then
+    counter.add(self.shm["drop-arp-invalid-packets"])
+  elseif operation == REQUEST then
+    count(self, "in-arp-request", p)
+    if C.memcmp(data + 38, self.self_ip, 4) ~= 0 then return end
+    local reply = make(REPLY, self.self_mac, self.self_ip, data + 22, data + 22,
+      data + 28)
+    count(self, "out-arp-reply", reply)
+    transmit(south, reply)
+  else
+    count(self, "in-arp-reply", p)
+    if self.next_ip and C.memcmp(data + 28, self.next_ip, 4) == 0 then
+      local mac = mac_t()
+      ffi.copy(mac, data + 22, 6)
+      resolved(self, mac, true)
+    end
+  end
+end
+
+local function from_south(self, input, north, south, n)
+  for _ = 1, n do
+    local p = receive(input)
+    local data, length = p.data, p.length
+    if length < ETHERNET then
+      counter.add(self.shm["drop-arp-invalid-packets"])
+      packet.free(p)
+    elseif data[12] == 8 and data[13] == 6 and length >= LENGTH then
+      listen(self, p, south)
+      packet.free(p)
+    else
+      transmit(north, p)
+    end
+  end
+end
+
+local function from_north(self, input, south, n)
+  local next_mac, self_mac = self.next_mac, self.self_mac
+  for _ = 1, n do
+    local p = receive(input)
+    if p.length < ETHERNET then
+      counter.add(self.shm["drop-arp-invalid-packets"])
+      packet.free(p)
+    else
+      ffi.copy(p.data, next_mac, 6)
+      ffi.copy(p.data + 6, self_mac, 6)
+      transmit(south, p)
+    end
+  end
+end
+
+function ARP:push()
+  local input, output = self.input, self.output
+  ask(self, output.south)
+  from_south(self, input.south, output.north, output.south, nreadable(input.south))
+  if self.next_mac then
+    from_north(self, input.north, output.south, nreadable(input.north))
+  elseif self.shared_next_mac_key then
+    -- Mapped, not copied: it will be what another process makes it.
+    local ok, mac = pcall(shm.open, self.shared_next_mac_key, mac_t)
+    if ok then resolved(self, mac, false) end
+  end
+end
+
+function ARP:stop()
+  if self.request then packet.free(self.request) end
+end
+
+return {ARP = ARP}

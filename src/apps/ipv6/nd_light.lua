@@ -1,0 +1,179 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- nd_light: finds the MAC address of the next hop by neighbour discovery (RFC 4861),
+-- writes an Ethernet header with it over that of packets that go south, and answers
+-- solicitations of its own address. Once, for as long as it lives.
+
+local ffi = require("ffi")
+local counter = require("core.counter")
+local ethernet = require("lib.protocol.ethernet")
+local failure = require("core.failure")
+local ipv6 = require("lib.protocol.ipv6")
+local link = require("core.link")
+local nd = require("apps.ipv6.nd")
+local packet = require("core.packet")
+local timer = require("core.timer")
+
+local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local UP, DOWN = 1, 2 -- values of the counter `status`
+local NS_PER_MS = 1e6
+
+local nd_light = {
+  config = {
+    local_mac = {required = true}, remote_mac = {}, local_ip = {required = true},
+    next_hop = {required = true}, delay = {default = 1000}, retrans = {},
+    quiet = {default = false},
+  },
+  shm = {
+    status = {counter, DOWN}, rxerrors = {counter}, txerrors = {counter},
+    txdrop = {counter}, ns_checksum_errors = {counter},
+    ns_target_address_errors = {counter}, na_duplicate_errors = {counter},
+    na_target_address_errors = {counter}, nd_protocol_errors = {counter},
+  },
+}
+nd_light.__index = nd_light
+
+-- An address: bytes (C's or a string), or text.
+local function address(class, name, value, size)
+  local ok = type(value) == "cdata"
+  if type(value) == "string" and #value == size then
+    local bytes = ffi.new("uint8_t[?]", size)
+    ffi.copy(bytes, value, size)
+    return bytes
+  elseif type(value) == "string" then
+    ok, value = pcall(class.pton, class, value)
+    ok = ok and value
+  end
+  if not ok then
+    failure.usage("nd_light: %s must be an address, as text or %d bytes", name, size)
+  end
+  return value
+end
+
+local function configure(self, arg)
+  self.local_mac = address(ethernet, "local_mac", arg.local_mac, 6)
+  self.local_ip = address(ipv6, "local_ip", arg.local_ip, 16)
+  self.next_hop = address(ipv6, "next_hop", arg.next_hop, 16)
+  self.quiet, self.delay, self.retrans = arg.quiet, arg.delay, arg.retrans
+  self.sent = 0
+  self._eth_header = nil
+  if arg.remote_mac then
+    local mac = address(ethernet, "remote_mac", arg.remote_mac, 6)
+    self._eth_header = ethernet:new{src = self.local_mac, dst = mac, type = 0x86dd}
+  end
+  self.solicitation = nd.solicitation(self.local_mac, self.local_ip, self.next_hop)
+  return self
+end
+
+--- nd_light{local_mac=, local_ip=, next_hop=, ...}: the README tells.
+function nd_light:new(arg)
+  return configure(setmetatable({}, nd_light), arg)
+end
+
+local function say(self, fmt, ...)
+  if not self.quiet then print("nd_light: " .. fmt:format(...)) end
+end
+
+-- Send a solicitation, and again after the delay, until there is an answer.
+local function solicit(self)
+  if not self.solicitation or self._eth_header then return end -- stopped, or done
+  if self.retrans and self.sent > self.retrans then
+    failure.raise("ND for next hop %s has failed", ipv6:ntop(self.next_hop))
+  end
+  say(self, "Sending neighbor solicitation for next-hop %s", ipv6:ntop(self.next_hop))
+  transmit(self.output.south, packet.clone(self.solicitation))
+  self.sent = self.sent + 1
+  timer.activate(timer.new("ns retransmit", function () solicit(self) end,
+    self.delay * NS_PER_MS))
+end
+
+local function refuse(self, name)
+  counter.add(self.shm[name])
+  counter.add(self.shm.rxerrors)
+end
+
+local function advertised(self, p, size)
+  if self._eth_header then return refuse(self, "na_duplicate_errors") end
+  if not nd.is_about(p, self.next_hop) or not nd.is_solicited(p) then
+    return refuse(self, "na_target_address_errors")
+  end
+  local option = nd.is_sound(p, size) and nd.option(p, size, 2)
+  if not option then return refuse(self, "nd_protocol_errors") end
+  local mac = option:option():addr()
+  self._eth_header = ethernet:new{src = self.local_mac, dst = mac, type = 0x86dd}
+  say(self, "Resolved next-hop %s to %s", ipv6:ntop(self.next_hop), ethernet:ntop(mac))
+  counter.set(self.shm.status, UP)
+end
+
+local function solicited(self, p, size)
+  if not nd.is_sound(p, size) then return refuse(self, "ns_checksum_errors") end
+  if not nd.is_about(p, self.local_ip) then
+    return refuse(self, "ns_target_address_errors")
+  end
+  transmit(self.output.south, nd.advertisement(self.local_mac, self.local_ip, p))
+end
+
+-- A packet of neighbour discovery, which stays the caller's.
+local function listen(self, p, size)
+  if not nd.is_local(p) then return refuse(self, "nd_protocol_errors") end
+  local handle = nd.is_solicitation(p) and solicited or advertised
+  return handle(self, p, size)
+end
+
+local function from_south(self, input, north, n)
+  for _ = 1, n do
+    local p = receive(input)
+    local size = nd.size(p)
+    if size == 0 then
+      transmit(north, p)
+    else
+      listen(self, p, size)
+      packet.free(p)
+    end
+  end
+end
+
+local function from_north(self, input, south, header, n)
+  local size = header:sizeof()
+  for _ = 1, n do
+    local p = receive(input)
+    if p.length >= size then
+      header:copy(p.data)
+      transmit(south, p)
+    else
+      counter.add(self.shm.txerrors)
+      packet.free(p)
+    end
+  end
+end
+
+local function discard(self, input, n)
+  counter.add(self.shm.txdrop, n)
+  for _ = 1, n do packet.free(receive(input)) end
+end
+
+function nd_light:push()
+  local input, output = self.input, self.output
+  if self.sent == 0 and not self._eth_header then solicit(self) end
+  if input.south then
+    from_south(self, input.south, output.north, nreadable(input.south))
+  end
+  if not input.north then return end
+  if self._eth_header then
+    from_north(self, input.north, output.south, self._eth_header,
+      nreadable(input.north))
+  else
+    discard(self, input.north, nreadable(input.north))
+  end
+end
+
+function nd_light:reconfig(arg)
+  self:stop()
+  configure(self, arg)
+end
+
+function nd_light:stop()
+  packet.free(self.solicitation)
+  self.solicitation = nil
+end
+
+return {nd_light = nd_light}

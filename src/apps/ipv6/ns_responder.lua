@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ns_responder: answers neighbour solicitations (RFC 4861) of one address, between a
+-- port in the south and whatever else is in the north.
+
+local counter = require("core.counter")
+local link = require("core.link")
+local nd = require("apps.ipv6.nd")
+local packet = require("core.packet")
+
+local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+
+local ns_responder = {
+  shm = {drop_ns_invalid = {counter}, drop_ns_target = {counter}, out_na = {counter}},
+}
+ns_responder.__index = ns_responder
+
+--- ns_responder{local_ip=, local_mac=}: the address (16 bytes) and where it is (6).
+function ns_responder:new(arg)
+  return setmetatable({local_ip = arg.local_ip, local_mac = arg.local_mac},
+    ns_responder)
+end
+
+-- A solicitation, which stays the caller's.
+local function listen(self, p, size, south)
+  if not (nd.is_local(p) and nd.is_sound(p, size)) then
+    counter.add(self.shm.drop_ns_invalid)
+  elseif not nd.is_about(p, self.local_ip) then
+    counter.add(self.shm.drop_ns_target)
+  elseif not nd.option(p, size, 1) then
+    counter.add(self.shm.drop_ns_invalid)
+  else
+    counter.add(self.shm.out_na)
+    transmit(south, nd.advertisement(self.local_mac, self.local_ip, p))
+  end
+end
+
+local function from_south(self, input, north, south, n)
+  for _ = 1, n do
+    local p = receive(input)
+    local size = nd.size(p)
+    if size > 0 and nd.is_solicitation(p) then
+      listen(self, p, size, south)
+      packet.free(p)
+    else
+      transmit(north, p)
+    end
+  end
+end
+
+local function pass(input, output, n)
+  for _ = 1, n do transmit(output, receive(input)) end
+end
+
+function ns_responder:push()
+  local input, output = self.input, self.output
+  if input.north and output.south then
+    pass(input.north, output.south, nreadable(input.north))
+  end
+  if input.south then
+    from_south(self, input.south, output.north, output.south, nreadable(input.south))
+  end
+end
+
+return {ns_responder = ns_responder}
