@@ -126,6 +126,19 @@ describe("the null port", function ()
     assert.is_false(app:ended())
   end)
 
+  it("sends from a link that is put in by hand", function ()
+    local app = configure({nic = {Port, "null"}}).nic
+    local sent = pool.freelist.sent
+    app:push() -- without any
+    local l = link.new("by_hand")
+    send(l, frames(1, 3))
+    app.input.rx = l
+    app:push()
+    assert.is_true(link.empty(l))
+    assert.equal(3, tonumber(pool.freelist.sent - sent))
+    link.free(l, "by_hand")
+  end)
+
   it("receives no more than the link has room for", function ()
     local app = configure({nic = {Port, "null"}, e = {Idle}}, {"nic.output -> e.x"}).nic
     for _ = 1, 10 do app:pull() end
