@@ -116,12 +116,12 @@ end
 local function change_all(new, forced)
   if not cores.concern(new) then
     change(new, forced)
-    engine.configuration = state.configuration
+    engine.configuration, state.known = state.configuration, nil
     return
   end
-  plan.check(new)
+  local known = plan.check(new, state.known)
   cores.configure(new, function (part) change(part, forced) end)
-  engine.configuration = new
+  engine.configuration, state.known = new, known
 end
 
 -- A configuration is applied between breaths: within one, apps hold packets and
@@ -152,7 +152,7 @@ local function configure(new, forced)
   end
   new = config.copy(new)
   if not at_work then return apply_now(new, forced) end
-  plan.check(new)
+  plan.check(new, state.known)
   waiting, waiting_forced = new, forced
 end
 
@@ -198,7 +198,8 @@ local function sync(now)
   fused:account()
   drops.publish(state.apps)
   for _, l in pairs(state.links) do link.sync(l) end
-  counter.set(counters.breaths, breaths)
+  counter.set(counters.breaths, breaths + cores.breaths())
+  if here.worker then here.worker.breaths = breaths end
   account.sync(counters)
   jit_publish.sync(state.apps)
   cycles.sync(breaths, account.progress(), now)

@@ -95,6 +95,14 @@ function config.cpu(c, name, cpu, options)
   if options and options.restart then c.restart[cpu] = true end
 end
 
+--- Run the apps `names` (a list) once on each of the CPUs (a list), as NAME_1, NAME_2
+--- and so on. A port among them gets as many queues, if it spreads flows by itself;
+--- else, and where links lead to the apps from outside, packets are handed out so that
+--- each flow stays on one CPU, in order.
+function config.replicate(c, names, cpus)
+  require("core.cores.replicate").apply(config, c, names, cpus)
+end
+
 local function shallow(t)
   if not t then return nil end
   local copy = {}

@@ -29,6 +29,13 @@ local running = false -- in engine.main
 local first_failure -- of a worker that stays dead
 local retired_breaths = 0
 
+--- Breaths of the workers, also of those that are no more.
+function cores.breaths()
+  local sum = retired_breaths
+  for _, worker in pairs(workers) do sum = sum + tonumber(worker.handle.breaths) end
+  return sum
+end
+
 --- Are there workers, or will there be with the configuration `new`?
 function cores.concern(new)
   return next(workers) ~= nil or partition.is_placed(new)
@@ -64,6 +71,7 @@ local function retire(cpu)
   local worker = workers[cpu]
   worker:stop()
   account.retire(worker.handle.account)
+  retired_breaths = retired_breaths + tonumber(worker.handle.breaths)
   workers[cpu] = nil
   list_accounts()
   worker:free()
@@ -277,15 +285,14 @@ local function merge(links, answer)
   end
 end
 
---- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, breaths =}.
---- With `apps` their apps report on stdout.
+--- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =}. With
+--- `apps` their apps report on stdout.
 function cores.report(apps)
-  local sum = {links = {}, in_links = 0, breaths = retired_breaths}
+  local sum = {links = {}, in_links = 0}
   for _, cpu in ipairs(places()) do
     local answer = workers[cpu]:ask{what = "report", apps = apps and cpu}
     merge(sum.links, answer)
     sum.in_links = sum.in_links + answer.in_links
-    sum.breaths = sum.breaths + answer.breaths
   end
   return sum
 end

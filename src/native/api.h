@@ -119,6 +119,7 @@ struct port {
   uint8_t found_nothing;     /* the last receive did */
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
+  uint16_t queue, queues;    /* the one this is, of so many (0: one) */
   int32_t numa_node;
   uint64_t offloads;         /* on: RTE_ETH_TX_OFFLOAD_*; the rest in offload.c */
   uint64_t rxpackets, rxbytes;
@@ -172,6 +173,10 @@ int pg_port_plug(struct port *port, const char *devargs);
 int pg_port_ring(struct port *port, const char *name, int side);
 void pg_ring_free(const char *name);
 int pg_port_small_pool(struct port *port);
+int pg_port_next_id(void);
+bool pg_port_join(struct port *port, const char *device);
+int pg_port_share(const struct port *port, const char *device);
+bool pg_port_leave(const struct port *port, const char *device);
 int pg_port_adopt(struct port *port, uint16_t id);
 int pg_port_start(struct port *port, uint32_t mtu, int promiscuous, int offload);
 int pg_port_unplug(struct port *port);
@@ -193,6 +198,7 @@ struct worker {
   int32_t waiting[2];        /* TO_WORKER, FROM_WORKER */
   int32_t ended;             /* its thread */
   int32_t cpu;
+  uint64_t breaths;
 };
 
 enum { TO_WORKER = 0, FROM_WORKER = 1 };
@@ -219,6 +225,11 @@ int pg_passage_send(struct freelist *account, struct passage *p, struct link *li
 int pg_passage_receive(struct freelist *account, struct passage *p,
                        struct link *link);
 int pg_passage_drain(struct freelist *account, struct passage *p);
+
+/* flows.c */
+uint32_t pg_flow_hash(const struct packet *p);
+int pg_distribute(struct link *link, struct link **outputs, uint32_t n);
+int pg_link_move(struct link *from, struct link *to);
 
 /* burst.c */
 int pg_receive(struct port *port, struct link *link);

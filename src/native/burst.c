@@ -83,7 +83,7 @@ static inline int receive(struct port *port, struct link *link)
   bool wraps = slot + want > LINK_RING_SIZE;
   struct rte_mbuf **to =
     wraps ? aside : (struct rte_mbuf **)&link->packets[slot];
-  uint16_t n = rte_eth_rx_burst(port->id, 0, to, want);
+  uint16_t n = rte_eth_rx_burst(port->id, port->queue, to, want);
   port->found_nothing = n == 0;
   port->rxpackets += n;
   port->account->received += n;
@@ -177,7 +177,7 @@ static bool transmit_chunk(struct port *port, struct link *link, int *sent)
                        (uint32_t)TX_CHUNK);
   struct sums sums, left = {0};
   uint16_t kept = pg_prepare(port, packets, n, &sums);
-  uint16_t taken = rte_eth_tx_burst(port->id, 0, packets, kept);
+  uint16_t taken = rte_eth_tx_burst(port->id, port->queue, packets, kept);
   if (taken < kept) {
     /* What stays moves to the end of the slots that were looked at. */
     left = pg_sum(packets + taken, kept - taken);

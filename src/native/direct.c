@@ -63,7 +63,7 @@ static inline int fetch(struct port *port, struct link *link, struct packet **to
   if (unlikely(waiting(link) > 0))
     return pg_take(link, to, PORT_BURST);
   uint16_t n =
-    rte_eth_rx_burst(port->id, 0, (struct rte_mbuf **)to, port->burst);
+    rte_eth_rx_burst(port->id, port->queue, (struct rte_mbuf **)to, port->burst);
   port->found_nothing = n == 0;
   port->rxpackets += n;
   port->account->received += n;
@@ -158,7 +158,7 @@ static inline void send_burst(struct port *port, struct link *link, struct packe
     uint16_t chunk = RTE_MIN(n - done, (int)TX_CHUNK);
     struct sums sums, left = {0};
     uint16_t kept = pg_prepare(port, packets, chunk, &sums);
-    uint16_t taken = rte_eth_tx_burst(port->id, 0, packets, kept);
+    uint16_t taken = rte_eth_tx_burst(port->id, port->queue, packets, kept);
     if (taken < kept)
       left = pg_sum(packets + taken, kept - taken);
     passed(link, chunk - left.packets);

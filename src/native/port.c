@@ -117,11 +117,37 @@ int pg_port_small_pool(struct port *port)
 enum { TX_OFFLOADS = RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
                      RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM };
 
+/* Both directions of a flow go to the same queue (flows.c says why). */
+static uint8_t symmetric_key[64];
+
+/* Ask the device to spread flows over its queues by a symmetric hash. */
+static int spread(const struct port *port, struct rte_eth_conf *conf,
+                  const struct rte_eth_dev_info *info)
+{
+  const uint64_t flows = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP |
+                         RTE_ETH_RSS_SCTP;
+  if (port->queues > RTE_MIN(info->max_rx_queues, info->max_tx_queues))
+    return -EINVAL;
+  for (size_t i = 0; i < sizeof symmetric_key; i += 2) {
+    symmetric_key[i] = 0x6d;
+    symmetric_key[i + 1] = 0x5a;
+  }
+  if (!(info->flow_type_rss_offloads & flows))
+    return 0; /* each queue has packets of its own */
+  conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+  conf->rx_adv_conf.rss_conf = (struct rte_eth_rss_conf){
+    .rss_key = symmetric_key,
+    .rss_key_len = info->hash_key_size ? info->hash_key_size : 40,
+    .rss_hf = info->flow_type_rss_offloads & flows};
+  return 0;
+}
+
 static int configure(struct port *port, uint32_t mtu, bool offload)
 {
   struct rte_eth_conf conf = {.rxmode.mtu = mtu};
   struct rte_eth_dev_info info;
   uint16_t rxd = DESCRIPTORS, txd = DESCRIPTORS;
+  uint16_t queues = RTE_MAX(port->queues, 1);
   int status = rte_eth_dev_info_get(port->id, &info);
   if (status < 0)
     return status;
@@ -130,15 +156,19 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
   if (offload)
     conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
   port->offloads = conf.txmode.offloads;
-  if ((status = rte_eth_dev_configure(port->id, 1, 1, &conf)) < 0 ||
-      (status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd)) < 0 ||
-      (status = rte_eth_rx_queue_setup(port->id, 0, rxd, SOCKET_ID_ANY, NULL,
-                                       port->pool)) < 0)
+  if (queues > 1 && (status = spread(port, &conf, &info)) < 0)
     return status;
-  return rte_eth_tx_queue_setup(port->id, 0, txd, SOCKET_ID_ANY, NULL);
+  if ((status = rte_eth_dev_configure(port->id, queues, queues, &conf)) < 0 ||
+      (status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd)) < 0)
+    return status;
+  for (uint16_t q = 0; q < queues && status >= 0; q++)
+    if ((status = rte_eth_rx_queue_setup(port->id, q, rxd, SOCKET_ID_ANY, NULL,
+                                         port->pool)) >= 0)
+      status = rte_eth_tx_queue_setup(port->id, q, txd, SOCKET_ID_ANY, NULL);
+  return status;
 }
 
-/* Configure one queue each way and start; mtu 0 leaves the device's own. `offload`:
+/* Configure the queues each way and start; mtu 0 leaves the device's own. `offload`:
  * let the device compute checksums and add VLAN tags, as far as it can. */
 int pg_port_start(struct port *port, uint32_t mtu, int promiscuous, int offload)
 {

@@ -19,7 +19,6 @@ local JUMBO_MTU = 9600
 -- holds 3,264 bytes; net_tap would try longer ones than these for ever.
 local MOST_MTU = {xdp = 3264 - ETHERNET_HEADER, tap = 1500}
 
-local next_id = 0
 local open = {} -- parsed port -> struct port
 local befores = {} -- parsed ports -> their kernel interfaces as they were
 local ring_sides = {} -- by ring name: {[0] = taken, [1] = taken}
@@ -93,8 +92,14 @@ local function keep_tap(description, devargs, before)
   return ("%s,mac=%s"):format(devargs, iface.address(before))
 end
 
+-- Of a device with several queues this app has one: the last to go unplugs it.
+local function others_use(description, port)
+  return description.queues and not C.pg_port_leave(port, description.device)
+end
+
 -- Take the device away, and leave its kernel interface as it was.
 local function unplug(description, port)
+  if others_use(description, port) then return end
   C.pg_port_unplug(port)
   local before = befores[description]
   if before then
@@ -151,8 +156,7 @@ local function plug_device(port, description)
       description.text, reason)
   end
   if description.kind == "xdp" then refuse_second_xdp(description) end
-  next_id = next_id + 1
-  local devargs = spec.devargs(description, next_id)
+  local devargs = spec.devargs(description, C.pg_port_next_id())
   explain(C.pg_port_plug(port, keep_tap(description, devargs, before)), description)
   befores[description] = before
   if name then fit_interface(port, description, name, before) end
@@ -165,10 +169,21 @@ local function plug_device(port, description)
   end
 end
 
+local function note_open(description, port)
+  port.account, port.burst = pool.freelist, C.PORT_BURST
+  port.queue = description.queue or 0
+  open[description] = port
+  claims.claim(description)
+  return port
+end
+
 --- Open the port and start it; a `struct port`.
 function plug.open(description)
   pool.create()
   local port = ffi.new("struct port")
+  if description.queues and C.pg_port_join(port, description.device) then
+    return note_open(description, port)
+  end
   if description.kind == "ring" then
     plug_ring(port, description)
   elseif description.kind == "number" then
@@ -176,7 +191,7 @@ function plug.open(description)
   else
     plug_device(port, description)
   end
-  port.account, port.burst = pool.freelist, C.PORT_BURST
+  port.queues = description.queues or 0
   local card = description.kind == "pci" or description.kind == "number"
   local mtu = card and JUMBO_MTU or 0
   if C.pg_port_start(port, mtu, 1, description.offload or 0) < 0 then
@@ -188,9 +203,10 @@ function plug.open(description)
     unplug(description, port)
     failure.raise("port '%s': %s", description.text, reason)
   end
-  open[description] = port
-  claims.claim(description)
-  return port
+  if description.queues then
+    explain(C.pg_port_share(port, description.device), description)
+  end
+  return note_open(description, port)
 end
 
 --- Unplug it.

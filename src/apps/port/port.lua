@@ -30,13 +30,50 @@ local ALIVE_SECONDS = 0.1
 local SHARED_MEMORY = {memif = true, vhost = true, ["virtio-user"] = true}
 local LINGER_SECONDS = 0.1
 
+-- Kinds of port that spread flows over several queues by themselves (RSS); the
+-- queues of a null port all have packets of their own.
+local HAS_QUEUES = {pci = true, number = true, null = true}
+local MOST_QUEUES = 64
+
+-- One queue of several.
+local function with_queue(port, queues, queue)
+  if not HAS_QUEUES[port.kind] then
+    failure.usage("port '%s' has one queue only; config.replicate hands its packets "
+      .. "out itself", port.text)
+  end
+  if type(queues) ~= "number" or queues < 1 or queues > MOST_QUEUES
+      or queues % 1 ~= 0 then
+    failure.usage("port '%s': queues is a whole number from 1 to %d, not '%s'",
+      port.text, MOST_QUEUES, tostring(queues))
+  end
+  if type(queue) ~= "number" or queue < 0 or queue >= queues or queue % 1 ~= 0 then
+    failure.usage("port '%s': queue is a whole number from 0 to %d, not '%s'",
+      port.text, queues - 1, tostring(queue))
+  end
+  port.queues, port.queue, port.device = queues, queue, port.text
+  return port
+end
+
 local function parsed(arg)
   if type(arg) ~= "table" then return spec.parse(arg) end
   if arg.port == nil then
     failure.usage("a Port's argument is a port string, a number, or a table "
       .. "with `port`")
   end
-  return spec.parse(arg.port)
+  local port = spec.parse(arg.port)
+  if not arg.queues then return port end
+  return with_queue(port, arg.queues, arg.queue or 0)
+end
+
+--- The argument for queue number `i` (from 0) of `n`, for config.replicate; nil if
+--- the port can't spread flows over queues.
+function Port.split(arg, n, i)
+  if not HAS_QUEUES[parsed(arg).kind] then return nil end
+  local copy = {}
+  if type(arg) ~= "table" then arg = {port = arg} end
+  for key, value in pairs(arg) do copy[key] = value end
+  copy.queues, copy.queue = n, i
+  return copy
 end
 
 -- Packets that one receive may bring, as the argument says.

@@ -8,11 +8,10 @@ local report = require("core.engine.report")
 local answer = {}
 
 --- The answer of this state's `engine` to a report's `message`: {links = {[SPEC] =
---- totals}, in_links =, breaths =}. `message.apps`: let the apps report, on stdout.
+--- totals}, in_links =}. `message.apps`: let the apps report, on stdout.
 function answer.of(engine, message)
   engine.sync()
-  local result = {links = link.all_stats(engine.link_table), in_links = 0,
-                  breaths = tonumber(engine.breaths.c)}
+  local result = {links = link.all_stats(engine.link_table), in_links = 0}
   for _, l in pairs(engine.link_table) do
     result.in_links = result.in_links + link.nreadable(l)
   end

@@ -83,10 +83,15 @@ local function owner_of(claim, owners)
   end
 end
 
-local function check_apps(new)
+-- `known` are claims of apps that run in other Lua states: {[NAME] = {class =, arg =,
+-- claim =}}. They aren't asked again, as they'd find taken what they hold.
+local function check_apps(new, known)
   local owner, claims = {}, {}
   for _, name in ipairs(sorted_keys(new.apps)) do
-    local claim = claim_of(name, new.apps[name])
+    local app, had = new.apps[name], known and known[name]
+    local same = had and had.class == app.class and lib.equal(had.arg, app.arg)
+    local claim = same and had.claim
+    if not same then claim = claim_of(name, app) end
     local other = claim and owner_of(claim, owner)
     if other then
       failure.usage("apps '%s' and '%s' both use %s: one app each", other, name,
@@ -97,11 +102,15 @@ local function check_apps(new)
   return claims
 end
 
---- Check a configuration whole; what its apps occupy, from app name to that. Raises a
---- failure.
-function plan.check(new)
+--- Check a configuration whole. Raises a failure; returns what is known of its apps
+--- then, to be given as `known` the next time.
+function plan.check(new, known)
   check_links(new)
-  return check_apps(new)
+  local claims, result = check_apps(new, known), {}
+  for name, app in pairs(new.apps) do
+    result[name] = {class = app.class, arg = app.arg, claim = claims[name]}
+  end
+  return result
 end
 
 --- Check `new` whole and compare it with `old` (both configurations). Returns

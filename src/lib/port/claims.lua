@@ -27,7 +27,8 @@ local thing_of = {
 --- nil for a kind that any number of apps may open.
 function M.thing(port)
   local of = thing_of[port.kind]
-  return of and of(port) or nil
+  local name = of and of(port) or nil
+  return name and port.queues and ("%s/queue %d"):format(name, port.queue) or name
 end
 local thing = M.thing
 

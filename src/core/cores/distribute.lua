@@ -1,0 +1,47 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What stands around the copies of apps that config.replicate made: Distribute hands
+-- packets out by their flows, as a card with several queues does (native/flows.c);
+-- Join brings them together. Both leave in their inputs what has no room, so that none
+-- is lost there.
+
+local ffi = require("ffi")
+local C = require("core.native")
+
+local M = {}
+
+local function class()
+  local c = {}
+  c.__index = c
+  function c:new() return setmetatable({}, self) end
+  return c
+end
+
+--- Distribute: from `input` to `output1`, `output2` and so on; all packets of a flow,
+--- both directions, to the same one.
+M.Distribute = class()
+
+function M.Distribute:link()
+  local n = 0
+  while self.output["output" .. n + 1] do n = n + 1 end
+  self.n, self.outputs = n, ffi.new("struct link *[?]", math.max(n, 1))
+  for i = 1, n do self.outputs[i - 1] = self.output["output" .. i] end
+end
+M.Distribute.unlink = M.Distribute.link
+
+function M.Distribute:push()
+  if self.n > 0 then C.pg_distribute(self.input.input, self.outputs, self.n) end
+end
+
+--- Join: from all inputs to `output`.
+M.Join = class()
+
+local function join(inputs, output, n)
+  for i = 1, n do C.pg_link_move(inputs[i], output) end
+end
+
+function M.Join:push()
+  local output = self.output.output
+  if output then join(self.input, output, #self.input) end
+end
+
+return M

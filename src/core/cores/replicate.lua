@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- N copies of a part of a configuration, each on a CPU of its own. A class that can
+-- give each copy a queue has split(arg, n, i), which returns the argument of queue i
+-- (from 0) of n, or nil if it can't: such an app stays one, with its packets handed
+-- out by flow. Pure.
+
+local failure = require("core.failure")
+local around = require("core.cores.distribute")
+
+local replicate = {}
+
+local function set_of(c, names)
+  local set = {}
+  for _, name in ipairs(names) do
+    if not c.apps[name] then
+      failure.usage("config.replicate: there is no app '%s'", tostring(name))
+    end
+    set[name] = true
+  end
+  return set
+end
+
+local function copy_name(name, i) return ("%s_%d"):format(name, i) end
+
+-- Make the copies; returns the set of names that were replicated.
+local function copy_apps(config, c, names, cpus)
+  local copied = {}
+  for _, name in ipairs(names) do
+    local app = c.apps[name]
+    local split = app.class.split
+    if not split or split(app.arg, #cpus, 0) ~= nil then
+      copied[name] = true
+      c.apps[name] = nil
+      for i, cpu in ipairs(cpus) do
+        local copy = copy_name(name, i)
+        if c.apps[copy] then
+          failure.usage("config.replicate: there is an app '%s' already", copy)
+        end
+        local arg = app.arg
+        if split then arg = split(app.arg, #cpus, i - 1) end
+        c.apps[copy] = {class = app.class, arg = arg}
+        config.cpu(c, copy, cpu)
+      end
+    elseif not (c.cpus and c.cpus[name]) then
+      config.cpu(c, name, cpus[1])
+    end
+    if copied[name] and c.cpus then c.cpus[name] = nil end
+  end
+  return copied
+end
+
+-- An app of `class` between an app that is one and those that are several, on the
+-- CPU of the former.
+local function beside(config, c, class, name, one)
+  config.app(c, name, class)
+  if c.cpus[one] then config.cpu(c, name, c.cpus[one]) end
+  return name
+end
+
+--- Replace the apps `names` of the configuration `c` by a copy on each of the CPUs, a
+--- list: NAME_1, NAME_2 and so on. `config` is core.config.
+function replicate.apply(config, c, names, cpus)
+  if type(cpus) ~= "table" or #cpus == 0 then
+    failure.usage("config.replicate needs a list of CPUs, one for each copy")
+  end
+  set_of(c, names)
+  local copied = copy_apps(config, c, names, cpus)
+  for _, spec in ipairs(config.sorted_keys(c.links)) do
+    local from, output, to, input = config.parse_link(spec)
+    local way
+    if copied[from] or copied[to] then c.links[spec] = nil end
+    if copied[to] and not copied[from] then
+      way = beside(config, c, around.Distribute, ("%s_%s_flows"):format(from, output),
+        from)
+      config.link(c, ("%s.%s -> %s.input"):format(from, output, way))
+    elseif copied[from] and not copied[to] then
+      way = beside(config, c, around.Join, ("%s_%s_join"):format(to, input), to)
+      config.link(c, ("%s.output -> %s.%s"):format(way, to, input))
+    end
+    for i = 1, (copied[from] or copied[to]) and #cpus or 0 do
+      local a = copied[from] and ("%s.%s"):format(copy_name(from, i), output)
+        or ("%s.output%d"):format(way, i)
+      local b = copied[to] and ("%s.%s"):format(copy_name(to, i), input)
+        or ("%s.input%d"):format(way, i)
+      config.link(c, a .. " -> " .. b)
+    end
+  end
+end
+
+return replicate

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which of several workers a packet is for: by the hash that network cards make of
+ * addresses and ports (Toeplitz; Microsoft, "RSS Hashing Types") with a key of which
+ * every 16 bits are 0x6d5a, so that both directions of a flow have the same hash
+ * (Woo and Park, "Scalable TCP Session Monitoring with Symmetric RSS", 2012).
+ *
+ * With such a key each 16-bit word adds the same to the hash wherever it stands, and
+ * the hash is linear: the words are XORed, and the sum is hashed once, by tables.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+
+#include "api.h"
+
+enum {
+  KEY = 0x6d5a6d5a,
+  BUCKETS = 128, /* of a card's redirection table, filled in turn */
+  ETHERNET = 14, TAG = 4, MOST_TAGS = 2,
+  IP4 = 0x0800, IP6 = 0x86dd, VLAN = 0x8100, QINQ = 0x88a8,
+  TCP = 6, UDP = 17, SCTP = 132
+};
+
+static uint32_t high[256], low[256]; /* hashes of each byte of a word */
+
+/* For each bit that is set, the 32 bits of the key from that place on. */
+static uint32_t hash_of_word(uint32_t word)
+{
+  uint32_t hash = 0, key = KEY;
+  for (int bit = 15; bit >= 0; bit--, key = key << 1 | key >> 31)
+    if (word >> bit & 1)
+      hash ^= key;
+  return hash;
+}
+
+__attribute__((constructor)) static void fill_tables(void)
+{
+  for (uint32_t byte = 0; byte < 256; byte++) {
+    high[byte] = hash_of_word(byte << 8);
+    low[byte] = hash_of_word(byte);
+  }
+}
+
+static inline uint32_t read16(const uint8_t *p)
+{
+  uint16_t word;
+  memcpy(&word, p, sizeof word);
+  return rte_be_to_cpu_16(word);
+}
+
+/* The XOR of the 16-bit words, in network order and not folded. */
+static inline uint64_t fold(const uint8_t *p, int bytes)
+{
+  uint64_t sum = 0;
+  uint32_t word;
+  for (; bytes > 0; bytes -= sizeof word, p += sizeof word) {
+    memcpy(&word, p, sizeof word);
+    sum ^= word;
+  }
+  return sum;
+}
+
+static inline bool has_ports(uint8_t protocol)
+{
+  return protocol == TCP || protocol == UDP || protocol == SCTP;
+}
+
+static uint32_t hash_of(uint64_t sum)
+{
+  uint16_t word = rte_be_to_cpu_16((uint16_t)(sum ^ sum >> 16));
+  return high[word >> 8] ^ low[word & 255];
+}
+
+/* The hash of the packet's flow; 0 if it is neither IPv4 nor IPv6. Of fragments the
+ * ports don't count, since the later ones haven't any. */
+uint32_t pg_flow_hash(const struct packet *p)
+{
+  const uint8_t *data = p->buf_addr + p->data_off, *end = data + p->length;
+  if (p->length < ETHERNET)
+    return 0;
+  uint32_t type = read16(data + 12);
+  const uint8_t *ip = data + ETHERNET;
+  for (int i = 0; i < MOST_TAGS && (type == VLAN || type == QINQ); i++) {
+    if (end - ip < TAG)
+      return 0;
+    type = read16(ip + 2);
+    ip += TAG;
+  }
+  if (type == IP4 && end - ip >= 20) {
+    uint64_t sum = fold(ip + 12, 8);
+    const uint8_t *l4 = ip + (ip[0] & 15) * 4;
+    bool fragment = read16(ip + 6) & 0x3fff;
+    if (!fragment && has_ports(ip[9]) && end - l4 >= 4)
+      sum ^= fold(l4, 4);
+    return hash_of(sum);
+  }
+  if (type == IP6 && end - ip >= 40) {
+    uint64_t sum = fold(ip + 8, 32);
+    if (has_ports(ip[6]) && end - ip >= 44)
+      sum ^= fold(ip + 40, 4);
+    return hash_of(sum);
+  }
+  return 0;
+}
+
+static inline uint32_t waiting(const struct link *link)
+{
+  return (uint32_t)link->write - (uint32_t)link->read;
+}
+
+/* Hand the packets in the link out to `n` others by their flows, until one that is to
+ * take the next packet is full; how many. */
+int pg_distribute(struct link *link, struct link **outputs, uint32_t n)
+{
+  enum { MASK = LINK_RING_SIZE - 1 };
+  uint32_t count = waiting(link), i = 0;
+  for (; i < count; i++) {
+    struct packet *p = link->packets[((uint32_t)link->read + i) & MASK];
+    struct link *to = outputs[pg_flow_hash(p) % BUCKETS % n];
+    if (waiting(to) >= LINK_MAX_PACKETS)
+      break;
+    to->packets[(uint32_t)to->write & MASK] = p;
+    to->write = (int32_t)((uint32_t)to->write + 1);
+    link->rxbytes += p->length;
+  }
+  link->read += i;
+  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+  return i;
+}
+
+/* Move packets out of one link into another, as many as have room. */
+int pg_link_move(struct link *from, struct link *to)
+{
+  enum { MASK = LINK_RING_SIZE - 1 };
+  uint32_t n = waiting(from), room = LINK_MAX_PACKETS - waiting(to);
+  if (n > room)
+    n = room;
+  for (uint32_t i = 0; i < n; i++) {
+    struct packet *p = from->packets[((uint32_t)from->read + i) & MASK];
+    to->packets[((uint32_t)to->write + i) & MASK] = p;
+    from->rxbytes += p->length;
+  }
+  from->read += n;
+  from->limit = (int32_t)((uint32_t)from->read + LINK_MAX_PACKETS);
+  to->write = (int32_t)((uint32_t)to->write + n);
+  return n;
+}

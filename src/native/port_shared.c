@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Devices of which several apps, perhaps in several threads, have a queue each: the
+ * first app plugs the device in, the last unplugs it. And numbers for the names of
+ * devices, which are the process's.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "api.h"
+#include "internal.h"
+
+enum { MOST_SHARED = 64 };
+
+static struct {
+  char device[256];
+  struct port port; /* as the first app left it */
+  int users;
+} shared[MOST_SHARED];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A number that no device of this process has had. */
+int pg_port_next_id(void)
+{
+  static atomic_int last;
+  return ++last;
+}
+
+static int find(const char *device)
+{
+  for (int i = 0; i < MOST_SHARED; i++)
+    if (shared[i].users > 0 && strcmp(shared[i].device, device) == 0)
+      return i;
+  return -1;
+}
+
+/* Is the device in use? Then fill in the port for another of its queues, which are
+ * as many as the first app said; the caller sets `queue` and `account`. */
+bool pg_port_join(struct port *port, const char *device)
+{
+  pthread_mutex_lock(&lock);
+  int i = find(device);
+  if (i >= 0) {
+    *port = shared[i].port;
+    shared[i].users++;
+  }
+  pthread_mutex_unlock(&lock);
+  return i >= 0;
+}
+
+/* Let others have queues of the device, which is plugged in and started. */
+int pg_port_share(const struct port *port, const char *device)
+{
+  int i, status = -1;
+  pthread_mutex_lock(&lock);
+  for (i = 0; i < MOST_SHARED && shared[i].users > 0; i++)
+    ;
+  if (i < MOST_SHARED && strlen(device) < sizeof shared[i].device) {
+    strcpy(shared[i].device, device);
+    shared[i].port = *port;
+    shared[i].users = 1;
+    status = 0;
+  }
+  pthread_mutex_unlock(&lock);
+  return status < 0 ? pg_fail("at most %d devices have several queues", MOST_SHARED)
+                    : 0;
+}
+
+/* Give up a queue; true if it was the device's last, which is to be unplugged now. */
+bool pg_port_leave(const struct port *port, const char *device)
+{
+  (void)port;
+  pthread_mutex_lock(&lock);
+  int i = find(device);
+  bool last = i < 0 || --shared[i].users == 0;
+  pthread_mutex_unlock(&lock);
+  return last;
+}
