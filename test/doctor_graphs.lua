@@ -189,4 +189,32 @@ function graphs.tap()
     {"frames.output -> tap.input"})
 end
 
+-- Of apps.ipv4 or apps.ipv6: cut, put together, looked at.
+function graphs.fragments(version, mtu)
+  local apps = "apps." .. version
+  run({frames = {Frames}, cut = {require(apps .. ".fragment").Fragmenter, {mtu = mtu}},
+       whole = {require(apps .. ".reassemble").Reassembler, {}},
+       echo = {require(apps .. ".echo").ICMPEcho, {}}, sink = {basic.Sink}},
+    {"frames.output -> cut.input", "cut.output -> whole.input",
+     "whole.output -> echo.south", "echo.north -> sink.input"})
+end
+
+function graphs.vlan()
+  local vlan = require("apps.vlan.vlan")
+  run({frames = {Frames}, on = {vlan.Tagger, {tag = 7}}, mux = {vlan.VlanMux},
+       again = {vlan.Tagger, {tag = 8}}, off = {vlan.Untagger, {tag = 8}},
+       sink = {basic.Sink}},
+    {"frames.output -> on.input", "on.output -> mux.trunk", "mux.vlan7 -> again.input",
+     "again.output -> off.input", "off.output -> sink.input"})
+end
+
+function graphs.keyed_ipv6_tunnel()
+  local Tunnel = require("apps.keyed_ipv6_tunnel.tunnel").SimpleKeyedTunnel
+  run({frames = {Frames}, sink = {basic.Sink}, tunnel = {Tunnel, {
+         local_address = "fd00::1", remote_address = "fd00::1",
+         local_cookie = "0102030405060708", remote_cookie = "0102030405060708"}}},
+    {"frames.output -> tunnel.decapsulated", "tunnel.decapsulated -> sink.input",
+     "tunnel.encapsulated -> tunnel.encapsulated"})
+end
+
 graphs[...](select(2, ...))

@@ -20,6 +20,8 @@ PLAIN = [
     ("ip", "ip"), ("pcap", "writer", "pcap"), ("pcap", "writer", "pcapng"),
     ("port", "port", "null"), ("port", "ring"), ("test", "synth"),
     ("generate", "generate"), ("rss", "rss"),
+    ("ipv4", "fragments", "ipv4", "500"), ("ipv6", "fragments", "ipv6", "1280"),
+    ("vlan", "vlan"), ("keyed_ipv6_tunnel", "keyed_ipv6_tunnel"),
 ]
 FILE = [("pcap", "replayer", *rest) for rest in
         [("speed", "1e6"), ("bit_rate", "1e12"), ("packet_rate", "1e9"),
