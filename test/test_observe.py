@@ -165,3 +165,31 @@ def test_top_ends_with_its_instance(instance):
         instance.interrupt()
         read_until(terminal, b"there is no running instance")
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
+
+
+WORKERS = """
+local basic = require("apps.basic.basic_apps")
+local c = config.new()
+config.app(c, "source", basic.Source)
+config.app(c, "sink", basic.Sink)
+config.link(c, "source.output -> sink.input")
+config.cpu(c, "sink", %d)
+engine.configure(c)
+engine.Hz = 1000
+engine.main{duration = 50, no_report = true}
+"""
+
+
+def test_top_shows_workers(tmp_path):
+    cpu = max(os.sched_getaffinity(0))
+    script = tmp_path / "workers.lua"
+    script.write_text(WORKERS % cpu)
+    with running(PERIGEE, "run", script) as process:
+        process.wait_for_engine()
+        wait_until(lambda: values(process.pid).get(f"workers/{cpu}/engine/frees", 0) > 0,
+                   "packets in the worker")
+        [figures] = json.loads(perigee("top", "--json", "-i", "300ms", process.pid).stdout)
+    [worker] = figures["workers"]
+    assert worker["name"] == f"cpu {cpu}"
+    assert worker["pps"] == pytest.approx(figures["engine"]["pps"], rel=0.2)
+    assert {app["name"] for app in figures["apps"]} >= {"source", "sink"}

@@ -3,6 +3,7 @@
 -- moments: rates of links, apps and drops. Only `take` reads anything.
 
 local C = require("core.native")
+local engines = require("program.top.engines")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
 
@@ -53,7 +54,7 @@ local function links(before, now)
 end
 
 -- Apps by name, from their links, their counters and what LuaJIT says of them.
-local function apps(before, now, all_links)
+local function apps(before, now, all_links, slowed)
   local found = {}
   local function app(name)
     found[name] = found[name] or {name = name, input = 0, output = 0, drops = 0}
@@ -70,9 +71,8 @@ local function apps(before, now, all_links)
     elseif owner then
       app(owner)
     end
-    local slowed = name:match("^engine/jit/apps/(.*)$")
-    if slowed then app(slowed).interpreted = (counter(now, name) or 0) > 0 end
   end
+  for name in pairs(slowed) do app(name).interpreted = true end
   local list = {}
   for _, a in pairs(found) do
     a.pps = math.max(a.input, a.output)
@@ -118,31 +118,6 @@ local function others(before, now)
   return list
 end
 
--- The engine's accounting of cycles: counters add up cycles, gauges are figures.
-local function cycles(before, now, pps)
-  local list = {}
-  for name, object in pairs(now.objects) do
-    local what = name:match("^engine/cycles/(.*)$")
-    if what and object.kind == "counter" then
-      local per_second = rate(before, now, name)
-      list[#list + 1] = {name = what, pps = per_second,
-                         value = pps > 0 and per_second / pps or nil}
-    elseif what and object.kind == "gauge" then
-      list[#list + 1] = {name = what, pps = 0, value = object.value}
-    end
-  end
-  return list
-end
-
-local JIT = {"traces", "flushes", "aborts", "blacklisted", "stitches", "exits",
-             "problems"}
-
-local function jit_health(now)
-  local found = {}
-  for _, name in ipairs(JIT) do found[name] = counter(now, "engine/jit/" .. name) end
-  return found.traces and found or nil
-end
-
 local function latency(before, now)
   local h = now.objects["engine/latency"]
   if not h or h.kind ~= "histogram" then return nil end
@@ -167,16 +142,18 @@ local function engine(before, now)
 end
 
 --- What happened between the samples `before` and `now`: {seconds, uptime, engine,
---- latency (or nil), links, apps, drops, others, cycles, jit (or nil)}; lists without
---- an order. Rates are a second; `bits` are on the wire.
+--- latency (or nil), links, apps, drops, others, workers, cycles, core_hz (or nil), jit
+--- (or nil)}; lists without an order. Rates are a second; `bits` are on the wire.
 function sample.difference(before, now)
-  local all_links, e = links(before, now), engine(before, now)
+  local all_links = links(before, now)
+  local jit, slowed = engines.jit(now, counter)
+  local cycles, core_hz = engines.cycles(before, now, rate)
   return {
-    seconds = now.time - before.time, uptime = now.uptime, engine = e,
-    latency = latency(before, now), links = all_links,
-    apps = apps(before, now, all_links), drops = drops(before, now),
-    others = others(before, now), cycles = cycles(before, now, e.pps),
-    jit = jit_health(now),
+    seconds = now.time - before.time, uptime = now.uptime,
+    engine = engine(before, now), latency = latency(before, now), links = all_links,
+    apps = apps(before, now, all_links, slowed), drops = drops(before, now),
+    others = others(before, now), workers = engines.workers(before, now, rate),
+    cycles = cycles, core_hz = core_hz, jit = jit,
   }
 end
 

@@ -27,7 +27,14 @@ local function graph(scale)
     ["engine/frees"] = 1000 * scale, ["engine/freebytes"] = 60000 * scale,
     ["engine/freebits"] = 672000 * scale, ["engine/breaths"] = 10 * scale,
     ["engine/configs"] = 1, ["engine/jit/traces"] = 7, ["engine/jit/problems"] = 1,
-    ["engine/jit/apps/slow"] = 3, ["engine/cycles/apps/slow"] = 50000 * scale,
+    ["engine/jit/apps/slow"] = 3, ["engine/cycles/tasks/slow"] = 50000 * scale,
+    ["engine/cycles/packets"] = 500 * scale, ["engine/cycles/send"] = 8000 * scale,
+    ["engine/cycles/core_hz"] = 3600000000, ["engine/cycles/tsc_hz"] = 2600000000,
+    ["workers/3/engine/breaths"] = 30 * scale, ["workers/3/engine/frees"] = 7 * scale,
+    ["workers/3/engine/cycles/packets"] = 10 * scale,
+    ["workers/3/engine/jit/traces"] = 5,
+    ["workers/3/engine/cycles/empty"] = 90 * scale,
+    ["workers/3/engine/jit/apps/far"] = 1,
     ["apps/slow/drop_TTL_expired"] = 40 * scale, ["apps/slow/hits"] = 5 * scale,
     ["apps/slow/dtime"] = 77,
     ["links/a.output -> slow.input/txpackets"] = 1100 * scale,
@@ -72,7 +79,14 @@ describe("top", function ()
     assert.equal(120, drops["slow: TTL expired"].packets)
     assert.equal(300, drops["a.output -> slow.input: link full"].packets)
     assert.is_nil(drops["slow.output -> b.input: link full"])
-    assert.equal(50, by_name(f.cycles)["apps/slow"].value)
+    local cycles = by_name(f.cycles)
+    assert.same({100, 50000}, {cycles.slow.value, cycles.slow.pps})
+    assert.same({16, 9, nil}, {cycles.send.value, cycles["cpu 3: empty"].value,
+      cycles.packets})
+    assert.equal(3.6e9, f.core_hz)
+    assert.same({{name = "cpu 3", pps = 7, breaths = 30}}, f.workers)
+    assert.equal(12, f.jit.traces)
+    assert.is_true(apps.far.interpreted)
     assert.equal(5, by_name(f.others)["slow: hits"].pps)
     assert.is_nil(by_name(f.others)["slow: dtime"])
   end)
@@ -104,7 +118,9 @@ describe("top", function ()
     end
     assert.matches("\nslow +1.10k +900 +40 +interpreted\n", text)
     assert.matches("\nslow: TTL expired +40 +120\n", text)
-    assert.matches("\napps/slow +50.0k +50.0\n", text)
+    assert.matches("\nCYCLES OF THE TSC %(the core runs at 3.60GHz%) .*\nslow +50.0k "
+      .. "+100.0\n", text)
+    assert.matches("\ncpu 3 +7 +30\n", text)
   end)
 
   it("sorts by rate or by name", function ()

@@ -95,6 +95,7 @@ local TOTALS = {
   {"a second", 12, of("pps")},
   {"total", 22, function (row) return commas(row.packets) end},
 }
+local WORKERS = {{"pps", 9, of("pps")}, {"breaths/s", 12, of("breaths")}}
 local CYCLES = {
   {"a second", 12, of("pps")},
   {"a packet", 12, function (row)
@@ -144,7 +145,10 @@ function view.lines(instance, f, order)
   add_table(lines, f.apps, order, "APPS", APPS)
   add_table(lines, f.links, order, "LINKS", LINKS)
   add_table(lines, f.drops, order, "DROPPED", TOTALS)
-  add_table(lines, f.cycles, order, "CYCLES", CYCLES)
+  add_table(lines, f.workers, order, "WORKERS", WORKERS)
+  add_table(lines, f.cycles, order, f.core_hz
+    and ("CYCLES OF THE TSC (the core runs at %sHz)"):format(short(f.core_hz))
+    or "CYCLES OF THE TSC", CYCLES)
   add_table(lines, f.others, order, "COUNTERS OF APPS", TOTALS)
   return lines
 end

@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the engines of an instance say of themselves: the main thread's under engine/,
+-- those of its workers under workers/CPU/engine/. For program.top.sample, whose samples
+-- and function rate(before, now, name) these functions take. Pure.
+
+local engines = {}
+
+-- What every engine's account of cycles has besides its tasks (core.engine.cycles).
+local PARTS = {"receive", "send", "engine", "empty", "sleep"}
+
+--- Where engines have their objects: {path = "", label = ""} for the main thread, then
+--- {path = "workers/2/", label = "cpu 2: ", cpu = 2} for each worker, in order.
+function engines.list(now)
+  local found, list = {}, {}
+  for name in pairs(now.objects) do
+    local cpu = name:match("^workers/(%d+)/")
+    if cpu and not found[cpu] then
+      found[cpu] = true
+      list[#list + 1] = {path = ("workers/%s/"):format(cpu),
+                         label = ("cpu %s: "):format(cpu), cpu = tonumber(cpu)}
+    end
+  end
+  table.sort(list, function (a, b) return a.cpu < b.cpu end)
+  table.insert(list, 1, {path = "", label = ""})
+  return list
+end
+
+local function names_below(now, path)
+  local list = {}
+  for name in pairs(now.objects) do
+    if name:sub(1, #path) == path then list[#list + 1] = name:sub(#path + 1) end
+  end
+  return list
+end
+
+--- Where the cycles went: a list of {name, pps = TSC cycles a second, value = TSC
+--- cycles a packet (or nil)}; and the core's frequency in Hz, if it is known.
+function engines.cycles(before, now, rate)
+  local list, hz = {}, nil
+  for _, e in ipairs(engines.list(now)) do
+    local path = e.path .. "engine/cycles/"
+    local packets = rate(before, now, path .. "packets") or 0
+    local function add(name)
+      local cycles = rate(before, now, path .. name)
+      if not cycles then return end
+      list[#list + 1] = {name = e.label .. name:gsub("^tasks/", ""), pps = cycles,
+                         value = packets > 0 and cycles / packets or nil}
+    end
+    for _, name in ipairs(PARTS) do add(name) end
+    for _, name in ipairs(names_below(now, path .. "tasks/")) do
+      add("tasks/" .. name)
+    end
+    local _, core_hz = rate(before, now, path .. "core_hz")
+    hz = hz or core_hz
+  end
+  return list, hz
+end
+
+--- The workers: a list of {name = "cpu 2", pps, breaths (a second)}.
+function engines.workers(before, now, rate)
+  local list = {}
+  for _, e in ipairs(engines.list(now)) do
+    if e.cpu then
+      list[#list + 1] = {
+        name = ("cpu %d"):format(e.cpu),
+        pps = rate(before, now, e.path .. "engine/frees") or 0,
+        breaths = rate(before, now, e.path .. "engine/breaths") or 0,
+      }
+    end
+  end
+  return list
+end
+
+local JIT = {"traces", "flushes", "aborts", "blacklisted", "stitches", "exits",
+             "problems"}
+
+--- What LuaJIT did in all engines, as sums by name, or nil if none says so; and the set
+--- of the apps whose code it has given up on.
+function engines.jit(now, count)
+  local sums, slowed = nil, {}
+  for _, e in ipairs(engines.list(now)) do
+    local path = e.path .. "engine/jit/"
+    for _, name in ipairs(JIT) do
+      local n = count(now, path .. name)
+      if n then
+        sums = sums or {}
+        sums[name] = (sums[name] or 0) + n
+      end
+    end
+    for _, name in ipairs(names_below(now, path .. "apps/")) do
+      slowed[name] = (count(now, path .. "apps/" .. name) or 0) > 0 or nil
+    end
+  end
+  return sums, slowed
+end
+
+return engines
