@@ -128,7 +128,7 @@ local nothing = setmetatable({}, {
 local stand_ins = {
   dasm = function () return nothing end,
   dynasm = function () return nothing end,
-  ["lib.pmu_x86"] = function () return nothing end,
+  ["lib.pmu_x86"] = function () return {ncounters = 0, cpu_model = "unknown"} end,
   ffi = function ()
     local ffi = require("ffi")
     return setmetatable({
