@@ -127,6 +127,46 @@ function graphs.rss()
      "rss.some_1 -> sink.c", "rss.default_1 -> sink.d"})
 end
 
+function graphs.packet_filter()
+  local Filter = require("apps.packet_filter.pcap_filter").PcapFilter
+  run({frames = {Frames}, net = {Filter, {filter = "not net 10.1.0.0/16"}},
+       known = {Filter, {filter = "src net 11.0.0.0/8", state_table = "doctor"}},
+       tap = {require("apps.pcap.tap").Tap, {filename = "/dev/null", filter = "ip"}},
+       sink = {basic.Sink}},
+    {"frames.output -> net.input", "net.output -> known.input",
+     "known.output -> tap.input", "tap.output -> sink.input"})
+end
+
+-- Hosts at all ports, who send to each other and to nobody.
+function graphs.bridge(kind)
+  local bridge = require("apps.bridge." .. kind).bridge
+  local Synth = require("apps.test.synth").Synth
+  local apps = {bridge = {bridge, {ports = {"a", "b"},
+    split_horizon_groups = {group = {"c", "d"}}}}, sink = {basic.Sink}}
+  local links = {}
+  for i, port in ipairs{"a", "b", "c", "d"} do
+    apps["host_" .. port] = {Synth, {src = "02:00:00:00:00:0" .. i,
+      dst = "02:00:00:00:00:0" .. i + 1}}
+    links[#links + 1] = ("host_%s.output -> bridge.%s"):format(port, port)
+    links[#links + 1] = ("bridge.%s -> sink.%s"):format(port, port)
+  end
+  run(apps, links)
+end
+
+function graphs.interlink()
+  local queue = {queue = "doctor"}
+  run({frames = {Frames}, to = {require("apps.interlink.transmitter"), queue},
+       from = {require("apps.interlink.receiver"), queue}, sink = {basic.Sink}},
+    {"frames.output -> to.input", "from.output -> sink.input"})
+end
+
+function graphs.rate_limiter()
+  local RateLimiter = require("apps.rate_limiter.rate_limiter").RateLimiter
+  run({frames = {Frames}, limit = {RateLimiter, {rate = 1e9, bucket_capacity = 1e6}},
+       sink = {basic.Sink}}, {"frames.output -> limit.input",
+                              "limit.output -> sink.input"})
+end
+
 function graphs.reader(file)
   run({from = {require("apps.pcap.pcap").PcapReader, file}, sink = {basic.Sink}},
     {"from.output -> sink.input"})

@@ -22,6 +22,9 @@ PLAIN = [
     ("generate", "generate"), ("rss", "rss"),
     ("ipv4", "fragments", "ipv4", "500"), ("ipv6", "fragments", "ipv6", "1280"),
     ("vlan", "vlan"), ("keyed_ipv6_tunnel", "keyed_ipv6_tunnel"),
+    ("packet_filter", "packet_filter"), ("bridge", "bridge", "learning"),
+    ("bridge", "bridge", "flooding"), ("interlink", "interlink"),
+    ("rate_limiter", "rate_limiter"),
 ]
 FILE = [("pcap", "replayer", *rest) for rest in
         [("speed", "1e6"), ("bit_rate", "1e12"), ("packet_rate", "1e9"),
