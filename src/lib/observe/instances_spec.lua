@@ -38,6 +38,7 @@ describe("instances", function ()
     tree.write("shm/5/engine/breaths.counter", "")
     run(6, "perigee\0")
     run(7, "/usr/bin/python3\0x\0")
+    run(8, "/usr/local/bin/perigee-capture\0null\0x\0")
     tree.link(tree.base .. "/shm/20", "shm/by-name/router")
     tree.link(tree.base .. "/shm/20/group", "shm/6/group")
     local list = instances.list(roots, proc)
@@ -46,7 +47,7 @@ describe("instances", function ()
       seen[#seen + 1] = ("%d %s %s %s"):format(i.pid, i.program, i.name or "-",
         i.leader or "-")
     end
-    assert.same({"3 lwaftr - -", "6 worker - 20", "7 python3 - -",
+    assert.same({"3 lwaftr - -", "6 worker - 20", "7 python3 - -", "8 capture - -",
                  "20 echo router -"}, seen)
   end)
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What Linux knows about another process, from /proc (proc(5)).
 
+local main = require("core.main")
 local sysfs = require("lib.hardware.sysfs")
 local unistd = require("posix.unistd")
 
@@ -43,11 +44,11 @@ function process.words(pid, proc)
 end
 
 --- The program that it runs, as far as its command line tells: "echo" for `perigee
---- --packets 5000 echo null`, and for `snabb echo`; else the command's own name.
+--- --packets 5000 echo null`, `snabb echo` and `perigee-echo`; else the command's name.
 function process.program(pid, proc)
   local words, at = process.words(pid, proc), 2
-  local command = (words[1] or "?"):match("[^/]*$")
-  if command ~= "perigee" and not command:match("^snabb") then return command end
+  local command = main.programname(words[1] or "?")
+  if command ~= "perigee" and command ~= "snabb" then return command end
   while words[at] and words[at]:match("^%-") do
     at = at + (VALUED[words[at]] and 2 or 1)
   end
