@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import struct
 import termios
@@ -193,3 +194,31 @@ def test_top_shows_workers(tmp_path):
     assert worker["name"] == f"cpu {cpu}"
     assert worker["pps"] == pytest.approx(figures["engine"]["pps"], rel=0.2)
     assert {app["name"] for app in figures["apps"]} >= {"source", "sink"}
+
+
+SNABB = pathlib.Path(os.environ.get("SNABB", "")) / "src/snabb"
+
+
+@pytest.mark.skipif(not SNABB.is_file(), reason="SNABB=DIR names no built checkout of Snabb")
+def test_processes_of_snabb_can_be_looked_at(tmp_path):
+    env = {**os.environ, "SNABB_SHM_ROOT": str(tmp_path)}
+    with running(SNABB, "snabbmark", "basic1", "1e10", env=env):
+        def found():
+            return json.loads(perigee("ps", "--json", env=env).stdout)
+        wait_until(found, "Snabb's process")
+        [instance] = found()
+        assert instance["program"] == "snabbmark"
+
+        def counters():
+            said = perigee("shm", "snabbmark/engine", env=env).stdout
+            return "latency: " in said and said
+        said = wait_until(counters, "its counters")
+        assert "packets: " in said and "/1000000\n" in said  # its free list
+        [figures] = json.loads(perigee("top", "--json", "-i", "300ms", "snabbmark",
+                                       env=env).stdout)
+        os.kill(instance["pid"], 9)
+    links = {link["name"]: link["pps"] for link in figures["links"]}
+    assert links["Tee.tx1 -> Sink.rx1"] == pytest.approx(links["Source.tx -> Tee.rx"],
+                                                         rel=0.2)
+    assert figures["engine"]["pps"] == pytest.approx(2 * links["Source.tx -> Tee.rx"],
+                                                     rel=0.2)
