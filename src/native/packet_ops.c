@@ -18,6 +18,7 @@
 
 #include "api.h"
 #include "internal.h"
+#include "ring_count.h"
 
 static int make(struct rte_mempool *mp)
 {
@@ -46,7 +47,7 @@ static int get(struct rte_mempool *mp, void **packets, unsigned n)
 
 static unsigned count(const struct rte_mempool *mp)
 {
-  return rte_ring_count(mp->pool_data);
+  return pg_ring_count(mp->pool_data);
 }
 
 struct added {

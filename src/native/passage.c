@@ -17,6 +17,7 @@
 
 #include "api.h"
 #include "internal.h"
+#include "ring_count.h"
 
 enum { MASK = LINK_RING_SIZE - 1, RECEIVED_AT_ONCE = 256 };
 
@@ -57,7 +58,7 @@ void pg_passage_close(struct passage *p, bool closed)
 /* Packets in the ring; and dropped, as nobody receives. */
 uint32_t pg_passage_waiting(const struct passage *p)
 {
-  return rte_ring_count(&p->ring);
+  return pg_ring_count(&p->ring);
 }
 
 uint64_t pg_passage_dropped(const struct passage *p)

@@ -57,7 +57,11 @@ function on.run(message)
   runs = not dead
 end
 
-function on.pause() runs = false end
+-- Counters in shared memory are up to date when the answer comes.
+function on.pause()
+  runs = false
+  engine.sync()
+end
 
 function on.breathe()
   if not dead then engine.breathe() end
