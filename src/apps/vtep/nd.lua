@@ -6,53 +6,49 @@ local ffi = require("ffi")
 local checksum = require("lib.stack.checksum")
 local packet = require("core.packet")
 local settings = require("apps.vtep.settings")
-local createStack = require("lib.stack").createStack
 
 local nd = {}
 
-local as_solicitation = createStack("eth", "ip6", "icmp6", "ns", "ndopt")
-local as_advertisement = createStack("eth", "ip6", "icmp6", "na", "ndopt")
 local IP, ICMP, OPTIONS = 14, 54, 78 -- offsets in the frame
-local MESSAGE = 24 -- bytes of either, without options
+local MESSAGE, OPTION = 24, 8 -- bytes of either, without options; of one option
 local ICMP6, HOP_LIMIT = 58, 255 -- RFC 4861: those of 255 come from this network
 local SOLICITATION, ADVERTISEMENT = 135, 136
 local SOURCE_MAC, TARGET_MAC = 1, 2 -- options
-local UNSPECIFIED = ("\0"):rep(16)
-local ALL_NODES, ALL_NODES_MAC = "ff02::1", "33:33:00:00:00:01"
+local OVERRIDE, SOLICITED = "\32", "\96" -- flags; the second has the first too
+local UNSPECIFIED, RESERVED = ("\0"):rep(16), "\0\0\0"
+local ALL_NODES, ALL_NODES_MAC = settings.ip("ff02::1"), "\51\51\0\0\0\1"
+local GROUP, GROUP_MAC = settings.ip("ff02::1:ff00:0"):sub(1, 13), "\51\51\255"
 
-local function finish(pkt)
-  local data, length = pkt.data, pkt.packet.length - ICMP
-  pkt.icmp6:setChecksum(0)
-  local sum = checksum.pseudo6(data + IP, ICMP6, length)
-  pkt.icmp6:setChecksum(checksum.of(data + ICMP, length, sum))
-  return pkt.packet
+-- EtherType to hop limit; a message's first four bytes, its option's first two.
+local IP6 = "\134\221\96\0\0\0\0" .. string.char(MESSAGE + OPTION, ICMP6, HOP_LIMIT)
+local SOLICIT = string.char(SOLICITATION, 0, 0, 0)
+local ADVERTISE = string.char(ADVERTISEMENT, 0, 0, 0)
+local SOURCE_OPTION = string.char(SOURCE_MAC, 1)
+local TARGET_OPTION = string.char(TARGET_MAC, 1)
+
+-- Put together from bytes: whoever asks may ask often.
+local function frame(s, mac, address, message)
+  local p = packet.from_string(mac .. s.mac .. IP6 .. s.address .. address .. message)
+  local data = p.data
+  local sum = checksum.pseudo6(data + IP, ICMP6, MESSAGE + OPTION)
+  sum = checksum.of(data + ICMP, MESSAGE + OPTION, sum)
+  data[ICMP + 2], data[ICMP + 3] = math.floor(sum / 256), sum % 256
+  return p
 end
 
 --- A solicitation of the address (16 bytes), to its solicited-node group (RFC 4291,
 --- section 2.7.1), in the name of the tunnel with settings `s`.
 function nd.request(s, address)
   local tail = address:sub(14)
-  local group = settings.ip("ff02::1:ff00:0"):sub(1, 13) .. tail
-  local pkt = as_solicitation(packet.allocate())
-  pkt:fill{
-    ethSrc = s.mac_text, ethDst = settings.text("\51\51\255" .. tail),
-    ip6Src = s.address_text, ip6Dst = settings.text(group), ip6TTL = HOP_LIMIT,
-    nsTarget = settings.text(address), ndoptType = SOURCE_MAC,
-    ndoptAddress = s.mac_text,
-  }
-  return finish(pkt)
+  local message = SOLICIT .. "\0" .. RESERVED .. address .. SOURCE_OPTION .. s.mac
+  return frame(s, GROUP_MAC .. tail, GROUP .. tail, message)
 end
 
 local function advertisement(s, to, mac)
-  local everyone = to == UNSPECIFIED
-  local pkt = as_advertisement(packet.allocate())
-  pkt:fill{
-    ethSrc = s.mac_text, ethDst = everyone and ALL_NODES_MAC or settings.text(mac),
-    ip6Src = s.address_text, ip6Dst = everyone and ALL_NODES or settings.text(to),
-    ip6TTL = HOP_LIMIT, naSolicited = everyone and 0 or 1, naOverride = 1,
-    naTarget = s.address_text, ndoptType = TARGET_MAC, ndoptAddress = s.mac_text,
-  }
-  return finish(pkt)
+  local flags = SOLICITED
+  if to == UNSPECIFIED then to, mac, flags = ALL_NODES, ALL_NODES_MAC, OVERRIDE end
+  local message = ADVERTISE .. flags .. RESERVED .. s.address .. TARGET_OPTION .. s.mac
+  return frame(s, mac, to, message)
 end
 
 -- The MAC address that an option of this kind holds, or nil; false for options that
