@@ -24,7 +24,7 @@ PLAIN = [
     ("vlan", "vlan"), ("keyed_ipv6_tunnel", "keyed_ipv6_tunnel"),
     ("packet_filter", "packet_filter"), ("bridge", "bridge", "learning"),
     ("bridge", "bridge", "flooding"), ("interlink", "interlink"),
-    ("rate_limiter", "rate_limiter"),
+    ("rate_limiter", "rate_limiter"), ("vtep", "vtep", "4"),
 ]
 FILE = [("pcap", "replayer", *rest) for rest in
         [("speed", "1e6"), ("bit_rate", "1e12"), ("packet_rate", "1e9"),
@@ -47,9 +47,8 @@ WIRES = [
     ("xdp", "apps.xdp.xdp", "XDP", "{ifname = 'one'}", "{ifname = 'two'}"),
 ]
 # Not here: the Port app by another name, whose other end these tests haven't (two
-# processes that share a queue pair, a virtual machine), and an app with tests of its
-# own that need neighbours.
-OTHERS = {"mellanox", "vhost", "vtep"}
+# processes that share a queue pair, a virtual machine).
+OTHERS = {"mellanox", "vhost"}
 
 
 def assert_clean(result):
@@ -131,4 +130,4 @@ def test_no_app_is_left_out():
     tested = {case[0] for case in PLAIN + FILE + CARDS + WIRES} | {"tap"} | OTHERS
     there = {folder.name for folder in (ROOT / "src" / "apps").iterdir()
              if list(folder.rglob("*.lua"))}
-    assert there == tested, "add the app to doctor_graphs.lua, and to a list here"
+    assert there == tested, "add the app to test/doctor/*.lua, and to a list here"
