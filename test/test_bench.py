@@ -132,3 +132,20 @@ def test_plot_knows_its_benchmarks():
     spec.loader.exec_module(plot)
     listed = check(ROOT / "bench/run", "--list").split()
     assert set(plot.TITLES) <= set(listed)
+
+
+# bench/compare ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["chain:3", "filter", "bridge", "rate"])
+def test_graphs_that_are_compared_with_snabb(kind):
+    result = perigee("snsh", ROOT / "bench/lua/compare.lua", kind, 0.1)
+    assert result.returncode == 0, result.stderr
+    packets, seconds = map(float, result.stdout.splitlines()[-1].split())
+    assert packets > 1000 and seconds > 0
+
+
+def test_compare_wants_a_built_checkout(tmp_path):
+    result = run(ROOT / "bench/compare", tmp_path)
+    assert result.returncode == 1
+    assert "src/snabb isn't there; give a Snabb checkout" in result.stderr
