@@ -12,7 +12,7 @@ from helpers.command import ROOT, TIMEOUT_S, perigee, run
 
 PAGES = sorted(ROOT.glob("doc/*.md"))
 READMES = [ROOT / "src/program" / name / "README.md"
-           for name in ("echo", "firehose", "loadtest", "pci_bind", "proto", "ps", "run", "shm", "snabbmark", "snsh", "test", "top", "vtep")]
+           for name in ("echo", "firehose", "loadtest", "model", "pci_bind", "proto", "ps", "run", "shm", "snabbmark", "snsh", "test", "top", "vtep")]
 
 
 def blocks(page):

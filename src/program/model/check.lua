@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee model check PROGRAM ARGS`: measures a graph, predicts its throughput with
+-- known work in it and on other machines, and sees whether the work makes it so.
+
+local children = require("program.model.children")
+local failure = require("core.failure")
+local fit = require("program.model.fit")
+local report = require("core.engine.report")
+
+local M = {}
+
+local SHARES = {0.5, 1, 2} -- work put in, in shares of what a packet takes without
+local LEAST_LOAD = 100
+local GHZ, LINES = {2, 3, 4}, {10e9, 25e9, 100e9}
+
+local function watch(load, options)
+  local result
+  local words = {"model", "watch", ("%.0f"):format(load), tostring(options.duration),
+    options.program}
+  for _, word in ipairs(options.args) do words[#words + 1] = word end
+  local problem = children.run(words, function (message) result = message end)
+  if problem then failure.raise("%s: %s", options.program, problem) end
+  return result
+end
+
+-- The median run of `rounds` by its cycles.
+local function median_run(load, options)
+  local runs, cycles = {}, {}
+  for i = 1, options.rounds do
+    runs[i] = watch(load, options)
+    cycles[i] = runs[i].cycles
+  end
+  local middle = fit.median(cycles)
+  table.sort(runs, function (a, b)
+    return math.abs(a.cycles - middle) < math.abs(b.cycles - middle)
+  end)
+  runs[1].cycles = middle
+  return runs[1]
+end
+
+local function show_graph(base)
+  local core = base.core_per_tsc
+  print(("a packet takes %.1f TSC cycles of CPU time (%.1f of the core's, at %.2f GHz)")
+    :format(base.cycles, base.cycles * core, core * base.tsc_hz / 1e9))
+  if base.receive then
+    print(("  C_IO %.1f (receive %.1f, send %.1f), C_task %.1f, engine %.1f, "
+      .. "empty polls %.1f; %.0f packets a breath"):format(base.receive + base.send,
+      base.receive, base.send, base.task, base.engine, base.empty, base.batch))
+  end
+end
+
+local function show_predictions(base, size)
+  local cycles = (base.cycles - (base.empty or 0)) * base.core_per_tsc
+  print(("predicted for frames of %d bytes:"):format(size))
+  for _, ghz in ipairs(GHZ) do
+    local parts = {}
+    for i, line in ipairs(LINES) do
+      local p = fit.predict{io = cycles, task = 0, hz = ghz * 1e9, line = line,
+                            size = size}
+      parts[i] = ("%g Gbit/s: %s (%s)"):format(line / 1e9, report.si(p.rate, "pps"),
+        p.limit)
+    end
+    print(("  core at %g GHz   %s"):format(ghz, table.concat(parts, "   ")))
+  end
+end
+
+--- Run and print; true if the median error of the predictions is below `limit`.
+--- `options`: program, args, duration and rounds of each run, size (bytes with CRC).
+function M.run(options)
+  local base = median_run(0, options)
+  show_graph(base)
+  show_predictions(base, options.size)
+  print("work put behind each port, and throughput (packets a second of CPU time):")
+  local errors = {}
+  for i, share in ipairs(SHARES) do
+    local load = math.max(LEAST_LOAD * share, base.cycles * share)
+    local run = median_run(load, options)
+    local own = base.cycles - (base.empty or 0)
+    local predicted = math.max(base.cycles, own + load * base.tax)
+    errors[i] = math.abs(predicted / run.cycles - 1)
+    print(("  %6.0f cycles: predicted %s, measured %s, error %+.1f %%"):format(load,
+      report.si(base.tsc_hz / predicted, "pps"), report.si(run.tsc_hz / run.cycles,
+      "pps"), 100 * (run.cycles / predicted - 1)))
+  end
+  local median = fit.median(errors)
+  print(("median error: %.1f %%"):format(100 * median))
+  return median
+end
+
+return M

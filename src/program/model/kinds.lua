@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How to measure each kind of port on any machine: two ends of it, between which
+-- packets go round, in a network namespace of their own where they need interfaces.
+
+local kinds = {}
+
+local VETH = "ip link add pgm0 mtu 1500 type veth peer name pgm1 && "
+  .. "ip link set pgm0 up && ip link set pgm1 up"
+-- What goes into one TAP comes out of the other, by a bridge.
+local BRIDGE = "ip link add pgm2 type bridge mcast_snooping 0 && "
+  .. "ip tuntap add pgm0 mode tap multi_queue && "
+  .. "ip tuntap add pgm1 mode tap multi_queue && "
+  .. "ip link set pgm0 master pgm2 && ip link set pgm1 master pgm2 && "
+  .. "ip link set pgm0 up && ip link set pgm1 up && ip link set pgm2 up"
+local NO_IPV6 = "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 "
+  .. "net.ipv6.conf.default.disable_ipv6=1 2>/dev/null"
+
+--- In the order they are measured. `receive` and `send` are port strings (the same:
+--- one port), %s a folder for sockets and files; `namespace`: the commands that make
+--- interfaces in a namespace; `round`: packets that go round (nil: they come of
+--- themselves); `bursts` up to.
+kinds.list = {
+  {name = "null", receive = "null:size=%d"},
+  {name = "ring", receive = "ring:model", send = "ring:model", round = 1000},
+  {name = "pcap", receive = "pcap:rx=%s/in.pcap,loop=1", send = "pcap:tx=/dev/null",
+    capture = true},
+  {name = "memif", receive = "memif:%s/memif,role=server", send = "memif:%s/memif",
+    round = 512},
+  {name = "vhost", receive = "vhost:%s/vhost", send = "virtio-user:%s/vhost",
+    round = 192, most = 128},
+  {name = "packet", receive = "packet:pgm0", send = "packet:pgm1", round = 256,
+    namespace = VETH},
+  {name = "xdp", receive = "xdp:pgm0", send = "xdp:pgm1", round = 256,
+    namespace = VETH},
+  {name = "tap", receive = "tap:pgm0", send = "tap:pgm1", round = 128, most = 64,
+    namespace = BRIDGE},
+}
+
+local by_name = {}
+for _, kind in ipairs(kinds.list) do by_name[kind.name] = kind end
+
+--- The kind `name`; a PCI address is a kind of its own, whose packets must come from
+--- outside. Nil if there is none.
+function kinds.find(name)
+  if by_name[name] then return by_name[name] end
+  if name:match("^%x+:%x%x") then return {name = name, receive = name} end
+end
+
+--- All names.
+function kinds.names()
+  local names = {}
+  for i, kind in ipairs(kinds.list) do names[i] = kind.name end
+  return names
+end
+
+--- The shell command that runs `command` (a shell command) where the kind's interfaces
+--- are: in a network and mount namespace of its own, which ends with it.
+function kinds.command(kind, command, is_root)
+  if not kind.namespace then return command end
+  local script = ("mount -t sysfs sysfs /sys && { %s; %s; } && exec %s"):format(
+    NO_IPV6, kind.namespace, command)
+  return ("unshare %s --net --mount sh -c '%s'"):format(
+    is_root and "" or "--map-root-user", script:gsub("'", "'\\''"))
+end
+
+return kinds

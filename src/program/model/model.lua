@@ -1,0 +1,130 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee model`: measures what ports, work and memory cost on this machine, fits
+-- F_CPU = T * (C_IO + C_task + C_busy), and predicts throughput with it.
+
+local cli = require("lib.cli")
+local failure = require("core.failure")
+
+local M = {summary = "measure what ports and memory cost, and predict throughput"}
+
+local DIRECTORY = "perigee-model"
+
+-- A rate such as 10G: bit/s.
+local function line_rate(text) return cli.rate(text) end
+
+local function size_of(text)
+  return cli.integer(64, 10244)(text)
+end
+
+local function parse_all(args)
+  local p = cli.parser("model", "Measures what every kind of port costs on this "
+    .. "machine (C_IO), by burst and by size of frames, and memory by working set; "
+    .. "fits F_CPU = T * (C_IO + C_task + C_busy), and writes tables, plots and a "
+    .. "report. Takes up to 3 minutes. `perigee model predict --help` and `perigee "
+    .. "model check --help` tell what else there is.")
+  p:usage("Usage: perigee model [OPTIONS] [PCI]...\n"
+    .. "       perigee model predict --task CYCLES [OPTIONS]\n"
+    .. "       perigee model check [OPTIONS] PROGRAM [ARGS]...")
+  p:option("--ports", "Measure these kinds of port only (null,ring,...).")
+    :argname("KINDS")
+  p:option("--out", "Write to this folder."):argname("DIR"):default(DIRECTORY)
+  p:flag("--quick", "Fewer bursts, sizes and rounds: 20 seconds.")
+  p:flag("--no-memory", "Leave out memory.")
+  p:option("--vs", "Run DPDK's testpmd on the same ports too."):argname("testpmd")
+    :choices{"testpmd"}
+  p:argument("pci", "PCI devices to measure; packets must come in there"):args("*")
+  return cli.parse(p, args)
+end
+
+local function parse_predict(args)
+  local p = cli.parser("model predict", "Predicts throughput: F_CPU = T * (C_IO + "
+    .. "C_task), or what the line carries; and says which of the two is the limit. "
+    .. "Cycles are the core's.")
+  p:option("--task", "C_task, cycles a packet."):argname("CYCLES"):count("1")
+    :convert(cli.number(0))
+  p:option("--ghz", "The core's frequency (default: as measured)."):argname("GHZ")
+    :convert(cli.positive_number)
+  p:option("--line", "The line's rate in bit/s, such as 10G (default: none)")
+    :argname("RATE"):convert(line_rate)
+  p:option("--size", "Bytes of a frame with its CRC (default 64)."):argname("BYTES")
+    :convert(size_of):default("64")
+  p:option("--burst", "Packets in a burst (default 32)."):argname("N")
+    :convert(cli.integer(1, 256)):default("32")
+  p:option("--port", "The kind of port measured (default null)."):argname("KIND")
+    :default("null")
+  p:option("--io", "C_IO, cycles a packet, instead of what was measured.")
+    :argname("CYCLES"):convert(cli.number(0))
+  p:option("--model", "What `perigee model` wrote (default perigee-model/model.json).")
+    :argname("FILE"):default(DIRECTORY .. "/model.json")
+  return cli.parse(p, args)
+end
+
+local VALUED = {["--duration"] = true, ["--rounds"] = true, ["--size"] = true,
+                ["--limit"] = true}
+
+local function parse_check(args)
+  local own, rest = cli.split(args, VALUED)
+  local p = cli.parser("model check", "Runs PROGRAM for some seconds, measures what a "
+    .. "packet takes, predicts its throughput at other frequencies and line rates, and "
+    .. "tests the prediction: known work is put behind each port. The exit status is 0 "
+    .. "if the median error is within the limit, or else 1.")
+  p:usage("Usage: perigee model check [OPTIONS] PROGRAM [ARGS]...")
+  p:option("--duration", "Of each run (default 1)."):argname("TIME")
+    :convert(cli.duration):default("1")
+  p:option("--rounds", "Runs of each kind; the median counts (default 3)."):argname("N")
+    :convert(cli.integer(1, 100)):default("3")
+  p:option("--size", "Bytes of a frame with its CRC, for line rates (default 64).")
+    :argname("BYTES"):convert(size_of):default("64")
+  p:option("--limit", "Percent (default 10)."):argname("PERCENT")
+    :convert(cli.positive_number):default("10")
+  p:argument("program", "the program and its arguments"):args("?")
+  local options = cli.parse(p, own)
+  options.program, options.args = table.remove(rest, 1), rest
+  if not options.program then
+    failure.usage("model check needs a program: perigee model check PROGRAM ARGS")
+  end
+  return options
+end
+
+local commands = {}
+
+function commands.predict(args)
+  require("program.model.predict").run(parse_predict(args))
+end
+
+function commands.check(args)
+  local options = parse_check(args)
+  local off = require("program.model.check").run(options)
+  if 100 * off > options.limit then
+    failure.raise("the prediction is off by more than %g %%", options.limit)
+  end
+end
+
+-- What follows is for the processes that the commands above start.
+
+function commands.measure(args)
+  local kind = require("program.model.kinds").find(args[1] or "")
+  if not kind or not args[2] then failure.usage("model measure KIND FOLDER [quick]") end
+  require("program.model.measure").run(kind, args[2], {quick = args[3] == "quick"})
+end
+
+function commands.memory(args)
+  require("program.model.memory").run{quick = args[1] == "quick"}
+end
+
+function commands.watch(args)
+  local cycles, seconds = tonumber(args[1]), tonumber(args[2])
+  if not cycles or not seconds or not args[3] then
+    failure.usage("model watch CYCLES SECONDS PROGRAM [ARGS]...")
+  end
+  require("program.model.watch").run(cycles, seconds, args[3], {unpack(args, 4)})
+end
+
+--- Run with the command line's arguments (a list of strings).
+function M.run(args)
+  local command = commands[args[1]]
+  if command then return command({unpack(args, 2)}) end
+  require("program.model.all").run(parse_all(args))
+end
+
+return M

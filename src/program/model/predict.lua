@@ -1,0 +1,76 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee model predict`: the model's answer for one C_task, frequency and line.
+
+local cjson = require("cjson")
+local failure = require("core.failure")
+local fit = require("program.model.fit")
+local report = require("core.engine.report")
+
+local M = {}
+
+local function read(file)
+  local handle = io.open(file)
+  local text = handle and handle:read("*a")
+  if handle then handle:close() end
+  if not text then
+    failure.usage("there is no %s; run `perigee model` first, or give C_IO with --io",
+      file)
+  end
+  local ok, result = pcall(cjson.decode, text)
+  if not ok or type(result) ~= "table" or not result.ports then
+    failure.usage("%s isn't what `perigee model` writes", file)
+  end
+  return result
+end
+
+-- The kind of port in what was measured.
+local function find(result, name)
+  local names = {}
+  for _, port in ipairs(result.ports) do
+    if port.name == name and port.model then return port end
+    if port.model then names[#names + 1] = port.name end
+  end
+  failure.usage("the model has no port '%s'; it has: %s", name,
+    #names > 0 and table.concat(names, ", ") or "none")
+end
+
+--- C_IO in core cycles and how it is known: what was measured at that burst and size,
+--- or else the fitted line.
+function M.io(result, name, burst, size)
+  local port = find(result, name)
+  for _, cell in ipairs(port.cells) do
+    if cell.burst == burst and cell.size == size then
+      return cell.io * result.core_per_tsc, "measured"
+    end
+  end
+  return fit.io_of(port.model, burst, size) * result.core_per_tsc,
+    ("fitted, off by %.1f %%"):format(100 * port.model.error)
+end
+
+--- Print the prediction for `options`, those of the command line.
+function M.run(options)
+  local io_cycles, how, ghz = options.io, "as given", options.ghz
+  if not io_cycles or not ghz then
+    local result = read(options.model)
+    if not io_cycles then
+      io_cycles, how = M.io(result, options.port, options.burst, options.size)
+      how = ("%s, %s, burst %d"):format(how, options.port, options.burst)
+    end
+    ghz = ghz or result.core_per_tsc * result.tsc_hz / 1e9
+  end
+  local p = fit.predict{io = io_cycles, task = options.task, hz = ghz * 1e9,
+                        line = options.line, size = options.size}
+  print(("F_CPU = T * (C_IO + C_task + C_busy): %.2f GHz = T * (%.1f + %g + %.1f)")
+    :format(ghz, io_cycles, options.task, p.busy))
+  print(("C_IO:  %.1f cycles (%s)"):format(io_cycles, how))
+  print(("CPU:   %s"):format(report.si(p.cpu_rate, "pps")))
+  if options.line then
+    print(("line:  %s (%g Gbit/s, frames of %d bytes)"):format(
+      report.si(p.line_rate, "pps"), options.line / 1e9, options.size))
+  end
+  print(("T =    %s: %s"):format(report.si(p.rate, "pps"), p.limit == "cpu"
+    and "the CPU is the limit"
+    or ("the line is the limit; the CPU has %.0f cycles a packet left"):format(p.busy)))
+end
+
+return M
