@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- perigee run test/many_cores.lua SHAPE PACKETS FLOWS [RECONFIGURE]: numbered packets of
+-- perigee run test/many_cores.lua SHAPE PACKETS FLOWS [CHANGE]: numbered packets of
 -- many flows through apps to a sink that checks them. Prints packets, the sum of their
 -- CRCs, those out of order in their flow and those missing, and the packets unaccounted
 -- for. SHAPE: one (thread), two (CPUs, joined by a ring), or copies (handed out by
--- flow). With RECONFIGURE the graph changes ten times a second meanwhile.
+-- flow). With CHANGE the graph changes ten times a second meanwhile.
 
 local C = require("core.native")
 local account = require("core.engine.account")

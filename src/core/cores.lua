@@ -285,14 +285,19 @@ local function merge(links, answer)
   end
 end
 
---- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =}. With
---- `apps` their apps report on stdout.
+--- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, cpus =
+--- {[CPU] = {seconds = of CPU time, packets = sent, freed and handed on, breaths =,
+--- dead =}}}. With `apps` their apps report on stdout.
 function cores.report(apps)
-  local sum = {links = {}, in_links = 0}
+  local sum = {links = {}, in_links = 0, cpus = {}}
   for _, cpu in ipairs(places()) do
     local answer = workers[cpu]:ask{what = "report", apps = apps and cpu}
     merge(sum.links, answer)
     sum.in_links = sum.in_links + answer.in_links
+    local counted = workers[cpu].handle.account
+    sum.cpus[cpu] = {seconds = answer.seconds,
+      packets = tonumber(counted.frees + counted.sent + counted.handed),
+      breaths = tonumber(workers[cpu].handle.breaths), dead = workers[cpu].dead ~= nil}
   end
   return sum
 end

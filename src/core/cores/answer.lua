@@ -2,16 +2,18 @@
 -- What a worker tells when the main thread reports: its links' totals, and what its
 -- account needs besides what the main thread reads itself. Apps print by themselves.
 
+local C = require("core.native")
 local link = require("core.link")
 local report = require("core.engine.report")
 
 local answer = {}
 
 --- The answer of this state's `engine` to a report's `message`: {links = {[SPEC] =
---- totals}, in_links =}. `message.apps`: let the apps report, on stdout.
+--- totals}, in_links =, seconds = of CPU time}. `message.apps`: let the apps report, on stdout.
 function answer.of(engine, message)
   engine.sync()
-  local result = {links = link.all_stats(engine.link_table), in_links = 0}
+  local result = {links = link.all_stats(engine.link_table), in_links = 0,
+                  seconds = C.pg_thread_cpu_seconds()}
   for _, l in pairs(engine.link_table) do
     result.in_links = result.in_links + link.nreadable(l)
   end
