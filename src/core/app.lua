@@ -6,6 +6,7 @@
 local C = require("core.native")
 local account = require("core.engine.account")
 local apply = require("core.engine.apply")
+local auto = require("core.cores.auto")
 local blocked = require("core.engine.blocked")
 local breath_calls = require("core.engine.calls")
 local config = require("core.config")
@@ -22,6 +23,7 @@ local jit_health = require("core.engine.jit_health")
 local jit_publish = require("core.engine.jit_publish")
 local link = require("core.link")
 local main_options = require("core.engine.main_options")
+local measure = require("core.cores.measure")
 local move = require("core.engine.move")
 local names = require("core.engine.names")
 local order = require("core.engine.order")
@@ -54,7 +56,7 @@ engine.warm = false
 engine.count_cycles = true
 --- Print what configure() does.
 engine.log = false
---- Name of the app in which the last error was raised, as far as that is known.
+--- Name of the app in which the last error was raised, if it is known.
 engine.failing = nil
 --- Name of the signal that ended engine.main, or false.
 engine.interrupted = false
@@ -114,6 +116,7 @@ end
 
 -- The whole graph: what is placed on CPUs, on workers (core.cores).
 local function change_all(new, forced)
+  if auto.ready(new) then new = auto.place(new) end
   if not cores.concern(new) then
     change(new, forced)
     engine.configuration, state.known = state.configuration, nil
@@ -300,6 +303,18 @@ local function run(options)
   end
 end
 
+-- With --cpus a graph may first have to be measured, and is then placed.
+local function run_placed(options)
+  if not auto.concerns(engine.configuration) then return run(options) end
+  local rest = measure.run(options, run)
+  if not rest then return end
+  sync(true)
+  auto.weights = measure.weights(cycles.totals(), engine.regions, state.apps)
+  configure(engine.configuration)
+  cores.run(engine)
+  run(rest)
+end
+
 --- Run until `duration` seconds have passed, `done()` returns true, or SIGINT
 --- or SIGTERM comes (a program that calls again after a signal is ended).
 --- Then print a report: `report` = {showload=, showlinks=, showapps=,
@@ -315,7 +330,7 @@ function engine.main(options)
   engine.load_begins()
   sample_at = cycles.start(engine.count_cycles, breaths, account.progress())
   cores.run(engine)
-  local ok, err = xpcall(run, function (e) return failure.explain(rescue(e)) end,
+  local ok, err = xpcall(run_placed, function (e) return failure.explain(rescue(e)) end,
     options)
   breathing, at_work, sample_at = false, false, math.huge
   cores.pause()
@@ -325,7 +340,6 @@ function engine.main(options)
   cores.raise_failure()
 end
 
--- Fields that aren't needed in a breath.
 reports.attach(engine, {
   counters = counters, sync = sync, account = function () fused:account() end,
 })

@@ -31,6 +31,8 @@ Options:
   --port PCI=PORT      use another port in the place of a PCI address
                        (--port 0000:01:00.0=pcap:rx=a.pcap)
   --packets N          let the packet pool grow to N packets (default 262144)
+  --cpus LIST          run the program's apps on these CPUs (1-4 or 0,2), also
+                       written behind the program: perigee PROGRAM --cpus 1-4
   --eal "ARGUMENTS"    pass these on to DPDK
   -h, --help           show this
   --version            show the versions of Perigee, DPDK and LuaJIT
@@ -179,7 +181,12 @@ local function pass_to_eal(text)
   for word in text:gmatch("%S+") do table.insert(eal.arguments, word) end
 end
 
+local function use_cpus(text)
+  require("core.cores.auto").cpus = require("core.cores.affinity").list(text)
+end
+
 local with_value = {
+  ["--cpus"] = use_cpus,
   ["-p"] = add_tree, ["--snabb"] = add_upstream, ["--port"] = replace_port,
   ["--packets"] = limit_packets, ["--eal"] = pass_to_eal,
 }
@@ -239,6 +246,23 @@ local function prepare()
   lib.randomseed(lib.getenv("SNABB_RANDOM_SEED"))
 end
 
+-- `--cpus LIST` among a program's own arguments, unless it has such an option itself.
+local function take_cpus(program, args)
+  for i, word in ipairs(program.own_cpus and {} or args) do
+    local value = word:match("^%-%-cpus=(.*)$")
+    if word == "--cpus" or value then
+      table.remove(args, i)
+      value = value or table.remove(args, i)
+      if not value then failure.usage("option '--cpus' needs a value") end
+      use_cpus(value)
+      break
+    end
+  end
+  if type(program) == "table" and package.loaded["core.cores.auto"] then
+    package.loaded["core.cores.auto"].replicable = program.replicable
+  end
+end
+
 --- Run the program `name` with its arguments, a list of strings.
 function main.launch(name, args)
   local module = find_program(name)
@@ -249,6 +273,7 @@ function main.launch(name, args)
   main.program_name = name
   main.parameters = args
   local program = require(module)
+  take_cpus(program, args)
   if not program.run then
     failure.usage("%s has no run() function", module:gsub("%.", "/") .. ".lua")
   end

@@ -3,9 +3,11 @@
 -- container's cpuset), read when the first worker starts.
 
 local eal = require("core.eal")
+local failure = require("core.failure")
 
 local affinity = {}
 
+local MOST = 1023
 local allowed, told = nil, {}
 
 --- The CPUs of a text such as "0-3,8", a list in its order.
@@ -16,6 +18,24 @@ function affinity.parse(text)
     for cpu = tonumber(first), tonumber(last) or tonumber(first) do
       cpus[#cpus + 1] = cpu
     end
+  end
+  return cpus
+end
+
+--- The same, of what a user wrote: a usage failure if it isn't such a text.
+function affinity.list(text)
+  for range in (text .. ","):gmatch("(.-),") do
+    if not range:match("^%s*%d+%s*$") and not range:match("^%s*%d+%-%d+%s*$") then
+      failure.usage("--cpus %s: give CPUs such as 1-4 or 0,2", text)
+    end
+  end
+  local cpus, seen = {}, {}
+  for _, cpu in ipairs(affinity.parse(text)) do
+    if not seen[cpu] and cpu <= MOST then cpus[#cpus + 1] = cpu end
+    seen[cpu] = true
+  end
+  if #cpus == 0 then
+    failure.usage("--cpus %s has no CPU; they are numbered from 0 to %d", text, MOST)
   end
   return cpus
 end

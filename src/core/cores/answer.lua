@@ -9,7 +9,8 @@ local report = require("core.engine.report")
 local answer = {}
 
 --- The answer of this state's `engine` to a report's `message`: {links = {[SPEC] =
---- totals}, in_links =, seconds = of CPU time}. `message.apps`: let the apps report, on stdout.
+--- totals}, in_links =, seconds = of CPU time, drops = of the app `message.drops`}.
+--- `message.apps`: let the apps report, on stdout.
 function answer.of(engine, message)
   engine.sync()
   local result = {links = link.all_stats(engine.link_table), in_links = 0,

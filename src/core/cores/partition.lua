@@ -73,6 +73,16 @@ function partition.of(c)
   return parts, crossings
 end
 
+--- The CPUs among the places of parts, sorted.
+function partition.places(parts)
+  local cpus = {}
+  for place in pairs(parts) do
+    if place ~= MAIN then cpus[#cpus + 1] = place end
+  end
+  table.sort(cpus)
+  return cpus
+end
+
 local function same_apps(a, b)
   for name, app in pairs(a) do
     local other = b[name]

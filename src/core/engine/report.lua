@@ -67,7 +67,7 @@ function report.load(counters, before)
     report.si(share(now.bits - before.bits, time), "bit/s"),
     100 * share(cpu, time), share(cpu * tonumber(C.pg_tsc_hz()), packets),
     share(packets, breaths), share(now.bytes - before.bytes, packets), time))
-  cycles_report.print(spent)
+  if #account.others == 0 then cycles_report.print(spent) end -- else of one of many
   return now
 end
 
@@ -125,6 +125,18 @@ function report.packets(a)
     .. "dropped by ports %s + in links %s%s + held by apps %s"):format(
     commas(a.received), commas(a.allocated), commas(a.sent), commas(a.freed),
     commas(a.port_drops), commas(a.in_links), rings, commas(a.held)))
+end
+
+--- Print what each worker did, {[CPU] = {packets =, breaths =, seconds =, dead =}}.
+function report.cpus(cpus)
+  local numbers = {}
+  for cpu in pairs(cpus) do numbers[#numbers + 1] = cpu end
+  table.sort(numbers)
+  for _, cpu in ipairs(numbers) do
+    local c = cpus[cpu]
+    print(("CPU %d: %s packets  %s breaths  %.2f s of CPU time%s"):format(cpu,
+      commas(c.packets), commas(c.breaths), c.seconds, c.dead and "  (stopped)" or ""))
+  end
 end
 
 --- Print what links between workers dropped, {[SPEC] = {dropped =, to =}}.

@@ -33,7 +33,9 @@ function reports.attach(engine, inner)
     if options.showlinks then engine.report_links() end
     if options.showapps then engine.report_apps() end
     if options.showpackets then
-      report.packets(account.packets(engine.link_table, cores.report().in_links))
+      local workers = cores.report()
+      report.cpus(workers.cpus)
+      report.packets(account.packets(engine.link_table, workers.in_links))
       report.rings(cores.rings())
       report.blocked(blocked)
     end

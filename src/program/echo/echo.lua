@@ -8,6 +8,7 @@ local engine = require("core.app")
 local fwd = require("apps.fwd.fwd")
 local link = require("core.link")
 local port = require("apps.port.port")
+local spec = require("lib.port.spec")
 
 local M = {summary = "send packets back to their port through a chain of apps"}
 
@@ -27,6 +28,9 @@ function M.graph(port_string, length)
   return c
 end
 
+--- Each CPU may have a copy of the whole graph (perigee echo --cpus).
+M.replicable = function (c) return config.sorted_keys(c.apps) end
+
 local function all_links_empty()
   for _, l in pairs(engine.link_table) do
     if not link.empty(l) then return false end
@@ -45,10 +49,12 @@ function M.run(args)
   parser:argument("duration", "seconds"):args("?"):convert(cli.duration)
   local options = cli.parse(parser, args)
   engine.configure(M.graph(options.port, options.chain_length or 1))
-  local device = engine.app_table.port
-  local kind = device.description.kind
+  local kind = spec.parse(options.port).kind
   engine.busywait = kind == "null"
-  if kind ~= "pcap" then return engine.main{duration = options.duration} end
+  local device = engine.app_table.port -- unless it runs on another CPU
+  if kind ~= "pcap" or not device then
+    return engine.main{duration = options.duration}
+  end
   local ends = options.duration and engine.now() + options.duration or math.huge
   engine.main{done = function ()
     return engine.now() >= ends or (device:ended() and all_links_empty())

@@ -2,11 +2,13 @@
 -- `perigee plan PROGRAM ARGS`: what the engine would run, instead of running it.
 -- The program runs as ever, up to its first engine.main.
 
+local auto = require("core.cores.auto")
 local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
 local main = require("core.main")
+local partition = require("core.cores.partition")
 
 local M = {summary = "show the loops that the engine would run for a program"}
 
@@ -94,6 +96,22 @@ end
 
 -- The program ------------------------------------------------------------------
 
+-- Where the apps are placed, and why.
+local function show_placement()
+  if auto.concerns(engine.configuration) then -- not measured, as no packet moves
+    auto.weights = nil
+    auto.place(engine.configuration)
+    auto.reasons[1] = auto.reasons[1] .. " (the program measures cycles first)"
+  end
+  for _, line in ipairs(auto.reasons) do print(line) end
+  local parts = partition.is_placed(engine.configuration)
+    and partition.of(engine.configuration) or {}
+  for _, place in ipairs(partition.places(parts)) do
+    print(("on CPU %s: %s"):format(place,
+      table.concat(sorted_keys(parts[place].apps), ", ")))
+  end
+end
+
 --- Run with the command line's arguments (a list of strings).
 function M.run(args)
   local own, rest = cli.split(args, {})
@@ -103,6 +121,7 @@ function M.run(args)
     failure.usage("plan needs a program: perigee plan PROGRAM ARGS")
   end
   function engine.main()
+    show_placement()
     io.write(M.text(engine.regions, engine.not_fused, engine.calls(),
       not options.no_source))
     main.exit(0)

@@ -1,0 +1,95 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Placing graphs that place nothing themselves.
+
+local auto = require("core.cores.auto")
+local config = require("core.config")
+local weights = require("core.cores.weights")
+
+local Class = {new = function () end}
+
+local function chain(n)
+  local c = config.new()
+  for i = 1, n do
+    config.app(c, "a" .. i, Class)
+    if i > 1 then config.link(c, ("a%d.output -> a%d.input"):format(i - 1, i)) end
+  end
+  return c
+end
+
+-- The least that the busiest of `parts` can have, by trying all cuts.
+local function best(list, from, parts)
+  local sum, least = 0, math.huge
+  for i = from, #list do
+    sum = sum + list[i]
+    if i == #list then return math.min(least, sum) end
+    if parts > 1 then
+      least = math.min(least, math.max(sum, best(list, i + 1, parts - 1)))
+    end
+  end
+  return least
+end
+
+describe("core.cores.weights", function ()
+  it("shares out what was measured", function ()
+    local totals = {packets = 10, samples = 1, receive = 30, send = 10,
+                    tasks = {["b+1"] = 80, d = 7}}
+    assert.same({a = 4, b = 4, c = 4, d = 0.7}, weights.of(totals,
+      {{description = {apps = {"b", "c"}}}}, {"a"}))
+    assert.is_nil(weights.of({packets = 0, samples = 0, tasks = {}}, {}, {}))
+  end)
+end)
+
+describe("core.cores.auto", function ()
+  after_each(function ()
+    auto.cpus, auto.replicable, auto.weights = nil, nil, nil
+  end)
+
+  it("cuts chains as evenly as can be", function ()
+    math.randomseed(5)
+    for _ = 1, 100 do
+      local n, parts = math.random(1, 9), math.random(1, 4)
+      local given, list, cpus = {}, {}, {}
+      for i = 1, n do
+        list[i] = math.random(1, 50)
+        given["a" .. i] = list[i]
+      end
+      for i = 1, parts do cpus[i] = 10 + i end
+      local placed, loads = auto.cut(chain(n), cpus, given)
+      local most, before, sums = 0, 0, {}
+      for i = 1, n do
+        local cpu = placed["a" .. i]
+        assert.is_true(cpu >= before) -- pieces are whole
+        before = cpu
+        sums[cpu] = (sums[cpu] or 0) + list[i]
+      end
+      assert.same(sums, loads)
+      for _, sum in pairs(sums) do most = math.max(most, sum) end
+      assert.equal(best(list, 1, parts), most)
+    end
+  end)
+
+  it("leaves alone what is placed, and programs without --cpus", function ()
+    local c = chain(2)
+    assert.is_false(auto.concerns(c))
+    auto.cpus = {1, 2}
+    assert.is_true(auto.concerns(c))
+    assert.is_false(auto.concerns(config.new()))
+    config.cpu(c, "a1", 1)
+    assert.is_false(auto.concerns(c))
+  end)
+
+  it("says what it did and why", function ()
+    auto.cpus = {1, 2}
+    auto.weights = {a1 = 10, a2 = 5, a3 = 4.5}
+    local c = auto.place(chain(3))
+    assert.same({a1 = 1, a2 = 2, a3 = 2}, c.cpus)
+    assert.same({"placed by a cut where the measured cycles balance best",
+      "CPU 1: a1 (10.0 cycles a packet)", "CPU 2: a2, a3 (9.5 cycles a packet)"},
+      auto.reasons)
+    auto.replicable = function () return {"a1", "a2", "a3"} end
+    c = auto.place(chain(3))
+    assert.same({a1_1 = 1, a2_1 = 1, a3_1 = 1, a1_2 = 2, a2_2 = 2, a3_2 = 2}, c.cpus)
+    assert.same({"placed as copies on each CPU: the program allows that",
+      "CPU 1: a1_1, a2_1, a3_1", "CPU 2: a1_2, a2_2, a3_2"}, auto.reasons)
+  end)
+end)

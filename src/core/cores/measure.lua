@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Runs a graph for a moment in the main thread, to measure what its apps take, before
+-- core.cores.auto cuts it.
+
+local C = require("core.native")
+local auto = require("core.cores.auto")
+local weights = require("core.cores.weights")
+
+local measure = {}
+
+--- Run, by run(options), for a moment; the options for the time that remains, or nil
+--- if that was all.
+function measure.run(options, run)
+  local over = false
+  local first = {measure_latency = options.measure_latency,
+    no_timers = options.no_timers,
+    duration = math.min(auto.SECONDS, options.duration or math.huge)}
+  first.done = options.done and function ()
+    over = options.done()
+    return over
+  end
+  run(first)
+  if over or C.pg_signal() ~= 0 then return nil end
+  local rest = {}
+  for key, value in pairs(options) do rest[key] = value end
+  rest.duration = options.duration and options.duration - first.duration
+  return rest
+end
+
+--- The measured cycles of the running `apps`, {} if there was nothing to measure.
+function measure.weights(totals, regions, apps)
+  local ports = {}
+  for name, app in pairs(apps) do
+    if app.port and app.direct then ports[#ports + 1] = name end
+  end
+  return weights.of(totals, regions, ports) or {}
+end
+
+return measure
