@@ -81,9 +81,15 @@ local function measure_port(kind, folder, options, shown)
   end
   local words = {"model", "measure", kind.name, folder}
   if options.quick then words[#words + 1] = "quick" end
-  port.problem = children.run(words, seen, function (command)
-    return kinds.command(kind, command, unistd.geteuid() == 0)
-  end)
+  local function run(plain)
+    port.cells, port.checks = {}, {}
+    port.problem = children.run(words, seen, function (command)
+      return kinds.command(kind, command, unistd.geteuid() == 0)
+    end, plain)
+  end
+  run(false)
+  -- Others may have taken the hugepages meanwhile.
+  if port.problem and port.problem:find("memory") then run(true) end
   if not port.problem then
     port.model = fit.io(port.cells)
     port.error, port.worst_error = tables.errors(port.checks)
@@ -138,11 +144,12 @@ end
 local function plot(directory)
   local script = main.root .. "/program/model/plot.py"
   local pipe = io.popen(("PYTHONDONTWRITEBYTECODE=1 PATH=/usr/bin:\"$PATH\" "
-    .. "python3 %s %s 2>&1"):format(children.quoted(script),
+    .. "python3 %s %s 2>&1 && echo done"):format(children.quoted(script),
     children.quoted(directory)))
   local text = pipe:read("*a")
-  if not pipe:close() or text ~= "" then
-    return (text:match("([^\n]+)\n?$") or "python3 failed")
+  pipe:close()
+  if not text:find("done\n$") then
+    return text:match("([^\n]+)\n?$") or "python3 failed"
   end
 end
 

@@ -15,22 +15,23 @@ function M.quoted(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
--- The shell command of this program with the same options.
-local function perigee(words)
-  local command = {"exec timeout -k 5 " .. TIMEOUT_S,
+-- The shell command of this program with the same options; `plain`: no hugepages.
+local function perigee(words, plain)
+  local command = {"timeout -k 5 " .. TIMEOUT_S,
     M.quoted(assert(unistd.readlink("/proc/self/exe")))}
   for _, word in ipairs(main.options) do command[#command + 1] = M.quoted(word) end
+  if plain then command[#command + 1] = "--eal --no-huge" end
   for _, word in ipairs(words) do command[#command + 1] = M.quoted(word) end
-  return table.concat(command, " "):gsub("^exec ", "")
+  return table.concat(command, " ")
 end
 
--- Why a process failed: the sentence it ended with.
+-- Why a process failed: the first sentence it said that isn't a mere remark.
 local function reason(lines, status)
   if status == 124 or status == 137 then
     return ("it wasn't done after %d seconds"):format(TIMEOUT_S)
   end
-  for i = #lines, 1, -1 do
-    local sentence = lines[i]:match("^perigee: (.*)")
+  for _, line in ipairs(lines) do
+    local sentence = line:match("^perigee: (.*)")
     if sentence and not sentence:match("^there is memory for")
       and not sentence:match("^the packet pool has grown") then
       return sentence:gsub("^app '%w+': ", "")
@@ -40,9 +41,10 @@ local function reason(lines, status)
 end
 
 --- Run `perigee WORDS` (a list); `wrap` makes of its shell command another (optional);
---- seen(message) is called with each line of JSON it prints. Nil, or why it failed.
-function M.run(words, seen, wrap)
-  local command = perigee(words)
+--- seen(message) is called with each line of JSON it prints; with `plain`, it takes no
+--- hugepages. Nil, or why it failed.
+function M.run(words, seen, wrap, plain)
+  local command = perigee(words, plain)
   if wrap then command = wrap(command) end
   local pipe = io.popen("{ " .. command .. "; } 2>&1 </dev/null; echo \"status $?\"")
   local others, status, done = {}, 1, false

@@ -2,6 +2,8 @@
 -- How to measure each kind of port on any machine: two ends of it, between which
 -- packets go round, in a network namespace of their own where they need interfaces.
 
+local shm = require("core.shm")
+
 local kinds = {}
 
 local VETH = "ip link add pgm0 mtu 1500 type veth peer name pgm1 && "
@@ -54,9 +56,13 @@ function kinds.names()
 end
 
 --- The shell command that runs `command` (a shell command) where the kind's interfaces
---- are: in a network and mount namespace of its own, which ends with it.
+--- are: in a network and mount namespace of its own, which ends with it. An ordinary
+--- user is root in a user namespace there, with the shared memory that is his here.
 function kinds.command(kind, command, is_root)
   if not kind.namespace then return command end
+  if not is_root then
+    command = ("env SNABB_SHM_ROOT=\"%s\" %s"):format(shm.root, command)
+  end
   local script = ("mount -t sysfs sysfs /sys && { %s; %s; } && exec %s"):format(
     NO_IPV6, kind.namespace, command)
   return ("unshare %s --net --mount sh -c '%s'"):format(
