@@ -25,6 +25,7 @@ PLAIN = [
     ("packet_filter", "packet_filter"), ("bridge", "bridge", "learning"),
     ("bridge", "bridge", "flooding"), ("interlink", "interlink"),
     ("rate_limiter", "rate_limiter"), ("vtep", "vtep", "4"),
+    ("vtep", "vtep", "6"),
 ]
 FILE = [("pcap", "replayer", *rest) for rest in
         [("speed", "1e6"), ("bit_rate", "1e12"), ("packet_rate", "1e9"),

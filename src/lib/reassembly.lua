@@ -8,6 +8,7 @@
 -- payload, which is the same in all buffers: other fragments may come before it.
 
 local ffi = require("ffi")
+local C = require("core.native")
 local failure = require("core.failure")
 local packet = require("core.packet")
 local slots = require("lib.slots")
@@ -23,22 +24,8 @@ local PAYLOAD = 80 -- where it begins in a buffer: behind the longest headers
 local BUFFER = 10368 -- bytes of a buffer: PAYLOAD + packet.max_payload, and a bit
 local LONGEST = packet.max_payload
 
-local datagram_t = ffi.typeof[[
-  struct {
-    double since;     // when its first fragment came
-    uint32_t present; // bytes of payload that are there
-    int32_t total;    // bytes of payload in all; -1: not known yet
-    uint16_t headers; // bytes; 0: not here yet
-    uint16_t count;   // of fragments
-  }[?]
-]]
-local ranges_t = ffi.typeof("struct { uint16_t first, last; }[?]")
-
 local Reassembly = {}
 Reassembly.__index = Reassembly
-
---- What add() says.
-local PENDING, COMPLETE, INVALID = 0, 1, 2
 
 local function address_space(bytes)
   local memory = ffi.C.mmap(nil, bytes, PROT_READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE,
@@ -54,14 +41,18 @@ end
 --- For up to `datagrams` at a time, of up to `fragments` fragments each, told apart by
 --- keys of `key_size` bytes; `timeout` in seconds.
 local function new(key_size, datagrams, fragments, timeout)
-  return setmetatable({
-    fragments = fragments, timeout = timeout,
-    slots = slots.new(key_size, datagrams),
-    datagrams = datagram_t(datagrams),
-    ranges = ranges_t(datagrams * fragments),
+  local self = setmetatable({
+    timeout = timeout, slots = slots.new(key_size, datagrams),
+    datagrams = ffi.new("struct datagram[?]", datagrams),
+    ranges = ffi.new("struct fragment_range[?]", datagrams * fragments),
     buffers = address_space(datagrams * BUFFER),
     scan = 0, -- the next place of the slots that expire() looks at
   }, Reassembly)
+  self.memory = ffi.new("struct reassembly", {
+    datagrams = self.datagrams, ranges = self.ranges, buffers = self.buffers,
+    fragments = fragments, buffer_size = BUFFER, payload = PAYLOAD, longest = LONGEST,
+  })
+  return self
 end
 
 --- The slot of the datagram that the key (a pointer) names, a new one if need be; and
@@ -80,58 +71,12 @@ function Reassembly:close(slot)
   self.slots:remove(slot)
 end
 
--- 0: the range is new; 1: it is there already; 2: it overlaps another, or goes beyond
--- the end.
-local function compare(ranges, count, first, last, total)
-  for i = 0, count - 1 do
-    local r = ranges[i]
-    if first < r.last and r.first < last then
-      if first == r.first and last == r.last then return 1 end
-      return 2
-    end
-  end
-  if total >= 0 and last > total then return 2 end
-  return 0
-end
-
--- Does the datagram end where the last fragment says, and no fragment behind it?
-local function ends_at(ranges, count, last)
-  for i = 0, count - 1 do
-    if ranges[i].last > last then return false end
-  end
-  return true
-end
-
 --- Add the `size` bytes at `payload`, which belong at `first` (a multiple of 8) of the
 --- datagram's payload; `more` tells whether others follow. `headers` bytes at
 --- `headers_at` go before the payload if first is 0. COMPLETE, PENDING, or INVALID.
 function Reassembly:add(slot, payload, first, size, more, headers_at, headers)
-  local d, last = self.datagrams[slot], first + size
-  if last > LONGEST - headers then return INVALID end
-  if more and (size == 0 or size % 8 ~= 0) then return INVALID end
-  if size == 0 and first > 0 then return INVALID end
-  local count = d.count
-  if count == self.fragments then return INVALID end
-  local ranges = self.ranges + slot * self.fragments
-  if not more and d.total >= 0 then return INVALID end
-  local found = compare(ranges, count, first, last, d.total)
-  if found == 1 and more then return PENDING end
-  if found ~= 0 then return INVALID end
-  if not more then
-    if not ends_at(ranges, count, last) then return INVALID end
-    d.total = last
-  end
-  ranges[count].first, ranges[count].last = first, last
-  d.count, d.present = count + 1, d.present + size
-  local buffer = self.buffers + slot * BUFFER + PAYLOAD
-  ffi.copy(buffer + first, payload, size)
-  if first == 0 then
-    d.headers = headers
-    ffi.copy(buffer - headers, headers_at, headers)
-  end
-  if d.total < 0 or d.present < d.total then return PENDING end
-  if d.headers + d.total > LONGEST then return INVALID end
-  return COMPLETE
+  return (C.pg_reassembly_add(self.memory, slot, payload, first, size, more,
+    headers_at, headers))
 end
 
 --- A packet of the complete datagram, its headers those of the first fragment.
@@ -157,4 +102,7 @@ function Reassembly:expire(now, most)
   return expired
 end
 
-return {new = new, PENDING = PENDING, COMPLETE = COMPLETE, INVALID = INVALID}
+return {
+  new = new, PENDING = C.REASSEMBLY_PENDING, COMPLETE = C.REASSEMBLY_COMPLETE,
+  INVALID = C.REASSEMBLY_INVALID,
+}

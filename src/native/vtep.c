@@ -102,6 +102,62 @@ int32_t pg_flow(const uint8_t *data, int32_t length)
   return (int32_t)(hash << 8 | tos);
 }
 
+enum {
+  TYPE_ARP = 0x0806, TYPE_CTAG = 0x8100, TYPE_STAG = 0x88a8, /* EtherTypes */
+  FRAGMENT_HEADER = 44, /* IANA's protocol number */
+  UDP_VXLAN = 16, VNI_FLAG = 8, LEAF = 4096,
+  REMOTE = 0xffff /* of an entry's `remote`: the number */
+};
+
+static inline uint32_t half(const uint8_t *data)
+{
+  return (uint32_t)data[0] << 8 | data[1];
+}
+
+/* Ingress.drops, in its order. */
+enum { SHORT = 1, UNKNOWN_VLAN };
+
+/* The remote that a frame to the address at `mac`, in the VNI of number `index`, goes
+ * to; 0: to all of them. */
+static int32_t remote_of(const struct vxlan_segment *s, const uint8_t *mac,
+                         int32_t index)
+{
+  uint16_t last;
+  memcpy(&last, mac + 4, sizeof last);
+  if (mac[0] & 1)
+    return s->vnis[index].only;
+  int32_t at = pg_fdb_find(s->slot, s->mask, s->seed, (int32_t)word(mac),
+                           (int32_t)((uint32_t)index << 16 | last));
+  return at < 0 ? s->vnis[index].only : s->slot[at].remote & REMOTE;
+}
+
+/* Find the VNI and the remote of a frame of the inner port: VXLAN_FLOOD, or 0, with
+ * VXLAN_TAG if the first 4 bytes are to be dropped, the addresses having been moved
+ * over the VLAN tag. hash[0] is the VNI then, and hash[1] the number of the remote, or
+ * with VXLAN_FLOOD that of the VNI. Else the number of a drop, negated. */
+int32_t pg_vxlan_route(const struct vxlan_segment *s, struct packet *p)
+{
+  uint8_t *data = p->buf_addr + p->data_off;
+  uint32_t vlan = 0;
+  int32_t cut = 0;
+  if (p->length < ETHERNET)
+    return -SHORT;
+  if (s->tags && half(data + 12) == TYPE_CTAG) {
+    if (p->length < ETHERNET + VXLAN_TAG)
+      return -SHORT;
+    vlan = half(data + 14) & 0xfff;
+    cut = VXLAN_TAG;
+    memmove(data + cut, data, 12);
+  }
+  int32_t index = s->by_vlan[vlan];
+  if (index == 0)
+    return -UNKNOWN_VLAN;
+  int32_t remote = remote_of(s, data + cut, index);
+  p->hash[0] = (uint32_t)s->vnis[index].vni;
+  p->hash[1] = (uint32_t)(remote ? remote : index);
+  return remote ? cut : cut | VXLAN_FLOOD;
+}
+
 /* Decap.drops, in its order; negated they are what pg_vxlan_check returns. */
 enum {
   HOST, SHORT_FRAME, OTHER_MAC, OTHER_ADDRESS, BAD_LENGTH, BAD_CHECKSUM, FRAGMENT,
@@ -110,18 +166,6 @@ enum {
 };
 
 enum { NOT_ECT, ECT1, ECT0, CE }; /* ECN field, RFC 3168 */
-
-
-enum {
-  TYPE_ARP = 0x0806, TYPE_CTAG = 0x8100, TYPE_STAG = 0x88a8, /* EtherTypes */
-  FRAGMENT_HEADER = 44, /* IANA's protocol number */
-  UDP_VXLAN = 16, VNI_FLAG = 8, LEAF = 4096
-};
-
-static inline uint32_t half(const uint8_t *data)
-{
-  return (uint32_t)data[0] << 8 | data[1];
-}
 
 /* What becomes of the inner ECN field; -1: the packet must be dropped, for congestion
  * was met, and its sender wouldn't hear of it (RFC 6040, section 4.2). */
@@ -165,6 +209,25 @@ static bool carry_over(uint8_t *frame, uint32_t length, uint32_t outer)
   return true;
 }
 
+/* Does the forwarding table say that the frame's source, in the VNI of this number, is
+ * behind the remote with the address of `size` bytes? Then the entry is fresh. */
+static bool confirm(const struct vxlan_end *end, const uint8_t *frame, int32_t number,
+                    const uint8_t *address, uint32_t size)
+{
+  uint32_t rest = (uint32_t)number << 16;
+  uint16_t last;
+  memcpy(&last, frame + 10, sizeof last);
+  int32_t at = pg_fdb_find(end->slot, end->mask, end->seed, (int32_t)word(frame + 6),
+                           (int32_t)(rest | last));
+  if (at < 0)
+    return false;
+  struct vtep_entry *entry = &end->slot[at];
+  if (memcmp(end->remotes[entry->remote & REMOTE].peer, address, size) != 0)
+    return false;
+  entry->seen = *end->now;
+  return true;
+}
+
 /* UDP at offset `at` of the frame, with `left` bytes of IP's payload from there on;
  * `size` bytes of IP addresses are at `addresses`. */
 static int32_t check_vxlan(const struct vxlan_end *end, uint8_t *data,
@@ -196,7 +259,8 @@ static int32_t check_vxlan(const struct vxlan_end *end, uint8_t *data,
     return -INNER_TAG;
   if ((ecn & 1) && !carry_over(frame, length - UDP_VXLAN, ecn)) /* ECT(1) or CE */
     return -CONGESTED;
-  return (int32_t)((uint32_t)number << 8 | (at + UDP_VXLAN));
+  int32_t found = (int32_t)((uint32_t)number << 8 | (at + UDP_VXLAN));
+  return confirm(end, frame, number, addresses, size / 2) ? found : found | VXLAN_NEWS;
 }
 
 /* Is the checksum of the IPv4 header right (RFC 1071)? */
@@ -257,9 +321,10 @@ static int32_t check6(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
 }
 
 /* Is the frame a VXLAN packet for this end, and sound? Then: the offset of the frame in
- * it (8 bits), which gets the outer congestion mark, and above that the number of its
- * VNI. Otherwise 0, for what may concern the host (ARP, ICMP), or the number of a
- * drop, negated. */
+ * it (8 bits), which gets the outer congestion mark, above that the number of its VNI,
+ * and VXLAN_NEWS unless the forwarding table has the inner source with this remote; an
+ * entry that says so is refreshed. Otherwise 0, for what may concern the host (ARP,
+ * ICMP), or the number of a drop, negated. */
 int32_t pg_vxlan_check(const struct vxlan_end *end, uint8_t *data, int32_t length)
 {
   if (length < ETHERNET)

@@ -20,13 +20,14 @@ Decap.link_names = {
   input = {input = true}, output = {output = "output", host = "host"},
 }
 
+local word_t, NOW = ffi.typeof("int32_t *"), 2 -- the place of a digest's `now`
 local VXLAN, LENGTH = 16, 12 -- bytes of UDP and VXLAN; of UDP's length on
 local SOURCE = {[4] = 26, [6] = 22} -- offsets of the outer source address
 local WORDS = {[4] = 1, [6] = 4} -- and its size
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
-local see, strip = deliver.see, deliver.strip
-local check = C.pg_vxlan_check
+local learn, strip = deliver.learn, deliver.strip
+local check, NEWS = C.pg_vxlan_check, tobit(C.VXLAN_NEWS)
 
 function Decap:process(p)
   local data = p.data
@@ -35,8 +36,10 @@ function Decap:process(p)
     if found == 0 then return p, HOST end
     return nil, tobit(-found)
   end
-  local at, index = band(found, 0xff), rshift(found, 8)
-  if not see(self, data, at, index) then return nil, UNKNOWN_REMOTE end
+  local at, index = band(found, 0xff), band(rshift(found, 8), 0x7fff)
+  if found >= NEWS and not learn(self, data, at, index) then
+    return nil, UNKNOWN_REMOTE
+  end
   local frame = data + at
   local length = tobit(bor(lshift(frame[-LENGTH], 8), frame[1 - LENGTH]) - VXLAN)
   return (strip(p, at, length, self.vnis[index]))
@@ -46,12 +49,13 @@ end
 function Decap:new(tunnel)
   local s, own = tunnel.settings, ffi.new("struct vxlan_end")
   own.page, own.leaf, own.port = tunnel.page, tunnel.leaf, s.port
+  own.slot, own.mask, own.seed = tunnel.fdb.slot, tunnel.fdb.mask, tunnel.fdb.seed
+  own.remotes, own.now = tunnel.remotes.array, ffi.cast(word_t, tunnel.digest) + NOW
   own.family, own.keep_tags = s.family, s.keep_tags and 1 or 0
   ffi.copy(own.mac, s.mac, 6)
   ffi.copy(own.ip, s.address, #s.address)
   return setmetatable({
-    tunnel = tunnel, own = own, vnis = tunnel.vnis, fdb = tunnel.fdb,
-    remotes = tunnel.remotes.array, known = tunnel.remotes.number,
+    tunnel = tunnel, own = own, vnis = tunnel.vnis, known = tunnel.remotes.number,
     digest = tunnel.digest, room = tunnel.digest_room,
     source = SOURCE[s.family], words = WORDS[s.family],
     strict = s.strict, learn = s.learn,

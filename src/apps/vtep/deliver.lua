@@ -1,18 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The second half of decapsulation, whatever the underlay: where the inner source is
--- seen, and the frame without its outer headers, with the VLAN tag of its VNI.
+-- The second half of decapsulation, whatever the underlay: noting where an inner source
+-- is seen first, and the frame without its outer headers, with the VLAN tag of its VNI.
 
 local ffi = require("ffi")
-local fdb = require("apps.vtep.fdb")
 local packet = require("core.packet")
 
 local deliver = {}
 
 local TAG = 4 -- bytes
-local REMOTE = fdb.STATIC - 1
 local word_t, half_t = ffi.typeof("int32_t *"), ffi.typeof("const uint16_t *")
-local band, bnot, bor, bxor, lshift, tobit =
-  bit.band, bit.bnot, bit.bor, bit.bxor, bit.lshift, bit.tobit
+local band, bnot, bor, lshift, tobit =
+  bit.band, bit.bnot, bit.bor, bit.lshift, bit.tobit
 local shiftleft = packet.shiftleft
 
 -- A sighting for the digest: this key, from a remote whose address is at `from`.
@@ -30,32 +28,17 @@ local function note(digest, room, a, b, from, words)
   digest.n = tobit(n + 1)
 end
 
--- Do two addresses of this many words agree?
-local function same(one, other, words)
-  local differing = bxor(one[0], other[0])
-  if words == 1 then return differing == 0 end
-  return bor(bor(differing, bxor(one[1], other[1])),
-             bor(bxor(one[2], other[2]), bxor(one[3], other[3]))) == 0
-end
-
---- See the frame at offset `at` of a packet's data, in the VNI of number `index`, come
---- from the packet's remote. An entry that says so is refreshed; else it is noted for
---- the digest. False if the remote must be known and isn't.
-function deliver.see(self, data, at, index)
-  local t, words = self.fdb, self.words
+--- The frame at offset `at` of a packet's data, in the VNI of number `index`, is news:
+--- the forwarding table doesn't say that its source is behind the packet's remote. That
+--- is noted for the digest. False if the remote must be known and isn't.
+function deliver.learn(self, data, at, index)
+  local words = self.words
   local from = ffi.cast(word_t, data + self.source)
+  if self.strict and not self.known[ffi.string(from, words * 4)] then return false end
+  if not self.learn then return true end
   local a = ffi.cast(word_t, data + at + 6)[0]
   local b = bor(ffi.cast(half_t, data + at + 10)[0], lshift(index, 16))
-  local slot = t:find(a, b)
-  if slot >= 0 then
-    local entry = t.slot + slot
-    if same(self.remotes[band(entry.remote, REMOTE)].peer, from, words) then
-      entry.seen = self.digest.now
-      return true
-    end
-  end
-  if self.strict and not self.known[ffi.string(from, words * 4)] then return false end
-  if self.learn then note(self.digest, self.room, a, b, from, words) end
+  note(self.digest, self.room, a, b, from, words)
   return true
 end
 

@@ -5,20 +5,14 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
+require("core.native") -- declares struct vtep_remote
 local header = require("apps.vtep.header")
 local settings = require("apps.vtep.settings")
 
 local Remotes = {}
 Remotes.__index = Remotes
 
--- `peer` is the address as this CPU reads its words (IPv4: the first of them), `sum`
--- and `pseudo` those of header.make.
-local array_t = ffi.typeof([[struct {
-  uint8_t header[72];
-  int32_t sum, pseudo, ready;
-  int32_t peer[4];
-  int32_t unused[7];
-}[?] ]])
+local array_t = ffi.typeof("struct vtep_remote[?]")
 
 --- No remotes yet, with room for `s.max_remotes` (`s`: settings.check).
 function Remotes.new(s)

@@ -15,9 +15,7 @@ Tunnel.__index = Tunnel
 local DIGEST = 256 -- sightings, a breath
 local LEAF = 4096 -- VNIs of which the upper 12 bits agree
 
--- `only`: the remote of a VNI that has just one to flood to; or 0. `tag`: the 4 bytes
--- of its VLAN tag, as this CPU reads them; `mask`: -1, or 0 if it has none.
-local vnis_t = ffi.typeof("struct { int32_t vni, tag, mask, only; }[?]")
+local vnis_t = ffi.typeof("struct vxlan_vni[?]")
 local digest_t = ffi.typeof([[struct {
   int32_t n, missed, now, unused;
   struct { int32_t a, b, from[4]; } of[?];
