@@ -18,7 +18,7 @@ enum { BLOCK = 16, ALIGNMENT = 64 };
 /* The functions for this CPU; NULL if there is no memory. */
 static IMB_MGR *functions(void)
 {
-  static IMB_MGR *manager;
+  static _Thread_local IMB_MGR *manager;
   if (!manager && (manager = alloc_mb_mgr(0)))
     init_mb_mgr_auto(manager, NULL);
   return manager;
