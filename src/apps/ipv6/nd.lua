@@ -9,14 +9,14 @@ local datagram = require("lib.protocol.datagram")
 local ethernet = require("lib.protocol.ethernet")
 local icmp_header = require("lib.protocol.icmp.header")
 local ipv6 = require("lib.protocol.ipv6")
-local na = require("lib.protocol.icmp.nd.na")
-local nd_header = require("lib.protocol.icmp.nd.header")
 local ns = require("lib.protocol.icmp.nd.ns")
+local packet = require("core.packet")
 local tlv = require("lib.protocol.icmp.nd.options.tlv")
 
 local C = ffi.C
 local HEADERS, ICMP, HOP_LIMIT = bytes.HEADERS, bytes.ICMP, 255
 local MESSAGE = 24 -- bytes of a solicitation or an advertisement, without options
+local OPTION = 8 -- bytes of an Ethernet address as an option
 local TARGET = HEADERS + 8
 
 local nd = {SOLICITATION = 135, ADVERTISEMENT = 136}
@@ -49,10 +49,31 @@ function nd.is_sound(p, size) return bytes.checksum(p.data, ICMP, size) == 0 end
 --- Is it about the address?
 function nd.is_about(p, address) return C.memcmp(p.data + TARGET, address, 16) == 0 end
 
---- Its one option, if that is the link-layer address of the kind (1 or 2); or nil.
+-- The same where there is more than that option: those of other kinds don't count.
+local function find_option(p, size, kind)
+  local options, at, found = p.data + HEADERS + MESSAGE, 0, 0
+  local left = size - MESSAGE
+  while at < left do
+    local length = at + OPTION <= left and options[at + 1] * OPTION or 0
+    if length == 0 or at + length > left then return 0 end
+    local type = options[at]
+    if type == 1 or type == 2 then
+      if found > 0 or type ~= kind then return 0 end
+      found = HEADERS + MESSAGE + at + 2
+    end
+    at = at + length
+  end
+  return found
+end
+
+--- Where the address is in its one option, if that is the link-layer address of the
+--- kind (1 or 2); 0: it isn't.
 function nd.option(p, size, kind)
-  local options = nd_header:options(p.data + HEADERS + MESSAGE, size - MESSAGE)
-  if #options == 1 and options[1]:type() == kind then return options[1] end
+  local option = p.data + HEADERS + MESSAGE
+  if size == MESSAGE + OPTION and option[0] == kind and option[1] == 1 then
+    return HEADERS + MESSAGE + 2
+  end
+  return (find_option(p, size, kind))
 end
 
 -- A packet of the message with one option.
@@ -80,12 +101,27 @@ function nd.solicitation(mac, ip, target)
     ipv6:new{src = ip, dst = group, next_header = ICMP, hop_limit = HOP_LIMIT})
 end
 
---- The answer to a solicitation (a frame): that `ip` is at `mac`.
+-- EtherType to hop limit; the message up to its target; the option up to its address.
+local IP6 = "\134\221\96\0\0\0\0" .. string.char(MESSAGE + OPTION, ICMP, HOP_LIMIT)
+local SOLICITED = string.char(nd.ADVERTISEMENT) .. "\0\0\0\64\0\0\0"
+local TARGET_MAC = "\2\1"
+
+--- The answer to a solicitation (a frame): that `ip` is at `mac`. Put together from
+--- bytes: whoever asks may ask often.
 function nd.advertisement(mac, ip, solicitation)
-  local data = solicitation.data
-  return make(nd.ADVERTISEMENT, na:new(ip, nil, 1, nil), tlv:new(2, mac),
-    ethernet:new{src = mac, dst = data + 6, type = 0x86dd},
-    ipv6:new{src = ip, dst = data + 22, next_header = ICMP, hop_limit = HOP_LIMIT})
+  local p = packet.resize(packet.allocate(), HEADERS + MESSAGE + OPTION)
+  local data, from = p.data, solicitation.data
+  ffi.copy(data, from + 6, 6)
+  ffi.copy(data + 6, mac, 6)
+  ffi.copy(data + 12, IP6, 10)
+  ffi.copy(data + 22, ip, 16)
+  ffi.copy(data + 38, from + 22, 16)
+  ffi.copy(data + HEADERS, SOLICITED, 8)
+  ffi.copy(data + TARGET, ip, 16)
+  ffi.copy(data + TARGET + 16, TARGET_MAC, 2)
+  ffi.copy(data + TARGET + 18, mac, 6)
+  bytes.write16(data + HEADERS + 2, bytes.checksum(data, ICMP, MESSAGE + OPTION))
+  return p
 end
 
 return nd

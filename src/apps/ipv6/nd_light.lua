@@ -96,9 +96,9 @@ local function advertised(self, p, size)
   if not nd.is_about(p, self.next_hop) or not nd.is_solicited(p) then
     return refuse(self, "na_target_address_errors")
   end
-  local option = nd.is_sound(p, size) and nd.option(p, size, 2)
-  if not option then return refuse(self, "nd_protocol_errors") end
-  local mac = option:option():addr()
+  local at = nd.is_sound(p, size) and nd.option(p, size, 2) or 0
+  if at == 0 then return refuse(self, "nd_protocol_errors") end
+  local mac = p.data + at
   self._eth_header = ethernet:new{src = self.local_mac, dst = mac, type = 0x86dd}
   say(self, "Resolved next-hop %s to %s", ipv6:ntop(self.next_hop), ethernet:ntop(mac))
   counter.set(self.shm.status, UP)

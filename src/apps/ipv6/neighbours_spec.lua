@@ -137,7 +137,28 @@ describe("nd_light", function ()
   end)
 end)
 
+local function hex(digits)
+  return (digits:gsub("%x%x", function (d) return string.char(tonumber(d, 16)) end))
+end
+
 describe("ns_responder", function ()
+  -- From Scapy: a solicitation with a nonce (RFC 3971) before its address, the answer.
+  local with_nonce = hex(
+    "3333ff00000102000000000286dd6000000000283aff20010db8000000000000"
+      .. "000000000002ff0200000000000000000001ff0000018700cc29000000002001"
+      .. "0db80000000000000000000000010e016e6f6e6365210101020000000002")
+  local answer = hex(
+    "02000000000202000000000186dd6000000000203aff20010db8000000000000"
+      .. "00000000000120010db80000000000000000000000028800aa73400000002001"
+      .. "0db80000000000000000000000010201020000000001")
+
+  it("heeds the option it knows, and answers in bytes", function ()
+    local a = testing.app(ns_responder, {local_ip = US6, local_mac = US}, ENDS, ENDS)
+    assert.same({answer}, through(a, {with_nonce}, "south", "south"))
+    local asked = solicitation(THEM, THEM6, US6)
+    assert.same({answer}, through(a, {asked}, "south", "south"))
+  end)
+
   it("answers for its address", function ()
     local a = testing.app(ns_responder, {local_ip = US6, local_mac = US}, ENDS, ENDS)
     local asked = solicitation(THEM, THEM6, US6)

@@ -26,7 +26,7 @@ local function listen(self, p, size, south)
     counter.add(self.shm.drop_ns_invalid)
   elseif not nd.is_about(p, self.local_ip) then
     counter.add(self.shm.drop_ns_target)
-  elseif not nd.option(p, size, 1) then
+  elseif nd.option(p, size, 1) == 0 then
     counter.add(self.shm.drop_ns_invalid)
   else
     counter.add(self.shm.out_na)
