@@ -246,9 +246,14 @@ local function prepare()
   lib.randomseed(lib.getenv("SNABB_RANDOM_SEED"))
 end
 
+-- A field of a program's module; the fields of Snabb's modules may be globals.
+local function own(program, field)
+  return type(program) == "table" and rawget(program, field) or nil
+end
+
 -- `--cpus LIST` among a program's own arguments, unless it has such an option itself.
 local function take_cpus(program, args)
-  for i, word in ipairs(program.own_cpus and {} or args) do
+  for i, word in ipairs(own(program, "own_cpus") and {} or args) do
     local value = word:match("^%-%-cpus=(.*)$")
     if word == "--cpus" or value then
       table.remove(args, i)
@@ -258,8 +263,8 @@ local function take_cpus(program, args)
       break
     end
   end
-  if type(program) == "table" and package.loaded["core.cores.auto"] then
-    package.loaded["core.cores.auto"].replicable = program.replicable
+  if package.loaded["core.cores.auto"] then
+    package.loaded["core.cores.auto"].replicable = own(program, "replicable")
   end
 end
 
