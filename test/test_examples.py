@@ -43,8 +43,11 @@ def test_first_counts_sizes(tmp_path):
     assert account(said)["freed"] == 3000
 
 
+BLOCKS = re.findall(r"^```lua\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
 def test_first_is_the_readmes_program(tmp_path):
-    block, = re.findall(r"^```lua\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    block = BLOCKS[0]
     file = (EXAMPLES / "first.lua").read_text()
     assert file.split("\n", 1) == ["-- SPDX-License-Identifier: Apache-2.0", block]
     program = tmp_path / "program.lua"
@@ -53,6 +56,14 @@ def test_first_is_the_readmes_program(tmp_path):
     result = perigee("run", program, f"pcap:rx={capture}")
     assert result.returncode == 0, result.stderr
     assert sizes_reported(result.stdout) == {60: 5, 90: 1}
+
+
+def test_the_readmes_stack_is_a_legal_packet(tmp_path):
+    program = tmp_path / "program.lua"
+    program.write_text(BLOCKS[1])
+    result = perigee("run", program)
+    assert result.stdout == "true\t126\n", result.stderr
+    assert len(BLOCKS) == 2, "test the README's other programs too"
 
 
 # bridge.lua ---------------------------------------------------------------------

@@ -110,11 +110,9 @@ describe("core.cores", function ()
   it("keeps one tree in shared memory", function ()
     engine.configure(line(1e9, {"a"}, {source = FIRST, check = SECOND}))
     local spec = "source.output -> a.input"
-    assert.same({spec, "a.output -> check.input"}, (function ()
-      local names = shm.children("links")
-      table.sort(names, function (a, b) return a > b end)
-      return names
-    end)())
+    local there = {}
+    for _, name in ipairs(shm.children("links")) do there[name] = true end
+    assert.is_true(there[spec] and there["a.output -> check.input"])
     assert.same({"dtime.counter", "rxbytes.counter", "rxpackets.counter",
                  "txbytes.counter", "txdrop.counter", "txpackets.counter"},
       shm.children("links/" .. spec))
