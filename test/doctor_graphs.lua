@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- For test_doctor_apps.py: graphs that between them hold every app of Perigee, from the
--- files of test/doctor. Arguments: a graph's name, and what it needs (files, interfaces).
+-- For test_doctor_apps.py: graphs that between them hold every app of Perigee, from
+-- the files of test/doctor. Arguments: a graph's name, and what it needs (files, ...).
 
 package.path = main.root .. "/../test/?.lua;" .. package.path
 

@@ -25,7 +25,8 @@ PLAIN = [
     ("packet_filter", "packet_filter"), ("bridge", "bridge", "learning"),
     ("bridge", "bridge", "flooding"), ("interlink", "interlink"),
     ("rate_limiter", "rate_limiter"), ("vtep", "vtep", "4"),
-    ("vtep", "vtep", "6"),
+    ("vtep", "vtep", "6"), ("load", "load"), ("ipv4", "arp"), ("ipv6", "nd_light"),
+    ("ipv6", "ns_responder"),
 ]
 FILE = [("pcap", "replayer", *rest) for rest in
         [("speed", "1e6"), ("bit_rate", "1e12"), ("packet_rate", "1e9"),
@@ -60,6 +61,11 @@ def assert_clean(result):
 @pytest.mark.parametrize("case", PLAIN, ids=" ".join)
 def test_apps_alone(case):
     assert_clean(perigee(*DOCTOR, *case[1:]))
+
+
+def test_apps_for_tests(tmp_path):
+    assert_clean(perigee(*DOCTOR, "tests", tmp_path))
+    assert "later,input," in (tmp_path / "link.csv").read_text()
 
 
 def frames(count):

@@ -57,7 +57,7 @@ function CSV:output_now()
   self.linkfile:flush()
 end
 
-function CSV:pull()
+function CSV:tick()
   local now = engine.now()
   if self.next_report and self.next_report > now then return end
   self.next_report = (self.next_report or now) + M.interval

@@ -38,4 +38,26 @@ function graphs.fwd()
     {"nic.output -> a.input", "a.output -> b.input", "b.output -> sink.input"})
 end
 
+-- Apps that make a packet cost something.
+function graphs.load()
+  run({source = {basic.Source}, sink = {basic.Sink},
+       cycles = {require("apps.load.cycles").Cycles, 200},
+       memory = {require("apps.load.memory").Memory, {bytes = 2^20, accesses = 3}}},
+    {"source.output -> cycles.input", "cycles.output -> memory.input",
+     "memory.output -> sink.input"})
+end
+
+-- Apps for tests: two like streams, one of them through apps that hold
+-- packets up. Tables of what they do go to the directory.
+function graphs.tests(directory)
+  local Synth = require("apps.test.synth").Synth
+  local synth = {Synth, {sizes = {64, 590, 1514}, packet_id = true}}
+  run({a = synth, b = synth, match = {require("apps.test.match").Match, {}},
+       later = {require("apps.test.delayed_start").Delayed_start, 0},
+       some = {require("apps.test.npackets").Npackets, {npackets = 1e15}},
+       csv = {require("apps.csv").CSV, directory}},
+    {"a.output -> later.input", "later.output -> some.input", "some.output -> match.rx",
+     "b.output -> match.comparator"})
+end
+
 return graphs

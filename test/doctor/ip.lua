@@ -1,13 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Graphs of apps that look into headers.
 
+local ffi = require("ffi")
 local basic = require("apps.basic.basic_apps")
+local ethernet = require("lib.protocol.ethernet")
+local ipv6 = require("lib.protocol.ipv6")
 local Port = require("apps.port.port").Port
 local run = require("doctor.run")
 local traffic = require("doctor.traffic")
 
 local Frames = traffic.Frames
 local graphs = {}
+local own = {ipv4 = ffi.new("uint8_t[4]", {10, 0, 0, 9}), ipv6 = ipv6:pton("fd00::9")}
 
 function graphs.ip()
   local Check = require("apps.ip.check_header.check_header").CheckHeader
@@ -45,14 +49,41 @@ function graphs.packet_filter()
      "known.output -> tap.input", "tap.output -> sink.input"})
 end
 
--- Of apps.ipv4 or apps.ipv6: cut, put together, looked at.
+-- Of apps.ipv4 or apps.ipv6: cut, put together, and answered if it is a ping to us.
 function graphs.fragments(version, mtu)
   local apps = "apps." .. version
   run({frames = {Frames}, cut = {require(apps .. ".fragment").Fragmenter, {mtu = mtu}},
        whole = {require(apps .. ".reassemble").Reassembler, {}},
-       echo = {require(apps .. ".echo").ICMPEcho, {}}, sink = {basic.Sink}},
+       echo = {require(apps .. ".echo").ICMPEcho, {address = own[version]}},
+       sink = {basic.Sink}},
     {"frames.output -> cut.input", "cut.output -> whole.input",
-     "whole.output -> echo.south", "echo.north -> sink.input"})
+     "whole.output -> echo.south", "echo.north -> sink.north",
+     "echo.south -> sink.south"})
+end
+
+-- What finds neighbours, between a port whose traffic has requests too, and a router.
+local function neighbours(class, arg)
+  run({wire = {Frames, traffic.mixed(true)}, router = {Frames}, app = {class, arg},
+       sink = {basic.Sink}},
+    {"wire.output -> app.south", "app.south -> sink.south",
+     "router.output -> app.north", "app.north -> sink.north"})
+end
+
+local other_mac, mac = "02:00:00:00:00:07", "02:00:00:00:00:02"
+
+function graphs.arp()
+  neighbours(require("apps.ipv4.arp").ARP, {self_ip = own.ipv4,
+    self_mac = ethernet:pton(mac), next_mac = ethernet:pton(other_mac)})
+end
+
+function graphs.nd_light()
+  neighbours(require("apps.ipv6.nd_light").nd_light, {local_mac = mac,
+    remote_mac = other_mac, local_ip = "fd00::9", next_hop = "fd00::1", quiet = true})
+end
+
+function graphs.ns_responder()
+  neighbours(require("apps.ipv6.ns_responder").ns_responder,
+    {local_ip = own.ipv6, local_mac = ethernet:pton(mac)})
 end
 
 function graphs.vlan()
