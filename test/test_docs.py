@@ -4,6 +4,7 @@ a ```lua block is a whole program, a line "    $ ..." a command. What stands bel
 command, up to the next or a blank line, is what it prints."""
 
 import os
+import pathlib
 import re
 
 import pytest
@@ -13,6 +14,11 @@ from helpers.command import ROOT, TIMEOUT_S, perigee, run
 PAGES = sorted(ROOT.glob("doc/*.md"))
 READMES = [ROOT / "src/program" / name / "README.md"
            for name in ("echo", "firehose", "loadtest", "model", "pci_bind", "proto", "ps", "run", "shm", "snabbmark", "snsh", "test", "top", "vtep")]
+
+APPS = sorted((ROOT / "src/apps").rglob("README.md"))
+# Run by apps/port/readme_spec.lua, with something in the place of cards and interfaces.
+NEED_A_CARD = {"dpdk_device", "intel", "intel_avf", "intel_mp", "mellanox", "socket",
+               "solarflare", "tap", "vhost", "virtio_net", "xdp"}
 
 
 def blocks(page):
@@ -34,7 +40,8 @@ def cases(pages, find):
             for page in pages for i, case in enumerate(find(page), 1)]
 
 
-@pytest.mark.parametrize("code, said", cases(PAGES, blocks))
+@pytest.mark.parametrize("code, said", cases(
+    PAGES + [page for page in APPS if page.parent.name not in NEED_A_CARD], blocks))
 def test_program(code, said, tmp_path):
     program = tmp_path / "program.lua"
     program.write_text(code)
@@ -58,3 +65,13 @@ def test_command(command, said):
 def test_pages_have_examples():
     assert len(PAGES) >= 3
     assert all(blocks(page) or commands(page) for page in PAGES + READMES)
+
+
+def test_every_app_is_in_the_list_and_has_an_example():
+    folders = {file.parent.relative_to(ROOT / "src/apps")
+               for file in (ROOT / "src/apps").rglob("*.lua")
+               if not file.name.endswith("_spec.lua")} - {pathlib.Path(".")}
+    assert {page.parent.relative_to(ROOT / "src/apps") for page in APPS} == folders
+    assert all(blocks(page) for page in APPS)
+    text = (ROOT / "doc/app-list.md").read_text()
+    assert set(re.findall(r"src/apps/([\w/]+)/README", text)) == set(map(str, folders))
