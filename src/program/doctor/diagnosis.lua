@@ -9,6 +9,7 @@ local diagnosis = {}
 
 local MOST_ROWS = 20
 local RARE = 0.02 -- of the time of an app
+local CHANCE = 1 -- so many samples say nothing: on a busy CPU an app has few
 local COLUMNS = {"compiled", "interpreted", "c", "gc", "compiling"}
 
 --- What `health` (core.engine.jit_health) has found up to now: {traces, flushes,
@@ -108,7 +109,8 @@ local function is_rare(cause, rows)
   for _, app in ipairs(cause.apps) do names[#names + 1] = "app '" .. app .. "'" end
   for _, name in ipairs(names) do
     local row = rows[name]
-    if row and row.interpreted + row.c > RARE * row.samples then return false end
+    local outside = row and row.interpreted + row.c or 0
+    if outside > CHANCE and outside > RARE * row.samples then return false end
   end
   return true
 end
