@@ -39,7 +39,7 @@ ffi.metatype("struct packet", {
   end,
 })
 
-local band = bit.band
+local band, greater = bit.band, math.max
 local copy, fill = ffi.copy, ffi.fill
 ffi.cdef("void *memmove(void *, const void *, size_t);")
 local memmove = ffi.C.memmove
@@ -63,8 +63,9 @@ function packet.account_free(p)
   local length = p.length
   freelist.frees = freelist.frees + 1
   freelist.freebytes = freelist.freebytes + length
-  if length < SHORTEST_FRAME then length = SHORTEST_FRAME end
-  freelist.freebits = freelist.freebits + (length + WIRE_OVERHEAD) * 8
+  -- Without a branch: short packets would be a trace of their own, wherever this is.
+  freelist.freebits = freelist.freebits
+    + (greater(length, SHORTEST_FRAME) + WIRE_OVERHEAD) * 8
 end
 local account_free = packet.account_free
 

@@ -5,12 +5,11 @@
 -- them collide (lib.hash.siphash). Memory is allocated once.
 
 local ffi = require("ffi")
+local C = require("core.native")
 local siphash = require("lib.hash.siphash")
 
 local band, rshift = bit.band, bit.rshift
-local C, copy = ffi.C, ffi.copy
-
-ffi.cdef("int memcmp(const void *a, const void *b, size_t length);")
+local copy = ffi.copy
 
 local NONE = -1
 local numbers_t = ffi.typeof("int32_t[?]")
@@ -50,13 +49,8 @@ end
 
 --- The slot of the key (a pointer); -1 if it isn't there.
 function Slots:find(key)
-  local size, keys = self.key_size, self.keys
   local slot = self.first[band(rshift(self.hash(key), 1), self.mask)]
-  while slot ~= NONE do
-    if C.memcmp(keys + slot * size, key, size) == 0 then return slot end
-    slot = self.next[slot]
-  end
-  return NONE
+  return (C.pg_slots_find(self.keys, self.key_size, self.next, slot, key))
 end
 
 -- Exchange what is at two places.

@@ -303,6 +303,10 @@ int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop);
 void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route);
 void pg_fib_free(void *fib);
 
+/* slots.c */
+int32_t pg_slots_find(const uint8_t *keys, uint32_t size, const int32_t *next,
+                      int32_t slot, const void *key);
+
 /* reassembly.c */
 enum { REASSEMBLY_PENDING, REASSEMBLY_COMPLETE, REASSEMBLY_INVALID };
 struct datagram {

@@ -41,8 +41,13 @@ local function ping(self, p)
   return self.addresses[ffi.string(data + 38, 16)] and size or 0
 end
 
+local kept = ffi.new("uint8_t[16]")
+
+-- Without a loop: it would be one within that over packets.
 local function exchange(a, b, n)
-  for i = 0, n - 1 do a[i], b[i] = b[i], a[i] end
+  ffi.copy(kept, a, n)
+  ffi.copy(a, b, n)
+  ffi.copy(b, kept, n)
 end
 
 -- Make the ping its own answer.
