@@ -20,9 +20,9 @@ for _, name in ipairs{"add", "remove", "entries", "search_entry",
   LPM4[name] = function () error(name .. "() is left to the kinds of tables", 2) end
 end
 
---- The key of the longest prefix of the address, or nil; search_string() is given it as
---- a text, search_bytes() as the 4 bytes of a packet. The faster tables look in what was
---- there at the last build(), and return 0 for none.
+--- The key of the longest prefix of the address, or nil; search_string() is given it
+--- as a text, search_bytes() as the 4 bytes of a packet. The faster tables look in what
+--- was there at the last build(), and return 0 for none.
 function LPM4:search(ip)
   local found = self:search_entry(ip)
   return found and found.key
