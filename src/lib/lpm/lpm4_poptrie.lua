@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Longest prefix matches of IPv4 addresses by a Poptrie (Snabb's lib.lpm.lpm4_poptrie):
--- lib.poptrie's, built of a lib.lpm.lpm4_trie. Keys have 16 bits, or what `most` says.
+-- lib.poptrie's, built of a lib.lpm.lpm4_trie. Keys have 16 bits.
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -22,8 +22,7 @@ end
 
 --- Make the table that searches use, of all prefixes that there are now.
 function LPM4_poptrie:build()
-  local leaf_t = self.keybits == 31 and "uint32_t" or "uint16_t"
-  local fib = poptrie.new{leaf_t = ffi.typeof(leaf_t), direct_pointing = true, s = 16}
+  local fib = poptrie.new{direct_pointing = true, s = 16}
   fib.rib = {}
   for e in self:entries() do
     put(e.ip)
