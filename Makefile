@@ -53,12 +53,12 @@ build/%.o: src/%.c $(wildcard src/native/*.h) build/flags
 	$(CC) $(CFLAGS) -c -o $@ $<
 
 # The C references of the benchmarks (bench/native).
-build/bench/%: bench/native/%.c bench/native/common.h src/native/api.h build/flags
+build/bench/%: bench/native/%.c bench/native/common.h $(wildcard src/native/*.h) build/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
 
 # References that a benchmark loads beside its own code.
-build/bench/%.so: bench/native/%.c bench/native/common.h src/native/api.h build/flags
+build/bench/%.so: bench/native/%.c bench/native/common.h $(wildcard src/native/*.h) build/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $< $(LDFLAGS)
 
@@ -105,10 +105,10 @@ DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 
 install: perigee
 	install -D perigee '$(DESTDIR)$(PREFIX)/bin/perigee'
-	cd src && find . -type f ! -name '*_spec.lua' ! -name '*.c' \
-	  ! -name internal.h ! -name checksum.h ! -name filter.h | while read -r file; do \
+	cd src && find . -type f ! -name '*_spec.lua' \
+	  \( ! -path './native/*' -o -name api.h -o -name libraries.h \) | while read -r file; do \
 	  install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
-	find examples README.md LICENSE -type f ! -name '*.pyc' | while read -r file; do \
+	find examples doc README.md LICENSE -type f ! -name '*.pyc' | while read -r file; do \
 	  install -D -m 644 "$$file" '$(DOC)'/"$$file" || exit 1; done
 
 uninstall:

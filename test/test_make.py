@@ -37,10 +37,12 @@ def test_install_leaves_nothing_out_but_specs_and_c(staged):
     left_out = source - installed
     assert installed <= source
     assert {"native/api.h", "core/main.lua", "apps/pcap/README.md"} <= installed
-    assert all(re.search(r"(_spec\.lua|\.c|/(internal|checksum|filter)\.h)$", name) for name in left_out)
+    assert all(re.search(r"_spec\.lua$|^native/", name) for name in left_out)
+    assert {name for name in installed if name.startswith("native/")} \
+        == {"native/api.h", "native/libraries.h"} # what core.native reads
     assert not any(name.endswith("_spec.lua") for name in installed)
     documents = files_below(staged / "opt/my perigee/share/doc/perigee")
-    assert {"README.md", "LICENSE", "examples/first.lua"} <= documents
+    assert {"README.md", "LICENSE", "doc/apps.md", "examples/first.lua"} <= documents
 
 
 def test_installed_perigee_runs_from_anywhere(staged, tmp_path):
