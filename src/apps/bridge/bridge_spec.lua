@@ -6,7 +6,6 @@ local app = require("core.app")
 local config = require("core.config")
 local link = require("core.link")
 local packet = require("core.packet")
-local testing = require("core.testing")
 
 local SEED = os.time()
 local PORTS = {"a", "b", "c1", "c2", "d1", "d2"}
@@ -188,17 +187,5 @@ describe("a bridge", function ()
       local abstract = require("apps.bridge.base").bridge
       abstract:new{ports = {}}
     end)
-  end)
-end)
-
-describe("the example in the README of", function ()
-  it("apps/bridge runs", function ()
-    local path = require("core.main").root .. "/apps/bridge/README.md"
-    local file = assert(io.open(path))
-    local code = file:read("*a"):match("```lua\n(.-)```")
-    file:close()
-    local said, status = testing.script(code)
-    assert.equal("1\n", said)
-    assert.equal(0, status)
   end)
 end)

@@ -7,7 +7,6 @@ local link = require("core.link")
 local packet = require("core.packet")
 local Receiver = require("apps.interlink.receiver")
 local shm = require("core.shm")
-local testing = require("core.testing")
 local Transmitter = require("apps.interlink.transmitter")
 local worker = require("core.worker")
 
@@ -98,17 +97,5 @@ describe("apps.interlink", function ()
       assert.is_false(pcall(app.configure, c))
       app.configure(config.new())
     end
-  end)
-end)
-
-describe("the example in the README of", function ()
-  it("apps/interlink runs", function ()
-    local path = require("core.main").root .. "/apps/interlink/README.md"
-    local file = assert(io.open(path))
-    local code = file:read("*a"):match("```lua\n(.-)```")
-    file:close()
-    local said, status = testing.script(code)
-    assert.matches("^true\n$", (said:gsub("%l+: [^\n]*\n", ""))) -- it may say more
-    assert.equal(0, status)
   end)
 end)

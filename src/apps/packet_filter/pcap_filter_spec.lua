@@ -7,7 +7,6 @@ local counter = require("core.counter")
 local link = require("core.link")
 local packet = require("core.packet")
 local PcapFilter = require("apps.packet_filter.pcap_filter").PcapFilter
-local testing = require("core.testing")
 
 local MACS = "\2\0\0\0\0\1\2\0\0\0\0\2\8\0"
 -- UDP, 10.0.0.1:1024 to 10.0.0.2:53, and the answer; then ARP
@@ -96,17 +95,5 @@ describe("PcapFilter", function ()
     assert.is_false(ok)
     assert.matches("'udp and' is no packet filter", tostring(err))
     assert.is_false(pcall(config.app, c, "filter", PcapFilter, {}))
-  end)
-end)
-
-describe("the example in the README of", function ()
-  it("apps/packet_filter runs", function ()
-    local path = require("core.main").root .. "/apps/packet_filter/README.md"
-    local file = assert(io.open(path))
-    local code = file:read("*a"):match("```lua\n(.-)```")
-    file:close()
-    local said, status = testing.script(code)
-    assert.equal("true\n", said)
-    assert.equal(0, status)
   end)
 end)

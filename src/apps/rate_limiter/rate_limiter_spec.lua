@@ -6,7 +6,6 @@ local config = require("core.config")
 local counter = require("core.counter")
 local packet = require("core.packet")
 local RateLimiter = require("apps.rate_limiter.rate_limiter").RateLimiter
-local testing = require("core.testing")
 
 -- The bytes of packets of these lengths that pass.
 local function passed(limiter, lengths)
@@ -75,17 +74,5 @@ describe("RateLimiter", function ()
       assert.has_error(function () limiter(bad, 1) end)
       assert.has_error(function () limiter(1, bad) end)
     end
-  end)
-end)
-
-describe("the example in the README of", function ()
-  it("apps/rate_limiter runs", function ()
-    local path = require("core.main").root .. "/apps/rate_limiter/README.md"
-    local file = assert(io.open(path))
-    local code = file:read("*a"):match("```lua\n(.-)```")
-    file:close()
-    local said, status = testing.script(code)
-    assert.equal("true\n", said)
-    assert.equal(0, status)
   end)
 end)

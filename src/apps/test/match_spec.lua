@@ -7,7 +7,6 @@ local link = require("core.link")
 local Match = require("apps.test.match").Match
 local Npackets = require("apps.test.npackets").Npackets
 local packet = require("core.packet")
-local testing = require("core.testing")
 
 local rx, comparator, output
 
@@ -112,17 +111,5 @@ describe("CSV", function ()
     assert.matches("\n%d+%.%d+,source,output,sink,input,(%d+),(%d+),%1,%2,0,0\n$",
       text.link)
     assert.is_false(pcall(CSV.new, CSV, dir))
-  end)
-end)
-
-describe("the example in the README of", function ()
-  it("apps/test runs", function ()
-    local path = require("core.main").root .. "/apps/test/README.md"
-    local file = assert(io.open(path))
-    local code = file:read("*a"):match("```lua\n(.-)```")
-    file:close()
-    local said, status = testing.script(code)
-    assert.equal("0\t10\n", said)
-    assert.equal(0, status)
   end)
 end)
