@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local bytes = require("apps.ipv4.bytes")
 local counter = require("core.counter")
+local exchange = require("lib.exchange")
 local link = require("core.link")
 
 local band = bit.band
@@ -49,15 +50,6 @@ local function ping(self, p)
     or band(read16(data + 20), FRAGMENT) ~= 0
     or not self.addresses[number(data + 30)] then return 0, 0 end
   return headers, total
-end
-
-local kept = ffi.new("uint8_t[16]")
-
--- Without a loop: it would be one within that over packets.
-local function exchange(a, b, n)
-  ffi.copy(kept, a, n)
-  ffi.copy(a, b, n)
-  ffi.copy(b, kept, n)
 end
 
 -- Make the ping its own answer.

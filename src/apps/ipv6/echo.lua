@@ -5,6 +5,7 @@
 local ffi = require("ffi")
 local bytes = require("apps.ipv6.bytes")
 local counter = require("core.counter")
+local exchange = require("lib.exchange")
 local link = require("core.link")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
@@ -39,15 +40,6 @@ local function ping(self, p)
   if size < ICMP_HEADER or data[20] ~= ICMP or data[HEADERS] ~= REQUEST
     or data[HEADERS + 1] ~= 0 then return 0 end
   return self.addresses[ffi.string(data + 38, 16)] and size or 0
-end
-
-local kept = ffi.new("uint8_t[16]")
-
--- Without a loop: it would be one within that over packets.
-local function exchange(a, b, n)
-  ffi.copy(kept, a, n)
-  ffi.copy(a, b, n)
-  ffi.copy(b, kept, n)
 end
 
 -- Make the ping its own answer.

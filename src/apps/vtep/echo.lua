@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local checksum = require("lib.stack.checksum")
+local exchange = require("lib.exchange")
 
 local echo = {}
 
@@ -11,12 +12,6 @@ local ETHERNET, IP4, IP6, ICMP = 14, 20, 40, 8 -- bytes of headers
 local PLAIN = 0x45 -- IPv4 without options
 local ICMP4, ICMP6 = 1, 58
 local REQUEST4, REPLY4, REQUEST6, REPLY6 = 8, 0, 128, 129
-
-local function swap(data, one, other, n)
-  local kept = ffi.string(data + one, n)
-  ffi.copy(data + one, data + other, n)
-  ffi.copy(data + other, kept, n)
-end
 
 -- Change ICMP's type, and its checksum with it (RFC 1624).
 local function set_type(icmp, from, to)
@@ -34,7 +29,7 @@ local function turn4(s, p)
   local total = ip[2] * 256 + ip[3]
   if total < IP4 + ICMP or icmp[0] ~= REQUEST4 or icmp[1] ~= 0 then return false end
   set_type(icmp, REQUEST4, REPLY4)
-  swap(ip, 12, 16, 4)
+  exchange(ip + 12, ip + 16, 4)
   ip[8], ip[10], ip[11] = s.ttl, 0, 0
   local sum = checksum.of(ip, IP4)
   ip[10], ip[11] = math.floor(sum / 256), sum % 256
@@ -50,7 +45,7 @@ local function turn6(s, p)
     return false
   end
   set_type(icmp, REQUEST6, REPLY6)
-  swap(ip, 8, 24, 16)
+  exchange(ip + 8, ip + 24, 16)
   ip[7] = s.ttl
   return true
 end
@@ -59,7 +54,7 @@ end
 --- echo request, make it the reply; whether it is.
 function echo.turn(s, p)
   local turned = p.length >= ETHERNET and (s.family == 4 and turn4 or turn6)(s, p)
-  if turned then swap(p.data, 0, 6, 6) end
+  if turned then exchange(p.data, p.data + 6, 6) end
   return turned
 end
 
