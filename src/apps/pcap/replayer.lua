@@ -56,8 +56,8 @@ function Replayer:new(arg)
   app.loop = 1
   app.bytes, app.bits = 0, 0
   app.sent_before_loop = 0
-  app.place, app.length = place_t(), false  -- of the packet that waits
-  app.due, app.scheduled = false, 0
+  app.place, app.waits = place_t(), 0  -- the packet that waits, and its length
+  app.due, app.scheduled = 0, 0
   return setmetatable(app, Replayer)
 end
 
@@ -71,61 +71,64 @@ local function next_loop(self)
   return self:rewind()
 end
 
-local function schedule_packet(self, data, length, time, now)
+-- When a packet is due; later than the one before it.
+local function schedule_packet(self, length, time, now)
   local gap = self.gap(length, time)
-  if self.due then
-    self.due = self.due + gap
-    self.scheduled = self.scheduled + gap
-  else
-    self.started, self.due = now, now
-  end
-  if self.is_rate and self.due < now - MOST_CATCHING_UP_S then
-    self.due = now - MOST_CATCHING_UP_S
-  end
-  self.place.data, self.length = data, length
+  local at = self.due + gap
+  self.scheduled = self.scheduled + gap
+  if self.is_rate then at = math.max(at, now - MOST_CATCHING_UP_S) end
+  self.due = at
+  return at
 end
 
--- Read one packet of the file, to wait in `place` and `length`, or go on to the next
--- loop. Returns false when there is no more to come. (It isn't a loop of its own: the
--- JIT compiler would choose it for a trace rather than the burst's.)
-local function fetch(self, now)
-  local data, length, _, time = self:next_packet()
-  if not data then
-    return not self.failure and next_loop(self)
-  elseif length > packet.max_payload then
-    self.oversize = self.oversize + 1
-  else
-    schedule_packet(self, data, length, time, now)
-  end
-  return true
-end
-
-local function send(self, output)
-  local length = self.length
-  link.transmit(output, packet.from_pointer(self.place.data, length))
+local function send(self, output, data, length)
+  link.transmit(output, packet.from_pointer(data, length))
   self.packets = self.packets + 1
   self.bytes = self.bytes + length
   self.bits = self.bits + schedule.wire_bits(length)
-  self.length = false
 end
 
--- Is there a packet to be sent now? Fetches the next if there is none that waits.
-local function due(self, now)
-  while not self.length do
-    if self.packets >= self.limit or not fetch(self, now) then
+-- The next packet of the file, or of its next loop: its bytes, their number, its time;
+-- nil at the end of the last.
+local function next_of_loops(self)
+  local data, length, _, time = self:next_packet()
+  if not data and not self.failure and next_loop(self) then
+    data, length, _, time = self:next_packet()
+  end
+  return data, length, time
+end
+
+-- Up to `n` packets, until one isn't due: that one will wait in `place` and `waits`.
+-- All iterations have one shape, and what is kept between them keeps its type: the
+-- JIT compiler gives up on a loop whose first iteration is of another kind.
+local function send_due(self, output, n, now)
+  for _ = 1, n do
+    local data, length, time = next_of_loops(self)
+    if not data then
       self.done = true
-      return false
+      return
+    elseif length > packet.max_payload then
+      self.oversize = self.oversize + 1
+    elseif schedule_packet(self, length, time, now) > now then
+      self.place.data, self.waits = data, length
+      return
+    else
+      send(self, output, data, length)
     end
   end
-  return self.due <= now
 end
 
 function Replayer:burst(output, n)
   local now = engine.now()
-  for _ = 1, n do
-    if not due(self, now) then break end
-    send(self, output)
+  if not self.started then self.started, self.due = now, now end
+  n = math.min(n, self.limit - self.packets)
+  if n > 0 and self.waits > 0 then
+    if self.due > now then return end
+    send(self, output, self.place.data, self.waits)
+    self.waits, n = 0, n - 1
   end
+  send_due(self, output, n, now)
+  if self.packets >= self.limit then self.done = true end
 end
 
 return M

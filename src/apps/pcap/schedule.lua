@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- When a replayed packet is due: each kind of schedule is a function that gets a
 -- packet's length in bytes and its recorded time in nanoseconds (int64), and returns
--- how many seconds after the packet before it is due.
+-- how many seconds after the packet before it is due; 0 for the first.
 
 local ffi = require("ffi")
 
@@ -21,8 +21,12 @@ end
 
 --- `rate` packets a second.
 function M.packet_rate(rate)
-  local gap = 1 / rate
-  return function() return gap end
+  local gap = 0
+  return function()
+    local before = gap
+    gap = 1 / rate
+    return before
+  end
 end
 
 --- `rate` bits a second, on the wire.
