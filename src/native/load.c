@@ -80,9 +80,11 @@ static inline void add_chains(uint64_t additions)
 }
 
 /* So many additions. What came before is done first, so that their time comes on top
- * of it and not beside it. */
+ * of it and not beside it. None take but the call. */
 void pg_spin(uint32_t additions)
 {
+  if (additions == 0)
+    return;
   _mm_lfence();
   add_chains(additions);
 }

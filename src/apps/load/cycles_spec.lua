@@ -5,6 +5,7 @@ local config = require("core.config")
 local engine = require("core.app")
 local basic = require("apps.basic.basic_apps")
 local Cycles = require("apps.load.cycles").Cycles
+local Port = require("apps.port.port").Port
 
 -- The median of the app's error over so many calibrations, each measured anew: the
 -- machine may be busy during some.
@@ -56,10 +57,38 @@ describe("apps.load.cycles", function ()
     assert.is_true(nearest > -0.05 and nearest < 0.15, ("off by %.2f"):format(nearest))
   end)
 
-  it("takes nothing when 0 is asked for", function ()
+  it("takes next to nothing when 0 is asked for", function ()
     local app = Cycles:new(0)
     assert.equal(0, app.additions)
     assert.equal(0, app:error())
+    assert.is_true(app:takes() < Cycles:new(1):takes())
+  end)
+
+  it("adds what is asked for to a graph that was compiled without", function ()
+    local c = config.new()
+    config.app(c, "port", Port, {port = "null", burst = 32})
+    config.app(c, "load", Cycles, 0)
+    config.link(c, "port.output -> load.input")
+    config.link(c, "load.output -> port.input")
+    engine.configure(c)
+    local load, device = engine.app_table.load, engine.app_table.port.port
+    local function cycles_a_packet(cycles)
+      load.cycles, load.additions = cycles, 0
+      load:track()
+      local packets, cpu = device.txpackets, C.pg_thread_cpu_seconds()
+      engine.main{duration = 0.02, no_report = true}
+      return (C.pg_thread_cpu_seconds() - cpu) * tonumber(C.pg_tsc_hz())
+        / tonumber(device.txpackets - packets)
+    end
+    engine.busywait = true
+    finally(function () engine.busywait = false end)
+    for _ = 1, 10 do cycles_a_packet(0) end
+    local nearest = math.huge
+    for _ = 1, 15 do
+      local without = cycles_a_packet(0)
+      nearest = math.min(nearest, math.abs((cycles_a_packet(200) - without) / 200 - 1))
+    end
+    assert.is_true(nearest < 0.06, ("off by %.2f"):format(nearest))
   end)
 
   it("says how far off it is where too few cycles are asked for", function ()
