@@ -4,13 +4,13 @@
 
 local C = require("core.native")
 local account = require("core.engine.account")
+local eal = require("core.eal")
 local failure = require("core.failure")
 local link = require("core.link")
 local pace = require("core.engine.pace")
 local part = require("core.cores.part")
 local partition = require("core.cores.partition")
 local passages = require("core.cores.passages")
-local pool = require("core.pool")
 local shm = require("core.shm")
 local thread = require("core.cores.thread")
 
@@ -159,7 +159,7 @@ end
 function cores.configure(new, apply_main)
   local new_parts, new_crossings = partition.of(new)
   local list = changed(new_parts)
-  pool.create()
+  eal.start()
   passages.make(new_crossings)
   local ok, err = pcall(function ()
     check_sendable(new_parts, list)
@@ -287,7 +287,8 @@ end
 
 --- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, cpus =
 --- {[CPU] = {seconds = of CPU time, packets = sent, freed and handed on, breaths =,
---- dead =}}}. With `apps` their apps report on stdout.
+--- dead =, node = NUMA node of its packets, or -1}}}. With `apps` their apps report
+--- on stdout.
 function cores.report(apps)
   local sum = {links = {}, in_links = 0, cpus = {}}
   for _, cpu in ipairs(places()) do
@@ -297,7 +298,8 @@ function cores.report(apps)
     local counted = workers[cpu].handle.account
     sum.cpus[cpu] = {seconds = answer.seconds,
       packets = tonumber(counted.frees + counted.sent + counted.handed),
-      breaths = tonumber(workers[cpu].handle.breaths), dead = workers[cpu].dead ~= nil}
+      breaths = tonumber(workers[cpu].handle.breaths), dead = workers[cpu].dead ~= nil,
+      node = C.pg_pool_node(counted.pool)}
   end
   return sum
 end

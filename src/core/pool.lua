@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Where packets come from: the engine's free list, and behind it DPDK's pool,
--- made (with DPDK itself) when the first packet is asked for. All of this is
--- slow; the packet path in core.packet only comes here with an empty list.
+-- Where packets come from: the engine's free list, and behind it a pool of DPDK's,
+-- made (with DPDK itself) when the first packet is asked for. There is one a NUMA
+-- node (native/pool.c). All of this is slow; the packet path in core.packet only
+-- comes here with an empty list.
 
 local ffi = require("ffi")
 local C = require("core.native")
@@ -13,67 +14,113 @@ local pool = {}
 
 local REFILL = C.FREELIST_SIZE / 4
 
---- Sizes in packets, to be set before the first one is allocated.
+--- Sizes in packets, of each NUMA node's pool, to be set before the first packet is
+--- allocated.
 pool.initial = 8192
 pool.max = 262144
 
 --- The engine's; a worker's is in the memory that the other threads see.
 pool.freelist = here.worker and here.worker.account
-  or ffi.new("struct freelist", {max = C.FREELIST_SIZE})
+  or ffi.new("struct freelist", {max = C.FREELIST_SIZE, node = -1})
+local freelist = pool.freelist
 
-local created = false
+local used = {} -- pools: that of the free list, and those of ports
 
 local function say(fmt, ...)
   io.stderr:write("perigee: " .. fmt:format(...) .. "\n")
 end
 
---- Start DPDK and make the pool, unless that has been done.
-function pool.create()
-  if created then return end
-  eal.start()
-  if C.pg_pool_size() > 0 then -- another thread did
-    created = true
-    return
-  end
-  local packets = C.pg_pool_create(pool.initial, pool.max)
-  if packets < 0 then
-    failure.raise("%s; ask for fewer with --packets N, or add memory: %s",
-      ffi.string(C.pg_error()), "echo 512 > /proc/sys/vm/nr_hugepages")
-  elseif packets <= pool.initial / 2 then
-    say("there is memory for %d packets only; what is free: %d MB of hugepages",
-      packets, eal.free_huge_mb())
-  end
-  created = true
+-- " of NUMA node 1", where there are several.
+local function which(p)
+  local node = C.pg_pool_node(p)
+  return node >= 0 and (" of NUMA node %d"):format(node) or ""
 end
 
---- Double the pool. True, or false and the reason.
-function pool.grow()
+-- What to use when the node has no memory: another node's.
+local function elsewhere(node, why)
+  local other = node >= 0 and C.pg_pool_any(pool.initial, pool.max) or nil
+  if other == nil then
+    failure.raise("%s; ask for fewer with --packets N, or add memory: %s", why,
+      "echo 512 > /proc/sys/vm/nr_hugepages")
+  end
+  say("NUMA node %d has no memory for packets, so packets%s take their place; "
+    .. "reserve hugepages in /sys/devices/system/node/node%d/hugepages", node,
+    which(other) ~= "" and which(other) or " from anywhere", node)
+  return other
+end
+
+-- The pool of the NUMA node (-1: of this thread's).
+local function of(node)
   local before = C.pg_pool_size()
-  local added = C.pg_pool_grow(before)
+  local p = C.pg_pool_of(node, pool.initial, pool.max)
+  if p == nil then p = elsewhere(node, ffi.string(C.pg_error())) end
+  local packets = C.pg_pool_room(p)
+  if C.pg_pool_size() > before and packets <= pool.initial / 2 then
+    say("there is memory for %d packets%s only; what is free: %d MB of hugepages",
+      packets, which(p), eal.free_huge_mb())
+  end
+  for _, other in ipairs(used) do
+    if other == p then return p end
+  end
+  used[#used + 1] = p
+  return p
+end
+
+--- Start DPDK and make the pool, unless that has been done.
+function pool.create()
+  if freelist.pool ~= nil then return end
+  eal.start()
+  freelist.pool = of(freelist.node)
+end
+
+local served -- the first port whose node is known
+
+--- The pool that a port of that NUMA node (-1: unknown) is to receive into. The first
+--- port's is where the engine takes its own packets from.
+function pool.near(node)
+  pool.create()
+  if node < 0 then return freelist.pool end
+  local near = of(node)
+  if not served then freelist.pool, served = near, true end
+  return near
+end
+
+local function grow(p)
+  local before = C.pg_pool_room(p)
+  local added = C.pg_pool_grow(p, before)
   if added < 0 then return false, ffi.string(C.pg_error()) end
   if added == 0 then return true end
-  say("the packet pool has grown from %d to %d packets", before, before + added)
+  say("the packet pool%s has grown from %d to %d packets", which(p), before,
+    before + added)
   return true
 end
 
-local gave_up = false
+--- Double the pool. True, or false and the reason.
+function pool.grow() return grow(freelist.pool) end
 
---- Grow the pool ahead of need, when less than a quarter of it is left: so
---- that ports, which receive straight from it, don't run dry.
-function pool.tend()
-  if gave_up or not created then return end
-  if C.pg_pool_available() * 4 > C.pg_pool_size() then return end
-  local grown, why = pool.grow()
+local gave_up = {} -- pools that can't grow
+
+local function tend(i)
+  local p = used[i]
+  if gave_up[i] or C.pg_pool_left(p) * 4 > C.pg_pool_room(p) then return end
+  local grown, why = grow(p)
   if not grown then
-    gave_up = true
-    say("the packet pool can't grow: %s (raise the limit with --packets)", why)
+    gave_up[i] = true
+    say("the packet pool%s can't grow: %s (raise the limit with --packets)", which(p),
+      why)
   end
+end
+
+--- Grow pools ahead of need, when less than a quarter of one is left: so that ports,
+--- which receive straight from it, don't run dry.
+function pool.tend()
+  for i = 1, #used do tend(i) end
 end
 
 -- Move packets to the free list, as many as are left if not REFILL.
 local function take()
   for n = 0, 8 do
-    if C.pg_freelist_refill(pool.freelist, REFILL / 2 ^ n) > 0 then return true end
+    if C.pg_freelist_refill(freelist, REFILL / 2 ^ n) > 0 then return true end
   end
 end
 
@@ -81,10 +128,11 @@ end
 function pool.refill()
   pool.create()
   if take() then return end
-  if C.pg_pool_size() < pool.max and pool.grow() and take() then return end
-  failure.raise("the packet pool is empty: all of its %d packets are in use "
+  local size = C.pg_pool_room(freelist.pool)
+  if size < pool.max and pool.grow() and take() then return end
+  failure.raise("the packet pool%s is empty: all of its %d packets are in use "
     .. "(in links, apps and ports); raise the limit with --packets N",
-    C.pg_pool_size())
+    which(freelist.pool), C.pg_pool_room(freelist.pool))
 end
 jit.off(pool.refill)
 

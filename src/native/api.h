@@ -128,6 +128,8 @@ struct freelist {
   uint64_t handed, taken;                    /* to and from other workers */
   struct packet *list[1024];
   struct cycles *sample;     /* of the present breath, if one is taken */
+  void *pool;                /* it is refilled from; NULL: none yet */
+  int32_t node;              /* NUMA node of its CPU, or -1 */
 };
 
 /* Where a breath's TSC cycles go, from samples (cycles.c, core/engine/cycles.lua). */
@@ -153,7 +155,7 @@ struct port {
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   uint16_t queue, queues;    /* the one this is, of so many (0: one) */
-  int32_t numa_node;
+  int32_t numa_node;         /* -1: unknown, or there is only one */
   uint64_t offloads;         /* on: RTE_ETH_TX_OFFLOAD_*; the rest in offload.c */
   uint64_t rxpackets, rxbytes;
   uint64_t txpackets, txbytes;
@@ -193,12 +195,22 @@ const char *pg_dpdk_version(void);
 void pg_log_level(uint32_t level);
 
 /* pool.c */
-int pg_pool_create(uint32_t initial, uint32_t max);
-int pg_pool_grow(uint32_t before);
+void *pg_pool_of(int32_t node, uint32_t initial, uint32_t max);
+void *pg_pool_any(uint32_t initial, uint32_t max);
+int pg_pool_grow(void *pool, uint32_t before);
+int32_t pg_pool_node(const void *pool);
 uint32_t pg_pool_size(void);
 uint32_t pg_pool_available(void);
+uint32_t pg_pool_room(const void *pool);
+uint32_t pg_pool_left(const void *pool);
 int pg_freelist_refill(struct freelist *fl, int32_t n);
 void pg_freelist_spill(struct freelist *fl, int32_t n);
+
+/* numa.c */
+int32_t pg_numa_nodes(void);
+int32_t pg_numa_of_cpu(int32_t cpu);
+int32_t pg_numa_memory(int32_t node);
+void pg_numa_pretend(int32_t nodes, uint32_t memory, int32_t ports);
 
 /* port.c */
 /* Each plug fills in `port` but for `account`, which the caller sets. */

@@ -35,7 +35,7 @@ static inline uint32_t readable(const struct link *link)
   return (uint32_t)link->write - (uint32_t)link->read;
 }
 
-/* A packet of our pool with the bytes of `m`, which may be chained; NULL if
+/* A packet of our own with the bytes of `m`, which may be chained; NULL if
  * it is too long or there is none. Frees `m`. */
 static struct rte_mbuf *copied(struct port *port, struct rte_mbuf *m)
 {
@@ -44,7 +44,7 @@ static struct rte_mbuf *copied(struct port *port, struct rte_mbuf *m)
   if (length > PACKET_MAX_PAYLOAD) {
     port->rx_oversize++;
     port->account->port_drops++;
-  } else if (!(copy = rte_pktmbuf_alloc(pg_packet_pool()))) {
+  } else if (!(copy = rte_pktmbuf_alloc(port->account->pool))) {
     port->rx_nomem++;
     port->account->port_drops++;
   } else {
@@ -57,14 +57,15 @@ static struct rte_mbuf *copied(struct port *port, struct rte_mbuf *m)
   return copy;
 }
 
-/* Make every packet one segment of our pool, of legal length; how many stay. */
+/* Make every packet one segment of our pools, of legal length; how many stay. */
 uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n)
 {
-  const struct rte_mempool *pool = pg_packet_pool();
+  const struct rte_mempool *pool = port->account->pool; /* mostly */
   uint16_t kept = 0;
   for (uint16_t i = 0; i < n; i++) {
     struct rte_mbuf *m = packets[i];
-    if (m->nb_segs != 1 || m->pool != pool || m->data_len > PACKET_MAX_PAYLOAD)
+    bool ours = m->pool == pool || pg_pool_is_ours(m->pool);
+    if (m->nb_segs != 1 || !ours || m->data_len > PACKET_MAX_PAYLOAD)
       m = copied(port, m);
     if (m)
       packets[kept++] = m;

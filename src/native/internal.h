@@ -33,12 +33,16 @@ extern _Thread_local uint64_t pg_slept_cycles;
 
 struct rte_mempool;
 
-/* The pool every port receives into (pool.c), NULL before it is created. */
-struct rte_mempool *pg_packet_pool(void);
+/* Is that one of the packet pools (pool.c)? */
+bool pg_pool_is_ours(const void *pool);
 
 /* A pool of frames up to 2 KB for AF_XDP, whose kernel side takes no buffer
  * larger than a page. */
-struct rte_mempool *pg_small_pool(const char *name);
+struct rte_mempool *pg_small_pool(const char *name, int32_t node);
+
+/* NUMA nodes (numa.c); -1 where they aren't known or needn't be. */
+int32_t pg_numa_of_port(uint16_t id);
+int32_t pg_numa_here(void);
 
 struct rte_mbuf;
 struct port;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The packet pool: one mempool with room for `max` packets of which memory is
- * reserved for some; pg_pool_grow() doubles those. Ports receive from it and
- * the engine's free list is refilled from it, so both grow together.
+ * The packet pools: one for each NUMA node that packets are wanted of, which is one
+ * on most machines. A pool is a mempool with room for `max` packets of which memory is
+ * reserved for some; pg_pool_grow() doubles those. Ports receive from it and engines'
+ * free lists are refilled from it, so both grow together. Any thread may free any
+ * packet: it goes back to the pool it is of.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -29,16 +31,35 @@ enum {
   RESERVE_BYTES = 8 << 20
 };
 
-static struct rte_mempool *pool;
+/* In the order they were made; none ever goes. */
+static struct node_pool {
+  struct rte_mempool *pool;
+  int32_t node;   /* -1: of no node in particular */
+} pools[RTE_MAX_NUMA_NODES + 1];
+
+static int32_t made; /* of them */
 static pthread_mutex_t growing = PTHREAD_MUTEX_INITIALIZER;
 
-struct rte_mempool *pg_packet_pool(void)
+static inline int32_t pools_made(void)
 {
-  return pool;
+  return __atomic_load_n(&made, __ATOMIC_ACQUIRE);
+}
+
+bool pg_pool_is_ours(const void *pool)
+{
+  for (int i = pools_made(); i-- > 0;)
+    if (pools[i].pool == pool)
+      return true;
+  return false;
+}
+
+static uint32_t populated(const struct rte_mempool *pool)
+{
+  return __atomic_load_n(&pool->populated_size, __ATOMIC_RELAXED);
 }
 
 /* Give memory for `n` more packets to the pool; the number added, or -1. */
-static int populate(uint32_t n)
+static int populate(struct rte_mempool *pool, int32_t node, uint32_t n)
 {
   static unsigned chunk;
   char name[RTE_MEMZONE_NAMESIZE];
@@ -46,7 +67,7 @@ static int populate(uint32_t n)
                                                    NULL) * n;
   snprintf(name, sizeof name, "packets_%u", chunk);
   const struct rte_memzone *zone = rte_memzone_reserve_aligned(
-    name, bytes, SOCKET_ID_ANY, RTE_MEMZONE_SIZE_HINT_ONLY, PAGE_SIZE);
+    name, bytes, pg_numa_memory(node), RTE_MEMZONE_SIZE_HINT_ONLY, PAGE_SIZE);
   if (!zone)
     return pg_fail("no memory for %u more packets (%zu MB)", n, bytes >> 20);
   chunk++;
@@ -61,78 +82,159 @@ static int populate(uint32_t n)
   return added;
 }
 
-/* Create the pool: `initial` packets now, or half of that and so on where memory
- * is short, at most `max` ever. The number of packets, or -1. */
-int pg_pool_create(uint32_t initial, uint32_t max)
+/* `initial` packets now, or half of that and so on where memory is short. */
+static int fill(struct rte_mempool *pool, int32_t node, uint32_t n)
 {
-  struct rte_pktmbuf_pool_private room = {
-    .mbuf_data_room_size = PACKET_MAX_HEADROOM + PACKET_MAX_PAYLOAD};
-  if (pool)
-    return pg_fail("the packet pool exists already");
-  pool = rte_mempool_create_empty("packets", max, ELEMENT_SIZE, CACHE_SIZE,
-                                  sizeof room, SOCKET_ID_ANY, 0);
-  if (!pool)
-    return pg_fail("no memory for a pool of %u packets: %s", max,
-                   rte_strerror(rte_errno));
-  if (rte_mempool_set_ops_byname(pool, PG_PACKET_OPS, NULL) < 0)
-    return pg_fail("DPDK doesn't take the mempool driver " PG_PACKET_OPS);
-  rte_pktmbuf_pool_init(pool, &room);
   /* Ports need memory too: DPDK panics when it has none for them. */
-  void *reserve = rte_malloc("reserve", RESERVE_BYTES, 0);
-  uint32_t n = RTE_MIN(initial, max);
-  int added = reserve ? populate(n) : pg_fail("DPDK has less than %d MB of memory",
-                                              RESERVE_BYTES >> 20);
+  void *reserve = rte_malloc_socket("reserve", RESERVE_BYTES, 0, pg_numa_memory(node));
+  int added = reserve ? populate(pool, node, n)
+                      : pg_fail("DPDK has less than %d MB of memory",
+                                RESERVE_BYTES >> 20);
   while (reserve && added < 0 && n / 2 >= FEWEST_PACKETS)
-    added = populate(n /= 2);
+    added = populate(pool, node, n /= 2);
   rte_free(reserve);
   return added;
 }
 
-/* Packets the pool has memory for. */
-uint32_t pg_pool_size(void)
+static struct rte_mempool *make(int32_t node, uint32_t initial, uint32_t max)
 {
-  return pool ? __atomic_load_n(&pool->populated_size, __ATOMIC_RELAXED) : 0;
+  struct rte_pktmbuf_pool_private room = {
+    .mbuf_data_room_size = PACKET_MAX_HEADROOM + PACKET_MAX_PAYLOAD};
+  char name[RTE_MEMPOOL_NAMESIZE];
+  snprintf(name, sizeof name, "packets%d", pools_made());
+  struct rte_mempool *pool = rte_mempool_create_empty(
+    name, max, ELEMENT_SIZE, CACHE_SIZE, sizeof room, pg_numa_memory(node), 0);
+  if (!pool) {
+    pg_fail("no memory for a pool of %u packets: %s", max, rte_strerror(rte_errno));
+    return NULL;
+  }
+  if (rte_mempool_set_ops_byname(pool, PG_PACKET_OPS, NULL) < 0) {
+    pg_fail("DPDK doesn't take the mempool driver " PG_PACKET_OPS);
+  } else {
+    rte_pktmbuf_pool_init(pool, &room);
+    if (fill(pool, node, RTE_MIN(initial, max)) > 0)
+      return pool;
+  }
+  rte_mempool_free(pool);
+  return NULL;
 }
 
-static int grow(void)
+static struct rte_mempool *add_pool(int32_t node, uint32_t initial, uint32_t max)
+{
+  struct rte_mempool *pool = make(node, initial, max);
+  if (pool) {
+    pools[made] = (struct node_pool){pool, node};
+    __atomic_store_n(&made, made + 1, __ATOMIC_RELEASE);
+  }
+  return pool;
+}
+
+static struct rte_mempool *find(int32_t node)
+{
+  for (int i = 0; i < pools_made(); i++)
+    if (pools[i].node == node || node < 0)
+      return pools[i].pool;
+  return NULL;
+}
+
+/* The pool of a NUMA node (-1: of this thread's, or any), made if it isn't there: with
+ * `initial` packets, or fewer where memory is short, at most `max` ever. NULL if it
+ * can't be. */
+void *pg_pool_of(int32_t node, uint32_t initial, uint32_t max)
+{
+  pthread_mutex_lock(&growing);
+  if (pg_numa_nodes() == 1)
+    node = -1;
+  else if (node < 0)
+    node = pg_numa_here();
+  struct rte_mempool *pool = find(node);
+  if (!pool)
+    pool = add_pool(node, initial, max);
+  pthread_mutex_unlock(&growing);
+  return pool;
+}
+
+/* Any pool, for who can't have that of a node; NULL if there is no memory at all. */
+void *pg_pool_any(uint32_t initial, uint32_t max)
+{
+  pthread_mutex_lock(&growing);
+  struct rte_mempool *pool = pools_made() ? pools[0].pool : add_pool(-1, initial, max);
+  pthread_mutex_unlock(&growing);
+  return pool;
+}
+
+/* The node that a pool was made for, or -1. */
+int32_t pg_pool_node(const void *pool)
+{
+  for (int i = 0; i < pools_made(); i++)
+    if (pools[i].pool == pool)
+      return pools[i].node;
+  return -1;
+}
+
+/* Packets that all pools have memory for. */
+uint32_t pg_pool_size(void)
+{
+  uint32_t sum = 0;
+  for (int i = 0; i < pools_made(); i++)
+    sum += populated(pools[i].pool);
+  return sum;
+}
+
+/* Packets in the pools now: neither in an app or link, nor in a free list, nor
+ * held by a driver. */
+uint32_t pg_pool_available(void)
+{
+  uint32_t sum = 0;
+  for (int i = 0; i < pools_made(); i++)
+    sum += rte_mempool_avail_count(pools[i].pool);
+  return sum;
+}
+
+/* The same of one pool. */
+uint32_t pg_pool_room(const void *pool)
+{
+  return pool ? populated(pool) : 0;
+}
+
+uint32_t pg_pool_left(const void *pool)
+{
+  return pool ? rte_mempool_avail_count(pool) : 0;
+}
+
+static int grow(struct rte_mempool *pool)
 {
   uint32_t room = pool->size - pool->populated_size;
   uint32_t want = pool->populated_size;
   if (room == 0)
     return pg_fail("all %u packets are in use", pool->size);
-  return populate(want < room ? want : room);
+  return populate(pool, pg_pool_node(pool), want < room ? want : room);
 }
 
 /* Double the pool, up to its maximum; the number of packets added, or -1. None
  * are added if it has grown from `before` already: another thread saw the need. */
-int pg_pool_grow(uint32_t before)
+int pg_pool_grow(void *pool, uint32_t before)
 {
   pthread_mutex_lock(&growing);
-  int added = pool->populated_size > before ? 0 : grow();
+  int added = populated(pool) > before ? 0 : grow(pool);
   pthread_mutex_unlock(&growing);
   return added;
 }
 
 void pg_pool_leave(void)
 {
-  if (pool)
-    rte_mempool_cache_flush(rte_mempool_default_cache(pool, rte_lcore_id()), pool);
+  for (int i = 0; i < pools_made(); i++)
+    rte_mempool_cache_flush(rte_mempool_default_cache(pools[i].pool, rte_lcore_id()),
+                            pools[i].pool);
 }
 
-/* Packets in the pool now: neither in an app or link, nor in a free list, nor
- * held by a driver. */
-uint32_t pg_pool_available(void)
-{
-  return pool ? rte_mempool_avail_count(pool) : 0;
-}
-
-/* Move up to `n` packets from the pool to the free list, empty and with their
+/* Move up to `n` packets from the list's pool to the free list, empty and with their
  * headroom; the number moved, 0 when the pool hasn't so many. */
 int pg_freelist_refill(struct freelist *fl, int32_t n)
 {
   struct rte_mbuf **to = (struct rte_mbuf **)&fl->list[fl->nfree];
-  if (!pool || n > fl->max - fl->nfree ||
-      rte_mempool_get_bulk(pool, (void **)to, n) < 0)
+  if (!fl->pool || n > fl->max - fl->nfree ||
+      rte_mempool_get_bulk(fl->pool, (void **)to, n) < 0)
     return 0;
   for (int32_t i = 0; i < n; i++) {
     to[i]->data_off = PACKET_HEADROOM;
@@ -144,21 +246,36 @@ int pg_freelist_refill(struct freelist *fl, int32_t n)
   return n;
 }
 
-/* Give the last `n` packets of the free list back to the pool. */
+/* Give each packet back to the pool it is of: neighbours are often of the same. */
+static void put_by_pool(struct rte_mbuf **packets, int32_t n)
+{
+  for (int32_t from = 0, to = 0; from < n; from = to) {
+    struct rte_mempool *pool = packets[from]->pool;
+    while (to < n && packets[to]->pool == pool)
+      to++;
+    rte_mempool_put_bulk(pool, (void **)&packets[from], to - from);
+  }
+}
+
+/* Give the last `n` packets of the free list back to their pools. */
 void pg_freelist_spill(struct freelist *fl, int32_t n)
 {
   if (n > fl->nfree)
     n = fl->nfree;
   fl->nfree -= n;
   fl->spilled += n;
-  rte_mempool_put_bulk(pool, (void **)&fl->list[fl->nfree], n);
+  struct rte_mbuf **packets = (struct rte_mbuf **)&fl->list[fl->nfree];
+  if (likely(pools_made() == 1))
+    rte_mempool_put_bulk(pools[0].pool, (void **)packets, n);
+  else
+    put_by_pool(packets, n);
 }
 
 /* AF_XDP registers its pool with the kernel as one piece, in frames no larger
  * than a page (kernel: Documentation/networking/af_xdp.rst, UMEM). */
-struct rte_mempool *pg_small_pool(const char *name)
+struct rte_mempool *pg_small_pool(const char *name, int32_t node)
 {
   enum { SMALL_PACKETS = 8192 - 1, SMALL_ROOM = RTE_PKTMBUF_HEADROOM + 3520 };
   return rte_pktmbuf_pool_create(name, SMALL_PACKETS, 256, 0, SMALL_ROOM,
-                                 SOCKET_ID_ANY);
+                                 pg_numa_memory(node));
 }

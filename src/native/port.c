@@ -27,9 +27,8 @@ static void adopt(struct port *port, uint16_t id)
 {
   memset(port, 0, sizeof *port);
   port->id = id;
-  port->numa_node = rte_eth_dev_socket_id(id);
+  port->numa_node = pg_numa_of_port(id);
   port->max_frame = PACKET_MAX_PAYLOAD;
-  port->pool = pg_packet_pool();
   rte_eth_dev_get_name_by_port(id, port->name);
 }
 
@@ -55,7 +54,8 @@ static struct rte_ring *ring_of(const char *name, int side)
   snprintf(ring_name, sizeof ring_name, "pg_%s_%d", name, side);
   struct rte_ring *ring = rte_ring_lookup(ring_name);
   return ring ? ring
-              : rte_ring_create(ring_name, RING_PORT_SIZE, SOCKET_ID_ANY,
+              : rte_ring_create(ring_name, RING_PORT_SIZE,
+                                pg_numa_memory(pg_numa_here()),
                                 RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
@@ -68,10 +68,11 @@ int pg_port_ring(struct port *port, const char *name, int side)
   if (!rx || !tx)
     return pg_fail("no ring '%s': %s", name, rte_strerror(rte_errno));
   snprintf(port_name, sizeof port_name, "pg_%s_%d", name, side);
-  int id = rte_eth_from_rings(port_name, &rx, 1, &tx, 1, 0);
+  int id = rte_eth_from_rings(port_name, &rx, 1, &tx, 1, RTE_MAX(pg_numa_here(), 0));
   if (id < 0)
     return pg_fail("no ring port '%s': %s", name, rte_strerror(rte_errno));
   adopt(port, id);
+  port->numa_node = -1; /* that of who uses it */
   return 0;
 }
 
@@ -106,7 +107,7 @@ int pg_port_small_pool(struct port *port)
 {
   char name[RTE_MEMPOOL_NAMESIZE];
   snprintf(name, sizeof name, "small_%u", port->id);
-  port->pool = pg_small_pool(name);
+  port->pool = pg_small_pool(name, port->numa_node);
   port->tidy = 1;
   return port->pool ? 0 : pg_fail("no memory for the frames of %s", port->name);
 }
@@ -142,8 +143,17 @@ static int spread(const struct port *port, struct rte_eth_conf *conf,
   return 0;
 }
 
+/* One queue each way, its descriptors in memory of the node. */
+static int set_up_queue(const struct port *port, uint16_t q, uint16_t rxd,
+                        uint16_t txd, int32_t node)
+{
+  int status = rte_eth_rx_queue_setup(port->id, q, rxd, node, NULL, port->pool);
+  return status < 0 ? status : rte_eth_tx_queue_setup(port->id, q, txd, node, NULL);
+}
+
 static int configure(struct port *port, uint32_t mtu, bool offload)
 {
+  int32_t node = pg_numa_memory(port->numa_node);
   struct rte_eth_conf conf = {.rxmode.mtu = mtu};
   struct rte_eth_dev_info info;
   uint16_t rxd = DESCRIPTORS, txd = DESCRIPTORS;
@@ -161,10 +171,11 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
   if ((status = rte_eth_dev_configure(port->id, queues, queues, &conf)) < 0 ||
       (status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd)) < 0)
     return status;
-  for (uint16_t q = 0; q < queues && status >= 0; q++)
-    if ((status = rte_eth_rx_queue_setup(port->id, q, rxd, SOCKET_ID_ANY, NULL,
-                                         port->pool)) >= 0)
-      status = rte_eth_tx_queue_setup(port->id, q, txd, SOCKET_ID_ANY, NULL);
+  for (uint16_t q = 0; q < queues && status >= 0; q++) {
+    status = set_up_queue(port, q, rxd, txd, node);
+    if (status == -ENOMEM && node != SOCKET_ID_ANY)
+      status = set_up_queue(port, q, rxd, txd, SOCKET_ID_ANY);
+  }
   return status;
 }
 
@@ -198,7 +209,7 @@ int pg_port_unplug(struct port *port)
   status = rte_eth_dev_close(port->id);
   if (!shared)
     rte_dev_remove(device);
-  if (port->pool != pg_packet_pool())
+  if (port->pool && !pg_pool_is_ours(port->pool))
     rte_mempool_free(port->pool);
   port->pool = NULL;
   return status < 0 ? pg_fail("DPDK can't close %s", port->name) : 0;

@@ -136,6 +136,7 @@ struct worker *pg_worker_start(int32_t cpu, int32_t pinned_to, const char *path,
   memset(h, 0, sizeof *h);
   h->worker.cpu = cpu;
   h->worker.account.max = FREELIST_SIZE;
+  h->worker.account.node = pg_numa_of_cpu(pinned_to);
   h->pinned_to = pinned_to;
   h->path = strdup(path);
   h->cpath = strdup(cpath);

@@ -182,6 +182,7 @@ function plug.open(description)
   pool.create()
   local port = ffi.new("struct port")
   if description.queues and C.pg_port_join(port, description.device) then
+    pool.near(port.numa_node)
     return note_open(description, port)
   end
   if description.kind == "ring" then
@@ -191,6 +192,8 @@ function plug.open(description)
   else
     plug_device(port, description)
   end
+  local near = pool.near(port.numa_node)
+  if port.pool == nil then port.pool = near end
   port.queues = description.queues or 0
   local card = description.kind == "pci" or description.kind == "number"
   local mtu = card and JUMBO_MTU or 0

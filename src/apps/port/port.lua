@@ -147,7 +147,7 @@ end
 function Port:ended()
   local d = self.description
   if d.kind ~= "pcap" or d.loop == 1 then return false end
-  if d.rx and (self.port.found_nothing == 0 or C.pg_pool_available() == 0) then
+  if d.rx and (self.port.found_nothing == 0 or C.pg_pool_left(self.port.pool) == 0) then
     return false
   end
   local stats = self:statistics()

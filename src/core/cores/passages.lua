@@ -4,7 +4,9 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local affinity = require("core.cores.affinity")
 local failure = require("core.failure")
+local partition = require("core.cores.partition")
 local pool = require("core.pool")
 
 local passages = {}
@@ -17,14 +19,21 @@ local open = {} -- by key: {passage, spec =, from =, to =}
 --- nobody received, in passages that are gone.
 passages.lost, passages.dropped = 0, 0
 
+-- In memory of the receiver's NUMA node, if that has some.
+local function new_passage(to)
+  local node = to == partition.MAIN and -1 or C.pg_numa_of_cpu(affinity.cpu_for(to))
+  local made = C.pg_passage_new(CAPACITY, C.pg_numa_memory(node))
+  if made == nil then made = C.pg_passage_new(CAPACITY, -1) end
+  if made == nil then failure.raise("%s", ffi.string(C.pg_error())) end
+  return made
+end
+
 --- Make the passages of `crossings` (core.cores.partition) that there aren't.
 function passages.make(crossings)
   for key, crossing in pairs(crossings) do
     if not open[key] then
-      local made = C.pg_passage_new(CAPACITY, -1)
-      if made == nil then failure.raise("%s", ffi.string(C.pg_error())) end
-      open[key] = {passage = made, spec = crossing.spec, from = crossing.from,
-                   to = crossing.to}
+      open[key] = {passage = new_passage(crossing.to), spec = crossing.spec,
+                   from = crossing.from, to = crossing.to}
     end
   end
 end

@@ -127,15 +127,18 @@ function report.packets(a)
     commas(a.port_drops), commas(a.in_links), rings, commas(a.held)))
 end
 
---- Print what each worker did, {[CPU] = {packets =, breaths =, seconds =, dead =}}.
+--- Print what each worker did, {[CPU] = {packets =, breaths =, seconds =, dead =,
+--- node = NUMA node of its packets, -1: there is only one}}.
 function report.cpus(cpus)
   local numbers = {}
   for cpu in pairs(cpus) do numbers[#numbers + 1] = cpu end
   table.sort(numbers)
   for _, cpu in ipairs(numbers) do
     local c = cpus[cpu]
-    print(("CPU %d: %s packets  %s breaths  %.2f s of CPU time%s"):format(cpu,
-      commas(c.packets), commas(c.breaths), c.seconds, c.dead and "  (stopped)" or ""))
+    print(("CPU %d: %s packets  %s breaths  %.2f s of CPU time%s%s"):format(cpu,
+      commas(c.packets), commas(c.breaths), c.seconds,
+      c.node >= 0 and ("  memory of NUMA node %d"):format(c.node) or "",
+      c.dead and "  (stopped)" or ""))
   end
 end
 

@@ -2,10 +2,13 @@
 -- `perigee plan PROGRAM ARGS`: what the engine would run, instead of running it.
 -- The program runs as ever, up to its first engine.main.
 
+local C = require("core.native")
+local affinity = require("core.cores.affinity")
 local auto = require("core.cores.auto")
 local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
+local cores = require("core.cores")
 local failure = require("core.failure")
 local main = require("core.main")
 local partition = require("core.cores.partition")
@@ -106,8 +109,12 @@ local function show_placement()
   for _, line in ipairs(auto.reasons) do print(line) end
   local parts = partition.is_placed(engine.configuration)
     and partition.of(engine.configuration) or {}
+  local cpus = next(parts) and cores.report().cpus
   for _, place in ipairs(partition.places(parts)) do
-    print(("on CPU %s: %s"):format(place,
+    local node = cpus[place].node -- that of a port, if one is known
+    if node < 0 then node = C.pg_numa_of_cpu(affinity.cpu_for(place)) end
+    print(("on CPU %s%s: %s"):format(place,
+      node >= 0 and (" (packets in memory of NUMA node %d)"):format(node) or "",
       table.concat(sorted_keys(parts[place].apps), ", ")))
   end
 end

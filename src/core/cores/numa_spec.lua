@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Packets of several NUMA nodes. On a machine that has one, pg_numa_pretend makes more
+-- of it: node 0 has the CPUs with even numbers, node 1 the others.
+
+local affinity = require("core.cores.affinity")
+local script = require("core.testing").script
+
+local cpus = affinity.cpus()
+local FIRST, SECOND = cpus[1], cpus[2] or cpus[1] + 1
+local NO_HUGE = {"--eal", "--no-huge"} -- the pools of two nodes take 180 MB
+
+-- With `memory` a bit for each node that has some, and the node of all ports.
+local function pretend(memory, ports)
+  return ([[
+    local C = require("core.native")
+    C.pg_numa_pretend(2, %d, %d)
+  ]]):format(memory, ports or -1)
+end
+
+-- Two flows of packets, from each of two CPUs to the other.
+local EXCHANGE = ([[
+  local testing = require("core.cores.testing")
+  local FIRST, SECOND = %d, %d
+  local c = config.new()
+  for name, place in pairs{a = {FIRST, SECOND}, b = {SECOND, FIRST}} do
+    config.app(c, name .. "_source", testing.Flows, {packets = 1e9, flows = 10})
+    config.app(c, name .. "_check", testing.Check, {flows = 10})
+    config.link(c, ("%%s_source.output -> %%s_check.input"):format(name, name))
+    config.cpu(c, name .. "_source", place[1])
+    config.cpu(c, name .. "_check", place[2])
+  end
+  engine.configure(c)
+  engine.main{duration = 0.3}
+]]):format(FIRST, SECOND)
+
+-- How many packets each pool has; how many of them are of another.
+local COUNT = [[
+  engine.configure(config.new())
+  local ffi = require("ffi")
+  local fl = ffi.new("struct freelist", {max = C.FREELIST_SIZE, node = -1})
+  for node = 0, 1 do
+    fl.pool = C.pg_pool_of(node, 8192, 8192)
+    local size, strange, n = C.pg_pool_room(fl.pool), 0, 0
+    while C.pg_freelist_refill(fl, 1) == 1 do
+      fl.nfree, n = 0, n + 1
+      if fl.list[0].pool ~= fl.pool then strange = strange + 1 end
+    end
+    print(("node %d: %d packets of %d, %d strange"):format(node, n, size, strange))
+  end
+]]
+
+describe("On a machine of two NUMA nodes", function ()
+  it("each worker has its node's packets, which go back there", function ()
+    local said, status = script(pretend(3) .. EXCHANGE .. COUNT, NO_HUGE)
+    assert.equal(0, status)
+    for _, cpu in ipairs{FIRST, SECOND} do
+      assert.matches(("CPU %d: [^\n]*  memory of NUMA node %d\n"):format(cpu, cpu % 2),
+        said)
+    end
+    assert.matches("held by apps 0\n", said)
+    for node = 0, 1 do
+      assert.matches(("node %d: (%%d+) packets of %%1, 0 strange\n"):format(node), said)
+    end
+  end)
+
+  it("a worker has the packets of its port's node", function ()
+    local said, status = script(pretend(3, 1) .. ([[
+      local c = config.new()
+      config.app(c, "port", require("apps.port.port").Port, "null")
+      config.link(c, "port.output -> port.input")
+      config.cpu(c, "port", %d)
+      engine.configure(c)
+      engine.main{duration = 0.05}
+    ]]):format(2 * math.floor(FIRST / 2)), NO_HUGE)
+    assert.equal(0, status)
+    assert.matches("memory of NUMA node 1\n", said)
+  end)
+
+  it("a node without memory has another's packets, and that is told", function ()
+    local said, status = script(pretend(1) .. EXCHANGE, NO_HUGE)
+    assert.equal(0, status)
+    assert.equal(1, select(2, said:gsub("perigee: NUMA node 1 has no memory for "
+      .. "packets, so packets of NUMA node 0 take their place; reserve hugepages in "
+      .. "/sys/devices/system/node/node1/hugepages\n", "")))
+    assert.equal(2, select(2, said:gsub("  memory of NUMA node 0\n", "")))
+  end)
+
+  it("perigee plan tells the node", function ()
+    local said, status = script(pretend(3) .. EXCHANGE,
+      {"--eal", "--no-huge", "plan", "--no-source"})
+    assert.equal(0, status)
+    assert.matches(("on CPU %d %%(packets in memory of NUMA node %d%%): "):format(FIRST,
+      FIRST % 2), said)
+  end)
+end)
+
+describe("On a machine of one NUMA node", function ()
+  it("there is one pool, and no word of nodes", function ()
+    local said, status = script('local C = require("core.native")' .. EXCHANGE .. [[
+      print(C.pg_numa_nodes(), C.pg_pool_of(1, 8192, 8192) == C.pg_pool_of(0, 1, 1))
+    ]], NO_HUGE)
+    assert.equal(0, status)
+    assert.matches("\n1\ttrue\n", said)
+    assert.not_matches("NUMA", said)
+  end)
+end)
