@@ -5,6 +5,7 @@
 local fit = {}
 
 local RESAMPLES, CONFIDENCE = 1000, 0.95
+local ALIKE = 0.9 -- packets a breath
 local RISING = 0.5 -- of the task added: below that, something else than the CPU binds
 local WIRE_OVERHEAD = 20 -- bytes of preamble and gap a frame (IEEE 802.3, clause 4.2)
 
@@ -21,23 +22,32 @@ function fit.median(list)
   return (s[n / 2] + s[n / 2 + 1]) / 2
 end
 
+--- A function that returns whole numbers from 1 to its argument, the same ones for each
+--- that is made (Park and Miller's minimal standard).
+function fit.random()
+  local state = 42
+  return function (n)
+    state = (state * 16807) % 2147483647
+    return state % n + 1
+  end
+end
+
+--- The lowest and the highest of `list` without its tails: `share` (0 to 1) is between.
+function fit.middle(list, share)
+  local s, tail = sorted(list), (1 - share) / 2
+  return s[math.max(1, math.floor(#s * tail))], s[math.ceil(#s * (1 - tail))]
+end
+
 --- The 95 % confidence interval of the median of `list`, low and high (bootstrap,
 --- with a fixed seed: the same list, the same interval).
 function fit.interval(list)
-  local state, medians = 42, {}
-  local function random(n)
-    state = (state * 16807) % 2147483647 -- Park and Miller's minimal standard
-    return state % n + 1
-  end
+  local random, medians = fit.random(), {}
   for i = 1, RESAMPLES do
     local sample = {}
     for k = 1, #list do sample[k] = list[random(#list)] end
     medians[i] = fit.median(sample)
   end
-  local s = sorted(medians)
-  local tail = (1 - CONFIDENCE) / 2
-  return s[math.max(1, math.floor(RESAMPLES * tail))],
-    s[math.ceil(RESAMPLES * (1 - tail))]
+  return fit.middle(medians, CONFIDENCE)
 end
 
 --- The line through `points`, a list of {x, y}, by least squares of relative errors:
@@ -58,8 +68,9 @@ end
 
 -- The points from where the cycles rise with the task, two at least. Before, the CPU
 -- had time left, also a part of that between the last point that did and the next.
+-- The first is left out, which has no task: see fit.solve.
 local function rising(points)
-  local from = 1
+  local from = 2
   for i = 1, #points - 1 do
     local a, b = points[i], points[i + 1]
     if b[2] - a[2] < RISING * (b[1] - a[1]) then from = i + 2 end
@@ -67,22 +78,53 @@ local function rising(points)
   return {unpack(points, math.min(from, math.max(1, #points - 1)))}
 end
 
---- Solve for C_IO by raising C_task until the throughput falls. `rounds` is a list of
---- measurements, each a list of {task, cycles}, tasks rising: {io; low and high, its
---- confidence interval; slope, cycles of CPU time that one of the task took (more than
---- 1 with interrupts and a host's other guests, for C_IO too, and taken out of it);
---- busy, what an idle CPU had left without a task}.
-function fit.solve(rounds)
-  local ios, slopes, without = {}, {}, {}
+-- Was the CPU the limit without a task? Then a breath had as many packets as with the
+-- largest one.
+local function limited(rounds)
+  local shares = {}
+  for i, points in ipairs(rounds) do
+    local first, last = points[1][3], points[#points][3]
+    shares[i] = first and last and first / last or 0
+  end
+  return fit.median(shares) >= ALIKE
+end
+
+local function solve(rounds)
+  local is_limited, ios = limited(rounds), {}
+  local slopes, overlaps, busy = {}, {}, {}
   for i, points in ipairs(rounds) do
     local intercept, slope = fit.line(rising(points))
-    ios[i], slopes[i] = intercept / slope, slope
-    without[i] = points[1][2] / slope
+    local without, onward = points[1][2] / slope, intercept / slope
+    ios[i], slopes[i] = is_limited and without or onward, slope
+    overlaps[i] = is_limited and without - onward or 0
+    busy[i] = is_limited and 0 or without - onward
   end
-  local low, high = fit.interval(ios)
-  local io = fit.median(ios)
-  return {io = io, low = low, high = high, slope = fit.median(slopes),
-          busy = math.max(0, fit.median(without) - io)}
+  return {io = fit.median(ios), slope = fit.median(slopes), limited = is_limited,
+          overlap = fit.median(overlaps), busy = math.max(0, fit.median(busy))}, ios
+end
+
+--- fit.solve without the confidence interval.
+function fit.point(rounds) return (solve(rounds)) end
+
+--- Solve for C_IO by raising C_task until the throughput falls. `rounds` is a list of
+--- measurements, each a list of {task, cycles, packets a breath}, tasks rising from 0.
+--- Where the CPU was the limit without a task, C_IO is what a packet took then, or else
+--- where the line through the points that rise begins. {io; low and high, its
+--- confidence interval; slope, cycles of CPU time that one of the task took (more than
+--- 1 with interrupts and a host's other guests, for C_IO too, and taken out of it);
+--- limited, was the CPU the limit; overlap, cycles of C_IO that pass beside those of a
+--- task; busy, what an idle CPU had left without a task}.
+function fit.solve(rounds)
+  local solved, ios = solve(rounds)
+  solved.low, solved.high = fit.interval(ios)
+  return solved
+end
+
+--- Cycles of CPU time that a packet takes with a task, as `solved` says (fit.solve).
+function fit.cycles(solved, task)
+  local least = solved.io + solved.busy
+  if task == 0 then return solved.slope * least end
+  return solved.slope * math.max(least, solved.io - solved.overlap + task)
 end
 
 --- C_IO by burst and size: `cells` is a list of {burst, size, io}; per_packet +

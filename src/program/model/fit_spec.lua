@@ -26,19 +26,52 @@ describe("the model's arithmetic", function ()
 
   it("solves for C_IO where the CPU is the limit from the start", function ()
     local s = fit.solve{
-      {{0, 100}, {100, 200}, {200, 300}}, {{0, 110}, {100, 210}, {200, 310}},
-      {{0, 90}, {100, 190}, {200, 290}}}
+      {{0, 100, 32}, {100, 200, 32}, {200, 300, 32}},
+      {{0, 110, 32}, {100, 210, 31}, {200, 310, 32}},
+      {{0, 90, 32}, {100, 190, 32}, {200, 290, 32}}}
     near(100, s.io)
     near(1, s.slope)
     near(0, s.busy)
-    assert.is_true(s.low >= 90 and s.high <= 110 and s.low < s.high)
+    near(0, s.overlap)
+    assert.is_true(s.limited)
+    near(90, s.low)
+    near(110, s.high)
+  end)
+
+  it("tells what passes beside a task from what an idle CPU had left", function ()
+    -- 20 cycles of 100 pass beside the task.
+    local points = {{0, 100, 32}, {100, 180, 32}, {200, 280, 32}, {400, 480, 32}}
+    local s = fit.solve{points, points}
+    near(100, s.io)
+    near(20, s.overlap)
+    near(0, s.busy)
+    near(100, fit.cycles(s, 0))
+    near(180, fit.cycles(s, 100))
+    near(100, fit.cycles(s, 5))
+    -- With half the packets a breath, the same is time left.
+    points[1][3] = 16
+    s = fit.solve{points, points}
+    assert.is_false(s.limited)
+    near(80, s.io)
+    near(20, s.busy)
+    near(0, s.overlap)
+    near(100, fit.cycles(s, 0))
+    near(180, fit.cycles(s, 100))
+    -- A task may also cost more than itself.
+    points = {{0, 100, 32}, {100, 210, 32}, {200, 310, 32}}
+    s = fit.solve{points, points}
+    near(-10, s.overlap)
+    near(100, fit.cycles(s, 0))
+    near(160, fit.cycles(s, 50))
   end)
 
   it("takes out what others took of the CPU", function ()
-    local points = {{0, 130}, {100, 260}, {200, 390}} -- all 1.3 times as much
+    -- All 1.3 times as much.
+    local points = {{0, 130, 8}, {100, 260, 8}, {200, 390, 8}}
     local s = fit.solve{points, points}
     near(100, s.io)
     near(1.3, s.slope)
+    near(390, fit.cycles(s, 200))
   end)
 
   it("leaves out tasks that an idle CPU takes without sending less", function ()
@@ -46,7 +79,8 @@ describe("the model's arithmetic", function ()
     -- DPDK), so that a task of 116 is free.
     local points = {}
     for i, task in ipairs{0, 50, 100, 150, 200, 400} do
-      points[i] = {task, math.max(221.77, 105 + task)}
+      local cycles = math.max(221.77, 105 + task)
+      points[i] = {task, cycles, 64 * (105 + task) / cycles}
     end
     local s = fit.solve{points, points}
     near(105, s.io, 0.01)

@@ -43,7 +43,9 @@ describe("model", function ()
       assert.equal(5, #port.cells)
       for _, cell in ipairs(port.cells) do
         assert.is_true(cell.low <= cell.io and cell.io <= cell.high)
-        assert.equal(3, #cell.rounds)
+        assert.equal(5, #cell.rounds)
+        assert.is_true(cell.limited)
+        assert.is_true(cell.receive > 0 and cell.send > 0)
       end
     end
   end)
@@ -63,6 +65,8 @@ describe("model", function ()
     local best = math.huge
     for _, port in ipairs(result.ports) do
       assert.equal(6, #port.checks)
+      assert.is_true(port.error_low <= port.error and port.error <= port.error_high)
+      assert.is_true(port.error <= port.worst_error)
       best = math.min(best, port.error)
     end
     -- On an idle machine within 5 %; this one may be busy.

@@ -2,7 +2,6 @@
 -- What `perigee model` measured, as text: one table of ports, one of memory, and how
 -- far the model is off.
 
-local fit = require("program.model.fit")
 local memory = require("program.model.memory")
 
 local M = {}
@@ -17,21 +16,22 @@ local function show_port(say, port)
   if port.problem then
     return say("%-8s not measured: %s", port.name, port.problem)
   end
-  say("%-8s burst    size   C_IO   (95 %% interval)   task x   C_busy    Mpps",
+  say("%-8s burst    size   C_IO   (95 %% interval)  overlap   C_busy   task x    Mpps",
     port.name)
   for _, cell in ipairs(port.cells) do
-    say("%14d %7d %6.1f   (%.1f to %.1f)%s %5.2f %8.1f %7.3f", cell.burst, cell.size,
-      cell.io, cell.low, cell.high,
+    say("%14d %7d %6.1f   (%.1f to %.1f)%s %7.1f %8.1f %8.2f %7.3f", cell.burst,
+      cell.size, cell.io, cell.low, cell.high,
       (" "):rep(math.max(0, 10 - #("%.1f%.1f"):format(cell.low, cell.high))),
-      cell.slope, cell.busy, port.tsc_hz / (cell.io + cell.busy) / 1e6)
+      cell.overlap, cell.busy, cell.slope, port.tsc_hz / (cell.io + cell.busy) / 1e6)
   end
   local m = port.model
   say("         C_IO = %.1f + %.1f / burst + %.4f * size, off by %.1f %% (median)",
     m.per_packet, m.per_burst, m.per_byte, 100 * m.error)
   if port.error then
-    say("         throughput with other tasks (0 to 900 cycles) is predicted with an "
-      .. "error of %.1f %% (median; %.1f %% at most)", 100 * port.error,
-      100 * port.worst_error)
+    say("         throughput with other tasks (0 to 1000 cycles) is predicted with an "
+      .. "error of %.1f %%", 100 * port.error)
+    say("         (median; %.1f to %.1f with 95 %% confidence; %.1f at most)",
+      100 * port.error_low, 100 * port.error_high, 100 * port.worst_error)
   end
 end
 
@@ -59,16 +59,6 @@ local function show_memory(say, rows)
     end
     say("  levels: %s", table.concat(steps, ", "))
   end
-end
-
---- The largest and the median error of the predictions of `checks`, rows with `error`.
-function M.errors(checks)
-  local all, worst = {}, 0
-  for i, check in ipairs(checks) do
-    all[i] = math.abs(check.error)
-    worst = math.max(worst, all[i])
-  end
-  if #all > 0 then return fit.median(all), worst end
 end
 
 --- The result as text.

@@ -17,15 +17,17 @@ local M = {}
 local WARM_UP = 0.3 -- of the time
 local TAX_ADDITIONS, TAX_CALLS = 3000, 20000
 
--- A configuration with a load behind each port.
+-- A configuration with a load behind each port, if there is one; and how many ports
+-- packets come from.
 local function loaded(c, cycles)
   local new = config.new()
   for name, app in pairs(c.apps) do config.app(new, name, app.class, app.arg) end
   local n = 0
   for spec in pairs(c.links) do
     local from, output = config.parse_link(spec)
-    if c.apps[from].class.direct then
-      n = n + 1
+    local is_port = c.apps[from].class.direct
+    if is_port then n = n + 1 end
+    if is_port and cycles > 0 then
       local name = "model_load_" .. from .. "_" .. output
       config.app(new, name, Cycles, cycles)
       config.link(new, ("%s.%s -> %s.input"):format(from, output, name))
