@@ -15,10 +15,18 @@
 
 enum { BLOCK = 16, ALIGNMENT = 64 };
 
+static _Thread_local IMB_MGR *manager;
+
+void pg_gcm_leave(void)
+{
+  if (manager)
+    free_mb_mgr(manager);
+  manager = NULL;
+}
+
 /* The functions for this CPU; NULL if there is no memory. */
 static IMB_MGR *functions(void)
 {
-  static _Thread_local IMB_MGR *manager;
   if (!manager && (manager = alloc_mb_mgr(0)))
     init_mb_mgr_auto(manager, NULL);
   return manager;

@@ -86,6 +86,7 @@ static void *run(void *arg)
     failed(h, rte_strerror(rte_errno));
   } else {
     run_lua(h);
+    pg_gcm_leave();
     pg_freelist_spill(&h->worker.account, h->worker.account.nfree);
     pg_pool_leave();
     rte_thread_unregister();
