@@ -263,8 +263,13 @@ local function take_cpus(program, args)
       break
     end
   end
-  if package.loaded["core.cores.auto"] then
-    package.loaded["core.cores.auto"].replicable = own(program, "replicable")
+  local auto = package.loaded["core.cores.auto"]
+  if not auto then return end
+  auto.replicable = own(program, "replicable")
+  local why = auto.cpus and own(program, "one_cpu")
+  if why then
+    failure.usage("%s runs on one CPU, so it takes no --cpus: %s", main.program_name,
+      why)
   end
 end
 

@@ -14,6 +14,9 @@ local PcapWriter = require("apps.pcap.pcap").PcapWriter
 
 local M = {summary = "write the packets a port receives to a pcap or pcapng file"}
 
+--- Why --cpus is refused.
+M.one_cpu = "one app writes the file, in the order in which packets came"
+
 local function parser()
   local p = cli.parser("capture",
     "Write the packets that a port receives to a pcap or pcapng file, until stopped"

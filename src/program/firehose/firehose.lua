@@ -13,6 +13,9 @@ local Port = require("apps.port.port").Port
 
 local M = {summary = "call a C function of a shared library on live traffic"}
 
+--- Why --cpus is refused.
+M.one_cpu = "the library's function is called in one thread"
+
 local RING_SIZE, MOST_RING_SIZE = 2048, 32768
 
 local function ring_size(text)

@@ -17,6 +17,9 @@ local spec = require("lib.port.spec")
 
 local M = {summary = "send made-up packets at a rate; measure loss, order and latency"}
 
+--- Why --cpus is refused.
+M.one_cpu = "one thread keeps to the rate, and counts what is sent and what comes back"
+
 local LINK_UP_S = 5   -- a peer may take so long to be there
 local SETTLE_S = 0.01 -- between two looks at a link's state
 local IDLE_S = 0.5    -- without a packet: no more will come

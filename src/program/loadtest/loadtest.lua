@@ -5,6 +5,9 @@ local cli = require("lib.cli")
 
 local M = {summary = "load ports at rates: transient, or find-limit (RFC 2544)"}
 
+--- Why --cpus is refused.
+M.one_cpu = "it steers its apps from one trial to the next"
+
 local SUBPROGRAMS = {["find-limit"] = "find_limit", find_limit = "find_limit",
                      transient = "transient"}
 

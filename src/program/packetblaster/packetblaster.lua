@@ -14,6 +14,9 @@ local Port = require("apps.port.port").Port
 
 local M = {summary = "load ports with packets from a file or made up"}
 
+--- Why --cpus is refused.
+M.one_cpu = "one thread keeps to the rate and to the number of packets"
+
 local function matches(address, pattern)
   local ok, found = pcall(string.find, address, pattern)
   return ok and found ~= nil

@@ -13,6 +13,9 @@ local Replayer = require("apps.pcap.replayer").Replayer
 
 local M = {summary = "send the packets of a pcap or pcapng file to a port"}
 
+--- Why --cpus is refused.
+M.one_cpu = "one app sends the file's packets, in their order"
+
 -- A port that takes nothing for so long gets no more time to send what is left.
 local STUCK_S = 3
 

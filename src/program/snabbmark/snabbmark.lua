@@ -6,6 +6,9 @@ local failure = require("core.failure")
 
 local M = {summary = "run Snabb's benchmarks: basic1, hash, ctable, checksum, esp, ..."}
 
+--- Why --cpus is refused.
+M.one_cpu = "it measures what one CPU does"
+
 local HELP = [[
 Run one of Snabb's benchmarks. Its figures are printed as `snabb snabbmark` prints them;
 times are CPU time.

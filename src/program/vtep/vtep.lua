@@ -16,6 +16,9 @@ local vtep = require("apps.vtep.vtep")
 
 local M = {summary = "join Ethernet segments over IP: a VXLAN tunnel end point"}
 
+--- Why --cpus is refused.
+M.one_cpu = "its apps share a table of addresses, which they learn from both ports"
+
 -- A locally administered address where the port has none (capture files).
 local function random_mac()
   local bytes = {2}
