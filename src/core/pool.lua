@@ -45,7 +45,7 @@ local function elsewhere(node, why)
   end
   say("NUMA node %d has no memory for packets, so packets%s take their place; "
     .. "reserve hugepages in /sys/devices/system/node/node%d/hugepages", node,
-    which(other) ~= "" and which(other) or " from anywhere", node)
+    which(other), node)
   return other
 end
 

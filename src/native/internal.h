@@ -28,6 +28,9 @@ void pg_clock_await_all(void);
 /* Give back to the pool what it keeps at hand for the present thread. */
 void pg_pool_leave(void);
 
+/* Free what AES-GCM keeps for the present thread (aes_gcm.c). */
+void pg_gcm_leave(void);
+
 /* TSC cycles that this thread has slept in pg_sleep (sys.c). */
 extern _Thread_local uint64_t pg_slept_cycles;
 
@@ -43,6 +46,7 @@ struct rte_mempool *pg_small_pool(const char *name, int32_t node);
 /* NUMA nodes (numa.c); -1 where they aren't known or needn't be. */
 int32_t pg_numa_of_port(uint16_t id);
 int32_t pg_numa_here(void);
+int32_t pg_numa_by_index(int32_t i);
 
 struct rte_mbuf;
 struct port;

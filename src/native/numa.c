@@ -46,6 +46,12 @@ static int32_t known(int32_t node)
   return node >= 0 && node < RTE_MAX_NUMA_NODES && pg_numa_nodes() > 1 ? node : -1;
 }
 
+/* The nodes by number; -1 if there is only one. */
+int32_t pg_numa_by_index(int32_t i)
+{
+  return known(pretended.nodes ? i : rte_socket_id_by_idx(i));
+}
+
 /* The node of a CPU, as sysfs has it; -1: it isn't known, or there is only one. */
 int32_t pg_numa_of_cpu(int32_t cpu)
 {
@@ -53,7 +59,7 @@ int32_t pg_numa_of_cpu(int32_t cpu)
   if (pretended.nodes)
     return known(cpu % pretended.nodes);
   for (int i = 0; pg_numa_nodes() > 1 && i < pg_numa_nodes(); i++) {
-    int node = rte_socket_id_by_idx(i);
+    int32_t node = pg_numa_by_index(i);
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/node%d", cpu, node);
     if (access(path, F_OK) == 0)
       return known(node);

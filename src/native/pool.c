@@ -132,9 +132,18 @@ static struct rte_mempool *add_pool(int32_t node, uint32_t initial, uint32_t max
 static struct rte_mempool *find(int32_t node)
 {
   for (int i = 0; i < pools_made(); i++)
-    if (pools[i].node == node || node < 0)
+    if (pools[i].node == node)
       return pools[i].pool;
   return NULL;
+}
+
+/* The first pool there is, or can be. */
+static struct rte_mempool *any(uint32_t initial, uint32_t max)
+{
+  struct rte_mempool *pool = pools_made() ? pools[0].pool : NULL;
+  for (int i = 0; !pool && i < pg_numa_nodes(); i++)
+    pool = add_pool(pg_numa_by_index(i), initial, max);
+  return pool;
 }
 
 /* The pool of a NUMA node (-1: of this thread's, or any), made if it isn't there: with
@@ -143,12 +152,10 @@ static struct rte_mempool *find(int32_t node)
 void *pg_pool_of(int32_t node, uint32_t initial, uint32_t max)
 {
   pthread_mutex_lock(&growing);
-  if (pg_numa_nodes() == 1)
-    node = -1;
-  else if (node < 0)
+  if (node < 0 || pg_numa_nodes() == 1)
     node = pg_numa_here();
-  struct rte_mempool *pool = find(node);
-  if (!pool)
+  struct rte_mempool *pool = node < 0 ? any(initial, max) : find(node);
+  if (!pool && node >= 0)
     pool = add_pool(node, initial, max);
   pthread_mutex_unlock(&growing);
   return pool;
@@ -158,7 +165,7 @@ void *pg_pool_of(int32_t node, uint32_t initial, uint32_t max)
 void *pg_pool_any(uint32_t initial, uint32_t max)
 {
   pthread_mutex_lock(&growing);
-  struct rte_mempool *pool = pools_made() ? pools[0].pool : add_pool(-1, initial, max);
+  struct rte_mempool *pool = any(initial, max);
   pthread_mutex_unlock(&growing);
   return pool;
 }
