@@ -6,10 +6,13 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
+from collections import Counter
 
 import pytest
 
+from helpers.capture import load, save
 from helpers.command import PERIGEE, ROOT, perigee, running
 
 SCRIPT = ROOT / "test" / "many_cores.lua"
@@ -78,6 +81,127 @@ def test_a_signal_ends_all_workers(tmp_path, number):
     sink = int(re.search(r"received ([\d,]+)", program.said[program.said.index(
         "check\n"):]).group(1).replace(",", ""))
     assert sink == freed > 0
+
+
+FAILURE = """
+local C = require("core.native")
+local cores = require("core.cores")
+local testing = require("core.cores.testing")
+local cpus = require("core.cores.affinity").cpus()
+local bad, good = cpus[1], cpus[2] or cpus[1] + 1
+local c = config.new()
+config.app(c, "source", testing.Flows, {packets = 1e12, flows = 10, burst = 1})
+config.app(c, "failing", testing.Failing, {after = 1e6})
+config.link(c, "source.output -> failing.input")
+config.app(c, "source2", testing.Flows, {packets = 1e12, flows = 10})
+config.app(c, "check", testing.Check, {flows = 10})
+config.link(c, "source2.output -> check.input")
+for app, cpu in pairs{source = bad, failing = bad, source2 = good, check = good} do
+  config.cpu(c, app, cpu)
+end
+engine.configure(c)
+local times = {[true] = 0, [false] = 0}
+local packets, seconds, next_look = 0, 0, 0
+local ok, err = pcall(engine.main, {done = function ()
+  if C.pg_monotonic() < next_look then return end
+  next_look = C.pg_monotonic() + 0.001
+  local now = cores.report().cpus[good]
+  if now.seconds - seconds > 0.0005 then
+    print(cores.workers[bad].dead and "after" or "before",
+      (now.packets - packets) / (now.seconds - seconds))
+    packets, seconds = now.packets, now.seconds
+    local kind = cores.workers[bad].dead ~= nil
+    times[kind] = times[kind] + 1
+  end
+  return times[true] >= 100
+end})
+error(err, 0)
+"""
+
+
+def test_an_error_on_one_cpu_doesnt_slow_the_others_down(tmp_path):
+    """Packets a second of CPU time, before and after another worker's error."""
+    script = tmp_path / "script.lua"
+    script.write_text(FAILURE)
+    result = perigee(*MEMORY, "run", script, timeout=120)
+    assert result.returncode == 1, result.stderr
+    assert "has stopped: app 'failing': " in result.stderr
+    assert "for an error in app 'failing'; the others went on" in result.stderr
+    assert re.search(r"^CPU \d+: .*\(stopped\)$", result.stdout, re.M)
+    received, allocated, sent, freed, dropped, links, rings, held = numbers(
+        result.stdout)
+    assert (received, sent, dropped, rings, held) == (0, 0, 0, 0, 0)
+    assert allocated == freed + links and freed > 1_000_000
+    rates = {when: [float(rate) for rate in re.findall(rf"^{when}\s+(\S+)$",
+                                                       result.stdout, re.M)]
+             for when in ("before", "after")}
+    assert len(rates["before"]) > 10 and len(rates["after"]) >= 100
+    warm = rates["before"][len(rates["before"]) // 2:]
+    assert statistics.median(rates["after"]) > 0.7 * statistics.median(warm)
+
+
+def frames(count):
+    """UDP between many addresses; each frame is another."""
+    head = bytes(12) + bytes.fromhex("08004500")
+    for i in range(count):
+        yield (head + bytes(7) + b"\x11" + bytes(2) + bytes([10, 0, i % 251, 1])
+               + bytes([10, 1, 0, i % 241]) + bytes(8) + i.to_bytes(4, "big")
+               + bytes(i % 100))
+
+
+@pytest.mark.parametrize("length", [0, 3])
+def test_echo_ends_with_its_file(tmp_path, length):
+    sent = list(frames(30_000))
+    a, b = save(tmp_path / "A.pcap", sent), tmp_path / "B.pcap"
+    result = perigee(*MEMORY, "echo", f"pcap:rx={a},tx={b}", length, "--cpus", "0-1")
+    assert result.returncode == 0, result.stderr
+    got = list(load(b))
+    assert Counter(got) == Counter(sent)
+    addresses = {}
+    for frame in got:  # those of one flow are in order
+        flow, number = frame[26:34], frame[42:46]
+        assert addresses.get(flow, b"") < number
+        addresses[flow] = number
+    assert numbers(result.stdout) == [30_000, 0, 30_000, 0, 0, 0, 0, 0]
+
+
+def test_a_damaged_file_is_told(tmp_path):
+    a = save(tmp_path / "A.pcap", list(frames(1000)))
+    a.write_bytes(a.read_bytes()[:-10])
+    result = perigee(*MEMORY, "echo", f"pcap:rx={a}", "--cpus", "0-1")
+    assert result.returncode == 1
+    assert "is damaged or cut short after packet 999" in result.stderr
+    assert result.stderr.count("perigee: ") == 1
+
+
+def test_a_program_that_reads_a_file_is_cut_and_ends(tmp_path):
+    a = save(tmp_path / "A.pcap", list(frames(5000)))
+    for options, out in ([], "B.pcap"), (["--cpus", "0-1"], "C.pcap"):
+        result = perigee(*MEMORY, "example_spray", a, tmp_path / out, *options)
+        assert result.returncode == 0, result.stderr
+    assert list(load(tmp_path / "B.pcap")) == list(load(tmp_path / "C.pcap"))
+
+
+@pytest.mark.parametrize("program", [
+    "capture", "firehose", "generate", "loadtest", "packetblaster", "replay",
+    "snabbmark", "vtep"])
+def test_programs_that_need_one_cpu_say_so(program):
+    for arguments in [program, "--cpus", "0-1"], ["--cpus=0-1", program]:
+        result = perigee(*arguments)
+        assert result.returncode == 2
+        assert f"{program} runs on one CPU, so it takes no --cpus: " in result.stderr
+
+
+def test_the_report_tells_where_the_cycles_of_each_cpu_went():
+    result = perigee(*MEMORY, "echo", "null", 3, 0.5, "--cpus", "0-1")
+    assert result.returncode == 0, result.stderr
+    for cpu in 0, 1:
+        found = re.search(rf"^CPU {cpu}: cycles a packet: receive (\S+) \+ send (\S+) "
+                          r"\+ apps (\S+) \+ engine (\S+) \+ empty polls (\S+) = (\S+)",
+                          result.stdout, re.M)
+        *parts, total = [float(n) for n in found.groups()]
+        assert abs(sum(parts) - total) < 0.3 and min(parts[:3]) > 0
+        assert re.search(rf"^CPU {cpu}: +\S+ in fwd1_{cpu + 1}\+2$", result.stdout, re.M)
 
 
 CYCLES = """

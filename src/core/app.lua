@@ -310,6 +310,7 @@ local function run_placed(options)
   if not rest then return end
   sync(true)
   auto.weights = measure.weights(cycles.totals(), engine.regions, state.apps)
+  measure.drain(pushes, state.links)
   configure(engine.configuration)
   cores.run(engine)
   run(rest)

@@ -6,6 +6,7 @@ local C = require("core.native")
 local account = require("core.engine.account")
 local eal = require("core.eal")
 local failure = require("core.failure")
+local finish = require("core.cores.finish")
 local link = require("core.link")
 local pace = require("core.engine.pace")
 local part = require("core.cores.part")
@@ -246,6 +247,15 @@ function cores.main_has_apps()
   return parts[MAIN] ~= nil and next(parts[MAIN].apps) ~= nil
 end
 
+--- Have all files that apps read ended, and are links and rings empty?
+function cores.finished(engine)
+  if next(workers) then
+    return finish.everywhere(engine, workers, account.retired, passages.list)
+  end
+  local here = finish.here(engine)
+  return here.ends and here.idle
+end
+
 --- Let the workers stop breathing; they have when this returns.
 function cores.pause()
   running, pace.only_controls = false, false
@@ -287,8 +297,8 @@ end
 
 --- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, cpus =
 --- {[CPU] = {seconds = of CPU time, packets = sent, freed and handed on, breaths =,
---- dead =, node = NUMA node of its packets, or -1}}}. With `apps` their apps report
---- on stdout.
+--- dead =, node = NUMA node of its packets, or -1, cycles = where its cycles went}}}.
+--- With `apps` their apps report on stdout.
 function cores.report(apps)
   local sum = {links = {}, in_links = 0, cpus = {}}
   for _, cpu in ipairs(places()) do
@@ -299,7 +309,7 @@ function cores.report(apps)
     sum.cpus[cpu] = {seconds = answer.seconds,
       packets = tonumber(counted.frees + counted.sent + counted.handed),
       breaths = tonumber(workers[cpu].handle.breaths), dead = workers[cpu].dead ~= nil,
-      node = C.pg_pool_node(counted.pool)}
+      node = C.pg_pool_node(counted.pool), cycles = answer.cycles}
   end
   return sum
 end
@@ -317,6 +327,13 @@ function cores.has(name)
   for place, p in pairs(parts) do
     if place ~= MAIN and p.apps[name] then return place end
   end
+end
+
+--- What the function `name` of the module, called with `argument` in the Lua state of
+--- that CPU's worker, returns; plain data both.
+function cores.call(cpu, module, name, argument)
+  return workers[cpu]:ask{what = "call", module = module, name = name,
+                          argument = argument}.result
 end
 
 --- engine.drops of an app that a worker runs.

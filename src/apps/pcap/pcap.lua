@@ -110,6 +110,13 @@ function PcapReader:pull()
   counter.set(self.shm.oversize, self.oversize)
 end
 
+--- For engine.finished: it ends, and has ended.
+function PcapReader.ends() return true end
+function PcapReader:ended() return self.done end
+
+--- A second start would begin the file again.
+function PcapReader.begins_anew() return true end
+
 function PcapReader:report()
   print(("  %s: %d packets read, %d skipped (longer than %d bytes)"):format(
     self.file.path, self.packets, self.oversize, packet.max_payload))
@@ -217,6 +224,9 @@ function PcapWriter:push()
   drop_all(self, input)
   count(self)
 end
+
+--- A second start would begin the file again, unless it appends.
+function PcapWriter.begins_anew() return true end
 
 function PcapWriter:report()
   local written, lost = self.file:written()

@@ -142,11 +142,19 @@ function Port:tick()
   end
 end
 
+--- Does it read a file that ends (if it reads at all)?
+function Port:ends()
+  return self.description.kind == "pcap" and self.description.loop ~= 1
+end
+
+--- Would an app of that argument begin a file again if it were started a second time?
+function Port.begins_anew(arg) return parsed(arg).kind == "pcap" end
+
 --- Has a port that reads a file come to its end? Raises a failure when the file
 --- is damaged; what was read before has been delivered.
 function Port:ended()
   local d = self.description
-  if d.kind ~= "pcap" or d.loop == 1 then return false end
+  if not self:ends() then return false end
   if d.rx and (self.port.found_nothing == 0 or C.pg_pool_left(self.port.pool) == 0) then
     return false
   end

@@ -3,18 +3,20 @@
 -- account needs besides what the main thread reads itself. Apps print by themselves.
 
 local C = require("core.native")
+local cycles_report = require("core.engine.cycles.report")
 local link = require("core.link")
 local report = require("core.engine.report")
 
 local answer = {}
 
 --- The answer of this state's `engine` to a report's `message`: {links = {[SPEC] =
---- totals}, in_links =, seconds = of CPU time, drops = of the app `message.drops`}.
+--- totals}, in_links =, seconds = of CPU time, cycles = where they went since it began
+--- to run, drops = of the app `message.drops`}.
 --- `message.apps`: let the apps report, on stdout.
 function answer.of(engine, message)
   engine.sync()
   local result = {links = link.all_stats(engine.link_table), in_links = 0,
-                  seconds = C.pg_thread_cpu_seconds()}
+                  seconds = C.pg_thread_cpu_seconds(), cycles = cycles_report.since()}
   for _, l in pairs(engine.link_table) do
     result.in_links = result.in_links + link.nreadable(l)
   end

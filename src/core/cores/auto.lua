@@ -96,9 +96,19 @@ function auto.concerns(c)
     and not partition.is_placed(c)
 end
 
---- Is it to be placed at once, as nothing has to be measured before?
+-- An app that reads or writes a file would begin it again where it is moved to, when
+-- the apps have been measured: a class says so by begins_anew(arg).
+local function first_to_begin_anew(c)
+  for _, name in ipairs(config.sorted_keys(c.apps)) do
+    local app = c.apps[name]
+    if app.class.begins_anew and app.class.begins_anew(app.arg) then return name end
+  end
+end
+
+--- Is it to be placed at once, as nothing can or has to be measured before?
 function auto.ready(c)
-  return auto.concerns(c) and (auto.replicable ~= nil or auto.weights ~= nil)
+  return auto.concerns(c) and (auto.replicable ~= nil or auto.weights ~= nil
+    or first_to_begin_anew(c) ~= nil)
 end
 
 local function explain(c, loads, measured)
@@ -125,8 +135,10 @@ function auto.place(c)
   else
     local placed, loads = auto.cut(c, auto.cpus, weights or {})
     for name, cpu in pairs(placed) do config.cpu(c, name, cpu) end
-    say("placed by a cut where %s balance best", weights and "the measured cycles"
-      or "the numbers of apps")
+    local anew = not weights and first_to_begin_anew(c)
+    say("placed by a cut where %s balance best%s", weights and "the measured cycles"
+      or "the numbers of apps", anew and (", as '%s' would begin its file again "
+      .. "after it was measured"):format(anew) or "")
     explain(c, loads, weights ~= nil)
   end
   return c

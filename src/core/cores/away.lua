@@ -9,6 +9,8 @@ local pool = require("core.pool")
 local Away = {}
 Away.__index = Away
 
+Away.is_away = true
+
 -- LuaJIT's pointers have 47 bits: they fit into a number.
 local function passage_at(address)
   return address and ffi.cast("struct passage *", address) or nil

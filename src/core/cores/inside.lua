@@ -69,6 +69,12 @@ end
 
 function on.report(message) return require("core.cores.answer").of(engine, message) end
 
+function on.call(message)
+  return {result = require(message.module)[message.name](message.argument)}
+end
+
+function on.finish() return require("core.cores.finish").here(engine) end
+
 on["end"] = function ()
   runs, ends = false, true
   configure(require("core.config").new())

@@ -4,9 +4,29 @@
 
 local C = require("core.native")
 local auto = require("core.cores.auto")
+local link = require("core.link")
+local move = require("core.engine.move")
 local weights = require("core.cores.weights")
 
 local measure = {}
+
+local MOST_ROUNDS = 1000
+
+local function all_empty(links)
+  for _, l in pairs(links) do
+    if not link.empty(l) then return false end
+  end
+  return true
+end
+
+--- Let apps push what is in `links`, and pull no more, so that nothing is lost when
+--- they move. `pushes` are the calls of a breath (core.engine.move).
+function measure.drain(pushes, links)
+  for _ = 1, MOST_ROUNDS do
+    if all_empty(links) then return end
+    move.push(pushes)
+  end
+end
 
 --- Run, by run(options), for a moment; the options for the time that remains, or nil
 --- if that was all.

@@ -26,13 +26,14 @@ local AT = 34 -- where UDP's ports would be, behind Ethernet's and IPv4's header
 
 -- A source of `packets` packets of `flows` flows in turn, each with its number in the
 -- flow; as IPv4 and UDP, so that a hash of addresses and ports tells flows apart.
+-- `burst` (default 100) are sent in a breath.
 testing.Flows = class()
 
 function testing.Flows:new(arg)
   local frame = ffi.new("uint8_t[?]", SIZE)
   frame[12], frame[13], frame[14], frame[23] = 0x08, 0x00, 0x45, 17
   return setmetatable({left = arg.packets, flows = arg.flows, flow = 0, number = 0,
-    frame = frame, shm = {sent = {counter}}}, self)
+    burst = arg.burst or 100, frame = frame, shm = {sent = {counter}}}, self)
 end
 
 local function emit(self, output, n)
@@ -50,7 +51,7 @@ end
 function testing.Flows:pull()
   local output = self.output.output
   if not output then return end
-  local n = math.min(100, self.left, tonumber(link.nwritable(output)))
+  local n = math.min(self.burst, self.left, tonumber(link.nwritable(output)))
   emit(self, output, n)
   self.left = self.left - n
   counter.add(self.shm.sent, n)

@@ -87,6 +87,11 @@ local function is_port(app)
   return app.direct and app.port ~= nil
 end
 
+-- What stands for an app of another CPU (core.cores.away) only moves packets.
+local function name_of(app, way)
+  return app.is_away and ("the ring %s %s"):format(way, app.appname) or app.appname
+end
+
 local function region_labels(fused)
   local label_of = {}
   for _, region in ipairs(fused.regions) do
@@ -105,12 +110,12 @@ function cycles.arrange(pulls, pushes, fused)
   calls, labels, open, dismissed = pulls.n + pushes.n, {}, false, 0
   pool.freelist.sample = nil
   for i = 1, pulls.n do
-    labels[i - 1] = is_port(pulls[i]) and RECEIVE or pulls[i].appname
+    labels[i - 1] = is_port(pulls[i]) and RECEIVE or name_of(pulls[i], "from")
   end
   for i = 1, pushes.n do
     local app = pushes.app[i]
     labels[pulls.n + i - 1] = region_of[pushes.push[i]]
-      or is_port(app) and SEND or app.appname
+      or is_port(app) and SEND or name_of(app, "to")
   end
   anchor = {array_t(calls + 1), array_t(calls + 1)}
   c.spent, c.sums = anchor[1], anchor[2]

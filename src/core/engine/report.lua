@@ -54,9 +54,26 @@ function report.snapshot(counters)
   }
 end
 
---- Print rate, CPU use and cost since `before` (a snapshot); the snapshot of
---- now.
-function report.load(counters, before)
+local function numbers_of(cpus)
+  local numbers = {}
+  for cpu in pairs(cpus) do numbers[#numbers + 1] = cpu end
+  table.sort(numbers)
+  return numbers
+end
+
+-- Where the cycles of the main thread went, and those of workers.
+local function cycles(spent, cpus)
+  local numbers = numbers_of(cpus)
+  cycles_report.print(spent, #numbers > 0 and "main thread: " or nil)
+  for _, cpu in ipairs(numbers) do
+    cycles_report.print(cpus[cpu].cycles, ("CPU %d: "):format(cpu))
+  end
+end
+
+--- Print rate, CPU use and cost since `before` (a snapshot), and where the cycles
+--- went, also those of workers, {[CPU] = {cycles = what core.engine.cycles.report gives
+--- of it}}; the snapshot of now.
+function report.load(counters, before, cpus)
   local spent = cycles_report.since()
   local now = report.snapshot(counters)
   local time, cpu = now.time - before.time, now.cpu - before.cpu
@@ -67,7 +84,7 @@ function report.load(counters, before)
     report.si(share(now.bits - before.bits, time), "bit/s"),
     100 * share(cpu, time), share(cpu * tonumber(C.pg_tsc_hz()), packets),
     share(packets, breaths), share(now.bytes - before.bytes, packets), time))
-  if #account.others == 0 then cycles_report.print(spent) end -- else of one of many
+  cycles(spent, cpus)
   return now
 end
 
@@ -130,10 +147,7 @@ end
 --- Print what each worker did, {[CPU] = {packets =, breaths =, seconds =, dead =,
 --- node = NUMA node of its packets, -1: there is only one}}.
 function report.cpus(cpus)
-  local numbers = {}
-  for cpu in pairs(cpus) do numbers[#numbers + 1] = cpu end
-  table.sort(numbers)
-  for _, cpu in ipairs(numbers) do
+  for _, cpu in ipairs(numbers_of(cpus)) do
     local c = cpus[cpu]
     print(("CPU %d: %s packets  %s breaths  %.2f s of CPU time%s%s"):format(cpu,
       commas(c.packets), commas(c.breaths), c.seconds,

@@ -47,7 +47,7 @@ function reports.attach(engine, inner)
   function engine.report_load()
     sync(true)
     run_start = run_start or report.snapshot(counters)
-    run_start = report.load(counters, run_start)
+    run_start = report.load(counters, run_start, cores.report().cpus)
   end
 
   --- What each link has carried, {[SPEC] = {rxpackets =, txpackets =, rxbytes =,
@@ -56,6 +56,11 @@ function reports.attach(engine, inner)
     sync()
     return cores.totals(engine.link_table)
   end
+
+  --- Have all the files that apps read ended (an app with ends() and ended(), such as
+  --- a port), and is no packet in links, here or on other CPUs? For `done` of
+  --- engine.main.
+  function engine.finished() return cores.finished(engine) end
 
   --- Print what each link carried.
   function engine.report_links()

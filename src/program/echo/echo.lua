@@ -6,7 +6,6 @@ local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
 local fwd = require("apps.fwd.fwd")
-local link = require("core.link")
 local port = require("apps.port.port")
 local spec = require("lib.port.spec")
 
@@ -31,13 +30,6 @@ end
 --- Each CPU may have a copy of the whole graph (perigee echo --cpus).
 M.replicable = function (c) return config.sorted_keys(c.apps) end
 
-local function all_links_empty()
-  for _, l in pairs(engine.link_table) do
-    if not link.empty(l) then return false end
-  end
-  return true
-end
-
 --- Run with the command line's arguments (a list of strings).
 function M.run(args)
   local parser = cli.parser("echo", "Sends every packet back to the port it came "
@@ -51,13 +43,10 @@ function M.run(args)
   engine.configure(M.graph(options.port, options.chain_length or 1))
   local kind = spec.parse(options.port).kind
   engine.busywait = kind == "null"
-  local device = engine.app_table.port -- unless it runs on another CPU
-  if kind ~= "pcap" or not device then
-    return engine.main{duration = options.duration}
-  end
+  if kind ~= "pcap" then return engine.main{duration = options.duration} end
   local ends = options.duration and engine.now() + options.duration or math.huge
   engine.main{done = function ()
-    return engine.now() >= ends or (device:ended() and all_links_empty())
+    return engine.now() >= ends or engine.finished()
   end}
 end
 

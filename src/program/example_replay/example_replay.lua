@@ -6,7 +6,6 @@ local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
 local interfaces = require("lib.hardware.interfaces")
-local link = require("core.link")
 local PcapReader = require("apps.pcap.pcap").PcapReader
 local Port = require("apps.port.port").Port
 
@@ -30,10 +29,7 @@ function M.run(args)
   config.app(c, "playback", Port, port_of(options.port))
   config.link(c, "capture.output -> playback.input")
   engine.configure(c)
-  local capture = engine.app_table.capture
-  engine.main{report = {showlinks = true}, done = function ()
-    return capture.done and link.empty(capture.output.output)
-  end}
+  engine.main{report = {showlinks = true}, done = engine.finished}
 end
 
 return M

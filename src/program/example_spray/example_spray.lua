@@ -5,18 +5,10 @@
 local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
-local link = require("core.link")
 local pcap = require("apps.pcap.pcap")
 local Sprayer = require("program.example_spray.sprayer").Sprayer
 
 local M = {summary = "example: drop every other packet of a capture file"}
-
-local function all_links_empty()
-  for _, l in pairs(engine.link_table) do
-    if not link.empty(l) then return false end
-  end
-  return true
-end
 
 --- Run the program: `args` as in its usage.
 function M.run(args)
@@ -33,9 +25,7 @@ function M.run(args)
   config.link(c, "capture.output -> spray_app.input")
   config.link(c, "spray_app.output -> output_file.input")
   engine.configure(c)
-  engine.main{report = {showlinks = true, showapps = true}, done = function ()
-    return engine.app_table.capture.done and all_links_empty()
-  end}
+  engine.main{report = {showlinks = true, showapps = true}, done = engine.finished}
 end
 
 return M

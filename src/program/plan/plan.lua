@@ -3,6 +3,7 @@
 -- The program runs as ever, up to its first engine.main.
 
 local C = require("core.native")
+local Away = require("core.cores.away")
 local affinity = require("core.cores.affinity")
 local auto = require("core.cores.auto")
 local cli = require("lib.cli")
@@ -99,24 +100,49 @@ end
 
 -- The program ------------------------------------------------------------------
 
--- Where the apps are placed, and why.
-local function show_placement()
+-- Why the apps are where they are, if Perigee has placed them.
+local function show_reasons()
   if auto.concerns(engine.configuration) then -- not measured, as no packet moves
     auto.weights = nil
     auto.place(engine.configuration)
     auto.reasons[1] = auto.reasons[1] .. " (the program measures cycles first)"
   end
-  for _, line in ipairs(auto.reasons) do print(line) end
+  local placed = partition.is_placed(engine.configuration) -- and so shown below
+  for i = 1, placed and math.min(1, #auto.reasons) or #auto.reasons do
+    print(auto.reasons[i])
+  end
+end
+
+--- The text of this state's engine; on a worker too, where what stands for apps of
+--- other CPUs needn't be told of.
+function M.here(with_source)
+  local reasons = {}
+  for name, reason in pairs(engine.not_fused) do
+    if getmetatable(engine.app_table[name]) ~= Away then reasons[name] = reason end
+  end
+  return M.text(engine.regions, reasons, engine.calls(), with_source)
+end
+
+-- The NUMA node of a worker's packets: that of a port, if one is known.
+local function node_of(cpu, known)
+  if known >= 0 then return known end
+  return C.pg_numa_of_cpu(affinity.cpu_for(cpu))
+end
+
+-- What each worker would run.
+local function show_workers(with_source)
   local parts = partition.is_placed(engine.configuration)
     and partition.of(engine.configuration) or {}
-  local cpus = next(parts) and cores.report().cpus
-  for _, place in ipairs(partition.places(parts)) do
-    local node = cpus[place].node -- that of a port, if one is known
-    if node < 0 then node = C.pg_numa_of_cpu(affinity.cpu_for(place)) end
-    print(("on CPU %s%s: %s"):format(place,
+  local workers = next(parts) and cores.report().cpus
+  for _, cpu in ipairs(partition.places(parts)) do
+    local node = node_of(cpu, workers[cpu].node)
+    print(("on CPU %s%s: %s"):format(cpu,
       node >= 0 and (" (packets in memory of NUMA node %d)"):format(node) or "",
-      table.concat(sorted_keys(parts[place].apps), ", ")))
+      table.concat(sorted_keys(parts[cpu].apps), ", ")))
+    io.write((cores.call(cpu, "program.plan.plan", "here", with_source)
+      :gsub("([^\n]+)", "  %1")))
   end
+  return next(parts) ~= nil
 end
 
 --- Run with the command line's arguments (a list of strings).
@@ -128,9 +154,12 @@ function M.run(args)
     failure.usage("plan needs a program: perigee plan PROGRAM ARGS")
   end
   function engine.main()
-    show_placement()
-    io.write(M.text(engine.regions, engine.not_fused, engine.calls(),
-      not options.no_source))
+    show_reasons()
+    local workers = show_workers(not options.no_source)
+    if not workers or cores.main_has_apps() then
+      if workers then print("on the main thread:") end
+      io.write(M.here(not options.no_source))
+    end
     main.exit(0)
   end
   main.launch(program, rest)

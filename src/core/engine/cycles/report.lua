@@ -27,8 +27,8 @@ end
 --- What was spent since `since` (a copy of the totals; or report.begin), a table:
 --- packets, samples, breaths; TSC cycles a packet, `receive`, `send`, `empty`, `sleep`,
 --- `engine`, `task` (in all) and `tasks` by label; `busy`, the sum of all but sleep;
---- and `cpu`, which is what the thread's CPU time says of that sum. Nil if there
---- were no packets, or no samples.
+--- `cpu`, which is what the thread's CPU time says of that sum; and `core_per_tsc`, the
+--- core's cycles in one of the TSC. Nil if there were no packets, or no samples.
 function report.since(since)
   local now, from = cycles.totals(), since or start
   local packets = now.packets - from.packets
@@ -44,6 +44,7 @@ function report.since(since)
   end
   spent.busy = spent.receive + spent.send + spent.empty + spent.engine + spent.task
   spent.cpu = (now.cpu - from.cpu) * tonumber(C.pg_tsc_hz()) / packets
+  spent.core_per_tsc = publish.core_per_tsc()
   return spent
 end
 
@@ -59,21 +60,23 @@ local function costliest(tasks)
   return labels
 end
 
---- Print what report.since() returned; nothing if there is nothing to tell.
-function report.print(spent)
+--- Print what report.since() returned; nothing if there is nothing to tell. `where`
+--- ("CPU 2: ") is what lines begin with.
+function report.print(spent, where)
   if not spent then return end
-  print(("cycles a packet: receive %.1f + send %.1f + apps %.1f + engine %.1f"
+  where = where or ""
+  print((where .. "cycles a packet: receive %.1f + send %.1f + apps %.1f + engine %.1f"
     .. " + empty polls %.1f = %.1f  (CPU time: %.1f; asleep %.0f%%; 1 breath in %.0f"
     .. " sampled; core at %.2f GHz, %.2f times the TSC)"):format(spent.receive,
     spent.send, spent.task, spent.engine, spent.empty, spent.busy, spent.cpu,
     100 * spent.sleep / spent.tsc, spent.breaths / spent.samples,
-    publish.core_per_tsc() * tonumber(C.pg_tsc_hz()) / 1e9, publish.core_per_tsc()))
+    spent.core_per_tsc * tonumber(C.pg_tsc_hz()) / 1e9, spent.core_per_tsc))
   local labels = costliest(spent.tasks)
   for i = 1, math.min(#labels, MOST_TASKS) do
-    print(("%10.1f in %s"):format(spent.tasks[labels[i]], labels[i]))
+    print((where .. "%10.1f in %s"):format(spent.tasks[labels[i]], labels[i]))
   end
   if #labels > MOST_TASKS then
-    print(("           ... and %d more"):format(#labels - MOST_TASKS))
+    print((where .. "           ... and %d more"):format(#labels - MOST_TASKS))
   end
 end
 

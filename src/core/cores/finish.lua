@@ -1,0 +1,87 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Whether a graph over several workers has come to its end: all files have been read,
+-- and no packet is on its way. Workers are asked one after the other, so packets may
+-- slip past; what they say holds if a second round says the same (the four counters
+-- of F. Mattern, "Algorithms for distributed termination detection", 1987).
+
+local C = require("core.native")
+local link = require("core.link")
+local pool = require("core.pool")
+
+local finish = {}
+
+local PERIOD_SECONDS = 0.005
+
+local readers, readers_of = {}, nil -- apps that read files, of that configuration
+
+-- An app whose ends() says so reads something that ends; ended() tells when it has.
+local function find_readers(engine)
+  if engine.configuration == readers_of then return readers end
+  readers, readers_of = {}, engine.configuration
+  for _, app in pairs(engine.app_table) do
+    if app.ends and app:ends() then readers[#readers + 1] = app end
+  end
+  return readers
+end
+
+local function is_idle(engine)
+  for _, app in ipairs(find_readers(engine)) do
+    if not app:ended() then return false end
+  end
+  for _, l in pairs(engine.link_table) do
+    if not link.empty(l) then return false end
+  end
+  return true
+end
+
+--- What is true of this state's `engine`: {ends = does an app read something that
+--- ends?, idle = have all those ended, and are the links empty?, handed =, taken = how
+--- many packets went to other workers, and came from them}.
+function finish.here(engine)
+  local fl = pool.freelist
+  return {ends = #find_readers(engine) > 0, idle = is_idle(engine),
+          handed = tonumber(fl.handed), taken = tonumber(fl.taken)}
+end
+
+-- One round: the sums; nil if somebody has work.
+local function ask(engine, workers)
+  local sum = finish.here(engine)
+  if not sum.idle then return nil end
+  for _, worker in pairs(workers) do
+    if worker.restart_at then return nil end
+    local answer = worker:ask{what = "finish"}
+    if not answer.idle then return nil end
+    sum.ends = sum.ends or answer.ends or worker.dead ~= nil
+    sum.handed, sum.taken = sum.handed + answer.handed, sum.taken + answer.taken
+  end
+  return sum
+end
+
+-- Packets in rings to workers that have stopped.
+local function stranded(workers, rings)
+  local n = 0
+  for _, ring in pairs(rings) do
+    if workers[ring.to] and workers[ring.to].dead then n = n + ring.waiting end
+  end
+  return n
+end
+
+local next_time = 0
+
+--- Has the graph of `engine` and of the `workers` ended? `retired` are {handed =,
+--- taken =} of workers that are no more, rings() is core.cores.passages.list. Looks
+--- 200 times a second at most. Raises a failure if a file is damaged.
+function finish.everywhere(engine, workers, retired, rings)
+  if C.pg_monotonic() < next_time then return false end
+  next_time = C.pg_monotonic() + PERIOD_SECONDS
+  local first = ask(engine, workers)
+  if not first or not first.ends then return false end
+  local on_their_way = first.handed - first.taken
+    + tonumber(retired.handed) - tonumber(retired.taken) - stranded(workers, rings())
+  if on_their_way ~= 0 then return false end
+  local second = ask(engine, workers)
+  return second ~= nil and second.handed == first.handed
+    and second.taken == first.taken
+end
+
+return finish
