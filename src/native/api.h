@@ -138,7 +138,7 @@ struct cycles {
   uint64_t samples;          /* added to these sums: */
   uint64_t receives, empties, sends; /* in ports: with packets, without; sending */
   uint64_t owns;             /* the engine's */
-  double average;            /* of a breath, lately */
+  double average, usual;     /* of a breath, lately; of the engine's in it */
   uint64_t *spent, *sums;    /* by call: of this breath, and in all */
   uint64_t began, last, receive, empty, send, inside, slept_before, dice;
   int64_t switches;

@@ -72,6 +72,21 @@ static int32_t distance(struct cycles *c, int32_t calls)
   return n / 2 + (c->dice >> 33) % (uint64_t)n;
 }
 
+/* What the engine itself took; what it takes as a rule, if that is MOST times as much:
+ * now and then collecting the garbage of samples, or compiling what they do, falls into
+ * one, which would count for all the breaths that aren't looked at. */
+static uint64_t usual(struct cycles *c, uint64_t own)
+{
+  const double MOST = 4;
+  double limit = MOST * c->usual, rule = c->usual;
+  if (rule <= 0) {
+    c->usual = own;
+    return own;
+  }
+  c->usual += ((own < limit ? own : limit) - rule) / 16;
+  return own < limit ? own : rule;
+}
+
 /* The next breath is about to begin: add the sample, of so many calls, to the sums,
  * unless it is to be dismissed or the thread was off the CPU. Returns after how many
  * breaths to take another. */
@@ -82,6 +97,7 @@ int32_t pg_cycles_end(struct cycles *c, int32_t calls, bool dismiss)
   own = own > apart ? own - apart : 0;
   double breath = (double)(c->last - c->began) + own;
   c->average += (breath - c->average) / 16;
+  own = usual(c, own);
   if (dismiss)
     return 0;
   if (switches() != c->switches)
