@@ -2,9 +2,13 @@
 -- `perigee model check PROGRAM ARGS`: measures a graph, predicts its throughput with
 -- known work in it and on other machines, and sees whether the work makes it so.
 
+local stdlib = require("posix.stdlib")
+local apart = require("program.model.apart")
 local children = require("program.model.children")
+local compose = require("program.model.compose")
 local failure = require("core.failure")
 local fit = require("program.model.fit")
+local predict = require("program.model.predict")
 local report = require("core.engine.report")
 
 local M = {}
@@ -13,14 +17,57 @@ local SHARES = {0.5, 1, 2} -- work put in, in shares of what a packet takes with
 local LEAST_LOAD = 100
 local GHZ, LINES = {2, 3, 4}, {10e9, 25e9, 100e9}
 
-local function watch(load, options)
+-- The message of `perigee model WORDS PROGRAM ARGS`.
+local function child(options, ...)
   local result
-  local words = {"model", "watch", ("%.0f"):format(load), tostring(options.duration),
-    options.program}
+  local words = {"model", ...}
+  words[#words + 1] = options.program
   for _, word in ipairs(options.args) do words[#words + 1] = word end
   local problem = children.run(words, function (message) result = message end)
   if problem then failure.raise("%s: %s", options.program, problem) end
   return result
+end
+
+local function watch(load, options)
+  return child(options, "watch", ("%.0f"):format(load), tostring(options.duration))
+end
+
+-- The graph's tasks, with packets of its ports that were kept in `folder`; medians.
+local function tasks_apart(options, folder)
+  local ports = child(options, "record", folder).ports
+  for _, port in ipairs(ports) do
+    if port.kept == 0 then apart.none(folder, port.name) end
+  end
+  local tasks, all = nil, {task = {}, engine = {}, tax = {}}
+  for i = 1, options.rounds do
+    tasks = child(options, "tasks", folder, tostring(options.duration))
+    if not tasks.task then failure.raise("there were too few samples; try a longer "
+      .. "--duration") end
+    for key, list in pairs(all) do list[i] = tasks[key] end
+  end
+  for key, list in pairs(all) do tasks[key] = fit.median(list) end
+  return ports, tasks
+end
+
+-- What the table says of a graph whose tasks were measured apart; or nil, and why not.
+local function compose_apart(options)
+  local result, problem = predict.read(options.model)
+  if not result then return nil, problem end
+  local folder = assert(stdlib.mkdtemp((os.getenv("TMPDIR") or "/tmp") .. "/pgXXXXXX"))
+  local ok, ports, tasks = pcall(tasks_apart, options, folder)
+  os.execute("rm -rf " .. children.quoted(folder))
+  if not ok then return nil, tostring(ports) end
+  return compose.predict(result, ports, tasks)
+end
+
+local function show_composed(p, problem, base)
+  if not p then return print("not predicted from the table of ports: " .. problem) end
+  print(("predicted from the table of ports, and the tasks apart from them: %.1f "
+    .. "cycles = %s"):format(p.cycles, report.si(base.tsc_hz / p.cycles, "pps")))
+  print(("  C_IO %.1f (receive %.1f, send %.1f), C_task %.1f, engine %.1f"):format(
+    p.receive + p.send, p.receive, p.send, p.task, p.engine))
+  print(("measured: %.1f cycles = %s, error %+.1f %%"):format(base.cycles,
+    report.si(base.tsc_hz / base.cycles, "pps"), 100 * (base.cycles / p.cycles - 1)))
 end
 
 -- The median run by its cycles.
@@ -79,6 +126,7 @@ end
 --- Run and print; the median error of the predictions (0.01 is 1 percent).
 --- `options`: program, args, duration and rounds of each run, size (bytes with CRC).
 function M.run(options)
+  local composed, problem = compose_apart(options)
   local cycles, loads = watch(0, options).cycles, {0}
   for i, share in ipairs(SHARES) do
     loads[i + 1] = math.max(LEAST_LOAD, cycles) * share
@@ -86,6 +134,7 @@ function M.run(options)
   local runs = run_in_turn(loads, options)
   local base, errors = runs[1], {}
   show_graph(base)
+  show_composed(composed, problem, base)
   show_predictions(base, options.size)
   print("work put behind each port, and throughput (packets a second of CPU time):")
   local own = base.cycles - (base.empty or 0)

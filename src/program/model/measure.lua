@@ -20,6 +20,7 @@ local FULL = {
 }
 local QUICK = {bursts = {1, 32, 256}, sizes = {64, 512, 1518}, rounds = 5,
                seconds = 0.004}
+local CAPTURED = 2048 -- packets in the file that a pcap port reads over and over
 local LEAST_TASK = 125
 local TASKS = {1, 2, 4, 8} -- times half of what a packet takes, or LEAST_TASK
 local CHECKED_TASKS = {0, 50, 150, 350, 700, 1000} -- to see what the model is worth
@@ -104,7 +105,7 @@ end
 local function write_capture(folder)
   local file = assert(io.open(folder .. "/in.pcap", "wb"))
   file:write("\212\195\178\161\2\0\4\0", ("\0"):rep(8), "\255\255\0\0\1\0\0\0")
-  for _ = 1, 256 do
+  for _ = 1, CAPTURED do
     file:write(("\0"):rep(8), "\60\0\0\0\60\0\0\0", ("\0"):rep(60))
   end
   file:close()

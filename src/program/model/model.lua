@@ -60,7 +60,7 @@ local function parse_predict(args)
 end
 
 local VALUED = {["--duration"] = true, ["--rounds"] = true, ["--size"] = true,
-                ["--limit"] = true}
+                ["--limit"] = true, ["--model"] = true}
 
 local function parse_check(args)
   local own, rest = cli.split(args, VALUED)
@@ -77,6 +77,8 @@ local function parse_check(args)
     :argname("BYTES"):convert(size_of):default("64")
   p:option("--limit", "Percent (default 10)."):argname("PERCENT")
     :convert(cli.positive_number):default("10")
+  p:option("--model", "What `perigee model` wrote (default perigee-model/model.json).")
+    :argname("FILE"):default(DIRECTORY .. "/model.json")
   p:argument("program", "the program and its arguments"):args("?")
   local options = cli.parse(p, own)
   options.program, options.args = table.remove(rest, 1), rest
@@ -118,6 +120,19 @@ function commands.watch(args)
     failure.usage("model watch CYCLES SECONDS PROGRAM [ARGS]...")
   end
   require("program.model.watch").run(cycles, seconds, args[3], {unpack(args, 4)})
+end
+
+function commands.record(args)
+  if not args[2] then failure.usage("model record FOLDER PROGRAM [ARGS]...") end
+  require("program.model.apart").record(args[1], args[2], {unpack(args, 3)})
+end
+
+function commands.tasks(args)
+  local seconds = tonumber(args[2])
+  if not seconds or not args[3] then
+    failure.usage("model tasks FOLDER SECONDS PROGRAM [ARGS]...")
+  end
+  require("program.model.apart").tasks(args[1], seconds, args[3], {unpack(args, 4)})
 end
 
 --- Run with the command line's arguments (a list of strings).

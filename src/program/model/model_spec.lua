@@ -111,6 +111,19 @@ describe("model", function ()
     assert.equal(2, status)
     assert.matches("the model has no port 'tap'; it has: null, ring", text, 1, true)
   end)
+
+  it("predicts a graph from the table and the tasks apart", function ()
+    local text, code = model("check", "--duration", "0.3", "--rounds", "1", "--limit",
+      "100", "--model", directory .. "/model.json", "echo", "null", "3")
+    assert.equal(0, code, text)
+    local predicted, measured, off = text:match("apart from them: ([%d.]+) cycles = "
+      .. "[%d.]+ Mpps\n  C_IO [%d.]+ %(receive [%d.]+, send [%d.]+%), C_task [%d.]+, "
+      .. "engine [%d.]+\nmeasured: ([%d.]+) cycles = [%d.]+ Mpps, error ([-+%d.]+) %%")
+    local expected = 100 * (tonumber(measured) / tonumber(predicted) - 1)
+    assert.is_true(math.abs(tonumber(off) - expected) < 0.5, text)
+    -- On an idle machine within 10 %; this one may be busy.
+    assert.is_true(math.abs(expected) < 60, text)
+  end)
 end)
 
 describe("model predict", function ()
@@ -140,6 +153,8 @@ describe("model check", function ()
     assert.equal(0, status, text)
     assert.matches("a packet takes [%d.]+ TSC cycles", text)
     assert.matches("C_IO [%d.]+ %(receive [%d.]+, send [%d.]+%), C_task", text)
+    assert.matches("not predicted from the table of ports: there is no perigee-model/"
+      .. "model.json; run `perigee model` first\n", text, 1, true)
     local _, n = text:gsub("cycles: predicted [%d.]+ Mpps, measured [%d.]+ Mpps", "")
     assert.equal(3, n)
     assert.matches("median error: [%d.]+ %%\n$", text)

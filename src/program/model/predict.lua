@@ -8,19 +8,24 @@ local report = require("core.engine.report")
 
 local M = {}
 
-local function read(file)
+--- What `perigee model` wrote to `file`; or nil and a sentence.
+function M.read(file)
   local handle = io.open(file)
   local text = handle and handle:read("*a")
   if handle then handle:close() end
   if not text then
-    failure.usage("there is no %s; run `perigee model` first, or give C_IO with --io",
-      file)
+    return nil, ("there is no %s; run `perigee model` first"):format(file)
   end
   local ok, result = pcall(cjson.decode, text)
-  if not ok or type(result) ~= "table" or not result.ports then
-    failure.usage("%s isn't what `perigee model` writes", file)
+  if not ok or type(result) ~= "table" or type(result.ports) ~= "table" then
+    return nil, ("%s isn't what `perigee model` writes"):format(file)
   end
   return result
+end
+
+local function read(file)
+  local result, problem = M.read(file)
+  return result or failure.usage("%s, or give C_IO with --io", problem)
 end
 
 -- The kind of port in what was measured.
