@@ -9,6 +9,8 @@ local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
 local cores = require("core.cores")
 local engine = require("core.app")
+local Port = require("apps.port.port").Port
+local pool = require("core.pool")
 local shm = require("core.shm")
 local testing = require("core.cores.testing")
 local script = require("core.testing").script
@@ -170,6 +172,24 @@ describe("core.cores", function ()
       local before = received()
       run_until(function () return received() > before + 100 end)
       assert.equal(0, testing.counted("check", "mixed_up"))
+    end
+  end)
+
+  it("joins apps by a ring port, in order", function ()
+    for _ = 1, 2 do -- the second time its ends are free again
+      local c = line(20000, {}, {source = FIRST, check = SECOND})
+      c.links = {}
+      config.app(c, "left", Port, "ring:between")
+      config.app(c, "right", Port, "ring:between")
+      config.cpu(c, "left", FIRST)
+      config.cpu(c, "right", SECOND)
+      config.link(c, "source.output -> left.input")
+      config.link(c, "right.output -> check.input")
+      engine.configure(c)
+      run_until(function () return received() >= 20000 end)
+      assert.same({0, 0}, disorder())
+      engine.stop()
+      assert.equal(C.pg_pool_size(), C.pg_pool_available() + pool.freelist.nfree)
     end
   end)
 

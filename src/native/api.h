@@ -216,7 +216,8 @@ void pg_numa_pretend(int32_t nodes, uint32_t memory, int32_t ports);
 /* Each plug fills in `port` but for `account`, which the caller sets. */
 int pg_port_plug(struct port *port, const char *devargs);
 int pg_port_ring(struct port *port, const char *name, int side);
-void pg_ring_free(const char *name);
+int pg_ring_take(const char *name);
+void pg_ring_leave(const char *name, int side);
 int pg_port_small_pool(struct port *port);
 int pg_port_next_id(void);
 bool pg_port_join(struct port *port, const char *device);

@@ -43,6 +43,9 @@ bool pg_pool_is_ours(const void *pool);
  * larger than a page. */
 struct rte_mempool *pg_small_pool(const char *name, int32_t node);
 
+/* Free the pair of rings called `name` with the packets in them (port.c). */
+void pg_ring_free(const char *name);
+
 /* NUMA nodes (numa.c); -1 where they aren't known or needn't be. */
 int32_t pg_numa_of_port(uint16_t id);
 int32_t pg_numa_here(void);

@@ -21,7 +21,6 @@ local MOST_MTU = {xdp = 3264 - ETHERNET_HEADER, tap = 1500}
 
 local open = {} -- parsed port -> struct port
 local befores = {} -- parsed ports -> their kernel interfaces as they were
-local ring_sides = {} -- by ring name: {[0] = taken, [1] = taken}
 
 --- The parsed ports that are open now, an array.
 function plug.open_ports()
@@ -42,15 +41,15 @@ local function explain(status, description)
 end
 
 local function plug_ring(port, description)
-  local sides = ring_sides[description.name] or {}
-  local side = not sides[0] and 0 or not sides[1] and 1
-  if not side then
-    failure.usage("port '%s': both ends of this ring are in use; a ring joins two "
-      .. "apps", description.text)
+  local side = C.pg_ring_take(description.name)
+  if side < 0 then
+    failure.usage("port '%s': %s", description.text, ffi.string(C.pg_error()))
   end
-  explain(C.pg_port_ring(port, description.name, side), description)
-  sides[side] = true
-  ring_sides[description.name], description.side = sides, side
+  if C.pg_port_ring(port, description.name, side) < 0 then
+    C.pg_ring_leave(description.name, side)
+    explain(-1, description)
+  end
+  description.side = side
 end
 
 local function adopt(port, description)
@@ -107,9 +106,7 @@ local function unplug(description, port)
     befores[description] = nil
   end
   if description.kind == "ring" then
-    local sides = ring_sides[description.name]
-    sides[description.side] = nil
-    if not next(sides) then C.pg_ring_free(description.name) end
+    C.pg_ring_leave(description.name, description.side)
   end
 end
 
