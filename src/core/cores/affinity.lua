@@ -28,6 +28,11 @@ function affinity.list(text)
     if not range:match("^%s*%d+%s*$") and not range:match("^%s*%d+%-%d+%s*$") then
       failure.usage("--cpus %s: give CPUs such as 1-4 or 0,2", text)
     end
+    local first, last = range:match("(%d+)%s*%-%s*(%d+)")
+    if first and tonumber(first) > tonumber(last) then
+      failure.usage("--cpus %s: %s-%s has no CPU; the lower one comes first", text,
+        first, last)
+    end
   end
   local cpus, seen = {}, {}
   for _, cpu in ipairs(affinity.parse(text)) do

@@ -70,7 +70,9 @@ function reports.attach(engine, inner)
   --- Let each app report.
   function engine.report_apps()
     sync()
-    report.apps(engine.app_table)
+    if next(engine.app_table) or not next(cores.workers) then
+      report.apps(engine.app_table)
+    end
     io.stdout:flush()
     cores.report(true)
   end

@@ -14,6 +14,9 @@ local main = require("core.main")
 
 local M = {summary = "run a program and tell what LuaJIT doesn't compile, and why"}
 
+--- Why --cpus is refused.
+M.one_cpu = "it examines what LuaJIT makes of the apps in one thread"
+
 local DURATION_S = 5
 local LISTENING = 0.6 -- of the duration; the profiler has the rest
 local WARM_UP = 0.2
