@@ -5,6 +5,7 @@
  */
 #define ALLOW_EXPERIMENTAL_API /* rte_vect_set_max_simd_bitwidth */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,26 +61,37 @@ int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop)
               error == -ENOSPC ? "the table is full" : rte_strerror(-error));
 }
 
-/* Look up the IPv4 destination of each packet behind an Ethernet header. Its
- * next hop goes to hash[1]; route[i] becomes 1, or the drop NO_ROUTE or SHORT.
- * At most PORT_BURST packets. */
-void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route)
+/* So many at once that their headers are still in the first cache when the next hops
+ * have been found. */
+enum { CHUNK = 32 };
+
+static inline void look_up_chunk(struct rte_fib *fib, struct packet **packets, int n,
+                                 uint8_t *route)
 {
-  uint32_t addresses[PORT_BURST];
-  uint64_t hops[PORT_BURST];
+  uint32_t addresses[CHUNK];
+  uint64_t hops[CHUNK];
+  bool is_short[CHUNK];
   for (int i = 0; i < n; i++) {
     const struct packet *p = packets[i];
-    addresses[i] = 0;
-    if (likely(p->length >= HEADERS))
-      memcpy(&addresses[i], p->buf_addr + p->data_off + DESTINATION_AT, 4);
-    addresses[i] = rte_be_to_cpu_32(addresses[i]);
+    uint32_t address = 0;
+    is_short[i] = p->length < HEADERS;
+    if (likely(!is_short[i]))
+      memcpy(&address, p->buf_addr + p->data_off + DESTINATION_AT, sizeof address);
+    addresses[i] = rte_be_to_cpu_32(address);
   }
   rte_fib_lookup_bulk(fib, addresses, hops, n);
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     packets[i]->hash[1] = hops[i];
-    route[i] = packets[i]->length < HEADERS ? SHORT
-      : hops[i] == 0 ? NO_ROUTE : 1;
-  }
+  for (int i = 0; i < n; i++)
+    route[i] = is_short[i] ? SHORT : hops[i] == 0 ? NO_ROUTE : 1;
+}
+
+/* Look up the IPv4 destination of each packet behind an Ethernet header. Its
+ * next hop goes to hash[1]; route[i] becomes 1, or the drop NO_ROUTE or SHORT. */
+void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route)
+{
+  for (; n > 0; n -= CHUNK, packets += CHUNK, route += CHUNK)
+    look_up_chunk(fib, packets, RTE_MIN(n, (int)CHUNK), route);
 }
 
 /* Give the table back. */

@@ -144,6 +144,10 @@ local function fit_interface(port, description, name, before)
   plug.carry_mtu(port, description, now.mtu)
 end
 
+-- Kinds that bring nothing but packets of our pool, in one segment each. (So does a
+-- file that is sent over and over: net_pcap refuses longer packets then.)
+local BRINGS_OWN = {null = true, pci = true}
+
 local function plug_device(port, description)
   local name = iface_of(description)
   local before, reason = nil, nil
@@ -161,7 +165,7 @@ local function plug_device(port, description)
     if C.pg_port_small_pool(port) < 0 then
       give_up(port, description, ffi.string(C.pg_error()))
     end
-  elseif description.kind ~= "null" and description.kind ~= "pci" then
+  elseif not BRINGS_OWN[description.kind] and description.loop ~= 1 then
     port.tidy = 1
   end
 end
