@@ -252,8 +252,7 @@ function cores.finished(engine)
   if next(workers) then
     return finish.everywhere(engine, workers, account.retired, passages.list)
   end
-  local here = finish.here(engine)
-  return here.ends and here.idle
+  return finish.alone(engine)
 end
 
 --- Let the workers stop breathing; they have when this returns.

@@ -34,6 +34,11 @@ local function is_idle(engine)
   return true
 end
 
+--- Has the graph of this state's `engine` ended, when there are no workers?
+function finish.alone(engine)
+  return #find_readers(engine) > 0 and is_idle(engine)
+end
+
 --- What is true of this state's `engine`: {ends = does an app read something that
 --- ends?, idle = have all those ended, and are the links empty?, handed =, taken = how
 --- many packets went to other workers, and came from them}.
