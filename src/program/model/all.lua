@@ -48,7 +48,10 @@ end
 -- The kinds of port to measure.
 local function wanted(options)
   local list = {}
-  if not options.ports then
+  if options.ports and not options.ports:find("[^,]") then
+    failure.usage("--ports: no kind of port is named; there are: %s",
+      table.concat(kinds.names(), ", "))
+  elseif not options.ports then
     for _, kind in ipairs(kinds.list) do list[#list + 1] = kind end
   else
     for name in options.ports:gmatch("[^,]+") do
@@ -59,7 +62,8 @@ local function wanted(options)
   end
   for _, address in ipairs(options.pci) do
     list[#list + 1] = kinds.find(address)
-      or failure.usage("'%s' isn't a PCI address such as 0000:01:00.0", address)
+      or failure.usage("'%s' is neither `predict` nor `check`, nor a PCI address such "
+        .. "as 0000:01:00.0; see `perigee model --help`", address)
   end
   return list
 end
@@ -93,6 +97,9 @@ local function measure_port(kind, folder, options, shown)
   run(false)
   -- Others may have taken the hugepages meanwhile.
   if port.problem and port.problem:find("memory") then run(true) end
+  if port.problem and kind.namespace and unistd.geteuid() ~= 0 then
+    port.problem = port.problem .. " (without root; as root it may be possible)"
+  end
   if not port.problem then
     port.model = fit.io(port.cells)
   end
@@ -166,6 +173,7 @@ end
 function M.run(options)
   local list = wanted(options)
   make_directory(options.out)
+  write(options.out .. "/model.txt", "") -- rather fail now than when all is measured
   local result = {ports = {}, memory = {}, cpu = cpu_name(),
                   date = os.date("!%Y-%m-%d %H:%M UTC")}
   local shown = progress(#list + (options.no_memory and 0 or 1)

@@ -32,7 +32,7 @@ local function figure(file, name, caption)
   if not handle then return "" end
   local text = handle:read("*a")
   handle:close()
-  text = text:gsub("^.-(<svg)", "%1")
+  text = text:gsub("^.-(<svg)", "%1"):gsub("<metadata>.-</metadata>", "")
   for _, mark in ipairs{'id="', 'href="#', "url%(#"} do
     text = text:gsub(mark, "%0" .. name .. "-")
   end

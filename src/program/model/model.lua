@@ -16,6 +16,16 @@ local function size_of(text)
   return cli.integer(64, 10244)(text)
 end
 
+-- A finite number of at least `least`, or above 0 without.
+local function finite(least)
+  local parse = least and cli.number(least) or cli.positive_number
+  return function (text)
+    local n, problem = parse(text)
+    if n == math.huge then return nil, ("'%s' isn't a number"):format(text) end
+    return n, problem
+  end
+end
+
 local function parse_all(args)
   local p = cli.parser("model", "Measures what every kind of port costs on this "
     .. "machine (C_IO), by burst and by size of frames, and memory by working set; "
@@ -41,20 +51,20 @@ local function parse_predict(args)
     .. "C_task), or what the line carries; and says which of the two is the limit. "
     .. "Cycles are the core's.")
   p:option("--task", "C_task, cycles a packet."):argname("CYCLES"):count("1")
-    :convert(cli.number(0))
+    :convert(finite(0))
   p:option("--ghz", "The core's frequency (default: as measured)."):argname("GHZ")
-    :convert(cli.positive_number)
+    :convert(finite())
   p:option("--line", "The line's rate in bit/s, such as 10G (default: none)")
     :argname("RATE"):convert(line_rate)
-  p:option("--size", "Bytes of a frame with its CRC (default 64)."):argname("BYTES")
+  p:option("--size", "Bytes of a frame with its CRC."):argname("BYTES")
     :convert(size_of):default("64")
-  p:option("--burst", "Packets in a burst (default 32)."):argname("N")
+  p:option("--burst", "Packets in a burst."):argname("N")
     :convert(cli.integer(1, 256)):default("32")
-  p:option("--port", "The kind of port measured (default null)."):argname("KIND")
+  p:option("--port", "The kind of port measured."):argname("KIND")
     :default("null")
   p:option("--io", "C_IO, cycles a packet, instead of what was measured.")
-    :argname("CYCLES"):convert(cli.number(0))
-  p:option("--model", "What `perigee model` wrote (default perigee-model/model.json).")
+    :argname("CYCLES"):convert(finite(0))
+  p:option("--model", "What `perigee model` wrote.")
     :argname("FILE"):default(DIRECTORY .. "/model.json")
   return cli.parse(p, args)
 end
@@ -67,17 +77,19 @@ local function parse_check(args)
   local p = cli.parser("model check", "Runs PROGRAM for some seconds, measures what a "
     .. "packet takes, predicts its throughput at other frequencies and line rates, and "
     .. "tests the prediction: known work is put behind each port. The exit status is 0 "
-    .. "if the median error is within the limit, or else 1.")
+    .. "if the median error is within the limit, or else 1. If `perigee model` has "
+    .. "been run, it also says what the table of ports and the tasks, measured apart from "
+    .. "the ports, add up to.")
   p:usage("Usage: perigee model check [OPTIONS] PROGRAM [ARGS]...")
-  p:option("--duration", "Of each run (default 1)."):argname("TIME")
+  p:option("--duration", "Of each run."):argname("TIME")
     :convert(cli.duration):default("1")
-  p:option("--rounds", "Runs of each kind; the median counts (default 3)."):argname("N")
+  p:option("--rounds", "Runs of each kind; the median counts."):argname("N")
     :convert(cli.integer(1, 100)):default("3")
-  p:option("--size", "Bytes of a frame with its CRC, for line rates (default 64).")
+  p:option("--size", "Bytes of a frame with its CRC, for line rates.")
     :argname("BYTES"):convert(size_of):default("64")
-  p:option("--limit", "Percent (default 10)."):argname("PERCENT")
+  p:option("--limit", "Percent."):argname("PERCENT")
     :convert(cli.positive_number):default("10")
-  p:option("--model", "What `perigee model` wrote (default perigee-model/model.json).")
+  p:option("--model", "What `perigee model` wrote.")
     :argname("FILE"):default(DIRECTORY .. "/model.json")
   p:argument("program", "the program and its arguments"):args("?")
   local options = cli.parse(p, own)

@@ -86,6 +86,7 @@ describe("model", function ()
     assert.matches("<td>ring</td>", page, 1, true)
     assert.not_matches('src="', page, 1, true)
     assert.not_matches('<link', page, 1, true)
+    assert.not_matches("matplotlib.org", page, 1, true)
     if not said:find("no plots: ", 1, true) then
       assert.matches("<figure><svg", page, 1, true)
       for _, name in ipairs{"burst", "size", "task", "frequency"} do
@@ -139,10 +140,35 @@ T =    14.881 Mpps: the line is the limit; the CPU has 87 cycles a packet left
 
   it("says what is missing", function ()
     local text, status = model("predict", "--task", "30", "--model", "/nonexistent")
-    assert.equal("perigee: there is no /nonexistent; run `perigee model` first, or "
-      .. "give C_IO with --io\n", text)
+    assert.equal("perigee: there is no file /nonexistent; run `perigee model` first; "
+      .. "or give C_IO with --io\n", text)
     assert.equal(2, status)
     assert.equal(2, select(2, model("predict")))
+  end)
+
+  it("refuses what can't be", function ()
+    local file = os.tmpname()
+    finally(function () os.remove(file) end)
+    for _, text in ipairs{"", "[]", '{"ports":{"a":1}}', '{"ports":[{"name":"null"}]}',
+        '{"core_per_tsc":1,"tsc_hz":1,"ports":[{"name":"null","cells":[],"model":{}}]}',
+    } do
+      local handle = assert(io.open(file, "w"))
+      handle:write(text)
+      handle:close()
+      local said, status = model("predict", "--task", "3", "--model", file)
+      assert.equal(("perigee: %s isn't what `perigee model` writes; or give C_IO with "
+        .. "--io\n"):format(file), said)
+      assert.equal(2, status)
+    end
+    for said, args in pairs{
+      ["are both 0"] = {"--task", "0", "--io", "0", "--ghz", "3"},
+      ["'1e400' isn't a number"] = {"--task", "1e400", "--io", "3", "--ghz", "3"},
+      ["'inf' isn't a number"] = {"--task", "1", "--io", "3", "--ghz", "inf"},
+    } do
+      local text, status = model("predict", unpack(args))
+      assert.matches(said, text, 1, true)
+      assert.equal(2, status)
+    end
   end)
 end)
 
@@ -153,8 +179,8 @@ describe("model check", function ()
     assert.equal(0, status, text)
     assert.matches("a packet takes [%d.]+ TSC cycles", text)
     assert.matches("C_IO [%d.]+ %(receive [%d.]+, send [%d.]+%), C_task", text)
-    assert.matches("not predicted from the table of ports: there is no perigee-model/"
-      .. "model.json; run `perigee model` first\n", text, 1, true)
+    assert.matches("not predicted from the table of ports: there is no file "
+      .. "perigee-model/model.json; run `perigee model` first\n", text, 1, true)
     local _, n = text:gsub("cycles: predicted [%d.]+ Mpps, measured [%d.]+ Mpps", "")
     assert.equal(3, n)
     assert.matches("median error: [%d.]+ %%\n$", text)
@@ -187,6 +213,12 @@ describe("model's parts", function ()
     assert.equal(2, status)
     assert.matches("there is no kind of port 'carrier-pigeon' to measure; there are: "
       .. "null, ring, pcap, memif, vhost, packet, xdp, tap", text, 1, true)
+    text, status = model("--ports", ",")
+    assert.equal(2, status)
+    assert.matches("--ports: no kind of port is named; there are: null", text, 1, true)
+    text, status = model("prediction")
+    assert.equal(2, status)
+    assert.matches("'prediction' is neither `predict` nor `check`", text, 1, true)
     assert.equal("0000:01:00.0", kinds.find("0000:01:00.0").receive)
     assert.is_nil(kinds.find("pigeon"))
   end)
@@ -200,6 +232,15 @@ describe("model's parts", function ()
     assert.equal(0, status)
     assert.matches("ffff:1f:1f.7 not measured: port 'ffff:1f:1f.7': there is no PCI "
       .. "device ffff:1f:1f.7", text, 1, true)
+  end)
+
+  it("say at once that they can't write", function ()
+    local file = os.tmpname()
+    finally(function () os.remove(file) end)
+    local text, status = model("--no-memory", "--ports", "null", "--out", file)
+    assert.equal(1, status)
+    assert.not_matches("[1/1, ", text, 1, true)
+    assert.matches("can't make the folder " .. file, text, 1, true)
   end)
 
   it("find the steps of memory", function ()

@@ -8,16 +8,32 @@ local report = require("core.engine.report")
 
 local M = {}
 
+-- Has it what is read below, and by program.model.compose?
+local function complete(result)
+  if type(result) ~= "table" or type(result.ports) ~= "table"
+      or type(result.core_per_tsc) ~= "number" or type(result.tsc_hz) ~= "number" then
+    return false
+  end
+  for _, port in pairs(result.ports) do
+    if type(port) ~= "table" or type(port.cells) ~= "table" then return false end
+    if port.model and not (type(port.model) == "table" and port.model.per_packet
+        and port.model.per_burst and port.model.per_byte and port.model.error) then
+      return false
+    end
+  end
+  return true
+end
+
 --- What `perigee model` wrote to `file`; or nil and a sentence.
 function M.read(file)
   local handle = io.open(file)
   local text = handle and handle:read("*a")
   if handle then handle:close() end
   if not text then
-    return nil, ("there is no %s; run `perigee model` first"):format(file)
+    return nil, ("there is no file %s; run `perigee model` first"):format(file)
   end
   local ok, result = pcall(cjson.decode, text)
-  if not ok or type(result) ~= "table" or type(result.ports) ~= "table" then
+  if not ok or not complete(result) then
     return nil, ("%s isn't what `perigee model` writes"):format(file)
   end
   return result
@@ -25,7 +41,7 @@ end
 
 local function read(file)
   local result, problem = M.read(file)
-  return result or failure.usage("%s, or give C_IO with --io", problem)
+  return result or failure.usage("%s; or give C_IO with --io", problem)
 end
 
 -- The kind of port in what was measured.
@@ -62,6 +78,9 @@ function M.run(options)
       how = ("%s, %s, burst %d"):format(how, options.port, options.burst)
     end
     ghz = ghz or result.core_per_tsc * result.tsc_hz / 1e9
+  end
+  if io_cycles + options.task == 0 then
+    failure.usage("--io and --task are both 0: nothing would take any time")
   end
   local p = fit.predict{io = io_cycles, task = options.task, hz = ghz * 1e9,
                         line = options.line, size = options.size}
