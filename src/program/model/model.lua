@@ -78,8 +78,8 @@ local function parse_check(args)
     .. "packet takes, predicts its throughput at other frequencies and line rates, and "
     .. "tests the prediction: known work is put behind each port. The exit status is 0 "
     .. "if the median error is within the limit, or else 1. If `perigee model` has "
-    .. "been run, it also says what the table of ports and the tasks, measured apart from "
-    .. "the ports, add up to.")
+    .. "been run, it also says what the table of ports and the tasks, measured apart "
+    .. "from the ports, add up to.")
   p:usage("Usage: perigee model check [OPTIONS] PROGRAM [ARGS]...")
   p:option("--duration", "Of each run."):argname("TIME")
     :convert(cli.duration):default("1")
