@@ -4,7 +4,6 @@
 -- of memory (`perigee model tasks`), while the account of cycles looks at the apps.
 
 local cjson = require("cjson")
-local C = require("core.native")
 local config = require("core.config")
 local cycles_report = require("core.engine.cycles.report")
 local engine = require("core.app")
@@ -12,7 +11,6 @@ local inside = require("program.model.inside")
 local pcap = require("lib.pcap.pcap")
 local pool = require("core.pool")
 local Port = require("apps.port.port").Port
-local watch = require("program.model.watch")
 
 local M = {}
 
@@ -136,8 +134,8 @@ function M.tasks(folder, seconds, program, args)
       local packets = tonumber(pool.freelist.received) - received
       local spent = cycles_report.since()
       say{type = "tasks", done = true, task = spent and spent.task,
-          engine = spent and spent.engine, tax = watch.tax(), packets = packets,
-          ports = shares(before, counted{}, packets), tsc_hz = tonumber(C.pg_tsc_hz())}
+          engine = spent and spent.engine,
+          ports = shares(before, counted{}, packets)}
     end)
 end
 

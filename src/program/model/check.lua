@@ -38,7 +38,7 @@ local function tasks_apart(options, folder)
   for _, port in ipairs(ports) do
     if port.kept == 0 then apart.none(folder, port.name) end
   end
-  local tasks, all = nil, {task = {}, engine = {}, tax = {}}
+  local tasks, all = nil, {task = {}, engine = {}}
   for i = 1, options.rounds do
     tasks = child(options, "tasks", folder, tostring(options.duration))
     if not tasks.task then failure.raise("there were too few samples; try a longer "

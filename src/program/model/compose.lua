@@ -55,8 +55,9 @@ end
 
 --- TSC cycles of CPU time of a packet received, and how they come together: `result` is
 --- what `perigee model` wrote; `ports` is a list of {name, kind, text, burst}; `tasks`
---- has task, engine, tax, and ports = {name, received, sent (a packet), in_size,
---- out_size}. {cycles, receive, send, task, engine}; or nil and why not.
+--- has task, engine, and ports = {name, received, sent (a packet), in_size, out_size}.
+--- {cycles, receive, send, task, engine}; or nil and why not. All of these are means of
+--- samples, with the interrupts that fell into them, as CPU time has.
 function compose.predict(result, ports, tasks)
   local by_name, p = {}, {receive = 0, send = 0, task = tasks.task,
                           engine = tasks.engine}
@@ -71,7 +72,7 @@ function compose.predict(result, ports, tasks)
       * part_of(measured, "receive", port.burst, share.in_size)
     p.send = p.send + share.sent * part_of(measured, "send", port.burst, share.out_size)
   end
-  p.cycles = tasks.tax * (p.receive + p.send + p.task + p.engine)
+  p.cycles = p.receive + p.send + p.task + p.engine
   return p
 end
 

@@ -61,6 +61,14 @@ def draw_cells(ports, directory, name, x, label, chosen):
     save(figure, axes, directory, name)
 
 
+def cycles(cell, task):
+    """What a packet takes with a task, as program.model.fit says (fit.cycles)."""
+    least = cell["io"] + cell["busy"]
+    if task:
+        least = max(least, cell["io"] - cell["overlap"] + task)
+    return cell["slope"] * least
+
+
 def draw_tasks(ports, directory):
     figure, axes = canvas("C_task, TSC cycles a packet", "throughput, Mpps")
     for port in ports:
@@ -71,9 +79,9 @@ def draw_tasks(ports, directory):
             points = sorted((p[0], hz / p[1] / 1e6) for r in cell["rounds"] for p in r)
             dots = axes.plot(*zip(*points), "o", markersize=3, label=port["name"])
             limit = points[-1][0]
-            xs = [limit * i / 100 for i in range(101)]
-            axes.plot(xs, [hz / 1e6 / cell["slope"] / (cell["io"] + max(cell["busy"], x))
-                           for x in xs], linewidth=1, color=dots[0].get_color())
+            xs = [limit * (i / 200) ** 3 for i in range(201)]
+            axes.plot(xs, [hz / 1e6 / cycles(cell, x) for x in xs], linewidth=1,
+                      color=dots[0].get_color())
     axes.set_yscale("log")
     axes.set_xscale("symlog", linthresh=100)
     axes.set_xlim(left=0)
