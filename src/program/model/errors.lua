@@ -65,7 +65,9 @@ function errors.of(cells)
     medians[i] = fit.median(sizes(cells, order))
   end
   local low, high = fit.middle(medians, CONFIDENCE)
-  return fit.median(all), low, high, math.max(unpack(all))
+  -- Of sizes, medians over samples are on the large side: there is no error below 0.
+  local median = fit.median(all)
+  return median, math.min(low, median), math.max(high, median), math.max(unpack(all))
 end
 
 return errors
