@@ -38,7 +38,7 @@ describe("the packet pool", function ()
     assert.equal(0, status, said)
     local sizes = {}
     for from, to in said:gmatch("grown from (%d+) to (%d+) packets") do
-      -- In hugepages a few fit less: none lies across two pages.
+      -- A few may fit less: none lies across two pages.
       assert.is_true(math.abs(to / from - 2) < 0.02)
       sizes[#sizes + 1] = tonumber(to)
     end
