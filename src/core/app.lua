@@ -97,6 +97,7 @@ local function arrange()
   engine.regions = fused.regions
   engine.not_fused = fused.reasons
   pulls, pushes = order.breath(state.apps, state.links, fused)
+  fused:hand_over(state.apps, state.links, pushes.specs)
   cycles.arrange(pulls, pushes, fused)
   ticks = {}
   for _, name in ipairs(config.sorted_keys(state.apps)) do

@@ -109,6 +109,10 @@ struct link {
   int64_t rxbytes;
   uint64_t txdrop;
   int64_t txdropbytes;
+  struct packet **handed;    /* `nhanded` packets past the ring (handover.c) */
+  int32_t nhanded;
+  int32_t handed_bytes;      /* of these together, -1: unknown */
+  int32_t direct;            /* may packets pass the ring? */
   struct {
     struct counter *dtime, *txbytes, *rxbytes, *txpackets, *rxpackets, *txdrop;
   } counters;                /* as of the last link.sync; see core/link.lua */
@@ -152,6 +156,7 @@ struct port {
   uint8_t tidy;              /* may receive chained or foreign mbufs */
   uint8_t started;
   uint8_t found_nothing;     /* the last receive did */
+  uint8_t full;              /* or gave PORT_BURST packets */
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   uint16_t queue, queues;    /* the one this is, of so many (0: one) */
@@ -287,10 +292,18 @@ int pg_take(struct link *link, struct packet **to, int max);
 int pg_take_counted(struct link *link, struct packet **to, int max);
 void pg_give(struct freelist *account, struct link *link, struct packet **from,
              int n);
-int pg_give_routed(struct freelist *account, struct link *link,
-                   struct packet **from, int n, const uint8_t *route, int output);
 int pg_fetch(struct port *port, struct link *link, struct packet **to);
 void pg_send(struct port *port, struct link *link, struct packet **from, int n);
+
+/* handover.c */
+void pg_hand(struct freelist *account, struct link *link, struct packet **from,
+             int n, int bytes);
+int pg_hand_routed(struct freelist *account, struct link *link, struct packet **from,
+                   int n, const uint8_t *route, int output, struct packet **chosen);
+int pg_accept(struct freelist *account, struct link *link, struct packet **to);
+int pg_accept_counted(struct freelist *account, struct link *link,
+                      struct packet **to);
+void pg_queue_handed(struct freelist *account, struct link *link);
 
 /* checksum.c */
 uint32_t pg_checksum(const void *data, uint32_t n, uint32_t initial);
@@ -355,7 +368,7 @@ int32_t pg_vxlan_check(const struct vxlan_end *end, uint8_t *data,
 
 /* cycles.c */
 uint64_t pg_cycles_reading(void);
-void pg_cycles_begin(struct cycles *c, struct freelist *account);
+void pg_cycles_begin(struct cycles *c, struct freelist *account, int32_t calls);
 void pg_cycles_mark(struct cycles *c, int32_t i);
 void pg_cycles_pause(struct cycles *c, struct freelist *account);
 int32_t pg_cycles_end(struct cycles *c, int32_t calls, bool dismiss);

@@ -86,6 +86,7 @@ static inline int receive(struct port *port, struct link *link)
     wraps ? aside : (struct rte_mbuf **)&link->packets[slot];
   uint16_t n = rte_eth_rx_burst(port->id, port->queue, to, want);
   port->found_nothing = n == 0;
+  port->full = n == PORT_BURST;
   port->rxpackets += n;
   port->account->received += n;
   if (port->tidy)

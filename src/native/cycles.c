@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include <rte_cycles.h>
@@ -33,21 +34,22 @@ uint64_t pg_cycles_reading(void)
   return least;
 }
 
-/* Begin a sample of the breath that comes. */
-void pg_cycles_begin(struct cycles *c, struct freelist *account)
+/* Begin a sample of the breath that comes, of so many calls. */
+void pg_cycles_begin(struct cycles *c, struct freelist *account, int32_t calls)
 {
+  memset(c->spent, 0, calls * sizeof *c->spent);
   c->receive = c->empty = c->send = c->inside = 0;
   c->switches = switches();
   account->sample = c;
   c->began = c->last = rte_rdtsc();
 }
 
-/* Call number `i` of the breath is over. */
+/* Call number `i` of the breath is over, maybe not for the first time. */
 void pg_cycles_mark(struct cycles *c, int32_t i)
 {
   uint64_t now = rte_rdtsc(), spent = now - c->last;
   uint64_t apart = c->inside + c->reading;
-  c->spent[i] = spent > apart ? spent - apart : 0;
+  c->spent[i] += spent > apart ? spent - apart : 0;
   c->inside = 0;
   c->last = rte_rdtsc();
 }

@@ -14,20 +14,9 @@
 #include "api.h"
 #include "internal.h"
 #include "io_cycles.h"
+#include "link_cursors.h"
 
 enum { MASK = LINK_RING_SIZE - 1 };
-
-static inline uint32_t waiting(const struct link *link)
-{
-  return (uint32_t)link->write - (uint32_t)link->read;
-}
-
-static void passed(struct link *link, uint32_t n)
-{
-  link->read += n;
-  link->write = (int32_t)((uint32_t)link->write + n);
-  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
-}
 
 /* `n` packets from slot `cursor` of the ring on, or to it: in two pieces where
  * the ring ends, so that they are copied as vectors. */
@@ -65,6 +54,7 @@ static inline int fetch(struct port *port, struct link *link, struct packet **to
   uint16_t n =
     rte_eth_rx_burst(port->id, port->queue, (struct rte_mbuf **)to, port->burst);
   port->found_nothing = n == 0;
+  port->full = n == PORT_BURST;
   port->rxpackets += n;
   port->account->received += n;
   if (port->tidy)
@@ -90,10 +80,7 @@ int pg_fetch(struct port *port, struct link *link, struct packet **to)
 int pg_take_counted(struct link *link, struct packet **to, int max)
 {
   int n = pg_take(link, to, max);
-  int64_t bytes = 0;
-  for (int i = 0; i < n; i++)
-    bytes += to[i]->length;
-  link->rxbytes += bytes;
+  link->rxbytes += length_of(to, n);
   return n;
 }
 
@@ -121,26 +108,6 @@ void pg_give(struct freelist *account, struct link *link, struct packet **from,
   link->write = (int32_t)(write + fitting);
   for (int i = fitting; i < n; i++)
     lose(account, link, from[i]);
-}
-
-/* The same with those of `n` packets whose `route` is `output`; how many. */
-int pg_give_routed(struct freelist *account, struct link *link,
-                   struct packet **from, int n, const uint8_t *route, int output)
-{
-  struct packet *chosen[PORT_BURST];
-  int count = 0, others = 0;
-  for (int i = 0; i < n; i++)
-    others |= route[i] ^ output;
-  if (likely(others == 0)) {
-    pg_give(account, link, from, n);
-    return n;
-  }
-  for (int i = 0; i < n; i++) {
-    chosen[count] = from[i];
-    count += route[i] == output;
-  }
-  pg_give(account, link, chosen, count);
-  return count;
 }
 
 static inline void send_burst(struct port *port, struct link *link, struct packet **from,

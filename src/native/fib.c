@@ -65,33 +65,51 @@ int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop)
  * have been found. */
 enum { CHUNK = 32 };
 
+/* Say of each packet where it goes, when some can't go on. */
+static void route_each(struct packet **packets, int n, const uint64_t *hops,
+                       uint8_t *route)
+{
+  for (int i = 0; i < n; i++)
+    route[i] = packets[i]->length < HEADERS ? SHORT : hops[i] == 0 ? NO_ROUTE : 1;
+}
+
 static inline void look_up_chunk(struct rte_fib *fib, struct packet **packets, int n,
                                  uint8_t *route)
 {
   uint32_t addresses[CHUNK];
   uint64_t hops[CHUNK];
-  bool is_short[CHUNK];
+  bool all = true;
   for (int i = 0; i < n; i++) {
     const struct packet *p = packets[i];
     uint32_t address = 0;
-    is_short[i] = p->length < HEADERS;
-    if (likely(!is_short[i]))
+    if (likely(p->length >= HEADERS))
       memcpy(&address, p->buf_addr + p->data_off + DESTINATION_AT, sizeof address);
+    else
+      all = false;
     addresses[i] = rte_be_to_cpu_32(address);
   }
   rte_fib_lookup_bulk(fib, addresses, hops, n);
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n; i++) {
     packets[i]->hash[1] = hops[i];
-  for (int i = 0; i < n; i++)
-    route[i] = is_short[i] ? SHORT : hops[i] == 0 ? NO_ROUTE : 1;
+    all = all && hops[i] != 0;
+  }
+  if (likely(all))
+    memset(route, 1, n);
+  else
+    route_each(packets, n, hops, route);
 }
 
 /* Look up the IPv4 destination of each packet behind an Ethernet header. Its
- * next hop goes to hash[1]; route[i] becomes 1, or the drop NO_ROUTE or SHORT. */
+ * next hop goes to hash[1]; route[i] becomes 1, or the drop NO_ROUTE or SHORT.
+ * The last packets first: their headers are those in the first cache, and whoever
+ * comes next begins with the first packets. */
 void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route)
 {
-  for (; n > 0; n -= CHUNK, packets += CHUNK, route += CHUNK)
-    look_up_chunk(fib, packets, RTE_MIN(n, (int)CHUNK), route);
+  while (n > 0) {
+    int chunk = (n - 1) % CHUNK + 1;
+    n -= chunk;
+    look_up_chunk(fib, packets + n, chunk, route + n);
+  }
 }
 
 /* Give the table back. */

@@ -7,6 +7,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local culprit = require("core.engine.culprit")
+local move = require("core.engine.move")
 local pool = require("core.pool")
 local publish = require("core.engine.cycles.publish")
 
@@ -71,11 +72,11 @@ function cycles.breath(pulls, pushes, breaths)
   if open then
     breaths = breaths + finish()
   else
-    C.pg_cycles_begin(c, pool.freelist)
+    C.pg_cycles_begin(c, pool.freelist, calls)
     open, breaths = true, breaths + 1
   end
   pull_each(pulls)
-  push_each(pushes, pulls.n - 1)
+  move.rounds(push_each, pushes, pulls.n - 1)
   if open then C.pg_cycles_pause(c, pool.freelist) end
   return breaths
 end

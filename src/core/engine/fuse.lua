@@ -7,6 +7,7 @@ local alone = require("core.engine.fuse.alone")
 local config = require("core.config")
 local drift = require("core.engine.fuse.drift")
 local drops = require("core.engine.fuse.drops")
+local handover = require("core.engine.fuse.handover")
 local region = require("core.engine.fuse.region")
 local regions = require("core.engine.fuse.regions")
 local rescue = require("core.engine.fuse.rescue")
@@ -21,7 +22,7 @@ Fused.__index = Fused
 function fuse.none()
   return setmetatable({
     regions = {}, run = {}, over = {}, pulled = {}, push = {}, reasons = {},
-    region_of = {},
+    region_of = {}, region_with = {}, direct = {}, once = {},
   }, Fused)
 end
 
@@ -43,7 +44,15 @@ end
 --- For the handler of xpcall: `err`, with the app in front if a per-packet app
 --- raised it. The burst it was at is put in order.
 function Fused:rescue(err)
-  return rescue.error(self.regions, err)
+  err = rescue.error(self.regions, err)
+  handover.queue(self.direct)
+  return err
+end
+
+--- Settle which links are passed without their rings. `specs` are all in the order of
+--- a breath's calls.
+function Fused:hand_over(apps, links, specs)
+  self.direct = handover.arrange(apps, links, self, specs)
 end
 
 -- The set of apps that some link leaves which no region fetches from.
@@ -57,12 +66,14 @@ end
 
 local function take_over(fused, r)
   local d = r.description
+  for _, name in ipairs(d.apps) do fused.region_with[name] = r end
   for spec in pairs(d.inner) do fused.over[spec] = true end
   for i, spec in ipairs(d.entries) do fused.run[spec] = r.run[i] end
   for _, spec in ipairs(d.exits) do
     local _, _, to = config.parse_link(spec)
     if r.direct[to] then fused.over[spec] = true end
   end
+  for _, port in ipairs(r.once) do table.insert(fused.once, port) end
   for _, l in pairs(d.links) do fused.region_of[shm.pointer_to_number(l)] = r end
 end
 
@@ -89,7 +100,7 @@ function fuse.plan(apps, links, wanted, old)
   local fused = fuse.none()
   local found, reasons = {}, {}
   if wanted then found, reasons = regions.find(apps, links) end
-  fused.reasons = reasons
+  fused.reasons, fused.wanted = reasons, wanted
   local before = {}
   for _, r in ipairs(old.regions) do before[r.description.apps[1]] = r end
   for _, f in ipairs(found) do

@@ -113,11 +113,20 @@ local function carrier(spec, apps, fused)
   return special or app.push or fused.push[to], app, special
 end
 
+-- May the app be called for the link again in a breath? Snabb's apps may count on that
+-- they are not.
+local function knows_rounds(push, app, spec, fused)
+  return push == fused.run[spec] or push == fused.push[app.appname]
+    or push == app.push and app.direct
+end
+
 --- The calls of a breath: a list of apps to pull, and the pushes as three lists
 --- of one length: the functions push(app, link), their apps and their links.
---- Both know their length as `n`. `fused` (core.engine.fuse) says what regions
---- have taken over: run[spec], over[spec], pulled[name]; and push[name], for
---- per-packet apps on their own.
+--- Both know their length as `n`. When only regions, bulk apps and ports are called,
+--- `ports` of the pushes are those that give a burst with each round of them
+--- (core.engine.move); `specs` are the texts of all links, in that order. `fused`
+--- (core.engine.fuse) says what regions have taken over: run[spec], over[spec],
+--- pulled[name], once; and push[name], for per-packet apps on their own.
 function order.breath(apps, links, fused)
   local pulls, pushes = {}, {push = {}, app = {}, link = {}}
   local pulling = {}
@@ -127,16 +136,20 @@ function order.breath(apps, links, fused)
       if not fused.pulled[name] then pulls[#pulls + 1] = apps[name] end
     end
   end
-  for _, spec in ipairs(order.links(links, pulling)) do
+  local specs = order.links(links, pulling)
+  local repeatable = #pulls == 0 and #fused.once > 0
+  for _, spec in ipairs(specs) do
     local push, app, always = carrier(spec, apps, fused)
     local n = #pushes.push
     local again = not always and pushes.app[n] == app and pushes.push[n] == push
     if push and not again then
       pushes.push[n + 1], pushes.app[n + 1] = push, app
       pushes.link[n + 1] = links[spec]
+      repeatable = repeatable and knows_rounds(push, app, spec, fused)
     end
   end
   pulls.n, pushes.n = #pulls, #pushes.push
+  pushes.ports, pushes.specs = repeatable and fused.once or nil, specs
   return pulls, pushes
 end
 

@@ -40,8 +40,10 @@ local function show_ends(say, what, specs, region, place)
   if #specs == 0 then say("  %s: none", what) end
   for _, spec in ipairs(specs) do
     local from, _, to = config.parse_link(spec)
-    local direct = region.direct[place == "from" and from or to]
-    say("  %s: %s%s", what, spec, direct and " (the port itself)" or "")
+    local port = region.direct[place == "from" and from or to]
+    local handed = region.description.links[spec].direct ~= 0
+    say("  %s: %s%s", what, spec, port and " (the port itself)"
+      or handed and " (handed over in the breath, past the link's ring)" or "")
   end
 end
 
@@ -83,6 +85,10 @@ local function show_calls(say, list)
     end
   end
   if #list.pulls + #list.pushes == 0 then say("  nothing") end
+  if list.rounds > 1 then
+    say("  and the same again, up to %d times in all, while ports give full bursts",
+      list.rounds)
+  end
 end
 
 --- The plan as text: `regions`, `reasons` (by app, why it isn't fused) and `calls`

@@ -16,10 +16,21 @@ local CODES = 256 -- of a route: a byte, in which -k is CODES - k
 local ONE_OUTPUT = {"output"}
 local NONE = {}
 
-local packets = ffi.new("struct packet *[?]", BURST)
-local route = ffi.new("uint8_t[?]", BURST)
+local array_t = ffi.typeof("struct packet *[?]")
+local route_t = ffi.typeof("uint8_t[?]")
 local lost = ffi.new("int32_t[?]", CODES) -- of the burst, by code
 local freelist, free = pool.freelist, packet.free
+
+-- By app: its arrays of a burst. They stay in use until the apps behind have run.
+local bursts = setmetatable({}, {__mode = "k"})
+
+-- {packets =, route =, chosen = {by output, those of `packets` that go there}}
+local function burst_of(app, outputs)
+  local burst = {packets = array_t(BURST), route = route_t(BURST), chosen = {}}
+  for o = 1, #outputs do burst.chosen[o] = array_t(BURST) end
+  bursts[app] = burst
+  return burst
+end
 
 -- Count the app's `lost` packets of this code as dropped for the reason; how many.
 local function settle(app, code, reason)
@@ -44,38 +55,50 @@ local function settle_all(app, outputs, n)
 end
 
 -- Drop those of `n` packets that no link has taken.
-local function drop_rest(links, outputs, n)
+local function drop_rest(burst, links, outputs, n)
   for i = 0, n - 1 do
-    local code = route[i]
+    local code = burst.route[i]
     local name = outputs[code]
     if not (name and links[name]) then
       lost[code] = lost[code] + 1
-      free(packets[i])
+      free(burst.packets[i])
     end
   end
 end
 
-local function pass_all(app, outputs, n)
-  local passed = 0
+local function pass_all(app, outputs, burst, n)
+  local passed, packets, route, chosen = 0, burst.packets, burst.route, burst.chosen
   for o = 1, #outputs do
     local l = app.output[outputs[o]]
     if l then
-      passed = passed + C.pg_give_routed(freelist, l, packets, n, route, o)
+      passed = passed + C.pg_hand_routed(freelist, l, packets, n, route, o, chosen[o])
     end
   end
   if passed < n then
-    drop_rest(app.output, outputs, n)
+    drop_rest(burst, app.output, outputs, n)
     settle_all(app, outputs, n - passed)
+  end
+end
+
+-- Put what was handed over, and not yet taken, where it doesn't need the arrays.
+local function clear(app, outputs)
+  for o = 1, #outputs do
+    local l = app.output[outputs[o]]
+    if l and l.nhanded > 0 then C.pg_queue_handed(freelist, l) end
   end
 end
 
 --- Take a burst from the link and let the app route it. (While process_burst is
 --- called, the local variable `app` is the app at work: core.engine.fuse.rescue.)
 function bulk.process(app, outputs, l)
-  local n = C.pg_take_counted(l, packets, BURST)
-  ffi.fill(route, n, 1)
-  app:process_burst(packets, n, route)
-  pass_all(app, outputs, n)
+  clear(app, outputs)
+  local burst = bursts[app]
+  if not burst or #burst.chosen < #outputs then burst = burst_of(app, outputs) end
+  local n = C.pg_accept_counted(freelist, l, burst.packets)
+  if n == 0 then return end
+  ffi.fill(burst.route, n, 1)
+  app:process_burst(burst.packets, n, burst.route)
+  pass_all(app, outputs, burst, n)
 end
 local process = bulk.process
 
@@ -84,7 +107,7 @@ function bulk.push(app)
   local outputs = app.outputs or ONE_OUTPUT
   for i = 1, #app.input do
     local l = app.input[i]
-    for _ = 1, link.nreadable(l), BURST do process(app, outputs, l) end
+    for _ = 1, link.nreadable(l) + l.nhanded, BURST do process(app, outputs, l) end
   end
 end
 

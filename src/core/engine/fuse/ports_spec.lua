@@ -1,15 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Regions that receive from and send to ports without a link.
 
-local account = require("core.engine.account")
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
 local engine = require("core.app")
-local ffi = require("ffi")
 local link = require("core.link")
 local packet = require("core.packet")
 local pcap = require("lib.pcap.pcap")
 local port = require("apps.port.port")
+local texts = require("core.engine.fuse.texts")
+
+local held, run, send, take = texts.held, texts.run, texts.send, texts.take
+local totals = texts.totals
 
 local Port = port.Port
 local Idle = {new = function () return {} end}
@@ -21,41 +23,8 @@ end
 
 local Pass = class{process = function (_, p) return p end}
 
-local function run(apps, links)
-  local c = config.new()
-  for name, app in pairs(apps) do config.app(c, name, unpack(app)) end
-  for _, spec in ipairs(links) do config.link(c, spec) end
-  engine.configure(c)
-  return engine.app_table
-end
-
-local function send(spec, texts)
-  for _, text in ipairs(texts) do
-    link.transmit(engine.link_table[spec], packet.from_string(text))
-  end
-end
-
-local function take(spec)
-  local l, texts = engine.link_table[spec], {}
-  while not link.empty(l) do
-    local p = link.receive(l)
-    texts[#texts + 1] = ffi.string(p.data, p.length)
-    packet.free(p)
-  end
-  return texts
-end
-
-local function totals(spec)
-  local stats = link.stats(engine.link_table[spec])
-  return {stats.rxpackets, stats.rxbytes, stats.txpackets, stats.txbytes, stats.txdrop}
-end
-
 local function breathe(n)
   for _ = 1, n or 5 do engine.breathe() end
-end
-
-local function held()
-  return account.packets(engine.link_table).held
 end
 
 local function frames(from, to)

@@ -55,12 +55,18 @@ local function add_losses(r, name)
   r.last_loss[k] = #r.events
 end
 
+-- Are the bytes that leave for this app to be added up? A bulk app's link needs them,
+-- and here the lengths are at hand.
+local function weighed(app)
+  return app.process_burst ~= nil
+end
+
 local function describe(found, apps, links)
   local r = {
     apps = found.apps, entries = found.entries, exits = found.exits,
     inner = found.inner, app_of = {}, index = {}, leads = {}, outputs = {},
     events = {}, first_loss = {}, last_loss = {}, losses = {}, astray = {},
-    raised = {}, links = {},
+    raised = {}, links = {}, weighed = {},
     -- With one entry they follow from what leaves, but in a loop.
     sums = #found.entries > 1 or found.looped, looped = found.looped,
   }
@@ -76,8 +82,9 @@ local function describe(found, apps, links)
     r.leads[from][output] = {kind = "app", to = to, spec = spec}
   end
   for x, spec in ipairs(r.exits) do
-    local from, output = config.parse_link(spec)
+    local from, output, to = config.parse_link(spec)
     r.leads[from][output] = {kind = "exit", exit = x, spec = spec}
+    r.weighed[x] = weighed(apps[to])
   end
   for _, name in ipairs(r.apps) do
     add_outputs(r, name)
@@ -88,19 +95,40 @@ end
 
 -- Where packets come from and go to ------------------------------------------
 
+local account = pool.freelist
+
 local function fetch_from(l, port)
   if port then
     return function (to) return C.pg_fetch(port, l, to) end
   end
-  return function (to) return C.pg_take(l, to, BURST) end
+  return function (to) return C.pg_accept(account, l, to) end
+end
+
+-- The same for a region whose packets leave by the links `exits`: what one of them was
+-- handed in the same breath is still in the region's arrays.
+local function fetch_after(exits, fetch)
+  if #exits == 0 then return fetch end
+  local only = #exits == 1 and exits[1]
+  if only then
+    return function (to)
+      if only.nhanded > 0 then C.pg_queue_handed(account, only) end
+      return fetch(to)
+    end
+  end
+  return function (to)
+    for i = 1, #exits do
+      local l = exits[i]
+      if l.nhanded > 0 then C.pg_queue_handed(account, l) end
+    end
+    return fetch(to)
+  end
 end
 
 local function flush_to(l, port)
   if port then
     return function (from, n) C.pg_send(port, l, from, n) end
   end
-  local account = pool.freelist
-  return function (from, n) C.pg_give(account, l, from, n) end
+  return function (from, n, bytes) C.pg_hand(account, l, from, n, bytes or -1) end
 end
 
 -- A link may hold more than one burst: `step`, which returns the number of packets
@@ -116,7 +144,8 @@ local function all_of(l, step)
 end
 
 -- A port that gives a full burst will have more: up to four in a breath, so that
--- what a breath costs by itself counts for less.
+-- what a breath costs by itself counts for less. (Where other calls must follow each
+-- burst, core.engine.move does that.)
 local function while_full(step)
   return function ()
     if step() == BURST and step() == BURST and step() == BURST then step() end
@@ -198,6 +227,10 @@ function Region:fits(found, apps, links)
   for spec in pairs(found.inner) do
     if not d.inner[spec] then return false end
   end
+  for x, spec in ipairs(d.exits) do
+    local _, _, to = config.parse_link(spec)
+    if d.weighed[x] ~= weighed(apps[to]) then return false end
+  end
   for i, name in ipairs(d.apps) do
     local app = apps[name]
     if d.app_of[name] ~= app or self.process[i] ~= app.process
@@ -217,14 +250,15 @@ function Region:fits(found, apps, links)
 end
 
 --- Build the region `found` (regions.find) of the running apps and links. Its
---- run[i]() moves what is there from entries[i]; `text` is its source.
+--- run[i]() moves what is there from entries[i], but of the ports in the list `once`
+--- only a burst; `text` is its source.
 function region.new(found, apps, links)
   local r = describe(found, apps, links)
   local tally = Tally.new(r)
   local self = setmetatable({
     description = r, tally = tally, text = source.generate(r), direct = {}, port = {},
     process = {}, outputs = {}, reasons = {}, app = {}, fetch = {}, entry = {},
-    out = {}, flush = {}, run = {}, loop = {}, wide = {}, segment = {},
+    out = {}, flush = {}, run = {}, loop = {}, wide = {}, segment = {}, once = {},
     packets = array_t(BURST), fill = ffi.new("int32_t[?]", #r.exits + 1),
   }, Region)
   self.count, self.drop, self.lose, self.grow = tally:functions()
@@ -239,16 +273,19 @@ function region.new(found, apps, links)
     if port then self.direct[name] = true end
     return port
   end
-  for i, spec in ipairs(r.entries) do
-    local l, port = links[spec], port_of((config.parse_link(spec)))
-    self.fetch[i], self.entry[i] = fetch_from(l, port), l
-  end
+  local to_links = {}
   for x, spec in ipairs(r.exits) do
     local _, _, to = config.parse_link(spec)
+    local port = port_of(to)
     -- One exit's packets stay in the array they came in: no slot is written before
     -- it is read.
     self.out[x] = x == 1 and self.packets or array_t(BURST)
-    self.flush[x] = flush_to(links[spec], port_of(to))
+    self.flush[x] = flush_to(links[spec], port)
+    if not port then to_links[#to_links + 1] = links[spec] end
+  end
+  for i, spec in ipairs(r.entries) do
+    local l, port = links[spec], port_of((config.parse_link(spec)))
+    self.fetch[i], self.entry[i] = fetch_after(to_links, fetch_from(l, port)), l
   end
   assert(loadstring(self.text, "=region of " .. r.apps[1]))(self)
   local to_ports = true -- all that leaves: no link need hold it
@@ -257,10 +294,13 @@ function region.new(found, apps, links)
     to_ports = to_ports and self.direct[to]
   end
   for i, spec in ipairs(r.entries) do
-    if not self.port[(config.parse_link(spec))] then
+    local port = self.port[(config.parse_link(spec))]
+    if not port then
       self.run[i] = all_of(links[spec], self.run[i])
     elseif to_ports then
       self.run[i] = while_full(self.run[i])
+    else
+      self.once[#self.once + 1] = port
     end
   end
   return self

@@ -2,7 +2,6 @@
 -- Regions at their limits, over reconfigurations and after errors. That they do
 -- what their apps do alone is fuse_spec.lua's.
 
-local account = require("core.engine.account")
 local config = require("core.config")
 local counter = require("core.counter")
 local drops = require("core.engine.fuse.drops")
@@ -11,6 +10,9 @@ local ffi = require("ffi")
 local link = require("core.link")
 local packet = require("core.packet")
 local shm = require("core.shm")
+local texts = require("core.engine.fuse.texts")
+
+local held, take, totals, transmit = texts.held, texts.take, texts.totals, texts.send
 
 local Idle = {new = function () return {} end}
 
@@ -47,31 +49,6 @@ end
 local function run_anew(apps, links)
   engine.configure(config.new())
   run(apps, links)
-end
-
-local function transmit(spec, texts)
-  for _, text in ipairs(texts) do
-    link.transmit(engine.link_table[spec], packet.from_string(text))
-  end
-end
-
-local function take(spec)
-  local l, texts = engine.link_table[spec], {}
-  while not link.empty(l) do
-    local p = link.receive(l)
-    texts[#texts + 1] = ffi.string(p.data, p.length)
-    packet.free(p)
-  end
-  return texts
-end
-
-local function totals(spec)
-  local stats = link.stats(engine.link_table[spec])
-  return {stats.rxpackets, stats.rxbytes, stats.txpackets, stats.txbytes, stats.txdrop}
-end
-
-local function held()
-  return account.packets(engine.link_table).held
 end
 
 -- A chain in -> a1 -> ... -> an -> out of the class.

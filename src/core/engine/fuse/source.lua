@@ -201,7 +201,10 @@ local function emit_entry(emit, region, number, spec, starting)
   for _, x in ipairs(exits) do emit("  local to%d = out%d", x, x) end
   local sums = region.sums
   if sums then emit("  local bytes = 0") end
-  for _, x in ipairs(exits) do emit("  local n%d = 0", x) end
+  for _, x in ipairs(exits) do
+    emit("  local n%d = 0", x)
+    if region.weighed[x] then emit("  local bytes%d = 0", x) end
+  end
   emit("  for i = 0, n - 1 do")
   emit("    local p = packets[i]")
   if sums then emit("    bytes = bytes + p.length") end
@@ -210,11 +213,17 @@ local function emit_entry(emit, region, number, spec, starting)
     emit("    %s e == %d then", i == 1 and "if" or "elseif", x)
     emit("      to%d[n%d] = q", x, x)
     emit("      n%d = tobit(n%d + 1)", x, x)
+    if region.weighed[x] then
+      emit("      bytes%d = tobit(bytes%d + q.length)", x, x)
+    end
   end
   if #exits > 0 then emit("    end") else emit("    if e then error(q) end") end
   emit("  end")
   local counts = {sums and "bytes" or nil}
-  for _, x in ipairs(exits) do counts[#counts + 1] = "n" .. x end
+  for _, x in ipairs(exits) do
+    counts[#counts + 1] = "n" .. x
+    if region.weighed[x] then counts[#counts + 1] = "bytes" .. x end
+  end
   emit("  return %s", table.concat(counts, ", "))
   emit("end")
   emit("local fetch%d, entry%d = R.fetch[%d], R.entry[%d]", number, number, number,
@@ -227,7 +236,10 @@ local function emit_entry(emit, region, number, spec, starting)
   if sums then
     emit("  entry%d.rxbytes = entry%d.rxbytes + bytes", number, number)
   end
-  for _, x in ipairs(exits) do emit("  flush%d(out%d, n%d)", x, x, x) end
+  for _, x in ipairs(exits) do
+    emit("  flush%d(out%d, n%d%s)", x, x, x,
+      region.weighed[x] and ", bytes" .. x or "")
+  end
   emit("  return n")
   emit("end")
   emit("end")
@@ -236,8 +248,8 @@ end
 --- The source of `region` as a string. The region has, beside what regions.find
 --- gives: index (a number for each app), outputs (for each app a list of {kind =
 --- "app", "exit" or "none", to =, exit =, spec =, output =, event =}) and astray
---- (by number of the app, the event of an output it doesn't have), and sums: whether
---- the bytes that come in must be added up.
+--- (by number of the app, the event of an output it doesn't have), sums: whether the
+--- bytes that come in must be added up; and weighed: the same by exit, of what leaves.
 function source.generate(region)
   local emit, lines = emitter()
   local segments, starting = segments_of(region)

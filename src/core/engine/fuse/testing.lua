@@ -193,7 +193,7 @@ local random = math.random
 
 -- Snabb's way: class, number of inputs and outputs, their names.
 local NEIGHBOURS = {
-  {Fork, 2, 2}, {Bulk, 2, 2, 5}, {basic.Join, 3, 1},
+  {Fork, 2, 2}, {Bulk, 2, 2, 5}, {Bulk, 1, 2, 7}, {Bulk, 1, 2, 3}, {basic.Join, 3, 1},
   {basic.Truncate, 1, 1, 60}, {fwd.Fwd, 1, 1},
 }
 
