@@ -2,9 +2,12 @@
 -- For specs: other perigee processes (what would end or starve this one is
 -- tried in them), and apps that note what the engine does with them.
 
+local C = require("core.native")
 local unistd = require("posix.unistd")
 
 local testing = {}
+
+local PATIENCE_SECONDS = 20
 
 local function quoted(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
@@ -36,6 +39,33 @@ function testing.script(code, options, arguments)
   local said, status = testing.perigee(words)
   os.remove(name)
   return said, status
+end
+
+-- By how much everything takes longer now, for what else the machine does (0.06 is 6
+-- percent): a long run of additions, against what one takes in a short run.
+local function disturbance()
+  local RUN, RUNS = 100000, 1000
+  local cpu, core_per_tsc = C.pg_thread_cpu_seconds(), C.pg_core_per_tsc()
+  for _ = 1, RUNS do C.pg_spin(RUN) end
+  local cycles = (C.pg_thread_cpu_seconds() - cpu) * tonumber(C.pg_tsc_hz())
+  return math.max(0, cycles * core_per_tsc / (RUN * RUNS) - 1)
+end
+
+--- Does measure() return a number within `tolerance` of `expected`, 0 or 1? It is tried
+--- for up to 20 seconds, and as much more is tolerated as other work on the machine
+--- makes everything take longer. Returns whether, and a sentence if not.
+function testing.near(expected, tolerance, measure)
+  local ends, value, allowed = C.pg_monotonic() + PATIENCE_SECONDS, nil, tolerance
+  local least = math.huge
+  repeat
+    value = measure()
+    local off = math.abs(value - expected)
+    if off >= tolerance then allowed = tolerance + disturbance() end
+    if off < allowed then return true end
+    least = math.min(least, off)
+  until C.pg_monotonic() > ends
+  return false, ("off %g by %.3f at least, at last by %.3f, of which %.3f is allowed")
+    :format(expected, least, math.abs(value - expected), allowed)
 end
 
 --- A class whose apps append "NAME METHOD STRINGS" to `log` (an array) for each

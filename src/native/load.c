@@ -16,6 +16,8 @@
 
 #include <x86intrin.h>
 
+#include <rte_common.h>
+
 #include "api.h"
 #include "internal.h"
 
@@ -90,19 +92,22 @@ void pg_spin(uint32_t additions)
 }
 
 enum { CALLS = 32, TRIES = 15 };
+enum { A_TRY = 8192 }; /* additions: some microseconds */
 
 /* TSC cycles that a call of pg_spin takes: the median of TRIES, each the average
- * of CALLS. An interrupt spoils one try at most. */
+ * of up to CALLS. A try is short, so that an interrupt spoils one at most, on a
+ * machine that has many as well. */
 double pg_spin_cycles(uint32_t additions)
 {
   double tries[TRIES];
   void (*volatile call)(uint32_t) = pg_spin;
   uint64_t nothing = reading();
+  int calls = RTE_MAX(1, RTE_MIN((int)(A_TRY / (additions + 1)), (int)CALLS));
   for (int i = 0; i < TRIES; i++) {
     uint64_t t = begin();
-    for (int k = 0; k < CALLS; k++)
+    for (int k = 0; k < calls; k++)
       call(additions);
-    tries[i] = (double)(end() - t - nothing) / CALLS;
+    tries[i] = (double)(end() - t - nothing) / calls;
   }
   qsort(tries, TRIES, sizeof *tries, compare);
   return tries[TRIES / 2];
