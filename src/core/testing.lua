@@ -55,17 +55,15 @@ end
 --- for up to 20 seconds, and as much more is tolerated as other work on the machine
 --- makes everything take longer. Returns whether, and a sentence if not.
 function testing.near(expected, tolerance, measure)
-  local ends, value, allowed = C.pg_monotonic() + PATIENCE_SECONDS, nil, tolerance
-  local least = math.huge
+  local ends, least, allowed = C.pg_monotonic() + PATIENCE_SECONDS, math.huge, tolerance
   repeat
-    value = measure()
-    local off = math.abs(value - expected)
+    local off = math.abs(measure() - expected)
     if off >= tolerance then allowed = tolerance + disturbance() end
     if off < allowed then return true end
     least = math.min(least, off)
   until C.pg_monotonic() > ends
-  return false, ("off %g by %.3f at least, at last by %.3f, of which %.3f is allowed")
-    :format(expected, least, math.abs(value - expected), allowed)
+  return false, ("%.3f off %g at least, where %.3f is allowed"):format(least, expected,
+    allowed)
 end
 
 --- A class whose apps append "NAME METHOD STRINGS" to `log` (an array) for each
