@@ -49,12 +49,11 @@ end
 
 --- The push(app) of a per-packet or bulk app that isn't fused, or nil.
 function alone.push_of(app)
-  return app.process_burst and bulk.push or app.process and push
+  return app.process_burst and bulk.push_of(app) or app.process and push
 end
 
---- The functions whose local variable `app` is the app at work, and the method of
---- it that they call.
-alone.calls = {[process_all] = "process", [bulk.process] = "process_burst"}
+--- The function whose local variable `app` is the app at work.
+alone.caller = process_all
 
 --- Move what waits in the links inside the region `found` on, app by app in
 --- topological order, so that they are empty when it is fused. Returns the first

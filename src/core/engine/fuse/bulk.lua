@@ -19,18 +19,17 @@ local NONE = {}
 local array_t = ffi.typeof("struct packet *[?]")
 local route_t = ffi.typeof("uint8_t[?]")
 local lost = ffi.new("int32_t[?]", CODES) -- of the burst, by code
-local freelist, free = pool.freelist, packet.free
+local free, fill = packet.free, ffi.fill
 
--- By app: its arrays of a burst. They stay in use until the apps behind have run.
-local bursts = setmetatable({}, {__mode = "k"})
+-- What compiled code needs for each burst is kept as pointers in upvalues, which LuaJIT
+-- takes for constants; larger cdata it loads anew. Tables here hold what they point to.
+local array_p, route_p = ffi.typeof("struct packet **"), ffi.typeof("uint8_t *")
+local link_p = ffi.typeof("struct link *")
+local account = ffi.cast("struct freelist *", pool.freelist)
 
--- {packets =, route =, chosen = {by output, those of `packets` that go there}}
-local function burst_of(app, outputs)
-  local burst = {packets = array_t(BURST), route = route_t(BURST), chosen = {}}
-  for o = 1, #outputs do burst.chosen[o] = array_t(BURST) end
-  bursts[app] = burst
-  return burst
-end
+--- The apps, by the functions that call their process_burst.
+bulk.owners = setmetatable({}, {__mode = "k"})
+local anchors = setmetatable({}, {__mode = "k"}) -- by the same functions
 
 -- Count the app's `lost` packets of this code as dropped for the reason; how many.
 local function settle(app, code, reason)
@@ -54,60 +53,91 @@ local function settle_all(app, outputs, n)
   for code = 1, CODES - 1 do settle(app, code, "no such output") end
 end
 
--- Drop those of `n` packets that no link has taken.
-local function drop_rest(burst, links, outputs, n)
+-- Drop those of `n` packets that no link has taken: `rest` of them.
+local function drop_rest(app, outputs, packets, route, n, rest)
   for i = 0, n - 1 do
-    local code = burst.route[i]
+    local code = route[i]
     local name = outputs[code]
-    if not (name and links[name]) then
+    if not (name and app.output[name]) then
       lost[code] = lost[code] + 1
-      free(burst.packets[i])
+      free(packets[i])
     end
   end
+  settle_all(app, outputs, rest)
 end
 
-local function pass_all(app, outputs, burst, n)
-  local passed, packets, route, chosen = 0, burst.packets, burst.route, burst.chosen
-  for o = 1, #outputs do
-    local l = app.output[outputs[o]]
-    if l then
-      passed = passed + C.pg_hand_routed(freelist, l, packets, n, route, o, chosen[o])
+-- What takes a burst from a link, lets the app route it, and passes it to `only`, the
+-- link at its only output.
+local function to_one(app, outputs, packets, route, chosen, only)
+  return function (l)
+    if only.nhanded > 0 then C.pg_queue_handed(account, only) end
+    local n = C.pg_accept_counted(account, l, packets)
+    if n == 0 then return end
+    fill(route, n, 1)
+    app:process_burst(packets, n, route)
+    local passed = C.pg_hand_routed(account, only, packets, n, route, 1, chosen)
+    if passed < n then drop_rest(app, outputs, packets, route, n, n - passed) end
+  end
+end
+
+-- The same with any number of outputs: `links` has a pointer, or false, for each.
+local function to_many(app, outputs, packets, route, chosen, links)
+  return function (l)
+    for o = 1, #links do
+      local out = links[o]
+      if out and out.nhanded > 0 then C.pg_queue_handed(account, out) end
     end
-  end
-  if passed < n then
-    drop_rest(burst, app.output, outputs, n)
-    settle_all(app, outputs, n - passed)
+    local n = C.pg_accept_counted(account, l, packets)
+    if n == 0 then return end
+    fill(route, n, 1)
+    app:process_burst(packets, n, route)
+    local passed = 0
+    for o = 1, #links do
+      local out = links[o]
+      if out then
+        passed = passed
+          + C.pg_hand_routed(account, out, packets, n, route, o, chosen[o])
+      end
+    end
+    if passed < n then drop_rest(app, outputs, packets, route, n, n - passed) end
   end
 end
 
--- Put what was handed over, and not yet taken, where it doesn't need the arrays.
-local function clear(app, outputs)
-  for o = 1, #outputs do
-    local l = app.output[outputs[o]]
-    if l and l.nhanded > 0 then C.pg_queue_handed(freelist, l) end
+local function step_of(app, held)
+  local outputs, links, chosen = app.outputs or ONE_OUTPUT, {}, {}
+  local function array()
+    local a = array_t(BURST)
+    held[#held + 1] = a
+    return ffi.cast(array_p, a)
   end
+  held.route = route_t(BURST)
+  for o, name in ipairs(outputs) do
+    local l = app.output[name]
+    links[o], chosen[o] = l and ffi.cast(link_p, l) or false, array()
+  end
+  local packets, route = array(), ffi.cast(route_p, held.route)
+  if #links == 1 and links[1] then
+    return to_one(app, outputs, packets, route, chosen[1], links[1])
+  end
+  return to_many(app, outputs, packets, route, chosen, links)
 end
 
---- Take a burst from the link and let the app route it. (While process_burst is
---- called, the local variable `app` is the app at work: core.engine.fuse.rescue.)
-function bulk.process(app, outputs, l)
-  clear(app, outputs)
-  local burst = bursts[app]
-  if not burst or #burst.chosen < #outputs then burst = burst_of(app, outputs) end
-  local n = C.pg_accept_counted(freelist, l, burst.packets)
-  if n == 0 then return end
-  ffi.fill(burst.route, n, 1)
-  app:process_burst(burst.packets, n, burst.route)
-  pass_all(app, outputs, burst, n)
-end
-local process = bulk.process
-
---- The push(app) of a bulk app.
-function bulk.push(app)
-  local outputs = app.outputs or ONE_OUTPUT
-  for i = 1, #app.input do
-    local l = app.input[i]
-    for _ = 1, link.nreadable(l) + l.nhanded, BURST do process(app, outputs, l) end
+--- The push(app) of the bulk app, for the links it has now.
+function bulk.push_of(app)
+  local held, inputs = {}, {}
+  local step = step_of(app, held)
+  bulk.owners[step], anchors[step] = app, held
+  for i, l in ipairs(app.input) do
+    held[#held + 1] = l
+    inputs[i] = ffi.cast(link_p, l)
+  end
+  for _, l in ipairs(app.output) do held[#held + 1] = l end
+  local nreadable = link.nreadable
+  return function ()
+    for i = 1, #inputs do
+      local l = inputs[i]
+      for _ = 1, nreadable(l) + l.nhanded, BURST do step(l) end
+    end
   end
 end
 

@@ -95,9 +95,12 @@ end
 
 -- Where packets come from and go to ------------------------------------------
 
-local account = pool.freelist
+-- Pointers, not structs: see core.engine.fuse.bulk.
+local link_p, port_p = ffi.typeof("struct link *"), ffi.typeof("struct port *")
+local account = ffi.cast("struct freelist *", pool.freelist)
 
 local function fetch_from(l, port)
+  l, port = ffi.cast(link_p, l), port and ffi.cast(port_p, port)
   if port then
     return function (to) return C.pg_fetch(port, l, to) end
   end
@@ -108,7 +111,7 @@ end
 -- handed in the same breath is still in the region's arrays.
 local function fetch_after(exits, fetch)
   if #exits == 0 then return fetch end
-  local only = #exits == 1 and exits[1]
+  local only = #exits == 1 and ffi.cast(link_p, exits[1])
   if only then
     return function (to)
       if only.nhanded > 0 then C.pg_queue_handed(account, only) end
@@ -125,6 +128,7 @@ local function fetch_after(exits, fetch)
 end
 
 local function flush_to(l, port)
+  l, port = ffi.cast(link_p, l), port and ffi.cast(port_p, port)
   if port then
     return function (from, n) C.pg_send(port, l, from, n) end
   end

@@ -5,6 +5,7 @@
 
 local failure = require("core.failure")
 local alone = require("core.engine.fuse.alone")
+local bulk = require("core.engine.fuse.bulk")
 
 local rescue = {}
 
@@ -37,7 +38,8 @@ local function recover(regions)
     local info = debug.getinfo(level, "fl")
     if not info then return nil end
     local f = info.func
-    if alone.calls[f] then return variables(level).app.appname, alone.calls[f] end
+    if f == alone.caller then return variables(level).app.appname, "process" end
+    if bulk.owners[f] then return bulk.owners[f].appname, "process_burst" end
     if segments[f] and not region then
       region, k, before = segments[f], segments[f]:app_at(info.currentline),
         variables(level).before
