@@ -53,8 +53,19 @@ WIRES = [
 OTHERS = {"mellanox", "vhost"}
 
 
-def assert_clean(result):
-    assert "\nThe packet path is clean.\n" in result.stdout, result.stdout + result.stderr
+CLEAN = "\nThe packet path is clean.\n"
+
+
+def assert_clean(result, runs=3):
+    """The doctor found nothing, in this run or in one of two more.
+
+    LuaJIT's choices depend on time and on dice; now and then, on a busy machine, one
+    turns out badly. What it can't compile it can't in any run.
+    """
+    for _ in range(runs - 1):
+        if CLEAN not in result.stdout:
+            result = run(*result.args)
+    assert CLEAN in result.stdout, result.stdout + result.stderr
     assert result.returncode == 0
 
 
@@ -112,7 +123,7 @@ def test_a_reader_of_a_file_without_end(file, tmp_path):
     writer.start()
     result = perigee(*DOCTOR, "reader", pipe)
     writer.join()
-    assert_clean(result)
+    assert_clean(result, runs=1)
 
 
 @pytest.mark.parametrize("case", CARDS, ids=lambda case: case[0])
