@@ -9,6 +9,7 @@ import pytest
 
 from helpers.capture import save
 from helpers.command import PERIGEE, ROOT, perigee, run
+from helpers.doctor import assert_clean
 from helpers.network import veth
 
 GRAPHS = ROOT / "test" / "doctor_graphs.lua"
@@ -51,22 +52,6 @@ WIRES = [
 # Not here: the Port app by another name, whose other end these tests haven't (two
 # processes that share a queue pair, a virtual machine).
 OTHERS = {"mellanox", "vhost"}
-
-
-CLEAN = "\nThe packet path is clean.\n"
-
-
-def assert_clean(result, runs=3):
-    """The doctor found nothing, in this run or in one of two more.
-
-    LuaJIT's choices depend on time and on dice; now and then, on a busy machine, one
-    turns out badly. What it can't compile it can't in any run.
-    """
-    for _ in range(runs - 1):
-        if CLEAN not in result.stdout:
-            result = run(*result.args)
-    assert CLEAN in result.stdout, result.stdout + result.stderr
-    assert result.returncode == 0
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=" ".join)
