@@ -1,8 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- For specs: other perigee processes (what would end or starve this one is
--- tried in them), and apps that note what the engine does with them.
+-- For specs: other perigee processes (what would end or starve this one is tried in
+-- them), packets as texts, measuring on a busy machine, and apps that note what the
+-- engine does with them.
 
+local ffi = require("ffi")
 local C = require("core.native")
+local link = require("core.link")
+local packet = require("core.packet")
 local unistd = require("posix.unistd")
 
 local testing = {}
@@ -39,6 +43,22 @@ function testing.script(code, options, arguments)
   local said, status = testing.perigee(words)
   os.remove(name)
   return said, status
+end
+
+--- Put a packet of each of the list of texts into the link.
+function testing.send(l, texts)
+  for _, text in ipairs(texts) do link.transmit(l, packet.from_string(text)) end
+end
+
+--- Take all packets out of the link and free them; a list of their texts.
+function testing.take(l)
+  local texts = {}
+  for i = 1, link.nreadable(l) do
+    local p = link.receive(l)
+    texts[i] = ffi.string(p.data, p.length)
+    packet.free(p)
+  end
+  return texts
 end
 
 -- By how much everything takes longer now, for what else the machine does (0.06 is 6

@@ -8,6 +8,7 @@ local ffi = require("ffi")
 local link = require("core.link")
 local packet = require("core.packet")
 local pool = require("core.pool")
+local testing = require("core.testing")
 
 -- The app of `class` with these input and output names, linked to apps that do
 -- nothing, so that links can be filled and looked at by hand.
@@ -193,17 +194,10 @@ end)
 describe("Truncate", function ()
   it("cuts, and fills with zeros", function ()
     local app = setup(basic.Truncate, 4, {"input"}, {"output"})
-    for _, text in ipairs{"abcdefgh", "ab", "abcd", ""} do
-      link.transmit(app.input.input, packet.from_string(text))
-    end
+    testing.send(app.input.input, {"abcdefgh", "ab", "abcd", ""})
     engine.breathe()
-    local texts = {}
-    while not link.empty(app.output.output) do
-      local p = link.receive(app.output.output)
-      texts[#texts + 1] = ffi.string(p.data, p.length)
-      packet.free(p)
-    end
-    assert.same({"abcd", "ab\0\0", "abcd", "\0\0\0\0"}, texts)
+    assert.same({"abcd", "ab\0\0", "abcd", "\0\0\0\0"},
+      testing.take(app.output.output))
   end)
 
   it("needs a length from 0 to 10240", function ()

@@ -2,6 +2,7 @@
 -- For the specs of this folder and ../ipv6: an app between links, without an engine.
 
 local ffi = require("ffi")
+local core_testing = require("core.testing")
 local counter = require("core.counter")
 local guard = require("lib.stack.fuzz.guard")
 local link = require("core.link")
@@ -29,22 +30,14 @@ end
 --- Give the app packets (bytes, a list) from `input`; what it sends to `output` (bytes,
 --- a list).
 function testing.through(app, frames, input, output)
-  for _, frame in ipairs(frames) do
-    link.transmit(app.input[input or "input"], packet.from_string(frame))
-  end
+  core_testing.send(app.input[input or "input"], frames)
   app:push()
   return testing.sent(app, output)
 end
 
 --- What has been sent to `output`.
 function testing.sent(app, output)
-  local l, sent = app.output[output or "output"], {}
-  for _ = 1, link.nreadable(l) do
-    local p = link.receive(l)
-    sent[#sent + 1] = ffi.string(p.data, p.length)
-    packet.free(p)
-  end
-  return sent
+  return core_testing.take(app.output[output or "output"])
 end
 
 --- The counter's value.

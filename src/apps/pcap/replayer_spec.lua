@@ -5,6 +5,7 @@ local engine = require("core.app")
 local ffi = require("ffi")
 local link = require("core.link")
 local packet = require("core.packet")
+local take = require("core.testing").take
 local testing = require("lib.pcap.testing")
 local Replayer = require("apps.pcap.replayer").Replayer
 
@@ -31,13 +32,7 @@ local function replayer(arg)
 end
 
 local function receive_all()
-  local packets = {}
-  for i = 1, link.nreadable(output) do
-    local p = link.receive(output)
-    packets[i] = ffi.string(p.data, p.length)
-    packet.free(p)
-  end
-  return table.concat(packets, " ")
+  return table.concat(take(output), " ")
 end
 
 -- What is sent at the time `time`, in seconds.

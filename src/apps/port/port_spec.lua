@@ -9,14 +9,13 @@ local config = require("core.config")
 local counter = require("core.counter")
 local dirent = require("posix.dirent")
 local engine = require("core.app")
-local ffi = require("ffi")
 local link = require("core.link")
-local packet = require("core.packet")
 local pool = require("core.pool")
 local port = require("apps.port.port")
 local testing = require("core.testing")
 
 local Port = port.Port
+local send, take = testing.send, testing.take
 local Idle = {new = function () return {} end}
 
 local function configure(apps, links)
@@ -41,20 +40,6 @@ local function printed_report(app)
   rawset(_G, "print", before)
   assert(ok, err)
   return lines
-end
-
-local function send(l, texts)
-  for _, text in ipairs(texts) do link.transmit(l, packet.from_string(text)) end
-end
-
-local function take(l)
-  local texts = {}
-  while not link.empty(l) do
-    local p = link.receive(l)
-    texts[#texts + 1] = ffi.string(p.data, p.length)
-    packet.free(p)
-  end
-  return texts
 end
 
 local function frames(from, to)

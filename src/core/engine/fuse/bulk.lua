@@ -22,14 +22,14 @@ local lost = ffi.new("int32_t[?]", CODES) -- of the burst, by code
 local free, fill = packet.free, ffi.fill
 
 -- What compiled code needs for each burst is kept as pointers in upvalues, which LuaJIT
--- takes for constants; larger cdata it loads anew. Tables here hold what they point to.
+-- takes for constants; larger cdata it loads anew.
 local array_p, route_p = ffi.typeof("struct packet **"), ffi.typeof("uint8_t *")
 local link_p = ffi.typeof("struct link *")
 local account = ffi.cast("struct freelist *", pool.freelist)
 
---- The apps, by the functions that call their process_burst.
-bulk.owners = setmetatable({}, {__mode = "k"})
-local anchors = setmetatable({}, {__mode = "k"}) -- by the same functions
+--- By the functions that call an app's process_burst: {app =, kept = what the function
+--- has pointers to}.
+bulk.callers = setmetatable({}, {__mode = "k"})
 
 -- Count the app's `lost` packets of this code as dropped for the reason; how many.
 local function settle(app, code, reason)
@@ -66,22 +66,9 @@ local function drop_rest(app, outputs, packets, route, n, rest)
   settle_all(app, outputs, rest)
 end
 
--- What takes a burst from a link, lets the app route it, and passes it to `only`, the
--- link at its only output.
-local function to_one(app, outputs, packets, route, chosen, only)
-  return function (l)
-    if only.nhanded > 0 then C.pg_queue_handed(account, only) end
-    local n = C.pg_accept_counted(account, l, packets)
-    if n == 0 then return end
-    fill(route, n, 1)
-    app:process_burst(packets, n, route)
-    local passed = C.pg_hand_routed(account, only, packets, n, route, 1, chosen)
-    if passed < n then drop_rest(app, outputs, packets, route, n, n - passed) end
-  end
-end
-
--- The same with any number of outputs: `links` has a pointer, or false, for each.
-local function to_many(app, outputs, packets, route, chosen, links)
+-- What takes a burst from a link, lets the app route it, and passes it on. By output,
+-- `links` has a pointer, or false, and `chosen` an array for those that go there.
+local function step_of(app, outputs, packets, route, links, chosen)
   return function (l)
     for o = 1, #links do
       local out = links[o]
@@ -103,35 +90,23 @@ local function to_many(app, outputs, packets, route, chosen, links)
   end
 end
 
-local function step_of(app, held)
-  local outputs, links, chosen = app.outputs or ONE_OUTPUT, {}, {}
-  local function array()
-    local a = array_t(BURST)
-    held[#held + 1] = a
-    return ffi.cast(array_p, a)
-  end
-  held.route = route_t(BURST)
-  for o, name in ipairs(outputs) do
-    local l = app.output[name]
-    links[o], chosen[o] = l and ffi.cast(link_p, l) or false, array()
-  end
-  local packets, route = array(), ffi.cast(route_p, held.route)
-  if #links == 1 and links[1] then
-    return to_one(app, outputs, packets, route, chosen[1], links[1])
-  end
-  return to_many(app, outputs, packets, route, chosen, links)
-end
-
 --- The push(app) of the bulk app, for the links it has now.
 function bulk.push_of(app)
-  local held, inputs = {}, {}
-  local step = step_of(app, held)
-  bulk.owners[step], anchors[step] = app, held
-  for i, l in ipairs(app.input) do
-    held[#held + 1] = l
-    inputs[i] = ffi.cast(link_p, l)
+  local outputs, kept = app.outputs or ONE_OUTPUT, {}
+  local function pointer(kind, to)
+    kept[#kept + 1] = to
+    return ffi.cast(kind, to)
   end
-  for _, l in ipairs(app.output) do held[#held + 1] = l end
+  local inputs, links, chosen = {}, {}, {}
+  for i, l in ipairs(app.input) do inputs[i] = pointer(link_p, l) end
+  for o, name in ipairs(outputs) do
+    local l = app.output[name]
+    links[o] = l and pointer(link_p, l) or false
+    chosen[o] = pointer(array_p, array_t(BURST))
+  end
+  local step = step_of(app, outputs, pointer(array_p, array_t(BURST)),
+    pointer(route_p, route_t(BURST)), links, chosen)
+  bulk.callers[step] = {app = app, kept = kept}
   local nreadable = link.nreadable
   return function ()
     for i = 1, #inputs do

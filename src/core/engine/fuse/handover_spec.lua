@@ -161,21 +161,20 @@ describe("handing over", function ()
       if failing then error("no") end
       while not link.empty(self.input.x) do packet.free(link.receive(self.input.x)) end
     end}
-    local Two = class{outputs = {"output", "z"}, process = function (_, p)
+    local Two = class{outputs = {"output", "aside"}, process = function (_, p)
       return p, p.data[0] == 122 and 2 or 1
     end}
     run({["in"] = {Idle}, r = {Two}, bad = {Bad}, bulk = {Bulk}, s = {Pass},
          out = {Idle}},
-      {CHAIN[1], "r.output -> bulk.input", "r.z -> bad.x", CHAIN[3], CHAIN[4]})
+      {CHAIN[1], "r.output -> bulk.input", "r.aside -> bad.x", CHAIN[3], CHAIN[4]})
     local calls = engine.calls().pushes
     local position = {}
     for i, call in ipairs(calls) do position[call.app] = i end
     local before = held()
     send(CHAIN[1], {"a", "z", "b"})
     assert.is_false(pcall(engine.breathe))
-    if position.bad < position.bulk then
-      assert.equal(2, link.nreadable(engine.link_table[CHAIN[2]]))
-    end
+    assert.is_true(position.bad < position.bulk)
+    assert.equal(2, link.nreadable(engine.link_table[CHAIN[2]]))
     assert.equal(before, held())
     send(CHAIN[1], {"c"})
     failing = false

@@ -39,7 +39,7 @@ local function recover(regions)
     if not info then return nil end
     local f = info.func
     if f == alone.caller then return variables(level).app.appname, "process" end
-    if bulk.owners[f] then return bulk.owners[f].appname, "process_burst" end
+    if bulk.callers[f] then return bulk.callers[f].app.appname, "process_burst" end
     if segments[f] and not region then
       region, k, before = segments[f], segments[f]:app_at(info.currentline),
         variables(level).before

@@ -5,9 +5,8 @@
 local account = require("core.engine.account")
 local config = require("core.config")
 local engine = require("core.app")
-local ffi = require("ffi")
 local link = require("core.link")
-local packet = require("core.packet")
+local testing = require("core.testing")
 
 local texts = {}
 
@@ -22,20 +21,12 @@ end
 
 --- Put a packet of each of the list of texts into the link.
 function texts.send(spec, list)
-  for _, text in ipairs(list) do
-    link.transmit(engine.link_table[spec], packet.from_string(text))
-  end
+  testing.send(engine.link_table[spec], list)
 end
 
 --- Take all packets out of the link; a list of their texts.
 function texts.take(spec)
-  local l, list = engine.link_table[spec], {}
-  while not link.empty(l) do
-    local p = link.receive(l)
-    list[#list + 1] = ffi.string(p.data, p.length)
-    packet.free(p)
-  end
-  return list
+  return testing.take(engine.link_table[spec])
 end
 
 --- The link's counters: {packets and bytes received, sent, and packets dropped}.
