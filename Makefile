@@ -38,8 +38,10 @@ override CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
 override LDFLAGS += -fsanitize=$(SANITIZE)
 endif
 
-SOURCES := $(wildcard src/native/*.c)
-OBJECTS := $(SOURCES:src/%.c=build/%.o)
+SOURCES := $(wildcard src/native/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c)
+HEADERS := $(wildcard src/native/*.h src/native/*/*.h src/apps/*/*.h snabb/native/*.h \
+  snabb/apps/*/*.h)
+OBJECTS := $(SOURCES:%.c=build/%.o)
 
 # What `make demo` and its like call once everything is installed.
 AGAIN := @$(MAKE) --no-print-directory
@@ -48,17 +50,17 @@ perigee: $(OBJECTS)
 	$(CC) -rdynamic -o $@ $^ $(LDFLAGS) $(LUAJIT_LIBS) $(DPDK_LIBS) \
 	  -lrte_net_ring -lIPSec_MB -lm
 
-build/%.o: src/%.c $(wildcard src/native/*.h) build/flags
+build/%.o: %.c $(HEADERS) build/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c -o $@ $<
 
 # The C references of the benchmarks (bench/native).
-build/bench/%: bench/native/%.c bench/native/common.h $(wildcard src/native/*.h) build/flags
+build/bench/%: bench/native/%.c bench/native/common.h $(HEADERS) build/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
 
 # References that a benchmark loads beside its own code.
-build/bench/%.so: bench/native/%.c bench/native/common.h $(wildcard src/native/*.h) build/flags
+build/bench/%.so: bench/native/%.c bench/native/common.h $(HEADERS) build/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $< $(LDFLAGS)
 
@@ -100,14 +102,18 @@ lint: libraries
 	luacheck --quiet --no-color .
 	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c)
 
+# What Lua reads of the C headers (core.declare).
+DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
+  src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h
+
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 
 install: perigee
 	install -D perigee '$(DESTDIR)$(PREFIX)/bin/perigee'
-	cd src && find . -type f ! -name '*_spec.lua' \
-	  \( ! -path './native/*' -o -name api.h -o -name libraries.h \) | while read -r file; do \
-	  install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
+	find src snabb bench/model -type f ! -name '*_spec.lua' ! -name '*.c' \
+	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
+	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
 	find examples doc README.md LICENSE -type f ! -name '*.pyc' | while read -r file; do \
 	  install -D -m 644 "$$file" '$(DOC)'/"$$file" || exit 1; done
 

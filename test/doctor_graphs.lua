@@ -2,7 +2,7 @@
 -- For test_doctor_apps.py: graphs that between them hold every app of Perigee, from
 -- the files of test/doctor. Arguments: a graph's name, and what it needs (files, ...).
 
-package.path = main.root .. "/../test/?.lua;" .. package.path
+package.path = main.root .. "/test/?.lua;" .. package.path
 
 local graph = ...
 for _, file in ipairs{"basic", "flow", "ip", "ports", "vtep"} do

@@ -4,7 +4,7 @@
 -- is 1 if one of them raised an error or read outside of the packet.
 
 local failure = require("core.failure")
-local driver = require("lib.stack.fuzz.driver")
+local driver = require("testing.fuzz.driver")
 
 local count, seed, first = ...
 

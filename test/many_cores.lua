@@ -7,9 +7,9 @@
 
 local C = require("core.native")
 local account = require("core.engine.account")
-local affinity = require("core.cores.affinity")
-local cores = require("core.cores")
-local testing = require("core.cores.testing")
+local affinity = require("core.cpus.affinity")
+local cores = require("core.cpus.workers")
+local testing = require("testing.flows")
 
 local shape, packets, flows, reconfigure = ...
 packets, flows = tonumber(packets), tonumber(flows)

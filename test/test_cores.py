@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs over several CPUs: the same packets as on one, in order, whatever happens
-meanwhile. The apps and what they check are in src/core/cores/testing.lua."""
+meanwhile. The apps and what they check are in test/lua/testing/flows.lua."""
 
 import os
 import re
@@ -39,8 +39,8 @@ def test_the_same_packets_as_on_one_cpu(shape, reference):
 
 
 PROGRAM = """
-local affinity = require("core.cores.affinity")
-local testing = require("core.cores.testing")
+local affinity = require("core.cpus.affinity")
+local testing = require("testing.flows")
 local cpus = affinity.cpus()
 local c = config.new()
 config.app(c, "source", testing.Flows, {packets = 1e12, flows = 10})
@@ -85,9 +85,9 @@ def test_a_signal_ends_all_workers(tmp_path, number):
 
 FAILURE = """
 local C = require("core.native")
-local cores = require("core.cores")
-local testing = require("core.cores.testing")
-local cpus = require("core.cores.affinity").cpus()
+local cores = require("core.cpus.workers")
+local testing = require("testing.flows")
+local cpus = require("core.cpus.affinity").cpus()
 local bad, good = cpus[1], cpus[2] or cpus[1] + 1
 local c = config.new()
 config.app(c, "source", testing.Flows, {packets = 1e12, flows = 10, burst = 1})
@@ -205,10 +205,10 @@ def test_the_report_tells_where_the_cycles_of_each_cpu_went():
 
 
 CYCLES = """
-local testing = require("core.cores.testing")
+local testing = require("testing.flows")
 local account = require("core.engine.account")
 local C = require("core.native")
-local cpus = require("core.cores.affinity").cpus()
+local cpus = require("core.cpus.affinity").cpus()
 local c = config.new()
 config.app(c, "source", testing.Flows, {packets = 1e12, flows = 10})
 config.app(c, "check", testing.Check, {flows = 10})

@@ -39,7 +39,7 @@ def test_install_leaves_nothing_out_but_specs_and_c(staged):
     assert {"native/api.h", "core/main.lua", "apps/pcap/README.md"} <= installed
     assert all(re.search(r"_spec\.lua$|^native/", name) for name in left_out)
     assert {name for name in installed if name.startswith("native/")} \
-        == {"native/api.h", "native/libraries.h"} # what core.native reads
+        == {"native/api.h", "native/kernels.h"} # what core.native reads
     assert not any(name.endswith("_spec.lua") for name in installed)
     documents = files_below(staged / "opt/my perigee/share/doc/perigee")
     assert {"README.md", "LICENSE", "doc/apps.md", "examples/first.lua"} <= documents

@@ -7,7 +7,7 @@
 local C = require("core.native")
 local Cycles = require("apps.load.cycles").Cycles
 local Port = require("apps.port.port").Port
-local cores = require("core.cores")
+local cores = require("core.cpus.workers")
 
 local WARM_UP_SECONDS, WORK_CYCLES = 0.3, 200
 

@@ -10,11 +10,11 @@ local C = require("core.native")
 local children = require("program.model.children")
 local failure = require("core.failure")
 local fit = require("program.model.fit")
-local html = require("program.model.html")
-local kinds = require("program.model.kinds")
+local html = require("model.html")
+local kinds = require("model.kinds")
 local main = require("core.main")
-local tables = require("program.model.table")
-local testpmd = require("program.model.testpmd")
+local tables = require("model.table")
+local testpmd = require("model.testpmd")
 
 local M = {}
 
@@ -151,7 +151,7 @@ end
 
 -- Draw the figures with matplotlib; why not, if it can't.
 local function plot(directory)
-  local script = main.root .. "/program/model/plot.py"
+  local script = main.root .. "/bench/model/plot.py"
   local pipe = io.popen(("PYTHONDONTWRITEBYTECODE=1 PATH=/usr/bin:\"$PATH\" "
     .. "python3 %s %s 2>&1 && echo done"):format(children.quoted(script),
     children.quoted(directory)))

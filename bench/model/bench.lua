@@ -5,7 +5,7 @@
 local C = require("core.native")
 local config = require("core.config")
 local Cycles = require("apps.load.cycles").Cycles
-local cycles_report = require("core.engine.cycles.report")
+local cycles_report = require("core.watch.cycles_report")
 local engine = require("core.app")
 local failure = require("core.failure")
 local fit = require("program.model.fit")
@@ -46,7 +46,7 @@ function Seed:pull()
   end
 end
 
---- For `kind` (program.model.kinds), whose sockets and files go into `folder`.
+--- For `kind` (model.kinds), whose sockets and files go into `folder`.
 function Bench.new(kind, folder)
   return setmetatable({kind = kind, folder = folder}, Bench)
 end

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Measures one kind of port, in a process of its own: `perigee model measure KIND`.
--- Writes a line of JSON for each thing it knows, for the parent (program.model.all).
+-- Writes a line of JSON for each thing it knows, for the parent (model.all).
 
 local cjson = require("cjson")
-local Bench = require("program.model.bench")
+local Bench = require("model.bench")
 local C = require("core.native")
 local config = require("core.config")
 local engine = require("core.app")
-local errors = require("program.model.errors")
+local errors = require("model.errors")
 local fit = require("program.model.fit")
 local Port = require("apps.port.port").Port
 
@@ -111,7 +111,7 @@ local function write_capture(folder)
   file:close()
 end
 
---- Measure `kind` (program.model.kinds); sockets and files go into `folder`.
+--- Measure `kind` (model.kinds); sockets and files go into `folder`.
 function M.run(kind, folder, options)
   if kind.capture then write_capture(folder) end
   engine.busywait, engine.count_cycles = true, false

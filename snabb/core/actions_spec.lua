@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-local actions = require("core.engine.actions")
+local actions = require("core.actions")
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
 local engine = require("core.app")
@@ -27,7 +27,7 @@ local function text(list)
   return lines
 end
 
-describe("core.engine.actions", function ()
+describe("core.actions", function ()
   after_each(engine.stop)
 
   it("lists Snabb's actions, links off first and on last", function ()

@@ -3,7 +3,7 @@
 -- own LuaJIT has, its log of traces and its profiler, is there and does nothing.
 
 local C = require("core.native")
-local actions = require("core.engine.actions")
+local actions = require("core.actions")
 local pace = require("core.engine.pace")
 local timeline = require("core.timeline")
 
@@ -12,14 +12,13 @@ local snabb = {}
 local HIGHEST_RATE = 9 -- of events that are always logged
 local log -- the process's timeline; false where timelines are off
 
---- Give `engine` these fields. `configure(new, forced)` makes the running graph that
---- of `new`, and restarts or reconfigures the apps named in `forced`.
-function snabb.attach(engine, configure)
+--- Give `engine` these fields.
+function snabb.attach(engine)
   engine.compute_config_actions = actions.compute
 
   --- Change the running graph as the list of actions says.
   function engine.apply_config_actions(list)
-    configure(actions.apply(engine.configuration, list))
+    engine.configure_anew(actions.apply(engine.configuration, list))
   end
 
   --- Call tick() so many times a second (default: as before); 0 for never.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Declares what programs of Snabb's use of its C code as ffi.C.NAME: the functions
--- of native/compat.c, and constants (those of links are in native/api.h).
+-- of snabb/native/compat.c, and constants (those of links are in native/api.h).
 
 local ffi = require("ffi")
 

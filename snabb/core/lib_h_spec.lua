@@ -40,7 +40,7 @@ end)
 
 describe("the C library's functions", function ()
   it("are declared, every one", function ()
-    local path = require("core.main").root .. "/core/clib_h.lua"
+    local path = require("core.main").root .. "/snabb/core/clib_h.lua"
     local count = 0
     for line in io.lines(path) do
       local name = line:match("^[%w_ ]+[ *]([%w_]+)%(.*;$")

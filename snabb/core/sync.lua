@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Atomic operations on memory that several processes or threads share.
 
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 
 return {
   --- The uint32_t, or uint64_t, at the pointer; what follows isn't done before.

@@ -7,7 +7,7 @@
 -- explain it. Those whose RATE (0 to 9) is below the timeline's aren't logged.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 local lib = require("core.lib")
 
 local timeline = {}

@@ -3,7 +3,7 @@
 -- range maps look up with it.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 
 local binary_search = {}
 

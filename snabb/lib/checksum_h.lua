@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Declares the checksum functions that programs of Snabb's call as ffi.C.NAME
--- (native/compat_sum.c).
+-- (snabb/native/compat_sum.c).
 
 local ffi = require("ffi")
 

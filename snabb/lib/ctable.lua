@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Hash tables whose keys and values are C data, which Snabb's apps keep flows,
--- fragments and softwires in. native/ctable.c says how; hashes are SipHash-1-2.
+-- fragments and softwires in. snabb/native/ctable.c says how; hashes are SipHash-1-2.
 --
 -- An entry is {hash, key, value}. Pointers to entries are good until the table changes.
 -- A table that grows or shrinks gets other memory, and a new random seed.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 local lib = require("core.lib")
 local siphash = require("lib.hash.siphash")
 local check = require("lib.ctable.check")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Queues of packets from one process to another, by name (a path in core.shm). Packets
--- stay in their process, so what the queue holds is their bytes (native/interlink.c).
+-- stay in their process, so what the queue holds is their bytes (snabb/native/interlink.c).
 --
 --    receiver: attach_receiver  empty  extract  pull  detach_receiver
 --    transmitter: attach_transmitter  full  insert  push  detach_transmitter
@@ -14,7 +14,7 @@ local ffi = require("ffi")
 local unistd = require("posix.unistd")
 local errno = require("posix.errno")
 local posix_signal = require("posix.signal")
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 local failure = require("core.failure")
 local packet = require("core.packet")
 local shm = require("core.shm")
@@ -32,7 +32,7 @@ local NAMES = {[INIT] = "being initialized", [CONF] = "being configured",
 local RECEIVER = {pid = "receiver", alone = RXUP, other = TXUP, first = true}
 local TRANSMITTER = {pid = "transmitter", alone = TXUP, other = RXUP, first = false}
 
-local MOST_SLOTS = 5 -- of one packet, as in native/interlink.c
+local MOST_SLOTS = 5 -- of one packet, as in snabb/native/interlink.c
 local HEADER = ffi.offsetof("struct interlink", "ring")
 local MOST = 2^20 -- packets
 local RETRY_S, STALE_S = 0.001, 1

@@ -2,7 +2,7 @@
 -- Copies from many places at once: their cache misses overlap instead of following
 -- one another. Streaming lookups in hash tables are fast by it.
 
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 
 local multi_copy = {}
 

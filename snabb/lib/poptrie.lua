@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Longest prefix matches of keys of up to 128 bits: Poptrie (Asai and Ohara, SIGCOMM
 -- 2015). Prefixes are added to a binary trie of Lua tables, the RIB; build() makes of
--- it what native/lpm.c looks up in: nodes of 64 children each, and leaves.
+-- it what snabb/native/lpm.c looks up in: nodes of 64 children each, and leaves.
 
 local ffi = require("ffi")
 local bit = require("bit")

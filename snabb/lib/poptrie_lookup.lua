@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lookups in tables of lib.poptrie (native/lpm.c).
+-- Lookups in tables of lib.poptrie (snabb/native/lpm.c).
 
 local ffi = require("ffi")
 local C = require("core.native")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * AES-GCM (NIST SP 800-38D) with keys of 128 and 256 bits, by Intel's ipsec-mb, which
- * DPDK uses too. lib/ipsec/aes_gcm_avx.lua gives it Snabb's names.
+ * DPDK uses too. snabb/lib/ipsec/aes_gcm_avx.lua gives it Snabb's names.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,8 +10,9 @@
 #include <immintrin.h>
 #include <intel-ipsec-mb.h>
 
-#include "api.h"
-#include "internal.h"
+#include "../../src/native/api.h"
+#include "snabb.h"
+#include "../../src/native/dpdk/internal.h"
 
 enum { BLOCK = 16, ALIGNMENT = 64 };
 

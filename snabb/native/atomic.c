@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Atomic operations on memory that several processes share (core/sync.lua).
+ * Atomic operations on memory that several processes share (snabb/core/sync.lua).
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -8,7 +8,8 @@
 
 #include <rte_pause.h>
 
-#include "api.h"
+#include "../../src/native/api.h"
+#include "snabb.h"
 
 uint32_t pg_atomic_load32(const uint32_t *from)
 {

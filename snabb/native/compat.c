@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * C functions that Snabb's own C code has and its programs call through
- * ffi.C. Their names are fixed; core/lib_h.lua declares them to Lua.
+ * ffi.C. Their names are fixed; snabb/core/lib_h.lua declares them to Lua.
  */
 #include <stdatomic.h>
 #include <stdint.h>

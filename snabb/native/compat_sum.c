@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The checksum functions of Snabb's C code, by the names its programs call through
- * ffi.C; lib/checksum_h.lua declares them to Lua.
+ * ffi.C; snabb/lib/checksum_h.lua declares them to Lua.
  */
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -12,8 +12,9 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
-#include "api.h"
-#include "checksum.h"
+#include "../../src/native/api.h"
+#include "snabb.h"
+#include "../../src/native/kernels/checksum.h"
 
 enum { IP4_HEADER = 20, IP6_HEADER = 40 }; /* bytes */
 enum { UNKNOWN = (int)0xffff0001, BAD_HEADER = (int)0xffff0002 };

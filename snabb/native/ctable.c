@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memory of Snabb's hash tables (lib/ctable.lua), and what is done to it: Robin
+ * The memory of Snabb's hash tables (snabb/lib/ctable.lua), and what is done to it: Robin
  * Hood hashing (Celis, 1986). Entries are in the order of their hashes, each at the
  * place its hash stands for or after it, with no gap between the two. Places from 0
  * to size + max_displacement have a hash, NO_HASH where there is no entry; the last
@@ -13,7 +13,8 @@
 
 #include <rte_prefetch.h>
 
-#include "api.h"
+#include "../../src/native/api.h"
+#include "snabb.h"
 
 #define NO_HASH UINT32_MAX
 

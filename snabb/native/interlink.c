@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A queue of packets from one process to another: their bytes in a ring of slots in
- * shared memory (lib/interlink.lua says who may do what when). A packet of up to
+ * shared memory (snabb/lib/interlink.lua says who may do what when). A packet of up to
  * SLOT - 4 bytes takes a slot, a longer one several that follow each other; behind
  * the last slot is room for the rest of one that begins there. The stride isn't a
  * power of two: then all packets would compete for a few sets of the cache.
@@ -16,8 +16,9 @@
 #include <rte_memcpy.h>
 #include <rte_prefetch.h>
 
-#include "api.h"
-#include "internal.h"
+#include "../../src/native/api.h"
+#include "snabb.h"
+#include "../../src/native/dpdk/internal.h"
 
 enum {
   SLOT = INTERLINK_SLOT,

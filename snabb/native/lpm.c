@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "../../src/native/api.h"
+#include "snabb.h"
 
 /* DIR-24-8 (Gupta, Lin and McKeown, 1998): what the address's first 24 bits lead to,
  * or with the top bit the number of 256 entries for its last 8. */

@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "../../src/native/api.h"
+#include "snabb.h"
 
 enum { ETHERNET = 14, TAG = 4, IP4_HEADER = 20, IP6_HEADER = 40, PORTS = 4 };
 enum { VLAN_TYPE = 0x8100, IP4_TYPE = 0x0800, IP6_TYPE = 0x86dd };

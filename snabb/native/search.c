@@ -9,7 +9,8 @@
 
 #include <rte_prefetch.h>
 
-#include "api.h"
+#include "../../src/native/api.h"
+#include "snabb.h"
 
 /* The first of `count` sorted entries, of `size` bytes each and beginning with
  * their key, whose key isn't less than `key`; the last if all are less. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Puts an event into a timeline's ring (core/timeline.lua).
+ * Puts an event into a timeline's ring (snabb/core/timeline.lua).
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <x86intrin.h>
 
-#include "api.h"
+#include "../../src/native/api.h"
+#include "snabb.h"
 
 /* Log the message and its arguments with the time and CPU, unless the timeline
  * asks for events of a higher rate. */

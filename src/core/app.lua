@@ -6,32 +6,31 @@
 local C = require("core.native")
 local account = require("core.engine.account")
 local apply = require("core.engine.apply")
-local auto = require("core.cores.auto")
+local placement = require("core.cpus.placement")
 local blocked = require("core.engine.blocked")
 local breath_calls = require("core.engine.calls")
 local config = require("core.config")
 local counter = require("core.counter")
-local cores = require("core.cores")
-local culprit = require("core.engine.culprit")
-local cycles = require("core.engine.cycles")
-local drops = require("core.engine.fuse.drops")
+local cores = require("core.cpus.workers")
+local culprit = require("core.watch.loops")
+local cycles = require("core.watch.cycles")
+local drops = require("core.fuse.drops")
 local failure = require("core.failure")
-local fuse = require("core.engine.fuse")
-local here = require("core.cores.here")
+local fuse = require("core.fuse.fused")
+local here = require("core.this_engine")
 local histogram = require("core.histogram")
-local jit_health = require("core.engine.jit_health")
-local jit_publish = require("core.engine.jit_publish")
+local jit_health = require("core.watch.health")
+local jit_publish = require("core.watch.publish")
 local link = require("core.link")
 local main_options = require("core.engine.main_options")
-local measure = require("core.cores.measure")
-local move = require("core.engine.move")
+local measure = require("core.cpus.measure")
+local move = require("core.engine.breath")
 local names = require("core.engine.names")
 local order = require("core.engine.order")
 local pace = require("core.engine.pace")
 local plan = require("core.engine.plan")
 local pool = require("core.pool")
-local reports = require("core.engine.reports")
-local snabb = require("core.engine.snabb")
+local reports = require("core.engine.summary")
 local timer = require("core.timer")
 local warm = require("core.engine.warm")
 
@@ -52,7 +51,7 @@ engine.pull_npackets = math.floor(link.max / 10)
 engine.fuse = true
 --- Run new fused loops on made-up full bursts first (core.engine.warm).
 engine.warm = false
---- Sample breaths, to tell where the cycles go (core.engine.cycles).
+--- Sample breaths, to tell where the cycles go (core.watch.cycles).
 engine.count_cycles = true
 --- Print what configure() does.
 engine.log = false
@@ -115,9 +114,9 @@ local function change(new, forced)
   if engine.log then io.write(plan.text(actions)) end
 end
 
--- The whole graph: what is placed on CPUs, on workers (core.cores).
+-- The whole graph: what is placed on CPUs, on workers (core.cpus.workers).
 local function change_all(new, forced)
-  if auto.ready(new) then new = auto.place(new) end
+  if placement.ready(new) then new = placement.place(new) end
   if not cores.concern(new) then
     change(new, forced)
     engine.configuration, state.known = state.configuration, nil
@@ -165,6 +164,10 @@ end
 --- stays as it was. Within a breath, in methods of apps, it is checked at once
 --- and applied at the end of the breath (the last one, if there are several).
 function engine.configure(new) configure(new) end
+
+--- The same; the apps named in `forced` are restarted or reconfigured ("restart",
+--- "reconfig") though their arguments may be as before.
+function engine.configure_anew(new, forced) configure(new, forced) end
 
 --- Stop every app and remove every link.
 function engine.stop()
@@ -306,11 +309,11 @@ end
 
 -- With --cpus a graph may first have to be measured, and is then placed.
 local function run_placed(options)
-  if not auto.concerns(engine.configuration) then return run(options) end
+  if not placement.concerns(engine.configuration) then return run(options) end
   local rest = measure.run(options, run)
   if not rest then return end
   sync(true)
-  auto.weights = measure.weights(cycles.totals(), engine.regions, state.apps)
+  placement.weigh(measure.weights(cycles.totals(), engine.regions, state.apps))
   measure.drain(pushes, state.links)
   configure(engine.configuration)
   cores.run(engine)
@@ -346,6 +349,5 @@ reports.attach(engine, {
   counters = counters, sync = sync, account = function () fused:account() end,
 })
 names.attach(engine)
-snabb.attach(engine, configure)
 
 return engine

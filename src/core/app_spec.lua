@@ -7,7 +7,7 @@ local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
 local counter = require("core.counter")
 local engine = require("core.app")
-local testing = require("core.testing")
+local testing = require("testing.support")
 local timer = require("core.timer")
 
 -- An app whose methods are those of `methods`.

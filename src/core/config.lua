@@ -100,7 +100,7 @@ end
 --- else, and where links lead to the apps from outside, packets are handed out so that
 --- each flow stays on one CPU, in order.
 function config.replicate(c, names, cpus)
-  require("core.cores.replicate").apply(config, c, names, cpus)
+  require("core.cpus.replicate").apply(config, c, names, cpus)
 end
 
 local function shallow(t)

@@ -9,8 +9,12 @@ local failure = require("core.failure")
 
 local eal = {}
 
---- More arguments for EAL (the command line's --eal), a list of strings.
-eal.arguments = {}
+local passed = {} -- more arguments
+
+--- Start EAL with the words of `text` as further arguments (the command line's --eal).
+function eal.pass(text)
+  for word in text:gmatch("%S+") do passed[#passed + 1] = word end
+end
 
 local ENOUGH_HUGE_MB = 128
 local PLAIN_MEMORY_MB = 4096 -- address space; only what is touched is used
@@ -109,7 +113,7 @@ end
 function eal.start()
   if C.pg_eal_started() then return end
   if broken then failure.raise("%s", broken) end
-  local args = eal.plan(eal.arguments)
+  local args = eal.plan(passed)
   local argv = ffi.new("char *[?]", #args + 1)
   local anchors = {} -- EAL keeps pointers into argv for as long as it runs
   for i, arg in ipairs(args) do

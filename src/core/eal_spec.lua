@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local eal = require("core.eal")
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 local function plan(user, free_mb)
   local before = eal.free_huge_mb
@@ -76,7 +76,7 @@ describe("starting DPDK", function ()
 
   it("works beside another process that runs", function ()
     local said, status = testing.script([[
-      local testing = require("core.testing")
+      local testing = require("testing.support")
       packet.allocate()
       local said, status = testing.script("packet.allocate() print('second')")
       print(said, status)]])

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local failure = require("core.failure")
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 local function caught(f, ...)
   local ok, err = pcall(f, ...)

@@ -1,15 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The C shim, as LuaJIT sees it: the declarations of native/api.h and libraries.h,
--- read from the files the shim itself is compiled with, so that the two can't differ.
+-- The C shim, as LuaJIT sees it: the declarations of native/api.h and kernels.h, read
+-- from the files the shim itself is compiled with, so that the two can't differ.
+-- (core.declare does the same for C that lies beside its app.)
 
-local ffi = require("ffi")
+local declarations = require("core.declarations")
 
 local here = debug.getinfo(1, "S").source:match("^@(.*)core/native%.lua$")
-for _, name in ipairs{"api.h", "libraries.h"} do
-  local file = assert(io.open(here .. "native/" .. name))
-  local declarations = file:read("*a"):gsub("\n#[^\n]*", "\n")
-  file:close()
-  ffi.cdef(declarations)
-end
+declarations.read(here .. "native/api.h")
+declarations.read(here .. "native/kernels.h")
 
-return ffi.C
+return require("ffi").C

@@ -32,7 +32,7 @@ describe("core.native", function ()
   end)
 
   it("declares functions that are there", function ()
-    local path = require("core.main").root .. "/native/api.h"
+    local path = require("core.main").root .. "/src/native/api.h"
     local names = 0
     for line in io.lines(path) do
       local name = line:match("^[%w_ ]+[ *](pg_[%w_]+)%(")

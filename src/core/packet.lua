@@ -25,7 +25,7 @@ packet.default_headroom = tonumber(HEADROOM)
 packet.packet_alignment = 64 -- of the mbuf itself
 packet.minimum_alignment = 1 -- of `data`
 
--- What else a packet can be asked by name: lib.stack.buffer adds to it.
+-- What else a packet can be asked by name: lib.stack.packet.buffer adds to it.
 local methods = {}
 packet.methods = methods
 
@@ -110,7 +110,7 @@ function packet.from_string(s)
   return from_pointer(s, #s)
 end
 
--- Checksums and a tag left to the device (native/offload.c has the same mask).
+-- Checksums and a tag left to the device (native/dpdk/offload.c has the same mask).
 local OFFLOADS = 0x03f0000000000000ULL
 
 local function copy_requests(from, to)
@@ -184,7 +184,7 @@ end
 function packet.initialize(max)
   if not max then return end
   if C.pg_pool_size() > 0 then error("freelist is already in use", 2) end
-  pool.max, pool.initial = max, math.min(pool.initial, max)
+  pool.limit(max)
 end
 
 --- Make the pool larger before its packets are needed.

@@ -266,7 +266,7 @@ describe("the count of freed packets", function ()
   it("takes the size of the pool before there is one", function ()
     local pipe = io.popen(("/proc/%d/exe snsh -e '%s' 2>&1"):format(
       require("posix.unistd").getpid(), [[packet.initialize(2000)
-        print(require("core.pool").max, require("core.pool").initial)
+        print(require("core.pool").sizes())
         packet.free(packet.allocate())
         print(pcall(packet.initialize, 3000))]]))
     local output = pipe:read("*a")

@@ -1,23 +1,30 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Where packets come from: the engine's free list, and behind it a pool of DPDK's,
 -- made (with DPDK itself) when the first packet is asked for. There is one a NUMA
--- node (native/pool.c). All of this is slow; the packet path in core.packet only
+-- node (native/dpdk/pool.c). All of this is slow; the packet path in core.packet only
 -- comes here with an empty list.
 
 local ffi = require("ffi")
 local C = require("core.native")
 local eal = require("core.eal")
 local failure = require("core.failure")
-local here = require("core.cores.here")
+local here = require("core.this_engine")
 
 local pool = {}
 
 local REFILL = C.FREELIST_SIZE / 4
 
---- Sizes in packets, of each NUMA node's pool, to be set before the first packet is
---- allocated.
-pool.initial = 8192
-pool.max = 262144
+-- Sizes in packets, of each NUMA node's pool.
+local initial, most = 8192, 262144
+
+--- Let each NUMA node's pool grow to `n` packets (default 262,144). To be called before
+--- the first packet is allocated.
+function pool.limit(n)
+  initial, most = math.min(initial, n), n
+end
+
+--- The packets that a pool begins with, and the most it may have.
+function pool.sizes() return initial, most end
 
 --- The engine's; a worker's is in the memory that the other threads see.
 pool.freelist = here.worker and here.worker.account
@@ -38,7 +45,7 @@ end
 
 -- What to use when the node has no memory: another node's.
 local function elsewhere(node, why)
-  local other = node >= 0 and C.pg_pool_any(pool.initial, pool.max) or nil
+  local other = node >= 0 and C.pg_pool_any(initial, most) or nil
   if other == nil then
     failure.raise("%s; ask for fewer with --packets N, or add memory: %s", why,
       "echo 512 > /proc/sys/vm/nr_hugepages")
@@ -52,10 +59,10 @@ end
 -- The pool of the NUMA node (-1: of this thread's).
 local function of(node)
   local before = C.pg_pool_size()
-  local p = C.pg_pool_of(node, pool.initial, pool.max)
+  local p = C.pg_pool_of(node, initial, most)
   if p == nil then p = elsewhere(node, ffi.string(C.pg_error())) end
   local packets = C.pg_pool_room(p)
-  if C.pg_pool_size() > before and packets <= pool.initial / 2 then
+  if C.pg_pool_size() > before and packets <= initial / 2 then
     say("there is memory for %d packets%s only; what is free: %d MB of hugepages",
       packets, which(p), eal.free_huge_mb())
   end
@@ -129,7 +136,7 @@ function pool.refill()
   pool.create()
   if take() then return end
   local size = C.pg_pool_room(freelist.pool)
-  if size < pool.max and pool.grow() and take() then return end
+  if size < most and pool.grow() and take() then return end
   failure.raise("the packet pool%s is empty: all of its %d packets are in use "
     .. "(in links, apps and ports); raise the limit with --packets N",
     which(freelist.pool), C.pg_pool_room(freelist.pool))

@@ -2,7 +2,7 @@
 -- The pool grows when packets run out, says so, and ends with a sentence. Each
 -- case is a process of its own, because a pool never shrinks.
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 local C = require("core.native")
 local packet = require("core.packet")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Packet filters in the language of pcap-filter(7): libpcap compiles an expression to
--- a program of the BSD packet filter, native/filter.c that to machine code.
+-- a program of the BSD packet filter, native/kernels/filter.c that to machine code.
 
 local ffi = require("ffi")
 local C = require("core.native")

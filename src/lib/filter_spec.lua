@@ -3,7 +3,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local filter = require("lib.filter")
-local guard = require("lib.stack.fuzz.guard")
+local guard = require("testing.fuzz.guard")
 
 local SEED = os.time()
 

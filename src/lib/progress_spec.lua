@@ -4,7 +4,7 @@
 
 local engine = require("core.app")
 local progress = require("lib.progress")
-local testing = require("lib.pcap.testing")
+local testing = require("testing.savefiles")
 
 describe("lib.progress", function()
   local path, stream, now, real_now

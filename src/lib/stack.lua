@@ -5,10 +5,10 @@
 
 local address = require("lib.stack.address")
 local cast = require("lib.stack.cast")
-local methods = require("lib.stack.methods")
+local methods = require("lib.stack.packet.methods")
 local registry = require("lib.stack.registry")
-local resolve = require("lib.stack.resolve")
-local shapes = require("lib.stack.shape")
+local resolve = require("lib.stack.packet.resolve")
+local shapes = require("lib.stack.layout.packet")
 
 -- Compiling what runs a few times takes longer than running it.
 jit.off(true, true)
@@ -25,7 +25,7 @@ M.incAndWrap = address.incAndWrap
 
 M.registry = registry
 
---- The headers that a packet has, whatever they are: see lib.stack.resolve.
+--- The headers that a packet has, whatever they are: see lib.stack.packet.resolve.
 M.resolve = resolve
 
 --- The names of all protocols, sorted.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the C shim and Lua share of packets, links, ports and the engine.
- * core.native hands this very file, and libraries.h, to LuaJIT's ffi.cdef, so
+ * core.native hands this very file, and kernels.h, to LuaJIT's ffi.cdef, so
  * they hold plain declarations only: no macros, no inline functions. layout.c
  * asserts that struct packet lies on rte_mbuf.
  */
 #pragma once
 
-#include "libraries.h"
+#include "kernels.h"
 
 enum {
   PACKET_MAX_PAYLOAD = 10240, /* bytes of a packet, as in Snabb */
@@ -45,51 +45,6 @@ struct packet {
   uint16_t priv_size;
   uint16_t timesync;
   uint32_t dynfield[9];
-};
-
-/* A slot of apps.vtep's forwarding table; free while `remote` is 0. */
-struct vtep_entry { int32_t a, b, remote, seen; };
-
-/* A remote of apps.vtep: the outer header for it, the sums of its words that
- * apps.vtep.header tells of, whether it may be sent to, its address (IPv4: the first
- * word). A table entry's `remote` is its number in an array, in the lower 16 bits. */
-struct vtep_remote {
-  uint8_t header[72];
-  int32_t sum, pseudo, ready;
-  int32_t peer[4];
-  int32_t unused[7];
-};
-
-/* What apps.vtep's Decap lets in: VXLAN to this end. `page` and `leaf` number the
- * VNIs: leaf[page[vni / 4096] + vni % 4096], 0 for others. `slot`, `mask` and `seed`
- * are the forwarding table's; `now` is in seconds. */
-struct vxlan_end {
-  const int32_t *page;
-  const int16_t *leaf;
-  struct vtep_entry *slot;
-  const struct vtep_remote *remotes;
-  const int32_t *now;
-  int32_t mask, seed;
-  uint8_t ip[16];            /* the first 4, or all */
-  uint8_t mac[6];
-  uint16_t port;
-  uint8_t family;            /* 4 or 6 */
-  uint8_t keep_tags;
-};
-
-/* A VNI of apps.vtep: `tag` is the 4 bytes of its VLAN tag, as this CPU reads them;
- * `mask`: -1, or 0 if it has none; `only`: the remote if it has just one to flood to,
- * or 0. */
-struct vxlan_vni { int32_t vni, tag, mask, only; };
-
-/* Where apps.vtep's Ingress sends frames: `by_vlan` numbers the VNIs, 0 for none; the
- * rest is as in vxlan_end. */
-struct vxlan_segment {
-  const struct vtep_entry *slot;
-  const struct vxlan_vni *vnis;
-  const int32_t *by_vlan;
-  int32_t mask, seed;
-  bool tags;                 /* take VLAN tags off */
 };
 
 /* A counter's own copy; core.counter publishes it over shm. */
@@ -136,7 +91,7 @@ struct freelist {
   int32_t node;              /* NUMA node of its CPU, or -1 */
 };
 
-/* Where a breath's TSC cycles go, from samples (cycles.c, core/engine/cycles.lua). */
+/* Where a breath's TSC cycles go, from samples (cycles.c, core/watch/cycles.lua). */
 struct cycles {
   uint64_t reading;          /* what one reading of the TSC takes */
   uint64_t samples;          /* added to these sums: */
@@ -277,11 +232,6 @@ int pg_passage_receive(struct freelist *account, struct passage *p,
                        struct link *link);
 int pg_passage_drain(struct freelist *account, struct passage *p);
 
-/* flows.c */
-uint32_t pg_flow_hash(const struct packet *p);
-int pg_distribute(struct link *link, struct link **outputs, uint32_t n);
-int pg_link_move(struct link *from, struct link *to);
-
 /* burst.c */
 int pg_receive(struct port *port, struct link *link);
 int pg_transmit(struct port *port, struct link *link);
@@ -305,66 +255,10 @@ int pg_accept_counted(struct freelist *account, struct link *link,
                       struct packet **to);
 void pg_queue_handed(struct freelist *account, struct link *link);
 
-/* checksum.c */
-uint32_t pg_checksum(const void *data, uint32_t n, uint32_t initial);
-int64_t pg_checksum_by(int i, const void *data, uint32_t n, uint32_t initial);
-const char *pg_checksum_kernel(int i);
-uint32_t pg_pseudo_sum(const void *addresses, uint32_t n, uint32_t protocol,
-                       uint32_t length);
-
-/* crc32c.c */
-uint32_t pg_crc32c(const void *data, uint32_t n, uint32_t previous);
-uint32_t pg_crc32c_by_table(const void *data, uint32_t n, uint32_t previous);
-
-/* fill.c */
-int pg_checksum_ip4(struct packet **packets, int n, uint32_t l3);
-int pg_checksum_l4(struct packet **packets, int n, uint32_t l3, uint32_t l4,
-                   uint32_t protocol);
-
 /* offload.c */
 int pg_offload_checksum(struct packet *p, uint32_t version, uint32_t l2, uint32_t l3,
                         uint32_t protocol);
 void pg_offload_vlan(struct packet *p, uint32_t tci);
-
-/* fib.c */
-void *pg_fib_create(uint32_t max_routes);
-int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop);
-void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route);
-void pg_fib_free(void *fib);
-
-/* slots.c */
-int32_t pg_slots_find(const uint8_t *keys, uint32_t size, const int32_t *next,
-                      int32_t slot, const void *key);
-
-/* reassembly.c */
-enum { REASSEMBLY_PENDING, REASSEMBLY_COMPLETE, REASSEMBLY_INVALID };
-struct datagram {
-  double since;              /* when its first fragment came */
-  uint32_t present;          /* bytes of payload that are there */
-  int32_t total;             /* bytes of payload in all; -1: not known yet */
-  uint16_t headers;          /* bytes; 0: not here yet */
-  uint16_t count;            /* of fragments */
-};
-struct fragment_range { uint16_t first, last; };
-struct reassembly {
-  struct datagram *datagrams;
-  struct fragment_range *ranges; /* `fragments` a datagram */
-  uint8_t *buffers;              /* `buffer_size` bytes a datagram */
-  uint32_t fragments, buffer_size, payload, longest;
-};
-int pg_reassembly_add(const struct reassembly *r, uint32_t slot,
-                      const uint8_t *payload, uint32_t first, int32_t size,
-                      bool more, const uint8_t *headers_at, uint32_t headers);
-
-/* vtep.c */
-enum { VXLAN_NEWS = 1 << 24, VXLAN_FLOOD = 1, VXLAN_TAG = 4 };
-int32_t pg_fdb_hash(int32_t seed, int32_t a, int32_t b);
-int32_t pg_fdb_find(const struct vtep_entry *slot, int32_t mask, int32_t seed,
-                    int32_t a, int32_t b);
-int32_t pg_flow(const uint8_t *data, int32_t length);
-int32_t pg_vxlan_route(const struct vxlan_segment *segment, struct packet *p);
-int32_t pg_vxlan_check(const struct vxlan_end *end, uint8_t *data,
-                       int32_t length);
 
 /* cycles.c */
 uint64_t pg_cycles_reading(void);
@@ -375,24 +269,6 @@ int32_t pg_cycles_end(struct cycles *c, int32_t calls, bool dismiss);
 uint64_t pg_cycles_slept(void);
 double pg_thread_cpu_seconds(void);
 
-/* A list in random order, and the pages it lies on. */
-enum { LOAD_SMALL_PAGES, LOAD_RESERVED_PAGES, LOAD_TRANSPARENT_PAGES };
-struct load_list {
-  void *at, *memory;
-  uint64_t elements;
-  int32_t pages;
-};
-
-/* load.c */
-void pg_spin(uint32_t additions);
-double pg_spin_cycles(uint32_t additions);
-double pg_core_per_tsc(void);
-int pg_list_create(struct load_list *list, uint64_t elements, bool huge,
-                   uint64_t seed);
-void pg_list_free(struct load_list *list);
-void pg_list_walk(struct load_list *list, uint32_t n);
-double pg_list_cycles(struct load_list *list, uint32_t n);
-
 /* memory.c */
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);
 uint64_t pg_physical(const void *address);
@@ -401,6 +277,7 @@ uint64_t pg_physical(const void *address);
 uint64_t pg_tsc(void);
 uint64_t pg_tsc_hz(void);
 double pg_monotonic(void);
+uint64_t pg_monotonic_ns(void);
 double pg_now(void);
 double pg_cpu_seconds(void);
 void pg_sleep(double seconds);

@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "../../../src/native/api.h"
+#include "bridge.h"
 
 enum {
   WAYS = 8,         /* slots in a bucket */

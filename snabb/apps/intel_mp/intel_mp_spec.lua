@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Snabb's driver apps that take a PCI address, on capture files in its place.
 
-local loopback = require("lib.port.loopback")
+local loopback = require("testing.loopback")
 
 local FRAMES = {("\1"):rep(60), ("\2"):rep(1514), ("\3"):rep(9000)}
 local ADDRESS = loopback.ADDRESS

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Receiver: packets from a Transmitter in another process.
 
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 local engine = require("core.app")
 local link = require("core.link")
 local place = require("apps.interlink.place")

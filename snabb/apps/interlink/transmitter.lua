@@ -2,7 +2,7 @@
 -- Transmitter: packets to a Receiver in another process. While that has no room for
 -- more they wait in the link.
 
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 local place = require("apps.interlink.place")
 local pool = require("core.pool")
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local testing = require("apps.ipv4.testing")
+local testing = require("testing.harness")
 local Tunnel = require("apps.keyed_ipv6_tunnel.tunnel").SimpleKeyedTunnel
 
 local ARG = {local_address = "2001:db8::1", remote_address = "2001:db8::2",

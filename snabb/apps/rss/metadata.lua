@@ -3,7 +3,7 @@
 -- in native/api.h), for apps behind the one that did.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 local packet = require("core.packet")
 
 local metadata = {

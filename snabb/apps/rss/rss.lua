@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Hands packets out to links by the flow they are of (native/metadata.c hashes them):
+-- Hands packets out to links by the flow they are of (snabb/native/metadata.c hashes them):
 -- all packets of a flow to the same one. Conditions sort them into classes first.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 local classes = require("apps.rss.classes")
 local counter = require("core.counter")
 local failure = require("core.failure")

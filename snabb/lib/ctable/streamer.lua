@@ -2,7 +2,7 @@
 -- Lookups of many keys at once in a hash table: what one misses in the caches is
 -- fetched while the others are.
 
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 
 local NO_HASH = 0xffffffff
 

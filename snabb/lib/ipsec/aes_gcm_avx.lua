@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- AES-GCM for Snabb's lib.ipsec.aes_gcm (native/aes_gcm.c), under the names of the
+-- AES-GCM for Snabb's lib.ipsec.aes_gcm (snabb/native/aes_gcm.c), under the names of the
 -- machine code that it has upstream. Keys and what is made of them are a `gcm_data`.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("native/snabb.h")
 local failure = require("core.failure")
 
 ffi.cdef(("typedef struct gcm_data { uint8_t room[%d]; } gcm_data;"):format(

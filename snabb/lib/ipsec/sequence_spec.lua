@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Of the C functions that Snabb's lib.ipsec.esp calls (native/sequence.c).
+-- Of the C functions that Snabb's lib.ipsec.esp calls (snabb/native/sequence.c).
 local ffi = require("ffi")
 
 ffi.cdef[[

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What AES-GCM keeps for a thread goes with it.
 
-local script = require("core.testing").script
+local script = require("testing.support").script
 
 -- Starts and stops workers with such an app, in two halves of 60; prints how many KB
 -- the second one took.
 local CYCLES = [[
-  local affinity = require("core.cores.affinity")
+  local affinity = require("core.cpus.affinity")
   local c = config.new()
-  config.app(c, "app", require("lib.ipsec.testing").Encrypts)
+  config.app(c, "app", require("testing.gcm_app").Encrypts)
   config.cpu(c, "app", affinity.cpus()[1])
   local function resident()
     collectgarbage()

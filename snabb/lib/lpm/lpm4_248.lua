@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Longest prefix matches of IPv4 addresses by DIR-24-8 (Gupta, Lin and McKeown, INFOCOM
 -- 1998; Snabb's lib.lpm.lpm4_248): an array of all first 24 bits, 32 or 64 MB, whose
--- elements are keys, or numbers of tables for the last 8 (native/lpm.c).
+-- elements are keys, or numbers of tables for the last 8 (snabb/native/lpm.c).
 
 local bit = require("bit")
 local ffi = require("ffi")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Of the C functions that Snabb's lib.lpm calls (native/lpm.c).
+-- Of the C functions that Snabb's lib.lpm calls (snabb/native/lpm.c).
 local ffi = require("ffi")
 
 ffi.cdef[[
@@ -9,7 +9,7 @@ uint16_t lpm4_dxr_search(uint32_t ip, uint16_t *ints, uint16_t *keys,
   uint32_t *bottoms, uint32_t *tops);
 ]]
 
-describe("native/lpm.c", function ()
+describe("snabb/native/lpm.c", function ()
   it("finds ranges as a look at each does", function ()
     math.randomseed(6)
     local bottoms, tops = ffi.new("uint32_t[65536]"), ffi.new("uint32_t[65536]")

@@ -3,7 +3,7 @@
 
 local ffi = require("ffi")
 local pcap = require("lib.pcap.pcap")
-local testing = require("lib.pcap.testing")
+local testing = require("testing.savefiles")
 
 local host = testing.order(ffi.abi("le") and "little" or "big")
 local other = testing.order(ffi.abi("le") and "big" or "little")

@@ -2,7 +2,7 @@
 -- The header classes against literal bytes. test/test_protocol.py has Scapy's.
 
 local ffi = require("ffi")
-local guard = require("lib.stack.fuzz.guard")
+local guard = require("testing.fuzz.guard")
 local lib = require("core.lib")
 
 local function class(name) return require("lib.protocol." .. name) end

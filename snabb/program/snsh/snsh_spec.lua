@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 local unistd = require("posix.unistd")
 
 local function snsh(...)

@@ -2,13 +2,13 @@
 
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
-local drops = require("core.engine.fuse.drops")
+local drops = require("core.fuse.drops")
 local engine = require("core.app")
 local ffi = require("ffi")
 local link = require("core.link")
 local packet = require("core.packet")
 local pool = require("core.pool")
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 -- The app of `class` with these input and output names, linked to apps that do
 -- nothing, so that links can be filled and looked at by hand.

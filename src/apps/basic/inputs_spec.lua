@@ -3,11 +3,11 @@
 -- LuaJIT must not give up on either, whatever bursts come first. In processes of
 -- their own.
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 local VARYING = [[
   local basic = require("apps.basic.basic_apps")
-  local jit_health = require("core.engine.jit_health")
+  local jit_health = require("core.watch.health")
   local mode = tonumber((...))
   local Varying = {}
   function Varying:new() return setmetatable({n = 0}, {__index = Varying}) end

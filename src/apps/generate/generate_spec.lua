@@ -6,7 +6,7 @@ local engine = require("core.app")
 local link = require("core.link")
 local main = require("core.main")
 local packet = require("core.packet")
-local testing = require("core.testing")
+local testing = require("testing.support")
 local Generator = require("apps.generate.generator").Generator
 local Meter = require("apps.generate.meter").Meter
 
@@ -146,7 +146,7 @@ describe("apps.generate", function()
   end)
 
   it("has a README whose example runs", function()
-    local file = assert(io.open(main.root .. "/apps/generate/README.md"))
+    local file = assert(io.open(main.root .. "/src/apps/generate/README.md"))
     local code = file:read("*a"):match("```lua\n(.-)```")
     file:close()
     local said, status = testing.script(code)

@@ -3,11 +3,10 @@
 -- south, and answers requests for its own. Until it is known, packets wait in the link.
 
 local ffi = require("ffi")
+local address = require("lib.stack.address")
 local bytes = require("apps.ipv4.bytes")
 local counter = require("core.counter")
-local ethernet = require("lib.protocol.ethernet")
 local failure = require("core.failure")
-local ipv4 = require("lib.protocol.ipv4")
 local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
@@ -24,7 +23,7 @@ local ETHERNET_IPV4 = "\0\1\8\0\6\4" -- hardware and protocol types, address len
 local INTERVAL = 3 -- seconds between requests
 local mac_t = ffi.typeof("uint8_t[6]")
 local NOBODY = mac_t()
-local EVERYBODY = ethernet:pton("ff:ff:ff:ff:ff:ff")
+local EVERYBODY = mac_t(255, 255, 255, 255, 255, 255)
 
 local ARP = {
   shm = {
@@ -42,6 +41,12 @@ local ARGUMENTS = {
   next_mac = {default = false}, next_ip = {default = false},
   alarm_notification = {default = false}, shared_next_mac_key = {},
 }
+
+local ip4_p, mac_p = ffi.typeof("$ *", address.Ip4), ffi.typeof("$ *", address.Mac)
+
+local function text(kind, bytes_of_it)
+  return ffi.cast(kind, bytes_of_it)[0]:getString()
+end
 
 -- An ARP packet to the MAC address `to`.
 local function make(operation, from_mac, from_ip, to, to_mac, to_ip)
@@ -90,7 +95,7 @@ end
 local function ask(self, output)
   if self.next_mac or engine.now() < self.next_request then return end
   self.next_request = engine.now() + INTERVAL
-  print(("ARP: Resolving '%s'"):format(ipv4:ntop(self.next_ip)))
+  print(("ARP: Resolving '%s'"):format(text(ip4_p, self.next_ip)))
   if self.alarm_notification then self.alarm:raise() end
   count(self, "out-arp-request", self.request)
   transmit(output, packet.clone(self.request))
@@ -113,7 +118,8 @@ local mac_number_t = ffi.typeof("union { uint64_t number; uint8_t bytes[8]; }")
 -- The next hop has the MAC address; we have heard it ourselves, or a process of ours
 -- has.
 local function resolved(self, mac, heard)
-  print(("ARP: '%s' resolved (%s)"):format(ipv4:ntop(self.next_ip), ethernet:ntop(mac)))
+  print(("ARP: '%s' resolved (%s)"):format(text(ip4_p, self.next_ip),
+    text(mac_p, mac)))
   if self.alarm_notification then self.alarm:clear() end
   self.next_mac = mac
   local n = mac_number_t()

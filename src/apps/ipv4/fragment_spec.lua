@@ -6,7 +6,7 @@ local ffi = require("ffi")
 local checksum = require("lib.checksum")
 local Fragmenter = require("apps.ipv4.fragment").Fragmenter
 local Reassembler = require("apps.ipv4.reassemble").Reassembler
-local testing = require("apps.ipv4.testing")
+local testing = require("testing.harness")
 
 local char = string.char
 local ETHERNET = ("\2"):rep(12) .. "\8\0"

@@ -10,7 +10,7 @@ local icmp = require("lib.protocol.icmp.header")
 local ipv6 = require("lib.protocol.ipv6")
 local packet = require("core.packet")
 local Reassembler = require("apps.ipv6.reassemble").Reassembler
-local testing = require("apps.ipv4.testing")
+local testing = require("testing.harness")
 
 local char = string.char
 local A, B, US = "2001:db8::a", "2001:db8::b", "2001:db8::1"

@@ -5,13 +5,7 @@
 
 local ffi = require("ffi")
 local bytes = require("apps.ipv6.bytes")
-local datagram = require("lib.protocol.datagram")
-local ethernet = require("lib.protocol.ethernet")
-local icmp_header = require("lib.protocol.icmp.header")
-local ipv6 = require("lib.protocol.ipv6")
-local ns = require("lib.protocol.icmp.nd.ns")
 local packet = require("core.packet")
-local tlv = require("lib.protocol.icmp.nd.options.tlv")
 
 local C = ffi.C
 local HEADERS, ICMP, HOP_LIMIT = bytes.HEADERS, bytes.ICMP, 255
@@ -76,52 +70,44 @@ function nd.option(p, size, kind)
   return (find_option(p, size, kind))
 end
 
--- A packet of the message with one option.
-local function make(kind, message, option, eth, ip)
-  local d = datagram:new()
-  local value = option:tlv()
-  d:payload(message:header_ptr(), message:sizeof())
-  local memory, length = d:payload(value, ffi.sizeof(value))
-  local icmp = icmp_header:new(kind, 0)
-  icmp:checksum(memory, length, ip)
-  d:push(icmp)
-  ip:payload_length(icmp:sizeof() + length)
-  d:push(ip)
-  d:push(eth)
-  local p = d:packet()
-  d:free()
-  return p
-end
-
---- A solicitation of `target` by the addresses `mac` and `ip`.
-function nd.solicitation(mac, ip, target)
-  local group = ipv6:solicited_node_mcast(target)
-  return make(nd.SOLICITATION, ns:new(target), tlv:new(1, mac),
-    ethernet:new{src = mac, dst = ethernet:ipv6_mcast(group), type = 0x86dd},
-    ipv6:new{src = ip, dst = group, next_header = ICMP, hop_limit = HOP_LIMIT})
-end
-
 -- EtherType to hop limit; the message up to its target; the option up to its address.
 local IP6 = "\134\221\96\0\0\0\0" .. string.char(MESSAGE + OPTION, ICMP, HOP_LIMIT)
 local SOLICITED = string.char(nd.ADVERTISEMENT) .. "\0\0\0\64\0\0\0"
-local TARGET_MAC = "\2\1"
+local SOLICITATION = string.char(nd.SOLICITATION) .. ("\0"):rep(7)
+local SOURCE_MAC, TARGET_MAC = "\1\1", "\2\1"
+local GROUP = "\255\2" .. ("\0"):rep(9) .. "\1\255"
 
---- The answer to a solicitation (a frame): that `ip` is at `mac`. Put together from
---- bytes: whoever asks may ask often.
-function nd.advertisement(mac, ip, solicitation)
+-- A message about `target`, with the address `mac` as its option, in a frame to `to` and
+-- `to_mac`. Put together from bytes: whoever asks may ask often.
+local function make(start, to_mac, to, mac, ip, target, option)
   local p = packet.resize(packet.allocate(), HEADERS + MESSAGE + OPTION)
-  local data, from = p.data, solicitation.data
-  ffi.copy(data, from + 6, 6)
+  local data = p.data
+  ffi.copy(data, to_mac, 6)
   ffi.copy(data + 6, mac, 6)
   ffi.copy(data + 12, IP6, 10)
   ffi.copy(data + 22, ip, 16)
-  ffi.copy(data + 38, from + 22, 16)
-  ffi.copy(data + HEADERS, SOLICITED, 8)
-  ffi.copy(data + TARGET, ip, 16)
-  ffi.copy(data + TARGET + 16, TARGET_MAC, 2)
+  ffi.copy(data + 38, to, 16)
+  ffi.copy(data + HEADERS, start, 8)
+  ffi.copy(data + TARGET, target, 16)
+  ffi.copy(data + TARGET + 16, option, 2)
   ffi.copy(data + TARGET + 18, mac, 6)
   bytes.write16(data + HEADERS + 2, bytes.checksum(data, ICMP, MESSAGE + OPTION))
   return p
+end
+
+--- A solicitation of `target` by the addresses `mac` and `ip`: to the target's
+--- solicited-node group (RFC 4291, section 2.7.1) and its Ethernet address (RFC 2464,
+--- section 7).
+function nd.solicitation(mac, ip, target)
+  local last = ffi.string(ffi.cast("const uint8_t *", target) + 13, 3)
+  return make(SOLICITATION, "\51\51\255" .. last, GROUP .. last, mac, ip, target,
+    SOURCE_MAC)
+end
+
+--- The answer to a solicitation (a frame): that `ip` is at `mac`.
+function nd.advertisement(mac, ip, solicitation)
+  local from = solicitation.data
+  return make(SOLICITED, from + 6, from + 22, mac, ip, ip, TARGET_MAC)
 end
 
 return nd

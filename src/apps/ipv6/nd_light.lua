@@ -4,10 +4,10 @@
 -- solicitations of its own address. Once, for as long as it lives.
 
 local ffi = require("ffi")
+local addresses = require("lib.stack.address")
+local bytes = require("apps.ipv6.bytes")
 local counter = require("core.counter")
-local ethernet = require("lib.protocol.ethernet")
 local failure = require("core.failure")
-local ipv6 = require("lib.protocol.ipv6")
 local link = require("core.link")
 local nd = require("apps.ipv6.nd")
 local packet = require("core.packet")
@@ -16,6 +16,7 @@ local timer = require("core.timer")
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local UP, DOWN = 1, 2 -- values of the counter `status`
 local NS_PER_MS = 1e6
+local ETHERNET = bytes.ETHERNET -- bytes of a header
 
 local nd_light = {
   config = {
@@ -32,16 +33,23 @@ local nd_light = {
 }
 nd_light.__index = nd_light
 
--- An address: bytes (C's or a string), or text.
-local function address(class, name, value, size)
+local ip6_p = ffi.typeof("$ *", addresses.Ip6)
+local mac_p = ffi.typeof("$ *", addresses.Mac)
+
+local function text(kind, bytes_of_it)
+  return ffi.cast(kind, bytes_of_it)[0]:getString()
+end
+
+-- An address: bytes (C's or a string), or text that parse() understands.
+local function address(parse, name, value, size)
   local ok = type(value) == "cdata"
   if type(value) == "string" and #value == size then
     local bytes = ffi.new("uint8_t[?]", size)
     ffi.copy(bytes, value, size)
     return bytes
   elseif type(value) == "string" then
-    ok, value = pcall(class.pton, class, value)
-    ok = ok and value
+    value = parse(value)
+    ok = value ~= nil
   end
   if not ok then
     failure.usage("nd_light: %s must be an address, as text or %d bytes", name, size)
@@ -49,16 +57,25 @@ local function address(class, name, value, size)
   return value
 end
 
+-- The Ethernet header of what goes to the address.
+local function header_to(self, mac)
+  local header = ffi.new("uint8_t[?]", ETHERNET)
+  ffi.copy(header, mac, 6)
+  ffi.copy(header + 6, self.local_mac, 6)
+  header[12], header[13] = 0x86, 0xdd
+  return header
+end
+
 local function configure(self, arg)
-  self.local_mac = address(ethernet, "local_mac", arg.local_mac, 6)
-  self.local_ip = address(ipv6, "local_ip", arg.local_ip, 16)
-  self.next_hop = address(ipv6, "next_hop", arg.next_hop, 16)
+  self.local_mac = address(addresses.parseMacAddress, "local_mac", arg.local_mac, 6)
+  self.local_ip = address(addresses.parseIP6Address, "local_ip", arg.local_ip, 16)
+  self.next_hop = address(addresses.parseIP6Address, "next_hop", arg.next_hop, 16)
   self.quiet, self.delay, self.retrans = arg.quiet, arg.delay, arg.retrans
   self.sent = 0
-  self._eth_header = nil
+  self.header = nil
   if arg.remote_mac then
-    local mac = address(ethernet, "remote_mac", arg.remote_mac, 6)
-    self._eth_header = ethernet:new{src = self.local_mac, dst = mac, type = 0x86dd}
+    local mac = address(addresses.parseMacAddress, "remote_mac", arg.remote_mac, 6)
+    self.header = header_to(self, mac)
   end
   self.solicitation = nd.solicitation(self.local_mac, self.local_ip, self.next_hop)
   return self
@@ -75,11 +92,11 @@ end
 
 -- Send a solicitation, and again after the delay, until there is an answer.
 local function solicit(self)
-  if not self.solicitation or self._eth_header then return end -- stopped, or done
+  if not self.solicitation or self.header then return end -- stopped, or done
   if self.retrans and self.sent > self.retrans then
-    failure.raise("ND for next hop %s has failed", ipv6:ntop(self.next_hop))
+    failure.raise("ND for next hop %s has failed", text(ip6_p, self.next_hop))
   end
-  say(self, "Sending neighbor solicitation for next-hop %s", ipv6:ntop(self.next_hop))
+  say(self, "Sending neighbor solicitation for next-hop %s", text(ip6_p, self.next_hop))
   transmit(self.output.south, packet.clone(self.solicitation))
   self.sent = self.sent + 1
   timer.activate(timer.new("ns retransmit", function () solicit(self) end,
@@ -92,15 +109,16 @@ local function refuse(self, name)
 end
 
 local function advertised(self, p, size)
-  if self._eth_header then return refuse(self, "na_duplicate_errors") end
+  if self.header then return refuse(self, "na_duplicate_errors") end
   if not nd.is_about(p, self.next_hop) or not nd.is_solicited(p) then
     return refuse(self, "na_target_address_errors")
   end
   local at = nd.is_sound(p, size) and nd.option(p, size, 2) or 0
   if at == 0 then return refuse(self, "nd_protocol_errors") end
   local mac = p.data + at
-  self._eth_header = ethernet:new{src = self.local_mac, dst = mac, type = 0x86dd}
-  say(self, "Resolved next-hop %s to %s", ipv6:ntop(self.next_hop), ethernet:ntop(mac))
+  self.header = header_to(self, mac)
+  say(self, "Resolved next-hop %s to %s", text(ip6_p, self.next_hop),
+    text(mac_p, mac))
   counter.set(self.shm.status, UP)
 end
 
@@ -133,11 +151,10 @@ local function from_south(self, input, north, n)
 end
 
 local function from_north(self, input, south, header, n)
-  local size = header:sizeof()
   for _ = 1, n do
     local p = receive(input)
-    if p.length >= size then
-      header:copy(p.data)
+    if p.length >= ETHERNET then
+      ffi.copy(p.data, header, ETHERNET)
       transmit(south, p)
     else
       counter.add(self.shm.txerrors)
@@ -153,13 +170,13 @@ end
 
 function nd_light:push()
   local input, output = self.input, self.output
-  if self.sent == 0 and not self._eth_header then solicit(self) end
+  if self.sent == 0 and not self.header then solicit(self) end
   if input.south then
     from_south(self, input.south, output.north, nreadable(input.south))
   end
   if not input.north then return end
-  if self._eth_header then
-    from_north(self, input.north, output.south, self._eth_header,
+  if self.header then
+    from_north(self, input.north, output.south, self.header,
       nreadable(input.north))
   else
     discard(self, input.north, nreadable(input.north))

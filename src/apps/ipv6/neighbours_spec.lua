@@ -14,7 +14,7 @@ local nd = require("apps.ipv6.nd")
 local nd_light = require("apps.ipv6.nd_light").nd_light
 local ns_responder = require("apps.ipv6.ns_responder").ns_responder
 local packet = require("core.packet")
-local testing = require("apps.ipv4.testing")
+local testing = require("testing.harness")
 
 local ENDS = {"north", "south"}
 local US, THEM = ethernet:pton("02:00:00:00:00:01"), ethernet:pton("02:00:00:00:00:02")

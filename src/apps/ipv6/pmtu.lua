@@ -4,9 +4,9 @@
 -- entry makes room.
 
 local ffi = require("ffi")
+local stack_address = require("lib.stack.address")
 local bytes = require("apps.ipv6.bytes")
 local failure = require("core.failure")
-local ipv6 = require("lib.protocol.ipv6")
 local slots = require("lib.slots")
 
 local read16 = bytes.read16
@@ -26,7 +26,7 @@ Pmtu.__index = Pmtu
 local function new(timeout, addresses)
   local own, count = {}, 0
   for _, text in ipairs(addresses) do
-    local address = ipv6:pton(text)
+    local address = stack_address.parseIP6Address(text)
     if not address then
       failure.usage("pmtu_local_addresses: '%s' isn't an IPv6 address", tostring(text))
     end

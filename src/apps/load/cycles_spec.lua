@@ -6,7 +6,7 @@ local engine = require("core.app")
 local basic = require("apps.basic.basic_apps")
 local Cycles = require("apps.load.cycles").Cycles
 local Port = require("apps.port.port").Port
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 -- The median of the app's error over so many calibrations, each measured anew: the
 -- machine may be busy during some.

@@ -4,8 +4,8 @@
 -- would be 16 or more. Each case in a process of its own: what LuaJIT compiles
 -- depends on what came before.
 
-local testing = require("core.testing")
-local files = require("lib.pcap.testing")
+local testing = require("testing.support")
+local files = require("testing.savefiles")
 
 local HEAP = [[
   local Replayer = require("apps.pcap.replayer").Replayer

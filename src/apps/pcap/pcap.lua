@@ -3,21 +3,15 @@
 -- file or a full disk must not take along packets that are under way: the reader
 -- says what is wrong, and is done.
 
-local ffi = require("ffi")
+local clock = require("core.lib.clock")
 local counter = require("core.counter")
 local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
+local main = require("core.main")
 local packet = require("core.packet")
 local reader = require("lib.pcap.reader")
-local upstream = require("core.upstream")
 local writer = require("lib.pcap.writer")
-
--- Under a name of its own: ljsyscall declares it too, with another type.
-ffi.cdef('int perigee_clock_gettime(int, void *) __asm__("clock_gettime");')
-
-local C = ffi.C
-local CLOCK_REALTIME = 0
 
 local M = {}
 
@@ -146,7 +140,7 @@ local SNABB_SNAPLEN = 65535
 
 local function settings(arg)
   if type(arg) ~= "table" then
-    arg = {arg, snaplen = upstream.dir and SNABB_SNAPLEN}
+    arg = {arg, snaplen = main.mimics_snabb() and SNABB_SNAPLEN}
   end
   local filename, mode = arg.filename or arg[1], arg.mode or arg[2] or "w"
   if type(filename) ~= "string" then
@@ -175,20 +169,13 @@ end
 function PcapWriter:new(arg)
   local filename, options = settings(arg)
   local app = setmetatable({
-    timeless = upstream.dir ~= nil and type(arg) ~= "table",
+    timeless = main.mimics_snabb() and type(arg) ~= "table",
     file = writer.open(filename, options),
     room = type(arg) == "table" and arg.limit or math.huge,
     over_limit = 0,
   }, PcapWriter)
   app.file.output.on_failure = function () count(app) end
   return app
-end
-
-local timespec = ffi.new("struct { int64_t sec, nsec; }[1]")
-
-local function wall_clock_ns()
-  C.perigee_clock_gettime(CLOCK_REALTIME, timespec)
-  return timespec[0].sec * 1000000000LL + timespec[0].nsec
 end
 
 local function write_burst(self, input, n, time)
@@ -220,7 +207,7 @@ function PcapWriter:push()
     return
   end
   local n = math.min(link.nreadable(input), self.room)
-  write_burst(self, input, n, self.timeless and 0 or wall_clock_ns())
+  write_burst(self, input, n, self.timeless and 0 or clock.unix_nanoseconds())
   drop_all(self, input)
   count(self)
 end

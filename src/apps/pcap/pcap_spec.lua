@@ -9,7 +9,7 @@ local link = require("core.link")
 local packet = require("core.packet")
 local basic = require("apps.basic.basic_apps")
 local pcap = require("apps.pcap.pcap")
-local testing = require("lib.pcap.testing")
+local testing = require("testing.savefiles")
 
 local host = testing.order(ffi.abi("le") and "little" or "big")
 local input, output

@@ -5,8 +5,8 @@ local engine = require("core.app")
 local ffi = require("ffi")
 local link = require("core.link")
 local packet = require("core.packet")
-local take = require("core.testing").take
-local testing = require("lib.pcap.testing")
+local take = require("testing.support").take
+local testing = require("testing.savefiles")
 local Replayer = require("apps.pcap.replayer").Replayer
 
 local host = testing.order(ffi.abi("le") and "little" or "big")

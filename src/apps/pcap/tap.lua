@@ -3,14 +3,13 @@
 -- of them, to a savefile.
 
 local C = require("core.native")
+local clock = require("core.lib.clock")
 local failure = require("core.failure")
 local filter = require("lib.filter")
 local lib = require("core.lib")
 local link = require("core.link")
 local writer = require("lib.pcap.writer")
-require("core.lib_h")
 
-local unix_time = require("ffi").C.get_unix_time
 local match = C.pg_filter
 
 local Tap = {}
@@ -63,7 +62,7 @@ function Tap:push()
   local input = self.input.input
   local n = link.nreadable(input)
   if n == 0 then return end
-  pass(self, input, self.output.output, n, unix_time() * 1e9)
+  pass(self, input, self.output.output, n, clock.unix_nanoseconds())
   self.file:flush()
 end
 

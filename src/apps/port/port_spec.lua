@@ -12,7 +12,7 @@ local engine = require("core.app")
 local link = require("core.link")
 local pool = require("core.pool")
 local port = require("apps.port.port")
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 local Port = port.Port
 local send, take = testing.send, testing.take

@@ -6,7 +6,10 @@ local unistd = require("posix.unistd")
 local main = require("core.main")
 
 local function example(folder)
-  local file = assert(io.open(("%s/apps/%s/README.md"):format(main.root, folder)))
+  local file
+  for _, root in ipairs{"src", "snabb"} do
+    file = file or io.open(("%s/%s/apps/%s/README.md"):format(main.root, root, folder))
+  end
   local text = file:read("*a")
   file:close()
   local code = text:match("```lua\n(.-)```")

@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- RateLimiter: a token bucket of bytes; drops the packets that there are no tokens for.
 
+local C = require("core.native")
 local counter = require("core.counter")
 local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
-local C = require("ffi").C
-require("core.lib_h")
 
 local add, now = counter.add, engine.now
 local EXCEEDED = 1
@@ -69,7 +68,7 @@ function RateLimiter:get_stat_snapshot()
   return {
     rx = link.stats(self.input.input).txpackets,
     tx = link.stats(self.output.output).txpackets,
-    time = tonumber(C.get_time_ns()),
+    time = C.pg_monotonic() * 1e9,
   }
 end
 RateLimiter.snapshot = RateLimiter.get_stat_snapshot

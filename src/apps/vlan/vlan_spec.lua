@@ -2,7 +2,7 @@
 
 local ffi = require("ffi")
 local packet = require("core.packet")
-local testing = require("apps.ipv4.testing")
+local testing = require("testing.harness")
 local vlan = require("apps.vlan.vlan")
 
 local MACS = "abcdefghijkl"

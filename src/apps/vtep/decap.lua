@@ -4,7 +4,7 @@
 -- the host itself (ARP, neighbour discovery, echo requests) goes to `host`.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("apps/vtep/vtep.h")
 local deliver = require("apps.vtep.deliver")
 
 -- The first 14 are those of pg_vxlan_check.

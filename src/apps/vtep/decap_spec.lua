@@ -6,7 +6,7 @@ local packet = require("core.packet")
 local Decap = require("apps.vtep.decap").Decap
 local Tunnel = require("apps.vtep.tunnel")
 local settings = require("apps.vtep.settings")
-local testing = require("apps.vtep.testing")
+local testing = require("testing.vtep")
 
 local bytes, with = testing.bytes, testing.with
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Ingress and Encap: what goes out for a frame. (Scapy reads it in test/test_vtep.py.)
 
-local testing = require("apps.vtep.testing")
+local testing = require("testing.vtep")
 local flow = require("apps.vtep.flow")
 
 local bytes, with = testing.bytes, testing.with

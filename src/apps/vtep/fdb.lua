@@ -7,7 +7,7 @@
 -- each place apart.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("apps/vtep/vtep.h")
 
 local band, rol, tobit = bit.band, bit.rol, bit.tobit
 local fdb_find = C.pg_fdb_find

@@ -3,7 +3,7 @@
 -- network cards spread flows and keep each in order (RFC 7348, section 5), and the
 -- inner DSCP and ECN byte. In C, for frames are of many kinds.
 
-local C = require("core.native")
+local C = require("core.declare")("apps/vtep/vtep.h")
 
 local band, bor, rshift = bit.band, bit.bor, bit.rshift
 local pg_flow = C.pg_flow

@@ -8,7 +8,7 @@ local Host = require("apps.vtep.host").Host
 local Neighbours = require("apps.vtep.neighbours")
 local Tunnel = require("apps.vtep.tunnel")
 local settings = require("apps.vtep.settings")
-local testing = require("apps.vtep.testing")
+local testing = require("testing.vtep")
 
 local bytes, with = testing.bytes, testing.with
 

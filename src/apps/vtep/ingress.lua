@@ -5,7 +5,7 @@
 -- number into hash[1], for Encap; for Flood, hash[1] is the number of the VNI.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("apps/vtep/vtep.h")
 local packet = require("core.packet")
 
 local Ingress = {outputs = {"output", "flood"}, drops = {"short", "unknown_vlan"}}

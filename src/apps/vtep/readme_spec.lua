@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local main = require("core.main")
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 describe("the README of apps/vtep", function ()
-  local file = assert(io.open(main.root .. "/apps/vtep/README.md"))
+  local file = assert(io.open(main.root .. "/src/apps/vtep/README.md"))
   local text = file:read("*a")
   file:close()
 

@@ -5,7 +5,7 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
-require("core.native") -- declares struct vtep_remote
+require("core.declare")("apps/vtep/vtep.h") -- declares struct vtep_remote
 local header = require("apps.vtep.header")
 local settings = require("apps.vtep.settings")
 

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "../../native/api.h"
+#include "vtep.h"
 
 enum {
   SLOTS = 4, /* in a bucket of the forwarding table: a cache line */

@@ -3,7 +3,7 @@
 -- account needs besides what the main thread reads itself. Apps print by themselves.
 
 local C = require("core.native")
-local cycles_report = require("core.engine.cycles.report")
+local cycles_report = require("core.watch.cycles_report")
 local link = require("core.link")
 local report = require("core.engine.report")
 

@@ -6,10 +6,10 @@ local C = require("core.native")
 local Port = require("apps.port.port").Port
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
-local distribute = require("core.cores.distribute")
+local distribute = require("core.cpus.distribute")
 local link = require("core.link")
 local packet = require("core.packet")
-local testing = require("core.cores.testing")
+local testing = require("testing.flows")
 
 local KEY = ("\x6d\x5a"):rep(40)
 

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Runs a graph for a moment in the main thread, to measure what its apps take, before
--- core.cores.auto cuts it.
+-- core.cpus.placement cuts it.
 
 local C = require("core.native")
-local auto = require("core.cores.auto")
+local placement = require("core.cpus.placement")
 local link = require("core.link")
-local move = require("core.engine.move")
-local weights = require("core.cores.weights")
+local move = require("core.engine.breath")
+local weights = require("core.cpus.weights")
 
 local measure = {}
 
@@ -20,7 +20,7 @@ local function all_empty(links)
 end
 
 --- Let apps push what is in `links`, and pull no more, so that nothing is lost when
---- they move. `pushes` are the calls of a breath (core.engine.move).
+--- they move. `pushes` are the calls of a breath (core.engine.breath).
 function measure.drain(pushes, links)
   for _ = 1, MOST_ROUNDS do
     if all_empty(links) then return end
@@ -34,7 +34,7 @@ function measure.run(options, run)
   local over = false
   local first = {measure_latency = options.measure_latency,
     no_timers = options.no_timers,
-    duration = math.min(auto.SECONDS, options.duration or math.huge)}
+    duration = math.min(placement.SECONDS, options.duration or math.huge)}
   first.done = options.done and function ()
     over = options.done()
     return over

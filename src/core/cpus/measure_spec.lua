@@ -2,8 +2,8 @@
 -- What is measured first, and then cut and moved (--cpus), loses no packet by that; and
 -- files aren't read twice.
 
-local affinity = require("core.cores.affinity")
-local script = require("core.testing").script
+local affinity = require("core.cpus.affinity")
+local script = require("testing.support").script
 
 local cpus = affinity.cpus()
 local CPUS = {"--eal", "--no-huge", "--cpus",
@@ -12,7 +12,7 @@ local CPUS = {"--eal", "--no-huge", "--cpus",
 -- Tells how many packets there are in links whenever a configuration is applied.
 local TELL = [[
   local account = require("core.engine.account")
-  local cores = require("core.cores")
+  local cores = require("core.cpus.workers")
   local link = require("core.link")
   local configure = cores.configure
   function cores.configure(...)

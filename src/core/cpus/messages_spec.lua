@@ -3,13 +3,13 @@
 
 local ffi = require("ffi")
 local basic = require("apps.basic.basic_apps")
-local send = require("core.cores.send")
+local send = require("core.cpus.messages")
 
 local function there_and_back(value)
   return send.received(send.decode(send.encode(send.argument("a", value))))
 end
 
-describe("core.cores.send", function ()
+describe("core.cpus.messages", function ()
   it("sends plain data as it is", function ()
     for _, value in ipairs{1, "x", false, {1, 2, {a = "b", [3] = true}}, {}} do
       assert.same(value, there_and_back(value))

@@ -2,8 +2,8 @@
 -- Packets of several NUMA nodes. On a machine that has one, pg_numa_pretend makes more
 -- of it: node 0 has the CPUs with even numbers, node 1 the others.
 
-local affinity = require("core.cores.affinity")
-local script = require("core.testing").script
+local affinity = require("core.cpus.affinity")
+local script = require("testing.support").script
 
 -- The first CPU with an even number that this process may use, and the first odd one.
 local function first_with(remainder)
@@ -29,7 +29,7 @@ end
 
 -- Two flows of packets, from each of two CPUs to the other.
 local EXCHANGE = ([[
-  local testing = require("core.cores.testing")
+  local testing = require("testing.flows")
   local FIRST, SECOND = %d, %d
   local c = config.new()
   for name, place in pairs{a = {FIRST, SECOND}, b = {SECOND, FIRST}} do

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- From a configuration with CPUs to a part for each worker, and what joins them.
 -- In a part, an app of another part that it has links to is a stand-in of the same
--- name (core.cores.away), so that links keep their names. Pure.
+-- name (core.cpus.remote_app), so that links keep their names. Pure.
 
 local config = require("core.config")
 local failure = require("core.failure")

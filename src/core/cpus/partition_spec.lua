@@ -2,7 +2,7 @@
 -- Splitting configurations into parts.
 
 local config = require("core.config")
-local partition = require("core.cores.partition")
+local partition = require("core.cpus.partition")
 
 local Class = {new = function () end}
 local MAIN = partition.MAIN
@@ -15,7 +15,7 @@ local function graph(apps, links, cpus)
   return c
 end
 
-describe("core.cores.partition", function ()
+describe("core.cpus.partition", function ()
   it("leaves a graph without CPUs to the main thread", function ()
     local c = graph({"a", "b"}, {"a.x -> b.y"}, {})
     local parts, crossings = partition.of(c)

@@ -2,11 +2,11 @@
 -- A worker's part of the graph: as a configuration for the engine of the main thread,
 -- or as a message for a worker's.
 
-local Away = require("core.cores.away")
+local Away = require("core.cpus.remote_app")
 local config = require("core.config")
 local link = require("core.link")
-local passages = require("core.cores.passages")
-local send = require("core.cores.send")
+local passages = require("core.cpus.rings")
+local send = require("core.cpus.messages")
 
 local part = {}
 

@@ -3,24 +3,40 @@
 -- copies on each CPU where the program allows that, else a cut of the graph, in the
 -- order that packets pass it, so that the CPU with most to do has as little as can be.
 
+local affinity = require("core.cpus.affinity")
 local config = require("core.config")
-local here = require("core.cores.here")
+local here = require("core.this_engine")
 local order = require("core.engine.order")
-local partition = require("core.cores.partition")
+local partition = require("core.cpus.partition")
 
-local auto = {}
+local placement = {}
 
---- The CPUs that were asked for, a list; nil: none.
-auto.cpus = nil
---- What the program says about copies: a function that returns the names of the apps
---- of a configuration of which there may be several; nil: of none.
-auto.replicable = nil
---- What was measured of the apps' cycles (core.cores.weights), for cuts; and for how
---- long that is measured before.
-auto.weights = nil
-auto.SECONDS = 0.3
+local cpus          -- those asked for, a list; nil: none
+local replicable    -- see placement.copies()
+local weights       -- see placement.weigh()
+local reasons = {}
+
+--- For how many seconds the apps' cycles are measured before a cut.
+placement.SECONDS = 0.3
+
+--- Place apps on the CPUs of the list that `text` gives ("1-4", "0,2"); nil: on none.
+--- Raises a failure.
+function placement.use(text)
+  cpus = text and affinity.list(text)
+end
+
+--- The CPUs to use, a list; nil: none were asked for.
+function placement.wanted() return cpus end
+
+--- What the program says about copies: `names_of` returns the names of the apps of a
+--- configuration of which there may be several; nil: of none.
+function placement.copies(names_of) replicable = names_of end
+
+--- What was measured of the apps' cycles, {[NAME] = number}, for cuts; nil: nothing.
+function placement.weigh(measured) weights = measured end
+
 --- What was done and why, a list of lines, for people.
-auto.reasons = {}
+function placement.reasons() return reasons end
 
 -- Apps in the order in which a packet meets them, then those without links.
 local function in_order(c)
@@ -53,13 +69,13 @@ local function pieces(names, weights, parts, most)
   return starts
 end
 
---- A cut of the configuration: the CPU of each app, {[NAME] = CPU}; and the cycles of
---- each CPU. `weights` are the apps' cycles, {[NAME] = number}; one that isn't there
+--- A cut of the configuration over the CPUs of the list `on`: the CPU of each app,
+--- {[NAME] = CPU}; and the cycles of each CPU. `measured` are the apps' cycles, {[NAME] = number}; one that isn't there
 --- counts as 1. The largest of the sums is as small as it can be for cuts that keep
 --- the packets' order of apps.
-function auto.cut(c, cpus, weights)
+function placement.cut(c, on, measured)
   local names, weight = in_order(c), {}
-  for _, name in ipairs(names) do weight[name] = weights[name] or 1 end
+  for _, name in ipairs(names) do weight[name] = measured[name] or 1 end
   local bounds = {}
   for i = 1, #names do
     local sum = 0
@@ -72,27 +88,27 @@ function auto.cut(c, cpus, weights)
   local low, high = 1, #bounds -- the least bound that will do
   while low < high do
     local middle = math.floor((low + high) / 2)
-    if pieces(names, weight, #cpus, bounds[middle]) then high = middle
+    if pieces(names, weight, #on, bounds[middle]) then high = middle
     else low = middle + 1 end
   end
-  local starts = pieces(names, weight, #cpus, bounds[low] or 0) or {1}
+  local starts = pieces(names, weight, #on, bounds[low] or 0) or {1}
   local placed, loads = {}, {}
   for k, start in ipairs(starts) do
     for i = start, (starts[k + 1] or #names + 1) - 1 do
-      placed[names[i]] = cpus[k]
-      loads[cpus[k]] = (loads[cpus[k]] or 0) + weight[names[i]]
+      placed[names[i]] = on[k]
+      loads[on[k]] = (loads[on[k]] or 0) + weight[names[i]]
     end
   end
   return placed, loads
 end
 
 local function say(fmt, ...)
-  auto.reasons[#auto.reasons + 1] = fmt:format(...)
+  reasons[#reasons + 1] = fmt:format(...)
 end
 
 --- Is the configuration to be placed?
-function auto.concerns(c)
-  return auto.cpus ~= nil and not here.worker and next(c.apps) ~= nil
+function placement.concerns(c)
+  return cpus ~= nil and not here.worker and next(c.apps) ~= nil
     and not partition.is_placed(c)
 end
 
@@ -106,13 +122,13 @@ local function first_to_begin_anew(c)
 end
 
 --- Is it to be placed at once, as nothing can or has to be measured before?
-function auto.ready(c)
-  return auto.concerns(c) and (auto.replicable ~= nil or auto.weights ~= nil
+function placement.ready(c)
+  return placement.concerns(c) and (replicable ~= nil or weights ~= nil
     or first_to_begin_anew(c) ~= nil)
 end
 
 local function explain(c, loads, measured)
-  for _, cpu in ipairs(auto.cpus) do
+  for _, cpu in ipairs(cpus) do
     local names = {}
     for _, name in ipairs(config.sorted_keys(c.apps)) do
       if c.cpus[name] == cpu then names[#names + 1] = name end
@@ -124,16 +140,15 @@ local function explain(c, loads, measured)
 end
 
 --- The configuration `c`, placed.
-function auto.place(c)
-  local weights = auto.weights
-  c, auto.reasons = config.copy(c), {}
-  local names = auto.replicable and auto.replicable(c)
+function placement.place(c)
+  c, reasons = config.copy(c), {}
+  local names = replicable and replicable(c)
   if names then
-    config.replicate(c, names, auto.cpus)
+    config.replicate(c, names, cpus)
     say("placed as copies on each CPU: the program allows that")
     explain(c)
   else
-    local placed, loads = auto.cut(c, auto.cpus, weights or {})
+    local placed, loads = placement.cut(c, cpus, weights or {})
     for name, cpu in pairs(placed) do config.cpu(c, name, cpu) end
     local anew = not weights and first_to_begin_anew(c)
     say("placed by a cut where %s balance best%s", weights and "the measured cycles"
@@ -144,4 +159,4 @@ function auto.place(c)
   return c
 end
 
-return auto
+return placement

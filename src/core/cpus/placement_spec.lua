@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Placing graphs that place nothing themselves.
 
-local auto = require("core.cores.auto")
+local placement = require("core.cpus.placement")
 local config = require("core.config")
-local weights = require("core.cores.weights")
+local weights = require("core.cpus.weights")
 
 local Class = {new = function () end}
 
@@ -29,7 +29,7 @@ local function best(list, from, parts)
   return least
 end
 
-describe("core.cores.weights", function ()
+describe("core.cpus.weights", function ()
   it("shares out what was measured", function ()
     local totals = {packets = 10, samples = 1, receive = 30, send = 10,
                     tasks = {["b+1"] = 80, d = 7}}
@@ -39,9 +39,11 @@ describe("core.cores.weights", function ()
   end)
 end)
 
-describe("core.cores.auto", function ()
+describe("core.cpus.placement", function ()
   after_each(function ()
-    auto.cpus, auto.replicable, auto.weights = nil, nil, nil
+    placement.use(nil)
+    placement.copies(nil)
+    placement.weigh(nil)
   end)
 
   it("cuts chains as evenly as can be", function ()
@@ -54,7 +56,7 @@ describe("core.cores.auto", function ()
         given["a" .. i] = list[i]
       end
       for i = 1, parts do cpus[i] = 10 + i end
-      local placed, loads = auto.cut(chain(n), cpus, given)
+      local placed, loads = placement.cut(chain(n), cpus, given)
       local most, before, sums = 0, 0, {}
       for i = 1, n do
         local cpu = placed["a" .. i]
@@ -70,26 +72,26 @@ describe("core.cores.auto", function ()
 
   it("leaves alone what is placed, and programs without --cpus", function ()
     local c = chain(2)
-    assert.is_false(auto.concerns(c))
-    auto.cpus = {1, 2}
-    assert.is_true(auto.concerns(c))
-    assert.is_false(auto.concerns(config.new()))
+    assert.is_false(placement.concerns(c))
+    placement.use("1,2")
+    assert.is_true(placement.concerns(c))
+    assert.is_false(placement.concerns(config.new()))
     config.cpu(c, "a1", 1)
-    assert.is_false(auto.concerns(c))
+    assert.is_false(placement.concerns(c))
   end)
 
   it("says what it did and why", function ()
-    auto.cpus = {1, 2}
-    auto.weights = {a1 = 10, a2 = 5, a3 = 4.5}
-    local c = auto.place(chain(3))
+    placement.use("1,2")
+    placement.weigh{a1 = 10, a2 = 5, a3 = 4.5}
+    local c = placement.place(chain(3))
     assert.same({a1 = 1, a2 = 2, a3 = 2}, c.cpus)
     assert.same({"placed by a cut where the measured cycles balance best",
       "CPU 1: a1 (10.0 cycles a packet)", "CPU 2: a2, a3 (9.5 cycles a packet)"},
-      auto.reasons)
-    auto.replicable = function () return {"a1", "a2", "a3"} end
-    c = auto.place(chain(3))
+      placement.reasons())
+    placement.copies(function () return {"a1", "a2", "a3"} end)
+    c = placement.place(chain(3))
     assert.same({a1_1 = 1, a2_1 = 1, a3_1 = 1, a1_2 = 2, a2_2 = 2, a3_2 = 2}, c.cpus)
     assert.same({"placed as copies on each CPU: the program allows that",
-      "CPU 1: a1_1, a2_1, a3_1", "CPU 2: a1_2, a2_2, a3_2"}, auto.reasons)
+      "CPU 1: a1_1, a2_1, a3_1", "CPU 2: a1_2, a2_2, a3_2"}, placement.reasons())
   end)
 end)

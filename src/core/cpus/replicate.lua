@@ -5,7 +5,7 @@
 -- out by flow. Pure.
 
 local failure = require("core.failure")
-local around = require("core.cores.distribute")
+local around = require("core.cpus.distribute")
 
 local replicate = {}
 

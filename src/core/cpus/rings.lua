@@ -4,9 +4,9 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
-local affinity = require("core.cores.affinity")
+local affinity = require("core.cpus.affinity")
 local failure = require("core.failure")
-local partition = require("core.cores.partition")
+local partition = require("core.cpus.partition")
 local pool = require("core.pool")
 
 local passages = {}
@@ -28,7 +28,7 @@ local function new_passage(to)
   return made
 end
 
---- Make the passages of `crossings` (core.cores.partition) that there aren't.
+--- Make the passages of `crossings` (core.cpus.partition) that there aren't.
 function passages.make(crossings)
   for key, crossing in pairs(crossings) do
     if not open[key] then
@@ -55,7 +55,7 @@ local function address(passage)
   return tonumber(ffi.cast("uintptr_t", ffi.cast("void *", passage)))
 end
 
---- The argument of a stand-in (core.cores.away) from that of the part's.
+--- The argument of a stand-in (core.cpus.remote_app) from that of the part's.
 function passages.ends(away)
   local arg = {inputs = {}, outputs = {}}
   for direction, names in pairs(arg) do

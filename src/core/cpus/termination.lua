@@ -74,7 +74,7 @@ end
 local next_time = 0
 
 --- Has the graph of `engine` and of the `workers` ended? `retired` are {handed =,
---- taken =} of workers that are no more, rings() is core.cores.passages.list. Looks
+--- taken =} of workers that are no more, rings() is core.cpus.rings.list. Looks
 --- 200 times a second at most. Raises a failure if a file is damaged.
 function finish.everywhere(engine, workers, retired, rings)
   if C.pg_monotonic() < next_time then return false end

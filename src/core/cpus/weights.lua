@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What each app of a graph takes, from what core.engine.cycles has measured. Pure.
+-- What each app of a graph takes, from what core.watch.cycles has measured. Pure.
 
 local weights = {}
 

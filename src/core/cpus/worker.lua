@@ -4,9 +4,9 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
-local affinity = require("core.cores.affinity")
+local affinity = require("core.cpus.affinity")
 local failure = require("core.failure")
-local send = require("core.cores.send")
+local send = require("core.cpus.messages")
 
 local thread = {}
 
@@ -17,7 +17,7 @@ local PATIENCE_SECONDS = 30 -- for an answer
 local WAIT_SECONDS = 0.05
 
 --- Start a worker for apps placed on CPU number `cpu`; `setup` is what it is told
---- first (core.cores.inside). Raises a failure.
+--- first (core.cpus.worker_main). Raises a failure.
 function thread.start(cpu, setup)
   local handle = C.pg_worker_start(cpu, affinity.cpu_for(cpu), package.path,
     package.cpath)

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What runs in a worker's thread and Lua state (native/worker.c): an engine over a
+-- What runs in a worker's thread and Lua state (native/dpdk/worker.c): an engine over a
 -- part of the graph, which does what the main thread says, between breaths.
 
 local ffi = require("ffi")
 local C = require("core.native")
-local here = require("core.cores.here")
+local here = require("core.this_engine")
 
 local worker, engine, failure, send, part
 local runs, ends, dead = false, false, false
@@ -30,10 +30,10 @@ local on = {}
 
 -- The program's options and those of its engine, so that both states are alike.
 function on.setup(message)
-  require("core.main").within_worker(message)
+  require(message.front).within_worker(message)
   engine = require("core.app")
   configure = engine.configure
-  part = require("core.cores.part")
+  part = require("core.cpus.parts")
   function engine.configure()
     failure.raise("engine.configure was called by an app on CPU %d; only the main "
       .. "thread can configure", here.cpu)
@@ -67,13 +67,13 @@ function on.breathe()
   if not dead then engine.breathe() end
 end
 
-function on.report(message) return require("core.cores.answer").of(engine, message) end
+function on.report(message) return require("core.cpus.answer").of(engine, message) end
 
 function on.call(message)
   return {result = require(message.module)[message.name](message.argument)}
 end
 
-function on.finish() return require("core.cores.finish").here(engine) end
+function on.finish() return require("core.cpus.termination").here(engine) end
 
 on["end"] = function ()
   runs, ends = false, true
@@ -122,7 +122,7 @@ return function (handle_of_thread)
   worker = ffi.cast("struct worker *", handle_of_thread)
   here.worker, here.cpu = worker, worker.cpu
   failure = require("core.failure")
-  send = require("core.cores.send")
+  send = require("core.cpus.messages")
   local options = {done = attend, no_report = true}
   repeat
     if not runs then C.pg_worker_wait(worker, C.TO_WORKER, IDLE_SECONDS) end

@@ -6,14 +6,14 @@ local C = require("core.native")
 local account = require("core.engine.account")
 local eal = require("core.eal")
 local failure = require("core.failure")
-local finish = require("core.cores.finish")
+local finish = require("core.cpus.termination")
 local link = require("core.link")
 local pace = require("core.engine.pace")
-local part = require("core.cores.part")
-local partition = require("core.cores.partition")
-local passages = require("core.cores.passages")
+local part = require("core.cpus.parts")
+local partition = require("core.cpus.partition")
+local passages = require("core.cpus.rings")
 local shm = require("core.shm")
-local thread = require("core.cores.thread")
+local thread = require("core.cpus.worker")
 
 local cores = {}
 
@@ -63,7 +63,7 @@ end
 local function start(cpu)
   local main = require("core.main")
   workers[cpu] = thread.start(cpu, {what = "setup", root = main.root,
-    version = main.version, options = main.options, program_name = main.program_name,
+    version = main.version, front = main.front, options = main.options, program_name = main.program_name,
     parameters = main.parameters, seed = os.getenv("SNABB_RANDOM_SEED")})
   list_accounts()
 end
@@ -340,7 +340,7 @@ function cores.drops(name)
   return workers[cores.has(name)]:ask{what = "report", drops = name}.drops
 end
 
---- Links between workers (core.cores.passages).
+--- Links between workers (core.cpus.rings).
 cores.rings = passages.list
 
 return cores

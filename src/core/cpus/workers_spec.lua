@@ -4,16 +4,16 @@
 
 local C = require("core.native")
 local account = require("core.engine.account")
-local affinity = require("core.cores.affinity")
+local affinity = require("core.cpus.affinity")
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
-local cores = require("core.cores")
+local cores = require("core.cpus.workers")
 local engine = require("core.app")
 local Port = require("apps.port.port").Port
 local pool = require("core.pool")
 local shm = require("core.shm")
-local testing = require("core.cores.testing")
-local script = require("core.testing").script
+local testing = require("testing.flows")
+local script = require("testing.support").script
 
 local cpus = affinity.cpus()
 local FIRST, SECOND = cpus[1], cpus[2] or cpus[1] + 1
@@ -64,7 +64,7 @@ local function packets_now()
   return account.packets(engine.link_table, cores.report().in_links)
 end
 
-describe("core.cores", function ()
+describe("core.cpus.workers", function ()
   before_each(function () engine.stop() end)
   after_each(function () engine.stop() end)
 
@@ -228,7 +228,7 @@ end)
 describe("An error on one CPU", function ()
   local GRAPH = [[
     local basic = require("apps.basic.basic_apps")
-    local testing = require("core.cores.testing")
+    local testing = require("testing.flows")
     local first, second = %d, %d
     local c = config.new()
     config.app(c, "source", testing.Flows, {packets = 1e9, flows = 10})

@@ -7,7 +7,7 @@ local engine = require("core.app")
 local link = require("core.link")
 local packet = require("core.packet")
 local pool = require("core.pool")
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 local EVERYTHING = {"stop", "link", "unlink", "reconfig", "pull", "push"}
 

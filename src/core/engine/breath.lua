@@ -2,7 +2,7 @@
 -- The calls of a breath. Each loop is numeric and in a function of its own: LuaJIT
 -- compiles those well, whatever it sees first.
 
-local culprit = require("core.engine.culprit")
+local culprit = require("core.watch.loops")
 
 local move = {}
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local engine = require("core.app")
-local testing = require("core.testing")
+local testing = require("testing.support")
 local unistd = require("posix.unistd")
 
 describe("a program's name", function ()

@@ -124,8 +124,8 @@ end
 --- of one length: the functions push(app, link), their apps and their links.
 --- Both know their length as `n`. When only regions, bulk apps and ports are called,
 --- `ports` of the pushes are those that give a burst with each round of them
---- (core.engine.move); `specs` are the texts of all links, in that order. `fused`
---- (core.engine.fuse) says what regions have taken over: run[spec], over[spec],
+--- (core.engine.breath); `specs` are the texts of all links, in that order. `fused`
+--- (core.fuse.fused) says what regions have taken over: run[spec], over[spec],
 --- pulled[name], once; and push[name], for per-packet apps on their own.
 function order.breath(apps, links, fused)
   local pulls, pushes = {}, {push = {}, app = {}, link = {}}

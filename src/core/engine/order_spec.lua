@@ -5,7 +5,7 @@
 local config = require("core.config")
 local engine = require("core.app")
 local order = require("core.engine.order")
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 local function links_of(specs)
   local links = {}

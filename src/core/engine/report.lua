@@ -5,8 +5,8 @@ local C = require("core.native")
 local account = require("core.engine.account")
 local config = require("core.config")
 local counter = require("core.counter")
-local cycles_report = require("core.engine.cycles.report")
-local drops = require("core.engine.fuse.drops")
+local cycles_report = require("core.watch.cycles_report")
+local drops = require("core.fuse.drops")
 local lib = require("core.lib")
 
 local report = {}
@@ -71,7 +71,7 @@ local function cycles(spent, cpus)
 end
 
 --- Print rate, CPU use and cost since `before` (a snapshot), and where the cycles
---- went, also those of workers, {[CPU] = {cycles = what core.engine.cycles.report gives
+--- went, also those of workers, {[CPU] = {cycles = what core.watch.cycles_report gives
 --- of it}}; the snapshot of now.
 function report.load(counters, before, cpus)
   local spent = cycles_report.since()
@@ -184,7 +184,7 @@ local function first_to_blame(causes)
   return causes[1]
 end
 
---- Print the first of the `causes` (core.engine.jit_causes) why packets aren't
+--- Print the first of the `causes` (core.watch.causes) why packets aren't
 --- moved by compiled code; nothing if there is none. Only what is interpreted for
 --- good counts: whether single aborts matter, a profile must tell.
 function report.jit(causes)

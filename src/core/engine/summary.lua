@@ -3,10 +3,10 @@
 
 local account = require("core.engine.account")
 local blocked = require("core.engine.blocked")
-local cores = require("core.cores")
-local drops = require("core.engine.fuse.drops")
-local jit_causes = require("core.engine.jit_causes")
-local jit_health = require("core.engine.jit_health")
+local cores = require("core.cpus.workers")
+local drops = require("core.fuse.drops")
+local jit_causes = require("core.watch.causes")
+local jit_health = require("core.watch.health")
 local report = require("core.engine.report")
 
 local reports = {}

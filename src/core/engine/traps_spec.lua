@@ -2,7 +2,7 @@
 -- What has been seen to make LuaJIT's code slow for good, in one process: modules
 -- loaded while the engine runs, and slow code that shares functions with packets.
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 -- Runs the program in arg with `require` watched while the engine runs.
 local WATCHED = [[

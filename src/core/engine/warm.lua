@@ -80,7 +80,7 @@ local function keep_freelist()
   end
 end
 
---- Warm up the region (core.engine.fuse.region); true, or false and why it wasn't.
+--- Warm up the region (core.fuse.region); true, or false and why it wasn't.
 function warm.region(region)
   local apps = save_apps(region)
   if not apps then return false, "an app can't be warmed up" end

@@ -2,9 +2,9 @@
 -- Per-packet apps by themselves, between links, as when nothing is fused. Also what a
 -- fused region must do exactly as well as this.
 
-local bulk = require("core.engine.fuse.bulk")
+local bulk = require("core.fuse.bulk")
 local config = require("core.config")
-local drops = require("core.engine.fuse.drops")
+local drops = require("core.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
 

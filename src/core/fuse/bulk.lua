@@ -4,7 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
-local drops = require("core.engine.fuse.drops")
+local drops = require("core.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
 local pool = require("core.pool")

@@ -2,7 +2,7 @@
 
 local config = require("core.config")
 local counter = require("core.counter")
-local drops = require("core.engine.fuse.drops")
+local drops = require("core.fuse.drops")
 local engine = require("core.app")
 local link = require("core.link")
 local packet = require("core.packet")

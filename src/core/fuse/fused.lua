@@ -3,14 +3,14 @@
 -- engine: the regions they are fused into, and what runs those that are not.
 -- A region whose apps and links are as before is kept, with its compiled code.
 
-local alone = require("core.engine.fuse.alone")
+local alone = require("core.fuse.alone")
 local config = require("core.config")
-local drift = require("core.engine.fuse.drift")
-local drops = require("core.engine.fuse.drops")
-local handover = require("core.engine.fuse.handover")
-local region = require("core.engine.fuse.region")
-local regions = require("core.engine.fuse.regions")
-local rescue = require("core.engine.fuse.rescue")
+local drift = require("core.fuse.recompile")
+local drops = require("core.fuse.drops")
+local handover = require("core.fuse.handover")
+local region = require("core.fuse.region")
+local regions = require("core.fuse.find")
+local rescue = require("core.fuse.rescue")
 local shm = require("core.shm")
 
 local fuse = {}
@@ -87,7 +87,7 @@ local function take_over_ports(fused, links)
   end
 end
 
---- Is a region better made anew, by fuse.plan (core.engine.fuse.drift)?
+--- Is a region better made anew, by fuse.plan (core.fuse.recompile)?
 function Fused:drifted(now, breaths)
   return drift.check(self.regions, now, breaths)
 end

@@ -6,7 +6,7 @@
 local account = require("core.engine.account")
 local config = require("core.config")
 local engine = require("core.app")
-local graphs = require("core.engine.fuse.testing")
+local graphs = require("testing.random_graphs")
 local packet = require("core.packet")
 
 -- Run the configuration; `each` is called before each breath.

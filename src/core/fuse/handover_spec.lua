@@ -7,7 +7,7 @@ local engine = require("core.app")
 local link = require("core.link")
 local packet = require("core.packet")
 local Port = require("apps.port.port").Port
-local texts = require("core.engine.fuse.texts")
+local texts = require("testing.texts")
 
 local held, run, send, take = texts.held, texts.run, texts.send, texts.take
 local totals = texts.totals

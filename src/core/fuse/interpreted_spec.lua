@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local config = require("core.config")
-local drift = require("core.engine.fuse.drift")
+local drift = require("core.fuse.recompile")
 local engine = require("core.app")
-local interpreted = require("core.engine.fuse.interpreted")
+local interpreted = require("core.fuse.interpreted")
 local link = require("core.link")
 local Port = require("apps.port.port").Port
 

@@ -8,7 +8,7 @@ local link = require("core.link")
 local packet = require("core.packet")
 local pcap = require("lib.pcap.pcap")
 local port = require("apps.port.port")
-local texts = require("core.engine.fuse.texts")
+local texts = require("testing.texts")
 
 local held, run, send, take = texts.held, texts.run, texts.send, texts.take
 local totals = texts.totals

@@ -4,7 +4,7 @@
 -- those that take another pay some 10 cycles more. And when LuaJIT has given the
 -- loop up (twice at most). Each time it waits twice as long before the next.
 
-local interpreted = require("core.engine.fuse.interpreted")
+local interpreted = require("core.fuse.interpreted")
 
 local drift = {}
 

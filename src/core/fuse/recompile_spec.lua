@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local config = require("core.config")
-local drift = require("core.engine.fuse.drift")
+local drift = require("core.fuse.recompile")
 local engine = require("core.app")
 local link = require("core.link")
 local Port = require("apps.port.port").Port

@@ -5,11 +5,11 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local config = require("core.config")
-local drops = require("core.engine.fuse.drops")
+local drops = require("core.fuse.drops")
 local link = require("core.link")
 local pool = require("core.pool")
-local source = require("core.engine.fuse.source")
-local Tally = require("core.engine.fuse.tally")
+local source = require("core.fuse.source")
+local Tally = require("core.fuse.tally")
 
 local region = {}
 
@@ -95,7 +95,7 @@ end
 
 -- Where packets come from and go to ------------------------------------------
 
--- Pointers, not structs: see core.engine.fuse.bulk.
+-- Pointers, not structs: see core.fuse.bulk.
 local link_p, port_p = ffi.typeof("struct link *"), ffi.typeof("struct port *")
 local account = ffi.cast("struct freelist *", pool.freelist)
 
@@ -149,7 +149,7 @@ end
 
 -- A port that gives a full burst will have more: up to four in a breath, so that
 -- what a breath costs by itself counts for less. (Where other calls must follow each
--- burst, core.engine.move does that.)
+-- burst, core.engine.breath does that.)
 local function while_full(step)
   return function ()
     if step() == BURST and step() == BURST and step() == BURST then step() end

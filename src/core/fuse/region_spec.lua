@@ -4,13 +4,13 @@
 
 local config = require("core.config")
 local counter = require("core.counter")
-local drops = require("core.engine.fuse.drops")
+local drops = require("core.fuse.drops")
 local engine = require("core.app")
 local ffi = require("ffi")
 local link = require("core.link")
 local packet = require("core.packet")
 local shm = require("core.shm")
-local texts = require("core.engine.fuse.texts")
+local texts = require("testing.texts")
 
 local held, take, totals, transmit = texts.held, texts.take, texts.totals, texts.send
 

@@ -4,8 +4,8 @@
 -- no protection. To be called by the handler of xpcall.
 
 local failure = require("core.failure")
-local alone = require("core.engine.fuse.alone")
-local bulk = require("core.engine.fuse.bulk")
+local alone = require("core.fuse.alone")
+local bulk = require("core.fuse.bulk")
 
 local rescue = {}
 

@@ -6,7 +6,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local config = require("core.config")
-local drops = require("core.engine.fuse.drops")
+local drops = require("core.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
 
@@ -91,7 +91,7 @@ local function share_out(self, k)
   end
 end
 
--- Tell core.engine.fuse.drops what has been dropped since the last time.
+-- Tell core.fuse.drops what has been dropped since the last time.
 local function tell_drops(self)
   for _, d in ipairs(self.drops) do
     local n = self.counts[d.event].packets
@@ -153,7 +153,7 @@ local function flows(self, r)
   end
 end
 
---- The tally of a region described by `r` (core.engine.fuse.region).
+--- The tally of a region described by `r` (core.fuse.region).
 function Tally.new(r)
   local self = setmetatable({
     region = r, napps = #r.apps, counts = counts_t(#r.events + 1),

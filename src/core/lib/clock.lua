@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The monotonic clock. It is read on the engine's fast path, so it is one FFI call
--- into a buffer allocated once, and nothing else.
+-- Clocks, for code that waits and for times in files. The engine itself asks
+-- pg_monotonic and pg_now (native/dpdk/clock.c).
 
 local ffi = require("ffi")
 local C = ffi.C
@@ -8,7 +8,7 @@ local C = ffi.C
 -- Under a name of its own: ljsyscall declares it too, with another type.
 ffi.cdef 'int perigee_clock_gettime(int, void *) __asm__("clock_gettime");'
 
-local CLOCK_MONOTONIC = 1 -- <linux/time.h>
+local CLOCK_REALTIME, CLOCK_MONOTONIC = 0, 1 -- <linux/time.h>
 local timespec = ffi.new("struct { int64_t sec, nsec; }[1]")
 
 local clock = {}
@@ -23,6 +23,12 @@ end
 function clock.nanoseconds()
   C.perigee_clock_gettime(CLOCK_MONOTONIC, timespec)
   return tonumber(timespec[0].sec) * 1e9 + tonumber(timespec[0].nsec)
+end
+
+--- Nanoseconds since 1970 (UTC), an int64_t.
+function clock.unix_nanoseconds()
+  C.perigee_clock_gettime(CLOCK_REALTIME, timespec)
+  return timespec[0].sec * 1000000000LL + timespec[0].nsec
 end
 
 return clock

@@ -4,14 +4,14 @@
 local ffi = require("ffi")
 local unistd = require("posix.unistd")
 local failure = require("core.failure")
-local getopt = require("lib.lua.alt_getopt")
+local getopt = require("core.lib.getopt")
 
 local C = ffi.C
 ffi.cdef "int abs(int n);"
 
 local process = {}
 
---- Read the options at the start of `args`, as lib.lua.alt_getopt's get_ordered_opts
+--- Read the options at the start of `args`, as core.lib.getopt's get_ordered_opts
 --- understands `short` ("hD:") and `long` ({help = "h", duration = "D"}), and call
 --- handlers[name](value) for each, in order. Returns the other arguments.
 function process.dogetopt(args, handlers, short, long)

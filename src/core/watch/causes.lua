@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Groups what core.engine.jit_health has noted by the line that is to blame: a
+-- Groups what core.watch.health has noted by the line that is to blame: a
 -- function that LuaJIT has given up on makes it give up on its callers too. Pure.
 
 local jit_causes = {}

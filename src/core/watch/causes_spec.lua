@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local jit_causes = require("core.engine.jit_causes")
+local jit_causes = require("core.watch.causes")
 
 local function abort(file, line, reason, app, count)
   return {kind = "abort", file = file, line = line, reason = reason, app = app,

@@ -2,14 +2,14 @@
 -- Where the cycles go: splits breaths into receiving, sending, each app or fused
 -- region, polls that found nothing, sleep, and the engine's own work, in TSC cycles.
 -- It looks at one breath in many, chosen so that looking takes less than a percent,
--- and takes the others to be alike; sleep is measured whole. (src/native/cycles.c)
+-- and takes the others to be alike; sleep is measured whole. (src/native/dpdk/cycles.c)
 
 local ffi = require("ffi")
 local C = require("core.native")
-local culprit = require("core.engine.culprit")
-local move = require("core.engine.move")
+local culprit = require("core.watch.loops")
+local move = require("core.engine.breath")
 local pool = require("core.pool")
-local publish = require("core.engine.cycles.publish")
+local publish = require("core.watch.cycles_publish")
 
 local cycles = {}
 
@@ -88,7 +88,7 @@ local function is_port(app)
   return app.direct and app.port ~= nil
 end
 
--- What stands for an app of another CPU (core.cores.away) only moves packets.
+-- What stands for an app of another CPU (core.cpus.remote_app) only moves packets.
 local function name_of(app, way)
   return app.is_away and ("the ring %s %s"):format(way, app.appname) or app.appname
 end

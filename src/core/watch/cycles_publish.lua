@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The totals of core.engine.cycles in shared memory, for other processes: counters of
+-- The totals of core.watch.cycles in shared memory, for other processes: counters of
 -- TSC cycles since the start, under engine/cycles. Divide what one grew by, by what
 -- packets.counter grew by meanwhile.
 
 local C = require("core.native")
 local counter = require("core.counter")
-local here = require("core.cores.here")
+local here = require("core.this_engine")
 
 local publish = {}
 

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Prints where the cycles of a run went, a packet (core.engine.cycles).
+-- Prints where the cycles of a run went, a packet (core.watch.cycles).
 
 local C = require("core.native")
-local cycles = require("core.engine.cycles")
-local publish = require("core.engine.cycles.publish")
+local cycles = require("core.watch.cycles")
+local publish = require("core.watch.cycles_publish")
 
 local report = {}
 

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 -- A null port through two apps of known cost, with links between. Prints what the
 -- engine's account says, and CPU time, TSC cycles a packet.
 local GRAPH = [[
   local C = require("core.native")
-  local cycles_report = require("core.engine.cycles.report")
+  local cycles_report = require("core.watch.cycles_report")
   local Cycles = require("apps.load.cycles").Cycles
   local Port = require("apps.port.port").Port
   local shm = require("core.shm")

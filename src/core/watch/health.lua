@@ -7,7 +7,7 @@
 local util = require("jit.util")
 local vmdef = require("jit.vmdef")
 local C = require("core.native")
-local place = require("core.engine.place")
+local place = require("core.watch.stack_walk")
 
 local health = {}
 

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Each case is a process of its own: the JIT's state can't be had afresh in one.
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 -- A null port through the app "x", which does `body` with each packet `p` (line 6),
 -- in process(p) if it is to be fused, or else in push(). Prints the problems.
 local function events_of(body, fused, seconds)
   return testing.script(([[
     local Port = require("apps.port.port").Port
-    local health = require("core.engine.jit_health")
+    local health = require("core.watch.health")
     local X = {names = {a = 1, b = 2}, count = 0}
     function X:new() return setmetatable({}, {__index = X}) end
     local function work(self, p)
@@ -75,7 +75,7 @@ describe("jit_health", function ()
 
   it("counts aborts only once the packet path is warm", function ()
     assert.equal("false\ttrue\tfalse\tfalse\n", (testing.script([[
-      local health = require("core.engine.jit_health")
+      local health = require("core.watch.health")
       local C = require("core.native")
       health.warm_up = 10
       local e = {kind = "abort", reason = "NYI", packet_path = true, app = "x"}

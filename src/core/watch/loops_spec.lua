@@ -2,7 +2,7 @@
 -- The app in which an error was raised, also by compiled code. Each case runs in a
 -- process of its own: what is wrong here ends it.
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 local GRAPH = [[
   local Class = {}
@@ -35,7 +35,7 @@ local GRAPH = [[
   print("in", engine.failing)
 ]]
 
-describe("core.engine.culprit", function ()
+describe("core.watch.loops", function ()
   for kind, most in pairs{pulling = 5000, pushing = 5000, ticking = 60} do
     it("names the app whose " .. kind .. " failed", function ()
       for _, counts in ipairs{{"1e12, 0, 1e12", 2}, {most .. ", 1e12, 1e12", 1},

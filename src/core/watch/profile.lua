@@ -3,7 +3,7 @@
 -- interpreter, C functions, collecting garbage, compiling. Starting it throws all
 -- traces away and puts checks into new ones: for `perigee doctor`, not for runs.
 
-local place = require("core.engine.place")
+local place = require("core.watch.stack_walk")
 local profile = require("jit.profile")
 
 local jit_profile = {}

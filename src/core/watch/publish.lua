@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What core.engine.jit_health has noted, for other processes: engine/jit/NAME.counter
+-- What core.watch.health has noted, for other processes: engine/jit/NAME.counter
 -- in shared memory, and for each app and region whose packets LuaJIT doesn't move by
 -- compiled code engine/jit/apps/NAME.counter and engine/jit/regions/NAME.counter.
 
 local counter = require("core.counter")
-local here = require("core.cores.here")
-local health = require("core.engine.jit_health")
+local here = require("core.this_engine")
+local health = require("core.watch.health")
 
 local publish = {}
 

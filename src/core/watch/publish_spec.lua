@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- In a process of its own: the JIT's state can't be had afresh in one.
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 -- A null port through the app "x", which does `body` with each packet `p`; then what
 -- is in shared memory under engine/jit, and again when "x" is gone.

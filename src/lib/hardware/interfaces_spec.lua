@@ -2,7 +2,7 @@
 -- Kernel interfaces from fake /proc and /sys trees. The route lines have the formats
 -- of a real Linux 6 machine.
 
-local fake_tree = require("lib.hardware.fake_tree")
+local fake_tree = require("testing.fake_tree")
 local interfaces = require("lib.hardware.interfaces")
 
 local ROUTE_HEADER = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask"

@@ -2,7 +2,7 @@
 -- Snabb's PCI functions over a fake sysfs.
 
 local failure = require("core.failure")
-local fake_tree = require("lib.hardware.fake_tree")
+local fake_tree = require("testing.fake_tree")
 local pci = require("lib.hardware.pci")
 local spec = require("lib.port.spec")
 local sysfs = require("lib.hardware.sysfs")

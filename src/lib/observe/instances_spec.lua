@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Instances in a made-up /proc and shared memory.
 
-local fake_tree = require("lib.hardware.fake_tree")
+local fake_tree = require("testing.fake_tree")
 local instances = require("lib.observe.instances")
 local process = require("lib.observe.process")
 local ps = require("program.ps.ps")

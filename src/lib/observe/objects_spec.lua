@@ -2,7 +2,7 @@
 -- Objects written as literal bytes, and by core's own modules.
 
 local counter = require("core.counter")
-local fake_tree = require("lib.hardware.fake_tree")
+local fake_tree = require("testing.fake_tree")
 local histogram = require("core.histogram")
 local objects = require("lib.observe.objects")
 local shm = require("core.shm")

@@ -4,7 +4,7 @@
 local ffi = require("ffi")
 local failure = require("core.failure")
 local reader = require("lib.pcap.reader")
-local testing = require("lib.pcap.testing")
+local testing = require("testing.savefiles")
 
 local path
 

@@ -5,7 +5,7 @@ local ffi = require("ffi")
 local unistd = require("posix.unistd")
 local failure = require("core.failure")
 local writer = require("lib.pcap.writer")
-local testing = require("lib.pcap.testing")
+local testing = require("testing.savefiles")
 
 local KINDS = {
   {format = "pcap", resolution = "us"}, {format = "pcap", resolution = "ns"},

@@ -3,7 +3,7 @@
 
 local check = require("lib.port.check")
 local failure = require("core.failure")
-local fake_tree = require("lib.hardware.fake_tree")
+local fake_tree = require("testing.fake_tree")
 local spec = require("lib.port.spec")
 
 local ALL, NO_RAW = "000001ffffffffff", "000001ffffffdfff"

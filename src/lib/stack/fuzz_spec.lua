@@ -2,19 +2,19 @@
 -- A quick share of the fuzzing of the protocol stacks; CONTRIBUTING.md has the long
 -- form. Each run is a process of its own: a read outside of a packet kills it.
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 local ffi = require("ffi")
-local guard = require("lib.stack.fuzz.guard")
-local Random = require("lib.stack.fuzz.random")
+local guard = require("testing.fuzz.guard")
+local Random = require("testing.fuzz.random")
 local stack = require("lib.stack")
-local stacks = require("lib.stack.fuzz.stacks")
+local stacks = require("testing.fuzz.stacks")
 
 local MUTANTS = 10000 -- of each seed
 local FIXED_SEED = 20
 
 local function fuzz(seed)
   return testing.script(([[
-    local driver = require("lib.stack.fuzz.driver")
+    local driver = require("testing.fuzz.driver")
     os.exit(driver.run{count = %d, seed = %d, first = 1} and 0 or 1)
   ]]):format(MUTANTS, seed))
 end
@@ -44,7 +44,7 @@ end)
 describe("a guarded packet", function ()
   local function killed_by(statement)
     local said, status = testing.script([[
-      local guard = require("lib.stack.fuzz.guard")
+      local guard = require("testing.fuzz.guard")
       local p = guard.packet()
       local bytes = require("ffi").new("uint8_t[200]")
       local read = 0

@@ -2,9 +2,9 @@
 -- A protocol: its definition, checked, and its layouts, made when they are first
 -- wanted (there are as many as subtypes and combinations of optional fields).
 
-local header = require("lib.stack.header")
-local layouts = require("lib.stack.layout")
-local twin = require("lib.stack.twin")
+local header = require("lib.stack.layout.ctypes")
+local layouts = require("lib.stack.layout.header")
+local twin = require("lib.stack.layout.slow_copy")
 
 local Protocol = {}
 Protocol.__index = Protocol

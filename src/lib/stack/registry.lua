@@ -87,17 +87,21 @@ function registry.followers(lower)
   return list
 end
 
--- ---- proto/*.lua ----
+-- ---- proto/*/*.lua ----
 
 local here = debug.getinfo(1, "S").source:match("^@(.*)registry%.lua$")
-local files = {}
-for _, file in ipairs(dirent.dir(here .. "proto")) do
-  local name = file:match("^([%w_]+)%.lua$")
-  if name and not name:match("_spec$") then files[#files + 1] = name end
+local modules = {}
+for folder in dirent.files(here .. "proto") do
+  if not folder:find(".", 1, true) then
+    for file in dirent.files(here .. "proto/" .. folder) do
+      local name = file:match("^([%w_]+)%.lua$")
+      if name and not name:match("_spec$") then
+        modules[#modules + 1] = ("lib.stack.proto.%s.%s"):format(folder, name)
+      end
+    end
+  end
 end
-table.sort(files)
-for _, name in ipairs(files) do
-  registry.define(require("lib.stack.proto." .. name))
-end
+table.sort(modules, function (a, b) return a:match("%w+$") < b:match("%w+$") end)
+for _, name in ipairs(modules) do registry.define(require(name)) end
 
 return registry

@@ -2,7 +2,7 @@
 -- The packet path: as fast as bytes set by hand, whatever slow code ran before or runs
 -- between. Times are CPU time, compared within one process.
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 -- Cycles to set an IPv4 source in a ring of packets, by hand and through a stack; with
 -- 100,000 calls of `slow` before, between, or none.

@@ -3,12 +3,12 @@
 -- they lie, and how their values take turns.
 
 local failure = require("core.failure")
-local near = require("lib.stack.near")
+local near = require("lib.stack.nearest")
 local values = require("lib.traffic.values")
 
 local M = {}
 
---- The field of the shape (lib.stack.shape) that `label` names, and its item; nil if
+--- The field of the shape (lib.stack.layout.packet) that `label` names, and its item; nil if
 --- there is none.
 function M.find(shape, label)
   for _, item in ipairs(shape.items) do

@@ -12,7 +12,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "api.h"
+#include "../api.h"
 #include "bounds.h"
 #include "internal.h"
 #include "io_cycles.h"

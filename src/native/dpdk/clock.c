@@ -12,7 +12,7 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 struct reader {

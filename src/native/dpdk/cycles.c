@@ -12,7 +12,7 @@
 
 #include <rte_cycles.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 static int64_t switches(void)

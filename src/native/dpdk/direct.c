@@ -11,7 +11,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 #include "io_cycles.h"
 #include "link_cursors.h"

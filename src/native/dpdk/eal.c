@@ -15,7 +15,7 @@
 #include <rte_log.h>
 #include <rte_version.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 static _Thread_local char error_text[512];

@@ -4,14 +4,14 @@
  * ring of the link that joins them, whose cursors only count. The array they are in
  * stays the giver's, which puts them into the ring (pg_queue_handed) if it needs the
  * array again before the taker has come. Only a link that is `direct` does this
- * (core/engine/fuse/handover.lua); with others it is all pg_give and pg_take.
+ * (core/fuse/handover.lua); with others it is all pg_give and pg_take.
  */
 #include <stdint.h>
 #include <string.h>
 
 #include <rte_branch_prediction.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 #include "link_cursors.h"
 

@@ -16,7 +16,7 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 static int request(const char *name, unsigned long what, struct ifreq *ifr)

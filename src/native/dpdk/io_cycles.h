@@ -10,7 +10,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 
-#include "api.h"
+#include "../api.h"
 
 /* The sample that this engine takes, or NULL. */
 static inline struct cycles *sample_of(const struct freelist *account)

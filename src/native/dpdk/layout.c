@@ -9,7 +9,7 @@
 
 #include <rte_mbuf.h>
 
-#include "api.h"
+#include "../api.h"
 
 #define SAME_FIELD(ours, theirs)                                            \
   _Static_assert(offsetof(struct packet, ours) ==                           \

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "api.h"
+#include "../api.h"
 
 /* Packets in the link's ring. */
 static inline uint32_t waiting(const struct link *link)

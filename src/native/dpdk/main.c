@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The host: a LuaJIT state that finds Perigee's Lua tree, beside the binary in
- * a checkout or under ../share/perigee once installed, and runs core.main.
+ * a checkout or under ../share/perigee once installed, and runs command_line.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@
 #error "the Makefile passes PERIGEE_VERSION"
 #endif
 
-static const char *const trees[] = {"/src", "/../share/perigee", NULL};
+static const char *const trees[] = {"", "/../share/perigee", NULL};
 
-/* The folder with core/main.lua, in `root`; or 0. */
+/* The folder with src/command_line.lua, in `root`; or 0. */
 static int find_tree(char *root, size_t size)
 {
   char exe[PATH_MAX], file[PATH_MAX];
@@ -30,9 +30,9 @@ static int find_tree(char *root, size_t size)
   *strrchr(exe, '/') = '\0';
   for (int i = 0; trees[i]; i++) {
     int length = snprintf(root, size, "%s%s", exe, trees[i]);
-    if (length + sizeof "/core/main.lua" > sizeof file)
+    if (length + sizeof "/src/command_line.lua" > sizeof file)
       break;
-    strcat(strcpy(file, root), "/core/main.lua");
+    strcat(strcpy(file, root), "/src/command_line.lua");
     if (access(file, R_OK) == 0)
       return 1;
   }
@@ -62,12 +62,12 @@ int main(int argc, char **argv)
   luaL_openlibs(L);
   lua_getglobal(L, "package");
   lua_getfield(L, -1, "path");
-  lua_pushfstring(L, "%s/?.lua;%s", root, lua_tostring(L, -1));
+  lua_pushfstring(L, "%s/src/?.lua;%s", root, lua_tostring(L, -1));
   lua_setfield(L, -3, "path");
   lua_settop(L, 0);
 
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "core.main");
+  lua_pushliteral(L, "command_line");
   if (lua_pcall(L, 1, 1, 0) != 0) {
     fprintf(stderr, "perigee: %s\n", lua_tostring(L, -1));
     return 1;

@@ -8,7 +8,7 @@
 #include <rte_malloc.h>
 #include <rte_memory.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 /* `bytes` of zeroed memory aligned to `align` (a power of two), and its

@@ -14,7 +14,7 @@
 #include <rte_lcore.h>
 #include <rte_memory.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 /* What tests make of a machine of one node: so many nodes, CPUs dealt out to them in

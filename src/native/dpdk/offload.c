@@ -14,7 +14,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 enum { ADDRESSES = 12, VLAN_TAG = 4, TPID = 0x8100 }; /* IEEE 802.1Q */

@@ -16,7 +16,7 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 #include "ring_count.h"
 

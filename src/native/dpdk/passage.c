@@ -15,7 +15,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 #include "ring_count.h"
 

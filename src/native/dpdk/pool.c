@@ -19,7 +19,7 @@
 #include <rte_memzone.h>
 #include <rte_mempool.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 enum {

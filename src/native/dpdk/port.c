@@ -18,7 +18,7 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 enum { DESCRIPTORS = 1024, RING_PORT_SIZE = 1024 };

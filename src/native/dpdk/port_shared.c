@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 enum { MOST_SHARED = 64, MOST_RINGS = 256 };

@@ -13,7 +13,7 @@
 
 #include <rte_cycles.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 
 static atomic_int caught; /* lock-free: set in a handler, read by all threads */
@@ -25,6 +25,14 @@ static double seconds_of(clockid_t clock)
   struct timespec t;
   clock_gettime(clock, &t);
   return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+/* Nanoseconds of the clock of pg_monotonic(). */
+uint64_t pg_monotonic_ns(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
 /* CPU time of this process. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Workers: threads that DPDK knows, each on a CPU of its own and with a Lua state,
- * in which core/cores/inside.lua runs an engine over a part of the graph.
+ * in which core/cpus/worker_main.lua runs an engine over a part of the graph.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #include <lua.h>
 #include <lualib.h>
 
-#include "api.h"
+#include "../api.h"
 #include "internal.h"
 #include "mailbox.h"
 
@@ -54,7 +54,7 @@ static int failed(struct hidden *h, const char *why)
   return -1;
 }
 
-/* Run core.cores.inside, which returns when the worker is to end. */
+/* Run core.cpus.worker_main, which returns when the worker is to end. */
 static int run_lua(struct hidden *h)
 {
   lua_State *L = luaL_newstate();
@@ -65,7 +65,7 @@ static int run_lua(struct hidden *h)
   set_path(L, "path", h->path);
   set_path(L, "cpath", h->cpath);
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "core.cores.inside");
+  lua_pushliteral(L, "core.cpus.worker_main");
   if (lua_pcall(L, 1, 1, 0) == 0) {
     lua_pushlightuserdata(L, &h->worker);
     status = lua_pcall(L, 1, 0, 0);

@@ -12,7 +12,7 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
-#include "api.h"
+#include "../api.h"
 #include "checksum.h"
 
 /* Congruent to the sum of the native 16-bit words of `n` bytes modulo 65535,

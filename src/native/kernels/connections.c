@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "../api.h"
 
 enum {
   WAYS = 8, /* slots in a bucket */

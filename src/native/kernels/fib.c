@@ -16,8 +16,8 @@
 #include <rte_mbuf.h>
 #include <rte_vect.h>
 
-#include "api.h"
-#include "internal.h"
+#include "../api.h"
+#include "../dpdk/internal.h"
 
 enum { IPV4_AT = 14, DESTINATION_AT = IPV4_AT + 16, HEADERS = IPV4_AT + 20 };
 enum { NO_ROUTE = (uint8_t)-1, SHORT = (uint8_t)-2 }; /* FibLookup.drops */

@@ -11,9 +11,9 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
-#include "api.h"
+#include "../api.h"
 #include "checksum.h"
-#include "internal.h"
+#include "../dpdk/internal.h"
 
 enum { IP4_HEADER = 20, IP6_HEADER = 40 };         /* bytes */
 enum { IP4_LENGTH = 2, IP4_CHECKSUM = 10, IP4_ADDRESSES = 12 };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api.h"
+#include "../api.h"
 #include "filter.h"
 
 enum { MOST_STEPS = 1 << 16 }; /* of a program with loops, then it rejects */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "api.h"
+#include "../api.h"
 #include "filter.h"
 
 void pg_filter_discard(struct filter *f)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "../api.h"
 #include "filter.h"
 
 #ifdef __x86_64__

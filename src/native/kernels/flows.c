@@ -14,7 +14,7 @@
 
 #include <rte_byteorder.h>
 
-#include "api.h"
+#include "../api.h"
 
 enum {
   KEY = 0x6d5a6d5a,

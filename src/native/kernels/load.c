@@ -18,8 +18,8 @@
 
 #include <rte_common.h>
 
-#include "api.h"
-#include "internal.h"
+#include "../api.h"
+#include "../dpdk/internal.h"
 
 static inline uint64_t begin(void)
 {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "../api.h"
 
 /* What the datagram has of the range: nothing, exactly this one, or what contradicts
  * it: an overlap, or an end before it. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "../api.h"
 
 /* The slot with the key, of `size` bytes, in the chain that begins with `slot` and goes
  * on by `next`; -1, which ends a chain, if there is none. */

@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "api.h"
-#include "internal.h"
+#include "../api.h"
+#include "../dpdk/internal.h"
 
 static bool in_interrupt_thread(void)
 {

@@ -2,7 +2,7 @@
 -- What `perigee doctor` says: the JIT's events as text, with remedies.
 
 local config = require("core.config")
-local jit_causes = require("core.engine.jit_causes")
+local jit_causes = require("core.watch.causes")
 local remedies = require("program.doctor.remedies")
 
 local diagnosis = {}
@@ -12,8 +12,8 @@ local RARE = 0.02 -- of the time of an app
 local CHANCE = 1 -- so many samples say nothing: on a busy CPU an app has few
 local COLUMNS = {"compiled", "interpreted", "c", "gc", "compiling"}
 
---- What `health` (core.engine.jit_health) has found up to now: {traces, flushes,
---- aborts, on_path (of these), causes (core.engine.jit_causes)}.
+--- What `health` (core.watch.health) has found up to now: {traces, flushes,
+--- aborts, on_path (of these), causes (core.watch.causes)}.
 function diagnosis.health(health)
   local found = {traces = health.traces, flushes = health.flushes, aborts = 0,
                  on_path = 0, causes = jit_causes.of(health.problems())}
@@ -116,7 +116,7 @@ local function is_rare(cause, rows)
 end
 
 --- Of the causes those that count, by the profile (rows as from
---- core.engine.jit_profile, or nil).
+--- core.watch.profile, or nil).
 function diagnosis.counting(causes, rows)
   local list = {}
   for _, cause in ipairs(causes) do
@@ -126,7 +126,7 @@ function diagnosis.counting(causes, rows)
 end
 
 --- All that is to be said about an examination: {listened = diagnosis.health(),
---- samples and rows as from core.engine.jit_profile, or nil}.
+--- samples and rows as from core.watch.profile, or nil}.
 function diagnosis.text(examination)
   local found, parts = examination.listened, {}
   parts[1] = ("jit: %d traces, %d flushes, %d aborts, %d of them on the packet path")

@@ -8,8 +8,8 @@ local cli = require("lib.cli")
 local diagnosis = require("program.doctor.diagnosis")
 local engine = require("core.app")
 local failure = require("core.failure")
-local jit_health = require("core.engine.jit_health")
-local jit_profile = require("core.engine.jit_profile")
+local jit_health = require("core.watch.health")
+local jit_profile = require("core.watch.profile")
 local main = require("core.main")
 
 local M = {summary = "run a program and tell what LuaJIT doesn't compile, and why"}

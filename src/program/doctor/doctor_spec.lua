@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 local function doctor(...)
   return testing.perigee{"doctor", "--duration", "1.5", ...}

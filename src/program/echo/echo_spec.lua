@@ -4,7 +4,7 @@
 
 local config = require("core.config")
 local echo = require("program.echo.echo")
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 describe("echo's graph", function ()
   it("is a circle of the port and the chain", function ()

@@ -5,12 +5,12 @@
 
 local cjson = require("cjson")
 local config = require("core.config")
-local cycles_report = require("core.engine.cycles.report")
+local cycles_report = require("core.watch.cycles_report")
 local engine = require("core.app")
 local inside = require("program.model.inside")
-local pcap = require("lib.pcap.pcap")
 local pool = require("core.pool")
 local Port = require("apps.port.port").Port
+local writer = require("lib.pcap.writer")
 
 local M = {}
 
@@ -22,14 +22,12 @@ local CRC = 4
 local Keep = {}
 Keep.__index = Keep
 function Keep:new(path)
-  local file = assert(io.open(path, "wb"))
-  pcap.write_file_header(file)
-  return setmetatable({file = file, left = KEPT}, self)
+  return setmetatable({file = writer.open(path, {}), left = KEPT}, self)
 end
 function Keep:process(p)
   if self.left > 0 then
     self.left = self.left - 1
-    pcap.write_record(self.file, p.data, p.length)
+    self.file:write(p.data, p.length, p.length, 0)
   end
   return p
 end

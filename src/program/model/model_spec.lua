@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local cjson = require("cjson")
-local html = require("program.model.html")
-local kinds = require("program.model.kinds")
-local memory = require("program.model.memory")
-local testing = require("core.testing")
-local testpmd = require("program.model.testpmd")
+local html = require("model.html")
+local kinds = require("model.kinds")
+local memory = require("model.memory")
+local testing = require("testing.support")
+local testpmd = require("model.testpmd")
 
 local directory = os.tmpname()
 os.remove(directory)

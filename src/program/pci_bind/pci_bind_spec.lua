@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- On a made-up machine, whose kernel does what Linux does with what is written.
 
-local fake_tree = require("lib.hardware.fake_tree")
+local fake_tree = require("testing.fake_tree")
 local pci_bind = require("program.pci_bind.pci_bind")
-local testing = require("core.testing")
+local testing = require("testing.support")
 local unistd = require("posix.unistd")
 
 local CARD, OTHER, DISK = "0000:01:00.0", "0000:01:00.1", "0000:02:00.0"

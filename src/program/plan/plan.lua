@@ -3,16 +3,16 @@
 -- The program runs as ever, up to its first engine.main.
 
 local C = require("core.native")
-local Away = require("core.cores.away")
-local affinity = require("core.cores.affinity")
-local auto = require("core.cores.auto")
+local Away = require("core.cpus.remote_app")
+local affinity = require("core.cpus.affinity")
+local placement = require("core.cpus.placement")
 local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
-local cores = require("core.cores")
+local cores = require("core.cpus.workers")
 local failure = require("core.failure")
 local main = require("core.main")
-local partition = require("core.cores.partition")
+local partition = require("core.cpus.partition")
 
 local M = {summary = "show the loops that the engine would run for a program"}
 
@@ -108,14 +108,17 @@ end
 
 -- Why the apps are where they are, if Perigee has placed them.
 local function show_reasons()
-  if auto.concerns(engine.configuration) then -- not measured, as no packet moves
-    auto.weights = nil
-    auto.place(engine.configuration)
-    auto.reasons[1] = auto.reasons[1] .. " (the program measures cycles first)"
+  local reasons
+  if placement.concerns(engine.configuration) then -- not measured, as no packet moves
+    placement.weigh(nil)
+    placement.place(engine.configuration)
+    reasons = placement.reasons()
+    reasons[1] = reasons[1] .. " (the program measures cycles first)"
   end
+  reasons = placement.reasons()
   local placed = partition.is_placed(engine.configuration) -- and so shown below
-  for i = 1, placed and math.min(1, #auto.reasons) or #auto.reasons do
-    print(auto.reasons[i])
+  for i = 1, placed and math.min(1, #reasons) or #reasons do
+    print(reasons[i])
   end
 end
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 -- Two per-packet apps between two null ports, apps of other kinds beside them, and what
 -- would betray that the engine ran.

@@ -2,7 +2,7 @@
 -- The list of ports on a fake machine.
 
 local cjson = require("cjson")
-local fake_tree = require("lib.hardware.fake_tree")
+local fake_tree = require("testing.fake_tree")
 local inventory = require("program.ports.inventory")
 local ports = require("program.ports.ports")
 local spec = require("lib.port.spec")

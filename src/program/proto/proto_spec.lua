@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `perigee proto` in a process of its own.
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 describe("perigee proto", function ()
   it("lists the protocols, a line each", function ()

@@ -4,12 +4,12 @@
 local cjson = require("cjson")
 local cli = require("lib.cli")
 local engine = require("core.app")
+local main = require("core.main")
 local instances = require("lib.observe.instances")
 local process = require("lib.observe.process")
 local shm = require("core.shm")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
-local upstream = require("core.upstream")
 
 local M = {summary = "list the running instances of Perigee and Snabb"}
 
@@ -102,7 +102,7 @@ function M.run(args)
   local list = M.with_times(instances.list())
   if options.json then
     io.write(json(list))
-  elseif upstream.dir then
+  elseif main.mimics_snabb() then
     io.write(M.snabb_text(list))
   elseif #list == 0 then
     print("no instance of Perigee or Snabb is running")

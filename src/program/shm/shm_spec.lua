@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local fake_tree = require("lib.hardware.fake_tree")
+local fake_tree = require("testing.fake_tree")
 local program = require("program.shm.shm")
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 describe("perigee shm", function ()
   local tree

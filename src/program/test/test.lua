@@ -22,7 +22,10 @@ function M.run(args)
   for _, arg in ipairs(args) do
     table.insert(arg:match("^%-") and options or paths, arg)
   end
-  if #paths == 0 then paths = {main.root} end
+  -- What specs share, and the model's laboratory: not part of an installation.
+  package.path = ("%s/test/lua/?.lua;%s/bench/?.lua;%s"):format(main.root, main.root,
+    package.path)
+  if #paths == 0 then paths = main.spec_folders() end
   local arguments = {[0] = "perigee test", "--pattern=_spec",
                      "--output=plainTerminal", "--no-auto-insulate"}
   for _, list in ipairs{options, paths} do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 -- What `perigee test` says of a spec file with this code, and its exit status.
 local function test(code)

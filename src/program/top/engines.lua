@@ -5,7 +5,7 @@
 
 local engines = {}
 
--- What every engine's account of cycles has besides its tasks (core.engine.cycles).
+-- What every engine's account of cycles has besides its tasks (core.watch.cycles).
 local PARTS = {"receive", "send", "engine", "empty", "sleep"}
 
 --- Where engines have their objects: {path = "", label = ""} for the main thread, then

@@ -2,9 +2,9 @@
 -- For the specs of this folder and ../ipv6: an app between links, without an engine.
 
 local ffi = require("ffi")
-local core_testing = require("core.testing")
+local core_testing = require("testing.support")
 local counter = require("core.counter")
-local guard = require("lib.stack.fuzz.guard")
+local guard = require("testing.fuzz.guard")
 local link = require("core.link")
 local packet = require("core.packet")
 

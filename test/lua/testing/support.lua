@@ -13,6 +13,9 @@ local testing = {}
 
 local PATIENCE_SECONDS = 20
 
+--- The folder that modules such as this one are found in: other processes get it by -p.
+testing.folder = debug.getinfo(1, "S").source:match("^@(.*)/testing/support%.lua$")
+
 local function quoted(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
 end
@@ -35,7 +38,7 @@ function testing.script(code, options, arguments)
   local file = assert(io.open(name, "w"))
   file:write(code)
   file:close()
-  local words = {}
+  local words = {"-p", testing.folder}
   for _, word in ipairs(options or {}) do words[#words + 1] = word end
   words[#words + 1] = "run"
   words[#words + 1] = name

@@ -6,7 +6,7 @@ local account = require("core.engine.account")
 local config = require("core.config")
 local engine = require("core.app")
 local link = require("core.link")
-local testing = require("core.testing")
+local testing = require("testing.support")
 
 local texts = {}
 

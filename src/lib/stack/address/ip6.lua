@@ -4,9 +4,10 @@
 -- loops, and must not be called from slow code here.
 
 local ffi = require("ffi")
-require("core.clib_h")
 
+-- Under a name of its own: programs of Snabb's declare it, too.
 ffi.cdef[[
+int perigee_inet_pton(int, const char *, void *) __asm__("inet_pton");
 struct perigee_ip6 {
   union {
     uint8_t uint8[16];
@@ -120,7 +121,7 @@ local AF_INET6 = 10 -- Linux
 -- Into `to`; false if `s` isn't an address (inet_pton).
 local function parse_into(to, s)
   return type(s) == "string" and not s:find("%z")
-    and ffi.C.inet_pton(AF_INET6, s, to) == 1
+    and ffi.C.perigee_inet_pton(AF_INET6, s, to) == 1
 end
 
 --- The address in the string `s`; nil if `s` isn't just that.

@@ -4,9 +4,9 @@
 -- once a layout, and stay.
 
 local ffi = require("ffi")
-local accessors = require("lib.stack.accessors")
+local accessors = require("lib.stack.layout.accessors")
 local address = require("lib.stack.address")
-local twin = require("lib.stack.twin")
+local twin = require("lib.stack.layout.slow_copy")
 
 local header = {}
 

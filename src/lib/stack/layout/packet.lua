@@ -3,8 +3,8 @@
 -- so does resolving a packet. Its items are {protocol, layout, label, offset, size
 -- (bytes, with the variable part), variable (bytes)}.
 
-local lengths = require("lib.stack.lengths")
-local near = require("lib.stack.near")
+local lengths = require("lib.stack.layout.lengths")
+local near = require("lib.stack.nearest")
 local registry = require("lib.stack.registry")
 
 -- Compiling what runs a few times takes longer than running it.

@@ -5,9 +5,9 @@
 
 local ffi = require("ffi")
 local packet = require("core.packet")
-local casts = require("lib.stack.casts")
+local casts = require("lib.stack.ready_casts")
 require("lib.stack.offload")
-local resolve = require("lib.stack.resolve")
+local resolve = require("lib.stack.packet.resolve")
 
 local methods = packet.methods
 local cast = ffi.cast
@@ -31,7 +31,7 @@ for name, stack in pairs(casts) do
     (casts.six[name] or stack).shape.pointer)
 end
 
---- The packet's headers, whatever they are (lib.stack.resolve); slow.
+--- The packet's headers, whatever they are (lib.stack.packet.resolve); slow.
 function methods.get(p)
   return resolve(p)
 end

@@ -4,8 +4,8 @@
 local ffi = require("ffi")
 local vmdef = require("jit.vmdef")
 local packet = require("core.packet")
-local casts = require("lib.stack.casts")
-local methods = require("lib.stack.buffer")
+local casts = require("lib.stack.ready_casts")
+local methods = require("lib.stack.packet.buffer")
 
 local function udp()
   local p = packet.from_string(("\0"):rep(60))

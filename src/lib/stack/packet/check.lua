@@ -3,7 +3,7 @@
 -- each stack, for packet loops.
 
 local ffi = require("ffi")
-local lengths = require("lib.stack.lengths")
+local lengths = require("lib.stack.layout.lengths")
 local Protocol = require("lib.stack.protocol")
 local registry = require("lib.stack.registry")
 

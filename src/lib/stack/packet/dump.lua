@@ -3,8 +3,8 @@
 -- (slow code).
 
 local ffi = require("ffi")
-local data_of = require("lib.stack.start")
-local text = require("lib.stack.text")
+local data_of = require("lib.stack.layout.start")
+local text = require("lib.stack.packet.text")
 
 local dump = {}
 

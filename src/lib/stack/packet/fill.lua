@@ -2,10 +2,10 @@
 -- Filling a stack's headers from a table of labels (slow code: once a packet at most).
 
 local ffi = require("ffi")
-local lengths = require("lib.stack.lengths")
-local near = require("lib.stack.near")
-local put = require("lib.stack.put")
-local template = require("lib.stack.template")
+local lengths = require("lib.stack.layout.lengths")
+local near = require("lib.stack.nearest")
+local put = require("lib.stack.packet.set_field")
+local template = require("lib.stack.packet.template")
 local C = require("core.native")
 
 local fill = {}

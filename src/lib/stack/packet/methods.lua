@@ -2,14 +2,14 @@
 -- The methods of a stack's packets (pkt:fill{...}), and of stacks (asUdp.check(p)).
 -- They are made when they are first called, so that making a stack stays cheap.
 
-local check = require("lib.stack.check")
-local dump = require("lib.stack.dump")
-local fill = require("lib.stack.fill")
-local lengths = require("lib.stack.lengths")
-local shapes = require("lib.stack.shape")
+local check = require("lib.stack.packet.check")
+local dump = require("lib.stack.packet.dump")
+local fill = require("lib.stack.packet.fill")
+local lengths = require("lib.stack.layout.lengths")
+local shapes = require("lib.stack.layout.packet")
 local sums = require("lib.stack.sums")
-local text = require("lib.stack.text")
-local verify = require("lib.stack.verify")
+local text = require("lib.stack.packet.text")
+local verify = require("lib.stack.packet.verify")
 
 local methods = {}
 

@@ -3,10 +3,10 @@
 -- methods of stacks, for tools that look at whatever comes. No C type is made.
 
 local ffi = require("ffi")
-local data_of = require("lib.stack.start")
-local methods = require("lib.stack.methods")
-local shapes = require("lib.stack.shape")
-local walk = require("lib.stack.walk")
+local data_of = require("lib.stack.layout.start")
+local methods = require("lib.stack.packet.methods")
+local shapes = require("lib.stack.layout.packet")
+local walk = require("lib.stack.packet.walk")
 
 -- eth, innerEth, inner2Eth, ... (`used` counts)
 local function label_of(name, used)

@@ -4,9 +4,9 @@
 -- packet's.
 
 local ffi = require("ffi")
-local lengths = require("lib.stack.lengths")
+local lengths = require("lib.stack.layout.lengths")
 local Protocol = require("lib.stack.protocol")
-local put = require("lib.stack.put")
+local put = require("lib.stack.packet.set_field")
 local registry = require("lib.stack.registry")
 
 local template = {}

@@ -3,10 +3,10 @@
 -- packet, headers that aren't announced, wrong checksums (slow code).
 
 local ffi = require("ffi")
-local data_of = require("lib.stack.start")
-local lengths = require("lib.stack.lengths")
+local data_of = require("lib.stack.layout.start")
+local lengths = require("lib.stack.layout.lengths")
 local sums = require("lib.stack.sums")
-local walk = require("lib.stack.walk")
+local walk = require("lib.stack.packet.walk")
 
 local verify = {}
 

@@ -4,7 +4,7 @@
 -- functions return is kept within bounds (slow code).
 
 local ffi = require("ffi")
-local lengths = require("lib.stack.lengths")
+local lengths = require("lib.stack.layout.lengths")
 local Protocol = require("lib.stack.protocol")
 local registry = require("lib.stack.registry")
 

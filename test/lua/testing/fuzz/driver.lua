@@ -6,11 +6,11 @@ local ffi = require("ffi")
 local unistd = require("posix.unistd")
 local wait = require("posix.sys.wait").wait
 
-local guard = require("lib.stack.fuzz.guard")
-local Mutants = require("lib.stack.fuzz.mutants")
-local Random = require("lib.stack.fuzz.random")
-local seeds = require("lib.stack.fuzz.seeds")
-local Trial = require("lib.stack.fuzz.trial")
+local guard = require("testing.fuzz.guard")
+local Mutants = require("testing.fuzz.mutants")
+local Random = require("testing.fuzz.random")
+local seeds = require("testing.fuzz.seeds")
+local Trial = require("testing.fuzz.trial")
 
 local driver = {}
 

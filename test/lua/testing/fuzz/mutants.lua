@@ -9,7 +9,7 @@ Mutants.__index = Mutants
 local MOST = 9000 -- bytes
 local EXTREMES = {0, 1, 2, 4, 5, 0x0f, 0x3f, 0x40, 0x7f, 0x80, 0xf0, 0xfe, 0xff}
 
---- Mutants of the `seeds` (what lib.stack.fuzz.seeds made).
+--- Mutants of the `seeds` (what testing.fuzz.seeds made).
 function Mutants.new(seeds)
   return setmetatable({seeds = seeds, bytes = ffi.new("uint8_t[?]", 2 * MOST),
     length = 0}, Mutants)

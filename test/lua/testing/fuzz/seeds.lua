@@ -3,10 +3,10 @@
 -- stacks; filled with random values, padded with random bytes, checksums right.
 
 local ffi = require("ffi")
-local chains = require("lib.stack.fuzz.chains")
-local guard = require("lib.stack.fuzz.guard")
+local chains = require("testing.fuzz.chains")
+local guard = require("testing.fuzz.guard")
 local stack = require("lib.stack")
-local stacks = require("lib.stack.fuzz.stacks")
+local stacks = require("testing.fuzz.stacks")
 
 local seeds = {}
 

@@ -6,10 +6,10 @@
 
 local ffi = require("ffi")
 local checksum = require("lib.stack.checksum")
-local guard = require("lib.stack.fuzz.guard")
+local guard = require("testing.fuzz.guard")
 local registry = require("lib.stack.registry")
 local stack = require("lib.stack")
-require("lib.stack.buffer")
+require("lib.stack.packet.buffer")
 
 local NOWHERE = {write = function () end} -- a stream
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local getopt = require("lib.lua.alt_getopt")
+local getopt = require("core.lib.getopt")
 
 local SHORT = "ho:v"
 local LONG = {

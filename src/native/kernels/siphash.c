@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * SipHash (Aumasson and Bernstein, 2012) of inputs of one known size, one at a
- * time or four side by side in vector registers. lib/hash/siphash.lua explains
+ * time or four side by side in vector registers. snabb/lib/hash/siphash.lua explains
  * the variants.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "../api.h"
 
 typedef uint64_t v4 __attribute__((vector_size(32)));
 

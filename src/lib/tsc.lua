@@ -2,10 +2,8 @@
 -- Time stamps that cost a few cycles: the CPU's time stamp counter, which runs evenly
 -- on CPUs that say so (constant_tsc, nonstop_tsc), or the system's clock.
 
-local ffi = require("ffi")
 local C = require("core.native")
 local lib = require("core.lib")
-require("core.lib_h")
 
 local tsc = {}
 
@@ -23,7 +21,7 @@ end
 local sources = {
   rdtsc = {stamp = C.pg_tsc, per_second = function () return C.pg_tsc_hz() end},
   system = {
-    stamp = ffi.C.get_time_ns,
+    stamp = C.pg_monotonic_ns,
     per_second = function () return 1000000000ULL end,
   },
 }

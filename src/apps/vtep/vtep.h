@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What apps.vtep shares with its kernels (vtep.c); plain declarations, as in api.h.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct packet;
+
+/* A slot of apps.vtep's forwarding table; free while `remote` is 0. */
+struct vtep_entry { int32_t a, b, remote, seen; };
+
+/* A remote of apps.vtep: the outer header for it, the sums of its words that
+ * apps.vtep.header tells of, whether it may be sent to, its address (IPv4: the first
+ * word). A table entry's `remote` is its number in an array, in the lower 16 bits. */
+struct vtep_remote {
+  uint8_t header[72];
+  int32_t sum, pseudo, ready;
+  int32_t peer[4];
+  int32_t unused[7];
+};
+
+/* What apps.vtep's Decap lets in: VXLAN to this end. `page` and `leaf` number the
+ * VNIs: leaf[page[vni / 4096] + vni % 4096], 0 for others. `slot`, `mask` and `seed`
+ * are the forwarding table's; `now` is in seconds. */
+struct vxlan_end {
+  const int32_t *page;
+  const int16_t *leaf;
+  struct vtep_entry *slot;
+  const struct vtep_remote *remotes;
+  const int32_t *now;
+  int32_t mask, seed;
+  uint8_t ip[16];            /* the first 4, or all */
+  uint8_t mac[6];
+  uint16_t port;
+  uint8_t family;            /* 4 or 6 */
+  uint8_t keep_tags;
+};
+
+/* A VNI of apps.vtep: `tag` is the 4 bytes of its VLAN tag, as this CPU reads them;
+ * `mask`: -1, or 0 if it has none; `only`: the remote if it has just one to flood to,
+ * or 0. */
+struct vxlan_vni { int32_t vni, tag, mask, only; };
+
+/* Where apps.vtep's Ingress sends frames: `by_vlan` numbers the VNIs, 0 for none; the
+ * rest is as in vxlan_end. */
+struct vxlan_segment {
+  const struct vtep_entry *slot;
+  const struct vxlan_vni *vnis;
+  const int32_t *by_vlan;
+  int32_t mask, seed;
+  bool tags;                 /* take VLAN tags off */
+};
+
+/* vtep.c */
+enum { VXLAN_NEWS = 1 << 24, VXLAN_FLOOD = 1, VXLAN_TAG = 4 };
+int32_t pg_fdb_hash(int32_t seed, int32_t a, int32_t b);
+int32_t pg_fdb_find(const struct vtep_entry *slot, int32_t mask, int32_t seed,
+                    int32_t a, int32_t b);
+int32_t pg_flow(const uint8_t *data, int32_t length);
+int32_t pg_vxlan_route(const struct vxlan_segment *segment, struct packet *p);
+int32_t pg_vxlan_check(const struct vxlan_end *end, uint8_t *data,
+                       int32_t length);

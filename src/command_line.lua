@@ -1,0 +1,218 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The command line: options for all programs, then a program and its arguments. The
+-- host (native/dpdk/main.c) calls start(). Everything may be used here; nothing else
+-- uses this, but workers, whose Lua states are to be alike.
+--
+-- A family (snabb/, ...) is a folder beside src whose family.lua returns a table with
+-- `options`, like OPTIONS below, and globals(), which sets the globals that programs of
+-- that world expect; both may be left out.
+
+local failure = require("core.failure")
+local main = require("core.main")
+
+local command_line = {}
+
+-- Options ----------------------------------------------------------------
+
+local function limit_packets(text)
+  local n, most = tonumber(text), 2 ^ 24
+  if not n or n < 1024 or n > most or n % 1 ~= 0 then
+    failure.usage("--packets %s: give a number from 1024 to %d", text, most)
+  end
+  require("core.pool").limit(n)
+end
+
+local function show_version()
+  local ffi, C = require("ffi"), require("core.native")
+  print(("perigee %s (%s, %s)"):format(main.version,
+    ffi.string(C.pg_dpdk_version()), jit.version))
+end
+
+local show_help
+
+-- Each {name, other name or nil, value = what it takes, help = lines, take = function}.
+local OPTIONS = {
+  {"--port", value = "PCI=PORT", help = {"use another port in the place of a PCI address",
+    "(--port 0000:01:00.0=pcap:rx=a.pcap)"},
+    take = function (text) require("lib.port.spec").replace_option(text) end},
+  {"--packets", value = "N",
+    help = {"let the packet pool grow to N packets (default 262144)"},
+    take = limit_packets},
+  {"--cpus", value = "LIST", help = {"run the program's apps on these CPUs (1-4 or 0,2), also",
+    "written behind the program: perigee PROGRAM --cpus 1-4"},
+    take = function (text) require("core.cpus.placement").use(text) end},
+  {"--eal", value = '"ARGUMENTS"', help = {"pass these on to DPDK"},
+    take = function (text) require("core.eal").pass(text) end},
+  {"-h", "--help", help = {"show this"}, take = function () show_help() end},
+  {"--version", help = {"show the versions of Perigee, DPDK and LuaJIT"},
+    take = show_version},
+}
+
+-- Families ---------------------------------------------------------------
+
+local families = {}
+
+-- The names of the folders beside src that hold a family, sorted.
+local function names_of_families(root)
+  local names = {}
+  for _, name in ipairs(require("posix.dirent").dir(root)) do
+    local file = io.open(("%s/%s/family.lua"):format(root, name))
+    if file then
+      file:close()
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+-- Their modules come behind src's own. (A worker's state has their paths already.)
+local function join_families(root)
+  local own = ("%s/src/?.lua"):format(root)
+  local paths = {own}
+  for _, name in ipairs(names_of_families(root)) do
+    local tree = ("%s/%s"):format(root, name)
+    paths[#paths + 1] = tree .. "/?.lua"
+    main.add_tree(tree)
+    families[#families + 1] = assert(loadfile(tree .. "/family.lua"))()
+  end
+  local all = table.concat(paths, ";")
+  if not package.path:find(all, 1, true) then
+    local first, last = package.path:find(own, 1, true)
+    package.path = package.path:sub(1, first - 1) .. all .. package.path:sub(last + 1)
+  end
+end
+
+local function all_options()
+  local list = {}
+  for _, family in ipairs(families) do
+    for _, option in ipairs(family.options or {}) do list[#list + 1] = option end
+  end
+  for _, option in ipairs(OPTIONS) do list[#list + 1] = option end
+  return list
+end
+
+-- Help -------------------------------------------------------------------
+
+local COLUMN = 21
+
+function show_help()
+  io.write("Usage: perigee [OPTIONS] PROGRAM [ARGUMENTS]\n",
+    "       perigee PROGRAM --help\n\nOptions:\n")
+  for _, option in ipairs(all_options()) do
+    local left = ("%s%s%s"):format(option[1], option[2] and ", " .. option[2] or "",
+      option.value and " " .. option.value or "")
+    for i, line in ipairs(option.help) do
+      io.write(("  %-" .. COLUMN .. "s%s\n"):format(i == 1 and left or "", line))
+    end
+  end
+  io.write("\nPrograms:\n")
+  for _, program in ipairs(main.programs()) do
+    print(("  %-18s %s"):format(program.name, program.summary))
+  end
+end
+
+-- Starting ---------------------------------------------------------------
+
+local function options_by_name()
+  local by_name = {}
+  for _, option in ipairs(all_options()) do
+    for _, name in ipairs(option) do by_name[name] = option end
+  end
+  return by_name
+end
+
+-- Take the options off the front of `args`; true if one of them was all.
+local function take_options(args)
+  local known = options_by_name()
+  while args[1] and args[1]:match("^%-") do
+    local word = table.remove(args, 1)
+    local long, value = word:match("^(%-%-%w+)=(.*)$")
+    local name = long or word
+    local option = known[name]
+    if not option then
+      failure.usage("unknown option '%s'; `perigee --help` lists them", name)
+    end
+    if not option.value then
+      option.take()
+      return true
+    end
+    value = value or table.remove(args, 1)
+    if not value then failure.usage("option '%s' needs a value", name) end
+    option.take(value)
+    table.insert(main.options, name)
+    table.insert(main.options, value)
+  end
+end
+
+local function set_globals()
+  for _, family in ipairs(families) do
+    if family.globals then family.globals() end
+  end
+end
+
+-- Before the first program is loaded.
+local function prepare()
+  set_globals()
+  require("core.shm").sweep()
+  local lib = require("core.lib")
+  lib.randomseed(lib.getenv("SNABB_RANDOM_SEED"))
+end
+
+--- Make this Lua state, a worker's (core.cpus.worker_main), like that of the main
+--- thread: `parent` has its root, version, options, program_name and parameters.
+function command_line.within_worker(parent)
+  main.begin(parent.root, parent.version, parent.front)
+  join_families(parent.root)
+  take_options(parent.options)
+  set_globals()
+  main.program_name, main.parameters = parent.program_name, parent.parameters
+  require("core.lib").randomseed(parent.seed)
+end
+
+-- The program that this process was called as: a link to perigee that is named after
+-- one of its programs runs that.
+local function called_as(command)
+  local name = main.programname(command or "perigee")
+  if name ~= "perigee" and name ~= "snabb" and main.find_program(name) then
+    return name
+  end
+end
+
+-- What core.worker starts: the code, instead of a program.
+local function run_code(code)
+  require("posix.stdlib").setenv("SNABB_PROGRAM_LUACODE", nil)
+  main.prepare()
+  main.program_name = "worker"
+  local chunk, err = loadstring(code, "=worker")
+  if not chunk then failure.raise("can't run a worker's code: %s", err) end
+  chunk()
+end
+
+local function run(argv)
+  local args = {}
+  for i = 1, #argv do args[i] = argv[i] end
+  local code, name = os.getenv("SNABB_PROGRAM_LUACODE"), called_as(argv[0])
+  if name and not code then return main.launch(name, args) end
+  if take_options(args) then return end
+  if code then return run_code(code) end
+  if not args[1] then return show_help() end
+  main.launch(table.remove(args, 1), args)
+end
+
+--- Run the command line `argv` (with fields root, the folder that holds src, and
+--- version); the exit status.
+function command_line.start(argv)
+  main.begin(argv.root, argv.version, "command_line", prepare)
+  local status = 0
+  local ok, err = xpcall(function ()
+    join_families(argv.root)
+    run(argv)
+  end, failure.explain)
+  if not ok then status = main.status_of(err) end
+  ok, err = main.tidy_up()
+  if not ok then status = math.max(status, main.status_of(err)) end
+  return status
+end
+
+return command_line

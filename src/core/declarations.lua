@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- C headers given to LuaJIT: plain declarations, without the preprocessor's lines.
+
+local ffi = require("ffi")
+
+local declarations = {}
+
+local done = {} -- the headers this Lua state has, by path
+
+--- Declare what is in the header at `path`, once.
+function declarations.read(path)
+  if done[path] then return end
+  local file = assert(io.open(path))
+  local text = file:read("*a"):gsub("\n#[^\n]*", "\n")
+  file:close()
+  ffi.cdef(text)
+  done[path] = true
+end
+
+--- The path of the header `name` ("apps/vtep/vtep.h") in one of the trees that modules
+--- come from. Raises an error that names the places looked at.
+function declarations.find(name)
+  local tried = {}
+  for tree in package.path:gmatch("([^;]*)/%?%.lua") do
+    local path = tree .. "/" .. name
+    local file = io.open(path)
+    if file then
+      file:close()
+      return path
+    end
+    tried[#tried + 1] = path
+  end
+  error(("there is no header %s; looked for %s"):format(name,
+    table.concat(tried, ", ")), 0)
+end
+
+return declarations
