@@ -32,14 +32,16 @@ local show_help
 
 -- Each {name, other name or nil, value = what it takes, help = lines, take = function}.
 local OPTIONS = {
-  {"--port", value = "PCI=PORT", help = {"use another port in the place of a PCI address",
-    "(--port 0000:01:00.0=pcap:rx=a.pcap)"},
+  {"--port", value = "PCI=PORT",
+    help = {"use another port in the place of a PCI address",
+            "(--port 0000:01:00.0=pcap:rx=a.pcap)"},
     take = function (text) require("lib.port.spec").replace_option(text) end},
   {"--packets", value = "N",
     help = {"let the packet pool grow to N packets (default 262144)"},
     take = limit_packets},
-  {"--cpus", value = "LIST", help = {"run the program's apps on these CPUs (1-4 or 0,2), also",
-    "written behind the program: perigee PROGRAM --cpus 1-4"},
+  {"--cpus", value = "LIST",
+    help = {"run the program's apps on these CPUs (1-4 or 0,2), also",
+            "written behind the program: perigee PROGRAM --cpus 1-4"},
     take = function (text) require("core.cpus.placement").use(text) end},
   {"--eal", value = '"ARGUMENTS"', help = {"pass these on to DPDK"},
     take = function (text) require("core.eal").pass(text) end},

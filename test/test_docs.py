@@ -4,7 +4,6 @@ a ```lua block is a whole program, a line "    $ ..." a command. What stands bel
 command, up to the next or a blank line, is what it prints."""
 
 import os
-import pathlib
 import re
 
 import pytest
@@ -12,10 +11,11 @@ import pytest
 from helpers.command import ROOT, TIMEOUT_S, perigee, run
 
 PAGES = sorted(ROOT.glob("doc/*.md"))
-READMES = [ROOT / "src/program" / name / "README.md"
+READMES = [next(ROOT.glob(f"*/program/{name}/README.md"))
            for name in ("echo", "firehose", "loadtest", "model", "pci_bind", "proto", "ps", "run", "shm", "snabbmark", "snsh", "test", "top", "vtep")]
 
-APPS = sorted((ROOT / "src/apps").rglob("README.md"))
+ROOMS = [ROOT / "src/apps", ROOT / "snabb/apps"]
+APPS = sorted(page for room in ROOMS for page in room.rglob("README.md"))
 # Run by apps/port/readme_spec.lua, with something in the place of cards and interfaces.
 NEED_A_CARD = {"dpdk_device", "intel", "intel_avf", "intel_mp", "mellanox", "socket",
                "solarflare", "tap", "vhost", "virtio_net", "xdp"}
@@ -68,10 +68,19 @@ def test_pages_have_examples():
 
 
 def test_every_app_is_in_the_list_and_has_an_example():
-    folders = {file.parent.relative_to(ROOT / "src/apps")
-               for file in (ROOT / "src/apps").rglob("*.lua")
-               if not file.name.endswith("_spec.lua")} - {pathlib.Path(".")}
-    assert {page.parent.relative_to(ROOT / "src/apps") for page in APPS} == folders
+    folders = {file.parent.relative_to(ROOT) for room in ROOMS
+               for file in room.rglob("*.lua")
+               if not file.name.endswith("_spec.lua") and file.parent != room}
+    assert {page.parent.relative_to(ROOT) for page in APPS} == folders
     assert all(blocks(page) for page in APPS)
     text = (ROOT / "doc/app-list.md").read_text()
-    assert set(re.findall(r"src/apps/([\w/]+)/README", text)) == set(map(str, folders))
+    assert set(re.findall(r"\(\.\./(\w+/apps/[\w/]+)/README", text)) == set(map(str, folders))
+
+
+@pytest.mark.parametrize("page", sorted(
+    path for room in (ROOT / "doc", ROOT / "src", ROOT / "snabb", ROOT / "examples")
+    for path in room.rglob("*.md")) + [ROOT / "README.md", ROOT / "CONTRIBUTING.md"],
+    ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text())
+    assert [name for name in targets if not (page.parent / name).exists()] == []

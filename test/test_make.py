@@ -31,16 +31,25 @@ def files_below(directory):
             if path.is_file()}
 
 
+def declared():
+    """The text of all Lua that names headers to be read (core.native, core.declare)."""
+    return "".join(path.read_text() for room in ("src", "snabb")
+                   for path in (ROOT / room).rglob("*.lua"))
+
+
 def test_install_leaves_nothing_out_but_specs_and_c(staged):
-    source = files_below(ROOT / "src")
+    source = {f"{room}/{name}" for room in ("src", "snabb", "bench/model")
+              for name in files_below(ROOT / room)}
     installed = files_below(staged / "opt/my perigee/share/perigee")
-    left_out = source - installed
     assert installed <= source
-    assert {"native/api.h", "core/main.lua", "apps/pcap/README.md"} <= installed
-    assert all(re.search(r"_spec\.lua$|^native/", name) for name in left_out)
-    assert {name for name in installed if name.startswith("native/")} \
-        == {"native/api.h", "native/kernels.h"} # what core.native reads
-    assert not any(name.endswith("_spec.lua") for name in installed)
+    assert {"src/command_line.lua", "snabb/family.lua", "bench/model/all.lua",
+            "src/apps/pcap/README.md"} <= installed
+    assert all(re.search(r"_spec\.lua$|\.[ch]$|\.pyc$", name)
+               for name in source - installed)
+    assert not any(re.search(r"_spec\.lua$|\.c$", name) for name in installed)
+    assert {name for name in installed if name.endswith(".h")} == {
+        header for header in source if header.endswith(".h")
+        and f'"{header.partition("/")[2]}"' in declared()}
     documents = files_below(staged / "opt/my perigee/share/doc/perigee")
     assert {"README.md", "LICENSE", "doc/apps.md", "examples/first.lua"} <= documents
 

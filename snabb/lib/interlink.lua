@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Queues of packets from one process to another, by name (a path in core.shm). Packets
--- stay in their process, so what the queue holds is their bytes (snabb/native/interlink.c).
+-- Queues of packets from one process to another, by name (a path in core.shm).
+-- Packets stay in their process, so what the queue holds is their bytes
+-- (snabb/native/interlink.c).
 --
 --    receiver: attach_receiver  empty  extract  pull  detach_receiver
 --    transmitter: attach_transmitter  full  insert  push  detach_transmitter

@@ -71,11 +71,15 @@ function main.exit(status)
   os.exit(status or 0)
 end
 
+local function is_ours(tree)
+  return tree:sub(1, #main.root + 1) == main.root .. "/"
+end
+
 --- The folders that may hold specs: src, the families, and the model's laboratory.
 function main.spec_folders()
   local folders = {main.root .. "/bench/model"}
   for _, tree in ipairs(trees) do
-    if tree:sub(1, #main.root + 1) == main.root .. "/" then folders[#folders + 1] = tree end
+    if is_ours(tree) then folders[#folders + 1] = tree end
   end
   return folders
 end
@@ -118,7 +122,7 @@ function main.find_program(name)
 end
 
 local function summary_of(tree, name)
-  if tree:sub(1, #main.root + 1) ~= main.root .. "/" then return "(in " .. tree .. ")" end
+  if not is_ours(tree) then return "(in " .. tree .. ")" end
   local ok, program = pcall(require, main.modulename(name))
   return ok and program.summary or "(in " .. tree .. ")"
 end

@@ -6,7 +6,8 @@
 local declarations = require("core.declarations")
 
 local here = debug.getinfo(1, "S").source:match("^@(.*)core/native%.lua$")
-declarations.read(here .. "native/api.h")
-declarations.read(here .. "native/kernels.h")
+for _, name in ipairs{"native/api.h", "native/kernels.h"} do
+  declarations.read(here .. name)
+end
 
 return require("ffi").C

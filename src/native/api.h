@@ -103,7 +103,9 @@ struct cycles {
   int64_t switches;
 };
 
-/* One DPDK port, plugged. Counted in packets unless the name says bytes. */
+struct own_driver;
+
+/* One port, plugged. Counted in packets unless the name says bytes. */
 struct port {
   uint16_t id;
   uint16_t min_frame;        /* shortest and longest frame it can send, */
@@ -125,7 +127,9 @@ struct port {
   uint64_t tx_runt;          /* shorter than min_frame */
   struct freelist *account;  /* of the engine it works for */
   void *pool;                /* it receives into */
-  char name[64];             /* of the DPDK device */
+  const struct own_driver *own; /* instead of DPDK (dpdk/port_io.h), or NULL */
+  void *state;               /* of that driver */
+  char name[64];             /* of the device */
 };
 
 struct port_stats {

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A bridge that learns at which port an address is, from the packets it sends, and
--- sends packets for it to that port only (snabb/apps/bridge/bridge.c); others, and those for
--- group addresses, to all ports where they may go.
+-- sends packets for it to that port only (snabb/apps/bridge/bridge.c); others, and
+-- those for group addresses, to all ports where they may go.
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/bridge/bridge.h")

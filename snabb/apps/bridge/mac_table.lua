@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- MAC addresses, and the port and group each was last seen at: a bounded hash table
--- with buckets of 8 (snabb/apps/bridge/bridge.c). Addresses not seen for a time are forgotten. An
--- address that finds its bucket full isn't learned: then, and when there are
--- more addresses than the size aimed at, the table is made larger in time.
+-- with buckets of 8 (snabb/apps/bridge/bridge.c). Addresses not seen for a time are
+-- forgotten. An address that finds its bucket full isn't learned: then, and when
+-- there are more addresses than the size aimed at, the table is made larger in time.
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/bridge/bridge.h")

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Hands packets out to links by the flow they are of (snabb/native/metadata.c hashes them):
--- all packets of a flow to the same one. Conditions sort them into classes first.
+-- Hands packets out to links by the flow they are of (snabb/native/metadata.c hashes
+-- them): all packets of a flow to the same one. Conditions sort them into classes
+-- first.
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/snabb.h")

@@ -28,7 +28,8 @@ function layout.entry_type(key_type, value_type)
 end
 
 --- How keys of the C type are hashed and compared: "CTABLE_BYTES", or if they are
---- numbers "CTABLE_UNSIGNED", "CTABLE_SIGNED" or "CTABLE_FLOAT" (snabb/native/ctable.c).
+--- numbers "CTABLE_UNSIGNED", "CTABLE_SIGNED" or "CTABLE_FLOAT"
+--- (snabb/native/ctable.c).
 function layout.key_kind(key_type)
   if not tonumber(ffi.new(key_type)) then return "CTABLE_BYTES" end
   if tonumber(ffi.new(key_type, 0.5)) ~= 0 then return "CTABLE_FLOAT" end

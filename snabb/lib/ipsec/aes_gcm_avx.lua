@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- AES-GCM for Snabb's lib.ipsec.aes_gcm (snabb/native/aes_gcm.c), under the names of the
--- machine code that it has upstream. Keys and what is made of them are a `gcm_data`.
+-- AES-GCM for Snabb's lib.ipsec.aes_gcm (snabb/native/aes_gcm.c), under the names of
+-- the machine code that it has upstream. Keys and what is made of them are a
+-- `gcm_data`.
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/snabb.h")

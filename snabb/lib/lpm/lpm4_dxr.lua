@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Longest prefix matches of IPv4 addresses by DXR (Zec, Rizzo and Mikuc, ACM SIGCOMM
 -- CCR 42(5), 2012; Snabb's lib.lpm.lpm4_dxr): ranges of addresses with one key each,
--- and for each 16 first bits the ranges to look at (snabb/native/lpm.c). Keys have 16 bits.
+-- and for each 16 first bits the ranges to look at (snabb/native/lpm.c). Keys have 16
+-- bits.
 
 local bit = require("bit")
 local ffi = require("ffi")

@@ -77,8 +77,8 @@ local SOLICITATION = string.char(nd.SOLICITATION) .. ("\0"):rep(7)
 local SOURCE_MAC, TARGET_MAC = "\1\1", "\2\1"
 local GROUP = "\255\2" .. ("\0"):rep(9) .. "\1\255"
 
--- A message about `target`, with the address `mac` as its option, in a frame to `to` and
--- `to_mac`. Put together from bytes: whoever asks may ask often.
+-- A message about `target`, with the address `mac` as its option, in a frame to `to`
+-- and `to_mac`. Put together from bytes: whoever asks may ask often.
 local function make(start, to_mac, to, mac, ip, target, option)
   local p = packet.resize(packet.allocate(), HEADERS + MESSAGE + OPTION)
   local data = p.data

@@ -44,9 +44,9 @@ end
 local function address(parse, name, value, size)
   local ok = type(value) == "cdata"
   if type(value) == "string" and #value == size then
-    local bytes = ffi.new("uint8_t[?]", size)
-    ffi.copy(bytes, value, size)
-    return bytes
+    local copy = ffi.new("uint8_t[?]", size)
+    ffi.copy(copy, value, size)
+    return copy
   elseif type(value) == "string" then
     value = parse(value)
     ok = value ~= nil

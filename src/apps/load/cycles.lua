@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Cycles: takes a known number of TSC cycles for each packet, and passes it on. It
--- adds up: a chain of additions of one core cycle each (native/kernels/load.c). How many it
--- takes is measured when the app starts; as the core's clock drifts against the TSC,
--- that is measured again ten times a second.
+-- adds up: a chain of additions of one core cycle each (native/kernels/load.c). How
+-- many it takes is measured when the app starts; as the core's clock drifts against
+-- the TSC, that is measured again ten times a second.
 
 local C = require("core.native")
 local failure = require("core.failure")

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Named tables of connections, which packet filters share: connections that a filter
--- accepted a packet of. The tables are bounded, and forget (native/kernels/connections.c).
+-- accepted a packet of. The tables are bounded, and forget
+-- (native/kernels/connections.c).
 
 local ffi = require("ffi")
 local C = require("core.native")

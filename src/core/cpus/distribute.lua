@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What stands around the copies of apps that config.replicate made: Distribute hands
--- packets out by their flows, as a card with several queues does (native/kernels/flows.c);
--- Join brings them together. Both leave in their inputs what has no room, so that none
--- is lost there.
+-- packets out by their flows, as a card with several queues does
+-- (native/kernels/flows.c); Join brings them together. Both leave in their inputs
+-- what has no room, so that none is lost there.
 
 local ffi = require("ffi")
 local C = require("core.native")

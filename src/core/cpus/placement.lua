@@ -55,10 +55,10 @@ local function in_order(c)
 end
 
 -- Can `names` be cut into `parts` pieces of no more than `most`? Where each begins.
-local function pieces(names, weights, parts, most)
+local function pieces(names, weight_of, parts, most)
   local starts, sum = {1}, 0
   for i, name in ipairs(names) do
-    local weight = weights[name]
+    local weight = weight_of[name]
     if weight > most then return nil end
     sum = sum + weight
     if sum > most then
@@ -70,9 +70,9 @@ local function pieces(names, weights, parts, most)
 end
 
 --- A cut of the configuration over the CPUs of the list `on`: the CPU of each app,
---- {[NAME] = CPU}; and the cycles of each CPU. `measured` are the apps' cycles, {[NAME] = number}; one that isn't there
---- counts as 1. The largest of the sums is as small as it can be for cuts that keep
---- the packets' order of apps.
+--- {[NAME] = CPU}; and the cycles of each CPU. `measured` are the apps' cycles,
+--- {[NAME] = number}; one that isn't there counts as 1. The largest of the sums is as
+--- small as it can be for cuts that keep the packets' order of apps.
 function placement.cut(c, on, measured)
   local names, weight = in_order(c), {}
   for _, name in ipairs(names) do weight[name] = measured[name] or 1 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- In the place of an app that runs on another CPU: what comes to its inputs goes into
--- passages (native/dpdk/passage.c), and out of its outputs comes what others left there.
+-- passages (native/dpdk/passage.c), and out of its outputs comes what others left
+-- there.
 
 local ffi = require("ffi")
 local C = require("core.native")

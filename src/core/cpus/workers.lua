@@ -63,7 +63,8 @@ end
 local function start(cpu)
   local main = require("core.main")
   workers[cpu] = thread.start(cpu, {what = "setup", root = main.root,
-    version = main.version, front = main.front, options = main.options, program_name = main.program_name,
+    version = main.version, front = main.front, options = main.options,
+    program_name = main.program_name,
     parameters = main.parameters, seed = os.getenv("SNABB_RANDOM_SEED")})
   list_accounts()
 end

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which links between fused regions and bulk apps are passed by without their rings:
 -- those whose packets are taken in the same breath, after all that gives them
--- (src/native/dpdk/handover.c). A ring is memory that is read and written again and again:
--- without it an app costs a cycle or two a packet less.
+-- (src/native/dpdk/handover.c). A ring is memory that is read and written again and
+-- again: without it an app costs a cycle or two a packet less.
 
 local C = require("core.native")
 local config = require("core.config")

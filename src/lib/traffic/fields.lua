@@ -8,8 +8,8 @@ local values = require("lib.traffic.values")
 
 local M = {}
 
---- The field of the shape (lib.stack.layout.packet) that `label` names, and its item; nil if
---- there is none.
+--- The field of the shape (lib.stack.layout.packet) that `label` names, and its item;
+--- nil if there is none.
 function M.find(shape, label)
   for _, item in ipairs(shape.items) do
     if label:sub(1, #item.label) == item.label then

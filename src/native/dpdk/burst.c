@@ -16,6 +16,7 @@
 #include "bounds.h"
 #include "internal.h"
 #include "io_cycles.h"
+#include "port_io.h"
 
 enum { MASK = LINK_RING_SIZE - 1, SMALLEST_RX = 32 };
 
@@ -84,7 +85,7 @@ static inline int receive(struct port *port, struct link *link)
   bool wraps = slot + want > LINK_RING_SIZE;
   struct rte_mbuf **to =
     wraps ? aside : (struct rte_mbuf **)&link->packets[slot];
-  uint16_t n = rte_eth_rx_burst(port->id, port->queue, to, want);
+  uint16_t n = port_receive(port, to, want);
   port->found_nothing = n == 0;
   port->full = n == PORT_BURST;
   port->rxpackets += n;
@@ -99,7 +100,7 @@ static inline int receive(struct port *port, struct link *link)
   return n;
 }
 
-/* Receive one burst (rte_eth_rx_burst) into the link; the number of packets.
+/* Receive one burst (port_io.h) into the link; the number of packets.
  * What the link has no room for stays in the device. */
 int pg_receive(struct port *port, struct link *link)
 {
@@ -179,7 +180,7 @@ static bool transmit_chunk(struct port *port, struct link *link, int *sent)
                        (uint32_t)TX_CHUNK);
   struct sums sums, left = {0};
   uint16_t kept = pg_prepare(port, packets, n, &sums);
-  uint16_t taken = rte_eth_tx_burst(port->id, port->queue, packets, kept);
+  uint16_t taken = port_send(port, packets, kept);
   if (taken < kept) {
     /* What stays moves to the end of the slots that were looked at. */
     left = pg_sum(packets + taken, kept - taken);
@@ -198,7 +199,7 @@ static bool transmit_chunk(struct port *port, struct link *link, int *sent)
   return taken == kept;
 }
 
-/* Send everything in the link (rte_eth_tx_burst); the number of packets sent.
+/* Send everything in the link (port_io.h); the number of packets sent.
  * What the device doesn't take stays in the link; what it never could take
  * (too short, too long) is freed and counted. */
 int pg_transmit(struct port *port, struct link *link)

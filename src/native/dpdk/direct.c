@@ -15,6 +15,7 @@
 #include "internal.h"
 #include "io_cycles.h"
 #include "link_cursors.h"
+#include "port_io.h"
 
 enum { MASK = LINK_RING_SIZE - 1 };
 
@@ -52,7 +53,7 @@ static inline int fetch(struct port *port, struct link *link, struct packet **to
   if (unlikely(waiting(link) > 0))
     return pg_take(link, to, PORT_BURST);
   uint16_t n =
-    rte_eth_rx_burst(port->id, port->queue, (struct rte_mbuf **)to, port->burst);
+    port_receive(port, (struct rte_mbuf **)to, port->burst);
   port->found_nothing = n == 0;
   port->full = n == PORT_BURST;
   port->rxpackets += n;
@@ -63,7 +64,7 @@ static inline int fetch(struct port *port, struct link *link, struct packet **to
   return n;
 }
 
-/* Receive a burst (rte_eth_rx_burst) into `to`, which has room for PORT_BURST,
+/* Receive a burst (port_io.h) into `to`, which has room for PORT_BURST,
  * or what waits in the link; how many packets. Bytes as in pg_take. */
 int pg_fetch(struct port *port, struct link *link, struct packet **to)
 {
@@ -125,7 +126,7 @@ static inline void send_burst(struct port *port, struct link *link, struct packe
     uint16_t chunk = RTE_MIN(n - done, (int)TX_CHUNK);
     struct sums sums, left = {0};
     uint16_t kept = pg_prepare(port, packets, chunk, &sums);
-    uint16_t taken = rte_eth_tx_burst(port->id, port->queue, packets, kept);
+    uint16_t taken = port_send(port, packets, kept);
     if (taken < kept)
       left = pg_sum(packets + taken, kept - taken);
     passed(link, chunk - left.packets);
@@ -144,7 +145,7 @@ static inline void send_burst(struct port *port, struct link *link, struct packe
   }
 }
 
-/* Send `n` packets (rte_eth_tx_burst), after those that wait in the link. */
+/* Send `n` packets (port_io.h), after those that wait in the link. */
 void pg_send(struct port *port, struct link *link, struct packet **from, int n)
 {
   struct cycles *c = sample_of(port->account);

@@ -20,6 +20,7 @@
 
 #include "../api.h"
 #include "internal.h"
+#include "port_io.h"
 
 enum { DESCRIPTORS = 1024, RING_PORT_SIZE = 1024 };
 
@@ -197,6 +198,8 @@ int pg_port_start(struct port *port, uint32_t mtu, int promiscuous, int offload)
  * one is only stopped: it couldn't be had again. */
 int pg_port_unplug(struct port *port)
 {
+  if (port->own)
+    return port->own->close(port);
   struct rte_eth_dev_info info;
   int status = rte_eth_dev_info_get(port->id, &info);
   struct rte_device *device = status == 0 ? info.device : NULL;
@@ -218,6 +221,11 @@ int pg_port_unplug(struct port *port)
 int pg_port_stats(const struct port *port, struct port_stats *stats)
 {
   struct rte_eth_stats raw;
+  if (port->own) {
+    memset(stats, 0, sizeof *stats);
+    port->own->stats(port, stats);
+    return 0;
+  }
   if (rte_eth_stats_get(port->id, &raw) < 0)
     return pg_fail("%s has no statistics", port->name);
   *stats = (struct port_stats){
@@ -231,6 +239,9 @@ int pg_port_stats(const struct port *port, struct port_stats *stats)
 int pg_port_link(const struct port *port, struct port_link *link)
 {
   struct rte_eth_link raw;
+  if (port->own)
+    return port->own->link ? port->own->link(port, link)
+                           : pg_fail("%s doesn't tell its link status", port->name);
   if (rte_eth_link_get_nowait(port->id, &raw) < 0)
     return pg_fail("%s doesn't tell its link status", port->name);
   link->up = raw.link_status;
@@ -243,16 +254,21 @@ int pg_port_link(const struct port *port, struct port_link *link)
 int pg_port_mac(const struct port *port, uint8_t *mac)
 {
   struct rte_ether_addr address;
+  if (port->own)
+    return port->own->mac ? port->own->mac(port, mac)
+                          : pg_fail("%s has no Ethernet address", port->name);
   if (rte_eth_macaddr_get(port->id, &address) < 0)
     return pg_fail("%s has no Ethernet address", port->name);
   memcpy(mac, address.addr_bytes, sizeof address.addr_bytes);
   return 0;
 }
 
-/* The name of the DPDK driver behind the port. */
+/* The name of the driver behind the port: DPDK's, or our own. */
 const char *pg_port_driver(const struct port *port)
 {
   struct rte_eth_dev_info info;
+  if (port->own)
+    return port->own->name;
   return rte_eth_dev_info_get(port->id, &info) == 0 && info.driver_name
            ? info.driver_name
            : "unknown";

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A burst from a port, or to it: by DPDK's driver, or by one of Perigee's own for the
+ * kinds of port that DPDK doesn't do well (native/ports). Costs a branch a burst.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_ethdev.h>
+
+#include "../api.h"
+
+/* A kind of port that Perigee drives itself; `port->state` is the driver's. */
+struct own_driver {
+  const char *name;
+  /* As rte_eth_rx_burst: up to `n` packets of the port's pool, one segment each; what
+   * the driver loses it counts. */
+  uint16_t (*receive)(struct port *port, struct rte_mbuf **packets, uint16_t n);
+  /* As rte_eth_tx_burst: how many were taken. Those are the driver's to free. */
+  uint16_t (*send)(struct port *port, struct rte_mbuf **packets, uint16_t n);
+  void (*stats)(const struct port *port, struct port_stats *stats);
+  /* 0, or -1 for what the port hasn't; each may be NULL. */
+  int (*link)(const struct port *port, struct port_link *link);
+  int (*mac)(const struct port *port, uint8_t *mac);
+  /* Give back everything; 0, or -1 and pg_error() if something was lost by it. */
+  int (*close)(struct port *port);
+};
+
+static inline uint16_t port_receive(struct port *port, struct rte_mbuf **packets,
+                                    uint16_t n)
+{
+  if (unlikely(port->own != NULL))
+    return port->own->receive(port, packets, n);
+  return rte_eth_rx_burst(port->id, port->queue, packets, n);
+}
+
+static inline uint16_t port_send(struct port *port, struct rte_mbuf **packets,
+                                 uint16_t n)
+{
+  if (unlikely(port->own != NULL))
+    return port->own->send(port, packets, n);
+  return rte_eth_tx_burst(port->id, port->queue, packets, n);
+}
