@@ -132,16 +132,4 @@ function LPM4:verify_entries_method()
   end
 end
 
---- Check tables of this kind, made by new(config), against a lib.lpm.lpm4_trie.
-function LPM4:selftest(config)
-  local trusted = require("lib.lpm.lpm4_trie").LPM4_trie:new():add_random_entries()
-  local object = self:new(config):add_random_entries()
-  for _ = 1, 3 do
-    object:build():verify(trusted:build())
-    object:verify_entries_method()
-    object:remove_random_entries()
-    trusted:remove_random_entries()
-  end
-end
-
 return {LPM4 = LPM4, entry = entry}

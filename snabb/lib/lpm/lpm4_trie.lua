@@ -145,4 +145,17 @@ function LPM4_trie:alloc_load(from)
   self:build()
 end
 
+--- Check tables of this kind, made by new(config), against plain tries. (The other kinds
+--- are made of this one, and inherit it.)
+function LPM4_trie:selftest(config)
+  local trusted = LPM4_trie:new():add_random_entries()
+  local object = self:new(config):add_random_entries()
+  for _ = 1, 3 do
+    object:build():verify(trusted:build())
+    object:verify_entries_method()
+    object:remove_random_entries()
+    trusted:remove_random_entries()
+  end
+end
+
 return {LPM4_trie = LPM4_trie}
