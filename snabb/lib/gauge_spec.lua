@@ -9,7 +9,7 @@ describe("lib.gauge", function()
     shm.root = require("posix.stdlib").mkdtemp("/tmp/gauge_spec.XXXXXX")
   end)
   after_each(function()
-    require("core.shm.tree").remove(shm.root)
+    require("core.shm_tree").remove(shm.root)
     shm.root = root_before
   end)
 

@@ -118,6 +118,7 @@ function config.copy(c)
   end
   for spec in pairs(c.links) do copy.links[config.canonical_link(spec)] = true end
   copy.cpus, copy.restart = shallow(c.cpus), shallow(c.restart)
+  copy.halves = shallow(c.halves)
   return copy
 end
 

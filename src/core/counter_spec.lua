@@ -13,7 +13,7 @@ describe("core.counter", function()
     shm.root = require("posix.stdlib").mkdtemp("/tmp/counter_spec.XXXXXX")
   end)
   after_each(function()
-    require("core.shm.tree").remove(shm.root)
+    require("core.shm_tree").remove(shm.root)
     shm.root = root_before
   end)
 

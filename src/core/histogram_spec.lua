@@ -126,7 +126,7 @@ describe("core.histogram", function()
     shm.unmap(again)
     shm.delete_frame(reader)
     shm.delete_frame(frame)
-    require("core.shm.tree").remove(shm.root)
+    require("core.shm_tree").remove(shm.root)
     shm.root = root_before
   end)
 end)

@@ -25,26 +25,26 @@ link.max = tonumber(MAX)
 local STATS = {"rxpackets", "rxbytes", "txpackets", "txbytes", "txdrop", "dtime"}
 local anchors = setmetatable({}, {__mode = "k"})
 
---- Links of which only a half is here, as the other end is on another CPU: {[NAME] =
---- "tx", where packets come in, or "rx"}. Each half has counters of its own.
-link.halves = {}
+-- Of a link whose other end is on another CPU only a half is here: "tx", where packets
+-- come in, or "rx". Each half has counters of its own.
 local COUNTED = {
   tx = {txpackets = true, txbytes = true, txdrop = true, dtime = true},
   rx = {rxpackets = true, rxbytes = true},
 }
-local counted_here = setmetatable({}, {__mode = "k"}) -- of such links
+local half_of = setmetatable({}, {__mode = "k"})
 
 local function counter_of(name, stat, counted)
   if counted and not counted[stat] then return ffi.new("struct counter") end
   return counter.create(("links/%s/%s.counter"):format(name, stat))
 end
 
---- A new, empty link; its counters appear under links/NAME.
-function link.new(name)
+--- A new, empty link; its counters appear under links/NAME. `half` is "tx" or "rx" if
+--- its other end is on another CPU.
+function link.new(name, half)
   local l = ffi.new("struct link", {limit = MAX})
   local counters = {}
-  local counted = COUNTED[link.halves[name]]
-  counted_here[l] = counted
+  local counted = COUNTED[half]
+  half_of[l] = half
   for _, stat in ipairs(STATS) do
     counters[stat] = counter_of(name, stat, counted)
     l.counters[stat] = counters[stat]
@@ -128,9 +128,11 @@ function link.sync(l)
 end
 local sync = link.sync
 
---- Called with a link before somebody looks at its counters: the engine brings
---- those of fused links up to date.
-function link.settle() end
+local settle = function () end
+
+--- Call bring_up_to_date(link) before somebody looks at a link's counters: those of
+--- fused links aren't kept otherwise.
+function link.before_reading(bring_up_to_date) settle = bring_up_to_date end
 
 -- l.stats.txpackets and the others are Snabb's names for the counters; whoever
 -- asks for them gets them up to date.
@@ -139,7 +141,7 @@ ffi.metatype("struct link", {
     if key ~= "stats" then
       error(("a link has no field '%s'"):format(tostring(key)), 2)
     end
-    link.settle(l)
+    settle(l)
     sync(l)
     return l.counters
   end,
@@ -162,7 +164,7 @@ function link.all_stats(links)
   local all = {}
   for name, l in pairs(links) do
     all[name] = link.stats(l)
-    all[name].half = link.halves[name]
+    all[name].half = half_of[l]
   end
   return all
 end
@@ -174,7 +176,7 @@ function link.free(l, name)
     free(receive(l))
     lost = lost + 1
   end
-  local counted = counted_here[l]
+  local counted = COUNTED[half_of[l]]
   for _, stat in ipairs(STATS) do
     if not counted or counted[stat] then
       counter.delete(("links/%s/%s.counter"):format(name, stat))

@@ -8,7 +8,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local eal = require("core.eal")
 local failure = require("core.failure")
-local here = require("core.this_engine")
+local this_engine = require("core.this_engine")
 
 local pool = {}
 
@@ -26,8 +26,10 @@ end
 --- The packets that a pool begins with, and the most it may have.
 function pool.sizes() return initial, most end
 
+local worker = this_engine.worker()
+
 --- The engine's; a worker's is in the memory that the other threads see.
-pool.freelist = here.worker and here.worker.account
+pool.freelist = worker and worker.account
   or ffi.new("struct freelist", {max = C.FREELIST_SIZE, node = -1})
 local freelist = pool.freelist
 

@@ -10,7 +10,7 @@ local fcntl = require("posix.fcntl")
 local unistd = require("posix.unistd")
 local ctype = require("core.lib.ctype")
 local failure = require("core.failure")
-local tree = require("core.shm.tree")
+local tree = require("core.shm_tree")
 
 local C = ffi.C
 ffi.cdef [[
@@ -199,7 +199,7 @@ function shm.sweep()
   return tree.sweep(shm.root)
 end
 
-local frames = require("core.shm.frame")(shm)
+local frames = require("core.shm_frame")(shm)
 shm.types = frames.types
 shm.register = frames.register
 shm.create_frame = frames.create_frame

@@ -33,7 +33,7 @@ describe("core.shm", function()
     shm.root = dir
   end)
   after_each(function()
-    require("core.shm.tree").remove(dir)
+    require("core.shm_tree").remove(dir)
     shm.root = root_before
   end)
 
@@ -309,7 +309,7 @@ describe("core.shm", function()
 end)
 
 describe("the root", function()
-  local tree = require("core.shm.tree")
+  local tree = require("core.shm_tree")
   local setenv = require("posix.stdlib").setenv
   local chosen_before = os.getenv("SNABB_SHM_ROOT")
   after_each(function() setenv("SNABB_SHM_ROOT", chosen_before) end)

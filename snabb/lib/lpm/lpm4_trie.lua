@@ -145,8 +145,8 @@ function LPM4_trie:alloc_load(from)
   self:build()
 end
 
---- Check tables of this kind, made by new(config), against plain tries. (The other kinds
---- are made of this one, and inherit it.)
+--- Check tables of this kind, made by new(config), against plain tries. (The other
+--- kinds are made of this one, and inherit it.)
 function LPM4_trie:selftest(config)
   local trusted = LPM4_trie:new():add_random_entries()
   local object = self:new(config):add_random_entries()

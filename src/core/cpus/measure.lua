@@ -4,9 +4,9 @@
 
 local C = require("core.native")
 local placement = require("core.cpus.placement")
+local cycles = require("core.watch.cycles")
 local link = require("core.link")
-local move = require("core.engine.breath")
-local weights = require("core.cpus.weights")
+local breath = require("core.engine.breath")
 
 local measure = {}
 
@@ -19,12 +19,12 @@ local function all_empty(links)
   return true
 end
 
---- Let apps push what is in `links`, and pull no more, so that nothing is lost when
---- they move. `pushes` are the calls of a breath (core.engine.breath).
-function measure.drain(pushes, links)
+--- Let apps push what is in the links of `graph` (core.engine.graph), and pull no more,
+--- so that nothing is lost when they move.
+function measure.drain(graph)
   for _ = 1, MOST_ROUNDS do
-    if all_empty(links) then return end
-    move.push(pushes)
+    if all_empty(graph.links) then return end
+    breath.push(graph.calls.pushes)
   end
 end
 
@@ -47,13 +47,38 @@ function measure.run(options, run)
   return rest
 end
 
---- The measured cycles of the running `apps`, {} if there was nothing to measure.
-function measure.weights(totals, regions, apps)
+local function share_out(result, names, spent)
+  for _, name in ipairs(names) do
+    result[name] = (result[name] or 0) + spent / #names
+  end
+end
+
+--- TSC cycles a packet by app, {[NAME] = number}: `totals` as cycles.totals() gives
+--- them. A fused region's are shared out evenly among its apps, and what is spent on
+--- ports among the `ports`, a list of names. nil if nothing was measured.
+function measure.share_out(totals, regions, ports)
+  if totals.packets == 0 or totals.samples == 0 then return nil end
+  local result, apps_of = {}, {}
+  for _, region in ipairs(regions) do
+    local apps = region.description.apps
+    local label = #apps == 1 and apps[1] or ("%s+%d"):format(apps[1], #apps - 1)
+    apps_of[label] = apps
+  end
+  for label, spent in pairs(totals.tasks) do
+    share_out(result, apps_of[label] or {label}, spent / totals.packets)
+  end
+  share_out(result, ports, (totals.receive + totals.send) / totals.packets)
+  return result
+end
+
+--- The measured cycles a packet of the running `apps`, by name; {} if there was nothing
+--- to measure. `regions` are those that apps are fused into.
+function measure.weights(apps, regions)
   local ports = {}
   for name, app in pairs(apps) do
     if app.port and app.direct then ports[#ports + 1] = name end
   end
-  return weights.of(totals, regions, ports) or {}
+  return measure.share_out(cycles.totals(), regions, ports) or {}
 end
 
 return measure

@@ -4,7 +4,6 @@
 
 local Away = require("core.cpus.remote_app")
 local config = require("core.config")
-local link = require("core.link")
 local passages = require("core.cpus.rings")
 local send = require("core.cpus.messages")
 
@@ -21,7 +20,8 @@ local function halves_of(p)
   return halves
 end
 
---- The part as a configuration of this state.
+--- The part as a configuration of this state; `halves` says of which links only a half
+--- is in it (core.link).
 function part.configuration(p)
   local c = config.new()
   for name, app in pairs(p.apps) do c.apps[name] = app end
@@ -29,7 +29,7 @@ function part.configuration(p)
     c.apps[name] = {class = Away, arg = passages.ends(away)}
   end
   for spec in pairs(p.links) do c.links[spec] = true end
-  link.halves = halves_of(p)
+  c.halves = halves_of(p)
   return c
 end
 
@@ -54,7 +54,7 @@ function part.received(message)
   end
   for name, ends in pairs(message.away) do c.apps[name] = {class = Away, arg = ends} end
   for spec in pairs(message.links) do c.links[spec] = true end
-  link.halves = message.halves
+  c.halves = message.halves
   return c
 end
 

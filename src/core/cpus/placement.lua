@@ -5,7 +5,7 @@
 
 local affinity = require("core.cpus.affinity")
 local config = require("core.config")
-local here = require("core.this_engine")
+local this_engine = require("core.this_engine")
 local order = require("core.engine.order")
 local partition = require("core.cpus.partition")
 
@@ -108,7 +108,7 @@ end
 
 --- Is the configuration to be placed?
 function placement.concerns(c)
-  return cpus ~= nil and not here.worker and next(c.apps) ~= nil
+  return cpus ~= nil and not this_engine.worker() and next(c.apps) ~= nil
     and not partition.is_placed(c)
 end
 

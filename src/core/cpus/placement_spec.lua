@@ -3,7 +3,7 @@
 
 local placement = require("core.cpus.placement")
 local config = require("core.config")
-local weights = require("core.cpus.weights")
+local measure = require("core.cpus.measure")
 
 local Class = {new = function () end}
 
@@ -29,13 +29,13 @@ local function best(list, from, parts)
   return least
 end
 
-describe("core.cpus.weights", function ()
+describe("core.cpus.measure", function ()
   it("shares out what was measured", function ()
     local totals = {packets = 10, samples = 1, receive = 30, send = 10,
                     tasks = {["b+1"] = 80, d = 7}}
-    assert.same({a = 4, b = 4, c = 4, d = 0.7}, weights.of(totals,
+    assert.same({a = 4, b = 4, c = 4, d = 0.7}, measure.share_out(totals,
       {{description = {apps = {"b", "c"}}}}, {"a"}))
-    assert.is_nil(weights.of({packets = 0, samples = 0, tasks = {}}, {}, {}))
+    assert.is_nil(measure.share_out({packets = 0, samples = 0, tasks = {}}, {}, {}))
   end)
 end)
 

@@ -4,12 +4,12 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
-local here = require("core.this_engine")
+local this_engine = require("core.this_engine")
 
 local worker, engine, failure, send, part
 local runs, ends, dead = false, false, false
 local sources = {} -- the passages that lead here
-local configure -- engine.configure
+local breathe, configure -- what engine.main and engine.configure do
 
 local function post(message)
   local text = send.encode(message)
@@ -32,15 +32,16 @@ local on = {}
 function on.setup(message)
   require(message.front).within_worker(message)
   engine = require("core.app")
-  configure = engine.configure
   part = require("core.cpus.parts")
-  function engine.configure()
-    failure.raise("engine.configure was called by an app on CPU %d; only the main "
-      .. "thread can configure", here.cpu)
-  end
-  engine.main_of_worker, engine.main = engine.main, function ()
-    failure.raise("engine.main was called by an app on CPU %d", here.cpu)
-  end
+  breathe, configure = engine.intercept{
+    configure = function ()
+      failure.raise("engine.configure was called by an app on CPU %d; only the main "
+        .. "thread can configure", this_engine.cpu())
+    end,
+    main = function ()
+      failure.raise("engine.main was called by an app on CPU %d", this_engine.cpu())
+    end,
+  }
 end
 
 function on.configure(message)
@@ -112,7 +113,7 @@ local function die(err)
 end
 
 local function run(options)
-  local ok, err = xpcall(engine.main_of_worker, failure.explain, options)
+  local ok, err = xpcall(breathe, failure.explain, options)
   if not ok then die(err) end
 end
 
@@ -120,7 +121,7 @@ local IDLE_SECONDS = 1
 
 return function (handle_of_thread)
   worker = ffi.cast("struct worker *", handle_of_thread)
-  here.worker, here.cpu = worker, worker.cpu
+  this_engine.become(worker)
   failure = require("core.failure")
   send = require("core.cpus.messages")
   local options = {done = attend, no_report = true}

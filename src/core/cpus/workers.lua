@@ -57,7 +57,7 @@ local function list_accounts()
   for _, cpu in ipairs(places()) do
     others[#others + 1] = workers[cpu].handle.account
   end
-  account.others = others
+  account.include(others)
 end
 
 local function start(cpu)
@@ -186,9 +186,6 @@ end
 
 -- Running --------------------------------------------------------------------------
 
-local SETTINGS = {"busywait", "Hz", "tick_Hz", "maxsleep", "pull_npackets", "fuse",
-                  "warm"}
-
 local settings = {}
 
 --- Let the worker of that CPU breathe.
@@ -198,9 +195,9 @@ end
 
 --- Let the workers breathe by themselves, with the settings of `engine`.
 function cores.run(engine)
-  for _, key in ipairs(SETTINGS) do settings[key] = engine[key] end
+  for _, key in ipairs(engine.SHARED) do settings[key] = engine[key] end
   running, first_failure = true, nil
-  pace.only_controls = next(workers) ~= nil and not cores.main_has_apps()
+  pace.only_control(next(workers) ~= nil and not cores.main_has_apps())
   for _, cpu in ipairs(places()) do cores.tell_run(cpu) end
 end
 
@@ -258,7 +255,8 @@ end
 
 --- Let the workers stop breathing; they have when this returns.
 function cores.pause()
-  running, pace.only_controls = false, false
+  running = false
+  pace.only_control(false)
   for _, cpu in ipairs(places()) do workers[cpu]:tell{what = "pause"} end
   for _, cpu in ipairs(places()) do workers[cpu]:answer() end
   cores.tend()

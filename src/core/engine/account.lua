@@ -12,9 +12,14 @@ local account = {}
 
 local fl = pool.freelist
 
---- The free lists of workers (struct freelist, or a table with its counters), whose
---- packets are part of the sums.
-account.others = {}
+local others = {}
+
+--- Let the packets of these free lists, those of workers (struct freelist, or a table
+--- with its counters), be part of the sums.
+function account.include(lists) others = lists end
+
+--- Are there any?
+function account.has_others() return #others > 0 end
 
 -- Packets apps have allocated since the start: what left the free list, which
 -- is what was put on it (refills, frees) less what is there or was spilled.
@@ -38,7 +43,7 @@ function account.packets(links, in_other_links)
   local a = {received = 0, allocated = 0, sent = 0, freed = 0, port_drops = 0,
              in_rings = 0, in_links = in_other_links or 0}
   add(a, fl)
-  for _, list in ipairs(account.others) do add(a, list) end
+  for _, list in ipairs(others) do add(a, list) end
   for _, l in pairs(links) do a.in_links = a.in_links + link.nreadable(l) end
   a.held = a.received + a.allocated - a.sent - a.freed - a.port_drops - a.in_links
     - a.in_rings
@@ -68,7 +73,7 @@ function account.sync(counters)
   counter.set(counters.frees, fl.frees + fl.sent)
   counter.set(counters.freebytes, fl.freebytes + fl.sentbytes)
   counter.set(counters.freebits, fl.freebits + fl.sentbits)
-  for _, list in ipairs(account.others) do
+  for _, list in ipairs(others) do
     counter.add(counters.frees, list.frees + list.sent)
     counter.add(counters.freebytes, list.freebytes + list.sentbytes)
     counter.add(counters.freebits, list.freebits + list.sentbits)
@@ -79,7 +84,7 @@ end
 --- those the ports' drivers hold, ready to receive into or not yet sent.
 function account.in_drivers(packets)
   local at_hand = fl.nfree
-  for _, list in ipairs(account.others) do at_hand = at_hand + list.nfree end
+  for _, list in ipairs(others) do at_hand = at_hand + list.nfree end
   return C.pg_pool_size() - C.pg_pool_available() - at_hand
     - packets.in_links - packets.in_rings - packets.held
 end

@@ -159,7 +159,7 @@ function apply.plan(state, new, plan)
     wiring.connect(state, spec, fresh, problems)
   end
   for _, spec in ipairs(plan.new_links) do
-    state.links[spec] = link.new(spec)
+    state.links[spec] = link.new(spec, new.halves and new.halves[spec])
     wiring.connect(state, spec, everything, problems)
   end
   state.claims, state.configuration = plan.claims, new

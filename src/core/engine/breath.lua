@@ -1,53 +1,110 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The calls of a breath. Each loop is numeric and in a function of its own: LuaJIT
--- compiles those well, whatever it sees first.
+-- A breath: packets are pulled in and pushed through, then what is due is done. Each
+-- loop is numeric and in a function of its own: LuaJIT compiles those well, whatever it
+-- sees first.
 
+local account = require("core.engine.account")
 local culprit = require("core.watch.loops")
+local cycles = require("core.watch.cycles")
+local graph = require("core.engine.graph")
+local health = require("core.watch.health")
+local pool = require("core.pool")
+local rounds = require("core.rounds")
+local settings = require("core.engine.settings")
+local totals = require("core.engine.totals")
 
-local move = {}
+local breath = {}
 
---- Let each of the list of apps pull (core.engine.order).
-function move.pull(apps)
+local TEND_SECONDS = 0.01
+
+-- Calls ------------------------------------------------------------------
+
+local function pull_all(apps)
   for i = 1, apps.n do apps[i]:pull() end
 end
 
---- How often calls with `ports` are made in a breath, while those give full bursts.
-move.ROUNDS = 4
-local ROUNDS = move.ROUNDS
-
-local function push_each(calls)
-  local push, app, l = calls.push, calls.app, calls.link
-  for i = 1, calls.n do push[i](app[i], l[i]) end
+local function push_each(pushes)
+  local push, app, l = pushes.push, pushes.app, pushes.link
+  for i = 1, pushes.n do push[i](app[i], l[i]) end
 end
 
--- Did one of the ports (struct port) give a full burst the last time?
-local function any_full(ports)
-  for i = 1, #ports do
-    if ports[i].full ~= 0 then return true end
-  end
-  return false
+local function tick_all(apps)
+  for i = 1, #apps do apps[i]:tick() end
 end
 
---- Call push(calls, first) with the calls of a breath; and again while one of their
---- `ports`, if they have a list of those (core.engine.order), gives full bursts: what
---- a breath costs by itself then counts for less.
-function move.rounds(push, calls, first)
-  push(calls, first)
-  local ports = calls.ports
-  if not ports then return end
-  for _ = 2, ROUNDS do
-    if not any_full(ports) then return end
-    push(calls, first)
-  end
-end
-local rounds = move.rounds
-
---- Make the calls push(app, link) of the lists.
-function move.push(calls)
-  rounds(push_each, calls)
-end
-
-culprit.watch(move.pull, 1, 2)
+culprit.watch(pull_all, 1, 2)
 culprit.watch(push_each, 3, 5)
+culprit.watch(tick_all, 1, 2)
 
-return move
+--- Make the push calls of a breath (core.engine.order).
+function breath.push(pushes)
+  rounds.make(push_each, pushes)
+end
+
+-- What is due ------------------------------------------------------------
+
+local calls = graph.calls
+local breaths = 0
+local sample_at = math.huge -- the next breath to look into
+local last_tick, next_tending, next_duty = 0, 0, 0
+local tend_workers = function () return false end
+local all_dead = false
+
+--- Call tend() a hundred times a second; it says whether there is nothing to do here
+--- any more (core.cpus.workers).
+function breath.tend_with(tend) tend_workers = tend end
+
+-- What needn't happen in every breath.
+local function housekeeping(now)
+  local period = 1 / settings.tick_Hz -- infinite for 0: no ticks
+  if now >= last_tick + period then
+    last_tick = now
+    tick_all(calls.ticks)
+  end
+  if now >= next_tending then
+    next_tending = now + TEND_SECONDS
+    pool.tend()
+    totals.publish(breaths)
+    if graph.drifted(now, breaths) then graph.arrange() end
+    all_dead = tend_workers()
+  end
+  next_duty = math.min(next_tending, last_tick + period)
+end
+
+-- The breath -------------------------------------------------------------
+
+local breath_time = 0 -- when the last breath began
+
+--- One breath that begins at `now` (seconds, C.pg_now).
+function breath.take(now)
+  breath_time = now
+  if breaths >= sample_at then
+    sample_at = cycles.breath(calls.pulls, calls.pushes, breaths)
+  else
+    pull_all(calls.pulls)
+    rounds.make(push_each, calls.pushes)
+  end
+  breaths = breaths + 1
+  if now >= next_duty then housekeeping(now) end
+end
+
+health.attach(breath.take, {[housekeeping] = true})
+
+--- When the last breath began.
+function breath.time() return breath_time end
+
+--- Have all workers ended, with nothing to do here?
+function breath.all_dead() return all_dead end
+
+--- Bring all counters up to date and publish them, those of cycles too if `now`.
+function breath.sync(now) totals.publish(breaths, now) end
+
+--- Breaths follow without a pause from here on: cycles are sampled, if they are to be.
+function breath.begin()
+  sample_at = cycles.start(settings.count_cycles, breaths, account.progress())
+end
+
+--- They don't any more.
+function breath.pause() sample_at = math.huge end
+
+return breath

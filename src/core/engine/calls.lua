@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The calls of a breath by name, for those who show them (perigee plan). Pure.
 
-local move = require("core.engine.breath")
+local rounds = require("core.rounds")
 
 local calls = {}
 
@@ -22,10 +22,10 @@ end
 --- The calls of a breath (core.engine.order) in their order, by name: pulls, a
 --- list of apps; pushes, a list of {app =, link = its text, method =, region =
 --- what the app is fused into or nil}; rounds, how often the pushes may be made
---- (core.engine.breath).
+--- (core.rounds).
 function calls.list(pulls, pushes, links, fused)
   local text = {}
-  local list = {pulls = {}, pushes = {}, rounds = pushes.ports and move.ROUNDS or 1}
+  local list = {pulls = {}, pushes = {}, rounds = pushes.ports and rounds.MOST or 1}
   for spec, l in pairs(links) do text[l] = spec end
   for i = 1, pulls.n do list.pulls[i] = pulls[i].appname end
   for i = 1, pushes.n do

@@ -10,16 +10,18 @@ local pace = {}
 
 local CONTROL_SECONDS = 200e-6
 
---- Set while this engine has no apps, since workers have them all: it needn't breathe
---- often, and their CPUs are better left to them.
-pace.only_controls = false
+local only_controls = false
+
+--- Whether this engine has no apps, since workers have them all: then it needn't
+--- breathe often, and their CPUs are better left to them.
+function pace.only_control(yes) only_controls = yes end
 
 local last_progress = 0ULL
 
 --- Sleep as `engine` (core.app) asks for after the breath that began at
 --- `began` (seconds); true if there was any sleep.
 function pace.breath(engine, began)
-  if pace.only_controls then
+  if only_controls then
     C.pg_sleep(CONTROL_SECONDS)
     return true
   end

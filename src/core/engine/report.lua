@@ -136,7 +136,7 @@ end
 
 --- Print where every packet went: the sums `a` of account.packets.
 function report.packets(a)
-  local rings = #account.others > 0
+  local rings = account.has_others()
     and (" + between CPUs %s"):format(commas(a.in_rings)) or ""
   print(("packets: received %s + allocated %s = sent %s + freed %s + "
     .. "dropped by ports %s + in links %s%s + held by apps %s"):format(

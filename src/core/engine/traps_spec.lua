@@ -6,15 +6,15 @@ local testing = require("testing.support")
 
 -- Runs the program in arg with `require` watched while the engine runs.
 local WATCHED = [[
-  local run, plain = engine.main, require
-  function engine.main(options)
+  local plain = require
+  engine.intercept{main = function (options, run)
     function _G.require(name)
       print("loaded while running: " .. name)
       return plain(name)
     end
     run(options)
     _G.require = plain
-  end
+  end}
   local report = engine.report
   function engine.report(...)
     _G.require = plain

@@ -7,9 +7,9 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local culprit = require("core.watch.loops")
-local move = require("core.engine.breath")
 local pool = require("core.pool")
 local publish = require("core.watch.cycles_publish")
+local rounds = require("core.rounds")
 
 local cycles = {}
 
@@ -76,7 +76,7 @@ function cycles.breath(pulls, pushes, breaths)
     open, breaths = true, breaths + 1
   end
   pull_each(pulls)
-  move.rounds(push_each, pushes, pulls.n - 1)
+  rounds.make(push_each, pushes, pulls.n - 1)
   if open then C.pg_cycles_pause(c, pool.freelist) end
   return breaths
 end

@@ -5,7 +5,7 @@
 
 local C = require("core.native")
 local counter = require("core.counter")
-local here = require("core.this_engine")
+local this_engine = require("core.this_engine")
 
 local publish = {}
 
@@ -19,7 +19,7 @@ local next_ratio = 0
 local ratio -- core cycles in a TSC cycle, as last measured
 
 local function create(name)
-  return counter.create(here.path("engine/cycles/" .. name .. ".counter"), 0)
+  return counter.create(this_engine.path("engine/cycles/" .. name .. ".counter"), 0)
 end
 
 local function create_all()

@@ -4,7 +4,7 @@
 -- compiled code engine/jit/apps/NAME.counter and engine/jit/regions/NAME.counter.
 
 local counter = require("core.counter")
-local here = require("core.this_engine")
+local this_engine = require("core.this_engine")
 local health = require("core.watch.health")
 
 local publish = {}
@@ -18,7 +18,7 @@ local counters = {} -- by path
 local seen = -1 -- health.changes when it was published last
 
 local function set(path, value)
-  counters[path] = counters[path] or counter.create(here.path(path))
+  counters[path] = counters[path] or counter.create(this_engine.path(path))
   counter.set(counters[path], value)
 end
 
@@ -54,7 +54,8 @@ end
 local function withdraw(found)
   for path in pairs(counters) do
     if path:find("/jit/%a+/") and not found[path] then
-      pcall(counter.delete, here.path(path)) -- after a fork it isn't ours any more
+      -- (After a fork it isn't ours any more.)
+      pcall(counter.delete, this_engine.path(path))
       counters[path] = nil
     end
   end

@@ -82,16 +82,16 @@ end
 
 -- Put the examination between the program and the engine.
 local function attend(examination)
-  local run, exit = engine.main, main.exit
+  local exit = main.exit
   local function finish()
     main.exit = exit
     exit(examination:finish())
   end
-  function engine.main(options)
+  engine.intercept{main = function (options, run)
     examination.began = examination.began or C.pg_monotonic()
-    run(examination:options(options or {}))
+    run(examination:options(options))
     if examination:over() or engine.interrupted then finish() end
-  end
+  end}
   function main.exit(status)
     if status and status ~= 0 then exit(status) end
     finish()

@@ -43,17 +43,17 @@ end
 --- it starts the engine, watch(run) is called, where run(seconds) runs it for so long,
 --- and then the process ends. `seconds`: for how long it must be able to run.
 function M.run(program, args, seconds, change, watch)
-  local configure, run, ports = engine.configure, engine.main, 0
-  function engine.configure(c)
+  local ports = 0
+  local function go_on(c, configure)
     ports = #M.sources(c)
     configure(change(c))
   end
-  function engine.main(options)
+  local function watch_main(options, run)
     if ports == 0 then
       failure.raise("%s has no port whose packets could be counted", program)
     end
     engine.busywait = true
-    local done = options and options.done
+    local done = options.done
     watch(function (duration)
       local ends = C.pg_monotonic() + duration
       run{no_report = true, done = function ()
@@ -66,6 +66,7 @@ function M.run(program, args, seconds, change, watch)
     end)
     main.exit(0)
   end
+  engine.intercept{configure = go_on, main = watch_main}
   main.launch(program, args)
   failure.raise("%s ended without starting the engine", program)
 end

@@ -162,7 +162,7 @@ function M.run(args)
   if not program then
     failure.usage("plan needs a program: perigee plan PROGRAM ARGS")
   end
-  function engine.main()
+  engine.intercept{main = function ()
     show_reasons()
     local workers = show_workers(not options.no_source)
     if not workers or cores.main_has_apps() then
@@ -170,7 +170,7 @@ function M.run(args)
       io.write(M.here(not options.no_source))
     end
     main.exit(0)
-  end
+  end}
   main.launch(program, rest)
   failure.raise("%s ended without starting the engine: there is no plan", program)
 end

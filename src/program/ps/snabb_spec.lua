@@ -10,7 +10,7 @@ describe("ps, with --snabb", function ()
     shm.root = require("posix.stdlib").mkdtemp("/tmp/ps_spec.XXXXXX")
   end)
   teardown(function ()
-    require("core.shm.tree").remove(shm.root)
+    require("core.shm_tree").remove(shm.root)
     shm.root = root
   end)
 
@@ -22,7 +22,7 @@ describe("ps, with --snabb", function ()
       {pid = 13, directory = "/nowhere"},
       {pid = 14, leader = 12, directory = "/nowhere"},
     })
-    require("core.shm.tree").remove(dir)
+    require("core.shm_tree").remove(dir)
   end)
 
   it("knows a worker's manager, and names", function ()

@@ -1,0 +1,93 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The running graph of this Lua state: its apps and links, the configuration they were
+-- made of, what is fused, and the calls of a breath that follow from it all.
+
+local apply = require("core.engine.apply")
+local breath_calls = require("core.engine.calls")
+local config = require("core.config")
+local culprit = require("core.watch.loops")
+local cycles = require("core.watch.cycles")
+local drops = require("core.fuse.drops")
+local fused_graph = require("core.fuse.fused")
+local health = require("core.watch.health")
+local link = require("core.link")
+local order = require("core.engine.order")
+local plan = require("core.engine.plan")
+local settings = require("core.engine.settings")
+
+local graph = {}
+
+local state = {
+  apps = {}, links = {}, configuration = config.new(), claims = {}, lost = 0,
+}
+local fused = fused_graph.none()
+
+--- The running apps by name, and links by their text; always the same two tables.
+graph.apps, graph.links = state.apps, state.links
+
+--- The calls of a breath (core.engine.order): `pulls`, `pushes`, and `ticks`, the apps
+--- with tick().
+graph.calls = {
+  pulls = {n = 0}, pushes = {n = 0, push = {}, app = {}, link = {}}, ticks = {},
+}
+local calls = graph.calls
+
+link.before_reading(function (l) fused:settle(l) end)
+
+--- The configuration that runs.
+function graph.configuration() return state.configuration end
+
+--- Work out what is fused and what a breath calls, for the apps and links there are.
+function graph.arrange()
+  fused = fused_graph.plan(state.apps, state.links, settings.fuse, fused)
+  health.rearranged()
+  settings.regions, settings.not_fused = fused.regions, fused.reasons
+  calls.pulls, calls.pushes = order.breath(state.apps, state.links, fused)
+  fused:hand_over(state.apps, state.links, calls.pushes.specs)
+  cycles.arrange(calls.pulls, calls.pushes, fused)
+  calls.ticks = {}
+  for _, name in ipairs(config.sorted_keys(state.apps)) do
+    if state.apps[name].tick then calls.ticks[#calls.ticks + 1] = state.apps[name] end
+  end
+end
+
+--- Make the graph that of the configuration `new`; `forced` as for plan.make. Raises
+--- what is wrong with it, or what an app raised.
+function graph.change(new, forced)
+  fused:account() -- the links' cursors, before anything looks at them
+  local actions = plan.make(state.configuration, new, state.apps, forced)
+  local ok, err = pcall(apply.plan, state, new, actions)
+  graph.arrange() -- in any case: a failed change may have started apps again
+  if ok and fused.problem then ok, err = false, fused.problem end
+  if not ok then error(err, 0) end
+  if settings.log then io.write(plan.text(actions)) end
+end
+
+--- Bring the cursors of all links, also fused ones, and the apps' drops up to date.
+function graph.account()
+  fused:account()
+end
+
+--- The same, and publish them (core.shm).
+function graph.publish()
+  fused:account()
+  drops.publish(state.apps)
+  for _, l in pairs(state.links) do link.sync(l) end
+end
+
+--- Is a region better made anew (core.fuse.recompile)? Looked at now and then.
+function graph.drifted(now, breaths) return fused:drifted(now, breaths) end
+
+--- For the handler of xpcall: `err`, with the app in front if a per-packet app raised
+--- it. The burst it was at is put in order; settings.failing names the app.
+function graph.rescue(err)
+  settings.failing = culprit.name()
+  return fused:rescue(err)
+end
+
+--- The calls of a breath by name, in order (core.engine.calls).
+function graph.list_calls()
+  return breath_calls.list(calls.pulls, calls.pushes, state.links, fused)
+end
+
+return graph

@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What programs may set of the engine, and read. core.app adds its functions to this
+-- very table, which programs know as the global `engine`.
+
+local link = require("core.link")
+
+local settings = {}
+
+--- Never sleep between breaths.
+settings.busywait = false
+--- Breaths per second, or false: sleep by load.
+settings.Hz = false
+--- Calls of tick() per second; 0 for none.
+settings.tick_Hz = 1000
+--- The longest sleep of an idle engine, and the current one, in microseconds.
+settings.maxsleep = 100
+settings.sleep = 0
+--- Packets an app should pull in a breath.
+settings.pull_npackets = math.floor(link.max / 10)
+--- Fuse per-packet apps into loops without links; false to run each by itself.
+settings.fuse = true
+--- Sample breaths, to tell where the cycles go (core.watch.cycles).
+settings.count_cycles = true
+--- Print what configure() does.
+settings.log = false
+
+--- Name of the app in which the last error was raised, if it is known.
+settings.failing = nil
+--- Name of the signal that ended engine.main, or false.
+settings.interrupted = false
+--- Exit status of a selftest() that can't run here.
+settings.test_skipped_code = 43
+
+--- Those above that a worker's engine takes over from the main thread's.
+settings.SHARED = {"busywait", "Hz", "tick_Hz", "maxsleep", "pull_npackets", "fuse"}
+
+return settings

@@ -1,0 +1,32 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How often the push calls of a breath are made: again while ports give full bursts, so
+-- that what a breath costs by itself counts for less.
+
+local rounds = {}
+
+--- How often at most.
+rounds.MOST = 4
+local MOST = rounds.MOST
+
+-- Did one of the ports (struct port) give a full burst the last time?
+local function any_full(ports)
+  for i = 1, #ports do
+    if ports[i].full ~= 0 then return true end
+  end
+  return false
+end
+
+--- Call push(calls, first) with the push calls of a breath; and again while one of
+--- their `ports`, if they have a list of those (core.engine.order), gives full
+--- bursts.
+function rounds.make(push, calls, first)
+  push(calls, first)
+  local ports = calls.ports
+  if not ports then return end
+  for _ = 2, MOST do
+    if not any_full(ports) then return end
+    push(calls, first)
+  end
+end
+
+return rounds
