@@ -114,3 +114,27 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(tmp_path):
     result = perigee("echo", "null", 1, 0.01, env=environment)
     assert result.returncode == 0, result.stderr
     assert list(tmp_path.iterdir()) == [kept]
+
+
+@pytest.mark.parametrize("program", [
+    ["ps"], ["echo", "null", "1", "10ms"], ["proto", "udp"], ["run", "mine.lua"],
+    ["snsh", "-e", "print(1)"]], ids=lambda words: words[0])
+def test_nothing_comes_from_the_working_directory(program, tmp_path):
+    """Root may stand in anybody's folder."""
+    for name in "argparse", "cjson", "posix/errno", "posix/unistd", "core/app", "lib/cli":
+        file = tmp_path / f"{name}.lua"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("print('code of another') os.exit(3)")
+    (tmp_path / "mine.lua").write_text("print(pcall(require, 'no_such_module'))")
+    result = perigee(*program, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "code of another" not in result.stdout
+    assert "'./" not in result.stdout
+
+
+def test_lua_path_is_the_users_own(tmp_path):
+    (tmp_path / "of_mine.lua").write_text("return 'found'")
+    (tmp_path / "mine.lua").write_text("print(require('of_mine'))")
+    result = perigee("run", "mine.lua", cwd=tmp_path,
+                     env={**os.environ, "LUA_PATH": "./?.lua;;"})
+    assert result.stdout == "found\n", result.stderr

@@ -257,7 +257,6 @@ function upstream.add(dir)
   end
   upstream.dir = dir
   require("core.main").mimic_snabb()
-  package.path = package.path:gsub(";%./%?%.lua", "") -- where the user happens to be
   table.insert(package.loaders, search_lua)
   table.insert(package.loaders, search_other)
   lua52.provide()

@@ -4,9 +4,11 @@
  * a checkout or under ../share/perigee once installed, and runs command_line.
  */
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <lauxlib.h>
@@ -43,6 +45,52 @@ static int find_tree(char *root, size_t size)
   return 0;
 }
 
+/* Take what is found from the working directory ("./?.lua") out of a path of Lua's: it
+ * may be anybody's. What the environment asks for stays. */
+static void leave_out_here(char *path, const char *asked_for)
+{
+  char *to = path;
+  for (char *entry = path, *end; entry; entry = end ? end + 1 : NULL) {
+    end = strchr(entry, ';');
+    size_t size = end ? (size_t)(end - entry) : strlen(entry);
+    char text[PATH_MAX];
+    snprintf(text, sizeof text, "%.*s", (int)size, entry);
+    bool absolute = entry[0] == '/';
+    if (size == 0 || (!absolute && !(asked_for && strstr(asked_for, text))))
+      continue;
+    if (to > path)
+      *to++ = ';';
+    memmove(to, entry, size);
+    to += size;
+  }
+  *to = '\0';
+}
+
+/* Where modules come from: package[field], behind `first`. */
+static void set_path(lua_State *L, const char *field, const char *variable,
+                     const char *first)
+{
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, field);
+  char *path = strdup(lua_tostring(L, -1));
+  if (!path)
+    abort();
+  leave_out_here(path, getenv(variable));
+  lua_pushfstring(L, "%s%s", first, path);
+  lua_setfield(L, -3, field);
+  lua_settop(L, 0);
+  free(path);
+}
+
+/* A process with more rights than its user (by file capabilities, say) runs no code that
+ * the environment names. */
+static void distrust_environment(void)
+{
+  static const char *const variables[] = {"LUA_PATH", "LUA_CPATH", "LUA_INIT", NULL};
+  for (int i = 0; getauxval(AT_SECURE) && variables[i]; i++)
+    unsetenv(variables[i]);
+}
+
 static void set_field(lua_State *L, const char *key, const char *value)
 {
   lua_pushstring(L, value);
@@ -59,12 +107,12 @@ int main(int argc, char **argv)
     fprintf(stderr, "perigee: no memory for a Lua state\n");
     return 1;
   }
+  distrust_environment();
   luaL_openlibs(L);
-  lua_getglobal(L, "package");
-  lua_getfield(L, -1, "path");
-  lua_pushfstring(L, "%s/src/?.lua;%s", root, lua_tostring(L, -1));
-  lua_setfield(L, -3, "path");
-  lua_settop(L, 0);
+  char own[PATH_MAX + sizeof "/src/?.lua;"];
+  snprintf(own, sizeof own, "%s/src/?.lua;", root);
+  set_path(L, "path", "LUA_PATH", own);
+  set_path(L, "cpath", "LUA_CPATH", "");
 
   lua_getglobal(L, "require");
   lua_pushliteral(L, "command_line");

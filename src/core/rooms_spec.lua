@@ -1,0 +1,168 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The architecture, checked from the text of the tree: imports point downwards, no
+-- module imports itself by way of others, and rooms stay small enough to look over.
+
+local dirent = require("posix.dirent")
+local main = require("core.main")
+local stat = require("posix.sys.stat")
+
+-- From the bottom up. What isn't below one of these folders (command_line.lua, families,
+-- test support, the laboratory) is above all of them.
+local ORDER = {"src/core/", "src/lib/", "src/apps/", "src/program/"}
+local MOST_LINES, MOST_MODULES = 350, 25
+
+-- Rooms within src/core and src/lib that import each other, and why that is so.
+local MUTUAL = {
+  ["src/core <-> src/core/engine"] = "core.app is what programs know of the engine, and "
+    .. "the engine is made of links, packets and configurations",
+  ["src/core <-> src/core/cpus"] = "core.app and core.config have Snabb's names for what "
+    .. "is done there (configure, replicate), and workers run engines",
+  ["src/core <-> src/core/lib"] = "core.lib is one table of what lies in core/lib, which "
+    .. "raises failures and allocates memory",
+}
+
+-- Read the tree ------------------------------------------------------------------
+
+local sources = {} -- [PATH from the root] = its text
+
+local function read(folder)
+  for name in dirent.files(main.root .. "/" .. folder) do
+    local path = folder .. "/" .. name
+    if name:match("%.lua$") then
+      local file = assert(io.open(main.root .. "/" .. path))
+      sources[path] = file:read("*a")
+      file:close()
+    elseif not name:match("^%.") then
+      local kind = stat.stat(main.root .. "/" .. path)
+      if stat.S_ISDIR(kind.st_mode) ~= 0 then read(path) end
+    end
+  end
+end
+
+local roots = {"src"}
+for name in dirent.files(main.root) do
+  if stat.stat(("%s/%s/family.lua"):format(main.root, name)) then
+    roots[#roots + 1] = name
+  end
+end
+for _, root in ipairs(roots) do read(root) end
+
+local function is_spec(path) return path:match("_spec%.lua$") ~= nil end
+
+local function module_at(name)
+  for _, root in ipairs(roots) do
+    local path = ("%s/%s.lua"):format(root, (name:gsub("%.", "/")))
+    if sources[path] then return path end
+  end
+end
+
+local imports = {} -- [PATH] = list of paths; specs may use anything
+for path, text in pairs(sources) do
+  imports[path] = {}
+  if not is_spec(path) then
+    for name in text:gmatch("require%s*%(?%s*[\"']([%w_./]+)[\"']") do
+      local to = module_at((name:gsub("/", ".")))
+      if to and to ~= path then table.insert(imports[path], to) end
+    end
+    table.sort(imports[path])
+  end
+end
+
+-- Questions ----------------------------------------------------------------------
+
+local function family_of(path) return path:match("^([^/]+)/") end
+
+local function rank(path)
+  for i, folder in ipairs(ORDER) do
+    if path:sub(1, #folder) == folder then return i end
+  end
+  return #ORDER + 1
+end
+
+local function room(path)
+  local folder = path:match("^(.*)/[^/]+$")
+  return folder:match("^[^/]+/[^/]+/[^/]+") or folder
+end
+
+local function each_import(examine)
+  local found = {}
+  for path, list in pairs(imports) do
+    for _, to in ipairs(list) do
+      if examine(path, to) then found[#found + 1] = ("%s -> %s"):format(path, to) end
+    end
+  end
+  table.sort(found)
+  return found
+end
+
+-- A circle of modules that the import of `path` closes, as text; or nil.
+local function find_circle()
+  local state, way = {}, {}
+  local function visit(path)
+    state[path] = "open"
+    way[#way + 1] = path
+    for _, to in ipairs(imports[path]) do
+      if state[to] == "open" then return table.concat(way, " -> ") .. " -> " .. to end
+      local found = not state[to] and visit(to)
+      if found then return found end
+    end
+    state[path], way[#way] = "done", nil
+  end
+  for path in pairs(imports) do
+    local found = not state[path] and visit(path)
+    if found then return found end
+  end
+end
+
+local function mutual_rooms()
+  local between, list = {}, {}
+  each_import(function (path, to)
+    between[room(path) .. " <-> " .. room(to)] = room(path) ~= room(to) or nil
+  end)
+  for pair in pairs(between) do
+    local a, b = pair:match("^(.*) <%-> (.*)$")
+    if a < b and between[b .. " <-> " .. a] then list[#list + 1] = pair end
+  end
+  table.sort(list)
+  return list
+end
+
+describe("The tree", function ()
+  it("was read", function ()
+    assert.is_true(#imports["src/core/app.lua"] > 10)
+    assert.is_not_nil(sources["snabb/family.lua"])
+  end)
+
+  it("imports downwards only", function ()
+    assert.same({}, each_import(function (path, to)
+      return path:match("^src/") and rank(to) > rank(path)
+    end))
+  end)
+
+  it("has families that use src and themselves, never each other", function ()
+    assert.same({}, each_import(function (path, to)
+      return family_of(path) ~= family_of(to) and family_of(to) ~= "src"
+    end))
+  end)
+
+  it("has no module that imports itself by way of others", function ()
+    assert.is_nil(find_circle())
+  end)
+
+  it("has few rooms that import each other, for a reason", function ()
+    for _, pair in ipairs(mutual_rooms()) do assert.is_string(MUTUAL[pair], pair) end
+  end)
+
+  it("has no long file, and no folder of many modules", function ()
+    local modules = {}
+    for path, text in pairs(sources) do
+      local _, lines = text:gsub("\n", "")
+      assert.is_true(lines <= MOST_LINES, ("%s has %d lines"):format(path, lines))
+      local folder = path:match("^(.*)/")
+      modules[folder] = (modules[folder] or 0) + (is_spec(path) and 0 or 1)
+    end
+    for folder, n in pairs(modules) do
+      assert.is_true(n <= MOST_MODULES, ("%s has %d modules"):format(folder, n))
+    end
+  end)
+end)

@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- For specs of fused regions: configurations put together from tables, where apps
+-- called "in" and "out" are idle ones whose links the spec fills and empties.
+
+local config = require("core.config")
+local engine = require("core.app")
+
+local regions = {}
+
+regions.Idle = {new = function () return {} end}
+
+--- A class of the fields, with a new() that keeps the argument as `arg`.
+function regions.class(fields)
+  fields.new = fields.new or function (self, arg)
+    return setmetatable({arg = arg}, {__index = self})
+  end
+  return fields
+end
+
+regions.Pass = regions.class{process = function (_, p) return p end}
+
+--- apps: {name = {class, arg}}; links: texts. "in" and "out" are idle apps.
+function regions.configuration(apps, links)
+  local c = config.new()
+  for name, app in pairs(apps) do config.app(c, name, unpack(app)) end
+  for _, spec in ipairs(links) do
+    config.link(c, spec)
+    for _, name in ipairs{"in", "out"} do
+      if not c.apps[name] and (" " .. spec):match("%s" .. name .. "%.") then
+        config.app(c, name, regions.Idle)
+      end
+    end
+  end
+  return c
+end
+
+function regions.run(apps, links)
+  engine.configure(regions.configuration(apps, links))
+end
+
+--- The same, with nothing of what ran before.
+function regions.run_anew(apps, links)
+  engine.configure(config.new())
+  regions.run(apps, links)
+end
+
+--- A chain in -> a1 -> ... -> an -> out of the class.
+function regions.chain(n, kind, apps, links)
+  apps, links = apps or {}, links or {}
+  local from = "in"
+  for i = 1, n do
+    apps["a" .. i] = {kind}
+    links[#links + 1] = ("%s.output -> a%d.input"):format(from, i)
+    from = "a" .. i
+  end
+  links[#links + 1] = from .. ".output -> out.input"
+  return apps, links
+end
+
+return regions
