@@ -2,14 +2,17 @@
 -- How to measure each kind of port on any machine: two ends of it, between which
 -- packets go round, in a network namespace of their own where they need interfaces.
 
+local port_kinds = require("lib.port.kinds")
 local shm = require("core.shm")
 
 local kinds = {}
 
-local VETH = "ip link add pgm0 mtu 1500 type veth peer name pgm1 && "
+local namespaces = {}
+
+namespaces.veth = "ip link add pgm0 mtu 1500 type veth peer name pgm1 && "
   .. "ip link set pgm0 up && ip link set pgm1 up"
 -- What goes into one TAP comes out of the other, by a bridge.
-local BRIDGE = "ip link add pgm2 type bridge mcast_snooping 0 && "
+namespaces.bridge = "ip link add pgm2 type bridge mcast_snooping 0 && "
   .. "ip tuntap add pgm0 mode tap multi_queue && "
   .. "ip tuntap add pgm1 mode tap multi_queue && "
   .. "ip link set pgm0 master pgm2 && ip link set pgm1 master pgm2 && "
@@ -17,26 +20,23 @@ local BRIDGE = "ip link add pgm2 type bridge mcast_snooping 0 && "
 local NO_IPV6 = "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 "
   .. "net.ipv6.conf.default.disable_ipv6=1 2>/dev/null"
 
+-- Of the entry's `bench` (src/lib/port/README.md).
+local function measured(kind)
+  local bench = {name = kind.name}
+  for key, value in pairs(kind.bench) do bench[key] = value end
+  bench.namespace = namespaces[bench.namespace]
+  return bench
+end
+
 --- In the order they are measured. `receive` and `send` are port strings (the same:
 --- one port), %s a folder for sockets and files; `namespace`: the commands that make
 --- interfaces in a namespace; `round`: packets that go round (nil: they come of
---- themselves); `bursts` up to.
-kinds.list = {
-  {name = "null", receive = "null:size=%d"},
-  {name = "ring", receive = "ring:model", send = "ring:model", round = 1000},
-  {name = "pcap", receive = "pcap:rx=%s/in.pcap,loop=1", send = "pcap:tx=/dev/null",
-    capture = true},
-  {name = "memif", receive = "memif:%s/memif,role=server", send = "memif:%s/memif",
-    round = 512},
-  {name = "vhost", receive = "vhost:%s/vhost", send = "virtio-user:%s/vhost",
-    round = 192, most = 128},
-  {name = "packet", receive = "packet:pgm0", send = "packet:pgm1", round = 256,
-    namespace = VETH},
-  {name = "xdp", receive = "xdp:pgm0", send = "xdp:pgm1", round = 256,
-    namespace = VETH},
-  {name = "tap", receive = "tap:pgm0", send = "tap:pgm1", round = 128, most = 64,
-    namespace = BRIDGE},
-}
+--- themselves); `most`: bursts up to; `testpmd`: how testpmd is told to use such ports.
+kinds.list = {}
+for _, kind in ipairs(port_kinds.list) do
+  if kind.bench then kinds.list[#kinds.list + 1] = measured(kind) end
+end
+table.sort(kinds.list, function (a, b) return a.order < b.order end)
 
 local by_name = {}
 for _, kind in ipairs(kinds.list) do by_name[kind.name] = kind end

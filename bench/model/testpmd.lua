@@ -5,16 +5,12 @@
 
 local C = require("core.native")
 local eal = require("core.eal")
+local kinds = require("model.kinds")
 
 local M = {}
 
 local MODES, BURSTS = {"io", "mac"}, {32, 256}
 local SHORT, LONG = 1, 2.5 -- seconds
-local PORTS = {
-  {name = "null", device = "--vdev net_null0,size=60,copy=0", more = ""},
-  -- A burst, sent at the start, goes round.
-  {name = "ring", device = "--vdev net_ring0", more = "--tx-first"},
-}
 
 --- Is dpdk-testpmd there? Its path, or nil and a sentence.
 function M.find()
@@ -32,7 +28,7 @@ local function command(path, words, port, mode, burst, seconds)
   return ("CPU=$(taskset -pc $$ | sed 's/.*[ ,-]//'); sleep %g | timeout 30 %s %s "
     .. "--lcores 0@$CPU,1@$CPU %s -- --auto-start %s --nb-cores=1 --burst=%d "
     .. "--forward-mode=%s --total-num-mbufs=8192 2>&1; times"):format(seconds, path,
-    words, port.device, port.more, burst, mode)
+    words, port.testpmd.device, port.testpmd.more, burst, mode)
 end
 
 --- The packets received and the seconds of CPU time (in user space, where it forwards)
@@ -81,8 +77,8 @@ function M.run()
   local path, problem = M.find()
   if not path then return nil, problem end
   local rows, words = {}, eal_words()
-  for _, port in ipairs(PORTS) do
-    for _, mode in ipairs(MODES) do
+  for _, port in ipairs(kinds.list) do
+    for _, mode in ipairs(port.testpmd and MODES or {}) do
       for _, burst in ipairs(BURSTS) do
         rows[#rows + 1] = measure(path, words, port, mode, burst)
       end

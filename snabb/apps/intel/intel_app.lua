@@ -35,8 +35,8 @@ local Intel82599 = M.Intel82599
 local new = Intel82599.new
 
 --- Open the card at conf.pciaddr.
-function Intel82599:new(conf)
-  local o = new(self, conf)
+function Intel82599:new(conf, checked)
+  local o = new(self, conf, checked)
   o.conf = conf
   o.dev = o  -- programs call nic.dev:get_rxstats()
   return o

@@ -30,9 +30,9 @@ local Control = {}
 Control.__index = Control
 
 --- Open the function at conf.pciaddr, or with conf.nqueues leave that to IO apps.
-function Intel_avf:new(conf)
+function Intel_avf:new(conf, checked)
   if conf.nqueues then return setmetatable({}, Control) end
-  return new(self, conf)
+  return new(self, conf, checked)
 end
 
 --- See apps.port.port.

@@ -48,8 +48,8 @@ local new = Intel.new
 
 --- Open the card at conf.pciaddr. With `rxq = false` nothing is received from it, with
 --- `txq = false` nothing is sent to it.
-function Intel:new(conf)
-  local o = new(self, conf)
+function Intel:new(conf, checked)
+  local o = new(self, conf, checked)
   o.conf = conf
   if conf.rxq == false then o.pull = false end
   if conf.txq == false then o.push = false end

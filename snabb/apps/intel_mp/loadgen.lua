@@ -21,8 +21,8 @@ M.LoadGen = LoadGen
 local new, report = LoadGen.new, LoadGen.report
 
 --- Open the port at `address`, a PCI address or any port string.
-function LoadGen:new(address)
-  local o = new(self, address)
+function LoadGen:new(address, checked)
+  local o = new(self, address, checked)
   o.packets, o.position = {}, 0
   o.ring_name = "loadgen " .. o.description.text:gsub("/", "_")
   o.ring = link.new(o.ring_name)

@@ -4,11 +4,11 @@
 
 local alias = require("apps.port.port").alias
 local failure = require("core.failure")
-local iface = require("apps.port.iface")
+local device = require("lib.port.device")
+local iface = require("lib.port.iface")
 local interfaces = require("lib.hardware.interfaces")
 local lib = require("core.lib")
 local notice = require("lib.port.notice")
-local plug = require("apps.port.plug")
 
 local M = {}
 
@@ -47,7 +47,7 @@ local function set_mtu(app, name, mtu)
     failure.raise("Tap '%s': the kernel doesn't take an MTU of %d: %s", name, mtu,
       reason)
   end
-  plug.carry_mtu(app.port, app.description, mtu)
+  device.carry_mtu(app.port, app.kind, mtu)
 end
 
 local NEW_MTU = 1500  -- of an interface that DPDK's driver makes
@@ -65,13 +65,13 @@ end
 --- Tap:new(conf), a name or {name=, mtu=, mtu_fixup=, mtu_offset=, mtu_set=}. The MTU
 --- is set on an interface that this makes; one that was there must have it already.
 --- `mtu_set` = true or false asks for one or the other.
-function Tap:new(conf)
+function Tap:new(conf, checked)
   conf = parse(conf)
   local mtu = conf.mtu - (conf.mtu_fixup and conf.mtu_offset or 0)
   local set = conf.mtu_set
   if set == nil then set = not interfaces.exists(conf.name) end
   if not set then check_mtu(conf.name, mtu) end
-  local o = new(self, conf)
+  local o = new(self, conf, checked)
   -- DPDK's driver has just set an MTU of 1,500, also on an interface that was there.
   local ok, err = pcall(set_mtu, o, conf.name, mtu)
   if not ok then

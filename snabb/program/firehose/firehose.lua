@@ -85,7 +85,7 @@ end
 local function ending(options)
   local count, files = #options.input, false
   for i = 1, count do
-    files = files or engine.app_table["port" .. i].description.kind == "pcap"
+    files = files or engine.app_table["port" .. i]:ends()
   end
   local ends = options.time and engine.now() + options.time or math.huge
   return function ()

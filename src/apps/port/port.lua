@@ -6,7 +6,9 @@ local C = require("core.native")
 local check = require("lib.port.check")
 local claims = require("lib.port.claims")
 local failure = require("core.failure")
-local plug = require("apps.port.plug")
+local kinds = require("lib.port.kinds")
+local opened = require("lib.port.opened")
+local plug = require("lib.port.plug")
 local spec = require("lib.port.spec")
 local statistics = require("apps.port.statistics")
 
@@ -27,17 +29,13 @@ local ALIVE_SECONDS = 0.1
 
 -- What was sent last lies in memory shared with the peer until that takes it;
 -- closing the port would take it away before.
-local SHARED_MEMORY = {memif = true, vhost = true, ["virtio-user"] = true}
 local LINGER_SECONDS = 0.1
 
--- Kinds of port that spread flows over several queues by themselves (RSS); the
--- queues of a null port all have packets of their own.
-local HAS_QUEUES = {pci = true, number = true, null = true}
 local MOST_QUEUES = 64
 
 -- One queue of several.
 local function with_queue(port, queues, queue)
-  if not HAS_QUEUES[port.kind] then
+  if not kinds.of(port).has_queues then
     failure.usage("port '%s' has one queue only; config.replicate hands its packets "
       .. "out itself", port.text)
   end
@@ -68,7 +66,7 @@ end
 --- The argument for queue number `i` (from 0) of `n`, for config.replicate; nil if
 --- the port can't spread flows over queues.
 function Port.split(arg, n, i)
-  if not HAS_QUEUES[parsed(arg).kind] then return nil end
+  if not kinds.of(parsed(arg)).has_queues then return nil end
   local copy = {}
   if type(arg) ~= "table" then arg = {port = arg} end
   for key, value in pairs(arg) do copy[key] = value end
@@ -87,24 +85,30 @@ local function burst_of(arg)
   return burst
 end
 
---- Check the argument before anything is opened; what the port would occupy.
+--- Check the argument before anything is opened; what the port would occupy, and what
+--- `new` needn't find out again.
 function Port.check_arg(arg)
-  local port = parsed(arg)
-  burst_of(arg)
-  check.ready(port, nil, plug.open_ports())
-  return claims.thing(port)
+  local description = parsed(arg)
+  description.burst = burst_of(arg)
+  check.ready(description, nil, opened.list())
+  return claims.thing(description), description
 end
 
 --- Open the port `arg` names: a port string, a DPDK port number, or
 --- {port = STRING, burst = N}. Raises a failure that says why it can't be had.
-function Port:new(arg)
-  local description, burst = parsed(arg), burst_of(arg)
-  check.ready(description)
+--- `checked` (optional) is what check_arg found of it.
+function Port:new(arg, checked)
+  local description = checked
+  if not checked then
+    local _
+    _, description = Port.check_arg(arg)
+  end
+  check.unclaimed(description)
   local port = plug.open(description)
-  port.burst = burst
+  port.burst = description.burst
   return setmetatable({
-    description = description, port = port, next_check = 0,
-    token = check.token(description), stats = statistics.new(),
+    description = description, kind = kinds.of(description), port = port,
+    next_check = 0, token = check.token(description), stats = statistics.new(),
     shm = statistics.frame(),
   }, self)
 end
@@ -138,32 +142,27 @@ function Port:tick()
   if not check.alive(self.description, self.token) then
     failure.raise("port '%s': its interface '%s' is gone (removed, or moved to "
       .. "another network namespace)", self.description.text,
-      self.description.iface or self.description.name)
+      kinds.interface(self.description))
   end
 end
 
 --- Does it read a file that ends (if it reads at all)?
 function Port:ends()
-  return self.description.kind == "pcap" and self.description.loop ~= 1
+  return self.kind.ends ~= nil and self.kind.ends(self.description)
 end
 
 --- Would an app of that argument begin a file again if it were started a second time?
-function Port.begins_anew(arg) return parsed(arg).kind == "pcap" end
+function Port.begins_anew(arg) return kinds.of(parsed(arg)).begins_anew == true end
 
 --- Has a port that reads a file come to its end? Raises a failure when the file
 --- is damaged; what was read before has been delivered.
 function Port:ended()
-  local d = self.description
-  if not self:ends() then return false end
-  if d.rx and (self.port.found_nothing == 0 or C.pg_pool_left(self.port.pool) == 0) then
-    return false
-  end
-  local stats = self:statistics()
-  if d.rx and stats.ierrors > 0 then
-    failure.raise("port '%s': %s is damaged or cut short after packet %d",
-      d.text, d.rx, stats.ipackets)
-  end
-  return true
+  return self:ends() and self.kind.ended(self.port, self.description, self)
+end
+
+--- The file that it reads, or nil.
+function Port:reads()
+  return self.kind.reads and self.kind.reads(self.description) or nil
 end
 
 --- DPDK's statistics of the port, a table of numbers (rte_eth_stats_get), and
@@ -179,7 +178,7 @@ end
 
 --- Unplug the device.
 function Port:stop()
-  if SHARED_MEMORY[self.description.kind] and self.port.txpackets > 0 then
+  if self.kind.lingers and self.port.txpackets > 0 then
     C.pg_sleep(LINGER_SECONDS)
   end
   statistics.publish(self.shm, self:statistics())
@@ -196,7 +195,9 @@ function M.alias(definition)
   class.__index = class
   class.config, class.alias_name = definition.config, definition.name
   function class.check_arg(arg) return Port.check_arg(definition.port(arg)) end
-  function class:new(arg) return Port.new(self, definition.port(arg)) end
+  function class:new(arg, checked)
+    return Port.new(self, not checked and definition.port(arg) or nil, checked)
+  end
   return class
 end
 

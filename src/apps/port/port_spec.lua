@@ -5,6 +5,7 @@
 local C = require("core.native")
 local account = require("core.engine.account")
 local basic = require("apps.basic.basic_apps")
+local check = require("lib.port.check")
 local config = require("core.config")
 local counter = require("core.counter")
 local dirent = require("posix.dirent")
@@ -373,6 +374,23 @@ describe("a Port", function ()
     engine.breathe()
     assert.equal(nic, engine.app_table.nic)
     assert.equal(256, nic:statistics().ipackets)
+  end)
+
+  it("looks at the machine once, before anything is changed", function ()
+    local ready, looks = check.ready, 0
+    check.ready = function (...)
+      looks = looks + 1
+      return ready(...)
+    end
+    local ok, err = pcall(function ()
+      configure{a = {Port, "null"}, b = {Port, {port = "null:size=64", burst = 3}}}
+      configure{a = {Port, "null"}, b = {Port, {port = "null:size=65", burst = 4}}}
+    end)
+    check.ready = ready
+    assert(ok, err)
+    assert.equal(4, looks)
+    local b = engine.app_table.b
+    assert.same({4, "null:size=65"}, {b.port.burst, b.description.text})
   end)
 
   it("publishes its counters", function ()

@@ -14,11 +14,12 @@ local apply = {}
 
 local sorted_keys, collide = config.sorted_keys, planning.collide
 
--- Start the apps of `names`; on failure stop those already started.
-local function start_all(names, apps, started)
+-- Start the apps of `names`, with what is known of their arguments; on failure stop
+-- those already started.
+local function start_all(names, apps, started, found)
   local done = {}
   for _, name in ipairs(names) do
-    local ok, app = pcall(instance.start, name, apps[name])
+    local ok, app = pcall(instance.start, name, apps[name], found[name])
     if not ok then
       for _, other in ipairs(done) do
         pcall(instance.stop, started[other])
@@ -117,7 +118,7 @@ end
 local function exchange(state, new, plan)
   local fresh, stopped = {}, {}
   local free, blocked = split_by_conflict(plan.start, plan.claims, state.claims)
-  start_all(free, new.apps, fresh)
+  start_all(free, new.apps, fresh, plan.found)
   local first = to_stop_first(state, plan, blocked)
   for _, name in ipairs(plan.restart) do blocked[#blocked + 1] = name end
   local ok, err = pcall(function ()
@@ -125,7 +126,7 @@ local function exchange(state, new, plan)
       stopped[name] = true
       instance.stop(state.apps[name])
     end
-    start_all(blocked, new.apps, fresh)
+    start_all(blocked, new.apps, fresh, plan.found)
     reconfigure(state, new, plan.reconfig)
   end)
   if not ok then

@@ -25,10 +25,11 @@ local function own_copy(t)
   return copy
 end
 
---- Start the app `name` of `description`, {class =, arg =}; the app.
-function instance.start(name, description)
+--- Start the app `name` of `description`, {class =, arg =}; the app. `found`: what
+--- the class's check_arg() found out about the argument, if anything.
+function instance.start(name, description, found)
   local class = description.class
-  local ok, app = xpcall(class.new, failure.explain, class, description.arg)
+  local ok, app = xpcall(class.new, failure.explain, class, description.arg, found)
   if not ok then named(name, app) end
   if type(app) ~= "table" then
     failure.raise("app '%s': its class's new() returned %s, not an app", name,

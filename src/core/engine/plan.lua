@@ -13,12 +13,12 @@ local plan = {}
 local sorted_keys = config.sorted_keys
 
 -- What the app would occupy that only one app can have ("packet:eth0"), or
--- nil. Raises a failure for a bad argument.
+-- nil; and what its new() needn't find out again. Raises a failure for a bad argument.
 local function claim_of(name, app)
   if not app.class.check_arg then return nil end
-  local ok, claim = pcall(app.class.check_arg, app.arg)
+  local ok, claim, found = pcall(app.class.check_arg, app.arg)
   if not ok then failure.within(("app '%s'"):format(name), claim) end
-  return claim
+  return claim, found
 end
 
 -- The name a link of `app` has for its class: by class.link_names, {input =
@@ -86,12 +86,12 @@ end
 -- `known` are claims of apps that run in other Lua states: {[NAME] = {class =, arg =,
 -- claim =}}. They aren't asked again, as they'd find taken what they hold.
 local function check_apps(new, known)
-  local owner, claims = {}, {}
+  local owner, claims, found = {}, {}, {}
   for _, name in ipairs(sorted_keys(new.apps)) do
     local app, had = new.apps[name], known and known[name]
     local same = had and had.class == app.class and lib.equal(had.arg, app.arg)
     local claim = same and had.claim
-    if not same then claim = claim_of(name, app) end
+    if not same then claim, found[name] = claim_of(name, app) end
     local other = claim and owner_of(claim, owner)
     if other then
       failure.usage("apps '%s' and '%s' both use %s: one app each", other, name,
@@ -99,7 +99,7 @@ local function check_apps(new, known)
     end
     if claim then owner[claim], claims[name] = name, claim end
   end
-  return claims
+  return claims, found
 end
 
 --- Check a configuration whole. Raises a failure; returns what is known of its apps
@@ -115,15 +115,17 @@ end
 
 --- Check `new` whole and compare it with `old` (both configurations). Returns
 --- lists of names: start, stop, restart (another class, or another argument
---- without reconfig()), reconfig, new_links, old_links; and claims, a table
---- from app name to what it occupies. `started[name]` is the running app; apps named
---- in `forced` are restarted or reconfigured ("restart", "reconfig") in any case.
+--- without reconfig()), reconfig, new_links, old_links; and claims and found, tables
+--- from app name to what it occupies, and to what was found out of its argument.
+--- `started[name]` is the running app; apps named in `forced` are restarted or
+--- reconfigured ("restart", "reconfig") in any case.
 function plan.make(old, new, started, forced)
   check_links(new)
   local result = {
     start = {}, stop = {}, restart = {}, reconfig = {},
-    new_links = {}, old_links = {}, claims = check_apps(new),
+    new_links = {}, old_links = {},
   }
+  result.claims, result.found = check_apps(new)
   local function add(list, name) list[#list + 1] = name end
   for _, name in ipairs(sorted_keys(new.apps)) do
     local before, after = old.apps[name], new.apps[name]

@@ -119,4 +119,10 @@ describe("a configuration is refused", function ()
       c = {Claiming, "eth01"}, d = {Claiming}})
     assert.same({a = "eth0/queue 1", b = "eth0/queue 10", c = "eth01"}, p.claims)
   end)
+
+  it("keeps what the class found out of the argument for its new()", function ()
+    local Looking = {new = A.new, check_arg = function (arg) return nil, arg .. "!" end}
+    local p = make(config.new(), graph{a = {Looking, "a"}, b = {A}})
+    assert.same({a = "a!"}, p.found)
+  end)
 end)

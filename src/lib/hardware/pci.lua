@@ -5,7 +5,6 @@
 -- counts as a usable device, whether or not there is one.
 
 local failure = require("core.failure")
-local interfaces = require("lib.hardware.interfaces")
 local models = require("lib.hardware.pci_models")
 local pci_device = require("lib.hardware.pci_device")
 local spec = require("lib.port.spec")
@@ -53,12 +52,7 @@ end
 --- Can a device (from `device_info`) be opened as a port here and now?
 function M.is_usable(info)
   if info.replacement then return true end
-  local device = pci_device.read(full(info.pciaddress), sysfs.roots)
-  if not device or not device.is_network or not device.for_dpdk then return false end
-  for _, name in ipairs(device.interfaces) do
-    if interfaces.default_route_over(name, sysfs.roots) then return false end
-  end
-  return true
+  return pci_device.is_usable(full(info.pciaddress), sysfs.roots)
 end
 
 --- What is known about the device at `address`: `pciaddress` (short form), `vendor`
@@ -105,16 +99,6 @@ function M.scan_devices()
   table.sort(addresses)
   for i = #M.devices, 1, -1 do M.devices[i] = nil end
   for i, address in ipairs(addresses) do M.devices[i] = M.device_info(address) end
-end
-
---- The full addresses of the PCI network devices that DPDK can have here, sorted; an
---- array of strings.
-function M.dpdk_devices()
-  local list = {}
-  for _, address in ipairs(pci_device.network_devices(sysfs.roots)) do
-    if M.is_usable {pciaddress = address} then list[#list + 1] = address end
-  end
-  return list
 end
 
 --- Print a line for each of `devices`.

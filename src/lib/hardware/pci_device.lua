@@ -2,6 +2,7 @@
 -- One PCI device as sysfs shows it. Addresses are full and in lower case, as in
 -- sysfs ("0000:01:00.0"); lib.hardware.pci has Snabb's functions over this.
 
+local interfaces = require("lib.hardware.interfaces")
 local sysfs = require("lib.hardware.sysfs")
 
 local M = {}
@@ -13,13 +14,23 @@ local SHARED = {mlx4_core = true, mlx5_core = true, mana = true}
 
 local NETWORK_CLASS = "^0x02"  -- PCI Code and ID Assignment Specification, class 02h
 
+--- The full address in lower case ("0000:01:00.0") of a full or short one, or nil if
+--- `text` isn't one.
+function M.full_address(text)
+  local domain, rest = text:match("^(%x%x%x%x+):(%x%x:%x%x%.[0-7])$")
+  if not domain then
+    domain, rest = "0000", text:match("^(%x%x:%x%x%.[0-7])$")
+  end
+  return rest and #domain <= 8 and (domain .. ":" .. rest):lower() or nil
+end
+
 --- The device's directory.
 function M.path(address, roots)
   return ("%s/bus/pci/devices/%s"):format((roots or sysfs.roots).sys, address)
 end
 
 -- The interfaces under a device; those of virtio are a directory further down.
-local function interfaces(path)
+local function interfaces_of(path)
   local names = sysfs.entries(path .. "/net")
   for _, entry in ipairs(sysfs.entries(path)) do
     if entry:match("^virtio%d+$") then
@@ -51,7 +62,7 @@ function M.read(address, roots)
     is_network = (sysfs.line(path .. "/class") or ""):match(NETWORK_CLASS) ~= nil,
     driver = driver,
     for_dpdk = driver ~= nil and M.driver_is_for_dpdk(driver),
-    interfaces = interfaces(path),
+    interfaces = interfaces_of(path),
     numa = numa and numa >= 0 and numa or nil,
     group = sysfs.link(path .. "/iommu_group"),
   }
@@ -63,6 +74,26 @@ function M.network_devices(roots)
   local path = (roots or sysfs.roots).sys .. "/bus/pci/devices"
   for _, address in ipairs(sysfs.entries(path)) do
     if M.read(address, roots).is_network then list[#list + 1] = address end
+  end
+  return list
+end
+
+--- Can DPDK have the device, and leave the default route alone?
+function M.is_usable(address, roots)
+  local device = M.read(address, roots)
+  if not device or not device.is_network or not device.for_dpdk then return false end
+  for _, name in ipairs(device.interfaces) do
+    if interfaces.default_route_over(name, roots) then return false end
+  end
+  return true
+end
+
+--- The full addresses of the PCI network devices that DPDK can have here, sorted; an
+--- array of strings.
+function M.for_dpdk(roots)
+  local list = {}
+  for _, address in ipairs(M.network_devices(roots)) do
+    if M.is_usable(address, roots) then list[#list + 1] = address end
   end
   return list
 end

@@ -4,6 +4,7 @@
 local failure = require("core.failure")
 local fake_tree = require("testing.fake_tree")
 local pci = require("lib.hardware.pci")
+local pci_device = require("lib.hardware.pci_device")
 local spec = require("lib.port.spec")
 local sysfs = require("lib.hardware.sysfs")
 
@@ -66,7 +67,7 @@ describe("lib.hardware.pci", function()
     tree.device("0000:01:00.0", {driver = "ixgbe"})
     tree.device("0000:00:01.0", {driver = "mlx5_core"})
     tree.device("0000:00:02.0", {driver = "vfio-pci", class = "0x010802"})
-    assert.same({"0000:00:01.0", "0000:02:00.0"}, pci.dpdk_devices())
+    assert.same({"0000:00:01.0", "0000:02:00.0"}, pci_device.for_dpdk(tree.roots))
   end)
 
   it("refuses an address without a device", function()

@@ -66,4 +66,13 @@ M.file = path(4095)
 --- A Unix socket's path; sockaddr_un allows 107 bytes.
 M.socket = path(107)
 
+-- Packets' checksums and VLAN tags are the device's to make, where an app asks for it
+-- (lib.stack.offload). Off, the port does it.
+--- The argument of devices that can.
+M.offload = {name = "offload", type = M.flag, default = 0, show = "1",
+  help = "1: leave checksums and VLAN tags to the device"}
+
+--- The arguments of devices that are there already.
+M.of_devices = {M.offload}
+
 return M

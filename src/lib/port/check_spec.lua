@@ -4,6 +4,7 @@
 local check = require("lib.port.check")
 local failure = require("core.failure")
 local fake_tree = require("testing.fake_tree")
+local opened = require("lib.port.opened")
 local spec = require("lib.port.spec")
 
 local ALL, NO_RAW = "000001ffffffffff", "000001ffffffdfff"
@@ -265,11 +266,11 @@ describe("check.ready", function()
     local open
     before_each(function() open = {} end)
     after_each(function()
-      for _, port in ipairs(open) do check.closed(port) end
+      for _, port in ipairs(open) do opened.forget(port) end
     end)
     local function claim(text)
       local port = spec.parse(text)
-      check.opened(port)
+      opened.note(port)
       open[#open + 1] = port
       return port
     end
@@ -278,7 +279,7 @@ describe("check.ready", function()
       local port = claim("packet:veth0")
       refused("packet:veth0", "this process uses it already; ")
       refused("xdp:veth0", "uses it already by the port 'packet:veth0'")
-      check.closed(port)
+      opened.forget(port)
       ready("xdp:veth0")
     end)
 

@@ -1,27 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Port strings: what a user writes where a port is wanted, parsed to plain tables and
--- turned into DPDK's device arguments. Nothing here looks at the machine; the table
--- of replaced PCI addresses is its only state. To add a kind, edit lib.port.kinds.
+-- back to their canonical text. Nothing here looks at the machine; the table
+-- of replaced PCI addresses is its only state. What each kind takes is in its entry.
 
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
+local pci_device = require("lib.hardware.pci_device")
 
 local M = {}
 
-local function kind_of(name)
-  return kinds.by_name[name] or kinds.devices[name]
-end
-
---- The form of a kind's port strings, such as "xdp:IFACE[,queue=N]".
-function M.form(name)
-  local kind = kind_of(name)
+--- The form of a kind's port strings, such as "xdp:IFACE[,queue=N]"; `kind` is its
+--- entry.
+function M.form(kind)
   local needed, optional = {}, {}
   for i, arg in ipairs(kind.args) do
     local bare = i == 1 and kind.positional
     local list = arg.default == nil and needed or optional
     list[#list + 1] = bare and arg.show or arg.name .. "=" .. arg.show
   end
-  local form = table.concat(needed, ",")
+  local form, name = table.concat(needed, ","), kind.name
   local options = table.concat(optional, ",")
   if kind.show then return kind.show .. "[," .. options .. "]" end
   if options == "" then return name .. ":" .. form end
@@ -29,11 +26,14 @@ function M.form(name)
   return name .. ":" .. form .. "[," .. options .. "]"
 end
 
+-- Every kind's form, as the end of a sentence.
 local function forms()
   local list = {}
-  for _, name in ipairs(kinds.order) do list[#list + 1] = M.form(name) end
-  return table.concat(list, ", ")
-    .. ", a PCI address such as " .. M.form("pci") .. ", or a DPDK port's number"
+  for i, kind in ipairs(kinds.list) do
+    list[i] = (kind.phrase or "%s"):format(M.form(kind))
+  end
+  local last = table.remove(list)
+  return table.concat(list, ", ") .. ", or " .. last
 end
 
 --- Every kind of port with its arguments, as text for a terminal.
@@ -42,32 +42,17 @@ function M.help()
   local function line(form, text)
     lines[#lines + 1] = ("  %-38s %s"):format(form, text)
   end
-  local function arguments_of(kind)
-    for _, arg in ipairs(kind.args) do
+  for i, kind in ipairs(kinds.list) do
+    local following = kinds.list[i + 1]
+    line(kind.written or M.form(kind), kind.summary)
+    -- Those of two kinds that share them are listed once, below both.
+    local shared = following and following.args == kind.args
+    for _, arg in ipairs(shared and {} or kind.args) do
       local default = arg.default ~= nil and (" (default %s)"):format(arg.default) or ""
       line("    " .. arg.name, arg.help .. default)
     end
   end
-  for _, name in ipairs(kinds.order) do
-    line(M.form(name), kinds.by_name[name].summary)
-    arguments_of(kinds.by_name[name])
-  end
-  line("0000:01:00.0 or 01:00.0", "a PCI device bound to vfio-pci")
-  line("3", "the DPDK port of that number")
-  arguments_of(kinds.devices.pci)
   return table.concat(lines, "\n") .. "\n"
-end
-
--- PCI addresses
-
---- The full PCI address in lower case ("0000:01:00.0") of a full or short one, or nil
---- if `text` isn't one.
-function M.pci_address(text)
-  local domain, rest = text:match("^(%x%x%x%x+):(%x%x:%x%x%.[0-7])$")
-  if not domain then
-    domain, rest = "0000", text:match("^(%x%x:%x%x%.[0-7])$")
-  end
-  return rest and #domain <= 8 and (domain .. ":" .. rest):lower() or nil
 end
 
 -- Parsing
@@ -92,9 +77,10 @@ local function split(text, separator)
   return parts
 end
 
--- The canonical text: defaults left out, the first argument without its name.
-local function format(port)
-  local kind, parts = kinds.by_name[port.kind], {}
+-- The canonical text: defaults left out, the first argument without its name. A device
+-- has a text of its own.
+local function format(port, kind)
+  local parts = {port.text}
   for i, arg in ipairs(kind.args) do
     local value = port[arg.name]
     if value ~= nil and value ~= arg.default then
@@ -103,8 +89,9 @@ local function format(port)
       parts[#parts + 1] = bare and shown or arg.name .. "=" .. shown
     end
   end
-  local arguments = table.concat(parts, ",")
-  return port.kind .. (arguments == "" and "" or ":" .. arguments)
+  local text = table.concat(parts, ",")
+  if kind.device then return text end
+  return kind.name .. (text == "" and "" or ":" .. text)
 end
 
 local function read_argument(port, kind, text, part, place)
@@ -115,7 +102,7 @@ local function read_argument(port, kind, text, part, place)
   local arg = name and argument_named(kind, name)
   if not name then
     failure.usage("port '%s': '%s' isn't NAME=VALUE; %s is written %s and"
-      .. " values can't contain commas", text, part, port.kind, M.form(port.kind))
+      .. " values can't contain commas", text, part, port.kind, M.form(kind))
   elseif not arg then
     failure.usage("port '%s': %s has no argument '%s'; it takes %s", text, port.kind,
       name, argument_names(kind))
@@ -135,27 +122,25 @@ local function complete(port, kind, text)
     for _, name in ipairs(kind.one_of) do any = any or port[name] ~= nil end
     if not any then
       failure.usage("port '%s' needs %s: it is written %s", text,
-        table.concat(kind.one_of, " or "), M.form(port.kind))
+        table.concat(kind.one_of, " or "), M.form(kind))
     end
   end
   for i, arg in ipairs(kind.args) do
     if port[arg.name] == nil then port[arg.name] = arg.default end
     if port[arg.name] == nil and i == 1 and kind.positional then
       failure.usage("port '%s' needs its %s: it is written %s", text, arg.name,
-        M.form(port.kind))
+        M.form(kind))
     end
   end
 end
 
-local function parse_kind(name, kind, text, rest)
-  local port = {kind = name, driver = kind.driver}
-  if rest and rest ~= "" then
-    for place, part in ipairs(split(rest, ",")) do
-      read_argument(port, kind, text, part, place)
-    end
+-- The port of this kind whose arguments are `rest` (nil: none).
+local function with_arguments(port, kind, text, rest)
+  for place, part in ipairs(rest and split(rest, ",") or {}) do
+    read_argument(port, kind, text, part, place)
   end
   complete(port, kind, text)
-  port.text = format(port)
+  port.text = format(port, kind)
   return port
 end
 
@@ -165,49 +150,40 @@ local function split_first(text)
   return first, comma ~= "" and rest or nil
 end
 
--- A PCI address or a number, with its arguments; nil if it is neither.
+-- A device that is there already (a PCI address, a number); nil if it is none.
 local function parse_device(text)
   local first, rest = split_first(text)
-  local number = first:match("^%d+$") and tonumber(first)
-  local address = M.pci_address(first)
-  local port
-  if number and number <= 65534 then
-    port = {kind = "number", number = number, text = ("%d"):format(number)}
-  elseif address then
-    port = {kind = "pci", address = address, text = address}
-  else
-    return nil
+  for _, kind in ipairs(kinds.list) do
+    local port = kind.device and kind.device(first)
+    if port then
+      port.kind = kind.name
+      return with_arguments(port, kind, text, rest)
+    end
   end
-  local kind = kinds.devices[port.kind]
-  for _, part in ipairs(rest and split(rest, ",") or {}) do
-    read_argument(port, kind, text, part)
-  end
-  complete(port, kind, text)
-  if port.offload == 1 then port.text = port.text .. ",offload=1" end
-  return port
 end
 
--- A port string that isn't a replaced address.
-local function parse_text(text)
+--- As `parse`, of a string; but a replaced address stays what it is.
+function M.parse_text(text)
   local device = parse_device(text)
   if device then return device end
   local name, colon, rest = text:match("^([%w%-]+)(:?)(.*)$")
-  local kind = name and kinds.by_name[name]
+  local kind = name and kinds.named(name)
   if not kind or (colon == "" and rest ~= "") then
     failure.usage("'%s' isn't a port; a port is %s", text, forms())
   end
-  return parse_kind(name, kind, text, rest)
+  return with_arguments({kind = name, driver = kind.driver}, kind, text,
+    rest ~= "" and rest or nil)
 end
+local parse_text = M.parse_text
 
 local replacements = {}
 
 --- The port named by `what` (a string, or the number of a DPDK port) as a table of
---- plain data: `kind` ("null", "pcap", "ring", "packet", "xdp", "tap", "memif",
---- "vhost", "virtio-user", "pci" or "number"), `text` (the canonical port string),
---- `driver` (DPDK's vdev driver, if it has one) and the kind's arguments by name, with
---- defaults filled in; `address` for "pci", `number` for "number". A replaced PCI
---- address gives the other port with `replaces` = the address; its arguments go.
---- Whatever else is written is a usage error.
+--- plain data: `kind` (its entry's name, lib.port.kinds), `text` (the canonical
+--- string), `driver` (DPDK's vdev driver, if it has one) and the kind's arguments by
+--- name, with defaults filled in; `address` for "pci", `number` for "number". A
+--- replaced PCI address gives the other port with `replaces` = the address; its
+--- arguments go. Whatever else is written is a usage error.
 function M.parse(what)
   local text = type(what) == "number" and ("%.15g"):format(what) or what
   if type(text) ~= "string" then
@@ -226,7 +202,7 @@ end
 --- Put the port `text` in the place of the PCI device `address`, for every later
 --- `parse`; nil takes the replacement away. Either may be wrong: a usage error.
 function M.replace(address, text)
-  local full = M.pci_address(address)
+  local full = pci_device.full_address(address)
   if not full then
     failure.usage("'%s' isn't a PCI address such as 0000:01:00.0 or 01:00.0, and only"
       .. " PCI addresses can be replaced", address)
@@ -250,19 +226,6 @@ function M.replacements()
   local copy = {}
   for address, text in pairs(replacements) do copy[address] = text end
   return copy
-end
-
---- DPDK's device string for a parsed port: for a vdev
---- "net_null_pg7,size=60,copy=0", where `id` (a number or word) makes the name unique
---- in the process; for a PCI device its address. Nil for "ring" (made from rings) and
---- "number" (it is there already).
-function M.devargs(port, id)
-  if port.kind == "pci" then return port.address end
-  local kind = kinds.by_name[port.kind]
-  if not kind or not kind.driver then return nil end
-  local list = kind.devargs(port)
-  table.insert(list, 1, ("%s_pg%s"):format(kind.driver, id))
-  return table.concat(list, ",")
 end
 
 return M

@@ -6,6 +6,7 @@ local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
 local fwd = require("apps.fwd.fwd")
+local kinds = require("lib.port.kinds")
 local port = require("apps.port.port")
 local spec = require("lib.port.spec")
 
@@ -41,9 +42,9 @@ function M.run(args)
   parser:argument("duration", "seconds"):args("?"):convert(cli.duration)
   local options = cli.parse(parser, args)
   engine.configure(M.graph(options.port, options.chain_length or 1))
-  local kind = spec.parse(options.port).kind
-  engine.busywait = kind == "null"
-  if kind ~= "pcap" then return engine.main{duration = options.duration} end
+  local kind = kinds.of(spec.parse(options.port))
+  engine.busywait = kind.always_ready == true
+  if not kind.ends then return engine.main{duration = options.duration} end
   local ends = options.duration and engine.now() + options.duration or math.huge
   engine.main{done = function ()
     return engine.now() >= ends or engine.finished()

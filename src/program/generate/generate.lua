@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
+local kinds = require("lib.port.kinds")
 local link = require("core.link")
 local options_of = require("program.generate.options").parse
 local progress = require("lib.progress")
@@ -35,7 +36,8 @@ end
 
 -- Do both ends share a port? Two apps with the same ring are its two ends.
 local function shared(options)
-  return options.receive == options.port and spec.parse(options.port).kind ~= "ring"
+  return options.receive == options.port
+    and not kinds.of(spec.parse(options.port)).two_ends
 end
 
 --- The configuration of a run: apps generator, meter, and the ports `to` and `from`.

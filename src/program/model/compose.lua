@@ -2,13 +2,14 @@
 -- Puts a prediction together for a graph that wasn't measured: C_IO of its ports, from
 -- the table of `perigee model`, and C_task of its apps, measured apart from them. Pure.
 
+local kinds = require("lib.port.kinds")
+
 local compose = {}
 
--- Kinds of port that the table has under the name of their other end.
-local SAME = {["virtio-user"] = "vhost"}
-
+-- Some kinds of port the table has under the name of their other end.
 local function find(result, port)
-  local kind = SAME[port.kind] or port.kind
+  local kind = kinds.of(port)
+  kind = kind.measured_as or kind.name
   for _, measured in ipairs(result.ports) do
     if (measured.name == kind or measured.name == port.text) and measured.cells[1]
         and measured.cells[1].receive then

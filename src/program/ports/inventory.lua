@@ -4,6 +4,7 @@
 
 local check = require("lib.port.check")
 local failure = require("core.failure")
+local kinds = require("lib.port.kinds")
 local interfaces = require("lib.hardware.interfaces")
 local models = require("lib.hardware.pci_models")
 local owners = require("lib.hardware.owners")
@@ -38,16 +39,14 @@ local function pci_entry(address, roots, find_owners)
     mtu = details.mtu,
     numa = device.numa,
     processes = find_owners {group = device.group, index = details.index},
-    problem = problem_of({kind = "pci", address = address, text = address}, roots),
+    problem = problem_of(spec.parse_text(address), roots),
     replacement = spec.replacements()[address],
   }
 end
 
 local function interface_entry(name, roots, find_owners)
   local details = interfaces.details(name, roots)
-  local kinds = details.is_tap and {"tap:", "packet:"} or {"packet:", "xdp:"}
-  local ports = {}
-  for i, kind in ipairs(kinds) do ports[i] = kind .. name end
+  local ports = kinds.on_interface(name, details)
   return {
     port = ports[1],
     other_port = not problem_of(spec.parse(ports[2]), roots) and ports[2] or nil,

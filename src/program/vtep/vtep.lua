@@ -38,9 +38,7 @@ end
 local function ending(ports, duration)
   local files = {}
   for _, app in ipairs(ports) do
-    if app.description.kind == "pcap" and app.description.rx then
-      files[#files + 1] = app
-    end
+    if app:reads() then files[#files + 1] = app end
   end
   local ends = duration and engine.now() + duration or math.huge
   local function idle()

@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local ffi = require("ffi")
-local iface = require("apps.port.iface")
-local plug = require("apps.port.plug")
+local iface = require("lib.port.iface")
+local kinds = require("lib.port.kinds")
+local opened = require("lib.port.opened")
+local plug = require("lib.port.plug")
 local spec = require("lib.port.spec")
 
 describe("plug", function ()
@@ -15,12 +17,13 @@ describe("plug", function ()
       return nil, "No such device"
     end
     local description = spec.parse("null")
-    description.iface = "perigee-gone0"
+    local kind = kinds.of(description)
+    kind.interface = function () return "perigee-gone0" end
     local ok, err = pcall(plug.open, description)
-    iface.read, iface.put_back = read, put_back
+    iface.read, iface.put_back, kind.interface = read, put_back, nil
     assert.is_false(ok)
     assert.equal("port 'null': the interface went away meanwhile: No such device",
       tostring(err))
-    assert.same({}, plug.open_ports())
+    assert.same({}, opened.list())
   end)
 end)

@@ -1,0 +1,89 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Opening a DPDK device by its device string, and removing it. A kernel interface that
+-- carries it keeps its MTU and address, and is left as it was.
+
+local ffi = require("ffi")
+local C = require("core.native")
+local failure = require("core.failure")
+local iface = require("lib.port.iface")
+
+local device = {}
+
+local ETHERNET_HEADER = 14
+
+local befores = {} -- parsed ports -> their kernel interfaces as they were
+
+--- DPDK's device string of a parsed port of `kind`: for a virtual device
+--- "net_null_pg7,size=60,copy=0", where `id` (a number or word) makes the name unique
+--- in the process; for a PCI device its address. Nil for a kind that has none.
+--- `before`: the kernel interface as it was (a struct iface), if there is one.
+function device.string(kind, port, id, before)
+  if not kind.devargs then return nil end
+  local list = kind.devargs(port, before)
+  if kind.driver then table.insert(list, 1, ("%s_pg%s"):format(kind.driver, id)) end
+  return table.concat(list, ",")
+end
+
+--- Send no frame longer than the interface's MTU (bytes), or the driver, allows.
+function device.carry_mtu(device_port, kind, mtu)
+  local most = kind.most_mtu or mtu
+  local longest = math.min(mtu, most) + ETHERNET_HEADER -- more than 16 bits on lo
+  device_port.max_frame = math.min(longest, tonumber(C.PACKET_MAX_PAYLOAD))
+end
+
+-- The interface `name` before it is opened; nil if it is to be made.
+local function read_before(kind, port, name)
+  if not name then return nil end
+  local before, reason = iface.read(name)
+  if not before and not kind.makes_interface then
+    failure.raise("port '%s': can't read the interface's MTU: %s", port.text, reason)
+  end
+  return before
+end
+
+-- What can't be used after all is removed.
+local function give_up(device_port, port, kind, problem)
+  device.close(device_port, port, kind)
+  failure.raise("port '%s': %s", port.text, problem)
+end
+
+-- Keep the interface's MTU, and frames to what it carries.
+local function fit_interface(device_port, port, kind, name, before)
+  if before then iface.set_mtu(name, before.mtu) end
+  local now, reason = iface.read(name)
+  if not now then
+    give_up(device_port, port, kind,
+      ("the interface went away meanwhile: %s"):format(reason))
+  end
+  device_port.min_frame = ETHERNET_HEADER
+  device.carry_mtu(device_port, kind, now.mtu)
+end
+
+--- Open the device of the parsed `port`, whose entry is `kind`, into a struct port.
+function device.open(device_port, port, kind)
+  local name = kind.interface and kind.interface(port)
+  local before = read_before(kind, port, name)
+  if kind.before_open then kind.before_open(port) end
+  local text = device.string(kind, port, C.pg_port_next_id(), before)
+  if C.pg_port_plug(device_port, text) < 0 then
+    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
+  end
+  befores[port] = before
+  if name then fit_interface(device_port, port, kind, name, before) end
+  device_port.tidy = kind.tidy and 1 or 0
+  if kind.small_pool and C.pg_port_small_pool(device_port) < 0 then
+    give_up(device_port, port, kind, ffi.string(C.pg_error()))
+  end
+end
+
+--- Take the device away, and leave its kernel interface as it was.
+function device.close(device_port, port, kind)
+  C.pg_port_unplug(device_port)
+  local before = befores[port]
+  if before then
+    iface.put_back(kind.interface(port), before, kind.restores_state)
+    befores[port] = nil
+  end
+end
+
+return device

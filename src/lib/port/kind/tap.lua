@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- tap: a TAP interface, made if there is none of that name. net_tap gives one that is
+-- there another address, an MTU of 1,500 and the state down, so it is put back.
+
+local arguments = require("lib.port.arguments")
+local iface = require("lib.port.iface")
+local interfaces = require("lib.hardware.interfaces")
+local needs = require("lib.port.needs")
+local unistd = require("posix.unistd")
+
+local tap = {
+  name = "tap", order = 6,
+  summary = "a TAP interface, made if there is none of that name",
+  positional = true,
+  args = {
+    {name = "name", type = arguments.interface, show = "NAME",
+      help = "the TAP interface"},
+    arguments.offload,
+  },
+  driver = "net_tap",
+  most_mtu = 1500, -- net_tap would try longer frames for ever
+  makes_interface = true,
+  restores_state = true,
+  tidy = true,
+  bench = {order = 8, receive = "tap:pgm0", send = "tap:pgm1", round = 128, most = 64,
+    namespace = "bridge"},
+}
+
+--- With `before` (a struct iface) it keeps the address that it has.
+function tap.devargs(port, before)
+  return {"iface=" .. port.name, before and "mac=" .. iface.address(before) or nil}
+end
+
+function tap.thing(port) return "tap/" .. port.name end
+
+function tap.interface(port) return port.name end
+
+function tap.suits(details) return details.is_tap and 1 end
+
+local function check_existing(port, roots)
+  local name = port.name
+  local details = interfaces.details(name, roots)
+  needs.no_default_route(port, name, roots)
+  if not details.is_tap then
+    needs.refuse(port, "there is an interface '%s' that isn't a TAP; choose another "
+      .. "name, or write packet:%s or xdp:%s", name, name, name)
+  elseif not details.multi_queue then
+    needs.refuse(port, "DPDK opens a TAP that is there only if it was made with "
+      .. "multi_queue; remove it, or make it with: ip tuntap add %s mode tap "
+      .. "multi_queue", name)
+  end
+end
+
+function tap.check(port, roots)
+  if interfaces.exists(port.name, roots) then check_existing(port, roots) end
+  if unistd.access(roots.dev .. "/net/tun", "rw") ~= 0 then
+    needs.refuse(port, "%s/net/tun can't be opened; load the kernel's module tun, and "
+      .. "run as root", roots.dev)
+  end
+  needs.capabilities(port, {"CAP_NET_ADMIN"}, roots)
+end
+
+return tap

@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- xdp: one queue of a kernel interface by AF_XDP.
+
+local C = require("core.native")
+local arguments = require("lib.port.arguments")
+local interfaces = require("lib.hardware.interfaces")
+local needs = require("lib.port.needs")
+local opened = require("lib.port.opened")
+local sysfs = require("lib.hardware.sysfs")
+
+-- An AF_XDP frame is at most a page with the kernel's and DPDK's headroom in it, so
+-- that 3,264 bytes are left; drivers refuse, or drop, what can't fit.
+local MOST_FRAME = 3264
+local ETHERNET_HEADER, VLAN_TAG = 14, 4
+local MOST_MTU = MOST_FRAME - ETHERNET_HEADER - VLAN_TAG
+
+local xdp = {
+  name = "xdp", order = 5,
+  summary = "a kernel interface by AF_XDP",
+  positional = true,
+  args = {
+    {name = "iface", type = arguments.interface, show = "IFACE",
+      help = "the kernel interface"},
+    {name = "queue", type = arguments.integer(0, 65534), default = 0, show = "N",
+      help = "the interface's queue to use"},
+  },
+  driver = "net_af_xdp",
+  most_mtu = MOST_FRAME - ETHERNET_HEADER,
+  small_pool = true,
+  bench = {order = 7, receive = "xdp:pgm0", send = "xdp:pgm1", round = 256,
+    namespace = "veth"},
+}
+
+function xdp.devargs(port)
+  return {"iface=" .. port.iface, "start_queue=" .. port.queue, "queue_count=1"}
+end
+
+function xdp.thing(port)
+  return ("interface/%s/queue %d"):format(port.iface, port.queue)
+end
+
+function xdp.interface(port) return port.iface end
+
+function xdp.suits(details) return not details.is_tap and 3 end
+
+-- Has this process another queue of that interface already?
+local function shares_interface(port)
+  for other in opened.each() do
+    if other.driver == port.driver and other.iface == port.iface then return true end
+  end
+end
+
+function xdp.check(port, roots)
+  needs.interface(port, roots)
+  local mtu = interfaces.details(port.iface, roots).mtu
+  if mtu and mtu > MOST_MTU then
+    needs.refuse(port, "the interface's MTU of %d is more than AF_XDP can carry (%d); "
+      .. "lower it with: ip link set %s mtu %d, or write packet:%s", mtu, MOST_MTU,
+      port.iface, MOST_MTU, port.iface)
+  end
+  local queues = ("%s/class/net/%s/queues"):format(roots.sys, port.iface)
+  local rx_queue = ("%s/rx-%d"):format(queues, port.queue)
+  if sysfs.exists(queues) and not sysfs.exists(rx_queue) then
+    needs.refuse(port, "the interface '%s' has no receive queue %d", port.iface,
+      port.queue)
+  end
+  needs.capabilities(port, {"CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_BPF"}, roots)
+end
+
+--- DPDK would fail, and in doing so take the other program away.
+function xdp.before_open(port)
+  if C.pg_iface_has_xdp(port.iface) and not shares_interface(port) then
+    needs.refuse(port, "the interface has an XDP program already; end the process that "
+      .. "uses it, or take the program off with: ip link set %s xdp off", port.iface)
+  end
+end
+
+return xdp

@@ -1,0 +1,74 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What kinds of port need of the machine, for their `check`: what isn't there is
+-- refused with a sentence that says what to do. `roots`: see lib.hardware.sysfs.
+
+local failure = require("core.failure")
+local capability = require("lib.hardware.capability")
+local files = require("lib.port.files")
+local interfaces = require("lib.hardware.interfaces")
+local opened = require("lib.port.opened")
+
+local needs = {}
+
+--- Refuse the parsed `port`: a usage error of this sentence.
+function needs.refuse(port, fmt, ...)
+  failure.usage("port '%s': " .. fmt, port.text, ...)
+end
+local refuse = needs.refuse
+
+--- Refuse it if there is a problem (a sentence, or nil).
+function needs.no_problem(port, problem)
+  if problem then refuse(port, "%s", problem) end
+end
+local no_problem = needs.no_problem
+
+--- These names as a list for a sentence.
+function needs.listed(names)
+  return #names > 0 and table.concat(names, ", ") or "none"
+end
+
+--- The process must have these capabilities (an array of names).
+function needs.capabilities(port, names, roots)
+  local missing = capability.missing(names, roots)
+  if #missing > 0 then
+    refuse(port, "this needs root or %s; run it with sudo",
+      table.concat(missing, " and "))
+  end
+end
+
+--- The default route mustn't go over the interface `name`.
+function needs.no_default_route(port, name, roots)
+  local over = interfaces.default_route_over(name, roots)
+  if over then
+    refuse(port, "the default route goes over '%s'%s, and a port on it could cut this"
+      .. " machine off; use another interface, or move the route away first",
+      name, over == name and "" or (" (by '%s')"):format(over))
+  end
+end
+
+--- The port's interface must be there and up, without the default route.
+function needs.interface(port, roots)
+  local name = port.iface
+  if not interfaces.exists(name, roots) then
+    refuse(port, "there is no kernel interface '%s'; there are: %s", name,
+      needs.listed(interfaces.names(roots)))
+  end
+  needs.no_default_route(port, name, roots)
+  if interfaces.is_up(name, roots) == false then
+    refuse(port, "the interface '%s' is down; bring it up with: ip link set %s up",
+      name, name)
+  end
+end
+
+--- The port's Unix socket: one that it makes, that must be there, or that it waits for.
+function needs.socket(port, makes_it, must_exist, roots)
+  if makes_it and not opened.serves(port.socket) then
+    no_problem(port, files.socket_taken(port.socket, roots))
+  elseif must_exist then
+    no_problem(port, files.no_socket(port.socket))
+  else
+    no_problem(port, files.no_directory(port.socket))
+  end
+end
+
+return needs
