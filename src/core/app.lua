@@ -142,7 +142,10 @@ local latency
 --- The histogram of breath durations in seconds (engine/latency.histogram).
 function engine.enable_latency_histogram()
   if not latency then
-    latency = histogram.create(this_engine.path("engine/latency.histogram"), 1e-6, 1e0)
+    local path = this_engine.path("engine/latency.histogram")
+    local ok, shared = pcall(histogram.create, path, 1e-6, 1e0)
+    if not ok and not shared.no_room then error(shared, 0) end
+    latency = ok and shared or histogram.new(1e-6, 1e0)
   end
   return latency
 end

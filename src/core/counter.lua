@@ -38,19 +38,36 @@ local function forget_parents()
   end
 end
 
+local told = false
+
+-- The counter in shared memory; nil where there is no room for one: this process counts
+-- all the same, and others don't see it.
+local function publish(name)
+  local ok, public = pcall(shm.create, name, counter_t)
+  if ok then return public end
+  local err = public
+  if type(err) ~= "table" or not err.no_room then error(err, 0) end
+  if not told then
+    told = true
+    io.stderr:write(("perigee: other programs won't see all counters: %s\n"):format(
+      tostring(err)))
+  end
+end
+
 --- Make the counter `name` with the value `initial` (0) and return it. A name that this
---- process has created already gives that counter, as it is.
+--- process has created already gives that counter, as it is. Where shared memory is
+--- full the counter is this process's alone, which is told once.
 function counter.create(name, initial)
   forget_parents()
   local path = shm.path(name)
   local entry = by_path[path]
   if entry then return entry.private end
-  entry = {private = ffi.new(counter_t), public = shm.create(name, counter_t)}
-  entry.private.c = initial or 0
+  entry = {private = ffi.new(counter_t, initial or 0), public = publish(name)}
+  by_path[path] = entry
+  if not entry.public then return entry.private end
   entry.public.c = entry.private.c
   entry.index = #created + 1
   created[entry.index] = entry
-  by_path[path] = entry
   return entry.private
 end
 
@@ -80,7 +97,7 @@ function counter.delete(name)
     return
   end
   by_path[path] = nil
-  shm.unmap(entry.public)
+  if entry.public then shm.unmap(entry.public) end
   if entry.index then
     local last = table.remove(created)
     if last ~= entry then

@@ -28,6 +28,14 @@ function failure.raise(fmt, ...)
   raise(1, fmt, ...)
 end
 
+--- The same, where what can be done without is lacking room (memory, a full disk): the
+--- error has `no_room`, for who can do without.
+function failure.no_room(fmt, ...)
+  local ok, err = pcall(raise, 1, fmt, ...)
+  if not ok then err.no_room = true end
+  error(err, 0)
+end
+
 --- Is `err` one of these errors?
 function failure.is(err)
   return getmetatable(err) == Failure

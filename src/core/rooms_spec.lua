@@ -6,19 +6,19 @@ local dirent = require("posix.dirent")
 local main = require("core.main")
 local stat = require("posix.sys.stat")
 
--- From the bottom up. What isn't below one of these folders (command_line.lua, families,
--- test support, the laboratory) is above all of them.
+-- From the bottom up. What isn't below one of these folders (command_line.lua,
+-- families, test support, the laboratory) is above all of them.
 local ORDER = {"src/core/", "src/lib/", "src/apps/", "src/program/"}
 local MOST_LINES, MOST_MODULES = 350, 25
 
 -- Rooms within src/core and src/lib that import each other, and why that is so.
 local MUTUAL = {
-  ["src/core <-> src/core/engine"] = "core.app is what programs know of the engine, and "
-    .. "the engine is made of links, packets and configurations",
-  ["src/core <-> src/core/cpus"] = "core.app and core.config have Snabb's names for what "
-    .. "is done there (configure, replicate), and workers run engines",
-  ["src/core <-> src/core/lib"] = "core.lib is one table of what lies in core/lib, which "
-    .. "raises failures and allocates memory",
+  ["src/core <-> src/core/engine"] = "core.app is what programs know of the engine, "
+    .. "and the engine is made of links, packets and configurations",
+  ["src/core <-> src/core/cpus"] = "core.app and core.config have Snabb's names for "
+    .. "what is done there (configure, replicate), and workers run engines",
+  ["src/core <-> src/core/lib"] = "core.lib is one table of what lies in core/lib, "
+    .. "which raises failures and allocates memory",
 }
 
 -- Read the tree ------------------------------------------------------------------

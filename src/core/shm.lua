@@ -62,9 +62,9 @@ local function open_file(name, flags)
   local fd, reason, code = fcntl.open(path, flags, FILE_MODE)
   if not fd and code == errno.ENOENT and flags >= fcntl.O_CREAT then
     shm.mkdir(shm.resolve(name):match("^(.*)/") or "")
-    fd, reason = fcntl.open(path, flags, FILE_MODE)
+    fd, reason, code = fcntl.open(path, flags, FILE_MODE)
   end
-  if not fd then failure.raise("can't open shared memory: %s", reason) end
+  if not fd then tree.refuse(code, "can't open shared memory: %s", reason) end
   return fd
 end
 
@@ -73,7 +73,7 @@ local function map(name, fd, size, protection)
   if memory ~= MAP_FAILED then return memory end
   local code = ffi.errno()
   local hint = code == errno.ENOMEM and "; vm.max_map_count limits the mappings" or ""
-  failure.raise("can't map %s: %s%s", shm.path(name), errno.errno(code), hint)
+  tree.refuse(code, "can't map %s: %s%s", shm.path(name), errno.errno(code), hint)
 end
 
 local function map_object(name, fd, object_type, size, protection)
@@ -93,7 +93,7 @@ end
 local function reserve(name, fd, size)
   local code = C.posix_fallocate(fd, 0, size)
   if code == 0 then return end
-  failure.raise("can't reserve %d bytes for %s: %s",
+  tree.refuse(code, "can't reserve %d bytes for %s: %s",
     tonumber(size), shm.path(name), errno.errno(code))
 end
 
@@ -104,9 +104,13 @@ local function make_file(name, size)
   local hidden = ("%s.%s.%d"):format(directory, last, unistd.getpid())
   local fd = open_file(hidden, fcntl.O_CREAT + fcntl.O_RDWR)
   local ok, err = pcall(closing, fd, reserve, name, fd, size)
-  if ok then unistd.link(shm.path(hidden), shm.path(name)) end -- or somebody else did
+  local linked, reason, code = ok, nil, nil
+  if ok then linked, reason, code = unistd.link(shm.path(hidden), shm.path(name)) end
   unistd.unlink(shm.path(hidden))
   if not ok then error(err, 0) end
+  if not linked and code ~= errno.EEXIST then -- somebody else made it
+    tree.refuse(code, "can't make %s: %s", shm.path(name), reason)
+  end
 end
 
 --- Make (or reuse) the object `name` of the C type `object_type`, a struct or an array

@@ -56,10 +56,21 @@ function tree.exists(path)
   return stat.stat(path) ~= nil
 end
 
+-- Errors that say there is no room.
+local EDQUOT = 122 -- <asm-generic/errno.h>
+local NO_ROOM = {[errno.ENOSPC] = true, [errno.ENOMEM] = true, [EDQUOT] = true,
+                 [errno.EMFILE] = true, [errno.ENFILE] = true}
+
+--- Raise a failure for the error number `code`, with the rest as for failure.raise.
+function tree.refuse(code, fmt, ...)
+  if NO_ROOM[code] then failure.no_room(fmt, ...) end
+  failure.raise(fmt, ...)
+end
+
 local function make_directory(path)
   local ok, reason, code = stat.mkdir(path, DIRECTORY_MODE)
   if not ok and code ~= errno.EEXIST then
-    failure.raise("can't make the shared memory directory: %s", reason)
+    tree.refuse(code, "can't make the shared memory directory: %s", reason)
   end
 end
 

@@ -113,6 +113,24 @@ local function reconfigure(state, new, names)
   end
 end
 
+local function free_links(made)
+  for spec, l in pairs(made) do link.free(l, spec) end
+end
+
+-- The new links, made before anything changes.
+local function make_links(specs, halves)
+  local made = {}
+  for _, spec in ipairs(specs) do
+    local ok, l = pcall(link.new, spec, halves and halves[spec])
+    if not ok then
+      free_links(made)
+      error(l, 0)
+    end
+    made[spec] = l
+  end
+  return made
+end
+
 -- Everything that may fail: start what is new, stop what stands in its way,
 -- reconfigure. Returns the apps started and a set of the names stopped.
 local function exchange(state, new, plan)
@@ -143,15 +161,20 @@ local everything = setmetatable({}, {__index = function () return true end})
 --- what an app's new(), reconfig(), or stop() of one that is in the way raised,
 --- with the old graph as it was; and what other callbacks raised, with the new.
 function apply.plan(state, new, plan)
-  local fresh, stopped = exchange(state, new, plan)
+  local made = make_links(plan.new_links, new.halves)
+  local ok, fresh, stopped = pcall(exchange, state, new, plan)
+  if not ok then
+    free_links(made)
+    error(fresh, 0)
+  end
   local problems = {}
   for _, spec in ipairs(plan.old_links) do
     wiring.remove(state, spec, stopped, problems)
   end
   for _, name in ipairs(plan.stop) do
     if not stopped[name] then
-      local ok, err = pcall(instance.stop, state.apps[name])
-      if not ok then problems[#problems + 1] = tostring(err) end
+      local stopped_well, err = pcall(instance.stop, state.apps[name])
+      if not stopped_well then problems[#problems + 1] = tostring(err) end
     end
     state.apps[name] = nil
   end
@@ -160,7 +183,7 @@ function apply.plan(state, new, plan)
     wiring.connect(state, spec, fresh, problems)
   end
   for _, spec in ipairs(plan.new_links) do
-    state.links[spec] = link.new(spec, new.halves and new.halves[spec])
+    state.links[spec] = made[spec]
     wiring.connect(state, spec, everything, problems)
   end
   state.claims, state.configuration = plan.claims, new

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared memory that is full, before a run or in it: packets go on, configurations are
+applied whole, and one sentence says that other programs don't see all counters."""
+
+import os
+import re
+
+import pytest
+
+from helpers.command import PERIGEE, run
+from helpers.report import account
+
+PROGRAM = """
+local basic = require("apps.basic.basic_apps")
+local Odd = {drops = {"odd"}}
+Odd.__index = Odd
+function Odd:new() return setmetatable({n = 0}, Odd) end
+function Odd:process(p)
+  self.n = self.n + 1
+  if self.n % 2 == 0 then return nil, 1 end
+  return p
+end
+
+local c = config.new()
+config.app(c, "source", basic.Source)
+config.app(c, "odd", Odd)
+config.app(c, "sink", basic.Sink)
+config.link(c, "source.output -> odd.input")
+config.link(c, "odd.output -> sink.input")
+engine.configure(c)
+engine.main{duration = 0.1, no_report = true}
+local before = engine.drops("odd").odd
+for i = 1, 20 do
+  config.app(c, "tee" .. i, basic.Tee)
+  config.link(c, ("tee%d.o -> tee%d.i"):format(i, i))
+end
+engine.configure(c)
+engine.main{duration = 0.1, report = {showpackets = true}}
+local links = 0
+for _ in pairs(engine.link_table) do links = links + 1 end
+print(links, before > 0, engine.drops("odd").odd > before)
+engine.stop()
+print("stopped")
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system: wants root")
+@pytest.mark.parametrize("limit", ["size=4k", "size=40k", "size=100k", "size=200k",
+                                   "size=1m,nr_inodes=20", "size=1m,nr_inodes=100"])
+def test_full_shared_memory_stops_nothing(limit, tmp_path):
+    script, small = tmp_path / "program.lua", tmp_path / "small"
+    script.write_text(PROGRAM)
+    small.mkdir()
+    result = run("unshare", "--mount", "sh", "-c",
+                 f"mount -t tmpfs -o {limit} tmpfs {small} && SNABB_SHM_ROOT={small} "
+                 f"exec {PERIGEE} run {script}")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.endswith("22\ttrue\ttrue\nstopped\n")
+    sums = account(result.stdout)
+    assert sums["allocated"] > 0 and sums["held by apps"] <= 1
+    assert len(re.findall("other programs won't see all counters: .*No space left",
+                          result.stderr)) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system: wants root")
+def test_a_type_that_needs_shared_memory_is_refused_before_anything_changes(tmp_path):
+    script, small = tmp_path / "program.lua", tmp_path / "small"
+    script.write_text(PROGRAM.replace("engine.stop()", """
+      local Measured = {new = function ()
+        return {shm = {latency = {require("core.histogram"), 1, 100}}}
+      end}
+      config.app(c, "measured", Measured)
+      print(pcall(engine.configure, c))
+      print(engine.app_table.measured, engine.app_table.odd ~= nil)"""))
+    small.mkdir()
+    result = run("unshare", "--mount", "sh", "-c",
+                 f"mount -t tmpfs -o size=100k tmpfs {small} && SNABB_SHM_ROOT={small} "
+                 f"exec {PERIGEE} run {script}")
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"^false\tapp 'measured': can't reserve 4096 bytes for .*latency\."
+                     r"histogram: No space left on device\nnil\ttrue$", result.stdout,
+                     re.MULTILINE)
