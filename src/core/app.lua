@@ -22,7 +22,7 @@ local reports = require("core.engine.summary")
 local settings = require("core.engine.settings")
 local this_engine = require("core.this_engine")
 local timer = require("core.timer")
-local totals = require("core.engine.totals")
+local engine_counters = require("core.engine.counters")
 local workers = require("core.cpus.workers")
 
 local engine = settings
@@ -32,8 +32,8 @@ local engine = settings
 engine.app_table, engine.link_table = graph.apps, graph.links
 engine.configuration = graph.configuration()
 
-for name, counter in pairs(totals.counters) do engine[name] = counter end
-totals.include(workers.breaths)
+for name, counter in pairs(engine_counters.counters) do engine[name] = counter end
+engine_counters.include(workers.breaths)
 breath.tend_with(workers.tend)
 
 local instead = {} -- see engine.intercept
@@ -68,7 +68,7 @@ local function apply_now(new, forced)
     function () change_all(new, forced) end)
   changing = false
   if not ok then error(err, 0) end
-  totals.count_configuration()
+  engine_counters.count_configuration()
 end
 
 local function configure(new, forced)
@@ -232,7 +232,7 @@ function engine.intercept(others)
 end
 
 reports.attach(engine, {
-  counters = totals.counters, sync = breath.sync, account = graph.account,
+  counters = engine_counters.counters, sync = breath.sync, account = graph.account,
 })
 names.attach(engine)
 

@@ -11,7 +11,7 @@ local health = require("core.watch.health")
 local pool = require("core.pool")
 local rounds = require("core.rounds")
 local settings = require("core.engine.settings")
-local totals = require("core.engine.totals")
+local engine_counters = require("core.engine.counters")
 
 local breath = {}
 
@@ -64,7 +64,7 @@ local function housekeeping(now)
   if now >= next_tending then
     next_tending = now + TEND_SECONDS
     pool.tend()
-    totals.publish(breaths)
+    engine_counters.publish(breaths)
     if graph.drifted(now, breaths) then graph.arrange() end
     all_dead = tend_workers()
   end
@@ -97,7 +97,7 @@ function breath.time() return breath_time end
 function breath.all_dead() return all_dead end
 
 --- Bring all counters up to date and publish them, those of cycles too if `now`.
-function breath.sync(now) totals.publish(breaths, now) end
+function breath.sync(now) engine_counters.publish(breaths, now) end
 
 --- Breaths follow without a pause from here on: cycles are sampled, if they are to be.
 function breath.begin()

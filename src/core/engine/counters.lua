@@ -9,12 +9,12 @@ local graph = require("core.engine.graph")
 local this_engine = require("core.this_engine")
 local health_counters = require("core.watch.publish")
 
-local totals = {}
+local engine_counters = {}
 
 --- The counters of breaths, of packets freed (frees, freebytes, freebits: by apps and
 --- by being sent), and of configurations.
-totals.counters = {}
-local counters = totals.counters
+engine_counters.counters = {}
+local counters = engine_counters.counters
 for _, name in ipairs{"breaths", "frees", "freebits", "freebytes", "configs"} do
   counters[name] = counter.create(this_engine.path("engine/" .. name .. ".counter"), 0)
 end
@@ -22,11 +22,11 @@ end
 local breaths_of_workers = function () return 0 end
 
 --- Count the breaths of workers, too: `breaths` returns them.
-function totals.include(breaths) breaths_of_workers = breaths end
+function engine_counters.include(breaths) breaths_of_workers = breaths end
 
 --- Publish all there is as of breath number `breaths`, what cycles went to as well if
 --- `now` (else ten times a second).
-function totals.publish(breaths, now)
+function engine_counters.publish(breaths, now)
   graph.publish()
   counter.set(counters.breaths, breaths + breaths_of_workers())
   this_engine.count_breaths(breaths)
@@ -37,6 +37,6 @@ function totals.publish(breaths, now)
 end
 
 --- A configuration has been applied.
-function totals.count_configuration() counter.add(counters.configs) end
+function engine_counters.count_configuration() counter.add(counters.configs) end
 
-return totals
+return engine_counters
