@@ -12,7 +12,6 @@ local breath_calls = require("core.engine.calls")
 local config = require("core.config")
 local counter = require("core.counter")
 local cores = require("core.cpus.workers")
-local culprit = require("core.watch.loops")
 local cycles = require("core.watch.cycles")
 local drops = require("core.fuse.drops")
 local failure = require("core.failure")
@@ -31,6 +30,7 @@ local pace = require("core.engine.pace")
 local plan = require("core.engine.plan")
 local pool = require("core.pool")
 local reports = require("core.engine.summary")
+local running_app = require("core.watch.running_app")
 local timer = require("core.timer")
 local warm = require("core.engine.warm")
 
@@ -193,7 +193,7 @@ end
 local function tick_all(apps)
   for i = 1, #apps do apps[i]:tick() end
 end
-culprit.watch(tick_all, 1, 2)
+running_app.loop(tick_all, 1, 2)
 
 local breaths = 0
 local sample_at = math.huge -- the next breath to look into
@@ -234,7 +234,7 @@ end
 local function breath(now)
   breath_time, breathing, at_work = now, true, true
   if breaths >= sample_at then
-    sample_at = cycles.breath(pulls, pushes, breaths)
+    sample_at = cycles.breath(pulls, pushes, breaths, move.rounds)
   else
     move.pull(pulls)
     move.push(pushes)
@@ -254,8 +254,8 @@ end
 
 -- For xpcall: the error, after a region has been put in order again.
 local function rescue(err)
-  engine.failing = culprit.name()
-  return fused:rescue(err)
+  err, engine.failing = fused:rescue(err)
+  return err
 end
 
 --- One breath: pull(), then push(), then what is due.

@@ -2,7 +2,7 @@
 -- The calls of a breath. Each loop is numeric and in a function of its own: LuaJIT
 -- compiles those well, whatever it sees first.
 
-local culprit = require("core.watch.loops")
+local running_app = require("core.watch.running_app")
 
 local move = {}
 
@@ -47,7 +47,7 @@ function move.push(calls)
   rounds(push_each, calls)
 end
 
-culprit.watch(move.pull, 1, 2)
-culprit.watch(push_each, 3, 5)
+running_app.loop(move.pull, 1, 2)
+running_app.loop(push_each, 3, 5)
 
 return move

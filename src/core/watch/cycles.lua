@@ -6,10 +6,9 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
-local culprit = require("core.watch.loops")
-local move = require("core.engine.breath")
 local pool = require("core.pool")
 local publish = require("core.watch.cycles_publish")
+local running_app = require("core.watch.running_app")
 
 local cycles = {}
 
@@ -55,8 +54,8 @@ local function push_each(list, first)
   end
 end
 
-culprit.watch(pull_each, 1, 2)
-culprit.watch(push_each, 4, 6)
+running_app.loop(pull_each, 1, 2)
+running_app.loop(push_each, 4, 6)
 
 -- The breath after a sample ends it; after how many breaths to take another.
 local function finish()
@@ -67,8 +66,9 @@ local function finish()
 end
 
 --- The calls of breath number `breaths`, as a sample, or as the breath after one, in
---- which nothing is counted; the number of the next breath to be done so.
-function cycles.breath(pulls, pushes, breaths)
+--- which nothing is counted; the number of the next breath to be done so. `rounds` is
+--- that of core.engine.breath.
+function cycles.breath(pulls, pushes, breaths, rounds)
   if open then
     breaths = breaths + finish()
   else
@@ -76,7 +76,7 @@ function cycles.breath(pulls, pushes, breaths)
     open, breaths = true, breaths + 1
   end
   pull_each(pulls)
-  move.rounds(push_each, pushes, pulls.n - 1)
+  rounds(push_each, pushes, pulls.n - 1)
   if open then C.pg_cycles_pause(c, pool.freelist) end
   return breaths
 end
