@@ -8,7 +8,6 @@ local account = require("core.engine.account")
 local apply = require("core.engine.apply")
 local placement = require("core.cpus.placement")
 local blocked = require("core.engine.blocked")
-local breath_calls = require("core.engine.calls")
 local config = require("core.config")
 local counter = require("core.counter")
 local cores = require("core.cpus.workers")
@@ -29,9 +28,10 @@ local order = require("core.engine.order")
 local pace = require("core.engine.pace")
 local plan = require("core.engine.plan")
 local pool = require("core.pool")
-local reports = require("core.engine.summary")
+local report = require("core.engine.report")
 local running_app = require("core.watch.running_app")
 local timer = require("core.timer")
+local totals = require("core.engine.totals")
 local warm = require("core.engine.warm")
 
 local engine = {}
@@ -174,9 +174,9 @@ function engine.stop()
   engine.configure(config.new())
 end
 
---- The calls of a breath, in order (core.engine.calls).
+--- The calls of a breath, in order (core.engine.order).
 function engine.calls()
-  return breath_calls.list(pulls, pushes, state.links, fused)
+  return order.by_name(pulls, pushes, state.links, fused)
 end
 
 -- A breath ---------------------------------------------------------------
@@ -345,9 +345,12 @@ function engine.main(options)
   cores.raise_failure()
 end
 
-reports.attach(engine, {
+local inner = {
   counters = counters, sync = sync, account = function () fused:account() end,
-})
+  workers = cores,
+}
+totals.attach(engine, inner)
+report.attach(engine, inner)
 names.attach(engine)
 
 return engine

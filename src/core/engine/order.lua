@@ -6,6 +6,7 @@
 
 local config = require("core.config")
 local graph = require("core.graph")
+local move = require("core.engine.breath")
 
 local order = {}
 
@@ -104,6 +105,40 @@ function order.breath(apps, links, fused)
   pulls.n, pushes.n = #pulls, #pushes.push
   pushes.ports, pushes.specs = repeatable and fused.once or nil, specs
   return pulls, pushes
+end
+
+-- The calls by name -----------------------------------------------------------------
+
+-- The method that the engine calls, or calls for each packet or burst.
+local function method_of(app)
+  if app.push then return "push" end
+  return app.process_burst and "process_burst" or app.process and "process" or "push"
+end
+
+local function region_of(run, regions)
+  for _, region in ipairs(regions) do
+    for _, entry in ipairs(region.run) do
+      if entry == run then return region end
+    end
+  end
+end
+
+--- The calls of a breath in their order, for those who show them: pulls, a list of
+--- names of apps; pushes, a list of {app =, link = its text, method =, region = what
+--- the app is fused into or nil}; rounds, how often the pushes may be made
+--- (core.engine.breath).
+function order.by_name(pulls, pushes, links, fused)
+  local text = {}
+  local list = {pulls = {}, pushes = {}, rounds = pushes.ports and move.ROUNDS or 1}
+  for spec, l in pairs(links) do text[l] = spec end
+  for i = 1, pulls.n do list.pulls[i] = pulls[i].appname end
+  for i = 1, pushes.n do
+    local spec = text[pushes.link[i]]
+    list.pushes[i] = {app = pushes.app[i].appname, link = spec,
+                      method = method_of(pushes.app[i]),
+                      region = region_of(fused.run[spec] or false, fused.regions)}
+  end
+  return list
 end
 
 return order
