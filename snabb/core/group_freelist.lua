@@ -123,6 +123,17 @@ ffi.metatype(NAME, {__tostring = function (list)
   return ("%d/%d"):format(chunks * packets, list.size * packets)
 end})
 
-shm.register("group_freelist", {open = group_freelist.freelist_open})
+local list_p = ffi.typeof(NAME .. " *")
+
+--- For core.shm.view: text.
+group_freelist.view = {
+  bytes = ffi.offsetof(NAME, "chunk"),
+  read = function (bytes)
+    return tostring(ffi.cast(list_p, ffi.cast("const char *", bytes)))
+  end,
+}
+
+shm.register("group_freelist",
+  {open = group_freelist.freelist_open, view = group_freelist.view})
 
 return group_freelist
