@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What programs of Snabb's find beside their modules: the globals that core.main sets
--- there, and options to bring trees of Snabb's layout.
+-- there, options to bring trees of Snabb's layout, and types in shared memory.
 
 local failure = require("core.failure")
 local main = require("core.main")
@@ -51,6 +51,10 @@ end
 
 return {
   globals = globals,
+  types = {
+    gauge = "lib.gauge", interlink = "lib.interlink",
+    freelist = "core.process_freelist", group_freelist = "core.group_freelist",
+  },
   options = {
     {"-p", value = "DIR", take = add_tree,
       help = {"look for programs and modules in DIR first",

@@ -4,8 +4,9 @@
 -- uses this, but workers, whose Lua states are to be alike.
 --
 -- A family (snabb/, ...) is a folder beside src whose family.lua returns a table with
--- `options`, like OPTIONS below, and globals(), which sets the globals that programs of
--- that world expect; both may be left out.
+-- `options`, like OPTIONS below; globals(), which sets the globals that programs of
+-- that world expect; and `types`, the modules that register types of objects in shared
+-- memory (core.shm), by type. Each may be left out.
 
 local failure = require("core.failure")
 local main = require("core.main")
@@ -147,15 +148,18 @@ local function take_options(args)
   end
 end
 
-local function set_globals()
+-- What families add to a Lua state.
+local function add_families()
+  local shm = require("core.shm")
   for _, family in ipairs(families) do
     if family.globals then family.globals() end
+    for name, module in pairs(family.types or {}) do shm.provide(name, module) end
   end
 end
 
 -- Before the first program is loaded.
 local function prepare()
-  set_globals()
+  add_families()
   require("core.shm").sweep()
   local lib = require("core.lib")
   lib.randomseed(lib.getenv("SNABB_RANDOM_SEED"))
@@ -167,7 +171,7 @@ function command_line.within_worker(parent)
   main.begin(parent.root, parent.version, parent.front)
   join_families(parent.root)
   take_options(parent.options)
-  set_globals()
+  add_families()
   main.program_name, main.parameters = parent.program_name, parent.parameters
   require("core.lib").randomseed(parent.seed)
 end

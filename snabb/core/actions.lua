@@ -3,45 +3,32 @@
 -- made in one process, sent to another (lib.ptree), and applied there. Pure.
 
 local config = require("core.config")
-local lib = require("core.lib")
+local differences = require("core.engine.difference")
 
 local actions = {}
 
 local sorted_keys = config.sorted_keys
 
 -- Links that are there no more.
-local function unlink(add, old, new)
-  for _, spec in ipairs(sorted_keys(old.links)) do
-    if not new.links[spec] then
-      local from, output, to, input = config.parse_link(spec)
-      add("unlink_output", from, output)
-      add("unlink_input", to, input)
-      add("free_link", spec)
-    end
+local function unlink(add, old_links)
+  for _, spec in ipairs(old_links) do
+    local from, output, to, input = config.parse_link(spec)
+    add("unlink_output", from, output)
+    add("unlink_input", to, input)
+    add("free_link", spec)
   end
-end
-
--- What becomes of the app `name`: nil when it stays as it is.
-local function change(before, after)
-  if not before then return "start" end
-  if before.class ~= after.class then return "restart" end
-  if lib.equal(before.arg, after.arg) then return nil end
-  return after.class.reconfig and "reconfig" or "restart"
 end
 
 -- Apps; returns a set of the names of those that are new.
-local function exchange_apps(add, old, new)
+local function exchange_apps(add, new, difference)
   local fresh = {}
-  for _, name in ipairs(sorted_keys(old.apps)) do
-    if not new.apps[name] then add("stop_app", name) end
-  end
-  for _, name in ipairs(sorted_keys(new.apps)) do
-    local app = new.apps[name]
-    local what = change(old.apps[name], app)
+  for _, name in ipairs(difference.stop) do add("stop_app", name) end
+  for _, name in ipairs(sorted_keys(difference.change)) do
+    local app, what = new.apps[name], difference.change[name]
     if what == "restart" then add("stop_app", name) end
     if what == "reconfig" then
       add("reconfig_app", name, app.class, app.arg)
-    elseif what then
+    else
       add("start_app", name, app.class, app.arg)
       fresh[name] = true
     end
@@ -66,8 +53,9 @@ end
 function actions.compute(old, new)
   local list = {}
   local function add(name, ...) list[#list + 1] = {name, {...}} end
-  unlink(add, old, new)
-  connect(add, old, new, exchange_apps(add, old, new))
+  local difference = differences.of(old, new)
+  unlink(add, difference.old_links)
+  connect(add, old, new, exchange_apps(add, new, difference))
   return list
 end
 

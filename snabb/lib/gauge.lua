@@ -28,8 +28,19 @@ function gauge.set(object, value) object.g = value end
 --- The value of `object`.
 function gauge.read(object) return object.g end
 
+local gauge_p = ffi.typeof("$ *", gauge_t)
+
+--- For core.shm.view: a number.
+gauge.view = {
+  bytes = ffi.sizeof(gauge_t),
+  read = function (bytes)
+    return ffi.cast(gauge_p, ffi.cast("const char *", bytes)).g
+  end,
+  text = function (value) return ("%f"):format(value) end,
+}
+
 ffi.metatype(gauge_t, {
-  __tostring = function(object) return ("%f"):format(object.g) end,
+  __tostring = function(object) return gauge.view.text(object.g) end,
 })
 
 return gauge

@@ -186,11 +186,33 @@ function interlink.open(name, readonly)
   return ffi.cast(queue_p, shm.open(name, array, readonly))
 end
 
+local function text_of(packets, size, state)
+  return ("%d/%d (%s)"):format(packets, size, NAMES[state] or "in no known state")
+end
+
 ffi.metatype("struct interlink", {
   __tostring = function (r)
-    return ("%d/%d (%s)"):format(tonumber(r.write_packets - r.read_packets), r.size,
-      NAMES[r.state] or "in no known state")
+    return text_of(tonumber(r.write_packets - r.read_packets), r.size, r.state)
   end,
 })
+
+-- How a queue between processes of Snabb's begins.
+local snabb_p = ffi.typeof("struct { uint32_t read, write, size, state; } *")
+
+local function text_of_snabb(r)
+  local fill = r.write >= r.read and r.write - r.read or r.write + r.size - r.read
+  return text_of(fill, r.size, r.state)
+end
+
+--- For core.shm.view: text. A queue of Perigee's is known by its slots.
+interlink.view = {
+  bytes = 16,
+  read = function (bytes)
+    local start = ffi.cast("const char *", bytes)
+    local r = ffi.cast(queue_p, start)
+    if #bytes >= HEADER and r.slots == slots_for(r.size) then return tostring(r) end
+    return text_of_snabb(ffi.cast(snabb_p, start))
+  end,
+}
 
 return interlink

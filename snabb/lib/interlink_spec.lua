@@ -3,6 +3,7 @@
 local ffi = require("ffi")
 local unistd = require("posix.unistd")
 local interlink = require("lib.interlink")
+local objects = require("lib.observe.objects")
 local packet = require("core.packet")
 local shm = require("core.shm")
 local worker = require("core.worker")
@@ -102,6 +103,7 @@ describe("lib.interlink", function ()
     interlink.push(tx)
     local seen = interlink.open(NAME, "readonly")
     assert.equal("1/8 (in active use)", tostring(seen))
+    assert.equal("1/8 (in active use)", (objects.read(shm.path(NAME))))
     interlink.detach_receiver(rx, NAME)
     assert.equal("1/8 (waiting for receiver)", tostring(seen))
     rx = interlink.attach_receiver(NAME, 8) -- and finds what is there
@@ -137,6 +139,7 @@ describe("lib.interlink", function ()
   it("takes the place of processes that died", function ()
     local attaching = ([[
       local interlink = require("lib.interlink")
+local objects = require("lib.observe.objects")
       local r = interlink.attach_%s(%q, 8)
       %s
       require("ffi").C.sleep(60)

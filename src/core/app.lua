@@ -18,10 +18,11 @@ local pace = require("core.engine.pace")
 local placement = require("core.cpus.placement")
 local plan = require("core.engine.plan")
 local pool = require("core.pool")
-local reports = require("core.engine.summary")
+local report = require("core.engine.report")
 local settings = require("core.engine.settings")
 local this_engine = require("core.this_engine")
 local timer = require("core.timer")
+local totals = require("core.engine.totals")
 local engine_counters = require("core.engine.counters")
 local workers = require("core.cpus.workers")
 
@@ -98,7 +99,7 @@ function engine.configure_anew(new, forced) configure(new, forced) end
 --- Stop every app and remove every link.
 function engine.stop() configure(config.new()) end
 
---- The calls of a breath, in order (core.engine.calls).
+--- The calls of a breath, in order (core.engine.order).
 engine.calls = graph.list_calls
 
 -- A breath ---------------------------------------------------------------
@@ -231,9 +232,12 @@ function engine.intercept(others)
   return main, configure
 end
 
-reports.attach(engine, {
+local inner = {
   counters = engine_counters.counters, sync = breath.sync, account = graph.account,
-})
+  workers = workers,
+}
+totals.attach(engine, inner)
+report.attach(engine, inner)
 names.attach(engine)
 
 return engine

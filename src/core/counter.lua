@@ -125,4 +125,15 @@ function counter.add(c, value) c.c = c.c + (value or 1) end
 --- The value of `c`, a uint64_t.
 function counter.read(c) return c.c end
 
+local counter_p = ffi.typeof("$ *", counter_t)
+
+--- For core.shm.view: a uint64_t.
+counter.view = {
+  bytes = ffi.sizeof(counter_t),
+  read = function (bytes)
+    return ffi.cast(counter_p, ffi.cast("const char *", bytes)).c
+  end,
+  text = comma_value,
+}
+
 return counter

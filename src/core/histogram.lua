@@ -120,15 +120,28 @@ function histogram.summarize(h, previous)
   return least, sum / total, greatest
 end
 
+local function text_of(h)
+  return ("min: %f / avg: %f / max: %f"):format(histogram.summarize(h))
+end
+
+--- For core.shm.view: a histogram in private memory.
+histogram.view = {
+  bytes = ffi.sizeof(histogram_t),
+  read = function (bytes)
+    local h = histogram_t()
+    ffi.copy(h, bytes, ffi.sizeof(histogram_t))
+    return h
+  end,
+  text = text_of,
+}
+
 ffi.metatype(histogram_t, {
   __index = {
     add = histogram.add, iterate = histogram.iterate, clear = histogram.clear,
     snapshot = histogram.snapshot, summarize = histogram.summarize,
     wrap_thunk = histogram.wrap_thunk,
   },
-  __tostring = function(h)
-    return ("min: %f / avg: %f / max: %f"):format(histogram.summarize(h))
-  end,
+  __tostring = text_of,
 })
 
 return histogram

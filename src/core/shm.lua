@@ -205,7 +205,7 @@ end
 
 local frames = require("core.shm_frame")(shm)
 shm.types = frames.types
-shm.register = frames.register
+shm.register, shm.provide, shm.view = frames.register, frames.provide, frames.view
 shm.create_frame = frames.create_frame
 shm.open_frame = frames.open_frame
 shm.delete_frame = frames.delete_frame

@@ -12,9 +12,14 @@ return function(shm)
   frame.types = {}
   local registered_from = {} -- type name -> source file that registered it
 
+  local provided = {} -- type name -> name of the module that registers it
+
   --- Let `module` (with functions create(name, ...), open(name, readonly) and perhaps
   --- delete(name)) implement the type called `name`. Returns `name`. A name can be
-  --- taken once; the same file may take it again, when it is loaded again.
+  --- taken once; the same file may take it again, when it is loaded again. For those
+  --- who look at other processes it may have `view`: {bytes = the least that an object
+  --- has, read(BYTES) = the value, of a string of at least so many, text(VALUE) = that
+  --- for people, unless it is text}.
   function frame.register(name, module)
     assert(module, "shm.register: a type needs its module")
     local source = debug.getinfo(2, "S").source
@@ -24,6 +29,19 @@ return function(shm)
     end
     frame.types[name], registered_from[name] = module, source
     return name
+  end
+
+  --- The module called `module` registers the type `name` when it is loaded, which
+  --- frame.view does. For types that this process may never use itself.
+  function frame.provide(name, module)
+    provided[name] = module
+  end
+
+  --- The `view` of the type `name`; nil if it isn't known, or has none.
+  function frame.view(name)
+    if not frame.types[name] and provided[name] then require(provided[name]) end
+    local module = frame.types[name]
+    return module and rawget(module, "view")
   end
 
   local reserved = {specs = true, path = true, readonly = true}

@@ -263,6 +263,23 @@ describe("core.shm", function()
       assert.has_error(function() other(shm) end)
       assert.equal(number, shm.types.number)
     end)
+
+    it("have views, of modules that are loaded for them", function()
+      number.view = {bytes = 8}
+      assert.equal(number.view, shm.view("number"))
+      assert.is_nil(shm.view("level"))
+      assert.is_nil(shm.view("nothing"))
+      local loaded = 0
+      package.preload["spec.shm_type"] = function()
+        loaded = loaded + 1
+        return shm.register("provided", {view = {bytes = 1}})
+      end
+      shm.provide("provided", "spec.shm_type")
+      assert.equal(0, loaded)
+      assert.equal(1, shm.view("provided").bytes)
+      assert.equal(1, shm.view("provided").bytes)
+      assert.equal(1, loaded)
+    end)
   end)
 
   describe("at the end", function()

@@ -4,6 +4,7 @@
 -- name (core.cpus.remote_app), so that links keep their names. Pure.
 
 local config = require("core.config")
+local difference = require("core.engine.difference")
 local failure = require("core.failure")
 local lib = require("core.lib")
 
@@ -83,21 +84,10 @@ function partition.places(parts)
   return cpus
 end
 
-local function same_apps(a, b)
-  for name, app in pairs(a) do
-    local other = b[name]
-    if not other or other.class ~= app.class or not lib.equal(other.arg, app.arg) then
-      return false
-    end
-  end
-  return true
-end
-
 --- Are two parts the same, so that nothing need be done? (`nil` is an empty one.)
 function partition.same(a, b)
   a, b = a or new_part(), b or new_part()
-  return same_apps(a.apps, b.apps) and same_apps(b.apps, a.apps)
-    and lib.equal(a.links, b.links) and lib.equal(a.away, b.away)
+  return difference.none(a, b) and lib.equal(a.away, b.away)
 end
 
 --- The part `before` without the apps that aren't in `after`, and without their

@@ -68,7 +68,10 @@ function on.breathe()
   if not dead then engine.breathe() end
 end
 
-function on.report(message) return require("core.cpus.answer").of(engine, message) end
+function on.report(message)
+  if message.apps then engine.report_apps(("CPU %d"):format(message.apps)) end
+  return require("core.engine.totals").of_worker(engine, message.drops)
+end
 
 function on.call(message)
   return {result = require(message.module)[message.name](message.argument)}

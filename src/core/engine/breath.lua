@@ -4,12 +4,12 @@
 -- sees first.
 
 local account = require("core.engine.account")
-local culprit = require("core.watch.loops")
 local cycles = require("core.watch.cycles")
 local graph = require("core.engine.graph")
 local health = require("core.watch.health")
 local pool = require("core.pool")
 local rounds = require("core.rounds")
+local running_app = require("core.watch.running_app")
 local settings = require("core.engine.settings")
 local engine_counters = require("core.engine.counters")
 
@@ -32,9 +32,9 @@ local function tick_all(apps)
   for i = 1, #apps do apps[i]:tick() end
 end
 
-culprit.watch(pull_all, 1, 2)
-culprit.watch(push_each, 3, 5)
-culprit.watch(tick_all, 1, 2)
+running_app.loop(pull_all, 1, 2)
+running_app.loop(push_each, 3, 5)
+running_app.loop(tick_all, 1, 2)
 
 --- Make the push calls of a breath (core.engine.order).
 function breath.push(pushes)

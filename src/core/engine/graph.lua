@@ -3,9 +3,7 @@
 -- made of, what is fused, and the calls of a breath that follow from it all.
 
 local apply = require("core.engine.apply")
-local breath_calls = require("core.engine.calls")
 local config = require("core.config")
-local culprit = require("core.watch.loops")
 local cycles = require("core.watch.cycles")
 local drops = require("core.fuse.drops")
 local fused_graph = require("core.fuse.fused")
@@ -81,13 +79,13 @@ function graph.drifted(now, breaths) return fused:drifted(now, breaths) end
 --- For the handler of xpcall: `err`, with the app in front if a per-packet app raised
 --- it. The burst it was at is put in order; settings.failing names the app.
 function graph.rescue(err)
-  settings.failing = culprit.name()
-  return fused:rescue(err)
+  err, settings.failing = fused:rescue(err)
+  return err
 end
 
---- The calls of a breath by name, in order (core.engine.calls).
+--- The calls of a breath by name, in order (core.engine.order).
 function graph.list_calls()
-  return breath_calls.list(calls.pulls, calls.pushes, state.links, fused)
+  return order.by_name(calls.pulls, calls.pushes, state.links, fused)
 end
 
 return graph

@@ -5,42 +5,10 @@
 -- passes an app that pulls (a port), as in Snabb: its links come first.
 
 local config = require("core.config")
+local graph = require("core.depth_first")
+local rounds = require("core.rounds")
 
 local order = {}
-
--- The nodes in the order in which depth-first search from `roots`, in turn, is
--- done with them; and the root each was found from. No recursion: chains may
--- be thousands of links long.
-local function depth_first(roots, successors)
-  local finished, root_of = {}, {}
-  for _, root in ipairs(roots) do
-    local stack, child_of = {}, {}
-    local function enter(node)
-      if root_of[node] then return end
-      root_of[node] = root
-      stack[#stack + 1], child_of[#stack + 1] = node, 1
-    end
-    enter(root)
-    while #stack > 0 do
-      local top = #stack
-      local child = successors[stack[top]][child_of[top]]
-      child_of[top] = child_of[top] + 1
-      if child then
-        enter(child)
-      else
-        finished[#finished + 1] = stack[top]
-        stack[top] = nil
-      end
-    end
-  end
-  return finished, root_of
-end
-
-local function reversed(list)
-  local result = {}
-  for i = #list, 1, -1 do result[#result + 1] = list[i] end
-  return result
-end
 
 -- Names of the links' ends, and the links that leave each app, last name first.
 local function ends_of(specs)
@@ -54,23 +22,9 @@ local function ends_of(specs)
   return from, to, leaving
 end
 
--- For each link one link that stands for all those it is in loops with
--- (Kosaraju's strongly connected components).
-local function loops_of(specs, successors)
-  local predecessors = {}
-  for _, spec in ipairs(specs) do predecessors[spec] = {} end
-  for _, spec in ipairs(specs) do
-    for _, successor in ipairs(successors[spec]) do
-      table.insert(predecessors[successor], spec)
-    end
-  end
-  local _, loop = depth_first(reversed(depth_first(specs, successors)), predecessors)
-  return loop
-end
-
 -- The same graph without the ways through pulling apps that are part of a loop.
 local function cut(specs, successors, to, pulling)
-  local loop, remaining = loops_of(specs, successors), {}
+  local loop, remaining = graph.loops(specs, successors), {}
   for _, spec in ipairs(specs) do
     remaining[spec] = {}
     for _, successor in ipairs(successors[spec]) do
@@ -86,7 +40,7 @@ end
 --- lead to it, but for loops. `pulling` is the set of the names of apps that
 --- pull.
 function order.links(links, pulling)
-  local specs = reversed(config.sorted_keys(links))
+  local specs = graph.reversed(config.sorted_keys(links))
   local from, to, leaving = ends_of(specs)
   local successors, entered = {}, {}
   for _, spec in ipairs(specs) do
@@ -99,7 +53,7 @@ function order.links(links, pulling)
     table.insert(root and roots or others, spec)
   end
   for _, spec in ipairs(others) do roots[#roots + 1] = spec end
-  return reversed((depth_first(roots, cut(specs, successors, to, pulling))))
+  return (graph.sort(roots, cut(specs, successors, to, pulling)))
 end
 
 -- What carries packets on from the link `spec`: push(app, link) and the app;
@@ -151,6 +105,40 @@ function order.breath(apps, links, fused)
   pulls.n, pushes.n = #pulls, #pushes.push
   pushes.ports, pushes.specs = repeatable and fused.once or nil, specs
   return pulls, pushes
+end
+
+-- The calls by name -----------------------------------------------------------------
+
+-- The method that the engine calls, or calls for each packet or burst.
+local function method_of(app)
+  if app.push then return "push" end
+  return app.process_burst and "process_burst" or app.process and "process" or "push"
+end
+
+local function region_of(run, regions)
+  for _, region in ipairs(regions) do
+    for _, entry in ipairs(region.run) do
+      if entry == run then return region end
+    end
+  end
+end
+
+--- The calls of a breath in their order, for those who show them: pulls, a list of
+--- names of apps; pushes, a list of {app =, link = its text, method =, region = what
+--- the app is fused into or nil}; rounds, how often the pushes may be made
+--- (core.rounds).
+function order.by_name(pulls, pushes, links, fused)
+  local text = {}
+  local list = {pulls = {}, pushes = {}, rounds = pushes.ports and rounds.MOST or 1}
+  for spec, l in pairs(links) do text[l] = spec end
+  for i = 1, pulls.n do list.pulls[i] = pulls[i].appname end
+  for i = 1, pushes.n do
+    local spec = text[pushes.link[i]]
+    list.pushes[i] = {app = pushes.app[i].appname, link = spec,
+                      method = method_of(pushes.app[i]),
+                      region = region_of(fused.run[spec] or false, fused.regions)}
+  end
+  return list
 end
 
 return order

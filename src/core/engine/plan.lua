@@ -5,8 +5,8 @@
 
 local config = require("core.config")
 local contract = require("core.engine.contract")
+local difference = require("core.engine.difference")
 local failure = require("core.failure")
-local lib = require("core.lib")
 
 local plan = {}
 
@@ -89,7 +89,7 @@ local function check_apps(new, known)
   local owner, claims, found = {}, {}, {}
   for _, name in ipairs(sorted_keys(new.apps)) do
     local app, had = new.apps[name], known and known[name]
-    local same = had and had.class == app.class and lib.equal(had.arg, app.arg)
+    local same = had and difference.same_app(had, app)
     local claim = same and had.claim
     if not same then claim, found[name] = claim_of(name, app) end
     local other = claim and owner_of(claim, owner)
@@ -113,39 +113,17 @@ function plan.check(new, known)
   return result
 end
 
---- Check `new` whole and compare it with `old` (both configurations). Returns
---- lists of names: start, stop, restart (another class, or another argument
---- without reconfig()), reconfig, new_links, old_links; and claims and found, tables
---- from app name to what it occupies, and to what was found out of its argument.
---- `started[name]` is the running app; apps named in `forced` are restarted or
---- reconfigured ("restart", "reconfig") in any case.
+--- Check `new` whole and compare it with `old` (both configurations): their difference
+--- (core.engine.difference); and `claims` and `found`, tables from app name to what it
+--- occupies, and to what was found out of its argument. `started[name]` is the running
+--- app; `forced` as there.
 function plan.make(old, new, started, forced)
   check_links(new)
-  local result = {
-    start = {}, stop = {}, restart = {}, reconfig = {},
-    new_links = {}, old_links = {},
-  }
-  result.claims, result.found = check_apps(new)
-  local function add(list, name) list[#list + 1] = name end
-  for _, name in ipairs(sorted_keys(new.apps)) do
-    local before, after = old.apps[name], new.apps[name]
-    if not before then
-      add(result.start, name)
-    elseif before.class ~= after.class or forced and forced[name] == "restart" then
-      add(result.restart, name)
-    elseif forced and forced[name] or not lib.equal(before.arg, after.arg) then
-      add(started[name].reconfig and result.reconfig or result.restart, name)
-    end
-  end
-  for _, name in ipairs(sorted_keys(old.apps)) do
-    if not new.apps[name] then add(result.stop, name) end
-  end
-  for _, spec in ipairs(sorted_keys(new.links)) do
-    if not old.links[spec] then add(result.new_links, spec) end
-  end
-  for _, spec in ipairs(sorted_keys(old.links)) do
-    if not new.links[spec] then add(result.old_links, spec) end
-  end
+  local claims, found = check_apps(new)
+  local result = difference.of(old, new, function (name)
+    return started[name].reconfig
+  end, forced)
+  result.claims, result.found = claims, found
   return result
 end
 

@@ -1,13 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What engine.main prints at its end, and programs when they like.
+-- What engine.main prints at its end, and programs when they like: the figures of
+-- core.engine.totals as text.
 
 local C = require("core.native")
-local account = require("core.engine.account")
+local blocked = require("core.engine.blocked")
+local causes = require("core.watch.causes")
 local config = require("core.config")
-local counter = require("core.counter")
 local cycles_report = require("core.watch.cycles_report")
-local drops = require("core.fuse.drops")
+local health = require("core.watch.health")
 local lib = require("core.lib")
+local totals = require("core.engine.totals")
 
 local report = {}
 
@@ -41,19 +43,6 @@ function report.si(value, unit)
   return ("%.0f %s"):format(value, unit)
 end
 
---- A moment to measure load from: {time, cpu, breaths, frees, bits, ...}.
-function report.snapshot(counters)
-  cycles_report.begin()
-  account.sync(counters)
-  return {
-    time = C.pg_monotonic(), cpu = C.pg_cpu_seconds(), tsc = C.pg_tsc(),
-    breaths = tonumber(counter.read(counters.breaths)),
-    frees = tonumber(counter.read(counters.frees)),
-    bytes = tonumber(counter.read(counters.freebytes)),
-    bits = tonumber(counter.read(counters.freebits)),
-  }
-end
-
 local function numbers_of(cpus)
   local numbers = {}
   for cpu in pairs(cpus) do numbers[#numbers + 1] = cpu end
@@ -70,29 +59,24 @@ local function cycles(spent, cpus)
   end
 end
 
---- Print rate, CPU use and cost since `before` (a snapshot), and where the cycles
+--- Print rate, CPU use and cost of a `load` (core.engine.totals), and where the cycles
 --- went, also those of workers, {[CPU] = {cycles = what core.watch.cycles_report gives
---- of it}}; the snapshot of now.
-function report.load(counters, before, cpus)
-  local spent = cycles_report.since()
-  local now = report.snapshot(counters)
-  local time, cpu = now.time - before.time, now.cpu - before.cpu
-  local packets, breaths = now.frees - before.frees, now.breaths - before.breaths
+--- of it}}.
+function report.load(load, cpus)
+  local time, packets = load.time, load.packets
   print(("load: %s  %s on the wire  %.0f%% CPU  %.1f cycles/packet  "
     .. "%.1f packets/breath  %d byte/packet  (%.2f s)"):format(
-    report.si(share(packets, time), "pps"),
-    report.si(share(now.bits - before.bits, time), "bit/s"),
-    100 * share(cpu, time), share(cpu * tonumber(C.pg_tsc_hz()), packets),
-    share(packets, breaths), share(now.bytes - before.bytes, packets), time))
-  cycles(spent, cpus)
-  return now
+    report.si(share(packets, time), "pps"), report.si(share(load.bits, time), "bit/s"),
+    100 * share(load.cpu, time), share(load.cpu * tonumber(C.pg_tsc_hz()), packets),
+    share(packets, load.breaths), share(load.bytes, packets), time))
+  cycles(load.cycles, cpus)
 end
 
 --- Print each link's totals, {[SPEC] = what link.stats gives}.
-function report.links(totals)
+function report.links(links)
   print("link report:")
-  for _, spec in ipairs(natural_order(totals)) do
-    local stats = totals[spec]
+  for _, spec in ipairs(natural_order(links)) do
+    local stats = links[spec]
     print(("%20s sent on %s (loss rate: %d%%)%s"):format(commas(stats.txpackets),
       spec, 100 * share(stats.txdrop, stats.txpackets + stats.txdrop),
       stats.txdrop > 0 and ("  %s dropped: link full"):format(commas(stats.txdrop))
@@ -100,24 +84,16 @@ function report.links(totals)
   end
 end
 
--- The counters an app has in shared memory ("dropped 3  hits 12,000"), or nil.
-local function counters_of(app)
-  local specs, parts = app.shm and app.shm.specs or {}, {}
-  for _, name in ipairs(config.sorted_keys(specs)) do
-    if specs[name][1] == counter and name ~= "dtime" then
-      parts[#parts + 1] = ("%s %s"):format(name, commas(counter.read(app.shm[name])))
-    end
-  end
-  return #parts > 0 and table.concat(parts, "  ") or nil
-end
-
--- What the engine has counted for the app, as lines: its counters in shared memory,
--- unless it reports itself, and its drops by name.
+-- What the engine has counted for the app, as lines: its counters in shared memory
+-- ("dropped 3  hits 12,000"), unless it reports itself, and its drops by name.
 local function lines_of(app)
-  local lines, dropped = {}, drops.of(app)
-  if not app.report then lines[1] = counters_of(app) end
-  for _, reason in ipairs(config.sorted_keys(dropped)) do
-    lines[#lines + 1] = ("%s dropped: %s"):format(commas(dropped[reason]), reason)
+  local counted, lines, parts = totals.app(app), {}, {}
+  for i, name in ipairs(config.sorted_keys(counted.counters)) do
+    parts[i] = ("%s %s"):format(name, commas(counted.counters[name]))
+  end
+  if not app.report and #parts > 0 then lines[1] = table.concat(parts, "  ") end
+  for _, reason in ipairs(config.sorted_keys(counted.drops)) do
+    lines[#lines + 1] = ("%s dropped: %s"):format(commas(counted.drops[reason]), reason)
   end
   return lines
 end
@@ -134,9 +110,9 @@ function report.apps(apps, where)
   end
 end
 
---- Print where every packet went: the sums `a` of account.packets.
+--- Print where every packet went: the sums `a` of core.engine.totals.
 function report.packets(a)
-  local rings = account.has_others()
+  local rings = a.workers
     and (" + between CPUs %s"):format(commas(a.in_rings)) or ""
   print(("packets: received %s + allocated %s = sent %s + freed %s + "
     .. "dropped by ports %s + in links %s%s + held by apps %s"):format(
@@ -177,19 +153,19 @@ function report.blocked(b)
 end
 
 -- The first cause in an app; a region's own loop suffers from its apps' code.
-local function first_to_blame(causes)
-  for _, cause in ipairs(causes) do
+local function first_to_blame(list)
+  for _, cause in ipairs(list) do
     if #cause.apps > 0 then return cause end
   end
-  return causes[1]
+  return list[1]
 end
 
---- Print the first of the `causes` (core.watch.causes) why packets aren't
+--- Print the first of the causes in `list` (core.watch.causes) why packets aren't
 --- moved by compiled code; nothing if there is none. Only what is interpreted for
 --- good counts: whether single aborts matter, a profile must tell.
-function report.jit(causes)
+function report.jit(list)
   local counting = {}
-  for _, cause in ipairs(causes) do
+  for _, cause in ipairs(list) do
     if cause.kind == "stitch" or #cause.given_up > 0 then
       counting[#counting + 1] = cause
     end
@@ -200,6 +176,57 @@ function report.jit(causes)
     #cause.apps > 0 and "app '" .. cause.apps[1] .. "'" or cause.region,
     cause.file, cause.line, cause.reason,
     #counting > 1 and (" (and %d more)"):format(#counting - 1) or ""))
+end
+
+-- The engine's fields --------------------------------------------------------------
+
+local EVERYTHING = {showload = true, showlinks = true, showapps = true,
+                    showpackets = true, showjit = true}
+
+local function show_packets(engine, workers)
+  local answers = workers.report()
+  report.cpus(answers.cpus)
+  report.packets(totals.packets(engine.link_table, answers.in_links))
+  report.rings(workers.rings())
+  report.blocked(blocked)
+end
+
+--- Give `engine` its reports. `inner` as for core.engine.totals.attach.
+function report.attach(engine, inner)
+  local workers = inner.workers
+
+  --- Print the load, links, apps and packets report, or the parts `options`
+  --- selects.
+  function engine.report(options)
+    engine.sync()
+    options = options or EVERYTHING
+    if options.showlinks then engine.report_links() end
+    if options.showapps then engine.report_apps() end
+    if options.showpackets then show_packets(engine, workers) end
+    if options.showload then engine.report_load() end
+    if options.showjit then report.jit(causes.of(health.problems())) end
+  end
+
+  --- Print the load since engine.main was called, or since the last call.
+  function engine.report_load()
+    inner.sync(true)
+    report.load(totals.load(inner.counters), workers.report().cpus)
+  end
+
+  --- Print what each link carried.
+  function engine.report_links()
+    report.links(engine.link_totals())
+  end
+
+  --- Let each app report. `where` ("CPU 2") names the CPU of a worker.
+  function engine.report_apps(where)
+    engine.sync()
+    if next(engine.app_table) or not next(workers.workers) then
+      report.apps(engine.app_table, where)
+    end
+    io.stdout:flush()
+    workers.report(true)
+  end
 end
 
 return report

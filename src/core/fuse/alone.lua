@@ -7,6 +7,7 @@ local config = require("core.config")
 local drops = require("core.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
+local running_app = require("core.watch.running_app")
 
 local alone = {}
 
@@ -40,6 +41,8 @@ local function process_all(app, outputs, l, n)
   end
 end
 
+running_app.caller(process_all, "process", 1)
+
 local function push(app)
   local outputs = app.outputs or ONE_OUTPUT
   for i = 1, #app.input do
@@ -51,9 +54,6 @@ end
 function alone.push_of(app)
   return app.process_burst and bulk.push_of(app) or app.process and push
 end
-
---- The function whose local variable `app` is the app at work.
-alone.caller = process_all
 
 --- Move what waits in the links inside the region `found` on, app by app in
 --- topological order, so that they are empty when it is fused. Returns the first

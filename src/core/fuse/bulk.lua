@@ -8,6 +8,7 @@ local drops = require("core.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
 local pool = require("core.pool")
+local running_app = require("core.watch.running_app")
 
 local bulk = {}
 
@@ -27,9 +28,8 @@ local array_p, route_p = ffi.typeof("struct packet **"), ffi.typeof("uint8_t *")
 local link_p = ffi.typeof("struct link *")
 local account = ffi.cast("struct freelist *", pool.freelist)
 
---- By the functions that call an app's process_burst: {app =, kept = what the function
---- has pointers to}.
-bulk.callers = setmetatable({}, {__mode = "k"})
+-- By the functions that call an app's process_burst: what the function has pointers to.
+local kept_for = setmetatable({}, {__mode = "k"})
 
 -- Count the app's `lost` packets of this code as dropped for the reason; how many.
 local function settle(app, code, reason)
@@ -106,7 +106,8 @@ function bulk.push_of(app)
   end
   local step = step_of(app, outputs, pointer(array_p, array_t(BURST)),
     pointer(route_p, route_t(BURST)), links, chosen)
-  bulk.callers[step] = {app = app, kept = kept}
+  kept_for[step] = kept
+  running_app.caller(step, "process_burst", app)
   local nreadable = link.nreadable
   return function ()
     for i = 1, #inputs do

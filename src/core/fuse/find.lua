@@ -3,6 +3,7 @@
 -- with process(p)), cut where links would make a loop. Pure: works on names.
 
 local config = require("core.config")
+local graph = require("core.depth_first")
 
 local regions = {}
 
@@ -29,33 +30,20 @@ local function inner_links(fusible, links)
   return leaving
 end
 
--- Depth first: the apps in topological order, and the set of links that close
--- a loop. No recursion: chains may be thousands of apps long.
+-- The apps in topological order, and the set of links that close a loop.
 local function sort(fusible, leaving)
-  local state, finished, closing = {}, {}, {}
-  for _, root in ipairs(sorted_keys(fusible)) do
-    local stack, child_of = {}, {}
-    local function enter(name)
-      state[name] = "open"
-      stack[#stack + 1], child_of[#stack + 1] = name, 1
-    end
-    if not state[root] then enter(root) end
-    while #stack > 0 do
-      local top = #stack
-      local edge = leaving[stack[top]][child_of[top]]
-      child_of[top] = child_of[top] + 1
-      if not edge then
-        state[stack[top]] = "done"
-        table.insert(finished, 1, stack[top])
-        stack[top] = nil
-      elseif state[edge.to] == "open" then
-        closing[edge.spec] = true
-      elseif not state[edge.to] then
-        enter(edge.to)
-      end
+  local successors, closing = {}, {}
+  for name in pairs(fusible) do
+    successors[name] = {}
+    for i, edge in ipairs(leaving[name]) do successors[name][i] = edge.to end
+  end
+  local order, place = graph.sort(sorted_keys(fusible), successors)
+  for name in pairs(fusible) do
+    for _, edge in ipairs(leaving[name]) do
+      if place[edge.to] <= place[name] then closing[edge.spec] = true end
     end
   end
-  return finished, closing
+  return order, closing
 end
 
 -- For each app the name that stands for its connected group.

@@ -8,6 +8,7 @@ local config = require("core.config")
 local drops = require("core.fuse.drops")
 local link = require("core.link")
 local pool = require("core.pool")
+local running_app = require("core.watch.running_app")
 local source = require("core.fuse.source")
 local Tally = require("core.fuse.tally")
 
@@ -180,16 +181,6 @@ end
 
 -- Errors --------------------------------------------------------------------------
 
---- The number of the app that the source's line `line` deals with.
-function Region:app_at(line)
-  local at, k = 0, nil
-  for text in self.text:gmatch("(.-)\n") do
-    at = at + 1
-    k = tonumber(text:match("= process(%d+)%(")) or k
-    if at == line then return k end
-  end
-end
-
 --- Put the burst in order after an error in process() of app number `k`, for a
 --- packet that came to it with `before` bytes, in the loop of entry `e`, whose local
 --- variables are `state`. What is done leaves, what hasn't begun goes back into
@@ -258,9 +249,9 @@ end
 --- only a burst; `text` is its source.
 function region.new(found, apps, links)
   local r = describe(found, apps, links)
-  local tally = Tally.new(r)
+  local tally, text, app_at = Tally.new(r), source.generate(r)
   local self = setmetatable({
-    description = r, tally = tally, text = source.generate(r), direct = {}, port = {},
+    description = r, tally = tally, text = text, direct = {}, port = {},
     process = {}, outputs = {}, reasons = {}, app = {}, fetch = {}, entry = {},
     out = {}, flush = {}, run = {}, loop = {}, wide = {}, segment = {}, once = {},
     packets = array_t(BURST), fill = ffi.new("int32_t[?]", #r.exits + 1),
@@ -291,7 +282,12 @@ function region.new(found, apps, links)
     local l, port = links[spec], port_of((config.parse_link(spec)))
     self.fetch[i], self.entry[i] = fetch_after(to_links, fetch_from(l, port)), l
   end
-  assert(loadstring(self.text, "=region of " .. r.apps[1]))(self)
+  self.code = {region = self, name = "region of " .. r.apps[1], apps = r.apps,
+               app_at = app_at, segments = self.segment, loops = self.loop,
+               run = {}}
+  assert(loadstring(text, "=" .. self.code.name))(self)
+  for i, run in ipairs(self.run) do self.code.run[i] = run end
+  running_app.region(self.code)
   local to_ports = true -- all that leaves: no link need hold it
   for _, spec in ipairs(r.exits) do
     local _, _, to = config.parse_link(spec)

@@ -1,69 +1,38 @@
 -- SPDX-License-Identifier: Apache-2.0
--- After an error in an app's process(): which app it was, and what becomes of the
--- burst that the region was at. Looks at the stack, so that the packet path needs
--- no protection. To be called by the handler of xpcall.
+-- After an error in an app: names it in the error, and puts the burst that a region was
+-- at in order, so that the packet path needs no protection. To be called by the handler
+-- of xpcall.
 
 local failure = require("core.failure")
-local alone = require("core.fuse.alone")
-local bulk = require("core.fuse.bulk")
+local running_app = require("core.watch.running_app")
 
 local rescue = {}
 
--- The local variables of the function at `level` (as this function's caller counts).
-local function variables(level)
-  local t = {}
-  for i = 1, 250 do
-    local name, value = debug.getlocal(level + 1, i)
-    if not name then return t end
-    t[name] = value
+jit.off(true, true) -- as core.watch.running_app
+
+local function recover()
+  local at = running_app.at_error()
+  if at and at.region then
+    at.region:recover(at.number, at.before, at.entry, at.variables)
   end
-  return t
+  return at
 end
 
--- Generated functions: from function to its region, and to the entry's number.
-local function generated(regions)
-  local segments, loops, entries = {}, {}, {}
-  for _, r in ipairs(regions) do
-    for _, f in pairs(r.segment) do segments[f] = r end
-    for i, f in ipairs(r.loop) do loops[f], entries[f] = r, i end
-  end
-  return segments, loops, entries
-end
-
--- The name of the app at work and its method; nothing if it isn't a per-packet app.
-local function recover(regions)
-  local segments, loops, entries = generated(regions)
-  local region, k, before
-  for level = 2, math.huge do
-    local info = debug.getinfo(level, "fl")
-    if not info then return nil end
-    local f = info.func
-    if f == alone.caller then return variables(level).app.appname, "process" end
-    if bulk.callers[f] then return bulk.callers[f].app.appname, "process_burst" end
-    if segments[f] and not region then
-      region, k, before = segments[f], segments[f]:app_at(info.currentline),
-        variables(level).before
-    elseif region and loops[f] == region then
-      region:recover(k, before, entries[f], variables(level))
-      return region.description.apps[k], "process"
-    end
-  end
-end
-
---- The error `err`, with the app in front if it was raised by one of the fused
---- `regions` or a per-packet app alone; a region's burst has been put in order.
-function rescue.error(regions, err)
-  local ok, name, method = pcall(recover, regions)
-  if not ok or not name then return err end
-  local where = ("app '%s': in %s(): "):format(name, method)
-  if type(err) == "string" then return where .. err end
+--- The error `err`, with the app in front if a per-packet app raised it; and the name
+--- of the app at work, if it is known. A region's burst has been put in order.
+function rescue.error(err)
+  local ok, at = pcall(recover)
+  if not ok or not at then return err end
+  if not at.method then return err, at.app end
+  local where = ("app '%s': in %s(): "):format(at.app, at.method)
+  if type(err) == "string" then return where .. err, at.app end
   if failure.is(err) then err.sentence = where .. err.sentence end
-  return err
+  return err, at.app
 end
 
---- The same, with a traceback, where no region runs.
+--- The error so named, with a traceback.
 function rescue.alone(err)
-  return failure.explain(rescue.error({}, err))
+  return failure.explain((rescue.error(err)))
 end
 
 return rescue

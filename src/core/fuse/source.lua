@@ -51,11 +51,18 @@ local function segments_of(region)
   return list, starting
 end
 
+-- emit(format, ...) adds a line to emit.lines; emit.app is the number of the app that
+-- it deals with, if any, which emit.app_at keeps by line.
+local Emitter = {}
+
+function Emitter:__call(fmt, ...)
+  local at = #self.lines + 1
+  self.lines[at] = select("#", ...) > 0 and fmt:format(...) or fmt
+  self.app_at[at] = self.app
+end
+
 local function emitter()
-  local lines = {}
-  return function (fmt, ...)
-    lines[#lines + 1] = select("#", ...) > 0 and fmt:format(...) or fmt
-  end, lines
+  return setmetatable({lines = {}, app_at = {}}, Emitter)
 end
 
 -- Numbers of the segments that the last app of `segment` leads to, sorted; and a
@@ -88,6 +95,7 @@ end
 
 local function emit_app(emit, region, name, last, call)
   local k, outs = region.index[name], region.outputs[name]
+  emit.app = k
   emit("  q, o = process%d(app%d, p) -- %s", k, k, name)
   -- `q ~= p` costs nothing where LuaJIT sees that it is the same packet, and then
   -- nor does the length, which nothing needs.
@@ -125,6 +133,7 @@ local function emit_segment(emit, region, segment, starting)
   for i, name in ipairs(segment.apps) do
     emit_app(emit, region, name, i == #segment.apps, call)
   end
+  emit.app = nil
   emit("end")
   emit("end")
 end
@@ -245,13 +254,14 @@ local function emit_entry(emit, region, number, spec, starting)
   emit("end")
 end
 
---- The source of `region` as a string. The region has, beside what regions.find
+--- The source of `region` as a string, and the numbers of the apps that its lines deal
+--- with, {[LINE] = number}. The region has, beside what regions.find
 --- gives: index (a number for each app), outputs (for each app a list of {kind =
 --- "app", "exit" or "none", to =, exit =, spec =, output =, event =}) and astray
 --- (by number of the app, the event of an output it doesn't have), sums: whether the
 --- bytes that come in must be added up; and weighed: the same by exit, of what leaves.
 function source.generate(region)
-  local emit, lines = emitter()
+  local emit = emitter()
   local segments, starting = segments_of(region)
   emit("local R = ...")
   emit("local drop, lose, grow, count = R.drop, R.lose, R.grow, R.count")
@@ -261,7 +271,7 @@ function source.generate(region)
   for number, spec in ipairs(region.entries) do
     emit_entry(emit, region, number, spec, starting)
   end
-  return table.concat(lines, "\n") .. "\n"
+  return table.concat(emit.lines, "\n") .. "\n", emit.app_at
 end
 
 return source

@@ -6,10 +6,10 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
-local culprit = require("core.watch.loops")
 local pool = require("core.pool")
 local publish = require("core.watch.cycles_publish")
 local rounds = require("core.rounds")
+local running_app = require("core.watch.running_app")
 
 local cycles = {}
 
@@ -55,8 +55,8 @@ local function push_each(list, first)
   end
 end
 
-culprit.watch(pull_each, 1, 2)
-culprit.watch(push_each, 4, 6)
+running_app.loop(pull_each, 1, 2)
+running_app.loop(push_each, 4, 6)
 
 -- The breath after a sample ends it; after how many breaths to take another.
 local function finish()

@@ -7,7 +7,7 @@
 local util = require("jit.util")
 local vmdef = require("jit.vmdef")
 local C = require("core.native")
-local place = require("core.watch.stack_walk")
+local running_app = require("core.watch.running_app")
 
 local health = {}
 
@@ -80,7 +80,7 @@ local function blacklisted(func, pc)
 end
 
 local function aborted(func, pc, code, detail)
-  local where, reason = place.here(on_trace), reason_text(code, detail)
+  local where, reason = running_app.here(on_trace), reason_text(code, detail)
   local event = note("abort", where, func, pc, reason)
   if start.func and not start.parent and blacklisted(start.func, start.pc) then
     local given = note("blacklisted", start.where, start.func, start.pc, reason)
@@ -94,10 +94,10 @@ local function stopped(number, func, pc)
   health.traces = health.traces + 1
   local info = util.traceinfo(number)
   if info.linktype == "stitch" then
-    note("stitch", place.here(on_trace), func, pc,
+    note("stitch", running_app.here(on_trace), func, pc,
       builtin_name(func) .. " isn't compiled")
   elseif info.linktype == "interpreter" then
-    note("interpreter", place.here(on_trace), func, pc,
+    note("interpreter", running_app.here(on_trace), func, pc,
       "this way out of a trace failed too often")
   end
 end
@@ -105,7 +105,7 @@ end
 function on_trace(what, number, func, pc, a, b)
   health.changes = health.changes + 1
   if what == "start" then
-    start = {func = func, pc = pc, parent = a, where = place.here(on_trace)}
+    start = {func = func, pc = pc, parent = a, where = running_app.here(on_trace)}
   elseif what == "abort" then
     aborted(func, pc, a, b)
   elseif what == "stop" then
@@ -118,7 +118,7 @@ end
 --- Watch from now on. `breath` is the function that a packet's whole way is called
 --- from; functions in the set `aside` are called from it, but off that way.
 function health.attach(breath, aside)
-  place.set(breath, aside)
+  running_app.packet_path(breath, aside)
   jit.attach(on_trace, "trace")
 end
 

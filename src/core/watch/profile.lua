@@ -3,8 +3,8 @@
 -- interpreter, C functions, collecting garbage, compiling. Starting it throws all
 -- traces away and puts checks into new ones: for `perigee doctor`, not for runs.
 
-local place = require("core.watch.stack_walk")
 local profile = require("jit.profile")
+local running_app = require("core.watch.running_app")
 
 local jit_profile = {}
 
@@ -28,7 +28,7 @@ local function name_of(where)
 end
 
 local function sample(thread, samples, state)
-  local r, kind = row(name_of(place.of(thread))), STATES[state]
+  local r, kind = row(name_of(running_app.of(thread))), STATES[state]
   r.samples, r[kind] = r.samples + samples, r[kind] + samples
   total = total + samples
 end

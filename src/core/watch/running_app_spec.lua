@@ -35,7 +35,44 @@ local GRAPH = [[
   print("in", engine.failing)
 ]]
 
-describe("core.watch.loops", function ()
+-- The app "b" of a region of three, or of apps by themselves, raises an error.
+local REGION = [[
+  local basic = require("apps.basic.basic_apps")
+  local X = {}
+  X.__index = X
+  function X:new(most) return setmetatable({left = most}, X) end
+  function X:process(p)
+    self.left = self.left - 1
+    if self.left < 0 then error("enough") end
+    return p
+  end
+  engine.fuse = %s
+  local c = config.new()
+  config.app(c, "source", basic.Source)
+  for name, most in pairs{a = 1e12, b = %d, c = 1e12} do
+    config.app(c, name, X, most)
+  end
+  config.app(c, "sink", basic.Sink)
+  for _, pair in ipairs{"source a", "a b", "b c", "c sink"} do
+    config.link(c, (pair:gsub("(%%w+) (%%w+)", "%%1.output -> %%2.input")))
+  end
+  engine.configure(c)
+  print(pcall(engine.main, {duration = 20, no_report = true}))
+  print("in", engine.failing)
+]]
+
+describe("core.watch.running_app", function ()
+  it("names the app whose process() failed", function ()
+    for _, fused in ipairs{true, false} do
+      for _, most in ipairs{0, 1000, 1e6} do
+        local said, status = testing.script(REGION:format(fused, most))
+        assert.equal(0, status, said)
+        assert.matches("app 'b': in process(): ", said, 1, true)
+        assert.matches("in\tb\n$", said)
+      end
+    end
+  end)
+
   for kind, most in pairs{pulling = 5000, pushing = 5000, ticking = 60} do
     it("names the app whose " .. kind .. " failed", function ()
       for _, counts in ipairs{{"1e12, 0, 1e12", 2}, {most .. ", 1e12, 1e12", 1},

@@ -1,0 +1,164 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Which app runs here? Found by walking the stack, so that the packet path needn't
+-- note it: after an error, and for the JIT's watchers. Too slow for more. Modules
+-- that call apps in loops, or generate code that does, say so when they are loaded.
+
+local running_app = {}
+
+-- Not to be compiled: the JIT's watchers would be called as the stack of an error is
+-- looked at, and look at it themselves, where less of it is sound than they need.
+jit.off(true, true)
+
+-- The stack ----------------------------------------------------------------------
+
+-- {func, source, currentline} of the function at `level`, as the caller counts, or of
+-- `thread`; nil above the outermost.
+local function frame_at(level, thread)
+  if thread then return debug.getinfo(thread, level, "fSl") end
+  local frame = debug.getinfo(level + 1, "fSl") -- no tail call: levels count
+  return frame
+end
+
+-- Name and value of its local variable number `n`.
+local function variable(level, n, thread)
+  local name, value
+  if thread then
+    name, value = debug.getlocal(thread, level, n)
+  else
+    name, value = debug.getlocal(level + 1, n)
+  end
+  return name, value
+end
+
+-- All of them by name.
+local function variables(level)
+  local values = {}
+  for n = 1, 250 do
+    local name, value = variable(level + 1, n)
+    if not name then return values end
+    values[name] = value
+  end
+  return values
+end
+
+-- What calls apps ------------------------------------------------------------------
+
+local loops = {}                                     -- [FUNCTION] = {list =, index =}
+local callers = setmetatable({}, {__mode = "k"})     -- [FUNCTION] = {app =, method =}
+local generated = setmetatable({}, {__mode = "kv"})  -- [FUNCTION] = a region's `code`
+
+--- The function `f` loops over a list of apps, which is its local variable number
+--- `list`; number `index` is the loop's hidden index.
+function running_app.loop(f, list, index)
+  loops[f] = {list = list, index = index}
+end
+
+--- The function `f` calls the method (a name) of `app`, or of the app that is its local
+--- variable of that number.
+function running_app.caller(f, method, app)
+  callers[f] = {app = app, method = method}
+end
+
+--- The functions of a fused region: `code` is {region =, name = "region of a", apps =
+--- their names, app_at = {[LINE] = number of the app that the line of the source deals
+--- with}, segments = a list of the functions that call process(), which have the
+--- packet's length as `before`, loops = those that call them, one for each entry, run =
+--- those that call the loops}. The caller keeps `code` as long as they may run.
+function running_app.region(code)
+  code.segment, code.entry = {}, {}
+  for _, f in pairs(code.segments) do generated[f], code.segment[f] = code, true end
+  for i, f in ipairs(code.loops) do generated[f], code.entry[f] = code, i end
+  for _, f in ipairs(code.run) do generated[f] = code end
+end
+
+-- After an error -------------------------------------------------------------------
+-- When compiled code has raised an error, only what is needed further on is sound in
+-- the stack. Of a loop over apps that is the list and the hidden index, no more.
+
+-- What called an app at `level`: {app = its name, method = if that is known}, or nil.
+local function called_by(f, level)
+  local loop, caller = loops[f], callers[f]
+  if loop then
+    local _, list = variable(level + 1, loop.list)
+    local _, index = variable(level + 1, loop.index)
+    return {app = list[index] and list[index].appname}
+  elseif caller then
+    local app = caller.app
+    if type(app) == "number" then app = select(2, variable(level + 1, app)) end
+    return {app = app.appname, method = caller.method}
+  end
+end
+
+--- For the handler of xpcall: the app at work, {app = its name, method = "process" or
+--- "process_burst", or nil where there are others}. In a region also {region =, number
+--- = the app's, before = the packet's length as it came to the app, entry = the loop's
+--- number, variables = of the loop, by name}. Nil if it isn't known.
+function running_app.at_error()
+  local found, inner
+  for level = 2, math.huge do
+    local frame = frame_at(level)
+    if not frame then return nil end
+    local f, code = frame.func, generated[frame.func]
+    if not found then
+      local known = called_by(f, level)
+      if known then return known end
+      if code and code.segment[f] then
+        local k = code.app_at[frame.currentline]
+        found, inner = {app = code.apps[k], method = "process", region = code.region,
+                        number = k, before = variables(level).before}, code
+      end
+    elseif code == inner and code.entry[f] then
+      found.entry, found.variables = code.entry[f], variables(level)
+      return found
+    end
+  end
+end
+
+-- For the JIT's watchers -----------------------------------------------------------
+
+local packet_path, off_path = false, {}
+
+--- The packet path is what the function `on` calls, but for the functions in the set
+--- `off`.
+function running_app.packet_path(on, off)
+  packet_path, off_path = on, off
+end
+
+local function note(found, frame, first)
+  if not found.app and type(first) == "table" then
+    found.app = rawget(first, "appname")
+  end
+  if not found.file and frame.currentline > 0 then
+    found.file, found.line = frame.source:gsub("^[@=]", ""), frame.currentline
+  end
+  local code = generated[frame.func]
+  found.region = found.region or code and code.name
+end
+
+local function walk(callee, thread)
+  local found, is_off = {packet_path = false}, false
+  local inside = callee == nil
+  for level = 0, math.huge do
+    local frame = frame_at(level, thread)
+    if not frame then return found end
+    if inside then
+      local _, first = variable(level, 1, thread)
+      note(found, frame, first)
+      is_off = is_off or off_path[frame.func] == true
+      if frame.func == packet_path then
+        found.packet_path = not is_off
+        return found
+      end
+    end
+    inside = inside or frame.func == callee
+  end
+end
+
+--- What the present thread is in, outside of the function `callee` that asks: {app,
+--- region, file, line, packet_path = boolean}; what there isn't is nil.
+function running_app.here(callee) return walk(callee) end
+
+--- The same of another thread.
+function running_app.of(thread) return walk(nil, thread) end
+
+return running_app
