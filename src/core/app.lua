@@ -8,6 +8,8 @@ local C = require("core.native")
 local blocked = require("core.engine.blocked")
 local breath = require("core.engine.breath")
 local config = require("core.config")
+local deploy = require("core.cpus.deploy")
+local drain = require("core.engine.drain")
 local failure = require("core.failure")
 local graph = require("core.engine.graph")
 local histogram = require("core.histogram")
@@ -52,7 +54,10 @@ local function change_all(new, forced)
     return
   end
   local checked = plan.check(new, known)
-  workers.configure(new, function (part) graph.change(part, forced) end)
+  deploy.configure(new, {
+    prepare = graph.prepare, abandon = graph.abandon,
+    change = function (part) graph.change(part, forced) end,
+  })
   engine.configuration, known = new, checked
 end
 
@@ -137,6 +142,7 @@ end
 -- The main loop ----------------------------------------------------------
 
 local SIGNALS = {[1] = "SIGHUP", [2] = "SIGINT", [15] = "SIGTERM"}
+local DRAIN_ROUNDS = 1000 -- of pushes at most, before apps move to other CPUs
 local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
 local latency
 
@@ -185,8 +191,9 @@ local function run_placed(options)
   if not rest then return end
   breath.sync(true)
   placement.weigh(measure.weights(graph.apps, engine.regions))
-  measure.drain(graph)
+  drain.here(DRAIN_ROUNDS)
   configure(engine.configuration)
+  drain.release()
   workers.run(engine)
   run(rest)
 end

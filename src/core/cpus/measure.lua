@@ -5,28 +5,8 @@
 local C = require("core.native")
 local placement = require("core.cpus.placement")
 local cycles = require("core.watch.cycles")
-local link = require("core.link")
-local breath = require("core.engine.breath")
 
 local measure = {}
-
-local MOST_ROUNDS = 1000
-
-local function all_empty(links)
-  for _, l in pairs(links) do
-    if not link.empty(l) then return false end
-  end
-  return true
-end
-
---- Let apps push what is in the links of `graph` (core.engine.graph), and pull no more,
---- so that nothing is lost when they move.
-function measure.drain(graph)
-  for _ = 1, MOST_ROUNDS do
-    if all_empty(graph.links) then return end
-    breath.push(graph.calls.pushes)
-  end
-end
 
 --- Run, by run(options), for a moment; the options for the time that remains, or nil
 --- if that was all.

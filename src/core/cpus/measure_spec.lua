@@ -12,10 +12,10 @@ local CPUS = {"--eal", "--no-huge", "--cpus",
 -- Tells how many packets there are in links whenever a configuration is applied.
 local TELL = [[
   local account = require("core.engine.account")
-  local cores = require("core.cpus.workers")
+  local deploy = require("core.cpus.deploy")
   local link = require("core.link")
-  local configure = cores.configure
-  function cores.configure(...)
+  local configure = deploy.configure
+  function deploy.configure(...)
     print("in links: " .. account.packets(engine.link_table).in_links)
     return configure(...)
   end

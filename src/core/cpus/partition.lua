@@ -90,14 +90,13 @@ function partition.same(a, b)
   return difference.none(a, b) and lib.equal(a.away, b.away)
 end
 
---- The part `before` without the apps that aren't in `after`, and without their
---- links: what a worker runs while apps move from it to another one; nil if none do.
---- `elsewhere(name)` says whether the app `name` is in another part now.
-function partition.without_movers(before, elsewhere)
+--- The part `before` without the apps in the set `moving`, and without their links:
+--- what a worker runs while they move from it to another one; nil if none do.
+function partition.without_movers(before, moving)
   local moves = false
   local rest = new_part()
   for name, app in pairs(before.apps) do
-    if elsewhere(name) then moves = true else rest.apps[name] = app end
+    if moving[name] then moves = true else rest.apps[name] = app end
   end
   if not moves then return nil end
   for spec in pairs(before.links) do

@@ -98,11 +98,9 @@ describe("core.cpus.partition", function ()
   it("takes out apps that move, with their links", function ()
     local c = graph({"a", "b", "d"}, {"a.x -> b.y", "b.z -> d.w"}, {a = 1, b = 1})
     local before = partition.of(c)
-    local rest = partition.without_movers(before[1], function (name)
-      return name == "b"
-    end)
+    local rest = partition.without_movers(before[1], {b = true})
     assert.same({apps = {a = c.apps.a}, links = {}, away = {}}, rest)
-    assert.is_nil(partition.without_movers(before[1], function () end))
+    assert.is_nil(partition.without_movers(before[1], {}))
   end)
 
   it("refuses CPUs for apps that aren't there, and CPUs that aren't", function ()

@@ -73,6 +73,15 @@ function passages.close(place, closed)
   end
 end
 
+--- Packets in those whose key goes(key) says yes to.
+function passages.waiting(goes)
+  local sum = 0
+  for key, entry in pairs(open) do
+    if goes(key) then sum = sum + C.pg_passage_waiting(entry.passage) end
+  end
+  return sum
+end
+
 --- Links between workers, {[SPEC] = {waiting =, dropped =, to =}}, in packets.
 function passages.list()
   local list = {}

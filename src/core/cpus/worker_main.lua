@@ -6,7 +6,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local this_engine = require("core.this_engine")
 
-local worker, engine, failure, send, part
+local worker, engine, drain, failure, graph, part, send
 local runs, ends, dead = false, false, false
 local sources = {} -- the passages that lead here
 local breathe, configure -- what engine.main and engine.configure do
@@ -32,6 +32,8 @@ local on = {}
 function on.setup(message)
   require(message.front).within_worker(message)
   engine = require("core.app")
+  drain = require("core.engine.drain")
+  graph = require("core.engine.graph")
   part = require("core.cpus.parts")
   breathe, configure = engine.intercept{
     configure = function ()
@@ -57,6 +59,17 @@ function on.run(message)
   for key, value in pairs(message.settings) do engine[key] = value end
   runs = not dead
 end
+
+-- Before a configuration of several workers is applied, each looks whether it can be.
+function on.prepare(message)
+  graph.prepare(part.received(message.part), message.except)
+end
+
+function on.abandon() graph.abandon() end
+
+function on.drain() return {waiting = drain.here()} end
+
+function on.release() drain.release() end
 
 -- Counters in shared memory are up to date when the answer comes.
 function on.pause()

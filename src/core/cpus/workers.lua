@@ -4,7 +4,6 @@
 
 local C = require("core.native")
 local account = require("core.engine.account")
-local eal = require("core.eal")
 local failure = require("core.failure")
 local finish = require("core.cpus.termination")
 local link = require("core.link")
@@ -44,7 +43,8 @@ end
 
 -- Workers --------------------------------------------------------------------------
 
-local function places()
+--- The CPUs of the workers there are, sorted.
+function cores.places()
   local list = {}
   for cpu in pairs(workers) do list[#list + 1] = cpu end
   table.sort(list)
@@ -54,13 +54,14 @@ end
 -- The workers' free lists take part in the sums.
 local function list_accounts()
   local others = {account.retired}
-  for _, cpu in ipairs(places()) do
+  for _, cpu in ipairs(cores.places()) do
     others[#others + 1] = workers[cpu].handle.account
   end
   account.include(others)
 end
 
-local function start(cpu)
+--- Start a worker on that CPU.
+function cores.start(cpu)
   local main = require("core.main")
   workers[cpu] = thread.start(cpu, {what = "setup", root = main.root,
     version = main.version, front = main.front, options = main.options,
@@ -69,7 +70,8 @@ local function start(cpu)
   list_accounts()
 end
 
-local function retire(cpu)
+--- End it.
+function cores.retire(cpu)
   local worker = workers[cpu]
   worker:stop()
   account.retire(worker.handle.account)
@@ -80,125 +82,39 @@ local function retire(cpu)
   shm.unlink("workers/" .. cpu)
 end
 
-local function configure(cpu, p)
+--- Let the worker of that CPU run the part (core.cpus.partition).
+function cores.configure(cpu, p)
   workers[cpu]:ask{what = "configure", part = part.message(p)}
+  workers[cpu].dead = nil
+  passages.close(cpu, false)
 end
-
--- A configuration --------------------------------------------------------------------
-
--- Places whose parts differ; the main thread's part comes last.
-local function changed(new)
-  local list = {}
-  for place in pairs(new) do
-    if place ~= MAIN and not partition.same(parts[place], new[place]) then
-      list[#list + 1] = place
-    end
-  end
-  for place in pairs(parts) do
-    if place ~= MAIN and not new[place] then list[#list + 1] = place end
-  end
-  table.sort(list)
-  return list
-end
-
--- Apps that move have to be stopped where they are before they start elsewhere.
-local function let_go(new, apply_main)
-  for place, before in pairs(parts) do
-    local rest = partition.without_movers(before, function (name)
-      for other, p in pairs(new) do
-        if other ~= place and p.apps[name] then return true end
-      end
-    end)
-    if rest and place == MAIN then
-      apply_main(part.configuration(rest))
-    elseif rest then
-      configure(place, rest)
-    end
-  end
-end
-
-local EMPTY = {apps = {}, links = {}, away = {}}
-
--- Put back what the workers ran, as far as that can be.
-local function put_back(done, apply_main)
-  for _, cpu in ipairs(done) do
-    if workers[cpu] then pcall(configure, cpu, parts[cpu] or EMPTY) end
-  end
-  if apply_main then
-    pcall(function () apply_main(part.configuration(parts[MAIN] or EMPTY)) end)
-  end
-end
-
-local crossings = {} -- of the present parts
-
--- Tell each worker of its part.
-local function distribute(new, list, apply_main)
-  let_go(new, apply_main)
-  for _, cpu in ipairs(list) do
-    if not workers[cpu] then start(cpu) end
-    if new[cpu] then
-      configure(cpu, new[cpu])
-      workers[cpu].dead = nil
-      passages.close(cpu, false)
-    else
-      workers[cpu]:ask{what = "configure", part = part.message(EMPTY)}
-    end
-  end
-  apply_main(part.configuration(new[MAIN] or EMPTY))
-end
-
--- What can't be sent is found before anything changes.
-local function check_sendable(new, list)
-  for _, cpu in ipairs(list) do
-    if new[cpu] then part.message(new[cpu]) end
-  end
-end
-
---- Make the running graph that of `new`, which has been checked: each worker whose
---- part changes is told, and apply_main(part) is called with the main thread's part.
---- Workers whose part stays as it is go on meanwhile. When it fails, it raises why,
---- and the parts are as before.
-function cores.configure(new, apply_main)
-  local new_parts, new_crossings = partition.of(new)
-  local list = changed(new_parts)
-  eal.start()
-  passages.make(new_crossings)
-  local ok, err = pcall(function ()
-    check_sendable(new_parts, list)
-    distribute(new_parts, list, apply_main)
-  end)
-  if not ok then
-    put_back(list, apply_main)
-    passages.keep(crossings)
-    error(err, 0)
-  end
-  parts, crossings, restart = new_parts, new_crossings, new.restart or {}
-  for _, cpu in ipairs(places()) do
-    if not parts[cpu] then retire(cpu) end
-  end
-  passages.keep(crossings)
-  if running then
-    for _, cpu in ipairs(list) do
-      if workers[cpu] then cores.tell_run(cpu) end
-    end
-  end
-end
-
--- Running --------------------------------------------------------------------------
 
 local settings = {}
+
+--- What each place runs, as the last configuration says (core.cpus.partition).
+function cores.parts() return parts end
+
+--- These parts run now. `again` are the CPUs whose workers start again, a set.
+function cores.installed(new_parts, again)
+  parts, restart = new_parts, again
+end
+
+--- Do the workers breathe by themselves?
+function cores.running() return running end
 
 --- Let the worker of that CPU breathe.
 function cores.tell_run(cpu)
   workers[cpu]:tell{what = "run", settings = settings, silent = true}
 end
 
+-- Running --------------------------------------------------------------------------
+
 --- Let the workers breathe by themselves, with the settings of `engine`.
 function cores.run(engine)
   for _, key in ipairs(engine.SHARED) do settings[key] = engine[key] end
   running, first_failure = true, nil
   pace.only_control(next(workers) ~= nil and not cores.main_has_apps())
-  for _, cpu in ipairs(places()) do cores.tell_run(cpu) end
+  for _, cpu in ipairs(cores.places()) do cores.tell_run(cpu) end
 end
 
 local function stay_dead(worker, message)
@@ -217,13 +133,11 @@ end
 
 local function start_again(worker)
   worker.restart_at = nil
-  local ok, err = pcall(configure, worker.cpu, parts[worker.cpu])
+  local ok, err = pcall(cores.configure, worker.cpu, parts[worker.cpu])
   if not ok then
     stay_dead(worker, {sentence = tostring(err), status = 1})
     return
   end
-  worker.dead = nil
-  passages.close(worker.cpu, false)
   io.stderr:write(("perigee: the worker on CPU %d runs again\n"):format(worker.cpu))
   if running then cores.tell_run(worker.cpu) end
 end
@@ -257,14 +171,14 @@ end
 function cores.pause()
   running = false
   pace.only_control(false)
-  for _, cpu in ipairs(places()) do workers[cpu]:tell{what = "pause"} end
-  for _, cpu in ipairs(places()) do workers[cpu]:answer() end
+  for _, cpu in ipairs(cores.places()) do workers[cpu]:tell{what = "pause"} end
+  for _, cpu in ipairs(cores.places()) do workers[cpu]:answer() end
   cores.tend()
 end
 
 --- One breath of each worker.
 function cores.breathe()
-  for _, cpu in ipairs(places()) do workers[cpu]:ask{what = "breathe"} end
+  for _, cpu in ipairs(cores.places()) do workers[cpu]:ask{what = "breathe"} end
 end
 
 --- Raise that a worker has failed and wasn't started again, if one has.
@@ -299,7 +213,7 @@ end
 --- With `apps` their apps report on stdout.
 function cores.report(apps)
   local sum = {links = {}, in_links = 0, cpus = {}}
-  for _, cpu in ipairs(places()) do
+  for _, cpu in ipairs(cores.places()) do
     local answer = workers[cpu]:ask{what = "report", apps = apps and cpu}
     merge(sum.links, answer)
     sum.in_links = sum.in_links + answer.in_links

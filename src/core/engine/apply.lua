@@ -14,12 +14,19 @@ local apply = {}
 
 local sorted_keys, collide = config.sorted_keys, planning.collide
 
+-- The app `name`, if it was started before (apply.prepare), or started now.
+local function start(name, description, found, ready)
+  local app = ready[name]
+  ready[name] = nil
+  return app or instance.start(name, description, found)
+end
+
 -- Start the apps of `names`, with what is known of their arguments; on failure stop
--- those already started.
-local function start_all(names, apps, started, found)
+-- those already started. Those in `ready` have been.
+local function start_all(names, apps, started, found, ready)
   local done = {}
   for _, name in ipairs(names) do
-    local ok, app = pcall(instance.start, name, apps[name], found[name])
+    local ok, app = pcall(start, name, apps[name], found[name], ready)
     if not ok then
       for _, other in ipairs(done) do
         pcall(instance.stop, started[other])
@@ -136,7 +143,7 @@ end
 local function exchange(state, new, plan)
   local fresh, stopped = {}, {}
   local free, blocked = split_by_conflict(plan.start, plan.claims, state.claims)
-  start_all(free, new.apps, fresh, plan.found)
+  start_all(free, new.apps, fresh, plan.found, state.ready)
   local first = to_stop_first(state, plan, blocked)
   for _, name in ipairs(plan.restart) do blocked[#blocked + 1] = name end
   local ok, err = pcall(function ()
@@ -144,7 +151,7 @@ local function exchange(state, new, plan)
       stopped[name] = true
       instance.stop(state.apps[name])
     end
-    start_all(blocked, new.apps, fresh, plan.found)
+    start_all(blocked, new.apps, fresh, plan.found, state.ready)
     reconfigure(state, new, plan.reconfig)
   end)
   if not ok then
@@ -154,10 +161,29 @@ local function exchange(state, new, plan)
   return fresh, stopped
 end
 
+--- Start those apps of `plan` that are new and need nothing that another app has, but
+--- for the names in the set `except`. They are in state.ready until apply.plan takes
+--- them, or apply.abandon stops them. Raises what an app's new() raised.
+function apply.prepare(state, new, plan, except)
+  local names = {}
+  for _, name in ipairs((split_by_conflict(plan.start, plan.claims, state.claims))) do
+    if not except[name] then names[#names + 1] = name end
+  end
+  start_all(names, new.apps, state.ready, plan.found, {})
+end
+
+--- Stop what apply.prepare has started.
+function apply.abandon(state)
+  for name, app in pairs(state.ready) do
+    pcall(instance.stop, app)
+    state.ready[name] = nil
+  end
+end
+
 local everything = setmetatable({}, {__index = function () return true end})
 
 --- Carry out `plan` (engine/plan.lua) to turn `state` ({apps =, links =,
---- claims =, configuration =, lost =}) into the configuration `new`. Raises
+--- claims =, configuration =, lost =, ready =}) into the configuration `new`. Raises
 --- what an app's new(), reconfig(), or stop() of one that is in the way raised,
 --- with the old graph as it was; and what other callbacks raised, with the new.
 function apply.plan(state, new, plan)

@@ -17,7 +17,9 @@ local graph = {}
 
 local state = {
   apps = {}, links = {}, configuration = config.new(), claims = {}, lost = 0,
+  ready = {},
 }
+local known -- of the apps that are ready (plan.check)
 local fused = fused_graph.none()
 
 --- The running apps by name, and links by their text; always the same two tables.
@@ -49,12 +51,32 @@ function graph.arrange()
   end
 end
 
+--- Check the configuration `new`, and start those of its apps that are new and need
+--- nothing of those that run, but for the names in the set `except`: to be followed by
+--- graph.change, or graph.abandon. Raises what is wrong, and then nothing has changed.
+function graph.prepare(new, except)
+  local actions = plan.make(state.configuration, new, state.apps)
+  apply.prepare(state, new, actions, except)
+  known = {}
+  for name in pairs(state.ready) do
+    local app = new.apps[name]
+    known[name] = {class = app.class, arg = app.arg, claim = actions.claims[name]}
+  end
+end
+
+--- Stop what graph.prepare has started.
+function graph.abandon()
+  apply.abandon(state)
+  known = nil
+end
+
 --- Make the graph that of the configuration `new`; `forced` as for plan.make. Raises
 --- what is wrong with it, or what an app raised.
 function graph.change(new, forced)
   fused:account() -- the links' cursors, before anything looks at them
-  local actions = plan.make(state.configuration, new, state.apps, forced)
+  local actions = plan.make(state.configuration, new, state.apps, forced, known)
   local ok, err = pcall(apply.plan, state, new, actions)
+  graph.abandon() -- what wasn't wanted after all
   graph.arrange() -- in any case: a failed change may have started apps again
   if ok and fused.problem then ok, err = false, fused.problem end
   if not ok then error(err, 0) end

@@ -116,10 +116,10 @@ end
 --- Check `new` whole and compare it with `old` (both configurations): their difference
 --- (core.engine.difference); and `claims` and `found`, tables from app name to what it
 --- occupies, and to what was found out of its argument. `started[name]` is the running
---- app; `forced` as there.
-function plan.make(old, new, started, forced)
+--- app; `forced` as there, `known` as for plan.check.
+function plan.make(old, new, started, forced, known)
   check_links(new)
-  local claims, found = check_apps(new)
+  local claims, found = check_apps(new, known)
   local result = difference.of(old, new, function (name)
     return started[name].reconfig
   end, forced)

@@ -1,0 +1,183 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A configuration over several CPUs: each worker is told its part. What can be found
+-- wrong is found first; then those whose parts change stand still, what is on its way
+-- goes on to where it's safe, and all are switched.
+
+local C = require("core.native")
+local drain = require("core.engine.drain")
+local eal = require("core.eal")
+local part = require("core.cpus.parts")
+local partition = require("core.cpus.partition")
+local passages = require("core.cpus.rings")
+local workers = require("core.cpus.workers")
+
+local deploy = {}
+
+local MAIN = partition.MAIN
+local DRAIN_SECONDS = 2 -- at most, before apps move
+local DRAIN_TRIES = 3 -- in a row that empty nothing further: an app keeps it
+
+-- Places whose parts differ; the main thread's part comes last.
+local function changed(new)
+  local parts, list = workers.parts(), {}
+  for place in pairs(new) do
+    if place ~= MAIN and not partition.same(parts[place], new[place]) then
+      list[#list + 1] = place
+    end
+  end
+  for place in pairs(parts) do
+    if place ~= MAIN and not new[place] then list[#list + 1] = place end
+  end
+  table.sort(list)
+  return list
+end
+
+-- The apps that are in another part than before, a set of names.
+local function movers(new)
+  local set = {}
+  for place, before in pairs(workers.parts()) do
+    for name in pairs(before.apps) do
+      for other, p in pairs(new) do
+        set[name] = set[name] or other ~= place and p.apps[name] ~= nil or nil
+      end
+    end
+  end
+  return set
+end
+
+-- They have to be stopped where they are before they start elsewhere.
+local function let_go(moving, change_main)
+  for place, before in pairs(workers.parts()) do
+    local rest = partition.without_movers(before, moving)
+    if rest and place == MAIN then
+      change_main(part.configuration(rest))
+    elseif rest then
+      workers.configure(place, rest)
+    end
+  end
+end
+
+local EMPTY = {apps = {}, links = {}, away = {}}
+
+-- Put back what the workers ran, as far as that can be.
+local function put_back(list, change_main)
+  local parts = workers.parts()
+  for _, cpu in ipairs(list) do
+    if workers.workers[cpu] then pcall(workers.configure, cpu, parts[cpu] or EMPTY) end
+  end
+  pcall(function () change_main(part.configuration(parts[MAIN] or EMPTY)) end)
+end
+
+local crossings = {} -- of the present parts
+
+-- Everything that can be found wrong before anything changes: what can't be sent to
+-- another Lua state, and new apps that don't start. Apps that move aren't touched.
+local function prepare(new, list, moving, main)
+  for _, cpu in ipairs(list) do
+    if new[cpu] then
+      local message = part.message(new[cpu])
+      if not workers.workers[cpu] then workers.start(cpu) end
+      workers.workers[cpu]:ask{what = "prepare", part = message, except = moving}
+    end
+  end
+  main.prepare(part.configuration(new[MAIN] or EMPTY), moving)
+end
+
+local function abandon(list, main)
+  local parts = workers.parts()
+  main.abandon()
+  for _, cpu in ipairs(list) do
+    if workers.workers[cpu] and parts[cpu] then
+      pcall(workers.workers[cpu].ask, workers.workers[cpu], {what = "abandon"})
+    elseif workers.workers[cpu] then
+      workers.retire(cpu)
+    end
+  end
+end
+
+-- Let the engines of these CPUs, and this one, pass on what is in their links and in
+-- the passages between them. Best effort: an app may keep what it has.
+local function drain_all(list, goes)
+  local ends = C.pg_monotonic() + DRAIN_SECONDS
+  local least, tries = math.huge, 0
+  repeat
+    local waiting = drain.here()
+    for _, cpu in ipairs(list) do
+      if workers.workers[cpu] and not workers.workers[cpu].dead then
+        waiting = waiting + workers.workers[cpu]:ask{what = "drain"}.waiting
+      end
+    end
+    waiting = waiting + passages.waiting(goes)
+    tries = waiting < least and 0 or tries + 1
+    least = math.min(least, waiting)
+  until waiting == 0 or tries == DRAIN_TRIES or C.pg_monotonic() >= ends
+end
+
+-- Tell each worker of its part.
+local function distribute(new, list, moving, main)
+  let_go(moving, main.change)
+  for _, cpu in ipairs(list) do
+    workers.configure(cpu, new[cpu] or EMPTY)
+  end
+  main.change(part.configuration(new[MAIN] or EMPTY))
+end
+
+-- Let the engines of these CPUs stand still, or go on, as the others do.
+local function pause_some(list)
+  for _, cpu in ipairs(list) do
+    if workers.workers[cpu] then workers.workers[cpu]:ask{what = "pause"} end
+  end
+end
+
+local function go_on(list)
+  drain.release()
+  for _, cpu in ipairs(list) do
+    if workers.workers[cpu] then
+      workers.workers[cpu]:ask{what = "release"}
+      if workers.running() then workers.tell_run(cpu) end
+    end
+  end
+end
+
+-- Replace the parts, all of which can be had; as they were if it fails all the same.
+local function switch(new, list, new_crossings, main)
+  local moving = movers(new)
+  pause_some(list)
+  if next(moving) then
+    drain_all(list, function (key) return not new_crossings[key] end)
+  end
+  local ok, err = pcall(distribute, new, list, moving, main)
+  if not ok then put_back(list, main.change) end
+  go_on(list)
+  if not ok then error(err, 0) end
+end
+
+--- Make the running graph that of `new`, which has been checked. Each worker whose part
+--- changes is told; `main` is the engine of this thread: prepare(part, except),
+--- abandon() and change(part), as core.engine.graph has them. Workers whose part stays
+--- as it is go on meanwhile; no packet is lost by moving apps. When it fails, it raises
+--- why, and the parts are as before: untouched, if a new app doesn't start.
+function deploy.configure(new, main)
+  local new_parts, new_crossings = partition.of(new)
+  local list = changed(new_parts)
+  eal.start()
+  passages.make(new_crossings)
+  local ok, err = pcall(prepare, new_parts, list, movers(new_parts), main)
+  if not ok then
+    abandon(list, main)
+  else
+    ok, err = pcall(switch, new_parts, list, new_crossings, main)
+  end
+  if not ok then
+    passages.keep(crossings)
+    error(err, 0)
+  end
+  crossings = new_crossings
+  workers.installed(new_parts, new.restart or {})
+  for _, cpu in ipairs(workers.places()) do
+    if not new_parts[cpu] then workers.retire(cpu) end
+  end
+  passages.keep(crossings)
+end
+
+return deploy

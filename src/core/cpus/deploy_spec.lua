@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Configurations of several CPUs under traffic: moving apps loses no packet and stops
+-- nobody, and a configuration that is refused leaves all apps as they are.
+
+local C = require("core.native")
+local affinity = require("core.cpus.affinity")
+local config = require("core.config")
+local engine = require("core.app")
+local flows = require("testing.flows")
+
+local cpus = affinity.cpus()
+local FIRST, SECOND = cpus[1], cpus[2] or cpus[1] + 1
+local PLACES = {FIRST, SECOND, false} -- false: the main thread
+local FLOWS = 7
+
+-- A chain that no packet is lost in while it runs.
+local function chain(places)
+  local c = config.new()
+  config.app(c, "source", flows.Flows, {packets = 1e9, flows = FLOWS, burst = 50})
+  config.app(c, "trusting", flows.Trusting)
+  config.app(c, "a", flows.Pass)
+  config.app(c, "check", flows.Check, {flows = FLOWS})
+  config.link(c, "source.output -> trusting.input")
+  config.link(c, "trusting.output -> a.input")
+  config.link(c, "a.output -> check.input")
+  for name, cpu in pairs(places) do
+    if cpu then config.cpu(c, name, cpu) end
+  end
+  return c
+end
+
+local function run() engine.main{duration = 0.01, no_report = true} end
+
+local function received() return flows.counted("check", "received") end
+
+-- Run until more has been received than `before`, or for so long that it never will.
+local function run_beyond(before)
+  local ends = C.pg_monotonic() + 20
+  engine.main{no_report = true, done = function ()
+    return received() > before or C.pg_monotonic() > ends
+  end}
+  assert.is_true(received() > before)
+end
+
+describe("A configuration of several CPUs", function ()
+  after_each(function () engine.configure(config.new()) end)
+
+  for _, moving in ipairs{"trusting", "a"} do
+    it("moves app " .. moving .. " under traffic, and loses nothing", function ()
+      local places = {source = FIRST, trusting = FIRST, a = SECOND, check = FIRST}
+      for round = 0, 30 do
+        places[moving] = PLACES[round % 3 + 1]
+        engine.configure(chain(places))
+        run()
+      end
+      local before = received()
+      run()
+      run_beyond(before)
+      assert.equal(0, flows.counted("check", "lost"))
+      assert.equal(0, flows.counted("check", "mixed_up"))
+    end)
+  end
+
+  it("that is refused restarts no app that would have moved", function ()
+    engine.configure(chain{source = FIRST, check = FIRST})
+    run_beyond(1000)
+    for _ = 1, 5 do
+      local before = received()
+      local bad = chain{source = SECOND, check = SECOND}
+      config.app(bad, "odd", flows.Trusting, "broken")
+      assert.is_false(pcall(engine.configure, bad))
+      assert.is_true(received() >= before)
+      run_beyond(before)
+    end
+    assert.equal(0, flows.counted("check", "lost"))
+    assert.equal(0, flows.counted("check", "mixed_up"))
+  end)
+
+  it("that is refused stops the new apps that it began with, anywhere", function ()
+    engine.configure(chain{source = FIRST, check = FIRST})
+    local bad = chain{source = FIRST, check = FIRST}
+    config.app(bad, "extra", flows.Pass)
+    config.cpu(bad, "extra", SECOND)
+    config.app(bad, "odd", flows.Trusting, "broken")
+    assert.is_false(pcall(engine.configure, bad))
+    assert.same({}, require("core.shm").children("apps/extra"))
+    assert.is_nil(require("core.cpus.workers").workers[SECOND])
+    run()
+  end)
+end)

@@ -1,0 +1,58 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Emptying this engine's links before apps move to other CPUs, so that no packet is
+-- lost by that: nothing new comes in, what is here goes on. The engine isn't breathing.
+
+local breath = require("core.engine.breath")
+local graph = require("core.engine.graph")
+local link = require("core.link")
+
+local drain = {}
+
+local ROUNDS = 64
+
+local held = {} -- [struct port] = how many packets it was to receive at once
+
+local function hold_ports()
+  for _, app in pairs(graph.apps) do
+    local port = app.direct and app.port
+    if port and port.burst > 0 then
+      held[#held + 1] = {port = port, burst = port.burst}
+      port.burst = 0
+    end
+  end
+end
+
+local function waiting()
+  local n = 0
+  for _, l in pairs(graph.links) do n = n + link.nreadable(l) + l.nhanded end
+  return n
+end
+
+-- Only what stands for apps of other CPUs is pulled.
+local function pull_from_others(pulls)
+  for i = 1, pulls.n do
+    if pulls[i].is_away then pulls[i]:pull() end
+  end
+end
+
+--- Receive nothing, pull nothing but what other CPUs have sent, and push until the
+--- links are empty, `rounds` times (64) at most; how many packets are in them then.
+function drain.here(rounds)
+  hold_ports()
+  for _ = 1, rounds or ROUNDS do
+    pull_from_others(graph.calls.pulls)
+    breath.push(graph.calls.pushes)
+    if waiting() == 0 then break end
+  end
+  return waiting()
+end
+
+--- Let ports receive again.
+function drain.release()
+  for i = #held, 1, -1 do
+    held[i].port.burst = held[i].burst
+    held[i] = nil
+  end
+end
+
+return drain
