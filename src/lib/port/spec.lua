@@ -21,6 +21,7 @@ function M.form(kind)
   local form, name = table.concat(needed, ","), kind.name
   local options = table.concat(optional, ",")
   if kind.show then return kind.show .. "[," .. options .. "]" end
+  if options == "" and form == "" then return name end
   if options == "" then return name .. ":" .. form end
   if form == "" then return name .. "[:" .. options .. "]" end
   return name .. ":" .. form .. "[," .. options .. "]"
