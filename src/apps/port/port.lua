@@ -187,6 +187,8 @@ end
 
 local M = {Port = Port}
 
+local QUEUE = "queue_of_port" -- in arguments of such apps
+
 --- A class for a driver app of Snabb's: `name`, `config` (lib.parse's
 --- specification of its argument) and `port`, a function from the argument to
 --- a port string.
@@ -194,9 +196,23 @@ function M.alias(definition)
   local class = setmetatable({}, {__index = Port})
   class.__index = class
   class.config, class.alias_name = definition.config, definition.name
-  function class.check_arg(arg) return Port.check_arg(definition.port(arg)) end
+  -- The Port's argument, where `arg` may have got a queue by split().
+  local function port_of(arg)
+    local port, queue = definition.port(arg), type(arg) == "table" and arg[QUEUE]
+    return queue and {port = port, queues = queue.queues, queue = queue.queue} or port
+  end
+  function class.check_arg(arg) return Port.check_arg(port_of(arg)) end
+  function class.begins_anew(arg) return Port.begins_anew(port_of(arg)) end
+  function class.split(arg, n, i)
+    local of_port = type(arg) == "table" and Port.split(port_of(arg), n, i)
+    if not of_port then return nil end
+    local copy = {}
+    for key, value in pairs(arg) do copy[key] = value end
+    copy[QUEUE] = {queues = of_port.queues, queue = of_port.queue}
+    return copy
+  end
   function class:new(arg, checked)
-    return Port.new(self, not checked and definition.port(arg) or nil, checked)
+    return Port.new(self, not checked and port_of(arg) or nil, checked)
   end
   return class
 end
