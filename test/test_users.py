@@ -138,3 +138,45 @@ def test_lua_path_is_the_users_own(tmp_path):
     result = perigee("run", "mine.lua", cwd=tmp_path,
                      env={**os.environ, "LUA_PATH": "./?.lua;;"})
     assert result.stdout == "found\n", result.stderr
+
+
+# Shared memory ------------------------------------------------------------------
+
+
+def modes_below(folder):
+    """The permissions of all files and of all directories below the folder."""
+    files = {path.stat().st_mode & 0o777 for path in folder.rglob("*")
+             if path.is_file() and not path.is_symlink()}
+    folders = {path.stat().st_mode & 0o777 for path in [folder, *folder.rglob("*")]
+               if path.is_dir() and not path.is_symlink()}
+    return files, folders
+
+
+@pytest.mark.parametrize("options, files, folders", [
+    ([], 0o600, 0o700), (["--group", "daemon"], 0o640, 0o750)])
+def test_shared_memory_is_this_users(options, files, folders, tmp_path):
+    environment = {**os.environ, "SNABB_SHM_ROOT": str(tmp_path / "shm")}
+    with running(PERIGEE, *options, "echo", "null", 1, env=environment) as program:
+        folder = tmp_path / "shm" / str(program.process.pid)
+        wait_until((folder / "apps").exists, "its apps")
+        assert modes_below(folder) == ({files}, {folders})
+        if options:
+            assert {path.group() for path in folder.rglob("*")} == {"daemon"}
+
+
+def test_a_group_that_is_not_there():
+    result = perigee("--group", "nobodys-group", "ps")
+    assert result.returncode == 2
+    assert result.stderr == "perigee: there is no group 'nobodys-group'\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a /dev/shm: wants root")
+def test_anothers_folder_is_passed_over():
+    """Everybody may write to /dev/shm: who is first with root's name doesn't block it."""
+    script = """mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /run &&
+        mkdir /dev/shm/snabb && chown 65534 /dev/shm/snabb &&
+        ln -s /dev/shm/snabb /run/snabb &&
+        %s snsh -e 'print(require("core.shm").root)' &&
+        ls /dev/shm/snabb | wc -l""" % PERIGEE
+    result = run("unshare", "--mount", "sh", "-c", script)
+    assert result.stdout == "/var/run/perigee\n0\n", result.stderr

@@ -7,6 +7,7 @@
 local ffi = require("ffi")
 local errno = require("posix.errno")
 local fcntl = require("posix.fcntl")
+local grp = require("posix.grp")
 local unistd = require("posix.unistd")
 local ctype = require("core.lib.ctype")
 local failure = require("core.failure")
@@ -24,7 +25,6 @@ ffi.cdef [[
 local PROT_READ, PROT_WRITE, MAP_SHARED = 1, 2, 1
 local MAP_FAILED = ffi.cast("void *", -1)
 
-local FILE_MODE = 420 -- rw-r--r--
 
 local shm = {}
 
@@ -51,6 +51,14 @@ function shm.path(name)
   return shm.root .. "/" .. shm.resolve(name)
 end
 
+--- Let members of the group (its name or number) read what this process makes from now
+--- on: for who watches it (perigee top). Raises a failure if there is no such group.
+function shm.share_with(name)
+  local found = tonumber(name) and {gr_gid = tonumber(name)} or grp.getgrnam(name)
+  if not found then failure.usage("there is no group '%s'", name) end
+  tree.share_with(found.gr_gid)
+end
+
 --- Make the directory `path`, relative to shm.root, and those above it.
 function shm.mkdir(path)
   tree.make_root(shm.root)
@@ -59,10 +67,10 @@ end
 
 local function open_file(name, flags)
   local path = shm.path(name)
-  local fd, reason, code = fcntl.open(path, flags, FILE_MODE)
+  local fd, reason, code = fcntl.open(path, flags, tree.file_mode())
   if not fd and code == errno.ENOENT and flags >= fcntl.O_CREAT then
     shm.mkdir(shm.resolve(name):match("^(.*)/") or "")
-    fd, reason, code = fcntl.open(path, flags, FILE_MODE)
+    fd, reason, code = fcntl.open(path, flags, tree.file_mode())
   end
   if not fd then tree.refuse(code, "can't open shared memory: %s", reason) end
   return fd
@@ -103,6 +111,7 @@ local function make_file(name, size)
   local directory, last = name:match("^(.-)([^/]*)$")
   local hidden = ("%s.%s.%d"):format(directory, last, unistd.getpid())
   local fd = open_file(hidden, fcntl.O_CREAT + fcntl.O_RDWR)
+  tree.give_to_group(shm.path(hidden), tree.file_mode())
   local ok, err = pcall(closing, fd, reserve, name, fd, size)
   local linked, reason, code = ok, nil, nil
   if ok then linked, reason, code = unistd.link(shm.path(hidden), shm.path(name)) end

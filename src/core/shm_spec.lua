@@ -130,9 +130,9 @@ describe("core.shm", function()
       shm.unmap(point)
     end)
 
-    it("are readable by all", function()
+    it("are this user's alone", function()
       shm.unmap(shm.create("point", point_t))
-      assert.equal(tonumber("644", 8), stat.stat(shm.path("point")).st_mode % 512)
+      assert.equal(tonumber("600", 8), stat.stat(shm.path("point")).st_mode % 512)
     end)
 
     it("say why they can't be had", function()

@@ -14,7 +14,10 @@ local process = require("core.lib.process")
 local SYSTEM_ROOT = "/var/run/snabb"
 local MEMORY = "/dev/shm"
 local TMPFS_MAGIC = 0x01021994 -- <linux/magic.h>
-local DIRECTORY_MODE = 493 -- rwxr-xr-x
+local OWN_ROOT = "/var/run/perigee" -- of root's, where somebody took the others
+local ROOT_MODE = 493 -- rwxr-xr-x: names of processes; what they have is their own
+local OWN, OWN_FILE = 448, 384 -- rwx------, rw-------
+local SHARED, SHARED_FILE = 488, 416 -- rwxr-x---, rw-r-----
 -- In a process directory: sweep leaves it alone, its owner ran with SNABB_SHM_KEEP.
 local KEEP_MARK = ".keep"
 
@@ -33,21 +36,30 @@ local function in_memory(path)
   return ffi.C.statfs(path, info) == 0 and tonumber(info[0]) == TMPFS_MAGIC
 end
 
+-- Can the directory be this user's: is it, or can it be made?
+local function can_be_ours(path)
+  local found = stat.stat(path)
+  if found then
+    return stat.S_ISDIR(found.st_mode) ~= 0 and found.st_uid == unistd.geteuid()
+      and is_writable(path)
+  end
+  return not stat.lstat(path) and is_writable(path:match("^(.*)/"))
+end
+
 --- The root for this process and user: $SNABB_SHM_ROOT, else /var/run/snabb if it can
---- be written or made and is in memory, else a directory of the user's own.
+--- be written or made and is in memory, else a directory of the user's own. One that
+--- belongs to another user, who may have been first to take the name, is passed over.
 function tree.choose_root()
   local chosen = process.getenv("SNABB_SHM_ROOT")
   if chosen then return (chosen:gsub("(.)/+$", "%1")) end
   local uid = unistd.geteuid()
-  if not in_memory("/var/run") and in_memory(MEMORY) and is_writable(MEMORY) then
-    return uid == 0 and MEMORY .. "/snabb" or MEMORY .. "/snabb-" .. uid
+  local places = {SYSTEM_ROOT, OWN_ROOT, ("/run/user/%d/snabb"):format(uid)}
+  if not in_memory("/var/run") and in_memory(MEMORY) then
+    table.insert(places, 1, uid == 0 and MEMORY .. "/snabb" or MEMORY .. "/snabb-" .. uid)
   end
-  if is_writable(SYSTEM_ROOT) then return SYSTEM_ROOT end
-  if not tree.exists(SYSTEM_ROOT) and is_writable("/var/run") then
-    return SYSTEM_ROOT
+  for _, place in ipairs(places) do
+    if can_be_ours(place) then return place end
   end
-  local user_directory = "/run/user/" .. uid
-  if is_writable(user_directory) then return user_directory .. "/snabb" end
   return "/tmp/snabb-" .. uid
 end
 
@@ -67,8 +79,22 @@ function tree.refuse(code, fmt, ...)
   failure.raise(fmt, ...)
 end
 
-local function make_directory(path)
-  local ok, reason, code = stat.mkdir(path, DIRECTORY_MODE)
+local group -- the number of the one whose members may read, or nil
+
+--- Let members of the group of that number read what this process has.
+function tree.share_with(gid) group = gid end
+
+--- The mode of a file that is made, and what else is to be done to it.
+function tree.file_mode() return group and SHARED_FILE or OWN_FILE end
+function tree.give_to_group(path, mode)
+  if not group then return end
+  unistd.chown(path, unistd.geteuid(), group)
+  stat.chmod(path, mode)
+end
+
+local function make_directory(path, mode)
+  local ok, reason, code = stat.mkdir(path, mode or OWN)
+  if ok and not mode then tree.give_to_group(path, SHARED) end
   if not ok and code ~= errno.EEXIST then
     tree.refuse(code, "can't make the shared memory directory: %s", reason)
   end
@@ -88,7 +114,7 @@ function tree.make_root(root)
   if not tree.exists(root) then
     local start = root:find("^/") and "" or "."
     local mask = stat.umask(0)
-    local ok, err = pcall(tree.make_directories, start, root)
+    local ok, err = pcall(tree.make_directories, start, root, ROOT_MODE)
     stat.umask(mask)
     if not ok then error(err, 0) end
   end
@@ -102,12 +128,13 @@ function tree.make_root(root)
   end
 end
 
---- Make the directory `path` under `root`, and those between.
-function tree.make_directories(root, path)
+--- Make the directory `path` under `root`, and those between; for this user alone, or
+--- with the `mode`.
+function tree.make_directories(root, path, mode)
   local directory = root
   for name in path:gmatch("[^/]+") do
     directory = directory .. "/" .. name
-    make_directory(directory)
+    make_directory(directory, mode)
   end
 end
 
