@@ -55,7 +55,8 @@ function tree.choose_root()
   local uid = unistd.geteuid()
   local places = {SYSTEM_ROOT, OWN_ROOT, ("/run/user/%d/snabb"):format(uid)}
   if not in_memory("/var/run") and in_memory(MEMORY) then
-    table.insert(places, 1, uid == 0 and MEMORY .. "/snabb" or MEMORY .. "/snabb-" .. uid)
+    local own = uid == 0 and MEMORY .. "/snabb" or MEMORY .. "/snabb-" .. uid
+    table.insert(places, 1, own)
   end
   for _, place in ipairs(places) do
     if can_be_ours(place) then return place end
