@@ -79,7 +79,7 @@ local function check_use(device, options, roots)
   end
   local use = steps.use(device, roots)
   if use and not (options["do"] and options.force) then
-    failure.usage("%s is in use: %s (--do --force: all the same)", device.address, use)
+    failure.usage("%s is in use: %s (--do --force overrides this)", device.address, use)
   end
 end
 
