@@ -5,7 +5,7 @@
 -- and packets are as before. A region with an app whose class has `warm` = false,
 -- or too much state to save, is left out.
 --
--- Off unless engine.warm is set: it gains nothing that could be measured (doc/jit.md),
+-- Off unless engine.warm is set: it gains nothing that could be measured (doc/apps.md),
 -- and doesn't see state that apps keep in C or in locals of functions.
 
 local ffi = require("ffi")
