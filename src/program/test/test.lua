@@ -7,8 +7,8 @@ local M = {summary = "run spec files (busted) inside the runtime"}
 local USAGE = [[
 Usage: perigee test [BUSTED-OPTION ...] [FILE or DIRECTORY ...]
 
-Run the specs (files whose names end with _spec.lua, for busted) of the files and
-directories, or of Perigee's whole tree. Options are passed to busted, such as
+Runs the specs (files whose names end with _spec.lua, for busted) of the files and
+directories, or of Perigee's whole tree. Options go to busted, such as
 --output=gtest or --filter=PATTERN.]]
 
 --- Run busted on the given files or directories, or on the whole Lua tree.

@@ -97,7 +97,7 @@ function M.parser()
   p:flag("--no-ping", "Don't answer echo requests.")
   p:option("--config", "A file with a Lua table of the same; options take precedence.")
     :argname("FILE")
-  option("--report", "Print counters at this interval.", "TIME", cli.duration)
+  option("--report", "Print counters every so often.", "TIME", cli.duration)
   option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.", "TIME",
          cli.duration)
   return p
