@@ -60,7 +60,7 @@ return {
       help = {"look for programs and modules in DIR first",
               "(DIR/program/NAME/NAME.lua, DIR/apps/..., as in Snabb)"}},
     {"--snabb", value = "DIR", take = add_upstream,
-      help = {"take programs and modules that Perigee hasn't from DIR,",
-              "the src folder of a Snabb checkout"}},
+      help = {"take programs and modules that are not in Perigee from",
+              "DIR, the src folder of a Snabb checkout"}},
   },
 }

@@ -77,6 +77,23 @@ def test_every_app_is_in_the_list_and_has_an_example():
     assert set(re.findall(r"\(\.\./(\w+/apps/[\w/]+)/README", text)) == set(map(str, folders))
 
 
+def test_every_page_is_on_the_map():
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "doc/README.md").read_text())
+    assert set(listed) | {"README.md"} == {page.name for page in PAGES}
+
+
+def test_the_engines_files_have_the_names_that_its_page_gives():
+    folder, missing = None, []
+    rows = re.findall(r"^\| ?(\S*) \| (`.*?) \|", (ROOT / "doc/engine.md").read_text(),
+                      re.MULTILINE)
+    for where, names in rows:
+        folder = ROOT / "doc" / where.partition("](")[2].rstrip(")") if where else folder
+        for name in re.findall(r"`([\w.]+)`", names):
+            file = folder / (name if "." in name else name + ".lua")
+            missing += [] if file.exists() else [str(file)]
+    assert len(rows) > 15 and missing == []
+
+
 @pytest.mark.parametrize("page", sorted(
     path for room in (ROOT / "doc", ROOT / "src", ROOT / "snabb", ROOT / "examples")
     for path in room.rglob("*.md")) + [ROOT / "README.md", ROOT / "CONTRIBUTING.md"],

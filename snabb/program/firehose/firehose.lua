@@ -11,7 +11,7 @@ local stat = require("posix.sys.stat")
 local Callback = require("program.firehose.callback").Callback
 local Port = require("apps.port.port").Port
 
-local M = {summary = "call a C function of a shared library on live traffic"}
+local M = {summary = "call a C function of a shared library with each packet"}
 
 --- Why --cpus is refused.
 M.one_cpu = "the library's function is called in one thread"
@@ -28,10 +28,10 @@ end
 
 local function parser()
   local p = cli.parser("firehose", "Call a C function of a shared library with each "
-    .. "packet that ports receive. --print-header and --example show how to write it.")
+    .. "packet that ports receive. --print-header and --example show how to write one.")
   p:argument("library", "the shared library, such as ./count.so"):args("?")
-  p:option("-i --input", "Receive from this port: a PCI address or another; may be "
-           .. "given again."):argname("PORT"):count("*")
+  p:option("-i --input", "Receive from this port, a PCI address or any other; may "
+           .. "be repeated."):argname("PORT"):count("*")
   p:option("-t --time", "End after this time: seconds, or 500ms, 2m, 1h.")
     :argname("TIME"):convert(cli.duration)
   p:option("-r --ring-size", "Packets in the ring that the function sees; a power of "

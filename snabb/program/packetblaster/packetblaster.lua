@@ -12,7 +12,7 @@ local progress = require("lib.progress")
 local spec = require("lib.port.spec")
 local Port = require("apps.port.port").Port
 
-local M = {summary = "load ports with packets from a file or made up"}
+local M = {summary = "send packets to ports as fast as they take them"}
 
 --- Why --cpus is refused.
 M.one_cpu = "one thread keeps to the rate and to the number of packets"
@@ -110,10 +110,11 @@ local SUBPROGRAMS = {"replay", "synth"}
 
 local function parser()
   local p = cli.parser("packetblaster",
-    "Load one or more ports with packets. `perigee packetblaster replay --help` and"
-    .. " `perigee packetblaster synth --help` show their options. With `perigee --snabb"
-    .. " DIR` the other subprograms of the checkout can be run (lwaftr, ipfix).")
-  p:argument("subprogram", "replay (packets of a file) or synth (made-up packets).")
+    "Send packets to one or more ports as fast as they take them. See `perigee"
+    .. " packetblaster replay --help` and `perigee packetblaster synth --help` for"
+    .. " options. `perigee --snabb DIR packetblaster` runs the checkout's other"
+    .. " subprograms too (lwaftr, ipfix).")
+  p:argument("subprogram", "replay (packets of a file) or synth (generated packets).")
     :choices(SUBPROGRAMS)
   return p
 end

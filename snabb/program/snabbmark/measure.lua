@@ -23,8 +23,8 @@ function measure.need(name, what)
   if ok then return module end
   if type(module) == "string" and module:find("module '" .. name .. "' not found", 1,
     true) then
-    failure.usage("%s needs the module %s, which Perigee hasn't; `perigee --snabb DIR` "
-      .. "takes it from a Snabb checkout", what, name)
+    failure.usage("%s needs the module %s, which is not in Perigee; `perigee --snabb "
+      .. "DIR` takes it from a Snabb checkout", what, name)
   end
   error(module, 0)
 end

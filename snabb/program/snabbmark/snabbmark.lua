@@ -10,18 +10,18 @@ local M = {summary = "run Snabb's benchmarks: basic1, hash, ctable, checksum, es
 M.one_cpu = "it measures what one CPU does"
 
 local HELP = [[
-Run one of Snabb's benchmarks. Its figures are printed as `snabb snabbmark` prints them;
-times are CPU time.
+Run one of Snabb's benchmarks. Results are printed as `snabb snabbmark` does.
+Times are CPU time.
 
   basic1 PACKETS             Source -> Tee -> Sink, over two links
-  basic1_events PACKETS      the same, beside 10 apps whose pull() waits for a timeout
-  basic1_tick PACKETS        the same with tick()
-  basic1_push_link PACKETS   the same with a Sink that makes push methods in link()
+  basic1_events PACKETS      the same with 10 apps that wait in pull()
+  basic1_tick PACKETS        the same with 10 apps that wait in tick()
+  basic1_push_link PACKETS   the same, push methods made in link()
   hash [KEY-SIZE]            hash functions (key of 4 bytes)
   ctable                     insertion and lookup in lib.ctable
   checksum                   IP checksums, in plain C and by lib.checksum
   esp PACKETS SIZE [MODE] [DIRECTION] [AEAD]
-                             ESP; transport or tunnel, encapsulate or decapsulate
+                             ESP: transport or tunnel; encapsulate, decapsulate
   intel1g PACKETS SIZE [TIMEOUT]
   solarflare PACKETS SIZE [TIMEOUT]
                              from the port SNABB_PCI0 to the port SNABB_PCI1]]
@@ -51,8 +51,8 @@ function M.run(args)
   local parser = cli.parser("snabbmark", HELP)
   parser:usage("Usage: perigee snabbmark [--scale FACTOR] BENCHMARK [ARGUMENTS]...")
   parser:argument("benchmark", "the name of a benchmark")
-  parser:argument("arguments", "of the benchmark"):args("*")
-  parser:option("--scale", "Of hash, ctable and checksum, so much of the iterations.")
+  parser:argument("arguments", "its arguments"):args("*")
+  parser:option("--scale", "Multiply the iterations of hash, ctable, checksum by this.")
     :argname("FACTOR"):convert(cli.number(1e-6, 100)):default("1")
   local options = cli.parse(parser, args)
   local name, arguments = options.benchmark, options.arguments

@@ -8,9 +8,8 @@ local failure = require("core.failure")
 local M = {summary = "Lua shell; run expressions, scripts and selftests"}
 
 local function parser()
-  local p = cli.parser("snsh", "Runs what the options say in their order, then "
-    .. "FILE with ARGUMENTS. Without any of these, or with -i, reads Lua from the "
-    .. "terminal.")
+  local p = cli.parser("snsh", "Carry out the options in order, then run FILE with "
+    .. "ARGUMENTS. Without any of these, or with -i, read Lua from the terminal.")
   local steps = {}
   local function step(kind)
     return function (_, _, value) steps[#steps + 1] = {kind, value} end

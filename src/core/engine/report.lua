@@ -172,7 +172,7 @@ function report.jit(list)
   end
   local cause = first_to_blame(counting)
   if not cause then return end
-  print(("jit: %s is slowed down at %s:%d: %s%s; `perigee doctor` tells more"):format(
+  print(("jit: %s is slowed down at %s:%d: %s%s; see `perigee doctor`"):format(
     #cause.apps > 0 and "app '" .. cause.apps[1] .. "'" or cause.region,
     cause.file, cause.line, cause.reason,
     #counting > 1 and (" (and %d more)"):format(#counting - 1) or ""))

@@ -47,7 +47,7 @@ describe("the reports", function ()
               region = "region of x", given_up = {"x.lua:6"}}
     end
     assert.same({"jit: app 'x' is slowed down at x.lua:6: NYI (and 1 more); "
-      .. "`perigee doctor` tells more"},
+      .. "see `perigee doctor`"},
       printed(report.jit, {cause(35, "leaving loop"), cause(6, "NYI", "x")}))
     assert.same({}, printed(report.jit, {}))
   end)

@@ -56,7 +56,7 @@ describe("jit_health", function ()
       assert.matches("blacklisted|5|NYI: bytecode FNEW|x|", said, 1, true)
       assert.equal(fused, said:find("region of x", 1, true) ~= nil)
       assert.matches("\n?jit: app 'x' is slowed down at /tmp/[^\n]*:6: NYI: bytecode "
-        .. "FNEW[^\n]*; `perigee doctor` tells more\n", said)
+        .. "FNEW[^\n]*; see `perigee doctor`\n", said)
     end
   end)
 

@@ -12,7 +12,7 @@ local jit_health = require("core.watch.health")
 local jit_profile = require("core.watch.profile")
 local main = require("core.main")
 
-local M = {summary = "run a program and tell what LuaJIT doesn't compile, and why"}
+local M = {summary = "run a program, and show what LuaJIT doesn't compile, and why"}
 
 --- Why --cpus is refused.
 M.one_cpu = "it examines what LuaJIT makes of the apps in one thread"
@@ -22,10 +22,10 @@ local LISTENING = 0.6 -- of the duration; the profiler has the rest
 local WARM_UP = 0.2
 
 local function parser()
-  local p = cli.parser("doctor", "Runs PROGRAM for some seconds and says whether its "
+  local p = cli.parser("doctor", "Run PROGRAM for some seconds, and say whether its "
     .. "packet path is compiled: traces, aborts and what LuaJIT has given up on, with "
-    .. "file, line and remedy, and what the CPU's time goes to. The exit status is 0 "
-    .. "if the packet path is clean, or else 1.")
+    .. "file, line and remedy, and where CPU time goes. The exit status is 0 if the "
+    .. "packet path is clean, and 1 if it isn't.")
   p:usage("Usage: perigee doctor [--duration TIME] PROGRAM [ARGS]...")
   p:option("-D --duration", "End after this time: seconds, or 500ms, 2m, 1h "
     .. "(default 5); earlier if the program does."):argname("TIME")

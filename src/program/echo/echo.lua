@@ -33,10 +33,10 @@ M.replicable = function (c) return config.sorted_keys(c.apps) end
 
 --- Run with the command line's arguments (a list of strings).
 function M.run(args)
-  local parser = cli.parser("echo", "Sends every packet back to the port it came "
-    .. "from, through a chain of Fwd apps. Ends after DURATION, at the end of a "
-    .. "pcap file, or with Ctrl-C, and reports where every packet went.")
-  parser:argument("port", "a port string; `perigee ports` lists what there is")
+  local parser = cli.parser("echo", "Send every packet back to the port it came "
+    .. "from, through a chain of Fwd apps. End after DURATION, at the end of a "
+    .. "pcap file, or on Ctrl-C, and report where every packet went.")
+  parser:argument("port", "a port string; `perigee ports` lists ports")
   parser:argument("chain_length", "apps in the chain (default 1)"):args("?")
     :convert(cli.integer(0, MAX_CHAIN))
   parser:argument("duration", "seconds"):args("?"):convert(cli.duration)

@@ -16,7 +16,7 @@ local Meter = require("apps.generate.meter").Meter
 local Port = require("apps.port.port").Port
 local spec = require("lib.port.spec")
 
-local M = {summary = "send made-up packets at a rate; measure loss, order and latency"}
+local M = {summary = "send generated packets; measure loss, order and latency"}
 
 --- Why --cpus is refused.
 M.one_cpu = "one thread keeps to the rate, and counts what is sent and what comes back"

@@ -101,7 +101,7 @@ describe("program.generate.report", function()
     local text = report.text{sent = sent{unsent = 5, records = "none", drops = {
       {name = "too short", count = 3}, {name = "failed in the device", count = 2000}}}}
     assert.matches("dropped by the port: 2,003 (3 too short, 2,000 failed in the"
-                   .. " device)\nnot sent: 5, which the port hasn't taken\n"
+                   .. " device)\nnot sent: 5, which the port didn't take\n"
                    .. "packets of less than 60 bytes have no room", text, 1, true)
   end)
 

@@ -9,32 +9,32 @@ local M = {}
 
 local function parser()
   local p = cli.parser("generate",
-    "Send made-up packets to a port at a rate, and measure what comes back or arrives"
-    .. " at another port: loss, reordering, duplicates and latency. With --receive"
-    .. " alone it measures what another `perigee generate` sends.")
+    "Send generated packets to a port at a rate, and measure what comes back or"
+    .. " arrives at another port: loss, reordering, duplicates and latency. With"
+    .. " --receive alone, measure what another `perigee generate` sends.")
   p:option("--port", "Send to this port."):argname("PORT")
   p:option("--receive", "Receive from this port; it may be the same.")
     :argname("PORT")
   p:option("--stack", "The headers, outermost first: [NAME=]PROTOCOL[:SUBTYPE],..."
            .. " (default eth,ip4,udp)."):argname("STACK")
   p:option("--set", "Set a field: to one value, LOW..HIGH (in turn), a list a,b,c,"
-           .. " random or random:LOW..HIGH. May be given again.")
+           .. " random or random:LOW..HIGH. May be repeated.")
     :argname("LABEL=VALUE"):count("*")
-  p:option("--flows", "Let the values come again after N packets.")
+  p:option("--flows", "Repeat the values after N packets.")
     :argname("N"):convert(cli.integer(1))
   p:option("--size", "Bytes of a packet, without the frame check: 60, 64..1514,"
            .. " imix, or 60:7,590:4 (weights)."):argname("SIZE")
-  p:option("--rate", "500kpps, 1.5Mpps, or 10Gbit (on the wire); as fast as it goes if"
-           .. " not given."):argname("RATE"):convert(rate.parse)
+  p:option("--rate", "500kpps, 1.5Mpps, or 10Gbit (on the wire); default: as fast as"
+           .. " possible."):argname("RATE"):convert(rate.parse)
   p:option("--arrivals", "constant or poisson gaps (default constant).")
     :argname("KIND"):choices{"constant", "poisson"}
   p:option("--count", "Send (or with --receive alone, receive) N packets.")
     :argname("N"):convert(cli.count)
   p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
     :argname("TIME"):convert(cli.duration)
-  p:option("--idle", "Receive until nothing has come for this time (default, after the"
-           .. " last packet was sent, 500ms)."):argname("TIME"):convert(cli.duration)
-  p:option("--seed", "Of random values and gaps (default 1).")
+  p:option("--idle", "Receive until nothing has come for this time (default: 500ms"
+           .. " after the last packet was sent)."):argname("TIME"):convert(cli.duration)
+  p:option("--seed", "Seed of random values and gaps (default 1).")
     :argname("N"):convert(cli.integer(0, 2^32))
   p:option("--script", "A Lua file with a function for each packet."):argname("FILE")
   p:option("--json", "Write the results to FILE too; -: to standard output, and the"

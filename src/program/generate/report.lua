@@ -85,7 +85,7 @@ local function sent_lines(sent)
   lines[#lines + 1] = rate_line(sent)
   lines[#lines + 1] = "dropped by the port: " .. drops(sent.drops)
   if sent.unsent > 0 then
-    lines[#lines + 1] = ("not sent: %s, which the port hasn't taken")
+    lines[#lines + 1] = ("not sent: %s, which the port didn't take")
       :format(commas(sent.unsent))
   end
   if RECORDS[sent.records] then

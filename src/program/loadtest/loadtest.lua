@@ -3,7 +3,7 @@
 
 local cli = require("lib.cli")
 
-local M = {summary = "load ports at rates: transient, or find-limit (RFC 2544)"}
+local M = {summary = "find the highest rate without loss (RFC 2544), or ramp rates"}
 
 --- Why --cpus is refused.
 M.one_cpu = "it steers its apps from one trial to the next"
@@ -12,9 +12,9 @@ local SUBPROGRAMS = {["find-limit"] = "find_limit", find_limit = "find_limit",
                      transient = "transient"}
 
 local function parser()
-  local p = cli.parser("loadtest", "Load ports at rates and count what comes back. "
-    .. "`perigee loadtest find-limit --help` and `perigee loadtest transient --help` "
-    .. "show their options.")
+  local p = cli.parser("loadtest", "Send traffic to ports at various rates, and count "
+    .. "what comes back. See `perigee loadtest find-limit --help` and `perigee "
+    .. "loadtest transient --help` for options.")
   p:argument("subprogram", "find-limit (the highest rate without loss) or transient "
     .. "(what comes back at one rate after another).")
     :choices{"find-limit", "transient"}

@@ -28,29 +28,29 @@ local function finite(least)
 end
 
 local function parse_all(args)
-  local p = cli.parser("model", "Measures what every kind of port costs on this "
-    .. "machine (C_IO), by burst and by size of frames, and memory by working set; "
-    .. "fits F_CPU = T * (C_IO + C_task + C_busy), and writes tables, plots and a "
-    .. "report. Takes up to 3 minutes. `perigee model predict --help` and `perigee "
-    .. "model check --help` tell what else there is.")
+  local p = cli.parser("model", "Measure what every kind of port costs on this machine "
+    .. "(C_IO), by burst and frame size, and memory by working set. Fit F_CPU = T * "
+    .. "(C_IO + C_task + C_busy), and write tables, charts and a report. This takes up "
+    .. "to 3 minutes. See also `perigee model predict --help` and `perigee model check "
+    .. "--help`.")
   p:usage("Usage: perigee model [OPTIONS] [PCI]...\n"
     .. "       perigee model predict --task CYCLES [OPTIONS]\n"
     .. "       perigee model check [OPTIONS] PROGRAM [ARGS]...")
-  p:option("--ports", "Measure these kinds of port only (null,ring,...).")
+  p:option("--ports", "Measure only these kinds of port (null,ring,...).")
     :argname("KINDS")
   p:option("--out", "Write to this folder."):argname("DIR"):default(DIRECTORY)
   p:flag("--quick", "Fewer bursts, sizes and rounds: 20 seconds.")
-  p:flag("--no-memory", "Leave out memory.")
-  p:option("--vs", "Run DPDK's testpmd on the same ports too."):argname("testpmd")
+  p:flag("--no-memory", "Don't measure memory.")
+  p:option("--vs", "Also run DPDK's testpmd on the same ports."):argname("testpmd")
     :choices{"testpmd"}
   p:argument("pci", "PCI devices to measure; packets must come in there"):args("*")
   return cli.parse(p, args)
 end
 
 local function parse_predict(args)
-  local p = cli.parser("model predict", "Predicts throughput: F_CPU = T * (C_IO + "
-    .. "C_task), or what the line carries; and says which of the two is the limit. "
-    .. "Cycles are the core's.")
+  local p = cli.parser("model predict", "Predict throughput: F_CPU = T * (C_IO + "
+    .. "C_task), or what the line carries, and which of the two is the limit. Cycles "
+    .. "are the core's.")
   p:option("--task", "C_task, cycles a packet."):argname("CYCLES"):count("1")
     :convert(finite(0))
   p:option("--ghz", "The core's frequency (default: as measured)."):argname("GHZ")
@@ -75,20 +75,20 @@ local VALUED = {["--duration"] = true, ["--rounds"] = true, ["--size"] = true,
 
 local function parse_check(args)
   local own, rest = cli.split(args, VALUED)
-  local p = cli.parser("model check", "Runs PROGRAM for some seconds, measures what a "
-    .. "packet takes, predicts its throughput at other frequencies and line rates, and "
-    .. "tests the prediction: known work is put behind each port. The exit status is 0 "
-    .. "if the median error is within the limit, or else 1. If `perigee model` has "
-    .. "been run, it also says what the table of ports and the tasks, measured apart "
-    .. "from the ports, add up to.")
+  local p = cli.parser("model check", "Run PROGRAM for some seconds, measure what a "
+    .. "packet takes, predict its throughput at other frequencies and line rates, and "
+    .. "test the prediction by putting known work behind each port. The exit status "
+    .. "is 0 if the median error is within the limit, and 1 if it isn't. If `perigee "
+    .. "model` has been run, also predict from its table of ports, and from the tasks "
+    .. "measured apart from the ports.")
   p:usage("Usage: perigee model check [OPTIONS] PROGRAM [ARGS]...")
-  p:option("--duration", "Of each run."):argname("TIME")
+  p:option("--duration", "Length of each run."):argname("TIME")
     :convert(cli.duration):default("1")
   p:option("--rounds", "Runs of each kind; the median counts."):argname("N")
     :convert(cli.integer(1, 100)):default("3")
   p:option("--size", "Bytes of a frame with its CRC, for line rates.")
     :argname("BYTES"):convert(size_of):default("64")
-  p:option("--limit", "Percent."):argname("PERCENT")
+  p:option("--limit", "Largest median error, in percent."):argname("PERCENT")
     :convert(cli.positive_number):default("10")
   p:option("--model", "What `perigee model` wrote.")
     :argname("FILE"):default(DIRECTORY .. "/model.json")

@@ -12,8 +12,8 @@ local M = {summary = "give PCI network cards to DPDK, or back to the kernel"}
 
 local function parser()
   local p = cli.parser("pci_bind", "Give PCI network devices to DPDK, by the driver "
-    .. "vfio-pci, or back to the kernel. Without --do it only says what it would write "
-    .. "into sysfs. What is in use is refused.")
+    .. "vfio-pci, or back to the kernel. Without --do, only print what would be "
+    .. "written into sysfs. Devices in use are refused.")
   p:mutex(
     p:option("-u --unbind", "Take the device from the kernel, for DPDK.")
       :argname("ADDRESS"),
@@ -22,8 +22,8 @@ local function parser()
     p:option("-r --remove", "Make the kernel forget the device, until --all.")
       :argname("ADDRESS"),
     p:flag("-a --all", "Make the kernel look for all devices again."))
-  p:flag("--do", "Do it.")
-  p:flag("--force", "With --do: also if its interface is up, or a process has it open.")
+  p:flag("--do", "Do it, instead of printing what would be done.")
+  p:flag("--force", "With --do: even if its interface is up, or a process has it open.")
   return p
 end
 
@@ -79,7 +79,7 @@ local function check_use(device, options, roots)
   end
   local use = steps.use(device, roots)
   if use and not (options["do"] and options.force) then
-    failure.usage("%s is in use: %s (--do --force: all the same)", device.address, use)
+    failure.usage("%s is in use: %s (--do --force overrides this)", device.address, use)
   end
 end
 

@@ -19,8 +19,8 @@ local M = {summary = "show the loops that the engine would run for a program"}
 local sorted_keys = config.sorted_keys
 
 local function parser()
-  local p = cli.parser("plan", "Runs PROGRAM up to where it would start the engine, "
-    .. "and shows what the engine would run: the regions of per-packet apps that "
+  local p = cli.parser("plan", "Run PROGRAM up to where it would start the engine, "
+    .. "and show what the engine would run: the regions of per-packet apps that "
     .. "are fused into one loop, their source, the order of calls in a breath, and "
     .. "what is not fused and why. Ports are opened, but no packet moves.")
   p:usage("Usage: perigee plan [--no-source] PROGRAM [ARGS]...")

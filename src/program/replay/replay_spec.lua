@@ -57,7 +57,7 @@ describe("program.replay", function()
       {name = "failed", count = 1000},
     }})
     assert.matches("dropped: 1,002 (2 too long, 1,000 failed)\n"
-                   .. "not sent: 5, which the port hasn't taken\n", text, 1, true)
+                   .. "not sent: 5, which the port didn't take\n", text, 1, true)
   end)
 
   it("reports runs without a rate", function()

@@ -82,7 +82,7 @@ function M.text(options, r)
     "dropped: " .. drops(r.drops),
   }
   if r.unsent > 0 then
-    lines[#lines + 1] = ("not sent: %s, which the port hasn't taken"):format(
+    lines[#lines + 1] = ("not sent: %s, which the port didn't take"):format(
       commas(r.unsent))
   end
   return table.concat(lines, "\n") .. "\n"

@@ -10,7 +10,7 @@ local M = {summary = "run one Lua file inside the runtime"}
 function M.run(args)
   if args[1] == "-h" or args[1] == "--help" then
     print("Usage: perigee run FILE.lua [ARGUMENTS]\n\n"
-      .. "Runs FILE.lua with ARGUMENTS as `...`, `arg` and main.parameters.")
+      .. "Run FILE.lua with ARGUMENTS as `...`, `arg` and main.parameters.")
     return
   end
   local file = table.remove(args, 1)

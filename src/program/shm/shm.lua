@@ -75,8 +75,8 @@ end
 function M.run(args)
   local parser = cli.parser("shm", "Print the objects that a process of Perigee or "
     .. "Snabb has in shared memory.")
-  parser:argument("path", "A directory (/var/run/snabb/1234/engine), or an instance, "
-    .. "by process id or name, and perhaps a directory of it (1234/engine).")
+  parser:argument("path", "A directory (/var/run/snabb/1234/engine), an instance by "
+    .. "process id or name, or a directory of an instance (1234/engine).")
   parser:flag("--json", "Print JSON.")
   local options = cli.parse(parser, args)
   local directory = directory_of(options.path)

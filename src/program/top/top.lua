@@ -11,20 +11,20 @@ local screen = require("program.top.screen")
 local terminal = require("program.top.terminal")
 local view = require("program.top.view")
 
-local M = {summary = "show live what other processes of Perigee and Snabb do"}
+local M = {summary = "show live what other processes of Perigee and Snabb are doing"}
 
 local function parser()
-  local p = cli.parser("top", "Show rates of links and apps, drops by name, load, "
-    .. "cycles and the health of LuaJIT of a running process of Perigee or Snabb, read "
-    .. "from shared memory. Several processes are listed, to choose from.")
+  local p = cli.parser("top", "Show what a running process of Perigee or Snabb is "
+    .. "doing: rates of links and apps, drops by name, load, cycles and LuaJIT's "
+    .. "health, read from shared memory. If several run, list them to choose from.")
   p:argument("instance", "Process id, name or program; `perigee ps` lists them.")
     :args("?")
-  p:option("-i --interval", "Time between two looks: seconds, or 500ms (default 1).")
+  p:option("-i --interval", "Time between updates: seconds, or 500ms (default 1).")
     :argname("TIME"):convert(cli.duration)
   p:option("-s --sort", "Order of rows: rate or name (default rate).")
     :argname("ORDER"):choices(view.orders):default("rate")
-  p:flag("-1 --once", "Print once, after one interval, and end. So it does where the "
-    .. "output is no terminal.")
+  p:flag("-1 --once", "Print once, after one interval, and end; always so if the "
+    .. "output isn't a terminal.")
   p:flag("--json", "With --once: print JSON.")
   return p
 end

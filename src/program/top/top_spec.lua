@@ -112,7 +112,7 @@ describe("top", function ()
     for _, part in ipairs{
       "12 run [router]  up 12s  over 2.00 s", "load    1.00kpps  672kbit/s  50% CPU",
       "60 byte/packet", "slow: TTL expired", "interpreted",
-      "packets are slowed down; perigee doctor tells more",
+      "packets are slowed down; see perigee doctor",
     } do
       assert.matches(part, text, 1, true)
     end

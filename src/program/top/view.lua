@@ -109,7 +109,7 @@ local function jit_line(jit)
     if jit[name] then texts[#texts + 1] = ("%s %s"):format(name, commas(jit[name])) end
   end
   local verdict = jit.problems and jit.problems > 0
-    and "packets are slowed down; perigee doctor tells more"
+    and "packets are slowed down; see perigee doctor"
     or "the packet path is compiled"
   return {"jit     " .. table.concat(texts, ", "), "        " .. verdict}
 end

@@ -69,32 +69,33 @@ function M.parser()
   p:option("--outer", "The port of the underlay."):argname("PORT")
   p:option("--address", "This end's address in the underlay, IPv4 or IPv6, such as"
            .. " 192.0.2.1/24."):argname("ADDRESS/LENGTH")
-  p:option("--gateway", "The router to remotes elsewhere."):argname("ADDRESS")
+  p:option("--gateway", "The router to other networks."):argname("ADDRESS")
   p:option("--mac", "This end's MAC address (default: the outer port's).")
     :argname("MAC")
   option("--vni", "The VNI of untagged frames.", "VNI", cli.integer(0, 2^24 - 1))
   option("--vlan", "A VLAN of the inner port and its VNI.", "VLAN=VNI", M.vlan)
     :count("*")
-  option("--remote", "Another end point, to flood to; its MAC address, where it"
-         .. " shouldn't be asked for; VNIs it has (default: all).",
+  option("--remote", "Another end point, to flood to; with its MAC address, that"
+         .. " isn't asked for; with VNIs, for these only.",
          "ADDRESS[@MAC][,VNI...]", M.remote):count("*")
-  option("--static", "Where a MAC address is, for good.", "VNI,MAC,REMOTE", M.static)
-    :count("*")
+  option("--static", "Where a MAC address is; never changed or forgotten.",
+         "VNI,MAC,REMOTE", M.static):count("*")
   option("--mtu", "The underlay's MTU (default 1500).", "BYTES", cli.integer())
-  option("--ttl", "Of outer headers (default 64).", "N", cli.integer())
-  option("--dscp", "Of outer headers: 0 to 63, or 'copy' the inner one (default 0).",
+  option("--ttl", "Time to live of outer headers (default 64).", "N", cli.integer())
+  option("--dscp", "DSCP of outer headers: 0 to 63, or copy the inner one (default 0).",
          "DSCP", dscp)
   option("--udp-checksum", "Compute UDP's checksum: on or off (default: on over IPv6,"
          .. " off over IPv4).", "on|off", switch)
   option("--port", "UDP port (default 4789).", "N", cli.integer())
-  option("--ageing", "Forget what wasn't seen for so long (default 300).", "TIME",
+  option("--ageing", "Forget learned entries after this time (default 300).", "TIME",
          cli.duration)
-  option("--capacity", "Most forwarding entries (default 16384).", "N", cli.count)
+  option("--capacity", "Maximum number of forwarding entries (default 16384).", "N",
+         cli.count)
   p:flag("--no-learn", "Don't learn where MAC addresses are.")
-  p:flag("--strict", "Drop what comes from other remotes than those named.")
+  p:flag("--strict", "Drop what comes from remotes that aren't named.")
   p:flag("--keep-tags", "Carry VLAN tags as they are, all in one VNI.")
   p:flag("--no-ping", "Don't answer echo requests.")
-  p:option("--config", "A file with a Lua table of the same; options go before it.")
+  p:option("--config", "A file with a Lua table of the same; options take precedence.")
     :argname("FILE")
   option("--report", "Print counters every so often.", "TIME", cli.duration)
   option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.", "TIME",

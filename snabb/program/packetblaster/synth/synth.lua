@@ -23,7 +23,7 @@ end
 
 local function parser()
   local p = cli.parser("packetblaster synth",
-    "Send made-up Ethernet frames to one or more ports, as fast as they take them.")
+    "Send generated Ethernet frames to one or more ports, as fast as they take them.")
   p:option("-s --src", "Source MAC address (default 00:00:00:00:00:00).")
     :argname("SOURCE")
   p:option("-d --dst", "Destination MAC address (default 00:00:00:00:00:00).")

@@ -85,7 +85,7 @@ local function check_length(protocol, layout, length)
     local most = lengths.bytes_of(field, 2 ^ field.bits - 1)
     if field.length ~= "variable" then most = most - layout.size end
     if length > most then
-      fault("%s of %s: %d bytes; its %s tells of %d at most", variable.name,
+      fault("%s of %s: %d bytes; its %s allows %d at most", variable.name,
         protocol.name, length, field.name, most)
     end
   end

@@ -23,42 +23,42 @@ local function percent(text)
 end
 
 local function parser()
-  local p = cli.parser("loadtest find-limit", "Find the highest rate at which what is "
-    .. "sent comes back, by trials of a fixed length at rates between which the "
-    .. "interval is halved. Rates are in bits a second on the wire (10e9, 500M).")
+  local p = cli.parser("loadtest find-limit", "Find the highest rate at which "
+    .. "everything that is sent comes back. Trials have a fixed length; each halves "
+    .. "the interval of rates. Rates are in bits a second on the wire (10e9, 500M).")
   p:usage("Usage: perigee loadtest find-limit [OPTIONS] FILE PORT\n"
     .. "       perigee loadtest find-limit [OPTIONS] (FILE TX-NAME RX-NAME PORT)...\n"
     .. "       perigee loadtest find-limit [OPTIONS] --sizes SIZES PORT\n"
     .. "       perigee loadtest find-limit [OPTIONS] --sizes SIZES (TX-NAME RX-NAME "
     .. "PORT)...")
-  p:argument("streams", "FILE: a capture file, sent over and over; PORT: a PCI address "
-    .. "or other port; the stream TX-NAME is to come back at the port of RX-NAME; -: "
-    .. "nothing is sent there.")
+  p:argument("streams", "FILE: a capture file, sent repeatedly; PORT: a PCI address or "
+    .. "other port. The stream TX-NAME should come back at the port of RX-NAME. -: "
+    .. "send nothing there.")
     :args("*")
   p:option("-b --bitrate", "The highest rate to try (default 10e9)."):argname("RATE")
     :convert(cli.rate)
-  p:option("-D --duration", "Of a trial (default 1)."):argname("TIME")
+  p:option("-D --duration", "Length of a trial (default 1)."):argname("TIME")
     :convert(cli.duration)
-  p:option("-p --precision", "Of the rate found (default 1e6)."):argname("RATE")
+  p:option("-p --precision", "Precision of the result (default 1e6)."):argname("RATE")
     :convert(cli.rate)
-  p:option("-r --retry-count", "Try a rate that fails so many times more (default 3).")
+  p:option("-r --retry-count", "Try a rate that fails N more times (default 3).")
     :argname("N"):convert(cli.integer(0, 1000))
   p:option("--loss", "Percentage of the packets that may be lost (default 0).")
     :argname("PERCENT"):convert(percent)
-  p:option("--wait", "For what is under way after a trial (default 200ms).")
+  p:option("--wait", "Wait for packets on their way after a trial (default 200ms).")
     :argname("TIME"):convert(cli.duration)
-  p:option("--warm-up", "Send for so long before the first trial (default 1).")
+  p:option("--warm-up", "Send for this time before the first trial (default 1).")
     :argname("TIME"):convert(cli.duration)
   p:option("--sizes", "Send UDP frames of each of these sizes in bytes, without the "
     .. "frame check, instead of files: 60,1514, or rfc2544."):argname("SIZES")
     :convert(streams.sizes)
-  p:flag("--rfc2544", "As RFC 2544 has it: its sizes, trials of a minute, 2 s wait, "
-    .. "5 s pause, no retries, no loss; but for what the other options say.")
+  p:flag("--rfc2544", "As in RFC 2544: its sizes, trials of a minute, 2 s wait, 5 s "
+    .. "pause, no retries, no loss, unless other options say otherwise.")
   p:option("-e --exec", "Run this in a shell after each trial: its exit status says "
     .. "whether the trial has passed."):argname("COMMAND")
   p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
-  p:option("--json", "Write the results to FILE; -: to standard output, and all else "
-    .. "to standard error."):argname("FILE")
+  p:option("--json", "Write the results to FILE; -: to standard output, and "
+    .. "everything else to standard error."):argname("FILE")
   return p
 end
 

@@ -50,20 +50,21 @@ local function parser()
     .. "500M).")
   p:usage("Usage: perigee loadtest transient [OPTIONS] FILE PORT\n"
     .. "       perigee loadtest transient [OPTIONS] (FILE TX-NAME RX-NAME PORT)...")
-  p:argument("streams", "FILE: a capture file, sent over and over; PORT: a PCI address "
-    .. "or other port; the stream TX-NAME is to come back at the port of RX-NAME; -: "
-    .. "nothing is sent there.")
+  p:argument("streams", "FILE: a capture file, sent repeatedly; PORT: a PCI address or "
+    .. "other port. The stream TX-NAME should come back at the port of RX-NAME. -: "
+    .. "send nothing there.")
     :args("*")
   p:option("-b --bitrate", "The highest rate (default 10e9)."):argname("RATE")
     :convert(cli.rate)
-  p:option("-s --step", "From one rate to the next (default a tenth of the highest).")
+  p:option("-s --step", "From one rate to the next (default: a tenth of the highest).")
     :argname("RATE"):convert(cli.rate)
-  p:option("-D --duration", "At each rate (default 5)."):argname("TIME")
+  p:option("-D --duration", "Time at each rate (default 5)."):argname("TIME")
     :convert(cli.duration)
   p:option("-p --program", "The workload: ramp_up, ramp_down, ramp_up_down (default), "
     .. "or constant, which goes on until it is stopped."):argname("NAME")
     :choices{"ramp_up", "ramp_down", "ramp_up_down", "constant"}
-  p:option("--warm-up", "Send for so long before (default 2)."):argname("TIME")
+  p:option("--warm-up", "Send for this time before the first rate (default 2).")
+    :argname("TIME")
     :convert(cli.duration)
   p:option("--bench-file", "Write lines of CSV to FILE."):argname("FILE")
   p:flag("-y --hydra", "Write them in the form that Hydra's reports expect.")
