@@ -180,3 +180,43 @@ def test_anothers_folder_is_passed_over():
         ls /dev/shm/snabb | wc -l""" % PERIGEE
     result = run("unshare", "--mount", "sh", "-c", script)
     assert result.stdout == "/var/run/perigee\n0\n", result.stderr
+
+
+# What DPDK leaves behind ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_no_folder_is_left_behind(user):
+    """By a run that ended, nor, after the next one, by one that was killed."""
+    if user == "root" and os.geteuid() != 0:
+        pytest.skip("wants root")
+    folder = pathlib.Path("/var/run/dpdk" if user == "root"
+                          else f"/tmp/perigee-{NOBODY}/dpdk")
+    words = [PERIGEE, "--eal", "--no-huge", "echo", "null", 1]
+    if user == "nobody" and os.geteuid() == 0:
+        words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                 "env", "-u", "XDG_RUNTIME_DIR", *words]
+    elif user == "nobody":
+        pytest.skip("wants root, to be another user")
+    with running(*words) as program:
+        pid = program.process.pid
+        wait_until((folder / f"perigee-{pid}").exists, "EAL's folder")
+        program.process.kill()
+        program.process.wait()
+        assert (folder / f"perigee-{pid}").exists()
+    check(*words, "50ms")
+    assert not (folder / f"perigee-{pid}").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a hugetlbfs: wants root")
+def test_hugepages_that_cannot_be_used(tmp_path):
+    """Plain memory takes their place, with one line that says why."""
+    tmp_path.chmod(0o755)
+    with hugepages(ENOUGH):
+        result = run("unshare", "--mount", "sh", "-c",
+                     f"mount -t hugetlbfs -o mode=000,uid=0 none {tmp_path} && "
+                     f"exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups "
+                     f"{PERIGEE} echo null 1 50ms")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == (f"perigee: the hugetlbfs at {tmp_path} is closed to this "
+                             "user, so plain memory is used\n")

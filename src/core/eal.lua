@@ -6,6 +6,8 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local failure = require("core.failure")
+local run_folder = require("core.run_folder")
+local unistd = require("posix.unistd")
 
 local eal = {}
 
@@ -36,6 +38,44 @@ function eal.free_huge_mb()
     mb = mb + (tonumber(free) or 0) * size_kb / 1024
   end
   return mb
+end
+
+--- Can so many MB of hugepages be had? Those that are free may be promised to others.
+function eal.huge_can_be_had(mb) return C.pg_hugepages_can_be_had(mb * 2 ^ 20) end
+
+-- A hugetlbfs that this user may not enter, or nil: DPDK won't start beside one.
+local function closed_hugetlbfs()
+  for line in io.lines("/proc/self/mounts") do
+    local path, kind = line:match("^%S+ (%S+) (%S+)")
+    path = path:gsub("\\(%d%d%d)", function (octal)
+      return string.char(tonumber(octal, 8))
+    end)
+    if kind == "hugetlbfs" and unistd.access(path, "rwx") ~= 0 then return path end
+  end
+end
+
+-- Why hugepages that are there can't be used; nil: they can, or there are none.
+local function why_not_huge(free_mb)
+  local closed = closed_hugetlbfs()
+  if closed then
+    return ("the hugetlbfs at %s is closed to this user"):format(closed)
+  end
+  local reserved = tonumber(read_line("/proc/sys/vm/nr_hugepages")) or 0
+  if reserved > 0 then
+    return ("%d MB of hugepages can't be had (%d MB are free)"):format(ENOUGH_HUGE_MB,
+      free_mb)
+  end
+end
+
+local function can_use_hugepages()
+  local free = eal.free_huge_mb()
+  local enough = free >= ENOUGH_HUGE_MB and not closed_hugetlbfs()
+    and eal.huge_can_be_had(ENOUGH_HUGE_MB)
+  local why = not enough and why_not_huge(free)
+  if why then
+    io.stderr:write(("perigee: %s, so plain memory is used\n"):format(why))
+  end
+  return enough
 end
 
 --- The CPUs this process may use, as the kernel writes them ("0-3,8").
@@ -78,7 +118,7 @@ function eal.plan(user)
   local plain = has("--no-huge")
   if not has("--no-huge", "--in-memory", "--huge-dir", "--legacy-mem", "-m",
              "--socket-mem") then
-    plain = eal.free_huge_mb() < ENOUGH_HUGE_MB
+    plain = not can_use_hugepages()
     add(unpack(plain and {"--no-huge"} or {"--in-memory", "--single-file-segments"}))
   end
   if plain and not has("-m") then
@@ -113,6 +153,7 @@ end
 function eal.start()
   if C.pg_eal_started() then return end
   if broken then failure.raise("%s", broken) end
+  run_folder.prepare()
   local args = eal.plan(passed)
   local argv = ffi.new("char *[?]", #args + 1)
   local anchors = {} -- EAL keeps pointers into argv for as long as it runs

@@ -4,10 +4,11 @@ local eal = require("core.eal")
 local testing = require("testing.support")
 
 local function plan(user, free_mb)
-  local before = eal.free_huge_mb
+  local free, can_be_had = eal.free_huge_mb, eal.huge_can_be_had
   eal.free_huge_mb = function () return free_mb or 0 end
+  eal.huge_can_be_had = function (mb) return mb <= (free_mb or 0) end
   local ok, args = pcall(eal.plan, user or {})
-  eal.free_huge_mb = before
+  eal.free_huge_mb, eal.huge_can_be_had = free, can_be_had
   assert(ok, args)
   return " " .. table.concat(args, " ") .. " "
 end

@@ -154,6 +154,7 @@ int pg_eal_start(int argc, char **argv);
 bool pg_eal_started(void);
 void pg_eal_stop(void);
 bool pg_eal_hugepages(void);
+bool pg_hugepages_can_be_had(uint64_t bytes);
 const char *pg_error(void);
 const char *pg_dpdk_version(void);
 void pg_log_level(uint32_t level);

@@ -72,10 +72,10 @@ local function configure(self, arg)
   self.next_hop = address(addresses.parseIP6Address, "next_hop", arg.next_hop, 16)
   self.quiet, self.delay, self.retrans = arg.quiet, arg.delay, arg.retrans
   self.sent = 0
-  self.header = nil
+  self._eth_header = nil
   if arg.remote_mac then
     local mac = address(addresses.parseMacAddress, "remote_mac", arg.remote_mac, 6)
-    self.header = header_to(self, mac)
+    self._eth_header = header_to(self, mac)
   end
   self.solicitation = nd.solicitation(self.local_mac, self.local_ip, self.next_hop)
   return self
@@ -92,7 +92,7 @@ end
 
 -- Send a solicitation, and again after the delay, until there is an answer.
 local function solicit(self)
-  if not self.solicitation or self.header then return end -- stopped, or done
+  if not self.solicitation or self._eth_header then return end -- stopped, or done
   if self.retrans and self.sent > self.retrans then
     failure.raise("ND for next hop %s has failed", text(ip6_p, self.next_hop))
   end
@@ -109,14 +109,14 @@ local function refuse(self, name)
 end
 
 local function advertised(self, p, size)
-  if self.header then return refuse(self, "na_duplicate_errors") end
+  if self._eth_header then return refuse(self, "na_duplicate_errors") end
   if not nd.is_about(p, self.next_hop) or not nd.is_solicited(p) then
     return refuse(self, "na_target_address_errors")
   end
   local at = nd.is_sound(p, size) and nd.option(p, size, 2) or 0
   if at == 0 then return refuse(self, "nd_protocol_errors") end
   local mac = p.data + at
-  self.header = header_to(self, mac)
+  self._eth_header = header_to(self, mac)
   say(self, "Resolved next-hop %s to %s", text(ip6_p, self.next_hop),
     text(mac_p, mac))
   counter.set(self.shm.status, UP)
@@ -170,13 +170,13 @@ end
 
 function nd_light:push()
   local input, output = self.input, self.output
-  if self.sent == 0 and not self.header then solicit(self) end
+  if self.sent == 0 and not self._eth_header then solicit(self) end
   if input.south then
     from_south(self, input.south, output.north, nreadable(input.south))
   end
   if not input.north then return end
-  if self.header then
-    from_north(self, input.north, output.south, self.header,
+  if self._eth_header then
+    from_north(self, input.north, output.south, self._eth_header,
       nreadable(input.north))
   else
     discard(self, input.north, nreadable(input.north))

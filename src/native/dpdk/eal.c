@@ -5,10 +5,14 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -68,10 +72,33 @@ bool pg_eal_started(void)
   return started;
 }
 
+/* Can so many bytes of hugepages be had? What sysfs calls free may be promised to others,
+ * or beyond a control group's limit. */
+bool pg_hugepages_can_be_had(uint64_t bytes)
+{
+  void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+  return at != MAP_FAILED && munmap(at, bytes) == 0;
+}
+
+/* The folder that EAL makes for each process and leaves behind; 0 if it isn't one of
+ * Perigee's (core/run_folder.lua). */
+static bool own_run_folder(char *path, size_t size)
+{
+  snprintf(path, size, "%s", rte_eal_get_runtime_dir());
+  const char *name = strrchr(path, '/');
+  return name && strncmp(name, "/perigee-", sizeof "/perigee-" - 1) == 0;
+}
+
 void pg_eal_stop(void)
 {
-  if (started)
-    rte_eal_cleanup();
+  char folder[PATH_MAX];
+  if (!started)
+    return;
+  bool own = own_run_folder(folder, sizeof folder);
+  rte_eal_cleanup();
+  if (own)
+    rmdir(folder); /* with something in it, it stays */
   started = false;
 }
 

@@ -1,0 +1,54 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The folders that DPDK's EAL makes for processes, dpdk/PREFIX below /var/run or, for
+-- an ordinary user, $XDG_RUNTIME_DIR or /tmp, and leaves behind. Perigee's are called
+-- perigee-PID; what ends well removes its own (native/dpdk/eal.c).
+
+local dirent = require("posix.dirent")
+local stat = require("posix.sys.stat")
+local stdlib = require("posix.stdlib")
+local unistd = require("posix.unistd")
+
+local run_folder = {}
+
+local OWN = 448 -- rwx------
+
+-- Is it a directory of this user's, which nobody else can write to?
+local function is_ours(path)
+  local found = stat.lstat(path)
+  return found ~= nil and stat.S_ISDIR(found.st_mode) ~= 0
+    and found.st_uid == unistd.geteuid() and found.st_mode % 64 == 0
+end
+
+-- A folder of this user's for such things: /tmp/dpdk would be the first user's alone.
+local function make_own()
+  local path = ("/tmp/perigee-%d"):format(unistd.geteuid())
+  if not stat.lstat(path) then stat.mkdir(path, OWN) end
+  if is_ours(path) then return path end
+  return stdlib.mkdtemp("/tmp/perigee.XXXXXX")
+end
+
+-- Where EAL will put its folder.
+local function base()
+  if unistd.geteuid() == 0 then return "/var/run" end
+  local chosen = os.getenv("XDG_RUNTIME_DIR")
+  if not (chosen and is_ours(chosen)) then
+    chosen = make_own()
+    stdlib.setenv("XDG_RUNTIME_DIR", chosen)
+  end
+  return chosen
+end
+
+--- To be called before EAL starts: removes the (empty) folders of processes that were
+--- killed, and sees to it that this user has a place for its own.
+function run_folder.prepare()
+  local folder = base() .. "/dpdk"
+  local ok, names = pcall(dirent.dir, folder)
+  for _, name in ipairs(ok and names or {}) do
+    local pid = name:match("^perigee%-(%d+)$")
+    if pid and not stat.stat("/proc/" .. pid) then
+      unistd.rmdir(folder .. "/" .. name)
+    end
+  end
+end
+
+return run_folder
