@@ -165,6 +165,7 @@ def test_echo_ends_with_its_file(tmp_path, length):
     assert numbers(result.stdout) == [30_000, 0, 30_000, 0, 0, 0, 0, 0]
 
 
+@pytest.mark.fast
 def test_a_damaged_file_is_told(tmp_path):
     a = save(tmp_path / "A.pcap", list(frames(1000)))
     a.write_bytes(a.read_bytes()[:-10])
@@ -182,6 +183,7 @@ def test_a_program_that_reads_a_file_is_cut_and_ends(tmp_path):
     assert list(load(tmp_path / "B.pcap")) == list(load(tmp_path / "C.pcap"))
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("program", [
     "capture", "doctor", "firehose", "generate", "loadtest", "packetblaster", "replay",
     "snabbmark", "vtep"])

@@ -55,6 +55,7 @@ def values(pid):
     return json.loads(result.stdout) if result.returncode == 0 else {}
 
 
+@pytest.mark.fast
 def test_ps_lists_it(instance):
     listed = {i["pid"]: i for i in json.loads(perigee("ps", "--json").stdout)}
     mine = listed[instance.pid]
@@ -83,6 +84,7 @@ def test_shm_of_what_has_ended(instance):
     assert f"there is no running instance '{instance.pid}'" in result.stderr
 
 
+@pytest.mark.fast
 def test_top_prints_rates_and_drops(instance):
     said = perigee("top", "--once", "-i", "200ms", instance.name).stdout
     assert said.startswith(f"{instance.pid} run [{instance.name}]  up ")

@@ -25,6 +25,7 @@ def assert_refused(result, pattern):
     assert result.stdout == ""
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("args, sentence", [
     (["ecko", "null"], "there is no program 'ecko'; `perigee` lists the programs"),
     (["../echo"], "there is no program '../echo'"),
@@ -109,6 +110,7 @@ def test_one_interface_for_two_apps(pair, tmp_path, one, two):
     assert re.fullmatch("perigee: apps 'one' and 'two' .*\n", result.stderr)
 
 
+@pytest.mark.fast
 def test_one_file_for_two_apps(tmp_path):
     script = tmp_path / "two.lua"
     port = f"pcap:tx={tmp_path / 'out.pcap'}"

@@ -35,7 +35,7 @@ local GRAPH = [[
   print("in", engine.failing)
 ]]
 
-describe("core.watch.loops", function ()
+describe("core.watch.loops #slow", function ()
   for kind, most in pairs{pulling = 5000, pushing = 5000, ticking = 60} do
     it("names the app whose " .. kind .. " failed", function ()
       for _, counts in ipairs{{"1e12, 0, 1e12", 2}, {most .. ", 1e12, 1e12", 1},

@@ -30,7 +30,7 @@ local function examine(body)
 end
 
 describe("doctor", function ()
-  it("finds the programs of Perigee clean", function ()
+  it("finds the programs of Perigee clean #slow", function ()
     for _, program in ipairs{
       {"echo", "null", "0"}, {"echo", "null", "10"},
       {"packetblaster", "synth", "null"}, {"capture", "null", "/dev/null"},
@@ -43,7 +43,7 @@ describe("doctor", function ()
     end
   end)
 
-  it("finds replay clean, at top speed and at a rate", function ()
+  it("finds replay clean, at top speed and at a rate #slow", function ()
     local file = os.tmpname()
     assert.equal(0, select(2, testing.perigee{"capture", "null:size=200", file,
       "--limit", "20000"}))
