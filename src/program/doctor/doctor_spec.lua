@@ -89,6 +89,24 @@ describe("doctor", function ()
     assert.equal(0, status)
   end)
 
+  it("says that it was interrupted, and doesn't say clean", function ()
+    local code = [[
+      local basic = require("apps.basic.basic_apps")
+      local c = config.new()
+      config.app(c, "source", basic.Source)
+      config.app(c, "sink", basic.Sink)
+      config.link(c, "source.output -> sink.input")
+      engine.configure(c)
+      os.execute("(sleep 0.2; kill -INT $PPID) &")
+      engine.main{}]]
+    local said, status = testing.script(code, {"doctor", "--duration", "50"})
+    assert.matches("The examination was interrupted by SIGINT after %d+%.%d of 50 seconds"
+      .. ": what follows is of that time only.", said)
+    assert.matches("Nothing was found so far.", said)
+    assert.not_matches("clean", said)
+    assert.equal(130, status)
+  end)
+
   it("tells what is wrong with its command line", function ()
     for _, case in ipairs{
       {{}, "doctor needs a program: perigee doctor PROGRAM ARGS"},
