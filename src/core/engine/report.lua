@@ -70,6 +70,12 @@ local function cycles(spent, cpus)
   end
 end
 
+-- TSC cycles a packet, as text. Where most breaths found no packet, they are those of
+-- looking, and no packet's.
+local function cost(tsc, packets, breaths)
+  return packets >= math.max(breaths, 1) and ("%.1f"):format(tsc / packets) or "-"
+end
+
 --- Print rate, CPU use and cost since `before` (a snapshot), and where the cycles
 --- went, also those of workers, {[CPU] = {cycles = what core.watch.cycles_report gives
 --- of it}}; the snapshot of now.
@@ -78,11 +84,11 @@ function report.load(counters, before, cpus)
   local now = report.snapshot(counters)
   local time, cpu = now.time - before.time, now.cpu - before.cpu
   local packets, breaths = now.frees - before.frees, now.breaths - before.breaths
-  print(("load: %s  %s on the wire  %.0f%% CPU  %.1f cycles/packet  "
+  print(("load: %s  %s on the wire  %.0f%% CPU  %s cycles/packet  "
     .. "%.1f packets/breath  %d byte/packet  (%.2f s)"):format(
     report.si(share(packets, time), "pps"),
     report.si(share(now.bits - before.bits, time), "bit/s"),
-    100 * share(cpu, time), share(cpu * tonumber(C.pg_tsc_hz()), packets),
+    100 * share(cpu, time), cost(cpu * tonumber(C.pg_tsc_hz()), packets, breaths),
     share(packets, breaths), share(now.bytes - before.bytes, packets), time))
   cycles(spent, cpus)
   return now

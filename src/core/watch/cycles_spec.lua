@@ -21,10 +21,16 @@ local GRAPH = [[
   config.link(c, "one.output -> two.input")
   config.link(c, "two.output -> port.input")
   engine.configure(c)
-  engine.main{duration = 0.3, no_report = true}
+  local function spent()
+    for _ = 1, 20 do -- where others use the CPU too, a run may be too short
+      engine.main{duration = 0.3, no_report = true}
+      local s = cycles_report.since()
+      if s then return s end
+    end
+  end
+  spent()
   for _ = 1, 5 do
-    engine.main{duration = 0.3, no_report = true}
-    local s = cycles_report.since()
+    local s = spent()
     local names = {}
     for name in pairs(s.tasks) do names[#names + 1] = name end
     table.sort(names)

@@ -100,8 +100,8 @@ describe("doctor", function ()
       os.execute("(sleep 0.2; kill -INT $PPID) &")
       engine.main{}]]
     local said, status = testing.script(code, {"doctor", "--duration", "50"})
-    assert.matches("The examination was interrupted by SIGINT after %d+%.%d of 50 seconds"
-      .. ": what follows is of that time only.", said)
+    assert.matches("The examination was interrupted by SIGINT after %d+%.%d of 50 "
+      .. "seconds: what follows is of that time only.", said)
     assert.matches("Nothing was found so far.", said)
     assert.not_matches("clean", said)
     assert.equal(130, status)

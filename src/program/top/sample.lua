@@ -140,7 +140,8 @@ local function engine(before, now)
     configs = counter(now, "engine/configs"), load = load,
     size = pps > 0 and bytes / pps or 0,
     burst = breaths > 0 and pps / breaths or 0,
-    cycles = pps > 0 and load * tonumber(C.pg_tsc_hz()) / pps or 0,
+    -- Where most breaths found no packet, the cycles are no packet's.
+    cycles = pps > 0 and pps >= breaths and load * tonumber(C.pg_tsc_hz()) / pps or nil,
   }
 end
 

@@ -95,6 +95,17 @@ describe("top", function ()
     assert.is_nil(by_name(f.others)["slow: dtime"])
   end)
 
+  it("gives no cycles a packet where most breaths found none", function ()
+    local busy, idle = graph(1), graph(3)
+    idle["engine/breaths"], idle["engine/cycles/breaths"] = 1e6, 1e6
+    f = sample.difference(at(10, 1, busy), at(12, 2, idle))
+    assert.is_nil(f.engine.cycles)
+    assert.is_nil(by_name(f.cycles).slow.value)
+    local text = table.concat(view.lines(INSTANCE, f, "rate"), "\n")
+    assert.matches("50%% CPU  %- cycles/packet", text)
+    assert.matches("\nslow +50.0k +%-\n", text)
+  end)
+
   it("bears counters that come, go and start again", function ()
     f = sample.difference(at(10, 1, graph(3)), at(12, 1, graph(1)))
     assert.equal(0, f.engine.pps)
