@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can't be done is refused with one sentence and exit status 2."""
 
+import os
 import re
 
 import pytest
 
-from helpers.command import PERIGEE, perigee, running
+from helpers.command import PERIGEE, perigee, run, running
 from helpers.network import Wire, veth
 
 TWO_PORTS = """
@@ -56,6 +57,14 @@ def assert_refused(result, pattern):
 ])
 def test_it_is_refused(args, sentence):
     assert_refused(perigee(*args), re.escape(sentence))
+
+
+def test_a_place_for_shared_memory_that_cannot_be():
+    result = run(PERIGEE, "echo", "null",
+                 env={**os.environ, "SNABB_SHM_ROOT": "/proc/nope"})
+    assert result.returncode == 1
+    assert re.fullmatch("perigee: can't make the shared memory directory, which "
+                        "SNABB_SHM_ROOT names: /proc/nope: .*\n", result.stderr)
 
 
 def test_a_memif_that_nobody_serves(tmp_path):

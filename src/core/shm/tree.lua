@@ -59,7 +59,9 @@ end
 local function make_directory(path)
   local ok, reason, code = stat.mkdir(path, DIRECTORY_MODE)
   if not ok and code ~= errno.EEXIST then
-    failure.raise("can't make the shared memory directory: %s", reason)
+    failure.raise("can't make the shared memory directory%s: %s",
+      process.getenv("SNABB_SHM_ROOT") and ", which SNABB_SHM_ROOT names"
+      or "", reason)
   end
 end
 

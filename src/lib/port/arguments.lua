@@ -41,13 +41,13 @@ function M.name(max)
   }
 end
 
---- A kernel interface's name. The kernel forbids '/', ':' and space, and IFNAMSIZ
---- leaves 15 bytes.
+--- A kernel interface's name. The kernel forbids '/', ':' and space, makes a number of
+--- "%d", and IFNAMSIZ leaves 15 bytes.
 M.interface = {
-  wanted = "an interface's name of 1 to 15 bytes, without '/', ':', '=' or space",
+  wanted = "an interface's name of 1 to 15 bytes, without '/', ':', '=', '%' or space",
   read = function(text)
     local dots = text == "." or text == ".."
-    if text:match("^[^/:=,%s%c]+$") and #text <= 15 and not dots then return text end
+    if text:match("^[^/:=,%%%s%c]+$") and #text <= 15 and not dots then return text end
   end,
 }
 

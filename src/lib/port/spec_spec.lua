@@ -111,6 +111,7 @@ describe("spec.parse", function()
     {"packet:", "needs its iface: it is written packet:IFACE"},
     {"packet:a123456789012345", "1 to 15 bytes"},
     {"packet:..", "1 to 15 bytes"},
+    {"tap:x%d", "without '/', ':', '=', '%%' or space, not 'x%%d'"},
     {"packet:a/b", "without '/'"},
     {"packet:eth0,queue=1", "packet has no argument 'queue'; it takes iface"},
     {"xdp:eth0,queue=-1", "queue must be a whole number from 0 to 65534"},
