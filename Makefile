@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make help` says what there is. `make demo`, `make test` and `make bench` install
-# what is missing (tools/setup) and then call make again, since pkg-config is
-# asked as this file is read.
+# `make help` says what there is. `make demo`, `make test`, `make check` and `make
+# bench` install what is missing (tools/setup) and then call make again, since
+# pkg-config is asked as this file is read.
 #
 ## make            build ./perigee
 ## make demo       install what is missing, build, and forward a generated pcap file
-## make test       the same, and run all tests; HUGEPAGES=N reserves N (default 512)
+## make test       the same, and run all tests; HUGEPAGES=N reserves N (default 1024)
+## make check      the same in a minute: luacheck, and the tests that are fast
 ## make bench      the same, and run all benchmarks; QUICK=1 takes less time
 ## make compat SNABB=DIR
 ##                 run the selftests of a Snabb checkout (doc/compat.md)
@@ -84,6 +85,10 @@ test:
 	@sh tools/setup test
 	@PYTHON='$(PYTHON)' bash tools/test
 
+check:
+	@sh tools/setup test
+	@PYTHON='$(PYTHON)' bash tools/test --fast
+
 bench:
 	@sh tools/setup bench
 	$(AGAIN) perigee
@@ -128,4 +133,4 @@ help:
 
 FORCE:
 
-.PHONY: demo test bench compat lint install uninstall clean help libraries FORCE
+.PHONY: demo test check bench compat lint install uninstall clean help libraries FORCE

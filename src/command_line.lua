@@ -194,6 +194,7 @@ local function run_code(code)
   require("posix.stdlib").setenv("SNABB_PROGRAM_LUACODE", nil)
   main.prepare()
   main.program_name = "worker"
+  main.publish("worker")
   local chunk, err = loadstring(code, "=worker")
   if not chunk then failure.raise("can't run a worker's code: %s", err) end
   chunk()

@@ -10,6 +10,10 @@ import pytest
 from helpers.network import Namespace
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "fast: run by `make check` too")
+
+
 @pytest.fixture
 def scratch():
     """A directory for large files, removed at the end (pytest keeps tmp_path)."""

@@ -3,8 +3,10 @@
 -- FIRST + COUNT - 1 of SEED (else a new one) on the protocol stacks. The exit status
 -- is 1 if one of them raised an error or read outside of the packet.
 
-local failure = require("core.failure")
+package.path = require("core.main").root .. "/test/lua/?.lua;" .. package.path
+
 local driver = require("testing.fuzz.driver")
+local failure = require("core.failure")
 
 local count, seed, first = ...
 

@@ -17,12 +17,14 @@ from helpers.command import PERIGEE, ROOT, perigee, running
 
 SCRIPT = ROOT / "test" / "many_cores.lua"
 PACKETS, FLOWS = 10_000_000, 10_000
-MEMORY = ["--eal", "--no-huge"]  # the few hugepages there may be are for others
+# The few hugepages that there may be are for others.
+OPTIONS = ["-p", ROOT / "test/lua", "--eal", "--no-huge"]
 
 
 def outcome(shape, *options, packets=PACKETS, flows=FLOWS):
     """What many_cores.lua prints: received, sum, mixed up, lost, unaccounted for."""
-    result = perigee(*MEMORY, "run", SCRIPT, shape, packets, flows, *options, timeout=300)
+    result = perigee(*OPTIONS, "run", SCRIPT, shape, packets, flows, *options,
+                     timeout=300)
     assert result.returncode == 0, result.stderr
     return [int(word) for word in result.stdout.split()]
 
@@ -70,7 +72,7 @@ def numbers(text):
 def test_a_signal_ends_all_workers(tmp_path, number):
     script = tmp_path / "script.lua"
     script.write_text(PROGRAM)
-    with running(PERIGEE, *MEMORY, "run", script) as program:
+    with running(PERIGEE, *OPTIONS, "run", script) as program:
         program.wait_for_engine()
         assert program.runs_for(0.5), program.said
         assert program.interrupt(number) == 0, program.said
@@ -123,7 +125,7 @@ def test_an_error_on_one_cpu_doesnt_slow_the_others_down(tmp_path):
     """Packets a second of CPU time, before and after another worker's error."""
     script = tmp_path / "script.lua"
     script.write_text(FAILURE)
-    result = perigee(*MEMORY, "run", script, timeout=120)
+    result = perigee(*OPTIONS, "run", script, timeout=120)
     assert result.returncode == 1, result.stderr
     assert "has stopped: app 'failing': " in result.stderr
     assert "for an error in app 'failing'; the others went on" in result.stderr
@@ -153,7 +155,7 @@ def frames(count):
 def test_echo_ends_with_its_file(tmp_path, length):
     sent = list(frames(30_000))
     a, b = save(tmp_path / "A.pcap", sent), tmp_path / "B.pcap"
-    result = perigee(*MEMORY, "echo", f"pcap:rx={a},tx={b}", length, "--cpus", "0-1")
+    result = perigee(*OPTIONS, "echo", f"pcap:rx={a},tx={b}", length, "--cpus", "0-1")
     assert result.returncode == 0, result.stderr
     got = list(load(b))
     assert Counter(got) == Counter(sent)
@@ -165,10 +167,11 @@ def test_echo_ends_with_its_file(tmp_path, length):
     assert numbers(result.stdout) == [30_000, 0, 30_000, 0, 0, 0, 0, 0]
 
 
+@pytest.mark.fast
 def test_a_damaged_file_is_told(tmp_path):
     a = save(tmp_path / "A.pcap", list(frames(1000)))
     a.write_bytes(a.read_bytes()[:-10])
-    result = perigee(*MEMORY, "echo", f"pcap:rx={a}", "--cpus", "0-1")
+    result = perigee(*OPTIONS, "echo", f"pcap:rx={a}", "--cpus", "0-1")
     assert result.returncode == 1
     assert "is damaged or cut short after packet 999" in result.stderr
     assert result.stderr.count("perigee: port ") == 1
@@ -177,11 +180,12 @@ def test_a_damaged_file_is_told(tmp_path):
 def test_a_program_that_reads_a_file_is_cut_and_ends(tmp_path):
     a = save(tmp_path / "A.pcap", list(frames(5000)))
     for options, out in ([], "B.pcap"), (["--cpus", "0-1"], "C.pcap"):
-        result = perigee(*MEMORY, "example_spray", a, tmp_path / out, *options)
+        result = perigee(*OPTIONS, "example_spray", a, tmp_path / out, *options)
         assert result.returncode == 0, result.stderr
     assert list(load(tmp_path / "B.pcap")) == list(load(tmp_path / "C.pcap"))
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("program", [
     "capture", "doctor", "firehose", "generate", "loadtest", "packetblaster", "replay",
     "snabbmark", "vtep"])
@@ -193,7 +197,7 @@ def test_programs_that_need_one_cpu_say_so(program):
 
 
 def test_the_report_tells_where_the_cycles_of_each_cpu_went():
-    result = perigee(*MEMORY, "echo", "null", 3, 0.5, "--cpus", "0-1")
+    result = perigee(*OPTIONS, "echo", "null", 3, 0.5, "--cpus", "0-1")
     assert result.returncode == 0, result.stderr
     for cpu in 0, 1:
         found = re.search(rf"^CPU {cpu}: cycles a packet: receive (\S+) \+ send (\S+) "
@@ -244,10 +248,11 @@ print(table.concat(after, " "))
 
 
 def test_starting_and_stopping_leaks_nothing(tmp_path):
-    """The C library's heap fills up in the first half and is used again after it."""
+    """A minute long: it takes some hundred starts, of 50 ms of CPU time each, until the
+    C library's heap has filled up, which is in the first half; then it is used again."""
     script = tmp_path / "script.lua"
     script.write_text(CYCLES)
-    result = perigee(*MEMORY, "run", script, 1000, timeout=300)
+    result = perigee(*OPTIONS, "run", script, 1000, timeout=300)
     assert result.returncode == 0, result.stderr
     before, after = ([int(word) for word in line.split()]
                      for line in result.stdout.splitlines())
@@ -266,7 +271,7 @@ def test_thread_sanitizer_finds_nothing(tmp_path):
     left_out.write_text("called_from_lib:libluajit-5.1.so.2\nmutex:libgcc_s.so\n")
     for shape in "two", "copies":
         result = subprocess.run(
-            [tmp_path / "perigee", *MEMORY, "run", SCRIPT, shape, "1000000", "1000",
+            [tmp_path / "perigee", *OPTIONS, "run", SCRIPT, shape, "1000000", "1000",
              "yes"],
             capture_output=True, text=True, timeout=300,
             env={**os.environ, "TSAN_OPTIONS": f"suppressions={left_out} exitcode=66"})

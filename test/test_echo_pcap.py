@@ -36,6 +36,7 @@ def test_every_packet_comes_back_in_order(scratch):
     assert stats["ibytes"] == stats["obytes"] == sum(map(len, packets))
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("length", [0, 1, 100])
 def test_chains_of_other_lengths(tmp_path, length):
     packets = list(mixed_packets(3000, 60, 300))
@@ -46,6 +47,7 @@ def test_chains_of_other_lengths(tmp_path, length):
     assert account(result.stdout)["sent"] == 3000
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("packets", [[], [b"\0" * 14]])
 def test_nearly_empty_files(tmp_path, packets):
     a, b = save(tmp_path / "A.pcap", packets), tmp_path / "B.pcap"
@@ -54,6 +56,16 @@ def test_nearly_empty_files(tmp_path, packets):
     assert list(load(b)) == packets
 
 
+def test_files_with_odd_names(tmp_path):
+    directory = tmp_path / "a[%d"
+    directory.mkdir()
+    a, b = save(directory / "[x%s.pcap", [b"\0" * 60]), directory / "%[^y.pcap"
+    result = perigee("echo", f"pcap:rx={a},tx={b}", cwd=directory)
+    assert result.returncode == 0, result.stderr
+    assert [bytes(p) for p in load(b)] == [b"\0" * 60]
+
+
+@pytest.mark.fast
 def test_a_file_without_an_output_file(tmp_path):
     """net_pcap without tx_pcap frees what it is given: sent, to nowhere."""
     a = save(tmp_path / "A.pcap", mixed_packets(100, 60, 300))

@@ -36,6 +36,7 @@ def sizes_reported(said):
     return {int(size): int(count) for count, size in rows}
 
 
+@pytest.mark.fast
 def test_first_counts_sizes(tmp_path):
     packets = frames(3000, longest=100)
     said = example("first.lua", f"pcap:rx={save(tmp_path / 'a.pcap', packets)}")
@@ -65,6 +66,7 @@ def test_the_readme_has_no_other_program():
 # bridge.lua ---------------------------------------------------------------------
 
 
+@pytest.mark.fast
 def test_bridge_joins_two_ports(tmp_path):
     left, right = frames(1000), frames(700)
     a, b = save(tmp_path / "a", left), save(tmp_path / "b", right)
@@ -219,12 +221,14 @@ def first_column(heading):
     return " ".join(rows[1:])
 
 
+@pytest.mark.fast
 def test_readme_lists_all_programs():
     listed = set(re.findall(r"`(\w+)[^`]*`", first_column("Programs")))
     programs = perigee().stdout.split("Programs:\n")[1]
     assert listed == set(re.findall(r"^  (\S+)", programs, re.MULTILINE))
 
 
+@pytest.mark.fast
 def test_readme_lists_all_kinds_of_port():
     listed = set(re.findall(r"`([\w-]+)(?=[:`])", first_column("Ports")))
     kinds = perigee("ports", "--kinds").stdout

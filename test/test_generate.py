@@ -71,6 +71,7 @@ def test_scapy_agrees_with_every_length_and_checksum(tmp_path, stack, settings, 
         assert rebuilt(data) == data, Ether(data).show(dump=True)
 
 
+@pytest.mark.fast
 def test_fields_have_the_values_set(tmp_path):
     packets = [Ether(data) for data in generated(
         tmp_path / "out.pcap", "--set", "ip4Src=10.0.0.254..10.0.1.1", "--set",
@@ -320,6 +321,7 @@ def test_an_interrupt_ends_with_a_report():
     assert "lost: 0 (0 %)" in process.said
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("args, sentence", [
     ([], "give --port PORT to send"),
     (["--port", "nul"], "'nul'"),

@@ -9,7 +9,7 @@ import stat
 
 import pytest
 
-from helpers.command import ROOT, check, run
+from helpers.command import PERIGEE, ROOT, check, run
 
 BUILD_PACKAGES = {"gcc", "libdpdk-dev", "libluajit-5.1-dev", "lua-posix", "make"}
 TEST_PACKAGES = {"lua-busted", "lua-check", "python3-pytest", "python3-scapy", "iperf3"}
@@ -65,6 +65,14 @@ def test_installed_perigee_runs_from_anywhere(staged, tmp_path):
     examples = prefix / "share/doc/perigee/examples"
     result = run(link, "run", examples / "generate.lua", "null", 10, cwd="/", env=bare)
     assert result.stdout == "sent 10 packets to null\n", result.stderr
+    result = run(perigee, "model", "--quick", "--no-memory", "--ports", "null", "--out",
+                 tmp_path / "model", cwd="/", env=bare)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert (tmp_path / "model/model.json").exists()
+    result = run(perigee, "test", cwd="/", env=bare)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == ("perigee: specs are run from a checkout of Perigee; this "
+                             "is an installation\n")
 
 
 def test_uninstall_removes_all_of_it(staged):
@@ -187,17 +195,19 @@ def test_setup_refuses_what_it_does_not_know(machine):
 # tools/make ---------------------------------------------------------------------
 
 
+@pytest.mark.fast
 def test_tools_make_is_make(tmp_path):
     result = run(ROOT / "tools/make", "help", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stdout == check("make", "-s", "-C", ROOT, "help")
-    assert {"demo", "test", "bench", "compat", "lint", "install", "uninstall",
-            "clean"} == \
+    assert {"demo", "test", "check", "bench", "compat", "lint", "install",
+            "uninstall", "clean"} == \
         set(re.findall(r"^make (\w+)", result.stdout, re.MULTILINE))
 
 
 @pytest.mark.parametrize("goal, packages", [
     ("demo", BUILD_PACKAGES), ("test", BUILD_PACKAGES | TEST_PACKAGES),
+    ("check", BUILD_PACKAGES | TEST_PACKAGES),
 ])
 def test_tools_make_installs_make(machine, goal, packages):
     # apt-get, as it installs, puts a make into the PATH.
@@ -212,9 +222,73 @@ def test_tools_make_installs_make(machine, goal, packages):
     assert (machine.path / "calls.make").read_text() == f"make {goal} A=b c\n"
 
 
+# tools/test ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A tree with tools/test, two spec files and one file of system tests, which print
+    what looks like a summary. Its perigee runs ours on its own specs."""
+    for name, text in {
+            "Makefile": "perigee:\n",
+            ".luacheckrc": 'ignore = {"."}\n',
+            "perigee": f"#!/bin/sh\nexec '{PERIGEE}' \"$@\" specs\n",
+            "specs/a_spec.lua": """
+                it("fails", function ()
+                  error("\\n7 successes / 5 failures / 0 errors / 0 pending : 1 seconds")
+                end)
+                it("isn't fast #slow", function () assert.equal(1, 1) end)""",
+            "specs/b_spec.lua": """
+                it("succeeds", function () assert.equal(1, 1) end)
+                pending("is missing")""",
+            "test/conftest.py": """
+def pytest_configure(config):
+    config.addinivalue_line("markers", "fast: so it is")
+""",
+            "test/test_it.py": """
+import pytest
+SUMMARY = "\\n=== 9 failed, 8 passed in 1.0s ===\\n<testsuite tests=\\"3\\""
+@pytest.mark.fast
+def test_that_fails(): raise ValueError(SUMMARY)
+@pytest.mark.fast
+def test_that_succeeds(): print(SUMMARY)
+def test_that_takes_long(): pass
+"""}.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "perigee").chmod(0o755)
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools/test", tmp_path / "tools")
+    return tmp_path
+
+
+@pytest.mark.parametrize("options, sum_", [
+    ([], "4 passed, 2 failed, 1 skipped"), (["--fast"], "2 passed, 2 failed, 1 skipped")])
+def test_the_tests_are_counted_whatever_they_print(checkout, options, sum_):
+    result = run(checkout / "tools/test", *options,
+                 env={**os.environ, "HUGEPAGES": "0", "PYTHON": "/usr/bin/python3"})
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[-1] == sum_, result.stdout
+
+
+def test_a_half_that_dies_is_a_failure(checkout):
+    (checkout / "specs/b_spec.lua").write_text("os.execute('kill -9 $PPID')")
+    result = run(checkout / "tools/test", env={**os.environ, "HUGEPAGES": "0"})
+    assert result.returncode == 1
+    assert "the specs (half 2) ended early, with exit status 137" in result.stdout
+
+
+def test_an_option_that_there_is_not_is_refused():
+    result = run(ROOT / "tools/test", "--slow")
+    assert result.returncode == 2
+    assert result.stderr == "tools/test: '--slow': the only argument there is is --fast\n"
+
+
 # .ci/run ------------------------------------------------------------------------
 
 
+@pytest.mark.fast
 def test_continuous_integration_runs_the_readmes_command():
     readme = (ROOT / "README.md").read_text()
     commands = re.findall(r"^    (tools/make \w+)$", readme, re.MULTILINE)

@@ -55,14 +55,22 @@ def values(pid):
     return json.loads(result.stdout) if result.returncode == 0 else {}
 
 
+@pytest.mark.fast
 def test_ps_lists_it(instance):
     listed = {i["pid"]: i for i in json.loads(perigee("ps", "--json").stdout)}
     mine = listed[instance.pid]
-    assert (mine["name"], mine["program"]) == (instance.name, "run")
+    assert (mine["name"], mine["program"]) == (instance.name, "run graph.lua")
     assert 0 < mine["cpu"] <= mine["uptime"] + 1
     lines = [line for line in perigee("ps").stdout.splitlines()
              if line.split()[0] == str(instance.pid)]
     assert instance.name in lines[0]
+
+
+def test_ps_names_the_program_behind_options():
+    with running(PERIGEE, "--cpus", "0-1", "--packets=8192", "echo", "null") as program:
+        program.wait_for_engine()
+        listed = {i["pid"]: i for i in json.loads(perigee("ps", "--json").stdout)}
+    assert listed[program.pid]["program"] == "echo"
 
 
 def test_shm_prints_what_is_in_the_files(instance):
@@ -83,9 +91,10 @@ def test_shm_of_what_has_ended(instance):
     assert f"there is no running instance '{instance.pid}'" in result.stderr
 
 
+@pytest.mark.fast
 def test_top_prints_rates_and_drops(instance):
     said = perigee("top", "--once", "-i", "200ms", instance.name).stdout
-    assert said.startswith(f"{instance.pid} run [{instance.name}]  up ")
+    assert said.startswith(f"{instance.pid} run graph.lua [{instance.name}]  up ")
     assert "\nhalf: not wanted " in said and "the packet path is compiled" in said
     assert all(len(line) <= 80 for line in said.splitlines())
 
@@ -112,8 +121,9 @@ def test_top_lists_several(instance, tmp_path):
     with running(PERIGEE, "run", script) as other:
         other.wait_for_engine()
         said = perigee("top", "-1", "-i", "100ms").stdout
-    assert f"{instance.pid} run [{instance.name}]" in said
-    assert f"{other.pid} run [{instance.name}-b]" in said
+    for process, name in (instance, instance.name), (other, f"{instance.name}-b"):
+        line, = (x for x in said.splitlines() if x.startswith(f"{process.pid} run graph"))
+        assert f"{name[-8:]}]" in line  # the middle is left out
 
 
 @contextlib.contextmanager

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can't be done is refused with one sentence and exit status 2."""
 
+import os
 import re
 
 import pytest
 
-from helpers.command import PERIGEE, perigee, running
+from helpers.command import PERIGEE, perigee, run, running
 from helpers.network import Wire, veth
 
 TWO_PORTS = """
@@ -25,6 +26,7 @@ def assert_refused(result, pattern):
     assert result.stdout == ""
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("args, sentence", [
     (["ecko", "null"], "there is no program 'ecko'; `perigee` lists the programs"),
     (["../echo"], "there is no program '../echo'"),
@@ -55,6 +57,14 @@ def assert_refused(result, pattern):
 ])
 def test_it_is_refused(args, sentence):
     assert_refused(perigee(*args), re.escape(sentence))
+
+
+def test_a_place_for_shared_memory_that_cannot_be():
+    result = run(PERIGEE, "echo", "null",
+                 env={**os.environ, "SNABB_SHM_ROOT": "/proc/nope"})
+    assert result.returncode == 1
+    assert re.fullmatch("perigee: can't make the shared memory directory, which "
+                        "SNABB_SHM_ROOT names: /proc/nope: .*\n", result.stderr)
 
 
 def test_a_memif_that_nobody_serves(tmp_path):
@@ -109,6 +119,7 @@ def test_one_interface_for_two_apps(pair, tmp_path, one, two):
     assert re.fullmatch("perigee: apps 'one' and 'two' .*\n", result.stderr)
 
 
+@pytest.mark.fast
 def test_one_file_for_two_apps(tmp_path):
     script = tmp_path / "two.lua"
     port = f"pcap:tx={tmp_path / 'out.pcap'}"

@@ -34,6 +34,7 @@ def packets(count):
 # All in pull() ------------------------------------------------------------------
 
 
+@pytest.mark.fast
 def test_an_app_that_only_pulls(tree, tmp_path):
     sent = packets(5000)
     a, b = save(tmp_path / "a.pcap", sent), tmp_path / "b.pcap"
@@ -130,6 +131,7 @@ def test_a_dpdk_device_by_its_number(tree, tmp_path):
 # The rest of the engine ---------------------------------------------------------
 
 
+@pytest.mark.fast
 def test_apps_with_many_links(tree, tmp_path):
     sent = packets(1500)
     a, b = save(tmp_path / "a.pcap", sent), tmp_path / "b.pcap"
@@ -142,6 +144,7 @@ def test_apps_with_many_links(tree, tmp_path):
     assert links == [(1500,)] * 4
 
 
+@pytest.mark.fast
 def test_what_the_engine_calls(tree):
     result = perigee("-p", tree, "lifecycle")
     assert result.returncode == 0, result.stderr

@@ -57,6 +57,7 @@ def assert_all_accounted_for(said):
     return a
 
 
+@pytest.mark.fast
 def test_ping_of_all_sizes(bridge):
     with bridge.start() as program:
         bridge.wait(program)

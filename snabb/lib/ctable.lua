@@ -7,6 +7,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/snabb.h")
+local failure = require("core.failure")
 local lib = require("core.lib")
 local siphash = require("lib.hash.siphash")
 local check = require("lib.ctable.check")
@@ -41,6 +42,13 @@ end
 --- A table. `params`: a table of OPTIONS above.
 function ctable.new(params)
   local o = lib.parse(params, OPTIONS)
+  local padding = layout.padding(o.key_type)
+  if padding > 0 then
+    failure.raise("the key type %s of a hash table has %d %s of padding, which may "
+      .. "differ where its fields are equal: name them as a field, or declare it "
+      .. "__attribute__((packed))", tostring(o.key_type):match("^ctype<(.*)>$"),
+      padding, padding == 1 and "byte" or "bytes")
+  end
   local self = setmetatable({
     entry_type = layout.entry_type(o.key_type, o.value_type),
     key_type = o.key_type,

@@ -59,7 +59,7 @@ local function compare(init, bits, count)
 end
 
 describe("lib.poptrie", function ()
-  it("finds what a look at each prefix finds", function ()
+  it("finds what a look at each prefix finds #slow", function ()
     math.randomseed(2)
     for _, bits in ipairs{32, 64, 128} do
       for _, leaf in ipairs{"uint16_t", "uint32_t"} do

@@ -35,6 +35,7 @@ function main.add_tree(tree, first)
   table.insert(trees, first and 1 or #trees + 1, tree)
 end
 
+local published = false
 local mimics = false
 
 --- Is what others compare byte by byte to be as Snabb has it (a savefile's header, what
@@ -51,15 +52,23 @@ function main.status_of(err)
   return failure.is(err) and err.status or 1
 end
 
+-- The module, if it has been loaded; LuaJIT leaves a mark, a number to type(), in the
+-- place of one that failed meanwhile.
+local function loaded(name)
+  local module = package.loaded[name]
+  return type(module) ~= "number" and module or nil
+end
+
 --- Stop the apps, remove what shm left, end DPDK. True, or false and the error.
 function main.tidy_up()
-  local loaded = package.loaded
+  local native, engine, shm = loaded("core.native"), loaded("core.app"),
+    loaded("core.shm")
   -- Not to be cut short by a signal, and not twice.
-  if loaded["core.native"] then loaded["core.native"].pg_catch_signals() end
+  if native then native.pg_catch_signals() end
   local ok, err = true, nil
-  if loaded["core.app"] then ok, err = pcall(loaded["core.app"].stop) end
-  if loaded["core.shm"] then loaded["core.shm"].cleanup() end
-  if loaded["core.native"] then loaded["core.native"].pg_eal_stop() end
+  if engine then ok, err = pcall(engine.stop) end
+  if shm then shm.cleanup() end
+  if native then native.pg_eal_stop() end
   return ok, err
 end
 
@@ -177,7 +186,21 @@ function main.prepare()
   if once then once() end
 end
 
---- Run the program `name` with its arguments, a list of strings.
+--- Tell other processes (lib.observe.process) what this one runs: `text`, in its
+--- directory in shared memory, which the engine has made. What is told first counts:
+--- programs may launch others.
+function main.publish(text)
+  if published then return end
+  published = true
+  local file = io.open(require("core.shm").path("program"), "w")
+  if file then
+    file:write(text, "\n")
+    file:close()
+  end
+end
+
+--- Run the program `name` with its arguments, a list of strings. Its module may have a
+--- function `title` from the arguments to what `perigee ps` is to call it.
 function main.launch(name, args)
   local module = main.find_program(name)
   if not module then
@@ -188,6 +211,8 @@ function main.launch(name, args)
   main.parameters = args
   local program = require(module)
   take_cpus(program, args)
+  local title = own(program, "title")
+  main.publish(title and title(args) or main.programname(name))
   if not program.run then
     failure.usage("%s has no run() function", module:gsub("%.", "/") .. ".lua")
   end

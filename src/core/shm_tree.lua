@@ -97,7 +97,8 @@ local function make_directory(path, mode)
   local ok, reason, code = stat.mkdir(path, mode or OWN)
   if ok and not mode then tree.give_to_group(path, SHARED) end
   if not ok and code ~= errno.EEXIST then
-    tree.refuse(code, "can't make the shared memory directory: %s", reason)
+    tree.refuse(code, "can't make the shared memory directory%s: %s",
+      process.getenv("SNABB_SHM_ROOT") and ", which SNABB_SHM_ROOT names" or "", reason)
   end
 end
 

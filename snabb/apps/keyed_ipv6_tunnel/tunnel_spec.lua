@@ -68,9 +68,9 @@ describe("SimpleKeyedTunnel", function ()
 
   it("reads nothing outside a packet", function ()
     local back, p = tunnel(BACK), into(tunnel(), {"frame"})[1]
-    testing.at_the_edge(back, "encapsulated", 3000, function ()
+    assert.equal(0, testing.at_the_edge(back, "encapsulated", 3000, function ()
       return testing.mutate(p, 12)
-    end)
+    end))
   end)
 
   it("refuses arguments that can't be", function ()

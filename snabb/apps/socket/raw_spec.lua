@@ -40,8 +40,12 @@ describe("apps.xdp", function()
       refusal(xdp.XDP, {ifname = "nosuch0", filter = "ip", queue = 0}))
   end)
 
-  it("has Snabb's switch, which does nothing", function()
+  it("has Snabb's switch, which leaves packets as they are", function()
+    local headroom = packet.default_headroom
     xdp.snabb_enable_xdp {num_chunks = 1000}
+    local p = packet.from_string("abc")
+    assert.same({3, headroom}, {p.length, p.data_off})
+    packet.free(p)
   end)
 end)
 

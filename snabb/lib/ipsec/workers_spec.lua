@@ -29,7 +29,7 @@ local CYCLES = [[
 ]]
 
 describe("lib.ipsec.aes_gcm_avx on workers", function ()
-  it("leaks nothing when they stop", function ()
+  it("leaks nothing when they stop #slow", function ()
     local said, status = script(CYCLES, {"--eal", "--no-huge"})
     assert.equal(0, status)
     local kb = tonumber(said:match("more:\t(-?%d+)\n"))

@@ -229,12 +229,16 @@ describe("options of neighbour discovery", function ()
     local p = guard.packet()
     local buffer = ffi.new("uint8_t[64]")
     math.randomseed(7)
+    local found, refused = 0, 0
     for _ = 1, 20000 do
       local n = math.random(0, 64)
       for i = 0, n - 1 do buffer[i] = math.random(0, 3) end
       guard.place(p, buffer, n, math.random() < 0.5)
-      ns.options(ns, p.data, n)
+      local list, problem = ns.options(ns, p.data, n)
+      found = found + #list
+      refused = refused + (problem and 1 or 0)
     end
     guard.free(p)
+    assert.is_true(found > 0 and refused > 0)
   end)
 end)

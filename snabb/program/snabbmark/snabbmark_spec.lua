@@ -9,7 +9,7 @@ end
 local NS = "%d+%.%d%d ns per iteration %(result: "
 
 describe("snabbmark", function ()
-  it("runs basic1 in each form, and says what was processed", function ()
+  it("runs basic1 in each form, and says what was processed #slow", function ()
     for _, name in ipairs{"basic1", "basic1_events", "basic1_tick",
                           "basic1_push_link"} do
       local said, status = snabbmark(name, "2e5")

@@ -45,7 +45,7 @@ local VARYING = [[
     end
   end]]
 
-describe("apps with several inputs", function ()
+describe("apps with several inputs #slow", function ()
   for mode = 1, 5 do
     it("are compiled, whatever comes first: " .. mode, function ()
       local said, status = testing.script(VARYING, {}, {mode .. ""})

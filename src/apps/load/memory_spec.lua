@@ -57,7 +57,7 @@ describe("apps.load.memory", function ()
     three:stop()
   end)
 
-  it("takes longer where a cache doesn't hold the list", function ()
+  it("takes longer where a cache doesn't hold the list #slow", function ()
     local function cycles(bytes)
       local least = math.huge
       for _ = 1, 3 do

@@ -37,7 +37,7 @@ local HEAP = [[
   local packets = breathe(3e6)
   print(1024 * (collectgarbage("count") - heap) / packets)]]
 
-describe("the heap doesn't grow with packets", function ()
+describe("the heap doesn't grow with packets #slow", function ()
   local path
 
   before_each(function () path = os.tmpname() end)

@@ -444,6 +444,34 @@ describe("a Port", function ()
   end)
 end)
 
+describe("queues of one device", function ()
+  it("each count their own, and the first what only the device counts", function ()
+    local c, lines, plain_print = config.new(), {}, print
+    for queue = 0, 1 do
+      local name = "nic" .. queue
+      config.app(c, name, Port,
+        {port = "null", queues = 2, queue = queue, burst = 32 * (queue + 1)})
+      config.link(c, ("%s.output -> %s.input"):format(name, name))
+    end
+    engine.configure(c)
+    for _ = 1, 10 do engine.breathe() end
+    rawset(_G, "print", function (text) lines[#lines + 1] = text end)
+    for queue = 0, 1 do
+      local nic = engine.app_table["nic" .. queue]
+      local s, packets = nic:statistics(), 320 * (queue + 1)
+      assert.same({packets, packets, 60 * packets}, {s.ipackets, s.opackets, s.obytes})
+      nic:report()
+    end
+    rawset(_G, "print", plain_print)
+    local text = table.concat(lines, "\n")
+    assert.matches("port null, queue 0 of 2 %b()\n  ipackets 320  opackets 320  "
+      .. "obytes 19,200\n  of all queues: ibytes %d+  imissed 0  ierrors 0  "
+      .. "rx_nombuf 0  oerrors 0\n", text)
+    assert.matches("port null, queue 1 of 2 %b()\n  ipackets 640  opackets 640  "
+      .. "obytes 38,400$", text)
+  end)
+end)
+
 describe("a DPDK port's number", function ()
   it("opens a device that --eal made, and again", function ()
     local said, status = testing.script([[

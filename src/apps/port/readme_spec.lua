@@ -42,7 +42,7 @@ local function can_unshare()
     and os.execute("unshare -n -m true 2>/dev/null") == 0
 end
 
-describe("the example in the README of", function()
+describe("the example in the README of #slow", function()
   for _, folder in ipairs {"intel", "intel_mp", "intel_avf", "mellanox", "solarflare",
     "virtio_net", "port", "dpdk_device"} do
     it("apps/" .. folder .. " moves packets", function()

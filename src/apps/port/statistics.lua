@@ -11,6 +11,9 @@ local statistics = {}
 -- In the order they are printed.
 local DPDK = {"ipackets", "ibytes", "imissed", "ierrors", "rx_nombuf", "opackets",
               "obytes", "oerrors"}
+-- Those of a device with several queues that aren't counted for each, and the others.
+local DEVICE = {"ibytes", "imissed", "ierrors", "rx_nombuf", "oerrors"}
+local QUEUE = {"ipackets", "opackets", "obytes"}
 local DROPS = {
   rx_oversize = "received longer than 10,240 bytes",
   rx_nomem = "received with no packet free",
@@ -36,12 +39,21 @@ local function complete(s, port)
   end
 end
 
+-- Of one queue of several: what passed this one. What only the device counts is told by
+-- the first queue's app, so that sums over the apps are right.
+local function of_queue(s, port)
+  for _, name in ipairs(DEVICE) do s[name] = port.queue == 0 and s[name] or 0 end
+  s.ipackets, s.opackets = tonumber(port.rxpackets), tonumber(port.txpackets)
+  s.obytes = tonumber(port.txbytes)
+end
+
 --- The statistics of `port` (struct port) as a table of numbers.
 function statistics.read(port, raw)
   local result = {}
   if C.pg_port_stats(port, raw) < 0 then ffi.fill(raw, ffi.sizeof(raw)) end
   for _, name in ipairs(DPDK) do result[name] = tonumber(raw[name]) end
-  complete(result, port)
+  local adjust = port.queues > 1 and of_queue or complete
+  adjust(result, port)
   for name in pairs(DROPS) do result[name] = tonumber(port[name]) end
   return result
 end
@@ -75,15 +87,24 @@ local function link_state(port)
   return l.speed > 0 and ("link up, %g Gbit/s"):format(l.speed / 1000) or "link up"
 end
 
+local function line(names, s)
+  local parts = {}
+  for i, name in ipairs(names) do
+    parts[i] = ("%s %s"):format(name, lib.comma_value(s[name]))
+  end
+  return table.concat(parts, "  ")
+end
+
 --- Print statistics (from read): one line of DPDK's, one for each kind of drop.
 function statistics.print(text, port, s)
-  local parts = {}
-  for _, name in ipairs(DPDK) do
-    parts[#parts + 1] = ("%s %s"):format(name, lib.comma_value(s[name]))
+  local queue = port.queues > 1
+    and (", queue %d of %d"):format(port.queue, port.queues) or ""
+  print(("  port %s%s (%s, %s)"):format(text, queue,
+    ffi.string(C.pg_port_driver(port)), link_state(port)))
+  print("  " .. line(port.queues > 1 and QUEUE or DPDK, s))
+  if port.queues > 1 and port.queue == 0 then
+    print("  of all queues: " .. line(DEVICE, s))
   end
-  print(("  port %s (%s, %s)"):format(text, ffi.string(C.pg_port_driver(port)),
-    link_state(port)))
-  print("  " .. table.concat(parts, "  "))
   for _, name in ipairs(DROP_ORDER) do
     if s[name] > 0 then
       print(("  %s dropped: %s (%s)"):format(lib.comma_value(s[name]), name,

@@ -59,7 +59,7 @@ local COUNT = [[
   end
 ]]
 
-describe("On a machine of two NUMA nodes", function ()
+describe("On a machine of two NUMA nodes #slow", function ()
   it("each worker has its node's packets, which go back there", function ()
     local said, status = script(pretend(3) .. EXCHANGE .. COUNT, NO_HUGE)
     assert.equal(0, status)
@@ -104,7 +104,7 @@ describe("On a machine of two NUMA nodes", function ()
   end)
 end)
 
-describe("On a machine of one NUMA node", function ()
+describe("On a machine of one NUMA node #slow", function ()
   it("there is one pool, and no word of nodes", function ()
     local said, status = script('local C = require("core.native")' .. EXCHANGE .. [[
       print(C.pg_numa_nodes(), C.pg_pool_of(1, 8192, 8192) == C.pg_pool_of(0, 1, 1))

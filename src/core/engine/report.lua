@@ -59,15 +59,22 @@ local function cycles(spent, cpus)
   end
 end
 
+-- TSC cycles a packet, as text. Where most breaths found no packet, they are those of
+-- looking, and no packet's.
+local function cost(tsc, packets, breaths)
+  return packets >= math.max(breaths, 1) and ("%.1f"):format(tsc / packets) or "-"
+end
+
 --- Print rate, CPU use and cost of a `load` (core.engine.totals), and where the cycles
 --- went, also those of workers, {[CPU] = {cycles = what core.watch.cycles_report gives
 --- of it}}.
 function report.load(load, cpus)
   local time, packets = load.time, load.packets
-  print(("load: %s  %s on the wire  %.0f%% CPU  %.1f cycles/packet  "
+  print(("load: %s  %s on the wire  %.0f%% CPU  %s cycles/packet  "
     .. "%.1f packets/breath  %d byte/packet  (%.2f s)"):format(
     report.si(share(packets, time), "pps"), report.si(share(load.bits, time), "bit/s"),
-    100 * share(load.cpu, time), share(load.cpu * tonumber(C.pg_tsc_hz()), packets),
+    100 * share(load.cpu, time),
+    cost(load.cpu * tonumber(C.pg_tsc_hz()), packets, load.breaths),
     share(packets, load.breaths), share(load.bytes, packets), time))
   cycles(load.cycles, cpus)
 end

@@ -84,7 +84,7 @@ local MEASURED = [[
   end
   print(before, cycles())]]
 
-describe("nothing is loaded while the engine runs:", function ()
+describe("nothing is loaded while the engine runs: #slow", function ()
   local files = {rx = os.tmpname(), tx = os.tmpname()}
 
   setup(function ()
@@ -112,7 +112,7 @@ describe("nothing is loaded while the engine runs:", function ()
   end
 end)
 
-describe("slow code doesn't slow packets down", function ()
+describe("slow code doesn't slow packets down #slow", function ()
   local function measure(...)
     local said, status = testing.script(MEASURED, {}, {...})
     assert.equal(0, status, said)

@@ -45,7 +45,7 @@ local function toggling(c)
   end
 end
 
-describe("what is fused", function ()
+describe("what is fused #slow", function ()
   after_each(function ()
     engine.fuse = true
     engine.configure(config.new())

@@ -114,7 +114,7 @@ local function below(limit, bytes)
   assert.is_true(bytes < limit, bytes .. " bytes a packet")
 end
 
-describe("the heap", function ()
+describe("the heap #slow", function ()
   after_each(function ()
     collectgarbage("restart")
     engine.fuse = true

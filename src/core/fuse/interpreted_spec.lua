@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local C = require("core.native")
 local config = require("core.config")
 local drift = require("core.fuse.recompile")
 local engine = require("core.app")
@@ -26,7 +27,15 @@ describe("interpreted", function ()
     return engine.regions[1]
   end
 
-  local function run(seconds) engine.main{duration = seconds, no_report = true} end
+  -- Until the region is made anew and compiled; it takes a fraction of a second.
+  local function run_until_anew(region)
+    local ends = C.pg_monotonic() + 20
+    engine.main{no_report = true, done = function ()
+      local now = engine.regions[1]
+      return now ~= region and not interpreted.loop(now.loop[1])
+        or C.pg_monotonic() > ends
+    end}
+  end
 
   it("tells whether a loop has been compiled", function ()
     local loop = loadstring("local n = 0 for i = 1, ... do n = n + i end return n")
@@ -42,7 +51,7 @@ describe("interpreted", function ()
   it("has a region made anew that LuaJIT has given up, and counts on", function ()
     local region = setup("given_up")
     jit.off(region.loop[1])
-    run(0.2)
+    run_until_anew(region)
     local now = engine.regions[1]
     assert.not_equal(region, now)
     assert.is_false(interpreted.loop(now.loop[1]))

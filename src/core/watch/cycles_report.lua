@@ -60,11 +60,23 @@ local function costliest(tasks)
   return labels
 end
 
+-- Where most breaths found no packet: what the CPU did, in percent of its time; cycles
+-- a packet would be those of looking for one.
+local function print_idle(spent, where)
+  local function percent(part) return 100 * part / spent.busy end
+  print((where .. "the CPU's time, mostly idle: receive %.0f%% + send %.0f%% + apps "
+    .. "%.0f%% + engine %.0f%% + empty polls %.0f%%  (asleep %.0f%%; %.0f breaths for "
+    .. "each packet)"):format(percent(spent.receive), percent(spent.send),
+    percent(spent.task), percent(spent.engine), percent(spent.empty),
+    100 * spent.sleep / spent.tsc, spent.breaths / spent.packets))
+end
+
 --- Print what report.since() returned; nothing if there is nothing to tell. `where`
 --- ("CPU 2: ") is what lines begin with.
 function report.print(spent, where)
   if not spent then return end
   where = where or ""
+  if spent.packets < spent.breaths then return print_idle(spent, where) end
   print((where .. "cycles a packet: receive %.1f + send %.1f + apps %.1f + engine %.1f"
     .. " + empty polls %.1f = %.1f  (CPU time: %.1f; asleep %.0f%%; 1 breath in %.0f"
     .. " sampled; core at %.2f GHz, %.2f times the TSC)"):format(spent.receive,

@@ -21,10 +21,16 @@ local GRAPH = [[
   config.link(c, "one.output -> two.input")
   config.link(c, "two.output -> port.input")
   engine.configure(c)
-  engine.main{duration = 0.3, no_report = true}
+  local function spent()
+    for _ = 1, 20 do -- where others use the CPU too, a run may be too short
+      engine.main{duration = 0.3, no_report = true}
+      local s = cycles_report.since()
+      if s then return s end
+    end
+  end
+  spent()
   for _ = 1, 5 do
-    engine.main{duration = 0.3, no_report = true}
-    local s = cycles_report.since()
+    local s = spent()
     local names = {}
     for name in pairs(s.tasks) do names[#names + 1] = name end
     table.sort(names)
@@ -35,7 +41,11 @@ local GRAPH = [[
   local frame = shm.open_frame("engine/cycles")
   local whole = frame.receive.c + frame.send.c + frame.empty.c + frame.tasks.c
     + frame.engine.c
-  print(("shm=%f hz=%f"):format(tonumber(whole) / tonumber(frame.packets.c),
+  local totals = require("core.watch.cycles").totals()
+  local own = totals.receive + totals.send + totals.empty + totals.engine
+  for _, spent in pairs(totals.tasks) do own = own + spent end
+  print(("shm=%f own=%f hz=%f"):format(
+    tonumber(whole) / tonumber(frame.packets.c), own / totals.packets,
     tonumber(frame.core_hz.c) / tonumber(frame.tsc_hz.c)))
   print("kept: " .. table.concat(shm.children("engine/cycles/tasks"), ","))]]
 
@@ -64,7 +74,7 @@ local function around_one(how, runs, tolerance, f)
   end))
 end
 
-describe("the account of cycles", function ()
+describe("the account of cycles #slow", function ()
   it("has parts that add up to the CPU's time", function ()
     local runs = measured("apart")
     around_one("apart", runs, 0.03, function (r) return r.busy / r.cpu end)
@@ -75,7 +85,10 @@ describe("the account of cycles", function ()
     assert.equal("one,two", runs[1].names)
     around_one("apart", runs, 0.15, function (r) return r.one / 300 end)
     around_one("apart", runs, 0.1, function (r) return r.two / 900 end)
-    for _, r in ipairs(runs) do assert.is_true(r.io > 0 and r.io < r.one) end
+    around_one("apart", runs, 1, function (r) -- within 0 and 2, that is
+      assert.is_true(r.io > 0)
+      return 2 * r.io / r.one
+    end)
   end)
 
   it("has a fused region by its first app, without its ports", function ()
@@ -87,13 +100,9 @@ describe("the account of cycles", function ()
   end)
 
   it("is in shared memory", function ()
-    local runs, said = measured("fused")
-    local most, least = 0, math.huge
-    for _, r in ipairs(runs) do
-      most, least = math.max(most, r.busy), math.min(least, r.busy)
-    end
-    local published = tonumber(said:match("shm=([%d.]+)"))
-    assert.is_true(published > 0.8 * least and published < 1.3 * most, said)
+    local _, said = measured("fused")
+    local published, own = said:match("shm=([%d.]+) own=([%d.]+)")
+    assert.is_true(tonumber(own) > 100 and math.abs(published - own) < 0.1, said)
     local hz = tonumber(said:match("hz=([%d.]+)"))
     assert.is_true(hz > 0.2 and hz < 5, said)
   end)

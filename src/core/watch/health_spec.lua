@@ -40,7 +40,7 @@ local function events_of(body, fused, seconds)
     end]]):format(body, tostring(fused), seconds or 0.5))
 end
 
-describe("jit_health", function ()
+describe("jit_health #slow", function ()
   it("finds nothing where all is compiled", function ()
     for _, fused in ipairs{true, false} do
       local said, status = events_of("self.count = self.count + p.length", fused)

@@ -4,8 +4,9 @@
 local testing = require("testing.support")
 
 -- A null port through the app "x", which does `body` with each packet `p`; then what
--- is in shared memory under engine/jit, and again when "x" is gone.
-local function published(body)
+-- is in shared memory under engine/jit, and again when "x" is gone. It runs for half a
+-- second, and longer until there is the object `wanted`, if one is given.
+local function published(body, wanted)
   return testing.script(([[
     local Port = require("apps.port.port").Port
     local objects = require("lib.observe.objects")
@@ -28,12 +29,16 @@ local function published(body)
         print(name .. (object.value > 0 and " some" or " none"))
       end
     end
-    engine.main{duration = 0.5, no_report = true}
+    local wanted = %q
+    for _ = 1, 40 do
+      engine.main{duration = 0.5, no_report = true}
+      if wanted == "" or shm.exists("engine/jit/" .. wanted) then break end
+    end
     show()
     engine.configure(config.new())
     engine.main{duration = 0.02, no_report = true}
     print("then")
-    show()]]):format(body))
+    show()]]):format(body, wanted or ""))
 end
 
 describe("jit_publish", function ()
@@ -48,7 +53,7 @@ describe("jit_publish", function ()
 
   it("names apps and regions that are slowed down", function ()
     local said, status = published(
-      "self.s = string.gsub('abc', 'b', function (x) return x end)")
+      "self.s = string.gsub('abc', 'b', function (x) return x end)", "apps/x.counter")
     assert.equal(0, status)
     local before, after = said:match("^(.*)then\n(.*)$")
     for _, line in ipairs{"problems some", "blacklisted some", "apps/x some",

@@ -61,7 +61,7 @@ local REGION = [[
   print("in", engine.failing)
 ]]
 
-describe("core.watch.running_app", function ()
+describe("core.watch.running_app #slow", function ()
   it("names the app whose process() failed", function ()
     for _, fused in ipairs{true, false} do
       for _, most in ipairs{0, 1000, 1e6} do

@@ -55,7 +55,7 @@ local function add(list, root, proc)
     if pid and pid ~= own and process.exists(pid, proc) then
       local directory = root .. "/" .. entry
       list[#list + 1] = {pid = pid, name = names[pid], directory = directory,
-        program = process.program(pid, proc), leader = leader_of(directory)}
+        program = process.program(pid, directory, proc), leader = leader_of(directory)}
     end
   end
 end
@@ -70,6 +70,13 @@ function instances.list(roots, proc)
   return list
 end
 
+-- "run" and "graph.lua" both mean a process that runs "run graph.lua".
+local function runs(instance, text)
+  local program = instance.program
+  return text == program or text == program:match("^%S+")
+    or text == program:match("^run (.*)$")
+end
+
 --- The one of the `list` that `text` means: its process id, its name, or the program
 --- it runs, if only one runs it. Raises a failure if there is none, or if there are
 --- several of the program.
@@ -78,7 +85,7 @@ function instances.find(list, text)
   for _, instance in ipairs(list) do
     if tonumber(text) == instance.pid or text == instance.name then
       return instance
-    elseif text == instance.program then
+    elseif runs(instance, text) then
       running[#running + 1] = instance
     end
   end

@@ -32,7 +32,8 @@ describe("instances", function ()
   end
 
   it("are processes with a directory, that run", function ()
-    run(20, "/x/perigee\0--packets\0" .. "5000\0echo\0null\0")
+    run(20, "/x/perigee\0--cpus\0" .. "0-1\0echo\0null\0")
+    tree.write("shm/20/program", "echo\n")
     run(3, "./snabb\0lwaftr\0run\0")
     run(4, "snabb\0", "Z")
     tree.write("shm/5/engine/breaths.counter", "")
@@ -55,11 +56,16 @@ describe("instances", function ()
     run(20, "perigee\0echo\0null\0")
     run(21, "perigee\0echo\0null\0")
     run(22, "perigee\0replay\0")
+    run(23, "perigee\0run\0dir/graph.lua\0")
+    tree.write("shm/23/program", "run graph.lua\n")
     tree.link("../20", "shm/by-name/router")
     local list = instances.list(roots, proc)
     assert.equal(20, instances.find(list, "router").pid)
     assert.equal(21, instances.find(list, "21").pid)
     assert.equal(22, instances.find(list, "replay").pid)
+    for _, text in ipairs{"run", "graph.lua", "run graph.lua"} do
+      assert.equal(23, instances.find(list, text).pid)
+    end
     for text, sentence in pairs{
       echo = "'echo' runs 2 times; give one of the process ids 20, 21",
       ["7"] = "there is no running instance '7'; `perigee ps` lists those there are",

@@ -9,10 +9,6 @@ local process = {}
 
 local TICKS = unistd.sysconf(unistd._SC_CLK_TCK) -- a second
 
--- Options before the program's name that take the word after them.
-local VALUED = {["-p"] = true, ["--snabb"] = true, ["--port"] = true,
-                ["--packets"] = true, ["--eal"] = true}
-
 local function file(pid, name, proc)
   return ("%s/%d/%s"):format(proc or sysfs.roots.proc, pid, name)
 end
@@ -43,16 +39,16 @@ function process.words(pid, proc)
   return words
 end
 
---- The program that it runs, as far as its command line tells: "echo" for `perigee
---- --packets 5000 echo null`, `snabb echo` and `perigee-echo`; else the command's name.
-function process.program(pid, proc)
-  local words, at = process.words(pid, proc), 2
+--- The program that it runs: what it says in `directory`, its own in shared memory,
+--- such as "echo", or "run graph.lua". Snabb's processes say nothing: then what the
+--- command line says ("echo" of `snabb echo` and `snabb-echo`), or else "worker".
+function process.program(pid, directory, proc)
+  local said = sysfs.line(directory .. "/program")
+  if said then return said end
+  local words = process.words(pid, proc)
   local command = main.programname(words[1] or "?")
   if command ~= "perigee" and command ~= "snabb" then return command end
-  while words[at] and words[at]:match("^%-") do
-    at = at + (VALUED[words[at]] and 2 or 1)
-  end
-  return words[at] or "worker"
+  return words[2] or "worker"
 end
 
 --- Seconds: the CPU time that it has used, and the time since it began; nil if it is

@@ -101,7 +101,7 @@ local function temporary_file()
 end
 
 describe("The savefile reader", function()
-  it("survives " .. FILES .. " damaged files", function()
+  it("survives " .. FILES .. " damaged files #slow", function()
     local path = temporary_file()
     finally(function() os.remove(path) end)
     local files = seeds()

@@ -41,30 +41,33 @@ function M.name(max)
   }
 end
 
---- A kernel interface's name. The kernel forbids '/', ':' and space, and IFNAMSIZ
---- leaves 15 bytes.
+--- A kernel interface's name. The kernel forbids '/', ':' and space, makes a number of
+--- "%d", and IFNAMSIZ leaves 15 bytes; to DPDK (rte_kvargs) a '[' begins a list.
 M.interface = {
-  wanted = "an interface's name of 1 to 15 bytes, without '/', ':', '=' or space",
+  wanted = "an interface's name of 1 to 15 bytes, without '/', ':', '=', '%', '[' or "
+    .. "space",
   read = function(text)
     local dots = text == "." or text == ".."
-    if text:match("^[^/:=,%s%c]+$") and #text <= 15 and not dots then return text end
+    local good = text:match("^[^/:=,%%%[%s%c]+$") and #text <= 15 and not dots
+    return good and text or nil
   end,
 }
 
-local function path(max)
+-- A path of up to `max` bytes that match the pattern; `without` says which can't be.
+local function path(max, pattern, without)
   return {
-    wanted = ("a path of 1 to %d bytes, without ',' or '='"):format(max),
+    wanted = ("a path of 1 to %d bytes, without %s"):format(max, without),
     read = function(text)
-      if text:match("^[^,=%c]+$") and #text <= max then return text end
+      if text:match(pattern) and #text <= max then return text end
     end,
   }
 end
 
 --- A file's path; Linux allows 4,095 bytes.
-M.file = path(4095)
+M.file = path(4095, "^[^,=%c]+$", "',' or '='")
 
---- A Unix socket's path; sockaddr_un allows 107 bytes.
-M.socket = path(107)
+--- A Unix socket's path; sockaddr_un allows 107 bytes. To DPDK a '[' begins a list.
+M.socket = path(107, "^[^,=%[%c]+$", "',', '=' or '['")
 
 -- Packets' checksums and VLAN tags are the device's to make, where an app asks for it
 -- (lib.stack.offload). Off, the port does it.

@@ -220,7 +220,7 @@ describe("the packet path", function ()
 
   -- LuaJIT gives up on a function that is called often from interpreted code and ends
   -- in a tail call.
-  it("stays compiled after any number of slow calls", function ()
+  it("stays compiled after any number of slow calls #slow", function ()
     local mac, ip, v6 = Mac(), Ip4(), Ip6()
     local function slow()
       for _ = 1, 200000 do

@@ -19,7 +19,7 @@ local function fuzz(seed)
   ]]):format(MUTANTS, seed))
 end
 
-describe("fuzzing lib.stack", function ()
+describe("fuzzing lib.stack #slow", function ()
   for name, seed in pairs{["a fixed seed"] = FIXED_SEED,
                           ["another seed"] = os.time() % 2^31} do
     it(("finds nothing with %s (%d)"):format(name, seed), function ()

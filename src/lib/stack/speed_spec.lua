@@ -66,7 +66,7 @@ local function measure(...)
   return tonumber(before), tonumber(after)
 end
 
-describe("a field set through a stack", function ()
+describe("a field set through a stack #slow", function ()
   it("costs what a store by hand costs", function ()
     local best = math.huge
     for _ = 1, 3 do best = math.min(best, select(2, measure("none"))) end

@@ -23,7 +23,7 @@ static int64_t switches(void)
   return r.ru_nivcsw;
 }
 
-/* What one reading of the counter takes as used here: the median of many, roughly. */
+/* What one reading of the counter takes as used here: the least of many. */
 uint64_t pg_cycles_reading(void)
 {
   uint64_t least = UINT64_MAX;

@@ -126,7 +126,8 @@ function diagnosis.counting(causes, rows)
 end
 
 --- All that is to be said about an examination: {listened = diagnosis.health(),
---- samples and rows as from core.watch.profile, or nil}.
+--- samples and rows as from core.watch.profile, or nil; interrupted = by what and when,
+--- or false}.
 function diagnosis.text(examination)
   local found, parts = examination.listened, {}
   parts[1] = ("jit: %d traces, %d flushes, %d aborts, %d of them on the packet path")
@@ -136,10 +137,15 @@ function diagnosis.text(examination)
   else
     parts[#parts + 1] = "The program ended before it could be profiled."
   end
+  if examination.interrupted then
+    parts[#parts + 1] = ("The examination was interrupted by %s: what follows is of "
+      .. "that time only."):format(examination.interrupted)
+  end
   local causes = diagnosis.counting(found.causes, examination.rows)
   for _, cause in ipairs(causes) do parts[#parts + 1] = cause_text(cause) end
   local n = #causes
-  parts[#parts + 1] = n == 0 and "The packet path is clean."
+  parts[#parts + 1] = n == 0 and (examination.interrupted
+      and "Nothing was found so far." or "The packet path is clean.")
     or ("The packet path is not clean: %d line%s to blame."):format(n,
       n == 1 and " is" or "s are")
   return table.concat(parts, "\n\n") .. "\n"

@@ -20,6 +20,7 @@ M.one_cpu = "it examines what LuaJIT makes of the apps in one thread"
 local DURATION_S = 5
 local LISTENING = 0.6 -- of the duration; the profiler has the rest
 local WARM_UP = 0.2
+local INTERRUPTED = 130 -- the exit status, as a shell has it after SIGINT
 
 local function parser()
   local p = cli.parser("doctor", "Run PROGRAM for some seconds, and say whether its "
@@ -47,13 +48,18 @@ function Examination:finish()
     failure.raise("%s ended without starting the engine: there is nothing to examine",
       main.program_name)
   end
+  local seconds = C.pg_monotonic() - self.began
+  self.interrupted = engine.interrupted and seconds < self.duration
+    and ("%s after %.1f of %g seconds"):format(engine.interrupted, seconds,
+      self.duration)
   if not self.listened then self:listened_enough() end
   if self.profiling then
     self.profiling = false
     self.samples, self.rows = jit_profile.stop()
   end
   io.write(diagnosis.text(self))
-  return #diagnosis.counting(self.listened.causes, self.rows) == 0 and 0 or 1
+  local bad = #diagnosis.counting(self.listened.causes, self.rows) > 0
+  return bad and 1 or self.interrupted and INTERRUPTED or 0
 end
 
 -- To be asked after each breath: is the examination over?

@@ -30,7 +30,7 @@ local function examine(body)
 end
 
 describe("doctor", function ()
-  it("finds the programs of Perigee clean", function ()
+  it("finds the programs of Perigee clean #slow", function ()
     for _, program in ipairs{
       {"echo", "null", "0"}, {"echo", "null", "10"},
       {"packetblaster", "synth", "null"}, {"capture", "null", "/dev/null"},
@@ -43,7 +43,7 @@ describe("doctor", function ()
     end
   end)
 
-  it("finds replay clean, at top speed and at a rate", function ()
+  it("finds replay clean, at top speed and at a rate #slow", function ()
     local file = os.tmpname()
     assert.equal(0, select(2, testing.perigee{"capture", "null:size=200", file,
       "--limit", "20000"}))
@@ -87,6 +87,24 @@ describe("doctor", function ()
       {"doctor", "--duration", "0.1"})
     assert.matches("The packet path is clean.", said)
     assert.equal(0, status)
+  end)
+
+  it("says that it was interrupted, and doesn't say clean", function ()
+    local code = [[
+      local basic = require("apps.basic.basic_apps")
+      local c = config.new()
+      config.app(c, "source", basic.Source)
+      config.app(c, "sink", basic.Sink)
+      config.link(c, "source.output -> sink.input")
+      engine.configure(c)
+      os.execute("(sleep 0.2; kill -INT $PPID) &")
+      engine.main{}]]
+    local said, status = testing.script(code, {"doctor", "--duration", "50"})
+    assert.matches("The examination was interrupted by SIGINT after %d+%.%d of 50 "
+      .. "seconds: what follows is of that time only.", said)
+    assert.matches("Nothing was found so far.", said)
+    assert.not_matches("clean", said)
+    assert.equal(130, status)
   end)
 
   it("tells what is wrong with its command line", function ()

@@ -21,7 +21,7 @@ local function read(name)
   return text
 end
 
-describe("model", function ()
+describe("model #slow", function ()
   local said, status, result
 
   setup(function ()
@@ -172,7 +172,7 @@ T =    14.881 Mpps: the line is the limit; the CPU has 87 cycles a packet left
   end)
 end)
 
-describe("model check", function ()
+describe("model check #slow", function ()
   it("measures a program's graph and tests the prediction", function ()
     local text, status = model("check", "--duration", "0.2", "--rounds", "1", "--limit",
       "60", "echo", "null", "3")
@@ -223,7 +223,7 @@ describe("model's parts", function ()
     assert.is_nil(kinds.find("pigeon"))
   end)
 
-  it("say of a port why it couldn't be measured", function ()
+  it("say of a port why it couldn't be measured #slow", function ()
     local out = os.tmpname()
     os.remove(out)
     local text, status = model("--quick", "--no-memory", "--ports", "null", "--out",

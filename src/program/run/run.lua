@@ -5,6 +5,11 @@ local failure = require("core.failure")
 
 local M = {summary = "run one Lua file inside the runtime"}
 
+--- What perigee ps shows: "run" and the file's name.
+function M.title(args)
+  return args[1] and "run " .. args[1]:match("[^/]*$") or "run"
+end
+
 --- Run args[1] with the rest as its arguments (`...`); if the file returns a
 --- table with run(), that is called with them too.
 function M.run(args)

@@ -4,12 +4,76 @@
 
 local M = {summary = "run spec files (busted) inside the runtime"}
 
+local failure = require("core.failure")
+
 local USAGE = [[
-Usage: perigee test [BUSTED-OPTION ...] [FILE or DIRECTORY ...]
+Usage: perigee test [OPTION ...] [FILE or DIRECTORY ...]
 
 Runs the specs (files whose names end with _spec.lua, for busted) of the files and
-directories, or of Perigee's whole tree. Options go to busted, such as
---output=gtest or --filter=PATTERN.]]
+directories, or of Perigee's whole tree.
+
+  --part=I/N      only every N-th spec file, from the I-th on
+  --counts=FILE   write to FILE how many succeeded, failed, broke and are pending
+
+Other options go to busted, such as --filter=PATTERN or --exclude-tags=slow.]]
+
+-- Support for specs (test/lua) isn't part of an installation.
+local function checkout(root)
+  if not require("posix.sys.stat").stat(root .. "/test/lua") then
+    failure.usage("specs are run from a checkout of Perigee; this is an installation")
+  end
+  return root
+end
+
+-- "2/3" as 2 and 3.
+local function part_of(text)
+  local i, n = text:match("^(%d+)/(%d+)$")
+  i, n = tonumber(i), tonumber(n)
+  if not i or i < 1 or i > n then
+    failure.usage("--part=%s: give a part and how many there are, such as 1/2", text)
+  end
+  return i, n
+end
+
+-- Every n-th spec file of the paths from the i-th on, in the order of their names.
+local function every(i, n, paths)
+  local all, chosen = {}, {}
+  for _, path in ipairs(paths) do
+    if require("pl.path").isdir(path) then
+      local files = require("pl.dir").getallfiles(path, "*_spec.lua")
+      for _, file in ipairs(files) do all[#all + 1] = file end
+    else
+      all[#all + 1] = path
+    end
+  end
+  table.sort(all)
+  for at = i, #all, n do chosen[#chosen + 1] = all[at] end
+  return chosen
+end
+
+-- The words of the command line for busted.
+local function arguments_of(args, folders)
+  local options, paths, part = {}, {}, nil
+  for _, arg in ipairs(args) do
+    local name, value = arg:match("^(%-%-%w+)=(.*)$")
+    if name == "--part" then
+      part = {part_of(value)}
+    elseif name == "--counts" then
+      table.insert(options, "-Xoutput")
+      table.insert(options, value)
+    else
+      table.insert(arg:match("^%-") and options or paths, arg)
+    end
+  end
+  if #paths == 0 then paths = folders end
+  if part then paths = every(part[1], part[2], paths) end
+  local words = {[0] = "perigee test", "--pattern=_spec", "--output=testing.output",
+                 "--no-auto-insulate"}
+  for _, list in ipairs{options, paths} do
+    for _, item in ipairs(list) do table.insert(words, item) end
+  end
+  return words
+end
 
 --- Run busted on the given files or directories, or on the whole Lua tree.
 function M.run(args)
@@ -18,20 +82,11 @@ function M.run(args)
     print(USAGE)
     return
   end
-  local paths, options = {}, {}
-  for _, arg in ipairs(args) do
-    table.insert(arg:match("^%-") and options or paths, arg)
-  end
-  -- What specs share, and the model's laboratory: not part of an installation.
-  package.path = ("%s/test/lua/?.lua;%s/bench/?.lua;%s"):format(main.root, main.root,
+  local root = checkout(main.root)
+  -- What specs share, and the model's laboratory.
+  package.path = ("%s/test/lua/?.lua;%s/bench/?.lua;%s"):format(root, root,
     package.path)
-  if #paths == 0 then paths = main.spec_folders() end
-  local arguments = {[0] = "perigee test", "--pattern=_spec",
-                     "--output=plainTerminal", "--no-auto-insulate"}
-  for _, list in ipairs{options, paths} do
-    for _, item in ipairs(list) do table.insert(arguments, item) end
-  end
-  rawset(_G, "arg", arguments)
+  rawset(_G, "arg", arguments_of(args, main.spec_folders()))
   -- busted would make ffi.typeof remember results by their text, without parameters.
   package.preload["busted.luajit"] = function() return function() end end
   local exit = os.exit

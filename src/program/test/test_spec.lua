@@ -2,14 +2,14 @@
 
 local testing = require("testing.support")
 
--- What `perigee test` says of a spec file with this code, and its exit status.
-local function test(code)
+-- What `perigee test OPTIONS` says of a spec file with this code, and its exit status.
+local function test(code, ...)
   local base = os.tmpname()
   local name = base .. "_spec.lua"
   local file = assert(io.open(name, "w"))
   file:write(code)
   file:close()
-  local said, status = testing.perigee{"test", name}
+  local said, status = testing.perigee{"test", name, ...}
   os.remove(base)
   os.remove(name)
   return said, status
@@ -38,10 +38,44 @@ describe("test", function ()
     assert.equal(1, select(2, testing.perigee{"test", "/no/such_spec.lua"}))
   end)
 
+  it("has a test fail that asserts nothing", function ()
+    local said, status = test([[
+      it("asserts nothing", function () local _ = 1 + 1 end)
+      it("asserts", function () assert(1 == 1) end)
+      it("asserts too", function () assert.is_true(1 == 1) end)]])
+    assert.matches("2 successes / 1 failure / 0 errors", said)
+    assert.matches("asserts nothing\nthe test asserts nothing", said)
+    assert.equal(1, status)
+  end)
+
+  it("leaves out what has a tag, and what is of another part", function ()
+    local code = [[
+      it("is slow #slow", function () assert.equal(1, 2) end)
+      it("is fast", function () assert.equal(1, 1) end)]]
+    assert.matches("1 success / 0 failures", (test(code, "--exclude-tags=slow")))
+    assert.matches("1 success / 1 failure ", (test(code, "--part=1/2")))
+    assert.matches("0 successes / 0 failures", (test(code, "--part=2/2")))
+    assert.equal("perigee: --part=3/2: give a part and how many there are, such as "
+      .. "1/2\n", (test(code, "--part=3/2")))
+  end)
+
+  it("writes its counts to a file", function ()
+    local name = os.tmpname()
+    test([[
+      it("succeeds", function () assert.equal(1, 1) end)
+      it("succeeds too", function () assert.equal(1, 1) end)
+      it("fails", function () assert.equal(1, 2) end)
+      pending("is missing")]], "--counts=" .. name)
+    local counts = assert(io.open(name)):read("*a")
+    os.remove(name)
+    assert.equal("2 1 0 1\n", counts)
+  end)
+
   it("stops the apps that a spec left running", function ()
     local said, status = test([[
       it("starts an app", function ()
         local c = config.new()
+        assert.is_nil(engine.app_table.a)
         local app = {stop = function () io.stderr:write("stopped\n") end}
         config.app(c, "a", {new = function () return app end})
         engine.configure(c)

@@ -34,17 +34,19 @@ local function names_below(now, path)
 end
 
 --- Where the cycles went: a list of {name, pps = TSC cycles a second, value = TSC
---- cycles a packet (or nil)}; and the core's frequency in Hz, if it is known.
+--- cycles a packet (or nil, also where most breaths found none)}; and the core's
+--- frequency in Hz, if it is known.
 function engines.cycles(before, now, rate)
   local list, hz = {}, nil
   for _, e in ipairs(engines.list(now)) do
     local path = e.path .. "engine/cycles/"
     local packets = rate(before, now, path .. "packets") or 0
+    local idle = packets < (rate(before, now, path .. "breaths") or 0)
     local function add(name)
       local cycles = rate(before, now, path .. name)
       if not cycles then return end
       list[#list + 1] = {name = e.label .. name:gsub("^tasks/", ""), pps = cycles,
-                         value = packets > 0 and cycles / packets or nil}
+                         value = packets > 0 and not idle and cycles / packets or nil}
     end
     for _, name in ipairs(PARTS) do add(name) end
     for _, name in ipairs(names_below(now, path .. "tasks/")) do

@@ -53,6 +53,13 @@ local function links(before, now)
   return list
 end
 
+-- Does an app's or a link's counter of this name count packets that went nowhere? Those
+-- called length_errors and the like are no more packets: they say what part of rxerrors
+-- is.
+local function is_drop(what)
+  return what:find("drop", 1, true) or what == "rxerrors" or what == "txerrors"
+end
+
 -- Apps by name, from their links, their counters and what LuaJIT says of them.
 local function apps(before, now, all_links, slowed)
   local found = {}
@@ -66,7 +73,7 @@ local function apps(before, now, all_links, slowed)
   end
   for name in pairs(now.objects) do
     local owner, what = name:match("^apps/([^/]+)/([^/]+)$")
-    if owner and (what:match("^drop") or what:match("drop$") or what == "dropped") then
+    if owner and is_drop(what) then
       app(owner).drops = app(owner).drops + (rate(before, now, name) or 0)
     elseif owner then
       app(owner)
@@ -79,10 +86,6 @@ local function apps(before, now, all_links, slowed)
     list[#list + 1] = a
   end
   return list
-end
-
-local function is_drop(what)
-  return what:match("^drop_") or what:match("drop") or what:match("error")
 end
 
 -- Everything that counts packets which went nowhere: {name, pps, packets}.
@@ -137,7 +140,8 @@ local function engine(before, now)
     configs = counter(now, "engine/configs"), load = load,
     size = pps > 0 and bytes / pps or 0,
     burst = breaths > 0 and pps / breaths or 0,
-    cycles = pps > 0 and load * tonumber(C.pg_tsc_hz()) / pps or 0,
+    -- Where most breaths found no packet, the cycles are no packet's.
+    cycles = pps > 0 and pps >= breaths and load * tonumber(C.pg_tsc_hz()) / pps or nil,
   }
 end
 

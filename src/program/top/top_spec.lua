@@ -36,7 +36,8 @@ local function graph(scale)
     ["workers/3/engine/cycles/empty"] = 90 * scale,
     ["workers/3/engine/jit/apps/far"] = 1,
     ["apps/slow/drop_TTL_expired"] = 40 * scale, ["apps/slow/hits"] = 5 * scale,
-    ["apps/slow/dtime"] = 77,
+    ["apps/slow/dtime"] = 77, ["apps/a/rxerrors"] = 6 * scale,
+    ["apps/a/length_errors"] = 4 * scale, ["apps/a/cookie_errors"] = 2 * scale,
     ["links/a.output -> slow.input/txpackets"] = 1100 * scale,
     ["links/a.output -> slow.input/rxpackets"] = 1100 * scale - 3,
     ["links/a.output -> slow.input/txbytes"] = 66000 * scale,
@@ -74,11 +75,14 @@ describe("top", function ()
     local apps = by_name(f.apps)
     assert.same({1100, 900, 40, true}, {apps.slow.input, apps.slow.output,
       apps.slow.drops, apps.slow.interpreted})
-    assert.same({0, 1100}, {apps.a.input, apps.a.output})
+    assert.same({0, 1100, 6}, {apps.a.input, apps.a.output, apps.a.drops})
     local drops = by_name(f.drops)
     assert.equal(120, drops["slow: TTL expired"].packets)
     assert.equal(300, drops["a.output -> slow.input: link full"].packets)
     assert.is_nil(drops["slow.output -> b.input: link full"])
+    assert.equal(18, drops["a: rxerrors"].packets)
+    assert.is_nil(drops["a: length errors"])
+    assert.equal(4, by_name(f.others)["a: length_errors"].pps)
     local cycles = by_name(f.cycles)
     assert.same({100, 50000}, {cycles.slow.value, cycles.slow.pps})
     assert.same({16, 9, nil}, {cycles.send.value, cycles["cpu 3: empty"].value,
@@ -89,6 +93,17 @@ describe("top", function ()
     assert.is_true(apps.far.interpreted)
     assert.equal(5, by_name(f.others)["slow: hits"].pps)
     assert.is_nil(by_name(f.others)["slow: dtime"])
+  end)
+
+  it("gives no cycles a packet where most breaths found none", function ()
+    local busy, idle = graph(1), graph(3)
+    idle["engine/breaths"], idle["engine/cycles/breaths"] = 1e6, 1e6
+    f = sample.difference(at(10, 1, busy), at(12, 2, idle))
+    assert.is_nil(f.engine.cycles)
+    assert.is_nil(by_name(f.cycles).slow.value)
+    local text = table.concat(view.lines(INSTANCE, f, "rate"), "\n")
+    assert.matches("50%% CPU  %- cycles/packet", text)
+    assert.matches("\nslow +50.0k +%-\n", text)
   end)
 
   it("bears counters that come, go and start again", function ()
@@ -140,7 +155,7 @@ describe("top", function ()
   it("lists instances", function ()
     local lines = view.list({{INSTANCE, f}, {{pid = 5, program = "echo"}, f}}, "name")
     assert.matches("^INSTANCES +pps +bit/s +CPU +dropped/s +up$", lines[1])
-    assert.matches("^12 run %[router%] +1.00k +672k +50%% +140 +12s$", lines[3])
+    assert.matches("^12 run %[router%] +1.00k +672k +50%% +146 +12s$", lines[3])
   end)
 
   it("knows keys", function ()

@@ -122,11 +122,12 @@ end
 
 local function head(instance, f)
   local e = f.engine
+  local cycles = e.cycles and short(e.cycles) or "-"
   local lines = {
     ("%s  up %s  over %s"):format(view.title(instance), duration(f.uptime),
       seconds(f.seconds)),
     ("load    %spps  %sbit/s  %.0f%% CPU  %s cycles/packet  %.0f byte/packet"):format(
-      short(e.pps), short(e.bits), 100 * e.load, short(e.cycles), e.size),
+      short(e.pps), short(e.bits), 100 * e.load, cycles, e.size),
     ("breath  %s/s  %.1f packets each"):format(short(e.breaths), e.burst),
   }
   if f.latency and f.latency.greatest > 0 then

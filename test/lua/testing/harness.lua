@@ -4,9 +4,11 @@
 local ffi = require("ffi")
 local core_testing = require("testing.support")
 local counter = require("core.counter")
+local C = require("core.native")
 local guard = require("testing.fuzz.guard")
 local link = require("core.link")
 local packet = require("core.packet")
+local pool = require("core.pool")
 
 local testing = {}
 
@@ -45,9 +47,15 @@ function testing.count(app, name)
   return tonumber(counter.read(app.shm[name]))
 end
 
+local function free_packets()
+  return C.pg_pool_available() + pool.freelist.nfree
+end
+
 --- Give the app `count` frames that make(n) returns, one at a time, between pages that
---- may not be touched: if it reads or writes beyond a frame the process dies.
+--- may not be touched: if it reads or writes beyond a frame the process dies. Returns
+--- how many packets it kept or lost.
 function testing.at_the_edge(app, input, count, make)
+  local before = free_packets()
   local guarded, bytes = guard.packet(), ffi.new("uint8_t[16384]")
   for n = 1, count do
     local frame, p = make(n), packet.allocate()
@@ -63,6 +71,7 @@ function testing.at_the_edge(app, input, count, make)
     end
   end
   guard.free(guarded)
+  return before - free_packets()
 end
 
 --- `frame` with up to 4 bytes from `place` (from 0) on changed, and cut short in one
