@@ -173,7 +173,7 @@ def test_a_damaged_file_is_told(tmp_path):
     a.write_bytes(a.read_bytes()[:-10])
     result = perigee(*OPTIONS, "echo", f"pcap:rx={a}", "--cpus", "0-1")
     assert result.returncode == 1
-    assert "is damaged or cut short after packet 999" in result.stderr
+    assert "ends in the middle of packet 1000, which begins at" in result.stderr
     assert result.stderr.count("perigee: port ") == 1
 
 

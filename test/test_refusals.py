@@ -47,6 +47,8 @@ def assert_refused(result, pattern):
     (["echo", "null:size=9"], "size must be"),
     (["echo", "pcap:rx=/missing.pcap"], "there is no file '/missing.pcap'"),
     (["echo", "pcap:tx=/missing/b.pcap"], "there is no directory '/missing/'"),
+    (["echo", "pcap:tx=out.pcap.gz"], "tx isn't compressed; give it a name without .gz"),
+    (["echo", "pcap:rx=/dev/null,loop=1"], "'/dev/null' can't be read again at its end"),
     (["echo", "packet:missing0"], "there is no kernel interface 'missing0'; there are"),
     (["echo", "xdp:missing0"], "there is no kernel interface 'missing0'; there are"),
     (["echo", "0000:7f:1f.7"], "there is no PCI device 0000:7f:1f.7; PCI network"),

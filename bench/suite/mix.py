@@ -2,7 +2,7 @@
 """Branchy traffic: IMIX, errors in one of ten packets, three outputs
 
 Packets of 60, 590 and 1514 bytes in the ratio 7:4:1 come from a capture file (copied
-from memory by net_pcap); a check drops one in ten, for three reasons; a classifier
+from memory: by the pcap port, in C by net_pcap); a check drops one in ten, for three reasons; a classifier
 sends the others three ways, each with an app that marks them, to three null ports.
 The reference does the same in one loop in C.
 """

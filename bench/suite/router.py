@@ -3,8 +3,8 @@
 
 Check header and checksum, look up the route (rte_fib, the bulk lookup in C for both),
 count down the TTL, write the next hop's Ethernet addresses. UDP packets to 2,048
-destinations come from a capture file (copied from memory by net_pcap). The reference
-does the same in C: two loops over the burst around the lookup.
+destinations come from a capture file (copied from memory: by the pcap port, in C by
+net_pcap). The reference does the same in C: two loops over the burst around the lookup.
 """
 import array
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture files that Perigee and C receive from, over and over (net_pcap)."""
+"""Capture files that Perigee and C receive from, over and over."""
 import random
 import struct
 

@@ -203,6 +203,11 @@ int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);
 bool pg_iface_has_xdp(const char *name);
 
+/* ports/pcap.c */
+int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);
+int pg_pcap_ended(const struct port *port);
+const char *pg_pcap_failure(const struct port *port);
+
 /* A worker (worker.c); `waiting` are its messages. */
 struct worker {
   struct freelist account;

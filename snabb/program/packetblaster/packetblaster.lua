@@ -61,7 +61,8 @@ end
 local function totals(ports)
   local packets, bits = 0, 0
   for _, app in ipairs(ports) do
-    local n, bytes = tonumber(app.port.txpackets), tonumber(app.port.txbytes)
+    local failed = app:statistics().oerrors
+    local n, bytes = tonumber(app.port.txpackets) - failed, tonumber(app.port.txbytes)
     packets = packets + n
     bits = bits + 8 * (bytes + 24 * n)
   end

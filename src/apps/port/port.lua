@@ -144,6 +144,7 @@ function Port:tick()
       .. "another network namespace)", self.description.text,
       kinds.interface(self.description))
   end
+  if self.kind.tend then self.kind.tend(self.port) end
 end
 
 --- Does it read a file that ends (if it reads at all)?
@@ -157,7 +158,7 @@ function Port.begins_anew(arg) return kinds.of(parsed(arg)).begins_anew == true 
 --- Has a port that reads a file come to its end? Raises a failure when the file
 --- is damaged; what was read before has been delivered.
 function Port:ended()
-  return self:ends() and self.kind.ended(self.port, self.description, self)
+  return self:ends() and self.kind.ended(self.port, self.description)
 end
 
 --- The file that it reads, or nil.

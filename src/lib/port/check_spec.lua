@@ -160,6 +160,18 @@ describe("check.ready", function()
       refused("pcap:tx=" .. tree.base .. "/none/b", "there is no directory", "make it")
     end)
 
+    it("accepts compressed ones to read, and refuses to write such", function()
+      ready("pcap:rx=" .. write("a.gz", "\031\139 and so on"))
+      ready("pcap:rx=" .. write("a.zst", "\040\181\047\253 and so on"))
+      refused("pcap:tx=" .. tree.base .. "/b.gz", "tx isn't compressed", "without .gz")
+      refused("pcap:tx=" .. tree.base .. "/b.pcap.zst", "tx isn't compressed")
+    end)
+
+    it("refuses to loop what can't be read again", function()
+      ready("pcap:rx=/dev/null")
+      refused("pcap:rx=/dev/null,loop=1", "can't be read again", "needs a file")
+    end)
+
     it("refuses to write the file that it reads", function()
       local file = write("a.pcap", HEADERS.pcap)
       refused(("pcap:rx=%s,tx=%s/./a.pcap"):format(file, tree.base), "the same file")

@@ -76,14 +76,17 @@ function device.open(device_port, port, kind)
   end
 end
 
---- Take the device away, and leave its kernel interface as it was.
+--- Take the device away, and leave its kernel interface as it was. What our own driver
+--- lost by it is returned, as a sentence.
 function device.close(device_port, port, kind)
-  C.pg_port_unplug(device_port)
+  local own = device_port.own ~= nil
+  local lost = C.pg_port_unplug(device_port) < 0 and own and ffi.string(C.pg_error())
   local before = befores[port]
   if before then
     iface.put_back(kind.interface(port), before, kind.restores_state)
     befores[port] = nil
   end
+  return lost or nil
 end
 
 return device

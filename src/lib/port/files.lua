@@ -16,6 +16,8 @@ local MAGIC = {
   ["\010\013\013\010"] = true,
 }
 local PCAP_HEADER_BYTES = 24
+-- Of what is compressed (RFC 1952, gzip; RFC 8878, Zstandard): as much as is looked at.
+local COMPRESSED = {["\031\139"] = true, ["\040\181"] = true}
 
 local function directory_of(path)
   return path:match("^(.*/)[^/]*$") or "."
@@ -41,11 +43,17 @@ function M.unreadable_capture(path)
   elseif is("DIR", path) then
     return ("'%s' is a directory; rx must be a capture file"):format(path)
   end
+  if unistd.access(path, "r") ~= 0 then
+    return ("%s: Permission denied; rx must be readable"):format(path)
+  elseif not is("REG", path) then -- a pipe: reading would take bytes away, or wait
+    return nil
+  end
   local file, problem = io.open(path, "rb")
   if not file then return ("%s; rx must be readable"):format(problem) end
-  local header = is("REG", path) and (file:read(PCAP_HEADER_BYTES) or "")
+  local header = file:read(PCAP_HEADER_BYTES) or ""
   file:close()
-  if header and not (MAGIC[header:sub(1, 4)] and #header == PCAP_HEADER_BYTES) then
+  if not COMPRESSED[header:sub(1, 2)]
+      and not (MAGIC[header:sub(1, 4)] and #header == PCAP_HEADER_BYTES) then
     return ("'%s' isn't a pcap or pcapng file"):format(path)
   end
 end
@@ -68,6 +76,9 @@ function M.unwritable(path)
       :format(directory)
   end
 end
+
+--- Is `path` a regular file, which can be read again?
+function M.is_regular(path) return is("REG", path) end
 
 --- Are these two paths one regular file?
 function M.same(a, b)

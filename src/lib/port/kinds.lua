@@ -14,7 +14,7 @@ local by_name = {}
 local here = debug.getinfo(1, "S").source:match("^@(.*)kinds%.lua$")
 for file in dirent.files(here .. "kind") do
   local name = file:match("^([%w_]+)%.lua$")
-  if name then
+  if name and not name:match("_spec$") then
     local kind = require("lib.port.kind." .. name)
     by_name[kind.name] = kind
     kinds.list[#kinds.list + 1] = kind

@@ -18,10 +18,11 @@ local function others_use(port, device_port)
 end
 
 local function unplug(port, device_port)
-  if others_use(port, device_port) then return end
+  if others_use(port, device_port) then return nil end
   local kind = kinds.of(port)
-  device.close(device_port, port, kind)
+  local lost = device.close(device_port, port, kind)
   if kind.closed then kind.closed(port) end
+  return lost
 end
 
 local function note_open(port, device_port)
@@ -61,10 +62,12 @@ function plug.open(port)
   return note_open(port, device_port)
 end
 
---- Unplug it.
+--- Unplug it. Raises a failure if something was lost by it; it is unplugged all the
+--- same.
 function plug.close(port, device_port)
-  unplug(port, device_port)
+  local lost = unplug(port, device_port)
   opened.forget(port)
+  if lost then failure.raise("port '%s': %s", port.text, lost) end
 end
 
 return plug

@@ -53,7 +53,7 @@ function M.figures(source, port, now)
   local stats = port:statistics()
   return {
     packets = tonumber(port.port.txpackets) - stats.oerrors,
-    bytes = tonumber(port.port.txbytes),
+    bytes = math.min(tonumber(port.port.txbytes), stats.obytes),
     bits = source.bits,
     seconds = source.started and now - source.started or 0,
     scheduled = source.scheduled,

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pcap port: files that are looped, damaged, compressed, piped, or don't fit on the
+disk. (What it does with thousands of damaged files: pcap_fuzz_spec.lua.)"""
+
+import ctypes
+import gzip
+import itertools
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+from scapy.utils import RawPcapNgReader
+
+from helpers.capture import ETHERNET, MICROSECONDS, NANOSECONDS, load, save
+from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.report import account, drops, port_statistics
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk, as root")
+
+RECORD_HEADER = 16
+
+
+def frames(count):
+    return [struct.pack("!Q", i).rjust(20, b"\2").ljust(60 + i % 7, b"\3")
+            for i in range(count)]
+
+
+def echoed(port, *more, **kwargs):
+    """What echo's report says of the port, which must have come to its end."""
+    result = perigee("echo", port, *more, **kwargs)
+    assert result.returncode == 0, result.stderr
+    return port_statistics(result.stdout)[port]
+
+
+# Over and over ------------------------------------------------------------------------
+
+@pytest.mark.parametrize("count", [1, 300, 15_000, 120_000])
+def test_a_file_of_any_size_is_looped(scratch, count):
+    packets = frames(count)
+    a, b = save(scratch / "a.pcap", packets), scratch / "b.pcap"
+    stats = echoed(f"pcap:rx={a},tx={b},loop=1", 1, 0.3)
+    sent = list(load(b))
+    assert stats["ipackets"] == stats["opackets"] == len(sent) > count
+    assert stats["oerrors"] == stats["ierrors"] == 0
+    assert all(map(bytes.__eq__, sent, itertools.cycle(packets)))
+
+
+@pytest.mark.parametrize("bytes_of, sentence", [
+    (lambda data: data[:24], r"a\.pcap has no packets to send over and over"),
+    (lambda data: data[:-1], r"a\.pcap ends in the middle of packet 10, which begins"),
+])
+def test_what_cant_be_looped_is_refused(tmp_path, bytes_of, sentence):
+    a = save(tmp_path / "a.pcap", frames(10))
+    a.write_bytes(bytes_of(a.read_bytes()))
+    result = perigee("echo", f"pcap:rx={a},loop=1", 1, 1)
+    assert result.returncode == 1
+    assert re.fullmatch(rf"perigee: app 'port': port \S+: \S+{sentence}.*\n",
+                        result.stderr)
+
+
+# Damaged files ------------------------------------------------------------------------
+
+def cut(data):
+    return data[:-1]
+
+
+def claims_too_much(data):
+    return data + struct.pack("=IIII", 0, 0, 0xFFFFFFFF, 60) + bytes(100)
+
+
+def no_header(data):
+    return data + b"\1" * (RECORD_HEADER - 1)
+
+
+@pytest.mark.parametrize("damage, count, sentence", [
+    (cut, 9, "ends in the middle of packet 10, which begins at offset"),
+    (claims_too_much, 10, "packet 11 at offset 8[0-9]+ claims 4294967295 bytes"),
+    (no_header, 10, "ends in the middle of packet 11, which begins at offset"),
+])
+def test_a_damaged_file_is_an_error_after_its_good_packets(tmp_path, damage, count,
+                                                           sentence):
+    packets = frames(10)
+    a, b = save(tmp_path / "a.pcap", packets), tmp_path / "b.pcap"
+    a.write_bytes(damage(a.read_bytes()))
+    result = perigee("echo", f"pcap:rx={a},tx={b}")
+    assert result.returncode == 1
+    assert re.fullmatch(f"perigee: port '\\S+': {a}:? {sentence}.*\n", result.stderr)
+    assert list(load(b)) == packets[:count]
+    assert account(result.stdout)["received"] == count
+    assert "ierrors 1 " in result.stdout
+
+
+def test_a_program_that_doesnt_ask_for_the_end_fails_at_its_own(tmp_path):
+    a = save(tmp_path / "a.pcap", frames(10))
+    a.write_bytes(a.read_bytes()[:-1])
+    script = tmp_path / "run.lua"
+    script.write_text("""
+        local c = config.new()
+        config.app(c, "port", require("apps.port.port").Port, (...))
+        config.link(c, "port.output -> port.input")
+        engine.configure(c)
+        engine.main{duration = 0.1, no_report = true}""")
+    result = perigee("run", script, f"pcap:rx={a}")
+    assert result.returncode == 1
+    assert "a.pcap ends in the middle of packet 10" in result.stderr
+
+
+def block(kind, body):
+    body += bytes(-len(body) % 4)
+    length = struct.pack("=I", len(body) + 12)
+    return struct.pack("=I", kind) + length + body + length
+
+
+def test_time_units_of_pcapng_dont_matter(tmp_path):
+    """libpcap divides by zero at if_tsresol 2^-64."""
+    packets = frames(20)
+    resolution = struct.pack("=HHBxxxI", 9, 1, 0x80 | 64, 0)
+    data = block(0x0A0D0D0A, struct.pack("=IHHq", 0x1A2B3C4D, 1, 0, -1))
+    data += block(1, struct.pack("=HHI", ETHERNET, 0, 0) + resolution)
+    for packet in packets:
+        data += block(6, struct.pack("=IIIII", 0, 1, 2, len(packet), len(packet)) + packet)
+    a, b = tmp_path / "a.pcapng", tmp_path / "b.pcap"
+    a.write_bytes(data)
+    assert echoed(f"pcap:rx={a},tx={b}")["ipackets"] == 20
+    assert list(load(b)) == packets
+
+
+def test_packets_that_are_too_long_are_counted(tmp_path):
+    packets = [bytes(10240), bytes(10241), bytes(60), bytes(65535)]
+    a, b = save(tmp_path / "a.pcap", packets), tmp_path / "b.pcap"
+    result = perigee("echo", f"pcap:rx={a},tx={b}")
+    assert result.returncode == 0, result.stderr
+    assert drops(result.stdout) == {"rx_oversize": 2}
+    assert [len(packet) for packet in load(b)] == [10240, 60]
+    assert account(result.stdout)["dropped by ports"] == 2
+
+
+# Compressed ----------------------------------------------------------------------------
+
+def zstd(data):
+    library = ctypes.CDLL("libzstd.so.1")
+    library.ZSTD_compressBound.restype = library.ZSTD_compress.restype = ctypes.c_size_t
+    library.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
+    library.ZSTD_compress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p,
+                                      ctypes.c_size_t, ctypes.c_int]
+    room = library.ZSTD_compressBound(len(data))
+    buffer = ctypes.create_string_buffer(room)
+    size = library.ZSTD_compress(buffer, room, data, len(data), 3)
+    return buffer.raw[:size]
+
+
+COMPRESSED = pytest.mark.parametrize("compress", [gzip.compress, zstd],
+                                     ids=["gzip", "zstd"])
+
+
+@COMPRESSED
+def test_compressed_files_are_read(tmp_path, compress):
+    packets = frames(20_000)
+    a, b = save(tmp_path / "a", packets), tmp_path / "b.pcap"
+    plain = a.read_bytes()
+    # Two pieces, one behind the other, are one file.
+    a.write_bytes(compress(plain[:100_000]) + compress(plain[100_000:]))
+    assert echoed(f"pcap:rx={a},tx={b}")["ipackets"] == 20_000
+    assert list(load(b)) == packets
+    assert echoed(f"pcap:rx={a},loop=1", 1, 0.3)["ipackets"] > 20_000
+
+
+@COMPRESSED
+@pytest.mark.parametrize("faulty", [lambda data: data[:-30],
+                                    lambda data: data[:-2000] + bytes(2000)],
+                         ids=["cut", "overwritten"])
+def test_compressed_files_that_are_damaged(tmp_path, compress, faulty):
+    packets = [random.Random(1).randbytes(60) for _ in range(20_000)]
+    a, b = save(tmp_path / "a", packets), tmp_path / "b.pcap"
+    a.write_bytes(faulty(compress(a.read_bytes())))
+    result = perigee("echo", f"pcap:rx={a},tx={b}")
+    assert result.returncode == 1
+    assert re.fullmatch(f"perigee: port '\\S+': {a}:? (can't be read on after packet|ends "
+                        "in the middle of packet|packet).*\n", result.stderr)
+    good = list(load(b))
+    # What is decompressed from bytes that were overwritten may look like packets.
+    assert len(good) > 15_000 and good[:15_000] == packets[:15_000]
+
+
+# Pipes -----------------------------------------------------------------------------------
+
+def test_a_pipe_is_read_as_it_comes(tmp_path):
+    packets = frames(1000)
+    a, b = save(tmp_path / "a.pcap", packets), tmp_path / "b.pcap"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    data = a.read_bytes()
+    with running(PERIGEE, "echo", f"pcap:rx={pipe},tx={b}") as echo:
+        echo.wait_for_engine()  # nobody writes yet
+        assert echo.runs_for(0.2), echo.said
+        with open(pipe, "wb", buffering=0) as writer:
+            for start in range(0, len(data), 30_001):
+                writer.write(data[start:start + 30_001])
+                assert echo.runs_for(0.05), echo.said
+            wait_until(lambda: b.stat().st_size == a.stat().st_size and echo.read(),
+                       "all packets")
+        wait_until(lambda: not echo.read(), "the end")
+        assert echo.process.wait(10) == 0, echo.said
+    assert list(load(b)) == packets
+
+
+def test_standard_input_is_read(tmp_path):
+    packets = frames(1000)
+    data = save(tmp_path / "a.pcap", packets).read_bytes()
+    b = tmp_path / "b.pcap"
+    command = [PERIGEE, "echo", f"pcap:rx=/dev/stdin,tx={b}"]
+    result = subprocess.run(command, input=data, capture_output=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert list(load(b)) == packets
+
+
+def test_a_pipe_is_written_at_its_readers_pace(tmp_path):
+    packets = frames(50_000)
+    a, pipe = save(tmp_path / "a.pcap", packets), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got = []
+
+    def read():
+        with open(pipe, "rb") as reader:
+            time.sleep(0.5)
+            got.append(reader.read())
+    reader = threading.Thread(target=read)
+    reader.start()
+    time.sleep(0.2)
+    stats = echoed(f"pcap:rx={a},tx={pipe}", 0)
+    reader.join()
+    assert stats["opackets"] == 50_000
+    copy = tmp_path / "copy"
+    copy.write_bytes(got[0])
+    assert list(load(copy)) == packets
+
+
+def test_a_pipe_without_a_reader_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    result = perigee("echo", f"pcap:tx={tmp_path / 'pipe'}", 1, 1)
+    assert result.returncode == 1
+    assert "can't write" in result.stderr and "a pipe that nobody reads" in result.stderr
+
+
+def test_a_pipe_cant_be_looped(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    result = perigee("echo", f"pcap:rx={tmp_path / 'pipe'},loop=1", 1, 1)
+    assert result.returncode == 2
+    assert "can't be read again at its end; loop=1 needs a file" in result.stderr
+
+
+# Written files -----------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", ["b.pcap", "b.pcapng"])
+def test_packets_have_the_time_they_were_sent_at(tmp_path, name):
+    packets = frames(1000)
+    a, b = save(tmp_path / "a.pcap", packets), tmp_path / name
+    before = time.time_ns()
+    echoed(f"pcap:rx={a},tx={b}")
+    after = time.time_ns()
+    if name == "b.pcap":
+        assert list(load(b)) == packets
+        magic, seconds, fraction = struct.unpack("=I20xII", b.read_bytes()[:32])
+        assert magic == NANOSECONDS
+        times = [seconds * 10**9 + fraction]
+    else:
+        read = list(RawPcapNgReader(str(b)))
+        assert [data for data, _ in read] == packets
+        times = [((meta.tshigh << 32) + meta.tslow) * 10**9 // meta.tsresol
+                 for _, meta in read]
+    assert times == sorted(times) and before <= times[0] and times[-1] <= after
+
+
+def test_what_was_sent_survives_a_kill(tmp_path):
+    packets = frames(1000)
+    pipe, b = tmp_path / "pipe", tmp_path / "b.pcap"
+    os.mkfifo(pipe)
+    data = save(tmp_path / "a.pcap", packets).read_bytes()
+    with running(PERIGEE, "echo", f"pcap:rx={pipe},tx={b}") as echo:
+        echo.wait_for_engine()
+        with open(pipe, "wb", buffering=0) as writer:
+            writer.write(data[:-len(packets[-1]) - RECORD_HEADER])
+            wait_until(lambda: echo.read() and len(b.read_bytes()) > 1000 * 60,
+                       "packets in the file")
+            assert echo.interrupt(signal.SIGKILL) == -signal.SIGKILL
+    assert list(load(b)) == packets[:-1]
+
+
+FULL_DISK = [
+    ("replay", "--topspeed", "a.pcap", "pcap:tx=disk/out"),
+    ("replay", "--topspeed", "a.pcap", "pcap:tx=disk/out.pcapng"),
+    ("echo", "pcap:rx=a.pcap,tx=disk/out"),
+    ("generate", "--duration", "2", "--port", "pcap:tx=disk/out"),
+    ("packetblaster", "replay", "-D", "2", "a.pcap", "pcap:tx=disk/out"),
+]
+
+
+@needs_root
+@pytest.mark.parametrize("command", FULL_DISK, ids=lambda c: " ".join((c[0], c[-1])))
+def test_a_full_disk_is_an_error(tmp_path, command):
+    save(tmp_path / "a.pcap", frames(100_000))
+    (tmp_path / "disk").mkdir()
+    out = re.search(r"disk/out\S*", " ".join(command))[0]
+    script = f"""mount -t tmpfs -o size=1m tmpfs disk || exit 99
+        {PERIGEE} {' '.join(command)}
+        status=$?; cp {out} copy; exit $status"""
+    result = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True,
+                            text=True, timeout=60, cwd=tmp_path)
+    assert result.returncode == 1, result.stderr
+    sentence = f"can't write {out} after packet ([0-9]+): No space left on device"
+    # Only this, and that the packet pool has grown.
+    assert len(re.findall("perigee: (?!the packet pool)", result.stderr)) == 1
+    found = re.search(sentence, result.stderr)
+    assert found, result.stderr
+    copy = tmp_path / "copy"
+    whole = [data for data, _ in RawPcapNgReader(str(copy))] if "pcapng" in out \
+        else list(load(copy))
+    assert len(whole) == int(found[1]) > 8000
+    for stats in port_statistics(result.stdout).values():
+        if "oerrors" in stats and stats["opackets"] > 0:
+            assert stats["opackets"] == len(whole) and stats["oerrors"] > 0
+    if command[0] == "replay":
+        assert f"replay: {len(whole):,} packets, " in result.stdout
+        assert f"{100_000 - len(whole):,} failed in the device" in result.stdout
+
+
+def test_a_limit_on_files_is_an_error_too(tmp_path):
+    a, b = save(tmp_path / "a.pcap", frames(100_000)), tmp_path / "b.pcap"
+    script = tmp_path / "run.lua"
+    script.write_text("""
+        local resource = require("posix.sys.resource")
+        local c = config.new()
+        config.app(c, "port", require("apps.port.port").Port, (...))
+        config.link(c, "port.output -> port.input")
+        engine.configure(c)
+        local limit = {rlim_cur = 2e6, rlim_max = 2e6}
+        assert(resource.setrlimit(resource.RLIMIT_FSIZE, limit))
+        engine.main{done = engine.finished, no_report = true}""")
+    result = perigee("run", script, f"pcap:rx={a},tx={b}")
+    assert result.returncode == 1
+    assert f"can't write {b} after packet" in result.stderr
+    assert "File too large" in result.stderr
+    assert len(list(load(b))) > 10_000
