@@ -93,7 +93,7 @@ end
 
 -- Of a device with several queues this app has one: the last to go unplugs it.
 local function others_use(description, port)
-  return description.queues and not C.pg_port_leave(port, description.device)
+  return description.queues and not C.pg_port_leave(description.device)
 end
 
 -- Take the device away, and leave its kernel interface as it was.

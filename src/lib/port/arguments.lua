@@ -48,7 +48,8 @@ M.interface = {
     .. "space",
   read = function(text)
     local dots = text == "." or text == ".."
-    if text:match("^[^/:=,%%%[%s%c]+$") and #text <= 15 and not dots then return text end
+    local bare = text:match("^[^/:=,%%%[%s%c]+$") and not dots
+    return bare and #text <= 15 and text or nil
   end,
 }
 
