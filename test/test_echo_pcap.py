@@ -56,15 +56,6 @@ def test_nearly_empty_files(tmp_path, packets):
     assert list(load(b)) == packets
 
 
-def test_files_with_odd_names(tmp_path):
-    directory = tmp_path / "a[%d"
-    directory.mkdir()
-    a, b = save(directory / "[x%s.pcap", [b"\0" * 60]), directory / "%[^y.pcap"
-    result = perigee("echo", f"pcap:rx={a},tx={b}", cwd=directory)
-    assert result.returncode == 0, result.stderr
-    assert [bytes(p) for p in load(b)] == [b"\0" * 60]
-
-
 @pytest.mark.fast
 def test_a_file_without_an_output_file(tmp_path):
     """net_pcap without tx_pcap frees what it is given: sent, to nowhere."""

@@ -117,7 +117,7 @@ end)
 
 describe("the clock", function ()
   it("stands still in a breath, and goes on from breath to breath", function ()
-    local times, constant = {}, true
+    local times, constant, began = {}, true, C.pg_monotonic()
     local function note()
       local t = engine.now()
       C.pg_sleep(1e-5)
@@ -130,7 +130,7 @@ describe("the clock", function ()
     assert.is_true(constant)
     for i = 2, #times do assert.is_true(times[i] >= times[i - 1]) end
     assert.is_true(times[#times] > times[1])
-    assert.is_true(math.abs(C.pg_monotonic() - times[#times]) < 60)
+    assert.is_true(times[1] >= began and times[#times] <= C.pg_monotonic())
   end)
 
   it("goes on when the engine doesn't run, or breathe() is called alone", function ()

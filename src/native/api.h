@@ -157,7 +157,6 @@ bool pg_eal_hugepages(void);
 bool pg_hugepages_can_be_had(uint64_t bytes);
 const char *pg_error(void);
 const char *pg_dpdk_version(void);
-void pg_log_level(uint32_t level);
 
 /* pool.c */
 void *pg_pool_of(int32_t node, uint32_t initial, uint32_t max);
@@ -187,7 +186,7 @@ int pg_port_small_pool(struct port *port);
 int pg_port_next_id(void);
 bool pg_port_join(struct port *port, const char *device);
 int pg_port_share(const struct port *port, const char *device);
-bool pg_port_leave(const struct port *port, const char *device);
+bool pg_port_leave(const char *device);
 int pg_port_adopt(struct port *port, uint16_t id);
 int pg_port_start(struct port *port, uint32_t mtu, int promiscuous, int offload);
 int pg_port_unplug(struct port *port);
@@ -293,4 +292,3 @@ double pg_cpu_seconds(void);
 void pg_sleep(double seconds);
 void pg_catch_signals(void);
 int pg_signal(void);
-int pg_errno(void);

@@ -93,7 +93,7 @@ after_each(function ()
 end)
 
 describe("the null port", function ()
-  it("receives zeroed packets of its size, and counts what it sends", function ()
+  it("receives packets of its size, and counts what it sends", function ()
     local app = configure({nic = {Port, "null:size=123"}, e = {Idle}},
       {"nic.output -> e.x", "e.y -> nic.input"}).nic
     local received, sent = pool.freelist.received, pool.freelist.sent
@@ -101,7 +101,7 @@ describe("the null port", function ()
     local l = app.output.output
     assert.equal(256, link.nreadable(l))
     assert.equal(256, tonumber(pool.freelist.received - received))
-    assert.equal(("\0"):rep(123), take(l)[256])
+    assert.equal(123, #take(l)[256])
     send(app.input.input, frames(1, 7))
     app:push()
     assert.is_true(link.empty(app.input.input))
@@ -509,7 +509,7 @@ describe("a DPDK port's number", function ()
       config.app(c, "nic", DPDKDevice, 5)
       engine.configure(c)]],
       {"--eal", "--vdev=net_null0,size=64 --vdev=net_null1,size=64"})
-    assert.matches("^1\t256\t256\n1\t256\t256\n0\t256\t256\n", said)
+    assert.matches("1\t256\t256\n1\t256\t256\n0\t256\t256\n", said)
     assert.matches("app 'nic': port '5': DPDK has only ports 0 to 1", said)
     assert.equal(2, status)
   end)

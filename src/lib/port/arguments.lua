@@ -48,8 +48,8 @@ M.interface = {
     .. "space",
   read = function(text)
     local dots = text == "." or text == ".."
-    local good = text:match("^[^/:=,%%%[%s%c]+$") and #text <= 15 and not dots
-    return good and text or nil
+    local bare = text:match("^[^/:=,%%%[%s%c]+$") and not dots
+    return bare and #text <= 15 and text or nil
   end,
 }
 

@@ -13,12 +13,12 @@ local pool = require("core.pool")
 local plug = {}
 
 -- Of a device with several queues this app has one: the last to go unplugs it.
-local function others_use(port, device_port)
-  return port.queues and not C.pg_port_leave(device_port, port.device)
+local function others_use(port)
+  return port.queues and not C.pg_port_leave(port.device)
 end
 
 local function unplug(port, device_port)
-  if others_use(port, device_port) then return nil end
+  if others_use(port) then return nil end
   local kind = kinds.of(port)
   local lost = device.close(device_port, port, kind)
   if kind.closed then kind.closed(port) end

@@ -52,6 +52,12 @@ describe("a guarded packet", function ()
     return status ~= 0 and not said:find("alive"), said
   end
 
+  it("lies in memory as DPDK's do", function ()
+    local p = guard.packet()
+    assert.equal(0, tonumber(ffi.cast("uintptr_t", ffi.cast("void *", p))) % 64)
+    guard.free(p)
+  end)
+
   it("kills who reads or writes outside of it", function ()
     assert.is_true(killed_by("guard.place(p, bytes, 100); read = p.data[100]"))
     assert.is_true(killed_by("guard.place(p, bytes, 0); p.data[0] = 1"))

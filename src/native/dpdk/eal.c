@@ -16,7 +16,6 @@
 
 #include <rte_eal.h>
 #include <rte_errno.h>
-#include <rte_log.h>
 #include <rte_version.h>
 
 #include "../api.h"
@@ -110,9 +109,4 @@ bool pg_eal_hugepages(void)
 const char *pg_dpdk_version(void)
 {
   return rte_version();
-}
-
-void pg_log_level(uint32_t level)
-{
-  rte_log_set_global_level(level);
 }

@@ -76,9 +76,8 @@ int pg_port_share(const struct port *port, const char *device)
 }
 
 /* Give up a queue; true if it was the device's last, which is to be unplugged now. */
-bool pg_port_leave(const struct port *port, const char *device)
+bool pg_port_leave(const char *device)
 {
-  (void)port;
   pthread_mutex_lock(&lock);
   int i = find(device);
   bool last = i < 0 || --shared[i].users == 0;

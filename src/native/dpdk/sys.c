@@ -2,7 +2,6 @@
  *
  * CPU time, sleep and signals for the engine.
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -107,9 +106,4 @@ void pg_survive_broken_sockets(void)
 int pg_signal(void)
 {
   return caught;
-}
-
-int pg_errno(void)
-{
-  return errno;
 }

@@ -5,7 +5,7 @@ local arguments = require("lib.port.arguments")
 
 return {
   name = "null", order = 1,
-  summary = "source and sink: receives zeroed packets, drops what is sent",
+  summary = "source and sink: receives packets of any bytes, drops what is sent",
   args = {
     {name = "size", type = arguments.integer(14, 10240), default = 60, show = "60",
       help = "bytes of each packet received"},

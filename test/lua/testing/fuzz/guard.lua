@@ -43,7 +43,9 @@ function guard.packet()
   local memory = map(ROOM + 2 * PAGE, PROT_NONE, MAP_PRIVATE_ANONYMOUS)
   local room = ffi.cast("uint8_t *", memory) + PAGE
   assert(ffi.C.mprotect(room, ROOM, PROT_READ_WRITE) == 0)
-  local p = ffi.new("struct packet")
+  -- DPDK's mbufs begin at multiples of 64, which ffi.new() doesn't see to.
+  local p = ffi.cast("struct packet *", map(PAGE, PROT_READ_WRITE,
+    MAP_PRIVATE_ANONYMOUS))
   p.buf_addr, p.buf_len = room, ROOM
   return p
 end
@@ -51,6 +53,7 @@ end
 --- Give back such a packet.
 function guard.free(p)
   ffi.C.munmap(p.buf_addr - PAGE, ROOM + 2 * PAGE)
+  ffi.C.munmap(p, PAGE)
 end
 
 --- Make `p` hold the `length` bytes (0 to ROOM) from `bytes` (uint8_t *) on, ending at
