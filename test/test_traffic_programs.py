@@ -14,6 +14,8 @@ import time
 import pytest
 from scapy.utils import RawPcapReader
 
+from helpers.command import running
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PERIGEE = ROOT / "perigee"
 
@@ -147,13 +149,12 @@ def test_replay_counts_what_it_drops(tmp_path):
 
 def test_replay_is_ended_by_a_signal(tmp_path):
     file = save(tmp_path / "in.pcap", frames(10))
-    process = subprocess.Popen([PERIGEE, "replay", "--loop", "0", "--rate", "1kpps",
-                                file, "null"], stdout=subprocess.PIPE, text=True)
-    time.sleep(1)
-    process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=20)
-    assert process.returncode == 0
-    assert number(r"replay: ([\d,]+) packets", output) > 0
+    with running(PERIGEE, "replay", "--loop", "0", "--rate", "1kpps", file,
+                 "null") as process:
+        process.wait_for_engine()
+        assert process.runs_for(0.3)
+        assert process.interrupt(signal.SIGTERM) == 0
+    assert number(r"replay: ([\d,]+) packets", process.said) > 0
 
 
 def test_progress_on_a_terminal_is_one_line(tmp_path):

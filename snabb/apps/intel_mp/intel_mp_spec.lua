@@ -119,8 +119,12 @@ describe("apps.intel_mp", function()
     config.app(c, "gen", LoadGen, "null")
     config.link(c, "three.output -> gen.input")
     engine.configure(c)
-    engine.main {duration = 0.02, no_report = true}
-    local stats = engine.app_table.gen:statistics()
+    local ends = engine.now() + 20
+    local stats
+    engine.main {no_report = true, done = function ()
+      stats = engine.app_table.gen:statistics()
+      return stats.opackets > 1000 or engine.now() > ends
+    end}
     assert.is_true(stats.opackets > 1000)
     assert.equal(0, stats.ipackets)
   end)
