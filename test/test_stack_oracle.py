@@ -136,7 +136,7 @@ def test_every_definition_is_compared():
     """No protocol is left out but those that Scapy can't say."""
     compared = {item.partition(".")[0] for block in BLOCKS.values()
                 for item in block.items}
-    files = (ROOT / "src/lib/stack/proto").glob("*.lua")
+    files = (ROOT / "src/lib/stack/proto").rglob("*.lua")
     defined = {path.stem for path in files if not path.stem.endswith("_spec")}
     assert compared == defined
 

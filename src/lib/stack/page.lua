@@ -60,6 +60,7 @@ end
 local function meaning(field)
   local parts = {}
   if field.kind ~= "uint" then parts[#parts + 1] = field.kind end
+  if field.flag then parts[#parts + 1] = "true or false" end
   if field.signed then parts[#parts + 1] = "signed" end
   if field.order == "le" then parts[#parts + 1] = "little endian" end
   if field.length then parts[#parts + 1] = length_text(field) end

@@ -11,7 +11,9 @@ Protocol.__index = Protocol
 
 local KEYS = {}
 for key in ("name title source over next fields variable subtypes order default when"
-  .. " check methods pad destination"):gmatch("%a+") do KEYS[key] = true end
+  .. " check methods pad destination below instead"):gmatch("%a+") do
+  KEYS[key] = true
+end
 
 local LENGTHS = {header = true, payload = true, all = true, variable = true}
 local CHECKSUMS = {header = true, all = true, pseudo = true, crc32c = true}
@@ -53,13 +55,26 @@ local function conditions(when, layout, name)
     if not field then
       fault(name, "`when` names field %s, which isn't there", field_name)
     end
-    if type(values) ~= "table" then values = {values} end
+    values = type(values) == "table" and {unpack(values)} or {values}
     local set = {}
-    for _, value in ipairs(values) do set[value] = true end
+    for i, value in ipairs(values) do
+      if field.flag then value = value == 1 or value == true end
+      values[i], set[value] = value, true
+    end
     list[#list + 1] = {field = field, values = values, set = set}
   end
   table.sort(list, function (a, b) return a.field.name < b.field.name end)
   return list
+end
+
+--- The values of a condition in words: "4", "0 or 1".
+function Protocol.values_text(values)
+  local texts = {}
+  for i, value in ipairs(values) do
+    if type(value) == "boolean" then value = value and 1 or 0 end
+    texts[i] = tostring(value)
+  end
+  return table.concat(texts, " or ")
 end
 
 --- Do the conditions hold of the header (a slow pointer)?
@@ -96,8 +111,10 @@ end
 local function check_next(next, layout, name)
   for _, field in ipairs(type(next) == "table" and (next.fields or {next.field}) or {})
   do
-    if not layout.by_name[field] then
-      fault(name, "`next` names field %s, which isn't there", tostring(field))
+    local found = layout.by_name[field]
+    if not found or found.kind ~= "uint" or found.flag then
+      fault(name, "`next` names field %s, which isn't %s", tostring(field),
+        found and "a number" or "there")
     end
   end
 end
@@ -122,6 +139,11 @@ local function build(protocol, subtype, present)
   layout.claims = conditions(def.when, layout, def.name)
   layout.when = subtype and variant.when
     and conditions(variant.when, layout, def.name) or nil
+  for _, flag in ipairs(protocol.flags) do
+    if not (layout.by_name[flag] and layout.by_name[flag].flag) then
+      fault(def.name, "`when` of a field names %s, which isn't a field of 1 bit", flag)
+    end
+  end
   return layout
 end
 

@@ -28,9 +28,23 @@ end
 local function shower(layout)
   return function (name, value)
     if type(value) == "string" then return hex(value) end
+    if type(value) == "boolean" then value = value and 1 or 0 end
     local names = layout.by_name[name].values
     local text = tostring(value):gsub("U?LL$", "")
     return names and names[tonumber(value)] or text
+  end
+end
+
+-- The number that a setter was given as something else than a number.
+local function number_taker(layout, title)
+  return function (value, name)
+    local number = tonumber(value)
+    if not number then
+      error(("%s:set%s takes a number, not %s"):format(title, name,
+        type(value) == "string" and "'" .. value .. "'" or "a " .. type(value)), 3)
+    end
+    return layout.by_name[name].cell.bytes > 4 and type(value) == "cdata" and value
+      or number
   end
 end
 
@@ -39,7 +53,8 @@ local function compile(layout, title, slow)
   local chunk = assert(loadstring(source, "=" .. title .. (slow and " (slow)" or "")))
   return chunk(bit.band, bit.bor, bit.bnot, bit.lshift, bit.rshift, bit.arshift,
     bit.bswap, ffi.cast, ffi.copy, ffi.string, u32, u64, i64, address.Ip6, exactly,
-    shower(layout), math.floor)
+    shower(layout), math.floor, ffi.istype,
+    slow and twin.of(number_taker(layout, title)) or number_taker(layout, title))
 end
 
 --- Give the layout its types: `fast` and `slow` (the methods), `fast_pointer` and

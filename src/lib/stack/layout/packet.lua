@@ -143,6 +143,21 @@ function shape.of_items(items, no_payload)
   return {items = items, by_label = by_label, size = offset, no_payload = no_payload}
 end
 
+-- The protocol's form over the IP version below, which libmoon's users don't name: ICMP
+-- over IPv6 is icmp6.
+local function over_ip(items, i)
+  local instead = items[i].protocol.def.instead
+  for k = instead and i - 1 or 0, 1, -1 do
+    local below = items[k].protocol.name
+    if instead[below] then
+      return new_item{instead[below], name = items[i].label}
+    elseif #registry.values(below, items[i].protocol.name) > 0 then
+      break
+    end
+  end
+  return items[i]
+end
+
 --- The shape that createStack's arguments (a list) describe. Raises a sentence.
 function shape.new(arguments)
   local items, seen, last = {}, {}, #arguments
@@ -155,6 +170,7 @@ function shape.new(arguments)
     local item = new_item(arguments[i])
     check_label(item.label, seen, item.protocol)
     items[i] = item
+    items[i] = over_ip(items, i)
   end
   return shape.of_items(items, no_payload)
 end

@@ -43,7 +43,10 @@ end
 -- `value == a or value == b`.
 local function is_one_of(value, values)
   local tests = {}
-  for i, v in ipairs(values) do tests[i] = ("%s == %.17g"):format(value, v) end
+  for i, v in ipairs(values) do
+    v = type(v) == "number" and ("%.17g"):format(v) or tostring(v)
+    tests[i] = value .. " == " .. v
+  end
   return "(" .. table.concat(tests, " or ") .. ")"
 end
 
@@ -56,15 +59,11 @@ function Source:all_hold(list, layout, header)
   return table.concat(tests, " and ")
 end
 
-local function values_text(values)
-  return table.concat(values, " or ")
-end
-
 function Source:add_conditions(item, list)
   for _, condition in ipairs(list or {}) do
     self:refuse_if("not " .. self:all_hold({condition}, item.layout, "h"),
       "%s: its %s isn't %s", item.label, condition.field.name,
-      values_text(condition.values))
+      Protocol.values_text(condition.values))
   end
 end
 
@@ -93,9 +92,10 @@ end
 
 function Source:add_flags(item)
   for _, flag in ipairs(item.protocol.flags) do
-    local wanted = item.layout.present[flag] and 1 or 0
-    self:refuse_if(("%s ~= %d"):format(self:get(item.layout, flag, "h"), wanted),
-      "%s: its %s isn't %d", item.label, flag, wanted)
+    local wanted = item.layout.present[flag] or false
+    self:refuse_if(("%s ~= %s"):format(self:get(item.layout, flag, "h"),
+      tostring(wanted)),
+      "%s: its %s isn't %d", item.label, flag, wanted and 1 or 0)
   end
 end
 

@@ -31,6 +31,14 @@ local function set_next(item, header, above)
   set_conditions(item, header, item.layout.next_when)
 end
 
+-- What the header above wants to be sent with, such as a group address.
+local function set_wanted(item, header, above)
+  local wanted = above and above.protocol.def.below
+  for name, value in pairs(wanted and wanted[item.protocol.name] or {}) do
+    set(item, header, item.layout.by_name[name], value)
+  end
+end
+
 local function fill_header(item, header, above)
   for _, field in ipairs(item.layout.fields) do
     if field.default and not field.at then set(item, header, field, field.default) end
@@ -41,6 +49,7 @@ local function fill_header(item, header, above)
   set_conditions(item, header, item.layout.claims)
   set_conditions(item, header, item.layout.when)
   set_next(item, header, above)
+  set_wanted(item, header, above)
   lengths.set_static(item, header)
 end
 

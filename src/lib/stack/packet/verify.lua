@@ -5,6 +5,7 @@
 local ffi = require("ffi")
 local data_of = require("lib.stack.layout.start")
 local lengths = require("lib.stack.layout.lengths")
+local Protocol = require("lib.stack.protocol")
 local sums = require("lib.stack.sums")
 local walk = require("lib.stack.packet.walk")
 
@@ -21,8 +22,8 @@ local function check_conditions(problems, item, list)
   for _, condition in ipairs(list or {}) do
     local value = layout.slow["get" .. condition.field.name](item.header)
     if not condition.set[value] then
-      add(problems, item, "%s is %s, not %s", condition.field.name, tostring(value),
-        table.concat(condition.values, " or "))
+      add(problems, item, "%s is %s, not %s", condition.field.name,
+        Protocol.values_text{value}, Protocol.values_text(condition.values))
     end
   end
 end
@@ -70,7 +71,7 @@ local function is_fragment(shape, p)
     local header = ffi.cast(item.layout.slow_pointer, data_of(p) + item.offset)
     if item.protocol.name == "ip4" and (bit.band(get.getFlags(header), 1) ~= 0
       or get.getFragment(header) ~= 0) then return true end
-    if item.protocol.name == "fragment" and (get.getMoreFragments(header) ~= 0
+    if item.protocol.name == "fragment" and (get.getMoreFragments(header)
       or get.getOffset(header) ~= 0) then return true end
   end
   return false

@@ -21,7 +21,7 @@ local function flags_of(protocol, subtype, data, left)
   if base.size > left or #protocol.flags == 0 then return base end
   local present, header = {}, pointer(base, data)
   for _, flag in ipairs(protocol.flags) do
-    if base.slow["get" .. flag](header) ~= 0 then present[flag] = true end
+    if base.slow["get" .. flag](header) then present[flag] = true end
   end
   return protocol:layout(subtype, present)
 end
