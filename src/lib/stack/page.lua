@@ -115,10 +115,8 @@ local function add_fields(lines, protocol, subtype, title)
 end
 
 local function below_text(def)
-  local words, lowers = {}, {}
-  for lower in pairs(def.over or {}) do lowers[#lowers + 1] = lower end
-  table.sort(lowers)
-  for i, lower in ipairs(lowers) do
+  local words = {}
+  for i, lower in ipairs(registry.lowers(def.name)) do
     words[i] = ("%s (%s)"):format(lower,
       numbers(registry.values(lower, def.name), lower))
   end

@@ -2,6 +2,7 @@
 -- A protocol: its definition, checked, and its layouts, made when they are first
 -- wanted (there are as many as subtypes and combinations of optional fields).
 
+local definition = require("lib.stack.definition")
 local header = require("lib.stack.layout.ctypes")
 local layouts = require("lib.stack.layout.header")
 local twin = require("lib.stack.layout.slow_copy")
@@ -9,42 +10,7 @@ local twin = require("lib.stack.layout.slow_copy")
 local Protocol = {}
 Protocol.__index = Protocol
 
-local KEYS = {}
-for key in ("name title source over next fields variable subtypes order default when"
-  .. " check methods pad destination below instead"):gmatch("%a+") do
-  KEYS[key] = true
-end
-
-local LENGTHS = {header = true, payload = true, all = true, variable = true}
-local CHECKSUMS = {header = true, all = true, pseudo = true, crc32c = true}
-
-local function fault(name, fmt, ...)
-  error(("protocol '%s': "):format(tostring(name)) .. fmt:format(...), 0)
-end
-
-local function check(def)
-  if type(def) ~= "table" then
-    error(("a protocol is defined by a table, not a %s"):format(type(def)), 0)
-  end
-  local name = def.name
-  if type(name) ~= "string" or not name:match("^%l[%w]*$") then
-    fault(name, "its name is letters and digits, the first a small letter")
-  end
-  if type(def.fields) ~= "table" then fault(name, "it has no list of fields") end
-  for key in pairs(def) do
-    if not KEYS[key] then fault(name, "there is no key '%s'", tostring(key)) end
-  end
-  for _, field in ipairs(def.fields) do
-    if field.length and not LENGTHS[field.length] then
-      fault(name, "length = '%s'; it may be header, payload, all or variable",
-        tostring(field.length))
-    end
-    if field.checksum and not CHECKSUMS[field.checksum] then
-      fault(name, "checksum = '%s'; it may be header, all, pseudo or crc32c",
-        tostring(field.checksum))
-    end
-  end
-end
+local fault = definition.fault
 
 -- What must hold of a header: {Field = value or list} as a list of
 -- {field, values, set}, sorted by name.
@@ -179,7 +145,7 @@ end
 
 --- The protocol that `def` defines. Raises a sentence if the definition is wrong.
 function Protocol.new(def)
-  check(def)
+  definition.check(def)
   local self = setmetatable({
     def = def, name = def.name, title = def.title or def.name,
     claims = def.when ~= nil, layouts = {}, flags = {}, subtypes = {},

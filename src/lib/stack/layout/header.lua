@@ -29,8 +29,8 @@ local function new_field(raw, proto)
     fault(proto, "a field's name is letters and digits, not '%s'", tostring(name))
   end
   if not KINDS[kind] then
-    fault(proto, "field %s has type '%s'; there are uint, flag, mac, ip4, ip6 and bytes",
-      name, tostring(kind))
+    fault(proto, "field %s has type '%s'; "
+      .. "there are uint, flag, mac, ip4, ip6 and bytes", name, tostring(kind))
   end
   if type(bits) ~= "number" or bits < 1 or bits % 1 ~= 0 then
     fault(proto, "field %s has '%s' bits", name, tostring(bits))

@@ -47,8 +47,14 @@ function lengths.dynamic(shape)
   return list
 end
 
+local function refuse(n)
+  error(("setLength takes a number of bytes, not %s"):format(type(n) == "string"
+    and "'" .. n .. "'" or type(n)), 3)
+end
+
 --- Set these fields for a packet of `total` bytes (slow code; see setter).
 function lengths.set_dynamic(shape, p, total)
+  if type(total) ~= "number" then refuse(total) end
   for _, entry in ipairs(lengths.dynamic(shape)) do
     local item, field = entry.item, entry.field
     if item.offset + item.size <= p.length then
@@ -95,8 +101,9 @@ function lengths.setter(shape)
     arguments[2 * i] = item.layout.fast["set" .. field.name]
   end
   local source = ([[
-local cast, rshift, floor, max%s = ...
+local type, refuse, cast, rshift, floor, max%s = ...
 return function (p, n)
+if type(n) ~= "number" then refuse(n) end
 local d = p.buf_addr + p.data_off
 if n >= %d then
 %s
@@ -104,8 +111,8 @@ else
 %s
 end
 end]]):format(table.concat(names), most, statements(list), statements(list, true))
-  return loadstring(source, "=setLength")(ffi.cast, bit.rshift, math.floor,
-    math.max, unpack(arguments))
+  return loadstring(source, "=setLength")(type, refuse, ffi.cast, bit.rshift,
+    math.floor, math.max, unpack(arguments))
 end
 
 return lengths

@@ -51,9 +51,20 @@ local function find_subtype(protocol, wanted)
   end
 end
 
+local function optional_names(protocol)
+  local names = {}
+  for _, field in ipairs(protocol.def.fields) do
+    if field.when then names[#names + 1] = field[1] end
+  end
+  return names
+end
+
 -- The flags of the optional fields that are wanted.
 local function find_flags(protocol, with)
   local present = {}
+  if with ~= nil and type(with) ~= "table" then
+    fault("`with` is a list such as {\"Key\"}, not a %s", type(with))
+  end
   for _, name in ipairs(with or {}) do
     local flag
     for _, field in ipairs(protocol.def.fields) do
@@ -62,7 +73,8 @@ local function find_flags(protocol, with)
       end
     end
     if not flag then
-      fault("%s has no optional field '%s'", protocol.name, tostring(name))
+      fault("%s has no optional field '%s'%s", protocol.name, tostring(name),
+        near.hint(tostring(name), optional_names(protocol)))
     end
     present[flag] = true
   end

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local lengths = require("lib.stack.layout.lengths")
+local operand = require("lib.stack.packet.operand")
 local Protocol = require("lib.stack.protocol")
 local registry = require("lib.stack.registry")
 
@@ -183,14 +184,15 @@ function check.new(shape)
     "it is shorter than these headers, which have %d bytes", shape.size)
   for i, item in ipairs(shape.items) do source:add_item(item, shape.items[i + 1]) end
   local text = ([[
-local cast, pointer%s = ...
+local cast, pointer, istype, Packet, packet_of%s = ...
 return function (p)
+if not istype(Packet, p) then p = packet_of(p) end
 local d, n = p.buf_addr + p.data_off, p.length
 %s
 return (cast(pointer, p))
 end]]):format(table.concat(source.names), table.concat(source.lines, "\n"))
-  return assert(loadstring(text, "=check"))(ffi.cast, shape.pointer,
-    unpack(source.values))
+  return assert(loadstring(text, "=check"))(ffi.cast, shape.pointer, ffi.istype,
+    operand.Packet, operand.packet, unpack(source.values))
 end
 
 return check

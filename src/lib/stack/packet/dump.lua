@@ -42,6 +42,10 @@ function dump.write(shape, p, bytes, stream)
   if type(bytes) == "userdata" or type(bytes) == "table" then
     bytes, stream = nil, bytes -- libmoon's dump(stream)
   end
+  if stream ~= nil and type(stream) ~= "userdata" and type(stream) ~= "table" then
+    error(("dump writes to a file, or a table with write(), not a %s")
+      :format(type(stream)), 3)
+  end
   local said = dump.text(shape, p, bytes)
   stream = stream or io.stdout
   stream:write(said, "\n")

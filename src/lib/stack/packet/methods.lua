@@ -6,6 +6,7 @@ local check = require("lib.stack.packet.check")
 local dump = require("lib.stack.packet.dump")
 local fill = require("lib.stack.packet.fill")
 local lengths = require("lib.stack.layout.lengths")
+local near = require("lib.stack.nearest")
 local shapes = require("lib.stack.layout.packet")
 local sums = require("lib.stack.sums")
 local text = require("lib.stack.packet.text")
@@ -88,6 +89,13 @@ function methods.slow(shape, name)
   return slow[name] and slow[name](shape)
 end
 
+--- Their names.
+function methods.slow_names()
+  local names = {"length", "data", "packet", "payload", "problem"}
+  for name in pairs(slow) do names[#names + 1] = name end
+  return names
+end
+
 -- For packets under a stack's type alone --------------------------------------------
 
 local typed = setmetatable({}, {__index = slow})
@@ -124,20 +132,39 @@ function typed.resolveLastHeader()
   end
 end
 
+local function checksum_method(item)
+  return "calculate" .. item.label:gsub("^.", string.upper) .. "Checksum"
+end
+
 local function checksum_of_one(shape, name)
   for _, item in ipairs(shape.items) do
-    local wanted = "calculate" .. item.label:gsub("^.", string.upper) .. "Checksum"
-    if name == wanted then return sums.calculator_of(shape, item) end
+    if name == checksum_method(item) then return sums.calculator_of(shape, item) end
   end
 end
 
 local SHAPE = {} -- the key under which both kinds of tables keep their shape
 
+-- All that a packet of the shape can be asked for.
+local function names_of(shape)
+  local names = {"length", "data", "packet"}
+  if not shape.no_payload then names[4] = "payload" end
+  for name in pairs(slow) do names[#names + 1] = name end
+  for name in pairs(typed) do names[#names + 1] = name end
+  for _, item in ipairs(shape.items) do
+    names[#names + 1] = item.label
+    for _, field in ipairs(item.layout.fields) do
+      if field.checksum then names[#names + 1] = checksum_method(item) end
+    end
+  end
+  return names
+end
+
 local lazy_methods = {__index = function (made, name)
   local maker, shape = typed[name], made[SHAPE]
   local method = maker and maker(shape) or checksum_of_one(shape, tostring(name))
   if not method then
-    error(("this stack has no header or method '%s'"):format(tostring(name)), 3)
+    error(("this stack has no header or method '%s'%s"):format(tostring(name),
+      near.hint(tostring(name), names_of(shape))), 3)
   end
   made[name] = method
   return method

@@ -3,6 +3,7 @@
 return {
   name = "tcp", title = "TCP", source = "RFC 9293, section 3.1",
   over = {ip4 = 6},
+  next = {fields = {"DstPort", "SrcPort"}},
   variable = {"options", from = "DataOffset"}, pad = 4,
   methods = require("lib.stack.options.tcp"),
   fields = {
