@@ -219,7 +219,7 @@ describe("define", function ()
       p.length = 0
     end
     local text = require("lib.stack.page").text(stack.registry.find(name))
-    assert.matches("Followed by, as Kind says: ip4 (1), ip6 (2), eth (9)", text, 1, true)
+    assert.matches("as Kind says: ip4 (1), ip6 (2), eth (9)", text, 1, true)
     packet.free(p)
   end)
 end)

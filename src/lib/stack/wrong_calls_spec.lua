@@ -8,7 +8,8 @@ local stack = require("lib.stack")
 require("lib.stack.packet.buffer")
 
 local OF_LUAJIT = {"has no member named", "attempt to ", "cannot convert",
-  "bad argument", "cannot be indexed", "number expected", "table expected", "string expected"}
+  "bad argument", "cannot be indexed", "number expected",
+  "table expected", "string expected"}
 
 -- The sentence that the call raises.
 local function refusal(...)

@@ -82,10 +82,22 @@ function walk.variable(layout, data, left)
   return size
 end
 
+-- The first condition that doesn't hold, in words: "its Version is 6, not 4".
+local function disagreement(layout, header)
+  for _, condition in ipairs(layout.claims) do
+    local value = layout.slow["get" .. condition.field.name](header)
+    if not condition.set[value] then
+      return ("its %s is %s, not %s"):format(condition.field.name,
+        Protocol.values_text{value}, Protocol.values_text(condition.values))
+    end
+  end
+end
+
 -- Of the protocols that are announced: the one whose own bytes agree; else one that
--- has no test, or is cut short.
+-- has no test, or is cut short. If there is none, and one was sure to follow, what is
+-- wrong with its bytes.
 local function agreeing(names, data, left)
-  local plain, short
+  local plain, short, wrong
   for _, name in ipairs(names or {}) do
     local protocol = registry.find(name)
     if protocol.claims then
@@ -94,16 +106,21 @@ local function agreeing(names, data, left)
         short = short or name
       elseif Protocol.holds(layout.claims, layout, pointer(layout, data)) then
         return name
+      elseif protocol.def.strict then
+        wrong = ("%s: %s"):format(protocol.title,
+          disagreement(layout, pointer(layout, data)))
       end
     else
       plain = plain or name
     end
   end
-  return plain or short
+  local found = plain or short
+  return found, not found and wrong or nil
 end
 
 --- The name of the protocol that the header at `data` says follows it, `size` bytes
---- on; nil if it says none, or none that is known.
+--- on; nil if it says none, or none that is known, and then what is wrong, if something
+--- is.
 function walk.next(layout, data, size, left)
   local next, header = layout.slow_next, pointer(layout, data)
   if type(next) == "function" then
@@ -114,12 +131,15 @@ function walk.next(layout, data, size, left)
   elseif layout.next_when and not Protocol.holds(layout.next_when, layout, header) then
     return nil
   end
+  local wrong
   for _, name in ipairs(next.fields or {next.field}) do
     local value = tonumber(layout.slow["get" .. name](header))
     local names = registry.announced(Protocol.table_of(layout), value)
-    local found = agreeing(names, data + size, left - size)
+    local found, reason = agreeing(names, data + size, left - size)
     if found then return found end
+    wrong = wrong or reason
   end
+  return nil, wrong
 end
 
 --- What the definition's own test says is wrong with the header, or nil.
@@ -131,9 +151,9 @@ function walk.complaint(protocol, layout, data, left)
   return reason
 end
 
--- The bytes from the header on that are the packet's, by its length field: behind them
--- is padding. All that is left if there is no such field, or if it can't be right.
-local function told(layout, data, size, left)
+--- The bytes from the header on that are the packet's, by its length field: behind them
+--- is padding. All that is left if there is no such field, or if it can't be right.
+function walk.told(layout, data, size, left)
   for _, field in ipairs(layout.fields) do
     if field.length == "all" or field.length == "payload" then
       local value = layout.slow["get" .. field.name](pointer(layout, data))
@@ -164,8 +184,9 @@ function walk.items(data, length, name)
     local size = layout.size + variable
     items[#items + 1] = {protocol = protocol, layout = layout, variable = variable,
       size = size}
-    left = told(layout, at, size, left)
-    name = walk.next(layout, at, size, left)
+    left = walk.told(layout, at, size, left)
+    name, wrong = walk.next(layout, at, size, left)
+    if wrong and left > size then return items, wrong end
     length, offset = offset + left, offset + size
   end
   return items
