@@ -13,7 +13,7 @@ local function set(names)
 end
 
 local PROTOCOL = set("name title source over next fields variable subtypes order"
-  .. " default when check methods pad destination below instead strict")
+  .. " default when check methods pad destination below instead strict quotes")
 local FIELD = set("default values label aliases member length unit bias checksum zero"
   .. " optional when at signed order")
 local VARIABLE = set("from size pad")

@@ -12,8 +12,15 @@ Protocol.__index = Protocol
 
 local fault = definition.fault
 
--- What must hold of a header: {Field = value or list} as a list of
--- {field, values, set}, sorted by name.
+-- A range as a set: of values by what is between its ends.
+local function in_range(range)
+  return setmetatable({}, {__index = function (_, value)
+    return value >= range.least and value <= range.most
+  end})
+end
+
+-- What must hold of a header: {Field = value, list or {least =, most =}} as a list of
+-- {field, values, set, range}, sorted by name.
 local function conditions(when, layout, name)
   local list = {}
   for field_name, values in pairs(when or {}) do
@@ -21,20 +28,22 @@ local function conditions(when, layout, name)
     if not field then
       fault(name, "`when` names field %s, which isn't there", field_name)
     end
+    local range = type(values) == "table" and values.least and values or nil
     values = type(values) == "table" and {unpack(values)} or {values}
-    local set = {}
+    local set = range and in_range(range) or {}
     for i, value in ipairs(values) do
       if field.flag then value = value == 1 or value == true end
       values[i], set[value] = value, true
     end
-    list[#list + 1] = {field = field, values = values, set = set}
+    list[#list + 1] = {field = field, values = values, set = set, range = range}
   end
   table.sort(list, function (a, b) return a.field.name < b.field.name end)
   return list
 end
 
---- The values of a condition in words: "4", "0 or 1".
-function Protocol.values_text(values)
+--- The values of a condition in words: "4", "0 or 1", "0 to 1500".
+function Protocol.values_text(values, range)
+  if range then return ("%d to %d"):format(range.least, range.most) end
   local texts = {}
   for i, value in ipairs(values) do
     if type(value) == "boolean" then value = value and 1 or 0 end

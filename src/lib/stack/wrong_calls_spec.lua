@@ -74,8 +74,10 @@ describe("a header of every protocol", function ()
     for _, name in ipairs(stack.protocols()) do
       local pkt = stack.createStack({name, name = "h"})(p)
       local view = stack.resolve(p, name)
-      for _, h in ipairs{pkt.h, view[name]} do
-        for _, field in ipairs(stack.registry.find(name).default.fields) do
+      for i, h in ipairs{pkt.h, view[name]} do
+        local layout = i == 1 and stack.registry.find(name).default
+          or view.shape.items[1].layout
+        for _, field in ipairs(layout.fields) do
           for _, prefix in ipairs{"get", "set"} do
             local right = prefix .. field.name
             local wrong = misspell(right)

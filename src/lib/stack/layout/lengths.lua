@@ -34,12 +34,13 @@ function lengths.set_static(item, header)
   end
 end
 
---- The length fields that depend on the packet's length: a list of {item, field}.
-function lengths.dynamic(shape)
+--- The length fields that depend on the packet's length: a list of {item, field};
+--- without those of a packet that this one quotes, unless `quoted`.
+function lengths.dynamic(shape, quoted)
   local list = {}
   for _, item in ipairs(shape.items) do
     for _, field in ipairs(item.layout.fields) do
-      if field.length and not STATIC[field.length] then
+      if field.length and not STATIC[field.length] and (quoted or not item.quoted) then
         list[#list + 1] = {item = item, field = field}
       end
     end

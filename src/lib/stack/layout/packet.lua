@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A shape: which headers lie where in a packet. createStack's arguments make one, and
 -- so does resolving a packet. Its items are {protocol, layout, label, offset, size
--- (bytes, with the variable part), variable (bytes)}.
+-- (bytes, with the variable part), variable (bytes), quoted (is it of another packet,
+-- of which there may be only the start?)}.
 
 local lengths = require("lib.stack.layout.lengths")
 local near = require("lib.stack.nearest")
@@ -145,10 +146,11 @@ end
 
 --- Put the items at their offsets; the shape.
 function shape.of_items(items, no_payload)
-  local offset = 0
+  local offset, quoted = 0, nil
   local by_label = {}
   for i, item in ipairs(items) do
-    item.offset, item.index = offset, i
+    item.offset, item.index, item.quoted = offset, i, quoted
+    quoted = quoted or item.protocol.def.quotes
     offset = offset + item.size
     by_label[item.label] = item
   end

@@ -54,8 +54,9 @@ end
 function Source:all_hold(list, layout, header)
   local tests = {}
   for i, condition in ipairs(list) do
-    tests[i] = is_one_of(self:get(layout, condition.field.name, header),
-      condition.values)
+    local value, range = self:get(layout, condition.field.name, header), condition.range
+    tests[i] = range and ("(%s >= %d and %s <= %d)"):format(value, range.least, value,
+      range.most) or is_one_of(value, condition.values)
   end
   return table.concat(tests, " and ")
 end
@@ -64,7 +65,7 @@ function Source:add_conditions(item, list)
   for _, condition in ipairs(list or {}) do
     self:refuse_if("not " .. self:all_hold({condition}, item.layout, "h"),
       "%s: its %s isn't %s", item.label, condition.field.name,
-      Protocol.values_text(condition.values))
+      Protocol.values_text(condition.values, condition.range))
   end
 end
 

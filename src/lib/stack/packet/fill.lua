@@ -28,7 +28,7 @@ local function plan(shape)
     end
   end
   local dynamic = {}
-  for i, entry in ipairs(lengths.dynamic(shape)) do
+  for i, entry in ipairs(lengths.dynamic(shape, true)) do
     dynamic[i] = {field = entry.field, item = entry.item, offset = entry.item.offset,
       pointer = entry.item.layout.slow_pointer,
       set = entry.item.layout.slow["set" .. entry.field.name],

@@ -17,7 +17,9 @@ end
 
 local function set_conditions(item, header, list)
   for _, condition in ipairs(list or {}) do
-    set(item, header, condition.field, condition.values[1])
+    if not condition.range then
+      set(item, header, condition.field, condition.values[1])
+    end
   end
 end
 
@@ -31,15 +33,24 @@ local function set_next(item, header, above)
   set_conditions(item, header, item.layout.next_when)
 end
 
--- What the header above wants to be sent with, such as a group address.
-local function set_wanted(item, header, above)
-  local wanted = above and above.protocol.def.below
-  for name, value in pairs(wanted and wanted[item.protocol.name] or {}) do
-    set(item, header, item.layout.by_name[name], value)
+-- What headers above want to be sent with, such as a group address. Those within a
+-- tunnel, where headers begin anew, want it of the tunnel's inner ones.
+local function set_wanted(item, header, shape)
+  local name = item.protocol.name
+  local seen = {eth = true, [name] = true}
+  for i = item.index + 1, #shape.items do
+    local above = shape.items[i].protocol
+    if seen[above.name] then return end
+    seen[above.name] = true
+    for field, value in pairs(above.def.below and above.def.below[name] or {}) do
+      if item.layout.by_name[field] then
+        set(item, header, item.layout.by_name[field], value)
+      end
+    end
   end
 end
 
-local function fill_header(item, header, above)
+local function fill_header(item, header, shape)
   for _, field in ipairs(item.layout.fields) do
     if field.default and not field.at then set(item, header, field, field.default) end
   end
@@ -48,17 +59,17 @@ local function fill_header(item, header, above)
   end
   set_conditions(item, header, item.layout.claims)
   set_conditions(item, header, item.layout.when)
-  set_next(item, header, above)
-  set_wanted(item, header, above)
+  set_next(item, header, shape.items[item.index + 1])
+  set_wanted(item, header, shape)
   lengths.set_static(item, header)
 end
 
 --- The bytes, as a string as long as the shape.
 function template.bytes(shape)
   local bytes = ffi.new("uint8_t[?]", shape.size + 1)
-  for i, item in ipairs(shape.items) do
+  for _, item in ipairs(shape.items) do
     local header = ffi.cast(item.layout.slow_pointer, bytes + item.offset)
-    fill_header(item, header, shape.items[i + 1])
+    fill_header(item, header, shape)
   end
   return ffi.string(bytes, shape.size)
 end

@@ -21,7 +21,8 @@ local function check_conditions(problems, item, list)
     local value = layout.slow["get" .. condition.field.name](item.header)
     if not condition.set[value] then
       add(problems, item, "%s is %s, not %s", condition.field.name,
-        Protocol.values_text{value}, Protocol.values_text(condition.values))
+        Protocol.values_text{value},
+        Protocol.values_text(condition.values, condition.range))
     end
   end
 end
@@ -34,8 +35,9 @@ local function check_length(problems, item, field, total, ends)
   local right = lengths.value(item, field, total)
   if value == right then return end
   local static = field.length == "header" or field.length == "variable"
-  local inside = item.layout.variable and item.layout.variable.from == field
-  if static and inside then return end -- check_variable's
+  local variable = item.layout.variable
+  local inside = variable and (variable.from == field or variable.size)
+  if static and inside or item.quoted then return end -- check_variable's
   local least = lengths.value(item, field, ends)
   if not static and value < right and value >= least then return end
   add(problems, item, "%s is %d, not %d", field.name, value, right)
@@ -80,7 +82,8 @@ local function check_sums(problems, shape, p)
   local fragment = is_fragment(shape, p)
   for _, entry in ipairs(sums.list(shape)) do
     local whole = entry.item.offset + entry.item.size <= p.length
-    if whole and not (fragment and entry.field.checksum ~= "header") then
+    local apart = fragment or entry.item.quoted -- from what the checksum covers
+    if whole and not (apart and entry.field.checksum ~= "header") then
       local value, right = sums.compare(entry, p)
       if value and value ~= right then
         add(problems, entry.item, "%s is 0x%04x, not 0x%04x", entry.field.name, value,

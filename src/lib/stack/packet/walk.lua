@@ -88,7 +88,8 @@ local function disagreement(layout, header)
     local value = layout.slow["get" .. condition.field.name](header)
     if not condition.set[value] then
       return ("its %s is %s, not %s"):format(condition.field.name,
-        Protocol.values_text{value}, Protocol.values_text(condition.values))
+        Protocol.values_text{value},
+        Protocol.values_text(condition.values, condition.range))
     end
   end
 end
@@ -167,20 +168,25 @@ end
 
 --- The headers of the `length` bytes at `data`, the first of which is of protocol
 --- `name`: a list of items as in a shape, without labels; and why it ends where it
---- does, if something is wrong.
+--- does, if something is wrong. (A packet that an error message quotes may end where
+--- it likes.)
 function walk.items(data, length, name)
-  local items, offset = {}, 0
+  local items, offset, quoted = {}, 0, false
   while name and #items < MAX_HEADERS do
     local protocol = registry.find(name)
     local at, left = data + offset, length - offset
     if not protocol or left <= 0 then break end
     local layout = walk.layout(protocol, at, left)
     if layout.size > left then
-      return items, ("the packet ends within the %s header"):format(protocol.title)
+      return items, not quoted and ("the packet ends within the %s header")
+        :format(protocol.title) or nil
     end
     local variable, wrong = walk.variable(layout, at, left)
     wrong = wrong or walk.complaint(protocol, layout, at, left)
-    if wrong then return items, ("%s: %s"):format(protocol.title, wrong) end
+    if wrong then
+      return items, not quoted and ("%s: %s"):format(protocol.title, wrong) or nil
+    end
+    quoted = quoted or protocol.def.quotes
     local size = layout.size + variable
     items[#items + 1] = {protocol = protocol, layout = layout, variable = variable,
       size = size}
