@@ -6,6 +6,7 @@
 
 local ffi = require("ffi")
 local checksum = require("lib.stack.checksum")
+local dns = require("lib.stack.body.dns")
 local guard = require("testing.fuzz.guard")
 local registry = require("lib.stack.registry")
 local stack = require("lib.stack")
@@ -93,6 +94,13 @@ local function read_samples(header, bytes)
   end
 end
 
+-- What can be read can be written.
+local function read_records(header, bytes)
+  local message, reason = header:getRecords(bytes)
+  expect(message or type(reason) == "string", "getRecords gives no reason")
+  if message then dns.write(message) end
+end
+
 -- Each field through the packet path's getters, and what headers have besides.
 local function read_fields(shape, pkt)
   for _, item in ipairs(shape.items) do
@@ -101,6 +109,7 @@ local function read_fields(shape, pkt)
       header["get" .. field.name](header)
     end
     if name == "tcp" then header:getOptionsString() end
+    if name == "dns" then read_records(header, pkt.length - item.offset) end
     if name == "sflow" then read_samples(header, pkt.length - item.offset) end
   end
 end
