@@ -161,8 +161,8 @@ def test_broken_messages_are_told(tmp_path):
     cut = [whole[:n] for n in range(12, len(whole))]
     header = bytes.fromhex("000700000001000000000000")
     bent = [header + name + bytes.fromhex("00010001") for name in
-            (b"\xc0\x0c", b"\xc0\x40", b"\xc0\x00", b"\x01a\xc0\x0c", b"\x41" + b"a" * 65,
-             b"\x05abc", (b"\x3f" + b"a" * 63) * 5 + b"\0")]
+            (b"\xc0\x0c", b"\xc0\x40", b"\xc0\x00", b"\x01a\xc0\x0c",
+             b"\x41" + b"a" * 65, b"\x05abc", (b"\x3f" + b"a" * 63) * 5 + b"\0")]
     loop = header + b"\x01a\xc0\x0c" + bytes(4)
     for answer in ask(tmp_path, cut + bent + [loop]):
         assert answer["reason"] and "message" not in answer

@@ -119,8 +119,9 @@ def neighbors(rng):
 TAG_TYPES = (0x0101, 0x0102, 0x0103, 0x0104, 0x0201)
 TAG = {"Type": (lambda rng: (16, rng.choice(TAG_TYPES)), "tag_type")}
 RECORD = {"Type": (8, "rtype"), "AuxLength": (fixed(0), "auxdlen")}
-QUOTED = {"TOS": (8, "1.tos"), "ID": (16, "1.id"), "TTL": (8, "1.ttl"), "Src": ("ip4", "1.src"),
-          "Dst": ("ip4", "1.dst"), "Protocol": (fixed(17), "1.proto")}
+QUOTED = {"TOS": (8, "1.tos"), "ID": (16, "1.id"), "TTL": (8, "1.ttl"),
+          "Src": ("ip4", "1.src"), "Dst": ("ip4", "1.dst"),
+          "Protocol": (fixed(17), "1.proto")}
 VRRP_FIELDS = {"Type": (4, "type"), "RouterID": (8, "vrid"),
                "Priority": (8, "priority")}
 
@@ -237,12 +238,14 @@ BLOCKS = [
           {"RouterID": ("ip4", "src"), "AreaID": ("ip4", "area"),
            "AuthType": (fixed(0, 16), "authtype"),
            "Authentication": (fixed(0, 64), "authdata")},
-          ids={"ip4": 89}, carries=("0.type", ("ospf",)), leaf={"Type": (8, 9, "type")}),
+          ids={"ip4": 89}, carries=("0.type", ("ospf",)),
+          leaf={"Type": (8, 9, "type")}),
     Block("ospf.authenticated", ["ospf.authenticated"], [OSPF_Hdr],
           {"RouterID": ("ip4", "src"), "AreaID": ("ip4", "area"),
            "AuthType": (fixed(1, 16), "authtype"), "Checksum": (16, "chksum"),
            "Authentication": (64, "authdata")},
-          ids={"ip4": 89}, carries=("0.type", ("ospf",)), leaf={"Type": (8, 9, "type")}),
+          ids={"ip4": 89}, carries=("0.type", ("ospf",)),
+          leaf={"Type": (8, 9, "type")}),
     Block("ospfhello", ["ospfhello"], [OSPF_Hello],
           {"Mask": ("ip4", "mask"), "HelloInterval": (16, "hellointerval"),
            "Options": (8, "options"), "Priority": (8, "prio"),

@@ -77,6 +77,7 @@ end
 local function look(pkt, random)
   pkt:get()
   pkt:dump(not random:one_in(16) and random:range(0, 20) or nil, NOWHERE)
+  pkt:dump("line", NOWHERE)
   if random:one_in(4) then
     pkt:getString()
     pkt:getHeaders()
