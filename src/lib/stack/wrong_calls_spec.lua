@@ -183,6 +183,14 @@ describe("a packet under a stack", function ()
     says("TCP option timestamps holds a number", pkt.tcp.setTSOption, pkt.tcp, 0)
   end)
 
+  it("refuses a method that is called without it", function ()
+    for _, name in ipairs{"fill", "get", "getString", "dump", "verify",
+                          "resolveLastHeader"} do
+      says("a stack takes a packet, not a table", pkt[name], {})
+      says("a stack takes a packet, not nil", pkt[name])
+    end
+  end)
+
   it("refuses to count or compare addresses with what isn't one", function ()
     local six = stack.createStack("eth", "ip6")(p).ip6
     for kind, address in pairs{IPv4 = pkt.ip4.src, IPv6 = six.src} do

@@ -3,6 +3,7 @@
 -- type of what is cast is known, so the test is gone from compiled code.
 
 local ffi = require("ffi")
+local twin = require("lib.stack.layout.slow_copy")
 require("core.packet")
 
 local Packet = ffi.typeof("struct packet")
@@ -39,5 +40,8 @@ function operand.packet(value)
   if not istype(Packet, p) then refuse(value) end
   return p
 end
+
+--- The same for slow code (lib.stack.layout.slow_copy).
+operand.slow_packet = twin.of(operand.packet)
 
 return operand

@@ -61,7 +61,7 @@ end
 --- reads nothing outside of the packet. It is to be thrown away when the packet's
 --- headers change.
 return function (p, first)
-  p = operand.packet(p)
+  p = operand.slow_packet(p)
   if first ~= nil and not registry.find(first) then
     error(("resolve: there is no protocol '%s'%s"):format(tostring(first),
       near.hint(tostring(first), registry.protocols())), 2)
