@@ -33,6 +33,18 @@ local function set_next(item, header, above)
   set_conditions(item, header, item.layout.next_when)
 end
 
+-- May the field be set so: does it leave announced what follows?
+local function leaves_next(item, field, value, shape)
+  local next = item.layout.next
+  if type(next) ~= "table" or next.field ~= field then return true end
+  local follows = shape.items[item.index + 1].protocol.name
+  local names = registry.announced(Protocol.table_of(item.layout), value)
+  for _, name in ipairs(names or {}) do
+    if name == follows then return true end
+  end
+  return false
+end
+
 -- What headers above want to be sent with, such as a group address. Those within a
 -- tunnel, where headers begin anew, want it of the tunnel's inner ones.
 local function set_wanted(item, header, shape)
@@ -43,7 +55,7 @@ local function set_wanted(item, header, shape)
     if seen[above.name] then return end
     seen[above.name] = true
     for field, value in pairs(above.def.below and above.def.below[name] or {}) do
-      if item.layout.by_name[field] then
+      if item.layout.by_name[field] and leaves_next(item, field, value, shape) then
         set(item, header, item.layout.by_name[field], value)
       end
     end
