@@ -136,7 +136,7 @@ def test_every_definition_is_compared():
     """No protocol is left out but those that Scapy can't say."""
     compared = {item.partition(".")[0] for block in BLOCKS.values()
                 for item in block.items}
-    files = (ROOT / "src/lib/stack/proto").glob("*.lua")
+    files = (ROOT / "src/lib/stack/proto").rglob("*.lua")
     defined = {path.stem for path in files if not path.stem.endswith("_spec")}
     assert compared == defined
 
@@ -146,9 +146,12 @@ UNREAD = {
     ("PPPoE", "TwoBytePPP"), ("*", "PTP"), ("*", "SlowProtocol"), ("AH", "*"),
     ("*", "L2TPv3"), ("*", "NSH"), ("IP", "IGMP"), ("GRE", "PPPoE"), ("UDP", "SFlow"),
     ("UDP", "BOOTP"), ("UDP", "IPFIX"), ("BFD", "*"), ("DNS", "*"), ("ESP", "*"),
-    ("GENEVE", "*"), ("GTP_U_Header", "*"),
+    ("GENEVE", "*"), ("GTP_U_Header", "*"), ("*", "LLDPDUSystemName"),
+    ("ICMPv6MLReport2", "*"), ("IP", "IGMPv3"), ("IP", "VRRPv3"), ("LLC", "STP"),
+    ("PPPoED", "PPPoETag"), ("UDP", "DHCP6"), ("UDP", "DHCP6_RelayForward"),
 }
-SAME = {"ICMPv6NDOptDstLLAddr": "ICMPv6NDOptSrcLLAddr", "Padding": "Raw"}
+SAME = {"ICMPv6NDOptDstLLAddr": "ICMPv6NDOptSrcLLAddr", "Padding": "Raw",
+        "SystemName": "LLDPDUSystemName"}
 
 
 def layers(packet):

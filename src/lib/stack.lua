@@ -6,6 +6,7 @@
 local address = require("lib.stack.address")
 local cast = require("lib.stack.cast")
 local methods = require("lib.stack.packet.methods")
+local missing = require("lib.stack.layout.missing")
 local registry = require("lib.stack.registry")
 local resolve = require("lib.stack.packet.resolve")
 local shapes = require("lib.stack.layout.packet")
@@ -56,6 +57,11 @@ end
 --- if there is no such stack.
 function M.createStack(...)
   local arguments = {...}
+  for i = 1, select("#", ...) do
+    if arguments[i] == nil then
+      error(("createStack: argument %d is nil, not a header"):format(i), 2)
+    end
+  end
   local key = shapes.key(arguments)
   local stack = key and made[key]
   if not stack then
@@ -73,5 +79,7 @@ function M.define(definition)
   local ok, result = pcall(registry.define, definition)
   if not ok then error(result, 2) end
 end
+
+missing.guard(M, "lib.stack")
 
 return M

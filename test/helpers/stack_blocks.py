@@ -11,8 +11,10 @@ class Extra:
     fields, and values that are the same in both (fields) or Scapy's alone (attributes).
     `calls` are of methods that write the variable member, instead of its bytes."""
 
-    def __init__(self, variable=None, chosen=(), fields=(), attributes=(), calls=()):
-        self.variable = variable or {}   # {member: bytes}, of the first header
+    def __init__(self, variable=None, chosen=(), fields=(), attributes=(), calls=(),
+                 item=0):
+        self.item = item                 # the header that has the variable member
+        self.variable = variable or {}   # {member: bytes}
         self.chosen = list(chosen)       # names of optional fields, of the first header
         self.fields = dict(fields)       # {Perigee's field: (kind, value)}
         self.attributes = dict(attributes)  # {Scapy's attribute: value}

@@ -103,10 +103,11 @@ class Case:
             self.headers.append({"name": name, "subType": subtype, "fields": {}})
         self.items[first]["chosen"] = extra.chosen
         for member, content in extra.variable.items():
-            self.items[first]["length"] = len(content)
+            owner = first + extra.item
+            self.items[owner]["length"] = len(content)
             if not extra.calls:
-                self.variables.append([first, member, content.hex()])
-            self.headers[first]["variable"] = {member: content.hex()}
+                self.variables.append([owner, member, content.hex()])
+            self.headers[owner]["variable"] = {member: content.hex()}
         for field, (kind, target) in block.fields.items():
             kind, value = random_value(rng, kind)
             assign(layers, target, value)

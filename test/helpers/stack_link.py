@@ -66,11 +66,12 @@ def state(side, word):
 
 BLOCKS = [
     Block("eth", ["eth"], [Ether], ADDRESSES,
-          ids={"start": None, "gre": 0x6558, "mpls": 1, "frame": None, "nsh": 3},
-          carries=("0.type", ("ether",)), leaf={"Type": (16, UNKNOWN, "type")}),
+          ids={"start": None, "gre": 0x6558, "mpls": 1, "frame": None, "nsh": 3,
+               "gpe": 3},
+          carries=("0.type", ("ether", "link")), leaf={"Type": (16, UNKNOWN, "type")}),
     Block("eth.vlan", ["eth.vlan"], [Ether, Dot1Q],
           {**ADDRESSES, **tag(1, "VlanTag")},
-          ids={"start": None, "frame": None}, carries=("1.type", ("ether",)),
+          ids={"start": None, "frame": None}, carries=("1.type", ("ether", "link")),
           leaf={"Type": (16, UNKNOWN, "1.type")}),
     Block("eth.qinq", ["eth.qinq"], [Ether, Dot1AD, Dot1Q],
           {**ADDRESSES, **tag(1, "OuterVlanTag", "Outer"),

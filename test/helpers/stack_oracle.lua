@@ -59,6 +59,7 @@ local function show(header, field)
   end
   local value = header["get" .. field.name](header)
   if field.kind == "bytes" then return to_hex(value) end
+  if type(value) == "boolean" then return value and "1" or "0" end
   if type(value) == "number" then return ("%.0f"):format(value) end
   return (tostring(value):gsub("U?LL$", ""))
 end

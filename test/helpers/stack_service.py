@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks of what UDP carries between hosts: DNS, DHCP, BFD, sFlow, IPFIX."""
 
+from fractions import Fraction
+
 from scapy.all import (
     BOOTP, DHCP, DNS, DNSQR, IntField, IP6Field, IPField, Packet, ShortField, StrField)
 from scapy.contrib.bfd import BFD
+from scapy.layers.dhcp6 import DHCP6, DHCP6_RelayForward
+from scapy.layers.ntp import NTPHeader
+from scapy.layers.rtp import RTP
 
 from helpers.stack_blocks import Block, Extra
 
@@ -99,6 +104,32 @@ def dhcp_flags(shift, bits):
     return assign
 
 
+def content(member):
+    """An extra of any bytes at the end of a header."""
+    def extra(rng):
+        chosen = rng.randbytes(rng.choice((0, 4, 11)))
+        return Extra({member: chosen}, attributes={"1.content": chosen})
+    return extra
+
+
+def contributors(rng):
+    """RTP's contributing sources."""
+    chosen = [rng.getrandbits(32) for _ in range(rng.choice((0, 0, 1, 15)))]
+    return Extra({"sources": b"".join(one.to_bytes(4, "big") for one in chosen)},
+                 attributes={"sync": chosen})
+
+
+def fixed_point(attribute, bits):
+    """A target that Scapy takes as a number with that many bits of a fraction."""
+    return lambda layers, value: setattr(layers[0], attribute,
+                                         Fraction(value, 1 << bits))
+
+
+def reference_id(layers, value):
+    """NTP's reference, which Scapy has as an address."""
+    layers[0].id = ".".join(str(byte) for byte in value.to_bytes(4, "big"))
+
+
 SFLOW = {"SubAgentId": (32, "sub"), "Seq": (32, "seq"), "Uptime": (32, "uptime"),
          "NumSamples": (32, "samples")}
 
@@ -137,6 +168,33 @@ BLOCKS = [
     Block("sflow.ip6", ["sflow.ip6"], [sflow(IP6Field)],
           {**SFLOW, "AgentIp": ("ip6", "agent")},
           ids={"udp": 6343}, payload=False, extra=samples),
+    Block("dhcp6", ["dhcp6"], [DHCP6, Section],
+          {"MessageType": (lambda rng: (8, rng.randint(1, 11)), "msgtype"),
+           "TransactionID": (24, "trid")},
+          ids={"udp": 547}, payload=False, extra=content("options")),
+    Block("dhcp6.relay", ["dhcp6.relay"], [DHCP6_RelayForward, Section],
+          {"MessageType": (lambda rng: (8, rng.choice((12, 13))), "msgtype"),
+           "HopCount": (8, "hopcount"), "LinkAddress": ("ip6", "linkaddr"),
+           "PeerAddress": ("ip6", "peeraddr")},
+          ids={"udp": 547}, payload=False, extra=content("options")),
+    Block("ntp", ["ntp"], [NTPHeader],
+          {"Leap": (2, "leap"), "Version": (3, "version"), "Mode": (3, "mode"),
+           "Stratum": (lambda rng: (8, rng.randint(2, 16)), "stratum"),
+           "Poll": (lambda rng: (8, rng.randint(0, 17)), "poll"),
+           "Precision": (lambda rng: (8, rng.randint(0, 127)), "precision"),
+           "RootDelay": (32, fixed_point("delay", 16)),
+           "RootDispersion": (32, fixed_point("dispersion", 16)),
+           "ReferenceID": (32, reference_id),
+           "ReferenceTime": (64, fixed_point("ref", 32)),
+           "OriginTime": (64, fixed_point("orig", 32)),
+           "ReceiveTime": (64, fixed_point("recv", 32)),
+           "TransmitTime": (64, fixed_point("sent", 32))}, ids={"udp": 123}),
+    Block("rtp", ["rtp"], [RTP],
+          {"Version": (lambda rng: (2, 2), "version"), "Padding": (1, "padding"),
+           "Extension": (1, "extension"), "Marker": (1, "marker"),
+           "PayloadType": (7, "payload_type"), "Sequence": (16, "sequence"),
+           "Timestamp": (32, "timestamp"), "SSRC": (32, "sourcesync")},
+          ids={"udp": 5004}, extra=contributors),
     Block("ipfix", ["ipfix"], [IPFIX],
           {"ExportTime": (32, "exported"), "Seq": (32, "seq"),
            "ObservationDomain": (32, "domain")}, ids={"udp": 4739}),

@@ -2,6 +2,7 @@
 """Blocks of tunnels: VXLAN, Geneve, GTP-U, L2TPv3, NSH."""
 
 from scapy.all import IntField, LongField, Packet
+from scapy.contrib.erspan import ERSPAN_II, ERSPAN_III, ERSPAN_PlatformSpecific
 from scapy.contrib.geneve import GENEVE, GeneveOptions
 from scapy.contrib.gtp import GTP_U_Header
 from scapy.contrib.nsh import NSH
@@ -56,7 +57,40 @@ def nsh_context(rng):
                  attributes={"mdtype": 1, "context_header": context})
 
 
+def platform(rng):
+    """The optional words of ERSPAN III."""
+    first, second, third = rng.getrandbits(6), rng.getrandbits(26), rng.getrandbits(32)
+    return Extra(chosen=["PlatformID"],
+                 fields={"PlatformID": (6, first), "PlatformInfo": (26, second),
+                         "PlatformInfo2": (32, third)},
+                 attributes={"o": 1, "1.platf_id": first, "1.info1": second,
+                             "1.info2": third})
+
+
+ERSPAN3 = {"Version": (lambda rng: (4, 2), "ver"), "VlanTag": (12, "vlan"),
+           "ClassOfService": (3, "cos"), "Bad": (2, "bso"), "Truncated": (1, "t"),
+           "SessionID": (10, "session_id"), "Timestamp": (32, "timestamp"),
+           "SecurityGroup": (16, "sgt_other"), "EthernetFrame": (1, "p"),
+           "FrameType": (5, "ft"), "HardwareID": (6, "hw"), "Direction": (1, "d"),
+           "Granularity": (2, "gra")}
+
 BLOCKS = [
+    Block("vxlangpe", ["vxlangpe"], [VXLAN],
+          {"Flags": (lambda rng: (8, 0x0c), "flags"), "Reserved": (16, "reserved0"),
+           "VNI": (24, "vni"), "Reserved2": (8, "reserved2")},
+          ids={"udp": 4790}, carries=("0.NextProtocol", ("gpe",)),
+          leaf={"NextProtocol": (8, 0xfe, "NextProtocol")}),
+    Block("erspan", ["erspan"], [ERSPAN_II],
+          {"Version": (lambda rng: (4, 1), "ver"), "VlanTag": (12, "vlan"),
+           "ClassOfService": (3, "cos"), "Encapsulation": (2, "en"),
+           "Truncated": (1, "t"), "SessionID": (10, "session_id"),
+           "Reserved": (12, "reserved"), "Index": (20, "index")},
+          ids={"erspan": 0x88be}, carries=(None, ("frame",)), leaf=None),
+    Block("erspan3", ["erspan3"], [ERSPAN_III], ERSPAN3, ids={"gre": 0x22eb},
+          carries=(None, ("frame",)), leaf=None),
+    Block("erspan3 with platform", ["erspan3"], [ERSPAN_III, ERSPAN_PlatformSpecific],
+          ERSPAN3, ids={"gre": 0x22eb}, carries=(None, ("frame",)), leaf=None,
+          extra=platform),
     Block("vxlan", ["vxlan"], [VXLAN],
           {"Flags": (vxlan_flags, "flags"), "Reserved": (24, "reserved1"),
            "VNI": (24, "vni"), "Reserved2": (8, "reserved2")},
@@ -81,6 +115,6 @@ BLOCKS = [
           {"Version": (2, "ver"), "OAM": (1, "oam"), "Reserved": (1, "unused1"),
            "TTL": (6, "ttl"), "Reserved2": (4, "unused2"), "SPI": (24, "spi"),
            "SI": (8, "si")},
-          ids={"ether": 0x894f, "nsh": 4}, carries=("0.nextproto", ("nsh",)),
+          ids={"ether": 0x894f, "nsh": 4, "gpe": 4}, carries=("0.nextproto", ("nsh",)),
           leaf={"NextProtocol": (8, 0xfe, "nextproto")}, extra=nsh_context),
 ]

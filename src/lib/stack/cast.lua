@@ -5,7 +5,8 @@
 -- make many stacks.
 
 local ffi = require("ffi")
-require("core.packet")
+local missing = require("lib.stack.layout.missing")
+local operand = require("lib.stack.packet.operand")
 
 -- Compiling what runs a few times takes longer than running it.
 jit.off(true, true)
@@ -21,12 +22,21 @@ union perigee_payload {
 } __attribute__((packed));
 ]]
 
+local PAYLOAD = {"uint8", "uint16", "uint32", "uint64"}
+ffi.metatype("union perigee_payload", {
+  __index = missing.index("payload", function () return PAYLOAD end,
+    "it has uint8, uint16, uint32 and uint64"),
+})
+
 local PACKET = "struct { union { struct packet packet; struct packet; }; }"
 local END = [[
 if k == "data" then return p.buf_addr + p.data_off end
 if k == "packet" then return (cast(P, p)) end
 return methods[k]
-end, function (_, p) return (cast(T, p)) end, function (_, k) return members[k] end]]
+end, function (_, p)
+if istype(Packet, p) then return (cast(T, p)) end
+return (cast(T, packet_of(p)))
+end, function (_, k) return members[k] end]]
 
 local packet_pointer = ffi.typeof("struct packet *")
 local payload_pointer = ffi.typeof("union perigee_payload *")
@@ -34,7 +44,7 @@ local payload_pointer = ffi.typeof("union perigee_payload *")
 -- Source for n headers: a test and a result for each member. Labels and offsets are
 -- upvalues, which LuaJIT takes as constants; so one text does for all stacks of n.
 local function source(n, no_payload)
-  local lines = {"local cast, T, methods, members, P, Y, S"}
+  local lines = {"local cast, T, methods, members, P, Y, S, istype, Packet, packet_of"}
   for i = 1, n do lines[#lines + 1] = (", K%d, H%d, O%d"):format(i, i, i) end
   lines[#lines + 1] = " = ...\nreturn function (p, k)\n"
   for i = 1, n do
@@ -62,6 +72,11 @@ local function chunk(shape)
   return loadstring(codes[key])
 end
 
+local function not_a_member(_, name)
+  error(("a packet has no member '%s' to set; its headers have set<Field>, and it has "
+    .. "length"):format(tostring(name)), 2)
+end
+
 --- The stack of the shape: an object that casts packets when it is called. `methods`
 --- are those of its packets, `members` its own. (It is a cdata object without bytes:
 --- as an upvalue, LuaJIT takes one as a constant; a table would be looked at again for
@@ -75,8 +90,9 @@ function cast.new(shape, methods, members)
     headers[3 * i] = item.offset
   end
   local index, call, member = chunk(shape)(ffi.cast, pointer, methods, members,
-    packet_pointer, payload_pointer, shape.size, unpack(headers))
-  ffi.metatype(packet_type, {__index = index})
+    packet_pointer, payload_pointer, shape.size, ffi.istype, operand.Packet,
+    operand.packet, unpack(headers))
+  ffi.metatype(packet_type, {__index = index, __newindex = not_a_member})
   local stack = ffi.metatype(ffi.typeof("struct {}"), {__call = call, __index = member})
   return stack(), pointer
 end

@@ -111,12 +111,115 @@ describe("define", function ()
     refuses("field A has type 'int'", {{"A", 8, "int"}})
     refuses("field A has 40 bits, but type mac has 48", {{"A", 40, "mac"}})
     refuses("two fields are called A", {{"A", 8}, {"A", 8}})
-    refuses("there is no key 'field'", {{"A", 8}}, {field = 1})
+    refuses("a definition has no key 'field'; is 'fields' meant?", {{"A", 8}},
+      {field = 1})
     refuses("the variable member data has the label of field Data",
       {{"Data", 8, length = "header"}}, {variable = {"data", from = "Data"}})
     refuses("length = 'some'", {{"A", 8, length = "some"}})
     refuses("`next` names field B", {{"A", 8}}, {next = {field = "B"}})
     refuses("there is already a protocol 'udp'", {{"A", 8}}, {name = "udp"})
     refuses("a member's name can't be used in C", {{"Int", 8}})
+  end)
+
+  local function refuses(sentence, fields, more)
+    local ok, message = pcall(define, fields, more)
+    assert.is_false(ok, sentence)
+    assert.matches(sentence, message, 1, true)
+    assert.is_nil(stack.registry.find("test" .. number))
+  end
+
+  it("refuses keys that there aren't, and names what may be meant", function ()
+    refuses("field A has no key 'defualt'; is 'default' meant?",
+      {{"A", 8, defualt = 1}})
+    refuses("a definition has no key 'titel'; is 'title' meant?", {{"A", 8}},
+      {titel = "A"})
+    refuses("next has no key 'feild'; is 'field' meant?", {{"A", 8}},
+      {next = {feild = "A"}})
+    refuses("variable has no key 'form'; is 'from' meant?",
+      {{"A", 8, length = "header"}}, {variable = {"data", form = "A"}})
+    refuses("subtype x has no key 'wehn'; is 'when' meant?", {{"A", 8}},
+      {subtypes = {x = {fields = {{"A", 8}}, wehn = {A = 1}}}})
+    refuses("a field is a table", {"A"})
+    refuses("`next` names no field", {{"A", 8}}, {next = {}})
+    refuses("it has no list of fields", false)
+  end)
+
+  it("refuses values that can't be meant", function ()
+    refuses("field A: unit = 0; it is a number of bytes, 1 or more",
+      {{"A", 8, length = "header", unit = 0}})
+    refuses("field A: bias = x", {{"A", 8, length = "header", bias = "x"}})
+    refuses("field A: order = 'be'; it is \"le\", or left away",
+      {{"A", 8, order = "be"}})
+    for _, bits in ipairs{8, 32} do
+      for _, over in ipairs{"header", "all", "pseudo"} do
+        refuses(("field A: a checksum of %s has 16 bits, not %d"):format(over, bits),
+          {{"A", bits, checksum = over}})
+      end
+    end
+    refuses("field A: a checksum of crc32c has 32 bits, not 16",
+      {{"A", 16, checksum = "crc32c"}})
+    refuses("field A is a length, so its type is uint, not mac",
+      {{"A", 48, "mac", length = "all"}})
+    refuses("`when` of a field names A, which isn't a field of 1 bit",
+      {{"A", 8}, {"B", 8, when = "A"}})
+  end)
+
+  it("refuses protocols that there aren't, and values that don't fit", function ()
+    refuses("`next` names protocol 'ip5', which there isn't; is 'ip4'", {{"A", 8}},
+      {next = "ip5"})
+    refuses("`next` names protocol 'etth', which there isn't; is 'eth' meant?",
+      {{"A", 8}}, {next = {field = "A", as = "etth"}})
+    refuses("`next` names protocol 'upd', which there isn't; is 'udp' meant?",
+      {{"A", 8}}, {next = {field = "A", values = {[3] = "upd"}}})
+    refuses("`over` names protocol 'upd', which there isn't; is 'udp' meant?",
+      {{"A", 8}}, {over = {upd = 7}})
+    refuses("`over` names ip6, whose numbers are those of ip4: say over = {ip4 = ...}",
+      {{"A", 8}}, {over = {ip6 = 200}})
+    refuses("`over` names arp, which has no field that says what follows", {{"A", 8}},
+      {over = {arp = 1}})
+    refuses("DstPort of udp is a number from 0 to 65535, not '65536'",
+      {{"A", 8}}, {over = {udp = 65536}})
+    refuses("DstPort of udp is a number", {{"A", 8}}, {over = {udp = "x"}})
+    refuses("A of test", {{"A", 8}}, {next = {field = "A", values = {[256] = "ip4"}}})
+    refuses("`below` names field Dts, which eth doesn't have", {{"A", 8}},
+      {below = {eth = {Dts = 1}}})
+  end)
+
+  it("refuses a number that is taken, unless the bytes can tell", function ()
+    refuses("DstPort 53 of udp is taken by dns", {{"A", 8}}, {over = {udp = 53}})
+    local taken = define({{"A", 8}}, {over = {tcp = 7779}})
+    refuses("DstPort 7779 of tcp is taken by " .. taken, {{"A", 8}},
+      {over = {tcp = {7780, 7779}}})
+    local other = define({{"A", 8}}, {over = {tcp = 7779}, when = {A = 9}})
+    local p = packet.allocate()
+    local pkt = stack.createStack("eth", "ip4", "tcp", other)(p)
+    pkt:fill{}
+    assert.equal("eth_ip4_tcp_" .. other, stack.resolve(p):getName())
+    pkt[other]:setA(8)
+    assert.equal("eth_ip4_tcp_" .. taken, stack.resolve(p):getName())
+    packet.free(p)
+  end)
+
+  it("maps a field's values to protocols that there are", function ()
+    local name = define({{"Kind", 8}, {"Rest", 8}}, {over = {udp = 7781},
+      next = {field = "Kind", values = {[1] = "ip4", [2] = "ip6", [9] = "eth"}}})
+    local p = packet.allocate()
+    for value, upper in pairs{[1] = "ip4", [2] = "ip6", [9] = "eth"} do
+      local as = stack.createStack("eth", "ip4", "udp", name, {upper, name = "inner"})
+      local pkt = as(p)
+      pkt:fill{}
+      pkt:calculateChecksums()
+      assert.equal(value, pkt[name]:getKind())
+      assert.equal(as.getName(), stack.resolve(p):getName())
+      assert.is_truthy(as.check(p))
+      assert.is_true(pkt:verify())
+      pkt[name]:setKind(77)
+      assert.equal("eth_ip4_udp_" .. name, stack.resolve(p):getName())
+      assert.equal(name .. " doesn't announce inner", select(2, as.check(p)))
+      p.length = 0
+    end
+    local text = require("lib.stack.page").text(stack.registry.find(name))
+    assert.matches("as Kind says: ip4 (1), ip6 (2), eth (9)", text, 1, true)
+    packet.free(p)
   end)
 end)

@@ -3,36 +3,45 @@
 
 local near = {}
 
--- Edit distance, by the usual table of one row.
+-- How many letters must be put in, left out, changed, or swapped with the next one to
+-- make `b` of `a` (optimal string alignment), by its usual table.
 local function distance(a, b)
-  local row = {}
-  for j = 0, #b do row[j] = j end
+  local rows = {[0] = {}}
+  for j = 0, #b do rows[0][j] = j end
   for i = 1, #a do
-    local diagonal = row[0]
-    row[0] = i
+    local row = {[0] = i}
+    rows[i] = row
     for j = 1, #b do
-      local cost = a:byte(i) == b:byte(j) and 0 or 1
-      diagonal, row[j] = row[j],
-        math.min(row[j] + 1, row[j - 1] + 1, diagonal + cost)
+      local same = a:byte(i) == b:byte(j)
+      row[j] = math.min(rows[i - 1][j] + 1, row[j - 1] + 1,
+        rows[i - 1][j - 1] + (same and 0 or 1))
+      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1)
+        and a:byte(i - 1) == b:byte(j) then
+        row[j] = math.min(row[j], rows[i - 2][j - 2] + 1)
+      end
     end
   end
-  return row[#b]
+  return rows[#a][#b]
 end
 
 --- "; is 'ethSrc' meant?" for names of the list that are near `name`; "" if none is.
 function near.hint(name, names)
-  local wanted, found = name:lower(), {}
+  local wanted, found, seen = name:lower(), {}, {}
   local limit = math.max(1, math.floor(#name / 3))
   for _, other in ipairs(names) do
     local d = distance(wanted, other:lower())
-    if d <= limit then found[#found + 1] = {d, other} end
+    if d == 0 then limit = 0 end
+    if d <= limit and not seen[other] then found[#found + 1] = {d, other} end
+    seen[other] = true
   end
   table.sort(found, function (a, b)
     if a[1] ~= b[1] then return a[1] < b[1] end
     return a[2] < b[2]
   end)
   local texts = {}
-  for i = 1, math.min(3, #found) do texts[i] = "'" .. found[i][2] .. "'" end
+  for i = 1, math.min(3, #found) do
+    if found[i][1] <= limit then texts[i] = "'" .. found[i][2] .. "'" end
+  end
   if #texts == 0 then return "" end
   return "; is " .. table.concat(texts, " or ") .. " meant?"
 end

@@ -60,6 +60,7 @@ end
 local function meaning(field)
   local parts = {}
   if field.kind ~= "uint" then parts[#parts + 1] = field.kind end
+  if field.flag then parts[#parts + 1] = "true or false" end
   if field.signed then parts[#parts + 1] = "signed" end
   if field.order == "le" then parts[#parts + 1] = "little endian" end
   if field.length then parts[#parts + 1] = length_text(field) end
@@ -114,10 +115,8 @@ local function add_fields(lines, protocol, subtype, title)
 end
 
 local function below_text(def)
-  local words, lowers = {}, {}
-  for lower in pairs(def.over or {}) do lowers[#lowers + 1] = lower end
-  table.sort(lowers)
-  for i, lower in ipairs(lowers) do
+  local words = {}
+  for i, lower in ipairs(registry.lowers(def.name)) do
     words[i] = ("%s (%s)"):format(lower,
       numbers(registry.values(lower, def.name), lower))
   end

@@ -2,6 +2,7 @@
 -- A protocol: its definition, checked, and its layouts, made when they are first
 -- wanted (there are as many as subtypes and combinations of optional fields).
 
+local definition = require("lib.stack.definition")
 local header = require("lib.stack.layout.ctypes")
 local layouts = require("lib.stack.layout.header")
 local twin = require("lib.stack.layout.slow_copy")
@@ -9,43 +10,17 @@ local twin = require("lib.stack.layout.slow_copy")
 local Protocol = {}
 Protocol.__index = Protocol
 
-local KEYS = {}
-for key in ("name title source over next fields variable subtypes order default when"
-  .. " check methods pad destination"):gmatch("%a+") do KEYS[key] = true end
+local fault = definition.fault
 
-local LENGTHS = {header = true, payload = true, all = true, variable = true}
-local CHECKSUMS = {header = true, all = true, pseudo = true, crc32c = true}
-
-local function fault(name, fmt, ...)
-  error(("protocol '%s': "):format(tostring(name)) .. fmt:format(...), 0)
+-- A range as a set: of values by what is between its ends.
+local function in_range(range)
+  return setmetatable({}, {__index = function (_, value)
+    return value >= range.least and value <= range.most
+  end})
 end
 
-local function check(def)
-  if type(def) ~= "table" then
-    error(("a protocol is defined by a table, not a %s"):format(type(def)), 0)
-  end
-  local name = def.name
-  if type(name) ~= "string" or not name:match("^%l[%w]*$") then
-    fault(name, "its name is letters and digits, the first a small letter")
-  end
-  if type(def.fields) ~= "table" then fault(name, "it has no list of fields") end
-  for key in pairs(def) do
-    if not KEYS[key] then fault(name, "there is no key '%s'", tostring(key)) end
-  end
-  for _, field in ipairs(def.fields) do
-    if field.length and not LENGTHS[field.length] then
-      fault(name, "length = '%s'; it may be header, payload, all or variable",
-        tostring(field.length))
-    end
-    if field.checksum and not CHECKSUMS[field.checksum] then
-      fault(name, "checksum = '%s'; it may be header, all, pseudo or crc32c",
-        tostring(field.checksum))
-    end
-  end
-end
-
--- What must hold of a header: {Field = value or list} as a list of
--- {field, values, set}, sorted by name.
+-- What must hold of a header: {Field = value, list or {least =, most =}} as a list of
+-- {field, values, set, range}, sorted by name.
 local function conditions(when, layout, name)
   local list = {}
   for field_name, values in pairs(when or {}) do
@@ -53,13 +28,28 @@ local function conditions(when, layout, name)
     if not field then
       fault(name, "`when` names field %s, which isn't there", field_name)
     end
-    if type(values) ~= "table" then values = {values} end
-    local set = {}
-    for _, value in ipairs(values) do set[value] = true end
-    list[#list + 1] = {field = field, values = values, set = set}
+    local range = type(values) == "table" and values.least and values or nil
+    values = type(values) == "table" and {unpack(values)} or {values}
+    local set = range and in_range(range) or {}
+    for i, value in ipairs(values) do
+      if field.flag then value = value == 1 or value == true end
+      values[i], set[value] = value, true
+    end
+    list[#list + 1] = {field = field, values = values, set = set, range = range}
   end
   table.sort(list, function (a, b) return a.field.name < b.field.name end)
   return list
+end
+
+--- The values of a condition in words: "4", "0 or 1", "0 to 1500".
+function Protocol.values_text(values, range)
+  if range then return ("%d to %d"):format(range.least, range.most) end
+  local texts = {}
+  for i, value in ipairs(values) do
+    if type(value) == "boolean" then value = value and 1 or 0 end
+    texts[i] = tostring(value)
+  end
+  return table.concat(texts, " or ")
 end
 
 --- Do the conditions hold of the header (a slow pointer)?
@@ -96,8 +86,10 @@ end
 local function check_next(next, layout, name)
   for _, field in ipairs(type(next) == "table" and (next.fields or {next.field}) or {})
   do
-    if not layout.by_name[field] then
-      fault(name, "`next` names field %s, which isn't there", tostring(field))
+    local found = layout.by_name[field]
+    if not found or found.kind ~= "uint" or found.flag then
+      fault(name, "`next` names field %s, which isn't %s", tostring(field),
+        found and "a number" or "there")
     end
   end
 end
@@ -122,6 +114,11 @@ local function build(protocol, subtype, present)
   layout.claims = conditions(def.when, layout, def.name)
   layout.when = subtype and variant.when
     and conditions(variant.when, layout, def.name) or nil
+  for _, flag in ipairs(protocol.flags) do
+    if not (layout.by_name[flag] and layout.by_name[flag].flag) then
+      fault(def.name, "`when` of a field names %s, which isn't a field of 1 bit", flag)
+    end
+  end
   return layout
 end
 
@@ -157,7 +154,7 @@ end
 
 --- The protocol that `def` defines. Raises a sentence if the definition is wrong.
 function Protocol.new(def)
-  check(def)
+  definition.check(def)
   local self = setmetatable({
     def = def, name = def.name, title = def.title or def.name,
     claims = def.when ~= nil, layouts = {}, flags = {}, subtypes = {},

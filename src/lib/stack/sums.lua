@@ -59,6 +59,8 @@ function sums.list(shape)
       entry.number = registry.values("ip4", item.protocol.name)[1]
       if not (entry.ip and entry.number) then entry = nil end
     end
+    -- What an error message quotes is only the start of a packet.
+    if entry and item.quoted and field.checksum ~= "header" then entry = nil end
     list[#list + 1] = entry
   end
   return list

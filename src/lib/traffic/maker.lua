@@ -127,8 +127,10 @@ end
 --- Raises a sentence if something of it is wrong.
 function M.new(o)
   local seed = o.seed or 1
-  local self = setmetatable({stack = headers.parse(o.stack or "eth,ip4,udp")}, Maker)
-  local settings = fields.parse(self.stack.shape, o.set or {})
+  local cast, extra = headers.parse(o.stack or "eth,ip4,udp")
+  local self = setmetatable({stack = cast}, Maker)
+  for _, text in ipairs(o.set or {}) do extra.set[#extra.set + 1] = text end
+  local settings = fields.parse(self.stack.shape, extra.set)
   if #settings > MOST_SETTINGS then
     failure.usage("%d fields can be set, not %d", MOST_SETTINGS, #settings)
   end
@@ -137,7 +139,7 @@ function M.new(o)
   self.user = o.packet
   local list = not (o.packet or o.slow_checksums)
     and sums.of(self.stack.shape, settings, self.stack.size) or nil
-  self.template = template.make(self.stack, self.mix, settings, list or {})
+  self.template = template.make(self.stack, self.mix, settings, list or {}, extra.fill)
   self.schedule = schedule.new(o.rate, o.arrivals, seed)
   self.state = ffi.new("struct perigee_traffic")
   local job = {

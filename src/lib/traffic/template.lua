@@ -16,8 +16,9 @@ local ZERO = {uint = 0, ip4 = "0.0.0.0", mac = "00:00:00:00:00:00"}
 
 -- Labels and values for fill. What is added to an IPv6 address is added to its lowest
 -- value, so that stands in the template.
-local function arguments(settings, size)
+local function arguments(settings, size, filled)
   local args = {pktLength = size}
+  for label, value in pairs(filled) do args[label] = value end
   for _, setting in ipairs(settings) do
     local spec = setting.spec
     args[setting.label] = spec.kind == "constant" and spec.first
@@ -27,11 +28,11 @@ local function arguments(settings, size)
 end
 
 -- A packet of that size as the stack library makes it.
-local function example(stack, settings, size, with_record)
+local function example(stack, settings, size, with_record, filled)
   local p = packet.resize(packet.allocate(), 0)
   packet.resize(p, size)
   local pkt = stack(p)
-  pkt:fill(arguments(settings, size))
+  pkt:fill(arguments(settings, size, filled))
   if with_record then probe.prepare(p.data + stack.size) end
   pkt:calculateChecksums()
   for _, setting in ipairs(settings) do
@@ -76,12 +77,13 @@ local function distinct(mix)
 end
 
 --- The templates for packets of a stack (lib.stack), in sizes of `mix`, with `settings`
---- (lib.traffic.fields) and `sums` (lib.traffic.sums, or {}). A table of: `n` sizes,
+--- (lib.traffic.fields) and `sums` (lib.traffic.sums, or {}); `filled` are further
+--- labels and values for fill, nil for none. A table of: `n` sizes,
 --- their `sizes` (int32_t[]) and `records` (uint8_t[], 1: there is room for the
 --- record); `some` and `all` (have a record); `head`, the bytes to copy; `bytes`, from
 --- one template to the next `stride`; `round` (of `length`, int32_t[], indices of
 --- sizes); `bases`, an array of double[] for the sums.
-function M.make(stack, mix, settings, sums)
+function M.make(stack, mix, settings, sums, filled)
   check_sizes(mix, stack.size)
   local list, round = distinct(mix)
   local head = stack.size + probe.SIZE
@@ -96,7 +98,7 @@ function M.make(stack, mix, settings, sums)
   for k in ipairs(sums) do t.bases[k] = ffi.new("double[?]", #list) end
   for i, size in ipairs(list) do
     local with_record = size >= head
-    local p = example(stack, settings, size, with_record)
+    local p = example(stack, settings, size, with_record, filled or {})
     t.sizes[i - 1], t.records[i - 1] = size, with_record and 1 or 0
     ffi.copy(t.bytes + (i - 1) * stride, p.data, math.min(size, head))
     for k, sum in ipairs(sums) do t.bases[k][i - 1] = base(sum, sums, p.data) end

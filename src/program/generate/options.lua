@@ -15,7 +15,8 @@ local function parser()
   p:option("--port", "Send to this port."):argname("PORT")
   p:option("--receive", "Receive from this port; it may be the same.")
     :argname("PORT")
-  p:option("--stack", "The headers, outermost first: [NAME=]PROTOCOL[:SUBTYPE],..."
+  p:option("--stack", "The headers, outermost first: "
+           .. "[NAME=]PROTOCOL[:SUBTYPE][+FIELD[=VALUE]],..."
            .. " (default eth,ip4,udp)."):argname("STACK")
   p:option("--set", "Set a field: to one value, LOW..HIGH (in turn), a list a,b,c,"
            .. " random or random:LOW..HIGH. May be repeated.")

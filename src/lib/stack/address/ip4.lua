@@ -14,10 +14,14 @@ struct perigee_ip4 {
 } __attribute__((packed));
 ]]
 
+local missing = require("lib.stack.layout.missing")
+local operands = require("lib.stack.address.operands")
+
 local Ip4 = ffi.typeof("struct perigee_ip4")
 local uint32 = ffi.typeof("uint32_t")
 local cast, istype = ffi.cast, ffi.istype
 local bswap = bit.bswap
+local amount, incomparable = operands.amount, operands.incomparable
 local type, tonumber = type, tonumber -- a global costs side traces loads
 
 local methods = {}
@@ -47,6 +51,7 @@ end
 
 --- Add the number `n`, which may be negative, in place (modulo 2^32).
 function methods:add(n)
+  if type(n) ~= "number" then n = tonumber(amount(n, "IPv4")) end
   self.uint32 = bswap(bswap(self.uint32) + n)
 end
 
@@ -55,21 +60,26 @@ function meta.__eq(a, b)
 end
 
 function meta.__lt(a, b)
+  if not (istype(Ip4, a) and istype(Ip4, b)) then incomparable(a, b, "IPv4") end
   return cast(uint32, bswap(a.uint32)) < cast(uint32, bswap(b.uint32))
 end
 
 function meta.__le(a, b)
+  if not (istype(Ip4, a) and istype(Ip4, b)) then incomparable(a, b, "IPv4") end
   return cast(uint32, bswap(a.uint32)) <= cast(uint32, bswap(b.uint32))
 end
 
 --- address + n, n + address: a number, modulo 2^32.
 function meta.__add(a, b)
   if not istype(Ip4, a) then a, b = b, a end
+  if type(b) ~= "number" then b = tonumber(amount(b, "IPv4")) end
   return (bswap(a.uint32) + b) % 2^32
 end
 
 --- address - n: a number, modulo 2^32.
 function meta.__sub(a, n)
+  if not istype(Ip4, a) then incomparable(a, n, "IPv4") end
+  if type(n) ~= "number" then n = tonumber(amount(n, "IPv4")) end
   return (bswap(a.uint32) - n) % 2^32
 end
 
@@ -115,6 +125,7 @@ function methods:getString()
 end
 meta.__tostring = methods.getString
 
+meta.__newindex = missing.guard(methods, "an IPv4 address", {"uint8", "uint32"})
 ffi.metatype(Ip4, meta)
 
 return {type = Ip4, parse = parse, text = text}

@@ -17,10 +17,15 @@ struct perigee_ip6 {
 } __attribute__((packed));
 ]]
 
+local missing = require("lib.stack.layout.missing")
+local operands = require("lib.stack.address.operands")
+
 local Ip6 = ffi.typeof("struct perigee_ip6")
 local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
 local cast, istype = ffi.cast, ffi.istype
 local bswap = bit.bswap
+local type = type -- a global costs side traces loads
+local amount, incomparable = operands.amount, operands.incomparable
 
 local methods = {}
 local meta = {__index = methods}
@@ -77,12 +82,14 @@ end
 
 --- Add `n` (a number, int64_t or uint64_t; it may be negative) in place.
 function methods:add(n)
+  if type(n) ~= "number" then n = amount(n, "IPv6") end
   sum(self, self, n)
 end
 
 --- address + n, n + address: a new address.
 function meta.__add(a, b)
   if not istype(Ip6, a) then a, b = b, a end
+  if type(b) ~= "number" then b = amount(b, "IPv6") end
   local result = Ip6()
   sum(result, a, b)
   return result
@@ -90,6 +97,8 @@ end
 
 --- address - n: a new address.
 function meta.__sub(a, n)
+  if not istype(Ip6, a) then incomparable(a, n, "IPv6") end
+  if type(n) ~= "number" then n = amount(n, "IPv6") end
   local result = Ip6()
   difference(result, a, n)
   return result
@@ -101,6 +110,7 @@ function meta.__eq(a, b)
 end
 
 function meta.__lt(a, b)
+  if not (istype(Ip6, a) and istype(Ip6, b)) then incomparable(a, b, "IPv6") end
   if a.uint64[0] ~= b.uint64[0] then
     return bswap(a.uint64[0]) < bswap(b.uint64[0])
   end
@@ -108,6 +118,7 @@ function meta.__lt(a, b)
 end
 
 function meta.__le(a, b)
+  if not (istype(Ip6, a) and istype(Ip6, b)) then incomparable(a, b, "IPv6") end
   if a.uint64[0] ~= b.uint64[0] then
     return bswap(a.uint64[0]) < bswap(b.uint64[0])
   end
@@ -166,6 +177,8 @@ function methods:getString()
 end
 meta.__tostring = methods.getString
 
+meta.__newindex = missing.guard(methods, "an IPv6 address",
+  {"uint8", "uint32", "uint64"})
 ffi.metatype(Ip6, meta)
 
 return {type = Ip6, parse = parse}

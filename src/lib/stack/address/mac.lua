@@ -4,6 +4,7 @@
 -- for packet loops, and must not be called from slow code here.
 
 local ffi = require("ffi")
+local missing = require("lib.stack.layout.missing")
 
 ffi.cdef[[
 struct perigee_mac {
@@ -108,6 +109,7 @@ function methods:getString()
 end
 meta.__tostring = methods.getString
 
+meta.__newindex = missing.guard(methods, "an Ethernet address", {"uint8", "words"})
 ffi.metatype(Mac, meta)
 
 return {type = Mac, parse = parse}

@@ -133,10 +133,9 @@ local SLOW_SET = {
 local function bodies(field, slow)
   local member, kind = field.cell.member, field.kind
   if kind == "uint" then
-    if field.cell.bytes > 4 then
-      return ("return (%s)"):format(read_wide(field)), write_number(field)
-    end
-    return ("return (%s)"):format(read_narrow(field)), write_number(field)
+    local value = field.cell.bytes > 4 and read_wide(field) or read_narrow(field)
+    if field.flag then value = value .. " ~= 0" end
+    return ("return (%s)"):format(value), write_number(field)
   elseif kind == "bytes" then
     local n = field.bits / 8
     return ("return (str(self.%s, %d))"):format(member, n),
@@ -150,7 +149,20 @@ end
 
 local function default_of(field)
   if type(field.default) == "number" then return ("%.17g"):format(field.default) end
+  if field.default == true then return "1" end
   if field.kind == "uint" then return field.bits == 1 and "1" or "0" end
+end
+
+-- What makes the argument `v` of a number's setter a number. LuaJIT knows its type:
+-- in a loop the tests cost nothing.
+local function accept(field)
+  local text = ("if v == nil then v = %s "):format(default_of(field))
+  if field.bits == 1 then
+    text = text .. "elseif v == true then v = 1 elseif v == false then v = 0 "
+  end
+  local wide = field.cell.bytes > 4 and " and not istype(u64, v)" or ""
+  return text .. ("elseif type(v) ~= 'number'%s then v = number(v, %q) end "):format(
+    wide, field.name)
 end
 
 local function add(lines, fmt, ...)
@@ -170,11 +182,10 @@ end
 
 local function add_field(lines, field, slow)
   local get, set = bodies(field, slow)
-  local default = default_of(field)
+  local accepted = field.kind == "uint" and accept(field) or ""
   for _, name in ipairs{field.name, unpack(field.aliases or {})} do
     add(lines, "function M.get%s(self) %s end", name, get)
-    add(lines, "function M.set%s(self, v) %s%s end", name,
-      default and ("if v == nil then v = %s end "):format(default) or "", set)
+    add(lines, "function M.set%s(self, v) %s%s end", name, accepted, set)
     if field.bits == 1 then
       add(lines, "function M.unset%s(self) M.set%s(self, 0) end", name, name)
     end
@@ -187,7 +198,7 @@ end
 function accessors.source(layout, slow)
   local lines = {
     "local band, bor, bnot, lshift, rshift, arshift, bswap, cast, copy, str, u32, u64,"
-      .. " i64, Ip6, exactly, show, floor = ...",
+      .. " i64, Ip6, exactly, show, floor, istype, number = ...",
     "local tonumber, type = tonumber, type",
     "local M = {}",
   }

@@ -6,6 +6,7 @@
 local ffi = require("ffi")
 local accessors = require("lib.stack.layout.accessors")
 local address = require("lib.stack.address")
+local missing = require("lib.stack.layout.missing")
 local twin = require("lib.stack.layout.slow_copy")
 
 local header = {}
@@ -16,6 +17,8 @@ local i64 = ffi.typeof("int64_t")
 local function exactly(value, bytes)
   if type(value) == "string" and #value ~= bytes then
     error(("%d bytes are wanted, not %d"):format(bytes, #value), 3)
+  elseif type(value) ~= "string" and type(value) ~= "cdata" then
+    error(("a string of %d bytes is wanted, not a %s"):format(bytes, type(value)), 3)
   end
   return value
 end
@@ -28,9 +31,23 @@ end
 local function shower(layout)
   return function (name, value)
     if type(value) == "string" then return hex(value) end
+    if type(value) == "boolean" then value = value and 1 or 0 end
     local names = layout.by_name[name].values
     local text = tostring(value):gsub("U?LL$", "")
     return names and names[tonumber(value)] or text
+  end
+end
+
+-- The number that a setter was given as something else than a number.
+local function number_taker(layout, title)
+  return function (value, name)
+    local number = tonumber(value)
+    if not number then
+      error(("%s:set%s takes a number, not %s"):format(title, name,
+        type(value) == "string" and "'" .. value .. "'" or "a " .. type(value)), 3)
+    end
+    return layout.by_name[name].cell.bytes > 4 and type(value) == "cdata" and value
+      or number
   end
 end
 
@@ -39,7 +56,18 @@ local function compile(layout, title, slow)
   local chunk = assert(loadstring(source, "=" .. title .. (slow and " (slow)" or "")))
   return chunk(bit.band, bit.bor, bit.bnot, bit.lshift, bit.rshift, bit.arshift,
     bit.bswap, ffi.cast, ffi.copy, ffi.string, u32, u64, i64, address.Ip6, exactly,
-    shower(layout), math.floor)
+    shower(layout), math.floor, ffi.istype,
+    slow and twin.of(number_taker(layout, title)) or number_taker(layout, title))
+end
+
+-- Make the methods say what there isn't; what is said of an assignment.
+local function refuse_others(layout, methods, title)
+  local members = {}
+  for _, field in ipairs(layout.fields) do
+    if #field.cell.fields == 1 then members[#members + 1] = field.member end
+  end
+  return missing.guard(methods, title, members,
+    ("`perigee proto %s` lists its fields"):format(title))
 end
 
 --- Give the layout its types: `fast` and `slow` (the methods), `fast_pointer` and
@@ -59,8 +87,10 @@ function header.build(layout, title, extra)
       :format(title, tostring(fast_type)), 0)
   end
   local slow_type = ffi.typeof(layout.declaration)
-  ffi.metatype(fast_type, {__index = fast})
-  ffi.metatype(slow_type, {__index = slow})
+  ffi.metatype(fast_type, {__index = fast, __newindex = refuse_others(layout, fast,
+    title)})
+  ffi.metatype(slow_type, {__index = slow, __newindex = refuse_others(layout, slow,
+    title)})
   layout.fast, layout.slow = fast, slow
   layout.fast_pointer = ffi.typeof("$ *", fast_type)
   layout.slow_pointer = ffi.typeof("$ *", slow_type)

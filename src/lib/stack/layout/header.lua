@@ -8,7 +8,7 @@
 local layout = {}
 
 local KINDS = {
-  uint = true, bytes = true,
+  uint = true, bytes = true, flag = {bits = 1},
   mac = {bits = 48, ctype = "struct perigee_mac"},
   ip4 = {bits = 32, ctype = "struct perigee_ip4"},
   ip6 = {bits = 128, ctype = "struct perigee_ip6"},
@@ -29,8 +29,8 @@ local function new_field(raw, proto)
     fault(proto, "a field's name is letters and digits, not '%s'", tostring(name))
   end
   if not KINDS[kind] then
-    fault(proto, "field %s has type '%s'; there are uint, mac, ip4, ip6 and bytes",
-      name, tostring(kind))
+    fault(proto, "field %s has type '%s'; "
+      .. "there are uint, flag, mac, ip4, ip6 and bytes", name, tostring(kind))
   end
   if type(bits) ~= "number" or bits < 1 or bits % 1 ~= 0 then
     fault(proto, "field %s has '%s' bits", name, tostring(bits))
@@ -42,7 +42,9 @@ local function new_field(raw, proto)
   if kind == "uint" and bits > 64 then
     fault(proto, "field %s has %d bits; a number has up to 64", name, bits)
   end
-  local field = {name = name, bits = bits, kind = kind}
+  local flag = kind == "flag" -- a number to all but getters
+  local field = {name = name, bits = bits, kind = flag and "uint" or kind,
+    flag = flag}
   for key, value in pairs(raw) do
     if type(key) == "string" then field[key] = value end
   end
@@ -153,6 +155,10 @@ function layout.new(proto, raw, present, variable)
       end
       fields[#fields + 1], by_name[field.name] = field, field
     end
+  end
+  for _, entry in ipairs(raw) do
+    local flag = by_name[entry.when]
+    if flag and flag.bits == 1 then flag.flag = true end
   end
   for _, field in ipairs(fields) do
     for _, label in ipairs(field.labels) do

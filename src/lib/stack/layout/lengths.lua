@@ -34,12 +34,13 @@ function lengths.set_static(item, header)
   end
 end
 
---- The length fields that depend on the packet's length: a list of {item, field}.
-function lengths.dynamic(shape)
+--- The length fields that depend on the packet's length: a list of {item, field};
+--- without those of a packet that this one quotes, unless `quoted`.
+function lengths.dynamic(shape, quoted)
   local list = {}
   for _, item in ipairs(shape.items) do
     for _, field in ipairs(item.layout.fields) do
-      if field.length and not STATIC[field.length] then
+      if field.length and not STATIC[field.length] and (quoted or not item.quoted) then
         list[#list + 1] = {item = item, field = field}
       end
     end
@@ -47,8 +48,14 @@ function lengths.dynamic(shape)
   return list
 end
 
+local function refuse(n)
+  error(("setLength takes a number of bytes, not %s"):format(type(n) == "string"
+    and "'" .. n .. "'" or type(n)), 3)
+end
+
 --- Set these fields for a packet of `total` bytes (slow code; see setter).
 function lengths.set_dynamic(shape, p, total)
+  if type(total) ~= "number" then refuse(total) end
   for _, entry in ipairs(lengths.dynamic(shape)) do
     local item, field = entry.item, entry.field
     if item.offset + item.size <= p.length then
@@ -95,8 +102,9 @@ function lengths.setter(shape)
     arguments[2 * i] = item.layout.fast["set" .. field.name]
   end
   local source = ([[
-local cast, rshift, floor, max%s = ...
+local type, refuse, cast, rshift, floor, max%s = ...
 return function (p, n)
+if type(n) ~= "number" then refuse(n) end
 local d = p.buf_addr + p.data_off
 if n >= %d then
 %s
@@ -104,8 +112,8 @@ else
 %s
 end
 end]]):format(table.concat(names), most, statements(list), statements(list, true))
-  return loadstring(source, "=setLength")(ffi.cast, bit.rshift, math.floor,
-    math.max, unpack(arguments))
+  return loadstring(source, "=setLength")(type, refuse, ffi.cast, bit.rshift,
+    math.floor, math.max, unpack(arguments))
 end
 
 return lengths

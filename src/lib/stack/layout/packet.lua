@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A shape: which headers lie where in a packet. createStack's arguments make one, and
 -- so does resolving a packet. Its items are {protocol, layout, label, offset, size
--- (bytes, with the variable part), variable (bytes)}.
+-- (bytes, with the variable part), variable (bytes), quoted (is it of another packet,
+-- of which there may be only the start?)}.
 
 local lengths = require("lib.stack.layout.lengths")
 local near = require("lib.stack.nearest")
@@ -51,9 +52,20 @@ local function find_subtype(protocol, wanted)
   end
 end
 
+local function optional_names(protocol)
+  local names = {}
+  for _, field in ipairs(protocol.def.fields) do
+    if field.when then names[#names + 1] = field[1] end
+  end
+  return names
+end
+
 -- The flags of the optional fields that are wanted.
 local function find_flags(protocol, with)
   local present = {}
+  if with ~= nil and type(with) ~= "table" then
+    fault("`with` is a list such as {\"Key\"}, not a %s", type(with))
+  end
   for _, name in ipairs(with or {}) do
     local flag
     for _, field in ipairs(protocol.def.fields) do
@@ -62,7 +74,8 @@ local function find_flags(protocol, with)
       end
     end
     if not flag then
-      fault("%s has no optional field '%s'", protocol.name, tostring(name))
+      fault("%s has no optional field '%s'%s", protocol.name, tostring(name),
+        near.hint(tostring(name), optional_names(protocol)))
     end
     present[flag] = true
   end
@@ -133,14 +146,30 @@ end
 
 --- Put the items at their offsets; the shape.
 function shape.of_items(items, no_payload)
-  local offset = 0
+  local offset, quoted = 0, nil
   local by_label = {}
   for i, item in ipairs(items) do
-    item.offset, item.index = offset, i
+    item.offset, item.index, item.quoted = offset, i, quoted
+    quoted = quoted or item.protocol.def.quotes
     offset = offset + item.size
     by_label[item.label] = item
   end
   return {items = items, by_label = by_label, size = offset, no_payload = no_payload}
+end
+
+-- The protocol's form over the IP version below, which libmoon's users don't name: ICMP
+-- over IPv6 is icmp6.
+local function over_ip(items, i)
+  local instead = items[i].protocol.def.instead
+  for k = instead and i - 1 or 0, 1, -1 do
+    local below = items[k].protocol.name
+    if instead[below] then
+      return new_item{instead[below], name = items[i].label}
+    elseif #registry.values(below, items[i].protocol.name) > 0 then
+      break
+    end
+  end
+  return items[i]
 end
 
 --- The shape that createStack's arguments (a list) describe. Raises a sentence.
@@ -155,6 +184,7 @@ function shape.new(arguments)
     local item = new_item(arguments[i])
     check_label(item.label, seen, item.protocol)
     items[i] = item
+    items[i] = over_ip(items, i)
   end
   return shape.of_items(items, no_payload)
 end

@@ -23,12 +23,22 @@ end
 
 -- The address of the option byte at offset, with room for size bytes.
 local function place(header, offset, size, name)
+  if type(offset) ~= "number" then
+    failure.raise("TCP option %s is set at an offset in bytes, not at a %s", name,
+      type(offset))
+  end
   local room = header:getOptionsLength()
   if offset < 0 or offset + size > room then
     failure.raise("no room for TCP option %s of %d bytes at offset %d: "
       .. "the header holds %d bytes of options", name, size, offset, room)
   end
   return ffi.cast(bytes_t, header) + FIXED + offset
+end
+
+local function check_number(value, name)
+  if type(value) ~= "number" then
+    failure.raise("TCP option %s holds a number, not a %s", name, type(value))
+  end
 end
 
 local function put32(at, value)
@@ -57,6 +67,7 @@ end
 
 --- Maximum segment size, in bytes (RFC 9293, section 3.7.1).
 function options:setMssOption(offset, mss)
+  check_number(mss, "MSS")
   local at = place(self, offset, 4, "MSS")
   at[0], at[1], at[2], at[3] = MSS, 4, band(rshift(mss, 8), 0xff), band(mss, 0xff)
   return offset + 4
@@ -64,6 +75,7 @@ end
 
 --- Window scale: the window counts units of 2^shift bytes (RFC 7323, section 2).
 function options:setWSOption(offset, shift)
+  check_number(shift, "window scale")
   local at = place(self, offset, 3, "window scale")
   at[0], at[1], at[2] = WINDOW_SCALE, 3, shift
   return offset + 3
@@ -78,6 +90,8 @@ end
 
 --- Timestamps (RFC 7323, section 3).
 function options:setTSOption(offset, value, echo_reply)
+  check_number(value, "timestamps")
+  check_number(echo_reply, "timestamps")
   local at = place(self, offset, 10, "timestamps")
   at[0], at[1] = TIMESTAMPS, 10
   put32(at + 2, value)

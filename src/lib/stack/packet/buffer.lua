@@ -36,8 +36,9 @@ function methods.get(p)
   return resolve(p)
 end
 
---- Write the packet as text, as tcpdump does, with its first `bytes` bytes in hex
---- (nil: all), to `stream` (nil: standard output); returns the text. Slow.
+--- Write the packet as text, with its first `bytes` bytes in hex (nil: all), or on one
+--- line as tcpdump does ("line"), to `stream` (nil: standard output); returns the text.
+--- Slow.
 function methods.dump(p, bytes, stream)
   return resolve(p):dump(bytes, stream)
 end

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local lengths = require("lib.stack.layout.lengths")
+local operand = require("lib.stack.packet.operand")
 local Protocol = require("lib.stack.protocol")
 local registry = require("lib.stack.registry")
 
@@ -43,28 +44,28 @@ end
 -- `value == a or value == b`.
 local function is_one_of(value, values)
   local tests = {}
-  for i, v in ipairs(values) do tests[i] = ("%s == %.17g"):format(value, v) end
+  for i, v in ipairs(values) do
+    v = type(v) == "number" and ("%.17g"):format(v) or tostring(v)
+    tests[i] = value .. " == " .. v
+  end
   return "(" .. table.concat(tests, " or ") .. ")"
 end
 
 function Source:all_hold(list, layout, header)
   local tests = {}
   for i, condition in ipairs(list) do
-    tests[i] = is_one_of(self:get(layout, condition.field.name, header),
-      condition.values)
+    local value, range = self:get(layout, condition.field.name, header), condition.range
+    tests[i] = range and ("(%s >= %d and %s <= %d)"):format(value, range.least, value,
+      range.most) or is_one_of(value, condition.values)
   end
   return table.concat(tests, " and ")
-end
-
-local function values_text(values)
-  return table.concat(values, " or ")
 end
 
 function Source:add_conditions(item, list)
   for _, condition in ipairs(list or {}) do
     self:refuse_if("not " .. self:all_hold({condition}, item.layout, "h"),
       "%s: its %s isn't %s", item.label, condition.field.name,
-      values_text(condition.values))
+      Protocol.values_text(condition.values, condition.range))
   end
 end
 
@@ -93,9 +94,10 @@ end
 
 function Source:add_flags(item)
   for _, flag in ipairs(item.protocol.flags) do
-    local wanted = item.layout.present[flag] and 1 or 0
-    self:refuse_if(("%s ~= %d"):format(self:get(item.layout, flag, "h"), wanted),
-      "%s: its %s isn't %d", item.label, flag, wanted)
+    local wanted = item.layout.present[flag] or false
+    self:refuse_if(("%s ~= %s"):format(self:get(item.layout, flag, "h"),
+      tostring(wanted)),
+      "%s: its %s isn't %d", item.label, flag, wanted and 1 or 0)
   end
 end
 
@@ -183,14 +185,15 @@ function check.new(shape)
     "it is shorter than these headers, which have %d bytes", shape.size)
   for i, item in ipairs(shape.items) do source:add_item(item, shape.items[i + 1]) end
   local text = ([[
-local cast, pointer%s = ...
+local cast, pointer, istype, Packet, packet_of%s = ...
 return function (p)
+if not istype(Packet, p) then p = packet_of(p) end
 local d, n = p.buf_addr + p.data_off, p.length
 %s
 return (cast(pointer, p))
 end]]):format(table.concat(source.names), table.concat(source.lines, "\n"))
-  return assert(loadstring(text, "=check"))(ffi.cast, shape.pointer,
-    unpack(source.values))
+  return assert(loadstring(text, "=check"))(ffi.cast, shape.pointer, ffi.istype,
+    operand.Packet, operand.packet, unpack(source.values))
 end
 
 return check

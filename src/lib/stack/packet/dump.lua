@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local data_of = require("lib.stack.layout.start")
+local line = require("lib.stack.packet.line")
 local text = require("lib.stack.packet.text")
 
 local dump = {}
@@ -30,19 +31,36 @@ end
 function dump.text(shape, p, bytes)
   local wanted = math.max(0, math.min(tonumber(bytes) or p.length, p.length))
   local lines = {("%s %d bytes"):format(os.date("%H:%M:%S"), p.length)}
-  for _, line in ipairs(text.lines(shape, p)) do lines[#lines + 1] = line end
-  for _, line in ipairs(dump.hex(ffi.cast("uint8_t *", data_of(p)), wanted)) do
-    lines[#lines + 1] = line
+  for _, header in ipairs(text.lines(shape, p)) do lines[#lines + 1] = header end
+  for _, bytes_of in ipairs(dump.hex(ffi.cast("uint8_t *", data_of(p)), wanted)) do
+    lines[#lines + 1] = bytes_of
   end
   return table.concat(lines, "\n")
 end
 
---- Write that text to `stream` (a file, stdout if nil); returns it too.
+-- The text that `bytes` asks for: a number of bytes, or "line".
+local function wanted_text(shape, p, bytes)
+  if bytes == "line" then
+    local first = shape.items[1]
+    return line.text(p, first and first.protocol.name or "eth")
+  elseif bytes ~= nil and not tonumber(bytes) then
+    error(("dump takes a number of bytes, or \"line\", not %s"):format(
+      type(bytes) == "string" and "'" .. bytes .. "'" or "a " .. type(bytes)), 4)
+  end
+  return dump.text(shape, p, bytes)
+end
+
+--- Write that text, or the packet on one line if `bytes` is "line", to `stream` (a
+--- file, stdout if nil); returns it too.
 function dump.write(shape, p, bytes, stream)
   if type(bytes) == "userdata" or type(bytes) == "table" then
     bytes, stream = nil, bytes -- libmoon's dump(stream)
   end
-  local said = dump.text(shape, p, bytes)
+  if stream ~= nil and type(stream) ~= "userdata" and type(stream) ~= "table" then
+    error(("dump writes to a file, or a table with write(), not a %s")
+      :format(type(stream)), 3)
+  end
+  local said = wanted_text(shape, p, bytes)
   stream = stream or io.stdout
   stream:write(said, "\n")
   return said

@@ -28,7 +28,7 @@ local function plan(shape)
     end
   end
   local dynamic = {}
-  for i, entry in ipairs(lengths.dynamic(shape)) do
+  for i, entry in ipairs(lengths.dynamic(shape, true)) do
     dynamic[i] = {field = entry.field, item = entry.item, offset = entry.item.offset,
       pointer = entry.item.layout.slow_pointer,
       set = entry.item.layout.slow["set" .. entry.field.name],
@@ -106,6 +106,10 @@ end
 --- and its length. Raises a sentence if a label is unknown or a value doesn't fit;
 --- the packet's headers are undefined then.
 function fill.fill(shape, p, args)
+  if args ~= nil and type(args) ~= "table" then
+    fault("it takes a table of labels, such as {ip4Src = \"10.0.0.1\"}, not a %s",
+      type(args))
+  end
   args = args or {}
   local todo = shape.plan or plan(shape)
   local length = new_length(shape, p, args.pktLength)

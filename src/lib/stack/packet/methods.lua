@@ -6,10 +6,14 @@ local check = require("lib.stack.packet.check")
 local dump = require("lib.stack.packet.dump")
 local fill = require("lib.stack.packet.fill")
 local lengths = require("lib.stack.layout.lengths")
+local near = require("lib.stack.nearest")
+local operand = require("lib.stack.packet.operand")
 local shapes = require("lib.stack.layout.packet")
 local sums = require("lib.stack.sums")
 local text = require("lib.stack.packet.text")
 local verify = require("lib.stack.packet.verify")
+
+local packet_of = operand.slow_packet
 
 local methods = {}
 
@@ -18,32 +22,32 @@ local methods = {}
 local slow = {}
 
 function slow.get(shape)
-  return function (pkt) return text.get(shape, pkt.packet) end
+  return function (pkt) return text.get(shape, packet_of(pkt)) end
 end
 
 function slow.getString(shape)
-  return function (pkt) return table.concat(text.lines(shape, pkt.packet), "\n") end
+  return function (pkt) return table.concat(text.lines(shape, packet_of(pkt)), "\n") end
 end
 
 function slow.dump(shape)
   return function (pkt, bytes, stream)
-    return dump.write(shape, pkt.packet, bytes, stream)
+    return dump.write(shape, packet_of(pkt), bytes, stream)
   end
 end
 
 function slow.verify(shape)
   return function (pkt)
     local problem = type(pkt) == "table" and rawget(pkt, "problem") or nil
-    return verify.verify(shape, pkt.packet, problem)
+    return verify.verify(shape, packet_of(pkt), problem)
   end
 end
 
 function slow.setLength(shape)
-  return function (pkt, n) lengths.set_dynamic(shape, pkt.packet, n) end
+  return function (pkt, n) lengths.set_dynamic(shape, packet_of(pkt), n) end
 end
 
 function slow.calculateChecksums(shape)
-  return function (pkt) sums.set(shape, pkt.packet) end
+  return function (pkt) sums.set(shape, packet_of(pkt)) end
 end
 
 function slow.getArgs(shape)
@@ -88,13 +92,21 @@ function methods.slow(shape, name)
   return slow[name] and slow[name](shape)
 end
 
+--- Their names.
+function methods.slow_names()
+  local names = {"length", "data", "packet", "payload", "problem"}
+  for name in pairs(slow) do names[#names + 1] = name end
+  return names
+end
+
 -- For packets under a stack's type alone --------------------------------------------
 
 local typed = setmetatable({}, {__index = slow})
 
 function typed.fill(shape)
   return function (pkt, args)
-    local ok, message = pcall(fill.fill, shape, pkt.packet, args)
+    local p = packet_of(pkt)
+    local ok, message = pcall(fill.fill, shape, p, args)
     if not ok then error(message, 2) end
   end
 end
@@ -110,7 +122,7 @@ local MAX_RESOLVED, n_resolved = 200, 0
 function typed.resolveLastHeader()
   local stack = require("lib.stack")
   return function (pkt)
-    local resolved = stack.resolve(pkt.packet)
+    local resolved = stack.resolve(pkt)
     local arguments = resolved.shape.arguments
     if not stack.is_made(arguments) then
       if n_resolved >= MAX_RESOLVED or #arguments > shapes.MAX_HEADERS then
@@ -120,24 +132,43 @@ function typed.resolveLastHeader()
     end
     -- A packet may have options of a size that a stack can't be made with.
     local ok, as = pcall(stack.createStack, unpack(arguments))
-    return ok and as(pkt.packet) or resolved
+    return ok and as(packet_of(pkt)) or resolved
   end
+end
+
+local function checksum_method(item)
+  return "calculate" .. item.label:gsub("^.", string.upper) .. "Checksum"
 end
 
 local function checksum_of_one(shape, name)
   for _, item in ipairs(shape.items) do
-    local wanted = "calculate" .. item.label:gsub("^.", string.upper) .. "Checksum"
-    if name == wanted then return sums.calculator_of(shape, item) end
+    if name == checksum_method(item) then return sums.calculator_of(shape, item) end
   end
 end
 
 local SHAPE = {} -- the key under which both kinds of tables keep their shape
 
+-- All that a packet of the shape can be asked for.
+local function names_of(shape)
+  local names = {"length", "data", "packet"}
+  if not shape.no_payload then names[4] = "payload" end
+  for name in pairs(slow) do names[#names + 1] = name end
+  for name in pairs(typed) do names[#names + 1] = name end
+  for _, item in ipairs(shape.items) do
+    names[#names + 1] = item.label
+    for _, field in ipairs(item.layout.fields) do
+      if field.checksum then names[#names + 1] = checksum_method(item) end
+    end
+  end
+  return names
+end
+
 local lazy_methods = {__index = function (made, name)
   local maker, shape = typed[name], made[SHAPE]
   local method = maker and maker(shape) or checksum_of_one(shape, tostring(name))
   if not method then
-    error(("this stack has no header or method '%s'"):format(tostring(name)), 3)
+    error(("this stack has no header or method '%s'%s"):format(tostring(name),
+      near.hint(tostring(name), names_of(shape))), 3)
   end
   made[name] = method
   return method

@@ -5,6 +5,9 @@
 local ffi = require("ffi")
 local data_of = require("lib.stack.layout.start")
 local methods = require("lib.stack.packet.methods")
+local near = require("lib.stack.nearest")
+local operand = require("lib.stack.packet.operand")
+local registry = require("lib.stack.registry")
 local shapes = require("lib.stack.layout.packet")
 local walk = require("lib.stack.packet.walk")
 
@@ -14,6 +17,21 @@ local function label_of(name, used)
   used[name] = n + 1
   if n == 0 then return name end
   return "inner" .. (n > 1 and n or "") .. name:gsub("^.", string.upper)
+end
+
+-- nil for a header says that this packet doesn't have it.
+local function could_be_there(name)
+  if type(name) ~= "string" or name == "problem" then return true end
+  if name:find("^__") then return true end -- Lua asks for metamethods
+  local inner = name:match("^inner%d*(%u%w*)$")
+  return registry.find(inner and inner:gsub("^.", string.lower) or name) ~= nil
+end
+
+local function names_of(self)
+  local names = registry.protocols()
+  for _, name in ipairs(methods.slow_names()) do names[#names + 1] = name end
+  for label in pairs(self.shape.by_label) do names[#names + 1] = label end
+  return names
 end
 
 local view = {}
@@ -28,7 +46,12 @@ view.__index = function (self, name)
   if name == "payload" then
     return (ffi.cast("union perigee_payload *", data_of(p) + self.shape.size))
   end
-  return (methods.slow(self.shape, name)) -- no tail calls: accessors.lua
+  local method = methods.slow(self.shape, name)
+  if not method and not could_be_there(name) then
+    error(("a resolved packet has no header or method '%s'%s"):format(tostring(name),
+      near.hint(tostring(name), names_of(self))), 2)
+  end
+  return method
 end
 
 --- The headers of the packet, whose first is of protocol `first` ("eth" if nil), as far
@@ -38,6 +61,11 @@ end
 --- reads nothing outside of the packet. It is to be thrown away when the packet's
 --- headers change.
 return function (p, first)
+  p = operand.slow_packet(p)
+  if first ~= nil and not registry.find(first) then
+    error(("resolve: there is no protocol '%s'%s"):format(tostring(first),
+      near.hint(tostring(first), registry.protocols())), 2)
+  end
   local items, problem = walk.items(data_of(p), p.length, first or "eth")
   local used = {}
   for _, item in ipairs(items) do item.label = label_of(item.protocol.name, used) end

@@ -17,7 +17,9 @@ end
 
 local function set_conditions(item, header, list)
   for _, condition in ipairs(list or {}) do
-    set(item, header, condition.field, condition.values[1])
+    if not condition.range then
+      set(item, header, condition.field, condition.values[1])
+    end
   end
 end
 
@@ -31,7 +33,36 @@ local function set_next(item, header, above)
   set_conditions(item, header, item.layout.next_when)
 end
 
-local function fill_header(item, header, above)
+-- May the field be set so: does it leave announced what follows?
+local function leaves_next(item, field, value, shape)
+  local next = item.layout.next
+  if type(next) ~= "table" or next.field ~= field then return true end
+  local follows = shape.items[item.index + 1].protocol.name
+  local names = registry.announced(Protocol.table_of(item.layout), value)
+  for _, name in ipairs(names or {}) do
+    if name == follows then return true end
+  end
+  return false
+end
+
+-- What headers above want to be sent with, such as a group address. Those within a
+-- tunnel, where headers begin anew, want it of the tunnel's inner ones.
+local function set_wanted(item, header, shape)
+  local name = item.protocol.name
+  local seen = {eth = true, [name] = true}
+  for i = item.index + 1, #shape.items do
+    local above = shape.items[i].protocol
+    if seen[above.name] then return end
+    seen[above.name] = true
+    for field, value in pairs(above.def.below and above.def.below[name] or {}) do
+      if item.layout.by_name[field] and leaves_next(item, field, value, shape) then
+        set(item, header, item.layout.by_name[field], value)
+      end
+    end
+  end
+end
+
+local function fill_header(item, header, shape)
   for _, field in ipairs(item.layout.fields) do
     if field.default and not field.at then set(item, header, field, field.default) end
   end
@@ -40,16 +71,17 @@ local function fill_header(item, header, above)
   end
   set_conditions(item, header, item.layout.claims)
   set_conditions(item, header, item.layout.when)
-  set_next(item, header, above)
+  set_next(item, header, shape.items[item.index + 1])
+  set_wanted(item, header, shape)
   lengths.set_static(item, header)
 end
 
 --- The bytes, as a string as long as the shape.
 function template.bytes(shape)
   local bytes = ffi.new("uint8_t[?]", shape.size + 1)
-  for i, item in ipairs(shape.items) do
+  for _, item in ipairs(shape.items) do
     local header = ffi.cast(item.layout.slow_pointer, bytes + item.offset)
-    fill_header(item, header, shape.items[i + 1])
+    fill_header(item, header, shape)
   end
   return ffi.string(bytes, shape.size)
 end

@@ -21,7 +21,7 @@ local function flags_of(protocol, subtype, data, left)
   if base.size > left or #protocol.flags == 0 then return base end
   local present, header = {}, pointer(base, data)
   for _, flag in ipairs(protocol.flags) do
-    if base.slow["get" .. flag](header) ~= 0 then present[flag] = true end
+    if base.slow["get" .. flag](header) then present[flag] = true end
   end
   return protocol:layout(subtype, present)
 end
@@ -82,10 +82,23 @@ function walk.variable(layout, data, left)
   return size
 end
 
+-- The first condition that doesn't hold, in words: "its Version is 6, not 4".
+local function disagreement(layout, header)
+  for _, condition in ipairs(layout.claims) do
+    local value = layout.slow["get" .. condition.field.name](header)
+    if not condition.set[value] then
+      return ("its %s is %s, not %s"):format(condition.field.name,
+        Protocol.values_text{value},
+        Protocol.values_text(condition.values, condition.range))
+    end
+  end
+end
+
 -- Of the protocols that are announced: the one whose own bytes agree; else one that
--- has no test, or is cut short.
+-- has no test, or is cut short. If there is none, and one was sure to follow, what is
+-- wrong with its bytes.
 local function agreeing(names, data, left)
-  local plain, short
+  local plain, short, wrong
   for _, name in ipairs(names or {}) do
     local protocol = registry.find(name)
     if protocol.claims then
@@ -94,16 +107,21 @@ local function agreeing(names, data, left)
         short = short or name
       elseif Protocol.holds(layout.claims, layout, pointer(layout, data)) then
         return name
+      elseif protocol.def.strict then
+        wrong = ("%s: %s"):format(protocol.title,
+          disagreement(layout, pointer(layout, data)))
       end
     else
       plain = plain or name
     end
   end
-  return plain or short
+  local found = plain or short
+  return found, not found and wrong or nil
 end
 
 --- The name of the protocol that the header at `data` says follows it, `size` bytes
---- on; nil if it says none, or none that is known.
+--- on; nil if it says none, or none that is known, and then what is wrong, if something
+--- is.
 function walk.next(layout, data, size, left)
   local next, header = layout.slow_next, pointer(layout, data)
   if type(next) == "function" then
@@ -114,12 +132,15 @@ function walk.next(layout, data, size, left)
   elseif layout.next_when and not Protocol.holds(layout.next_when, layout, header) then
     return nil
   end
+  local wrong
   for _, name in ipairs(next.fields or {next.field}) do
     local value = tonumber(layout.slow["get" .. name](header))
     local names = registry.announced(Protocol.table_of(layout), value)
-    local found = agreeing(names, data + size, left - size)
+    local found, reason = agreeing(names, data + size, left - size)
     if found then return found end
+    wrong = wrong or reason
   end
+  return nil, wrong
 end
 
 --- What the definition's own test says is wrong with the header, or nil.
@@ -131,9 +152,9 @@ function walk.complaint(protocol, layout, data, left)
   return reason
 end
 
--- The bytes from the header on that are the packet's, by its length field: behind them
--- is padding. All that is left if there is no such field, or if it can't be right.
-local function told(layout, data, size, left)
+--- The bytes from the header on that are the packet's, by its length field: behind them
+--- is padding. All that is left if there is no such field, or if it can't be right.
+function walk.told(layout, data, size, left)
   for _, field in ipairs(layout.fields) do
     if field.length == "all" or field.length == "payload" then
       local value = layout.slow["get" .. field.name](pointer(layout, data))
@@ -147,25 +168,31 @@ end
 
 --- The headers of the `length` bytes at `data`, the first of which is of protocol
 --- `name`: a list of items as in a shape, without labels; and why it ends where it
---- does, if something is wrong.
+--- does, if something is wrong. (A packet that an error message quotes may end where
+--- it likes.)
 function walk.items(data, length, name)
-  local items, offset = {}, 0
+  local items, offset, quoted = {}, 0, false
   while name and #items < MAX_HEADERS do
     local protocol = registry.find(name)
     local at, left = data + offset, length - offset
     if not protocol or left <= 0 then break end
     local layout = walk.layout(protocol, at, left)
     if layout.size > left then
-      return items, ("the packet ends within the %s header"):format(protocol.title)
+      return items, not quoted and ("the packet ends within the %s header")
+        :format(protocol.title) or nil
     end
     local variable, wrong = walk.variable(layout, at, left)
     wrong = wrong or walk.complaint(protocol, layout, at, left)
-    if wrong then return items, ("%s: %s"):format(protocol.title, wrong) end
+    if wrong then
+      return items, not quoted and ("%s: %s"):format(protocol.title, wrong) or nil
+    end
+    quoted = quoted or protocol.def.quotes
     local size = layout.size + variable
     items[#items + 1] = {protocol = protocol, layout = layout, variable = variable,
       size = size}
-    left = told(layout, at, size, left)
-    name = walk.next(layout, at, size, left)
+    left = walk.told(layout, at, size, left)
+    name, wrong = walk.next(layout, at, size, left)
+    if wrong and left > size then return items, wrong end
     length, offset = offset + left, offset + size
   end
   return items

@@ -8,7 +8,8 @@ local stack = require("lib.stack")
 local chains = {}
 
 local MOST_HEADERS = 9
-local TOLD_BY_FUNCTIONS = {l2tpv3 = {"eth"}, gtpu = {"ip4", "ip6"}}
+local TOLD_BY_FUNCTIONS = {l2tpv3 = {"eth"}, gtpu = {"ip4", "ip6"}, lldp = {"lldp"},
+  igmp = {"igmp3query"}, mld = {"mld2query"}, mld2report = {"mld2record"}}
 
 local function random_item(random, name, number)
   local protocol = registry.find(name)
@@ -30,10 +31,10 @@ local function random_item(random, name, number)
 end
 
 -- A tag behind an Ethernet header makes that another subtype, so none is put there.
-local function follower(random, item)
-  local name = item[1]
-  local next = registry.find(name).def.next
+local function follower(random, name, item)
+  local next = registry.find(name):layout(item.subType).next
   if type(next) == "string" then return next end
+  if item.subType == "report3" then return "igmp3record" end
   if not next then return nil end
   if type(next) == "function" then return random:choose(TOLD_BY_FUNCTIONS[name]) end
   local list = registry.followers(next.as or name)
@@ -52,7 +53,8 @@ function chains.random(random)
     arguments[#arguments + 1] = item
     -- Not every length is one that this header can have.
     if not pcall(stack.createStack, unpack(arguments)) then item.length = nil end
-    name = follower(random, item)
+    local items = stack.createStack(unpack(arguments)).shape.items
+    name = follower(random, items[#items].protocol.name, item) -- icmp may be icmp6
   end
   return arguments
 end

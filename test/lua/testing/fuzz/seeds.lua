@@ -15,7 +15,8 @@ local seeds = {}
 local function free_fields(header)
   local held, list = {}, {}
   local def, layout = header.protocol.def, header.layout
-  if def.check or type(def.next) == "function" then return list end
+  local told = layout.variable and layout.variable.size
+  if def.check or told or type(layout.next) == "function" then return list end
   local whens = {def.when, layout.subtype and def.subtypes[layout.subtype].when,
     type(def.next) == "table" and def.next.when}
   for _, when in pairs(whens) do
@@ -38,7 +39,9 @@ local function random_arguments(random, shape)
   for _, item in ipairs(shape.items) do
     for _, field in ipairs(free_fields(item)) do
       if random:one_in(4) then
-        arguments[item.label .. field.label] = random:word() % 2 ^ field.bits
+        local value = random:word() % 2 ^ field.bits
+        if field.signed then value = value - 2 ^ (field.bits - 1) end
+        arguments[item.label .. field.label] = value
       end
     end
     if item.protocol.name == "gtpu" and item.variable > 0 then

@@ -8,6 +8,7 @@ local inner_ip4 = {"ip4", name = "innerIp4"}
 local inner_ip6 = {"ip6", name = "innerIp6"}
 local inner_udp = {"udp", name = "innerUdp"}
 local qinq = {"eth", subType = "qinq"}
+local dot3 = {"eth", subType = "dot3"}
 local tagged = {"eth", subType = "vlan"}
 
 return {
@@ -57,6 +58,37 @@ return {
   {"eth", "ptp"},
   {"eth", {"nsh", length = 16}, inner_eth, "ip4", "udp"},
   {"eth", "nsh", "ip6", "tcp"},
+  {"eth", "ip4", "icmp", "icmperror", inner_ip4, "udp"},
+  {"eth", "ip4", "icmp", "icmpredirect", inner_ip4, "tcp"},
+  {"eth", "ip6", "icmp6", "icmp6error", inner_ip6, "udp"},
+  {"eth", "ip4", "igmp", {"igmp3query", length = 8}},
+  {"eth", "ip4", {"igmp", subType = "report3"}, {"igmp3record", length = 8},
+    {"igmp3record", name = "second"}},
+  {"eth", "ip6", "icmp6", "mld"},
+  {"eth", "ip6", "icmp6", "mld", {"mld2query", length = 16}},
+  {"eth", "ip6", "icmp6", "mld2report", {"mld2record", length = 32}},
+  {"eth", "ip4", "vrrp"},
+  {"eth", "ip6", "vrrp"},
+  {"eth", "ip4", {"vrrp", subType = "v2"}},
+  {"eth", "ip4", "ospf", "ospfhello"},
+  {"eth", "ip4", {"ospf", subType = "authenticated"}},
+  {"eth", "ip4", "sctp", {"sctpchunk", subType = "init"}},
+  {"eth", "ip4", "sctp", {"sctpchunk", subType = "sack"},
+    {"sctpchunk", name = "second", subType = "data", length = 8}},
+  {"eth", "ip4", "udp", "vxlangpe", inner_ip6, inner_udp},
+  {"eth", "ip4", "udp", "vxlangpe", inner_eth, inner_ip4},
+  {"eth", "ip4", {"gre", with = {"Sequence"}}, "erspan", inner_eth, inner_ip4},
+  {"eth", "ip4", "gre", {"erspan3", with = {"Optional"}}, inner_eth, inner_ip4},
+  {"eth", "ip6", "udp", "dhcp6"},
+  {"eth", "ip6", "udp", {"dhcp6", subType = "relay"}},
+  {"eth", "ip4", "udp", "ntp"},
+  {"eth", "ip4", "udp", {"rtp", length = 8}},
+  {"eth", "pppoe", {"pppoetag", length = 4}, {"pppoetag", name = "second"}},
+  {"eth", {"lldp", length = 7}, {"lldp", name = "second", length = 2}},
+  {dot3, "llc", "snap", "ip4", "udp"},
+  {dot3, "llc", "stp"},
+  {dot3, "llc", {"stp", subType = "rst"}},
+  {dot3, "llc", {"stp", subType = "tcn"}},
   {tagged, "ip4", "udp"},
   {tagged, "ip6", "udp"},
   {qinq, "ip4", "tcp"},

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ethernet: IEEE 802.3; with one 802.1Q tag ("vlan"), or two, 802.1ad ("qinq").
+-- Ethernet: IEEE 802.3; with one 802.1Q tag ("vlan"), or two, 802.1ad ("qinq"); or with
+-- a length for its type ("dot3"), behind which comes LLC.
 local tag = {0x8100, 0x88a8, 0x9100}
 
 return {
@@ -11,8 +12,17 @@ return {
     {"Src", 48, "mac", default = "02:00:00:00:00:01"},
     {"Type", 16, default = 0x0800},
   },
-  order = {"qinq", "vlan"},
+  order = {"qinq", "vlan", "dot3"},
   subtypes = {
+    dot3 = {
+      when = {Length = {least = 0, most = 1500}}, -- clause 3.2.6
+      next = "llc",
+      fields = {
+        {"Dst", 48, "mac", default = "02:00:00:00:00:02"},
+        {"Src", 48, "mac", default = "02:00:00:00:00:01"},
+        {"Length", 16, length = "payload", aliases = {"Type"}},
+      },
+    },
     vlan = {
       when = {Tpid = tag},
       fields = {
@@ -21,7 +31,7 @@ return {
         {"Tpid", 16, default = 0x8100},
         {"Tci", 16, at = "Pcp"},
         {"Pcp", 3},
-        {"Dei", 1},
+        {"Dei", 1, "flag"},
         {"VlanTag", 12, label = "Vlan", default = 1},
         {"Type", 16, default = 0x0800},
       },
@@ -33,11 +43,11 @@ return {
         {"Src", 48, "mac", default = "02:00:00:00:00:01"},
         {"OuterVlanId", 16, label = "outerVlanId", default = 0x88a8},
         {"OuterPcp", 3},
-        {"OuterDei", 1},
+        {"OuterDei", 1, "flag"},
         {"OuterVlanTag", 12, label = "outerVlanTag", default = 1},
         {"InnerVlanId", 16, label = "innerVlanId", default = 0x8100},
         {"InnerPcp", 3},
-        {"InnerDei", 1},
+        {"InnerDei", 1, "flag"},
         {"InnerVlanTag", 12, label = "innerVlanTag", default = 1},
         {"Type", 16, default = 0x0800},
       },

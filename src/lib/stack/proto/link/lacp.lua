@@ -3,6 +3,7 @@
 return {
   name = "lacp", title = "LACP", source = "IEEE 802.1AX-2014, clause 6.4.2",
   over = {eth = 0x8809},
+  below = {eth = {Dst = "01:80:c2:00:00:02"}},
   when = {Subtype = 1},
   fields = {
     {"Subtype", 8, default = 1},

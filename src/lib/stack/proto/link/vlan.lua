@@ -8,7 +8,7 @@ return {
   fields = {
     {"Tci", 16, at = "Pcp"},
     {"Pcp", 3},
-    {"Dei", 1},
+    {"Dei", 1, "flag"},
     {"VlanTag", 12, label = "Vlan", default = 1},
     {"Type", 16, default = 0x0800},
   },

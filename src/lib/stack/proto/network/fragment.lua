@@ -10,7 +10,7 @@ return {
     {"Reserved", 8},
     {"Offset", 13},
     {"Reserved2", 2},
-    {"MoreFragments", 1},
+    {"MoreFragments", 1, "flag"},
     {"Identification", 32},
   },
 }

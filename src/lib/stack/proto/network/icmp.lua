@@ -4,6 +4,7 @@
 return {
   name = "icmp", title = "ICMP", source = "RFC 792",
   over = {ip4 = 1},
+  instead = {ip6 = "icmp6"},
   next = {field = "Type"},
   fields = {
     {"Type", 8, default = 8, values = {

@@ -3,7 +3,7 @@
 return {
   name = "ip4", title = "IPv4", source = "RFC 791, section 3.1",
   over = {eth = 0x0800, ip4 = 4, ppp = 0x0021, mpls = 1, nsh = 1},
-  when = {Version = 4},
+  when = {Version = 4}, strict = true,
   next = {field = "Protocol", when = {Fragment = 0}},
   variable = {"options", from = "HeaderLength"}, pad = 4,
   fields = {

@@ -4,7 +4,7 @@
 return {
   name = "ip6", title = "IPv6", source = "RFC 8200, section 3",
   over = {eth = 0x86dd, ip4 = 41, ppp = 0x0057, mpls = 1, nsh = 2},
-  when = {Version = 6},
+  when = {Version = 6}, strict = true,
   next = {field = "NextHeader", as = "ip4"},
   fields = {
     {"Version", 4, default = 6},

@@ -5,9 +5,9 @@ return {
   over = {icmp6 = 136},
   next = "ndopt",
   fields = {
-    {"Router", 1},
-    {"Solicited", 1, default = 1},
-    {"Override", 1, default = 1},
+    {"Router", 1, "flag"},
+    {"Solicited", 1, "flag", default = true},
+    {"Override", 1, "flag", default = true},
     {"Reserved", 29},
     {"Target", 128, "ip6", default = "fe80::1"},
   },

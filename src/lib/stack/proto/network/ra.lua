@@ -6,8 +6,8 @@ return {
   next = "ndopt",
   fields = {
     {"CurHopLimit", 8, default = 64},
-    {"Managed", 1},
-    {"OtherConfig", 1},
+    {"Managed", 1, "flag"},
+    {"OtherConfig", 1, "flag"},
     {"Reserved", 6},
     {"RouterLifetime", 16, default = 1800},
     {"ReachableTime", 32},

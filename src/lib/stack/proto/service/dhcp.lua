@@ -12,7 +12,7 @@ return {
     {"Hops", 8},
     {"TransactionID", 32},
     {"Seconds", 16},
-    {"Broadcast", 1},
+    {"Broadcast", 1, "flag"},
     {"Reserved", 15},
     {"ClientIP", 32, "ip4"},
     {"YourIP", 32, "ip4"},

@@ -3,6 +3,7 @@
 return {
   name = "sctp", title = "SCTP", source = "RFC 9260, section 3.1 and appendix A",
   over = {ip4 = 132},
+  next = "sctpchunk",
   fields = {
     {"SrcPort", 16, label = "Src", member = "src", default = 1024},
     {"DstPort", 16, label = "Dst", member = "dst", default = 1025},

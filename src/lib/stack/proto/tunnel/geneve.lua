@@ -9,8 +9,8 @@ return {
   fields = {
     {"Version", 2},
     {"OptionsLength", 6, length = "variable", unit = 4},
-    {"Control", 1},
-    {"Critical", 1},
+    {"Control", 1, "flag"},
+    {"Critical", 1, "flag"},
     {"Reserved", 6},
     {"Protocol", 16, default = 0x6558},
     {"VNI", 24},

@@ -7,10 +7,10 @@ return {
   next = {field = "ProtoType", as = "eth"},
   fields = {
     {"FlagsAndVersion", 16, label = "Flags", at = "ChecksumPresent"},
-    {"ChecksumPresent", 1},
+    {"ChecksumPresent", 1, "flag"},
     {"Reserved0", 1},
-    {"KeyPresent", 1},
-    {"SequencePresent", 1},
+    {"KeyPresent", 1, "flag"},
+    {"SequencePresent", 1, "flag"},
     {"Reserved1", 9},
     {"Version", 3},
     {"ProtoType", 16, label = "Proto"},

@@ -8,7 +8,7 @@ return {
   next = {field = "NextProtocol"},
   fields = {
     {"Version", 2},
-    {"OAM", 1},
+    {"OAM", 1, "flag"},
     {"Reserved", 1},
     {"TTL", 6, default = 63},
     {"Length", 6, length = "header", unit = 4},

@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is said of a member that there isn't: LuaJIT's own message names a type by a
+-- number. It is a metatable's __index or __newindex, which what is there never reaches.
+
+local near = require("lib.stack.nearest")
+
+local missing = {}
+
+local function fault(level, fmt, ...)
+  error(fmt:format(...), level + 1)
+end
+
+--- A function (_, name) for __index: `what` ("ip4") has no such member. `names` returns
+--- a list of those it has; `more` is said where none is near.
+function missing.index(what, names, more)
+  return function (_, name)
+    if name == "packet" then fault(3, "%s is no packet, and has none", what) end
+    local hint = near.hint(tostring(name), names())
+    if hint == "" and more then hint = "; " .. more end
+    fault(2, "%s has no '%s'%s", what, tostring(name), hint)
+  end
+end
+
+-- The same for __newindex: what is called set<Name> may be meant.
+local function newindex(what, names, more)
+  return function (_, name)
+    local hint = near.hint("set" .. tostring(name), names())
+    if hint == "" and more then hint = "; " .. more end
+    fault(2, "%s has no member '%s' to assign to%s", what, tostring(name), hint)
+  end
+end
+
+--- Make a table of methods say so of others; `members` are further names. Returns a
+--- function for __newindex.
+function missing.guard(methods, what, members, more)
+  local function names()
+    local list = {unpack(members or {})}
+    for name in pairs(methods) do
+      if type(name) == "string" and not name:find("^__") then list[#list + 1] = name end
+    end
+    table.sort(list)
+    return list
+  end
+  setmetatable(methods, {__index = missing.index(what, names, more)})
+  return newindex(what, names, more)
+end
+
+return missing

@@ -1,0 +1,204 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is misspelt, or of the wrong type, is answered by a sentence that names what may
+-- be meant; never by LuaJIT's own message, and never by a crash.
+
+local ffi = require("ffi")
+local packet = require("core.packet")
+local stack = require("lib.stack")
+require("lib.stack.packet.buffer")
+
+local OF_LUAJIT = {"has no member named", "attempt to ", "cannot convert",
+  "bad argument", "cannot be indexed", "number expected",
+  "table expected", "string expected"}
+
+-- The sentence that the call raises.
+local function refusal(...)
+  local ok, message = pcall(...)
+  assert.is_false(ok)
+  message = tostring(message)
+  for _, words in ipairs(OF_LUAJIT) do
+    assert.is_nil(message:find(words, 1, true), message)
+  end
+  return message
+end
+
+-- The name with two letters swapped.
+local function misspell(name)
+  local at = math.max(2, #name - 2)
+  local a, b = name:sub(at, at), name:sub(at + 1, at + 1)
+  if a == b then return name .. "x" end
+  return name:sub(1, at - 1) .. b .. a .. name:sub(at + 2)
+end
+
+describe("a cast", function ()
+  local as = stack.createStack("eth", "ip4", "udp")
+  local p
+  before_each(function () p = packet.from_string(("\0"):rep(60)) end)
+  after_each(function () packet.free(p) end)
+
+  it("refuses what is no packet", function ()
+    local function try(value, text)
+      for _, f in ipairs{function (v) return as(v) end, as.check, stack.resolve} do
+        assert.matches("takes a packet, not " .. text, refusal(f, value), 1, true)
+      end
+    end
+    try(nil, "nil")
+    try(5, "5")
+    try(5ULL, "5ULL")
+    try("eth", "'eth'")
+    try({}, "a table")
+    try(print, "a function")
+    try(p.data, "cdata<unsigned char *>")
+    try(ffi.cast("void *", p), "cdata<void *>")
+    try(ffi.new("struct packet **"), "cdata<struct packet **>")
+    assert.matches("ip4 is no packet", refusal(as, as(p).ip4), 1, true)
+  end)
+
+  it("takes a packet under any stack's type, and a resolved one", function ()
+    local asEth = stack.createStack("eth")
+    as(p):fill{pktLength = 60}
+    for _, form in ipairs{p, as(p), asEth(p), stack.resolve(p), as(asEth(as(p)))} do
+      assert.is_true(as(form).packet == p)
+      assert.is_true(as.check(form).packet == p)
+      assert.equal("eth_ip4_udp", stack.resolve(form):getName())
+    end
+  end)
+end)
+
+describe("a header of every protocol", function ()
+  local p
+  before_each(function () p = packet.from_string(("\0"):rep(2000)) end)
+  after_each(function () packet.free(p) end)
+
+  it("says what there isn't, and what may be meant", function ()
+    for _, name in ipairs(stack.protocols()) do
+      local pkt = stack.createStack({name, name = "h"})(p)
+      local view = stack.resolve(p, name)
+      for i, h in ipairs{pkt.h, view[name]} do
+        local layout = i == 1 and stack.registry.find(name).default
+          or view.shape.items[1].layout
+        for _, field in ipairs(layout.fields) do
+          for _, prefix in ipairs{"get", "set"} do
+            local right = prefix .. field.name
+            local wrong = misspell(right)
+            local said = refusal(function () return h[wrong](h, 1) end)
+            assert.matches(("%s has no '%s'"):format(name, wrong), said, 1, true)
+            assert.matches("'" .. right .. "'", said, 1, true)
+          end
+          refusal(function () h[field.name .. "X"] = 1 end)
+        end
+      end
+    end
+  end)
+
+  it("refuses values that its setters can't take", function ()
+    for _, name in ipairs(stack.protocols()) do
+      local h = stack.createStack({name, name = "h"})(p).h
+      for _, field in ipairs(stack.registry.find(name).default.fields) do
+        local set = h["set" .. field.name]
+        for _, value in ipairs{{}, "zzz", print} do
+          assert.matches("%a", refusal(set, h, value))
+        end
+        if field.bits > 1 and field.kind ~= "mac" then
+          assert.matches("%a", refusal(set, h, true))
+        end
+        if field.kind ~= "uint" and field.kind ~= "bytes" then
+          assert.matches("address", refusal(h["set" .. field.name .. "String"], h, 5))
+          assert.matches("an? %w+ address has no", refusal(function ()
+            h[field.member]:setStrin("x")
+          end))
+        end
+      end
+    end
+  end)
+
+  it("refuses labels that fill doesn't know", function ()
+    for _, name in ipairs(stack.protocols()) do
+      local pkt = stack.createStack({name, name = "h"})(p)
+      for _, field in ipairs(stack.registry.find(name).default.fields) do
+        local label = "h" .. field.label
+        local wrong = #field.label > 2 and misspell(label) or label .. "x"
+        local said = refusal(pkt.fill, pkt, {[wrong] = 1})
+        assert.matches(("fill: there is no field '%s'"):format(wrong), said, 1, true)
+        assert.matches("'" .. label .. "'", said, 1, true)
+        refusal(pkt.fill, pkt, {[label] = {}})
+        refusal(pkt.fill, pkt, {[label] = print})
+      end
+    end
+  end)
+end)
+
+describe("a packet under a stack", function ()
+  local p, pkt
+  before_each(function ()
+    p = packet.from_string(("\0"):rep(60))
+    pkt = stack.createStack("eth", "ip4", "tcp")(p)
+    pkt:fill{pktLength = 60}
+  end)
+  after_each(function () packet.free(p) end)
+
+  local function says(sentence, f, ...)
+    assert.matches(sentence, refusal(f, ...), 1, true)
+  end
+
+  it("says what it doesn't have, and what may be meant", function ()
+    says("no header or method 'ip5'; is 'ip4' meant?", function () return pkt.ip5 end)
+    says("no header or method 'tpc'; is 'tcp' meant?", function () return pkt.tpc end)
+    says("'fil'; is 'fill' meant?", function () pkt:fil{} end)
+    says("is 'calculateTcpChecksum' or", function () pkt:calculateTpcChecksum() end)
+    says("no member 'ttl' to set", function () pkt.ttl = 1 end)
+    says("payload has no 'uint12'", function () return pkt.payload.uint12[0] end)
+    says("ip4 has no member 'ttl' to assign to; is 'setTTL' meant?",
+      function () pkt.ip4.ttl = 1 end)
+    says("a stack has no 'chek'", function ()
+      return stack.createStack("eth").chek
+    end)
+    says("lib.stack has no 'createStak'; is 'createStack' meant?",
+      function () return stack.createStak("eth") end)
+  end)
+
+  it("says so when it was resolved, but for headers it may have", function ()
+    local view = stack.resolve(p)
+    assert.is_nil(view.udp)
+    assert.is_nil(view.innerEth)
+    assert.is_nil(view.inner3Ip6)
+    assert.is_nil(view.problem)
+    says("'verfy'; is 'verify' meant?", function () view:verfy() end)
+    says("no header or method 'upd'; is 'udp' meant?", function () return view.upd end)
+    says("there is no protocol 'ehter'", stack.resolve, p, "ehter")
+  end)
+
+  it("refuses arguments of the wrong type", function ()
+    says("fill: it takes a table of labels", pkt.fill, pkt, 5)
+    for _, form in ipairs{pkt, stack.resolve(p)} do
+      says("setLength takes a number of bytes, not 'x'", form.setLength, form, "x")
+      says("setLength takes a number of bytes, not nil", form.setLength, form)
+      says("dump writes to a file", form.dump, form, 0, 5)
+    end
+    says("argument 2 is nil", stack.createStack, "eth", nil)
+    says("`with` is a list", stack.createStack, "eth", {"gre", with = "Key"})
+    says("no optional field 'Kye'; is 'Key' meant?", stack.createStack, "eth",
+      {"gre", with = {"Kye"}})
+    says("TCP option MSS is set at an offset", pkt.tcp.setMssOption, pkt.tcp, nil, 9)
+    says("TCP option timestamps holds a number", pkt.tcp.setTSOption, pkt.tcp, 0)
+  end)
+
+  it("refuses a method that is called without it", function ()
+    for _, name in ipairs{"fill", "get", "getString", "dump", "verify",
+                          "resolveLastHeader"} do
+      says("a stack takes a packet, not a table", pkt[name], {})
+      says("a stack takes a packet, not nil", pkt[name])
+    end
+  end)
+
+  it("refuses to count or compare addresses with what isn't one", function ()
+    local six = stack.createStack("eth", "ip6")(p).ip6
+    for kind, address in pairs{IPv4 = pkt.ip4.src, IPv6 = six.src} do
+      says("a number can be added to an " .. kind, address.add, address, "x")
+      says("a number can be added to an " .. kind, function () return address + "x" end)
+      says("a number can be added to an " .. kind, function () return address - {} end)
+      says(("an %s address is compared with another, not with a number"):format(kind),
+        function () return address < 5 end)
+    end
+  end)
+end)
