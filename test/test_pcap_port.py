@@ -314,8 +314,8 @@ def test_a_full_disk_is_an_error(tmp_path, command):
                             text=True, timeout=60, cwd=tmp_path)
     assert result.returncode == 1, result.stderr
     sentence = f"can't write {out} after packet ([0-9]+): No space left on device"
-    # Only this, and that the packet pool has grown.
-    assert len(re.findall("perigee: (?!the packet pool)", result.stderr)) == 1
+    # Only this, and maybe what there is of memory for packets.
+    assert result.stderr.count("can't write") == 1, result.stderr
     found = re.search(sentence, result.stderr)
     assert found, result.stderr
     copy = tmp_path / "copy"
@@ -327,7 +327,9 @@ def test_a_full_disk_is_an_error(tmp_path, command):
             assert stats["opackets"] == len(whole) and stats["oerrors"] > 0
     if command[0] == "replay":
         assert f"replay: {len(whole):,} packets, " in result.stdout
-        assert f"{100_000 - len(whole):,} failed in the device" in result.stdout
+        failed = re.search("([0-9,]+) failed in the device", result.stdout)[1]
+        # It ends within a tenth of a second, and may not have sent all until then.
+        assert 0 < int(failed.replace(",", "")) <= 100_000 - len(whole)
 
 
 def test_a_limit_on_files_is_an_error_too(tmp_path):
