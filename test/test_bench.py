@@ -15,7 +15,6 @@ sys.path.insert(0, str(ROOT / "bench"))
 from suite import measure, router, stack, traffic  # noqa: E402
 
 NULL = "net_null_pg0,size=60,copy=0"
-PCAP = "net_pcap_pg0,infinite_rx=1,rx_pcap=%s"
 
 
 def cycles_of(result):
@@ -65,8 +64,8 @@ def test_mix():
     file = traffic.write("test_mix", traffic.mixed(240))
     try:
         for kind in "fused", "links":
-            bench("mix", kind, file, 0.1)
-        reference("mix", PCAP % file, 256, 0.1)
+            bench("mix", kind, f"pcap:rx={file},loop=1", 0.1)
+        reference("mix", traffic.DEVICE % file, 256, 0.1)
     finally:
         file.unlink()
 
@@ -104,16 +103,27 @@ def test_router():
     file = traffic.write("test_router", router.packets(table, dice))
     routes = router.write_routes(table, "test_routes")
     try:
-        bench("router", file, routes, 0.1)
-        reference("router", PCAP % file, routes, 256, 0.1)
+        bench("router", f"pcap:rx={file},loop=1", routes, 0.1)
+        reference("router", traffic.DEVICE % file, routes, 256, 0.1)
     finally:
         file.unlink()
         routes.unlink()
 
 
+def test_pcap(tmp_path):
+    file = traffic.write("test_pcap", traffic.mixed(2040))
+    try:
+        for args in ("read", file, 0.1), ("write", "/dev/null", 0.1), \
+                ("copy", file, tmp_path / "copy.pcap"):
+            bench("pcap", *args)
+            reference("pcap", *args)
+    finally:
+        file.unlink()
+
+
 def test_names():
     listed = check(ROOT / "bench/run", "--list").split()
-    assert {"echo", "hop", "chain", "burst", "mix", "router"} <= set(listed)
+    assert {"echo", "hop", "chain", "burst", "mix", "pcap", "router"} <= set(listed)
     result = run(ROOT / "bench/run", "nosuch")
     assert result.returncode == 2 and "there is no benchmark 'nosuch'" in result.stderr
 

@@ -58,7 +58,7 @@ def test_nearly_empty_files(tmp_path, packets):
 
 @pytest.mark.fast
 def test_a_file_without_an_output_file(tmp_path):
-    """net_pcap without tx_pcap frees what it is given: sent, to nowhere."""
+    """The port frees what it is given then: sent, to nowhere."""
     a = save(tmp_path / "A.pcap", mixed_packets(100, 60, 300))
     result = perigee("echo", f"pcap:rx={a}", 1)
     assert result.returncode == 0, result.stderr

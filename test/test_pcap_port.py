@@ -38,17 +38,23 @@ def echoed(port, *more, **kwargs):
     return port_statistics(result.stdout)[port]
 
 
+def looped(file, out, count):
+    """The first packets of a file that is sent over and over."""
+    result = perigee("capture", "--limit", count, f"pcap:rx={file},loop=1", out)
+    assert result.returncode == 0, result.stderr
+    received = list(load(out))
+    assert len(received) == count
+    return received
+
+
 # Over and over ------------------------------------------------------------------------
 
 @pytest.mark.parametrize("count", [1, 300, 15_000, 120_000])
 def test_a_file_of_any_size_is_looped(scratch, count):
     packets = frames(count)
     a, b = save(scratch / "a.pcap", packets), scratch / "b.pcap"
-    stats = echoed(f"pcap:rx={a},tx={b},loop=1", 1, 0.3)
-    sent = list(load(b))
-    assert stats["ipackets"] == stats["opackets"] == len(sent) > count
-    assert stats["oerrors"] == stats["ierrors"] == 0
-    assert all(map(bytes.__eq__, sent, itertools.cycle(packets)))
+    received = looped(a, b, 2 * count + 1000)
+    assert all(map(bytes.__eq__, received, itertools.cycle(packets)))
 
 
 @pytest.mark.parametrize("bytes_of, sentence", [
@@ -168,7 +174,7 @@ def test_compressed_files_are_read(tmp_path, compress):
     a.write_bytes(compress(plain[:100_000]) + compress(plain[100_000:]))
     assert echoed(f"pcap:rx={a},tx={b}")["ipackets"] == 20_000
     assert list(load(b)) == packets
-    assert echoed(f"pcap:rx={a},loop=1", 1, 0.3)["ipackets"] > 20_000
+    assert looped(a, b, 40_000) == 2 * packets
 
 
 @COMPRESSED
@@ -314,8 +320,8 @@ def test_a_full_disk_is_an_error(tmp_path, command):
                             text=True, timeout=60, cwd=tmp_path)
     assert result.returncode == 1, result.stderr
     sentence = f"can't write {out} after packet ([0-9]+): No space left on device"
-    # Only this, and that the packet pool has grown.
-    assert len(re.findall("perigee: (?!the packet pool)", result.stderr)) == 1
+    # Only this, and maybe what there is of memory for packets.
+    assert result.stderr.count("can't write") == 1, result.stderr
     found = re.search(sentence, result.stderr)
     assert found, result.stderr
     copy = tmp_path / "copy"
@@ -327,7 +333,9 @@ def test_a_full_disk_is_an_error(tmp_path, command):
             assert stats["opackets"] == len(whole) and stats["oerrors"] > 0
     if command[0] == "replay":
         assert f"replay: {len(whole):,} packets, " in result.stdout
-        assert f"{100_000 - len(whole):,} failed in the device" in result.stdout
+        failed = re.search("([0-9,]+) failed in the device", result.stdout)[1]
+        # It ends within a tenth of a second, and may not have sent all until then.
+        assert 0 < int(failed.replace(",", "")) <= 100_000 - len(whole)
 
 
 def test_a_limit_on_files_is_an_error_too(tmp_path):

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- perigee run bench/lua/mix.lua KIND FILE SECONDS: packets of FILE, over and over,
--- are checked, told apart by IP protocol, marked (DSCP), and sent to three ports.
+-- perigee run bench/lua/mix.lua KIND PORT SECONDS: packets that come from PORT are
+-- checked, told apart by IP protocol, marked (DSCP), and sent to three ports.
 -- KIND: fused, or links, the same apps each by itself between links. Prints what
 -- bench/native/mix.c prints: packets received, CPU seconds, TSC Hz.
 
@@ -44,9 +44,9 @@ for _, class in ipairs{Check, Classify, Mark} do
   function class:new(value) return setmetatable({value = value}, self) end
 end
 
-local function graph(file)
+local function graph(port)
   local c = config.new()
-  config.app(c, "source", Port, ("pcap:rx=%s,loop=1"):format(file))
+  config.app(c, "source", Port, port)
   config.app(c, "check", Check)
   config.app(c, "classify", Classify)
   config.link(c, "source.output -> check.input")
@@ -60,10 +60,10 @@ local function graph(file)
   return c
 end
 
-local function main(kind, file, seconds)
+local function main(kind, from, seconds)
   engine.fuse = kind == "fused"
   engine.busywait = true
-  engine.configure(graph(file))
+  engine.configure(graph(from))
   local port = engine.app_table.source.port
   engine.main{duration = WARM_UP_SECONDS, no_report = true}
   local packets, cpu = port.rxpackets, C.pg_cpu_seconds()

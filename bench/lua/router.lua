@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- perigee run bench/lua/router.lua PACKETS ROUTES SECONDS: the packets of a capture
--- file, over and over, through an IPv4 router's path: check the header, look up the
--- route, count down the TTL, write the next hop's addresses. Prints what
+-- perigee run bench/lua/router.lua PORT ROUTES SECONDS: the packets that come from PORT
+-- go through an IPv4 router's path: check the header, look up the route, count down the
+-- TTL, write the next hop's addresses. Prints what
 -- bench/native/router.c prints: packets received, CPU seconds, TSC Hz.
 --
 -- ROUTES is a binary file, made by bench/suite/router.py: of each route the address,
@@ -39,10 +39,10 @@ local function next_hops()
   return list
 end
 
-local function main(packets_file, routes_file, seconds)
+local function main(from, routes_file, seconds)
   local routes, n = read_routes(routes_file)
   local c = config.new()
-  config.app(c, "in", Port, ("pcap:rx=%s,loop=1"):format(packets_file))
+  config.app(c, "in", Port, from)
   config.app(c, "check", CheckHeader)
   config.app(c, "fib", FibLookup, {max_routes = n})
   config.app(c, "ttl", DecTtl)

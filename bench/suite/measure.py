@@ -56,10 +56,15 @@ def cycles_of(text):
     return seconds * hertz / packets
 
 
-def script_cycles(name, *args, timeout=60):
-    """Cycles a packet of a program in bench/lua, which prints such a line."""
+def script_cycles(name, *args, vdev=None, timeout=60):
+    """Cycles a packet of a program in bench/lua, which prints such a line.
+
+    `vdev`: DPDK makes this device first, as its port 0.
+    """
+    options = ["--eal", "--vdev=" + vdev] if vdev else []
     return cycles_of(command(
-        [PERIGEE, "run", ROOT / "bench" / "lua" / (name + ".lua"), *args], timeout))
+        [PERIGEE, *options, "run", ROOT / "bench" / "lua" / (name + ".lua"), *args],
+        timeout))
 
 
 def perigee_cycles(*args, timeout=60):

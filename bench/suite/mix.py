@@ -2,7 +2,7 @@
 """Branchy traffic: IMIX, errors in one of ten packets, three outputs
 
 Packets of 60, 590 and 1514 bytes in the ratio 7:4:1 come from a capture file (copied
-from memory: by the pcap port, in C by net_pcap); a check drops one in ten, for three reasons; a classifier
+from memory by net_pcap, for both); a check drops one in ten, for three reasons; a classifier
 sends the others three ways, each with an app that marks them, to three null ports.
 The reference does the same in one loop in C.
 """
@@ -15,12 +15,11 @@ def run(quick, rounds=None):
     seconds = 0.4 if quick else 1
     rounds = rounds or (5 if quick else 20)
     file = traffic.write("mix", traffic.mixed())
+    device = traffic.DEVICE % file
     cycles = measure.in_turn(rounds, {
-        "fused": lambda: measure.script_cycles("mix", "fused", file, seconds),
-        "links": lambda: measure.script_cycles("mix", "links", file, seconds),
-        "c": lambda: measure.reference_cycles(
-            "mix", "net_pcap_pg0,rx_pcap=%s,infinite_rx=1" % file, measure.BURST,
-            seconds)})
+        "fused": lambda: measure.script_cycles("mix", "fused", 0, seconds, vdev=device),
+        "links": lambda: measure.script_cycles("mix", "links", 0, seconds, vdev=device),
+        "c": lambda: measure.reference_cycles("mix", device, measure.BURST, seconds)})
     rows = [measure.row("%s, 3 ways" % kind, cycles[kind], cycles["c"])
             for kind in ("fused", "links")]
     return rows + [measure.worst_row("%s, 3 ways" % kind, cycles[kind], cycles["c"])

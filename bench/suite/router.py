@@ -3,8 +3,8 @@
 
 Check header and checksum, look up the route (rte_fib, the bulk lookup in C for both),
 count down the TTL, write the next hop's Ethernet addresses. UDP packets to 2,048
-destinations come from a capture file (copied from memory: by the pcap port, in C by
-net_pcap). The reference does the same in C: two loops over the burst around the lookup.
+destinations come from a capture file (copied from memory by net_pcap, for both). The
+reference does the same in C: two loops over the burst around the lookup.
 """
 import array
 import random
@@ -55,11 +55,12 @@ def run(quick, rounds=None):
     table = routes(QUICK_ROUTES if quick else ROUTES, dice)
     table_file = write_routes(table)
     file = traffic.write("router", packets(table, dice))
+    device = traffic.DEVICE % file
     cycles = measure.in_turn(rounds, {
-        "perigee": lambda: measure.script_cycles("router", file, table_file, seconds),
-        "c": lambda: measure.reference_cycles(
-            "router", "net_pcap_pg0,rx_pcap=%s,infinite_rx=1" % file, table_file,
-            measure.BURST, seconds)})
+        "perigee": lambda: measure.script_cycles("router", 0, table_file, seconds,
+                                                 vdev=device),
+        "c": lambda: measure.reference_cycles("router", device, table_file,
+                                              measure.BURST, seconds)})
     name = "router, %d routes" % len(table)
     return [measure.row(name, cycles["perigee"], cycles["c"], LIMIT),
             measure.worst_row(name, cycles["perigee"], cycles["c"])]

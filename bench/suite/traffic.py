@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture files that Perigee and C receive from, over and over."""
+"""Capture files that Perigee and C receive from, over and over (net_pcap)."""
 import random
 import struct
 
 from suite import measure
+
+# DPDK's device for such a file; a port of Perigee and of C alike.
+DEVICE = "net_pcap0,rx_pcap=%s,infinite_rx=1"
 
 IPV4, ARP = 0x0800, 0x0806
 ETHERNET, MINIMAL_IPV4 = 14, 20
