@@ -7,6 +7,7 @@ local address = require("lib.stack.address")
 local cast = require("lib.stack.cast")
 local methods = require("lib.stack.packet.methods")
 local missing = require("lib.stack.layout.missing")
+local operand = require("lib.stack.packet.operand")
 local registry = require("lib.stack.registry")
 local resolve = require("lib.stack.packet.resolve")
 local shapes = require("lib.stack.layout.packet")
@@ -79,6 +80,26 @@ function M.define(definition)
   local ok, result = pcall(registry.define, definition)
   if not ok then error(result, 2) end
 end
+
+-- A C type stays for good: packets from outside mustn't have one made for each
+-- combination of headers they come up with.
+local MAX_RESOLVED, n_resolved = 200, 0
+
+methods.add("resolveLastHeader", function ()
+  return function (pkt)
+    local resolved = resolve(pkt)
+    local arguments = resolved.shape.arguments
+    if not M.is_made(arguments) then
+      if n_resolved >= MAX_RESOLVED or #arguments > shapes.MAX_HEADERS then
+        return resolved
+      end
+      n_resolved = n_resolved + 1
+    end
+    -- A packet may have options of a size that a stack can't be made with.
+    local ok, as = pcall(M.createStack, unpack(arguments))
+    return ok and as(operand.slow_packet(pkt)) or resolved
+  end
+end)
 
 missing.guard(M, "lib.stack")
 

@@ -3,7 +3,7 @@
 -- says (padding isn't part of it), and at most where the packet does.
 
 local ffi = require("ffi")
-local data_of = require("lib.stack.layout.start")
+local data_of = require("lib.stack.layout.data_of")
 local C = require("core.native")
 local registry = require("lib.stack.registry")
 

@@ -3,7 +3,7 @@
 -- the header, of its variable part, of all that follows it (payload), or all of it.
 
 local ffi = require("ffi")
-local data_of = require("lib.stack.layout.start")
+local data_of = require("lib.stack.layout.data_of")
 
 local lengths = {}
 

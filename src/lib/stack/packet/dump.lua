@@ -3,7 +3,7 @@
 -- (slow code).
 
 local ffi = require("ffi")
-local data_of = require("lib.stack.layout.start")
+local data_of = require("lib.stack.layout.data_of")
 local line = require("lib.stack.packet.line")
 local text = require("lib.stack.packet.text")
 

@@ -3,7 +3,7 @@
 -- lengths, from the headers that resolving it finds (slow code).
 
 local ffi = require("ffi")
-local data_of = require("lib.stack.layout.start")
+local data_of = require("lib.stack.layout.data_of")
 local walk = require("lib.stack.packet.walk")
 
 local line = {}

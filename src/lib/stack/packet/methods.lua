@@ -8,7 +8,6 @@ local fill = require("lib.stack.packet.fill")
 local lengths = require("lib.stack.layout.lengths")
 local near = require("lib.stack.nearest")
 local operand = require("lib.stack.packet.operand")
-local shapes = require("lib.stack.layout.packet")
 local sums = require("lib.stack.sums")
 local text = require("lib.stack.packet.text")
 local verify = require("lib.stack.packet.verify")
@@ -115,26 +114,9 @@ function typed.setLength(shape) return lengths.setter(shape) end
 
 function typed.calculateChecksums(shape) return sums.calculator(shape) end
 
--- A C type stays for good: packets from outside mustn't have one made for each
--- combination of headers they come up with.
-local MAX_RESOLVED, n_resolved = 200, 0
-
-function typed.resolveLastHeader()
-  local stack = require("lib.stack")
-  return function (pkt)
-    local resolved = stack.resolve(pkt)
-    local arguments = resolved.shape.arguments
-    if not stack.is_made(arguments) then
-      if n_resolved >= MAX_RESOLVED or #arguments > shapes.MAX_HEADERS then
-        return resolved
-      end
-      n_resolved = n_resolved + 1
-    end
-    -- A packet may have options of a size that a stack can't be made with.
-    local ok, as = pcall(stack.createStack, unpack(arguments))
-    return ok and as(packet_of(pkt)) or resolved
-  end
-end
+--- Packets of all stacks get the method `name`: make(shape) returns it for those of a
+--- shape (for lib.stack, which this doesn't know).
+function methods.add(name, make) typed[name] = make end
 
 local function checksum_method(item)
   return "calculate" .. item.label:gsub("^.", string.upper) .. "Checksum"

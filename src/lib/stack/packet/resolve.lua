@@ -3,7 +3,7 @@
 -- methods of stacks, for tools that look at whatever comes. No C type is made.
 
 local ffi = require("ffi")
-local data_of = require("lib.stack.layout.start")
+local data_of = require("lib.stack.layout.data_of")
 local methods = require("lib.stack.packet.methods")
 local near = require("lib.stack.nearest")
 local operand = require("lib.stack.packet.operand")

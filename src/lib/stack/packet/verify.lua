@@ -3,7 +3,7 @@
 -- packet, headers that aren't announced, wrong checksums (slow code).
 
 local ffi = require("ffi")
-local data_of = require("lib.stack.layout.start")
+local data_of = require("lib.stack.layout.data_of")
 local lengths = require("lib.stack.layout.lengths")
 local Protocol = require("lib.stack.protocol")
 local sums = require("lib.stack.sums")
