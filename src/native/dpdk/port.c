@@ -184,6 +184,8 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
  * let the device compute checksums and add VLAN tags, as far as it can. */
 int pg_port_start(struct port *port, uint32_t mtu, int promiscuous, int offload)
 {
+  if (port->own)
+    return 0; /* since it is open */
   int status = configure(port, mtu, offload);
   if (status < 0 || (status = rte_eth_dev_start(port->id)) < 0)
     return pg_fail("DPDK can't start %s: %s", port->name,
