@@ -36,7 +36,7 @@ def sentences(said):
 @pytest.mark.parametrize("how", ["removed", "moved"])
 def test_an_interface_that_vanishes(namespace, kind, how):
     here, there = namespace("p"), namespace("t")
-    veth(here, "left", there, "right")
+    veth(here, "left", there, "right", offloads=kind == "packet")
     with running(*here.command(PERIGEE, "echo", f"{kind}:left", 2)) as program:
         with Wire(there, "right") as wire:
             probes = wire.wait_for_echo(program)

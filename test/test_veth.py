@@ -22,7 +22,8 @@ class Bridge:
         self.a, self.middle, self.b = make("a"), make("m"), make("b")
         self.kind = kind
         for host, iface, address in (self.a, "left", 1), (self.b, "right", 2):
-            veth(self.middle, iface, host, "net")
+            # An AF_XDP port can't compute what the kernel left to a card.
+            veth(self.middle, iface, host, "net", offloads=kind == "packet")
             host.ip("address", "add", f"10.0.0.{address}/24", "dev", "net")
 
     def start(self):

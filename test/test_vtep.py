@@ -31,8 +31,9 @@ class Site:
     def __init__(self, make, kind, remotes=1, underlay=V4, vnis=(42,), checksum=None):
         self.kind, self.underlay, self.vnis = kind, underlay, vnis
         self.station, self.middle, self.net = make("s"), make("m"), make("n")
-        veth(self.middle, "left", self.station, "net")
-        veth(self.middle, "right", self.net, "own")
+        self.offloads = kind == "packet"
+        veth(self.middle, "left", self.station, "net", offloads=self.offloads)
+        veth(self.middle, "right", self.net, "own", offloads=self.offloads)
         self.net.ip("link", "add", "lan", "type", "bridge")
         self.net.ip("link", "set", "own", "master", "lan")
         self.net.ip("link", "set", "lan", "up")
@@ -44,7 +45,7 @@ class Site:
             self.remotes.append(self.remote(make(f"r{n}"), n, checksum))
 
     def remote(self, host, n, checksum):
-        veth(self.net, f"to{n}", host, "under")
+        veth(self.net, f"to{n}", host, "under", offloads=self.offloads)
         self.net.ip("link", "set", f"to{n}", "master", "lan")
         host.check("sysctl", "-qw", "net.ipv6.conf.under.disable_ipv6=0")
         address = self.underlay["remote"].format(n)
@@ -54,8 +55,9 @@ class Site:
         for i, vni in enumerate(self.vnis):
             host.ip("link", "add", f"vxlan{i}", "type", "vxlan", "id", str(vni),
                     "dstport", "4789", "local", address, *(checksum or []))
-            host.check("ethtool", "-K", f"vxlan{i}", "tx", "off", "gso", "off", "tso",
-                       "off", "gro", "off")
+            if not self.offloads:
+                host.check("ethtool", "-K", f"vxlan{i}", "tx", "off", "gso", "off", "tso",
+                           "off", "gro", "off")
             host.check("bridge", "fdb", "append", "00:00:00:00:00:00", "dev",
                        f"vxlan{i}", "dst", self.underlay["own"])
             host.ip("link", "set", f"vxlan{i}", "up")

@@ -123,6 +123,7 @@ struct port {
   uint64_t txpackets, txbytes;
   uint64_t rx_oversize;      /* received longer than PACKET_MAX_PAYLOAD */
   uint64_t rx_nomem;         /* received, no packet to copy it to */
+  uint64_t rx_bad_offload;   /* received, can't be segmented or checksummed (ports) */
   uint64_t tx_oversize;      /* longer than max_frame */
   uint64_t tx_runt;          /* shorter than min_frame */
   struct freelist *account;  /* of the engine it works for */
@@ -197,10 +198,16 @@ const char *pg_port_driver(const struct port *port);
 int pg_port_count(void);
 int pg_probe_pci(const char *address);
 
+/* ports/packet.c */
+int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
+                   bool alone);
+int pg_packet_fit_mtu(struct port *port);
+
 /* iface.c */
 int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);
 bool pg_iface_has_xdp(const char *name);
+bool pg_iface_leaves_checksums(const char *name);
 
 /* ports/pcap.c */
 int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);

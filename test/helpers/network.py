@@ -15,6 +15,7 @@ from helpers.command import check, run, tool
 CLONE_NEWNET = 0x40000000  # <linux/sched.h>
 ETH_P_ALL = 3
 SOL_PACKET, PACKET_AUXDATA, PACKET_IGNORE_OUTGOING = 263, 8, 23  # linux/if_packet.h
+PACKET_VNET_HDR = 15
 AUXDATA = struct.Struct("=IIIHHHH")  # struct tpacket_auxdata
 TP_STATUS_VLAN_VALID, TP_STATUS_VLAN_TPID_VALID = 1 << 4, 1 << 6
 OFFLOADS = ["tx", "tso", "gso", "gro"]
@@ -62,23 +63,27 @@ class Namespace:
                 libc.setns(home.fileno(), CLONE_NEWNET)
 
 
-def veth(one, iface, other, peer, mtu=1500):
-    """Join two namespaces by a pair of interfaces that are up. Their offloads are off:
-    a port gets what is on the wire, with the checksums computed."""
+def veth(one, iface, other, peer, mtu=1500, offloads=True):
+    """Join two namespaces by a pair of interfaces that are up. Without offloads a port
+    gets what would be on a wire, with the checksums computed."""
     one.ip("link", "add", iface, "mtu", str(mtu), "type", "veth",
            "peer", "name", peer, "mtu", str(mtu), "netns", other.name)
     for namespace, name in (one, iface), (other, peer):
-        namespace.check("ethtool", "-K", name,
-                        *itertools.chain(*((o, "off") for o in OFFLOADS)))
+        if not offloads:
+            namespace.check("ethtool", "-K", name,
+                            *itertools.chain(*((o, "off") for o in OFFLOADS)))
         namespace.ip("link", "set", name, "up")
 
 
 class Wire:
-    """A raw socket (AF_PACKET) on an interface: whole frames in and out."""
+    """A raw socket (AF_PACKET) on an interface: whole frames in and out; with `offload`
+    a struct virtio_net_hdr in front of each (PACKET_VNET_HDR)."""
 
-    def __init__(self, namespace, iface):
+    def __init__(self, namespace, iface, offload=False):
         with namespace.entered():
             self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        if offload:
+            self.socket.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         self.socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
         self.socket.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 23)

@@ -59,6 +59,7 @@ local function parsed(arg)
       .. "with `port`")
   end
   local port = spec.parse(arg.port)
+  port.receive_only = arg.receive_only or nil
   if not arg.queues then return port end
   return with_queue(port, arg.queues, arg.queue or 0)
 end
@@ -139,7 +140,8 @@ function Port:tick()
   if now < self.next_check then return end
   self.next_check = now + ALIVE_SECONDS
   statistics.publish(self.shm, self:statistics())
-  if not check.alive(self.description, self.token) then
+  local tend = self.kind.tend
+  if not check.alive(self.description, self.token) or tend and tend(self.port) < 0 then
     failure.raise("port '%s': its interface '%s' is gone (removed, or moved to "
       .. "another network namespace)", self.description.text,
       kinds.interface(self.description))

@@ -17,10 +17,12 @@ local QUEUE = {"ipackets", "opackets", "obytes"}
 local DROPS = {
   rx_oversize = "received longer than 10,240 bytes",
   rx_nomem = "received with no packet free",
+  rx_bad_offload = "received, left to be segmented or checksummed in a way not known",
   tx_oversize = "to send, longer than the port takes",
   tx_runt = "to send, shorter than an Ethernet header",
 }
-local DROP_ORDER = {"rx_oversize", "rx_nomem", "tx_oversize", "tx_runt"}
+local DROP_ORDER = {"rx_oversize", "rx_nomem", "rx_bad_offload", "tx_oversize",
+                    "tx_runt"}
 
 --- Memory for read().
 function statistics.new()
@@ -72,7 +74,8 @@ end
 function statistics.publish(frame, s)
   counter.set(frame.rxpackets, s.ipackets)
   counter.set(frame.rxbytes, s.ibytes)
-  counter.set(frame.rxdrop, s.imissed + s.rx_nombuf + s.rx_oversize + s.rx_nomem)
+  counter.set(frame.rxdrop, s.imissed + s.rx_nombuf + s.rx_oversize + s.rx_nomem
+    + s.rx_bad_offload)
   counter.set(frame.rxerrors, s.ierrors)
   counter.set(frame.txpackets, s.opackets)
   counter.set(frame.txbytes, s.obytes)

@@ -70,6 +70,17 @@ describe("check.ready", function()
       refused("xdp:veth0", "the default route goes over 'veth0'")
     end)
 
+    it("takes the default route's to receive only, or if that is wanted", function()
+      tree.write("proc/net/route",
+        "veth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n")
+      refused("packet:veth0", "write force=1", "`perigee capture`")
+      refused("xdp:veth0", "move the route away first")
+      check.ready(spec.parse("packet:veth0,force=1"), tree.roots)
+      local port = spec.parse("packet:veth0")
+      port.receive_only = true
+      check.ready(port, tree.roots)
+    end)
+
     it("names the bridge by which the default route goes", function()
       tree.link("../br0", "sys/class/net/veth0/upper_br0")
       tree.write("proc/net/route",

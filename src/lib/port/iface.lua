@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Kernel interfaces that carry a port: what they are like before DPDK has them, and
--- making them so again. Drivers leave their marks: net_af_packet and net_af_xdp
--- promiscuous mode; net_tap also another address, an MTU of 1,500 and the state down.
+-- making them so again. Drivers leave their marks: net_af_xdp promiscuous mode; net_tap
+-- also another address, an MTU of 1,500 and the state down.
 
 local bit = require("bit")
 local ffi = require("ffi")

@@ -13,8 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 
 #include "../api.h"
 #include "internal.h"
@@ -54,6 +56,20 @@ int pg_iface_write(const char *name, const struct iface *iface)
     return -1;
   ifr.ifr_flags = iface->flags;
   return request(name, SIOCSIFFLAGS, &ifr);
+}
+
+/* May frames come from the interface whose checksums nobody has computed? So it is with
+ * veth pairs (veth(4)) while checksums are left to "the card" (ethtool(8), tx on): only
+ * AF_PACKET is told of it. */
+bool pg_iface_leaves_checksums(const char *name)
+{
+  struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+  struct ethtool_value tx = {.cmd = ETHTOOL_GTXCSUM};
+  struct ifreq ifr = {.ifr_data = (void *)&driver};
+  if (request(name, SIOCETHTOOL, &ifr) < 0 || strcmp(driver.driver, "veth") != 0)
+    return false;
+  ifr.ifr_data = (void *)&tx;
+  return request(name, SIOCETHTOOL, &ifr) == 0 && tx.data != 0;
 }
 
 /* Is an XDP program attached? `link` is the answer to RTM_GETLINK. */

@@ -73,6 +73,7 @@ local function losses(writer, port)
     {"not yet written", link.nreadable(writer.input.input)},
     {"longer than 10,240 bytes", stats.rx_oversize},
     {"with no packet free", stats.rx_nomem + stats.rx_nombuf},
+    {"left to be segmented in a way not known", stats.rx_bad_offload},
     {"missed by the port", stats.imissed},
     {"received in error", stats.ierrors},
   }
@@ -98,7 +99,7 @@ end
 function M.run(args)
   local options = cli.parse(parser(), args)
   local c = config.new()
-  config.app(c, "port", Port, options.port)
+  config.app(c, "port", Port, {port = options.port, receive_only = true})
   config.app(c, "writer", PcapWriter, M.writer_argument(options))
   config.link(c, "port.output -> writer.input")
   engine.configure(c)

@@ -1,39 +1,55 @@
 -- SPDX-License-Identifier: Apache-2.0
--- packet: a kernel interface by AF_PACKET.
+-- packet: a kernel interface by AF_PACKET, driven by our own driver
+-- (native/ports/packet.c). The kernel keeps what it receives, too.
 
+local ffi = require("ffi")
+local C = require("core.native")
 local arguments = require("lib.port.arguments")
+local failure = require("core.failure")
 local needs = require("lib.port.needs")
 
--- af_packet's ring, whatever the MTU is. A frame has room for more than the longest
--- packet (10,240 bytes) behind its 66 bytes of headers, so that what the kernel has to
--- cut off (a burst that it hasn't segmented) is dropped by name and not passed on; and
--- it fits in a packet's 10,624 bytes, or the driver won't start. Frames are a multiple
--- of 16 bytes, blocks one of pages and of frames.
-local FRAME_BYTES = 10496
-local BLOCK_BYTES = 16 * FRAME_BYTES
-local FRAMES = 512
-
-return {
+local packet = {
   name = "packet", order = 4,
   summary = "a kernel interface by AF_PACKET",
   positional = true,
   args = {
     {name = "iface", type = arguments.interface, show = "IFACE",
       help = "the kernel interface"},
+    {name = "ring", type = arguments.integer(1, 65536), default = 4096, show = "N",
+      help = "frames received that wait at most, rounded up"},
+    {name = "shared", type = arguments.flag, default = 0, show = "1",
+      help = "1: send though another process does"},
+    {name = "force", type = arguments.flag, default = 0, show = "1",
+      help = "1: also where the default route goes"},
   },
-  driver = "net_af_packet",
-  devargs = function (port)
-    return {"iface=" .. port.iface, "qpairs=1", "blocksz=" .. BLOCK_BYTES,
-      "framesz=" .. FRAME_BYTES, "framecnt=" .. FRAMES, "qdisc_bypass=1"}
-  end,
-  thing = function (port) return "interface/" .. port.iface end,
-  check = function (port, roots)
-    needs.interface(port, roots)
-    needs.capabilities(port, {"CAP_NET_RAW"}, roots)
-  end,
-  interface = function (port) return port.iface end,
-  suits = function () return 2 end,
-  tidy = true,
   bench = {order = 6, receive = "packet:pgm0", send = "packet:pgm1", round = 256,
     namespace = "veth"},
 }
+
+--- One that shares its interface takes nothing for itself.
+function packet.thing(port)
+  if port.receive_only or port.shared == 1 then return nil end
+  return "interface/" .. port.iface
+end
+
+function packet.check(port, roots)
+  needs.interface(port, roots)
+  needs.capabilities(port, {"CAP_NET_RAW"}, roots)
+end
+
+function packet.interface(port) return port.iface end
+
+function packet.suits() return 2 end
+
+function packet.open(device_port, port)
+  local sends = not port.receive_only
+  if C.pg_packet_open(device_port, port.iface, port.ring, sends, port.shared == 0) < 0
+  then
+    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
+  end
+end
+
+--- The interface may have another MTU now, or have gone.
+packet.tend = C.pg_packet_fit_mtu
+
+return packet

@@ -67,12 +67,23 @@ function xdp.check(port, roots)
   needs.capabilities(port, {"CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_BPF"}, roots)
 end
 
---- DPDK would fail, and in doing so take the other program away.
+-- AF_XDP doesn't tell that a checksum is still to be computed.
+local function warn_of_checksums(port)
+  if C.pg_iface_leaves_checksums(port.iface) then
+    io.stderr:write(("perigee: port '%s': what local programs send over a veth pair "
+      .. "has no checksums yet, and AF_XDP doesn't say so; use packet:%s, or turn that "
+      .. "off at both ends with: ethtool -K %s tx off\n"):format(port.text, port.iface,
+      port.iface))
+  end
+end
+
+--- DPDK would fail with another program on it, and in doing so take that away.
 function xdp.before_open(port)
   if C.pg_iface_has_xdp(port.iface) and not shares_interface(port) then
     needs.refuse(port, "the interface has an XDP program already; end the process that "
       .. "uses it, or take the program off with: ip link set %s xdp off", port.iface)
   end
+  warn_of_checksums(port)
 end
 
 return xdp
