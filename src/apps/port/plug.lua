@@ -92,13 +92,13 @@ local function keep_tap(description, devargs, before)
 end
 
 -- Of a device with several queues this app has one: the last to go unplugs it.
-local function others_use(description, port)
+local function others_use(description)
   return description.queues and not C.pg_port_leave(description.device)
 end
 
 -- Take the device away, and leave its kernel interface as it was.
 local function unplug(description, port)
-  if others_use(description, port) then return end
+  if others_use(description) then return end
   C.pg_port_unplug(port)
   local before = befores[description]
   if before then
