@@ -4,6 +4,8 @@
 -- is 1 if one of them raised an error or read outside of the packet.
 
 local failure = require("core.failure")
+local root = debug.getinfo(1, "S").source:match("^@(.*)test/fuzz_stack.lua$") or ""
+package.path = root .. "test/lua/?.lua;" .. package.path
 local driver = require("testing.fuzz.driver")
 
 local count, seed, first = ...
