@@ -4,6 +4,9 @@
 
 local near = require("lib.stack.nearest")
 
+-- Compiling what runs a few times takes longer than running it.
+jit.off(true, true)
+
 local definition = {}
 
 local function set(names)

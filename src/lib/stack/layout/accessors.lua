@@ -7,6 +7,9 @@
 -- can't compile a metamethod that does where interpreted code calls it, gives it up
 -- after some ten thousand such calls, and then every loop that calls it.
 
+-- Compiling what runs a few times takes longer than running it.
+jit.off(true, true)
+
 local accessors = {}
 
 -- Numbers: whole cells as 32-bit integers where they fit, else as uint64_t ---------

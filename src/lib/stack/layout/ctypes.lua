@@ -51,13 +51,15 @@ local function number_taker(layout, title)
   end
 end
 
+local slow_number_taker = twin.of(number_taker)
+
 local function compile(layout, title, slow)
   local source = accessors.source(layout, slow)
   local chunk = assert(loadstring(source, "=" .. title .. (slow and " (slow)" or "")))
   return chunk(bit.band, bit.bor, bit.bnot, bit.lshift, bit.rshift, bit.arshift,
     bit.bswap, ffi.cast, ffi.copy, ffi.string, u32, u64, i64, address.Ip6, exactly,
     shower(layout), math.floor, ffi.istype,
-    slow and twin.of(number_taker(layout, title)) or number_taker(layout, title))
+    (slow and slow_number_taker or number_taker)(layout, title))
 end
 
 -- Make the methods say what there isn't; what is said of an assignment.

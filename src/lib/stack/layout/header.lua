@@ -5,6 +5,9 @@
 -- through one C type, so that LuaJIT sees which accesses meet (it tells memory
 -- apart by C type). Fields that share bytes share a cell.
 
+-- Compiling what runs a few times takes longer than running it.
+jit.off(true, true)
+
 local layout = {}
 
 local KINDS = {
