@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local link = require("core.link")
 local options_of = require("program.generate.options").parse
 local progress = require("lib.progress")
@@ -183,14 +184,6 @@ function M.results(apps, options)
   return results
 end
 
-local function write_json(path, results)
-  if path == "-" then return io.stdout:write(report.json(results)) end
-  local file, problem = io.open(path, "w")
-  if not file then failure.raise("can't write the results: %s", problem) end
-  file:write(report.json(results))
-  file:close()
-end
-
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
@@ -202,7 +195,7 @@ function M.run(args)
   local ok, err = run(apps, options, stream)
   local results = M.results(apps, options)
   stream:write(report.text(results))
-  if options.json then write_json(options.json, results) end
+  if options.json then files.save(options.json, report.json(results)) end
   if not ok then error(err, 0) end
   local kept = results.sent and report.kept(results.sent)
   if options.strict and kept and kept < report.KEPT then

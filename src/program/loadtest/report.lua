@@ -2,7 +2,6 @@
 -- What a trial has shown: as text, as lines of CSV in Snabb's two forms, and as JSON.
 
 local cjson = require("cjson")
-local failure = require("core.failure")
 
 local report = {}
 
@@ -51,15 +50,6 @@ function report.hydra(result)
     end
   end
   return table.concat(lines)
-end
-
---- Write `text` to the file `path`, or to standard output if that is "-".
-function report.write(path, text)
-  if path == "-" then return io.stdout:write(text) end
-  local file, problem = io.open(path, "w")
-  if not file then failure.raise("can't write the results: %s", problem) end
-  file:write(text)
-  file:close()
 end
 
 --- A table of results as JSON text.

@@ -4,6 +4,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local numa = require("lib.numa")
 local report = require("program.loadtest.report")
 local search = require("program.loadtest.search")
@@ -134,7 +135,7 @@ function M.run(args)
   local out = options.json == "-" and io.stderr or io.stdout
   out:setvbuf("line")
   local found = results(list, options, function (text) out:write(text) end)
-  if options.json then report.write(options.json, report.json(found)) end
+  if options.json then files.save(options.json, report.json(found)) end
 end
 
 return M

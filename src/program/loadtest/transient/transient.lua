@@ -4,6 +4,7 @@
 local cli = require("lib.cli")
 local engine = require("core.app")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local numa = require("lib.numa")
 local report = require("program.loadtest.report")
 local streams = require("program.loadtest.streams")
@@ -77,10 +78,16 @@ local function bench_file(options)
   if not options.bench_file then return function () end end
   local file, problem = io.open(options.bench_file, "w")
   if not file then failure.usage("can't write %s", problem) end
-  file:write(options.hydra and report.HYDRA_HEADER or report.CSV_HEADER)
+  local function write(text)
+    local written, reason = file:write(text)
+    if written then written, reason = file:flush() end
+    if not written then
+      failure.raise("can't write %s: %s", options.bench_file, reason)
+    end
+  end
+  write(options.hydra and report.HYDRA_HEADER or report.CSV_HEADER)
   return function (result)
-    file:write(options.hydra and report.hydra(result) or report.csv(result))
-    file:flush()
+    write(options.hydra and report.hydra(result) or report.csv(result))
   end
 end
 
@@ -115,7 +122,7 @@ function M.run(args)
   print(("Warming up at %f Gb/s for %g seconds."):format(rate / 1e9, warm_up))
   t:trial(rate, warm_up, WAIT_S)
   local results = measure(t, options, note)
-  if options.json then report.write(options.json, report.json(results)) end
+  if options.json then files.save(options.json, report.json(results)) end
   engine.report{showlinks = true}
 end
 
