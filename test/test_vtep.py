@@ -302,7 +302,11 @@ def test_what_scapy_sends_is_read(tmp_path, underlay):
     (["--inner", "null", "--outer", "null", "--address", "192.0.2.1"], "write it with"),
     (["--inner", "null", "--outer", "null", "--address", "192.0.2.1/24"], "needs a VNI"),
     (["--vlan", "5"], "'5' isn't a VLAN and its VNI"),
-    (["--config", "/nonexistent"], "can't be read"),
+    (["--config", "/nonexistent"], "can't be read: /nonexistent: No such file"),
+    (["--config", "/"], "can't be read: /: Is a directory"),
+    (["--config", PERIGEE], "can't be read: "),
+    (["--report", "0", "--inner", "null", "--outer", "null", "--address",
+      "192.0.2.1/24"], "report is a time of more than 0"),
 ])
 def test_wrong_arguments_get_a_sentence(words, part):
     result = perigee("vtep", *words)

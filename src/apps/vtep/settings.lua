@@ -5,11 +5,14 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local address = require("lib.stack.address")
+local config = require("core.config")
 local failure = require("core.failure")
 local fdb = require("apps.vtep.fdb")
+local shape = require("apps.vtep.shape")
 
 local settings = {}
 
+local shown = shape.shown
 local BITS = {[4] = 32, [6] = 128}
 local OVERHEAD = {[4] = 36, [6] = 56} -- outer IP to VXLAN: what adds to an IP packet
 local SMALLEST_MTU = {[4] = 576, [6] = 1280} -- RFC 1122, RFC 8200
@@ -56,8 +59,8 @@ end
 local function station(text, what)
   local bytes = settings.mac(text)
   if not bytes or bytes:byte(1) % 2 == 1 or bytes == ("\0"):rep(6) then
-    failure.usage("%s '%s' isn't the Ethernet address of one station, such as "
-      .. "02:00:00:00:00:01", what, tostring(text))
+    failure.usage("%s %s isn't the Ethernet address of one station, such as "
+      .. "02:00:00:00:00:01", what, shown(text))
   end
   return bytes
 end
@@ -73,7 +76,7 @@ settings.is_unicast = is_unicast
 local function host_address(text, what, family)
   local bytes, of = settings.ip(text)
   if not bytes or not is_unicast(bytes) then
-    failure.usage("%s '%s' isn't the IP address of a host", what, tostring(text))
+    failure.usage("%s %s isn't the IP address of a host", what, shown(text))
   elseif family and of ~= family then
     failure.usage("%s %s is IPv%d, but the tunnel's own address is IPv%d", what, text,
       of, family)
@@ -83,17 +86,17 @@ end
 
 local function whole(value, low, high, what)
   if type(value) ~= "number" or value % 1 ~= 0 or value < low or value > high then
-    failure.usage("%s is a whole number from %d to %d, not '%s'", what, low, high,
-      tostring(value))
+    failure.usage("%s is a whole number from %d to %d, not %s", what, low, high,
+      shown(value))
   end
   return value
 end
 
 local function own_address(s, arg)
-  local text, length = tostring(arg.address):match("^(.-)/(%d+)$")
+  local text, length = (arg.address or ""):match("^(.-)/(%d+)$")
   if not text then
-    failure.usage("the tunnel's address is '%s'; write it with the length of its "
-      .. "network's prefix, such as 192.0.2.1/24", tostring(arg.address))
+    failure.usage("the tunnel's address is %s; write it with the length of its "
+      .. "network's prefix, such as 192.0.2.1/24", shown(arg.address))
   end
   s.address, s.family = host_address(text, "the tunnel's address")
   s.prefix = whole(tonumber(length), 1, BITS[s.family], "a prefix length")
@@ -111,7 +114,8 @@ end
 -- VNIs as an array of {vni =, vlan =}; and which there are.
 local function networks(s, vnis)
   local by_vlan, by_vni = {}, {}
-  for vni, vlan in pairs(vnis or {}) do
+  for _, vni in ipairs(config.sorted_keys(vnis or {})) do
+    local vlan = vnis[vni]
     whole(vni, 0, 2^24 - 1, "a VNI")
     whole(vlan, 0, 4094, ("the VLAN of VNI %d (0: untagged)"):format(vni))
     if by_vlan[vlan] then
@@ -122,7 +126,6 @@ local function networks(s, vnis)
     table.insert(s.vnis, {vni = vni, vlan = vlan})
   end
   if #s.vnis == 0 then failure.usage("a tunnel end point needs a VNI, such as 42") end
-  table.sort(s.vnis, function (x, y) return x.vni < y.vni end)
   if s.keep_tags and (#s.vnis > 1 or s.vnis[1].vlan ~= 0) then
     failure.usage("keep_tags carries all frames, tagged or not, in one VNI without "
       .. "a VLAN; there are others")
@@ -132,7 +135,7 @@ end
 
 local function known_vni(s, vni, what)
   if not s.has_vni[vni] then
-    failure.usage("%s names VNI %s, which the tunnel doesn't have", what, tostring(vni))
+    failure.usage("%s names VNI %s, which the tunnel doesn't have", what, vni)
   end
   return vni
 end
@@ -170,6 +173,7 @@ end
 
 --- The checked settings. `arg` is described in the README; `mac` must be in it.
 function settings.check(arg)
+  shape.check(arg)
   local s = {vnis = {}, remotes = {}, statics = {}}
   simple_values(s, arg)
   own_address(s, arg)
@@ -199,7 +203,10 @@ function settings.check(arg)
       remote = remote(s, item.remote),
     })
   end
-  if #s.remotes + #s.statics > s.max_remotes then
+  if #s.statics > s.capacity then
+    failure.usage("there are %d static entries, and room for %d (capacity)",
+      #s.statics, s.capacity)
+  elseif #s.remotes + #s.statics > s.max_remotes then
     failure.usage("there are %d remotes, and room for %d (max_remotes)",
       #s.remotes + #s.statics, s.max_remotes)
   end

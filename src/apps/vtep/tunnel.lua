@@ -5,6 +5,7 @@
 -- from it, a breath later at most.
 
 local ffi = require("ffi")
+local failure = require("core.failure")
 local fdb = require("apps.vtep.fdb")
 local Remotes = require("apps.vtep.remotes")
 local settings = require("apps.vtep.settings")
@@ -55,10 +56,12 @@ end
 local function flood_lists(self, s)
   self.flood = {}
   for i, item in ipairs(s.vnis) do
-    local list = {}
+    local list, listed = {}, {}
     for _, r in ipairs(s.remotes) do
       local n = self.remotes:add(r.address, r.mac, true)
-      if not r.vnis or r.vnis[item.vni] then list[#list + 1] = n end
+      if (not r.vnis or r.vnis[item.vni]) and not listed[n] then
+        list[#list + 1], listed[n] = n, true
+      end
     end
     self.flood[i] = {n = #list, remote = ffi.new("int32_t[?]", #list + 1)}
     for k, n in ipairs(list) do self.flood[i].remote[k - 1] = n end
@@ -90,7 +93,10 @@ function Tunnel.new(arg)
   for _, entry in ipairs(s.statics) do
     local n = self.remotes:add(entry.remote.address, entry.remote.mac, true)
     local a, b = Tunnel.key(entry.mac, self:index(entry.vni))
-    assert(self.fdb:insert(a, b, n, 0, true), "no room for a static entry")
+    if not self.fdb:insert(a, b, n, 0, true) then
+      failure.usage("there is no room for the static entry of %s; let capacity be more "
+        .. "than %d", settings.text(entry.mac), s.capacity)
+    end
   end
   return self
 end

@@ -6,7 +6,6 @@ local C = require("core.native")
 local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
-local failure = require("core.failure")
 local link = require("core.link")
 local arguments = require("program.vtep.arguments")
 local reports = require("program.vtep.reports")
@@ -57,11 +56,11 @@ local function ending(ports, duration)
   end
 end
 
---- The configuration of a run with these options (program.vtep.arguments), whose
---- `mac` must be set; and the tunnel.
-function M.graph(options)
+--- The configuration of a run with these options (program.vtep.arguments) and this MAC
+--- address (text); and the tunnel.
+function M.graph(options, mac)
   local c = M.ports(options)
-  return c, vtep.add(c, "vtep", options, "inner", "outer")
+  return c, vtep.add(c, "vtep", arguments.tunnel(options, mac), "inner", "outer")
 end
 
 --- The configuration of the ports alone.
@@ -72,30 +71,18 @@ function M.ports(options)
   return c
 end
 
-local function check(options)
-  for _, name in ipairs{"inner", "outer", "address"} do
-    if not options[name] then
-      failure.usage("name the %s: --%s; see `perigee vtep --help`",
-        name == "address" and "tunnel's own address" or name .. " port", name)
-    end
-  end
-  -- What is wrong is said before a port is opened.
-  local tried = {}
-  for key, value in pairs(options) do tried[key] = value end
-  tried.mac = tried.mac or "02:00:00:00:00:01"
-  settings.check(tried)
-end
-
 --- Run the program: `args` as in its usage.
 function M.run(args)
   math.randomseed(tonumber(C.pg_tsc() % 2^31))
-  local options = arguments.options(cli.parse(arguments.parser(), args))
-  check(options)
-  if not options.mac then
+  local parsed = cli.parse(arguments.parser(), args)
+  local options = arguments.options(parsed)
+  arguments.check(options, parsed)
+  local mac = options.mac
+  if not mac then
     engine.configure(M.ports(options))
-    options.mac = mac_of(engine.app_table.outer)
+    mac = mac_of(engine.app_table.outer)
   end
-  local c, tunnel = M.graph(options)
+  local c, tunnel = M.graph(options, mac)
   engine.configure(c)
   io.write(reports.heading(tunnel))
   io.flush()
