@@ -6,14 +6,15 @@
 local ffi = require("ffi")
 local C = require("core.declare")("apps/vtep/vtep.h")
 local deliver = require("apps.vtep.deliver")
+local settings = require("apps.vtep.settings")
 
--- The first 14 are those of pg_vxlan_check.
+-- All but the last are those of pg_vxlan_check.
 local Decap = {outputs = {"output", "host"}, drops = {
   "short", "other_mac", "other_address", "bad_length", "bad_checksum", "fragment",
   "other_port", "bad_udp_checksum", "no_vni", "unknown_vni", "bad_source", "inner_tag",
-  "other_protocol", "congested", "unknown_remote"}}
+  "other_protocol", "congested", "bad_outer_source", "control", "unknown_remote"}}
 Decap.__index = Decap
-local UNKNOWN_REMOTE = 15
+local UNKNOWN_REMOTE = 17
 local HOST = 2
 
 Decap.link_names = {
@@ -52,6 +53,8 @@ function Decap:new(tunnel)
   own.slot, own.mask, own.seed = tunnel.fdb.slot, tunnel.fdb.mask, tunnel.fdb.seed
   own.remotes, own.now = tunnel.remotes.array, ffi.cast(word_t, tunnel.digest) + NOW
   own.family, own.keep_tags = s.family, s.keep_tags and 1 or 0
+  own.flood_control = s.flood_control and 1 or 0
+  ffi.copy(own.broadcast, settings.broadcast(s), 4)
   ffi.copy(own.mac, s.mac, 6)
   ffi.copy(own.ip, s.address, #s.address)
   return setmetatable({

@@ -8,7 +8,8 @@ local ffi = require("ffi")
 local C = require("core.declare")("apps/vtep/vtep.h")
 local packet = require("core.packet")
 
-local Ingress = {outputs = {"output", "flood"}, drops = {"short", "unknown_vlan"}}
+local Ingress = {outputs = {"output", "flood"}, drops = {
+  "short", "unknown_vlan", "control"}}
 Ingress.__index = Ingress
 local FLOOD = 2
 
@@ -28,6 +29,7 @@ function Ingress:new(tunnel)
       slot = tunnel.fdb.slot, mask = tunnel.fdb.mask, seed = tunnel.fdb.seed,
       vnis = tunnel.vnis, by_vlan = tunnel.by_vlan,
       tags = not tunnel.settings.keep_tags,
+      flood_control = tunnel.settings.flood_control,
     }),
   }, self)
 end

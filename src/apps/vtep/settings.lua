@@ -18,7 +18,8 @@ local OVERHEAD = {[4] = 36, [6] = 56} -- outer IP to VXLAN: what adds to an IP p
 local SMALLEST_MTU = {[4] = 576, [6] = 1280} -- RFC 1122, RFC 8200
 local DEFAULTS = {
   mtu = 1500, ttl = 64, port = 4789, ageing = 300, capacity = 16384, max_remotes = 1024,
-  learn = true, strict = false, ping = true, keep_tags = false, dscp = 0,
+  learn = true, strict = false, ping = true, keep_tags = false, flood_control = false,
+  dscp = 0,
 }
 local RANGES = {
   mtu = {576, 10226}, ttl = {1, 255}, port = {1, 65535}, ageing = {1, 1000000},
@@ -109,6 +110,17 @@ function settings.same_network(one, other, prefix)
   if rest == 0 then return true end
   local differing = bit.bxor(one:byte(bytes + 1), other:byte(bytes + 1))
   return bit.rshift(differing, 8 - rest) == 0
+end
+
+--- The broadcast address (4 bytes) of the network of IPv4 settings, or that of all.
+function settings.broadcast(s)
+  if s.family ~= 4 or s.prefix > 30 then return ("\255"):rep(4) end -- RFC 3021
+  local bytes, left = {s.address:byte(1, 4)}, s.prefix
+  for i = 1, 4 do
+    bytes[i] = bit.bor(bytes[i], bit.rshift(255, math.max(0, math.min(8, left))))
+    left = left - 8
+  end
+  return string.char(unpack(bytes))
 end
 
 -- VNIs as an array of {vni =, vlan =}; and which there are.

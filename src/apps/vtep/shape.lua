@@ -2,6 +2,7 @@
 -- Which names the settings of a tunnel end point have and what kind of value each
 -- takes. Whether the values make sense together is apps.vtep.settings' concern.
 
+local sorted_keys = require("core.config").sorted_keys
 local failure = require("core.failure")
 local near = require("lib.stack.nearest")
 
@@ -57,22 +58,15 @@ local function list(item, example)
   end
 end
 
-local function sorted(names)
-  local array = {}
-  for name in pairs(names) do array[#array + 1] = name end
-  table.sort(array)
-  return array
-end
-
 -- The names there are and, of one that there isn't, the nearest.
 local function check_fields(value, what, fields)
   for name, field in pairs(value) do
     if type(name) ~= "string" then
       failure.usage("%s has a value without a name; write NAME = VALUE", what)
     elseif not fields[name] then
-      local hint = near.hint(name:sub(1, MOST_SHOWN), sorted(fields))
+      local hint = near.hint(name:sub(1, MOST_SHOWN), sorted_keys(fields))
       failure.usage("%s has no field %s%s", what, shown(name),
-        hint ~= "" and hint or "; it has " .. table.concat(sorted(fields), ", "))
+        hint ~= "" and hint or "; it has " .. table.concat(sorted_keys(fields), ", "))
     end
     fields[name](field, name)
   end
@@ -132,6 +126,7 @@ local FIELDS = {
   mtu = number, ttl = number, dscp = dscp, port = number, udp_checksum = boolean,
   learn = boolean, strict = boolean, ageing = number, capacity = number,
   max_remotes = number, keep_tags = boolean, ping = boolean, seed = number,
+  flood_control = boolean,
 }
 
 --- Raise a sentence unless `value` is a table with fields of these names and kinds.

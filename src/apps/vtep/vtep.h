@@ -33,10 +33,11 @@ struct vxlan_end {
   const int32_t *now;
   int32_t mask, seed;
   uint8_t ip[16];            /* the first 4, or all */
+  uint8_t broadcast[4];      /* of its IPv4 network */
   uint8_t mac[6];
   uint16_t port;
   uint8_t family;            /* 4 or 6 */
-  uint8_t keep_tags;
+  uint8_t keep_tags, flood_control;
 };
 
 /* A VNI of apps.vtep: `tag` is the 4 bytes of its VLAN tag, as this CPU reads them;
@@ -52,9 +53,10 @@ struct vxlan_segment {
   const int32_t *by_vlan;
   int32_t mask, seed;
   bool tags;                 /* take VLAN tags off */
+  bool flood_control;        /* send what isn't for bridges to forward, too */
 };
 
-/* vtep.c */
+/* fdb.c, flow.c, ingress.c, decap.c */
 enum { VXLAN_NEWS = 1 << 24, VXLAN_FLOOD = 1, VXLAN_TAG = 4 };
 int32_t pg_fdb_hash(int32_t seed, int32_t a, int32_t b);
 int32_t pg_fdb_find(const struct vtep_entry *slot, int32_t mask, int32_t seed,

@@ -95,6 +95,8 @@ function M.parser()
   p:flag("--no-learn", "Don't learn where MAC addresses are.")
   p:flag("--strict", "Drop what comes from other remotes than those named.")
   p:flag("--keep-tags", "Carry VLAN tags as they are, all in one VNI.")
+  p:flag("--flood-control", "Carry frames for the neighbour on the wire alone, too:"
+         .. " spanning tree, LACP, LLDP.")
   p:flag("--no-ping", "Don't answer echo requests.")
   p:option("--config", "A file with a Lua table of the same; options go before it.")
     :argname("FILE")
@@ -121,7 +123,8 @@ local PLAIN = {"inner", "outer", "address", "gateway", "mac", "mtu", "ttl", "dsc
                "udp_checksum", "port", "ageing", "capacity", "report", "duration"}
 local LISTS = {remote = "remotes", static = "static"}
 local FLAGS = {no_learn = {"learn", false}, strict = {"strict", true},
-               keep_tags = {"keep_tags", true}, no_ping = {"ping", false}}
+               keep_tags = {"keep_tags", true}, no_ping = {"ping", false},
+               flood_control = {"flood_control", true}}
 
 -- Options that apps.vtep has nothing to do with.
 local function check_own(options)

@@ -91,6 +91,7 @@ describe("program.vtep", function ()
       mac = "02:00:00:00:00:07"}}]],
     static = '{{vni = 42, mac = "02:00:00:00:00:05", remote = "192.0.2.2"}}',
     learn = "true", strict = "false", ageing = "300", capacity = "100",
+    flood_control = "true",
     max_remotes = "100", keep_tags = "false", ping = "true", report = "1",
     duration = "1",
   }
@@ -112,7 +113,7 @@ describe("program.vtep", function ()
   local TAKEN = { -- odd values that are right there
     remotes = {["{}"] = true}, static = {["{}"] = true}, duration = {},
   }
-  for _, name in ipairs{"learn", "strict", "udp_checksum", "ping"} do
+  for _, name in ipairs{"learn", "strict", "udp_checksum", "ping", "flood_control"} do
     TAKEN[name] = {["true"] = true, ["false"] = true}
   end
   TAKEN.keep_tags = {["false"] = true}

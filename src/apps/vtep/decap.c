@@ -1,169 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels of apps.vtep that branch on the packet's kind or on chance. Compiled by
- * LuaJIT each way would be a trace of its own, with all that follows it.
+ * What the underlay sends, checked (apps.vtep.decap): so many ways out would be as many
+ * traces of LuaJIT's.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
+#include "internal.h"
 
-#include "../../native/api.h"
-#include "vtep.h"
-
-enum {
-  SLOTS = 4, /* in a bucket of the forwarding table: a cache line */
-  ETHERNET = 14, IP4 = 20, IP6 = 40, PORTS = 4, /* bytes */
-  TYPE_IP4 = 0x0800, TYPE_IP6 = 0x86dd, /* EtherTypes */
-  TCP = 6, UDP = 17 /* IANA's protocol numbers */
-};
-
-static inline uint32_t rol(uint32_t x, int n)
-{
-  return x << n | x >> (32 - n);
-}
-
-static inline uint32_t word(const uint8_t *data)
-{
-  uint32_t value;
-  memcpy(&value, data, sizeof value);
-  return value;
-}
-
-/* Three numbers to one. The rotations are those of the last step of Bob Jenkins's
- * lookup3. */
-static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t c)
-{
-  c = (c ^ b) - rol(b, 14);
-  a = (a ^ c) - rol(c, 11);
-  b = (b ^ a) - rol(a, 25);
-  c = (c ^ b) - rol(b, 16);
-  a = (a ^ c) - rol(c, 4);
-  b = (b ^ a) - rol(a, 14);
-  return (c ^ b) - rol(b, 24);
-}
-
-/* The hash of a key; the key's buckets are this & mask and its rotation by 16. */
-int32_t pg_fdb_hash(int32_t seed, int32_t a, int32_t b)
-{
-  return (int32_t)mix((uint32_t)a, (uint32_t)b, (uint32_t)seed);
-}
-
-/* The number of the slot with the key (a, b), or -1. */
-int32_t pg_fdb_find(const struct vtep_entry *slot, int32_t mask, int32_t seed,
-                    int32_t a, int32_t b)
-{
-  uint32_t hash = mix((uint32_t)a, (uint32_t)b, (uint32_t)seed);
-  for (int bucket = 0; bucket < 2; bucket++) {
-    int32_t first = (int32_t)(hash & (uint32_t)mask) * SLOTS;
-    for (int32_t i = first; i < first + SLOTS; i++)
-      if (slot[i].a == a && slot[i].b == b)
-        return i;
-    hash = rol(hash, 16);
-  }
-  return -1;
-}
-
-/* The ports at `data`, where there are some before `end`, and the protocol. */
-static uint32_t ports(const uint8_t *data, const uint8_t *end, uint32_t protocol)
-{
-  if ((protocol == TCP || protocol == UDP) && end - data >= PORTS)
-    return word(data) ^ protocol;
-  return protocol;
-}
-
-static uint32_t flow4(const uint8_t *ip, const uint8_t *end)
-{
-  uint32_t last = ip[9];
-  if (((ip[6] & 0x3f) | ip[7]) == 0) /* fragments have ports only in the first */
-    last = ports(ip + (ip[0] & 15) * 4, end, last);
-  return mix(word(ip + 12), word(ip + 16), last);
-}
-
-static uint32_t fold6(const uint8_t *address)
-{
-  return word(address) ^ rol(word(address + 4), 8) ^ rol(word(address + 8), 16) ^
-    rol(word(address + 12), 24);
-}
-
-/* Of the Ethernet frame of `length` bytes (at least 14): its DSCP and ECN byte (0 if
- * it isn't IP) in the lowest 8 bits, and above them 24 bits of a hash of its flow. */
-int32_t pg_flow(const uint8_t *data, int32_t length)
-{
-  const uint8_t *ip = data + ETHERNET, *end = data + length;
-  uint32_t type = (uint32_t)data[12] << 8 | data[13], hash, tos = 0;
-  if (type == TYPE_IP4 && length >= ETHERNET + IP4) {
-    hash = flow4(ip, end);
-    tos = ip[1];
-  } else if (type == TYPE_IP6 && length >= ETHERNET + IP6) {
-    hash = mix(fold6(ip + 8), fold6(ip + 24), ports(ip + IP6, end, ip[6]));
-    tos = (ip[0] & 15u) << 4 | ip[1] >> 4;
-  } else {
-    hash = mix(word(data), word(data + 4), word(data + 8) ^ type);
-  }
-  return (int32_t)(hash << 8 | tos);
-}
-
-enum {
-  TYPE_ARP = 0x0806, TYPE_CTAG = 0x8100, TYPE_STAG = 0x88a8, /* EtherTypes */
-  FRAGMENT_HEADER = 44, /* IANA's protocol number */
-  UDP_VXLAN = 16, VNI_FLAG = 8, LEAF = 4096,
-  REMOTE = 0xffff /* of an entry's `remote`: the number */
-};
-
-static inline uint32_t half(const uint8_t *data)
-{
-  return (uint32_t)data[0] << 8 | data[1];
-}
-
-/* Ingress.drops, in its order. */
-enum { SHORT = 1, UNKNOWN_VLAN };
-
-/* The remote that a frame to the address at `mac`, in the VNI of number `index`, goes
- * to; 0: to all of them. */
-static int32_t remote_of(const struct vxlan_segment *s, const uint8_t *mac,
-                         int32_t index)
-{
-  uint16_t last;
-  memcpy(&last, mac + 4, sizeof last);
-  if (mac[0] & 1)
-    return s->vnis[index].only;
-  int32_t at = pg_fdb_find(s->slot, s->mask, s->seed, (int32_t)word(mac),
-                           (int32_t)((uint32_t)index << 16 | last));
-  return at < 0 ? s->vnis[index].only : s->slot[at].remote & REMOTE;
-}
-
-/* Find the VNI and the remote of a frame of the inner port: VXLAN_FLOOD, or 0, with
- * VXLAN_TAG if the first 4 bytes are to be dropped, the addresses having been moved
- * over the VLAN tag. hash[0] is the VNI then, and hash[1] the number of the remote, or
- * with VXLAN_FLOOD that of the VNI. Else the number of a drop, negated. */
-int32_t pg_vxlan_route(const struct vxlan_segment *s, struct packet *p)
-{
-  uint8_t *data = p->buf_addr + p->data_off;
-  uint32_t vlan = 0;
-  int32_t cut = 0;
-  if (p->length < ETHERNET)
-    return -SHORT;
-  if (s->tags && half(data + 12) == TYPE_CTAG) {
-    if (p->length < ETHERNET + VXLAN_TAG)
-      return -SHORT;
-    vlan = half(data + 14) & 0xfff;
-    cut = VXLAN_TAG;
-    memmove(data + cut, data, 12);
-  }
-  int32_t index = s->by_vlan[vlan];
-  if (index == 0)
-    return -UNKNOWN_VLAN;
-  int32_t remote = remote_of(s, data + cut, index);
-  p->hash[0] = (uint32_t)s->vnis[index].vni;
-  p->hash[1] = (uint32_t)(remote ? remote : index);
-  return remote ? cut : cut | VXLAN_FLOOD;
-}
+enum { VNI_FLAG = 8, LEAF = 4096 };
 
 /* Decap.drops, in its order; negated they are what pg_vxlan_check returns. */
 enum {
   HOST, SHORT_FRAME, OTHER_MAC, OTHER_ADDRESS, BAD_LENGTH, BAD_CHECKSUM, FRAGMENT,
   OTHER_PORT, BAD_UDP_CHECKSUM, NO_VNI, UNKNOWN_VNI, BAD_SOURCE, INNER_TAG,
-  OTHER_PROTOCOL, CONGESTED
+  OTHER_PROTOCOL, CONGESTED, BAD_OUTER_SOURCE, CONTROL
 };
 
 enum { NOT_ECT, ECT1, ECT0, CE }; /* ECN field, RFC 3168 */
@@ -215,11 +63,9 @@ static bool carry_over(uint8_t *frame, uint32_t length, uint32_t outer)
 static bool confirm(const struct vxlan_end *end, const uint8_t *frame, int32_t number,
                     const uint8_t *address, uint32_t size)
 {
-  uint32_t rest = (uint32_t)number << 16;
-  uint16_t last;
-  memcpy(&last, frame + 10, sizeof last);
-  int32_t at = pg_fdb_find(end->slot, end->mask, end->seed, (int32_t)word(frame + 6),
-                           (int32_t)(rest | last));
+  const uint8_t *mac = frame + 6;
+  int32_t at = find_slot(end->slot, end->mask, end->seed, (int32_t)word(mac),
+                         second_word(mac, number));
   if (at < 0)
     return false;
   struct vtep_entry *entry = &end->slot[at];
@@ -258,6 +104,8 @@ static int32_t check_vxlan(const struct vxlan_end *end, uint8_t *data,
   uint32_t type = half(frame + 12);
   if ((type == TYPE_CTAG || type == TYPE_STAG) && !end->keep_tags)
     return -INNER_TAG;
+  if (!end->flood_control && is_control(frame, type))
+    return -CONTROL;
   if ((ecn & 1) && !carry_over(frame, length - UDP_VXLAN, ecn)) /* ECT(1) or CE */
     return -CONGESTED;
   int32_t found = (int32_t)((uint32_t)number << 8 | (at + UDP_VXLAN));
@@ -274,6 +122,20 @@ static inline bool sound(const uint8_t *ip, uint32_t header)
   sum = (sum & 0xffff) + (sum >> 16);
   sum = (sum & 0xffff) + (sum >> 16);
   return (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
+
+/* Can one host, but this one, have the address (RFC 6890)? */
+static inline bool is_other_host4(const struct vxlan_end *end, const uint8_t *ip)
+{
+  return ip[0] != 0 && ip[0] != 127 && ip[0] < 224 && memcmp(ip, end->ip, 4) != 0 &&
+    memcmp(ip, end->broadcast, 4) != 0;
+}
+
+static inline bool is_other_host6(const struct vxlan_end *end, const uint8_t *ip)
+{
+  static const uint8_t zeros[15];
+  return ip[0] != 0xff && memcmp(ip, zeros, sizeof zeros) != 0 &&
+    memcmp(ip, end->ip, sizeof end->ip) != 0;
 }
 
 static int32_t check4(const struct vxlan_end *end, uint8_t *data, uint32_t length)
@@ -294,6 +156,8 @@ static int32_t check4(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
     return -BAD_CHECKSUM;
   if (half(ip + 6) & 0x3fff)
     return -FRAGMENT;
+  if (!is_other_host4(end, ip + 12))
+    return -BAD_OUTER_SOURCE;
   if (ip[9] != UDP)
     return HOST;
   return check_vxlan(end, data, ETHERNET + header, total - header, ip + 12, 8,
@@ -317,6 +181,8 @@ static int32_t check6(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
     return HOST;
   if (memcmp(ip + 24, end->ip, sizeof end->ip) != 0)
     return -OTHER_ADDRESS;
+  if (!is_other_host6(end, ip + 8))
+    return -BAD_OUTER_SOURCE;
   return check_vxlan(end, data, ETHERNET + IP6, half(ip + 4), ip + 8, 32,
                      ip[1] >> 4 & 3);
 }
