@@ -31,6 +31,7 @@ local pace = require("core.engine.pace")
 local plan = require("core.engine.plan")
 local pool = require("core.pool")
 local reports = require("core.engine.summary")
+local signals = require("core.engine.signals")
 local timer = require("core.timer")
 local warm = require("core.engine.warm")
 
@@ -284,7 +285,7 @@ end
 -- Breathe until `done` says so or a signal comes. The clock is read once a
 -- breath: one ends where the next begins, unless the engine slept between.
 local function run(options)
-  local done = options.done
+  local done, on_signal = options.done, options.on_signal
   local now = C.pg_now()
   local ends = options.duration and now + options.duration or math.huge
   local durations = options.measure_latency ~= false
@@ -300,6 +301,7 @@ local function run(options)
     now = C.pg_now()
     if durations then durations:add(now - began) end
     if pace.breath(engine, began) then now = C.pg_now() end
+    if on_signal then signals.answer(on_signal) end
     if done and done() then return end
   until began >= ends or all_dead or (C.pg_signal() ~= 0 and not here.worker)
   if C.pg_signal() ~= 0 and not here.worker then
@@ -324,12 +326,14 @@ end
 --- or SIGTERM comes (a program that calls again after a signal is ended).
 --- Then print a report: `report` = {showload=, showlinks=, showapps=,
 --- showpackets=} selects its parts, `no_report` leaves it out.
---- `measure_latency` = false and `no_timers` leave these out.
+--- `measure_latency` = false and `no_timers` leave these out. `on_signal` = {HUP = f,
+--- USR1 = f, USR2 = f}: f() is called between breaths when that signal has come.
 function engine.main(options)
   options = options or {}
   check_idle("engine.main")
   main_options.check(options)
   if engine.interrupted then require("core.main").exit(0) end
+  signals.take(options.on_signal, true)
   C.pg_catch_signals()
   if next(state.links) then pool.create() end -- not within the first breath
   engine.load_begins()
@@ -338,6 +342,7 @@ function engine.main(options)
   local ok, err = xpcall(run_placed, function (e) return failure.explain(rescue(e)) end,
     options)
   breathing, at_work, sample_at = false, false, math.huge
+  signals.take(options.on_signal, false)
   cores.pause()
   sync(true)
   if not options.no_report then engine.report(options.report) end

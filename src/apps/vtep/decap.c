@@ -11,7 +11,7 @@ enum { VNI_FLAG = 8, LEAF = 4096 };
 enum {
   HOST, SHORT_FRAME, OTHER_MAC, OTHER_ADDRESS, BAD_LENGTH, BAD_CHECKSUM, FRAGMENT,
   OTHER_PORT, BAD_UDP_CHECKSUM, NO_VNI, UNKNOWN_VNI, BAD_SOURCE, INNER_TAG,
-  OTHER_PROTOCOL, CONGESTED, BAD_OUTER_SOURCE, CONTROL
+  OTHER_PROTOCOL, CONGESTED, BAD_OUTER_SOURCE, CONTROL, UNKNOWN_REMOTE
 };
 
 enum { NOT_ECT, ECT1, ECT0, CE }; /* ECN field, RFC 3168 */
@@ -59,20 +59,49 @@ static bool carry_over(uint8_t *frame, uint32_t length, uint32_t outer)
 }
 
 /* Does the forwarding table say that the frame's source, in the VNI of this number, is
- * behind the remote with the address of `size` bytes? Then the entry is fresh. */
-static bool confirm(const struct vxlan_end *end, const uint8_t *frame, int32_t number,
-                    const uint8_t *address, uint32_t size)
+ * behind the remote with the address of `size` bytes? Then the entry is fresh, and this
+ * its remote's number; else 0. */
+static int32_t confirm(const struct vxlan_end *end, const uint8_t *frame,
+                       int32_t number, const uint8_t *address, uint32_t size)
 {
   const uint8_t *mac = frame + 6;
   int32_t at = find_slot(end->slot, end->mask, end->seed, (int32_t)word(mac),
                          second_word(mac, number));
   if (at < 0)
-    return false;
+    return 0;
   struct vtep_entry *entry = &end->slot[at];
-  if (memcmp(end->remotes[entry->remote & REMOTE].peer, address, size) != 0)
-    return false;
+  int32_t remote = entry->remote & REMOTE;
+  if (memcmp(end->remotes->remote[remote].peer, address, size) != 0)
+    return 0;
   entry->seen = *end->now;
-  return true;
+  return remote;
+}
+
+static inline void count(struct vtep_counts *counts, uint32_t length)
+{
+  counts->received++;
+  counts->received_bytes += length;
+}
+
+/* The frame of `length` bytes, of the VNI of this number, is let in: count it. Its flags
+ * for pg_vxlan_check; or the number of a drop, negated. */
+static int32_t let_in(const struct vxlan_end *end, const uint8_t *frame,
+                      uint32_t length, int32_t number, const uint8_t *address,
+                      uint32_t size)
+{
+  int32_t flags = 0, remote = confirm(end, frame, number, address, size);
+  if (!remote) {
+    int32_t whole[4] = {0};
+    memcpy(whole, address, size);
+    remote = pg_remote_find(end->remotes, whole);
+    if (!remote && end->strict)
+      return -UNKNOWN_REMOTE;
+    flags = remote ? VXLAN_NEWS : VXLAN_NEWS | VXLAN_STRANGER;
+  }
+  if (remote)
+    count(&end->remotes->remote[remote].counts, length);
+  count(&end->vnis[number].counts, length);
+  return flags;
 }
 
 /* UDP at offset `at` of the frame, with `left` bytes of IP's payload from there on;
@@ -108,8 +137,9 @@ static int32_t check_vxlan(const struct vxlan_end *end, uint8_t *data,
     return -CONTROL;
   if ((ecn & 1) && !carry_over(frame, length - UDP_VXLAN, ecn)) /* ECT(1) or CE */
     return -CONGESTED;
-  int32_t found = (int32_t)((uint32_t)number << 8 | (at + UDP_VXLAN));
-  return confirm(end, frame, number, addresses, size / 2) ? found : found | VXLAN_NEWS;
+  int32_t flags = let_in(end, frame, length - UDP_VXLAN, number, addresses, size / 2);
+  return flags < 0 ? flags
+    : flags | (int32_t)((uint32_t)number << 8 | (at + UDP_VXLAN));
 }
 
 /* Is the checksum of the IPv4 header right (RFC 1071)? */
@@ -190,7 +220,8 @@ static int32_t check6(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
 /* Is the frame a VXLAN packet for this end, and sound? Then: the offset of the frame in
  * it (8 bits), which gets the outer congestion mark, above that the number of its VNI,
  * and VXLAN_NEWS unless the forwarding table has the inner source with this remote; an
- * entry that says so is refreshed. Otherwise 0, for what may concern the host (ARP,
+ * entry that says so is refreshed. VXLAN_STRANGER if there is no such remote, so that it
+ * couldn't be counted for it. Otherwise 0, for what may concern the host (ARP,
  * ICMP), or the number of a drop, negated. */
 int32_t pg_vxlan_check(const struct vxlan_end *end, uint8_t *data, int32_t length)
 {

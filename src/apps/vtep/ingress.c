@@ -7,22 +7,38 @@
 /* Ingress.drops, in its order. */
 enum { SHORT = 1, UNKNOWN_VLAN, CONTROL };
 
-/* The remote that a frame to the address at `mac`, in the VNI of number `index`, goes
- * to; 0: to all of them. */
-static int32_t remote_of(const struct vxlan_segment *s, const uint8_t *mac,
-                         int32_t index)
+static inline void count(struct vtep_counts *counts, uint32_t length)
 {
-  if (mac[0] & 1)
-    return s->vnis[index].only;
-  int32_t at = find_slot(s->slot, s->mask, s->seed, (int32_t)word(mac),
-                         second_word(mac, index));
-  return at < 0 ? s->vnis[index].only : s->slot[at].remote & REMOTE;
+  counts->flooded++;
+  counts->flooded_bytes += length;
+}
+
+/* The remote that a frame of `length` bytes, in the VNI of number `index`, goes to if
+ * nobody knows where; 0: to all of them. */
+static int32_t any_remote(const struct vxlan_segment *s, uint32_t length, int32_t index)
+{
+  int32_t only = s->vnis[index].only;
+  count(&s->vnis[index].counts, length);
+  if (only)
+    count(&s->remotes[only].counts, length);
+  return only;
+}
+
+/* The remote that the frame goes to. */
+static int32_t remote_of(const struct vxlan_segment *s, const uint8_t *frame,
+                         uint32_t length, int32_t index)
+{
+  if (frame[0] & 1)
+    return any_remote(s, length, index);
+  int32_t at = find_slot(s->slot, s->mask, s->seed, (int32_t)word(frame),
+                         second_word(frame, index));
+  return at < 0 ? any_remote(s, length, index) : s->slot[at].remote & REMOTE;
 }
 
 /* Find the VNI and the remote of a frame of the inner port: VXLAN_FLOOD, or 0, with
  * VXLAN_TAG if the first 4 bytes are to be dropped, the addresses having been moved
- * over the VLAN tag. hash[0] is the VNI then, and hash[1] the number of the remote, or
- * with VXLAN_FLOOD that of the VNI. Else the number of a drop, negated. */
+ * over the VLAN tag. hash[0] is the VNI then, and hash[1] its number (upper 16 bits) and
+ * that of the remote, with VXLAN_FLOOD 0. Else the number of a drop, negated. */
 int32_t pg_vxlan_route(const struct vxlan_segment *s, struct packet *p)
 {
   uint8_t *data = p->buf_addr + p->data_off;
@@ -46,8 +62,8 @@ int32_t pg_vxlan_route(const struct vxlan_segment *s, struct packet *p)
     return -UNKNOWN_VLAN;
   if (!s->flood_control && is_control(data + cut, type))
     return -CONTROL;
-  int32_t remote = remote_of(s, data + cut, index);
+  int32_t remote = remote_of(s, data + cut, (uint32_t)(p->length - cut), index);
   p->hash[0] = (uint32_t)s->vnis[index].vni;
-  p->hash[1] = (uint32_t)(remote ? remote : index);
+  p->hash[1] = (uint32_t)index << 16 | (uint32_t)remote;
   return remote ? cut : cut | VXLAN_FLOOD;
 }

@@ -200,6 +200,7 @@ function settings.check(arg)
   if arg.udp_checksum ~= nil then s.udp_checksum = arg.udp_checksum end
   if arg.gateway then
     s.gateway = host_address(arg.gateway, "gateway", s.family)
+    s.gateway_text = settings.text(s.gateway)
     if not settings.same_network(s.gateway, s.address, s.prefix) then
       failure.usage("gateway %s isn't in the network of %s", arg.gateway, arg.address)
     end
@@ -223,6 +224,28 @@ function settings.check(arg)
       #s.remotes + #s.statics, s.max_remotes)
   end
   return s
+end
+
+--- Settings that can change while a tunnel is there.
+settings.CHANGEABLE = {"vnis", "has_vni", "remotes", "statics", "ageing", "learn",
+                       "strict", "ping"}
+local FIXED = {"address_text", "prefix", "mac_text", "gateway_text", "mtu", "ttl",
+               "dscp", "port", "udp_checksum", "capacity", "max_remotes", "keep_tags",
+               "flood_control"}
+
+--- Raise a sentence if the settings `new` differ from `old` in what can't change.
+function settings.check_change(old, new)
+  for _, name in ipairs(FIXED) do
+    if old[name] ~= new[name] then
+      failure.usage("%s can't change while it runs (from %s to %s): start it anew",
+        (name:gsub("_text$", "")), shown(old[name]), shown(new[name]))
+    end
+  end
+end
+
+--- Let the settings `to` be those of `from`, in what can change.
+function settings.replace(to, from)
+  for _, name in ipairs(settings.CHANGEABLE) do to[name] = from[name] end
 end
 
 return settings

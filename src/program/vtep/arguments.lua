@@ -6,6 +6,7 @@ local cli = require("lib.cli")
 local failure = require("core.failure")
 local file = require("program.vtep.file")
 local settings = require("apps.vtep.settings")
+local shape = require("apps.vtep.shape")
 
 local M = {}
 
@@ -101,6 +102,10 @@ function M.parser()
   p:option("--config", "A file with a Lua table of the same; options go before it.")
     :argname("FILE")
   option("--report", "Print counters every so often.", "TIME", cli.duration)
+  p:option("--json", "At the end, write the counters of each VNI and remote to FILE; -:"
+           .. " to standard output, and nothing else."):argname("FILE")
+  p:option("--state", "Write these and the forwarding table to FILE, at the end and"
+           .. " when SIGUSR1 comes."):argname("FILE")
   option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.", "TIME",
          cli.duration)
   return p
@@ -154,6 +159,19 @@ function M.check(options, parsed)
   file.within(source(parsed), function ()
     check_own(options)
     settings.check(M.tunnel(options, options.mac or ANY_MAC))
+  end)
+end
+
+--- Raise a sentence if the options `new` differ from `old` in what apps.vtep has
+--- nothing to do with: that can't change while it runs.
+function M.check_change(old, new, parsed)
+  file.within(source(parsed), function ()
+    for name in pairs(file.OWN) do
+      if old[name] ~= new[name] then
+        failure.usage("%s can't change while it runs (from %s to %s): start it anew",
+          name, shape.shown(old[name]), shape.shown(new[name]))
+      end
+    end
   end)
 end
 
