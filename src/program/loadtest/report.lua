@@ -21,6 +21,11 @@ function report.text(result)
   return table.concat(lines, "\n") .. "\n"
 end
 
+--- What is said of a trial that is to be done again.
+function report.void(result)
+  return ("Void: this machine was %.1f ms late. Again.\n"):format(1e3 * result.late)
+end
+
 report.CSV_HEADER = "load_gbps,stream,tx_packets,tx_mpps,tx_bytes,tx_gbps,rx_packets,"
   .. "rx_mpps,rx_bytes,rx_gbps,ingress_drop,lost_packets,lost_percent\n"
 report.HYDRA_HEADER = "benchmark,id,score,unit\n"

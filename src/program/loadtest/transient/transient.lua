@@ -91,6 +91,14 @@ local function bench_file(options)
   end
 end
 
+-- Was the rate kept, and nothing lost?
+local function clean(result)
+  for _, s in ipairs(result.streams) do
+    if not s.kept or s.lost > 0 then return false, "packets were lost" end
+  end
+  return true
+end
+
 -- Go through the rates; `constant` for ever, to a signal.
 local function measure(t, options, note)
   local results = {}
@@ -98,8 +106,10 @@ local function measure(t, options, note)
     for _, rate in ipairs(M.rates(options.program or "ramp_up_down", options.bitrate,
       options.step)) do
       print(("Applying %f Gbps of load."):format(rate / 1e9))
-      local result = t:trial(rate, options.duration, WAIT_S)
+      local result = t:valid_trial(rate, options.duration, WAIT_S, clean,
+        function (void) io.write(report.text(void), report.void(void)) end)
       io.write(report.text(result))
+      if result.void then print(("  %s."):format(result.reason)) end
       note(result)
       if options.program ~= "constant" then results[#results + 1] = result end
     end
