@@ -139,6 +139,18 @@ describe("a tunnel that changes", function ()
     assert.same({"42 09 3", "43 08 3", "43 0a 7"}, entries(tunnel))
   end)
 
+  it("says which static entry has no room, and does the rest", function ()
+    tunnel = Tunnel.new(argument{capacity = 1})
+    learn(tunnel, 42, MAC .. "8", "192.0.2.2")
+    local problem = tunnel:update(argument{capacity = 1, vnis = {[42] = 0, [9] = 7},
+      static = {{vni = 42, mac = MAC .. "e", remote = "192.0.2.3"}}})
+    assert.equal("there is no room for the static entry of " .. MAC .. "e; let "
+      .. "capacity be more than 1", problem)
+    assert.same({"42 08 2"}, entries(tunnel))
+    assert.is_number(tunnel.vnis.number[9])
+    assert.is_nil(tunnel:update(argument{capacity = 1}))
+  end)
+
   it("makes room for remotes that are named", function ()
     tunnel = Tunnel.new(argument{max_remotes = 3})
     learn(tunnel, 42, MAC .. "a", "192.0.2.7")

@@ -6,7 +6,6 @@ local C = require("core.native")
 local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
-local failure = require("core.failure")
 local files = require("core.lib.files")
 local link = require("core.link")
 local arguments = require("program.vtep.arguments")
@@ -77,11 +76,13 @@ end
 
 -- While it runs ---------------------------------------------------------------------
 
--- Do what a signal asks for; what is wrong with it doesn't end the program.
-local function attempt(func, ...)
+-- Do what a signal asks for; what is wrong with it is said, with `and_so` behind, and
+-- doesn't end the program.
+local function attempt(and_so, func, ...)
   local ok, err = pcall(func, ...)
-  if not ok then io.stderr:write("perigee: ", tostring(err), "\n") end
-  return ok
+  if not ok then
+    io.stderr:write(("perigee: %s%s\n"):format(tostring(err), and_so))
+  end
 end
 
 -- Read the configuration file again, and let the tunnel be as it says. If something is
@@ -96,18 +97,18 @@ local function reload(run)
   end)
   run.options = new
   run.say(reports.heading(run.tunnel))
-  if problem then failure.raise("%s: %s", run.parsed.config, problem) end
+  if problem then
+    io.stderr:write(("perigee: %s: %s\n"):format(run.parsed.config, problem))
+  end
 end
 
 local function on_signal(run)
   return {
     HUP = run.parsed.config and function ()
-      if not attempt(reload, run) then
-        io.stderr:write("perigee: the configuration stays as it was\n")
-      end
+      attempt("; the configuration stays as it was", reload, run)
     end,
     USR1 = run.parsed.state and function ()
-      attempt(results.save_state, run.parsed.state, run.tunnel)
+      attempt("", results.save_state, run.parsed.state, run.tunnel)
     end,
   }
 end
