@@ -2,10 +2,12 @@
 """What goes wrong while a program runs: one sentence, exit status 1, counters right."""
 
 import re
+import subprocess
 
 import pytest
 
-from helpers.command import PERIGEE, perigee, running
+from helpers.capture import save
+from helpers.command import PERIGEE, perigee, run, running
 from helpers.network import Wire, veth
 from helpers.report import account, port_statistics
 
@@ -144,3 +146,44 @@ def test_little_memory_means_fewer_packets():
     assert result.returncode == 0, result.stderr
     assert re.search(r"^perigee: there is memory for \d+ packets only; ",
                      result.stderr, re.M)
+
+
+# Output that nobody can keep ----------------------------------------------------
+
+FULL = "/dev/full"
+
+
+@pytest.mark.parametrize("args", [
+    ["proto"], ["ports", "--json"], ["--help"], ["--version"], ["generate", "--help"],
+    ["echo", "null", 1, "10ms"],
+    ["generate", "--port", "null", "--count", 10, "--json", "-"],
+    ["snsh", "-e", "print(1) io.stdout:flush() print(2) os.exit(0)"],
+])
+def test_output_to_a_full_disk(args):
+    with open(FULL, "w", encoding="ascii") as full:
+        result = perigee(*args, stdout=full, stderr=subprocess.PIPE, capture_output=False)
+    assert result.returncode == 1
+    assert re.search("^perigee: standard output can't be written", result.stderr,
+                     re.MULTILINE), result.stderr
+    assert len(sentences(result.stderr)) == 1
+
+
+def test_output_to_a_closed_descriptor():
+    result = run("sh", "-c", f"{PERIGEE} proto >&-")
+    assert result.returncode == 1
+    assert "standard output can't be written: Bad file descriptor" in result.stderr
+
+
+@pytest.mark.parametrize("args", [
+    ["generate", "--port", "null", "--count", 10, "--json", FULL],
+    ["loadtest", "find-limit", "-D", "10ms", "--warm-up", 0, "--wait", 0, "-b", "1e6",
+     "-p", "1e6", "-e", "true", "--sizes", 60, "--json", FULL, "ring:x"],
+    ["loadtest", "transient", "-D", "10ms", "--warm-up", 0, "-b", "1e6", "--bench-file",
+     FULL, "in.pcap", "null"],
+])
+def test_results_to_a_full_disk(args, tmp_path):
+    save(tmp_path / "in.pcap", [bytes(60)])
+    result = perigee(*args, cwd=tmp_path)
+    assert result.returncode == 1
+    assert sentences(result.stderr) == [
+        f"perigee: can't write {FULL}: No space left on device"]

@@ -7,6 +7,7 @@
 
 import json
 import re
+import signal
 
 import pytest
 from scapy.layers.inet import IP, IPOption, TCP, UDP
@@ -15,7 +16,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 
 from helpers.capture import load, save
-from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.command import PERIGEE, perigee, running, tool, wait_until
 from helpers.network import Wire, veth
 from helpers.report import account, drops
 
@@ -214,6 +215,82 @@ def test_what_does_not_fit_is_dropped_by_name(namespace):
     assert drops(program.said)["too_big"] == 3
 
 
+# Changing while it runs -----------------------------------------------------------
+
+
+def config(path, **changes):
+    """Write a configuration file; values are Lua."""
+    lines = {"inner": '"packet:left"', "outer": '"packet:right"',
+             "address": '"192.0.2.1/24"', "vnis": "{[42] = 0}",
+             "remotes": '{"192.0.2.2"}', **changes}
+    path.write_text("return {%s}" % ", ".join(f"{k} = {v}" for k, v in lines.items()))
+
+
+def test_a_reload_loses_no_packet_of_what_stays(namespace, tmp_path):
+    site = Site(namespace, "packet", remotes=2, vnis=(42, 43))
+    file, state = tmp_path / "vtep.lua", tmp_path / "state.json"
+    config(file)
+    command = site.middle.command(PERIGEE, "vtep", "--config", file, "--state", state)
+    with running(*command) as program:
+        wait_for_ping(site.station, "10.9.0.2", program)
+        assert ping(site.station, "10.9.0.3", "-c", "1").returncode != 0
+        with running(*site.station.command(tool("ping"), "-n", "-i", "0.002", "-c",
+                                           "2500", "10.9.0.2")) as pings:
+            for n in range(12):
+                three, other = ', "192.0.2.3"', "[43] = 11, [%d] = 100" % (100 + n)
+                config(file, vnis="{[42] = 0, %s}" % (other if n % 2 else ""),
+                       remotes='{"192.0.2.2"%s}' % (three if n % 3 == 2 else ""))
+                program.send(signal.SIGHUP)
+                program.wait_for("vtep: ", count=n + 2)
+                assert pings.runs_for(0.1), "the pings ended too early"
+            assert pings.finish() == 0
+        assert "2500 received, 0% packet loss" in pings.said, pings.said
+        # The last one named the second remote, and VNI 43.
+        wait_for_ping(site.station, "10.9.0.3", program)
+        program.send(signal.SIGUSR1)
+        wait_until(state.exists, "the state")
+        seen = json.loads(state.read_text())
+        assert [v["vni"] for v in seen["vnis"]] == [42, 43, 111]
+        assert [r["address"] for r in seen["remotes"]] == ["192.0.2.2", "192.0.2.3"]
+        for host, remote in zip(site.remotes, ["192.0.2.2", "192.0.2.3"]):
+            mac = json.loads(host.ip("-json", "link", "show", "vxlan0"))[0]["address"]
+            [entry] = [e for e in seen["entries"] if e["mac"] == mac and e["vni"] == 42]
+            assert entry["remote"] == remote and not entry["static"]
+            assert entry["age"] <= 300
+        vni = seen["vnis"][0]
+        assert vni["encapsulated"]["packets"] > 2500 < vni["decapsulated"]["packets"]
+        assert program.interrupt() == 0, program.said
+    account(program.said)
+    assert "moved" not in program.said
+
+
+def test_a_wrong_file_leaves_the_old_configuration(namespace, tmp_path):
+    site = Site(namespace, "packet")
+    file = tmp_path / "vtep.lua"
+    config(file)
+    command = site.middle.command(PERIGEE, "vtep", "--config", file)
+    with running(*command) as program:
+        wait_for_ping(site.station, "10.9.0.2", program)
+        wrong = [("return {", "unexpected symbol"), ("return {vni = 4}", "is 'vnis'"),
+                 (None, "mtu can't change while it runs (from '1500' to '9000')"),
+                 ("", "doesn't return a table")]
+        for n, (text, sentence) in enumerate(wrong, 1):
+            if text is None:
+                config(file, mtu=9000)
+            else:
+                file.write_text(text)
+            program.send(signal.SIGHUP)
+            program.wait_for("; the configuration stays as it was\n", count=n)
+            assert sentence in program.said
+        config(file, inner='"null"')
+        program.send(signal.SIGHUP)
+        program.wait_for("inner can't change while it runs (from 'packet:left' to "
+                         "'null'): start it anew; the configuration stays as it was")
+        assert program.said.count("vtep: 192.0.2.1") == 1
+        assert_pings(site.station, "10.9.0.2")
+        assert program.interrupt() == 0, program.said
+
+
 # Against Scapy, over capture files ------------------------------------------------
 
 
@@ -304,9 +381,67 @@ def test_what_scapy_sends_is_read(tmp_path, underlay):
     (["--inner", "null", "--outer", "null", "--address", "192.0.2.1"], "write it with"),
     (["--inner", "null", "--outer", "null", "--address", "192.0.2.1/24"], "needs a VNI"),
     (["--vlan", "5"], "'5' isn't a VLAN and its VNI"),
-    (["--config", "/nonexistent"], "can't be read"),
+    (["--config", "/nonexistent"], "can't be read: /nonexistent: No such file"),
+    (["--config", "/"], "can't be read: /: Is a directory"),
+    (["--config", PERIGEE], "can't be read: "),
+    (["--report", "0", "--inner", "null", "--outer", "null", "--address",
+      "192.0.2.1/24"], "report is a time of more than 0"),
 ])
 def test_wrong_arguments_get_a_sentence(words, part):
     result = perigee("vtep", *words)
     assert result.returncode == 2
     assert part in result.stderr and result.stderr.count("\n") == 1, result.stderr
+
+
+def test_counters_of_vnis_and_remotes(tmp_path):
+    """What each VNI and remote has carried, against what was sent and received."""
+    frames = [flow(n, 5 * n) for n in range(100)]
+    tagged = [bytes(Ether(dst="ff:ff:ff:ff:ff:ff") / Dot1Q(vlan=7) / IP() / bytes(40))] * 3
+    outer = Ether(dst="02:00:00:00:00:01") / IP(src="192.0.2.3", dst="192.0.2.1")
+    packets = [bytes(outer / UDP(dport=4789) / VXLAN(vni=43, flags=8) / frame)
+               for frame in frames[:40]]
+    file, state = tmp_path / "results.json", tmp_path / "state.json"
+    said, _, sent = through(
+        tmp_path, V4, frames + tagged, packets, "--vlan", "7=43", "--json", file,
+        "--state", state, "--remote", "192.0.2.3@02:00:00:00:00:03",
+        "--static", "42,02:00:00:00:01:05,192.0.2.2")
+    results = json.loads(file.read_text())
+
+    def traffic(data):
+        return {"packets": len(data), "bytes": sum(map(len, data))}
+
+    untagged = [frame[:12] + frame[16:] for frame in tagged]
+    known = [frame for frame in frames if frame[5] == 5]
+    flooded = [frame for frame in frames if frame[5] != 5]
+    one, two = results["vnis"]
+    assert (one["vni"], one["vlan"], two["vni"], two["vlan"]) == (42, 0, 43, 7)
+    assert one["encapsulated"] == traffic(known + 2 * flooded)
+    assert one["flooded"] == traffic(flooded)
+    assert two["encapsulated"] == traffic(2 * untagged)
+    assert two["decapsulated"] == traffic(frames[:40])
+    first, second = results["remotes"]
+    assert first["address"] == "192.0.2.2" and first["mac"] == "02:00:00:00:00:02"
+    assert first["encapsulated"] == traffic(known + flooded + untagged)
+    assert second["encapsulated"] == second["flooded"] == traffic(flooded + untagged)
+    assert second["decapsulated"] == traffic(frames[:40])
+    assert first["decapsulated"] == traffic([])
+    total = sum(v["encapsulated"]["packets"] for v in results["vnis"])
+    assert total == len(sent) == sum(r["encapsulated"]["packets"]
+                                     for r in results["remotes"])
+    assert f"VNI 43: encapsulated 6 ({traffic(2 * untagged)['bytes']} bytes), " in said
+    assert "remote 192.0.2.3: encapsulated 102 " in said
+    entries = json.loads(state.read_text())["entries"]
+    assert {(e["vni"], e["mac"], e["remote"], e["static"]) for e in entries} == {
+        (42, "02:00:00:00:01:05", "192.0.2.2", True),
+        (43, "02:00:00:00:00:09", "192.0.2.3", False)}
+
+
+def test_json_alone_to_stdout_and_what_cannot_be_written():
+    words = ["vtep", "--inner", "null", "--outer", "null", "--address", "192.0.2.1/24",
+             "--vni", 42, "--remote", "192.0.2.2@02:00:00:00:00:02", "--duration", "0.1"]
+    results = json.loads(perigee(*words, "--json", "-").stdout)
+    assert results["vnis"][0]["vni"] == 42 and results["remotes"][0]["named"]
+    for option in "--json", "--state":
+        result = perigee(*words, option, "/no/such/file")
+        assert result.returncode == 1
+        assert "can't write /no/such/file" in result.stderr

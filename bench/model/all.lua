@@ -9,6 +9,7 @@ local stdio = require("posix.stdio")
 local C = require("core.native")
 local children = require("program.model.children")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local fit = require("program.model.fit")
 local html = require("model.html")
 local kinds = require("model.kinds")
@@ -142,13 +143,6 @@ local function make_directory(path)
   if ok ~= 0 and ok ~= true then failure.raise("can't make the folder %s", path) end
 end
 
-local function write(path, text)
-  local file, reason = io.open(path, "w")
-  if not file then failure.raise("can't write %s: %s", path, reason) end
-  file:write(text)
-  file:close()
-end
-
 -- Draw the figures with matplotlib; why not, if it can't.
 local function plot(directory)
   local script = main.root .. "/bench/model/plot.py"
@@ -173,7 +167,8 @@ end
 function M.run(options)
   local list = wanted(options)
   make_directory(options.out)
-  write(options.out .. "/model.txt", "") -- rather fail now than when all is measured
+  -- Rather fail now than when all is measured.
+  files.save(options.out .. "/model.txt", "")
   local result = {ports = {}, memory = {}, cpu = cpu_name(),
                   date = os.date("!%Y-%m-%d %H:%M UTC")}
   local shown = progress(#list + (options.no_memory and 0 or 1)
@@ -205,11 +200,11 @@ function M.run(options)
   result.seconds = C.pg_monotonic() - shown.began
   local text = tables.text(result)
   io.write(text)
-  write(options.out .. "/model.json", cjson.encode(result) .. "\n")
-  write(options.out .. "/model.txt", text)
+  files.save(options.out .. "/model.json", cjson.encode(result) .. "\n")
+  files.save(options.out .. "/model.txt", text)
   local problem = plot(options.out)
   if problem then print("no plots: " .. problem) end
-  write(options.out .. "/report.html", html.page(result, text, options.out))
+  files.save(options.out .. "/report.html", html.page(result, text, options.out))
   print(("\n%s/report.html, model.json, model.txt and figures; %.0f seconds"):format(
     options.out, result.seconds))
 end

@@ -17,16 +17,22 @@ local APP_COLUMNS = "time,name,class,cpu,crashes,starttime"
 local LINK_COLUMNS = "time,from_app,from_port,to_app,to_port,txbytes,txpackets,rxbytes,"
   .. "rxpackets,dropbytes,droppackets"
 
+local function flush(file, path)
+  local ok, reason = file:flush()
+  if not ok then failure.raise("can't write %s: %s", path, reason) end
+end
+
 local function create(path, columns)
   local file, reason = io.open(path, "w")
-  if not file then failure.raise("can't write %s: %s", path, reason) end
+  if not file then failure.raise("can't write %s", reason) end
   file:write(columns, "\n")
-  file:flush()
+  flush(file, path)
   return file
 end
 
 function CSV:new(directory)
   return setmetatable({
+    directory = directory,
     appfile = create(directory .. "/app.csv", APP_COLUMNS),
     linkfile = create(directory .. "/link.csv", LINK_COLUMNS),
   }, self)
@@ -53,8 +59,8 @@ function CSV:output_now()
     self.linkfile:write(("%f,%s,%s,%s,%s,%d,%d,%d,%d,0,%d\n"):format(now, from, output,
       to, input, s.txbytes, s.txpackets, s.rxbytes, s.rxpackets, s.txdrop))
   end
-  self.appfile:flush()
-  self.linkfile:flush()
+  flush(self.appfile, self.directory .. "/app.csv")
+  flush(self.linkfile, self.directory .. "/link.csv")
 end
 
 function CSV:tick()

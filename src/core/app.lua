@@ -22,6 +22,7 @@ local plan = require("core.engine.plan")
 local pool = require("core.pool")
 local report = require("core.engine.report")
 local settings = require("core.engine.settings")
+local signals = require("core.engine.signals")
 local this_engine = require("core.this_engine")
 local timer = require("core.timer")
 local totals = require("core.engine.totals")
@@ -163,7 +164,7 @@ local function interrupted() return C.pg_signal() ~= 0 and not this_engine.worke
 -- Breathe until `done` says so or a signal comes. The clock is read once a
 -- breath: one ends where the next begins, unless the engine slept between.
 local function run(options)
-  local done = options.done
+  local done, on_signal = options.done, options.on_signal
   local now = C.pg_now()
   local ends = options.duration and now + options.duration or math.huge
   local durations = options.measure_latency ~= false
@@ -179,6 +180,7 @@ local function run(options)
     now = C.pg_now()
     if durations then durations:add(now - began) end
     if pace.breath(engine, began) then now = C.pg_now() end
+    if on_signal then signals.answer(on_signal) end
     if done and done() then return end
   until began >= ends or breath.all_dead() or interrupted()
   if interrupted() then engine.interrupted = SIGNALS[C.pg_signal()] or "a signal" end
@@ -202,6 +204,7 @@ local function main(options)
   check_idle("engine.main")
   main_options.check(options)
   if engine.interrupted then require("core.main").exit(0) end
+  signals.take(options.on_signal, true)
   C.pg_catch_signals()
   if next(graph.links) then pool.create() end -- not within the first breath
   engine.load_begins()
@@ -212,6 +215,7 @@ local function main(options)
   end, options)
   breathing, at_work = false, false
   breath.pause()
+  signals.take(options.on_signal, false)
   workers.pause()
   breath.sync(true)
   if not options.no_report then engine.report(options.report) end
@@ -223,7 +227,8 @@ end
 --- or SIGTERM comes (a program that calls again after a signal is ended).
 --- Then print a report: `report` = {showload=, showlinks=, showapps=,
 --- showpackets=} selects its parts, `no_report` leaves it out.
---- `measure_latency` = false and `no_timers` leave these out.
+--- `measure_latency` = false and `no_timers` leave these out. `on_signal` = {HUP = f,
+--- USR1 = f, USR2 = f}: f() is called between breaths when that signal has come.
 function engine.main(options)
   options = options or {}
   if instead.main then return instead.main(options, main) end

@@ -80,7 +80,7 @@ describe("engine.main", function ()
       end]])
     assert.equal(0, status)
     assert.equal("perigee: engine.main has no option 'noreport'; it takes done, "
-      .. "duration, measure_latency, no_report, no_timers, report\n", said)
+      .. "duration, measure_latency, no_report, no_timers, on_signal, report\n", said)
   end)
 
   it("raises what an app raises, after the report, and can run again", function ()

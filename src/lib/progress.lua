@@ -33,6 +33,11 @@ function M.line(label, elapsed, now, before, seconds, fraction)
     parts[#parts + 1] = si(rate(now, before, "bits", seconds), "bit/s")
   end
   parts[#parts + 1] = lib.comma_value(("%.0f"):format(now.packets)) .. " packets"
+  if now.received then
+    parts[#parts + 1] = ("received %s, lost %s"):format(
+      si(rate(now, before, "received", seconds), "pps"),
+      lib.comma_value(("%.0f"):format(now.lost)))
+  end
   if fraction then
     parts[#parts + 1] = ("%.0f%%"):format(100 * math.min(fraction, 1))
   end
@@ -69,14 +74,17 @@ end
 --- Start to show progress. `options`:
 ---  label: what stands at the start of the line, such as the program's name;
 ---  sample: a function that returns the totals so far, a table of `packets`, and
----    where wanted `bits` (for a rate) and `note` (text, such as the drops);
+---    where wanted `bits` (for a rate), `received` (packets that came back, for a rate)
+---    with `lost`, and `note` (text, such as the drops);
+---  interval_s: between lines where there is no terminal (default 10);
 ---  limit, duration: the packets and the seconds after which the run ends, if any;
 ---  stream: where to write (default: stdout).
 --- Returns an object to be finished with `finish`.
 function M.start(options)
   local stream = options.stream or io.stdout
   local terminal = unistd.isatty(stdio.fileno(stream)) == 1
-  local interval_s = terminal and TERMINAL_INTERVAL_S or PLAIN_INTERVAL_S
+  local interval_s = terminal and TERMINAL_INTERVAL_S or options.interval_s
+    or PLAIN_INTERVAL_S
   local self = setmetatable({
     label = options.label,
     sample = options.sample,

@@ -29,6 +29,9 @@ describe("lib.progress", function()
       progress.line("replay", 12.4, after, before, 2, 0.256))
     assert.are.equal("x: 0 s  0 pps  5 packets",
                      progress.line("x", 0, {packets = 5}, {packets = 5}, 0))
+    assert.are.equal("x: 2 s  1.000 kpps  2,000 packets  received 500 pps, lost 1,000",
+      progress.line("x", 2, {packets = 2000, received = 1000, lost = 1000},
+                    {packets = 0, received = 0, lost = 0}, 2))
     local full = progress.line("x", 1, {packets = 1}, {packets = 0}, 1, 1.2)
     assert.matches("  100%", full, 1, true)
   end)

@@ -299,3 +299,5 @@ double pg_cpu_seconds(void);
 void pg_sleep(double seconds);
 void pg_catch_signals(void);
 int pg_signal(void);
+void pg_take_signal(int number, bool take);
+int pg_taken_signal(void);

@@ -78,12 +78,13 @@ class Running:
                 return False
         return True
 
-    def wait_for(self, text, timeout=TIMEOUT_S):
-        """Wait until the process has said `text`."""
+    def wait_for(self, text, timeout=TIMEOUT_S, count=1):
+        """Wait until the process has said `text`, so many times."""
         ends = time.monotonic() + timeout
-        while text not in self.said:
+        while self.said.count(text) < count:
             alive = self.read(0.1)
-            assert alive or text in self.said, f"ended without {text!r}: {self.said}"
+            assert alive or self.said.count(text) >= count, \
+                f"ended without {text!r}: {self.said}"
             assert time.monotonic() < ends, f"no {text!r} in time: {self.said}"
 
     def wait_for_engine(self):

@@ -6,6 +6,7 @@ local engine = require("core.app")
 local link = require("core.link")
 local maker = require("lib.traffic.maker")
 local failure = require("core.failure")
+local probe = require("lib.traffic.probe")
 local rate = require("lib.traffic.rate")
 
 local nwritable = link.nwritable
@@ -14,6 +15,7 @@ local min = math.min
 local KEYS = {
   stack = true, set = true, size = true, flows = true, seed = true, rate = true,
   arrivals = true, packet = true, count = true, held = true, slow_checksums = true,
+  stream = true,
 }
 
 local Generator = {}
@@ -32,6 +34,7 @@ local function parsed(arg)
     if not value then failure.usage("%s", problem) end
     o.rate = value
   end
+  if o.count == 0 then failure.usage("a Generator's count is 1 or more") end
   if o.arrivals and o.arrivals ~= "constant" and o.arrivals ~= "poisson" then
     failure.usage("arrivals are constant or poisson, not '%s'", tostring(o.arrivals))
   end
@@ -39,7 +42,7 @@ local function parsed(arg)
 end
 
 --- `arg` is a table, as lib.traffic.maker takes it (stack, set, size, flows, seed,
---- rate, which may be text, arrivals, packet), and besides:
+--- rate, which may be text, arrivals, packet, stream), and besides:
 ---  count: how many packets to send (default: no end);
 ---  held: true: nothing is sent until `go()` is called.
 function Generator:new(arg)
@@ -48,6 +51,7 @@ function Generator:new(arg)
   return setmetatable({
     maker = made, state = made.state, rate = o.rate, count = o.count or math.huge,
     held = o.held or false, started = false, last = false,
+    base = (o.stream or 0) * probe.SPAN,
   }, Generator)
 end
 
@@ -82,6 +86,12 @@ function Generator:pull()
   if n > 0 then self.maker:burst(sink, n, now - self.started) end
 end
 
+--- Packets and bits (on the wire) sent so far.
+function Generator:progress()
+  local s = self.state
+  return s.sent, 8 * (s.wire + 24 * s.sent)
+end
+
 --- What was sent: a table of `packets`, `bytes`, `bits` (on the wire), `numbered`
 --- (packets with a record), `seconds` (from the first packet to the last), and of a
 --- rate (lib.traffic.schedule): `scheduled`, the seconds they should have taken, and
@@ -90,7 +100,8 @@ function Generator:figures()
   local s, schedule = self.state, self.maker.schedule
   return {
     packets = s.sent, bytes = s.length, bits = 8 * (s.wire + 24 * s.sent),
-    numbered = s.number, seconds = self.started and self.last - self.started or 0,
+    numbered = s.number - self.base,
+    seconds = self.last and self.last - self.started or 0,
     scheduled = schedule.due - schedule.skipped, latest = schedule.latest,
   }
 end

@@ -15,7 +15,7 @@ local sequence = require("lib.traffic.sequence")
 
 local receive, transmit, free = link.receive, link.transmit, packet.free
 local read, count, add = probe.read, sequence.add, latency.add
-local cast = ffi.cast
+local cast, SPAN = ffi.cast, probe.SPAN
 local int64 = ffi.typeof("int64_t")
 
 ffi.cdef [[
@@ -42,12 +42,14 @@ local function offset_of(arg)
 end
 
 --- `arg` is a table: `stack`, that of the packets (as a Generator's; default
---- "eth,ip4,udp"), or `offset`, where in the packet the record is.
+--- "eth,ip4,udp"), or `offset`, where in the packet the record is; `stream`, as the
+--- Generator's (default 0).
 function Meter:new(arg)
   return setmetatable({
     offset = offset_of(arg or {}), tally = ffi.new("struct perigee_metered"),
     sequence = sequence.new(), latency = latency.new(),
     ns_per_tick = 1e9 / tonumber(C.pg_tsc_hz()), first = false, last = false,
+    base = (arg and arg.stream or 0) * probe.SPAN,
   }, Meter)
 end
 
@@ -63,7 +65,8 @@ local function look(self, tally, p, now)
   tally.wire = tally.wire + (size < 60 and 60 or size)
   local number, time
   if size >= offset + probe.SIZE then number, time = read(p.data + offset) end
-  if not number then
+  number = number and number - self.base
+  if not number or number < 0 or number >= SPAN then -- none, or another stream's
     tally.other = tally.other + 1
     return
   end
@@ -107,6 +110,12 @@ function Meter:push()
   else
     look_and_free(self, input, n, now)
   end
+end
+
+--- Packets and bits (on the wire) received so far, and those that seem to be lost.
+function Meter:progress()
+  local t = self.tally
+  return t.packets, 8 * (t.wire + 24 * t.packets), sequence.lost(self.sequence)
 end
 
 --- What was received: a table of `packets`, `bytes`, `bits` (on the wire), `numbered`

@@ -117,6 +117,46 @@ describe("apps.vtep.decap", function ()
     assert.equal("bad_source", verdict(with(PACKET, 56, "\3")))
   end)
 
+  it("drops what comes from addresses that no other host has", function ()
+    for _, text in ipairs{"192.0.2.1", "192.0.2.255", "0.0.0.0", "0.1.2.3", "127.0.0.1",
+                          "224.0.0.1", "239.1.2.3", "240.0.0.1", "255.255.255.255"} do
+      local from = with(PACKET, 26, (settings.ip(text)))
+      assert.equal("bad_outer_source", verdict(sound(from)))
+      assert.equal("bad_outer_source", verdict(sound(with(from, 23, "\1")))) -- ICMP
+    end
+    for _, text in ipairs{"192.0.2.254", "192.0.3.255", "126.255.255.255",
+                          "128.0.0.1"} do
+      assert.equal("output", verdict(sound(with(PACKET, 26, (settings.ip(text))))))
+    end
+    for _, text in ipairs{"2001:db8::1", "::", "::1", "ff02::1", "ff0e::1"} do
+      assert.equal("bad_outer_source", verdict(with(PACKET6, 22, (settings.ip(text))),
+        six))
+    end
+    assert.equal("output", verdict(with(PACKET6, 22, (settings.ip("fe80::1"))), six))
+  end)
+
+  it("knows no broadcast address in a network of two", function ()
+    local last = sound(with(PACKET, 29, "\255"))
+    for prefix, expected in pairs{[23] = "output", [24] = "bad_outer_source",
+                                  [31] = "output", [32] = "output"} do
+      local tunnel = testing.tunnel{address = "192.0.2.1/" .. prefix, remotes = {}}
+      assert.equal(expected, verdict(last, tunnel))
+    end
+  end)
+
+  it("keeps what is for the neighbour on the wire, unless told not to", function ()
+    local carrying = testing.tunnel{flood_control = true}
+    for last = 0, 16 do
+      local to = "\1\128\194\0\0" .. string.char(last)
+      local text = with(PACKET, 50, to)
+      assert.equal(last < 16 and "control" or "output", verdict(text))
+      assert.equal("output", verdict(text, carrying))
+    end
+    local lldp = with(PACKET, 62, "\136\204")
+    assert.equal("output", verdict(lldp))
+    assert.equal("control", verdict(with(lldp, 50, "\255")))
+  end)
+
   it("drops packets cut short anywhere", function ()
     for length = 0, #PACKET - 1 do
       local expected = length < 34 and "short" or "bad_length"

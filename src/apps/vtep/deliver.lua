@@ -13,8 +13,9 @@ local band, bnot, bor, lshift, tobit =
   bit.band, bit.bnot, bit.bor, bit.lshift, bit.tobit
 local shiftleft = packet.shiftleft
 
--- A sighting for the digest: this key, from a remote whose address is at `from`.
-local function note(digest, room, a, b, from, words)
+-- A sighting for the digest: this key, from a remote whose address is at `from`, which
+-- `uncounted` bytes weren't counted for.
+local function note(digest, room, a, b, from, words, uncounted)
   local n = digest.n
   if n >= room then
     digest.missed = digest.missed + 1
@@ -22,6 +23,7 @@ local function note(digest, room, a, b, from, words)
   end
   local record = digest.of[n]
   record.a, record.b, record.from[0] = a, b, from[0]
+  record.uncounted = uncounted
   if words == 4 then
     record.from[1], record.from[2], record.from[3] = from[1], from[2], from[3]
   end
@@ -30,16 +32,13 @@ end
 
 --- The frame at offset `at` of a packet's data, in the VNI of number `index`, is news:
 --- the forwarding table doesn't say that its source is behind the packet's remote. That
---- is noted for the digest. False if the remote must be known and isn't.
-function deliver.learn(self, data, at, index)
-  local words = self.words
-  local from = ffi.cast(word_t, data + self.source)
-  if self.strict and not self.known[ffi.string(from, words * 4)] then return false end
-  if not self.learn then return true end
+--- is noted for the digest; `uncounted`: the frame's length if the remote isn't known.
+function deliver.learn(self, data, at, index, uncounted)
+  if not self.settings.learn then return end
   local a = ffi.cast(word_t, data + at + 6)[0]
   local b = bor(ffi.cast(half_t, data + at + 10)[0], lshift(index, 16))
-  note(self.digest, self.room, a, b, from, words)
-  return true
+  local from = ffi.cast(word_t, data + self.source)
+  note(self.digest, self.room, a, b, from, self.words, uncounted)
 end
 
 --- The packet as the frame of `length` bytes at offset `at` of its data, with the tag

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Encap: puts the outer headers in front of frames (RFC 7348, section 5). The VNI is in
--- hash[0], the number of the remote in hash[1]; Ingress and Flood write them there.
+-- hash[0], its number and that of the remote are in the halves of hash[1]; Ingress and
+-- Flood write them there.
 
 local ffi = require("ffi")
 local C = require("core.native")
@@ -40,8 +41,10 @@ end
 
 -- The remote, or nil and the number of a drop.
 local function remote_for(self, p)
-  local n = tobit(p.hash[1])
-  if n < 1 or n > self.last then return nil, NO_REMOTE end
+  local n = band(p.hash[1], 0xffff)
+  if n < 1 or n > self.last or rshift(p.hash[1], 16) > self.last_vni then
+    return nil, NO_REMOTE
+  end
   local length = p.length
   if length < ETHERNET then return nil, SHORT end
   if length > self.longest then return nil, TOO_BIG end
@@ -50,10 +53,21 @@ local function remote_for(self, p)
   return remote
 end
 
+-- A frame of `length` bytes, of the VNI of this number, goes to `remote`.
+local function count(self, remote, number, length)
+  local counts = remote.counts
+  counts.sent = counts.sent + 1
+  counts.sent_bytes = counts.sent_bytes + length
+  counts = self.vnis[number].counts
+  counts.sent = counts.sent + 1
+  counts.sent_bytes = counts.sent_bytes + length
+end
+
 local function process4(self, p)
   local remote, reason = remote_for(self, p)
   if remote == nil then return nil, reason end
   local length, vni = p.length, tobit(p.hash[0])
+  count(self, remote, rshift(p.hash[1], 16), length)
   local hash, tos = flow_of(p.data, length)
   tos = bor(band(tos, self.tos_mask), self.tos)
   p = shiftright(p, SIZE4)
@@ -76,6 +90,7 @@ local function process6(self, p)
   local remote, reason = remote_for(self, p)
   if remote == nil then return nil, reason end
   local length, vni = p.length, tobit(p.hash[0])
+  count(self, remote, rshift(p.hash[1], 16), length)
   local hash, tos = flow_of(p.data, length)
   tos = bor(band(tos, self.tos_mask), self.tos)
   p = shiftright(p, SIZE6)
@@ -101,6 +116,7 @@ function Encap:new(tunnel)
   return setmetatable({
     process = tunnel.family == 4 and process4 or process6,
     remotes = tunnel.remotes.array, last = tunnel.remotes.last,
+    vnis = tunnel.vnis.array, last_vni = tunnel.vnis.most,
     longest = s.max_inner, udp_checksum = s.udp_checksum,
     -- The inner ECN field is always copied (RFC 6040, normal mode).
     tos_mask = s.dscp == "copy" and 255 or ECN,

@@ -107,12 +107,35 @@ describe("apps.vtep.encap", function ()
     assert.equal(0xabcdef, vni(tagged(FRAME, "f00a")))
     assert.equal(7, vni(tagged(FRAME, "0ffe")))
     assert.equal("unknown_vlan", vni(tagged(FRAME, "000b")))
+    -- 802.1ad's VLAN 10 is another than 802.1Q's, and not untagged.
+    assert.equal("unknown_vlan", vni(with(tagged(FRAME, "000a"), 12, "\136\168")))
+    assert.equal("unknown_vlan", vni(with(tagged(FRAME, "0000"), 12, "\136\168")))
+  end)
+
+  it("keeps what is for the neighbour on the wire, unless told not to", function ()
+    local carrying = testing.tunnel{flood_control = true, vnis = {[42] = 0, [43] = 10}}
+    local keeping = testing.tunnel{vnis = {[42] = 0, [43] = 10}}
+    for last = 0, 16 do
+      local frame = with(FRAME, 0, "\1\128\194\0\0" .. string.char(last))
+      for _, text in ipairs{frame, tagged(frame, "000a")} do
+        local out, why = encapsulate(keeping, text)
+        assert.equal(last < 16 and "control" or "output", why)
+        assert.equal(last < 16, out == nil)
+        assert.equal(frame, encapsulate(carrying, text):sub(51))
+      end
+    end
+    local lldp = with(FRAME, 12, "\136\204")
+    assert.equal("control", (select(2, encapsulate(keeping, lldp))))
+    assert.equal("control", (select(2, encapsulate(keeping, tagged(lldp, "000a")))))
+    assert.is_string(encapsulate(keeping, with(lldp, 0, "\2")))
   end)
 
   it("keeps tags when told to", function ()
     local frame = tagged(FRAME, "200b")
-    local out = encapsulate(testing.tunnel{keep_tags = true}, frame)
-    assert.equal(frame, out:sub(51))
+    for _, text in ipairs{frame, with(frame, 12, "\136\168")} do
+      local out = encapsulate(testing.tunnel{keep_tags = true}, text)
+      assert.equal(text, out:sub(51))
+    end
   end)
 
   it("sends to where the table says, by VNI", function ()

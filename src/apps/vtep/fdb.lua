@@ -121,6 +121,20 @@ function Fdb.sweep(t, n, oldest, gone)
   end
 end
 
+--- Forget the entries whose slot `which` says yes to; call gone(remote) for each that
+--- was learned.
+function Fdb.forget(t, which, gone)
+  for i = 0, t:slots() - 1 do
+    local s = t.slot[i]
+    local remote = s.remote
+    if remote > 0 and which(s) then
+      s.a, s.b, s.remote = 0, 0, 0
+      t.count = t.count - 1
+      if remote < STATIC then gone(remote) end
+    end
+  end
+end
+
 --- Slots in all, at least twice the capacity.
 function Fdb.slots(t) return t.buckets * SLOTS end
 

@@ -3,6 +3,7 @@
 -- discovery, echo replies), and all that isn't done packet by packet: it learns from
 -- the digest, lets entries age, and finds next hops.
 
+local bit = require("bit")
 local ffi = require("ffi")
 local counter = require("core.counter")
 local engine = require("core.app")
@@ -13,6 +14,7 @@ local echo = require("apps.vtep.echo")
 local nd = require("apps.vtep.nd")
 local Neighbours = require("apps.vtep.neighbours")
 local settings = require("apps.vtep.settings")
+local state = require("apps.vtep.state")
 
 local Host = {}
 Host.__index = Host
@@ -53,14 +55,21 @@ end
 
 -- Learning ------------------------------------------------------------------------
 
--- Enter a sighting into the table: the key, the remote's address (bytes).
-local function learn(self, a, b, from)
+-- Enter a sighting into the table: the key, the remote's address (bytes); and a frame
+-- of so many bytes into the remote's counts, unless they are 0.
+local function learn(self, a, b, from, uncounted)
   local shm, remotes, s = self.shm, self.remotes, self.settings
-  if not settings.is_unicast(from) or from == s.address then
+  local vni = self.tunnel.flood[bit.rshift(b, 16)] -- it may be gone since
+  if not vni or not settings.is_unicast(from) or from == s.address then
     return counter.add(shm.not_learned)
   end
   local n = remotes.number[from] or not s.strict and remotes:add(from)
   if not n then return counter.add(shm.remotes_full) end
+  if uncounted > 0 then
+    local counts = remotes.array[n].counts
+    counts.received = counts.received + 1
+    counts.received_bytes = counts.received_bytes + uncounted
+  end
   local done, had = self.fdb:insert(a, b, n, self.digest.now)
   if done == "new" then
     counter.add(shm.learned)
@@ -80,7 +89,8 @@ function Host:learn_all()
   local digest = self.digest
   for i = 0, digest.n - 1 do
     local seen = digest.of[i]
-    learn(self, seen.a, seen.b, ffi.string(seen.from, self.address_bytes))
+    learn(self, seen.a, seen.b, ffi.string(seen.from, self.address_bytes),
+      seen.uncounted)
   end
   digest.n = 0
   if digest.missed > 0 then
@@ -132,8 +142,35 @@ function Host:tick()
   counter.set(self.shm.lost, self.neighbours.lost)
 end
 
+local MOST_LINES = 20 -- of remotes
+
+local function traffic(what, item)
+  local parts = {}
+  for i, name in ipairs{"encapsulated", "decapsulated", "flooded"} do
+    parts[i] = ("%s %d (%d bytes)"):format(name, item[name].packets, item[name].bytes)
+  end
+  print(("  %s: %s"):format(what, table.concat(parts, ", ")))
+end
+
+-- What each VNI has carried, and each remote that has carried something.
+local function print_traffic(tunnel)
+  for _, item in ipairs(state.vnis(tunnel)) do traffic("VNI " .. item.vni, item) end
+  local lines, others = 0, 0
+  for _, item in ipairs(state.remotes(tunnel)) do
+    if item.encapsulated.packets + item.decapsulated.packets + item.flooded.packets == 0
+        or lines == MOST_LINES then
+      others = others + 1
+    else
+      lines = lines + 1
+      traffic("remote " .. item.address, item)
+    end
+  end
+  if lines == MOST_LINES then print(("  and %d other remotes"):format(others)) end
+end
+
 --- Print the counters that aren't zero, and what the tables hold.
 function Host:report()
+  print_traffic(self.tunnel)
   local all, ready = self.remotes:count()
   print(("  %d of %d forwarding entries, %d remotes (%d resolved)"):format(
     self.fdb.count, self.fdb.capacity, all, ready))

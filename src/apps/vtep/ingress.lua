@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Ingress: takes frames of the inner port, finds their VNI by their VLAN tag, which it
 -- takes off (RFC 7348, section 6.1), and the remote by their destination: in C, for
--- LuaJIT would compile each way apart. The VNI goes into hash[0] and the remote's
--- number into hash[1], for Encap; for Flood, hash[1] is the number of the VNI.
+-- LuaJIT would compile each way apart. The VNI goes into hash[0], for Encap, and its
+-- number and the remote's into hash[1]; for Flood the remote's is 0.
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/vtep/vtep.h")
 local packet = require("core.packet")
 
-local Ingress = {outputs = {"output", "flood"}, drops = {"short", "unknown_vlan"}}
+local Ingress = {outputs = {"output", "flood"}, drops = {
+  "short", "unknown_vlan", "control"}}
 Ingress.__index = Ingress
 local FLOOD = 2
 
@@ -26,8 +27,10 @@ function Ingress:new(tunnel)
     tunnel = tunnel, -- keeps what the segment points to
     segment = ffi.new("struct vxlan_segment", {
       slot = tunnel.fdb.slot, mask = tunnel.fdb.mask, seed = tunnel.fdb.seed,
-      vnis = tunnel.vnis, by_vlan = tunnel.by_vlan,
+      vnis = tunnel.vnis.array, remotes = tunnel.remotes.array,
+      by_vlan = tunnel.vnis.by_vlan,
       tags = not tunnel.settings.keep_tags,
+      flood_control = tunnel.settings.flood_control,
     }),
   }, self)
 end

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The other ends of a tunnel: for each an outer header ready to be copied in front of
 -- frames, and whether the Ethernet address it goes to is known. Remotes that are
--- learned are forgotten with their last forwarding entry; those of the settings stay.
+-- learned are forgotten with their last forwarding entry (`gone` then has their
+-- counts); those of the settings stay.
 
 local bit = require("bit")
 local ffi = require("ffi")
-require("core.declare")("apps/vtep/vtep.h") -- declares struct vtep_remote
+local C = require("core.declare")("apps/vtep/vtep.h")
+local counts = require("apps.vtep.counts")
 local header = require("apps.vtep.header")
 local settings = require("apps.vtep.settings")
 
@@ -14,12 +16,25 @@ Remotes.__index = Remotes
 
 local array_t = ffi.typeof("struct vtep_remote[?]")
 
---- No remotes yet, with room for `s.max_remotes` (`s`: settings.check).
-function Remotes.new(s)
+-- At most a quarter of the places is taken.
+local function new_index(self, s, seed)
+  local places = 4
+  while places < 4 * s.max_remotes do places = places * 2 end
+  self.place = ffi.new("int32_t[?]", places)
+  self.index = ffi.new("struct vtep_index", {
+    remote = self.array, place = self.place, mask = places - 1, seed = seed,
+  })
+end
+
+--- No remotes yet, with room for `s.max_remotes` (`s`: settings.check). `seed` (random)
+--- keeps others from choosing addresses that collide.
+function Remotes.new(s, seed)
   local self = setmetatable({
     settings = s, array = array_t(s.max_remotes + 1), last = s.max_remotes,
     number = {}, address = {}, fixed = {}, uses = {}, free = {}, waiting = {}, hop = {},
+    gone = counts.new(),
   }, Remotes)
+  new_index(self, s, seed)
   for n = s.max_remotes, 1, -1 do table.insert(self.free, n) end
   return self
 end
@@ -36,31 +51,51 @@ function Remotes:add(address, mac, fixed)
   local n = self.number[address]
   if n then
     self.fixed[n] = self.fixed[n] or fixed
-    if mac then self:set_mac(n, mac) end
+    if mac then self:send_by(n, mac) end
     return n
   end
   local hop = next_hop(self.settings, address)
   if not (hop or mac) or #self.free == 0 then return nil end
   n = table.remove(self.free)
   self.number[address], self.address[n], self.fixed[n] = n, address, fixed
-  self.uses[n], self.hop[n] = 0, hop
+  self.uses[n] = 0
   local r = self.array[n]
   local bytes, sum, pseudo = header.make(self.settings, settings.text(address))
   ffi.copy(r.header, bytes, #bytes)
   ffi.fill(r.peer, 16)
   ffi.copy(r.peer, address, #address)
   r.sum, r.pseudo, r.ready = sum, pseudo, 0
-  if mac then
-    self.hop[n] = nil
-    self:set_mac(n, mac)
-  else
-    self.waiting[hop] = self.waiting[hop] or {}
-    self.waiting[hop][n] = true
-  end
+  C.pg_remote_enter(self.index, n)
+  self.hop[n] = nil
+  self:send_by(n, mac)
   return n
 end
 
---- Send to remote `n` by this Ethernet address (bytes); nil: it isn't known any more.
+local function leave_queue(self, n)
+  local hop = self.hop[n]
+  if not hop then return end
+  self.waiting[hop][n] = nil
+  if next(self.waiting[hop]) == nil then self.waiting[hop] = nil end
+  self.hop[n] = nil
+end
+
+--- Send to remote `n` by this Ethernet address (bytes); nil: by that of the next hop,
+--- which is asked for it, and may be on the way already.
+function Remotes:send_by(n, mac)
+  if mac then
+    leave_queue(self, n)
+    return self:set_mac(n, mac)
+  end
+  local hop = next_hop(self.settings, self.address[n])
+  if hop == self.hop[n] then return end
+  leave_queue(self, n)
+  self:set_mac(n, nil)
+  self.hop[n] = hop
+  self.waiting[hop] = self.waiting[hop] or {}
+  self.waiting[hop][n] = true
+end
+
+--- Remote `n` has this Ethernet address (bytes); nil: it isn't known any more.
 function Remotes:set_mac(n, mac)
   local r = self.array[n]
   if mac then ffi.copy(r.header, mac, 6) end
@@ -77,16 +112,23 @@ end
 function Remotes:use(n, change)
   self.uses[n] = self.uses[n] + change
   if self.uses[n] > 0 or self.fixed[n] then return end
-  local hop = self.hop[n]
-  if hop then
-    self.waiting[hop][n] = nil
-    if next(self.waiting[hop]) == nil then self.waiting[hop] = nil end
-  end
+  leave_queue(self, n)
   self.number[self.address[n]] = nil
-  self.address[n], self.hop[n] = nil, nil
+  self.address[n] = nil
   self.array[n].ready = 0
+  C.pg_remote_leave(self.index, n)
+  counts.move(self.gone, self.array[n].counts)
   ffi.fill(self.array[n].peer, 16)
   table.insert(self.free, n)
+end
+
+--- The settings don't name remote `n` any more, and no entry leads to it.
+function Remotes:release(n)
+  self.fixed[n] = nil
+  if not self.address[n] then return end
+  self:use(n, 0)
+  -- A frame in a link may be for it still: others get its number last.
+  if not self.address[n] then table.insert(self.free, 1, table.remove(self.free)) end
 end
 
 --- How many there are, and how many of them can be sent to.

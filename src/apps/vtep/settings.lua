@@ -5,17 +5,21 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local address = require("lib.stack.address")
+local config = require("core.config")
 local failure = require("core.failure")
 local fdb = require("apps.vtep.fdb")
+local shape = require("apps.vtep.shape")
 
 local settings = {}
 
+local shown = shape.shown
 local BITS = {[4] = 32, [6] = 128}
 local OVERHEAD = {[4] = 36, [6] = 56} -- outer IP to VXLAN: what adds to an IP packet
 local SMALLEST_MTU = {[4] = 576, [6] = 1280} -- RFC 1122, RFC 8200
 local DEFAULTS = {
   mtu = 1500, ttl = 64, port = 4789, ageing = 300, capacity = 16384, max_remotes = 1024,
-  learn = true, strict = false, ping = true, keep_tags = false, dscp = 0,
+  learn = true, strict = false, ping = true, keep_tags = false, flood_control = false,
+  dscp = 0,
 }
 local RANGES = {
   mtu = {576, 10226}, ttl = {1, 255}, port = {1, 65535}, ageing = {1, 1000000},
@@ -56,8 +60,8 @@ end
 local function station(text, what)
   local bytes = settings.mac(text)
   if not bytes or bytes:byte(1) % 2 == 1 or bytes == ("\0"):rep(6) then
-    failure.usage("%s '%s' isn't the Ethernet address of one station, such as "
-      .. "02:00:00:00:00:01", what, tostring(text))
+    failure.usage("%s %s isn't the Ethernet address of one station, such as "
+      .. "02:00:00:00:00:01", what, shown(text))
   end
   return bytes
 end
@@ -73,7 +77,7 @@ settings.is_unicast = is_unicast
 local function host_address(text, what, family)
   local bytes, of = settings.ip(text)
   if not bytes or not is_unicast(bytes) then
-    failure.usage("%s '%s' isn't the IP address of a host", what, tostring(text))
+    failure.usage("%s %s isn't the IP address of a host", what, shown(text))
   elseif family and of ~= family then
     failure.usage("%s %s is IPv%d, but the tunnel's own address is IPv%d", what, text,
       of, family)
@@ -83,17 +87,17 @@ end
 
 local function whole(value, low, high, what)
   if type(value) ~= "number" or value % 1 ~= 0 or value < low or value > high then
-    failure.usage("%s is a whole number from %d to %d, not '%s'", what, low, high,
-      tostring(value))
+    failure.usage("%s is a whole number from %d to %d, not %s", what, low, high,
+      shown(value))
   end
   return value
 end
 
 local function own_address(s, arg)
-  local text, length = tostring(arg.address):match("^(.-)/(%d+)$")
+  local text, length = (arg.address or ""):match("^(.-)/(%d+)$")
   if not text then
-    failure.usage("the tunnel's address is '%s'; write it with the length of its "
-      .. "network's prefix, such as 192.0.2.1/24", tostring(arg.address))
+    failure.usage("the tunnel's address is %s; write it with the length of its "
+      .. "network's prefix, such as 192.0.2.1/24", shown(arg.address))
   end
   s.address, s.family = host_address(text, "the tunnel's address")
   s.prefix = whole(tonumber(length), 1, BITS[s.family], "a prefix length")
@@ -108,10 +112,22 @@ function settings.same_network(one, other, prefix)
   return bit.rshift(differing, 8 - rest) == 0
 end
 
+--- The broadcast address (4 bytes) of the network of IPv4 settings, or that of all.
+function settings.broadcast(s)
+  if s.family ~= 4 or s.prefix > 30 then return ("\255"):rep(4) end -- RFC 3021
+  local bytes, left = {s.address:byte(1, 4)}, s.prefix
+  for i = 1, 4 do
+    bytes[i] = bit.bor(bytes[i], bit.rshift(255, math.max(0, math.min(8, left))))
+    left = left - 8
+  end
+  return string.char(unpack(bytes))
+end
+
 -- VNIs as an array of {vni =, vlan =}; and which there are.
 local function networks(s, vnis)
   local by_vlan, by_vni = {}, {}
-  for vni, vlan in pairs(vnis or {}) do
+  for _, vni in ipairs(config.sorted_keys(vnis or {})) do
+    local vlan = vnis[vni]
     whole(vni, 0, 2^24 - 1, "a VNI")
     whole(vlan, 0, 4094, ("the VLAN of VNI %d (0: untagged)"):format(vni))
     if by_vlan[vlan] then
@@ -122,7 +138,6 @@ local function networks(s, vnis)
     table.insert(s.vnis, {vni = vni, vlan = vlan})
   end
   if #s.vnis == 0 then failure.usage("a tunnel end point needs a VNI, such as 42") end
-  table.sort(s.vnis, function (x, y) return x.vni < y.vni end)
   if s.keep_tags and (#s.vnis > 1 or s.vnis[1].vlan ~= 0) then
     failure.usage("keep_tags carries all frames, tagged or not, in one VNI without "
       .. "a VLAN; there are others")
@@ -132,7 +147,7 @@ end
 
 local function known_vni(s, vni, what)
   if not s.has_vni[vni] then
-    failure.usage("%s names VNI %s, which the tunnel doesn't have", what, tostring(vni))
+    failure.usage("%s names VNI %s, which the tunnel doesn't have", what, vni)
   end
   return vni
 end
@@ -170,6 +185,7 @@ end
 
 --- The checked settings. `arg` is described in the README; `mac` must be in it.
 function settings.check(arg)
+  shape.check(arg)
   local s = {vnis = {}, remotes = {}, statics = {}}
   simple_values(s, arg)
   own_address(s, arg)
@@ -184,6 +200,7 @@ function settings.check(arg)
   if arg.udp_checksum ~= nil then s.udp_checksum = arg.udp_checksum end
   if arg.gateway then
     s.gateway = host_address(arg.gateway, "gateway", s.family)
+    s.gateway_text = settings.text(s.gateway)
     if not settings.same_network(s.gateway, s.address, s.prefix) then
       failure.usage("gateway %s isn't in the network of %s", arg.gateway, arg.address)
     end
@@ -199,11 +216,36 @@ function settings.check(arg)
       remote = remote(s, item.remote),
     })
   end
-  if #s.remotes + #s.statics > s.max_remotes then
+  if #s.statics > s.capacity then
+    failure.usage("there are %d static entries, and room for %d (capacity)",
+      #s.statics, s.capacity)
+  elseif #s.remotes + #s.statics > s.max_remotes then
     failure.usage("there are %d remotes, and room for %d (max_remotes)",
       #s.remotes + #s.statics, s.max_remotes)
   end
   return s
+end
+
+--- Settings that can change while a tunnel is there.
+settings.CHANGEABLE = {"vnis", "has_vni", "remotes", "statics", "ageing", "learn",
+                       "strict", "ping"}
+local FIXED = {"address_text", "prefix", "mac_text", "gateway_text", "mtu", "ttl",
+               "dscp", "port", "udp_checksum", "capacity", "max_remotes", "keep_tags",
+               "flood_control"}
+
+--- Raise a sentence if the settings `new` differ from `old` in what can't change.
+function settings.check_change(old, new)
+  for _, name in ipairs(FIXED) do
+    if old[name] ~= new[name] then
+      failure.usage("%s can't change while it runs (from %s to %s): start it anew",
+        (name:gsub("_text$", "")), shown(old[name]), shown(new[name]))
+    end
+  end
+end
+
+--- Let the settings `to` be those of `from`, in what can change.
+function settings.replace(to, from)
+  for _, name in ipairs(settings.CHANGEABLE) do to[name] = from[name] end
 end
 
 return settings

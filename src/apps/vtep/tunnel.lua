@@ -1,98 +1,190 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the apps of one tunnel end point share: the forwarding table, the remotes, the
--- VNIs and their VLANs, and the digest: what decapsulation saw and the table doesn't
--- say yet. The packet path only reads tables and appends to the digest; Host learns
--- from it, a breath later at most.
+-- VNIs, what the kernels read of them, and the digest: what decapsulation saw and the
+-- table doesn't say yet. The packet path only reads tables and appends to the digest;
+-- Host learns from it, a breath later at most.
 
+local bit = require("bit")
 local ffi = require("ffi")
+local failure = require("core.failure")
 local fdb = require("apps.vtep.fdb")
 local Remotes = require("apps.vtep.remotes")
 local settings = require("apps.vtep.settings")
+local Vnis = require("apps.vtep.vnis")
 
 local Tunnel = {}
 Tunnel.__index = Tunnel
 
 local DIGEST = 256 -- sightings, a breath
-local LEAF = 4096 -- VNIs of which the upper 12 bits agree
 
-local vnis_t = ffi.typeof("struct vxlan_vni[?]")
+local word_t, NOW = ffi.typeof("int32_t *"), 2 -- the place of a digest's `now`
 local digest_t = ffi.typeof([[struct {
   int32_t n, missed, now, unused;
-  struct { int32_t a, b, from[4]; } of[?];
+  struct { int32_t a, b, from[4], uncounted; } of[?];
 }]])
 
--- 802.1Q: 81 00 and the VLAN in network order.
-local function tag_of(vlan)
-  local bytes = ffi.new("union { uint8_t bytes[4]; int32_t word; }")
-  bytes.bytes = {0x81, 0, math.floor(vlan / 256), vlan % 256}
-  return bytes.word
-end
-
--- Numbers of VNIs (from 1) by VNI, in two steps: leaf[page[vni / 4096] + vni % 4096].
-local function index_vnis(self, list)
-  local pages, leaves = {}, 0
-  for _, item in ipairs(list) do
-    local page = math.floor(item.vni / LEAF)
-    if not pages[page] then
-      leaves = leaves + 1
-      pages[page] = leaves
-    end
-  end
-  self.page = ffi.new("int32_t[?]", LEAF)
-  self.leaf = ffi.new("int16_t[?]", (leaves + 1) * LEAF)
-  for page, leaf in pairs(pages) do self.page[page] = leaf * LEAF end
-  self.vnis = ffi.new(vnis_t, #list + 1)
-  self.by_vlan = ffi.new("int32_t[4096]")
-  for i, item in ipairs(list) do
-    self.vnis[i].vni, self.vnis[i].mask = item.vni, item.vlan > 0 and -1 or 0
-    self.vnis[i].tag = tag_of(item.vlan)
-    self.by_vlan[item.vlan] = i
-    self.leaf[self.page[math.floor(item.vni / LEAF)] + item.vni % LEAF] = i
-  end
-end
-
 -- The remotes to flood to, by number of the VNI: {n =, remote =}.
-local function flood_lists(self, s)
-  self.flood = {}
-  for i, item in ipairs(s.vnis) do
-    local list = {}
-    for _, r in ipairs(s.remotes) do
-      local n = self.remotes:add(r.address, r.mac, true)
-      if not r.vnis or r.vnis[item.vni] then list[#list + 1] = n end
+local function flood_lists(self)
+  for number in pairs(self.flood) do self.flood[number] = nil end
+  for _, item in ipairs(self.settings.vnis) do
+    local list, listed = {}, {}
+    for _, r in ipairs(self.settings.remotes) do
+      local n = self.remotes.number[r.address]
+      if (not r.vnis or r.vnis[item.vni]) and not listed[n] then
+        list[#list + 1], listed[n] = n, true
+      end
     end
-    self.flood[i] = {n = #list, remote = ffi.new("int32_t[?]", #list + 1)}
-    for k, n in ipairs(list) do self.flood[i].remote[k - 1] = n end
-    self.vnis[i].only = #list == 1 and list[1] or 0
+    local number = self.vnis.number[item.vni]
+    self.flood[number] = {n = #list, remote = ffi.new("int32_t[?]", #list + 1, list)}
+    self.vnis.array[number].only = #list == 1 and list[1] or 0
   end
 end
 
 --- The two words of a table key for a MAC address (6 bytes) and a VNI's number.
-function Tunnel.key(mac, index)
+function Tunnel.key(mac, number)
   local words = ffi.new("union { uint8_t bytes[8]; int32_t word[2]; }")
   ffi.copy(words.bytes, mac, 6)
-  return words.word[0], bit.bor(words.word[1], bit.lshift(index, 16))
+  return words.word[0], bit.bor(words.word[1], bit.lshift(number, 16))
 end
 
---- The number of a VNI, or 0.
-function Tunnel:index(vni)
-  return self.leaf[self.page[math.floor(vni / LEAF)] + vni % LEAF]
+--- The MAC address (6 bytes) and the VNI's number of a key.
+function Tunnel.of_key(a, b)
+  local words = ffi.new("union { uint8_t bytes[8]; int32_t word[2]; }")
+  words.word[0], words.word[1] = a, b
+  return ffi.string(words.bytes, 6), bit.rshift(b, 16)
+end
+
+local function add_remotes(self)
+  for _, r in ipairs(self.settings.remotes) do
+    self.remotes:add(r.address, r.mac, true)
+  end
+end
+
+-- Those there is no room for are told of in a sentence, which is returned.
+local function add_statics(self)
+  local problem
+  for _, entry in ipairs(self.settings.statics) do
+    local n = self.remotes:add(entry.remote.address, entry.remote.mac, true)
+    local a, b = Tunnel.key(entry.mac, self.vnis.number[entry.vni])
+    local slot = self.fdb:find(a, b)
+    local learned = slot >= 0 and self.fdb.slot[slot].remote
+    if not self.fdb:insert(a, b, n, 0, true) then
+      problem = ("there is no room for the static entry of %s; let capacity be more "
+        .. "than %d"):format(settings.text(entry.mac), self.settings.capacity)
+    elseif learned and learned < fdb.STATIC then
+      self.remotes:use(learned, -1)
+    end
+  end
+  return problem
+end
+
+-- What changes of what the kernels read.
+local function tell_kernels(self)
+  self.own.leaf, self.own.strict = self.vnis.leaf, self.settings.strict and 1 or 0
+end
+
+-- What Decap's kernel reads.
+local function own_end(self)
+  local s = self.settings
+  local own = ffi.new("struct vxlan_end", {
+    page = self.vnis.page, port = s.port, vnis = self.vnis.array,
+    slot = self.fdb.slot, mask = self.fdb.mask, seed = self.fdb.seed,
+    remotes = self.remotes.index, now = ffi.cast(word_t, self.digest) + NOW,
+    family = s.family, keep_tags = s.keep_tags, flood_control = s.flood_control,
+  })
+  ffi.copy(own.broadcast, settings.broadcast(s), 4)
+  ffi.copy(own.mac, s.mac, 6)
+  ffi.copy(own.ip, s.address, #s.address)
+  return own
 end
 
 --- A tunnel with the settings `arg` (see the README), which are checked here.
 function Tunnel.new(arg)
   local s = settings.check(arg)
+  local seed = arg.seed or math.random(0, 2^31 - 1)
   local self = setmetatable({
-    settings = s, family = s.family, fdb = fdb.new(s.capacity, arg.seed),
-    remotes = Remotes.new(s), digest = digest_t(DIGEST), digest_room = DIGEST,
+    settings = s, family = s.family, fdb = fdb.new(s.capacity, seed), vnis = Vnis.new(),
+    remotes = Remotes.new(s, seed), flood = {}, digest = digest_t(DIGEST),
+    digest_room = DIGEST,
   }, Tunnel)
-  index_vnis(self, s.vnis)
-  flood_lists(self, s)
-  for _, entry in ipairs(s.statics) do
-    local n = self.remotes:add(entry.remote.address, entry.remote.mac, true)
-    local a, b = Tunnel.key(entry.mac, self:index(entry.vni))
-    assert(self.fdb:insert(a, b, n, 0, true), "no room for a static entry")
-  end
+  self.vnis:set(s.vnis)
+  self.own = own_end(self)
+  tell_kernels(self)
+  add_remotes(self)
+  local problem = add_statics(self)
+  if problem then failure.usage("%s", problem) end
+  flood_lists(self)
   return self
+end
+
+-- Changing while packets flow ---------------------------------------------------------
+
+-- The addresses of the settings' remotes, those of static entries too, and their MACs.
+local function named(s)
+  local macs = {}
+  local function note(r) macs[r.address] = r.mac or macs[r.address] or false end
+  for _, r in ipairs(s.remotes) do note(r) end
+  for _, entry in ipairs(s.statics) do note(entry.remote) end
+  return macs
+end
+
+-- The numbers of remotes to let go of: those named no more, and learned ones where room
+-- is needed. A set.
+local function leaving(self, macs)
+  local remotes, gone, room = self.remotes, {}, #self.remotes.free
+  for n in pairs(remotes.fixed) do
+    if macs[remotes.address[n]] == nil then gone[n], room = true, room + 1 end
+  end
+  for address in pairs(macs) do
+    if not remotes.number[address] then room = room - 1 end
+  end
+  for n in pairs(remotes.address) do
+    if room >= 0 then break end
+    if not remotes.fixed[n] and macs[remotes.address[n]] == nil then
+      gone[n], room = true, room + 1
+    end
+  end
+  return gone
+end
+
+local function set_of(list)
+  local set = {}
+  for _, value in ipairs(list) do set[value] = true end
+  return set
+end
+
+-- Forget entries of these VNIs (numbers) and remotes, and static ones, which come anew.
+local function forget(self, vnis, remotes, had_statics)
+  if not (next(vnis) or next(remotes) or had_statics) then return end
+  self.fdb:forget(function (slot)
+    return slot.remote >= fdb.STATIC or remotes[slot.remote]
+      or vnis[bit.rshift(slot.b, 16)]
+  end, function (remote) self.remotes:use(remote, -1) end)
+end
+
+--- Take the settings `arg` instead of those there are: the VNIs, remotes, static
+--- entries and what else can change (settings.CHANGEABLE). What was learned of VNIs and
+--- remotes that stay is kept. Raises a sentence, and changes nothing, if something is
+--- wrong. Returns a sentence if there was no room for a static entry, else nil. Not to
+--- be called within a breath.
+function Tunnel:update(arg)
+  local s = settings.check(arg)
+  settings.check_change(self.settings, s)
+  local had_statics = #self.settings.statics > 0
+  settings.replace(self.settings, s)
+  local macs = named(s)
+  local gone = leaving(self, macs)
+  forget(self, set_of(self.vnis:set(s.vnis)), gone, had_statics)
+  for n in pairs(gone) do self.remotes:release(n) end
+  for address, mac in pairs(macs) do
+    local n = self.remotes.number[address]
+    if n then self.remotes:send_by(n, mac or nil) end
+  end
+  add_remotes(self)
+  local problem = add_statics(self)
+  flood_lists(self)
+  tell_kernels(self)
+  return problem
 end
 
 return Tunnel

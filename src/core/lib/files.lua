@@ -61,6 +61,22 @@ function files.writefile(filename, value)
   return nil, write_error or close_error
 end
 
+--- Write what a program was asked to write: the file `path` then holds `text`; with "-"
+--- it goes to standard output. Raises a failure if not all of it could be written.
+function files.save(path, text)
+  if path == "-" then
+    io.stdout:write(text) -- the host looks, at the end, whether that went well
+    return
+  end
+  local f, problem = io.open(path, "w")
+  if not f then failure.raise("can't write %s", problem) end
+  local written, write_error = f:write(text)
+  local closed, close_error = f:close()
+  if not (written and closed) then
+    failure.raise("can't write %s: %s", path, write_error or close_error)
+  end
+end
+
 --- The first line of the file.
 function files.firstline(filename)
   return files.readfile(filename, "*l")

@@ -36,6 +36,17 @@ describe("files", function()
     assert.matches("No space left", reason)
   end)
 
+  it("saves all of a text, or says why not", function()
+    files.save(dir .. "/a", "all of it")
+    assert.equal("all of it", files.readfile(dir .. "/a", "*a"))
+    for path, reason in pairs{["/dev/full"] = "/dev/full: No space left on device",
+                              [dir .. "/none/x"] = "none/x: No such file"} do
+      local ok, err = pcall(files.save, path, "x")
+      assert.is_false(ok)
+      assert.matches("can't write .*" .. reason, tostring(err))
+    end
+  end)
+
   it("knows what can be opened, and changes nothing to find out", function()
     assert.is_true(files.can_read(dir .. "/b"))
     assert.is_false(files.can_read(dir .. "/none"))

@@ -120,6 +120,8 @@ end
 ---    much as the headers and the record (lib.traffic.probe) need;
 ---  flows: after how many packets the values come again (default: all combinations);
 ---  seed: of random values and arrivals (default 1);
+---  stream: the number of the stream, from 0: its packets' numbers begin at that times
+---    lib.traffic.probe's SPAN (default 0);
 ---  rate (lib.traffic.rate), arrivals: "constant" or "poisson";
 ---  packet: a function (pkt, i) called for each packet, i from 0, before its checksums
 ---    are computed; lengths are set too if it changes pkt.length;
@@ -142,6 +144,7 @@ function M.new(o)
   self.template = template.make(self.stack, self.mix, settings, list or {}, extra.fill)
   self.schedule = schedule.new(o.rate, o.arrivals, seed)
   self.state = ffi.new("struct perigee_traffic")
+  self.state.number = (o.stream or 0) * probe.SPAN
   local job = {
     template = self.template, settings = settings, sums = list, flows = self.flows,
     user = o.packet ~= nil, paced = o.rate ~= nil, record_size = probe.SIZE,

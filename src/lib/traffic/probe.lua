@@ -25,6 +25,10 @@ local cast = ffi.cast
 --- Its size in bytes.
 M.SIZE = ffi.sizeof("struct perigee_probe")
 
+--- The packets of stream s (from 0) have the numbers from s * SPAN on. (Bit operations
+--- are exact below 2^51: for 128 streams.)
+M.SPAN = 2^44
+
 -- "PG", as it is read on a little-endian machine.
 local MAGIC = 0x4750
 local EXACT = 2^53

@@ -3,6 +3,7 @@
  * The host: a LuaJIT state that finds Perigee's Lua tree, beside the binary in
  * a checkout or under ../share/perigee once installed, and runs command_line.
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,9 +98,24 @@ static void set_field(lua_State *L, const char *key, const char *value)
   lua_setfield(L, -2, key);
 }
 
+/* What was said may be in a buffer still, and what couldn't be written may have been
+ * lost long ago: stdio remembers that it was. However the process ends, it doesn't end
+ * well then. */
+static void check_output(void)
+{
+  errno = 0;
+  int lost = ferror(stdout);
+  if (fflush(stdout) == 0 && !lost)
+    return;
+  fprintf(stderr, "perigee: standard output can't be written%s%s\n",
+          errno ? ": " : "", errno ? strerror(errno) : " (is the disk full?)");
+  _exit(1);
+}
+
 int main(int argc, char **argv)
 {
   char root[PATH_MAX];
+  atexit(check_output);
   if (!find_tree(root, sizeof root))
     return 1;
   lua_State *L = luaL_newstate();
@@ -132,7 +148,5 @@ int main(int argc, char **argv)
     fprintf(stderr, "perigee: %s\n", lua_tostring(L, -1));
     return 1;
   }
-  int status = lua_tointeger(L, -1);
-  fflush(stdout);
-  return status;
+  return lua_tointeger(L, -1);
 }

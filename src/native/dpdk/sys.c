@@ -60,8 +60,15 @@ void pg_sleep(double seconds)
  * what follows soon is the same wish. Later, somebody has lost patience. */
 #define SAME_WISH_SECONDS 1.0
 
+static uint64_t taken;   /* signals that the program takes itself: bits */
+static uint64_t pending; /* those of them that came */
+
 static void catch_signal(int number)
 {
+  if (__atomic_load_n(&taken, __ATOMIC_ACQUIRE) >> number & 1) {
+    __atomic_or_fetch(&pending, 1ull << number, __ATOMIC_ACQ_REL);
+    return;
+  }
   static double first; /* clock_gettime() may be called from handlers */
   double now = seconds_of(CLOCK_MONOTONIC);
   if (!caught) {
@@ -81,6 +88,29 @@ void pg_catch_signals(void)
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
+}
+
+/* From now on the program takes the signal `number` itself (pg_taken_signal), also if
+ * it is one of those that end it; or no more, then it is ignored. */
+void pg_take_signal(int number, bool take)
+{
+  struct sigaction action = {.sa_handler = take ? catch_signal : SIG_IGN};
+  if (take)
+    __atomic_or_fetch(&taken, 1ull << number, __ATOMIC_ACQ_REL);
+  else
+    __atomic_and_fetch(&taken, ~(1ull << number), __ATOMIC_ACQ_REL);
+  sigaction(number, &action, NULL);
+}
+
+/* A signal that came and that the program takes itself, once; or 0. */
+int pg_taken_signal(void)
+{
+  uint64_t came = __atomic_exchange_n(&pending, 0, __ATOMIC_ACQ_REL);
+  if (!came)
+    return 0;
+  int number = __builtin_ctzll(came);
+  __atomic_or_fetch(&pending, came & (came - 1), __ATOMIC_ACQ_REL);
+  return number;
 }
 
 static void on_broken_pipe(int number)

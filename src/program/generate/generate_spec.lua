@@ -3,8 +3,10 @@
 -- test/test_generate.py.)
 
 local cjson = require("cjson")
+local failure = require("core.failure")
 local options = require("program.generate.options")
 local report = require("program.generate.report")
+local streams = require("program.generate.streams")
 
 local function script(code)
   local path = os.tmpname()
@@ -57,6 +59,10 @@ describe("program.generate.options", function()
     for code, pattern in pairs{
       ["return 1"] = "must return a table, not a number",
       ["return {sizes = 1}"] = "a script has no 'sizes'; it has stack, set",
+      ["return {streams = 1}"] = "`streams` must be a list, not a number",
+      ["return {set = 'x'}"] = "`set` must be a list, not a string",
+      ["return {count = 0}"] = "`count` must be a whole number of 1 or more, not 0",
+      ["return {streams = {{rate = 5}}}"] = "streams[1]: rate: '5' isn't a rate",
       ["return {packet = 1}"] = "`packet` must be a function, not a number",
       ["return {rate = 'x'}"] = "'x' isn't a rate",
       ["return {"] = "can't load the script",
@@ -65,6 +71,81 @@ describe("program.generate.options", function()
       refused(pattern, "--port", "null", "--script", path)
       os.remove(path)
     end
+  end)
+end)
+
+describe("program.generate.streams", function()
+  it("are a stack and what differs from the options", function()
+    assert.are.same({stack = "eth,ip6,tcp", rate = {packets = 1e6}, size = "imix",
+                     set = {"tcpDst=80", "tcpSyn=1", "ip6Src=2001:db8::1"},
+                     name = "web", count = 5000, arrivals = "poisson", flows = 7,
+                     seed = 3},
+      streams.parse("eth,ip6,tcp; rate=1Mpps; size=imix; tcpDst=80; set=tcpSyn=1;"
+        .. "ip6Src=2001:db8::1;name=web;count=5k;arrivals=poisson;flows=7;seed=3"))
+    assert.are.same({set = {"udpDst=53"}}, streams.parse("udpDst=53"))
+    assert.are.same({stack = "eth,ip4,udp,vxlan,innerEth=eth", set = {}},
+      streams.parse("eth,ip4,udp,vxlan,innerEth=eth"))
+    assert.are.same({set = {"tcpDst=1"}, size = "80"},
+      streams.parse("size=80;tcpDst=1", "eth,ip4,tcp"))
+  end)
+
+  local function refused_stream(part, func, ...)
+    local ok, err = pcall(func, ...)
+    assert.is_false(ok)
+    assert(failure.is(err), tostring(err))
+    assert.matches(part, tostring(err), 1, true)
+  end
+
+  it("are refused in a sentence", function()
+    for text, part in pairs{
+      ["eth,ip4,udp;rte=1Mpps"] = "there is no 'rte'; is 'rate' meant?",
+      ["eth,ip4,udp;rate=1"] = "rate: '1' isn't a rate",
+      ["eth,ip4,udp;count=0"] = "count: 0 packets would be nothing to do",
+      ["eth,ip4,udp;80"] = "'80' isn't of the form NAME=VALUE",
+      ["rate=1kpps;rate=2kpps"] = "two values of rate",
+      ["arrivals=x"] = "'x' is neither constant nor poisson",
+      ["eth,ip9;udpDst=1"] = "no protocol 'ip9'",
+    } do
+      refused_stream(part, streams.parse, text)
+    end
+    refused_stream("two streams are called 'a'", streams.list,
+      {set = {}, stream = {"name=a", "name=a"}})
+    local many = {}
+    for i = 1, 33 do many[i] = "size=80" end
+    refused_stream("there are 33 streams; 32 are possible", streams.list,
+      {set = {}, stream = many})
+    for part, given in pairs{
+      ["streams[1] is a table of a stream's parts, not a number"] = 7,
+      ["streams[1] has no 'rte' that is a string"] = {rte = "x"},
+      ["streams[1] has no 'packet' that is a string"] = {packet = "x"},
+      ["streams[1]: rate: '7' isn't a rate"] = {rate = 7},
+    } do
+      refused_stream(part, streams.list, {set = {}, streams = {given}})
+    end
+  end)
+
+  it("have what they don't say from the options", function()
+    local function packet() end
+    local list = streams.list{set = {"ip4TTL=9"}, size = "100", count = 7,
+      packet = packet, stream = {"udpDst=53;name=dns", "eth,ip6,udp;size=80"},
+      streams = {{set = {"udpDst=1"}, count = 3}}}
+    assert.are.same({name = "dns", set = {"ip4TTL=9", "udpDst=53"}, size = "100",
+                     count = 7, packet = packet}, list[1])
+    assert.are.same({"2", "eth,ip6,udp", "80"}, {list[2].name, list[2].stack,
+                                                 list[2].size})
+    assert.are.same({"3", 3, {"ip4TTL=9", "udpDst=1"}}, {list[3].name, list[3].count,
+                                                         list[3].set})
+    assert.are.same({{set = {}}}, streams.list{set = {}})
+  end)
+
+  it("change source and destination on the way back", function()
+    local list = streams.list{set = {"ip4Src=10.0.0.1..10.0.0.9", "udpDst=53",
+      "innerEthDst=02:00:00:00:00:01", "ip4TTL=7"}, size = "99"}
+    local back = streams.back(list)
+    assert.are.same({"ip4Dst=10.0.0.1..10.0.0.9", "udpSrc=53",
+      "innerEthSrc=02:00:00:00:00:01", "ip4TTL=7"}, back[1].set)
+    assert.are.equal("99", back[1].size)
+    assert.are.equal("udpDst=53", list[1].set[2])
   end)
 end)
 

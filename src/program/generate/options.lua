@@ -4,6 +4,7 @@
 local cli = require("lib.cli")
 local failure = require("core.failure")
 local rate = require("lib.traffic.rate")
+local streams = require("program.generate.streams")
 
 local M = {}
 
@@ -30,7 +31,15 @@ local function parser()
   p:option("--arrivals", "constant or poisson gaps (default constant).")
     :argname("KIND"):choices{"constant", "poisson"}
   p:option("--count", "Send (or with --receive alone, receive) N packets.")
-    :argname("N"):convert(cli.count)
+    :argname("N"):convert(streams.count)
+  p:option("--stream", "Send a stream of its own: a stack and what differs from the"
+           .. " other options, such as \"eth,ip4,udp;rate=1Mpps;size=imix;udpDst=53\"."
+           .. " May be given again.")
+    :argname("STREAM"):count("*")
+  p:flag("--both", "Send in both directions, from --port to --receive and back, and"
+         .. " measure each.")
+  p:option("--resolve", "Find the Ethernet address of this next hop, by ARP or"
+           .. " neighbour discovery, and send to that."):argname("ADDRESS")
   p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
     :argname("TIME"):convert(cli.duration)
   p:option("--idle", "Receive until nothing has come for this time (default: 500ms"
@@ -45,7 +54,8 @@ local function parser()
 end
 
 local SCRIPT = {stack = true, set = true, flows = true, size = true, rate = true,
-                arrivals = true, count = true, seed = true, setup = true, packet = true}
+                arrivals = true, count = true, seed = true, setup = true, packet = true,
+                streams = true}
 
 local function check_script(script, file)
   if type(script) ~= "table" then
@@ -54,7 +64,13 @@ local function check_script(script, file)
   for key, value in pairs(script) do
     if not SCRIPT[key] then
       failure.usage("%s: a script has no '%s'; it has stack, set, flows, size, rate,"
-        .. " arrivals, count, seed, setup and packet", file, tostring(key))
+        .. " arrivals, count, seed, streams, setup and packet", file, tostring(key))
+    elseif (key == "streams" or key == "set") and type(value) ~= "table" then
+      failure.usage("%s: `%s` must be a list, not a %s", file, key, type(value))
+    elseif key == "count" and (type(value) ~= "number" or value < 1 or value % 1 ~= 0)
+    then
+      failure.usage("%s: `count` must be a whole number of 1 or more, not %s", file,
+        tostring(value))
     elseif (key == "setup" or key == "packet") and type(value) ~= "function" then
       failure.usage("%s: `%s` must be a function, not a %s", file, key, type(value))
     end
@@ -87,7 +103,7 @@ local function merge(options, script)
 end
 
 local FOR_SENDING = {"rate", "set", "size", "flows", "arrivals", "seed", "script",
-                     "strict"}
+                     "strict", "both", "resolve"}
 
 local function check(options)
   if not options.port and not options.receive then
@@ -100,7 +116,12 @@ local function check(options)
       given[#given + 1] = "--" .. name
     end
   end
-  if not options.port and #given > 0 then
+  if options.both and not (options.port and options.receive) then
+    failure.usage("--both needs --port and --receive: the two ports")
+  elseif options.both and options.resolve then
+    failure.usage("--resolve finds the next hop of one direction, so it doesn't go with"
+      .. " --both; set ethDst")
+  elseif not options.port and #given > 0 then
     failure.usage("%s %s for sending: give --port PORT too",
       table.concat(given, " and "), #given > 1 and "are" or "is")
   end
@@ -112,8 +133,10 @@ function M.parse(args)
   local options = cli.parse(parser(), args)
   check(options)
   if options.script then merge(options, M.load_script(options.script)) end
-  if options.arrivals and not options.rate then
-    failure.usage("--arrivals needs a --rate")
+  for _, stream in ipairs(streams.list(options)) do
+    if stream.arrivals and not stream.rate then
+      failure.usage("--arrivals needs a --rate")
+    end
   end
   return options
 end

@@ -73,17 +73,21 @@ local function sent_lines(sent)
   local lines = {
     ("sent: %s packets, %s bytes in %.3f s to %s"):format(commas(sent.packets),
       commas(sent.bytes), sent.seconds, sent.port),
-    ("requested: %s%s"):format(rate.text(sent.rate),
-      sent.rate and ", " .. sent.arrivals .. " gaps" or ""),
     ("achieved: %s, %s on the wire"):format(si(sent.pps, "pps"),
       si(sent.bit_rate, "bit/s")),
   }
-  if not sent.rate and sent.packets > 0 then
+  if not sent.total then
+    table.insert(lines, 2, ("requested: %s%s"):format(rate.text(sent.rate),
+      sent.rate and ", " .. sent.arrivals .. " gaps" or ""))
+  end
+  if sent.cpu and not sent.rate and sent.packets > 0 then
     lines[#lines + 1] = ("CPU time: %.1f ns a packet"):format(
       1e9 * sent.cpu / sent.packets)
   end
   lines[#lines + 1] = rate_line(sent)
-  lines[#lines + 1] = "dropped by the port: " .. drops(sent.drops)
+  if sent.drops then
+    lines[#lines + 1] = "dropped by the port: " .. drops(sent.drops)
+  end
   if sent.unsent > 0 then
     lines[#lines + 1] = ("not sent: %s, which the port didn't take")
       :format(commas(sent.unsent))
@@ -127,23 +131,45 @@ local function received_lines(got)
   return lines
 end
 
---- The report of a run's results: a table of `sent` and `received`, each of them nil
---- or the app's figures with `port`, `pps` and `bit_rate`; `sent` also with `rate`,
---- `arrivals`, `drops`, `unsent`, `records`, `header` (its size) and `cpu` (seconds).
+local function add(lines, more, indent)
+  for _, line in ipairs(more) do lines[#lines + 1] = indent .. line end
+end
+
+local function add_both(lines, r, indent)
+  if r.sent then add(lines, sent_lines(r.sent), indent) end
+  if r.received then add(lines, received_lines(r.received), indent) end
+end
+
+--- The report of a direction's results: a table of `sent` and `received`, each of them
+--- nil or the app's figures with `port`, `pps` and `bit_rate`; `sent` also with `rate`,
+--- `arrivals`, `unsent`, `records`, `header` (its size), and for all that was sent
+--- `drops` and `cpu` (seconds). `streams`: a list of such tables with `name`, if there
+--- are several; `sent` and `received` are the sums then, with `total` set.
 function M.text(results)
   local lines = {}
-  for _, line in ipairs(results.sent and sent_lines(results.sent) or {}) do
-    lines[#lines + 1] = line
+  for _, stream in ipairs(results.streams or {}) do
+    lines[#lines + 1] = ("stream %s:"):format(stream.name)
+    add_both(lines, stream, "  ")
   end
-  for _, line in ipairs(results.received and received_lines(results.received) or {}) do
-    lines[#lines + 1] = line
-  end
+  if results.streams then lines[#lines + 1] = "all streams:" end
+  add_both(lines, results, results.streams and "  " or "")
   return table.concat(lines, "\n") .. "\n"
 end
 
+--- The report of a list of directions.
+function M.all_text(list)
+  if #list == 1 then return M.text(list[1]) end
+  local parts = {}
+  for i, r in ipairs(list) do
+    parts[i] = ("from %s to %s:\n"):format(r.sent.port, r.received.port)
+      .. M.text(r):gsub("[^\n]+", "  %0")
+  end
+  return table.concat(parts)
+end
+
 local function sent_json(sent)
-  local dropped = 0
-  for _, drop in ipairs(sent.drops) do dropped = dropped + drop.count end
+  local dropped = sent.drops and 0
+  for _, drop in ipairs(sent.drops or {}) do dropped = dropped + drop.count end
   return {
     port = sent.port, packets = sent.packets, bytes = sent.bytes,
     seconds = sent.seconds, pps = sent.pps, bit_rate = sent.bit_rate,
@@ -170,12 +196,30 @@ local function received_json(got)
   return copy
 end
 
+local function as_json(r)
+  local object = {
+    name = r.name, sent = r.sent and sent_json(r.sent),
+    received = r.received and received_json(r.received),
+  }
+  if r.streams then
+    object.streams = {}
+    for i, stream in ipairs(r.streams) do object.streams[i] = as_json(stream) end
+  end
+  return object
+end
+
 --- The same as one line of JSON.
 function M.json(results)
-  return cjson.encode{
-    sent = results.sent and sent_json(results.sent),
-    received = results.received and received_json(results.received),
-  } .. "\n"
+  return cjson.encode(as_json(results)) .. "\n"
+end
+
+--- The directions as one line of JSON: the object of the only one, or one with a list
+--- `directions`.
+function M.all_json(list)
+  if #list == 1 then return M.json(list[1]) end
+  local directions = {}
+  for i, r in ipairs(list) do directions[i] = as_json(r) end
+  return cjson.encode{directions = directions} .. "\n"
 end
 
 return M

@@ -9,6 +9,7 @@ local report = require("program.loadtest.report")
 local Repeater = require("program.loadtest.repeater").RateLimitedRepeater
 local search = require("program.loadtest.search")
 local streams = require("program.loadtest.streams")
+local tester = require("program.loadtest.tester")
 local transient = require("program.loadtest.transient.transient")
 
 local function fails(sentence, func, ...)
@@ -145,15 +146,45 @@ describe("RateLimitedRepeater", function ()
       + 150 * math.floor(app.packets / 2)))
   end)
 
-  it("makes up for a tenth of a second at most", function ()
-    app:set_rate(8 * 234 * 100)
-    at(50)
-    assert.is_true(app.packets >= 19 and app.packets <= 21)
-    at(50.001)
-    assert.is_true(app.packets <= 22)
+  it("makes up for a millisecond at most, and tells how late it was", function ()
+    app:set_rate(8 * 234 * 10000) -- 20 packets a millisecond
+    for i = 1, 1000 do at(i / 1e5) end
+    assert.is_true(app.packets >= 199 and app.packets <= 201)
+    assert.equal(0, app.late)
+    at(0.0105)
+    assert.is_true(app.packets <= 211)
+    assert.equal(0, app.late)
+    local before = app.packets
+    at(0.1105)
+    assert.is_true(app.packets <= before + 21)
+    assert.is_true(math.abs(app.late - 0.099) < 1e-3)
+    assert.equal(0, app.held)
+    app:set_rate(1e6)
+    assert.equal(0, app.late)
   end)
 
-  it("sends what its output has room for, and catches up", function ()
+  it("tells a full output from being late", function ()
+    app:set_rate(8 * 234 * 1e6)
+    for i = 1, 100 do
+      now = 100 + i / 1e4
+      app:pull() -- and nobody takes what it sends
+    end
+    assert.equal(0, app.late)
+    assert.is_true(app.held > 5e-3)
+    assert.is_true(link.full(output))
+    now = now + 0.05 -- whatever the output did, this process wasn't there
+    app:pull()
+    assert.is_true(app.late > 0.04)
+  end)
+
+  it("is late if it can't make packets fast enough", function ()
+    app:set_rate(8 * 117 * 1e7) -- 500 packets each time, of which it sends 256
+    for i = 1, 100 do at(i * 5e-5) end
+    assert.is_true(app.late > 1e-3)
+    assert.equal(0, app.held)
+  end)
+
+  it("sends what its output has room for", function ()
     app:set_rate(8 * 234 * 1e6)
     for _ = 1, 10 do
       now = now + 0.01
@@ -169,10 +200,65 @@ describe("RateLimitedRepeater", function ()
     app.input.input = input
     link.transmit(input, packet.from_string(("c"):rep(60)))
     app:pull()
-    app:set_rate(1e6)
+    app:set_rate(8e6)
     assert.matches("^abcab", at(0.05))
     app.input.input = nil
     link.free(input, "repeater_input")
+  end)
+end)
+
+describe("a trial in which this machine was late", function ()
+  -- A tester whose trials give these results: {late, passed}.
+  local function tester_of(results)
+    local t, n = tester.new({}), 0
+    function t:trial()
+      n = n + 1
+      return {late = results[n][1], passes = results[n][2], number = n}
+    end
+    return t
+  end
+
+  local function judge(result) return result.passes, "packets were lost" end
+
+  it("is done again, unless it has passed", function ()
+    local void = {}
+    local function again(result) void[#void + 1] = result.number end
+    local function run(...) return tester_of{...}:valid_trial(1, 1, 1, judge, again) end
+    assert.equal(1, run({0.5, true}).number)
+    local result = run({0, false})
+    assert.same({1, false, "packets were lost"},
+      {result.number, result.passed, result.reason})
+    assert.same({}, void)
+    result = run({0.1, false}, {0.2, false}, {0, false})
+    assert.same({3, "packets were lost"}, {result.number, result.reason})
+    assert.is_nil(result.void)
+    assert.same({1, 2}, void)
+  end)
+
+  it("counts in the end, as this machine's fault", function ()
+    local late = {0.0123, false}
+    local t = tester_of{late, late, late, late, late, late, late}
+    local result = t:valid_trial(1, 1, 1, judge, function () end)
+    assert.equal(tester.MOST_VOID + 1, result.number)
+    assert.equal(result.number + 1, t:valid_trial(1, 1, 1, judge, error).number)
+    assert.is_true(result.void)
+    assert.equal("this machine can't keep the rate: it was 12.3 ms late", result.reason)
+  end)
+
+  it("isn't void where the verdict holds in any case", function ()
+    local result = tester_of{{1, false}}:valid_trial(1, 1, 1,
+      function () return false, "the command said so", true end)
+    assert.equal("the command said so", result.reason)
+  end)
+
+  it("may be why a limit is found", function ()
+    local function of(...) return find_limit.limited_by_machine({...}, 5) end
+    assert.is_nil(of())
+    assert.is_nil(of({rate = 5, passed = true}))
+    assert.equal(7, of({rate = 9}, {rate = 7, void = true}, {rate = 5, passed = true}))
+    assert.is_nil(of({rate = 9, void = true}, {rate = 7}, {rate = 5, passed = true}))
+    assert.is_nil(of({rate = 7, void = true}, {rate = 7}))
+    assert.is_nil(of({rate = 5, void = true}, {rate = 5, passed = true}))
   end)
 end)
 

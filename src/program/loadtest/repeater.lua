@@ -14,26 +14,31 @@ local receive, transmit, clone = link.receive, link.transmit, packet.clone
 local min = math.min
 
 local MOST_A_BREATH = 256
--- What was missed while the rate couldn't be kept is made up for, up to this much.
-local CATCHING_UP_S = 0.1
+-- What was missed is made up for, up to this much: a longer burst would be a load that
+-- nobody asked for. What is given up beyond that is counted: as `late` if this process
+-- wasn't running or not fast enough, as `held` if the output had no room.
+local CATCHING_UP_S = 1e-3
 
-local Repeater = {}
+local Repeater = {CATCHING_UP_S = CATCHING_UP_S}
 Repeater.__index = Repeater
 
 --- `arg.frames`: an array of strings, the packets to send besides those received.
---- `packets` and `bits` (on the wire) count what was sent.
+--- `packets` and `bits` (on the wire) count what was sent, `late` and `held` the
+--- seconds given up since set_rate().
 function Repeater:new(arg)
   local kept = {}
   for i, bytes in ipairs(arg and arg.frames or {}) do
     kept[i] = packet.from_string(bytes)
   end
   return setmetatable({kept = kept, cursor = 1, rate = 0, since = 0, ahead = 0,
-                       packets = 0, bits = 0}, Repeater)
+                       packets = 0, bits = 0, late = 0, held = 0, full = false,
+                       pulled = 0}, Repeater)
 end
 
 --- Send at `bits` a second on the wire from now on; 0: nothing.
 function Repeater:set_rate(bits)
   self.rate, self.since, self.ahead = bits, engine.now(), 0
+  self.late, self.held, self.full, self.pulled = 0, 0, false, self.since
 end
 
 local function keep(self, input)
@@ -55,14 +60,29 @@ local function send(self, output, n, due)
   self.bits, self.ahead = self.bits + bits, self.ahead + bits
 end
 
+-- Give up what is due beyond what is made up for; the bits that are due then.
+local function capped(self, now, due)
+  local most = CATCHING_UP_S * self.rate
+  if due <= most then return due end
+  local seconds = (due - most) / self.rate
+  if self.full and now - self.pulled <= CATCHING_UP_S then
+    self.held = self.held + seconds
+  else
+    self.late = self.late + seconds
+  end
+  self.ahead = self.ahead + due - most
+  return most
+end
+
 function Repeater:pull()
   local input, output = self.input.input, self.output.output
   if input then keep(self, input) end
   if self.rate == 0 or #self.kept == 0 or not output then return end
-  local due = (engine.now() - self.since) * self.rate - self.ahead
-  local most = CATCHING_UP_S * self.rate
-  if due > most then self.ahead, due = self.ahead + due - most, most end
-  if due > 0 then send(self, output, min(MOST_A_BREATH, nwritable(output)), due) end
+  local now = engine.now()
+  local due = capped(self, now, (now - self.since) * self.rate - self.ahead)
+  local room = nwritable(output)
+  if due > 0 then send(self, output, min(MOST_A_BREATH, room), due) end
+  self.full, self.pulled = room < MOST_A_BREATH and nwritable(output) == 0, now
 end
 
 function Repeater:stop()

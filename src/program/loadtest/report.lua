@@ -2,7 +2,6 @@
 -- What a trial has shown: as text, as lines of CSV in Snabb's two forms, and as JSON.
 
 local cjson = require("cjson")
-local failure = require("core.failure")
 
 local report = {}
 
@@ -20,6 +19,11 @@ function report.text(result)
       math.max(0, s.lost - s.drops), 100 * s.loss)
   end
   return table.concat(lines, "\n") .. "\n"
+end
+
+--- What is said of a trial that is to be done again.
+function report.void(result)
+  return ("Void: this machine was %.1f ms late. Again.\n"):format(1e3 * result.late)
 end
 
 report.CSV_HEADER = "load_gbps,stream,tx_packets,tx_mpps,tx_bytes,tx_gbps,rx_packets,"
@@ -51,15 +55,6 @@ function report.hydra(result)
     end
   end
   return table.concat(lines)
-end
-
---- Write `text` to the file `path`, or to standard output if that is "-".
-function report.write(path, text)
-  if path == "-" then return io.stdout:write(text) end
-  local file, problem = io.open(path, "w")
-  if not file then failure.raise("can't write the results: %s", problem) end
-  file:write(text)
-  file:close()
 end
 
 --- A table of results as JSON text.

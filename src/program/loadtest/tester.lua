@@ -53,7 +53,7 @@ function tester.new(list, size)
   for _, stream in ipairs(list) do
     if not stream.silent then sending[#sending + 1] = stream end
   end
-  return setmetatable({streams = sending}, Tester)
+  return setmetatable({streams = sending, gap = 0, last = 0, voids = {}}, Tester)
 end
 
 local function app(kind, stream)
@@ -79,10 +79,14 @@ local function totals(self)
   return list
 end
 
-local function run_for(seconds, done)
+-- The longest time between two breaths of a trial is its `gap`: for so long nothing was
+-- sent, nor taken from the receiving ports.
+local function run_for(self, seconds, done)
   local ends = engine.now() + seconds
   engine.main{no_report = true, done = function ()
-    return engine.now() >= ends or done ~= nil and done()
+    local now = engine.now()
+    self.gap, self.last = math.max(self.gap, now - self.last), now
+    return now >= ends or done ~= nil and done()
   end}
   if engine.interrupted then
     failure.raise("stopped by %s before the end", engine.interrupted)
@@ -95,7 +99,7 @@ end
 
 -- Let the ports take what is in their links, unless they take no more.
 local function flush(self)
-  run_for(STUCK_S, function ()
+  run_for(self, STUCK_S, function ()
     for _, stream in ipairs(self.streams) do
       if not link.empty(app("nic", stream).input.input) then return false end
     end
@@ -120,34 +124,73 @@ local function difference(stream, before, now, rate, seconds)
   return d
 end
 
+-- For how many seconds this machine didn't do its part in the trial that just ended.
+local function late(self)
+  local seconds = self.gap > Repeater.CATCHING_UP_S and self.gap or 0
+  for _, stream in ipairs(self.streams) do
+    seconds = math.max(seconds, app("repeater", stream).late)
+  end
+  return seconds
+end
+
 --- Send at `rate` (bits a second on the wire, each stream) for so many seconds; wait
 --- for what is under way, `wait` seconds at most. Returns {rate, seconds (it took),
 --- streams = a list of {name, tx, rx (packets), tx_bytes, rx_bytes, lost, loss (share
 --- of those sent), drops (by the receiving port), failed (in the sending one), tx_pps,
---- rx_pps, tx_rate, rx_rate (bits a second), kept = was the rate kept?}}.
+--- rx_pps, tx_rate, rx_rate (bits a second), kept = was the rate kept?}, late = the
+--- seconds in which this machine didn't do its part, since the process had to wait for
+--- a CPU or was too slow; 0 if that were less than what the sender makes up for}.
 function Tester:trial(rate, seconds, wait)
   local before, began = totals(self), engine.now()
+  self.gap, self.last = 0, began
   set_rates(self, rate)
-  run_for(seconds)
+  run_for(self, seconds)
   local took = engine.now() - began -- longer, if the process had to wait for a CPU
+  local sending_late = late(self)
   set_rates(self, 0)
   flush(self)
-  run_for(wait, function ()
+  run_for(self, wait, function ()
     for i, now in ipairs(totals(self)) do
       if now.rx - before[i].rx < now.tx - before[i].tx then return false end
     end
     return true
   end)
-  local result = {rate = rate, seconds = took, streams = {}}
+  local result = {rate = rate, seconds = took, streams = {},
+                  late = math.max(sending_late, late(self))}
   for i, now in ipairs(totals(self)) do
     result.streams[i] = difference(self.streams[i], before[i], now, rate, took)
   end
   return result
 end
 
+--- How many trials at a rate may be void.
+tester.MOST_VOID = 3
+
+--- Trials as trial(), until one counts: judge(result) says, without looking at `late`,
+--- whether it has passed, if not, why, and whether that holds in any case. One that
+--- hasn't, and in which this machine was late, is void: the device may have nothing to
+--- do with it. again(result) is called, and it is done again, but no more than
+--- MOST_VOID times at one rate; `void` is set in the result if the last is void still.
+--- Returns the result, with `passed` and `reason`.
+function Tester:valid_trial(rate, seconds, wait, judge, again)
+  while true do
+    local result = self:trial(rate, seconds, wait)
+    local passed, reason, holds = judge(result)
+    result.passed, result.reason = passed, not passed and reason or nil
+    if passed or holds or result.late == 0 then return result end
+    result.void = true
+    result.reason = ("this machine can't keep the rate: it was %.1f ms late")
+      :format(1e3 * result.late)
+    local voids = self.voids[rate] or 0
+    if voids == tester.MOST_VOID then return result end
+    self.voids[rate] = voids + 1
+    again(result)
+  end
+end
+
 --- Send nothing for so many seconds.
-function Tester.pause(_, seconds)
-  if seconds > 0 then run_for(seconds) end
+function Tester:pause(seconds)
+  if seconds > 0 then run_for(self, seconds) end
 end
 
 return tester

@@ -4,6 +4,9 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local file = require("program.vtep.file")
+local settings = require("apps.vtep.settings")
+local shape = require("apps.vtep.shape")
 
 local M = {}
 
@@ -94,34 +97,20 @@ function M.parser()
   p:flag("--no-learn", "Don't learn where MAC addresses are.")
   p:flag("--strict", "Drop what comes from remotes that aren't named.")
   p:flag("--keep-tags", "Carry VLAN tags as they are, all in one VNI.")
+  p:flag("--flood-control", "Carry frames for the neighbour on the wire alone, too:"
+         .. " spanning tree, LACP, LLDP.")
   p:flag("--no-ping", "Don't answer echo requests.")
   p:option("--config", "A file with a Lua table of the same; options take precedence.")
     :argname("FILE")
   option("--report", "Print counters every so often.", "TIME", cli.duration)
+  p:option("--json", "At the end, write the counters of each VNI and remote to FILE; -:"
+           .. " to standard output, and nothing else."):argname("FILE")
+  p:option("--state", "Write these and the forwarding table to FILE, at the end and"
+           .. " when SIGUSR1 comes."):argname("FILE")
   option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.", "TIME",
          cli.duration)
   return p
 end
-
--- The table that a configuration file returns. It can call nothing.
-local function from_file(path)
-  local chunk, problem = loadfile(path)
-  if not chunk then failure.usage("the configuration can't be read: %s", problem) end
-  setfenv(chunk, {})
-  local ok, result = pcall(chunk)
-  if not ok then failure.usage("the configuration: %s", tostring(result)) end
-  if type(result) ~= "table" then
-    failure.usage("the configuration %s doesn't return a table: write 'return {...}'",
-      path)
-  end
-  return result
-end
-
-local PLAIN = {"inner", "outer", "address", "gateway", "mac", "mtu", "ttl", "dscp",
-               "udp_checksum", "port", "ageing", "capacity", "report", "duration"}
-local LISTS = {remote = "remotes", static = "static"}
-local FLAGS = {no_learn = {"learn", false}, strict = {"strict", true},
-               keep_tags = {"keep_tags", true}, no_ping = {"ping", false}}
 
 local function merge_vnis(parsed, vnis)
   local function add(vni, vlan)
@@ -136,10 +125,71 @@ local function merge_vnis(parsed, vnis)
   return vnis
 end
 
+local PLAIN = {"inner", "outer", "address", "gateway", "mac", "mtu", "ttl", "dscp",
+               "udp_checksum", "port", "ageing", "capacity", "report", "duration"}
+local LISTS = {remote = "remotes", static = "static"}
+local FLAGS = {no_learn = {"learn", false}, strict = {"strict", true},
+               keep_tags = {"keep_tags", true}, no_ping = {"ping", false},
+               flood_control = {"flood_control", true}}
+
+-- Options that apps.vtep has nothing to do with.
+local function check_own(options)
+  for _, name in ipairs{"inner", "outer", "address"} do
+    if not options[name] then
+      failure.usage("name the %s: --%s; see `perigee vtep --help`",
+        name == "address" and "tunnel's own address" or name .. " port", name)
+    end
+  end
+  if options.report == 0 then failure.usage("report is a time of more than 0") end
+end
+
+-- The argument of apps.vtep is checked before a port is opened, which says what the MAC
+-- address is.
+local ANY_MAC = "02:00:00:00:00:01"
+
+-- Where the options come from, for a sentence; nil: only from the command line.
+local function source(parsed)
+  if not parsed.config then return nil end
+  local more = parsed.vni or #parsed.vlan + #parsed.remote + #parsed.static > 0
+  for _, name in ipairs(PLAIN) do more = more or parsed[name] ~= nil end
+  return parsed.config .. (more and " with the command line" or "")
+end
+
+--- Raise a sentence if the `options` can't work; `parsed` is where they come from.
+function M.check(options, parsed)
+  file.within(source(parsed), function ()
+    check_own(options)
+    settings.check(M.tunnel(options, options.mac or ANY_MAC))
+  end)
+end
+
+--- Raise a sentence if the options `new` differ from `old` in what apps.vtep has
+--- nothing to do with: that can't change while it runs.
+function M.check_change(old, new, parsed)
+  file.within(source(parsed), function ()
+    for name in pairs(file.OWN) do
+      if old[name] ~= new[name] then
+        failure.usage("%s can't change while it runs (from %s to %s): start it anew",
+          name, shape.shown(old[name]), shape.shown(new[name]))
+      end
+    end
+  end)
+end
+
+--- The argument of apps.vtep that the options have, and this MAC address (text).
+function M.tunnel(options, mac)
+  local arg = {}
+  for name, value in pairs(options) do
+    if not file.OWN[name] then arg[name] = value end
+  end
+  arg.mac = mac
+  return arg
+end
+
 --- The argument of apps.vtep, with `inner`, `outer`, `report` and `duration`, from
 --- the parsed command line.
 function M.options(parsed)
-  local options = parsed.config and from_file(parsed.config) or {}
+  local options = parsed.config and file.load(parsed.config) or {}
   for _, name in ipairs(PLAIN) do
     if parsed[name] ~= nil then options[name] = parsed[name] end
   end

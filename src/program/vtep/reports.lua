@@ -53,14 +53,13 @@ function M.line(tunnel, before, seconds)
     tunnel.fdb.count, drops()), now
 end
 
---- Print a line every `seconds` seconds.
-function M.every(seconds, tunnel)
+--- Say a line every `seconds` seconds.
+function M.every(seconds, tunnel, say)
   local before = {}
   timer.activate(timer.new("report of vtep", function ()
     local text
     text, before = M.line(tunnel, before, seconds)
-    io.write(text)
-    io.flush()
+    say(text)
   end, seconds * 1e9, "repeating"))
 end
 

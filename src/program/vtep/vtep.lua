@@ -6,10 +6,12 @@ local C = require("core.native")
 local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
-local failure = require("core.failure")
+local files = require("core.lib.files")
 local link = require("core.link")
 local arguments = require("program.vtep.arguments")
+local file = require("program.vtep.file")
 local reports = require("program.vtep.reports")
+local results = require("program.vtep.results")
 local Port = require("apps.port.port").Port
 local settings = require("apps.vtep.settings")
 local vtep = require("apps.vtep.vtep")
@@ -34,15 +36,15 @@ local function mac_of(app)
   return settings.text(mac)
 end
 
--- When files end, or after the time given.
+-- When capture files end, or after the time given.
 local function ending(ports, duration)
-  local files = {}
+  local captures = {}
   for _, app in ipairs(ports) do
-    if app:reads() then files[#files + 1] = app end
+    if app:reads() then captures[#captures + 1] = app end
   end
   local ends = duration and engine.now() + duration or math.huge
   local function idle()
-    for _, app in ipairs(files) do
+    for _, app in ipairs(captures) do
       if not app:ended() then return false end
     end
     for _, l in pairs(engine.link_table) do
@@ -51,15 +53,15 @@ local function ending(ports, duration)
     return true
   end
   return function ()
-    return engine.now() >= ends or (#files > 0 and idle())
+    return engine.now() >= ends or (#captures > 0 and idle())
   end
 end
 
---- The configuration of a run with these options (program.vtep.arguments), whose
---- `mac` must be set; and the tunnel.
-function M.graph(options)
+--- The configuration of a run with these options (program.vtep.arguments) and this MAC
+--- address (text); and the tunnel.
+function M.graph(options, mac)
   local c = M.ports(options)
-  return c, vtep.add(c, "vtep", options, "inner", "outer")
+  return c, vtep.add(c, "vtep", arguments.tunnel(options, mac), "inner", "outer")
 end
 
 --- The configuration of the ports alone.
@@ -70,36 +72,76 @@ function M.ports(options)
   return c
 end
 
-local function check(options)
-  for _, name in ipairs{"inner", "outer", "address"} do
-    if not options[name] then
-      failure.usage("name the %s: --%s; see `perigee vtep --help`",
-        name == "address" and "tunnel's own address" or name .. " port", name)
-    end
+-- While it runs ---------------------------------------------------------------------
+
+-- Do what a signal asks for; what is wrong with it is said, with `and_so` behind, and
+-- doesn't end the program.
+local function attempt(and_so, func, ...)
+  local ok, err = pcall(func, ...)
+  if not ok then
+    io.stderr:write(("perigee: %s%s\n"):format(tostring(err), and_so))
   end
-  -- What is wrong is said before a port is opened.
-  local tried = {}
-  for key, value in pairs(options) do tried[key] = value end
-  tried.mac = tried.mac or "02:00:00:00:00:01"
-  settings.check(tried)
+end
+
+-- Read the configuration file again, and let the tunnel be as it says. If something is
+-- wrong with it, the old configuration stays.
+local function reload(run)
+  local new = arguments.options(run.parsed)
+  arguments.check(new, run.parsed)
+  arguments.check_change(run.options, new, run.parsed)
+  local problem
+  file.within(run.parsed.config, function ()
+    problem = run.tunnel:update(arguments.tunnel(new, run.mac))
+  end)
+  run.options = new
+  run.say(reports.heading(run.tunnel))
+  if problem then
+    io.stderr:write(("perigee: %s: %s\n"):format(run.parsed.config, problem))
+  end
+end
+
+local function on_signal(run)
+  return {
+    HUP = run.parsed.config and function ()
+      attempt("; the configuration stays as it was", reload, run)
+    end,
+    USR1 = run.parsed.state and function ()
+      attempt("", results.save_state, run.parsed.state, run.tunnel)
+    end,
+  }
+end
+
+local function write_results(run)
+  local parsed = run.parsed
+  if parsed.json then files.save(parsed.json, results.counters(run.tunnel)) end
+  if parsed.state then results.save_state(parsed.state, run.tunnel) end
 end
 
 --- Run the program: `args` as in its usage.
 function M.run(args)
   math.randomseed(tonumber(C.pg_tsc() % 2^31))
-  local options = arguments.options(cli.parse(arguments.parser(), args))
-  check(options)
-  if not options.mac then
+  local parsed = cli.parse(arguments.parser(), args)
+  local options = arguments.options(parsed)
+  arguments.check(options, parsed)
+  local mac = options.mac
+  if not mac then
     engine.configure(M.ports(options))
-    options.mac = mac_of(engine.app_table.outer)
+    mac = mac_of(engine.app_table.outer)
   end
-  local c, tunnel = M.graph(options)
+  local c, tunnel = M.graph(options, mac)
   engine.configure(c)
-  io.write(reports.heading(tunnel))
-  io.flush()
-  if options.report then reports.every(options.report, tunnel) end
+  local stream = parsed.json == "-" and io.stderr or io.stdout
+  local run = {parsed = parsed, options = options, mac = mac, tunnel = tunnel}
+  function run.say(text)
+    stream:write(text)
+    stream:flush()
+  end
+  run.say(reports.heading(tunnel))
+  if options.report then reports.every(options.report, tunnel, run.say) end
   local apps = engine.app_table
-  engine.main{done = ending({apps.inner, apps.outer}, options.duration)}
+  engine.main{done = ending({apps.inner, apps.outer}, options.duration),
+              on_signal = on_signal(run), no_report = parsed.json == "-"}
+  write_results(run)
 end
 
 return M

@@ -3,6 +3,7 @@
 
 local arguments = require("program.vtep.arguments")
 local cli = require("lib.cli")
+local failure = require("core.failure")
 
 local function options(...)
   return arguments.options(cli.parse(arguments.parser(), {...}))
@@ -59,6 +60,158 @@ describe("program.vtep", function ()
       assert.matches(complaint, tostring(err), 1, true)
     end
     os.remove(name)
+  end)
+
+  -- What is said of a file with this text (bytes), on one line with the file's name;
+  -- nil if nothing is.
+  local function complaint(text)
+    local name = os.tmpname()
+    local file = assert(io.open(name, "wb"))
+    file:write(text)
+    file:close()
+    local parsed = cli.parse(arguments.parser(), {"--config", name})
+    local ok, err = pcall(function ()
+      arguments.check(arguments.options(parsed), parsed)
+    end)
+    os.remove(name)
+    if ok then return nil end
+    assert(failure.is(err), text .. ": " .. tostring(err))
+    assert.equal(2, err.status)
+    local sentence = tostring(err)
+    assert.matches(name, sentence, 1, true)
+    assert(#sentence < 400 and not sentence:find("[%c\127-\255]"), sentence)
+    return (sentence:gsub(name:gsub("%p", "%%%0"), "FILE"))
+  end
+
+  local GOOD = {
+    inner = '"null"', outer = '"null"', address = '"192.0.2.1/24"', mtu = "9000",
+    mac = '"02:00:00:00:00:01"', gateway = '"192.0.2.254"', ttl = "9", dscp = "3",
+    vnis = "{[42] = 0, [43] = 10}", port = "4789", udp_checksum = "true",
+    remotes = [[{"192.0.2.2", {address = "198.51.100.7", vnis = {43},
+      mac = "02:00:00:00:00:07"}}]],
+    static = '{{vni = 42, mac = "02:00:00:00:00:05", remote = "192.0.2.2"}}',
+    learn = "true", strict = "false", ageing = "300", capacity = "100",
+    flood_control = "true",
+    max_remotes = "100", keep_tags = "false", ping = "true", report = "1",
+    duration = "1",
+  }
+  local PLACES = { -- within the values of GOOD
+    vnis = {"{[42] = VALUE}", "{[VALUE] = 0}", "{VALUE}", "{[43] = 0, VALUE = 1}"},
+    remotes = {"{VALUE}", "{{address = VALUE}}", "{{address = '192.0.2.2', VALUE}}",
+               "{{address = '192.0.2.2', mac = VALUE}}", "{address = VALUE}",
+               "{{address = '192.0.2.2', vnis = VALUE}}", "{nil, VALUE}",
+               "{{address = '192.0.2.2', vnis = {VALUE}}}"},
+    static = {"{VALUE}", "{{vni = VALUE, mac = '02:00:00:00:00:05'}}", "{{VALUE}}",
+              "{{vni = 42, mac = VALUE, remote = '192.0.2.2'}}",
+              "{{vni = 42, mac = '02:00:00:00:00:05', remote = VALUE}}",
+              "{{vni = 42, mac = '02:00:00:00:00:05', remote = {address = VALUE}}}"},
+  }
+  local ODD = {"{}", "{{}}", "{{{}}}", "'no'", "''", "('x'):rep(1e6)", "'\\0\\n\\255'",
+    "true", "false", "-1", "0", "0.5", "1e300", "1/0", "0/0", "-1/0", "2^53",
+    "function () end", "{[{}] = {}}", "{[function () end] = 1}", "{[1.5] = 1}",
+    "{x = 1}", "cycle", "1LL", "2i", "{['\\n'] = 1}"}
+  local TAKEN = { -- odd values that are right there
+    remotes = {["{}"] = true}, static = {["{}"] = true}, duration = {},
+  }
+  for _, name in ipairs{"learn", "strict", "udp_checksum", "ping", "flood_control"} do
+    TAKEN[name] = {["true"] = true, ["false"] = true}
+  end
+  TAKEN.keep_tags = {["false"] = true}
+  for _, value in ipairs{"0", "0.5", "1e300", "2^53"} do
+    TAKEN.duration[value] = true
+  end
+  TAKEN.report = {["0.5"] = true, ["1e300"] = true, ["2^53"] = true}
+  TAKEN.dscp = {["0"] = true}
+  -- Whether there is such a port is known when it is opened.
+  TAKEN.inner = setmetatable({}, {__index = function (_, odd)
+    return odd:find("^'") or odd:find("^[%d./^e-]+$")
+  end})
+  TAKEN.outer = TAKEN.inner
+
+  local function file_with(name, value)
+    local parts = {"local cycle = {} cycle[1] = cycle cycle.address = cycle return {"}
+    for key, good in pairs(GOOD) do
+      parts[#parts + 1] = ("%s = %s,"):format(key, key == name and value or good)
+    end
+    return table.concat(parts, " ") .. "}"
+  end
+
+  it("takes a file with every setting", function ()
+    assert.is_nil(complaint(file_with()))
+  end)
+
+  it("has a sentence for odd values at every place of a file", function ()
+    for name in pairs(GOOD) do
+      for _, odd in ipairs(ODD) do
+        local said = complaint(file_with(name, odd))
+        local taken = TAKEN[name] and TAKEN[name][odd]
+        assert(said or taken, ("%s = %s is taken"):format(name, odd))
+        assert(not (said and taken), ("%s = %s: %s"):format(name, odd, said))
+        for _, place in ipairs(PLACES[name] or {}) do
+          complaint(file_with(name, (place:gsub("VALUE", function () return odd end))))
+        end
+      end
+    end
+  end)
+
+  it("says which name was meant, and which kinds of values there are", function ()
+    for text, part in pairs{
+      ["return {vni = 42}"] = "FILE: the configuration has no field 'vni'; is 'vnis'",
+      ["return {lern = true}"] = "no field 'lern'; is 'learn' meant?",
+      ["return {x = 1}"] = "no field 'x'; it has address, ageing, capacity, dscp",
+      ["return {[1] = 42}"] = "the configuration has a value without a name",
+      ["return {learn = 'no'}"] = "FILE: learn is true or false, not 'no'",
+      ["return {remotes = {{adress = '192.0.2.2'}}}"] =
+        "remotes[1] has no field 'adress'; is 'address' meant?",
+      ["return {remotes = {{mac = 'x'}}}"] = "remotes[1] has no address",
+      ["return {remotes = {address = '192.0.2.2'}}"] = "it has a field 'address'",
+      ["return {static = {{vni = 42}}}"] = "static[1] has no mac; write {vni = 42",
+      ["return {mtu = '1500'}"] = "mtu is a number, not '1500'",
+      ["return {address = ('9'):rep(500)}"] = "name the inner port",
+      [file_with("address", "('9'):rep(500)")] = "'" .. ("9"):rep(40) .. "...'",
+      [file_with("vnis", "{[42] = 5, [43] = 5}")] = "FILE: VNIs 42 and 43 both",
+      [file_with("capacity", "0")] = "FILE: capacity is a whole number from 1",
+    } do
+      assert.matches(part, complaint(text) or "nothing", 1, true)
+    end
+  end)
+
+  it("runs only text, which comes to an end and calls nothing", function ()
+    for text, part in pairs{
+      [string.dump(function () return {} end)] = "FILE is bytecode",
+      ["#!/bin/x\n" .. string.dump(function () return {} end)] = "FILE is bytecode",
+      ["while true do end"] = "configuration FILE: it doesn't come to an end",
+      ["local function f() return f() end return f()"] = "doesn't come to an end",
+      ["local function f() return 1 + f() end return f()"] =
+        "configuration FILE: stack overflow",
+      ["return {\n\n mtu = }"] = "can't be read: FILE:3: unexpected symbol near '}'",
+      ["return {\nmtu = os.time()}"] = "FILE:2: attempt to index global 'os'",
+      ["return {} + 1"] = "FILE:1: attempt to perform arithmetic",
+      ["return function () end"] = "FILE doesn't return a table",
+      [""] = "FILE doesn't return a table",
+      ["return '" .. ("x"):rep(2^24) .. "'"] = "FILE has more than 16 MB",
+    } do
+      assert.matches(part, complaint(text) or "nothing", 1, true)
+    end
+    for path, part in pairs{["/no/such"] = "No such file", ["/tmp"] = "/tmp: Is a dir",
+                            ["/dev/zero"] = "/dev/zero has more than 16 MB"} do
+      local ok, err = pcall(options, "--config", path)
+      assert.is_false(ok)
+      assert.matches(part, tostring(err), 1, true)
+    end
+  end)
+
+  it("tells when a mistake may be the command line's", function ()
+    local name = os.tmpname()
+    local file = assert(io.open(name, "w"))
+    file:write(file_with())
+    file:close()
+    local parsed = cli.parse(arguments.parser(), {"--config", name, "--mtu", "5"})
+    local ok, err = pcall(arguments.check, arguments.options(parsed), parsed)
+    os.remove(name)
+    assert.is_false(ok)
+    assert.equal(name .. " with the command line: mtu is a whole number from 576 to "
+      .. "10226, not '5'", tostring(err))
   end)
 
   it("refuses one VNI in two VLANs", function ()

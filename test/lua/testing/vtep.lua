@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- For this folder's specs: tunnels, frames and packets as hexadecimal text.
+-- For the specs of apps.vtep: tunnels, frames and packets as hexadecimal text.
 
 local ffi = require("ffi")
 local packet = require("core.packet")

@@ -4,6 +4,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local numa = require("lib.numa")
 local report = require("program.loadtest.report")
 local search = require("program.loadtest.search")
@@ -77,10 +78,11 @@ local function with_defaults(options)
   return options
 end
 
---- Has the trial with this result passed? And if not, why.
+--- Has the trial with this result passed? And if not, why; true behind that if it is so
+--- whether or not this machine was late.
 function M.verdict(result, options)
   if options.exec then
-    return os.execute(options.exec) == 0, "the command said so"
+    return os.execute(options.exec) == 0, "the command said so", true
   end
   for _, s in ipairs(result.streams) do
     if not s.kept then return false, "the rate was not kept" end
@@ -91,6 +93,18 @@ function M.verdict(result, options)
   return true
 end
 
+--- The lowest rate above the limit that failed, if that was because this machine can't
+--- keep it; nil if not. `trials` in the order in which they were made.
+function M.limited_by_machine(trials, limit)
+  local lowest
+  for _, trial in ipairs(trials) do
+    if trial.rate > limit and (not lowest or trial.rate <= lowest.rate) then
+      lowest = trial
+    end
+  end
+  return lowest and lowest.void and lowest.rate or nil
+end
+
 -- One rate after another; the result of the search, for one size or for the files.
 local function find(list, size, options, say)
   local t, trials = tester.new(list, size), {}
@@ -99,21 +113,33 @@ local function find(list, size, options, say)
     options.warm_up))
   t:trial(warm_up_rate, options.warm_up, options.wait)
   local best
+  local function judge(result) return M.verdict(result, options) end
+  local function note(result)
+    trials[#trials + 1] = result
+    say(report.text(result))
+  end
   local limit = search.limit(options, function (rate)
     say(("Applying %f Gbps of load.\n"):format(rate / 1e9))
-    local result = t:trial(rate, options.duration, options.wait)
-    local passed, reason = M.verdict(result, options)
-    result.passed, result.reason = passed, not passed and reason or nil
-    trials[#trials + 1] = result
-    if passed then best = result end
-    say(report.text(result))
-    say(passed and "Success.\n" or ("Failed: %s.\n"):format(reason))
+    local result = t:valid_trial(rate, options.duration, options.wait, judge,
+      function (void)
+        note(void)
+        say(report.void(void))
+        t:pause(options.pause)
+      end)
+    note(result)
+    if result.passed then best = result end
+    say(result.passed and "Success.\n" or ("Failed: %s.\n"):format(result.reason))
     t:pause(options.pause)
-    return passed
+    return result.passed
   end)
+  local machine = M.limited_by_machine(trials, limit)
+  if machine then
+    say(("The limit may be this machine's, which can't keep %g Gbps.\n")
+      :format(machine / 1e9))
+  end
   say(("%g Gbps\n"):format(limit / 1e9))
   return {size = size, limit = limit, streams = limit > 0 and best.streams or nil,
-          trials = trials}
+          machine = machine ~= nil, trials = trials}
 end
 
 local function results(list, options, say)
@@ -134,7 +160,7 @@ function M.run(args)
   local out = options.json == "-" and io.stderr or io.stdout
   out:setvbuf("line")
   local found = results(list, options, function (text) out:write(text) end)
-  if options.json then report.write(options.json, report.json(found)) end
+  if options.json then files.save(options.json, report.json(found)) end
 end
 
 return M

@@ -4,6 +4,7 @@
 local cli = require("lib.cli")
 local engine = require("core.app")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local numa = require("lib.numa")
 local report = require("program.loadtest.report")
 local streams = require("program.loadtest.streams")
@@ -78,11 +79,25 @@ local function bench_file(options)
   if not options.bench_file then return function () end end
   local file, problem = io.open(options.bench_file, "w")
   if not file then failure.usage("can't write %s", problem) end
-  file:write(options.hydra and report.HYDRA_HEADER or report.CSV_HEADER)
-  return function (result)
-    file:write(options.hydra and report.hydra(result) or report.csv(result))
-    file:flush()
+  local function write(text)
+    local written, reason = file:write(text)
+    if written then written, reason = file:flush() end
+    if not written then
+      failure.raise("can't write %s: %s", options.bench_file, reason)
+    end
   end
+  write(options.hydra and report.HYDRA_HEADER or report.CSV_HEADER)
+  return function (result)
+    write(options.hydra and report.hydra(result) or report.csv(result))
+  end
+end
+
+-- Was the rate kept, and nothing lost?
+local function clean(result)
+  for _, s in ipairs(result.streams) do
+    if not s.kept or s.lost > 0 then return false, "packets were lost" end
+  end
+  return true
 end
 
 -- Go through the rates; `constant` for ever, to a signal.
@@ -92,8 +107,10 @@ local function measure(t, options, note)
     for _, rate in ipairs(M.rates(options.program or "ramp_up_down", options.bitrate,
       options.step)) do
       print(("Applying %f Gbps of load."):format(rate / 1e9))
-      local result = t:trial(rate, options.duration, WAIT_S)
+      local result = t:valid_trial(rate, options.duration, WAIT_S, clean,
+        function (void) io.write(report.text(void), report.void(void)) end)
       io.write(report.text(result))
+      if result.void then print(("  %s."):format(result.reason)) end
       note(result)
       if options.program ~= "constant" then results[#results + 1] = result end
     end
@@ -116,7 +133,7 @@ function M.run(args)
   print(("Warming up at %f Gb/s for %g seconds."):format(rate / 1e9, warm_up))
   t:trial(rate, warm_up, WAIT_S)
   local results = measure(t, options, note)
-  if options.json then report.write(options.json, report.json(results)) end
+  if options.json then files.save(options.json, report.json(results)) end
   engine.report{showlinks = true}
 end
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the kernels of apps.vtep share: reading packets, and the forwarding table.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../../native/api.h"
+#include "vtep.h"
+
+enum {
+  SLOTS = 4, /* in a bucket of the forwarding table: a cache line */
+  ETHERNET = 14, IP4 = 20, IP6 = 40, UDP_VXLAN = 16, TAG = 4, /* bytes */
+  TYPE_IP4 = 0x0800, TYPE_ARP = 0x0806, TYPE_CTAG = 0x8100, TYPE_IP6 = 0x86dd,
+  TYPE_STAG = 0x88a8, TYPE_LLDP = 0x88cc, /* EtherTypes */
+  TCP = 6, UDP = 17, FRAGMENT_HEADER = 44, /* IANA's protocol numbers */
+  REMOTE = 0xffff /* of an entry's `remote`: the number */
+};
+
+static inline uint32_t rol(uint32_t x, int n)
+{
+  return x << n | x >> (32 - n);
+}
+
+static inline uint32_t word(const uint8_t *data)
+{
+  uint32_t value;
+  memcpy(&value, data, sizeof value);
+  return value;
+}
+
+static inline uint32_t half(const uint8_t *data)
+{
+  return (uint32_t)data[0] << 8 | data[1];
+}
+
+/* Three numbers to one. The rotations are those of the last step of Bob Jenkins's
+ * lookup3. */
+static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t c)
+{
+  c = (c ^ b) - rol(b, 14);
+  a = (a ^ c) - rol(c, 11);
+  b = (b ^ a) - rol(a, 25);
+  c = (c ^ b) - rol(b, 16);
+  a = (a ^ c) - rol(c, 4);
+  b = (b ^ a) - rol(a, 14);
+  return (c ^ b) - rol(b, 24);
+}
+
+/* The number of the slot with the key (a, b), or -1. */
+static inline int32_t find_slot(const struct vtep_entry *slot, int32_t mask,
+                                int32_t seed, int32_t a, int32_t b)
+{
+  uint32_t hash = mix((uint32_t)a, (uint32_t)b, (uint32_t)seed);
+  for (int bucket = 0; bucket < 2; bucket++) {
+    int32_t first = (int32_t)(hash & (uint32_t)mask) * SLOTS;
+    for (int32_t i = first; i < first + SLOTS; i++)
+      if (slot[i].a == a && slot[i].b == b)
+        return i;
+    hash = rol(hash, 16);
+  }
+  return -1;
+}
+
+/* The second word of the key for the MAC address at `mac` and a VNI's number; the first
+ * is the address's first. */
+static inline int32_t second_word(const uint8_t *mac, int32_t number)
+{
+  uint16_t last;
+  memcpy(&last, mac + 4, sizeof last);
+  return (int32_t)((uint32_t)number << 16 | last);
+}
+
+/* Is it for the neighbour on the wire alone? Groups that no bridge forwards (spanning
+ * tree, pause, LACP: IEEE 802.1Q, table 8-1), and LLDP wherever it goes. */
+static inline bool is_control(const uint8_t *frame, uint32_t type)
+{
+  static const uint8_t reserved[] = {0x01, 0x80, 0xc2, 0, 0};
+  return (frame[0] & 1) &&
+    ((memcmp(frame, reserved, sizeof reserved) == 0 && frame[5] < 16) ||
+     type == TYPE_LLDP);
+}

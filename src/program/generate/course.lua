@@ -1,0 +1,195 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The course of a run of generate: waiting for the ports, sending, and receiving what
+-- is still under way.
+
+local C = require("core.native")
+local ffi = require("ffi")
+local engine = require("core.app")
+local link = require("core.link")
+local progress = require("lib.progress")
+
+local M = {}
+
+local LINK_UP_S = 5   -- a peer may take so long to be there
+local SETTLE_S = 0.01 -- between two looks at a link's state
+local IDLE_S = 0.5    -- without a packet: no more will come
+local STUCK_S = 3     -- without a packet taken by the port: it takes no more
+local LIVE_S = 1      -- between lines of progress
+
+local port_link = ffi.new("struct port_link")
+
+local function link_is_down(app)
+  return app ~= nil and C.pg_port_link(app.port, port_link) >= 0 and port_link.up == 0
+end
+
+--- Wait until both ports are up: a sender's first packets would be lost, or late.
+function M.wait_for_links(apps)
+  local ends = C.pg_now() + LINK_UP_S
+  while (link_is_down(apps.to) or link_is_down(apps.from)) and C.pg_now() < ends
+    and C.pg_signal() == 0 do
+    engine.breathe()
+    C.pg_sleep(SETTLE_S)
+  end
+end
+
+-- The apps of the directions: lists of Generators and Meters (either may be empty), of
+-- the links into sending ports, of Sorters, and of receiving ports.
+local function parts_of(directions, apps)
+  local parts = {generators = {}, meters = {}, sinks = {}, sorters = {}, sources = {}}
+  local function add(list, item) list[#list + 1] = item end
+  for _, d in ipairs(directions) do
+    for _, lane in ipairs(d.lanes) do
+      add(parts.generators, apps[lane.generator])
+      add(parts.meters, apps[lane.meter])
+      if d.port then add(parts.sinks, apps[lane.generator].sink) end
+    end
+    if d.join then add(parts.sinks, apps[d.join].output.output) end
+    add(parts.sorters, d.sorter and apps[d.sorter] or nil)
+    add(parts.sources, d.receive and apps[d.from] or nil)
+  end
+  parts.files = #parts.sources > 0
+  for _, port in ipairs(parts.sources) do parts.files = parts.files and port:ends() end
+  return parts
+end
+
+-- What follows is asked in every breath: it makes no closures, which LuaJIT doesn't
+-- compile.
+
+local function all_done(generators)
+  for i = 1, #generators do
+    if not generators[i]:done() then return false end
+  end
+  return true
+end
+
+local function received(parts)
+  local total, meters, sorters = 0, parts.meters, parts.sorters
+  for i = 1, #meters do total = total + meters[i].tally.packets end
+  for i = 1, #sorters do total = total + sorters[i].packets end
+  return total
+end
+
+-- When the last packet was received, or `since`.
+local function last_heard(parts, since)
+  local meters = parts.meters
+  for i = 1, #meters do since = math.max(since, meters[i].last or 0) end
+  return since
+end
+
+-- Have the files been read that are received from, wholly, and looked at?
+local function files_ended(parts)
+  if not parts.files then return false end
+  local sources, meters = parts.sources, parts.meters
+  for i = 1, #sources do
+    if not (sources[i]:ended() and link.empty(sources[i].output.output)) then
+      return false
+    end
+  end
+  for i = 1, #meters do
+    if not link.empty(meters[i].source) then return false end
+  end
+  return true
+end
+
+-- Whether sending is over, or receiving, where nothing is sent.
+local function ending(parts, options)
+  local ends = options.duration and C.pg_now() + options.duration or math.huge
+  if #parts.generators > 0 then
+    local generators = parts.generators
+    return function () return all_done(generators) or engine.now() >= ends end
+  end
+  local count, idle = options.count or math.huge, options.idle or math.huge
+  return function ()
+    local heard = last_heard(parts, 0)
+    return received(parts) >= count or engine.now() >= ends or files_ended(parts)
+      or heard > 0 and C.pg_now() - heard >= idle
+  end
+end
+
+local function sum(list, value)
+  local total = 0
+  for _, item in ipairs(list) do total = total + value(item) end
+  return total
+end
+
+local function waiting(sinks) return sum(sinks, link.nreadable) end
+
+-- Let the ports take what is left in the links, unless they take no more.
+local function flush(sinks)
+  local left, changed = waiting(sinks), C.pg_now()
+  while left > 0 and C.pg_now() - changed < STUCK_S do
+    engine.breathe()
+    if waiting(sinks) ~= left then left, changed = waiting(sinks), C.pg_now() end
+  end
+end
+
+-- Receive what is still under way.
+local function drain(parts, options)
+  for _, generator in ipairs(parts.generators) do generator:hold() end
+  flush(parts.sinks)
+  if #parts.meters == 0 then return engine.breathe() end
+  local since = C.pg_now()
+  local sent = sum(parts.generators, function (g) return g.state.sent end)
+  while received(parts) < sent and not files_ended(parts)
+    and C.pg_now() - last_heard(parts, since) < (options.idle or IDLE_S) do
+    engine.breathe()
+  end
+  engine.breathe() -- duplicates that came with the last
+end
+
+-- Sums of what progress() of each app returns.
+local function totals(list)
+  local packets, bits, lost = 0, 0, 0
+  for _, app in ipairs(list) do
+    local p, b, l = app:progress()
+    packets, bits, lost = packets + p, bits + b, lost + (l or 0)
+  end
+  return packets, bits, lost
+end
+
+local function sample(parts)
+  local sends = #parts.generators > 0
+  return function ()
+    local now = {}
+    now.packets, now.bits = totals(sends and parts.generators or parts.meters)
+    if #parts.meters > 0 then
+      local packets, _, lost = totals(parts.meters)
+      now.received, now.lost = sends and packets or nil, lost
+      if not sends then now.note = ("lost %.0f"):format(lost) end
+    end
+    return now
+  end
+end
+
+-- The packets after which it ends; nil: it doesn't end so.
+local function limit(directions, options)
+  if not options.port then return options.count end
+  local total = 0
+  for _, d in ipairs(directions) do
+    for _, lane in ipairs(d.lanes) do
+      if not lane.stream.count then return nil end
+      total = total + lane.stream.count
+    end
+  end
+  return total
+end
+
+--- Send and receive until it is over, with a line of progress on `stream` each second.
+--- True, or false and the error that ended it; and the seconds of CPU time it took.
+function M.run(directions, options, stream)
+  local parts = parts_of(directions, engine.app_table)
+  M.wait_for_links(engine.app_table)
+  local line = progress.start{
+    label = "generate", limit = limit(directions, options), duration = options.duration,
+    sample = sample(parts), stream = stream, interval_s = LIVE_S,
+  }
+  for _, generator in ipairs(parts.generators) do generator:go() end
+  local before = C.pg_cpu_seconds()
+  local ok, err = pcall(engine.main, {done = ending(parts, options), no_report = true})
+  local cpu = C.pg_cpu_seconds() - before
+  if ok and #parts.generators > 0 then ok, err = pcall(drain, parts, options) end
+  line:finish("quiet")
+  return ok, err, cpu
+end
+
+return M

@@ -1,0 +1,128 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The Ethernet address of the next hop, before anything is sent: by ARP (RFC 826) or
+-- neighbour discovery (RFC 4861), in the name of the streams' source address.
+
+local C = require("core.native")
+local ffi = require("ffi")
+local config = require("core.config")
+local engine = require("core.app")
+local failure = require("core.failure")
+local link = require("core.link")
+local packet = require("core.packet")
+local arp = require("apps.vtep.arp")
+local nd = require("apps.vtep.nd")
+local Port = require("apps.port.port").Port
+local settings = require("apps.vtep.settings")
+
+local M = {}
+
+local ASK_S = 0.5    -- between requests
+local TIMEOUT_S = 3
+local ETHERNET = 14  -- bytes
+local SOURCES = {[4] = "ip4Src", [6] = "ip6Src"}
+
+-- The first value that one of the texts LABEL=VALUE sets the field to, or nil.
+local function first_value(list, label)
+  for _, text in ipairs(list) do
+    local value = text:match("^" .. label .. "=([%x.:]+)")
+    if value then return (value:gsub("%.%..*", "")) end
+  end
+end
+
+-- Asks, and hears what comes in. It has the form of an app, and is one.
+local Asker = {}
+Asker.__index = Asker
+
+function Asker:new(own)
+  return setmetatable({own = own, next_ask = 0, ends = C.pg_now() + TIMEOUT_S}, Asker)
+end
+
+function Asker:pull()
+  local now = C.pg_now()
+  if now < self.next_ask then return end
+  self.next_ask = now + ASK_S
+  link.transmit(self.output.output, self.own.protocol.request(self.own, self.own.hop))
+end
+
+-- What comes for others, or in the source's name, says nothing.
+function Asker:push()
+  local input = self.input.input
+  for _ = 1, link.nreadable(input) do
+    local p = link.receive(input)
+    local heard = p.length >= ETHERNET and self.own.protocol.read(self.own, p)
+    packet.free(p)
+    if heard and heard.address == self.own.hop then self.mac = heard.mac end
+    if heard and heard.answer then link.transmit(self.output.output, heard.answer) end
+  end
+end
+
+local function own_mac(list, port)
+  local text = first_value(list, "ethSrc")
+  if text then return settings.mac(text) end
+  local bytes = ffi.new("uint8_t[6]")
+  local mac = C.pg_port_mac(port, bytes) == 0 and ffi.string(bytes, 6)
+  if not mac or mac:byte(1) % 2 == 1 or mac == ("\0"):rep(6) then
+    failure.usage("--resolve needs a source MAC address, which the port hasn't: --set "
+      .. "ethSrc=02:00:00:00:00:01")
+  end
+  return mac
+end
+
+-- Who asks, and for what.
+local function asker_of(options, list)
+  local hop, family = settings.ip(options.resolve)
+  if not hop or not settings.is_unicast(hop) then
+    failure.usage("--resolve: '%s' isn't the IP address of a host", options.resolve)
+  end
+  local label = SOURCES[family]
+  local source = first_value(list, label)
+  local address, of = settings.ip(source or "")
+  if not address or of ~= family then
+    failure.usage("--resolve %s needs a source address to ask with: --set %s=ADDRESS",
+      options.resolve, label)
+  end
+  return {hop = hop, address = address, protocol = family == 4 and arp or nd}
+end
+
+local function ask(own, to)
+  local c = config.new()
+  config.app(c, "to", Port, to)
+  engine.configure(c)
+  own.mac = own_mac(own.set, engine.app_table.to.port)
+  config.app(c, "asker", Asker, own)
+  config.link(c, "asker.output -> to.input")
+  config.link(c, "to.output -> asker.input")
+  engine.configure(c)
+  local asker = engine.app_table.asker
+  engine.main{no_report = true, done = function ()
+    return asker.mac ~= nil or engine.now() >= asker.ends
+  end}
+  return asker.mac
+end
+
+--- Set ethDst (and ethSrc, if it isn't) in all streams of the direction: the MAC
+--- address of options.resolve. Raises a sentence if nobody answers.
+function M.run(options, direction, stream)
+  for _, lane in ipairs(direction.lanes) do
+    if first_value(lane.stream.set, "ethDst") then
+      failure.usage("--resolve finds the destination's MAC address; don't set ethDst")
+    end
+  end
+  local own = asker_of(options, direction.lanes[1].stream.set)
+  own.set = direction.lanes[1].stream.set
+  local mac = ask(own, options.port)
+  if not mac then
+    failure.raise("nobody says to have %s: no answer from %s within %d seconds",
+      options.resolve, options.port, TIMEOUT_S)
+  end
+  stream:write(("%s is at %s\n"):format(options.resolve, settings.text(mac)))
+  for _, lane in ipairs(direction.lanes) do
+    local set = lane.stream.set
+    set[#set + 1] = "ethDst=" .. settings.text(mac)
+    if not first_value(set, "ethSrc") then
+      set[#set + 1] = "ethSrc=" .. settings.text(own.mac)
+    end
+  end
+end
+
+return M

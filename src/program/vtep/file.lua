@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The configuration file of `perigee vtep`: Lua text that returns a table. It runs with
+-- nothing to call, and not for ever; whatever is wrong with it is a sentence.
+
+local failure = require("core.failure")
+local shape = require("apps.vtep.shape")
+
+local M = {}
+
+local MOST_BYTES = 16 * 1024 * 1024
+local MOST_INSTRUCTIONS = 1e7
+local MOST_NAME = 1000 -- bytes of a port's
+local BYTECODE = "\27" -- the first byte of what string.dump writes
+
+-- One line, for a sentence.
+local function line(text)
+  return (tostring(text):gsub("[%c\127-\255]", "?"))
+end
+
+local function text_of(path)
+  local file, problem = io.open(path, "r")
+  if not file then failure.usage("the configuration can't be read: %s", problem) end
+  local text
+  text, problem = file:read(MOST_BYTES + 1)
+  file:close()
+  if not text and problem then
+    failure.usage("the configuration can't be read: %s: %s", path, problem)
+  elseif text and #text > MOST_BYTES then
+    failure.usage("the configuration can't be read: %s has more than %d MB", path,
+      MOST_BYTES / 2^20)
+  end
+  return text or ""
+end
+
+local function chunk_of(path)
+  local text = text_of(path):gsub("^#[^\n]*", "")
+  if text:find("^%s*" .. BYTECODE) then
+    failure.usage("the configuration can't be read: %s is bytecode; give the Lua text "
+      .. "that it was made from", path)
+  end
+  local chunk, problem = loadstring(text, "@" .. path)
+  if not chunk then
+    failure.usage("the configuration can't be read: %s", line(problem))
+  end
+  return chunk
+end
+
+-- Interpreted: compiled code calls no hooks.
+local function run(chunk)
+  jit.off(chunk, true)
+  debug.sethook(function () error("it doesn't come to an end", 0) end, "",
+    MOST_INSTRUCTIONS)
+  local ok, result = pcall(setfenv(chunk, {}))
+  debug.sethook()
+  return ok, result
+end
+
+local function port(value, name)
+  if type(value) == "number" then return end
+  shape.kinds.text(value, name)
+  if #value > MOST_NAME then
+    failure.usage("%s is no port: its name has %d bytes", name, #value)
+  end
+end
+
+local function seconds(value, name)
+  shape.kinds.number(value, name)
+  if value ~= value or value < 0 or value == math.huge then
+    failure.usage("%s is a number of seconds, not %s", name, shape.shown(value))
+  end
+end
+
+--- Names that the file has besides those of apps.vtep's argument.
+M.OWN = {inner = port, outer = port, report = seconds, duration = seconds}
+
+--- Call func(...); a failure of it gets `where` (text or nil) in front.
+function M.within(where, func, ...)
+  local ok, err = pcall(func, ...)
+  if ok then return end
+  if where and failure.is(err) then failure.within(where, err) end
+  error(err, 0)
+end
+
+--- The table that the file at `path` returns; its names and kinds of values are right.
+function M.load(path)
+  local ok, result = run(chunk_of(path))
+  if not ok then
+    local text = line(result)
+    failure.usage("the configuration%s: %s", text:find(path, 1, true) and ""
+      or " " .. path, text)
+  end
+  if type(result) ~= "table" then
+    failure.usage("the configuration %s doesn't return a table: write 'return {...}'",
+      path)
+  end
+  M.within(path, shape.check, result, M.OWN)
+  return result
+end
+
+return M
