@@ -13,9 +13,9 @@ local MOST_SHOWN = 40 -- bytes of a value in a sentence
 --- A value as a sentence shows it: short, on one line.
 function shape.shown(value)
   if value == nil then return "nothing" end
-  local kind = type(value)
-  if kind ~= "string" and kind ~= "number" and kind ~= "boolean" then
-    return "a " .. kind
+  local lua_type = type(value)
+  if lua_type ~= "string" and lua_type ~= "number" and lua_type ~= "boolean" then
+    return "a " .. lua_type
   end
   local text = tostring(value)
   if #text > MOST_SHOWN then text = text:sub(1, MOST_SHOWN) .. "..." end

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Snabb's lib.hardware.pci: PCI network devices by address, for programs that look for
--- NICs. It only reads sysfs: DPDK takes the devices, and binding them to vfio-pci is
--- left to the user. An address that was replaced by another port (lib.port.spec)
--- counts as a usable device, whether or not there is one.
+-- Snabb's lib.hardware.pci: PCI network devices by address, for programs that look
+-- for NICs. It only reads sysfs: DPDK takes the devices, and binding them to vfio-pci
+-- is left to the user. An address that was replaced by another port
+-- (lib.hardware.replaced) counts as a usable device, whether or not there is one.
 
 local failure = require("core.failure")
 local models = require("lib.hardware.pci_models")
 local pci_device = require("lib.hardware.pci_device")
-local spec = require("lib.port.spec")
+local replaced = require("lib.hardware.replaced")
 local sysfs = require("lib.hardware.sysfs")
 local unistd = require("posix.unistd")
 
@@ -62,7 +62,7 @@ end
 --- that both `if info.usable` and `info.usable == "yes"` mean what they say.
 --- No such device: a usage error.
 function M.device_info(address)
-  local replacement = spec.replacements()[full(address)]
+  local replacement = replaced.by(full(address))
   local device = pci_device.read(full(address), sysfs.roots)
   if not device and not replacement then
     failure.usage("there is no PCI device %s", address)
@@ -93,7 +93,7 @@ function M.scan_devices()
   local addresses = pci_device.network_devices(sysfs.roots)
   local listed = {}
   for _, address in ipairs(addresses) do listed[address] = true end
-  for address in pairs(spec.replacements()) do
+  for address in pairs(replaced.all()) do
     if not listed[address] then addresses[#addresses + 1] = address end
   end
   table.sort(addresses)

@@ -345,28 +345,3 @@ describe("check.ready", function()
     end)
   end)
 end)
-
-describe("check.alive", function()
-  local tree
-  before_each(function() tree = fake_tree.new() end)
-  after_each(function() tree.remove() end)
-
-  it("is true until the interface goes, and false for another of its name", function()
-    for _, text in ipairs {"packet:veth0", "xdp:veth0", "tap:veth0"} do
-      local port = spec.parse(text)
-      tree.interface("veth0", {ifindex = "17"})
-      local token = check.token(port, tree.roots)
-      assert.equal(17, token)
-      assert.is_true(check.alive(port, token, tree.roots))
-      tree.remove_interface("veth0")
-      assert.is_false(check.alive(port, token, tree.roots))
-      tree.interface("veth0", {ifindex = "18"})
-      assert.is_false(check.alive(port, token, tree.roots))
-    end
-  end)
-
-  it("is true for ports without an interface", function()
-    local port = spec.parse("null")
-    assert.is_true(check.alive(port, check.token(port, tree.roots), tree.roots))
-  end)
-end)

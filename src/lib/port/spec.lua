@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Port strings: what a user writes where a port is wanted, parsed to plain tables and
--- back to their canonical text. Nothing here looks at the machine; the table
--- of replaced PCI addresses is its only state. What each kind takes is in its entry.
+-- back to their canonical text. Nothing here looks at the machine; the table of
+-- replaced PCI addresses (lib.hardware.replaced) is its only state. What each kind
+-- takes is in its entry.
 
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
 local pci_device = require("lib.hardware.pci_device")
+local replaced = require("lib.hardware.replaced")
 
 local M = {}
 
@@ -177,8 +179,6 @@ function M.parse_text(text)
 end
 local parse_text = M.parse_text
 
-local replacements = {}
-
 --- The port named by `what` (a string, or the number of a DPDK port) as a table of
 --- plain data: `kind` (its entry's name, lib.port.kinds), `text` (the canonical
 --- string), `driver` (DPDK's vdev driver, if it has one) and the kind's arguments by
@@ -192,7 +192,7 @@ function M.parse(what)
   end
   local port = parse_text(text)
   local address = port.address
-  local replacement = address and replacements[address]
+  local replacement = address and replaced.by(address)
   if replacement then port = parse_text(replacement) end
   port.replaces = replacement and address
   return port
@@ -209,7 +209,7 @@ function M.replace(address, text)
       .. " PCI addresses can be replaced", address)
   end
   if text ~= nil then parse_text(text) end
-  replacements[full] = text
+  replaced.set(full, text)
 end
 
 --- `replace` as written on a command line: "0000:01:00.0=pcap:rx=a.pcap".
@@ -223,10 +223,6 @@ function M.replace_option(option)
 end
 
 --- The replaced devices: a new table from full PCI addresses to port strings.
-function M.replacements()
-  local copy = {}
-  for address, text in pairs(replacements) do copy[address] = text end
-  return copy
-end
+M.replacements = replaced.all
 
 return M

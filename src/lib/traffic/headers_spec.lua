@@ -73,7 +73,7 @@ describe("lib.traffic.headers", function ()
     refuses("isn't a stack such as", "eth,ip4,gre+(1)")
     refuses("there is no protocol 'grr'", "eth,ip4,grr+Key")
     refuses("has no subtype 'x'", "eth,ip4:x+options=00,udp")
-    refuses("its HeaderLength tells of 40 at most",
+    refuses("its HeaderLength allows 40 at most",
       "eth,ip4+options=" .. ("00"):rep(44) .. ",udp")
   end)
 end)

@@ -8,6 +8,7 @@
 local config = require("core.config")
 local failure = require("core.failure")
 local headers = require("lib.traffic.headers")
+local kinds = require("lib.port.kinds")
 local spec = require("lib.port.spec")
 local streams = require("program.generate.streams")
 local Generator = require("apps.generate.generator").Generator
@@ -20,7 +21,8 @@ local M = {}
 
 -- Do both ends share a port? Two apps with the same ring are its two ends.
 local function shared(options)
-  return options.receive == options.port and spec.parse(options.port).kind ~= "ring"
+  return options.receive == options.port
+    and not kinds.of(spec.parse(options.port)).two_ends
 end
 
 -- The lanes of a direction; `back`: the second one, whose streams have other numbers.
