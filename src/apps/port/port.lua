@@ -140,13 +140,12 @@ function Port:tick()
   if now < self.next_check then return end
   self.next_check = now + ALIVE_SECONDS
   statistics.publish(self.shm, self:statistics())
-  local tend = self.kind.tend
-  if not check.alive(self.description, self.token) or tend and tend(self.port) < 0 then
+  local state = self.kind.tend and self.kind.tend(self.port) or 0
+  if state < 0 or not check.alive(self.description, self.token) then
     failure.raise("port '%s': its interface '%s' is gone (removed, or moved to "
       .. "another network namespace)", self.description.text,
       kinds.interface(self.description))
   end
-  if self.kind.tend then self.kind.tend(self.port) end
 end
 
 --- Does it read a file that ends (if it reads at all)?

@@ -52,10 +52,11 @@ function ports.capture(list)
   local name = os.tmpname()
   files[#files + 1] = name
   local file = assert(io.open(name, "wb"))
-  file:write("\212\195\178\161", ports.little(2, 2), ports.little(4, 2), ports.little(0, 8),
-    ports.little(262144, 4), ports.little(1, 4))
+  local little = ports.little
+  file:write("\212\195\178\161", little(2, 2), little(4, 2), little(0, 8),
+    little(262144, 4), little(1, 4))
   for i, frame in ipairs(list or {}) do
-    file:write(ports.little(i, 4), ports.little(0, 4), ports.little(#frame, 4), ports.little(#frame, 4), frame)
+    file:write(little(i, 4), little(0, 4), little(#frame, 4), little(#frame, 4), frame)
   end
   file:close()
   return name
