@@ -206,9 +206,16 @@ local function main(options)
   breath.pause()
   workers.pause()
   breath.sync(true)
-  if not options.no_report then engine.report(options.report) end
+  local reported, problem = true, nil
+  if not options.no_report then
+    reported, problem = xpcall(engine.report, failure.explain, options.report)
+  end
+  if not ok and not reported then
+    io.stderr:write("perigee: ", tostring(problem), "\n")
+  end
   if not ok then error(err, 0) end
   workers.raise_failure()
+  if not reported then error(problem, 0) end
 end
 
 --- Run until `duration` seconds have passed, `done()` returns true, or SIGINT

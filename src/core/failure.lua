@@ -49,6 +49,14 @@ function failure.explain(err)
   return setmetatable({sentence = text, status = 1, bug = true}, Failure)
 end
 
+--- The error `err` with the app it was raised in, and the app's method, in front.
+function failure.in_app(name, method, err)
+  local where = ("app '%s': in %s(): "):format(name, method)
+  if type(err) == "string" then return where .. err end
+  if failure.is(err) then err.sentence = where .. err.sentence end
+  return err
+end
+
 --- Raise `err` again with `where` ("app 'nic'") in front of its sentence.
 function failure.within(where, err)
   local status = failure.is(err) and err.status or 1

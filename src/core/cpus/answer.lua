@@ -11,7 +11,8 @@ local answer = {}
 
 --- The answer of this state's `engine` to a report's `message`: {links = {[SPEC] =
 --- totals}, in_links =, seconds = of CPU time, cycles = where they went since it began
---- to run, drops = of the app `message.drops`}.
+--- to run, drops = of the app `message.drops`, problem = what an app's report()
+--- raised}.
 --- `message.apps`: let the apps report, on stdout.
 function answer.of(engine, message)
   engine.sync()
@@ -21,7 +22,8 @@ function answer.of(engine, message)
     result.in_links = result.in_links + link.nreadable(l)
   end
   if message.apps then
-    report.apps(engine.app_table, ("CPU %d"):format(message.apps))
+    local problem = report.apps(engine.app_table, ("CPU %d"):format(message.apps))
+    result.problem = problem and tostring(problem)
     io.stdout:flush()
   end
   if message.drops then result.drops = engine.drops(message.drops) end

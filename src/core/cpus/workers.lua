@@ -203,9 +203,8 @@ end
 
 local function stay_dead(worker, message)
   io.stdout:flush()
-  io.stderr:write(("perigee: the worker on CPU %d has stopped: %s%s\n"):format(
-    worker.cpu, message.app and ("app '%s': "):format(message.app) or "",
-    message.sentence))
+  io.stderr:write(("perigee: the worker on CPU %d has stopped: %s\n"):format(
+    worker.cpu, message.sentence))
   worker.dead = message
   worker.failures = (worker.failures or 0) + 1
   if restart[worker.cpu] then
@@ -296,13 +295,14 @@ end
 --- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, cpus =
 --- {[CPU] = {seconds = of CPU time, packets = sent, freed and handed on, breaths =,
 --- dead =, node = NUMA node of its packets, or -1, cycles = where its cycles went}}}.
---- With `apps` their apps report on stdout.
+--- With `apps` their apps report on stdout; `problem` is what one of them raised.
 function cores.report(apps)
   local sum = {links = {}, in_links = 0, cpus = {}}
   for _, cpu in ipairs(places()) do
     local answer = workers[cpu]:ask{what = "report", apps = apps and cpu}
     merge(sum.links, answer)
     sum.in_links = sum.in_links + answer.in_links
+    sum.problem = sum.problem or answer.problem
     local counted = workers[cpu].handle.account
     sum.cpus[cpu] = {seconds = answer.seconds,
       packets = tonumber(counted.frees + counted.sent + counted.handed),

@@ -32,9 +32,9 @@ local function tick_all(apps)
   for i = 1, #apps do apps[i]:tick() end
 end
 
-culprit.watch(pull_all, 1, 2)
-culprit.watch(push_each, 3, 5)
-culprit.watch(tick_all, 1, 2)
+culprit.watch(pull_all, 1, 2, "pull")
+culprit.watch(push_each, 3, 5, "push")
+culprit.watch(tick_all, 1, 2, "tick")
 
 --- Make the push calls of a breath (core.engine.order).
 function breath.push(pushes)

@@ -8,6 +8,7 @@ local config = require("core.config")
 local culprit = require("core.watch.loops")
 local cycles = require("core.watch.cycles")
 local drops = require("core.fuse.drops")
+local failure = require("core.failure")
 local fused_graph = require("core.fuse.fused")
 local health = require("core.watch.health")
 local link = require("core.link")
@@ -78,11 +79,14 @@ end
 --- Is a region better made anew (core.fuse.recompile)? Looked at now and then.
 function graph.drifted(now, breaths) return fused:drifted(now, breaths) end
 
---- For the handler of xpcall: `err`, with the app in front if a per-packet app raised
---- it. The burst it was at is put in order; settings.failing names the app.
+--- For the handler of xpcall: `err`, with the app in front that raised it, if one did.
+--- The burst it was at is put in order; settings.failing names the app.
 function graph.rescue(err)
-  settings.failing = culprit.name()
-  return fused:rescue(err)
+  local name, method = culprit.name()
+  local told, per_packet = fused:rescue(err)
+  settings.failing = per_packet or name
+  if per_packet or not name then return told end
+  return failure.in_app(name, method, err)
 end
 
 --- The calls of a breath by name, in order (core.engine.calls).

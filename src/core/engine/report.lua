@@ -7,6 +7,7 @@ local config = require("core.config")
 local counter = require("core.counter")
 local cycles_report = require("core.watch.cycles_report")
 local drops = require("core.fuse.drops")
+local failure = require("core.failure")
 local lib = require("core.lib")
 
 local report = {}
@@ -123,15 +124,20 @@ local function lines_of(app)
 end
 
 --- Let each app that can report do so; print what the engine has counted for it.
---- `where` names the CPU of a worker.
+--- `where` names the CPU of a worker. Returns the first error that a report() raised,
+--- if any: the others report all the same.
 function report.apps(apps, where)
   print(where and ("app report, %s:"):format(where) or "app report:")
+  local problem
   for _, name in ipairs(natural_order(apps)) do
     local app, lines = apps[name], lines_of(apps[name])
     if app.report or #lines > 0 then print(name) end
-    if app.report then app:report() end
+    local ok, err = true, nil
+    if app.report then ok, err = xpcall(app.report, failure.explain, app) end
+    if not ok then problem = problem or failure.in_app(name, "report", err) end
     for _, line in ipairs(lines) do print("  " .. line) end
   end
+  return problem
 end
 
 --- Print where every packet went: the sums `a` of account.packets.

@@ -24,14 +24,25 @@ function reports.attach(engine, inner)
     run_start = report.snapshot(counters)
   end
 
+  -- Let each app report; the first error that one raised.
+  local function report_apps()
+    sync()
+    local problem
+    if next(engine.app_table) or not next(cores.workers) then
+      problem = report.apps(engine.app_table)
+    end
+    io.stdout:flush()
+    return problem or cores.report(true).problem
+  end
+
   --- Print the load, links, apps and packets report, or the parts `options`
-  --- selects.
+  --- selects. Raises at its end what an app's report() raised.
   function engine.report(options)
     sync()
     options = options or {showload = true, showlinks = true, showapps = true,
                           showpackets = true, showjit = true}
     if options.showlinks then engine.report_links() end
-    if options.showapps then engine.report_apps() end
+    local problem = options.showapps and report_apps()
     if options.showpackets then
       local workers = cores.report()
       report.cpus(workers.cpus)
@@ -41,6 +52,7 @@ function reports.attach(engine, inner)
     end
     if options.showload then engine.report_load() end
     if options.showjit then report.jit(jit_causes.of(jit_health.problems())) end
+    if problem then error(problem, 0) end
   end
 
   --- Print the load since engine.main was called, or since the last call.
@@ -67,14 +79,10 @@ function reports.attach(engine, inner)
     report.links(engine.link_totals())
   end
 
-  --- Let each app report.
+  --- Let each app report. Raises at the end what one of them raised.
   function engine.report_apps()
-    sync()
-    if next(engine.app_table) or not next(cores.workers) then
-      report.apps(engine.app_table)
-    end
-    io.stdout:flush()
-    cores.report(true)
+    local problem = report_apps()
+    if problem then error(problem, 0) end
   end
 
   --- Packets that the app `name` has dropped, as of now: {[REASON] = packets}.

@@ -42,11 +42,11 @@ function Fused:settle(l)
 end
 
 --- For the handler of xpcall: `err`, with the app in front if a per-packet app
---- raised it. The burst it was at is put in order.
+--- raised it, and that app's name. The burst it was at is put in order.
 function Fused:rescue(err)
-  err = rescue.error(self.regions, err)
+  local told, name = rescue.error(self.regions, err)
   handover.queue(self.direct)
-  return err
+  return told, name
 end
 
 --- Settle which links are passed without their rings. `specs` are all in the order of

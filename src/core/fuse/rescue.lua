@@ -51,19 +51,17 @@ local function recover(regions)
 end
 
 --- The error `err`, with the app in front if it was raised by one of the fused
---- `regions` or a per-packet app alone; a region's burst has been put in order.
+--- `regions` or a per-packet app alone, and that app's name; a region's burst has been
+--- put in order.
 function rescue.error(regions, err)
   local ok, name, method = pcall(recover, regions)
   if not ok or not name then return err end
-  local where = ("app '%s': in %s(): "):format(name, method)
-  if type(err) == "string" then return where .. err end
-  if failure.is(err) then err.sentence = where .. err.sentence end
-  return err
+  return failure.in_app(name, method, err), name
 end
 
 --- The same, with a traceback, where no region runs.
 function rescue.alone(err)
-  return failure.explain(rescue.error({}, err))
+  return failure.explain((rescue.error({}, err)))
 end
 
 return rescue

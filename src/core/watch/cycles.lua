@@ -55,8 +55,8 @@ local function push_each(list, first)
   end
 end
 
-culprit.watch(pull_each, 1, 2)
-culprit.watch(push_each, 4, 6)
+culprit.watch(pull_each, 1, 2, "pull")
+culprit.watch(push_each, 4, 6, "push")
 
 -- The breath after a sample ends it; after how many breaths to take another.
 local function finish()

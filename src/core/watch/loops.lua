@@ -7,15 +7,15 @@
 
 local culprit = {}
 
-local places = {} -- [FUNCTION] = {list =, index =}
+local places = {} -- [FUNCTION] = {list =, index =, method =}
 
 --- The function loops over a list of apps, which is its local variable number `list`;
---- number `index` is the loop's hidden index.
-function culprit.watch(loop, list, index)
-  places[loop] = {list = list, index = index}
+--- number `index` is the loop's hidden index. It calls their `method`.
+function culprit.watch(loop, list, index, method)
+  places[loop] = {list = list, index = index, method = method}
 end
 
---- The name of the app that one of these loops called; or nil.
+--- The name of the app that one of these loops called, and the method; or nil.
 function culprit.name()
   for level = 2, math.huge do
     local info = debug.getinfo(level, "f")
@@ -25,7 +25,7 @@ function culprit.name()
       local _, list = debug.getlocal(level, at.list)
       local _, index = debug.getlocal(level, at.index)
       local app = list[index]
-      return app and app.appname
+      return app and app.appname, at.method
     end
   end
 end
