@@ -44,9 +44,24 @@ function main.mimic_snabb() mimics = true end
 
 -- Ending -----------------------------------------------------------------
 
---- Tell the user about the error `err`; the exit status.
+main.SIGNALS = {[1] = "SIGHUP", [2] = "SIGINT", [15] = "SIGTERM"}
+
+--- The number of the signal that has ended the program, or nil.
+function main.ended_by()
+  local native = package.loaded["core.native"]
+  local number = native and native.pg_ended_by() or 0
+  return number ~= 0 and number or nil
+end
+
+--- Tell the user about the error `err`; the exit status. It is 128 and the signal's
+--- number if that was a signal.
 function main.status_of(err)
   io.stdout:flush()
+  local number = main.ended_by()
+  if number then
+    io.stderr:write(("perigee: ended by %s\n"):format(main.SIGNALS[number]))
+    return 128 + number
+  end
   io.stderr:write("perigee: ", tostring(err), "\n")
   return failure.is(err) and err.status or 1
 end
@@ -68,6 +83,9 @@ function main.exit(status)
   local ok, err = main.tidy_up()
   if not ok then status = math.max(status or 0, main.status_of(err)) end
   io.stdout:flush()
+  if package.loaded["core.native"] then
+    package.loaded["core.native"].pg_end_without_stuck(status or 0)
+  end
   os.exit(status or 0)
 end
 

@@ -90,8 +90,14 @@ local function handle(message)
   if not message.silent then post(answer) end
 end
 
+-- It was given up while an app didn't return, so it may touch nothing any more.
+local function stay_if_given_up()
+  while worker.given_up ~= 0 do C.pg_sleep(1000) end
+end
+
 -- Handle what has come; true if the engine is to stop breathing.
 local function attend()
+  stay_if_given_up()
   while worker.waiting[C.TO_WORKER] > 0 do
     local message = next_message()
     if message then handle(message) end
@@ -103,13 +109,17 @@ end
 
 -- An app raised an error: its graph goes, and packets for it are dropped.
 local function die(err)
+  stay_if_given_up()
+  local work = C.pg_at_work()
+  local stuck = work.interrupted ~= 0
+  work.interrupted = 0
   runs, dead = false, true
   for _, address in ipairs(sources) do
     C.pg_passage_close(ffi.cast("struct passage *", address), true)
   end
   pcall(configure, require("core.config").new())
   post{said = "died", sentence = tostring(err), app = engine.failing,
-       status = failure.is(err) and err.status or 1}
+       stuck = stuck, status = failure.is(err) and err.status or 1}
 end
 
 local function run(options)

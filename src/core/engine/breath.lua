@@ -3,6 +3,7 @@
 -- loop is numeric and in a function of its own: LuaJIT compiles those well, whatever it
 -- sees first.
 
+local C = require("core.native")
 local account = require("core.engine.account")
 local culprit = require("core.watch.loops")
 local cycles = require("core.watch.cycles")
@@ -19,22 +20,35 @@ local TEND_SECONDS = 0.01
 
 -- Calls ------------------------------------------------------------------
 
+-- Each is noted, for the watchdog and signals: a store a call, not a packet.
+local work = C.pg_at_work()
+
 local function pull_all(apps)
-  for i = 1, apps.n do apps[i]:pull() end
+  for i = 1, apps.n do
+    work.call = i
+    apps[i]:pull()
+  end
 end
 
 local function push_each(pushes)
-  local push, app, l = pushes.push, pushes.app, pushes.link
-  for i = 1, pushes.n do push[i](app[i], l[i]) end
+  local push, app, l, before = pushes.push, pushes.app, pushes.link, pushes.before
+  for i = 1, pushes.n do
+    work.call = before + i
+    push[i](app[i], l[i])
+  end
 end
 
 local function tick_all(apps)
-  for i = 1, #apps do apps[i]:tick() end
+  local before = apps.before
+  for i = 1, #apps do
+    work.call = before + i
+    apps[i]:tick()
+  end
 end
 
 culprit.watch(pull_all, 1, 2, "pull")
-culprit.watch(push_each, 3, 5, "push")
-culprit.watch(tick_all, 1, 2, "tick")
+culprit.watch(push_each, 3, 6, "push")
+culprit.watch(tick_all, 1, 3, "tick")
 
 --- Make the push calls of a breath (core.engine.order).
 function breath.push(pushes)
@@ -60,6 +74,7 @@ local function housekeeping(now)
   if now >= last_tick + period then
     last_tick = now
     tick_all(calls.ticks)
+    work.call = 0
   end
   if now >= next_tending then
     next_tending = now + TEND_SECONDS
@@ -84,6 +99,7 @@ function breath.take(now)
     pull_all(calls.pulls)
     rounds.make(push_each, calls.pushes)
   end
+  work.call = 0
   breaths = breaths + 1
   if now >= next_duty then housekeeping(now) end
 end

@@ -2,6 +2,7 @@
 -- The running graph of this Lua state: its apps and links, the configuration they were
 -- made of, what is fused, and the calls of a breath that follow from it all.
 
+local C = require("core.native")
 local apply = require("core.engine.apply")
 local breath_calls = require("core.engine.calls")
 local config = require("core.config")
@@ -29,7 +30,8 @@ graph.apps, graph.links = state.apps, state.links
 --- The calls of a breath (core.engine.order): `pulls`, `pushes`, and `ticks`, the apps
 --- with tick().
 graph.calls = {
-  pulls = {n = 0}, pushes = {n = 0, push = {}, app = {}, link = {}}, ticks = {},
+  pulls = {n = 0}, ticks = {before = 0},
+  pushes = {n = 0, push = {}, app = {}, link = {}, before = 0},
 }
 local calls = graph.calls
 
@@ -46,10 +48,12 @@ function graph.arrange()
   calls.pulls, calls.pushes = order.breath(state.apps, state.links, fused)
   fused:hand_over(state.apps, state.links, calls.pushes.specs)
   cycles.arrange(calls.pulls, calls.pushes, fused)
-  calls.ticks = {}
+  calls.pushes.before = calls.pulls.n
+  calls.ticks = {before = calls.pulls.n + calls.pushes.n}
   for _, name in ipairs(config.sorted_keys(state.apps)) do
     if state.apps[name].tick then calls.ticks[#calls.ticks + 1] = state.apps[name] end
   end
+  C.pg_watch_calls(breath_calls.text(graph.list_calls(), calls.ticks))
 end
 
 --- Make the graph that of the configuration `new`; `forced` as for plan.make. Raises

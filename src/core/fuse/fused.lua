@@ -12,6 +12,7 @@ local region = require("core.fuse.region")
 local regions = require("core.fuse.find")
 local rescue = require("core.fuse.rescue")
 local shm = require("core.shm")
+local stack_walk = require("core.watch.stack_walk")
 
 local fuse = {}
 
@@ -66,7 +67,10 @@ end
 
 local function take_over(fused, r)
   local d = r.description
-  for _, name in ipairs(d.apps) do fused.region_with[name] = r end
+  for i, name in ipairs(d.apps) do
+    fused.region_with[name] = r
+    stack_walk.method(r.process[i], name)
+  end
   for spec in pairs(d.inner) do fused.over[spec] = true end
   for i, spec in ipairs(d.entries) do fused.run[spec] = r.run[i] end
   for _, spec in ipairs(d.exits) do

@@ -12,10 +12,20 @@ function place.set(on_path, off_path)
   breath, aside = on_path, off_path
 end
 
+local names = setmetatable({}, {__mode = "k"}) -- by function; false: several apps'
+
+--- The function is a method of the app `name`. (Compiled code that is left on the way
+--- keeps no variable that isn't needed further on, so the app may not be on the stack.)
+function place.method(f, name)
+  if names[f] == nil then names[f] = name end
+  if names[f] ~= name then names[f] = false end
+end
+
 local function note(found, frame, first)
   if not found.app and type(first) == "table" then
     found.app = rawget(first, "appname")
   end
+  found.app = found.app or names[frame.func] or nil
   if not found.file and frame.currentline > 0 then
     found.file, found.line = frame.source:gsub("^[@=]", ""), frame.currentline
   end

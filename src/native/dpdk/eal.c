@@ -70,7 +70,7 @@ bool pg_eal_started(void)
 
 void pg_eal_stop(void)
 {
-  if (started)
+  if (started && !pg_stuck()) /* it would take that thread's memory away */
     rte_eal_cleanup();
   started = false;
 }
