@@ -8,6 +8,7 @@ local breath_calls = require("core.engine.calls")
 local config = require("core.config")
 local culprit = require("core.watch.loops")
 local cycles = require("core.watch.cycles")
+local deep_stack = require("core.watch.deep_stack")
 local drops = require("core.fuse.drops")
 local failure = require("core.failure")
 local fused_graph = require("core.fuse.fused")
@@ -83,15 +84,22 @@ end
 --- Is a region better made anew (core.fuse.recompile)? Looked at now and then.
 function graph.drifted(now, breaths) return fused:drifted(now, breaths) end
 
---- For the handler of xpcall: `err`, with the app in front that raised it, if one did.
---- The burst it was at is put in order; settings.failing names the app.
-function graph.rescue(err)
-  local name, method = culprit.name()
-  local told, per_packet = fused:rescue(err)
+local function rescue(err, level, thread)
+  local name, method = culprit.name(level, thread)
+  local told, per_packet = fused:rescue(err, level, thread)
   settings.failing = per_packet or name
   if per_packet or not name then return told end
   return failure.in_app(name, method, err)
 end
+
+--- For the handler of xpcall: `err`, with the app in front that raised it, if one did.
+--- The burst it was at is put in order; settings.failing names the app.
+graph.rescue = deep_stack.handler(rescue)
+
+--- The same with a traceback, and after recursion without end as well.
+graph.rescue_explained = deep_stack.handler(function (err, level, thread)
+  return failure.explain(rescue(err, level, thread), thread, 4)
+end)
 
 --- The calls of a breath by name, in order (core.engine.calls).
 function graph.list_calls()

@@ -43,9 +43,10 @@ function Fused:settle(l)
 end
 
 --- For the handler of xpcall: `err`, with the app in front if a per-packet app
---- raised it, and that app's name. The burst it was at is put in order.
-function Fused:rescue(err)
-  local told, name = rescue.error(self.regions, err)
+--- raised it, and that app's name. The burst it was at is put in order. `first` and
+--- `thread` tell of the stack (core.watch.deep_stack).
+function Fused:rescue(err, first, thread)
+  local told, name = rescue.error(self.regions, err, first, thread)
   handover.queue(self.direct)
   return told, name
 end

@@ -10,10 +10,15 @@ local bulk = require("core.fuse.bulk")
 local rescue = {}
 
 -- The local variables of the function at `level` (as this function's caller counts).
-local function variables(level)
+local function variables(level, thread)
   local t = {}
   for i = 1, 250 do
-    local name, value = debug.getlocal(level + 1, i)
+    local name, value
+    if thread then
+      name, value = debug.getlocal(thread, level, i)
+    else
+      name, value = debug.getlocal(level + 1, i)
+    end
     if not name then return t end
     t[name] = value
   end
@@ -31,20 +36,21 @@ local function generated(regions)
 end
 
 -- The name of the app at work and its method; nothing if it isn't a per-packet app.
-local function recover(regions)
+local function recover(regions, first, thread)
   local segments, loops, entries = generated(regions)
   local region, k, before
-  for level = 2, math.huge do
-    local info = debug.getinfo(level, "fl")
+  for level = first or 2, math.huge do
+    local info = thread and debug.getinfo(thread, level, "fl")
+      or not thread and debug.getinfo(level, "fl")
     if not info then return nil end
     local f = info.func
-    if f == alone.caller then return variables(level).app.appname, "process" end
+    if f == alone.caller then return variables(level, thread).app.appname, "process" end
     if bulk.callers[f] then return bulk.callers[f].app.appname, "process_burst" end
     if segments[f] and not region then
       region, k, before = segments[f], segments[f]:app_at(info.currentline),
-        variables(level).before
+        variables(level, thread).before
     elseif region and loops[f] == region then
-      region:recover(k, before, entries[f], variables(level))
+      region:recover(k, before, entries[f], variables(level, thread))
       return region.description.apps[k], "process"
     end
   end
@@ -52,9 +58,10 @@ end
 
 --- The error `err`, with the app in front if it was raised by one of the fused
 --- `regions` or a per-packet app alone, and that app's name; a region's burst has been
---- put in order.
-function rescue.error(regions, err)
-  local ok, name, method = pcall(recover, regions)
+--- put in order. Looks at the stack from `first` on, of `thread`
+--- (core.watch.deep_stack).
+function rescue.error(regions, err, first, thread)
+  local ok, name, method = pcall(recover, regions, first, thread)
   if not ok or not name then return err end
   return failure.in_app(name, method, err), name
 end
@@ -63,5 +70,7 @@ end
 function rescue.alone(err)
   return failure.explain((rescue.error({}, err)))
 end
+
+jit.off(true, true) -- see core.watch.deep_stack
 
 return rescue

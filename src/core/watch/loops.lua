@@ -15,19 +15,32 @@ function culprit.watch(loop, list, index, method)
   places[loop] = {list = list, index = index, method = method}
 end
 
---- The name of the app that one of these loops called, and the method; or nil.
-function culprit.name()
-  for level = 2, math.huge do
-    local info = debug.getinfo(level, "f")
+local function function_at(level, thread)
+  if thread then return debug.getinfo(thread, level, "f") end
+  return (debug.getinfo(level + 1, "f"))
+end
+
+local function variable(level, n, thread)
+  if thread then return select(2, debug.getlocal(thread, level, n)) end
+  return (select(2, debug.getlocal(level + 1, n)))
+end
+
+--- The name of the app that one of these loops called, and the method; or nil. Looks at
+--- the stack from `first` on, of `thread` (core.watch.deep_stack).
+function culprit.name(first, thread)
+  for level = first or 2, math.huge do
+    local info = function_at(level, thread)
     if not info then return nil end
     local at = places[info.func]
     if at then
-      local _, list = debug.getlocal(level, at.list)
-      local _, index = debug.getlocal(level, at.index)
+      local list, index = variable(level, at.list, thread), variable(level, at.index,
+        thread)
       local app = list[index]
       return app and app.appname, at.method
     end
   end
 end
+
+jit.off(true, true) -- see core.watch.deep_stack
 
 return culprit

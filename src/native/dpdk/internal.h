@@ -27,6 +27,9 @@ void pg_clock_sleeps(bool begins);
 struct lua_State;
 void pg_watch_state(struct lua_State *L);
 
+/* Let its core.watch.deep_stack find what makes handlers (handler.c). */
+void pg_handler_register(struct lua_State *L);
+
 /* This thread, which isn't watched, ends. */
 void pg_watch_leave(void);
 

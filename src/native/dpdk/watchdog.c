@@ -62,6 +62,8 @@ struct at_work *pg_at_work(void)
 void pg_watch_state(lua_State *L)
 {
   pg_reader->lua = L;
+  if (L)
+    pg_handler_register(L);
   if (!pg_reader->worker)
     pg_reader->thread = pthread_self();
 }
