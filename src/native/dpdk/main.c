@@ -5,6 +5,7 @@
  */
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+
+#include "../api.h"
+#include "internal.h"
 
 #ifndef PERIGEE_VERSION
 #error "the Makefile passes PERIGEE_VERSION"
@@ -108,6 +112,7 @@ int main(int argc, char **argv)
     return 1;
   }
   distrust_environment();
+  pg_watch_state(L);
   luaL_openlibs(L);
   char own[PATH_MAX + sizeof "/src/?.lua;"];
   snprintf(own, sizeof own, "%s/src/?.lua;", root);
@@ -134,5 +139,6 @@ int main(int argc, char **argv)
   }
   int status = lua_tointeger(L, -1);
   fflush(stdout);
+  pg_end_without_stuck(status);
   return status;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPU time, sleep and signals for the engine.
+ * CPU time and sleep for the engine, and broken pipes.
  */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -15,8 +14,6 @@
 
 #include "../api.h"
 #include "internal.h"
-
-static atomic_int caught; /* lock-free: set in a handler, read by all threads */
 
 _Thread_local uint64_t pg_slept_cycles;
 
@@ -53,35 +50,10 @@ void pg_sleep(double seconds)
   struct timespec t = {.tv_sec = (time_t)seconds};
   t.tv_nsec = (seconds - t.tv_sec) * 1e9;
   uint64_t began = rte_rdtsc();
+  pg_clock_sleeps(true);
   nanosleep(&t, NULL);
+  pg_clock_sleeps(false);
   pg_slept_cycles += rte_rdtsc() - began;
-}
-
-/* Ctrl-C often comes twice, and `timeout` signals the group and the process:
- * what follows soon is the same wish. Later, somebody has lost patience. */
-#define SAME_WISH_SECONDS 1.0
-
-static void catch_signal(int number)
-{
-  static double first; /* clock_gettime() may be called from handlers */
-  double now = seconds_of(CLOCK_MONOTONIC);
-  if (!caught) {
-    caught = number;
-    first = now;
-  } else if (now - first > SAME_WISH_SECONDS) {
-    signal(number, SIG_DFL);
-    raise(number);
-  }
-}
-
-/* From now on remember SIGINT, SIGTERM and SIGHUP instead of dying of them; of
- * one that comes a second or more after the first, the process dies. */
-void pg_catch_signals(void)
-{
-  struct sigaction action = {.sa_handler = catch_signal};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGHUP, &action, NULL);
 }
 
 static void on_broken_pipe(int number)
@@ -101,12 +73,6 @@ void pg_survive_broken_sockets(void)
 {
   struct sigaction action = {.sa_handler = on_broken_pipe};
   sigaction(SIGPIPE, &action, NULL);
-}
-
-/* The signal that came, or 0. */
-int pg_signal(void)
-{
-  return caught;
 }
 
 int pg_errno(void)
