@@ -23,6 +23,14 @@ local function limit_packets(text)
   require("core.pool").limit(n)
 end
 
+local function set_watchdog(text)
+  local seconds = tonumber(text)
+  if text ~= "off" and not (seconds and seconds >= 0.2 and seconds <= 1e6) then
+    failure.usage("--watchdog %s: give a number of seconds from 0.2 on, or 'off'", text)
+  end
+  require("core.engine.settings").watchdog = seconds or false
+end
+
 local function show_version()
   local ffi, C = require("ffi"), require("core.native")
   print(("perigee %s (%s, %s)"):format(main.version,
@@ -44,6 +52,10 @@ local OPTIONS = {
     help = {"run the program's apps on these CPUs (1-4 or 0,2), also",
             "written behind the program: perigee PROGRAM --cpus 1-4"},
     take = function (text) require("core.cpus.placement").use(text) end},
+  {"--watchdog", value = "SECONDS",
+    help = {"end a program of which an app doesn't return for so long",
+            "(default 5), or never: off"},
+    take = set_watchdog},
   {"--eal", value = '"ARGUMENTS"', help = {"pass these on to DPDK"},
     take = function (text) require("core.eal").pass(text) end},
   {"--group", value = "GROUP",

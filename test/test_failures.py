@@ -140,6 +140,44 @@ engine.main()
     account(result.stdout)
 
 
+REPORTING = """
+local basic = require("apps.basic.basic_apps")
+local c = config.new()
+for _, name in ipairs{"first", "good"} do
+  config.app(c, name, require("reporting")[name])
+end
+config.app(c, "source", basic.Source)
+config.app(c, "sink", basic.Sink)
+config.link(c, "source.output -> sink.input")
+%s
+engine.configure(c)
+engine.main{duration = 0.1}
+"""
+
+REPORTS = """
+local function class(report)
+  return {new = function() return {report = report} end}
+end
+return {first = class(function() error("nothing to say") end),
+        good = class(function() print("all is well") end)}
+"""
+
+
+@pytest.mark.parametrize("placed", ["", """
+  for _, app in ipairs{"first", "good"} do config.cpu(c, app, 0) end"""])
+def test_a_report_that_fails_loses_nothing_else(tmp_path, placed):
+    (tmp_path / "reporting.lua").write_text(REPORTS)
+    script = tmp_path / "script.lua"
+    script.write_text(f"package.path = '{tmp_path}/?.lua;' .. package.path\n"
+                      + REPORTING % placed)
+    result = perigee("run", script)
+    assert result.returncode == 1
+    assert "all is well" in result.stdout
+    assert "packets: received" in result.stdout and "load: " in result.stdout
+    message, = sentences(result.stderr)
+    assert re.search(r"app 'first': in report\(\): .*: nothing to say", message)
+
+
 def test_little_memory_means_fewer_packets():
     """What a process finds when others have taken the hugepages meanwhile."""
     result = perigee("--eal", "--no-huge -m 48", "echo", "null", 1, 0.1)

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A signal ends every program that runs for long, with its report and status 0."""
 
+import os
+import pty
+import re
 import signal
+import subprocess
+import termios
 import time
 
 import pytest
@@ -10,6 +15,7 @@ from helpers.capture import save
 from helpers.command import PERIGEE, running
 from helpers.report import account
 
+MEMORY = ["--eal", "--no-huge"]
 PACKETS = [bytes([n]) * 100 for n in range(50)]
 
 PROGRAM = """
@@ -86,16 +92,106 @@ engine.main()
 """
 
 
-def test_a_program_that_does_not_end_can_be_killed_later(tmp_path):
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_a_program_at_once(tmp_path, second):
     script = tmp_path / "stuck.lua"
     script.write_text(STUCK)
-    with running(PERIGEE, "run", script) as program:
+    with running(PERIGEE, "--watchdog", "off", "run", script) as program:
         program.wait_for_engine()
         program.send(signal.SIGINT)
-        time.sleep(0.3)
+        assert program.runs_for(1), program.said
+        assert program.interrupt(second) == 128 + second
+    name = signal.Signals(second).name
+    assert re.fullmatch(rf"perigee: {name} came again, so it ends at once; at work was "
+                        r"app 'stuck': in pull\(\)( at \S+stuck.lua:2)?\n", program.said)
+
+
+def test_the_second_signal_of_a_workers_program_names_its_app(tmp_path):
+    (tmp_path / "stuck.lua").write_text(
+        "return {new = function() return {pull = function() while true do end end} end}")
+    script = tmp_path / "script.lua"
+    script.write_text(f"""
+package.path = "{tmp_path}/?.lua;" .. package.path
+local c = config.new()
+config.app(c, "stuck", require("stuck"))
+config.cpu(c, "stuck", 0)
+engine.configure(c)
+engine.main()
+""")
+    with running(PERIGEE, *MEMORY, "run", script) as program:
+        program.wait_for_engine()
         program.send(signal.SIGINT)
         assert program.runs_for(1), program.said
-        assert program.interrupt(signal.SIGINT) == -signal.SIGINT
+        assert program.interrupt() == 128 + signal.SIGINT
+    assert "SIGINT came again, so it ends at once; at work was app 'stuck': in pull() " \
+        "on CPU 0" in program.said
+
+
+AFTER = """
+local c = config.new()
+local function stop() print("stopped") end
+config.app(c, "last", {new = function () return {stop = stop} end})
+engine.configure(c)
+engine.main{duration = 0, no_report = true}
+io.write("ready\\n")
+io.flush()
+"""
+
+
+def end_after_main(tmp_path, code):
+    """What a program says, with `code` behind engine.main, that SIGTERM ends."""
+    script = tmp_path / "after.lua"
+    script.write_text(AFTER + code)
+    with running(PERIGEE, "run", script) as program:
+        program.wait_for("ready\n")
+        assert program.runs_for(0.3), program.said  # it may be compiled
+        assert program.interrupt(signal.SIGTERM) == 128 + signal.SIGTERM
+    return program.said
+
+
+def test_a_signal_behind_the_engine_ends_the_program_orderly(tmp_path):
+    said = end_after_main(tmp_path, "jit.off() while true do io.write('') end")
+    assert said == "ready\nperigee: ended by SIGTERM\nstopped\n" or \
+        said == "ready\nstopped\nperigee: ended by SIGTERM\n", said
+
+
+@pytest.mark.parametrize("code", [
+    "while true do end",
+    "jit.off() while true do pcall(function() while true do end end) end"],
+    ids=["compiled", "protected"])
+def test_it_ends_it_at_once_if_it_does_not_listen(tmp_path, code):
+    said = end_after_main(tmp_path, code)
+    assert "perigee: SIGTERM came, and it doesn't stop, so it ends at once" in said
+
+
+def test_the_terminal_is_as_before(tmp_path):
+    """Also when a program ends at once while `top` shows its page."""
+    script = tmp_path / "script.lua"
+    script.write_text("""
+local C = require("core.native")
+C.pg_catch_signals()
+require("program.top.terminal").open()
+io.write("ready\\n")
+io.flush()
+while true do end
+""")
+    controller, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    process = subprocess.Popen([PERIGEE, "run", script], stdin=terminal, stdout=terminal,
+                               stderr=subprocess.PIPE)
+    said = b""
+    while b"ready" not in said:
+        said += os.read(controller, 1000)
+    assert termios.tcgetattr(terminal) != before
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 128 + signal.SIGTERM
+    process.stderr.close()
+    assert termios.tcgetattr(terminal) == before
+    assert os.read(controller, 1000).endswith(b"\033[?25h\033[?1049l")
+    os.close(controller)
+    os.close(terminal)
 
 
 SEVERAL = PROGRAM + 'print("went on")\nengine.main()\nprint("and on")\n'

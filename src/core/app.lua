@@ -71,8 +71,10 @@ local waiting, waiting_forced -- for the end of the breath: a configuration
 local function apply_now(new, forced)
   local running = next(graph.links) ~= nil
   waiting, changing = nil, true
+  local watched = C.pg_watch(false) -- it may take its time
   local ok, err = xpcall(blocked.measure, failure.explain, graph.apps, running,
     function () change_all(new, forced) end)
+  C.pg_watch(watched)
   changing = false
   if not ok then error(err, 0) end
   engine_counters.count_configuration()
@@ -170,6 +172,7 @@ local function run(options)
   local durations = options.measure_latency ~= false
     and engine.enable_latency_histogram()
   local next_timers = options.no_timers and math.huge or now
+  C.pg_watch(true)
   repeat
     local began = now
     take_breath(began)
@@ -181,8 +184,8 @@ local function run(options)
     if durations then durations:add(now - began) end
     if pace.breath(engine, began) then now = C.pg_now() end
     if on_signal then signals.answer(on_signal) end
-    if done and done() then return end
-  until began >= ends or breath.all_dead() or interrupted()
+  until done and done() or began >= ends or breath.all_dead() or interrupted()
+  C.pg_watch(false)
   if interrupted() then engine.interrupted = SIGNALS[C.pg_signal()] or "a signal" end
 end
 
@@ -206,21 +209,29 @@ local function main(options)
   if engine.interrupted then require("core.main").exit(0) end
   signals.take(options.on_signal, true)
   C.pg_catch_signals()
+  if not this_engine.worker() then C.pg_watchdog(settings.watchdog or 0) end
   if next(graph.links) then pool.create() end -- not within the first breath
   engine.load_begins()
   breath.begin()
   workers.run(engine)
-  local ok, err = xpcall(run_placed, function (e)
-    return failure.explain(graph.rescue(e))
-  end, options)
+  local ok, err = xpcall(run_placed, graph.rescue_explained, options)
+  C.pg_watch(false)
   breathing, at_work = false, false
   breath.pause()
   signals.take(options.on_signal, false)
   workers.pause()
   breath.sync(true)
-  if not options.no_report then engine.report(options.report) end
+  local reported, problem = true, nil
+  if not options.no_report then
+    reported, problem = xpcall(engine.report, failure.explain, options.report)
+  end
+  C.pg_release_signals()
+  if not ok and not reported then
+    io.stderr:write("perigee: ", tostring(problem), "\n")
+  end
   if not ok then error(err, 0) end
   workers.raise_failure()
+  if not reported then error(problem, 0) end
 end
 
 --- Run until `duration` seconds have passed, `done()` returns true, or SIGINT

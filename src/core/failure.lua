@@ -42,11 +42,21 @@ function failure.is(err)
 end
 
 --- For xpcall: the error `err` as a failure. One that isn't a failure yet is a
---- bug of some program: its sentence is its message with a traceback.
-function failure.explain(err)
+--- bug of some program: its sentence is its message with a traceback, of `thread` if it
+--- isn't this one that raised it, from `level` on (2: as if called by xpcall).
+function failure.explain(err, thread, level)
   if failure.is(err) then return err end
-  local text = debug.traceback(tostring(err), 2)
+  local text = thread and debug.traceback(thread, tostring(err), 1)
+    or debug.traceback(tostring(err), level or 2)
   return setmetatable({sentence = text, status = 1, bug = true}, Failure)
+end
+
+--- The error `err` with the app it was raised in, and the app's method, in front.
+function failure.in_app(name, method, err)
+  local where = ("app '%s': in %s(): "):format(name, method)
+  if type(err) == "string" then return where .. err end
+  if failure.is(err) then err.sentence = where .. err.sentence end
+  return err
 end
 
 --- Raise `err` again with `where` ("app 'nic'") in front of its sentence.

@@ -45,18 +45,33 @@ function main.mimic_snabb() mimics = true end
 
 -- Ending -----------------------------------------------------------------
 
---- Tell the user about the error `err`; the exit status.
-function main.status_of(err)
-  io.stdout:flush()
-  io.stderr:write("perigee: ", tostring(err), "\n")
-  return failure.is(err) and err.status or 1
-end
-
 -- The module, if it has been loaded; LuaJIT leaves a mark, a number to type(), in the
 -- place of one that failed meanwhile.
 local function loaded(name)
   local module = package.loaded[name]
   return type(module) ~= "number" and module or nil
+end
+
+main.SIGNALS = {[1] = "SIGHUP", [2] = "SIGINT", [15] = "SIGTERM"}
+
+--- The number of the signal that has ended the program, or nil.
+function main.ended_by()
+  local native = loaded("core.native")
+  local number = native and native.pg_ended_by() or 0
+  return number ~= 0 and number or nil
+end
+
+--- Tell the user about the error `err`; the exit status. It is 128 and the signal's
+--- number if that was a signal.
+function main.status_of(err)
+  io.stdout:flush()
+  local number = main.ended_by()
+  if number then
+    io.stderr:write(("perigee: ended by %s\n"):format(main.SIGNALS[number]))
+    return 128 + number
+  end
+  io.stderr:write("perigee: ", tostring(err), "\n")
+  return failure.is(err) and err.status or 1
 end
 
 --- Stop the apps, remove what shm left, end DPDK. True, or false and the error.
@@ -77,6 +92,8 @@ function main.exit(status)
   local ok, err = main.tidy_up()
   if not ok then status = math.max(status or 0, main.status_of(err)) end
   io.stdout:flush()
+  local native = loaded("core.native")
+  if native then native.pg_end_without_stuck(status or 0) end
   os.exit(status or 0)
 end
 

@@ -220,6 +220,7 @@ struct worker {
   int32_t waiting[2];        /* TO_WORKER, FROM_WORKER */
   int32_t ended;             /* its thread */
   int32_t cpu;
+  int32_t given_up;          /* it doesn't return, so the others go on without it */
   uint64_t breaths;
 };
 
@@ -297,7 +298,28 @@ uint64_t pg_monotonic_ns(void);
 double pg_now(void);
 double pg_cpu_seconds(void);
 void pg_sleep(double seconds);
+
+/* signals.c */
 void pg_catch_signals(void);
+void pg_release_signals(void);
 int pg_signal(void);
+int pg_ended_by(void);
 void pg_take_signal(int number, bool take);
 int pg_taken_signal(void);
+
+/* What an engine is at, for who asks from outside (watchdog.c). */
+struct at_work {
+  int32_t call;              /* number of the call that a breath makes; 0: none */
+  int32_t interrupted;       /* by the watchdog, since it didn't return */
+};
+
+/* watchdog.c */
+void pg_watchdog(double seconds);
+bool pg_watch(bool on);
+struct at_work *pg_at_work(void);
+void pg_watch_calls(const char *calls);
+void pg_watch_trace(int32_t number, double from, double size, const char *line,
+                    const char *app);
+void pg_watch_flush(void);
+bool pg_stuck(void);
+void pg_end_without_stuck(int status);

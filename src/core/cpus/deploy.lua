@@ -77,7 +77,7 @@ local function prepare(new, list, moving, main)
     if new[cpu] then
       local message = part.message(new[cpu])
       if not workers.workers[cpu] then workers.start(cpu) end
-      workers.workers[cpu]:ask{what = "prepare", part = message, except = moving}
+      workers.ask(cpu, {what = "prepare", part = message, except = moving})
     end
   end
   main.prepare(part.configuration(new[MAIN] or EMPTY), moving)
@@ -88,7 +88,7 @@ local function abandon(list, main)
   main.abandon()
   for _, cpu in ipairs(list) do
     if workers.workers[cpu] and parts[cpu] then
-      pcall(workers.workers[cpu].ask, workers.workers[cpu], {what = "abandon"})
+      pcall(workers.ask, cpu, {what = "abandon"})
     elseif workers.workers[cpu] then
       workers.retire(cpu)
     end
@@ -104,7 +104,8 @@ local function drain_all(list, goes)
     local waiting = drain.here()
     for _, cpu in ipairs(list) do
       if workers.workers[cpu] and not workers.workers[cpu].dead then
-        waiting = waiting + workers.workers[cpu]:ask{what = "drain"}.waiting
+        local answer = workers.ask(cpu, {what = "drain"})
+        waiting = waiting + (answer and answer.waiting or 0)
       end
     end
     waiting = waiting + passages.waiting(goes)
@@ -125,7 +126,7 @@ end
 -- Let the engines of these CPUs stand still, or go on, as the others do.
 local function pause_some(list)
   for _, cpu in ipairs(list) do
-    if workers.workers[cpu] then workers.workers[cpu]:ask{what = "pause"} end
+    if workers.workers[cpu] then workers.ask(cpu, {what = "pause"}) end
   end
 end
 
@@ -133,8 +134,8 @@ local function go_on(list)
   drain.release()
   for _, cpu in ipairs(list) do
     if workers.workers[cpu] then
-      workers.workers[cpu]:ask{what = "release"}
-      if workers.running() then workers.tell_run(cpu) end
+      local answer = workers.ask(cpu, {what = "release"})
+      if answer and workers.running() then workers.tell_run(cpu) end
     end
   end
 end

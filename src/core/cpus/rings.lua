@@ -38,10 +38,19 @@ function passages.make(crossings)
   end
 end
 
+--- The worker of `place` is given up: what comes for it is dropped. Nothing that it
+--- might still use is freed.
+function passages.abandon(place)
+  passages.close(place, true)
+  for _, entry in pairs(open) do
+    if entry.to == place or entry.from == place then entry.abandoned = true end
+  end
+end
+
 --- Free those that aren't in `crossings`.
 function passages.keep(crossings)
   for key, entry in pairs(open) do
-    if not crossings[key] then
+    if not crossings[key] and not entry.abandoned then
       passages.lost = passages.lost + C.pg_passage_drain(pool.freelist, entry.passage)
       passages.dropped = passages.dropped
         + tonumber(C.pg_passage_dropped(entry.passage))

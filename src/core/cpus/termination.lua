@@ -48,14 +48,27 @@ function finish.here(engine)
           handed = tonumber(fl.handed), taken = tonumber(fl.taken)}
 end
 
+-- What a worker says; of one that is given up, what is known. Nil if it was given up
+-- only now.
+local function answer_of(worker)
+  if worker.gone then
+    local counted = worker.handle.account
+    return {idle = true, ends = true, handed = tonumber(counted.handed),
+            taken = tonumber(counted.taken)}
+  end
+  local ok, answer = pcall(worker.ask, worker, {what = "finish"})
+  if ok then return answer end
+  if not worker:is_given_up() then error(answer, 0) end
+end
+
 -- One round: the sums; nil if somebody has work.
 local function ask(engine, workers)
   local sum = finish.here(engine)
   if not sum.idle then return nil end
   for _, worker in pairs(workers) do
     if worker.restart_at then return nil end
-    local answer = worker:ask{what = "finish"}
-    if not answer.idle then return nil end
+    local answer = answer_of(worker)
+    if not (answer and answer.idle) then return nil end
     sum.ends = sum.ends or answer.ends or worker.dead ~= nil
     sum.handed, sum.taken = sum.handed + answer.handed, sum.taken + answer.taken
   end

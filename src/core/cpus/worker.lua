@@ -58,7 +58,15 @@ function Thread:heard()
   return said
 end
 
+--- Has the watchdog given it up, since an app doesn't return?
+function Thread:is_given_up() return self.handle.given_up ~= 0 end
+
 local function check_alive(self, until_time)
+  C.pg_now() -- to wait is no reason for the watchdog
+  if self:is_given_up() then
+    failure.raise("the worker on CPU %d is given up: one of its apps doesn't return",
+      self.cpu)
+  end
   for _, message in ipairs(self.said) do
     if message.for_good then failure.raise("%s", message.sentence) end
   end
@@ -99,6 +107,7 @@ end
 
 --- Let the thread end, and wait until it has.
 function Thread:stop()
+  if self:is_given_up() then return end -- it never will
   if not C.pg_worker_ended(self.handle) then self:tell{what = "end"} end
   C.pg_worker_join(self.handle)
 end

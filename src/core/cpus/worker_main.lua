@@ -60,12 +60,20 @@ function on.run(message)
   runs = not dead
 end
 
--- Before a configuration of several workers is applied, each looks whether it can be.
-function on.prepare(message)
-  graph.prepare(part.received(message.part), message.except)
+-- Call f(...), which may take its time.
+local function unwatched(f, ...)
+  local watched = C.pg_watch(false)
+  local ok, err = xpcall(f, failure.explain, ...)
+  C.pg_watch(watched)
+  if not ok then error(err, 0) end
 end
 
-function on.abandon() graph.abandon() end
+-- Before a configuration of several workers is applied, each looks whether it can be.
+function on.prepare(message)
+  unwatched(graph.prepare, part.received(message.part), message.except)
+end
+
+function on.abandon() unwatched(graph.abandon) end
 
 function on.drain() return {waiting = drain.here()} end
 
@@ -82,8 +90,13 @@ function on.breathe()
 end
 
 function on.report(message)
-  if message.apps then engine.report_apps(("CPU %d"):format(message.apps)) end
-  return require("core.engine.totals").of_worker(engine, message.drops)
+  local reported, problem = true, nil
+  if message.apps then
+    reported, problem = pcall(engine.report_apps, ("CPU %d"):format(message.apps))
+  end
+  local answer = require("core.engine.totals").of_worker(engine, message.drops)
+  answer.problem = not reported and tostring(problem) or nil
+  return answer
 end
 
 function on.call(message)
@@ -106,8 +119,14 @@ local function handle(message)
   if not message.silent then post(answer) end
 end
 
+-- It was given up while an app didn't return, so it may touch nothing any more.
+local function stay_if_given_up()
+  while worker.given_up ~= 0 do C.pg_sleep(1000) end
+end
+
 -- Handle what has come; true if the engine is to stop breathing.
 local function attend()
+  stay_if_given_up()
   while worker.waiting[C.TO_WORKER] > 0 do
     local message = next_message()
     if message then handle(message) end
@@ -119,13 +138,17 @@ end
 
 -- An app raised an error: its graph goes, and packets for it are dropped.
 local function die(err)
+  stay_if_given_up()
+  local work = C.pg_at_work()
+  local stuck = work.interrupted ~= 0
+  work.interrupted = 0
   runs, dead = false, true
   for _, address in ipairs(sources) do
     C.pg_passage_close(ffi.cast("struct passage *", address), true)
   end
   pcall(configure, require("core.config").new())
   post{said = "died", sentence = tostring(err), app = engine.failing,
-       status = failure.is(err) and err.status or 1}
+       stuck = stuck, status = failure.is(err) and err.status or 1}
 end
 
 local function run(options)

@@ -4,7 +4,7 @@
 
 local C = require("core.native")
 local account = require("core.engine.account")
-local failure = require("core.failure")
+local failures = require("core.cpus.failures")
 local finish = require("core.cpus.termination")
 local link = require("core.link")
 local pace = require("core.engine.pace")
@@ -17,7 +17,6 @@ local thread = require("core.cpus.worker")
 local cores = {}
 
 local MAIN = partition.MAIN
-local RESTART_SECONDS = 0.2
 
 --- The workers there are, by the number of their CPU.
 cores.workers = {}
@@ -26,7 +25,6 @@ local workers = cores.workers
 local parts = {} -- what each place runs, as the last configuration says
 local restart = {} -- the CPUs whose workers start again
 local running = false -- in engine.main
-local first_failure -- of a worker that stays dead
 local retired_breaths = 0
 
 --- Breaths of the workers, also of those that are no more.
@@ -51,6 +49,19 @@ function cores.places()
   return list
 end
 
+-- What pcall returned of asking the worker; nil if it is given up.
+local function unless_given_up(worker, ok, answer)
+  if ok then return answer end
+  if not worker:is_given_up() then error(answer, 0) end
+end
+
+--- The answer of that CPU's worker; nil if it is given up.
+function cores.ask(cpu, message)
+  local worker = workers[cpu]
+  if worker:is_given_up() then return nil end
+  return unless_given_up(worker, pcall(worker.ask, worker, message))
+end
+
 -- The workers' free lists take part in the sums.
 local function list_accounts()
   local others = {account.retired}
@@ -70,7 +81,7 @@ function cores.start(cpu)
   list_accounts()
 end
 
---- End it.
+--- End it; one that is given up is left to itself.
 function cores.retire(cpu)
   local worker = workers[cpu]
   worker:stop()
@@ -78,15 +89,20 @@ function cores.retire(cpu)
   retired_breaths = retired_breaths + tonumber(worker.handle.breaths)
   workers[cpu] = nil
   list_accounts()
-  worker:free()
+  if worker:is_given_up() then
+    failures.give_up(worker) -- its thread may still use all it has
+  else
+    worker:free()
+  end
   shm.unlink("workers/" .. cpu)
 end
 
---- Let the worker of that CPU run the part (core.cpus.partition).
+--- Let the worker of that CPU run the part (core.cpus.partition). If it is given up,
+--- packets for it are dropped.
 function cores.configure(cpu, p)
-  workers[cpu]:ask{what = "configure", part = part.message(p)}
-  workers[cpu].dead = nil
-  passages.close(cpu, false)
+  local answer = cores.ask(cpu, {what = "configure", part = part.message(p)})
+  passages.close(cpu, answer == nil)
+  if answer then workers[cpu].dead = nil end
 end
 
 local settings = {}
@@ -112,30 +128,17 @@ end
 --- Let the workers breathe by themselves, with the settings of `engine`.
 function cores.run(engine)
   for _, key in ipairs(engine.SHARED) do settings[key] = engine[key] end
-  running, first_failure = true, nil
+  failures.begin()
+  running = true
   pace.only_control(next(workers) ~= nil and not cores.main_has_apps())
   for _, cpu in ipairs(cores.places()) do cores.tell_run(cpu) end
-end
-
-local function stay_dead(worker, message)
-  io.stdout:flush()
-  io.stderr:write(("perigee: the worker on CPU %d has stopped: %s%s\n"):format(
-    worker.cpu, message.app and ("app '%s': "):format(message.app) or "",
-    message.sentence))
-  worker.dead = message
-  worker.failures = (worker.failures or 0) + 1
-  if restart[worker.cpu] then
-    worker.restart_at = C.pg_monotonic() + RESTART_SECONDS
-  else
-    first_failure = first_failure or {cpu = worker.cpu, message = message}
-  end
 end
 
 local function start_again(worker)
   worker.restart_at = nil
   local ok, err = pcall(cores.configure, worker.cpu, parts[worker.cpu])
   if not ok then
-    stay_dead(worker, {sentence = tostring(err), status = 1})
+    failures.stopped(worker, {sentence = tostring(err)}, true)
     return
   end
   io.stderr:write(("perigee: the worker on CPU %d runs again\n"):format(worker.cpu))
@@ -143,15 +146,19 @@ local function start_again(worker)
 end
 
 --- Hear what the workers say, and start again those that are to be. True if none
---- is left and the main thread has nothing to do itself.
+--- is left and the main thread has nothing to do itself, or all are to stop.
 function cores.tend()
   local now, alive = C.pg_monotonic(), false
   for _, worker in pairs(workers) do
-    for _, message in ipairs(worker:heard()) do stay_dead(worker, message) end
+    if worker:is_given_up() then failures.give_up(worker) end
+    for _, message in ipairs(worker:heard()) do
+      failures.stopped(worker, message, restart[worker.cpu])
+    end
     if worker.restart_at and now >= worker.restart_at then start_again(worker) end
-    alive = alive or not worker.dead or restart[worker.cpu] ~= nil
+    alive = alive or not worker.dead or worker.restart_at ~= nil
   end
-  return next(workers) ~= nil and not alive and not cores.main_has_apps()
+  return failures.are_fatal()
+    or next(workers) ~= nil and not alive and not cores.main_has_apps()
 end
 
 --- Does the main thread run apps of its own?
@@ -172,24 +179,19 @@ function cores.pause()
   running = false
   pace.only_control(false)
   for _, cpu in ipairs(cores.places()) do workers[cpu]:tell{what = "pause"} end
-  for _, cpu in ipairs(cores.places()) do workers[cpu]:answer() end
+  for _, cpu in ipairs(cores.places()) do
+    unless_given_up(workers[cpu], pcall(workers[cpu].answer, workers[cpu]))
+  end
   cores.tend()
 end
 
 --- One breath of each worker.
 function cores.breathe()
-  for _, cpu in ipairs(cores.places()) do workers[cpu]:ask{what = "breathe"} end
+  for _, cpu in ipairs(cores.places()) do cores.ask(cpu, {what = "breathe"}) end
 end
 
 --- Raise that a worker has failed and wasn't started again, if one has.
-function cores.raise_failure()
-  local failed = first_failure
-  if not failed then return end
-  first_failure = nil
-  failure.raise("the worker on CPU %d stopped%s; the others went on", failed.cpu,
-    failed.message.app and (" for an error in app '%s'"):format(failed.message.app)
-    or "")
-end
+cores.raise_failure = failures.raise
 
 -- Reports --------------------------------------------------------------------------
 
@@ -207,16 +209,19 @@ local function merge(links, answer)
   end
 end
 
+local UNKNOWN = {links = {}, in_links = 0, seconds = 0} -- of one that is given up
+
 --- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, cpus =
 --- {[CPU] = {seconds = of CPU time, packets = sent, freed and handed on, breaths =,
 --- dead =, node = NUMA node of its packets, or -1, cycles = where its cycles went}}}.
---- With `apps` their apps report on stdout.
+--- With `apps` their apps report on stdout; `problem` is what one of them raised.
 function cores.report(apps)
   local sum = {links = {}, in_links = 0, cpus = {}}
   for _, cpu in ipairs(cores.places()) do
-    local answer = workers[cpu]:ask{what = "report", apps = apps and cpu}
+    local answer = cores.ask(cpu, {what = "report", apps = apps and cpu}) or UNKNOWN
     merge(sum.links, answer)
     sum.in_links = sum.in_links + answer.in_links
+    sum.problem = sum.problem or answer.problem
     local counted = workers[cpu].handle.account
     sum.cpus[cpu] = {seconds = answer.seconds,
       packets = tonumber(counted.frees + counted.sent + counted.handed),

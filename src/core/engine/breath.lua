@@ -3,6 +3,7 @@
 -- loop is numeric and in a function of its own: LuaJIT compiles those well, whatever it
 -- sees first.
 
+local C = require("core.native")
 local account = require("core.engine.account")
 local cycles = require("core.watch.cycles")
 local graph = require("core.engine.graph")
@@ -19,26 +20,40 @@ local TEND_SECONDS = 0.01
 
 -- Calls ------------------------------------------------------------------
 
+-- Each is noted, for the watchdog and signals: a store a call, not a packet.
+local work = C.pg_at_work()
+
 local function pull_all(apps)
-  for i = 1, apps.n do apps[i]:pull() end
+  for i = 1, apps.n do
+    work.call = i
+    apps[i]:pull()
+  end
 end
 
 local function push_each(pushes)
-  local push, app, l = pushes.push, pushes.app, pushes.link
-  for i = 1, pushes.n do push[i](app[i], l[i]) end
+  local push, app, l, before = pushes.push, pushes.app, pushes.link, pushes.before
+  for i = 1, pushes.n do
+    work.call = before + i
+    push[i](app[i], l[i])
+  end
 end
 
 local function tick_all(apps)
-  for i = 1, #apps do apps[i]:tick() end
+  local before = apps.before
+  for i = 1, #apps do
+    work.call = before + i
+    apps[i]:tick()
+  end
 end
 
-running_app.loop(pull_all, 1, 2)
-running_app.loop(push_each, 3, 5)
-running_app.loop(tick_all, 1, 2)
+running_app.loop(pull_all, 1, 2, "pull")
+running_app.loop(push_each, 3, 6, "push")
+running_app.loop(tick_all, 1, 3, "tick")
 
 --- Make the push calls of a breath (core.engine.order).
 function breath.push(pushes)
   rounds.make(push_each, pushes)
+  work.call = 0
 end
 
 -- What is due ------------------------------------------------------------
@@ -60,6 +75,7 @@ local function housekeeping(now)
   if now >= last_tick + period then
     last_tick = now
     tick_all(calls.ticks)
+    work.call = 0
   end
   if now >= next_tending then
     next_tending = now + TEND_SECONDS
@@ -84,6 +100,7 @@ function breath.take(now)
     pull_all(calls.pulls)
     rounds.make(push_each, calls.pushes)
   end
+  work.call = 0
   breaths = breaths + 1
   if now >= next_duty then housekeeping(now) end
 end

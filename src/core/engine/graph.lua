@@ -2,10 +2,13 @@
 -- The running graph of this Lua state: its apps and links, the configuration they were
 -- made of, what is fused, and the calls of a breath that follow from it all.
 
+local C = require("core.native")
 local apply = require("core.engine.apply")
 local config = require("core.config")
 local cycles = require("core.watch.cycles")
+local deep_stack = require("core.watch.deep_stack")
 local drops = require("core.fuse.drops")
+local failure = require("core.failure")
 local fused_graph = require("core.fuse.fused")
 local health = require("core.watch.health")
 local link = require("core.link")
@@ -28,7 +31,8 @@ graph.apps, graph.links = state.apps, state.links
 --- The calls of a breath (core.engine.order): `pulls`, `pushes`, and `ticks`, the apps
 --- with tick().
 graph.calls = {
-  pulls = {n = 0}, pushes = {n = 0, push = {}, app = {}, link = {}}, ticks = {},
+  pulls = {n = 0}, ticks = {before = 0},
+  pushes = {n = 0, push = {}, app = {}, link = {}, before = 0},
 }
 local calls = graph.calls
 
@@ -45,10 +49,12 @@ function graph.arrange()
   calls.pulls, calls.pushes = order.breath(state.apps, state.links, fused)
   fused:hand_over(state.apps, state.links, calls.pushes.specs)
   cycles.arrange(calls.pulls, calls.pushes, fused)
-  calls.ticks = {}
+  calls.pushes.before = calls.pulls.n
+  calls.ticks = {before = calls.pulls.n + calls.pushes.n}
   for _, name in ipairs(config.sorted_keys(state.apps)) do
     if state.apps[name].tick then calls.ticks[#calls.ticks + 1] = state.apps[name] end
   end
+  C.pg_watch_calls(order.text(graph.list_calls(), calls.ticks))
 end
 
 --- Check the configuration `new`, and start those of its apps that are new and need
@@ -98,12 +104,20 @@ end
 --- Is a region better made anew (core.fuse.recompile)? Looked at now and then.
 function graph.drifted(now, breaths) return fused:drifted(now, breaths) end
 
---- For the handler of xpcall: `err`, with the app in front if a per-packet app raised
---- it. The burst it was at is put in order; settings.failing names the app.
-function graph.rescue(err)
-  err, settings.failing = fused:rescue(err)
-  return err
+local function rescue(err, first, thread)
+  local explained
+  explained, settings.failing = fused:rescue(err, first, thread)
+  return explained
 end
+
+--- For the handler of xpcall: `err`, with the app in front that raised it, if one did.
+--- The burst it was at is put in order; settings.failing names the app.
+graph.rescue = deep_stack.handler(rescue)
+
+--- The same with a traceback, and after recursion without end as well.
+graph.rescue_explained = deep_stack.handler(function (err, first, thread)
+  return failure.explain(rescue(err, first, thread), thread, 4)
+end)
 
 --- The calls of a breath by name, in order (core.engine.order).
 function graph.list_calls()

@@ -141,4 +141,28 @@ function order.by_name(pulls, pushes, links, fused)
   return list
 end
 
+local MOST_APPS = 6 -- of a region
+
+local function text_of(push)
+  local apps = push.region and push.region.description.apps or {}
+  if #apps < 2 then return ("app '%s': in %s()"):format(push.app, push.method) end
+  return ("the region of %s%s: in process()"):format(
+    table.concat(apps, ", ", 1, math.min(#apps, MOST_APPS)),
+    #apps > MOST_APPS and " and others" or "")
+end
+
+--- The calls of a breath as text, a line each: those of `list` (order.by_name), and of
+--- tick() of the apps `ticks`.
+function order.text(list, ticks)
+  local lines = {}
+  for _, name in ipairs(list.pulls) do
+    lines[#lines + 1] = ("app '%s': in pull()"):format(name)
+  end
+  for _, push in ipairs(list.pushes) do lines[#lines + 1] = text_of(push) end
+  for _, app in ipairs(ticks) do
+    lines[#lines + 1] = ("app '%s': in tick()"):format(app.appname)
+  end
+  return table.concat(lines, "\n")
+end
+
 return order

@@ -122,6 +122,20 @@ describe("the order of links", function ()
     end
   end)
 
+  it("is told a line a call, for who asks from outside", function ()
+    local function push(app, method, ...)
+      local region = ... and {description = {apps = {...}}}
+      return {app = app, method = method, region = region or nil}
+    end
+    local list = {pulls = {"source"}, pushes = {push("sink", "push"),
+      push("a", "process", "a"), push("b", "process", "b", "c"),
+      push("d", "process", "d", "e", "f", "g", "h", "i", "j")}}
+    assert.equal(table.concat({"app 'source': in pull()", "app 'sink': in push()",
+      "app 'a': in process()", "the region of b, c: in process()",
+      "the region of d, e, f, g, h, i and others: in process()",
+      "app 'source': in tick()"}, "\n"), order.text(list, {{appname = "source"}}))
+  end)
+
   it("is the same whatever the order of the table", function ()
     local links = random_links(20, 50, true)
     local specs = config.sorted_keys(links)

@@ -7,6 +7,7 @@ local blocked = require("core.engine.blocked")
 local causes = require("core.watch.causes")
 local config = require("core.config")
 local cycles_report = require("core.watch.cycles_report")
+local failure = require("core.failure")
 local health = require("core.watch.health")
 local lib = require("core.lib")
 local totals = require("core.engine.totals")
@@ -106,15 +107,20 @@ local function lines_of(app)
 end
 
 --- Let each app that can report do so; print what the engine has counted for it.
---- `where` names the CPU of a worker.
+--- `where` names the CPU of a worker. Returns the first error that a report() raised,
+--- if any: the others report all the same.
 function report.apps(apps, where)
   print(where and ("app report, %s:"):format(where) or "app report:")
+  local problem
   for _, name in ipairs(natural_order(apps)) do
     local app, lines = apps[name], lines_of(apps[name])
     if app.report or #lines > 0 then print(name) end
-    if app.report then app:report() end
+    local ok, err = true, nil
+    if app.report then ok, err = xpcall(app.report, failure.explain, app) end
+    if not ok then problem = problem or failure.in_app(name, "report", err) end
     for _, line in ipairs(lines) do print("  " .. line) end
   end
+  return problem
 end
 
 --- Print where every packet went: the sums `a` of core.engine.totals.
@@ -202,16 +208,29 @@ end
 function report.attach(engine, inner)
   local workers = inner.workers
 
+  -- Let each app report; the first error that one raised.
+  local function report_apps(where)
+    engine.sync()
+    local problem
+    if next(engine.app_table) or not next(workers.workers) then
+      problem = report.apps(engine.app_table, where)
+    end
+    io.stdout:flush()
+    local answers = workers.report(true)
+    return problem or answers.problem
+  end
+
   --- Print the load, links, apps and packets report, or the parts `options`
-  --- selects.
+  --- selects. Raises at its end what an app's report() raised.
   function engine.report(options)
     engine.sync()
     options = options or EVERYTHING
     if options.showlinks then engine.report_links() end
-    if options.showapps then engine.report_apps() end
+    local problem = options.showapps and report_apps()
     if options.showpackets then show_packets(engine, workers) end
     if options.showload then engine.report_load() end
     if options.showjit then report.jit(causes.of(health.problems())) end
+    if problem then error(problem, 0) end
   end
 
   --- Print the load since engine.main was called, or since the last call.
@@ -225,14 +244,11 @@ function report.attach(engine, inner)
     report.links(engine.link_totals())
   end
 
-  --- Let each app report. `where` ("CPU 2") names the CPU of a worker.
+  --- Let each app report. Raises at the end what one of them raised. `where` ("CPU 2")
+  --- names the CPU of a worker.
   function engine.report_apps(where)
-    engine.sync()
-    if next(engine.app_table) or not next(workers.workers) then
-      report.apps(engine.app_table, where)
-    end
-    io.stdout:flush()
-    workers.report(true)
+    local problem = report_apps(where)
+    if problem then error(problem, 0) end
   end
 end
 

@@ -21,6 +21,12 @@ settings.pull_npackets = math.floor(link.max / 10)
 settings.fuse = true
 --- Sample breaths, to tell where the cycles go (core.watch.cycles).
 settings.count_cycles = true
+--- Seconds after which an engine that doesn't come back from an app is stuck (the
+--- watchdog, native/dpdk/watchdog.c); false: never.
+settings.watchdog = 5
+--- What becomes of a worker that is stuck: "stop" ends engine.main with an error, with
+--- "give up" the others go on.
+settings.stuck_worker = "stop"
 --- Print what configure() does.
 settings.log = false
 

@@ -11,6 +11,7 @@ local handover = require("core.fuse.handover")
 local region = require("core.fuse.region")
 local regions = require("core.fuse.find")
 local rescue = require("core.fuse.rescue")
+local running_app = require("core.watch.running_app")
 local shm = require("core.shm")
 
 local fuse = {}
@@ -41,10 +42,11 @@ function Fused:settle(l)
   end
 end
 
---- For the handler of xpcall: `err`, with the app in front if a per-packet app
---- raised it, and the name of the app at work. The burst it was at is put in order.
-function Fused:rescue(err)
-  local explained, name = rescue.error(err)
+--- For the handler of xpcall: `err`, with the app at work in front, and its name, if
+--- it is known. The burst it was at is put in order.
+--- `first` and `thread` tell of the stack (core.watch.deep_stack).
+function Fused:rescue(err, first, thread)
+  local explained, name = rescue.error(err, first, thread)
   handover.queue(self.direct)
   return explained, name
 end
@@ -66,7 +68,10 @@ end
 
 local function take_over(fused, r)
   local d = r.description
-  for _, name in ipairs(d.apps) do fused.region_with[name] = r end
+  for i, name in ipairs(d.apps) do
+    fused.region_with[name] = r
+    running_app.method(r.process[i], name)
+  end
   for spec in pairs(d.inner) do fused.over[spec] = true end
   for i, spec in ipairs(d.entries) do fused.run[spec] = r.run[i] end
   for _, spec in ipairs(d.exits) do

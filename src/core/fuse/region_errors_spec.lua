@@ -5,6 +5,7 @@ local config = require("core.config")
 local engine = require("core.app")
 local packet = require("core.packet")
 local regions = require("testing.regions")
+local testing = require("testing.support")
 local texts = require("testing.texts")
 
 local held, take, totals, transmit = texts.held, texts.take, texts.totals, texts.send
@@ -82,6 +83,42 @@ describe("a region", function ()
       engine.breathe()
       assert.same({"a", "b"}, take(links[4]))
       assert.same({3, 3, 3, 3, 0}, totals(links[3]))
+    end)
+
+    -- In processes of their own, several: what was wrong here ended some of them.
+    local ENDLESS = [[
+      local basic = require("apps.basic.basic_apps")
+      local Pass = {}
+      function Pass:new() return {process = function (_, p) return p end} end
+      local Endless = {}
+      Endless.__index = Endless
+      function Endless:new() return setmetatable({left = %d}, self) end
+      function Endless:walk(p) return 1 + self:walk(p) end
+      function Endless:process(p)
+        self.left = self.left - 1
+        if self.left < 0 then self:walk(p) end
+        return p
+      end
+      local c = config.new()
+      config.app(c, "source", basic.Source)
+      config.app(c, "pass", Pass)
+      config.app(c, "endless", Endless)
+      config.app(c, "sink", basic.Sink)
+      config.link(c, "source.output -> pass.input")
+      config.link(c, "pass.output -> endless.input")
+      config.link(c, "endless.output -> sink.input")
+      engine.configure(c)
+      engine.main{duration = 5}]]
+
+    it("survives recursion without end", function ()
+      for run_number = 1, 10 do
+        local said, status = testing.script(ENDLESS:format(500 * run_number),
+          {"--eal", "--no-huge"})
+        assert.equal(1, status, said)
+        assert.matches("perigee: app 'endless': in process%(%): .-: stack overflow",
+          said)
+        assert.matches("held by apps [12]\n", said) -- the source's, that at hand
+      end
     end)
 
     it("names a bulk app", function ()

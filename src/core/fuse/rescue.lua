@@ -8,26 +8,23 @@ local running_app = require("core.watch.running_app")
 
 local rescue = {}
 
-jit.off(true, true) -- as core.watch.running_app
+jit.off(true, true) -- as core.watch.deep_stack
 
-local function recover()
-  local at = running_app.at_error()
+local function recover(first, thread)
+  local at = running_app.at_error(first, thread)
   if at and at.region then
     at.region:recover(at.number, at.before, at.entry, at.variables)
   end
   return at
 end
 
---- The error `err`, with the app in front if a per-packet app raised it; and the name
---- of the app at work, if it is known. A region's burst has been put in order.
-function rescue.error(err)
-  local ok, at = pcall(recover)
+--- The error `err`, with the app at work in front, and that app's name, if it is known.
+--- A region's burst has been put in order. Looks at the stack from `first` on, of
+--- `thread` (core.watch.deep_stack).
+function rescue.error(err, first, thread)
+  local ok, at = pcall(recover, first, thread)
   if not ok or not at then return err end
-  if not at.method then return err, at.app end
-  local where = ("app '%s': in %s(): "):format(at.app, at.method)
-  if type(err) == "string" then return where .. err, at.app end
-  if failure.is(err) then err.sentence = where .. err.sentence end
-  return err, at.app
+  return failure.in_app(at.app, at.method, err), at.app
 end
 
 --- The error so named, with a traceback.

@@ -40,8 +40,11 @@ local totals = {receive = 0, send = 0, empty = 0, sleep = 0, engine = 0, tasks =
 
 -- Taking samples -----------------------------------------------------------------
 
+local work = C.pg_at_work()
+
 local function pull_each(apps)
   for i = 1, apps.n do
+    work.call = i
     apps[i]:pull()
     C.pg_cycles_mark(c, i - 1)
   end
@@ -50,13 +53,14 @@ end
 local function push_each(list, first)
   local push, app, l = list.push, list.app, list.link
   for i = 1, list.n do
+    work.call = list.before + i
     push[i](app[i], l[i])
     C.pg_cycles_mark(c, first + i)
   end
 end
 
-running_app.loop(pull_each, 1, 2)
-running_app.loop(push_each, 4, 6)
+running_app.loop(pull_each, 1, 2, "pull")
+running_app.loop(push_each, 4, 6, "push")
 
 -- The breath after a sample ends it; after how many breaths to take another.
 local function finish()

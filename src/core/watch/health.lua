@@ -88,11 +88,21 @@ local function aborted(func, pc, code, detail)
   end
 end
 
+-- Where compiled code is, so that one that doesn't end can be named.
+local function tell_watchdog(number)
+  local code, address = util.tracemc(number)
+  if not code or not start.func then return end
+  local file, line = location(start.func, start.pc, start.where)
+  C.pg_watch_trace(number, address, #code, ("%s:%d"):format(file, line),
+    start.where.app or "")
+end
+
 -- A trace whose end is no loop and no other trace leaves the rest to the
 -- interpreter: at a function it can't compile, or after too many failed tries.
 local function stopped(number, func, pc)
   health.traces = health.traces + 1
   local info = util.traceinfo(number)
+  tell_watchdog(number)
   if info.linktype == "stitch" then
     note("stitch", running_app.here(on_trace), func, pc,
       builtin_name(func) .. " isn't compiled")
@@ -112,6 +122,7 @@ function on_trace(what, number, func, pc, a, b)
     stopped(number, func, pc)
   elseif what == "flush" then
     health.flushes = health.flushes + 1
+    C.pg_watch_flush()
   end
 end
 

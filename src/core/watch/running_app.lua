@@ -6,7 +6,8 @@
 local running_app = {}
 
 -- Not to be compiled: the JIT's watchers would be called as the stack of an error is
--- looked at, and look at it themselves, where less of it is sound than they need.
+-- looked at, and look at it themselves, where less of it is sound than they need. After
+-- recursion without end there is no room for that, either (core.watch.deep_stack).
 jit.off(true, true)
 
 -- The stack ----------------------------------------------------------------------
@@ -31,10 +32,11 @@ local function variable(level, n, thread)
 end
 
 -- All of them by name.
-local function variables(level)
+local function variables(level, thread)
   local values = {}
+  if not thread then level = level + 1 end
   for n = 1, 250 do
-    local name, value = variable(level + 1, n)
+    local name, value = variable(level, n, thread)
     if not name then return values end
     values[name] = value
   end
@@ -43,20 +45,30 @@ end
 
 -- What calls apps ------------------------------------------------------------------
 
-local loops = {}                                     -- [FUNCTION] = {list =, index =}
-local callers = setmetatable({}, {__mode = "k"})     -- [FUNCTION] = {app =, method =}
-local generated = setmetatable({}, {__mode = "kv"})  -- [FUNCTION] = a region's `code`
+-- By function.
+local loops = {}                                     -- {list =, index =, method =}
+local callers = setmetatable({}, {__mode = "k"})     -- {app =, method =}
+local generated = setmetatable({}, {__mode = "kv"})  -- a region's `code`
+local methods = setmetatable({}, {__mode = "k"})     -- an app's name, or false
 
 --- The function `f` loops over a list of apps, which is its local variable number
---- `list`; number `index` is the loop's hidden index.
-function running_app.loop(f, list, index)
-  loops[f] = {list = list, index = index}
+--- `list`; number `index` is the loop's hidden index. It calls their `method` (a name).
+function running_app.loop(f, list, index, method)
+  loops[f] = {list = list, index = index, method = method}
 end
 
 --- The function `f` calls the method (a name) of `app`, or of the app that is its local
 --- variable of that number.
 function running_app.caller(f, method, app)
   callers[f] = {app = app, method = method}
+end
+
+--- The function `f` is a method of the app `name`. (Compiled code that is left on the
+--- way keeps no variable that isn't needed further on, so the app may not be on the
+--- stack.) That of several apps tells nothing.
+function running_app.method(f, name)
+  if methods[f] == nil then methods[f] = name end
+  if methods[f] ~= name then methods[f] = false end
 end
 
 --- The functions of a fused region: `code` is {region =, name = "region of a", apps =
@@ -75,40 +87,42 @@ end
 -- When compiled code has raised an error, only what is needed further on is sound in
 -- the stack. Of a loop over apps that is the list and the hidden index, no more.
 
--- What called an app at `level`: {app = its name, method = if that is known}, or nil.
-local function called_by(f, level)
+-- What called an app at `level`: {app = its name, method =}, or nil.
+local function called_by(f, level, thread)
   local loop, caller = loops[f], callers[f]
+  if not thread then level = level + 1 end
   if loop then
-    local _, list = variable(level + 1, loop.list)
-    local _, index = variable(level + 1, loop.index)
-    return {app = list[index] and list[index].appname}
+    local _, list = variable(level, loop.list, thread)
+    local _, index = variable(level, loop.index, thread)
+    return list[index] and {app = list[index].appname, method = loop.method}
   elseif caller then
     local app = caller.app
-    if type(app) == "number" then app = select(2, variable(level + 1, app)) end
+    if type(app) == "number" then app = select(2, variable(level, app, thread)) end
     return {app = app.appname, method = caller.method}
   end
 end
 
---- For the handler of xpcall: the app at work, {app = its name, method = "process" or
---- "process_burst", or nil where there are others}. In a region also {region =, number
---- = the app's, before = the packet's length as it came to the app, entry = the loop's
---- number, variables = of the loop, by name}. Nil if it isn't known.
-function running_app.at_error()
+--- For the handler of xpcall: the app at work, {app = its name, method = the name of
+--- that which the engine has called}. In a region also {region =, number = the app's,
+--- before = the packet's length as it came to the app, entry = the loop's number,
+--- variables = of the loop, by name}. Nil if it isn't known. Looks at the stack from
+--- the level `first` on, of `thread` (core.watch.deep_stack).
+function running_app.at_error(first, thread)
   local found, inner
-  for level = 2, math.huge do
-    local frame = frame_at(level)
+  for level = first or 2, math.huge do
+    local frame = frame_at(level, thread)
     if not frame then return nil end
     local f, code = frame.func, generated[frame.func]
     if not found then
-      local known = called_by(f, level)
+      local known = called_by(f, level, thread)
       if known then return known end
       if code and code.segment[f] then
         local k = code.app_at[frame.currentline]
         found, inner = {app = code.apps[k], method = "process", region = code.region,
-                        number = k, before = variables(level).before}, code
+                        number = k, before = variables(level, thread).before}, code
       end
     elseif code == inner and code.entry[f] then
-      found.entry, found.variables = code.entry[f], variables(level)
+      found.entry, found.variables = code.entry[f], variables(level, thread)
       return found
     end
   end
@@ -128,6 +142,7 @@ local function note(found, frame, first)
   if not found.app and type(first) == "table" then
     found.app = rawget(first, "appname")
   end
+  found.app = found.app or methods[frame.func] or nil
   if not found.file and frame.currentline > 0 then
     found.file, found.line = frame.source:gsub("^[@=]", ""), frame.currentline
   end

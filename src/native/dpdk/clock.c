@@ -13,42 +13,46 @@
 #include <rte_cycles.h>
 
 #include "../api.h"
+#include "clock.h"
 #include "internal.h"
 
-struct reader {
-  uint64_t looks;
-  struct reader *next;
-} __rte_cache_aligned;
-
-static struct reader main_reader;
-static struct reader *readers = &main_reader;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+struct reader pg_main_reader;
+struct reader *pg_readers = &pg_main_reader;
+pthread_mutex_t pg_readers_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local struct reader own;
-static _Thread_local struct reader *mine = &main_reader;
+_Thread_local struct reader *pg_reader = &pg_main_reader;
 
 static inline void look(void)
 {
-  __atomic_store_n(&mine->looks, mine->looks + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&pg_reader->looks, pg_reader->looks + 1, __ATOMIC_RELAXED);
 }
 
-void pg_clock_enter(void)
+void pg_clock_enter(struct worker *worker)
 {
-  mine = &own;
-  pthread_mutex_lock(&lock);
-  own.next = readers;
-  readers = &own;
-  pthread_mutex_unlock(&lock);
+  own.worker = worker;
+  pg_reader = &own;
+  pthread_mutex_lock(&pg_readers_lock);
+  own.next = pg_readers;
+  pg_readers = &own;
+  pthread_mutex_unlock(&pg_readers_lock);
 }
 
 void pg_clock_leave(void)
 {
-  pthread_mutex_lock(&lock);
-  for (struct reader **r = &readers; *r; r = &(*r)->next)
+  pthread_mutex_lock(&pg_readers_lock);
+  for (struct reader **r = &pg_readers; *r; r = &(*r)->next)
     if (*r == &own) {
       *r = own.next;
       break;
     }
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&pg_readers_lock);
+  pg_watch_leave();
+}
+
+void pg_clock_sleeps(bool begins)
+{
+  __atomic_store_n(&pg_reader->asleep, begins, __ATOMIC_RELAXED);
+  look();
 }
 
 void pg_clock_await_all(void)
@@ -56,18 +60,18 @@ void pg_clock_await_all(void)
   enum { STEP_US = 100, MOST_STEPS = 5000, MOST_READERS = 256 };
   uint64_t before[MOST_READERS];
   bool all = false;
-  pthread_mutex_lock(&lock); /* so that no thread leaves meanwhile */
+  pthread_mutex_lock(&pg_readers_lock); /* so that no thread leaves meanwhile */
   int n = 0;
-  for (struct reader *r = readers; r && n < MOST_READERS; r = r->next)
+  for (struct reader *r = pg_readers; r && n < MOST_READERS; r = r->next)
     before[n++] = __atomic_load_n(&r->looks, __ATOMIC_RELAXED);
   for (int step = 0; step < MOST_STEPS && !all; step++) {
     usleep(STEP_US);
-    struct reader *r = readers;
+    struct reader *r = pg_readers;
     all = true;
     for (int i = 0; i < n; i++, r = r->next)
       all &= __atomic_load_n(&r->looks, __ATOMIC_RELAXED) != before[i];
   }
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&pg_readers_lock);
 }
 
 static double seconds_of(clockid_t clock)

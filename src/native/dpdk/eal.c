@@ -94,10 +94,12 @@ void pg_eal_stop(void)
   char folder[PATH_MAX];
   if (!started)
     return;
-  bool own = own_run_folder(folder, sizeof folder);
-  rte_eal_cleanup();
-  if (own)
-    rmdir(folder); /* with something in it, it stays */
+  if (!pg_stuck()) { /* else it would take that thread's memory away */
+    bool own = own_run_folder(folder, sizeof folder);
+    rte_eal_cleanup();
+    if (own)
+      rmdir(folder); /* with something in it, it stays */
+  }
   started = false;
 }
 

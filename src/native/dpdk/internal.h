@@ -15,8 +15,23 @@ void pg_survive_broken_sockets(void);
 
 /* A thread with an engine begins and ends; its looks at the clock, never made
  * within a burst, are counted in between (clock.c). */
-void pg_clock_enter(void);
+struct worker;
+
+void pg_clock_enter(struct worker *worker);
 void pg_clock_leave(void);
+
+/* This thread begins or ends to sleep: it needn't look at its clock meanwhile. */
+void pg_clock_sleeps(bool begins);
+
+/* The Lua state of this thread, or NULL: for who interrupts it (watchdog.c). */
+struct lua_State;
+void pg_watch_state(struct lua_State *L);
+
+/* Let its core.watch.deep_stack find what makes handlers (handler.c). */
+void pg_handler_register(struct lua_State *L);
+
+/* This thread, which isn't watched, ends. */
+void pg_watch_leave(void);
 
 /* Wait until each engine has looked at the clock, or for half a second: one that
  * doesn't look for so long isn't in a burst. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+
+#include "../api.h"
+#include "internal.h"
 
 #ifndef PERIGEE_VERSION
 #error "the Makefile passes PERIGEE_VERSION"
@@ -124,6 +128,7 @@ int main(int argc, char **argv)
     return 1;
   }
   distrust_environment();
+  pg_watch_state(L);
   luaL_openlibs(L);
   char own[PATH_MAX + sizeof "/src/?.lua;"];
   snprintf(own, sizeof own, "%s/src/?.lua;", root);
@@ -148,5 +153,8 @@ int main(int argc, char **argv)
     fprintf(stderr, "perigee: %s\n", lua_tostring(L, -1));
     return 1;
   }
-  return lua_tointeger(L, -1);
+  int status = lua_tointeger(L, -1);
+  fflush(stdout);
+  pg_end_without_stuck(status);
+  return status;
 }

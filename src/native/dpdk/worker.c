@@ -61,6 +61,7 @@ static int run_lua(struct hidden *h)
   int status = 0;
   if (!L)
     return failed(h, "no memory for a Lua state");
+  pg_watch_state(L);
   luaL_openlibs(L);
   set_path(L, "path", h->path);
   set_path(L, "cpath", h->cpath);
@@ -74,6 +75,7 @@ static int run_lua(struct hidden *h)
   }
   if (status != 0)
     failed(h, lua_tostring(L, -1));
+  pg_watch_state(NULL);
   lua_close(L);
   return status;
 }
@@ -81,7 +83,7 @@ static int run_lua(struct hidden *h)
 static void *run(void *arg)
 {
   struct hidden *h = arg;
-  pg_clock_enter();
+  pg_clock_enter(&h->worker);
   if (rte_thread_register() < 0) {
     failed(h, rte_strerror(rte_errno));
   } else {

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The threads that run an engine. Each counts how often it looks at its clock
+ * (clock.c); the watchdog compares (watchdog.c), and signals ask what they are at.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#include "../api.h"
+
+struct lua_State;
+struct trace;
+
+struct reader {
+  uint64_t looks;              /* at the clock */
+  int32_t watched;             /* by the watchdog */
+  int32_t asleep;              /* in pg_sleep */
+  struct at_work work;
+  struct reader *next;
+
+  struct worker *worker;       /* whose thread it is; NULL: the main thread */
+  struct lua_State *lua;
+  pthread_t thread;
+  int32_t tid;
+  clockid_t cpu_clock;         /* of the thread */
+  const char *calls;           /* what the calls of a breath are, a line each */
+  struct trace *traces;        /* compiled code, by number of the trace */
+  uintptr_t stack_end;
+
+  uint64_t seen, cpu_ns;       /* as of the watchdog's last look */
+  int32_t strikes;             /* looks in a row without progress */
+  uint64_t interrupted_at;     /* value of `looks`; 0: not interrupted */
+  char where[400];             /* found by the thread itself when interrupted */
+} __rte_cache_aligned;
+
+/* The readers there are, while one has the lock; and that of this thread. */
+extern struct reader *pg_readers;
+extern struct reader pg_main_reader;
+extern pthread_mutex_t pg_readers_lock;
+extern _Thread_local struct reader *pg_reader;
+
+/* What the reader's engine is calling ("app 'x': in push()"), into `text`. What `app`
+ * (or NULL) is known to be the app of takes the place of a region's. */
+void pg_what_call(const struct reader *r, const char *app, char *text, int size);
+
+/* Where in compiled code the thread is that a signal's context is of: "FILE:LINE", and
+ * the app it was compiled for, or "". False if it isn't in compiled code. */
+bool pg_where_compiled(const struct reader *r, const void *context, const char **line,
+                       const char **app);
+
+/* Put the terminal back as it was when signals were first caught (signals.c). */
+void pg_restore_terminal(void);
+
+/* End the process with this status, its standard output written if that is possible. */
+_Noreturn void pg_end(int status);

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * SIGINT, SIGTERM and SIGHUP. While somebody looks for them (engine.main) the first is
+ * remembered; else it ends the Lua code that runs, by an error. A second one ends the
+ * process at once, and so does the first where no Lua code listens.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "../api.h"
+#include "clock.h"
+
+/* `timeout` signals the group and the process: what follows so soon is the same
+ * wish. */
+#define SAME_WISH_SECONDS 0.1
+
+/* Lua code that doesn't end by then isn't listening. */
+#define PATIENCE_SECONDS 1
+
+static volatile sig_atomic_t caught;   /* the first signal */
+static volatile sig_atomic_t looking;  /* how many look for it */
+static volatile sig_atomic_t ended_by; /* the signal that has ended Lua code */
+static uint64_t taken;   /* signals that the program takes itself: bits */
+static uint64_t pending; /* those of them that came */
+static timer_t impatience;
+static bool has_terminal, has_timer;
+static struct termios terminal;
+
+static const char *name_of(int number)
+{
+  return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
+}
+
+static double seconds_now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static void note_terminal(void)
+{
+  has_terminal = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &terminal) == 0;
+}
+
+/* For handlers, too. */
+void pg_restore_terminal(void)
+{
+  static const char first_screen[] = "\033[?25h\033[?1049l";
+  struct termios now;
+  if (!has_terminal || tcgetattr(STDIN_FILENO, &now) != 0 ||
+      now.c_lflag == terminal.c_lflag)
+    return;
+  tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
+  if (isatty(STDOUT_FILENO) &&
+      write(STDOUT_FILENO, first_screen, sizeof first_screen - 1) < 0)
+    return;
+}
+
+/* What engines are at, as far as that can be known in a handler: the main thread's
+ * call, or else those of workers that make no progress. */
+static void who_is_at_work(const void *context, char *text, size_t size)
+{
+  const char *line = NULL, *app = NULL;
+  char call[160];
+  *text = '\0';
+  if (pg_main_reader.work.call) {
+    bool compiled = pg_where_compiled(&pg_main_reader, context, &line, &app);
+    pg_what_call(&pg_main_reader, app, call, sizeof call);
+    snprintf(text, size, "; at work was %s%s%s", call, compiled ? " at " : "",
+             compiled ? line : "");
+    return;
+  }
+  if (pthread_mutex_trylock(&pg_readers_lock) != 0)
+    return;
+  for (struct reader *r = pg_readers; r; r = r->next)
+    if (r->worker && r->strikes > 1 && r->work.call) {
+      pg_what_call(r, NULL, call, sizeof call);
+      snprintf(text, size, "; at work was %s on CPU %d", call, r->worker->cpu);
+    }
+  pthread_mutex_unlock(&pg_readers_lock);
+}
+
+static _Noreturn void end_at_once(int number, const char *why, const void *context)
+{
+  char who[300], text[500];
+  who_is_at_work(context, who, sizeof who);
+  int n = snprintf(text, sizeof text, "perigee: %s %s%s\n", name_of(number), why, who);
+  pg_restore_terminal();
+  if (write(STDERR_FILENO, text, n) < 0)
+    _exit(128 + number);
+  _exit(128 + number);
+}
+
+static void end_lua(lua_State *L, lua_Debug *at)
+{
+  (void)at;
+  lua_sethook(L, NULL, 0, 0);
+  if (looking > 0) /* it has come to its end by itself */
+    return;
+  ended_by = caught;
+  luaL_error(L, "ended by %s", name_of(caught));
+}
+
+static void set_timer(int seconds)
+{
+  struct itimerspec when = {.it_value = {.tv_sec = seconds}};
+  if (has_timer)
+    timer_settime(impatience, 0, &when, NULL);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+  static double first;
+  bool is_main = pthread_equal(pthread_self(), pg_main_reader.thread);
+  if (__atomic_load_n(&taken, __ATOMIC_ACQUIRE) >> number & 1 &&
+      info->si_code != SI_TIMER) {
+    __atomic_or_fetch(&pending, 1ull << number, __ATOMIC_ACQ_REL);
+    return;
+  }
+  if (info->si_code == SI_TIMER)
+    end_at_once(caught, "came, and it doesn't stop, so it ends at once",
+                is_main ? context : NULL);
+  if (!is_main) {
+    pthread_kill(pg_main_reader.thread, number);
+    return;
+  }
+  double now = seconds_now();
+  if (caught && now - first > SAME_WISH_SECONDS)
+    end_at_once(number, "came again, so it ends at once", context);
+  if (caught)
+    return;
+  caught = number;
+  first = now;
+  if (looking > 0)
+    return;
+  if (!pg_main_reader.lua || !has_timer)
+    end_at_once(number, "came", context);
+  set_timer(PATIENCE_SECONDS);
+  lua_sethook(pg_main_reader.lua, end_lua,
+              LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+}
+
+static void install(void)
+{
+  struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGHUP};
+  sigemptyset(&action.sa_mask);
+  for (const int *n = (const int[]){SIGINT, SIGTERM, SIGHUP, 0}; *n; n++)
+    sigaddset(&action.sa_mask, *n);
+  pg_main_reader.thread = pthread_self();
+  note_terminal();
+  has_timer = timer_create(CLOCK_MONOTONIC, &event, &impatience) == 0;
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
+}
+
+/* From now on remember SIGINT, SIGTERM and SIGHUP instead of dying of them, until
+ * pg_release_signals() has been called as often as this. */
+void pg_catch_signals(void)
+{
+  static bool installed;
+  if (pg_reader != &pg_main_reader) /* they are the main thread's */
+    return;
+  looking++;
+  set_timer(0);
+  if (!installed)
+    install();
+  installed = true;
+}
+
+/* Nobody looks any more: a signal ends the Lua code that runs. */
+void pg_release_signals(void)
+{
+  if (pg_reader == &pg_main_reader)
+    looking--;
+}
+
+/* The signal that came, or 0. */
+int pg_signal(void)
+{
+  return caught;
+}
+
+/* The signal that has ended Lua code, or 0. */
+int pg_ended_by(void)
+{
+  return ended_by;
+}
+
+/* From now on the program takes the signal `number` itself (pg_taken_signal), also if
+ * it is one of those that end it; or no more: then those end it again, and others are
+ * ignored. */
+void pg_take_signal(int number, bool take)
+{
+  struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+  bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP;
+  if (take)
+    __atomic_or_fetch(&taken, 1ull << number, __ATOMIC_ACQ_REL);
+  else
+    __atomic_and_fetch(&taken, ~(1ull << number), __ATOMIC_ACQ_REL);
+  if (!take && !ends) {
+    action.sa_flags = 0;
+    action.sa_handler = SIG_IGN;
+  }
+  sigaction(number, &action, NULL);
+}
+
+/* A signal that came and that the program takes itself, once; or 0. */
+int pg_taken_signal(void)
+{
+  uint64_t came = __atomic_exchange_n(&pending, 0, __ATOMIC_ACQ_REL);
+  if (!came)
+    return 0;
+  int number = __builtin_ctzll(came);
+  __atomic_or_fetch(&pending, came & (came - 1), __ATOMIC_ACQ_REL);
+  return number;
+}

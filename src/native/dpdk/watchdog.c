@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The watchdog: a thread that sees whether each engine looks at its clock. One that
+ * doesn't for so long is interrupted; if that doesn't help in a second, the process
+ * ends, or goes on without it, where it is a worker's. Each engine's thread finds out
+ * itself where it is: no other could look into its Lua state.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "../api.h"
+#include "clock.h"
+#include "internal.h"
+
+enum {
+  STEP_US = 100000,
+  GRACE_STEPS = 10,          /* from the interruption to the end */
+  BUSY_NS = 1000000,         /* of CPU time in a step: it has been at work */
+  TRACES = 20001,            /* as many as LuaJIT makes (core/main.lua), and one */
+  STACK_WORDS = 512          /* looked through for an address in compiled code */
+};
+
+/* Compiled code, by number of its trace. */
+struct trace {
+  uintptr_t from;
+  uint32_t size;
+  char *line, *app;
+};
+
+static int patience; /* in steps; 0: not watching */
+static double patience_s;
+static bool any_given_up;
+
+/* Not used by others: LuaJIT's profiler has SIGPROF, glibc the first two. */
+static int interruption(void)
+{
+  return SIGRTMIN + 5;
+}
+
+/* What an engine is at -------------------------------------------------------- */
+
+struct at_work *pg_at_work(void)
+{
+  return &pg_reader->work;
+}
+
+void pg_watch_state(lua_State *L)
+{
+  pg_reader->lua = L;
+  if (L)
+    pg_handler_register(L);
+  if (!pg_reader->worker)
+    pg_reader->thread = pthread_self();
+}
+
+/* What the calls of a breath are, from number 1 on, each a line. */
+void pg_watch_calls(const char *calls)
+{
+  char *copy = strdup(calls);
+  pthread_mutex_lock(&pg_readers_lock);
+  const char *before = pg_reader->calls;
+  pg_reader->calls = copy;
+  pthread_mutex_unlock(&pg_readers_lock);
+  free((void *)before);
+}
+
+void pg_what_call(const struct reader *r, const char *app, char *text, int size)
+{
+  static const char other[] = "the program, in a timer or in what engine.main asks";
+  const char *line = r->calls;
+  int32_t call = r->work.call;
+  for (int32_t i = 1; i < call && line; i++) {
+    line = strchr(line, '\n');
+    line = line ? line + 1 : NULL;
+  }
+  if (!call || !line)
+    snprintf(text, size, "%s", other);
+  else if (app && *app && strncmp(line, "app ", 4) != 0)
+    snprintf(text, size, "app '%s': in process()", app);
+  else
+    snprintf(text, size, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+/* Compiled code --------------------------------------------------------------- */
+
+/* Trace `number` of this thread's Lua state, begun at `line` for `app` (or ""), is
+ * machine code of `size` bytes from `from` on. */
+void pg_watch_trace(int32_t number, double from, double size, const char *line,
+                    const char *app)
+{
+  if (!pg_reader->traces)
+    pg_reader->traces = calloc(TRACES, sizeof *pg_reader->traces);
+  if (!pg_reader->traces || number < 0 || number >= TRACES)
+    return;
+  struct trace *t = &pg_reader->traces[number];
+  t->size = 0;
+  free(t->line);
+  free(t->app);
+  t->line = strdup(line);
+  t->app = strdup(app);
+  t->from = (uintptr_t)from;
+  t->size = t->line && t->app ? size : 0;
+}
+
+/* All traces are gone. */
+void pg_watch_flush(void)
+{
+  for (int i = 0; pg_reader->traces && i < TRACES; i++)
+    pg_reader->traces[i].size = 0;
+}
+
+static const struct trace *trace_at(const struct reader *r, uintptr_t pc)
+{
+  for (int i = 0; r->traces && i < TRACES; i++)
+    if (pc - r->traces[i].from < r->traces[i].size)
+      return &r->traces[i];
+  return NULL;
+}
+
+/* The trace at work, also if it has called a C function: its frame is on the stack. */
+static const struct trace *trace_of(const struct reader *r, const ucontext_t *context)
+{
+#ifdef __x86_64__
+  const struct trace *t = trace_at(r, context->uc_mcontext.gregs[REG_RIP]);
+  uintptr_t sp = context->uc_mcontext.gregs[REG_RSP] & ~(uintptr_t)7;
+  const uintptr_t *word = (const uintptr_t *)sp;
+  for (int i = 0; !t && r->traces && i < STACK_WORDS && (uintptr_t)word < r->stack_end;
+       i++)
+    t = trace_at(r, *word++);
+  return t;
+#else
+  (void)r;
+  (void)context;
+  return NULL;
+#endif
+}
+
+bool pg_where_compiled(const struct reader *r, const void *context, const char **line,
+                       const char **app)
+{
+  const struct trace *t = context ? trace_of(r, context) : NULL;
+  if (!t)
+    return false;
+  *line = t->line;
+  *app = t->app;
+  return true;
+}
+
+/* Interrupting an engine ------------------------------------------------------- */
+
+static bool is_stuck(const struct reader *r)
+{
+  return r->watched && r->interrupted_at && r->looks == r->interrupted_at;
+}
+
+/* The first Lua code that is interpreted comes here, in the engine's thread. */
+static void stop_lua(lua_State *L, lua_Debug *ignored)
+{
+  lua_Debug at = {0};
+  (void)ignored;
+  lua_sethook(L, NULL, 0, 0);
+  if (!is_stuck(pg_reader))
+    return;
+  pg_reader->work.interrupted = 1;
+  strcpy(at.short_src, "?");
+  for (int level = 0; at.currentline <= 0 && lua_getstack(L, level, &at); level++)
+    lua_getinfo(L, "Sl", &at);
+  lua_pushfstring(L, "%s:%d: it hasn't returned for %f s, on CPU %d (--watchdog sets "
+                  "how long it may take)", at.short_src, at.currentline, patience_s,
+                  sched_getcpu());
+  lua_error(L);
+}
+
+/* In the engine's thread. */
+static void on_interruption(int number, siginfo_t *info, void *context)
+{
+  struct reader *r = pg_reader;
+  const char *line, *app = NULL;
+  char call[120];
+  (void)number;
+  (void)info;
+  bool compiled = pg_where_compiled(r, context, &line, &app);
+  pg_what_call(r, app, call, sizeof call);
+  snprintf(r->where, sizeof r->where, "%s: on CPU %d%s%s%s", call, sched_getcpu(),
+           compiled ? ", at " : ", in C code or between two lines", compiled ? line : "",
+           compiled ? " (compiled)" : "");
+  if (r->lua)
+    lua_sethook(r->lua, stop_lua, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+}
+
+static void interrupt(struct reader *r)
+{
+  r->where[0] = '\0';
+  __atomic_store_n(&r->interrupted_at, r->looks, __ATOMIC_RELEASE);
+  pthread_kill(r->thread, interruption());
+}
+
+_Noreturn void pg_end(int status)
+{
+  if (ftrylockfile(stdout) == 0)
+    fflush_unlocked(stdout);
+  pg_restore_terminal();
+  _exit(status);
+}
+
+/* Has a worker been given up, whose thread is still there? */
+bool pg_stuck(void)
+{
+  return any_given_up;
+}
+
+/* Before the process ends as usual: if a thread doesn't return, end it here, with what
+ * files have buffered written; what else is done at the end would crash that thread. */
+void pg_end_without_stuck(int status)
+{
+  if (!any_given_up)
+    return;
+  fflush(NULL);
+  _exit(status);
+}
+
+/* The interruption hasn't helped. */
+static void give_up(struct reader *r)
+{
+  char call[120];
+  pg_what_call(r, NULL, call, sizeof call);
+  dprintf(STDERR_FILENO, "perigee: %s: it hasn't returned for %g s (--watchdog sets how "
+          "long it may take)\n", r->where[0] ? r->where : call,
+          patience_s + GRACE_STEPS * STEP_US * 1e-6);
+  if (!r->worker)
+    pg_end(1);
+  any_given_up = true;
+  r->watched = false;
+  __atomic_store_n(&r->worker->given_up, 1, __ATOMIC_RELEASE);
+}
+
+/* Watching -------------------------------------------------------------------- */
+
+/* "R" runs or waits for a CPU, "S" and "D" wait for something else, "T" and "t" are
+ * stopped from outside. */
+static char state_of(const struct reader *r)
+{
+  char path[64], text[128] = "";
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", r->tid);
+  FILE *file = fopen(path, "r");
+  if (!file)
+    return '?';
+  size_t n = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[n] = '\0';
+  const char *state = strrchr(text, ')');
+  return state && strlen(state) > 2 ? state[2] : '?';
+}
+
+static uint64_t cpu_ns(const struct reader *r)
+{
+  struct timespec t = {0};
+  clock_gettime(r->cpu_clock, &t);
+  return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* Was it the thread's own doing that it made no progress since the last look, and not
+ * that others had the CPU, or that it was stopped? */
+static bool had_its_chance(struct reader *r)
+{
+  uint64_t before = r->cpu_ns;
+  r->cpu_ns = cpu_ns(r);
+  if (r->cpu_ns - before >= BUSY_NS)
+    return true;
+  char state = state_of(r);
+  return state == 'S' || state == 'D';
+}
+
+static void look_at(struct reader *r)
+{
+  uint64_t looks = __atomic_load_n(&r->looks, __ATOMIC_RELAXED);
+  if (!__atomic_load_n(&r->watched, __ATOMIC_ACQUIRE) ||
+      __atomic_load_n(&r->asleep, __ATOMIC_RELAXED) || looks != r->seen) {
+    r->seen = looks;
+    r->strikes = 0;
+    return;
+  }
+  if (!had_its_chance(r))
+    return;
+  r->strikes++;
+  if (r->strikes == patience)
+    interrupt(r);
+  else if (r->strikes == patience + GRACE_STEPS)
+    give_up(r);
+}
+
+/* If the process is stopped, or the machine suspended, so is this thread: it counts
+ * its own steps, and no seconds. */
+static void *watch(void *ignored)
+{
+  for (;;) {
+    usleep(STEP_US);
+    pthread_mutex_lock(&pg_readers_lock);
+    for (struct reader *r = pg_readers; r && patience; r = r->next)
+      look_at(r);
+    pthread_mutex_unlock(&pg_readers_lock);
+  }
+  return ignored;
+}
+
+static void start(void)
+{
+  struct sigaction action = {.sa_sigaction = on_interruption,
+                             .sa_flags = SA_SIGINFO | SA_RESTART};
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigset_t all, before;
+  sigaction(interruption(), &action, NULL);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (pthread_create(&thread, &attributes, watch, NULL) == 0)
+    pthread_setname_np(thread, "watchdog");
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* An engine that doesn't come back for so long is stuck; 0: never. */
+void pg_watchdog(double seconds)
+{
+  static bool started;
+  int steps = seconds * 1e6 / STEP_US;
+  patience_s = seconds;
+  __atomic_store_n(&patience, seconds > 0 ? RTE_MAX(steps, 2) : 0, __ATOMIC_RELEASE);
+  if (!started && seconds > 0) {
+    started = true;
+    start();
+  }
+}
+
+/* Does this thread have what the watchdog needs to know of it? */
+static void introduce(struct reader *r)
+{
+  pthread_attr_t attributes;
+  void *stack;
+  size_t size;
+  sigset_t set;
+  r->thread = pthread_self();
+  r->tid = gettid();
+  pthread_getcpuclockid(r->thread, &r->cpu_clock);
+  if (pthread_getattr_np(r->thread, &attributes) == 0) {
+    pthread_attr_getstack(&attributes, &stack, &size);
+    r->stack_end = (uintptr_t)stack + size;
+    pthread_attr_destroy(&attributes);
+  }
+  sigemptyset(&set);
+  sigaddset(&set, interruption());
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* Whether this thread's engine is to be watched from now on; whether it was. */
+bool pg_watch(bool on)
+{
+  struct reader *r = pg_reader;
+  bool before = r->watched;
+  if (!r->tid)
+    introduce(r);
+  r->interrupted_at = 0;
+  __atomic_store_n(&r->watched, on, __ATOMIC_RELEASE);
+  return before;
+}
+
+void pg_watch_leave(void)
+{
+  struct reader *r = pg_reader;
+  for (int i = 0; r->traces && i < TRACES; i++) {
+    free(r->traces[i].line);
+    free(r->traces[i].app);
+  }
+  free(r->traces);
+  free((void *)r->calls);
+  r->traces = NULL;
+  r->calls = NULL;
+}
