@@ -34,7 +34,7 @@ static volatile sig_atomic_t ended_by; /* the signal that has ended Lua code */
 static uint64_t taken;   /* signals that the program takes itself: bits */
 static uint64_t pending; /* those of them that came */
 static timer_t impatience;
-static bool has_terminal, has_timer;
+static bool installed, has_terminal, has_timer;
 static struct termios terminal;
 
 static const char *name_of(int number)
@@ -161,7 +161,7 @@ static void install(void)
     sigaddset(&action.sa_mask, *n);
   pg_main_reader.thread = pthread_self();
   note_terminal();
-  has_timer = timer_create(CLOCK_MONOTONIC, &event, &impatience) == 0;
+  has_timer = has_timer || timer_create(CLOCK_MONOTONIC, &event, &impatience) == 0;
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
@@ -171,7 +171,6 @@ static void install(void)
  * pg_release_signals() has been called as often as this. */
 void pg_catch_signals(void)
 {
-  static bool installed;
   if (pg_reader != &pg_main_reader) /* they are the main thread's */
     return;
   looking++;
@@ -201,19 +200,19 @@ int pg_ended_by(void)
 }
 
 /* From now on the program takes the signal `number` itself (pg_taken_signal), also if
- * it is one of those that end it; or no more: then those end it again, and others are
- * ignored. */
+ * it is one of those that end it; or no more: then it is ignored, those that end it
+ * until pg_catch_signals() is called again. */
 void pg_take_signal(int number, bool take)
 {
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
-  bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP;
   if (take)
     __atomic_or_fetch(&taken, 1ull << number, __ATOMIC_ACQ_REL);
   else
     __atomic_and_fetch(&taken, ~(1ull << number), __ATOMIC_ACQ_REL);
-  if (!take && !ends) {
+  if (!take) {
     action.sa_flags = 0;
     action.sa_handler = SIG_IGN;
+    installed = false;
   }
   sigaction(number, &action, NULL);
 }
