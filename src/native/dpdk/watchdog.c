@@ -286,7 +286,7 @@ static bool had_its_chance(struct reader *r)
   return state == 'S' || state == 'D';
 }
 
-static void look_at(struct reader *r)
+static void look_at(struct reader *r, int most_strikes)
 {
   uint64_t looks = __atomic_load_n(&r->looks, __ATOMIC_RELAXED);
   if (!__atomic_load_n(&r->watched, __ATOMIC_ACQUIRE) ||
@@ -298,9 +298,9 @@ static void look_at(struct reader *r)
   if (!had_its_chance(r))
     return;
   r->strikes++;
-  if (r->strikes == patience)
+  if (r->strikes == most_strikes)
     interrupt(r);
-  else if (r->strikes == patience + GRACE_STEPS)
+  else if (r->strikes == most_strikes + GRACE_STEPS)
     give_up(r);
 }
 
@@ -311,8 +311,9 @@ static void *watch(void *ignored)
   for (;;) {
     usleep(STEP_US);
     pthread_mutex_lock(&pg_readers_lock);
-    for (struct reader *r = pg_readers; r && patience; r = r->next)
-      look_at(r);
+    int most_strikes = __atomic_load_n(&patience, __ATOMIC_ACQUIRE);
+    for (struct reader *r = pg_readers; r && most_strikes; r = r->next)
+      look_at(r, most_strikes);
     pthread_mutex_unlock(&pg_readers_lock);
   }
   return ignored;
