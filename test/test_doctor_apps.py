@@ -131,6 +131,7 @@ def test_tap(namespace):
 
 def test_no_app_is_left_out():
     tested = {case[0] for case in PLAIN + FILE + CARDS + WIRES} | {"tap"} | OTHERS
-    there = {folder.name for folder in (ROOT / "src" / "apps").iterdir()
+    there = {folder.name for tree in ("src", "snabb")
+             for folder in (ROOT / tree / "apps").iterdir()
              if list(folder.rglob("*.lua"))}
     assert there == tested, "add the app to test/doctor/*.lua, and to a list here"

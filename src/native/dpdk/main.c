@@ -154,7 +154,9 @@ int main(int argc, char **argv)
     return 1;
   }
   int status = lua_tointeger(L, -1);
-  fflush(stdout);
-  pg_end_without_stuck(status);
+  if (pg_stuck()) {
+    check_output();
+    pg_end_without_stuck(status);
+  }
   return status;
 }
