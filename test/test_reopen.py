@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from helpers.command import PERIGEE, running
+from helpers.command import PERIGEE, perigee, running
 from helpers.network import Wire, veth
 
 START = """
@@ -86,6 +86,11 @@ def test_an_xdp_port(pair, tmp_path):
     script = write(tmp_path, AGAIN, port="xdp:left")
     assert_no_descriptor_stays(here.run(PERIGEE, "run", script))
     assert "prog/xdp" not in here.ip("-details", "link", "show", "left")
+
+
+def test_the_serving_end_of_memif(tmp_path):
+    port = f"memif:{tmp_path / 'socket'},role=server"
+    assert_no_descriptor_stays(perigee("run", write(tmp_path, AGAIN, port=port)))
 
 
 def test_an_xdp_port_is_back_after_a_change_that_failed(pair, tmp_path):
