@@ -4,8 +4,8 @@
  * DPDK's drivers call in the place of libc's and DPDK's, for a bug of net_memif seen in
  * DPDK 22.11.11: as the last port on a socket is closed, memif_socket_remove_device()
  * removes the socket's file, but neither closes the descriptor nor takes its callback,
- * which points at freed memory, out of DPDK's interrupt thread. Both is done here as the
- * file is removed. Where the callback is gone already, DPDK has learnt it, and nothing
+ * which points at freed memory, out of DPDK's interrupt thread. Both is done here as
+ * the file is removed. Where the callback is gone already, DPDK has learnt it, and nothing
  * is done.
  */
 #define ALLOW_EXPERIMENTAL_API /* rte_intr_fd_get */
@@ -40,7 +40,8 @@ static int is_listener(int fd, struct sockaddr_un *address)
   int listens = 0, type = 0;
   socklen_t size = sizeof *address, int_size = sizeof listens;
   memset(address, 0, sizeof *address);
-  return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &int_size) == 0 && listens &&
+  return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &int_size) == 0 &&
+         listens &&
          getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &int_size) == 0 &&
          type == SOCK_SEQPACKET &&
          getsockname(fd, (struct sockaddr *)address, &size) == 0 &&

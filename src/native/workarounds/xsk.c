@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of libxdp and libbpf of the host binary's own, which DPDK's net_af_xdp calls
- * in the place of theirs, for bugs seen in DPDK 22.11.11 with libxdp 1.3.1:
+ * Functions of libxdp and libbpf of the host binary's own, which DPDK's net_af_xdp
+ * calls in the place of theirs, for bugs seen in DPDK 22.11.11 with libxdp 1.3.1:
  *
  * - net_af_xdp deletes a port's memory (the umem, which holds the AF_XDP socket open)
  *   as its count goes from 2 to 1; the only user counts as 1. The socket stayed, and
