@@ -106,6 +106,19 @@ def test_a_killed_server_does_not_take_the_client_along(tmp_path, ends):
             assert client.interrupt() == 0, client.said
 
 
+@pytest.mark.parametrize("port", ["memif:%s,role=server", "vhost:%s",
+                                  "virtio-user:%s,server=1"])
+def test_a_killed_server_is_followed_by_another(tmp_path, port):
+    port %= tmp_path / "socket"
+    with echo(port) as first:
+        wait_for_socket(tmp_path, first)
+        assert first.interrupt(signal.SIGKILL) == -signal.SIGKILL
+    with echo(port) as second:
+        second.wait_for("removed the socket that a process left as it ended")
+        wait_for_socket(tmp_path, second)
+        assert second.runs_for(0.2), second.said
+
+
 RING = """
 local basic = require("apps.basic.basic_apps")
 local Port = require("apps.port.port").Port

@@ -275,11 +275,19 @@ describe("check.ready", function()
 
     it("tells a socket that is served from one that was left behind", function()
       local path = make_socket("s")
-      refused("memif:" .. path .. ",role=server", "left by a process", "rm " .. path)
+      refused("memif:" .. path .. ",role=server", "nobody answers", "rm " .. path)
       tree.write("proc/net/unix", "Num       RefCount Protocol Flags    Type St Inode"
         .. " Path\n0000000000000000: 00000002 00000000 00010000 0001 01 76 " .. path
         .. "\n")
       refused("vhost:" .. path, "another process serves the socket")
+    end)
+
+    it("accepts one whose process has ended", function()
+      local path = make_socket("s")
+      unistd.close(descriptor)
+      descriptor = nil
+      accepted("memif:" .. path .. ",role=server")
+      accepted("vhost:" .. path)
     end)
 
     it("refuses to serve on what isn't a socket", function()

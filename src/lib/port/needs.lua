@@ -74,4 +74,12 @@ function needs.socket(port, makes_it, must_exist, roots)
   end
 end
 
+--- Before the port makes its Unix socket: remove what a process that was killed left.
+function needs.free_socket(port)
+  if not opened.serves(port.socket) and files.remove_dead_socket(port.socket) then
+    io.stderr:write(("port '%s': removed the socket that a process left as it ended\n")
+      :format(port.text))
+  end
+end
+
 return needs

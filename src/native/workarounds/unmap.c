@@ -8,28 +8,18 @@
  * new burst touches them. What is missing is to wait for the end of the old one: until
  * every engine has looked at the clock again, which it does in each breath.
  */
-#include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../api.h"
 #include "../dpdk/internal.h"
-
-static bool in_interrupt_thread(void)
-{
-  char name[16]; /* prctl(2), PR_GET_NAME */
-  return prctl(PR_GET_NAME, name) == 0 &&
-         (strncmp(name, "eal-intr", 8) == 0 || /* DPDK 22.11 */
-          strncmp(name, "dpdk-intr", 9) == 0); /* since 23.11 */
-}
+#include "interrupt_thread.h"
 
 int munmap(void *address, size_t length)
 {
-  if (in_interrupt_thread()) {
+  if (pg_in_interrupt_thread()) {
     __sync_synchronize();
     pg_clock_await_all();
   }

@@ -28,6 +28,9 @@ return {
   check = function (port, roots)
     needs.socket(port, port.role == "server", false, roots)
   end,
+  before_open = function (port)
+    if port.role == "server" then needs.free_socket(port) end
+  end,
   not_started = function (port, reason)
     return port.role == "client" and ("nobody answers at '%s'; start the process that "
       .. "serves it first (%s)"):format(port.socket, reason)

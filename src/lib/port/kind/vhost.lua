@@ -23,6 +23,9 @@ return {
   check = function (port, roots)
     needs.socket(port, port.client == 0, false, roots)
   end,
+  before_open = function (port)
+    if port.client == 0 then needs.free_socket(port) end
+  end,
   tidy = true,
   lingers = true,
   bench = {order = 5, receive = "vhost:%s/vhost", send = "virtio-user:%s/vhost",

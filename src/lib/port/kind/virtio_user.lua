@@ -23,6 +23,9 @@ return {
   check = function (port, roots)
     needs.socket(port, port.server == 1, port.server == 0, roots)
   end,
+  before_open = function (port)
+    if port.server == 1 then needs.free_socket(port) end
+  end,
   tidy = true,
   lingers = true,
   measured_as = "vhost", -- its other end
