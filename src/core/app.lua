@@ -138,7 +138,7 @@ function engine.breathe()
   local running = breathing
   local ok, err = xpcall(take_breath, graph.rescue, C.pg_now())
   breathing, at_work = running, false
-  if not ok then error(err, 0) end
+  if not ok then error(graph.name_call(err), 0) end
   workers.breathe()
 end
 
@@ -215,6 +215,7 @@ local function main(options)
   breath.begin()
   workers.run(engine)
   local ok, err = xpcall(run_placed, graph.rescue_explained, options)
+  if not ok then err = graph.name_call(err) end
   C.pg_watch(false)
   breathing, at_work = false, false
   breath.pause()

@@ -24,6 +24,8 @@ local state = {
 }
 local known -- of the apps that are ready (plan.check)
 local fused = fused_graph.none()
+local calls_text = ""
+local work = C.pg_at_work()
 
 --- The running apps by name, and links by their text; always the same two tables.
 graph.apps, graph.links = state.apps, state.links
@@ -54,7 +56,8 @@ function graph.arrange()
   for _, name in ipairs(config.sorted_keys(state.apps)) do
     if state.apps[name].tick then calls.ticks[#calls.ticks + 1] = state.apps[name] end
   end
-  C.pg_watch_calls(order.text(graph.list_calls(), calls.ticks))
+  calls_text = order.text(graph.list_calls(), calls.ticks)
+  C.pg_watch_calls(calls_text)
 end
 
 --- Check the configuration `new`, and start those of its apps that are new and need
@@ -118,6 +121,19 @@ graph.rescue = deep_stack.handler(rescue)
 graph.rescue_explained = deep_stack.handler(function (err, first, thread)
   return failure.explain(rescue(err, first, thread), thread, 4)
 end)
+
+--- What xpcall returned as the error: as the handler has made it. LuaJIT calls none if
+--- compiled code runs out of stack, and puts no place in front. All that is known then is
+--- which call of the breath it was; the packets of its burst stay with the apps.
+function graph.name_call(err)
+  if err ~= "stack overflow" then return err end
+  local number = 0
+  for text in calls_text:gmatch("[^\n]+") do
+    number = number + 1
+    if number == work.call then return ("%s: %s"):format(text, err) end
+  end
+  return err
+end
 
 --- The calls of a breath by name, in order (core.engine.order).
 function graph.list_calls()
