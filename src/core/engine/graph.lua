@@ -123,8 +123,8 @@ graph.rescue_explained = deep_stack.handler(function (err, first, thread)
 end)
 
 --- What xpcall returned as the error: as the handler has made it. LuaJIT calls none if
---- compiled code runs out of stack, and puts no place in front. All that is known then is
---- which call of the breath it was; the packets of its burst stay with the apps.
+--- compiled code runs out of stack, and puts no place in front. All that is known then
+--- is which call of the breath it was; the packets of its burst stay with the apps.
 function graph.name_call(err)
   if err ~= "stack overflow" then return err end
   local number = 0

@@ -116,7 +116,8 @@ describe("a region", function ()
           {"--eal", "--no-huge"})
         assert.equal(1, status, said)
         -- Compiled code may have left no more on the stack than the region's call.
-        local whose = said:match("perigee: ([^\n]-): in process%(%): [^\n]*stack overflow")
+        local whose = said:match(
+          "perigee: ([^\n]-): in process%(%): [^\n]*stack overflow")
         if whose ~= "the region of pass, endless" then
           assert.equal("app 'endless'", whose, said)
           assert.matches("held by apps [12]\n", said) -- the source's, that at hand

@@ -275,7 +275,7 @@ describe("check.ready", function()
 
     it("tells a socket that is served from one that was left behind", function()
       local path = make_socket("s")
-      refused("memif:" .. path .. ",role=server", "nobody answers", "rm " .. path)
+      refused("memif:" .. path .. ",role=server", "no process is known", "rm " .. path)
       tree.write("proc/net/unix", "Num       RefCount Protocol Flags    Type St Inode"
         .. " Path\n0000000000000000: 00000002 00000000 00010000 0001 01 76 " .. path
         .. "\n")

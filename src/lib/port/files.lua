@@ -134,8 +134,8 @@ function M.socket_taken(path, roots)
     return ("another process serves the socket '%s'; end it, or use another path")
       :format(path)
   elseif not is_dead(path) then
-    return ("'%s' exists, and nobody answers there; remove it with: rm %s")
-      :format(path, path)
+    return ("'%s' exists, and no process is known to serve it (one in another network "
+      .. "namespace may); if none does, remove it with: rm %s"):format(path, path)
   end
 end
 
