@@ -53,7 +53,7 @@ return {
   globals = globals,
   types = {
     gauge = "lib.gauge", interlink = "lib.interlink",
-    freelist = "core.process_freelist", group_freelist = "core.group_freelist",
+    freelist = "core.process_freelist", group_freelist = "core.group_freelist_view",
   },
   options = {
     {"-p", value = "DIR", take = add_tree,

@@ -4,7 +4,6 @@
 local check = require("lib.port.check")
 local failure = require("core.failure")
 local fake_tree = require("testing.fake_tree")
-local opened = require("lib.port.opened")
 local spec = require("lib.port.spec")
 
 local ALL, NO_RAW = "000001ffffffffff", "000001ffffffdfff"
@@ -292,64 +291,6 @@ describe("check.ready", function()
 
     it("refuses to serve on what isn't a socket", function()
       refused("vhost:" .. write("v", "x"), "isn't a socket; use another path")
-    end)
-  end)
-
-  describe("ports that are open", function()
-    local open
-    before_each(function() open = {} end)
-    after_each(function()
-      for _, port in ipairs(open) do opened.forget(port) end
-    end)
-    local function claim(text)
-      local port = spec.parse(text)
-      opened.note(port)
-      open[#open + 1] = port
-      return port
-    end
-
-    it("are in the way of another on the same thing", function()
-      local port = claim("packet:veth0")
-      refused("packet:veth0", "this process uses it already; ")
-      refused("xdp:veth0", "uses it already by the port 'packet:veth0'")
-      opened.forget(port)
-      accepted("xdp:veth0")
-    end)
-
-    it("aren't in the way of another queue, nor of ports that share", function()
-      claim("xdp:veth0,queue=1")
-      claim("null")
-      claim("ring:a")
-      claim("tap:tap0")
-      accepted("xdp:veth0,queue=2")
-      accepted("xdp:veth0,queue=11")
-      refused("xdp:veth0,queue=1", "uses it already")
-      refused("packet:veth0", "by the port 'xdp:veth0,queue=1'")
-      refused("tap:tap0", "uses it already")
-      accepted("null")
-      accepted("ring:a")
-    end)
-
-    it("aren't in the way if they will be closed first", function()
-      local port = claim("packet:veth0")
-      assert.has_no_error(function ()
-        check.ready(spec.parse("packet:veth0"), tree.roots, {port})
-      end)
-    end)
-
-    it("are in the way of a second writer of a file, not of a reader", function()
-      local file = write("a.pcap", "\212\195\178\161" .. ("\0"):rep(20))
-      claim("pcap:tx=" .. file)
-      refused("pcap:tx=" .. file, "uses it already")
-      accepted("pcap:rx=" .. file)
-    end)
-
-    it("let interfaces of one memif socket through by their ids", function()
-      local path = tree.base .. "/m"
-      claim("memif:" .. path .. ",role=server")
-      tree.write("m", "")
-      accepted("memif:" .. path .. ",role=server,id=1")
-      refused("memif:" .. path .. ",role=server", "uses it already")
     end)
   end)
 end)
