@@ -209,8 +209,10 @@ end
 function main.publish(text)
   if published then return end
   published = true
-  local file = io.open(require("core.shm").path("program"), "w")
+  local path = require("core.shm").path("program")
+  local file = io.open(path, "w")
   if file then
+    require("core.shm_tree").protect(path)
     file:write(text, "\n")
     file:close()
   end

@@ -93,6 +93,12 @@ function tree.give_to_group(path, mode)
   stat.chmod(path, mode)
 end
 
+--- Let only those read the file who may read what this process has.
+function tree.protect(path)
+  stat.chmod(path, tree.file_mode())
+  tree.give_to_group(path, tree.file_mode())
+end
+
 local function make_directory(path, mode)
   local ok, reason, code = stat.mkdir(path, mode or OWN)
   if ok and not mode then tree.give_to_group(path, SHARED) end
