@@ -5,6 +5,7 @@ import contextlib
 import os
 import pathlib
 import signal
+import stat
 import tempfile
 
 import pytest
@@ -149,10 +150,16 @@ def test_lua_path_is_the_users_own(tmp_path):
 
 def modes_below(folder):
     """The permissions of all files and of all directories below the folder."""
-    files = {path.stat().st_mode & 0o777 for path in folder.rglob("*")
-             if path.is_file() and not path.is_symlink()}
-    folders = {path.stat().st_mode & 0o777 for path in [folder, *folder.rglob("*")]
-               if path.is_dir() and not path.is_symlink()}
+    files, folders = set(), {stat.S_IMODE(folder.stat().st_mode)}
+    for path in folder.rglob("*"):
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:  # made under another name at first
+            continue
+        if stat.S_ISREG(mode):
+            files.add(stat.S_IMODE(mode))
+        elif stat.S_ISDIR(mode):
+            folders.add(stat.S_IMODE(mode))
     return files, folders
 
 
