@@ -97,7 +97,9 @@ describe("instances", function ()
   end)
 
   it("of this machine don't include this process", function ()
-    for _, instance in ipairs(instances.list()) do
+    local list = instances.list()
+    assert.is_table(list)
+    for _, instance in ipairs(list) do
       assert.are_not.equal(unistd.getpid(), instance.pid)
     end
   end)
