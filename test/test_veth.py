@@ -63,8 +63,13 @@ def test_ping_of_all_sizes(bridge):
     with bridge.start() as program:
         bridge.wait(program)
         for size in 0, 56, 1472, 5000:  # the last one in 4 fragments
-            result = bridge.ping("-c", "5", "-i", "0.01", "-s", size)
-            assert result.returncode == 0, result.stdout
+            # ping waits two round trips for the last reply: on a busy machine it may be
+            # late.
+            for _ in range(3):
+                result = bridge.ping("-c", "5", "-i", "0.01", "-s", size)
+                assert result.returncode == 0, result.stdout
+                if " 0% packet loss" in result.stdout:
+                    break
             assert " 0% packet loss" in result.stdout
         assert program.interrupt() == 0, program.said
     a = assert_all_accounted_for(program.said)
