@@ -43,7 +43,9 @@ local function pair(name, make, ...)
   WORDS[name], WORDS[name .. "q"] = make(name, false, ...), make(name, true, ...)
 end
 
-local function quotable(name, unquoted) return with_text(name, {unquoted = unquoted}) end
+local function quotable(name, unquoted)
+  return with_text(name, {unquoted = unquoted})
+end
 
 pair("read", quotable)
 pair("write", quotable)

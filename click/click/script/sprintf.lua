@@ -56,7 +56,9 @@ end
 local function item(state, flags, width, precision, size, letter)
   local wide, width_text = length(state, width)
   local long, precision_text = length(state, precision:sub(2))
-  if not wide or not long or wide > WIDEST or long > WIDEST or long < 0 then return nil end
+  if not wide or not long or math.max(wide, long) > WIDEST or long < 0 then
+    return nil
+  end
   local format = "%" .. flags .. width_text
     .. (precision_text ~= "" and "." .. precision_text or "")
   if letter == "%" then return "%" end
