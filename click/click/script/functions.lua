@@ -4,8 +4,8 @@
 --     print $(add 1 2), print $(if $(gt $x 3) large small)
 
 local ffi = require("ffi")
+local calls = require("click.script.calls")
 local filename = require("click.arguments.words").filename
-local handlers = require("click.script.handlers")
 local numbers = require("click.script.numbers")
 local signals = require("click.script.signals")
 local text = require("click.language.text")
@@ -13,10 +13,10 @@ local text = require("click.language.text")
 local functions = {}
 
 for name, f in pairs(require("click.script.arithmetic")) do
-  functions[name] = {read = function (_, s) return f(s) end}
+  functions[name] = {read = function (_, s) return f(s) end, param = true}
 end
 
-local function define(name, f) functions[name] = {read = f} end
+local function define(name, f) functions[name] = {read = f, param = true} end
 
 local SYNTAX = "syntax error"
 
@@ -84,7 +84,7 @@ define("now_steady", function (self) return ("%.9f"):format(self.router:steady()
 local function usable(kind)
   return function (self, s)
     for _, word in ipairs(text.words(s)) do
-      if not handlers.parse(word, self, kind) then return "false" end
+      if not calls.parse(word, self, kind) then return "false" end
     end
     return "true"
   end
@@ -110,7 +110,9 @@ end)
 
 -- Files and processes: not for those who come over the network -----------------------
 
-local function private(name, f) functions[name] = {read = f, private = true} end
+local function private(name, f)
+  functions[name] = {read = f, param = true, private = true, hidden = true}
+end
 
 local function content(s)
   local path = filename(text.uncomment(s))

@@ -5,7 +5,7 @@
 -- Click has for Switch and Counter are here: they are their handlers in other words.
 
 local ffi = require("ffi")
-local handlers = require("click.script.handlers")
+local handlers = require("click.router.handlers")
 
 local llrpc = {}
 
@@ -23,8 +23,8 @@ function llrpc.shape(command)
   return {bytes = bytes, takes = takes, gives = gives}
 end
 
-local function int_data(text)
-  return ffi.string(ffi.new("int32_t[1]", tonumber(text)), 4)
+local function int_data(value)
+  return ffi.string(ffi.new("int32_t[1]", value), 4)
 end
 
 local function data_int(data)
@@ -35,8 +35,8 @@ local GET_COUNT, GET_SWITCH, SET_SWITCH = 3, 5, 6
 
 local function reading(name)
   return {handler = name, kind = "read", act = function (handler, element)
-    local text = handler.read(element, "")
-    return tonumber(text) and int_data(text)
+    local value = tonumber((handler.read(element, "")))
+    return value and int_data(value)
   end}
 end
 
@@ -58,7 +58,7 @@ function llrpc.call(element, command, data)
   local own = element.class.llrpc and element.class.llrpc[number]
   if own then return own(element, data) end
   local known = KNOWN[number]
-  local handler = known and handlers.find(element, known.handler)
+  local handler = known and handlers.find(element.router, element, known.handler)
   if not (handler and handler[known.kind]) then return nil, "Invalid argument" end
   return known.act(handler, element, data)
 end

@@ -7,14 +7,14 @@
 -- steps, taken so far; variables; arguments, handler_name and writing, of the call that
 -- runs it; status, of the last write; timer; driver, whether it manages stops.
 
+local calls = require("click.script.calls")
 local errors = require("click.errors")
-local expand = require("click.script.expand")
-local handlers = require("click.script.handlers")
 local numbers = require("click.script.numbers")
 local output = require("click.script.output")
 local program = require("click.script.program")
 local seconds = require("click.arguments.numbers").seconds
 local text = require("click.language.text")
+local variables = require("click.language.variables")
 
 local machine = {}
 
@@ -48,18 +48,18 @@ end
 
 -- What a handler gives as text: "" after an error, nil if there is no such handler.
 local function handler_text(script, call_text, reporter)
-  local call, problem = handlers.parse(call_text, script, "read")
-  if call then return handlers.read(call, reporter) or "" end
+  local call, problem = calls.parse(call_text, script, "read")
+  if call then return calls.read(call, reporter) or "" end
   reporter:error("%s", problem)
 end
 
---- `s` with the script's variables and handlers replaced. `quote_all`: as click.script.
---- expand has it.
-function machine.expand(script, s, reporter, quote_all)
-  return expand.text(s, function (name, kind)
+--- `s` with the script's variables and handlers replaced. `options` as those of
+--- variables.expand.
+function machine.expand(script, s, reporter, options)
+  return variables.expand(s, function (name, kind)
     if kind == "(" then return handler_text(script, name, reporter) end
     return variable(script, name)
-  end, quote_all)
+  end, options)
 end
 
 -- Instructions: functions of the script, the instruction and the run -----------------
@@ -105,11 +105,13 @@ end
 
 -- The handler that the instruction names, ready to be called; or nil after an error.
 local function call_of(script, s, instruction, run, kind)
-  local call, problem = handlers.parse(machine.expand(script, s, run.reporter), script,
+  local call, problem = calls.parse(machine.expand(script, s, run.reporter), script,
     kind, instruction.unquoted)
   if not call then return run.reporter:error("%s", problem) end
-  return call, run.reporter:context("While calling '%s':", handlers.text(call))
+  return call, run.reporter:context("While calling '%s':", calls.text(call))
 end
+
+local IN_QUOTES = {quote_words = true}
 
 function OPS.print(script, instruction, run)
   local file, s, problem = output.open(instruction.text)
@@ -119,9 +121,9 @@ function OPS.print(script, instruction, run)
   local result
   if s:find("^[%a@_]") then
     local call, reporter = call_of(script, s, instruction, run, "read")
-    result = call and handlers.read(call, reporter) or ""
+    result = call and calls.read(call, reporter) or ""
   else
-    result = text.unquote(machine.expand(script, s, run.reporter, true))
+    result = text.unquote(machine.expand(script, s, run.reporter, IN_QUOTES))
   end
   if collector.count == before and instruction.newline and result:sub(-1) ~= "\n" then
     result = result .. "\n"
@@ -132,14 +134,14 @@ end
 function OPS.read(script, instruction, run)
   local call, reporter = call_of(script, instruction.text, instruction, run, "read")
   if not call then return end
-  local result = handlers.read(call, reporter) or ""
-  run.console:message("%s:", handlers.label(call.element, call.name))
+  local result = calls.read(call, reporter) or ""
+  run.console:message("%s:", calls.name(call))
   run.console:message("%s", result)
 end
 
 function OPS.write(script, instruction, run)
   local call, reporter = call_of(script, instruction.text, instruction, run, "write")
-  if call then script.status = handlers.write(call, reporter) end
+  if call then script.status = calls.write(call, reporter) end
 end
 
 function OPS.set(script, instruction, run)

@@ -10,8 +10,8 @@
 -- A session is what is between one client and the router: bytes go in (receive), work()
 -- obeys the commands that are complete, and bytes for the client come out (output).
 
+local calls = require("click.script.calls")
 local errors = require("click.errors")
-local handlers = require("click.script.handlers")
 local llrpc = require("click.script.llrpc")
 local numbers = require("click.script.numbers")
 
@@ -90,17 +90,14 @@ local function find(self, full_name, argument)
     if element_name then
       element = element_of(self, element_name)
     else
-      element, handler_name = handlers.root(self.router), name
+      element, handler_name = self.router.root, name
     end
     if not element then
       return answer(self, NO_ELEMENT, ("No element named '%s'"):format(element_name))
     end
   end
-  local handler = handlers.find(element, handler_name)
-  if is_visible(handler) then
-    return {element = element, name = handler_name, handler = handler,
-      argument = argument}
-  end
+  local call = calls.make(element, handler_name, argument)
+  if is_visible(call.handler) then return call end
   answer(self, NO_HANDLER, ("No %shandler named '%s'"):format(
     self.proxy and "proxied " or "", full_name))
 end
@@ -112,7 +109,7 @@ local function read(self, name, argument)
     return answer(self, PERMISSION, ("Handler '%s' write-only"):format(name))
   end
   local reporter = errors.new()
-  local data = handlers.read(call, reporter)
+  local data = calls.read(call, reporter)
   if reporter.count > 0 or not data then
     return answer_with(self, UNSPECIFIED, ("Read handler '%s' error"):format(name),
       reporter)
@@ -130,7 +127,7 @@ local function write(self, name, data)
     return answer(self, PERMISSION, ("Permission denied for '%s'"):format(name))
   end
   local reporter = errors.new()
-  local status = handlers.write(call, reporter)
+  local status = calls.write(call, reporter)
   local code, result = OK, "OK"
   if reporter.count > 0 or status < 0 then
     code, result = HANDLER_ERROR, "error"

@@ -3,10 +3,11 @@ local protocol = require("click.script.protocol")
 
 -- A router of one element, s, a switch.
 local function new_router()
-  local router = {flat = {elements = {}, connections = {}}}
+  local router = {global_handlers = require("click.router.global_handlers")}
+  router.root = {name = "", router = router}
   local s = {name = "s", index = 1, router = router, ninputs = 1, noutputs = 2,
     class = {name = "Switch"}, config = "", switch = "0"}
-  s.handlers = {
+  s.class.handlers = {
     switch = {read = function (self) return self.switch end,
       write = function (self, text)
         if not tonumber(text) then return "Switch expects an integer" end
@@ -18,7 +19,8 @@ local function new_router()
       return -1
     end},
     warns = {write = function (_, _, reporter) reporter:warning("not so well") end},
-    echo = {read = function (_, argument) return "<" .. argument .. ">" end},
+    echo = {read = function (_, argument) return "<" .. argument .. ">" end,
+      param = true},
     bad = {read = function () return nil, "it's bad" end},
     secret = {read = function () return "" end, private = true},
   }
@@ -162,13 +164,14 @@ checkread s.x
   end)
 
   it("hands everything to a proxy", function ()
-    local proxy = {name = "p", class = {name = "P"}, handlers = {}}
+    local router = new_router()
+    local proxy = {name = "p", class = {name = "P"}, router = router}
     function proxy.find_handler(_, name)
       return name ~= "none" and {read = function () return name end} or nil
     end
     assert.equal("200 Read handler 'a.b' OK.\nDATA 3.\na.b"
       .. "511 No proxied handler named 'none'.\n",
-      said("read a.b\nread none\n", {proxy = proxy}))
+      said("read a.b\nread none\n", {proxy = proxy}, router))
   end)
 
   it("ends when the client says so, or goes", function ()

@@ -67,21 +67,18 @@ local function set_kind(self, type_text)
 end
 
 local function take_driver(self)
-  if self.router.driver then return "router has more than one driver script" end
-  self.router.driver = self
+  if self.router.manager then return "router has more than one driver script" end
+  self.router.manager = self
 end
 
--- Handlers of its own for exported variables, in front of those of the class.
+-- Read handlers for exported variables.
 local function add_exports(self)
-  local own
   for _, instruction in ipairs(self.instructions) do
     if instruction.op == "export" then
       local name = instruction.variable
-      own = own or setmetatable({}, {__index = self.class.handlers})
-      own[name] = {read = function (script) return script.variables[name] or "" end}
+      self:add_handler(name, {read = function () return self.variables[name] or "" end})
     end
   end
-  self.handlers = own
 end
 
 function Script:configure_raw(list)
@@ -155,10 +152,10 @@ function Script:cleanup()
   end
 end
 
---- The router is to stop: take a step. Returns true if the script lets it.
-function Script:step_to_stop()
+--- The router is to stop: take a step. Returns false when the script has ended.
+function Script:stopped()
   machine.step(self, 1, {by_router = true, reporter = errors.to_stderr()})
-  return (finish(self)) ~= 0
+  return (finish(self)) == 0
 end
 
 function Script:process(p, i)
@@ -227,14 +224,14 @@ end
 Script.handlers = {
   step = {write = writer("step")}, ["goto"] = {write = writer("goto")},
   gotoa = {write = writer("gotoa")},
-  run = {read = reader("run"), write = writer("run")},
+  run = {read = reader("run"), write = writer("run"), param = true},
 }
 for name, handler in pairs(functions) do Script.handlers[name] = handler end
 
 --- Proxies have handlers of any name.
 function Script:find_handler(name)
   if self.kind ~= "proxy" then return nil end
-  return {read = reader(name), write = writer(name)}
+  return {read = reader(name), write = writer(name), param = true}
 end
 
 local DriverManager = element.define{

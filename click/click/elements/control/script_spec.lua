@@ -2,7 +2,7 @@
 local clock = require("click.router.clock")
 local element = require("click.element")
 local errors = require("click.errors")
-local handlers = require("click.script.handlers")
+local calls = require("click.script.calls")
 local output = require("click.script.output")
 local text = require("click.language.text")
 local Script, DriverManager = unpack(require("click.elements.control.script"))
@@ -12,8 +12,11 @@ local Router = {}
 Router.__index = Router
 
 local function new_router()
-  return setmetatable({clock = clock.new{simulated = true}, elements = {}, runcount = 1,
-    flat = {elements = {}, connections = {}}}, Router)
+  local router = setmetatable({clock = clock.new{simulated = true}, elements = {},
+    runcount = 1, flat = {}, global_handlers = require("click.router.global_handlers")},
+    Router)
+  router.root = {name = "", router = router}
+  return router
 end
 
 function Router:complain(e, _, fmt, ...)
@@ -21,7 +24,7 @@ function Router:complain(e, _, fmt, ...)
 end
 
 function Router:adjust_runcount(n) self.runcount = self.runcount + n end
-function Router:stop(n) self:adjust_runcount(-n) end
+function Router:stop(n) self:adjust_runcount(-(n or 1)) end
 function Router:timer(f) return self.clock:timer(f) end
 function Router:now() return self.clock:now() end
 function Router:steady() return self.clock:steady() end
@@ -44,7 +47,7 @@ function Router:run(seconds)
   local till = self.clock:steady() + (seconds or 60)
   repeat
     while self.runcount <= 0 do
-      if not self.driver or self.driver:step_to_stop() then return end
+      if not self.manager or not self.manager:stopped() then return end
     end
     self.clock:run()
   until self.runcount > 0 and (not self.clock:jump() or self.clock:steady() > till)
@@ -87,17 +90,17 @@ describe("Script", function ()
   end)
 
   it("calls handlers in the compound around it", function ()
-    local call = handlers.parse("add 1 2", router:add("s", Script, ""), "read")
-    assert.equal("s.add 1 2", handlers.text(call))
-    local root = handlers.root(router)
-    assert.equal("s", handlers.read(handlers.parse("s.name", root, "read")))
-    assert.equal("userlevel", handlers.read(handlers.parse("driver", root, "read")))
-    assert.same({nil, "no element named 'x'"}, {handlers.parse("x.name", root, "read")})
-    assert.same({nil, "no 's.x' read handler"}, {handlers.parse("s.x", root, "read")})
+    local call = calls.parse("add 1 2", router:add("s", Script, ""), "read")
+    assert.equal("s.add 1 2", calls.text(call))
+    local root = router.root
+    assert.equal("s", calls.read(calls.parse("s.name", root, "read")))
+    assert.equal("userlevel", calls.read(calls.parse("driver", root, "read")))
+    assert.same({nil, "no element named 'x'"}, {calls.parse("x.name", root, "read")})
+    assert.same({nil, "no 's.x' read handler"}, {calls.parse("s.x", root, "read")})
     assert.same({nil, "no 's.name' write handler"},
-      {handlers.parse("s.name 1", root, "write")})
+      {calls.parse("s.name 1", root, "write")})
     assert.same({nil, "read handler 's.name' does not take parameters"},
-      {handlers.parse("s.name 1", root, "read")})
+      {calls.parse("s.name 1", root, "read")})
   end)
 
   it("waits for a time, or a step", function ()
@@ -136,7 +139,7 @@ describe("Script", function ()
       "TYPE PROXY, goto n $(ne $0 a), return $write, label n, error 'bad handler'")
     assert.equal("2 a-b a b false ", run("print $(p.run a b), print $(x.a), stop"))
     local reporter = errors.to_stderr()
-    handlers.read(handlers.parse("x.b", router.elements[1], "read"), reporter)
+    calls.read(calls.parse("x.b", router.elements[1], "read"), reporter)
     assert.equal(1, reporter.count)
   end)
 
@@ -145,7 +148,7 @@ describe("Script", function ()
       .. "print $v $w, set v 7, stop")
     router:run()
     assert.equal("2 a b ", shown())
-    assert.equal("7", handlers.read(handlers.parse("v", s, "read"), nil))
+    assert.equal("7", calls.read(calls.parse("v", s, "read"), nil))
     assert.is_nil(s.class.handlers.v)
   end)
 
