@@ -109,8 +109,8 @@ end
 -- Collectors -----------------------------------------------------------------------
 
 --- A collector of errors. `sink(line)` gets each line as it is reported, `lines` keeps
---- them; with `quiet` set it takes no warnings. Its `count` is that of errors, `warnings`
---- that of warnings (reporters have a count too, of errors reported by way of them).
+--- them; with `quiet` set it takes no warnings. Its `count` is that of errors, and
+--- `warnings` that of warnings; reporters have a count, too, of what came by them.
 function errors.new(sink)
   local collector = setmetatable({count = 0, warnings = 0, lines = {}, indent = ""},
     Reporter)
