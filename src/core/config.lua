@@ -9,7 +9,7 @@ local config = {}
 
 --- How a link is written, with a Lua pattern for its four names.
 config.link_syntax =
-  "^%s*([%w_]+)%.([%w_]+)%s*%->%s*([%w_]+)%.([%w_]+)%s*$"
+  "^%s*([%w_@/]+)%.([%w_]+)%s*%->%s*([%w_@/]+)%.([%w_]+)%s*$"
 
 --- An empty configuration: {apps = {}, links = {}}.
 function config.new()
@@ -34,11 +34,17 @@ function config.parse_app_arg(arg, spec, name)
   return parsed
 end
 
+-- "gw/arp" is the app `arp` of the part `gw` of a larger graph.
+local function is_name(text)
+  return type(text) == "string" and text:match("^[%w_@/]+$")
+    and not (text:find("//", 1, true) or text:match("^/") or text:match("/$"))
+end
+
 --- Add the app `name` of `class`, to be made with class:new(arg).
 function config.app(c, name, class, arg)
-  if type(name) ~= "string" or not name:match("^[%w_]+$") then
-    failure.usage("'%s' can't name an app: use letters, digits and _",
-      tostring(name))
+  if not is_name(name) then
+    failure.usage("'%s' can't name an app: use letters, digits, _ and @, with / "
+      .. "between the parts of a longer name", tostring(name))
   end
   if type(class) ~= "table" or not class.new then
     failure.usage("app '%s': its class is %s, not a table with new()", name,

@@ -35,7 +35,7 @@ local half_of = setmetatable({}, {__mode = "k"})
 
 local function counter_of(name, stat, counted)
   if counted and not counted[stat] then return ffi.new("struct counter") end
-  return counter.create(("links/%s/%s.counter"):format(name, stat))
+  return counter.create(("links/%s/%s.counter"):format(shm.part(name), stat))
 end
 
 --- A new, empty link; its counters appear under links/NAME. `half` is "tx" or "rx" if
@@ -171,6 +171,7 @@ end
 
 --- Free the packets in the link, and its counters; how many packets that were.
 function link.free(l, name)
+  name = shm.part(name)
   local lost = 0
   while nreadable(l) > 0 do
     free(receive(l))

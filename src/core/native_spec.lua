@@ -21,7 +21,8 @@ describe("core.native", function ()
     for field, offset in pairs(offsets) do
       assert.equal(offset, ffi.offsetof("struct packet", field), field)
     end
-    assert.equal(128, ffi.sizeof("struct packet"))
+    assert.equal(128, ffi.offsetof("struct packet", "note8"))
+    assert.equal(128 + 64, ffi.sizeof("struct packet"))
   end)
 
   it("has cursors of different size, which core.link counts on", function ()

@@ -34,6 +34,12 @@ shm.root = tree.choose_root()
 --- Address (a number) of each mapped object -> bytes.
 shm.mappings = {}
 
+--- The name of an app or link as one part of an object's name: "gw/arp" is "gw:arp".
+function shm.part(name) return (name:gsub("/", ":")) end
+
+--- The name that shm.part made this of.
+function shm.name_of_part(part) return (part:gsub(":", "/")) end
+
 --- The path of `name` relative to shm.root.
 function shm.resolve(name)
   for part in name:gmatch("[^/]+") do

@@ -13,6 +13,7 @@ enum {
   PACKET_MAX_PAYLOAD = 10240, /* bytes of a packet, as in Snabb */
   PACKET_HEADROOM = 256,      /* bytes before a packet from allocate() */
   PACKET_MAX_HEADROOM = 512,  /* a packet never starts further in than this */
+  PACKET_NOTES = 64,          /* bytes that go with it, for apps */
   LINK_RING_SIZE = 1024,      /* slots; one stays empty */
   LINK_MAX_PACKETS = 1023,
   FREELIST_SIZE = 1024,
@@ -45,6 +46,12 @@ struct packet {
   uint16_t priv_size;
   uint16_t timesync;
   uint32_t dynfield[9];
+  union {                    /* what apps note about it for others: nothing clears it */
+    uint8_t note8[64];
+    uint16_t note16[32];
+    uint32_t note32[16];
+    uint64_t note64[8];
+  };
 };
 
 /* A counter's own copy; core.counter publishes it over shm. */

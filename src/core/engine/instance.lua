@@ -15,7 +15,7 @@ end
 
 local function create_frame(name, app)
   app.shm.dtime = {counter, C.pg_monotonic()}
-  app.shm = shm.create_frame("apps/" .. name, app.shm)
+  app.shm = shm.create_frame("apps/" .. shm.part(name), app.shm)
 end
 
 -- link() may add to push_link, and the class's is that of all its apps.
@@ -23,6 +23,11 @@ local function own_copy(t)
   local copy = {}
   for key, value in pairs(t) do copy[key] = value end
   return copy
+end
+
+-- emit() until the graph is arranged.
+local function too_early()
+  failure.raise("emit() was called before the app runs, in link() or the like")
 end
 
 --- Start the app `name` of `description`, {class =, arg =}; the app. `found`: what
@@ -38,6 +43,7 @@ function instance.start(name, description, found)
   app.appname = name
   app.input, app.output = {}, {}
   app.push_link = app.push_link and own_copy(app.push_link)
+  app.emit = app.emits and too_early or app.emit
   if app.shm then
     local err
     ok, err = xpcall(create_frame, failure.explain, name, app)

@@ -4,7 +4,7 @@
 -- anything changes.
 
 local config = require("core.config")
-local contract = require("core.engine.contract")
+local contract = require("core.fuse.contract")
 local difference = require("core.engine.difference")
 local failure = require("core.failure")
 
@@ -35,7 +35,8 @@ local function name_of_link(spec, name, app, direction, port)
   return allowed[port] == true and port or allowed[port]
 end
 
--- Each output and input takes one link.
+-- Each output takes one link; so does each input, but for per-packet apps, which see no
+-- links.
 local function check_ends(new, spec, taken)
   local from, output, to, input = config.parse_link(spec)
   for _, side in ipairs{{from, "output", output}, {to, "input", input}} do
@@ -43,8 +44,13 @@ local function check_ends(new, spec, taken)
     if direction == "output" then
       contract.check_output(spec, name, new.apps[name].class, port)
     end
+    local class = new.apps[name].class
     port = name_of_link(spec, name, new.apps[name], direction, port)
+    if direction == "input" then contract.check_input(spec, name, class, port) end
     local key = ("%s %s %s"):format(name, direction, port)
+    if direction == "input" and contract.is_per_packet(class) then
+      key = key .. " " .. spec
+    end
     if taken[key] then
       failure.usage("links '%s' and '%s' share %s '%s' of app '%s': one link each",
         taken[key], spec, direction, port, name)

@@ -8,18 +8,19 @@ local link = require("core.link")
 
 local wiring = {}
 
+-- An input of a per-packet app may have several links: its name stands for one of them.
 local function attach(app, direction, name, l)
   local links = app[direction]
   links[name] = l
   links[#links + 1] = l
 end
 
-local function detach(app, direction, name)
+local function detach(app, direction, name, l)
   local links = app[direction]
   for i = #links, 1, -1 do
-    if links[i] == links[name] then table.remove(links, i) end
+    if links[i] == l then table.remove(links, i) end
   end
-  links[name] = nil
+  if links[name] == l then links[name] = nil end
 end
 
 -- Call one of the app's methods; what it raises is added to `problems`.
@@ -55,7 +56,9 @@ end
 --- set `stopped`. Frees the link; the packets that were in it.
 function wiring.remove(state, spec, stopped, problems)
   local sides = ends_of(spec)
-  for _, side in ipairs(sides) do detach(state.apps[side[1]], side[2], side[3]) end
+  for _, side in ipairs(sides) do
+    detach(state.apps[side[1]], side[2], side[3], state.links[spec])
+  end
   for _, side in ipairs(sides) do
     local app = state.apps[side[1]]
     if not stopped[side[1]] then

@@ -4,6 +4,7 @@
 
 local bulk = require("core.fuse.bulk")
 local config = require("core.config")
+local contract = require("core.fuse.contract")
 local drops = require("core.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
@@ -29,13 +30,13 @@ local function pass(app, outputs, p, o)
   end
 end
 
-local function process_all(app, outputs, l, n)
+local function process_all(app, outputs, l, n, input)
   for _ = 1, n do
     local p = link.receive(l)
-    local q, o = app:process(p)
+    local q, o = app:process(p, input)
     if q == nil then
       lose(app, (app.drops or NONE)[o] or "dropped", p)
-    else
+    elseif q then -- not kept
       pass(app, outputs, q, o)
     end
   end
@@ -43,16 +44,24 @@ end
 
 running_app.caller(process_all, "process", 1)
 
-local function push(app)
+--- The push(app) of a per-packet or bulk app that isn't fused, or nil. `numbers` are
+--- those that its process() knows its inputs by: {[LINK] = number}.
+function alone.push_of(app, numbers)
+  if app.process_burst then return bulk.push_of(app) end
   local outputs = app.outputs or ONE_OUTPUT
-  for i = 1, #app.input do
-    process_all(app, outputs, app.input[i], link.nreadable(app.input[i]))
+  return app.process and function ()
+    for i = 1, #app.input do
+      local l = app.input[i]
+      process_all(app, outputs, l, link.nreadable(l), numbers[l])
+    end
   end
 end
 
---- The push(app) of a per-packet or bulk app that isn't fused, or nil.
-function alone.push_of(app)
-  return app.process_burst and bulk.push_of(app) or app.process and push
+--- What an app that isn't fused sends by: emit(o, p) puts `p` into the link that leaves
+--- it by output number `o`.
+function alone.emit_of(app)
+  local outputs = app.outputs or ONE_OUTPUT
+  return function (o, p) pass(app, outputs, p, o) end
 end
 
 --- Move what waits in the links inside the region `found` on, app by app in
@@ -60,18 +69,19 @@ end
 --- error that an app raised, if any; the packet at hand is then that app's.
 function alone.drain(found, apps, links, explain)
   local problem
-  local into = {}
+  local into, numbers = {}, {}
   for _, spec in ipairs(config.sorted_keys(found.inner)) do
-    local _, _, to = config.parse_link(spec)
+    local _, _, to, input = config.parse_link(spec)
     into[to] = into[to] or {}
     table.insert(into[to], links[spec])
+    numbers[links[spec]] = contract.number_of(apps[to], input)
   end
   for _, name in ipairs(found.apps) do
     local app = apps[name]
     for _, l in ipairs(into[name] or NONE) do
       while not link.empty(l) do
         local ok, err = xpcall(process_all, explain, app, app.outputs or ONE_OUTPUT, l,
-          link.nreadable(l))
+          link.nreadable(l), numbers[l])
         if not ok then problem = problem or err end
       end
     end

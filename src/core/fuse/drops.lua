@@ -44,7 +44,7 @@ end
 
 -- "TTL expired" is apps/NAME/drop_TTL_expired.counter.
 local function path_of(name, reason)
-  return ("apps/%s/drop_%s.counter"):format(name, (reason:gsub("[^%w]+", "_")))
+  return ("apps/%s/drop_%s.counter"):format(shm.part(name), (reason:gsub("[^%w]+", "_")))
 end
 
 local function withdraw(name)
@@ -52,7 +52,8 @@ local function withdraw(name)
     pcall(counter.delete, path) -- it isn't ours any more after a fork
   end
   published[name] = nil
-  if #shm.children("apps/" .. name) == 0 then shm.unlink("apps/" .. name) end
+  local directory = "apps/" .. shm.part(name)
+  if #shm.children(directory) == 0 then shm.unlink(directory) end
 end
 
 --- Remove the counters of apps that aren't among the running `apps` any more.

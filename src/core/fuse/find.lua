@@ -12,6 +12,7 @@ local sorted_keys = config.sorted_keys
 --- Why the app can't be part of a region, or nil if it can.
 function regions.reason(app)
   if app.process_burst then return "it is a bulk app (process_burst)" end
+  if app.emits then return "it emits packets" end
   if not app.process then return "it has no process()" end
   if app.pull or app.push then return "it has pull() or push() beside process()" end
   if app.push_link then return "it has push_link" end

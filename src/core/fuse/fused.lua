@@ -5,6 +5,7 @@
 
 local alone = require("core.fuse.alone")
 local config = require("core.config")
+local contract = require("core.fuse.contract")
 local drift = require("core.fuse.recompile")
 local drops = require("core.fuse.drops")
 local handover = require("core.fuse.handover")
@@ -97,6 +98,16 @@ function Fused:drifted(now, breaths)
   return drift.check(self.regions, now, breaths)
 end
 
+-- By link, the number of the input that it leads to.
+local function input_numbers(apps, links)
+  local numbers = {}
+  for spec, l in pairs(links) do
+    local _, _, to, input = config.parse_link(spec)
+    numbers[l] = contract.number_of(apps[to], input)
+  end
+  return numbers
+end
+
 --- Plan how the running `apps` and `links` are fused; `old` is the plan before.
 --- With `wanted` false nothing is, and each per-packet app runs by itself. In
 --- `problem` is what an app raised as packets were moved out of links that are
@@ -119,9 +130,11 @@ function fuse.plan(apps, links, wanted, old)
     take_over(fused, r)
   end
   take_over_ports(fused, links)
+  local numbers = input_numbers(apps, links)
   for name, app in pairs(apps) do
     if not app.push and not (wanted and not reasons[name]) then
-      fused.push[name] = alone.push_of(app)
+      fused.push[name] = alone.push_of(app, numbers)
+      if app.emits then app.emit = alone.emit_of(app) end
     end
   end
   drops.keep(apps)

@@ -4,8 +4,9 @@
 -- compiled code engine/jit/apps/NAME.counter and engine/jit/regions/NAME.counter.
 
 local counter = require("core.counter")
-local this_engine = require("core.this_engine")
 local health = require("core.watch.health")
+local shm = require("core.shm")
+local this_engine = require("core.this_engine")
 
 local publish = {}
 
@@ -41,10 +42,10 @@ local function problems(apps)
     local count = FOR_GOOD[event.kind] and event.count or 0
     total = total + count
     if count > 0 and apps[event.app] then
-      add(("engine/jit/apps/%s.counter"):format(event.app), count)
+      add(("engine/jit/apps/%s.counter"):format(shm.part(event.app)), count)
     end
     if count > 0 and event.region then
-      local name = event.region:gsub("^region of ", ""):gsub("/", "_")
+      local name = shm.part((event.region:gsub("^region of ", "")))
       add(("engine/jit/regions/%s.counter"):format(name), count)
     end
   end

@@ -36,7 +36,8 @@ SAME_FIELD(next, next);
 SAME_FIELD(tx_offload, tx_offload);
 SAME_FIELD(shinfo, shinfo);
 SAME_FIELD(priv_size, priv_size);
-_Static_assert(sizeof(struct packet) == sizeof(struct rte_mbuf),
-               "struct packet is not as long as rte_mbuf");
+_Static_assert(offsetof(struct packet, note8) == sizeof(struct rte_mbuf) &&
+               sizeof(struct packet) == sizeof(struct rte_mbuf) + PACKET_NOTES,
+               "a packet's notes are not right behind rte_mbuf");
 _Static_assert(LINK_RING_SIZE == LINK_MAX_PACKETS + 1,
                "a link keeps one slot empty");

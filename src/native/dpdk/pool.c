@@ -23,7 +23,7 @@
 #include "internal.h"
 
 enum {
-  ELEMENT_SIZE = sizeof(struct rte_mbuf) + PACKET_MAX_HEADROOM +
+  ELEMENT_SIZE = sizeof(struct rte_mbuf) + PACKET_NOTES + PACKET_MAX_HEADROOM +
                  PACKET_MAX_PAYLOAD,
   CACHE_SIZE = RTE_MEMPOOL_CACHE_MAX_SIZE,
   PAGE_SIZE = 4096,
@@ -99,7 +99,8 @@ static int fill(struct rte_mempool *pool, int32_t node, uint32_t n)
 static struct rte_mempool *make(int32_t node, uint32_t initial, uint32_t max)
 {
   struct rte_pktmbuf_pool_private room = {
-    .mbuf_data_room_size = PACKET_MAX_HEADROOM + PACKET_MAX_PAYLOAD};
+    .mbuf_data_room_size = PACKET_MAX_HEADROOM + PACKET_MAX_PAYLOAD,
+    .mbuf_priv_size = PACKET_NOTES};
   char name[RTE_MEMPOOL_NAMESIZE];
   snprintf(name, sizeof name, "packets%d", pools_made());
   struct rte_mempool *pool = rte_mempool_create_empty(
@@ -283,6 +284,6 @@ void pg_freelist_spill(struct freelist *fl, int32_t n)
 struct rte_mempool *pg_small_pool(const char *name, int32_t node)
 {
   enum { SMALL_PACKETS = 8192 - 1, SMALL_ROOM = RTE_PKTMBUF_HEADROOM + 3520 };
-  return rte_pktmbuf_pool_create(name, SMALL_PACKETS, 256, 0, SMALL_ROOM,
+  return rte_pktmbuf_pool_create(name, SMALL_PACKETS, 256, PACKET_NOTES, SMALL_ROOM,
                                  pg_numa_memory(node));
 }

@@ -3,6 +3,8 @@
 -- those of its workers under workers/CPU/engine/. For program.top.sample, whose samples
 -- and function rate(before, now, name) these functions take. Pure.
 
+local shm = require("core.shm")
+
 local engines = {}
 
 -- What every engine's account of cycles has besides its tasks (core.watch.cycles).
@@ -90,7 +92,7 @@ function engines.jit(now, count)
       end
     end
     for _, name in ipairs(names_below(now, path .. "apps/")) do
-      slowed[name] = (count(now, path .. "apps/" .. name) or 0) > 0 or nil
+      slowed[shm.name_of_part(name)] = (count(now, path .. "apps/" .. name) or 0) > 0 or nil
     end
   end
   return sums, slowed

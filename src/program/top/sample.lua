@@ -6,6 +6,7 @@ local C = require("core.native")
 local engines = require("program.top.engines")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
+local shm = require("core.shm")
 
 local sample = {}
 
@@ -36,9 +37,9 @@ end
 local function links(before, now)
   local list = {}
   for name in pairs(now.objects) do
-    local spec = name:match("^links/(.*)/txpackets$")
-    if spec then
-      local path = "links/" .. spec .. "/"
+    local part = name:match("^links/(.*)/txpackets$")
+    if part then
+      local path, spec = "links/" .. part .. "/", shm.name_of_part(part)
       local pps, packets = rate(before, now, name)
       local drops, dropped = rate(before, now, path .. "txdrop")
       local bytes = rate(before, now, path .. "txbytes") or 0
@@ -46,7 +47,7 @@ local function links(before, now)
         name = spec, pps = pps, packets = packets, drops = drops or 0,
         dropped = dropped or 0, bits = 8 * (bytes + WIRE_OVERHEAD * pps),
         waiting = math.max(0, packets - (counter(now, path .. "rxpackets") or packets)),
-        from = spec:match("^([%w_]+)%."), to = spec:match("-> ?([%w_]+)%."),
+        from = spec:match("^([^.]+)%."), to = spec:match("-> ?([^.]+)%."),
       }
     end
   end
@@ -73,6 +74,7 @@ local function apps(before, now, all_links, slowed)
   end
   for name in pairs(now.objects) do
     local owner, what = name:match("^apps/([^/]+)/([^/]+)$")
+    owner = owner and shm.name_of_part(owner)
     if owner and is_drop(what) then
       app(owner).drops = app(owner).drops + (rate(before, now, name) or 0)
     elseif owner then
@@ -98,7 +100,8 @@ local function drops(before, now)
       if packets and packets > 0 then
         local reason = kind == "links" and "link full"
           or what:gsub("^drop_", ""):gsub("_", " ")
-        list[#list + 1] = {name = owner .. ": " .. reason, pps = pps, packets = packets}
+        list[#list + 1] = {name = shm.name_of_part(owner) .. ": " .. reason, pps = pps,
+                           packets = packets}
       end
     end
   end
