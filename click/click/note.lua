@@ -6,7 +6,11 @@
 
 local ffi = require("ffi")
 
+local packet = require("core.packet")
+
 local note = {}
+
+local allocate, copy = packet.allocate, ffi.copy
 
 -- Each name below says which of the four arrays its number is an index into.
 
@@ -59,6 +63,18 @@ function note.copy(to, from)
   local a, b = to.note64, from.note64
   a[0], a[1], a[2], a[3] = b[0], b[1], b[2], b[3]
   a[4], a[5], a[6], a[7] = b[4], b[5], b[6], b[7]
+end
+
+local START = 128 -- where ports' packets begin in their memory, at least
+
+--- A copy of the packet, with all that is noted of it, and with what lies before its
+--- first byte, which may have been stripped.
+function note.clone(p)
+  local q, first = allocate(), p.data_off < START and p.data_off or START
+  copy(q.buf_addr + first, p.buf_addr + first, p.data_off - first + p.length)
+  q.data_off, q.length = p.data_off, p.length
+  note.copy(q, p)
+  return q
 end
 
 local SECOND = 1e9

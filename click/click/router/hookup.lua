@@ -123,12 +123,12 @@ local function spread(edges, elements, inputs, outputs, errors)
   local changed = false
   for _, c in ipairs(edges) do
     local out, into = outputs[c.from][c.output + 1], inputs[c.to][c.input + 1]
-    if c.bad or out == into then -- nothing to do
-    elseif into == "a" then
+    local settled = c.bad or out == into
+    if not settled and into == "a" then
       inputs[c.to][c.input + 1], changed = out, true
-    elseif out == "a" then
+    elseif not settled and out == "a" then
       outputs[c.from][c.output + 1], changed = into, true
-    else
+    elseif not settled then
       mismatch(errors, elements, c, out)
       c.bad = true
     end
