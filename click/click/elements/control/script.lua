@@ -130,6 +130,7 @@ function Script:initialize()
   local first = self.instructions[1]
   if self.kind == "signal" then
     self.on_signal = function () self:call("run", "", errors.to_stderr(), true) end
+    self.router:poll_often(signals, signals.poll)
     take_signals(self)
   elseif self.kind == "active" or self.kind == "driver" then
     if first.op == "wait_time" then
