@@ -2,8 +2,7 @@
 -- A router: the elements of a flat configuration, made, checked, configured and
 -- initialized in Click's order, and run by Perigee's engine.
 --
---   local r = router.make(flat, {errors = errors})      -- nil: the errors say why
---   r:activate()
+--   local r = router.new(flat, {errors = errors})       -- nil: the errors say why
 --   r:run()                                             -- until it is stopped
 --   r:close()
 --
@@ -66,9 +65,10 @@ local function each(self, order, heading, f)
     e.errors = self.errors:at(e.landmark):context(heading .. " '%s':",
       hookup.declaration(e))
     f(e)
-    if heading == "While initializing" and self.errors.count > before then break end
+    local failed = self.errors.count > before or self.failed
+    if heading == "While initializing" and failed then break end
   end
-  return self.errors.count == before
+  return self.errors.count == before and not self.failed
 end
 
 local function index_connections(self)
@@ -103,17 +103,18 @@ local function assemble(self, flat, options)
   return each(self, self.order, "While initializing", function (e) e:initialize() end)
 end
 
---- The router of a flat configuration, or nil if it can't be made; `options.errors`, a
---- collector of click.errors, says why. Other options: simulated (time: true, or
---- seconds since 1970 to begin with), old (the router that this one is going to
---- replace), find_class (a function from names to classes).
-function router.make(flat, options)
+--- The router of a flat configuration, or nil if it can't be made: `options.errors`, a
+--- collector of click.errors, is told why. Other options: simtime (simulated time,
+--- which begins so many seconds after 1970), old (the router that this one is going to
+--- replace), find_class (a function from names to classes), variables, threads,
+--- allow_reconfigure.
+function router.new(flat, options)
   local self = setmetatable({
-    flat = flat, errors = options.errors, old = options.old, elements = {}, by_name = {},
-    names = names.new(), tasks = tasks.new(), runcount = 1, watched = {},
-    meters = {}, turned = 0,
+    flat = flat, options = options, errors = options.errors, old = options.old,
+    elements = {}, by_name = {}, names = names.new(), tasks = tasks.new(),
+    runcount = 1, watched = {}, meters = {}, turned = 0,
     clock = options.old and options.old.clock
-      or clock.new{simulated = options.simulated},
+      or clock.new{simulated = options.simtime},
     global_handlers = setmetatable({}, {__index = global_handlers}),
   }, Router)
   self.root = {name = "", router = self}
@@ -316,6 +317,7 @@ end
 
 --- Run until it ends (without the engine).
 function Router:run()
+  self:activate()
   while not self:has_ended() do self:turn() end
 end
 
