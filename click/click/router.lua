@@ -11,6 +11,7 @@
 --    connections = {{from=, output=, to=, input=}, ...}}
 -- with elements counted from 1, and ports from 0.
 
+local C = require("core.native")
 local clock = require("click.router.clock")
 local configure = require("click.router.configure")
 local direct = require("click.router.direct")
@@ -112,7 +113,7 @@ function router.new(flat, options)
   local self = setmetatable({
     flat = flat, options = options, errors = options.errors, old = options.old,
     elements = {}, by_name = {}, names = names.new(), tasks = tasks.new(),
-    runcount = 1, watched = {}, meters = {}, turned = 0,
+    runcount = 1, watched = {}, meters = {}, turned = 0, polls = {}, frequent_polls = {}, polled = 0,
     clock = options.old and options.old.clock
       or clock.new{simulated = options.simtime},
     global_handlers = setmetatable({}, {__index = global_handlers}),
@@ -229,6 +230,13 @@ function Router:meter(rate) table.insert(self.meters, rate) end
 --- nothing, and is exact enough for what lasts.
 function Router:turn_time() return self.turned end
 
+--- Call f() about a thousand times a second (of real time, also where time is
+--- simulated) while the router runs; nil: no more. `key` is whose it is.
+function Router:poll(key, f) self.polls[key] = f end
+
+--- The same in each turn of the driver.
+function Router:poll_often(key, f) self.frequent_polls[key] = f end
+
 --- Call f() when the file descriptor can be read.
 function Router:watch(fd, f) self.watched[fd] = f end
 function Router:unwatch(fd) self.watched[fd] = nil end
@@ -287,11 +295,23 @@ function Router:begin_turn()
   for _, rate in ipairs(self.meters) do rate:sample(now) end
 end
 
+local POLL_SECONDS = 0.001
+
+local function poll_all(self)
+  for _, f in pairs(self.frequent_polls) do f() end
+  if not next(self.polls) then return end
+  local now = C.pg_now()
+  if now - self.polled < POLL_SECONDS then return end
+  self.polled = now
+  for _, f in pairs(self.polls) do f() end
+end
+
 local TURNS = 128 -- of tasks, before timers are looked at
 
 --- Let tasks and timers run; true if there was something to do.
 function Router:turn()
   self:begin_turn()
+  poll_all(self)
   local function stopped() return self.runcount <= 0 end
   local worked = self.tasks:run(TURNS, stopped)
   if self.runcount > 0 and self.clock:run() > 0 then worked = true end

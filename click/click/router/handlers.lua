@@ -112,12 +112,14 @@ local function class_handlers(class)
   return all
 end
 
---- The handler of an element, or of the router itself (e = router.root); or nil.
+--- The handler of an element, or of the router itself (e = router.root); or nil. An
+--- element may have a method find_handler(name) for those that nothing else has.
 function handlers.find(router, e, name)
   if e == router.root then return router.global_handlers[name] end
   local own = rawget(e, "own_handlers")
   return own and own[name] or class_handlers(e.class)[name]
     or e.class.live and LIVE[name] or e.class.task and TASK[name] or DEFAULTS[name]
+    or e.find_handler and e:find_handler(name)
 end
 
 local function names_of(e)
@@ -188,6 +190,8 @@ local function as_text(value)
   if value % 1 == 0 and math.abs(value) < 1e15 then return ("%.0f"):format(value) end
   return ("%.15g"):format(value)
 end
+
+handlers.as_text = as_text
 
 local function receiver(router, e) return e == router.root and router or e end
 
