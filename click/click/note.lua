@@ -77,14 +77,40 @@ function note.clone(p)
   return q
 end
 
-local SECOND = 1e9
+-- Times --------------------------------------------------------------------
+
+local NANOSECONDS = 1000000000LL -- a second
+local int64 = ffi.typeof("int64_t")
+
+--- The time that `text` says ("-1.25", "5"), in nanoseconds, an int64_t; or nil.
+function note.parse_time(text)
+  local sign, seconds, fraction = text:match("^%s*([+-]?)(%d+)%.?(%d*)%s*$")
+  if not seconds then
+    sign, fraction = text:match("^%s*([+-]?)%.(%d+)%s*$")
+    seconds = "0"
+  end
+  if not fraction then return nil end
+  local rest = tonumber((fraction .. "000000000"):sub(1, 9))
+  local time = int64(tonumber(seconds)) * NANOSECONDS + rest
+  return sign == "-" and -time or time
+end
+
+--- A time in nanoseconds as text: "5.250000", with nine digits if six don't do.
+function note.time_text(time)
+  time = int64(time)
+  local sign = time < 0 and "-" or ""
+  if time < 0 then time = -time end
+  local seconds, rest = tonumber(time / NANOSECONDS), tonumber(time % NANOSECONDS)
+  if rest % 1000 == 0 then return ("%s%d.%06d"):format(sign, seconds, rest / 1000) end
+  return ("%s%d.%09d"):format(sign, seconds, rest)
+end
 
 --- Note that the packet's time is `seconds` since 1970 (a double: to 0.2 µs or so).
 function note.set_time(p, seconds)
-  p.note64[note.TIMESTAMP] = ffi.cast("uint64_t", seconds * SECOND)
+  p.note64[note.TIMESTAMP] = ffi.cast("int64_t", seconds * 1e9)
 end
 
 --- The packet's time in seconds since 1970; 0 if none is noted.
-function note.time(p) return tonumber(p.note64[note.TIMESTAMP]) / SECOND end
+function note.time(p) return tonumber(p.note64[note.TIMESTAMP]) / 1e9 end
 
 return note

@@ -2,8 +2,7 @@
 -- A router: the elements of a flat configuration, made, checked, configured and
 -- initialized in Click's order, and run by Perigee's engine.
 --
---   local r = router.make(flat, {errors = errors})      -- nil: the errors say why
---   r:activate()
+--   local r = router.new(flat, {errors = errors})       -- nil: the errors say why
 --   r:run()                                             -- until it is stopped
 --   r:close()
 --
@@ -16,8 +15,11 @@ local C = require("core.native")
 local clock = require("click.router.clock")
 local configure = require("click.router.configure")
 local direct = require("click.router.direct")
+local drain = require("core.engine.drain")
 local element = require("click.element")
+local engine = require("core.app")
 local global_handlers = require("click.router.global_handlers")
+local graph = require("click.router.graph")
 local handlers = require("click.router.handlers")
 local hookup = require("click.router.hookup")
 local names = require("click.names")
@@ -67,9 +69,10 @@ local function each(self, order, heading, f)
     e.errors = self.errors:at(e.landmark):context(heading .. " '%s':",
       hookup.declaration(e))
     f(e)
-    if heading == "While initializing" and self.errors.count > before then break end
+    local failed = self.errors.count > before or self.failed
+    if heading == "While initializing" and failed then break end
   end
-  return self.errors.count == before
+  return self.errors.count == before and not self.failed
 end
 
 local function index_connections(self)
@@ -104,17 +107,18 @@ local function assemble(self, flat, options)
   return each(self, self.order, "While initializing", function (e) e:initialize() end)
 end
 
---- The router of a flat configuration, or nil if it can't be made; `options.errors`, a
---- collector of click.errors, says why. Other options: simulated (time: true, or
---- seconds since 1970 to begin with), old (the router that this one is going to
---- replace), find_class (a function from names to classes).
-function router.make(flat, options)
+--- The router of a flat configuration, or nil if it can't be made: `options.errors`, a
+--- collector of click.errors, is told why. Other options: simtime (simulated time,
+--- which begins so many seconds after 1970), old (the router that this one is going to
+--- replace), find_class (a function from names to classes), variables, threads,
+--- allow_reconfigure.
+function router.new(flat, options)
   local self = setmetatable({
-    flat = flat, errors = options.errors, old = options.old, elements = {}, by_name = {},
-    names = names.new(), tasks = tasks.new(), runcount = 1, watched = {},
-    meters = {}, turned = 0, polls = {}, frequent_polls = {}, polled = 0,
+    flat = flat, options = options, errors = options.errors, old = options.old,
+    elements = {}, by_name = {}, names = names.new(), tasks = tasks.new(),
+    runcount = 1, meters = {}, turned = 0, polls = {}, frequent_polls = {}, polled = 0,
     clock = options.old and options.old.clock
-      or clock.new{simulated = options.simulated},
+      or clock.new{simulated = options.simtime},
     global_handlers = setmetatable({}, {__index = global_handlers}),
   }, Router)
   self.root = {name = "", router = self}
@@ -236,10 +240,6 @@ function Router:poll(key, f) self.polls[key] = f end
 --- The same in each turn of the driver.
 function Router:poll_often(key, f) self.frequent_polls[key] = f end
 
---- Call f() when the file descriptor can be read.
-function Router:watch(fd, f) self.watched[fd] = f end
-function Router:unwatch(fd) self.watched[fd] = nil end
-
 -- Handlers -----------------------------------------------------------------
 
 --- The value of "element.handler ARGUMENTS", as the element `near` names it; or nil and
@@ -323,19 +323,39 @@ end
 --- Make it the one that runs: it takes over from `old`, if it replaces one.
 function Router:activate()
   local old = self.old
-  direct.connect(self)
+  self.old = nil
+  if self.options.direct then direct.connect(self)
+  else engine.configure(graph.configuration(self)) end
   if not old then return end
   old.tasks:clear()
   for _, e in ipairs(self.order) do
     local former = old.by_name[e.name]
     if former and former.class == e.class and e.take_state then e:take_state(former) end
   end
-  self.old = nil
   old:close()
 end
 
---- Run until it ends (without the engine).
+-- What the engine asks after each breath. It may sleep if there is nothing to do.
+local function run_turn(self)
+  if self:has_ended() then return true end
+  engine.busywait = self:turn()
+  return self:has_ended()
+end
+
+local function run_engine(self)
+  engine.main{no_report = true, measure_latency = false, done = function ()
+    return run_turn(self)
+  end}
+  engine.busywait = false
+  drain.here()
+  drain.release()
+  engine.sync(true)
+end
+
+--- Run until it ends.
 function Router:run()
+  self:activate()
+  if not self.options.direct then return run_engine(self) end
   while not self:has_ended() do self:turn() end
 end
 

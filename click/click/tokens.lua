@@ -9,7 +9,8 @@ Bucket.__index = Bucket
 
 --- A bucket for `rate` tokens a second; it is full when it is first refilled.
 function tokens.new(rate, capacity)
-  return setmetatable({rate = rate, capacity = capacity, n = 0, last = -math.huge}, Bucket)
+  return setmetatable({rate = rate, capacity = capacity, n = 0, last = -math.huge},
+    Bucket)
 end
 
 --- Another rate and capacity; the tokens that are there stay, as far as they fit.

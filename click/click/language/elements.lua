@@ -62,7 +62,7 @@ local function read_declaration(p, item)
     item.declared = p:read_compound("", token)
   else
     report(p, token, "missing element type in declaration")
-    item.declared = p:force_class(item.name, token)
+    item.declared = {kind = "unknown", name = item.name}
     tokens:back(token)
   end
 end
@@ -162,7 +162,8 @@ local function resolve(p, item)
     end
     return known
   end
-  local named_so = item.declared and item.declared.name == item.name and item.name ~= ""
+  local named_so = item.declared and item.declared.kind == "plain"
+    and item.declared.name == item.name
   if item.declared and (item.class or named_so) then
     reporter:error("class '%s' used as element name", item.name)
   elseif not item.declared and not item.class then

@@ -61,8 +61,11 @@ function Parser:find_class(name)
   return self.plain[name] or nil
 end
 
+local SHORTEST = 3 -- a shorter name is near to too many
+
 -- What may be meant by a name that isn't known, on a further line.
 local function suggest(self, reporter, name)
+  if #name < SHORTEST then return end
   local names = {}
   local function add(list, named)
     for key, value in pairs(list) do

@@ -75,7 +75,7 @@ local function add_control_sockets(flat, o)
 end
 
 local function read_flat(text, file, o, reporter)
-  local registry = find("click.registry")
+  local registry = find("click.router") and find("click.registry")
   local flat = language.read{text = text, file = file, errors = reporter,
     variables = o.variables, class_of = registry and registry.find,
     class_names = registry and registry.names, packages = requirements.PACKAGES}
