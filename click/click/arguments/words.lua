@@ -36,12 +36,19 @@ function words.filename(text)
   return (path:gsub("//+", "/"))
 end
 
---- An element, by its name as the asking one sees it. `spec.class`: only one of this
---- class.
+-- Is the element of the class of that name, or of one that has that class's methods?
+local function is_a(element, name)
+  local class = element.class
+  while class and class.name ~= name do class = rawget(class, "extends") end
+  return class ~= nil
+end
+
+--- An element, by its name as the asking one sees it. `spec.class`: only one of the
+--- class of this name.
 function words.element(text, spec, element)
   local found = element.router:find(text, element)
   if not found then return nil, "does not name an element" end
-  if spec.class and found.class ~= spec.class then
+  if spec.class and not is_a(found, spec.class) then
     return nil, "element type mismatch, expected " .. spec.class
   end
   return found
