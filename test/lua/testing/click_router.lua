@@ -37,8 +37,8 @@ function click_router.make(text, options)
   local report = errors.new()
   local flat = language.read{text = text, errors = report,
     class_of = function (name) return find(name) ~= nil end}
-  local r = flat and router.make(flat, {errors = report, find_class = find,
-    simulated = not options.real})
+  local r = flat and router.new(flat, {errors = report, find_class = find,
+    simtime = not options.real and 1e9 or nil, direct = true})
   if not r then return nil, report:text() end
   r.caught, r.look = {}, options.look
   r:activate()
