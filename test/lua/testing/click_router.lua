@@ -27,20 +27,30 @@ function Catch:process(p)
   return false
 end
 
-local function find(name) return name == "Catch" and Catch or registry.find(name) end
+-- A function that finds classes: Catch, those of the list, and all there are.
+local function finder(classes)
+  return function (name)
+    for _, class in ipairs(classes or {}) do
+      if class.name == name then return class end
+    end
+    return name == "Catch" and Catch or registry.find(name)
+  end
+end
 
 --- The router of the configuration `text`, active, or nil and what is wrong. Its
---- `caught` is a list of the packets' bytes. `options`: look, f(p, element), called for
---- each packet caught; real, true: not in simulated time.
+--- `caught` is a list of the packets' bytes, `said` of what elements say. `options`: look, f(p, element), called for
+--- each packet caught; real, true: not in simulated time; classes, a list of further
+--- element classes.
 function click_router.make(text, options)
   options = options or {}
-  local report = errors.new()
+  local report, find = errors.new(), finder(options.classes)
   local flat = language.read{text = text, errors = report,
     class_of = function (name) return find(name) ~= nil end}
   local r = flat and router.new(flat, {errors = report, find_class = find,
     simtime = not options.real and 1e9 or nil, direct = true})
   if not r then return nil, report:text() end
-  r.caught, r.look = {}, options.look
+  r.caught, r.look, r.said = {}, options.look, {}
+  r.say = function (_, line) table.insert(r.said, line) end
   r:activate()
   return r
 end
