@@ -3,11 +3,12 @@
 -- `click`. The language makes the flat configuration, click.router the rest.
 
 local errors = require("click.errors")
-local flatfile = require("click.language.flatfile")
 local handlers = require("program.click.handlers")
 local language = require("click.language")
 local main = require("core.main")
 local options = require("program.click.options")
+local reconfigure = require("program.click.reconfigure")
+local registry = require("click.registry")
 local requirements = require("click.language.requirements")
 local source = require("program.click.source")
 
@@ -55,11 +56,6 @@ local USAGE = "Usage: click [OPTION]... [VAR=VALUE]... [FILE]\n"
 
 -- The router -----------------------------------------------------------------------
 
--- The module of that name; nil if there is none.
-local function find(name)
-  return package.searchpath(name, package.path) and require(name) or nil
-end
-
 -- Elements for the control sockets that options ask for.
 local function add_control_sockets(flat, o)
   local n = 0
@@ -75,32 +71,34 @@ local function add_control_sockets(flat, o)
 end
 
 local function read_flat(text, file, o, reporter)
-  local registry = find("click.router") and find("click.registry")
   local flat = language.read{text = text, file = file, errors = reporter,
-    variables = o.variables, class_of = registry and registry.find,
-    class_names = registry and registry.names, packages = requirements.PACKAGES}
+    variables = o.variables, class_of = registry.find,
+    class_names = registry.names, packages = requirements.PACKAGES}
   if flat then add_control_sockets(flat, o) end
   return flat
 end
 
-local function make_router(flat, o, reporter)
-  local router = find("click.router")
-  if not router then return nil end
+-- The router of a text, or nil; `old` is one that runs, which it will replace.
+local function make_router(text, file, o, reporter, old)
+  local flat = read_flat(text, file, o, reporter)
   local simtime = o.simtime == true and 1e9 or o.simtime
-  return router.new(flat, {errors = reporter, simtime = simtime, threads = o.threads,
-    affinity = o.affinity == true and 0 or o.affinity, variables = o.variables,
+  return flat and require("click.router").new(flat, {errors = reporter, old = old,
+    simtime = simtime, threads = o.threads, variables = o.variables,
+    affinity = o.affinity == true and 0 or o.affinity,
     allow_reconfigure = o.allow_reconfigure})
 end
 
 -- Running --------------------------------------------------------------------------
 
-local function run_router(router, flat, o, file, reporter)
-  if o.quit then return end
-  if #flat.elements > 0 then
-    router:run()
-  elseif o.warnings ~= false then
+local function run_router(router, o, file, reporter)
+  if o.quit then return router end
+  if #router.elements == 0 then
     reporter:warning("%s: configuration has no elements, exiting", file)
+    return router
   end
+  return reconfigure.run(router, o.allow_reconfigure and function (text, errh, old)
+    return make_router(text, "config", o, errh, old)
+  end)
 end
 
 local function run(o)
@@ -108,21 +106,16 @@ local function run(o)
   reporter.quiet = o.warnings == false
   source.use_clickpath(o.clickpath)
   local text, file = source.read(o, reporter)
-  local flat = text and read_flat(text, file, o, reporter)
-  if not flat then return 1 end
-  local router = make_router(flat, o, reporter)
-  if not router and (reporter.count > 0 or not o.quit) then return 1 end
-  local status = 0
-  if o.output and not source.write(o.output, flatfile.text(flat), reporter) then
-    status = 1
-  end
-  if not router then return status end
+  local router = text and make_router(text, file, o, reporter)
+  if not router then return 1 end
+  local ok = not o.output
+    or source.write(o.output, router:handler_read("flatconfig"), reporter)
   local start = handlers.clock()
-  run_router(router, flat, o, file, reporter)
+  router = run_router(router, o, file, reporter)
   if o.time then print(handlers.elapsed(start)) end
-  if not handlers.print_all(router, o.handlers or {}, reporter) then status = 1 end
-  if o.exit_handler then status = handlers.status(router, o.exit_handler, reporter) end
-  return status
+  ok = handlers.print_all(router, o.handlers or {}, reporter) and ok
+  if o.exit_handler then return handlers.status(router, o.exit_handler, reporter) end
+  return ok and 0 or 1
 end
 
 --- What `perigee ps` is to call it.
