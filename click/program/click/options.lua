@@ -128,8 +128,8 @@ end
 --- letter = "l", field =, help = a line}, and what the option is like: value (what it
 --- takes, if anything), optional, list, number, once (what can't be given twice), also
 --- (a field that is set to true with it), off (a switch that turns off), up_to (what
---- ends a list of words behind it). Returns the fields, and `variables`; or nil and what
---- is wrong.
+--- ends a list of words behind it). Returns the fields, and `variables`; or nil and
+--- what is wrong.
 function options.parse(specs, args)
   local result = {variables = {}}
   local ok, err = pcall(read, result, specs, args)
