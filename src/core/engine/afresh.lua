@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A process that is configured again and again compiles code for each graph, and LuaJIT
 -- gives code up for good that it failed to compile a few times, as the graphs before
--- were: also code that all graphs share. So once there is much compiled code, a change of
--- the configuration throws it all away, and lets LuaJIT try anew what is the engine's.
+-- were: also code that all graphs share. So once there is much compiled code, a change
+-- of the configuration throws it all away, and lets LuaJIT try the engine's own anew.
 
 local health = require("core.watch.health")
 
