@@ -27,12 +27,14 @@ function puts.leave(emit, indent, out, call)
   end
 end
 
---- Write local variables for the exits by which the last app of a segment leaves, if they
---- are up to `most`: calls of such cost a look-up less.
+--- Write local variables for the exits by which the app `last` of a segment leaves, if
+--- they are up to `most`: calls of such cost a look-up less.
 function puts.exits_near(emit, region, last, most)
   local near, n = {}, 0
   for _, out in ipairs(region.outputs[last]) do
-    if out.kind == "exit" and not near[out.exit] then near[out.exit], n = true, n + 1 end
+    if out.kind == "exit" and not near[out.exit] then
+      near[out.exit], n = true, n + 1
+    end
   end
   emit.near = n <= most and near or {}
   for x = 1, #region.exits do
