@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The decision program of patterns of bytes: "12/0800 !14/45%f0", where 12 is an offset,
--- 0800 what is there, in hexadecimal digits ("?" for any), and f0 the bits that count.
+-- The decision program of patterns of bytes: "12/0800 !14/45%f0", where 12 is an
+-- offset, 0800 what is there, in hexadecimal digits ("?" for any), and f0 the bits that
+-- count.
 
 local packed = require("click.classification.packed")
 local Program = require("click.classification.program")

@@ -39,8 +39,8 @@ local function jumps_in(questions)
   return count
 end
 
--- Questions that follow each other by their no, and look at the same bits, as one: a list
--- of {value, target}, and where its no leads.
+-- Questions that follow each other by their no, and look at the same bits, as one: a
+-- list of {value, target}, and where its no leads.
 local function follow(questions, i, count, taken)
   local q = questions[i]
   local list, seen = {}, {}
@@ -84,8 +84,8 @@ local function fill(c, questions, by_header)
 end
 
 --- The questions of a program (click.classification.packed; one at least) for C. With
---- `by_header`, offsets are those of headers, else of the packet. Returns a table of what
---- must be kept, the struct click_program among it as `program`.
+--- `by_header`, offsets are those of headers, else of the packet. Returns a table of
+--- what must be kept, the struct click_program among it as `program`.
 function kernel.new(questions, by_header)
   local values = 0
   for i = 0, questions.n - 1 do values = values + #questions[i].values end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A decision program as a Lua function with its numbers as constants, for LuaJIT to
--- compile into the packet path. Whether the packet has all bytes that the program may ask
--- for is checked once, first; if not, the C interpreter runs.
+-- compile into the packet path. Whether the packet has all bytes that the program may
+-- ask for is checked once, first; if not, the C interpreter runs.
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -103,8 +103,8 @@ function lua.source(questions, by_header)
   return table.concat(lines, "\n")
 end
 
---- process(self, p) of the program whose questions these are. `too_short` is a process()
---- for packets that don't have all bytes that are asked for.
+--- process(self, p) of the program whose questions these are. `too_short` is a
+--- process() for packets that don't have all bytes that are asked for.
 function lua.process(questions, by_header, too_short)
   local chunk = assert(loadstring(lua.source(questions, by_header), "=classify"))
   return chunk(ffi.cast, ffi.typeof("int32_t *"), bit.band, too_short)

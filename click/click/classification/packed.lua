@@ -47,8 +47,8 @@ local function question(steps, i, count)
   return q
 end
 
---- The questions of a program, an array from 0 with the number of them as `n`; jumps are
---- between questions.
+--- The questions of a program, an array from 0 with the number of them as `n`; jumps
+--- are between questions.
 function packed.questions(program)
   local steps = program.steps
   local count = jumps_in(steps)

@@ -23,8 +23,8 @@ local TTL = 100
 local HEADERS = {[TCP] = 20, [UDP] = 8, [UDPLITE] = 8, [DCCP] = 12, [ICMP] = 8}
 
 --- A builder. `protocol` is that of packets which don't say theirs; `flow` is what is
---- used for those without addresses or ports, or nil: {source =, destination =, sport =,
---- dport =}. `version` is the dump's, behind the dot.
+--- used for those without addresses or ports, or nil: {source =, destination =, sport
+--- =, dport =}. `version` is the dump's, behind the dot.
 function Builder.new(protocol, flow, version)
   local p = packet.allocate()
   note.clear(p)

@@ -38,9 +38,9 @@ local function cut(text, at)
   return text:sub(at, at + length - 1), at + length
 end
 
---- Options as text. `names` has functions by kind, which return an option's text, or nil
---- if it is wrong; false stands for kinds that are left out. `others` says whether those
---- that aren't in it are shown. Padding isn't.
+--- Options as text. `names` has functions by kind, which return an option's text, or
+--- nil if it is wrong; false stands for kinds that are left out. `others` says whether
+--- those that aren't in it are shown. Padding isn't.
 function options.text(text, names, others)
   local list, at = {}, 1
   while at <= #text do
@@ -96,9 +96,9 @@ local function trim(bytes)
   return #bytes <= MOST and bytes or nil
 end
 
---- The bytes that a text stands for, or nil. Each of `parsers` gets the text, a place in
---- it, and the bytes so far, and returns the option that is there and what is behind it,
---- or nil. `others`: may there be padding, and options by number?
+--- The bytes that a text stands for, or nil. Each of `parsers` gets the text, a place
+--- in it, and the bytes so far, and returns the option that is there and what is behind
+--- it, or nil. `others`: may there be padding, and options by number?
 function options.parse(text, parsers, others)
   if text == "" or text == "." then return "" end
   local bytes, at = "", 1

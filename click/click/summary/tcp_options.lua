@@ -53,8 +53,8 @@ local SETS = {
   sack = {texts = without{[MSS] = true, [SCALE] = true, [TIME] = true}, others = false},
 }
 
---- The options of a set as text: "all"; "not_time", all but timestamps; or "sack", those
---- of selective acknowledgement.
+--- The options of a set as text: "all"; "not_time", all but timestamps; or "sack",
+--- those of selective acknowledgement.
 function tcp_options.text(bytes, set)
   return options.text(bytes, SETS[set].texts, SETS[set].others)
 end
