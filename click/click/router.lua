@@ -15,8 +15,11 @@ local C = require("core.native")
 local clock = require("click.router.clock")
 local configure = require("click.router.configure")
 local direct = require("click.router.direct")
+local drain = require("core.engine.drain")
 local element = require("click.element")
+local engine = require("core.app")
 local global_handlers = require("click.router.global_handlers")
+local graph = require("click.router.graph")
 local handlers = require("click.router.handlers")
 local hookup = require("click.router.hookup")
 local names = require("click.names")
@@ -113,7 +116,7 @@ function router.new(flat, options)
   local self = setmetatable({
     flat = flat, options = options, errors = options.errors, old = options.old,
     elements = {}, by_name = {}, names = names.new(), tasks = tasks.new(),
-    runcount = 1, watched = {}, meters = {}, turned = 0, polls = {}, frequent_polls = {}, polled = 0,
+    runcount = 1, meters = {}, turned = 0, polls = {}, frequent_polls = {}, polled = 0,
     clock = options.old and options.old.clock
       or clock.new{simulated = options.simtime},
     global_handlers = setmetatable({}, {__index = global_handlers}),
@@ -237,10 +240,6 @@ function Router:poll(key, f) self.polls[key] = f end
 --- The same in each turn of the driver.
 function Router:poll_often(key, f) self.frequent_polls[key] = f end
 
---- Call f() when the file descriptor can be read.
-function Router:watch(fd, f) self.watched[fd] = f end
-function Router:unwatch(fd) self.watched[fd] = nil end
-
 -- Handlers -----------------------------------------------------------------
 
 --- The value of "element.handler ARGUMENTS", as the element `near` names it; or nil and
@@ -324,20 +323,39 @@ end
 --- Make it the one that runs: it takes over from `old`, if it replaces one.
 function Router:activate()
   local old = self.old
-  direct.connect(self)
+  self.old = nil
+  if self.options.direct then direct.connect(self)
+  else engine.configure(graph.configuration(self)) end
   if not old then return end
   old.tasks:clear()
   for _, e in ipairs(self.order) do
     local former = old.by_name[e.name]
     if former and former.class == e.class and e.take_state then e:take_state(former) end
   end
-  self.old = nil
   old:close()
 end
 
---- Run until it ends (without the engine).
+-- What the engine asks after each breath. It may sleep if there is nothing to do.
+local function run_turn(self)
+  if self:has_ended() then return true end
+  engine.busywait = self:turn()
+  return self:has_ended()
+end
+
+local function run_engine(self)
+  engine.main{no_report = true, measure_latency = false, done = function ()
+    return run_turn(self)
+  end}
+  engine.busywait = false
+  drain.here()
+  drain.release()
+  engine.sync(true)
+end
+
+--- Run until it ends.
 function Router:run()
   self:activate()
+  if not self.options.direct then return run_engine(self) end
   while not self:has_ended() do self:turn() end
 end
 

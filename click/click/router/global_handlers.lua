@@ -37,7 +37,9 @@ local function stop(router, text) router:stop(tonumber(text)) end
 return {
   version = {read = function () return main.version or "" end},
   driver = {read = function () return "userlevel" end},
-  config = {read = function (router) return router.flat.source or "" end},
+  config = {read = function (router)
+    return router.flat.source or flatconfig(router)
+  end},
   flatconfig = {read = flatconfig},
   list = {read = names_of_elements},
   handlers = {read = function (router) return handlers.list(router.root) end},

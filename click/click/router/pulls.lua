@@ -27,12 +27,12 @@ end
 
 -- What pulls from output `o` of an element without a method for that.
 local function wrap(e, o)
-  local i = input_for(e, o)
+  local i, process = input_for(e, o), e.class.process
   return function ()
     local upstream = e.pull_from[i]
     local p = upstream and upstream()
     if not p then return nil end
-    local q, out = e:process(p, i)
+    local q, out = process(e, p, i)
     if q == nil then
       lose(e, p, out)
       return nil

@@ -132,7 +132,9 @@ local RandomSeed = element.define{
   },
 }
 
-function RandomSeed:configure(a) math.randomseed(a.SEED or os.time()) end -- luacheck: no self
+function RandomSeed:configure(a) -- luacheck: no self
+  math.randomseed(a.SEED or os.time())
+end
 
 local note = require("click.note")
 
