@@ -39,9 +39,10 @@ override CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
 override LDFLAGS += -fsanitize=$(SANITIZE)
 endif
 
-SOURCES := $(wildcard src/native/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c)
+SOURCES := $(wildcard src/native/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
+  click/native/*.c)
 HEADERS := $(wildcard src/native/*.h src/native/*/*.h src/apps/*/*.h snabb/native/*.h \
-  snabb/apps/*/*.h)
+  snabb/apps/*/*.h click/native/*.h)
 OBJECTS := $(SOURCES:%.c=build/%.o)
 
 # What `make demo` and its like call once everything is installed.
@@ -109,7 +110,7 @@ lint: libraries
 
 # What Lua reads of the C headers (core.declare).
 DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
-  src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h
+  src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h click/native/ip.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
