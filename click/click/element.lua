@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Element classes. A class is a table that its instances find their methods in; its
+-- other fields say which ports it has, what its arguments are, and so on. define()
+-- fills in what is left out.
+--
+-- The router makes instances (element.new) and gives them their fields. An instance
+-- with push ports is at the same time the engine's app, so an element may not have a
+-- method that the engine would call: the names in RESERVED.
+
+local element = {}
+
+local Base = {}
+element.Base = Base
+
+local RESERVED = {"push", "push_link", "link", "unlink", "tick", "reconfig", "report",
+                  "stop", "process_burst", "new"}
+
+local DEFAULTS = {
+  ports = "1/1", processing = "a/a", flow = "x/x", summary = "", phase = 100,
+}
+
+-- What is wrong with the class, if anything.
+local function check(class)
+  if type(class.name) ~= "string" then return "it has no name" end
+  for _, field in ipairs{"ports", "processing", "flow"} do
+    local kind = type(class[field])
+    if kind ~= "string" and kind ~= "function" then
+      return ("its %s is a %s, not text or a function"):format(field, kind)
+    end
+  end
+end
+
+--- A class of elements from the table `class`:
+---   name, summary   what configurations call it, and a few words
+---   aliases         a list of further names
+---   extends         a class whose fields and methods it has where it has none itself
+---   ports           how many inputs and outputs, as Click writes it ("1/1-2", "-/=")
+---   processing      "a/ah": push (h), pull (l), either (a), by port; the last repeats
+---   flow            which inputs lead to which outputs ("x/x": each to all)
+---   arguments       a list of {NAME, TYPE, required =, default =, keyword =}; see
+---                   click.arguments
+---   drops, emits    as in the engine: names of drops; whether self.emit is used
+---   handlers        {NAME = {read = f, write = f}}
+---   phase           elements with smaller numbers are configured first (100)
+---   notifies        a pull element that says itself when it is empty: signal()
+--- The first three of Click's codes may be functions of the instance.
+function element.define(class)
+  local parent = class.extends or Base
+  class.__index = class
+  class.handlers = class.handlers or {}
+  if class.extends then
+    setmetatable(class.handlers, {__index = class.extends.handlers})
+  else
+    class.arguments = class.arguments or {}
+    for field, value in pairs(DEFAULTS) do
+      if class[field] == nil then class[field] = value end
+    end
+  end
+  setmetatable(class, {__index = parent})
+  local problem = check(class)
+  if problem then
+    error(("element class %s: %s"):format(tostring(class.name), problem), 2)
+  end
+  return class
+end
+
+--- An instance of the class, with these fields; not configured yet.
+function element.new(class, fields)
+  for _, name in ipairs(RESERVED) do
+    if class[name] ~= nil then
+      error(("element class %s has a method '%s', a name that is the engine's")
+        :format(class.name, name))
+    end
+  end
+  fields.class = class
+  return setmetatable(fields, class)
+end
+
+--- All handlers that the class defines, by name.
+function element.handlers(class)
+  local all, at = {}, class
+  while at and at ~= Base do
+    for name, handler in pairs(rawget(at, "handlers") or {}) do
+      all[name] = all[name] or handler
+    end
+    at = rawget(at, "extends")
+  end
+  return all
+end
+
+-- What every element can do ----------------------------------------------
+
+--- Something is wrong with this element's configuration (or with its initialization):
+--- the router won't start. Return then. The text of the error is formatted.
+function Base:error(fmt, ...) self.router:complain(self, "error", fmt, ...) end
+
+--- The same as a warning: the router does start.
+function Base:warning(fmt, ...) self.router:complain(self, "warning", fmt, ...) end
+
+--- Print a line on stderr.
+function Base:say(fmt, ...)
+  self.router:say(select("#", ...) > 0 and fmt:format(...) or fmt)
+end
+
+--- Call self:task() once in each breath from now on.
+function Base:schedule() self.router:schedule(self) end
+
+--- Don't, any more.
+function Base:unschedule() self.router:unschedule(self) end
+
+--- Is task() called?
+function Base:scheduled() return self.router:is_scheduled(self) end
+
+--- Called after configure(): parse nothing, by default.
+function Base:configure() end
+function Base:initialize() end
+function Base:cleanup() end
+
+return element

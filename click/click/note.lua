@@ -1,0 +1,74 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Where a packet's annotations lie: 64 bytes, as p.note8, p.note16, p.note32 and
+-- p.note64. The first 16 are the engine's own kinds (offsets of headers, the packet's
+-- type, its time), the other 48 are numbered as in Click, whose elements take such
+-- numbers as arguments.
+
+local ffi = require("ffi")
+
+local note = {}
+
+-- Each name below says which of the four arrays its number is an index into.
+
+--- note16: offsets of headers from p.buf_addr; 0 is "not set".
+note.MAC_HEADER, note.NETWORK_HEADER, note.TRANSPORT_HEADER = 0, 1, 2
+
+--- note16: to whom the packet was sent, one of the following numbers.
+note.PACKET_TYPE = 3
+note.HOST, note.BROADCAST, note.MULTICAST, note.OTHERHOST = 0, 1, 2, 3
+note.OUTGOING, note.LOOPBACK = 4, 5
+
+--- note64: when it came, nanoseconds since 1970.
+note.TIMESTAMP = 1
+
+--- note8: byte 0 of the 48 that are numbered as in Click. BYTES of them.
+note.FIRST, note.BYTES = 16, 48
+
+-- Name of the annotation: Click's offset, and bytes.
+local NAMED = {
+  DST_IP = {0, 4}, DST_IP6 = {0, 16}, PAINT2 = {16, 2}, ICMP_PARAMPROB = {16, 1},
+  IP6_NXT = {16, 1}, WIFI_EXTRA = {16, 24}, PAINT = {17, 1}, FIX_IP_SRC = {19, 1},
+  VLAN_TCI = {20, 2}, AGGREGATE = {20, 4}, FWD_RATE = {20, 4}, MISC_IP = {20, 4},
+  REV_RATE = {24, 4}, EXTRA_PACKETS = {26, 2}, SEND_ERR = {26, 1},
+  GRID_ROUTE_CB = {27, 1}, IPREASSEMBLER = {28, 4}, EXTRA_LENGTH = {28, 4},
+  FIRST_TIMESTAMP = {32, 8}, PACKET_NUMBER = {32, 4}, FLOW_ID = {32, 4},
+  IPSEC_SPI = {32, 4}, SEQUENCE_NUMBER = {36, 4}, PERFCTR = {40, 8},
+}
+
+-- As index into the array of its size: note.PAINT is one into note8, note.DST_IP one
+-- into note32, note.VLAN_TCI into note16; of more than 8 bytes, into note8.
+for name, place in pairs(NAMED) do
+  local offset, size = place[1], place[2]
+  note[name] = (note.FIRST + offset) / (size <= 8 and size or 1)
+end
+
+--- The annotation of that name: its offset as Click numbers it, and its bytes; or nil.
+function note.find(name)
+  local place = NAMED[name]
+  if place then return place[1], place[2] end
+end
+
+--- Forget all that is noted of the packet.
+function note.clear(p)
+  local n = p.note64
+  n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7] = 0, 0, 0, 0, 0, 0, 0, 0
+end
+
+--- Note the same of packet `to` as of `from`.
+function note.copy(to, from)
+  local a, b = to.note64, from.note64
+  a[0], a[1], a[2], a[3] = b[0], b[1], b[2], b[3]
+  a[4], a[5], a[6], a[7] = b[4], b[5], b[6], b[7]
+end
+
+local SECOND = 1e9
+
+--- Note that the packet's time is `seconds` since 1970 (a double: to 0.2 µs or so).
+function note.set_time(p, seconds)
+  p.note64[note.TIMESTAMP] = ffi.cast("uint64_t", seconds * SECOND)
+end
+
+--- The packet's time in seconds since 1970; 0 if none is noted.
+function note.time(p) return tonumber(p.note64[note.TIMESTAMP]) / SECOND end
+
+return note

@@ -1,0 +1,189 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A router's clock, and its timers. Real time, or simulated: then it goes on by one
+-- nanosecond whenever it is read, and jumps when the router has nothing to do before
+-- its next timer.
+--
+-- Times are doubles in seconds. Timers go by the steady clock, which nobody sets.
+
+local ffi = require("ffi")
+local C = require("core.native")
+
+local Clock = {}
+Clock.__index = Clock
+
+local clock = {}
+
+local TICK = 1e-9 -- seconds, by which simulated time goes on when it is read
+local START = 1e9 -- seconds since 1970, where simulated time begins
+
+ffi.cdef[[
+struct click_timespec { long tv_sec, tv_nsec; };
+int clock_gettime(int, struct click_timespec *);
+]]
+local REALTIME = 0
+local spec = ffi.new("struct click_timespec")
+
+--- A clock. `options`: simulated = true, or seconds since 1970 at which simulated time
+--- begins (10^9).
+function clock.new(options)
+  local simulated = options and options.simulated
+  return setmetatable({
+    simulated = simulated and true or false,
+    start = type(simulated) == "number" and simulated or START,
+    passed = 0, -- simulated seconds since the start
+    heap = {}, n = 0, made = 0,
+  }, Clock)
+end
+
+local function advance(self)
+  local at = self.passed
+  self.passed = at + TICK
+  return at
+end
+
+--- Seconds since 1970.
+function Clock:now()
+  if self.simulated then return self.start + advance(self) end
+  ffi.C.clock_gettime(REALTIME, spec)
+  return tonumber(spec.tv_sec) + tonumber(spec.tv_nsec) * 1e-9
+end
+
+--- Nanoseconds since 1970, an int64_t: exact, for packets' annotations.
+function Clock:nanoseconds()
+  if self.simulated then
+    return ffi.cast("int64_t", self.start) * 1000000000LL
+      + ffi.cast("int64_t", advance(self) * 1e9 + 0.5)
+  end
+  ffi.C.clock_gettime(REALTIME, spec)
+  return ffi.cast("int64_t", spec.tv_sec) * 1000000000LL + spec.tv_nsec
+end
+
+--- Seconds on the steady clock.
+function Clock:steady()
+  if self.simulated then return self.start + advance(self) end
+  return C.pg_now()
+end
+
+--- The wall clock's time at that of the steady clock, and the other way round.
+function Clock:to_wall(steady)
+  if self.simulated then return steady end
+  return steady + (self:now() - C.pg_now())
+end
+
+function Clock:to_steady(wall)
+  if self.simulated then return wall end
+  return wall - (self:now() - C.pg_now())
+end
+
+-- Timers: a binary heap, those of one time in the order they were set -----
+
+local function before(a, b)
+  return a.due < b.due or a.due == b.due and a.number < b.number
+end
+
+local function put(heap, at, timer)
+  heap[at] = timer
+  timer.place = at
+end
+
+local function rise(heap, at)
+  local timer = heap[at]
+  while at > 1 do
+    local parent = math.floor(at / 2)
+    if not before(timer, heap[parent]) then break end
+    put(heap, at, heap[parent])
+    at = parent
+  end
+  put(heap, at, timer)
+end
+
+local function sink(heap, n, at)
+  local timer = heap[at]
+  while 2 * at <= n do
+    local child = 2 * at
+    if child < n and before(heap[child + 1], heap[child]) then child = child + 1 end
+    if not before(heap[child], timer) then break end
+    put(heap, at, heap[child])
+    at = child
+  end
+  put(heap, at, timer)
+end
+
+local Timer = {}
+Timer.__index = Timer
+
+--- A timer that calls f(timer) when it is due; it isn't set yet.
+function Clock:timer(f)
+  return setmetatable({clock = self, call = f}, Timer)
+end
+
+--- Is it set?
+function Timer:scheduled() return self.place ~= nil end
+
+--- Don't call it.
+function Timer:unschedule()
+  local at, owner = self.place, self.clock
+  if not at then return end
+  local heap, n = owner.heap, owner.n
+  local last = heap[n]
+  heap[n], owner.n, self.place = nil, n - 1, nil
+  if last ~= self then
+    put(heap, at, last)
+    rise(heap, at)
+    sink(heap, n - 1, last.place)
+  end
+end
+
+--- Call it at that time of the steady clock.
+function Timer:at_steady(due)
+  local owner = self.clock
+  self:unschedule()
+  owner.made = owner.made + 1
+  self.due, self.number = due, owner.made
+  owner.n = owner.n + 1
+  put(owner.heap, owner.n, self)
+  rise(owner.heap, owner.n)
+end
+
+--- Call it at that time, in seconds since 1970.
+function Timer:at(time) self:at_steady(self.clock:to_steady(time)) end
+
+--- Call it so many seconds from now.
+function Timer:after(seconds) self:at_steady(self.clock:steady() + seconds) end
+
+--- Call it so many seconds after it was due the last time: for what is periodic.
+function Timer:again(seconds)
+  self:at_steady((self.due or self.clock:steady()) + seconds)
+end
+
+--- When it is due on the steady clock, if it is set.
+function Timer:expiry() return self.place and self.due end
+
+--- When the next timer is due on the steady clock, or nil.
+function Clock:next() return self.n > 0 and self.heap[1].due or nil end
+
+local MOST = 64 -- timers in one go, else those set again for now would never end
+
+--- Call the timers that are due; how many.
+function Clock:run()
+  if self.n == 0 then return 0 end
+  local now, count = self:steady(), 0
+  while self.n > 0 and self.heap[1].due <= now and count < MOST do
+    local timer = self.heap[1]
+    timer:unschedule()
+    count = count + 1
+    timer.call(timer)
+    if self.stopped then break end
+  end
+  return count
+end
+
+--- Simulated time: go on to the next timer. True if time is simulated and there is one.
+function Clock:jump()
+  local due = self:next()
+  if not (self.simulated and due) then return false end
+  self.passed = math.max(self.passed, due - self.start)
+  return true
+end
+
+return clock
