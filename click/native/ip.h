@@ -38,6 +38,18 @@ int32_t pg_ip4_gateway_options(const struct ip4_gateway *g, uint8_t *header,
 uint32_t pg_ip4_fragment_options(const uint8_t *header, uint8_t *copy);
 const uint8_t *pg_ip4_source_route(const uint8_t *header, uint32_t length);
 
+/* A prefix in network order, and an Ethernet address for it. */
+struct ip4_neighbours { uint32_t prefix, mask; uint8_t eth[8]; };
+
+/* The same of IPv6; `data` is the caller's. */
+struct ip6_prefix { uint8_t prefix[16], mask[16]; uint32_t data; };
+
+/* prefixes.c */
+int32_t pg_ip4_neighbours_find(const struct ip4_neighbours *list, uint32_t n,
+                               uint32_t address);
+int32_t pg_ip6_prefix_find(const struct ip6_prefix *list, uint32_t n,
+                           const uint8_t *address);
+
 /* What an ICMPError makes. Addresses in network order; the rest in the host's. */
 struct icmp_error {
   uint32_t source;
