@@ -4,7 +4,7 @@
 local ffi = require("ffi")
 local bit = require("bit")
 
-local C = require("core.declare")("click/classification/classify.h")
+local C = require("core.declare")("native/classify.h")
 local step = require("click.classification.step")
 
 local kernel = {}

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "../../../src/native/api.h"
+#include "../../src/native/api.h"
 #include "classify.h"
 
 enum {
