@@ -162,11 +162,12 @@ describe("Types of click.arguments", function ()
   end)
 
   it("are elements", function ()
-    local queue = {class = "Queue"}
+    local queue = {class = {name = "Queue", extends = {name = "FIFO"}}}
     local element = {router = {find = function (_, name, near)
       return name == "q" and near and queue or nil
     end}}
     assert.equal(queue, value("element", "q", {}, element))
+    assert.equal(queue, value("element", "q", {class = "FIFO"}, element))
     assert.equal("E: does not name an element\n",
       parse({{"E", "element"}}, "x", element))
     assert.equal("E: element type mismatch, expected Tee\n",

@@ -7,6 +7,8 @@
 -- with push ports is at the same time the engine's app, so an element may not have a
 -- method that the engine would call: the names in RESERVED.
 
+local arguments = require("click.arguments")
+
 local element = {}
 
 local Base = {}
@@ -42,7 +44,8 @@ end
 ---   drops, emits    as in the engine: names of drops; whether self.emit is used
 ---   handlers        {NAME = {read = f, write = f}}
 ---   phase           elements with smaller numbers are configured first (100)
----   notifies        a pull element that says itself when it is empty: signal()
+---   live            its configuration may be changed while it runs
+---   notifies, notifies_on, silent: see click.router.signals
 --- The first three of Click's codes may be functions of the instance.
 function element.define(class)
   local parent = class.extends or Base
@@ -88,6 +91,25 @@ function element.handlers(class)
   return all
 end
 
+--- A handler for the instance's field: read, and written too if `kind`, a type of
+--- arguments, says what it may be. written(element) is called after that.
+function element.data(field, kind, written)
+  local handler = {read = function (self) return self[field] end}
+  if not kind then return handler end
+  function handler.write(self, text)
+    local value = arguments.value(text, {field, kind}, self)
+    if value == nil then return "syntax error" end
+    self[field] = value
+    if written then return written(self) end
+  end
+  return handler
+end
+
+--- A handler that calls f(element) when something is written to it.
+function element.command(f)
+  return {write = function (self) return f(self) end}
+end
+
 -- What every element can do ----------------------------------------------
 
 --- Something is wrong with this element's configuration (or with its initialization):
@@ -111,7 +133,13 @@ function Base:unschedule() self.router:unschedule(self) end
 --- Is task() called?
 function Base:scheduled() return self.router:is_scheduled(self) end
 
---- Called after configure(): parse nothing, by default.
+--- Add a handler of this instance alone.
+function Base:add_handler(name, handler)
+  self.own_handlers = rawget(self, "own_handlers") or {}
+  self.own_handlers[name] = handler
+end
+
+--- What becomes of it: configured, initialized once all are, and cleaned up.
 function Base:configure() end
 function Base:initialize() end
 function Base:cleanup() end

@@ -96,6 +96,7 @@ end
 
 --- Report what may be meant so, but is probably not.
 function Reporter:warning(format, ...)
+  if self.collector.quiet then return end
   self.collector.warnings = self.collector.warnings + 1
   show(self, "warning: " .. errors.format(format, ...))
 end
@@ -108,8 +109,8 @@ end
 -- Collectors -----------------------------------------------------------------------
 
 --- A collector of errors. `sink(line)` gets each line as it is reported, `lines` keeps
---- them. Its `count` is that of errors, `warnings` that of warnings (reporters have a
---- count too, of the errors reported by way of them).
+--- them; with `quiet` set it takes no warnings. Its `count` is that of errors, and
+--- `warnings` that of warnings; reporters have a count, too, of what came by them.
 function errors.new(sink)
   local collector = setmetatable({count = 0, warnings = 0, lines = {}, indent = ""},
     Reporter)

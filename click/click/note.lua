@@ -6,7 +6,11 @@
 
 local ffi = require("ffi")
 
+local packet = require("core.packet")
+
 local note = {}
+
+local allocate, copy = packet.allocate, ffi.copy
 
 -- Each name below says which of the four arrays its number is an index into.
 
@@ -61,14 +65,52 @@ function note.copy(to, from)
   a[4], a[5], a[6], a[7] = b[4], b[5], b[6], b[7]
 end
 
-local SECOND = 1e9
+local START = 128 -- where ports' packets begin in their memory, at least
+
+--- A copy of the packet, with all that is noted of it, and with what lies before its
+--- first byte, which may have been stripped.
+function note.clone(p)
+  local q, first = allocate(), p.data_off < START and p.data_off or START
+  copy(q.buf_addr + first, p.buf_addr + first, p.data_off - first + p.length)
+  q.data_off, q.length = p.data_off, p.length
+  note.copy(q, p)
+  return q
+end
+
+-- Times --------------------------------------------------------------------
+
+local NANOSECONDS = 1000000000LL -- a second
+local int64 = ffi.typeof("int64_t")
+
+--- The time that `text` says ("-1.25", "5"), in nanoseconds, an int64_t; or nil.
+function note.parse_time(text)
+  local sign, seconds, fraction = text:match("^%s*([+-]?)(%d+)%.?(%d*)%s*$")
+  if not seconds then
+    sign, fraction = text:match("^%s*([+-]?)%.(%d+)%s*$")
+    seconds = "0"
+  end
+  if not fraction then return nil end
+  local rest = tonumber((fraction .. "000000000"):sub(1, 9))
+  local time = int64(tonumber(seconds)) * NANOSECONDS + rest
+  return sign == "-" and -time or time
+end
+
+--- A time in nanoseconds as text: "5.250000", with nine digits if six don't do.
+function note.time_text(time)
+  time = int64(time)
+  local sign = time < 0 and "-" or ""
+  if time < 0 then time = -time end
+  local seconds, rest = tonumber(time / NANOSECONDS), tonumber(time % NANOSECONDS)
+  if rest % 1000 == 0 then return ("%s%d.%06d"):format(sign, seconds, rest / 1000) end
+  return ("%s%d.%09d"):format(sign, seconds, rest)
+end
 
 --- Note that the packet's time is `seconds` since 1970 (a double: to 0.2 µs or so).
 function note.set_time(p, seconds)
-  p.note64[note.TIMESTAMP] = ffi.cast("uint64_t", seconds * SECOND)
+  p.note64[note.TIMESTAMP] = ffi.cast("int64_t", seconds * 1e9)
 end
 
 --- The packet's time in seconds since 1970; 0 if none is noted.
-function note.time(p) return tonumber(p.note64[note.TIMESTAMP]) / SECOND end
+function note.time(p) return tonumber(p.note64[note.TIMESTAMP]) / 1e9 end
 
 return note

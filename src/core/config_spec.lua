@@ -46,7 +46,8 @@ describe("config.app", function ()
   end)
 
   it("refuses names that no link could have", function ()
-    for _, name in ipairs{"", "a b", "a.b", "a-b", "ü", "a\n", "/a", "a/", "a//b", 5, false, {}} do
+    for _, name in ipairs{"", "a b", "a.b", "a-b", "ü", "a\n", "/a", "a/", "a//b", 5,
+                        false, {}} do
       assert.matches("can't name an app: use letters, digits, _ and @",
         refused(config.app, config.new(), name, Plain))
     end

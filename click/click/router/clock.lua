@@ -58,20 +58,26 @@ function Clock:nanoseconds()
   return ffi.cast("int64_t", spec.tv_sec) * 1000000000LL + spec.tv_nsec
 end
 
---- Seconds on the steady clock.
+--- Seconds on the steady clock. (Simulated: since the start, which is exact to less
+--- than a nanosecond.)
 function Clock:steady()
-  if self.simulated then return self.start + advance(self) end
+  if self.simulated then return advance(self) end
   return C.pg_now()
+end
+
+--- The same; simulated time doesn't go on by it.
+function Clock:peek()
+  return self.simulated and self.passed or C.pg_now()
 end
 
 --- The wall clock's time at that of the steady clock, and the other way round.
 function Clock:to_wall(steady)
-  if self.simulated then return steady end
+  if self.simulated then return self.start + steady end
   return steady + (self:now() - C.pg_now())
 end
 
 function Clock:to_steady(wall)
-  if self.simulated then return wall end
+  if self.simulated then return wall - self.start end
   return wall - (self:now() - C.pg_now())
 end
 
@@ -182,7 +188,7 @@ end
 function Clock:jump()
   local due = self:next()
   if not (self.simulated and due) then return false end
-  self.passed = math.max(self.passed, due - self.start)
+  self.passed = math.max(self.passed, due)
   return true
 end
 

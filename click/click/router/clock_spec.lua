@@ -28,7 +28,7 @@ describe("click.router.clock", function ()
     assert.equal(0, c:run())
     while c:jump() do c:run() end
     assert.equal("abcd", got)
-    assert.is_true(c:steady() >= 1e9 + 2)
+    assert.is_true(c:steady() >= 2)
   end)
 
   it("takes timers back, and sets them anew", function ()
@@ -54,10 +54,10 @@ describe("click.router.clock", function ()
     local c, times = simulated(), {}
     local t
     t = c:timer(function ()
-      times[#times + 1] = t.due - 1e9
+      times[#times + 1] = t.due
       if #times < 3 then t:again(0.25) end
     end)
-    t:at_steady(1e9 + 0.25)
+    t:at_steady(0.25)
     while c:jump() do c:run() end
     assert.same({0.25, 0.5, 0.75}, times)
   end)

@@ -110,8 +110,8 @@ local function mismatch(errors, elements, c, output)
   local from, to = declaration(elements[c.from]), declaration(elements[c.to])
   local out, into = WORD[output], WORD[output == "h" and "l" or "h"]
   if c.within then
-    errors:error("agnostic '%s' in mixed context: %s input %d, %s output %d", from, into,
-      c.input, out, c.output)
+    errors:error("agnostic '%s' in mixed context: %s input %d, %s output %d", from,
+      into, c.input, out, c.output)
   else
     errors:error("'%s' %s output %d connected to '%s' %s input %d", from, out, c.output,
       to, into, c.input)
@@ -123,12 +123,12 @@ local function spread(edges, elements, inputs, outputs, errors)
   local changed = false
   for _, c in ipairs(edges) do
     local out, into = outputs[c.from][c.output + 1], inputs[c.to][c.input + 1]
-    if c.bad or out == into then -- nothing to do
-    elseif into == "a" then
+    local settled = c.bad or out == into
+    if not settled and into == "a" then
       inputs[c.to][c.input + 1], changed = out, true
-    elseif out == "a" then
+    elseif not settled and out == "a" then
       outputs[c.from][c.output + 1], changed = into, true
-    else
+    elseif not settled then
       mismatch(errors, elements, c, out)
       c.bad = true
     end
@@ -147,7 +147,8 @@ function hookup.settle(elements, connections, errors)
   for i, e in ipairs(elements) do add_flows(e, i, inputs, outputs, edges) end
   while spread(edges, elements, inputs, outputs, errors) do end
   for i, e in ipairs(elements) do
-    e.processing = {inputs = table.concat(inputs[i]), outputs = table.concat(outputs[i])}
+    e.processing = {inputs = table.concat(inputs[i]),
+                    outputs = table.concat(outputs[i])}
   end
 end
 

@@ -4,8 +4,8 @@
 --   ports       "1/1-2", "-/=": how many inputs and outputs there may be
 --   processing  "a/ah": a letter for each port, push (h), pull (l) or either (a); the
 --               last goes for those that follow
---   flow        "xy/x", "#/[^#]": an input leads to the outputs that share a letter with
---               it; # is the port's own number
+--   flow        "xy/x", "#/[^#]": an input leads to the outputs that share a letter
+--               with it; # is the port's own number
 
 local ports = {}
 
@@ -19,9 +19,9 @@ end
 
 local function within(n, low, high) return math.max(low, math.min(n, high)) end
 
---- How many inputs and outputs an element has of which the first `ninputs` and `noutputs`
---- are in use, if its class allows so many; the nearest it allows else. Nil if the code
---- is no port count.
+--- How many inputs and outputs an element has of which the first `ninputs` and
+--- `noutputs` are in use, if its class allows so many; the nearest it allows else. Nil
+--- if the code is no port count.
 function ports.count(code, ninputs, noutputs)
   local low, high, rest = range(code)
   if not low then return nil end

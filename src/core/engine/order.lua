@@ -80,7 +80,8 @@ end
 --- `ports` of the pushes are those that give a burst with each round of them
 --- (core.engine.breath); `specs` are the texts of all links, in that order. `fused`
 --- (core.fuse.fused) says what regions have taken over: run[spec], over[spec],
---- pulled[name], once; and push[name], for per-packet apps on their own.
+--- pulled[name], once; push[name], for per-packet apps on their own; and flushes, what
+--- is called as if pulled after the apps.
 function order.breath(apps, links, fused)
   local pulls, pushes = {}, {push = {}, app = {}, link = {}}
   local pulling = {}
@@ -90,6 +91,7 @@ function order.breath(apps, links, fused)
       if not fused.pulled[name] then pulls[#pulls + 1] = apps[name] end
     end
   end
+  for _, flush in ipairs(fused.flushes) do pulls[#pulls + 1] = flush end
   local specs = order.links(links, pulling)
   local repeatable = #pulls == 0 and #fused.once > 0
   for _, spec in ipairs(specs) do

@@ -64,11 +64,9 @@ function alone.emit_of(app)
   return function (o, p) pass(app, outputs, p, o) end
 end
 
---- Move what waits in the links inside the region `found` on, app by app in
---- topological order, so that they are empty when it is fused. Returns the first
---- error that an app raised, if any; the packet at hand is then that app's.
-function alone.drain(found, apps, links, explain)
-  local problem
+-- The links inside the region `found` by the app that they lead to, a list each; and
+-- the numbers of the inputs that they lead to.
+local function inner_links(found, apps, links)
   local into, numbers = {}, {}
   for _, spec in ipairs(config.sorted_keys(found.inner)) do
     local _, _, to, input = config.parse_link(spec)
@@ -76,16 +74,44 @@ function alone.drain(found, apps, links, explain)
     table.insert(into[to], links[spec])
     numbers[links[spec]] = contract.number_of(apps[to], input)
   end
+  return into, numbers
+end
+
+-- Drop what is still in the links after so many rounds.
+local function empty(into, apps)
+  for name, list in pairs(into) do
+    for _, l in ipairs(list) do
+      while not link.empty(l) do lose(apps[name], alone.LOOPED, link.receive(l)) end
+    end
+  end
+end
+
+--- Why a packet is dropped that has been round a loop of links in a region too often;
+--- and how often that is.
+alone.LOOPED, alone.MOST_ROUNDS = "too often round a loop", 64
+
+--- Move what waits in the links inside the region `found` on, app by app in
+--- topological order, so that they are empty when it is fused. Returns the first
+--- error that an app raised, if any; the packet at hand is then that app's.
+function alone.drain(found, apps, links, explain)
+  local problem
+  local into, numbers = inner_links(found, apps, links)
   for _, name in ipairs(found.apps) do
-    local app = apps[name]
-    for _, l in ipairs(into[name] or NONE) do
-      while not link.empty(l) do
-        local ok, err = xpcall(process_all, explain, app, app.outputs or ONE_OUTPUT, l,
-          link.nreadable(l), numbers[l])
-        if not ok then problem = problem or err end
+    if apps[name].emits then apps[name].emit = alone.emit_of(apps[name]) end
+  end
+  local function push(app, l)
+    local ok, err = xpcall(process_all, explain, app, app.outputs or ONE_OUTPUT, l,
+      link.nreadable(l), numbers[l])
+    if not ok then problem = problem or err end
+  end
+  for _ = 1, next(found.closing) and alone.MOST_ROUNDS or 1 do
+    for _, name in ipairs(found.apps) do
+      for _, l in ipairs(into[name] or NONE) do
+        while not link.empty(l) do push(apps[name], l) end
       end
     end
   end
+  empty(into, apps)
   return problem
 end
 

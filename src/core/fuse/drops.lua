@@ -44,7 +44,8 @@ end
 
 -- "TTL expired" is apps/NAME/drop_TTL_expired.counter.
 local function path_of(name, reason)
-  return ("apps/%s/drop_%s.counter"):format(shm.part(name), (reason:gsub("[^%w]+", "_")))
+  reason = reason:gsub("[^%w]+", "_")
+  return ("apps/%s/drop_%s.counter"):format(shm.part(name), reason)
 end
 
 local function withdraw(name)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which apps are fused: the largest connected groups of per-packet apps (those
--- with process(p)), cut where links would make a loop. Pure: works on names.
+-- Which apps are fused: the largest connected groups of per-packet apps (those with
+-- process(p), or emit), cut where a path gets too long. Pure: works on names.
 
 local config = require("core.config")
 local graph = require("core.depth_first")
@@ -12,33 +12,42 @@ local sorted_keys = config.sorted_keys
 --- Why the app can't be part of a region, or nil if it can.
 function regions.reason(app)
   if app.process_burst then return "it is a bulk app (process_burst)" end
-  if app.emits then return "it emits packets" end
-  if not app.process then return "it has no process()" end
-  if app.pull or app.push then return "it has pull() or push() beside process()" end
+  if app.emits then
+    if app.push then return "it has push() beside emit()" end
+  else
+    if not app.process then return "it has no process()" end
+    if app.pull or app.push then return "it has pull() or push() beside process()" end
+  end
   if app.push_link then return "it has push_link" end
 end
 
--- The links among fusible apps, and for each app those that leave it.
+-- The links among fusible apps: for each app those that leave it; and the apps that
+-- links from others lead to.
 local function inner_links(fusible, links)
-  local leaving = {}
+  local leaving, entered = {}, {}
   for name in pairs(fusible) do leaving[name] = {} end
   for _, spec in ipairs(sorted_keys(links)) do
     local from, output, to = config.parse_link(spec)
     if fusible[from] and fusible[to] then
       table.insert(leaving[from], {spec = spec, to = to, output = output})
+    elseif fusible[to] then
+      entered[to] = true
     end
   end
-  return leaving
+  return leaving, entered
 end
 
--- The apps in topological order, and the set of links that close a loop.
-local function sort(fusible, leaving)
-  local successors, closing = {}, {}
-  for name in pairs(fusible) do
+-- The apps in topological order, and the set of links that close a loop: as few as can
+-- be, when the search begins where packets come in.
+local function sort(fusible, leaving, entered)
+  local successors, closing, first, others = {}, {}, {}, {}
+  for _, name in ipairs(sorted_keys(fusible)) do
     successors[name] = {}
     for i, edge in ipairs(leaving[name]) do successors[name][i] = edge.to end
+    table.insert(entered[name] and first or others, name)
   end
-  local order, place = graph.sort(sorted_keys(fusible), successors)
+  for _, name in ipairs(others) do first[#first + 1] = name end
+  local order, place = graph.sort(first, successors)
   for name in pairs(fusible) do
     for _, edge in ipairs(leaving[name]) do
       if place[edge.to] <= place[name] then closing[edge.spec] = true end
@@ -47,55 +56,74 @@ local function sort(fusible, leaving)
   return order, closing
 end
 
--- For each app the name that stands for its connected group.
-local function groups(fusible, leaving, closing)
+-- LuaJIT compiles a path through the apps of a region as one trace: a longer one is
+-- cut.
+local LONGEST_PATH = 128
+
+-- For each app, how often the longest path to it has been cut.
+local function layers(order, leaving, closing)
+  local length = {}
+  for _, name in ipairs(order) do
+    length[name] = length[name] or 0
+    for _, edge in ipairs(leaving[name]) do
+      if not closing[edge.spec] then
+        length[edge.to] = math.max(length[edge.to] or 0, length[name] + 1)
+      end
+    end
+  end
+  for name, n in pairs(length) do length[name] = math.floor(n / LONGEST_PATH) end
+  return length
+end
+
+-- For each app the name that stands for its connected group, within its layer.
+local function groups(fusible, leaving, layer)
   local parent = {}
   local function root(name)
     while parent[name] do name = parent[name] end
     return name
   end
-  for name in pairs(fusible) do
+  for _, name in ipairs(sorted_keys(fusible)) do
     for _, edge in ipairs(leaving[name]) do
       local a, b = root(name), root(edge.to)
-      if not closing[edge.spec] and a ~= b then parent[a] = b end
+      if a ~= b and layer[name] == layer[edge.to] then parent[a] = b end
     end
   end
   return root
 end
 
--- LuaJIT compiles a loop as one trace: a path of more apps than this is cut.
-local MOST_APPS = 128
-
---- The regions of the graph of `apps` and `links` (tables by name and by text):
---- a list of {apps = names in topological order, inner = set of fused links,
---- entries, exits = lists of links in and out, looped = whether an entry closes a
---- loop}. Also a table from each app that
---- is in none to the reason.
+--- The regions of the graph of `apps` and `links` (tables by name and by text): a list
+--- of {apps = names in topological order, inner = set of fused links, closing = those
+--- of them that close a loop, entries, exits = lists of links in and out, looped =
+--- whether an entry closes a loop, puts = whether packets may leave it in the midst of
+--- an app's process(): with emit(), or in a loop}. Also a table from each app that is
+--- in none to the reason.
 function regions.find(apps, links)
   local fusible, reasons = {}, {}
   for name, app in pairs(apps) do
     reasons[name] = regions.reason(app)
     if not reasons[name] then fusible[name] = true end
   end
-  local leaving = inner_links(fusible, links)
-  local order, closing = sort(fusible, leaving)
-  local root = groups(fusible, leaving, closing)
-  local list, latest, of = {}, {}, {}
+  local leaving, entered = inner_links(fusible, links)
+  local order, closing = sort(fusible, leaving, entered)
+  local root = groups(fusible, leaving, layers(order, leaving, closing))
+  local list, of = {}, {}
   for _, name in ipairs(order) do
-    local key = root(name)
-    local region = latest[key]
-    if not region or #region.apps == MOST_APPS then
-      region = {apps = {}, inner = {}, entries = {}, exits = {}}
-      latest[key], list[#list + 1] = region, region
+    local region = of[root(name)]
+    if not region then
+      region = {apps = {}, inner = {}, closing = {}, entries = {}, exits = {},
+                puts = false}
+      list[#list + 1], of[root(name)] = region, region
     end
     table.insert(region.apps, name)
     of[name] = region
+    region.puts = region.puts or apps[name].emits or false
   end
   for _, spec in ipairs(sorted_keys(links)) do
     local from, _, to = config.parse_link(spec)
     local a, b = of[from], of[to]
-    if a and a == b and not closing[spec] then
+    if a and a == b then
       a.inner[spec] = true
+      if closing[spec] then a.closing[spec], a.puts = true, true end
     else
       if a then table.insert(a.exits, spec) end
       if b then table.insert(b.entries, spec) end

@@ -46,13 +46,35 @@ describe("regions", function ()
     assert.same({"a b /  / ", "c /  / "}, find("a b c", {"a.x -> b.i"}))
   end)
 
-  it("cut a loop at one link, which leads out and in again", function ()
-    local texts = find("a b", {"a.x -> b.i", "b.x -> a.i"})
-    assert.same({"a b / b.x -> a.i / b.x -> a.i"}, texts)
+  -- The links that close loops.
+  local function closing(...)
+    local _, _, list = find(...)
+    assert.equal(1, #list)
+    return config.sorted_keys(list[1].closing), list[1]
+  end
+
+  it("close a loop by one link, where packets come in", function ()
+    local specs, region = closing("a b", {"a.x -> b.i", "b.x -> a.i"})
+    assert.same({"b.x -> a.i"}, specs)
+    assert.is_true(region.puts)
+    assert.same({"a.x -> b.i"},
+      closing("a b nic", {"a.x -> b.i", "b.x -> a.i", "nic.x -> b.j"}, {nic = NIC}))
+    assert.same({"c.x -> z.i", "d.x -> z.i"},
+      closing("b c d nic z", {"nic.x -> z.i", "z.x -> b.i", "z.y -> c.i", "z.z -> d.i",
+                              "c.x -> z.i", "d.x -> z.i", "b.x -> nic.i"}, {nic = NIC}))
   end)
 
-  it("cut a link from an app to itself", function ()
-    assert.same({"a / a.x -> a.i / a.x -> a.i"}, find("a", {"a.x -> a.i"}))
+  it("may have a link from an app to itself", function ()
+    assert.same({"a.x -> a.i"}, (closing("a", {"a.x -> a.i"})))
+  end)
+
+  it("may have apps that emit, pull or only emit", function ()
+    local f = function () end
+    local _, _, list = find("a b c", {"a.x -> b.i", "b.x -> c.i"},
+      {a = {emits = true, pull = f}, b = {emits = true, process = f}})
+    assert.same({"a", "b", "c"}, list[1].apps)
+    assert.is_true(list[1].puts)
+    assert.is_false(select(3, find("a b", {"a.x -> b.i"}))[1].puts)
   end)
 
   it("end at apps of other forms, and say which", function ()
@@ -71,7 +93,7 @@ describe("regions", function ()
     assert.is_nil(reasons.a)
   end)
 
-  it("are cut after 128 apps", function ()
+  it("are cut where a path is longer than 128 apps", function ()
     local names, links = {}, {}
     for i = 1, 300 do
       names[i] = ("a%03d"):format(i)

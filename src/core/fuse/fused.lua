@@ -24,7 +24,7 @@ Fused.__index = Fused
 function fuse.none()
   return setmetatable({
     regions = {}, run = {}, over = {}, pulled = {}, push = {}, reasons = {},
-    region_of = {}, region_with = {}, direct = {}, once = {},
+    region_of = {}, region_with = {}, direct = {}, once = {}, flushes = {},
   }, Fused)
 end
 
@@ -71,7 +71,11 @@ local function take_over(fused, r)
   local d = r.description
   for i, name in ipairs(d.apps) do
     fused.region_with[name] = r
-    running_app.method(r.process[i], name)
+    if r.process[i] then running_app.method(r.process[i], name) end
+    if r.emit[i] then r.app[i].emit = r.emit[i] end
+  end
+  if r.flush_all and #d.entries == 0 then
+    table.insert(fused.flushes, {appname = d.apps[1], pull = r.flush_all})
   end
   for spec in pairs(d.inner) do fused.over[spec] = true end
   for i, spec in ipairs(d.entries) do fused.run[spec] = r.run[i] end
@@ -118,7 +122,10 @@ function fuse.plan(apps, links, wanted, old)
   if wanted then found, reasons = regions.find(apps, links) end
   fused.reasons, fused.wanted = reasons, wanted
   local before = {}
-  for _, r in ipairs(old.regions) do before[r.description.apps[1]] = r end
+  for _, r in ipairs(old.regions) do
+    before[r.description.apps[1]] = r
+    if r.flush_all then r.flush_all() end
+  end
   for _, f in ipairs(found) do
     local r = before[f.apps[1]]
     if not (r and not r.stale and r:fits(f, apps, links)) then

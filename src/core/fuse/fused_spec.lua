@@ -53,12 +53,12 @@ describe("what is fused #slow", function ()
 
   local seed = tonumber(os.getenv("FUSE_SEED") or os.time())
 
-  local function compare(loops, rounds, packets)
+  local function compare(loops, rounds, packets, emitting)
     math.randomseed(seed)
     packet.free(packet.allocate())
     local before, compared = account.packets({}).held, 0
     for round = 1, rounds do
-      local c = graphs.random_graph(14, loops, packets)
+      local c = graphs.random_graph(14, loops, packets, emitting)
       local alone, full1, held1 = outcome_of(c, false)
       local fused, full2, held2 = outcome_of(c, true)
       local both, full3, held3 = outcome_of(c, true, toggling(c))
@@ -83,5 +83,17 @@ describe("what is fused #slow", function ()
 
   it(("does so once it is compiled (seed %d)"):format(seed), function ()
     compare(false, 5, 20000)
+  end)
+
+  it(("does so when apps emit, in trees (seed %d)"):format(seed), function ()
+    compare(false, 60, 300, true)
+  end)
+
+  it(("does so when apps emit, in loops (seed %d)"):format(seed), function ()
+    compare(true, 40, 100, true)
+  end)
+
+  it(("does so when apps emit, compiled (seed %d)"):format(seed), function ()
+    compare(false, 5, 20000, true)
   end)
 end)

@@ -11,9 +11,11 @@ local pool = require("core.pool")
 local handover = {}
 
 -- The links that lead to the call of the app `name` or, if it is fused, of its region;
--- nil if it hands nothing over.
+-- nil if it hands nothing over. (A region whose apps emit may fill its arrays at any
+-- time.)
 local function sources(name, apps, fused, into)
   local region = fused.region_with[name]
+  if region and region.flush_all then return nil end
   if region then return region.description.entries end
   return apps[name].process_burst and fused.push[name] and (into[name] or {})
 end

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A fused region at run time: describes it for the generated source, and binds
--- that to its apps, links and ports. Counting is tally.lua's.
+-- A fused region at run time: binds the generated source to its apps, links and ports.
+-- Counting is tally.lua's.
 
 local ffi = require("ffi")
 local C = require("core.native")
 local config = require("core.config")
+local description = require("core.fuse.description")
 local drops = require("core.fuse.drops")
 local link = require("core.link")
 local pool = require("core.pool")
@@ -19,80 +20,8 @@ Region.__index = Region
 
 local BURST = C.PORT_BURST
 local array_t = ffi.typeof("struct packet *[?]")
-
--- The description ---------------------------------------------------------
-
--- What each output of the app leads to, in the order of the class's outputs; and
--- the events of it: outputs but the first, outputs without a link.
-local function add_outputs(r, name)
-  for i, output in ipairs(r.app_of[name].outputs or {"output"}) do
-    local lead = r.leads[name][output] or {kind = "none"}
-    r.leads[name][output] = lead
-    lead.output = output
-    r.outputs[name][i] = lead
-    if i > 1 or lead.kind == "none" then
-      r.events[#r.events + 1] = {app = name, output = output,
-        drop = lead.kind == "none" and "no link at " .. output or nil}
-      lead.event = #r.events
-    end
-  end
-end
-
--- The events of packets the app loses: its drops, those its class names and
--- "dropped"; an output it doesn't have; and errors.
-local function add_losses(r, name)
-  local k = r.index[name]
-  local function add(event)
-    event.app = name
-    r.events[#r.events + 1] = event
-    return #r.events
-  end
-  r.first_loss[k], r.losses[k] = add{drop = "dropped"}, {}
-  for i, reason in ipairs(r.app_of[name].drops or {}) do
-    r.losses[k][i] = add{drop = reason}
-  end
-  r.astray[k] = add{drop = "no such output"}
-  r.raised[k] = add{raised = true}
-  r.last_loss[k] = #r.events
-end
-
--- Are the bytes that leave for this app to be added up? A bulk app's link needs them,
--- and here the lengths are at hand.
-local function weighed(app)
-  return app.process_burst ~= nil
-end
-
-local function describe(found, apps, links)
-  local r = {
-    apps = found.apps, entries = found.entries, exits = found.exits,
-    inner = found.inner, app_of = {}, index = {}, leads = {}, outputs = {},
-    events = {}, first_loss = {}, last_loss = {}, losses = {}, astray = {},
-    raised = {}, links = {}, weighed = {},
-    -- With one entry they follow from what leaves, but in a loop.
-    sums = #found.entries > 1 or found.looped, looped = found.looped,
-  }
-  for _, list in ipairs{r.entries, r.exits, config.sorted_keys(r.inner)} do
-    for _, spec in ipairs(list) do r.links[spec] = links[spec] end
-  end
-  for i, name in ipairs(r.apps) do
-    r.app_of[name], r.index[name] = apps[name], i
-    r.leads[name], r.outputs[name] = {}, {}
-  end
-  for spec in pairs(r.inner) do
-    local from, output, to = config.parse_link(spec)
-    r.leads[from][output] = {kind = "app", to = to, spec = spec}
-  end
-  for x, spec in ipairs(r.exits) do
-    local from, output, to = config.parse_link(spec)
-    r.leads[from][output] = {kind = "exit", exit = x, spec = spec}
-    r.weighed[x] = weighed(apps[to])
-  end
-  for _, name in ipairs(r.apps) do
-    add_outputs(r, name)
-    add_losses(r, name)
-  end
-  return r
-end
+local array_p = ffi.typeof("struct packet **")
+local int32s_t, int32_p = ffi.typeof("int32_t[?]"), ffi.typeof("int32_t *")
 
 -- Where packets come from and go to ------------------------------------------
 
@@ -165,6 +94,7 @@ end
 --- Bring the counters of the fused links, and the drops of their apps, up to date.
 --- Regions that lead to others want those to be up to date before.
 function Region:account()
+  if self.flush_all then self.flush_all() end -- what timers have emitted
   self.tally:account()
 end
 
@@ -181,13 +111,16 @@ end
 
 -- Errors --------------------------------------------------------------------------
 
---- Put the burst in order after an error in process() of app number `k`, for a
---- packet that came to it with `before` bytes, in the loop of entry `e`, whose local
---- variables are `state`. What is done leaves, what hasn't begun goes back into
---- the link; the packet at hand remains the app's.
-function Region:recover(k, before, e, state)
+--- Put the burst in order after an error in process(). `at` lists the apps that were at
+--- work, {number =, before = the bytes with which the packet at hand came to it}: that
+--- packet remains the app's. It was in the loop of entry `e`, if any, whose local
+--- variables are `state`: what is done leaves, what hasn't begun goes back into the
+--- link.
+function Region:recover(at, e, state)
   local d = self.description
-  self.tally:raised(k, before)
+  for _, app in ipairs(at) do self.tally:raised(app.number, app.before) end
+  self.depth[0] = 0
+  if not e then return end
   local l, back = self.entry[e], state.n - 1 - state.i
   l.read = l.read - back
   for i = 0, back - 1 do
@@ -195,6 +128,7 @@ function Region:recover(k, before, e, state)
     l.packets[slot] = self.packets[state.i + 1 + i]
   end
   if state.bytes then l.rxbytes = l.rxbytes + state.bytes end
+  if self.flush_all then return self.flush_all() end
   for x in ipairs(d.exits) do
     local n = self.wide[e] and self.fill[x] or state["n" .. x]
     if n and n > 0 then self.flush[x](self.out[x], n) end
@@ -202,6 +136,29 @@ function Region:recover(k, before, e, state)
 end
 
 -- Making one --------------------------------------------------------------------
+
+-- Exits whose arrays are filled from the midst of process(): what flushes one that is
+-- full, and all of them.
+local function bind_puts(self)
+  self.fill_p = ffi.cast(int32_p, self.fill)
+  local fill, n = self.fill_p, #self.description.exits
+  for x = 1, n do
+    local flush = self.flush[x]
+    local to = ffi.cast(array_p, self.out[x])
+    self.out_p[x] = to
+    self.full[x] = function ()
+      local count = fill[x]
+      fill[x] = 0
+      flush(to, count)
+    end
+  end
+  local full = self.full
+  self.flush_all = function ()
+    for x = 1, n do
+      if fill[x] > 0 then full[x]() end
+    end
+  end
+end
 
 --- Is the region made of exactly what regions.find has `found`, joined to the same
 --- ports? Then its code does for that.
@@ -214,22 +171,23 @@ function Region:fits(found, apps, links)
     end
     return true
   end
-  if d.looped ~= found.looped then return false end
+  if d.looped ~= found.looped or d.puts ~= found.puts then return false end
   if not (same(d.apps, found.apps) and same(d.entries, found.entries)
           and same(d.exits, found.exits)) then
     return false
   end
   for spec in pairs(found.inner) do
-    if not d.inner[spec] then return false end
+    if not d.inner[spec] or d.closing[spec] ~= found.closing[spec] then return false end
   end
   for x, spec in ipairs(d.exits) do
     local _, _, to = config.parse_link(spec)
-    if d.weighed[x] ~= weighed(apps[to]) then return false end
+    if d.weighed[x] ~= description.weighed(apps[to]) then return false end
   end
   for i, name in ipairs(d.apps) do
     local app = apps[name]
-    if d.app_of[name] ~= app or self.process[i] ~= app.process
-        or self.outputs[i] ~= app.outputs or self.reasons[i] ~= app.drops then
+    if d.app_of[name] ~= app or self.process[i] ~= (app.process or false)
+        or self.inputs[i] ~= app.inputs or self.outputs[i] ~= app.outputs
+        or self.reasons[i] ~= app.drops then
       return false
     end
   end
@@ -248,19 +206,22 @@ end
 --- run[i]() moves what is there from entries[i], but of the ports in the list `once`
 --- only a burst; `text` is its source.
 function region.new(found, apps, links)
-  local r = describe(found, apps, links)
+  local r = description.of(found, apps, links)
+  r.burst = BURST
   local tally, text, app_at = Tally.new(r), source.generate(r)
   local self = setmetatable({
     description = r, tally = tally, text = text, direct = {}, port = {},
-    process = {}, outputs = {}, reasons = {}, app = {}, fetch = {}, entry = {},
-    out = {}, flush = {}, run = {}, loop = {}, wide = {}, segment = {}, once = {},
-    packets = array_t(BURST), fill = ffi.new("int32_t[?]", #r.exits + 1),
+    process = {}, inputs = {}, outputs = {}, reasons = {}, app = {}, fetch = {},
+    entry = {}, out = {}, flush = {}, run = {}, loop = {}, wide = {}, segment = {},
+    emit = {}, full = {}, out_p = {}, once = {}, packets = array_t(BURST),
+    fill = int32s_t(#r.exits + 1), depth = int32s_t(1),
   }, Region)
   self.count, self.drop, self.lose, self.grow = tally:functions()
   for i, name in ipairs(r.apps) do
     local app = apps[name]
-    self.process[i], self.app[i] = app.process, app
-    self.outputs[i], self.reasons[i] = app.outputs, app.drops
+    self.process[i], self.app[i] = app.process or false, app
+    self.inputs[i], self.outputs[i] = app.inputs, app.outputs
+    self.reasons[i] = app.drops
   end
   local function port_of(name)
     local port = port_at(apps[name])
@@ -274,17 +235,18 @@ function region.new(found, apps, links)
     local port = port_of(to)
     -- One exit's packets stay in the array they came in: no slot is written before
     -- it is read.
-    self.out[x] = x == 1 and self.packets or array_t(BURST)
+    self.out[x] = x == 1 and not r.puts and self.packets or array_t(BURST)
     self.flush[x] = flush_to(links[spec], port)
     if not port then to_links[#to_links + 1] = links[spec] end
   end
+  if r.puts then bind_puts(self) end
   for i, spec in ipairs(r.entries) do
     local l, port = links[spec], port_of((config.parse_link(spec)))
     self.fetch[i], self.entry[i] = fetch_after(to_links, fetch_from(l, port)), l
   end
   self.code = {region = self, name = "region of " .. r.apps[1], apps = r.apps,
                app_at = app_at, segments = self.segment, loops = self.loop,
-               run = {}}
+               emits = self.emit, run = {}}
   assert(loadstring(text, "=" .. self.code.name))(self)
   for i, run in ipairs(self.run) do self.code.run[i] = run end
   running_app.region(self.code)

@@ -13,7 +13,7 @@ jit.off(true, true) -- as core.watch.deep_stack
 local function recover(first, thread)
   local at = running_app.at_error(first, thread)
   if at and at.region then
-    at.region:recover(at.number, at.before, at.entry, at.variables)
+    at.region:recover(at.in_region, at.entry, at.variables)
   end
   return at
 end

@@ -1,10 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Writes the Lua source of a fused region: one function per linear run of apps
--- (a segment), which returns the packet and the number of the exit it takes or
--- nothing, and one loop per entry. Apps and functions are upvalues, which
--- LuaJIT takes as constants; each loop is numeric and in a function of its own.
+-- Writes the Lua source of a fused region: one function for each linear run of apps (a
+-- segment), and one loop for each entry. Apps and functions are upvalues, which LuaJIT
+-- takes as constants; each loop is numeric and in a function of its own. A segment
+-- returns the packet and the number of the exit it takes, or nothing. Where packets may
+-- leave in the midst of process() it puts them into the exit's array itself
+-- (core.fuse.source_puts).
 
-local config = require("core.config")
+local puts = require("core.fuse.source_puts")
+local segments = require("core.fuse.segments")
 
 local source = {}
 
@@ -13,43 +16,6 @@ local source = {}
 local SEGMENT_APPS = 24
 local SEGMENT_WAYS = 6 -- out of a segment, into others
 local LOOP_EXITS = 20
-
--- Number of links in the region that lead to each app.
-local function count_ways_in(region)
-  local ways = {}
-  for _, name in ipairs(region.apps) do ways[name] = 0 end
-  for _, name in ipairs(region.apps) do
-    for _, out in ipairs(region.outputs[name]) do
-      if out.kind == "app" then ways[out.to] = ways[out.to] + 1 end
-    end
-  end
-  for _, spec in ipairs(region.entries) do
-    local _, _, to = config.parse_link(spec)
-    ways[to] = ways[to] + 2 -- an entry's app begins a segment
-  end
-  return ways
-end
-
--- Split the region into segments: {apps = names, id = number}; by first app.
-local function segments_of(region)
-  local ways, list, starting, placed = count_ways_in(region), {}, {}, {}
-  for _, name in ipairs(region.apps) do
-    if not placed[name] then
-      local segment = {id = #list + 1, apps = {}}
-      list[segment.id], starting[name] = segment, segment
-      local at = name
-      repeat
-        placed[at] = true
-        table.insert(segment.apps, at)
-        local outs = region.outputs[at]
-        local following = #outs == 1 and outs[1].kind == "app" and outs[1].to
-        at = following and ways[following] == 1 and not placed[following]
-          and #segment.apps < SEGMENT_APPS and following
-      until not at
-    end
-  end
-  return list, starting
-end
 
 -- emit(format, ...) adds a line to emit.lines; emit.app is the number of the app that
 -- it deals with, if any, which emit.app_at keeps by line.
@@ -70,7 +36,7 @@ end
 local function following(region, segment, starting)
   local seen, ids = {}, {}
   for _, out in ipairs(region.outputs[segment.apps[#segment.apps]]) do
-    local id = out.kind == "app" and starting[out.to].id
+    local id = out.kind == "app" and not out.closing and starting[out.to].id
     if id and not seen[id] then
       seen[id] = true
       ids[#ids + 1] = id
@@ -86,31 +52,38 @@ local function leave(emit, indent, out, call)
   if out.kind == "exit" then
     emit("%sreturn q, %d -- %s", indent, out.exit, out.spec)
   elseif out.kind == "app" then
-    emit("%sp, e = %s(q)", indent, call(out.to))
+    emit("%sp, e = %s(q, %d)", indent, call(out.to), out.input)
     emit("%sreturn p, e", indent)
   else
     emit("%sreturn drop(%d, q) -- %s has no link", indent, out.event, out.output)
   end
 end
 
-local function emit_app(emit, region, name, last, call)
+-- `input` is the number of the app's input, or the name of a variable.
+local function emit_app(emit, region, name, input, last, call)
   local k, outs = region.index[name], region.outputs[name]
+  local away = region.puts and puts.leave or leave
   emit.app = k
-  emit("  q, o = process%d(app%d, p) -- %s", k, k, name)
+  emit("  q, o = process%d(app%d, p, %s) -- %s", k, k, input, name)
   -- `q ~= p` costs nothing where LuaJIT sees that it is the same packet, and then
   -- nor does the length, which nothing needs.
-  emit("  if q ~= p and q == nil then return lose(%d, o, p, before) end", k)
+  emit("  if q ~= p and (not q or q == nil) then")
+  emit("    return lose(%d, o, p, before, q)", k)
+  emit("  end")
   emit("  size = q.length")
   emit("  if size ~= before then grow(%d, size - before) end", k)
   for i = 2, #outs do
     emit("  if o == %d then", i)
     if outs[i].kind ~= "none" then emit("    count(%d, size)", outs[i].event) end
-    leave(emit, "    ", outs[i], call)
+    away(emit, "    ", outs[i], call)
     emit("  end")
   end
   if #outs == 0 then return emit("  return drop(%d, q)", region.astray[k]) end
   emit("  if o and o ~= 1 then return drop(%d, q) end", region.astray[k])
-  if last then return leave(emit, "  ", outs[1], call) end
+  if last then
+    if outs[1].closing then emit("  count(%d, size)", outs[1].event) end
+    return away(emit, "  ", outs[1], call)
+  end
   emit("  p, before = q, size")
 end
 
@@ -127,39 +100,22 @@ local function emit_segment(emit, region, segment, starting)
   if #ids <= SEGMENT_WAYS then
     for _, id in ipairs(ids) do emit("local segment%d = S[%d]", id, id) end
   end
-  emit("S[%d] = function (p)", segment.id)
+  emit("S[%d] = function (p, input)", segment.id)
   emit("  local q, o, e, size")
   emit("  local before = p.length")
+  local input = "input"
   for i, name in ipairs(segment.apps) do
-    emit_app(emit, region, name, i == #segment.apps, call)
+    emit_app(emit, region, name, input, i == #segment.apps, call)
+    input = (region.outputs[name][1] or {}).input
   end
   emit.app = nil
   emit("end")
   emit("end")
 end
 
--- Exits that packets from segment `id` can reach, a sorted list of numbers.
-local function reachable(region, first)
-  local seen, exits, todo = {}, {}, {first}
-  while #todo > 0 do
-    local name = table.remove(todo)
-    if not seen[name] then
-      seen[name] = true
-      for _, out in ipairs(region.outputs[name]) do
-        if out.kind == "exit" then exits[out.exit] = true end
-        if out.kind == "app" then todo[#todo + 1] = out.to end
-      end
-    end
-  end
-  local list = {}
-  for exit in pairs(exits) do list[#list + 1] = exit end
-  table.sort(list)
-  return list
-end
-
 -- The loop of an entry from which more exits can be reached than a function can
 -- have local variables and upvalues for.
-local function emit_wide_entry(emit, region, number, id, exits)
+local function emit_wide_entry(emit, region, number, id, input, exits)
   emit("local segment%d, out, counts = S[%d], R.out, R.fill", id, id)
   emit("local function loop%d(n)", number)
   local sums = region.sums
@@ -167,7 +123,7 @@ local function emit_wide_entry(emit, region, number, id, exits)
   emit("  for i = 0, n - 1 do")
   emit("    local p = packets[i]")
   if sums then emit("    bytes = bytes + p.length") end
-  emit("    local q, e = segment%d(p)", id)
+  emit("    local q, e = segment%d(p, %d)", id, input)
   emit("    if e then")
   emit("      out[e][counts[e]] = q")
   emit("      counts[e] = counts[e] + 1")
@@ -192,12 +148,12 @@ local function emit_wide_entry(emit, region, number, id, exits)
 end
 
 local function emit_entry(emit, region, number, spec, starting)
-  local _, _, to = config.parse_link(spec)
-  local exits = reachable(region, to)
+  local to, input = region.ways[number].to, region.ways[number].input
+  local exits = segments.exits_from(region, to)
   emit("")
   emit("do -- entry %d: %s", number, spec)
   if #exits > LOOP_EXITS then
-    return emit_wide_entry(emit, region, number, starting[to].id, exits)
+    return emit_wide_entry(emit, region, number, starting[to].id, input, exits)
   end
   emit("local segment%d = S[%d]", starting[to].id, starting[to].id)
   for _, x in ipairs(exits) do
@@ -217,7 +173,7 @@ local function emit_entry(emit, region, number, spec, starting)
   emit("  for i = 0, n - 1 do")
   emit("    local p = packets[i]")
   if sums then emit("    bytes = bytes + p.length") end
-  emit("    local q, e = segment%d(p)", starting[to].id)
+  emit("    local q, e = segment%d(p, %d)", starting[to].id, input)
   for i, x in ipairs(exits) do
     emit("    %s e == %d then", i == 1 and "if" or "elseif", x)
     emit("      to%d[n%d] = q", x, x)
@@ -255,21 +211,30 @@ local function emit_entry(emit, region, number, spec, starting)
 end
 
 --- The source of `region` as a string, and the numbers of the apps that its lines deal
---- with, {[LINE] = number}. The region has, beside what regions.find
---- gives: index (a number for each app), outputs (for each app a list of {kind =
---- "app", "exit" or "none", to =, exit =, spec =, output =, event =}) and astray
---- (by number of the app, the event of an output it doesn't have), sums: whether the
---- bytes that come in must be added up; and weighed: the same by exit, of what leaves.
+--- with, {[LINE] = number}. The region has, beside what regions.find gives: app_of (by
+--- name); index (a number for each app); outputs (for each app a list of {kind = "app",
+--- "exit" or "none", to =, input = the number of that app's input, closing = the number
+--- of the link if it closes a loop, exit =, spec =, output =, event =, emitted =});
+--- ways (by entry, {to =, input =}); astray (by number of the app, the event of an
+--- output it doesn't have); sums: whether the bytes that come in must be added up; and
+--- weighed: the same by exit, of what leaves.
 function source.generate(region)
   local emit = emitter()
-  local segments, starting = segments_of(region)
+  local list, starting = segments.of(region, region.puts and puts.SEGMENT_APPS
+    or SEGMENT_APPS)
   emit("local R = ...")
   emit("local drop, lose, grow, count = R.drop, R.lose, R.grow, R.count")
   emit("local packets, tobit = R.packets, bit.tobit")
   emit("local S = R.segment")
-  for i = #segments, 1, -1 do emit_segment(emit, region, segments[i], starting) end
+  if region.puts then puts.begin(emit, region, starting) end
+  for i = #list, 1, -1 do emit_segment(emit, region, list[i], starting) end
+  if region.puts then puts.emits(emit, region, starting) end
   for number, spec in ipairs(region.entries) do
-    emit_entry(emit, region, number, spec, starting)
+    if region.puts then
+      puts.entry(emit, region, number, spec, starting)
+    else
+      emit_entry(emit, region, number, spec, starting)
+    end
   end
   return table.concat(emit.lines, "\n") .. "\n", emit.app_at
 end

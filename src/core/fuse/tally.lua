@@ -19,11 +19,11 @@ local int64s_t = ffi.typeof("int64_t[?]")
 local free = packet.free
 
 --- What the generated code calls for packets that leave the straight way:
---- count(event, size), drop(event, packet), lose(app number, drop number, packet,
---- its length before), grow(app number, bytes).
+--- count(event, size), drop(event, packet), lose(app number, drop number, packet, its
+--- length before, what process() returned: false keeps it), grow(app number, bytes).
 function Tally:functions()
   local counts, growth, r = self.counts, self.growth, self.region
-  local first, losses = r.first_loss, r.losses
+  local first, losses, kept = r.first_loss, r.losses, r.kept
   local function count(event, size)
     counts[event].packets = counts[event].packets + 1
     counts[event].bytes = counts[event].bytes + size
@@ -33,7 +33,8 @@ function Tally:functions()
     free(p)
   end
   -- process() returned no packet. What it did to the length of `p` doesn't count.
-  local function lose(k, reason, p, before)
+  local function lose(k, reason, p, before, result)
+    if result == false then return count(kept[k], before) end
     count(losses[k][reason] or first[k], before)
     free(p)
   end
@@ -68,25 +69,51 @@ local function set(l, base, packets, bytes)
   l.limit = bit.tobit(l.write + link.max)
 end
 
+-- Packets and bytes of the event, if there is one.
+local function counted(self, event)
+  if not event then return 0LL, 0LL end
+  return self.counts[event].packets, self.counts[event].bytes
+end
+
+local function add_into(self, k, packets, bytes)
+  local into = self.into[k]
+  into.packets, into.bytes = into.packets + packets, into.bytes + bytes
+end
+
 -- Share out what came to app `k` among its losses and outputs, last output first:
 -- what went to the first wasn't counted, and is what remains.
 local function share_out(self, k)
-  local counts, into = self.counts, self.into
+  local into = self.into
   local p, b = into[k].packets, into[k].bytes + self.growth[k]
   for event = self.first[k], self.last[k] do
-    p, b = p - counts[event].packets, b - counts[event].bytes
+    local lp, lb = counted(self, event)
+    p, b = p - lp, b - lb
   end
   local outs = self.outs[k]
   for i = #outs, 1, -1 do
     local out, op, ob = outs[i], p, b
-    if i > 1 then
-      op, ob = counts[out.event].packets, counts[out.event].bytes
+    if out.event then
+      op, ob = counted(self, out.event)
       p, b = p - op, b - ob
     end
     if out.to then
+      local ep, eb = counted(self, out.emitted)
+      op, ob = op + ep, ob + eb
       set(out.link, out, op, ob)
-      into[out.to].packets = into[out.to].packets + op
-      into[out.to].bytes = into[out.to].bytes + ob
+      if not out.closing then add_into(self, out.to, op, ob) end
+    end
+  end
+end
+
+-- What comes to apps by links that close a loop is counted: first, as it is part of
+-- what there is to share out.
+local function come_round(self)
+  for _, outs in ipairs(self.outs) do
+    for _, out in ipairs(outs) do
+      if out.closing then
+        add_into(self, out.to, counted(self, out.event))
+        add_into(self, out.to, counted(self, out.emitted))
+      end
     end
   end
 end
@@ -114,12 +141,14 @@ function Tally:account()
     into[e.to].packets = into[e.to].packets + e.link.read - e.packets
     into[e.to].bytes = into[e.to].bytes + e.link.rxbytes - e.bytes
   end
+  if self.region.puts then come_round(self) end
   for k = 1, self.napps do share_out(self, k) end
   tell_drops(self)
 end
 
---- Has anything come in since account()?
+--- Has anything come in since account()? (Sources in the region aren't looked at.)
 function Tally:moved()
+  if self.region.puts then return true end
   for _, e in ipairs(self.entries) do
     if e.link.read ~= e.seen then return true end
   end
@@ -147,7 +176,7 @@ local function flows(self, r)
     for i, lead in ipairs(r.outputs[name]) do
       local l = lead.kind == "app" and r.links[lead.spec]
       local out = l and from_now(l, r.index[lead.to]) or {}
-      out.event = lead.event
+      out.event, out.emitted, out.closing = lead.event, lead.emitted, lead.closing
       self.outs[k][i] = out
     end
   end

@@ -75,11 +75,13 @@ end
 --- their names, app_at = {[LINE] = number of the app that the line of the source deals
 --- with}, segments = a list of the functions that call process(), which have the
 --- packet's length as `before`, loops = those that call them, one for each entry, run =
---- those that call the loops}. The caller keeps `code` as long as they may run.
+--- those that call the loops, emits = what apps call to emit packets}. The caller keeps
+--- `code` as long as they may run.
 function running_app.region(code)
   code.segment, code.entry = {}, {}
   for _, f in pairs(code.segments) do generated[f], code.segment[f] = code, true end
   for i, f in ipairs(code.loops) do generated[f], code.entry[f] = code, i end
+  for _, f in pairs(code.emits) do generated[f] = code end
   for _, f in ipairs(code.run) do generated[f] = code end
 end
 
@@ -103,25 +105,30 @@ local function called_by(f, level, thread)
 end
 
 --- For the handler of xpcall: the app at work, {app = its name, method = the name of
---- that which the engine has called}. In a region also {region =, number = the app's,
---- before = the packet's length as it came to the app, entry = the loop's number,
---- variables = of the loop, by name}. Nil if it isn't known. Looks at the stack from
---- the level `first` on, of `thread` (core.watch.deep_stack).
+--- that which the engine has called}. In a region also {region =, in_region = a list of
+--- the apps at work there, that one first and then those that have emitted what it
+--- works on, {number =, before = the packet's length as it came to the app}; and, if
+--- they were called by a loop, entry = its number, variables = its, by name}. Nil if it
+--- isn't known. Looks at the stack from the level `first` on, of `thread`
+--- (core.watch.deep_stack).
 function running_app.at_error(first, thread)
   local found, inner
   for level = first or 2, math.huge do
     local frame = frame_at(level, thread)
-    if not frame then return nil end
+    if not frame then return found end
     local f, code = frame.func, generated[frame.func]
     if not found then
       local known = called_by(f, level, thread)
       if known then return known end
-      if code and code.segment[f] then
-        local k = code.app_at[frame.currentline]
-        found, inner = {app = code.apps[k], method = "process", region = code.region,
-                        number = k, before = variables(level, thread).before}, code
-      end
-    elseif code == inner and code.entry[f] then
+    end
+    if code and code.segment[f] and (code == inner or not found) then
+      local k = code.app_at[frame.currentline]
+      local before = variables(level, thread).before
+      found = found or {app = code.apps[k], method = "process", region = code.region,
+                        in_region = {}}
+      inner = code
+      table.insert(found.in_region, {number = k, before = before})
+    elseif found and code == inner and code.entry[f] then
       found.entry, found.variables = code.entry[f], variables(level, thread)
       return found
     end

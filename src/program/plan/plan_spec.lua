@@ -58,7 +58,7 @@ a breath calls:
     local said, status = testing.script(PROGRAM, {"plan"}, {"engine"})
     assert.equal(0, status)
     assert.matches("\n    local function loop1%(n%)\n", said)
-    assert.matches("process%d%(app%d, p%) %-%- pass\n", said)
+    assert.matches("process%d%(app%d, p, input%) %-%- pass\n", said)
     local source = said:match("\n  source:\n(.-)not fused:"):gsub("\n    ", "\n")
     assert.is_function(loadstring(source))
   end)

@@ -92,7 +92,8 @@ function engines.jit(now, count)
       end
     end
     for _, name in ipairs(names_below(now, path .. "apps/")) do
-      slowed[shm.name_of_part(name)] = (count(now, path .. "apps/" .. name) or 0) > 0 or nil
+      local events = count(now, path .. "apps/" .. name) or 0
+      slowed[shm.name_of_part(name)] = events > 0 or nil
     end
   end
   return sums, slowed

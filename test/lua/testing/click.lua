@@ -33,6 +33,12 @@ function Router:timer(f) return self.clock:timer(f) end
 function Router:now() return self.clock:now() end
 function Router:steady() return self.clock:steady() end
 function Router:nanoseconds() return self.clock:nanoseconds() end
+function Router:turn_time() return self.clock:peek() end
+function Router:meter() end -- luacheck: no self
+function Router:full_signals() return {{active = true}} end
+function Router:writer(text)
+  return function () table.insert(self.unit.called, text) end
+end
 function Router:stop() self.unit.stopped = true end
 function Router:signals() return {} end
 function Router:find(name)
@@ -86,7 +92,7 @@ function click.unit(text, options)
   local class = registry.find(name) or error("there is no element class " .. name)
   local unit = setmetatable({
     options = options, errors = {}, warnings = {}, said = {}, printed = "", lost = {},
-    kept = 0, fresh = {}, packets = {},
+    kept = 0, fresh = {}, packets = {}, called = {},
   }, Unit)
   local router = setmetatable({
     unit = unit, at_work = {}, clock = clock.new{simulated = options.time or true},
@@ -160,7 +166,7 @@ function Unit:wait(seconds)
     time:jump()
     time:run()
   end
-  time.passed = math.max(time.passed, ends - time.start)
+  time.passed = math.max(time.passed, ends)
   return take_fresh(self)
 end
 

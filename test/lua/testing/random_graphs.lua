@@ -2,7 +2,6 @@
 -- For specs: random graphs of apps whose decisions follow from the packet alone, so
 -- that the same must come of them however they are run; and a record of what did.
 
-local ffi = require("ffi")
 local account = require("core.engine.account")
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
@@ -10,182 +9,20 @@ local drops = require("core.fuse.drops")
 local engine = require("core.app")
 local fwd = require("apps.fwd.fwd")
 local link = require("core.link")
-local packet = require("core.packet")
 local port = require("apps.port.port")
+local random_apps = require("testing.random_apps")
 
 local testing = {}
 
--- A test packet begins with this. `path` is a hash of the apps it has passed.
-local header_t = ffi.typeof("struct { uint32_t id, hops, path, spare; } *")
-local HEADER, SHORTEST = 16, 24
+local CLASSES, EMITTING = {}, {}
+for n = 0, 4 do CLASSES[n] = random_apps.class(n) end
+CLASSES[10] = random_apps.class(10)
+for n = 1, 3 do EMITTING[n] = random_apps.emitting_class(n) end
 
-local function header(p) return ffi.cast(header_t, p.data) end
+local Feeder, Collector = random_apps.Feeder, random_apps.Collector
+local Fork, Bulk = random_apps.Fork, random_apps.Bulk
 
-local band, bxor, rshift, tobit = bit.band, bit.bxor, bit.rshift, bit.tobit
-
--- A number that depends on every bit of the arguments.
-local function mixed(a, b, c)
-  local h = bxor(tobit(a * 40503), tobit(b * 65599), tobit(c * 30011))
-  h = bxor(h, rshift(h, 7))
-  h = tobit(band(h, 0xffffff) * 251 + rshift(h, 24))
-  return band(bxor(h, rshift(h, 11)), 0xffff)
-end
-
--- Per packet ------------------------------------------------------------------
-
--- What an app does with a packet, by number. The header stays in front.
-local CHANGES = {
-  function (p) return p end,
-  function (p, h) return packet.resize(p, SHORTEST + h % 400) end,
-  function (p, h)
-    local n = h % (HEADER + 1) -- what was there covers all that is opened
-    p = packet.shiftright(p, n)
-    ffi.copy(p.data, ffi.string(p.data + n, HEADER), HEADER)
-    return p
-  end,
-  function (p, h)
-    local n = math.min(h % 40, p.length - SHORTEST)
-    ffi.copy(p.data + n, ffi.string(p.data, HEADER), HEADER)
-    return packet.shiftleft(p, n)
-  end,
-  function (p)
-    local q = packet.clone(p)
-    packet.free(p)
-    return q
-  end,
-  function (p, h)
-    local q = packet.from_pointer(p.data, SHORTEST + h % (p.length - SHORTEST + 1))
-    packet.free(p)
-    return q
-  end,
-}
-
-local function process(self, p)
-  local head = header(p)
-  local h = mixed(head.id, head.hops, self.salt)
-  if head.hops == 0 then return nil, 1 end
-  head.hops = head.hops - 1
-  head.path = tobit(head.path * 31 + self.salt)
-  if h % 100 < self.losing then
-    if h % 3 == 0 then packet.shiftleft(p, h % 8) end -- who drops may have begun
-    return nil, self.reasons[h % 7]
-  end
-  if h % 2 == 0 then p = CHANGES[rshift(h, 3) % #CHANGES + 1](p, h) end
-  local o = rshift(h, 6) % self.ways
-  head = header(p)
-  head.path = tobit(head.path * 7 + o)
-  if o == 0 then return p end
-  return p, o
-end
-
-local REASONS = {[0] = nil, 1, 2, 3, 4, 0, 77}
-
---- A class of apps with `n` outputs that treat packets one by one. Its argument:
---- salt, losing (percent), and whether it now and then names no output of its own.
-function testing.class(n)
-  local outputs = {}
-  for i = 1, n do outputs[i] = i == 1 and "output" or "o" .. i end
-  local class = {outputs = outputs, process = process, drops = {"hops", "b c", "b-c"},
-                 counts_hops = true}
-  class.__index = class
-  function class:new(arg)
-    return setmetatable({
-      salt = arg.salt, losing = arg.losing, reasons = REASONS,
-      ways = n + (arg.astray and 2 or 1),
-    }, class)
-  end
-  return class
-end
-
-local CLASSES = {}
-for n = 0, 4 do CLASSES[n] = testing.class(n) end
-CLASSES[10] = testing.class(10)
-
--- Ends ------------------------------------------------------------------------
-
-local Feeder = {}
-Feeder.__index = Feeder
-Feeder.link_names = {input = {}, output = {output = true}}
-
---- A source of `count` packets with ids from `first` on, at most `rate` a breath.
-function Feeder:new(arg)
-  return setmetatable({next = arg.first, last = arg.first + arg.count - 1,
-                       rate = arg.rate, hops = arg.hops}, self)
-end
-
-function Feeder:pull()
-  local output = self.output.output
-  if not output then return end
-  for _ = 1, math.min(self.rate, self.last - self.next + 1) do
-    local p = packet.resize(packet.allocate(), SHORTEST + self.next % 700)
-    local head = header(p)
-    head.id, head.hops, head.path, head.spare = self.next, self.hops, 0, 0
-    self.next = self.next + 1
-    link.transmit(output, p)
-  end
-end
-
-local Collector = {}
-Collector.__index = Collector
-
---- A sink that keeps the bytes of what it gets, in order, by the path it came.
-function Collector:new()
-  return setmetatable({got = {}}, self)
-end
-
-function Collector:push()
-  for i = 1, #self.input do
-    for _ = 1, link.nreadable(self.input[i]) do
-      local p = link.receive(self.input[i])
-      local head = header(p)
-      local path = ("%d %d"):format(head.path, head.id / 100000)
-      self.got[path] = self.got[path] or {}
-      table.insert(self.got[path], ffi.string(p.data, p.length))
-      packet.free(p)
-    end
-  end
-end
-
-local Fork = {counts_hops = true}
-Fork.__index = Fork
-
---- Snabb's Tee, but that copies tell which way they went, and count hops.
-function Fork:new() return setmetatable({}, Fork) end
-
-function Fork:push()
-  for i = 1, #self.input do
-    for _ = 1, link.nreadable(self.input[i]) do
-      local p = link.receive(self.input[i])
-      for _, name in ipairs{"a", "b"} do
-        if self.output[name] and header(p).hops > 0 then
-          local copy = packet.clone(p)
-          header(copy).hops = header(p).hops - 1
-          header(copy).path = tobit(header(copy).path * 7 + #name + name:byte())
-          link.transmit(self.output[name], copy)
-        end
-      end
-      packet.free(p)
-    end
-  end
-end
-
--- A bulk app with two outputs, which now and then names a third, and drops by name.
-local Bulk = {outputs = {"a", "b"}, drops = {"c d", "e"}, counts_hops = true}
-Bulk.__index = Bulk
-
-function Bulk:new(salt) return setmetatable({salt = salt}, Bulk) end
-
-function Bulk:process_burst(packets, n, route)
-  for i = 0, n - 1 do
-    local head = header(packets[i])
-    local h = head.hops == 0 and 0 or mixed(head.id, head.hops, self.salt)
-    head.hops = math.max(head.hops - 1, 0)
-    route[i] = h % 50 == 0 and 3 or h % 8 == 0 and -1 - h % 3 or h % 3
-    head.path = tobit(head.path * 7 + route[i])
-  end
-end
-
-testing.Feeder, testing.Collector = Feeder, Collector
+testing.class, testing.Feeder, testing.Collector = random_apps.class, Feeder, Collector
 
 -- Graphs ----------------------------------------------------------------------
 
@@ -207,7 +44,9 @@ local function join(c, nodes, loops)
       local to = nodes[back and random(#nodes) or math.min(i + random(4), #nodes)]
       local from = ("%s.%s -> "):format(node.name, output)
       if #to.inputs > 0 and (to ~= node or back) and random(8) > 1 then
-        local input = table.remove(to.inputs, random(#to.inputs))
+        local at = random(#to.inputs)
+        local input = to.inputs[at]
+        if not to.takes_many or random(3) > 1 then table.remove(to.inputs, at) end
         config.link(c, ("%s%s.%s"):format(from, to.name, input))
       elseif node.source then
         config.link(c, from .. "rest." .. node.name)
@@ -217,8 +56,9 @@ local function join(c, nodes, loops)
 end
 
 --- A random configuration of up to `most` per-packet apps, their neighbours, sources
---- and sinks; `loops` allows links back. Each source has up to `packets`.
-function testing.random_graph(most, loops, packets)
+--- and sinks; `loops` allows links back. Each source has up to `packets`. With
+--- `emitting` some apps emit, and inputs may take several links.
+function testing.random_graph(most, loops, packets, emitting)
   local c, nodes = config.new(), {}
   local function add(name, class, arg, inputs, outputs)
     config.app(c, name, class, arg)
@@ -232,7 +72,8 @@ function testing.random_graph(most, loops, packets)
   for i = 1, random(2) do
     local feeder = {first = i * 100000, count = random(packets), rate = random(60),
                     hops = random(2, 12)}
-    config.app(c, "feeder" .. i, Feeder, feeder)
+    local kind = emitting and random(2) == 1 and random_apps.EmittingFeeder or Feeder
+    config.app(c, "feeder" .. i, kind, feeder)
     if random(2) == 1 then
       nodes[#nodes + 1] = {name = "feeder" .. i, inputs = {}, outputs = {"output"},
                            source = true}
@@ -250,11 +91,17 @@ function testing.random_graph(most, loops, packets)
       local inputs = {"input", "i2", "i3"}
       for k = #inputs, kind[2] + 1, -1 do inputs[k] = nil end
       add("n" .. i, kind[1], kind[4], inputs, kind[3] == 1 and {"output"} or {"a", "b"})
+    elseif emitting and random(3) == 1 then
+      local n = random(3)
+      add("e" .. i, EMITTING[n], {salt = random(60000)}, {"input", "i2", "end"},
+        EMITTING[n].outputs)
+      nodes[#nodes].takes_many = true
     else
       local n = random(40) == 1 and 10 or random(3) == 1 and random(0, 4) or 1
       local arg = {salt = random(60000), losing = random(3) == 1 and 10 or 0,
                    astray = random(10) == 1}
       add("a" .. i, CLASSES[n], arg, {"input", "i2", "end"}, CLASSES[n].outputs)
+      nodes[#nodes].takes_many = emitting
     end
   end
   for i = 1, random(3) do
@@ -276,9 +123,8 @@ end
 
 local function quiet()
   for _, app in pairs(engine.app_table) do
-    if getmetatable(app) == Feeder and app.next <= app.last and app.output.output then
-      return false
-    end
+    if app.last and app.next <= app.last and app.output.output then return false end
+    if app.kept and #app.kept > 0 then return false end
   end
   return account.packets(engine.link_table).in_links == 0
 end

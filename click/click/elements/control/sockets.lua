@@ -1,0 +1,241 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ControlSocket lets other programs read and write handlers, by Click's protocol;
+-- HTTPServer does by HTTP. Both listen on this machine's own address unless told
+-- otherwise: who can connect can change the router.
+
+local arguments = require("click.arguments")
+local element = require("click.element")
+local errors = require("click.errors")
+local http = require("click.script.http")
+local protocol = require("click.script.protocol")
+local sockets = require("click.script.sockets")
+local text = require("click.language.text")
+
+local LOCAL, ANYWHERE = "127.0.0.1", "0.0.0.0"
+local LONGEST_PATH = 107 -- bytes; <linux/un.h>, without the final zero
+local RETRY_SECONDS = 1
+
+-- A server, and what both classes do with it: they have listen(self), which returns a
+-- socket or nil and a message, and session(self).
+local Serving = element.define{name = "(server)", ports = "0/0"}
+
+local function start(self, fd)
+  self.server = sockets.server(fd, function () return self:session() end,
+    self.verbose and function (line)
+      self:say("%s :: %s: %s", self.name, self.class.name, line)
+    end)
+  self.router:poll(self, function () self.server:poll() end)
+end
+
+-- Try to listen. True, or false after it has been said why not.
+local function try(self, reporter)
+  self.retries = self.retries - 1
+  local fd, problem = self:listen()
+  if fd then
+    start(self, fd)
+    return true
+  elseif self.retries < 0 then
+    reporter:error("%s", problem)
+  elseif self.retry_warnings then
+    reporter:warning("%s (%d %s left)", problem, self.retries + 1,
+      self.retries == 0 and "try" or "tries")
+  end
+  return false
+end
+
+-- Try again every second, and stop the router when that was for nothing.
+local function keep_trying(self)
+  local timer
+  timer = self.router:timer(function ()
+    if self.server or try(self, errors.to_stderr()) then return end
+    if self.retries >= 0 then timer:after(RETRY_SECONDS) else self.router:stop() end
+  end)
+  timer:after(RETRY_SECONDS)
+  self.timer = timer
+end
+
+-- Does the other one listen where this one wants to?
+local function same_place(self, old)
+  return old.class == self.class and old.kind == self.kind and old.path == self.path
+    and (old.port == self.port or self.next_free and old.wanted_port == self.port)
+end
+
+function Serving:initialize()
+  local old = self.router.old and self.router.old.by_name[self.name]
+  if old and old.server and same_place(self, old) then return end
+  local reporter = {
+    error = function (_, ...) self:error(...) end,
+    warning = function (_, ...) self:warning(...) end,
+  }
+  if not try(self, reporter) and self.retries >= 0 then keep_trying(self) end
+end
+
+function Serving:cleanup()
+  if self.timer then self.timer:unschedule() end
+  if not self.server then return end
+  self.router:poll(self, nil)
+  self.server:close()
+  if self.path then os.remove(self.path) end
+end
+
+--- Go on with the sockets of `old`, whose clients notice nothing.
+function Serving:take_state(old)
+  if self.server or not old.server or not same_place(self, old) then return end
+  local server = old.server
+  old.router:poll(old, nil)
+  old.server = nil
+  start(self, server.fd)
+  self.port = old.port
+  for _, session in pairs(server.connections) do
+    session.router = self.router
+    session.proxy = self.proxy
+  end
+  self.server:take_over(server.connections)
+end
+
+-- ControlSocket ---------------------------------------------------------------------
+
+local ControlSocket = element.define{
+  name = "ControlSocket", summary = "lets other programs read and write handlers",
+  ports = "0/0", extends = Serving,
+}
+
+local KEYWORDS = {
+  {"READONLY", "bool", default = false, keyword = true},
+  {"PROXY", "element", keyword = true},
+  {"VERBOSE", "bool", default = false, keyword = true},
+  {"LOCALHOST", "bool", default = true, keyword = true},
+  {"RETRIES", "int", default = 0, keyword = true},
+  {"RETRY_WARNINGS", "bool", default = true, keyword = true},
+}
+
+-- The arguments by the type of socket.
+local PLACES = {
+  TCP = {"PORT", "word", required = true},
+  UNIX = {"FILENAME", "filename", required = true},
+  SOCKET = {"FD", "unsigned", required = true},
+}
+
+local function with_keywords(...)
+  local list = {...}
+  for _, spec in ipairs(KEYWORDS) do list[#list + 1] = spec end
+  return list
+end
+
+-- "8080", or "8080+": that port or one behind it.
+local function set_port(self, word)
+  local digits, plus = word:match("^(%d+)(%+?)$")
+  local port = tonumber(digits)
+  if not port or port > 65535 then return "PORT requires TCP port" end
+  self.port, self.wanted_port, self.next_free = port, port, plus == "+"
+end
+
+local SETTERS = {}
+
+function SETTERS.TCP(self, a)
+  local problem = set_port(self, a.PORT)
+  if problem then return problem end
+  self:add_handler("port", {read = function () return self.port end})
+end
+
+function SETTERS.UNIX(self, a)
+  if #a.FILENAME > LONGEST_PATH then return "filename too long" end
+  self.path = a.FILENAME
+  self:add_handler("filename", {read = function () return self.path end})
+end
+
+function SETTERS.SOCKET(self, a) self.descriptor = a.FD end
+
+function ControlSocket:configure_raw(list)
+  local kind = (list[1] or ""):upper()
+  local place = PLACES[kind]
+  if not place and kind ~= "" then
+    return self:error("unknown socket type '%s'", kind)
+  end
+  local a = arguments.parse(with_keywords({"TYPE", "word", required = true}, place),
+    list, self)
+  if not a then return end
+  self.kind = kind
+  self.read_only, self.proxy, self.verbose = a.READONLY, a.PROXY, a.VERBOSE
+  self.address = a.LOCALHOST and LOCAL or ANYWHERE
+  self.retries, self.retry_warnings = a.RETRIES, a.RETRY_WARNINGS
+  local problem = SETTERS[kind](self, a)
+  if problem then self:error("%s", problem) end
+end
+
+function ControlSocket:listen()
+  if self.kind == "UNIX" then return sockets.listen_unix(self.path) end
+  local fd, port = sockets.listen_tcp(self.address, self.port, self.next_free)
+  if not fd then return nil, port end
+  self.port = port
+  return fd
+end
+
+function ControlSocket:session()
+  return protocol.session(self.router, {read_only = self.read_only,
+    proxy = self.proxy})
+end
+
+--- A connection that is there already (SOCKET) needs no listening.
+function ControlSocket:initialize()
+  if self.kind ~= "SOCKET" then return Serving.initialize(self) end
+  start(self, nil)
+  self.server:add(self.descriptor)
+end
+
+-- HTTPServer ------------------------------------------------------------------------
+
+local HTTPServer = element.define{
+  name = "HTTPServer", summary = "reads and writes handlers by HTTP, with JSON",
+  ports = "0/0", extends = Serving, kind = "HTTP", retries = 0,
+  handlers = {port = {read = function (self) return self.port end}},
+}
+
+local HTTP_ARGUMENTS = {
+  {"PORT", "word", default = "80"},
+  {"VERBOSE", "bool", default = false, keyword = true},
+  {"READONLY", "bool", default = false, keyword = true},
+  {"LOCALHOST", "bool", default = true, keyword = true},
+}
+
+-- The arguments but for those with ALIAS_MAP, whose paths are set.
+local function take_aliases(self, list)
+  local others = {}
+  self.aliases = {}
+  for _, argument in ipairs(list) do
+    local alias = argument:match("^ALIAS_MAP%s+(.*)$")
+    if not alias then
+      others[#others + 1] = argument
+    else
+      local path, target = text.unquote(alias):match("^/?([^:]*):/?(.*)$")
+      if not path then return nil, ("Cannot find ':' in alias %s"):format(alias) end
+      self.aliases[path] = target
+    end
+  end
+  return others
+end
+
+function HTTPServer:configure_raw(list)
+  local others, problem = take_aliases(self, list)
+  if not others then return self:error("%s", problem) end
+  local a = arguments.parse(HTTP_ARGUMENTS, others, self)
+  if not a then return end
+  problem = set_port(self, a.PORT)
+  if problem then return self:error("%s", problem) end
+  self.read_only, self.verbose = a.READONLY, a.VERBOSE
+  self.address = a.LOCALHOST and LOCAL or ANYWHERE
+end
+
+function HTTPServer:listen()
+  local fd, port = sockets.listen_tcp(self.address, self.port, self.next_free)
+  if not fd then return nil, port end
+  self.port = port
+  return fd
+end
+
+function HTTPServer:session()
+  return http.session(self.router, {read_only = self.read_only,
+    aliases = self.aliases})
+end
+
+return {ControlSocket, HTTPServer}

@@ -1,0 +1,189 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Elements without ports, which say something about others, or nothing at all.
+
+local arguments = require("click.arguments")
+local element = require("click.element")
+local text_of = require("click.language.text")
+
+local INFO = 20 -- configured before others
+
+local function define(class)
+  class.ports, class.phase = "0/0", class.phase or INFO
+  return element.define(class)
+end
+
+-- Nothing ------------------------------------------------------------------
+
+local function define_ignored(name, summary)
+  local class = define{name = name, summary = summary}
+  function class:configure_raw() end -- luacheck: no self
+  return class
+end
+
+local ClickyInfo = define_ignored("ClickyInfo", "is for a graphical user interface")
+local DPDKInfo = define_ignored("DPDKInfo", "sets DPDK's parameters, which Perigee has")
+local AlignmentInfo = define_ignored("AlignmentInfo", "says how packets are aligned")
+local DevirtualizeInfo = define_ignored("DevirtualizeInfo", "is for click-devirtualize")
+local FlowInfo = define_ignored("FlowInfo", "is for Click's tools")
+local JiffieClock = define_ignored("JiffieClock", "is FastClick's clock")
+
+-- Names --------------------------------------------------------------------
+
+-- The kinds of addresses that a word after a name may be: type of argument, kind of
+-- name.
+local KINDS = {{"ip", "ip"}, {"ip_prefix", "ip_prefix"}, {"ip6", "ip6"},
+               {"ip6_prefix", "ip6_prefix"}, {"eth", "eth"}}
+
+local function define_name(self, name, text)
+  local known = false
+  for _, kind in ipairs(KINDS) do
+    local value = arguments.value(text, {name, kind[1], bare = false}, self)
+    if value ~= nil then
+      self.router.names:define(kind[2], self.name, name, value)
+      known = true
+    end
+  end
+  return known
+end
+
+local AddressInfo = define{
+  name = "AddressInfo", summary = "gives names to addresses", phase = 10,
+}
+
+-- An interface's own addresses, if there is one of that name.
+local function define_interface(self, name, interface)
+  local file = io.open(("/sys/class/net/%s/address"):format(interface))
+  local text = file and file:read("*l")
+  if file then file:close() end
+  return text and define_name(self, name, (text:gsub(":", "-")))
+end
+
+local function device_of(text)
+  local name = text:match("^(.-):eth$") or text:match("^(.-):simple$") or text
+  return not name:find("[/%s]") and name or nil
+end
+
+function AddressInfo:configure_raw(list)
+  for _, text in ipairs(list) do
+    local words = text_of.words(text)
+    local name = table.remove(words, 1)
+    if not name then goto continue end
+    if #words == 0 then
+      self:error("expected 'NAME [ADDRS]'")
+    end
+    for _, word in ipairs(words) do
+      local device = device_of(word)
+      if not (define_name(self, name, word)
+        or device and define_interface(self, name, device)) then
+        self:error("\"%s\" '%s' did not resolve to any address", name, word)
+      end
+    end
+    ::continue::
+  end
+end
+
+local AnnotationInfo = define{
+  name = "AnnotationInfo", summary = "gives names to annotations", phase = 10,
+}
+
+function AnnotationInfo:configure_raw(list)
+  for _, text in ipairs(list) do
+    local words = text_of.words(text)
+    if words[1] and words[1] ~= "CHECK_OVERLAP" then
+      local offset = arguments.value(words[2] or "", {words[1], "anno"}, self)
+      if not offset then
+        self:error("expected 'NAME OFFSET [SIZE]'")
+      else
+        self.router.names:define("annotation", self.name, words[1],
+          {offset, tonumber(words[3])})
+      end
+    end
+  end
+end
+
+local PortInfo = define{
+  name = "PortInfo", summary = "gives names to ports of TCP and UDP", phase = 10,
+}
+
+function PortInfo:configure_raw(list)
+  for _, text in ipairs(list) do
+    local name, number, protocol = text:match("^(%S+)%s+(%d+)/?(%a*)$")
+    number = tonumber(number)
+    if not name or number > 65535 then
+      self:error("expected 'NAME PORT[/PROTOCOL]'")
+    else
+      for _, kind in ipairs(protocol ~= "" and {protocol:lower()} or {"tcp", "udp"}) do
+        self.router.names:define(kind .. "_port", self.name, name, number)
+      end
+      self.router.names:define("port", self.name, name, number)
+    end
+  end
+end
+
+-- Scheduling ---------------------------------------------------------------
+
+local ScheduleInfo = define{
+  name = "ScheduleInfo", summary = "says how often tasks get their turn",
+}
+
+local USUAL = 1024 -- tickets of a task that counts 1
+
+function ScheduleInfo:configure_raw(list)
+  self.wanted = {}
+  for _, text in ipairs(list) do
+    local words = text_of.words(text)
+    local share = tonumber(words[2])
+    if #words ~= 2 or not share or share < 0 then
+      self:error("expected 'ELEMENTNAME PARAM'")
+    else
+      self.wanted[#self.wanted + 1] = {name = words[1], tickets = share * USUAL}
+    end
+  end
+end
+
+function ScheduleInfo:initialize()
+  for _, entry in ipairs(self.wanted) do
+    local e = self.router:find(entry.name, self)
+    if not e then
+      self:error("no element named '%s'", entry.name)
+    elseif e.class.task then
+      self.router:task_of(e):set_tickets(entry.tickets)
+    end
+  end
+end
+
+local StaticThreadSched = define{
+  name = "StaticThreadSched", summary = "says on which thread elements run",
+}
+
+-- The elements that `name` stands for: one, or all of a compound element.
+local function elements_within(self, name)
+  local e = self.router:find(name, self)
+  if e then return {e} end
+  local list, scope = {}, self.name:match("^(.*/)") or ""
+  for _, other in ipairs(self.router.elements) do
+    if other.name:sub(1, #scope + #name + 1) == scope .. name .. "/" then
+      list[#list + 1] = other
+    end
+  end
+  return list
+end
+
+function StaticThreadSched:configure_raw(list)
+  for _, text in ipairs(list) do
+    local name, number = text:match("^(%S+)%s+(%S+)$")
+    number = tonumber(number and number:match("[^/]*$"))
+    if not name then
+      self:error("expected 'ELEMENT THREAD'")
+    elseif not number then
+      self:error("thread must be integer")
+    else
+      local found = elements_within(self, name)
+      if #found == 0 then self:error("'%s' does not name an element", name) end
+      for _, e in ipairs(found) do e.home_thread = number end
+    end
+  end
+end
+
+return {ClickyInfo, DPDKInfo, AlignmentInfo, DevirtualizeInfo, FlowInfo, JiffieClock,
+        AddressInfo, AnnotationInfo, PortInfo, ScheduleInfo, StaticThreadSched}

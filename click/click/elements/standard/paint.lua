@@ -1,0 +1,168 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Elements that note a color, a time or a type of packets, or look at what is noted.
+
+local element = require("click.element")
+local ffi = require("ffi")
+local note = require("click.note")
+
+local FIRST = note.FIRST
+local PAINT, PAINT2 = note.PAINT - FIRST, note.PAINT2 * 2 - FIRST
+
+local function color_arguments(size, default)
+  return {
+    {"COLOR", "unsigned", required = true, max = 256 ^ size - 1},
+    {"ANNO", "anno", size = size, default = default},
+  }
+end
+
+local COLOR = {color = element.data("color", "unsigned")}
+
+-- Paint --------------------------------------------------------------------
+
+local Paint = element.define{
+  name = "Paint", summary = "notes a color of packets",
+  arguments = color_arguments(1, PAINT), handlers = COLOR,
+}
+
+function Paint:configure(a) self.color, self.at = a.COLOR, FIRST + a.ANNO end
+
+function Paint:process(p)
+  p.note8[self.at] = self.color
+  return p
+end
+
+local Paint2 = element.define{
+  name = "Paint2", summary = "notes a color of 16 bits",
+  arguments = color_arguments(2, PAINT2), handlers = COLOR,
+}
+
+function Paint2:configure(a)
+  if a.ANNO % 2 ~= 0 then return self:error("ANNO: must be even") end
+  self.color, self.at = a.COLOR, (FIRST + a.ANNO) / 2
+end
+
+function Paint2:process(p)
+  p.note16[self.at] = self.color
+  return p
+end
+
+local CheckPaint = element.define{
+  name = "CheckPaint", summary = "passes packets of one color", extends = Paint,
+  ports = "1/1-2", processing = "a/ah", drops = {"other color"},
+}
+
+function CheckPaint:process(p)
+  if p.note8[self.at] == self.color then return p end
+  if self.noutputs > 1 then return p, 2 end
+  return nil, 1
+end
+
+local PaintTee = element.define{
+  name = "PaintTee", summary = "passes packets, and copies those of one color",
+  extends = Paint, ports = "1/2", processing = "a/ah", emits = true,
+}
+
+function PaintTee:process(p)
+  if p.note8[self.at] == self.color then self.emit(2, note.clone(p)) end
+  return p
+end
+
+local SetAnnoByte = element.define{
+  name = "SetAnnoByte", summary = "sets a byte of a packet's annotations",
+  arguments = {
+    {"ANNO", "anno", size = 1, required = true},
+    {"VALUE", "unsigned", required = true, max = 255},
+  },
+  handlers = {anno = element.data("anno"), value = element.data("color", "unsigned")},
+}
+
+function SetAnnoByte:configure(a)
+  self.anno, self.at, self.color = a.ANNO, FIRST + a.ANNO, a.VALUE
+end
+
+SetAnnoByte.process = Paint.process
+
+-- The packet's type --------------------------------------------------------
+
+local TYPES = {HOST = note.HOST, BROADCAST = note.BROADCAST, OUTGOING = note.OUTGOING,
+               MULTICAST = note.MULTICAST, OTHERHOST = note.OTHERHOST,
+               LOOPBACK = note.LOOPBACK}
+
+local SetPacketType = element.define{
+  name = "SetPacketType", summary = "notes to whom a packet is sent",
+  arguments = {{"TYPE", "word", required = true}},
+}
+
+function SetPacketType:configure(a)
+  self.type = TYPES[a.TYPE:upper()]
+  if not self.type then self:error("unrecognized packet type '%s'", a.TYPE) end
+end
+
+local PACKET_TYPE = note.PACKET_TYPE
+
+function SetPacketType:process(p)
+  p.note16[PACKET_TYPE] = self.type
+  return p
+end
+
+-- Timestamps ---------------------------------------------------------------
+
+local TIMESTAMP, FIRST_TIMESTAMP = note.TIMESTAMP, note.FIRST_TIMESTAMP
+
+local SetTimestamp = element.define{
+  name = "SetTimestamp", summary = "notes the time",
+  arguments = {
+    {"TIMESTAMP", "argument"},
+    {"FIRST", "bool", default = false, keyword = true},
+    {"PER_BATCH", "bool", default = false, keyword = true},
+  },
+}
+
+function SetTimestamp:configure(a)
+  self.at = a.FIRST and FIRST_TIMESTAMP or TIMESTAMP
+  self.time = a.TIMESTAMP and note.parse_time(a.TIMESTAMP)
+  if a.TIMESTAMP and not self.time then
+    return self:error("TIMESTAMP: expected timestamp")
+  end
+  self.per_turn = a.PER_BATCH
+end
+
+function SetTimestamp:process(p)
+  p.note64[self.at] = self.time or self.router:nanoseconds()
+  return p
+end
+
+local AdjustTimestamp = element.define{
+  name = "AdjustTimestamp", summary = "adds to packets' timestamps",
+  arguments = {
+    {"TIME", "argument", default = "0"},
+    {"FIRST", "bool", default = false, keyword = true},
+    {"ALL", "bool", default = false, keyword = true},
+  },
+}
+
+function AdjustTimestamp:configure(a)
+  self.delta = note.parse_time(a.TIME)
+  if not self.delta then return self:error("TIME: expected timestamp") end
+  self.at, self.all = a.FIRST and FIRST_TIMESTAMP or TIMESTAMP, a.ALL
+end
+
+AdjustTimestamp.handlers.time = {
+  read = function (self) return note.time_text(self.delta) end,
+  write = function (self, text)
+    local delta = note.parse_time(text)
+    if not delta then return "expected timestamp" end
+    self.delta = delta
+  end,
+}
+
+local int64 = ffi.typeof("int64_t")
+
+function AdjustTimestamp:process(p)
+  local notes, at = p.note64, self.at
+  if self.all or notes[at] ~= 0 then notes[at] = int64(notes[at]) + self.delta end
+  return p
+end
+
+return {Paint, Paint2, CheckPaint, PaintTee, SetAnnoByte, SetPacketType, SetTimestamp,
+        AdjustTimestamp}

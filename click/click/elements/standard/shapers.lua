@@ -1,0 +1,240 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Elements that let so many packets or bytes a second pass.
+
+local arguments = require("click.arguments")
+local configure = require("click.router.configure")
+local element = require("click.element")
+local note = require("click.note")
+local packet = require("core.packet")
+local signals = require("click.router.signals")
+local tokens = require("click.tokens")
+
+-- Shaper: pulls at most at a rate ------------------------------------------
+
+local function rate_handlers()
+  local read = function (self) return self.rate end
+  return {
+    rate = {read = read, write = configure.keyword("RATE", 1)},
+    config = {read = read},
+    reset = element.command(function (self) self.second = nil end),
+  }
+end
+
+local Shaper = element.define{
+  name = "Shaper", summary = "pulls up to so many packets a second", ports = "1/1-2",
+  processing = "l/l", live = true, arguments = {{"RATE", "rate", required = true}},
+  handlers = rate_handlers(),
+}
+
+function Shaper:configure(a)
+  self.rate = a.RATE
+  if self.second then self.sent = math.floor(self.fraction * a.RATE) end
+end
+
+-- Packets are spread over each second evenly: by its `fraction`, rate * fraction of
+-- them are due, and `sent` have been.
+local function is_due(self)
+  if self.rate == 0 then return false end
+  local now = self.router:now()
+  local second = math.floor(now)
+  local due = math.floor((now - second) * self.rate)
+  if not self.second then
+    self.sent = due
+  elseif second > self.second and self.sent > 0 then
+    self.sent = self.sent - self.rate
+  end
+  self.second, self.fraction = second, now - second
+  return due >= self.sent
+end
+
+-- What a packet counts.
+function Shaper:cost() return 1 end -- luacheck: no self
+
+function Shaper:pull(o)
+  local due = is_due(self)
+  if due ~= (o == 1) then return nil end
+  local p = self.pull_from[1]()
+  if p and o == 1 then self.sent = self.sent + self:cost(p) end
+  return p
+end
+
+local BandwidthShaper = element.define{
+  name = "BandwidthShaper", extends = Shaper, ports = "1/1-2",
+  summary = "pulls up to so many bytes a second",
+  arguments = {{"RATE", "bandwidth", required = true}},
+}
+
+function BandwidthShaper:cost(p) return p.length end -- luacheck: no self
+
+-- RatedSplitter: what is beyond the rate goes to the second output ---------
+
+local RatedSplitter = element.define{
+  name = "RatedSplitter", summary = "passes so many packets a second", ports = "1/1-2",
+  processing = "h/h", live = true, drops = {"beyond the rate"},
+  arguments = {
+    {"RATE", "rate", required = true},
+    {"BURST_DURATION", "interval", keyword = true},
+    {"BURST_SIZE", "unsigned", keyword = true},
+  },
+  handlers = rate_handlers(),
+}
+
+local DEFAULT_BURST = 0.02 -- seconds
+
+function RatedSplitter:configure(a)
+  local size = a.BURST_SIZE or a.BURST_BYTES
+  if a.BURST_DURATION and size then
+    return self:error("cannot specify both BURST_DURATION and BURST_SIZE")
+  end
+  size = math.max(1, size or math.floor(a.RATE * (a.BURST_DURATION or DEFAULT_BURST)))
+  self.rate = a.RATE
+  if self.bucket then self.bucket:set_rate(a.RATE, size + self.margin)
+  else self.bucket = tokens.new(a.RATE, size + self.margin) end
+end
+
+RatedSplitter.margin, RatedSplitter.least = 0, 1
+
+function RatedSplitter:process(p)
+  local bucket = self.bucket
+  bucket:refill(self.router:steady())
+  if bucket:contains(self.least) then
+    bucket:remove(self.in_bytes and p.length or 1)
+    return p
+  end
+  if self.noutputs > 1 then return p, 2 end
+  return nil, 1
+end
+
+local MARGIN = 131072 -- bytes: a packet may pass while so many tokens are there
+
+local BandwidthRatedSplitter = element.define{
+  name = "BandwidthRatedSplitter", extends = RatedSplitter, in_bytes = true,
+  margin = MARGIN, least = MARGIN, summary = "passes so many bytes a second",
+  ports = "1/1-2",
+  arguments = {
+    {"RATE", "bandwidth", required = true},
+    {"BURST_DURATION", "interval", keyword = true},
+    {"BURST_BYTES", "unsigned", keyword = true},
+  },
+}
+
+-- LinkUnqueue: as a link with a bandwidth and a latency --------------------
+
+local LinkUnqueue = element.define{
+  name = "LinkUnqueue", summary = "pulls packets, and pushes them as a link would",
+  processing = "l/h", emits = true,
+  arguments = {
+    {"LATENCY", "interval", required = true},
+    {"BANDWIDTH", "bandwidth", required = true},
+  },
+}
+
+local LEAST_BANDWIDTH = 100 -- bytes a second
+
+function LinkUnqueue:configure(a)
+  if a.BANDWIDTH > 0 and a.BANDWIDTH < LEAST_BANDWIDTH then
+    return self:error("bandwidth too small, minimum %dBps, or 0 to disable bandwidth",
+      LEAST_BANDWIDTH)
+  end
+  self.latency, self.bandwidth = a.LATENCY, a.BANDWIDTH
+  self.first, self.last, self.waiting = 1, 0, {} -- {packet =, time =} by number
+end
+
+function LinkUnqueue:initialize()
+  self.signals = self.router:signals(self, 1)
+  self.timer = self.router:timer(function () self:schedule() end)
+  self:schedule()
+end
+
+local function tail(self) return self.waiting[self.last] end
+
+local function enter(self, p, now)
+  local before = self.busy and tail(self)
+  local time = before and before.time or now + self.latency
+  if self.bandwidth > 0 then
+    time = time + (p.length + p.note32[note.EXTRA_LENGTH]) / self.bandwidth
+  end
+  self.last = self.last + 1
+  self.waiting[self.last] = {packet = p, time = time}
+  self.busy = true
+end
+
+-- Take in what the link has room for.
+local function take_in(self, now)
+  local worked = false
+  while not tail(self) or tail(self).time <= now + self.latency do
+    local p = self.pull_from[1]()
+    if not p then
+      self.busy = false
+      break
+    end
+    enter(self, p, now)
+    worked = true
+  end
+  return worked
+end
+
+local function leave(self, now)
+  local worked = false
+  while self.first <= self.last and self.waiting[self.first].time <= now do
+    local entry = self.waiting[self.first]
+    self.waiting[self.first], self.first, worked = nil, self.first + 1, true
+    note.set_time(entry.packet, self.router.clock:to_wall(entry.time))
+    self.emit(1, entry.packet)
+  end
+  return worked
+end
+
+-- When there will be something to do.
+local function next_time(self)
+  local time = self.waiting[self.first].time
+  if signals.any(self.signals) then
+    time = math.min(time, tail(self).time - self.latency)
+  end
+  return time
+end
+
+function LinkUnqueue:task()
+  local now = self.router:steady()
+  local took = take_in(self, now)
+  local left = leave(self, now)
+  if self.first <= self.last then
+    self:unschedule()
+    self.timer:at_steady(math.max(now, next_time(self)))
+  elseif not signals.any(self.signals) then
+    self:unschedule()
+  end
+  return took or left
+end
+
+function LinkUnqueue:cleanup()
+  for n = self.first or 1, self.last or 0 do packet.free(self.waiting[n].packet) end
+  self.first, self.last, self.waiting = 1, 0, {}
+end
+
+local function restart(self)
+  self:cleanup()
+  self.timer:unschedule()
+  self:schedule()
+end
+
+local function change(field, kind)
+  return {
+    read = function (self) return self[field] end,
+    write = function (self, text)
+      local value = arguments.value(text, {field, kind}, self)
+      if not value then return "invalid " .. field end
+      self[field] = value
+      restart(self)
+    end,
+  }
+end
+
+LinkUnqueue.handlers.latency = change("latency", "interval")
+LinkUnqueue.handlers.bandwidth = change("bandwidth", "bandwidth")
+LinkUnqueue.handlers.reset = element.command(restart)
+LinkUnqueue.handlers.size = {read = function (self)
+  return self.last - self.first + 1
+end}
+
+return {Shaper, BandwidthShaper, RatedSplitter, BandwidthRatedSplitter, LinkUnqueue}

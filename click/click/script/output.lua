@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Where scripts print: the standard output, or a file.
+
+local text = require("click.language.text")
+
+local output = {}
+
+--- The file that `s`, "[>FILE | >>FILE] TEXT", begins with, open, and the text; or nil,
+--- nil and a message.
+function output.open(s)
+  local mark, rest = s:match("^(>>?)(.*)$")
+  if not mark then return io.stdout, s end
+  local name
+  name, rest = text.first_word(rest)
+  if name == "" or name == "-" then return io.stdout, rest end
+  local file, problem = io.open(name, mark == ">>" and "ab" or "wb")
+  if not file then return nil, nil, problem end
+  return file, rest
+end
+
+--- Write, and close the file.
+function output.write(file, s)
+  file:write(s)
+  if file == io.stdout then file:flush() else file:close() end
+end
+
+return output

@@ -1,0 +1,224 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Servers that never wait: poll() takes new connections, reads what clients have sent,
+-- lets their sessions work, and sends what these have to say. Nothing is done, and one
+-- system call made, while nobody has anything to say.
+--
+-- A session has receive(bytes), or receive(nil) at the end; work(); `output`, a list of
+-- strings to be sent, whose bytes are `outgoing`; `paused`, when work() has more to do
+-- once some is sent; `done`: close when all is sent.
+
+local ffi = require("ffi")
+local errno = require("posix.errno")
+local fcntl = require("posix.fcntl")
+local poll = require("posix.poll").poll
+local socket = require("posix.sys.socket")
+local stat = require("posix.sys.stat")
+local unistd = require("posix.unistd")
+local port_files = require("lib.port.files")
+
+ffi.cdef [[
+  ssize_t perigee_click_send(int fd, const void *data, size_t size, int flags)
+    __asm__("send");
+  unsigned perigee_click_umask(unsigned mask) __asm__("umask");
+]]
+
+local sockets = {}
+
+local MSG_DONTWAIT, MSG_NOSIGNAL = 0x40, 0x4000 -- Linux, <sys/socket.h>
+local BACKLOG = 16
+local MOST_CONNECTIONS = 64
+local AT_ONCE = 65536     -- bytes read from a client at a time
+local OTHERS = 127        -- the bits (octal 177) of a mode that only leave the owner's
+local PORTS_TO_TRY = 11   -- from the one wanted
+
+local Server = {}
+Server.__index = Server
+
+local function prepare(fd)
+  fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.O_NONBLOCK)
+  fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+  return fd
+end
+
+-- Listening -----------------------------------------------------------------------
+
+local function failed(fd, call, problem)
+  unistd.close(fd)
+  return nil, ("%s: %s"):format(call, (problem or ""):gsub("^.*: ", ""))
+end
+
+local function open(family)
+  local fd, problem = socket.socket(family, socket.SOCK_STREAM, 0)
+  if not fd then return nil, "socket: " .. problem end
+  return prepare(fd)
+end
+
+local function listen(fd)
+  local ok, problem = socket.listen(fd, BACKLOG)
+  if not ok then return failed(fd, "listen", problem) end
+  return fd
+end
+
+--- A socket that listens at the TCP port of this address ("127.0.0.1"), and the port;
+--- or nil and a message. With `next_free`, one of the ten ports behind it will do. Port
+--- 0 is any.
+function sockets.listen_tcp(address, port, next_free)
+  local fd, problem = open(socket.AF_INET)
+  if not fd then return nil, problem end
+  socket.setsockopt(fd, socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+  local ok
+  for at = port, math.min(port + (next_free and PORTS_TO_TRY - 1 or 0), 65535) do
+    ok, problem = socket.bind(fd, {family = socket.AF_INET, addr = address, port = at})
+    if ok then break end
+  end
+  if not ok then return failed(fd, "bind", problem) end
+  fd, problem = listen(fd)
+  if not fd then return nil, problem end
+  return fd, socket.getsockname(fd).port
+end
+
+--- A Unix socket that listens at `path`, for this user alone. One that a process left
+--- behind as it ended is replaced.
+function sockets.listen_unix(path)
+  local fd, problem = open(socket.AF_UNIX)
+  if not fd then return nil, problem end
+  port_files.remove_dead_socket(path)
+  local mask = ffi.C.perigee_click_umask(OTHERS)
+  local ok
+  ok, problem = socket.bind(fd, {family = socket.AF_UNIX, path = path})
+  ffi.C.perigee_click_umask(mask)
+  if not ok then return failed(fd, "bind", problem) end
+  stat.chmod(path, tonumber("600", 8))
+  return listen(fd)
+end
+
+-- Connections ---------------------------------------------------------------------
+
+--- A server on the listening socket `fd` (nil: none), whose connections get sessions
+--- from make(). `log(message)`, if given, is told of connections.
+function sockets.server(fd, make, log)
+  return setmetatable({fd = fd, make = make, connections = {}, fds = {},
+    log = log or function () end}, Server)
+end
+
+local function would_wait(number)
+  return number == errno.EAGAIN or number == errno.EINTR
+end
+
+--- Serve the connection `fd`.
+function Server:add(fd)
+  local session = self.make()
+  self.connections[fd] = session
+  prepare(fd)
+end
+
+local function describe(address)
+  return address.addr and (" from %s.%d"):format(address.addr, address.port) or ""
+end
+
+local function accept_all(self)
+  while true do
+    local fd, address, number = socket.accept(self.fd)
+    if not fd then
+      if not would_wait(number) then
+        self.log("accept: " .. tostring(address))
+      end
+      return
+    end
+    self:add(fd)
+    self.log(("opened connection %d%s"):format(fd, describe(address)))
+  end
+end
+
+local function receive(fd, session)
+  local data, _, number = unistd.read(fd, AT_ONCE)
+  if data and data ~= "" then
+    session:receive(data)
+  elseif data or not would_wait(number) then
+    session:receive(nil)
+  end
+end
+
+-- One write: bytes taken; nil if the client has gone.
+local function send_some(fd, data)
+  local n = ffi.C.perigee_click_send(fd, data, #data, MSG_DONTWAIT + MSG_NOSIGNAL)
+  if n >= 0 then return tonumber(n) end
+  local number = ffi.errno()
+  if number == errno.ENOTSOCK then return unistd.write(fd, data) end
+  return would_wait(number) and 0 or nil
+end
+
+-- Send what there is. False if the client has gone.
+local function send(fd, session)
+  if session.outgoing == 0 then return true end
+  local data = table.concat(session.output)
+  local n = send_some(fd, data)
+  if not n then return false end
+  session.output, session.outgoing = {data:sub(n + 1)}, #data - n
+  return true
+end
+
+local function close(self, fd)
+  unistd.close(fd)
+  self.connections[fd] = nil
+  self.log(("closed connection %d"):format(fd))
+end
+
+local function serve(self, fd, session, events)
+  if events.IN or events.HUP or events.ERR then receive(fd, session) end
+  local there
+  repeat
+    session:work()
+    there = send(fd, session)
+  until not (there and session.paused) or session.outgoing > 0
+  if not there or session.done and session.outgoing == 0 then close(self, fd) end
+end
+
+-- What to ask poll() for.
+local function wanted(self)
+  local fds, n = {}, 0
+  for fd, session in pairs(self.connections) do
+    n = n + 1
+    fds[fd] = {events = {IN = not session.at_end, OUT = session.outgoing > 0}}
+  end
+  if self.fd and n < MOST_CONNECTIONS then fds[self.fd] = {events = {IN = true}} end
+  return fds
+end
+
+--- Go on with the connections of another server, and with what they had been sent.
+function Server:take_over(connections)
+  self.connections = connections
+  for fd, session in pairs(connections) do serve(self, fd, session, {}) end
+end
+
+--- Do what there is to do. True if there was anything.
+function Server:poll()
+  local fds = wanted(self)
+  local n = next(fds) and poll(fds, 0)
+  if not n or n == 0 then return false end
+  if self.fd and fds[self.fd] and fds[self.fd].revents.IN then accept_all(self) end
+  for fd, session in pairs(self.connections) do
+    local events = not fds[fd] and {} or fds[fd].revents
+    if not fds[fd] or events.IN or events.OUT or events.HUP or events.ERR then
+      serve(self, fd, session, events)
+    end
+  end
+  return true
+end
+
+--- Is anybody connected?
+function Server:busy() return next(self.connections) ~= nil end
+
+--- Close everything, after a last try to send what is left.
+function Server:close()
+  for fd, session in pairs(self.connections) do
+    send(fd, session)
+    close(self, fd)
+  end
+  if self.fd then
+    unistd.close(self.fd)
+    self.fd = nil
+  end
+end
+
+return sockets

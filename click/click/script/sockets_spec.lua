@@ -1,0 +1,107 @@
+-- SPDX-License-Identifier: Apache-2.0
+local socket = require("posix.sys.socket")
+local stat = require("posix.sys.stat")
+local unistd = require("posix.unistd")
+local sockets = require("click.script.sockets")
+
+-- A session that sends back what it gets, in capitals.
+local function echo()
+  local session = {output = {"hello\n"}, outgoing = 6}
+  function session:receive(data)
+    self.at_end = data == nil
+    self.last = data
+  end
+  function session:work()
+    if self.last then
+      table.insert(self.output, self.last:upper())
+      self.outgoing = self.outgoing + #self.last
+    end
+    self.done, self.last = self.at_end or self.wants_end, nil
+  end
+  return session
+end
+
+local function connect(address)
+  local fd = assert(socket.socket(address.family, socket.SOCK_STREAM, 0))
+  assert(socket.connect(fd, address))
+  return fd
+end
+
+-- Read `n` bytes, while the server works.
+local function read(server, fd, n)
+  local got, deadline = "", os.time() + 10
+  while #got < n and os.time() < deadline do
+    server:poll()
+    if require("posix.poll").rpoll(fd, 1) == 1 then
+      local data = assert(unistd.read(fd, n - #got))
+      if data == "" then break end
+      got = got .. data
+    end
+  end
+  return got
+end
+
+describe("servers that don't wait", function ()
+  it("listen at TCP ports, the next free one if that is wanted", function ()
+    local fd, port = sockets.listen_tcp("127.0.0.1", 0)
+    assert.is_true(port > 0)
+    assert.same({nil, "bind: Address already in use"},
+      {sockets.listen_tcp("127.0.0.1", port)})
+    local other, next_port = sockets.listen_tcp("127.0.0.1", port, true)
+    assert.is_true(next_port > port and next_port <= port + 10)
+    unistd.close(other)
+    unistd.close(fd)
+  end)
+
+  it("serve several clients", function ()
+    local log = {}
+    local fd, port = sockets.listen_tcp("127.0.0.1", 0)
+    local server = sockets.server(fd, echo, function (line) log[#log + 1] = line end)
+    assert.is_false(server:poll())
+    local a = connect{family = socket.AF_INET, addr = "127.0.0.1", port = port}
+    local b = connect{family = socket.AF_INET, addr = "127.0.0.1", port = port}
+    assert.equal("hello\n", read(server, a, 6))
+    assert.equal("hello\n", read(server, b, 6))
+    unistd.write(b, "abc")
+    assert.equal("ABC", read(server, b, 3))
+    assert.is_true(server:busy())
+    unistd.close(a)
+    local deadline = os.time() + 10
+    while #log < 3 and os.time() < deadline do server:poll() end
+    assert.truthy(log[1]:find("^opened connection %d+ from 127.0.0.1%.%d+$"))
+    assert.truthy(log[3]:find("^closed connection %d+$"))
+    server:close()
+    assert.equal("", read(server, b, 1))
+    assert.is_false(server:busy())
+    unistd.close(b)
+  end)
+
+  it("send what a client takes slowly", function ()
+    local fd, port = sockets.listen_tcp("127.0.0.1", 0)
+    local long = ("x"):rep(8 * 1024 * 1024)
+    local server = sockets.server(fd, function ()
+      local session = echo()
+      session.output, session.outgoing, session.wants_end = {long}, #long, true
+      return session
+    end)
+    local a = connect{family = socket.AF_INET, addr = "127.0.0.1", port = port}
+    assert.equal(long, read(server, a, #long))
+    server:close()
+    unistd.close(a)
+  end)
+
+  it("have Unix sockets of their own, and replace what was left", function ()
+    local path = os.tmpname()
+    os.remove(path)
+    local fd = assert(sockets.listen_unix(path))
+    assert.equal(tonumber("600", 8), stat.stat(path).st_mode % 512)
+    assert.same({nil, "bind: Address already in use"}, {sockets.listen_unix(path)})
+    unistd.close(fd)
+    local server = sockets.server(assert(sockets.listen_unix(path)), echo)
+    local a = connect{family = socket.AF_UNIX, path = path}
+    assert.equal("hello\n", read(server, a, 6))
+    server:close()
+    unistd.close(a)
+    os.remove(path)
+  end)
+end)

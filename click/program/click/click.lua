@@ -1,0 +1,145 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee click`: runs a configuration of Click's, with the options of FastClick's
+-- `click`. The language makes the flat configuration, click.router the rest.
+
+local errors = require("click.errors")
+local handlers = require("program.click.handlers")
+local language = require("click.language")
+local main = require("core.main")
+local options = require("program.click.options")
+local reconfigure = require("program.click.reconfigure")
+local registry = require("click.registry")
+local requirements = require("click.language.requirements")
+local source = require("program.click.source")
+
+local M = {summary = "run a Click configuration", own_cpus = true}
+
+local SPECS = {
+  {names = {"file"}, letter = "f", value = "FILE", field = "file",
+    once = "router configuration", help = "Read the configuration from FILE."},
+  {names = {"expression"}, letter = "e", value = "EXPR", field = "file",
+    also = "expression", once = "router configuration",
+    help = "The configuration is EXPR."},
+  {names = {"threads"}, letter = "j", value = "N", field = "threads", number = true,
+    help = "Run on N CPUs (1)."},
+  {names = {"affinity", "cpu"}, letter = "a", value = "N", field = "affinity",
+    number = true, optional = true, help = "Take the CPUs from N on (0)."},
+  {names = {"port"}, letter = "p", value = "PORT", field = "ports", list = true,
+    help = "Listen for control connections on a TCP port."},
+  {names = {"unix-socket"}, letter = "u", value = "FILE", field = "unix_sockets",
+    list = true, help = "Listen for control connections on a Unix socket."},
+  {names = {"socket"}, value = "FD", field = "sockets", list = true, number = true,
+    help = "A file descriptor that is a control connection."},
+  {names = {"allow-reconfigure"}, letter = "R", field = "allow_reconfigure",
+    help = "Provide the handler 'hotconfig'."},
+  {names = {"handler"}, letter = "h", value = "ELEMENT.H", field = "handlers",
+    list = true, help = "Write what this read handler says, at the end."},
+  {names = {"exit-handler"}, letter = "x", value = "ELEMENT.H", field = "exit_handler",
+    once = "--exit-handler", help = "Its value is the exit status."},
+  {names = {"output"}, letter = "o", value = "FILE", field = "output",
+    once = "output file", help = "Write the flat configuration to FILE."},
+  {names = {"quit"}, letter = "q", field = "quit", help = "Don't run it."},
+  {names = {"time"}, letter = "t", field = "time", help = "Say how long it ran."},
+  {names = {"no-warnings"}, letter = "w", field = "warnings", off = true,
+    help = "Write no warnings."},
+  {names = {"warnings"}, field = "warnings", help = "Write warnings."},
+  {names = {"simtime", "simulation-time"}, value = "T", field = "simtime",
+    number = true, optional = true,
+    help = "Let time pass as fast as there is nothing to do."},
+  {names = {"clickpath"}, letter = "C", value = "PATH", field = "clickpath",
+    help = "Look for libraries in PATH."},
+  {names = {"help"}, field = "help", help = "Write this."},
+  {names = {"version"}, letter = "v", field = "version", help = "Write the version."},
+}
+
+local USAGE = "Usage: click [OPTION]... [VAR=VALUE]... [FILE]\n"
+
+-- The router -----------------------------------------------------------------------
+
+-- Elements for the control sockets that options ask for.
+local function add_control_sockets(flat, o)
+  local n = 0
+  for _, kind in ipairs{{"ports", "TCP"}, {"unix_sockets", "UNIX"},
+    {"sockets", "SOCKET"}} do
+    for _, where in ipairs(o[kind[1]] or {}) do
+      table.insert(flat.elements, {class = "ControlSocket",
+        name = "click_driver@@ControlSocket" .. (n > 0 and "@" .. n or ""),
+        config = ("%s, %s"):format(kind[2], where), landmark = "click"})
+      n = n + 1
+    end
+  end
+end
+
+local function read_flat(text, file, o, reporter)
+  local flat = language.read{text = text, file = file, errors = reporter,
+    variables = o.variables, class_of = registry.find,
+    class_names = registry.names, packages = requirements.PACKAGES}
+  if flat then add_control_sockets(flat, o) end
+  return flat
+end
+
+-- The router of a text, or nil; `old` is one that runs, which it will replace.
+local function make_router(text, file, o, reporter, old)
+  local flat = read_flat(text, file, o, reporter)
+  local simtime = o.simtime == true and 1e9 or o.simtime
+  return flat and require("click.router").new(flat, {errors = reporter, old = old,
+    simtime = simtime, threads = o.threads, variables = o.variables,
+    affinity = o.affinity == true and 0 or o.affinity,
+    allow_reconfigure = o.allow_reconfigure})
+end
+
+-- Running --------------------------------------------------------------------------
+
+local function run_router(router, o, file, reporter)
+  if o.quit then return router end
+  if #router.elements == 0 then
+    reporter:warning("%s: configuration has no elements, exiting", file)
+    return router
+  end
+  return reconfigure.run(router, o.allow_reconfigure and function (text, errh, old)
+    return make_router(text, "config", o, errh, old)
+  end)
+end
+
+local function run(o)
+  local reporter = errors.to_stderr()
+  reporter.quiet = o.warnings == false
+  source.use_clickpath(o.clickpath)
+  local text, file = source.read(o, reporter)
+  local router = text and make_router(text, file, o, reporter)
+  if not router then return 1 end
+  local ok = not o.output
+    or source.write(o.output, router:handler_read("flatconfig"), reporter)
+  local start = handlers.clock()
+  router = run_router(router, o, file, reporter)
+  if o.time then print(handlers.elapsed(start)) end
+  ok = handlers.print_all(router, o.handlers or {}, reporter) and ok
+  if o.exit_handler then return handlers.status(router, o.exit_handler, reporter) end
+  return ok and 0 or 1
+end
+
+--- What `perigee ps` is to call it.
+function M.title(args)
+  local o = options.parse(SPECS, args)
+  return "click " .. (o and (o.expression and "-e" or o.file) or "")
+end
+
+--- Run with the command line's arguments (a list of strings).
+function M.run(args)
+  local o, problem = options.parse(SPECS, args)
+  if not o then
+    io.stderr:write("click: ", problem, "\n", USAGE,
+      "Try 'click --help' for more information.\n")
+    return main.exit(1)
+  elseif o.help then
+    io.write("Run a configuration of Click's.\n\n", USAGE, "\nOptions:\n",
+      options.help(SPECS))
+  elseif o.version then
+    print("click (Perigee) " .. main.version)
+  else
+    local status = run(o)
+    if status ~= 0 then main.exit(status) end
+  end
+end
+
+return M

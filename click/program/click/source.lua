@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Where the configuration on a command line comes from, and where text goes to.
+
+local stdlib = require("posix.stdlib")
+
+local source = {}
+
+--- The text of the configuration that the command line's `options` (file, expression)
+--- name, and what messages call it; nil if it can't be read, which is reported. Without
+--- a file, or for "-", it is standard input.
+function source.read(options, errors)
+  if options.expression then return options.file, "config" end
+  local name = options.file or "-"
+  if name == "-" then return io.read("*a"), "<stdin>" end
+  local file, problem = io.open(name)
+  local text = file and file:read("*a")
+  if not text then
+    return errors:error("%s", problem or name .. ": it can't be read")
+  end
+  file:close()
+  return text, name
+end
+
+--- Write the text to the file of that name ("-": standard output). True, or nil if it
+--- can't be, which is reported.
+function source.write(name, text, errors)
+  if name == "-" then return io.write(text) and true end
+  local file, problem = io.open(name, "wb")
+  if not file then return errors:error("%s", problem) end
+  file:write(text)
+  return file:close()
+end
+
+--- Look for libraries in these folders (CLICKPATH), if there are any.
+function source.use_clickpath(path)
+  if path then stdlib.setenv("CLICKPATH", path) end
+end
+
+return source

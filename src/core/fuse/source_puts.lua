@@ -1,0 +1,111 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The parts of a region's source where packets may leave in the midst of process():
+-- apps send more than they return (emit), or links close a loop. Segments return
+-- nothing: a packet is put into the array of its exit where it reaches that, and the
+-- array is flushed when it is full, and after each burst. A packet that goes round a
+-- loop is a call of the segment that begins there, so many calls deep at most.
+
+local alone = require("core.fuse.alone")
+
+local puts = {}
+
+--- The most apps of a segment: its function needs upvalues for more than elsewhere.
+puts.SEGMENT_APPS = 18
+
+--- What to do with q once it leaves by `out`; `call` names a segment.
+function puts.leave(emit, indent, out, call)
+  if out.kind == "exit" then
+    emit("%sreturn put[%d](q) -- %s", indent, out.exit, out.spec)
+  elseif out.closing then
+    emit("%sreturn again[%d](q) -- %s", indent, out.closing, out.spec)
+  elseif out.kind == "app" then
+    emit("%sreturn %s(q, %d)", indent, call(out.to), out.input)
+  else
+    emit("%sreturn drop(%d, q) -- %s has no link", indent, out.event, out.output)
+  end
+end
+
+--- What segments call: put[EXIT](q) and again[LINK](q), for each link that closes a
+--- loop.
+function puts.begin(emit, region, starting)
+  emit("local put, again, fill, depth = {}, {}, R.fill_p, R.depth")
+  for x, spec in ipairs(region.exits) do
+    emit("do -- exit %d: %s", x, spec)
+    emit("local to, full = R.out_p[%d], R.full[%d]", x, x)
+    emit("put[%d] = function (q)", x)
+    emit("  local n = fill[%d]", x)
+    emit("  to[n] = q")
+    emit("  fill[%d] = n + 1", x)
+    emit("  if n == %d then full() end", region.burst - 1)
+    emit("end")
+    emit("end")
+  end
+  for i, back in ipairs(region.backs) do
+    emit("again[%d] = function (q) -- %s", i, back.spec)
+    emit("  local rounds = depth[0]")
+    emit("  if rounds == %d then return drop(%d, q) end", alone.MOST_ROUNDS,
+      back.looped)
+    emit("  depth[0] = rounds + 1")
+    emit("  S[%d](q, %d)", starting[back.to].id, back.input)
+    emit("  depth[0] = rounds")
+    emit("end")
+  end
+end
+
+local function emit_output(emit, i, out, starting)
+  emit("  %s o == %d then", i == 1 and "if" or "elseif", i)
+  if out.emitted then emit("    count(%d, q.length)", out.emitted) end
+  if out.kind == "none" then
+    emit("    return drop(%d, q) -- %s has no link", out.undone, out.output)
+  else
+    puts.leave(emit, "    ", out, function (name)
+      return ("S[%d]"):format(starting[name].id)
+    end)
+  end
+end
+
+--- emit(o, q) of each app that has it.
+function puts.emits(emit, region, starting)
+  for _, name in ipairs(region.apps) do
+    if region.app_of[name].emits then
+      local k, outs = region.index[name], region.outputs[name]
+      emit("")
+      emit("R.emit[%d] = function (o, q) -- %s", k, name)
+      for i, out in ipairs(outs) do emit_output(emit, i, out, starting) end
+      if #outs > 0 then emit("  end") end
+      emit("  return drop(%d, q)", region.strays[k])
+      emit("end")
+    end
+  end
+end
+
+--- The loop of an entry, and what runs it.
+function puts.entry(emit, region, number, spec, starting)
+  local way = region.ways[number]
+  local id = starting[way.to].id
+  emit("")
+  emit("do -- entry %d: %s", number, spec)
+  emit("local segment%d = S[%d]", id, id)
+  emit("local function loop%d(n)", number)
+  emit("  local packets = packets")
+  emit("  local bytes = 0")
+  emit("  for i = 0, n - 1 do")
+  emit("    local p = packets[i]")
+  emit("    bytes = bytes + p.length")
+  emit("    segment%d(p, %d)", id, way.input)
+  emit("  end")
+  emit("  return bytes")
+  emit("end")
+  emit("local fetch, entry, flush_all = R.fetch[%d], R.entry[%d], R.flush_all", number,
+    number)
+  emit("R.loop[%d] = loop%d", number, number)
+  emit("R.run[%d] = function ()", number)
+  emit("  local n = fetch(packets)")
+  emit("  if n > 0 then entry.rxbytes = entry.rxbytes + loop%d(n) end", number)
+  emit("  flush_all()")
+  emit("  return n")
+  emit("end")
+  emit("end")
+end
+
+return puts
