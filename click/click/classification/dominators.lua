@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lets each jump of a decision program lead past the steps whose answers are known there,
--- from the answers given on every way to it.
+-- Lets each jump of a decision program lead past the steps whose answers are known
+-- there, from the answers given on every way to it.
 --
 -- There may be very many ways, so at most four *histories* are kept for each step. A
 -- history is a list of answers, each 2 * step + 1 for yes or 2 * step for no; every way

@@ -36,8 +36,7 @@ local function question(steps, i, count)
   }
   while q[0] > 0 and count[q[0]] == 1 do
     local other = steps[q[0]]
-    if other[1] ~= s[1] or other.offset ~= s.offset or other.mask ~= s.mask
-        or other.short and not s.short then
+    if other[1] ~= s[1] or other.offset ~= s.offset or other.mask ~= s.mask then
       break
     end
     count[q[0]] = 0
@@ -48,8 +47,8 @@ local function question(steps, i, count)
   return q
 end
 
---- The questions of a program, an array from 0 with the number of them as `n`; jumps are
---- between questions.
+--- The questions of a program, an array from 0 with the number of them as `n`; jumps
+--- are between questions.
 function packed.questions(program)
   local steps = program.steps
   local count = jumps_in(steps)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A decision program: steps, each a test that leads to one further down or to an output.
--- `everything` is where all packets go if no test decides that.
+-- A decision program: steps, each a test that leads to one further down or to an
+-- output. `everything` is where all packets go if no test decides that.
 
 local dominators = require("click.classification.dominators")
 local simplify = require("click.classification.simplify")

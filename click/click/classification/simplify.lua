@@ -30,8 +30,8 @@ local function out_of_order(a, b, rank)
   return a.value > b.value
 end
 
--- Exchange the tests of step i and the one it goes on to, if that puts them in order and
--- both lead to one place otherwise.
+-- Exchange the tests of step i and the one it goes on to, if that puts them in order
+-- and both lead to one place otherwise.
 local function sort_pair(steps, i, way, from, rank)
   local a, to = steps[i], steps[i][way]
   if to <= 0 or not from[to] or from[to] == 0 then return false end
@@ -57,8 +57,8 @@ function simplify.sort(steps, rank)
   end
 end
 
--- One step instead of `s` and what its no leads to. Returns true if `s` should be looked
--- at again.
+-- One step instead of `s` and what its no leads to. Returns true if `s` should be
+-- looked at again.
 local function join_no(steps, s)
   local other = s[0] > 0 and steps[s[0]]
   if not other then return false end
@@ -107,8 +107,8 @@ local function destinations(steps)
   return to
 end
 
---- Take out steps that decide nothing, and those that nothing leads to. Returns the jump
---- that all packets take, or nil if it depends.
+--- Take out steps that decide nothing, and those that nothing leads to. Returns the
+--- jump that all packets take, or nil if it depends.
 function simplify.compact(steps)
   local first = steps[0]
   local to = destinations(steps)

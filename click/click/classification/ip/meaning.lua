@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The tests that a primitive of an IP pattern stands for, as a tree. Offsets are as
--- Click's programs write them: from NETWORK on those in the IP header, from TRANSPORT on
--- those in the header behind it, and below them the Ethernet header, two bytes further in
--- than it is (so that the words of the IP header are whole ones).
+-- Click's programs write them: from NETWORK on those in the IP header, from TRANSPORT
+-- on those in the header behind it, and below them the Ethernet header, two bytes
+-- further in than it is (so that the words of the IP header are whole ones).
 
 local bit = require("bit")
 
@@ -27,8 +27,9 @@ local function top_bit(word)
 end
 
 -- Is `input & mask` above `value`? The top bits of the mask are compared first. Where
--- `value` has zeros there, input is above if it has any of them; where it has ones, input
--- must have them all. The last zeros, or ones, decide together with the bits below.
+-- `value` has zeros there, input is above if it has any of them; where it has ones,
+-- input must have them all. The last zeros, or ones, decide together with the bits
+-- below.
 local function above(offset, shift, mask, value)
   if value >= mask then return nil end
   local high = value >= top_bit(mask)

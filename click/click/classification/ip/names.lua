@@ -42,6 +42,9 @@ local ICMP_TYPES = {
   maskreq = 17, ["maskreq-reply"] = 18,
 }
 
+--- The type of ICMP messages of that name, or nil.
+function names.icmp_number(word) return ICMP_TYPES[word] end
+
 --- The name of a type of ICMP messages, or nil.
 function names.icmp_type(number)
   for name, n in pairs(ICMP_TYPES) do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- One primitive of an IP pattern, such as "src tcp port >= 1024", as the parser collects
--- it. check() fills in what may be left out, and says what is wrong with it.
+-- One primitive of an IP pattern, such as "src tcp port >= 1024", as the parser
+-- collects it. check() fills in what may be left out, and says what is wrong with it.
 --
 --   kind          host, net, ether, proto, port, tcpopt, frag, unfrag, ect, ce, or a field
 --   data          the kind of the value: one of those, or int; nil if there is none
