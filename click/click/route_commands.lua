@@ -123,7 +123,7 @@ end
 --- Handlers that read.
 route_commands.readers = {
   table = {read = function (e) return e.routes:text() end},
-  lookup = {read = look_up, parameters = true},
+  lookup = {read = look_up, param = true},
 }
 
 --- Those that write.
