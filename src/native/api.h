@@ -211,6 +211,7 @@ bool pg_iface_leaves_checksums(const char *name);
 
 /* ports/pcap.c */
 int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);
+int pg_pcap_create(struct port *port);
 int pg_pcap_ended(const struct port *port);
 const char *pg_pcap_failure(const struct port *port);
 
