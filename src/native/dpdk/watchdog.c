@@ -239,7 +239,7 @@ void pg_watchdog(double seconds)
   }
 }
 
-/* Does this thread have what the watchdog needs to know of it? */
+/* Tell the watchdog of this thread. */
 static void introduce(struct reader *r)
 {
   pthread_attr_t attributes;
