@@ -4,7 +4,7 @@
 
 local C = require("core.native")
 local failure = require("core.failure")
-local passages = require("core.cpus.rings")
+local rings = require("core.cpus.rings")
 local settings = require("core.engine.settings")
 
 local failures = {}
@@ -52,7 +52,7 @@ end
 function failures.give_up(worker)
   if worker.gone then return end
   worker.gone, worker.restart_at = true, nil
-  passages.abandon(worker.cpu)
+  rings.abandon(worker.cpu)
   note(worker, {stuck = true, gone = true})
 end
 
