@@ -5,7 +5,7 @@ local configure = require("click.router.configure")
 local element = require("click.element")
 local note = require("click.note")
 
--- Tee, PullTee, Hub --------------------------------------------------------
+-- Tee, PullTee -----------------------------------------------------------
 
 local function check_arms(self, a)
   if a.N and a.N ~= self.noutputs then
@@ -39,20 +39,6 @@ local PullTee = element.define{
 function PullTee:process(p)
   copies(self, p, 2, self.noutputs)
   return p
-end
-
-local Hub = element.define{
-  name = "Hub", summary = "copies packets to all outputs but that of their input",
-  ports = "-/=", processing = "h/h", flow = "#/[^#]", emits = true,
-}
-
-function Hub:process(p, i)
-  local last = i == self.noutputs and i - 1 or self.noutputs
-  if last < 1 then return nil end
-  for o = 1, last - 1 do
-    if o ~= i then self.emit(o, note.clone(p)) end
-  end
-  return p, last
 end
 
 -- Suppressor: ports that can be switched off -------------------------------
@@ -118,4 +104,4 @@ function Bypass:pull(o)
   return self.pull_from[i]()
 end
 
-return {Tee, PullTee, Hub, Suppressor, Bypass}
+return {Tee, PullTee, Suppressor, Bypass}
