@@ -25,6 +25,8 @@
 -- With `list = true`, the argument is several of them at spaces, and its value a list.
 
 local addresses = require("click.arguments.addresses")
+local names = require("click.names")
+local note = require("click.note")
 local numbers = require("click.arguments.numbers")
 local words = require("click.arguments.words")
 local text_of = require("click.language.text")
@@ -39,6 +41,20 @@ for _, family in ipairs{numbers, addresses, words} do
 end
 types.interval = types.seconds
 types.double = types.real
+
+--- The first byte of an annotation, from 0 on, and its length (nil if it isn't known):
+--- 17, or PAINT, or a name that the configuration has defined. `spec.size`: this many
+--- bytes from there on.
+function types.anno(text, spec, element)
+  local offset, length = note.find(text)
+  local own = names.find("annotation", element, text)
+  if own then offset, length = own[1], own[2] end
+  offset = offset or numbers.count(text, {})
+  if not offset then return nil end
+  if spec.size and length and length ~= spec.size then return nil end
+  if offset + (spec.size or 1) > note.BYTES then return nil end
+  return offset, nil, spec.size or length
+end
 
 -- One value ------------------------------------------------------------------------
 

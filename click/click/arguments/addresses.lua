@@ -3,10 +3,15 @@
 -- text, the specification and the element, whose compound may have names for addresses.
 
 local bit = require("bit")
-local names = require("click.names")
 local numbers = require("click.arguments.numbers")
 
 local addresses = {}
+
+-- What a name of that kind stands for where the element is (click.names), or nil.
+local function named(kind, element, name)
+  local router = element and element.router
+  return router and router.names and router.names:find(kind, element.name, name)
+end
 
 -- IP version 4, in host order ------------------------------------------------------
 
@@ -50,19 +55,19 @@ local function named_prefix(text, element)
   if suffix and suffix ~= "net" and suffix ~= "ipnet" and suffix ~= "ip4net" then
     return nil
   end
-  return names.find("ip_prefix", element, name)
+  return named("ip_prefix", element, name)
 end
 
 local function named_ip(text, element)
   local name, suffix = split_suffix(text)
   if not suffix or suffix == "ip" or suffix == "ip4" then
-    return names.find("ip", element, name)
+    return named("ip", element, name)
   end
-  local net = names.find("ip_prefix", element, name)
+  local net = named("ip_prefix", element, name)
   if suffix == "bcast" then
     return net and bit.bor(net.address, bit.bnot(net.mask)) % 2 ^ 32
   elseif suffix == "gw" then
-    return names.find("ip", element, text)
+    return named("ip", element, text)
       or net and bit.bor(band(net.address, net.mask), 1) % 2 ^ 32
   end
 end
@@ -130,7 +135,7 @@ function addresses.ip6(text, _, element)
     end
   end
   local name, suffix = split_suffix(text)
-  return (not suffix or suffix == "ip6") and names.find("ip6", element, name) or nil
+  return (not suffix or suffix == "ip6") and named("ip6", element, name) or nil
 end
 
 --- An IPv6 prefix, {address= (16 bytes), length=}: 2001:db8::/32, or a name. With
@@ -144,7 +149,7 @@ function addresses.ip6_prefix(text, spec, element)
   address = spec.bare and addresses.ip6(text, spec, element)
   if address then return {address = address, length = 128} end
   local name, suffix = split_suffix(text)
-  return (not suffix or suffix == "ip6net") and names.find("ip6_prefix", element, name)
+  return (not suffix or suffix == "ip6net") and named("ip6_prefix", element, name)
     or nil
 end
 
@@ -164,7 +169,7 @@ function addresses.eth(text, _, element)
     if #bytes == 6 and not bytes.bad then return table.concat(bytes) end
   end
   local name, suffix = split_suffix(text)
-  if not suffix or ETH_SUFFIXES[suffix] then return names.find("eth", element, name) end
+  if not suffix or ETH_SUFFIXES[suffix] then return named("eth", element, name) end
 end
 
 local services -- [PROTOCOL][NAME] = port, from /etc/services
@@ -189,7 +194,7 @@ end
 
 --- A port number, or the name of a service of `spec.protocol` (tcp, or "udp"...).
 function addresses.ip_port(text, spec, element)
-  local value = names.find("port", element, text) or numbers.count(text, {})
+  local value = named("port", element, text) or numbers.count(text, {})
   if not value then
     if not services then read_services() end
     value = services[spec.protocol or "tcp"][text]

@@ -1,9 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Types of arguments that are text, elements or annotations, as numbers says.
+-- Types of arguments that are text or elements, as numbers says.
 
-local names = require("click.names")
-local note = require("click.note")
-local numbers = require("click.arguments.numbers")
 local text_of = require("click.language.text")
 
 local words = {}
@@ -55,20 +52,6 @@ function words.element(text, spec, element)
     return nil, "element type mismatch, expected " .. spec.class
   end
   return found
-end
-
---- The first byte of an annotation, from 0 on, and its length (nil if it isn't known):
---- 17, or PAINT, or a name that the configuration has defined. `spec.size`: this many
---- bytes from there on.
-function words.anno(text, spec, element)
-  local offset, length = note.find(text)
-  local own = names.find("annotation", element, text)
-  if own then offset, length = own[1], own[2] end
-  offset = offset or numbers.count(text, {})
-  if not offset then return nil end
-  if spec.size and length and length ~= spec.size then return nil end
-  if offset + (spec.size or 1) > note.BYTES then return nil end
-  return offset, nil, spec.size or length
 end
 
 return words
