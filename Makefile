@@ -39,9 +39,10 @@ override CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
 override LDFLAGS += -fsanitize=$(SANITIZE)
 endif
 
-SOURCES := $(wildcard src/native/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c)
+SOURCES := $(wildcard src/native/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
+  click/native/*.c)
 HEADERS := $(wildcard src/native/*.h src/native/*/*.h src/apps/*/*.h snabb/native/*.h \
-  snabb/apps/*/*.h)
+  snabb/apps/*/*.h click/native/*.h)
 OBJECTS := $(SOURCES:%.c=build/%.o)
 
 # What `make demo` and its like call once everything is installed.
@@ -109,14 +110,15 @@ lint: libraries
 
 # What Lua reads of the C headers (core.declare).
 DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
-  src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h
+  src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h click/native/ip.h \
+  click/native/classify.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 
 install: perigee
 	install -D perigee '$(DESTDIR)$(PREFIX)/bin/perigee'
-	find src snabb click bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
+	find src snabb bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
 	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
 	find examples doc README.md LICENSE -type f ! -name '*.pyc' | while read -r file; do \

@@ -142,7 +142,11 @@ function Router:collect(e, f)
   local function take(_, fmt, ...)
     texts[#texts + 1] = select("#", ...) > 0 and fmt:format(...) or fmt
   end
-  e.errors = {error = take, warning = function () end}
+  local function warn(_, fmt, ...)
+    self:say(("While configuring '%s':"):format(hookup.declaration(e)))
+    self:say("  warning: " .. fmt:format(...))
+  end
+  e.errors = {error = take, warning = warn}
   f()
   e.errors = former
   return #texts > 0 and table.concat(texts, "\n") or nil

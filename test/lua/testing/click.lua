@@ -30,6 +30,14 @@ function Router:complain(_, kind, fmt, ...)
   table.insert(self.unit[kind == "error" and "errors" or "warnings"], text)
 end
 
+function Router:collect(_, f)
+  local former, problems = self.unit.errors, {}
+  self.unit.errors = problems
+  f()
+  self.unit.errors = former
+  return problems[1] and table.concat(problems, "\n") or nil
+end
+
 function Router:say(text) table.insert(self.unit.said, text) end
 function Router:print(text) self.unit.printed = self.unit.printed .. text end
 function Router:schedule(e) self.at_work[e] = true end

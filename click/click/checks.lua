@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What elements share that check headers: they count good packets and bad ones, tell of
+-- the first bad one (VERBOSE: of each), and with DETAILS count them by reason.
+
+local checks = {}
+
+--- The arguments that they all have.
+checks.arguments = {
+  {"VERBOSE", "bool", default = false, keyword = true},
+  {"DETAILS", "bool", default = false, keyword = true},
+}
+
+--- Take these arguments, and begin to count.
+function checks.configure(e, a)
+  e.verbose, e.details = a.VERBOSE, a.DETAILS
+  e.count, e.bad = 0, 0
+  e.reasons = {}
+  for i = 1, #e.drops do e.reasons[i] = 0 end
+end
+
+local function tell(e, reason)
+  e:say(e.complaint, e:title(), e.drops[reason])
+end
+
+--- What process() returns for a bad packet, by the number of the reason in e.drops: it
+--- leaves by the second output, or is dropped.
+function checks.fail(e, p, reason)
+  if e.bad == 0 or e.verbose then tell(e, reason) end
+  e.bad = e.bad + 1
+  local reasons = e.reasons
+  reasons[reason] = reasons[reason] + 1
+  if e.noutputs == 2 then return p, 2 end
+  return nil, reason
+end
+
+local function details(e)
+  if not e.details then return "" end
+  local lines = {}
+  for i, name in ipairs(e.drops) do
+    lines[i] = ("%15d packets due to: %24s\n"):format(e.reasons[i], name)
+  end
+  return table.concat(lines)
+end
+
+--- The handlers that they all have.
+checks.handlers = {
+  count = {read = function (e) return ("%d"):format(e.count) end},
+  drops = {read = function (e) return ("%d"):format(e.bad) end},
+  drop_details = {read = details},
+}
+
+--- Go on counting where `old` stopped.
+function checks.take_state(e, old)
+  e.count, e.bad = old.count, old.bad
+  for i, n in ipairs(old.reasons) do e.reasons[i] = n end
+end
+
+--- Make the class one of them: give it `handlers`, title() and take_state().
+function checks.attach(class)
+  for name, handler in pairs(checks.handlers) do class.handlers[name] = handler end
+  class.take_state = checks.take_state
+  class.title = class.title
+    or function (e) return ("%s :: %s"):format(e.name, e.class.name) end
+  return class
+end
+
+return checks

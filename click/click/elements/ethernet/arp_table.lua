@@ -1,0 +1,36 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ARPTable: a table of Ethernet addresses (click.arp_table) that several ARPQueriers
+-- may share. The handlers that both have are in click.arp_handlers.
+
+local arp_handlers = require("click.arp_handlers")
+local arp_table = require("click.arp_table")
+local element = require("click.element")
+
+local ARPTable = element.define{
+  name = "ARPTable", live = true, ports = "0/0",
+  summary = "stores IP-to-Ethernet mappings",
+  arguments = arp_table.arguments, has_arp_table = true,
+}
+
+function ARPTable:configure(a)
+  if a.CAPACITY_SLIM_FACTOR == 0 then
+    return self:error("CAPACITY_SLIM_FACTOR cannot be zero")
+  end
+  self.arp_table = self.arp_table or arp_table.new(arp_handlers.clock(self.router))
+  self.arp_table:set(a)
+end
+
+function ARPTable:initialize() arp_handlers.age(self.router, self.arp_table) end
+
+function ARPTable:cleanup() self.arp_table:clear() end
+
+function ARPTable:take_state(old)
+  if old.arp_table then arp_handlers.swap(self, old) end
+end
+
+ARPTable.handlers = arp_handlers.of_table()
+ARPTable.handlers.drops = {read = function (e)
+  return ("%d"):format(e.arp_table.drops)
+end}
+
+return {ARPTable}

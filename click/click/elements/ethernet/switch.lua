@@ -1,0 +1,214 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- EtherSwitch learns which port an Ethernet address is behind; Hub doesn't. Ports count
+-- from 0 where users see them, as in Click.
+--
+-- What goes to several ports is sent by functions written for that many: LuaJIT would
+-- compile a loop in process() apart, at the cost of the loop around it.
+
+local bit = require("bit")
+local ffi = require("ffi")
+local element = require("click.element")
+local front = require("click.front")
+local note = require("click.note")
+local types = require("click.arguments").types
+local text_of = require("click.language.text")
+local wire = require("click.wire")
+
+local words_t, halves_t = ffi.typeof("const uint32_t *"), ffi.typeof("const uint16_t *")
+local ADDRESSES = 12 -- bytes
+local GROUP = 0x01 -- in an address's first byte
+
+-- A function of (emit, p) that sends copies to all of `outputs` but the last, and
+-- returns that one's number; nil if there is none.
+local function sender(outputs)
+  local lines = {"local clone = ... return function (emit, p)"}
+  for i = 1, #outputs - 1 do
+    lines[#lines + 1] = ("emit(%d, clone(p))"):format(outputs[i])
+  end
+  lines[#lines + 1] = ("return %s end"):format(outputs[#outputs] or "nil")
+  return loadstring(table.concat(lines, "\n"))(front.clone)
+end
+
+-- Hub ------------------------------------------------------------------------------
+
+local Hub = element.define{
+  name = "Hub", summary = "duplicates packets like a hub", emits = true,
+  ports = "-/=", processing = "h/h", flow = "#/[^#]", drops = {"no other port"},
+}
+
+local function all_but(n, i)
+  local outputs = {}
+  for o = 1, n do
+    if o ~= i then outputs[#outputs + 1] = o end
+  end
+  return outputs
+end
+
+function Hub:initialize()
+  self.send = {}
+  for i = 1, self.noutputs do self.send[i] = sender(all_but(self.noutputs, i)) end
+end
+
+function Hub:process(p, i)
+  local last = self.send[i](self.emit, p)
+  if last then return p, last end
+  return nil, 1
+end
+
+-- EtherSwitch ----------------------------------------------------------------------
+
+local EtherSwitch = element.define{
+  name = "EtherSwitch", summary = "learning, forwarding Ethernet switch", emits = true,
+  ports = "2-/=", processing = "h/h", flow = "#/[^#]",
+  arguments = {{"TIMEOUT", "seconds", default = 300, keyword = true}},
+  drops = {"too short", "no other port", "filtered"},
+}
+
+function EtherSwitch:configure(a)
+  self.timeout = a.TIMEOUT
+  self.port_of, self.seen = {}, {} -- by address, a number
+  self.passes = {} -- [input][output]: whether packets may go there
+end
+
+-- How many outputs there are, but those kept for other things.
+function EtherSwitch:width() return self.noutputs end
+
+local function write_senders(e)
+  for i = 1, e.ninputs do
+    local outputs = {}
+    for o = 1, e:width() do
+      if e.passes[i][o] then outputs[#outputs + 1] = o end
+    end
+    e.send[i] = sender(outputs)
+  end
+end
+
+local function reset(e)
+  e.send = {}
+  for i = 1, e.ninputs do
+    e.passes[i] = {}
+    for o = 1, e:width() do e.passes[i][o] = o ~= i end
+  end
+  write_senders(e)
+end
+
+function EtherSwitch:initialize() reset(self) end
+
+-- 48 bits as a number: the address at `at`, in whatever order.
+local function key_at(at)
+  return ffi.cast(halves_t, at + 4)[0] * 4294967296 + ffi.cast(words_t, at)[0]
+end
+
+-- Note where the packet comes from; the port that its destination is behind, or nil.
+local function learn(self, p, i)
+  local data, timeout, seen = p.data, self.timeout, self.seen
+  if timeout == 0 then return nil end
+  local now, from = note.time(p), key_at(data + 6)
+  self.port_of[from], seen[from] = i, now
+  if bit.band(data[0], GROUP) ~= 0 then return nil end
+  local to = key_at(data)
+  local last = seen[to]
+  if last and now < last + timeout then return self.port_of[to] end
+end
+
+local function broadcast(self, p, i)
+  local last = self.send[i](self.emit, p)
+  if last then return p, last end
+  return nil, 2
+end
+
+function EtherSwitch:process(p, i)
+  if p.length < ADDRESSES then return nil, 1 end
+  local to = learn(self, p, i)
+  if to then
+    if self.passes[i][to] then return p, to end
+    return nil, 3
+  end
+  local q, o = broadcast(self, p, i)
+  return q, o
+end
+
+function EtherSwitch:take_state(old)
+  self.port_of, self.seen = old.port_of, old.seen
+end
+
+-- The bytes of a key.
+local function eth_of(key)
+  local bytes = ffi.new("uint8_t[8]")
+  ffi.cast("uint32_t *", bytes)[0] = key % 4294967296
+  ffi.cast("uint16_t *", bytes)[2] = math.floor(key / 4294967296)
+  return wire.eth_text(bytes)
+end
+
+local function table_text(e)
+  local lines = {}
+  for key, port in pairs(e.port_of) do
+    lines[#lines + 1] = ("%s %d\n"):format(eth_of(key), port - 1)
+  end
+  table.sort(lines)
+  return table.concat(lines)
+end
+
+local function forwarding_text(e)
+  local lines = {}
+  for i, passes in ipairs(e.passes) do
+    local bits, weight = {}, 0
+    for o = 1, #passes do
+      bits[o] = passes[o] and "1" or "0"
+      weight = weight + (passes[o] and 1 or 0)
+    end
+    lines[i] = ("weight: %d\t%d: %s\n"):format(weight, i - 1, table.concat(bits))
+  end
+  return table.concat(lines)
+end
+
+-- "0 1 2, 3 4": nothing goes from port 0 to 1 and 2 any more, nor from 3 to 4.
+local function remove_forwarding(e, text)
+  local removed = {}
+  for _, group in ipairs(text_of.arguments(text)) do
+    local ports = {}
+    for k, word in ipairs(text_of.words(group)) do
+      ports[k] = types.unsigned(word, {max = e:width() - 1})
+      if not ports[k] then return "invalid port forwarding" end
+    end
+    for k = 2, #ports do removed[#removed + 1] = {ports[1] + 1, ports[k] + 1} end
+  end
+  for _, way in ipairs(removed) do e.passes[way[1]][way[2]] = false end
+  write_senders(e)
+end
+
+EtherSwitch.handlers = {
+  table = {read = table_text},
+  timeout = {
+    read = function (e) return ("%d"):format(e.timeout) end,
+    write = function (e, text)
+      local seconds = types.seconds(text, {})
+      if not seconds then return "expected timeout (integer)" end
+      e.timeout = math.floor(seconds)
+    end,
+  },
+  port_forwarding = {read = forwarding_text},
+  remove_port_forwarding = {write = remove_forwarding},
+  reset_port_forwarding = {write = function (e) reset(e) end},
+}
+
+-- ListenEtherSwitch ----------------------------------------------------------------
+
+local ListenEtherSwitch = element.define{
+  name = "ListenEtherSwitch", extends = EtherSwitch, ports = "-/=+",
+  summary = "learning, forwarding Ethernet switch with listening port",
+}
+
+function ListenEtherSwitch:process(p, i)
+  if p.length < ADDRESSES then return nil, 1 end
+  local to, listener = learn(self, p, i), self.noutputs
+  if not to then
+    local q, o = broadcast(self, p, i)
+    return q, o
+  end
+  if to == i then return p, listener end
+  self.emit(listener, front.clone(p))
+  return p, to
+end
+
+return {Hub, EtherSwitch, ListenEtherSwitch}

@@ -1,0 +1,89 @@
+-- SPDX-License-Identifier: Apache-2.0
+local click = require("testing.click")
+local note = require("click.note")
+local packet = require("core.packet")
+
+local A, B, ALL = "\2\0\0\0\0\1", "\2\0\0\0\0\2", ("\255"):rep(6)
+
+local function frame(destination, source, seconds)
+  local p = packet.from_string(destination .. source)
+  note.clear(p)
+  note.set_time(p, seconds or 1)
+  return p
+end
+
+-- The outputs that the frame leaves by, sorted.
+local function ways(unit, i, ...)
+  local list = {}
+  for k, out in ipairs(unit:send(frame(...), i)) do
+    assert.equal(table.concat{(...), (select(2, ...))}, out[2])
+    list[k] = out[1]
+  end
+  unit:free()
+  table.sort(list)
+  return list
+end
+
+describe("Hub", function ()
+  it("sends copies to all but where a packet came from", function ()
+    local unit = click.unit("Hub", {inputs = 3, outputs = 3})
+    assert.same({2, 3}, ways(unit, 1, A, B))
+    assert.same({1, 3}, ways(unit, 2, A, B))
+    unit = click.unit("Hub", {inputs = 1, outputs = 1})
+    assert.same({}, ways(unit, 1, A, B))
+    assert.same({["no other port"] = 1}, unit.lost)
+  end)
+end)
+
+describe("EtherSwitch", function ()
+  it("floods, learns, and forwards", function ()
+    local unit = click.unit("EtherSwitch", {inputs = 3, outputs = 3})
+    assert.same({2, 3}, ways(unit, 1, B, A))
+    assert.same({1}, ways(unit, 2, A, B))
+    assert.same({2}, ways(unit, 3, B, A)) -- A has moved
+    assert.same({3}, ways(unit, 2, A, B))
+    assert.same({1, 3}, ways(unit, 2, ALL, B))
+    assert.same({1, 2}, ways(unit, 3, "\1\0\94\0\0\1", A))
+    assert.equal("02-00-00-00-00-01 2\n02-00-00-00-00-02 1\n", unit:read("table"))
+  end)
+
+  it("doesn't send back, nor what is too short", function ()
+    local unit = click.unit("EtherSwitch", {inputs = 2, outputs = 2})
+    ways(unit, 1, B, A)
+    assert.same({}, ways(unit, 1, A, B))
+    assert.same({}, unit:send("elevenbytes"))
+    assert.same({filtered = 1, ["too short"] = 1}, unit.lost)
+  end)
+
+  it("forgets, and with TIMEOUT 0 learns nothing", function ()
+    local unit = click.unit("EtherSwitch(TIMEOUT 10)", {inputs = 3, outputs = 3})
+    ways(unit, 1, B, A, 1)
+    assert.same({1}, ways(unit, 2, A, B, 10))
+    assert.same({1, 3}, ways(unit, 2, A, B, 11))
+    unit:write("timeout", "0")
+    assert.equal("0", unit:read("timeout"))
+    assert.same({2, 3}, ways(unit, 1, B, A, 12))
+    assert.equal("expected timeout (integer)", unit:write("timeout", "x"))
+  end)
+
+  it("can be told what goes nowhere", function ()
+    local unit = click.unit("EtherSwitch", {inputs = 3, outputs = 3})
+    assert.is_nil(unit:write("remove_port_forwarding", "0 1, 1 0 2"))
+    assert.equal("weight: 1\t0: 001\nweight: 0\t1: 000\nweight: 2\t2: 110\n",
+      unit:read("port_forwarding"))
+    assert.same({3}, ways(unit, 1, B, A))
+    assert.same({}, ways(unit, 2, A, B))
+    assert.equal("invalid port forwarding", unit:write("remove_port_forwarding", "0 3"))
+    unit:write("reset_port_forwarding")
+    assert.same({1, 3}, ways(unit, 2, ALL, B))
+  end)
+end)
+
+describe("ListenEtherSwitch", function ()
+  it("sends a copy of everything to its last output", function ()
+    local unit = click.unit("ListenEtherSwitch", {inputs = 2, outputs = 3})
+    assert.same({2, 3}, ways(unit, 1, B, A))
+    assert.same({1, 3}, ways(unit, 2, A, B))
+    assert.same({3}, ways(unit, 1, A, B))
+  end)
+end)

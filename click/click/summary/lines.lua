@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The lines of a summary dump, from a file, standard input or a text; and its binary
+-- records, which begin behind the line "!binary": four bytes with the length (and, as
+-- the highest bit, whether it is a line of text), and the rest.
+
+local Lines = {}
+Lines.__index = Lines
+
+local UNPACKERS = {{"\31\139", "zcat"}, {"BZh", "bzcat"}}
+
+-- The command whose output is the file's content, if it is compressed.
+local function unpacker(file)
+  local magic = file:read(3) or ""
+  file:seek("set", 0)
+  for _, entry in ipairs(UNPACKERS) do
+    if magic:sub(1, #entry[1]) == entry[1] then return entry[2] end
+  end
+end
+
+local function open(name)
+  if name == "-" then return io.stdin end
+  local file, problem = io.open(name, "rb")
+  if not file then return nil, problem end
+  local command = unpacker(file)
+  if not command then return file end
+  file:close()
+  return io.popen(("%s '%s'"):format(command, (name:gsub("'", "'\\''"))), "r")
+end
+
+--- Open `name` ("-": standard input); nil and a reason if that can't be done.
+function Lines.open(name)
+  local file, problem = open(name)
+  if not file then return nil, problem end
+  local title = name == "-" and "<stdin>" or name
+  return setmetatable({name = title, file = file, number = 0}, Lines)
+end
+
+--- The lines of a text.
+function Lines.of_text(text)
+  return setmetatable({name = "<data>", text = text, at = 1, number = 0}, Lines)
+end
+
+local function take_line(self)
+  if self.file then return self.file:read("*l") end
+  if self.at > #self.text then return nil end
+  local line, behind = self.text:match("^([^\n]*)\n?()", self.at)
+  self.at = behind
+  return line
+end
+
+local function take_bytes(self, n)
+  if self.file then return n == 0 and "" or self.file:read(n) end
+  local bytes = self.text:sub(self.at, self.at + n - 1)
+  self.at = self.at + n
+  return (bytes ~= "" or n == 0) and bytes or nil
+end
+
+--- The next line, or, once `binary` is set, the next record. The second result says
+--- whether it is a record of fields. Nil at the end, and a reason if it is broken.
+function Lines:next()
+  if self.peeked then
+    local line = self.peeked
+    self.peeked = nil
+    return line, false
+  end
+  self.number = self.number + 1
+  if not self.binary then
+    local line = take_line(self)
+    return line and line:gsub("\r$", ""), false
+  end
+  local head = take_bytes(self, 4)
+  if not head or #head < 4 then return nil end
+  local a, b, c, d = head:byte(1, 4)
+  local length = ((a % 128 * 256 + b) * 256 + c) * 256 + d
+  if length < 4 then return nil, "binary record too short" end
+  local record = take_bytes(self, length - 4)
+  if not record or #record < length - 4 then return nil end
+  if a >= 128 then return (record:gsub("%z+$", "")), false end
+  return record, true
+end
+
+--- The next line, which next() will give again.
+function Lines:peek()
+  self.peeked = self:next()
+  return self.peeked
+end
+
+--- What follows is binary.
+function Lines:begin_binary()
+  self.binary, self.number = true, 0
+end
+
+--- Where it is, for messages: "FILE:LINE".
+function Lines:landmark()
+  return ("%s:%s%d"):format(self.name, self.binary and "record " or "", self.number)
+end
+
+--- A place to return to, after the line that was read last; nil if it can't be done.
+function Lines:mark()
+  if not self.file then return {at = self.at, number = self.number} end
+  local at = self.file:seek("cur", 0)
+  return at and {at = at, number = self.number}
+end
+
+--- Return to a mark.
+function Lines:back_to(mark)
+  if self.file then self.file:seek("set", mark.at) else self.at = mark.at end
+  self.number = mark.number
+end
+
+--- Its length and position in bytes; nil if it has none.
+function Lines:size()
+  if self.text then return #self.text, self.at - 1 end
+  local at = self.file:seek("cur", 0)
+  if not at then return nil end
+  local size = self.file:seek("end", 0)
+  self.file:seek("set", at)
+  return size, at
+end
+
+function Lines:close()
+  if self.file and self.file ~= io.stdin then self.file:close() end
+  self.file, self.text, self.at = nil, "", 1
+end
+
+return Lines

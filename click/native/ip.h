@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What Click's IP elements share with their kernels: rare work with loops, which would
+ * cost LuaJIT the loops around it. Plain declarations, as in native/api.h.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct packet;
+struct freelist;
+
+/* Annotations of packets that the kernels use, as click.note numbers them. */
+enum {
+  NOTE16_MAC = 0, NOTE16_NETWORK = 1, NOTE16_TRANSPORT = 2, NOTE16_PACKET_TYPE = 3,
+  NOTE64_TIMESTAMP = 1, NOTE32_DST_IP = 4, NOTE8_ICMP_PARAMPROB = 32,
+  NOTE8_PAINT = 33, NOTE8_FIX_IP_SRC = 35,
+  PACKET_TYPE_BROADCAST = 1, PACKET_TYPE_MULTICAST = 2
+};
+
+/* l4_checksum.c */
+uint32_t pg_ip4_l4_checksum(const uint8_t *ip, const uint8_t *l4, uint32_t n);
+uint32_t pg_ip6_l4_checksum(const uint8_t *ip6, const uint8_t *l4, uint32_t n,
+                            uint32_t protocol);
+uint32_t pg_checksum_word(const uint8_t *data, uint32_t n);
+
+/* An interface of a router: addresses in network order. */
+struct ip4_gateway {
+  uint32_t address;
+  uint32_t n;                /* others it has: */
+  const uint32_t *others;
+};
+
+/* ip4_options.c */
+int32_t pg_ip4_gateway_options(const struct ip4_gateway *g, uint8_t *header,
+                               uint32_t now_ms);
+uint32_t pg_ip4_fragment_options(const uint8_t *header, uint8_t *copy);
+const uint8_t *pg_ip4_source_route(const uint8_t *header, uint32_t length);
+
+/* A prefix in network order, and an Ethernet address for it. */
+struct ip4_neighbours { uint32_t prefix, mask; uint8_t eth[8]; };
+
+/* The same of IPv6; `data` is the caller's. */
+struct ip6_prefix { uint8_t prefix[16], mask[16]; uint32_t data; };
+
+/* prefixes.c */
+int32_t pg_ip4_neighbours_find(const struct ip4_neighbours *list, uint32_t n,
+                               uint32_t address);
+int32_t pg_ip6_prefix_find(const struct ip6_prefix *list, uint32_t n,
+                           const uint8_t *address);
+
+/* Routes to IPv4 addresses: chunk[ADDRESS / 65536] is about addresses with the same
+ * first 16 bits. `n` is 0 if all of them have the same way, which is `at` (0: none);
+ * else that many ranges from ranges[at] on say it, each from an address's lower 16 bits
+ * on. */
+struct ip4_range { uint16_t start, way; };
+struct ip4_chunk { int32_t at, n; };
+struct ip4_routes {
+  struct ip4_chunk chunk[65536];
+  const struct ip4_range *ranges;
+};
+
+/* ip4_routes.c */
+int32_t pg_ip4_routes_find(const struct ip4_routes *r, uint32_t address);
+
+/* What an ICMPError makes. Addresses in network order; the rest in the host's. */
+struct icmp_error {
+  uint32_t source;
+  uint32_t nbad;
+  const uint32_t *bad;       /* addresses that get no errors */
+  uint16_t mtu, path_mtu;    /* most bytes of an error; what it tells of the path */
+  uint16_t id;               /* of the next one */
+  uint8_t type, code;
+  bool fix_source;           /* let the interface it leaves by give the source */
+};
+
+/* icmp_error.c */
+bool pg_icmp_error(struct icmp_error *e, const struct packet *about, struct packet *q,
+                   double now);
+
+/* ip4_fragment.c */
+enum { FRAGMENTS_MAX = 1400, FRAGMENT_NO_PACKETS = -1 };
+int32_t pg_ip4_fragment(struct freelist *list, struct packet *p, uint32_t mtu,
+                        uint32_t headroom, struct packet **rest);
