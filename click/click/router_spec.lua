@@ -51,7 +51,8 @@ describe("A router", function ()
     assert.equal("1 input\npush~\t-\ts [0]\n1 output\npush~\t-\t[0] d\n",
       read(r, "c.ports"))
     assert.matches("^name\tr\nclass\tr\nconfig\tr\nports\tr\nhandlers\tr\n"
-      .. "home_thread\trw\nactive\trw\ncount\tr\nreset_counts\tw\n", read(r, "d.handlers"))
+      .. "home_thread\trw\nactive\trw\ncount\tr\nreset_counts\tw\n",
+      read(r, "d.handlers"))
     assert.equal("6\ni\ns\nIdle@3\nc\nd\nx\n", read(r, "list"))
     r:close()
   end)
@@ -63,7 +64,8 @@ describe("A router", function ()
     assert.equal("no 'd.reset_counts' read handler", problem("d.reset_counts"))
     assert.equal("no 'nothing' read handler", problem("nothing"))
     assert.equal("no element named 'x'", problem("x.count"))
-    assert.equal("read handler 'd.count' does not take parameters", problem("d.count 5"))
+    assert.equal("read handler 'd.count' does not take parameters",
+      problem("d.count 5"))
     assert.equal("syntax error", problem("d."))
     assert.same({false, "no 'd.count' write handler"}, {r:handler_write("d.count", "")})
     assert.equal("0", (r:handler_read("count", r:find("d"))))
@@ -107,7 +109,8 @@ describe("A router", function ()
       it("pulls through elements that process packets", function ()
         local r = run([[
           InfiniteSource(\<0102030405>, LIMIT 3) -> Queue -> Strip(1)
-            -> cp :: CheckLength(2) -> Unqueue -> Discard; cp[1] -> Print(long) -> c :: Counter -> Discard;
+            -> cp :: CheckLength(2) -> Unqueue -> Discard;
+          cp[1] -> Print(long) -> c :: Counter -> Discard;
           TimedSource(1, STOP true, LIMIT 1) -> Discard]])
         assert.equal("3", read(r, "c.count"))
         assert.same({"long:    4 | 02030405", "long:    4 | 02030405",

@@ -136,6 +136,12 @@ function Router:handler_read(text, near)
   return handlers.read(self, e, rest, arguments)
 end
 
+--- Has the element a read handler of that name?
+function Router:can_read(e, name)
+  local h = handlers.find(self, e, name)
+  return h ~= nil and h.read ~= nil
+end
+
 --- Write `text` to "element.handler"; true, or false and what is wrong.
 function Router:handler_write(name, text, near)
   local e, rest = handlers.resolve(self, name, near)
