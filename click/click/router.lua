@@ -122,7 +122,10 @@ function router.new(flat, options)
     global_handlers = setmetatable({}, {__index = global_handlers}),
   }, Router)
   self.root = {name = "", router = self}
-  if assemble(self, flat, options) then return self end
+  if assemble(self, flat, options) then
+    self.ready_at = self.clock:peek()
+    return self
+  end
   self.errors:error("Router could not be initialized!")
   self:close()
   return nil
@@ -330,6 +333,8 @@ function Router:activate()
   self.old = nil
   if self.options.direct then direct.connect(self)
   else engine.configure(graph.configuration(self)) end
+  -- The engine's start isn't part of the time that elements wait for.
+  if not old then self.clock:delay(self.clock:peek() - self.ready_at) end
   if not old then return end
   old.tasks:clear()
   for _, e in ipairs(self.order) do

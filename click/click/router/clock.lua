@@ -184,6 +184,11 @@ function Clock:run()
   return count
 end
 
+--- Let all timers be due so many seconds later.
+function Clock:delay(seconds)
+  for i = 1, self.n do self.heap[i].due = self.heap[i].due + seconds end
+end
+
 --- Simulated time: go on to the next timer. True if time is simulated and there is one.
 function Clock:jump()
   local due = self:next()
