@@ -2,6 +2,7 @@
 -- `perigee click`: runs a configuration of Click's, with the options of FastClick's
 -- `click`. The language makes the flat configuration, click.router the rest.
 
+local dpdk = require("program.click.dpdk")
 local errors = require("click.errors")
 local handlers = require("program.click.handlers")
 local language = require("click.language")
@@ -24,6 +25,8 @@ local SPECS = {
     help = "Run on N CPUs (1)."},
   {names = {"affinity", "cpu"}, letter = "a", value = "N", field = "affinity",
     number = true, optional = true, help = "Take the CPUs from N on (0)."},
+  {names = {"dpdk"}, field = "dpdk", up_to = "--",
+    help = "Words for DPDK up to '--'; those of -l or -c are the CPUs."},
   {names = {"port"}, letter = "p", value = "PORT", field = "ports", list = true,
     help = "Listen for control connections on a TCP port."},
   {names = {"unix-socket"}, letter = "u", value = "FILE", field = "unix_sockets",
@@ -85,7 +88,7 @@ local function make_router(text, file, o, reporter, old)
   return flat and require("click.router").new(flat, {errors = reporter, old = old,
     simtime = simtime, threads = o.threads, variables = o.variables,
     affinity = o.affinity == true and 0 or o.affinity,
-    allow_reconfigure = o.allow_reconfigure})
+    cpus = o.cpus, allow_reconfigure = o.allow_reconfigure})
 end
 
 -- Running --------------------------------------------------------------------------
@@ -101,9 +104,18 @@ local function run_router(router, o, file, reporter)
   end)
 end
 
+-- Take what DPDK is told; false, if that is wrong.
+local function take_dpdk(o, reporter)
+  local cpus, problem = dpdk.take(o.dpdk or {})
+  if problem then return reporter:error("%s", problem) or false end
+  o.cpus, o.threads = cpus, cpus and #cpus or o.threads
+  return true
+end
+
 local function run(o)
   local reporter = errors.to_stderr()
   reporter.quiet = o.warnings == false
+  if not take_dpdk(o, reporter) then return 1 end
   source.use_clickpath(o.clickpath)
   local text, file = source.read(o, reporter)
   local router = text and make_router(text, file, o, reporter)

@@ -28,7 +28,7 @@ local function elements_named(router, name)
   local pattern = name:find("[*?%[]") and pattern_of(name)
   local list = {}
   for _, other in ipairs(router.elements) do
-    if pattern and other.name:find(pattern) or other.class == name then
+    if pattern and other.name:find(pattern) or other.class.name == name then
       list[#list + 1] = other
     end
   end
