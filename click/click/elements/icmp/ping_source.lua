@@ -12,7 +12,7 @@ local packet = require("core.packet")
 local types = require("click.arguments").types
 local wire = require("click.wire")
 
-local halves_t = ffi.typeof("uint16_t *")
+local halves_t, int64 = ffi.typeof("uint16_t *"), ffi.typeof("int64_t")
 local NETWORK, TRANSPORT, TIMESTAMP =
   note.NETWORK_HEADER, note.TRANSPORT_HEADER, note.TIMESTAMP
 local MINIMAL, HEADER = 20, 8 -- bytes
@@ -77,7 +77,7 @@ local function finish(self, p)
   icmp_echo.finish(p, self.source, self.destination, id, REQUEST_TTL)
   local now = self.router:nanoseconds()
   p.note64[TIMESTAMP] = now
-  if self.ninputs > 0 then self.sent[id] = tonumber(now) end
+  if self.ninputs > 0 then self.sent[id] = int64(now) end
   self.count = self.count + 1
   return p
 end
@@ -132,9 +132,9 @@ local function take_reply(self, p, ip, id)
     self.duplicates = self.duplicates + 1
     sent = -sent
   end
-  local came, microseconds = tonumber(p.note64[TIMESTAMP]), 0
+  local came, microseconds = int64(p.note64[TIMESTAMP]), 0
   if came ~= 0 then
-    microseconds = math.max(math.floor((came - sent) / 1000), 0)
+    microseconds = math.max(tonumber((came - sent) / 1000), 0)
     account(self, microseconds)
   end
   self.received = self.received + 1
