@@ -156,7 +156,8 @@ function Router:collect(e, f)
 end
 
 --- Print a line on standard error.
-function Router:say(text) -- luacheck: no unused args
+function Router:say(text)
+  if self.options.say then return self.options.say(text) end
   io.stdout:flush()
   io.stderr:write(text, "\n")
 end
