@@ -7,47 +7,16 @@ local text_of = require("click.language.text")
 
 local keywords = {}
 
-local function without_keyword(argument, name)
-  return argument:match("^" .. name .. "%s+(.*)$")
-end
-
--- Where the argument is in the list: by its keyword, or by its position unless there
--- is a keyword.
-local function place_of(list, name, position)
-  for i = #list, 1, -1 do
-    if without_keyword(list[i], name) then return i end
-  end
-  if position and list[position] and not list[position]:match("^[%u_]+%s+%S") then
-    return position
-  end
-end
-
+-- The text of the argument: the one that has its keyword, or the one at its position,
+-- if that has no keyword.
 local function read(e, name, position)
   local list = text_of.arguments(e.config)
-  local i = place_of(list, name, position)
-  return i and (without_keyword(list[i], name) or list[i]) or ""
-end
-
---- Configure the element anew, from text. Returns nil, or what is wrong; then the
---- element is as it was.
-function keywords.reconfigure(e, text)
-  local problems = {}
-  local own = rawget(e, "error")
-  e.error = function (_, fmt, ...)
-    problems[#problems + 1] = select("#", ...) > 0 and fmt:format(...) or fmt
+  for i = #list, 1, -1 do
+    local text = list[i]:match("^" .. name .. "%s+(.*)$")
+    if text then return text end
   end
-  configure.element(e, text)
-  e.error = own
-  if #problems > 0 then return table.concat(problems, "\n") end
-  e.config = text
-end
-
-local function write(e, name, position, value)
-  local list = text_of.arguments(e.config)
-  local i = place_of(list, name, position)
-  list[i or #list + 1] = (i and i == position and not without_keyword(list[i], name))
-    and value or name .. " " .. value
-  return keywords.reconfigure(e, table.concat(list, ", "))
+  local text = position and list[position]
+  return text and not text:match("^[%u_]+%s+%S") and text or ""
 end
 
 --- A handler for the argument `name`, which has that `position` (from 1) if it isn't
@@ -55,7 +24,7 @@ end
 function keywords.handler(name, position, shown)
   return {
     read = shown or function (e) return read(e, name, position) end,
-    write = function (e, text) return write(e, name, position, text) end,
+    write = configure.keyword(name, position),
   }
 end
 

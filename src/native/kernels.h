@@ -30,8 +30,6 @@ int pg_checksum_l4(struct packet **packets, int n, uint32_t l3, uint32_t l4,
 /* fib.c */
 void *pg_fib_create(uint32_t max_routes);
 int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop);
-int pg_fib_remove(void *fib, uint32_t prefix, int depth);
-uint32_t pg_fib_find(void *fib, uint32_t address);
 void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route);
 void pg_fib_free(void *fib);
 

@@ -14,8 +14,8 @@ end
 
 local function requirements(router)
   local lines = {}
-  for _, text in ipairs(router.flat.requirements or {}) do
-    lines[#lines + 1] = tostring(text) .. "\n"
+  for _, requirement in ipairs(router.flat.requirements or {}) do
+    lines[#lines + 1] = table.concat(requirement, "\n") .. "\n"
   end
   return table.concat(lines)
 end

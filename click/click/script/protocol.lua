@@ -335,10 +335,11 @@ local function obey(self)
   return true
 end
 
---- Obey what came. Sets `done` when nothing more will.
+--- Obey what came. Sets `done` when nothing more will. Commands behind one that has
+--- replaced the router (hotconfig) wait for the new one.
 function Session:work()
   if self.needed > 0 then return end
-  while self.outgoing < MUCH_OUTPUT and obey(self) do end
+  while self.outgoing < MUCH_OUTPUT and not self.router.replaced and obey(self) do end
   self.paused = self.outgoing >= MUCH_OUTPUT
   self.done = self.at_end and self.input == ""
 end

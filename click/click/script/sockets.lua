@@ -185,6 +185,12 @@ local function wanted(self)
   return fds
 end
 
+--- Go on with the connections of another server, and with what they had been sent.
+function Server:take_over(connections)
+  self.connections = connections
+  for fd, session in pairs(connections) do serve(self, fd, session, {}) end
+end
+
 --- Do what there is to do. True if there was anything.
 function Server:poll()
   local fds = wanted(self)

@@ -2,12 +2,14 @@
 -- `perigee click`: runs a configuration of Click's, with the options of FastClick's
 -- `click`. The language makes the flat configuration, click.router the rest.
 
+local dpdk = require("program.click.dpdk")
 local errors = require("click.errors")
-local flatfile = require("click.language.flatfile")
 local handlers = require("program.click.handlers")
 local language = require("click.language")
 local main = require("core.main")
 local options = require("program.click.options")
+local reconfigure = require("program.click.reconfigure")
+local registry = require("click.registry")
 local requirements = require("click.language.requirements")
 local source = require("program.click.source")
 
@@ -23,6 +25,8 @@ local SPECS = {
     help = "Run on N CPUs (1)."},
   {names = {"affinity", "cpu"}, letter = "a", value = "N", field = "affinity",
     number = true, optional = true, help = "Take the CPUs from N on (0)."},
+  {names = {"dpdk"}, field = "dpdk", up_to = "--",
+    help = "Words for DPDK up to '--'; those of -l or -c are the CPUs."},
   {names = {"port"}, letter = "p", value = "PORT", field = "ports", list = true,
     help = "Listen for control connections on a TCP port."},
   {names = {"unix-socket"}, letter = "u", value = "FILE", field = "unix_sockets",
@@ -55,11 +59,6 @@ local USAGE = "Usage: click [OPTION]... [VAR=VALUE]... [FILE]\n"
 
 -- The router -----------------------------------------------------------------------
 
--- The module of that name; nil if there is none.
-local function find(name)
-  return package.searchpath(name, package.path) and require(name) or nil
-end
-
 -- Elements for the control sockets that options ask for.
 local function add_control_sockets(flat, o)
   local n = 0
@@ -75,54 +74,60 @@ local function add_control_sockets(flat, o)
 end
 
 local function read_flat(text, file, o, reporter)
-  local registry = find("click.router") and find("click.registry")
   local flat = language.read{text = text, file = file, errors = reporter,
-    variables = o.variables, class_of = registry and registry.find,
-    class_names = registry and registry.names, packages = requirements.PACKAGES}
+    variables = o.variables, class_of = registry.find,
+    class_names = registry.names, packages = requirements.PACKAGES}
   if flat then add_control_sockets(flat, o) end
   return flat
 end
 
-local function make_router(flat, o, reporter)
-  local router = find("click.router")
-  if not router then return nil end
+-- The router of a text, or nil; `old` is one that runs, which it will replace.
+local function make_router(text, file, o, reporter, old)
+  local flat = read_flat(text, file, o, reporter)
   local simtime = o.simtime == true and 1e9 or o.simtime
-  return router.new(flat, {errors = reporter, simtime = simtime, threads = o.threads,
-    affinity = o.affinity == true and 0 or o.affinity, variables = o.variables,
-    allow_reconfigure = o.allow_reconfigure})
+  return flat and require("click.router").new(flat, {errors = reporter, old = old,
+    simtime = simtime, threads = o.threads, variables = o.variables,
+    affinity = o.affinity == true and 0 or o.affinity,
+    cpus = o.cpus, allow_reconfigure = o.allow_reconfigure})
 end
 
 -- Running --------------------------------------------------------------------------
 
-local function run_router(router, flat, o, file, reporter)
-  if o.quit then return end
-  if #flat.elements > 0 then
-    router:run()
-  elseif o.warnings ~= false then
+local function run_router(router, o, file, reporter)
+  if o.quit then return router end
+  if #router.elements == 0 then
     reporter:warning("%s: configuration has no elements, exiting", file)
+    return router
   end
+  return reconfigure.run(router, o.allow_reconfigure and function (text, errh, old)
+    return make_router(text, "config", o, errh, old)
+  end)
+end
+
+-- Take what DPDK is told; false, if that is wrong.
+local function take_dpdk(o, reporter)
+  local cpus, problem = dpdk.take(o.dpdk or {})
+  if problem then return reporter:error("%s", problem) or false end
+  o.cpus, o.threads = cpus, cpus and #cpus or o.threads
+  return true
 end
 
 local function run(o)
   local reporter = errors.to_stderr()
   reporter.quiet = o.warnings == false
+  if not take_dpdk(o, reporter) then return 1 end
   source.use_clickpath(o.clickpath)
   local text, file = source.read(o, reporter)
-  local flat = text and read_flat(text, file, o, reporter)
-  if not flat then return 1 end
-  local router = make_router(flat, o, reporter)
-  if not router and (reporter.count > 0 or not o.quit) then return 1 end
-  local status = 0
-  if o.output and not source.write(o.output, flatfile.text(flat), reporter) then
-    status = 1
-  end
-  if not router then return status end
+  local router = text and make_router(text, file, o, reporter)
+  if not router then return 1 end
+  local ok = not o.output
+    or source.write(o.output, router:handler_read("flatconfig"), reporter)
   local start = handlers.clock()
-  run_router(router, flat, o, file, reporter)
+  router = run_router(router, o, file, reporter)
   if o.time then print(handlers.elapsed(start)) end
-  if not handlers.print_all(router, o.handlers or {}, reporter) then status = 1 end
-  if o.exit_handler then status = handlers.status(router, o.exit_handler, reporter) end
-  return status
+  ok = handlers.print_all(router, o.handlers or {}, reporter) and ok
+  if o.exit_handler then return handlers.status(router, o.exit_handler, reporter) end
+  return ok and 0 or 1
 end
 
 --- What `perigee ps` is to call it.

@@ -28,7 +28,7 @@ local function elements_named(router, name)
   local pattern = name:find("[*?%[]") and pattern_of(name)
   local list = {}
   for _, other in ipairs(router.elements) do
-    if pattern and other.name:find(pattern) or other.class == name then
+    if pattern and other.name:find(pattern) or other.class.name == name then
       list[#list + 1] = other
     end
   end
@@ -49,7 +49,11 @@ local function expand(router, list, reporter)
         reporter:error(element:find("[*?%[]") and "no element matching '%s'"
           or "no element '%s'", element)
       end
-      for _, e in ipairs(elements) do found[#found + 1] = e.name .. "." .. name end
+      for _, e in ipairs(elements) do
+        if not many or router:can_read(e, name) then
+          found[#found + 1] = e.name .. "." .. name
+        end
+      end
     end
   end
   return found, named

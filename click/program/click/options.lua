@@ -57,10 +57,22 @@ local function needed(args, i, shown)
   return args[i + 1] or wrong("option '%s' requires an argument", shown)
 end
 
+-- The words behind an option, up to the one that ends them.
+local function read_words(result, spec, args, i)
+  local words = {}
+  for k = i + 1, #args do
+    if args[k] == spec.up_to then break end
+    words[#words + 1] = args[k]
+  end
+  result[spec.field] = words
+  return i + #words + 1
+end
+
 local function read_long(result, specs, args, i)
   local word, value = args[i]:match("^%-%-([^=]+)=(.*)$")
   word = word or args[i]:sub(3)
   local spec, shown = by_word(specs, word), "--" .. word
+  if spec.up_to then return read_words(result, spec, args, i) end
   if value and not spec.value then wrong("'%s' can't have an argument", shown) end
   if spec.value and not spec.optional and not value then
     value, i = needed(args, i, shown), i + 1
@@ -112,11 +124,12 @@ local function read(result, specs, args)
   end
 end
 
---- Read `args` by `specs`, a list of {names = {"long"}, letter = "l", field =, value =
---- (what it takes, if anything), optional, list, number, once (what can't be given
---- twice), also (a field set to true with it), off (a switch that turns off), help = a
---- line}; one is called `file`. Returns the fields, and `variables`; or nil and what is
---- wrong.
+--- Read `args` by `specs`, one of which is called `file`: a list of {names = {"long"},
+--- letter = "l", field =, help = a line}, and what the option is like: value (what it
+--- takes, if anything), optional, list, number, once (what can't be given twice), also
+--- (a field that is set to true with it), off (a switch that turns off), up_to (what
+--- ends a list of words behind it). Returns the fields, and `variables`; or nil and
+--- what is wrong.
 function options.parse(specs, args)
   local result = {variables = {}}
   local ok, err = pcall(read, result, specs, args)

@@ -14,6 +14,7 @@ local SPECS = {
   {names = {"help"}, field = "help", help = "this"},
   {names = {"time"}, value = "T", field = "time", optional = true, number = true,
     help = "when"},
+  {names = {"words"}, field = "words", up_to = "--", help = "some words"},
   {names = {"silent"}, letter = "s", field = "loud", off = true, help = "no noise"},
 }
 
@@ -47,6 +48,12 @@ describe("Click's command lines", function ()
       parse("A=1", "-", "b_2="))
     assert.same({file = "a/b=c"}, parse("a/b=c"))
     assert.same({file = "-q"}, parse("--", "-q"))
+  end)
+
+  it("have options with all words up to one", function ()
+    assert.same({words = {"-q", "x"}, file = "y", quit = true},
+      parse("--words", "-q", "x", "--", "-q", "y"))
+    assert.same({words = {}}, parse("--words"))
   end)
 
   it("are refused in a sentence", function ()

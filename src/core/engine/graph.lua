@@ -3,6 +3,7 @@
 -- made of, what is fused, and the calls of a breath that follow from it all.
 
 local C = require("core.native")
+local afresh = require("core.engine.afresh")
 local apply = require("core.engine.apply")
 local config = require("core.config")
 local cycles = require("core.watch.cycles")
@@ -86,6 +87,7 @@ function graph.change(new, forced)
   local actions = plan.make(state.configuration, new, state.apps, forced, known)
   local ok, err = pcall(apply.plan, state, new, actions)
   graph.abandon() -- what wasn't wanted after all
+  afresh.tend()
   graph.arrange() -- in any case: a failed change may have started apps again
   if ok and fused.problem then ok, err = false, fused.problem end
   if not ok then error(err, 0) end

@@ -100,6 +100,9 @@ local function emit_segment(emit, region, segment, starting)
   if #ids <= SEGMENT_WAYS then
     for _, id in ipairs(ids) do emit("local segment%d = S[%d]", id, id) end
   end
+  if region.puts then
+    puts.exits_near(emit, region, segment.apps[#segment.apps], SEGMENT_WAYS)
+  end
   emit("S[%d] = function (p, input)", segment.id)
   emit("  local q, o, e, size")
   emit("  local before = p.length")

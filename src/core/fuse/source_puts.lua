@@ -15,13 +15,30 @@ puts.SEGMENT_APPS = 18
 --- What to do with q once it leaves by `out`; `call` names a segment.
 function puts.leave(emit, indent, out, call)
   if out.kind == "exit" then
-    emit("%sreturn put[%d](q) -- %s", indent, out.exit, out.spec)
+    local form = emit.near[out.exit] and "%sreturn put%d(q) -- %s"
+      or "%sreturn put[%d](q) -- %s"
+    emit(form, indent, out.exit, out.spec)
   elseif out.closing then
     emit("%sreturn again[%d](q) -- %s", indent, out.closing, out.spec)
   elseif out.kind == "app" then
     emit("%sreturn %s(q, %d)", indent, call(out.to), out.input)
   else
     emit("%sreturn drop(%d, q) -- %s has no link", indent, out.event, out.output)
+  end
+end
+
+--- Write local variables for the exits by which the app `last` of a segment leaves, if
+--- they are up to `most`: calls of such cost a look-up less.
+function puts.exits_near(emit, region, last, most)
+  local near, n = {}, 0
+  for _, out in ipairs(region.outputs[last]) do
+    if out.kind == "exit" and not near[out.exit] then
+      near[out.exit], n = true, n + 1
+    end
+  end
+  emit.near = n <= most and near or {}
+  for x = 1, #region.exits do
+    if emit.near[x] then emit("local put%d = put[%d]", x, x) end
   end
 end
 
@@ -66,6 +83,7 @@ end
 
 --- emit(o, q) of each app that has it.
 function puts.emits(emit, region, starting)
+  emit.near = {}
   for _, name in ipairs(region.apps) do
     if region.app_of[name].emits then
       local k, outs = region.index[name], region.outputs[name]

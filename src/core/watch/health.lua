@@ -14,8 +14,11 @@ local health = {}
 --- Seconds of breathing in which aborts are no news: LuaJIT tries what works.
 health.warm_up = 1
 
---- Traces made, and traces thrown away all at once.
+--- Traces made, and how often LuaJIT has thrown all away for want of room.
 health.traces, health.flushes = 0, 0
+
+--- Traces since that happened last, or health.flush() was called.
+health.traces_alive = 0
 
 --- A number that is another one whenever something has happened.
 health.changes = 0
@@ -23,6 +26,7 @@ health.changes = 0
 local events, by_key = {}, {}
 local began = math.huge -- the first event of this graph on the packet path
 local on_trace -- the handler, below
+local on_purpose = false -- a flush that was asked for
 local start = {} -- of the trace being recorded: func, pc, where, parent
 
 -- Where and why ----------------------------------------------------------------
@@ -100,7 +104,7 @@ end
 -- A trace whose end is no loop and no other trace leaves the rest to the
 -- interpreter: at a function it can't compile, or after too many failed tries.
 local function stopped(number, func, pc)
-  health.traces = health.traces + 1
+  health.traces, health.traces_alive = health.traces + 1, health.traces_alive + 1
   local info = util.traceinfo(number)
   tell_watchdog(number)
   if info.linktype == "stitch" then
@@ -121,9 +125,17 @@ function on_trace(what, number, func, pc, a, b)
   elseif what == "stop" then
     stopped(number, func, pc)
   elseif what == "flush" then
-    health.flushes = health.flushes + 1
+    health.flushes = health.flushes + (on_purpose and 0 or 1)
+    health.traces_alive = 0
     C.pg_watch_flush()
   end
+end
+
+--- Throw all traces away.
+function health.flush()
+  on_purpose = true
+  jit.flush()
+  on_purpose = false
 end
 
 --- Watch from now on. `breath` is the function that a packet's whole way is called

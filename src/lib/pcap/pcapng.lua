@@ -129,10 +129,12 @@ end
 local function read_interface(self, total)
   local block = hold(self, total, INTERFACE_MIN)
   local linktype = u16(self, cast(u16_ptr, block), 4)
-  if linktype ~= format.LINKTYPE_ETHERNET then
-    failure.raise("%s has an interface of link type %d (block at offset %d); only"
-                  .. " Ethernet (1) can be read", self.input.path, linktype,
-                  self.input:offset())
+  self.linktype = self.linktype or linktype
+  local wanted = self.any_link and self.linktype or format.LINKTYPE_ETHERNET
+  if linktype ~= wanted then
+    failure.raise("%s has an interface of link type %d (block at offset %d); only %s can"
+                  .. " be read", self.input.path, linktype, self.input:offset(),
+                  self.any_link and "that of its first" or "Ethernet (1)")
   end
   local snaplen = u32(self, block, 3)
   if snaplen == 0 or snaplen > format.MAX_CAPTURED then
@@ -263,13 +265,14 @@ end
 --- Read the section header at the start of `input`, an lib.pcap.input, and what
 --- stands before the first packet. Returns the object whose `next` reads the
 --- packets; raises a failure when the header is cut or wrong, or an interface
---- isn't Ethernet.
-function M.new(input)
+--- isn't Ethernet (with `any_link`: isn't of the first one's type).
+function M.new(input, any_link)
   local self = setmetatable({
     input = input,
     format = "pcapng",
     swap = false,
     interfaces = {},
+    any_link = any_link,
     packets = 0,
   }, Pcapng)
   find_packet(self)

@@ -30,26 +30,28 @@ local function refuse(file)
                 file.path, table.concat(head, " "))
 end
 
-local function choose(file)
+local function choose(file, any_link)
   if not file:need(4) then
     refuse(file)
   end
   local magic = ffi.cast("const uint32_t *", file.window)[0]
   if savefile.is_magic(magic) then
-    return savefile.new(file)
+    return savefile.new(file, any_link)
   elseif is_pcapng(magic) then
-    return pcapng.new(file)
+    return pcapng.new(file, any_link)
   end
   refuse(file)
 end
 
 --- Open the savefile `path`. Raises a failure when it can't be read, is neither
---- pcap nor pcapng, or isn't of Ethernet. The result's fields: `path`, `format`
---- ("pcap" or "pcapng"), and for pcap `resolution` ("us" or "ns") and `swap`
---- (written in the other byte order).
-function M.open(path)
+--- pcap nor pcapng, or isn't of Ethernet, unless `options.any_link` (then its
+--- interfaces are of the same link type). The result's fields: `path`, `format` ("pcap"
+--- or "pcapng"), `linktype` (as in the file; nil if it doesn't say before its first
+--- packet), and for pcap `resolution` ("us" or "ns") and `swap` (written in the other
+--- byte order).
+function M.open(path, options)
   local file = input.open(path)
-  local ok, records = pcall(choose, file)
+  local ok, records = pcall(choose, file, options and options.any_link)
   if not ok then
     file:close()
     error(records, 0)
@@ -60,6 +62,7 @@ function M.open(path)
     resolution = records.resolution,
     swap = records.swap,
     snaplen = records.snaplen,
+    linktype = records.linktype,
     records = records,
   }, Reader)
 end

@@ -39,7 +39,7 @@ function M.is_magic(magic)
   return magics[magic] ~= nil
 end
 
-local function check_header(path, header, swap)
+local function check_header(path, header, swap, any_link)
   local major, minor = header.version_major, header.version_minor
   local snaplen, network = header.snaplen, header.network
   if swap then
@@ -51,24 +51,24 @@ local function check_header(path, header, swap)
                   path, major, minor)
   end
   local linktype = bit.band(network, LINKTYPE_MASK)
-  if linktype ~= format.LINKTYPE_ETHERNET then
+  if linktype ~= format.LINKTYPE_ETHERNET and not any_link then
     failure.raise("%s has link type %d; only Ethernet (1) can be read",
                   path, linktype)
   end
-  return snaplen
+  return snaplen, linktype
 end
 
 --- Read the file header at the start of `input`, an lib.pcap.input. Returns the
 --- object whose `next` reads the records; raises a failure when the header is cut,
---- or of another version or link type.
-function M.new(input)
+--- or of another version or, unless `any_link`, link type.
+function M.new(input, any_link)
   if not input:need(FILE_HEADER_SIZE) then
     failure.raise("%s ends in the middle of its file header (%d of %d bytes)",
                   input.path, input:available(), FILE_HEADER_SIZE)
   end
   local header = cast(file_header_ptr, input.window + input.cursor)
   local magic = magics[header.magic_number]
-  local snaplen = check_header(input.path, header, magic.swap)
+  local snaplen, linktype = check_header(input.path, header, magic.swap, any_link)
   if snaplen == 0 or snaplen > format.MAX_CAPTURED then
     snaplen = format.MAX_CAPTURED
   end
@@ -80,6 +80,7 @@ function M.new(input)
     swap = magic.swap,
     ns_per_unit = magic.ns_per_unit,
     snaplen = snaplen,
+    linktype = linktype,
     packets = 0,
   }, Savefile)
 end

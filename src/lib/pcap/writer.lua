@@ -43,7 +43,7 @@ function Savefile:write_header()
   header.version_major, header.version_minor = 2, 4
   header.thiszone, header.sigfigs = 0, 0
   header.snaplen = self.snaplen
-  header.network = format.LINKTYPE_ETHERNET
+  header.network = self.linktype
   self.output:commit(FILE_HEADER_SIZE)
 end
 
@@ -82,13 +82,13 @@ local function write_section(out)
   out:commit(SECTION_SIZE)
 end
 
-local function write_interface(out, snaplen, exponent)
+local function write_interface(out, snaplen, exponent, linktype)
   local start = out:reserve(INTERFACE_SIZE)
   fill(start, INTERFACE_SIZE)
   local interface = cast(interface_ptr, start)
   interface.type = format.INTERFACE_DESCRIPTION
   interface.total_length = INTERFACE_SIZE
-  interface.linktype = format.LINKTYPE_ETHERNET
+  interface.linktype = linktype
   interface.snaplen = snaplen
   local option = cast("uint16_t *", start + 16)
   option[0], option[1] = format.IF_TSRESOL, 1
@@ -99,7 +99,7 @@ end
 
 function Pcapng:write_header()
   write_section(self.output)
-  write_interface(self.output, self.snaplen, self.exponent)
+  write_interface(self.output, self.snaplen, self.exponent, self.linktype)
 end
 
 --- As the `write` of a pcap file.
@@ -164,9 +164,9 @@ end
 
 --- Create the savefile `path`. `options`: `format` "pcap" (default) or "pcapng";
 --- `resolution` of its times "us" (default) or "ns"; `snaplen`, the most bytes kept
---- of a packet (default 262144); `append` to the packets of an existing file of the
---- same kind rather than replace it (that file is read through first). Raises a
---- failure when the options are wrong or the file can't be written.
+--- of a packet (default 262144); `linktype` (1, Ethernet); `append` to the packets of an
+--- existing file of the same kind rather than replace it (that file is read through
+--- first). Raises a failure when the options are wrong or the file can't be written.
 function M.open(path, options)
   options = options or {}
   local kind = options.format or "pcap"
@@ -180,6 +180,7 @@ function M.open(path, options)
     path = path,
     output = out,
     snaplen = snaplen,
+    linktype = options.linktype or format.LINKTYPE_ETHERNET,
     magic = unit.magic,
     ns_per_unit = unit.ns_per_unit,
     exponent = unit.exponent,

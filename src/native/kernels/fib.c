@@ -61,23 +61,6 @@ int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop)
               error == -ENOSPC ? "the table is full" : rte_strerror(-error));
 }
 
-/* Take the route away; -1 if there is none. */
-int pg_fib_remove(void *fib, uint32_t prefix, int depth)
-{
-  int error = rte_fib_delete(fib, prefix, depth);
-  return error == 0 ? 0
-    : pg_fail("the route can't be removed: %s", rte_strerror(-error));
-}
-
-/* The next hop for an address as it lies in a header, or 0. */
-uint32_t pg_fib_find(void *fib, uint32_t address)
-{
-  uint64_t hop;
-  address = rte_be_to_cpu_32(address);
-  rte_fib_lookup_bulk(fib, &address, &hop, 1);
-  return hop;
-}
-
 /* So many at once that their headers are still in the first cache when the next hops
  * have been found. */
 enum { CHUNK = 32 };

@@ -54,7 +54,15 @@ local function keep_trying(self)
   self.timer = timer
 end
 
+-- Does the other one listen where this one wants to?
+local function same_place(self, old)
+  return old.class == self.class and old.kind == self.kind and old.path == self.path
+    and (old.port == self.port or self.next_free and old.wanted_port == self.port)
+end
+
 function Serving:initialize()
+  local old = self.router.old and self.router.old.by_name[self.name]
+  if old and old.server and same_place(self, old) then return end
   local reporter = {
     error = function (_, ...) self:error(...) end,
     warning = function (_, ...) self:warning(...) end,
@@ -70,12 +78,6 @@ function Serving:cleanup()
   if self.path then os.remove(self.path) end
 end
 
--- Does the other one listen where this one wants to?
-local function same_place(self, old)
-  return old.class == self.class and old.kind == self.kind and old.path == self.path
-    and (old.port == self.port or self.next_free and old.wanted_port == self.port)
-end
-
 --- Go on with the sockets of `old`, whose clients notice nothing.
 function Serving:take_state(old)
   if self.server or not old.server or not same_place(self, old) then return end
@@ -83,11 +85,12 @@ function Serving:take_state(old)
   old.router:poll(old, nil)
   old.server = nil
   start(self, server.fd)
-  self.port, self.server.connections = old.port, server.connections
+  self.port = old.port
   for _, session in pairs(server.connections) do
     session.router = self.router
     session.proxy = self.proxy
   end
+  self.server:take_over(server.connections)
 end
 
 -- ControlSocket ---------------------------------------------------------------------

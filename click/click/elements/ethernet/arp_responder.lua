@@ -165,7 +165,7 @@ local function remove(e, text)
 end
 
 ARPResponder.handlers = {
-  table = {read = table_text}, lookup = {read = look_up, parameters = true},
+  table = {read = table_text}, lookup = {read = look_up, param = true},
   add = {write = add}, remove = {write = remove},
 }
 

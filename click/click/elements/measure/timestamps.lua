@@ -12,6 +12,14 @@ local read_number, BYTES = NumberPacket.read_number, NumberPacket.BYTES
 local USUAL = 65536 -- packets
 local MOST = 2 ^ 28
 
+local NONE = -1 -- instead of a time
+
+local function new_times(n)
+  local times = ffi.new("double[?]", n)
+  for i = 0, n - 1 do times[i] = NONE end
+  return times
+end
+
 -- RecordTimestamp -----------------------------------------------------------------
 
 local RecordTimestamp = element.define{
@@ -33,7 +41,7 @@ function RecordTimestamp:configure(a)
   self.n = a.N > 0 and a.N or USUAL
   self.offset, self.dynamic, self.sample = a.OFFSET, a.DYNAMIC, math.max(a.SAMPLE, 1)
   self.net_order, self.counter = a.NET_ORDER, a.COUNTER
-  self.times, self.next, self.lost = ffi.new("double[?]", self.n), 0, 0
+  self.times, self.next, self.lost = new_times(self.n), 0, 0
   if a.TXDEV then
     return self:error("TXDEV isn't supported; put the element in front of the device")
   elseif self.ninputs ~= 1 or self.noutputs ~= 1 then
@@ -57,7 +65,7 @@ local function grow(self, i)
     end
     return false
   end
-  local times = ffi.new("double[?]", n)
+  local times = new_times(n)
   ffi.copy(times, self.times, self.n * ffi.sizeof("double"))
   self.times, self.n = times, n
   return true
@@ -79,16 +87,13 @@ function RecordTimestamp:process(p)
   return p
 end
 
-local TAKEN = -1
-
 -- The time noted for packet `number`, which is taken; nil if there is none.
 function RecordTimestamp:take(number)
   local i = math.floor(number / self.sample)
-  local n = self.offset < 0 and math.min(self.n, self.next) or self.n
-  if i >= n then return nil end
+  if i >= self.n then return nil end
   local time = self.times[i]
-  if time == TAKEN or time == 0 then return nil end
-  self.times[i] = TAKEN
+  if time == NONE then return nil end
+  self.times[i] = NONE
   return time
 end
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Elements without ports, which say something about others, or nothing at all.
 
+local bit = require("bit")
 local arguments = require("click.arguments")
 local element = require("click.element")
 local text_of = require("click.language.text")
@@ -34,8 +35,17 @@ local JiffieClock = define_ignored("JiffieClock", "is FastClick's clock")
 local KINDS = {{"ip", "ip"}, {"ip_prefix", "ip_prefix"}, {"ip6", "ip6"},
                {"ip6_prefix", "ip6_prefix"}, {"eth", "eth"}}
 
+-- A prefix with more bits than its length is an address, too.
+local function define_host(self, name, text)
+  local net = arguments.value(text, {name, "ip_prefix", bare = false}, self)
+  if net and bit.band(net.address, bit.bnot(net.mask)) ~= 0 then
+    self.router.names:define("ip", self.name, name, net.address)
+  end
+end
+
 local function define_name(self, name, text)
   local known = false
+  define_host(self, name, text)
   for _, kind in ipairs(KINDS) do
     local value = arguments.value(text, {name, kind[1], bare = false}, self)
     if value ~= nil then

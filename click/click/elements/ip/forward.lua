@@ -1,0 +1,170 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What a router does with each IPv4 packet that it forwards. Headers have been checked;
+-- still, no byte is read that the packet doesn't have.
+
+local bit = require("bit")
+local ffi = require("ffi")
+local C = require("core.declare")("native/ip.h")
+local element = require("click.element")
+local note = require("click.note")
+local types = require("click.arguments").types
+local wire = require("click.wire")
+
+local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit
+local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
+local NETWORK, FIX_IP_SRC = note.NETWORK_HEADER, note.FIX_IP_SRC
+local MINIMAL = 20
+local TTL, CHECKSUM, DESTINATION = 8, 5, 16 -- the checksum is a half
+local GROUP, GROUP_MASK = 0xe0, 0xf0
+
+-- DecIPTTL -------------------------------------------------------------------------
+
+local DecIPTTL = element.define{
+  name = "DecIPTTL", summary = "decrements IP time-to-live, drops dead packets",
+  ports = "1/1-2", processing = "a/ah",
+  arguments = {
+    {"ACTIVE", "bool", default = true, keyword = true},
+    {"MULTICAST", "bool", default = true, keyword = true},
+  },
+  drops = {"expired", "no IP header"},
+}
+
+function DecIPTTL:configure(a)
+  self.active, self.multicast, self.expired = a.ACTIVE, a.MULTICAST, 0
+end
+
+-- ~m + m' of RFC 1624's equation 3, for the word of TTL and protocol as this CPU reads
+-- it: the TTL is its first byte.
+local DIFFERENCE = 0xffff - (ffi.abi("le") and 0x0001 or 0x0100)
+
+--- Count the TTL of the header down; false if it has run out.
+local function decrement(ip)
+  local ttl = ip[TTL]
+  if ttl <= 1 then return false end
+  ip[TTL] = tobit(ttl - 1)
+  local halves = ffi.cast(halves_t, ip)
+  local sum = tobit(0xffff - halves[CHECKSUM] + DIFFERENCE)
+  halves[CHECKSUM] = tobit(0xffff - (band(sum, 0xffff) + rshift(sum, 16)))
+  return true
+end
+DecIPTTL.decrement = decrement
+
+local function expire(e, p)
+  e.expired = e.expired + 1
+  if e.noutputs == 2 then return p, 2 end
+  return nil, 1
+end
+
+function DecIPTTL:process(p)
+  local at = p.note16[NETWORK]
+  if at == 0 or at + MINIMAL > p.data_off + p.length then return nil, 2 end
+  local ip = p.buf_addr + at
+  if not self.active
+    or not self.multicast and band(ip[DESTINATION], GROUP_MASK) == GROUP then
+    return p
+  end
+  if not decrement(ip) then
+    local q, o = expire(self, p)
+    return q, o
+  end
+  return p
+end
+
+DecIPTTL.handlers = {
+  drops = {read = function (e) return ("%d"):format(e.expired) end},
+  active = {
+    read = function (e) return tostring(e.active) end,
+    write = function (e, text)
+      local value = types.bool(text)
+      if value == nil then return "expected boolean" end
+      e.active = value
+    end,
+  },
+}
+
+-- FixIPSrc -------------------------------------------------------------------------
+
+local FixIPSrc = element.define{
+  name = "FixIPSrc", summary = "sets IP source field if requested by annotation",
+  arguments = {{"IPADDR", "ip", required = true}},
+  drops = {"bad IP header"},
+}
+
+function FixIPSrc:configure(a) self.word = wire.word_of(a.IPADDR) end
+
+--- Give the packet that source address; false if it has no sound header.
+local function fix(p, word)
+  local at, limit = p.note16[NETWORK], p.data_off + p.length
+  if at == 0 or at + MINIMAL > limit then return false end
+  local ip = p.buf_addr + at
+  local header = lshift(band(ip[0], 15), 2)
+  if header < MINIMAL or at + header > limit then return false end
+  local halves = ffi.cast(halves_t, ip)
+  p.note8[FIX_IP_SRC] = 0
+  ffi.cast(words_t, ip)[3] = word
+  halves[CHECKSUM] = 0
+  halves[CHECKSUM] = C.pg_checksum_word(ip, header)
+  return true
+end
+FixIPSrc.fix = fix
+
+function FixIPSrc:process(p)
+  if p.note8[FIX_IP_SRC] ~= 0 and not fix(p, self.word) then return nil, 1 end
+  return p
+end
+
+-- IPGWOptions ----------------------------------------------------------------------
+
+local IPGWOptions = element.define{
+  name = "IPGWOptions", summary = "processes router IP options",
+  ports = "1/1-2", processing = "a/ah",
+  arguments = {
+    {"MYADDR", "ip", required = true}, {"OTHERADDRS", "ip", list = true},
+  },
+  drops = {"bad option", "no IP header"},
+}
+
+function IPGWOptions:configure(a)
+  local others = a.OTHERADDRS or {}
+  self.gateway = ffi.new("struct ip4_gateway")
+  self.others = ffi.new("uint32_t[?]", #others + 1)
+  for i, address in ipairs(others) do self.others[i - 1] = wire.word_of(address) end
+  self.gateway.address, self.gateway.others, self.gateway.n =
+    wire.word_of(a.MYADDR), self.others, #others
+  self.bad = 0
+end
+
+local DAY = 86400
+
+--- Milliseconds since midnight UT.
+local function since_midnight(router) return (router:now() % DAY) * 1000 end
+
+--- Do what the header's options want, if it has any; what is wrong: nil (nothing), -1
+--- (it has no sound header), or the number of the byte.
+local function see_to_options(p, gateway, router)
+  local at, limit = p.note16[NETWORK], p.data_off + p.length
+  if at == 0 or at + MINIMAL > limit then return -1 end
+  local ip = p.buf_addr + at
+  local header = lshift(band(ip[0], 15), 2)
+  if header <= MINIMAL then return nil end
+  if at + header > limit then return -1 end
+  local problem = C.pg_ip4_gateway_options(gateway, ip, since_midnight(router))
+  if problem ~= 0 then return problem end
+end
+IPGWOptions.see_to_options = see_to_options
+
+function IPGWOptions:process(p)
+  local problem = see_to_options(p, self.gateway, self.router)
+  if not problem then return p end
+  if problem < 0 then return nil, 2 end
+  self.bad = self.bad + 1
+  p.note8[note.ICMP_PARAMPROB] = problem
+  if self.noutputs == 2 then return p, 2 end
+  return nil, 1
+end
+
+IPGWOptions.handlers = {
+  drops = {read = function (e) return ("%d"):format(e.bad) end},
+}
+
+return {DecIPTTL, FixIPSrc, IPGWOptions}

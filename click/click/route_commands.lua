@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Routes as text: what lookup elements take as arguments and handlers, for an element
+-- `e` with routes (click.routes), noutputs, and compile(), called after changes.
+
+local bit = require("bit")
+local routes = require("click.routes")
+local text_of = require("click.language.text")
+local types = require("click.arguments").types
+local wire = require("click.wire")
+
+local route_commands = {}
+
+local PREFIX = {bare = true}
+
+-- The route of "ADDR/MASK [GATEWAY|-] OUTPUT" (`or_less`: OUTPUT may be left out), or
+-- nil.
+local function parse(e, text, or_less)
+  local words = text_of.words(text)
+  local prefix = words[1] and types.ip_prefix(words[1], PREFIX, e)
+  if not prefix then return nil end
+  local i, gateway = 2, 0
+  if words[2] == "-" then
+    i = 3
+  elseif words[2] then
+    local address = types.ip(words[2], {}, e)
+    if address then i, gateway = 3, address end
+  end
+  local port = words[i] and types.int(words[i], {})
+  if words[i] and not port or not words[i] and not or_less or words[i + 1] then
+    return nil
+  end
+  return {address = bit.band(prefix.address, prefix.mask) % 2 ^ 32, mask = prefix.mask,
+          gateway = gateway, port = port or -1}
+end
+route_commands.parse = parse
+
+--- Take the arguments of a lookup element, a route each.
+function route_commands.configure(e, texts)
+  local again = 0
+  for i, text in ipairs(texts) do
+    local route = parse(e, text)
+    if not route then
+      e:error("argument %d should be 'ADDR/MASK [GATEWAY] OUTPUT'", i)
+    elseif route.port < 0 or route.port >= e.noutputs then
+      e:error("argument %d bad OUTPUT", i)
+    elseif e.routes:add(route, false) then
+      again = again + 1
+    end
+  end
+  if again > 0 then
+    e:warning("%d %s replaced by later versions", again,
+      again > 1 and "routes" or "route")
+  end
+  e:compile()
+end
+
+-- Carry out a command; what undoes it, or nil and what is wrong.
+local function run(e, command, text)
+  local list, removing = e.routes, command == "remove"
+  local route = parse(e, text, removing)
+  if not route then
+    return nil, ("expected 'ADDR/MASK [GATEWAY%s'"):format(
+      removing and " OUTPUT]" or "] OUTPUT")
+  elseif route.port < (removing and -1 or 0) or route.port >= e.noutputs then
+    return nil, "bad OUTPUT"
+  end
+  if removing then
+    local before = list:remove(route)
+    if not before then
+      return nil, ("route '%s' not found"):format(routes.route_text(route))
+    end
+    return function () list:add(before, true) end
+  end
+  local before = list:add(route, command == "set")
+  if before and command == "add" then
+    return nil, ("conflict with existing route '%s'"):format(routes.route_text(before))
+  end
+  return function ()
+    if before then list:add(before, true) else list:remove(route) end
+  end
+end
+
+local function write(command)
+  return {write = function (e, text)
+    local undo, problem = run(e, command, text_of.uncomment(text))
+    if not undo then return problem end
+    e:compile()
+  end}
+end
+
+local COMMANDS = {add = true, set = true, remove = true}
+
+-- Commands in lines: all of them, or none.
+local function write_all(e, text)
+  local done = {}
+  for line in (text_of.uncomment(text) .. "\n"):gmatch("([^\n]*)\n") do
+    local command, rest = text_of.first_word(line)
+    local undo, problem
+    if COMMANDS[command] then
+      undo, problem = run(e, command, rest)
+    elseif command ~= "" then
+      problem = ("bad command '%s'"):format(command)
+    end
+    if problem then
+      for i = #done, 1, -1 do done[i]() end
+      e:compile()
+      return problem
+    end
+    done[#done + 1] = undo
+  end
+  e:compile()
+end
+
+local function look_up(e, text)
+  local address = types.ip(text, {}, e)
+  if not address then return nil, "expected IP address" end
+  local port, gateway = e.find(wire.word_of(address))
+  if port < 0 then return "-1" end
+  return gateway ~= 0 and ("%d %s"):format(port - 1, wire.word_text(gateway))
+    or ("%d"):format(port - 1)
+end
+
+--- Handlers that read.
+route_commands.readers = {
+  table = {read = function (e) return e.routes:text() end},
+  lookup = {read = look_up, param = true},
+}
+
+--- Those that write.
+route_commands.writers = {
+  add = write("add"), set = write("set"), remove = write("remove"),
+  ctrl = {write = write_all},
+}
+
+--- One that removes all routes.
+route_commands.flush = {write = function (e)
+  e.routes:clear()
+  e:compile()
+end}
+
+return route_commands
