@@ -164,8 +164,8 @@ end
 
 --- Create the savefile `path`. `options`: `format` "pcap" (default) or "pcapng";
 --- `resolution` of its times "us" (default) or "ns"; `snaplen`, the most bytes kept
---- of a packet (default 262144); `linktype` (1, Ethernet); `append` to the packets of an
---- existing file of the same kind rather than replace it (that file is read through
+--- of a packet (default 262144); `linktype` (1, Ethernet); `append` to the packets of
+--- an existing file of the same kind rather than replace it (that file is read through
 --- first). Raises a failure when the options are wrong or the file can't be written.
 function M.open(path, options)
   options = options or {}
