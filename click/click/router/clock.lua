@@ -35,6 +35,18 @@ function clock.new(options)
   }, Clock)
 end
 
+--- Another clock that shows the same time, with timers of its own.
+function Clock:fork()
+  local other = clock.new{simulated = self.simulated and self.start}
+  other.passed = self.passed
+  return other
+end
+
+--- Go on from where the clock `other` is.
+function Clock:catch_up(other)
+  self.passed = math.max(self.passed, other.passed)
+end
+
 local function advance(self)
   local at = self.passed
   self.passed = at + TICK
