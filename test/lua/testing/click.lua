@@ -40,6 +40,8 @@ function Router:collect(_, f)
 end
 
 function Router:say(text) table.insert(self.unit.said, text) end
+function Router:arrivals() return 0 end -- packets are given to process()
+function Router:rearrange() end
 function Router:print(text) self.unit.printed = self.unit.printed .. text end
 function Router:schedule(e) self.at_work[e] = true end
 function Router:unschedule(e) self.at_work[e] = nil end
