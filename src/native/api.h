@@ -209,6 +209,9 @@ int pg_iface_write(const char *name, const struct iface *iface);
 bool pg_iface_has_xdp(const char *name);
 bool pg_iface_leaves_checksums(const char *name);
 
+/* ports/xdp_program.c */
+const char *pg_xdp_problem(void);
+
 /* ports/pcap.c */
 int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);
 int pg_pcap_ended(const struct port *port);
