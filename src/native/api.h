@@ -207,6 +207,7 @@ int pg_packet_fit_mtu(struct port *port);
 int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);
 bool pg_iface_has_xdp(const char *name);
+double pg_iface_tx_dropped(const char *name);
 bool pg_iface_leaves_checksums(const char *name);
 
 /* ports/xdp_program.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of libxdp and libbpf of the host binary's own, which DPDK's net_af_xdp
+ * Functions of libc, libxdp and libbpf of the host binary's own, which DPDK's net_af_xdp
  * calls in the place of theirs, for what it does badly in DPDK 22.11.11 with libxdp
  * 1.3.1:
  *
@@ -12,6 +12,8 @@
  *   as its count goes from 2 to 1; the only user counts as 1. The socket stayed, and
  *   kept the queue: nobody could open it again. Here the memory goes with its last
  *   socket, and what DPDK deletes once more is passed over.
+ * - Of the packets that the kernel dropped, net_af_xdp counts all but those for which
+ *   the ring to receive from was full. Here they are among the others.
  */
 #include <dlfcn.h>
 #include <net/if.h>
@@ -20,6 +22,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/if_xdp.h>
 
 #include "../ports/xdp_program.h"
 
@@ -135,4 +142,16 @@ int bpf_xdp_detach(int interface, uint32_t flags, const void *options)
 {
   (void)interface, (void)flags, (void)options;
   return 0;
+}
+
+/* Each packet is in one of the two: if_xdp.h, and xsk_rcv() of the kernel, which also
+ * counts as rx_dropped those for which the fill ring was empty. */
+int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+  struct xdp_statistics *xdp = value;
+  int status = syscall(SYS_getsockopt, fd, level, name, value, size);
+  if (status == 0 && level == SOL_XDP && name == XDP_STATISTICS &&
+      *size >= sizeof *xdp)
+    xdp->rx_dropped += xdp->rx_ring_full;
+  return status;
 }
