@@ -118,6 +118,7 @@ struct port {
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   uint16_t queue, queues;    /* the one this is, of so many (0: one) */
   int32_t numa_node;         /* -1: unknown, or there is only one */
+  int32_t promiscuous;       /* descriptor that keeps `keeps` so, or -1 */
   uint64_t offloads;         /* on: RTE_ETH_TX_OFFLOAD_*; the rest in offload.c */
   uint64_t rxpackets, rxbytes;
   uint64_t txpackets, txbytes;
@@ -131,6 +132,7 @@ struct port {
   const struct own_driver *own; /* instead of DPDK (dpdk/port_io.h), or NULL */
   void *state;               /* of that driver */
   char name[64];             /* of the device */
+  char keeps[16];            /* kernel interface that is to stay as it is, or "" */
 };
 
 struct port_stats {
@@ -179,7 +181,7 @@ void pg_numa_pretend(int32_t nodes, uint32_t memory, int32_t ports);
 
 /* port.c */
 /* Each plug fills in `port` but for `account`, which the caller sets. */
-int pg_port_plug(struct port *port, const char *devargs);
+int pg_port_plug(struct port *port, const char *devargs, const char *keeps);
 int pg_port_ring(struct port *port, const char *name, int side);
 int pg_ring_take(const char *name);
 void pg_ring_leave(const char *name, int side);
@@ -189,7 +191,7 @@ bool pg_port_join(struct port *port, const char *device);
 int pg_port_share(const struct port *port, const char *device);
 bool pg_port_leave(const char *device);
 int pg_port_adopt(struct port *port, uint16_t id);
-int pg_port_start(struct port *port, uint32_t mtu, int promiscuous, int offload);
+int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload);
 int pg_port_unplug(struct port *port);
 int pg_port_stats(const struct port *port, struct port_stats *stats);
 int pg_port_link(const struct port *port, struct port_link *link);

@@ -16,6 +16,7 @@
 
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <linux/if_packet.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 
@@ -57,6 +58,19 @@ int pg_iface_write(const char *name, const struct iface *iface)
     return -1;
   ifr.ifr_flags = iface->flags;
   return request(name, SIOCSIFFLAGS, &ifr);
+}
+
+int pg_iface_hold_promiscuous(const char *name)
+{
+  struct packet_mreq all = {.mr_ifindex = if_nametoindex(name),
+                            .mr_type = PACKET_MR_PROMISC};
+  int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* receives nothing */
+  if (fd >= 0 &&
+      setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) == 0)
+    return fd;
+  if (fd >= 0)
+    close(fd);
+  return -1;
 }
 
 /* May frames come from the interface whose checksums nobody has computed? So it is with

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- tap: a TAP interface, made if there is none of that name. net_tap gives one that is
--- there another address, an MTU of 1,500 and the state down, so it is put back.
+-- tap: a TAP interface, made if there is none of that name.
 
 local C = require("core.native")
 local arguments = require("lib.port.arguments")
