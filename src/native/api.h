@@ -205,6 +205,10 @@ int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool se
                    bool alone);
 int pg_packet_fit_mtu(struct port *port);
 
+/* ports/virtio_user.c */
+int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool offload,
+                        void *pool);
+
 /* iface.c */
 int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);

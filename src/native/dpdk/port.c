@@ -5,6 +5,7 @@
  * in Lua (lib/port/spec.lua); packets move in burst.c.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +26,9 @@
 
 enum { DESCRIPTORS = 1024, RING_PORT_SIZE = 1024 };
 
+/* Threads of workers and of ports plug devices; DPDK's list of them has no lock. */
+static pthread_mutex_t plugging = PTHREAD_MUTEX_INITIALIZER;
+
 static void adopt(struct port *port, uint16_t id)
 {
   memset(port, 0, sizeof *port);
@@ -42,9 +46,11 @@ int pg_port_plug(struct port *port, const char *devargs, const char *keeps)
 {
   char name[RTE_ETH_NAME_MAX_LEN];
   uint16_t id;
+  pthread_mutex_lock(&plugging);
   pg_iface_keep(keeps);
   int status = rte_dev_probe(devargs);
   pg_iface_keep("");
+  pthread_mutex_unlock(&plugging);
   if (status < 0)
     return pg_fail("DPDK can't open %s: %s", devargs, rte_strerror(-status));
   snprintf(name, sizeof name, "%.*s", (int)strcspn(devargs, ","), devargs);
@@ -226,8 +232,10 @@ static int unplug(struct port *port)
   if (port->lent)
     return 0;
   status = rte_eth_dev_close(port->id);
+  pthread_mutex_lock(&plugging);
   if (!shared)
     rte_dev_remove(device);
+  pthread_mutex_unlock(&plugging);
   if (port->pool && !pg_pool_is_ours(port->pool))
     rte_mempool_free(port->pool);
   port->pool = NULL;
