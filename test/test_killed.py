@@ -13,7 +13,7 @@ import time
 import pytest
 
 from helpers import xdp
-from helpers.command import PERIGEE, running
+from helpers.command import PERIGEE, Running, running
 from helpers.network import Wire, veth
 
 TIMES = 20
@@ -118,6 +118,55 @@ def test_twenty_times_at_any_moment(namespace, tmp_path):
     assert notes(machine.here) == []
     assert not any(socket.exists() for socket in machine.sockets)
     assert left_behind({program.pid}, machine.environment) == []
+
+
+# A side of a queue between processes: what it received, it says ten times a second.
+INTERLINK = """
+local basic = require("apps.basic.basic_apps")
+local side = ...
+local c = config.new()
+config.app(c, "queue", require("apps.interlink." .. side), {queue = "/killed"})
+config.app(c, "source", basic.Source)
+config.app(c, "sink", basic.Sink)
+config.link(c, side == "receiver" and "queue.output -> sink.input"
+  or "source.output -> queue.input")
+engine.configure(c)
+local before = 0
+timer.activate(timer.new("say", function ()
+  local l = engine.app_table.sink.input.input
+  local now = l and link.stats(l).rxpackets or 0
+  if now > before then print("some came") io.flush() end
+  before = now
+end, 1e8, "repeating"))
+engine.main()
+"""
+
+
+def test_both_sides_of_an_interlink(tmp_path):
+    environment = {**os.environ, "SNABB_SHM_ROOT": str(tmp_path / "shm")}
+    (tmp_path / "shm").mkdir()
+    script = tmp_path / "side.lua"
+    script.write_text(INTERLINK)
+    rng = random.Random(TIMES)
+
+    def start(side):
+        return Running([PERIGEE, "run", script, side], env=environment)
+    sides = {side: start(side) for side in ("receiver", "transmitter")}
+    try:
+        for _ in range(TIMES):
+            victim = rng.choice(sorted(sides))
+            sides[victim].runs_for(rng.uniform(0, 0.5))
+            assert sides[victim].interrupt(signal.SIGKILL) == -signal.SIGKILL
+            sides[victim] = start(victim)
+        receiver = sides["receiver"]
+        receiver.wait_for("some came", count=receiver.said.count("some came") + 2)
+        for side in sides.values():
+            assert side.interrupt() == 0, side.said
+    finally:
+        for side in sides.values():
+            side.process.kill()
+            side.process.wait()
+    assert os.listdir(tmp_path / "shm" / "interlink") == []
 
 
 def test_an_xdp_program_of_another_stays(namespace):
