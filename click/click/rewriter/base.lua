@@ -19,7 +19,7 @@ local NOT_MINE, UNKNOWN = 0, -1 -- of click_rewrite
 local REAP_INTERVAL = 15 * 60
 local PING = C.REWRITE_PING
 
-local rewrite, rewrite_by = C.click_rewrite, C.click_rewrite_by
+local rewrite, rewrite_by = C.pg_rewrite, C.pg_rewrite_by
 
 local Rewriter = {}
 base.Rewriter = Rewriter
@@ -156,7 +156,7 @@ function Rewriter:add_flow(key, kind, protocol, input, reply_note)
   end
   fill_model(self, key, kind, protocol, input, forward, reply)
   self.model.reply_note = reply_note
-  local flow = C.click_flows_add(flows, self.model, new, self:time())
+  local flow = C.pg_flows_add(flows, self.model, new, self:time())
   if flow == 0 then
     spec.failures = spec.failures + 1
     return nil
@@ -195,10 +195,10 @@ function Rewriter:process(p, i)
 end
 base.NOT_MINE = NOT_MINE
 
---- The flow and direction of packets with a key and a protocol, or nil; made if there is
---- none and `input` (from 1) is given.
+--- The flow and direction of packets with a key and a protocol, or nil; made if there
+--- is none and `input` (from 1) is given.
 function Rewriter:find_flow(protocol, key, input)
-  local number = C.click_rewriter_find(self.native, protocol, key, false)
+  local number = C.pg_rewriter_find(self.native, protocol, key, false)
   if number > 0 or not input then return number > 0 and number or nil end
   local kind = protocol == 6 and self.native.tcp or self.native.other
   if kind < 0 then kind = math.max(self.native.tcp, self.native.other) end
@@ -220,7 +220,7 @@ local function set_input(self, i, text)
   local spec, problem = inputs.parse(text, self)
   if not spec then return ("input spec %d: %s"):format(i - 1, problem) end
   for _, kind in ipairs{self.native.tcp, self.native.other} do
-    if kind >= 0 then C.click_flows_remove_input(self.native.flows, kind, i - 1) end
+    if kind >= 0 then C.pg_flows_remove_input(self.native.flows, kind, i - 1) end
   end
   self.specs[i] = spec
 end

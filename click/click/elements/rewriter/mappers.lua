@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Elements without ports that tell rewriters what becomes of new flows. A mapper has
--- map_flow(key, flows, kind), as click.rewriter.inputs.map, and check_rewriter(rewriter,
--- input), which says what doesn't fit.
+-- map_flow(key, flows, kind), as click.rewriter.inputs.map, and
+-- check_rewriter(rewriter, input), which says what doesn't fit.
 
 local bit = require("bit")
 
