@@ -15,7 +15,7 @@ local note = require("click.note")
 local base = {}
 
 local NO_NOTE = -1
-local NOT_MINE, UNKNOWN = 0, -1 -- of click_rewrite
+local UNKNOWN = -1 -- pg_rewrite: it knows no mapping
 local REAP_INTERVAL = 15 * 60
 local PING = C.REWRITE_PING
 
@@ -193,7 +193,6 @@ function Rewriter:process(p, i)
   if spec.kind == "nochange" then return p, spec.forward + 1 end
   return nil, 1
 end
-base.NOT_MINE = NOT_MINE
 
 --- The flow and direction of packets with a key and a protocol, or nil; made if there
 --- is none and `input` (from 1) is given.
@@ -250,7 +249,9 @@ function base.handlers(more)
     clear = element.command(function (self) self.set:reap(self:time(), true) end),
     patterns = {read = function (self)
       local lines = {}
-      for i, spec in ipairs(self.specs) do lines[i] = inputs.text(spec, count(self, i)) end
+      for i, spec in ipairs(self.specs) do
+        lines[i] = inputs.text(spec, count(self, i))
+      end
       return table.concat(lines)
     end},
   }
@@ -266,7 +267,9 @@ function base.table_handler(which)
 end
 
 function Rewriter:add_pattern_handlers()
-  for i = 1, self.ninputs do self:add_handler("pattern" .. i - 1, pattern_handler(i)) end
+  for i = 1, self.ninputs do
+    self:add_handler("pattern" .. i - 1, pattern_handler(i))
+  end
 end
 
 --- A rewriter class from a table, which has name, summary, how (C.REWRITE_...),

@@ -115,7 +115,8 @@ function inputs.map(spec, key, flows, kind)
   if spec.kind == "keep" then return key, spec.forward, spec.reply end
   local new, forward, reply
   if spec.kind == "pattern" then
-    new, forward, reply = spec.pattern:rewrite(key, flows, kind), spec.forward, spec.reply
+    new = spec.pattern:rewrite(key, flows, kind)
+    forward, reply = spec.forward, spec.reply
   else
     new, forward, reply = spec.mapper:map_flow(key, flows, kind)
   end

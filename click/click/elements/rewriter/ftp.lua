@@ -60,7 +60,7 @@ function FTPPortMapper:initialize()
   end
 end
 
--- The command ---------------------------------------------------------------------------
+-- The command -----------------------------------------------------------------------
 
 local COMMAND = "^[Pp][Oo][Rr][Tt] +()(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)()[\r\n]"
 
@@ -81,7 +81,7 @@ local function argument(address, port)
     math.floor(port / 256), port % 256)
 end
 
--- The packet ----------------------------------------------------------------------------
+-- The packet ------------------------------------------------------------------------
 
 local function half(p, at) return p.buf_addr[at] * 256 + p.buf_addr[at + 1] end
 local function word(p, at) return half(p, at) * 65536 + half(p, at + 2) end
