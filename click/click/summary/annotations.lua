@@ -7,7 +7,7 @@ local note = require("click.note")
 
 local ORDER = 100
 
--- Times are nanoseconds, int64_t. --------------------------------------------------
+-- Times are nanoseconds, int64_t. ---------------------------------------------------
 
 local int64 = ffi.typeof("int64_t")
 local NANO = 1000000000LL
