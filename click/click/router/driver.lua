@@ -7,6 +7,7 @@ local direct = require("click.router.direct")
 local drain = require("core.engine.drain")
 local engine = require("core.app")
 local graph = require("click.router.graph")
+local pool = require("core.pool")
 
 local Router = {}
 
@@ -57,9 +58,8 @@ local TURNS = 128 -- of tasks, before timers are looked at
 --- Let tasks and timers run; true if there was something to do.
 function Router:turn()
   self:begin_turn()
-  poll_all(self)
-  local function stopped() return self.runcount <= 0 end
-  local worked = self.tasks:run(TURNS, stopped)
+  if self.polling then poll_all(self) end
+  local worked = self.tasks:run(TURNS, self.is_stopped)
   if self.runcount > 0 and self.clock:run() > 0 then worked = true end
   if not worked and self.runcount > 0 and not self.tasks:active() then
     worked = self.clock:jump()
@@ -71,10 +71,11 @@ end
 function Router:activate()
   local old = self.old
   self.old = nil
+  if #self.connections > 0 then pool.create() end
   if self.options.direct then direct.connect(self)
   else engine.configure(graph.configuration(self)) end
+  self.clock:begin(old and old.clock)
   if not old then return end
-  self.clock:catch_up(old.clock)
   old.tasks:clear()
   for _, e in ipairs(self.order) do
     local former = old.by_name[e.name]

@@ -120,10 +120,12 @@ function Router:turn_time() return self.turned end
 
 --- Call f() about a thousand times a second (of real time, also where time is
 --- simulated) while the router runs; nil: no more. `key` is whose it is.
-function Router:poll(key, f) self.polls[key] = f end
+function Router:poll(key, f) self.polls[key], self.polling = f, true end
 
 --- The same in each turn of the driver.
-function Router:poll_often(key, f) self.frequent_polls[key] = f end
+function Router:poll_often(key, f)
+  self.frequent_polls[key], self.polling = f, true
+end
 
 -- Handlers -----------------------------------------------------------------
 
