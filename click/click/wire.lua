@@ -44,9 +44,9 @@ end
 local pad = ffi.new("uint8_t[16]")
 
 --- Let what was written to a packet be seen by all that is compiled with it. LuaJIT
---- takes accesses by pointers that it can't compare, and of different widths, as ones to
---- different memory: a half that was read before a byte of it was written, by another
---- pointer, isn't read again. A copy by ffi.copy ends what it knows of memory.
+--- takes accesses by pointers that it can't compare, and of different widths, as ones
+--- to different memory: a half that was read before a byte of it was written, by
+--- another pointer, isn't read again. ffi.copy ends what it knows of memory.
 function wire.barrier() copy(pad, pad + 8, 8) end
 
 -- Text -----------------------------------------------------------------------------
