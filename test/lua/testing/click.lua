@@ -8,6 +8,7 @@
 local clock = require("click.router.clock")
 local element = require("click.element")
 local errors = require("click.errors")
+local handlers = require("click.router.handlers")
 local language = require("click.language")
 local note = require("click.note")
 local packet = require("core.packet")
@@ -201,13 +202,13 @@ end
 
 --- The text of a read handler.
 function Unit:read(name, argument)
-  local handler = element.handlers(self.element.class)[name]
+  local handler = handlers.find(self.router, self.element, name)
   return handler.read(self.element, argument or "")
 end
 
 --- Call a write handler; what it returns (nil, or the text of an error).
 function Unit:write(name, text)
-  local handler = element.handlers(self.element.class)[name]
+  local handler = handlers.find(self.router, self.element, name)
   return handler.write(self.element, text or "")
 end
 

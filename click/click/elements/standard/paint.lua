@@ -164,5 +164,34 @@ function AdjustTimestamp:process(p)
   return p
 end
 
+local SetTimestampDelta = element.define{
+  name = "SetTimestampDelta", summary = "turns timestamps into differences",
+  arguments = {{"TYPE", "word", default = "RANGE", keyword = true}},
+  handlers = {
+    first = {read = function (self) return note.time_text(self.earliest or 0) end},
+    reset = element.command(function (self) self.earliest = nil end),
+  },
+}
+
+local DELTAS = {
+  RANGE = function (self, time)
+    self.earliest = self.earliest or time
+    return time - self.earliest
+  end,
+  NOW = function (self, time) return self.router:nanoseconds() - time end,
+  FIRST = function (_, time, p) return time - int64(p.note64[FIRST_TIMESTAMP]) end,
+}
+
+function SetTimestampDelta:configure(a)
+  self.delta = DELTAS[a.TYPE]
+  if not self.delta then self:error("bad TYPE") end
+end
+
+function SetTimestampDelta:process(p)
+  local time = int64(p.note64[TIMESTAMP])
+  if time ~= 0 then p.note64[TIMESTAMP] = self:delta(time, p) end
+  return p
+end
+
 return {Paint, Paint2, CheckPaint, PaintTee, SetAnnoByte, SetPacketType, SetTimestamp,
-        AdjustTimestamp}
+        AdjustTimestamp, SetTimestampDelta}
