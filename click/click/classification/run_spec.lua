@@ -50,9 +50,11 @@ local function agree(program, questions, make, by_header)
   for _ = 1, 40 do
     local p, headers = make()
     local wanted = interpret(questions, headers, by_header)
-    assert.equal(wanted, output_of(in_c, p))
-    assert.equal(wanted, output_of(in_lua, p), lua.source(questions, by_header))
-    assert.equal(wanted, output_of(chosen, p))
+    if wanted ~= output_of(in_c, p) or wanted ~= output_of(in_lua, p)
+        or wanted ~= output_of(chosen, p) then
+      error(("%s, not %s in C, %s in Lua, %s: %s"):format(wanted, output_of(in_c, p),
+        output_of(in_lua, p), output_of(chosen, p), lua.source(questions, by_header)))
+    end
     packet.free(p)
   end
   return kept
@@ -61,7 +63,7 @@ end
 describe("a decision program", function ()
   it("runs alike in Lua, in C and step by step: patterns of bytes", function ()
     local random = patterns.new(1)
-    for _ = 1, 400 do
+    for _ = 1, 200 do
       local list = random:byte_patterns()
       local program, questions = program_of.program(list, random.no_errors)
       if not program.everything then
@@ -72,7 +74,7 @@ describe("a decision program", function ()
 
   it("runs alike in Lua, in C and step by step: IP patterns", function ()
     local random = patterns.new(2)
-    for _ = 1, 400 do
+    for _ = 1, 200 do
       local list = random:ip_patterns()
       local program, questions = filter.program(list, 4, random.no_errors)
       if not program.everything then
@@ -90,7 +92,7 @@ describe("a decision program", function ()
     end
     local program, questions = filter.program(list, 4, random.no_errors)
     assert.is_true(questions.n > 64)
-    for _ = 1, 20 do
+    for _ = 1, 5 do
       agree(program, questions, function () return random:ip_packet() end, true)
     end
   end)
