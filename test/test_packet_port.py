@@ -370,19 +370,6 @@ def test_what_the_kernel_had_no_room_for_is_counted(pair, tmp_path, ring, least)
     assert f"not written: {20000 - written:,} missed by the port" in program.said
 
 
-def test_the_kernels_loss_is_in_the_ports_statistics(pair):
-    here, there = pair
-    with running(*here.command(PERIGEE, "echo", "packet:left", 1)) as program:
-        program.wait_for_engine()
-        program.send(signal.SIGSTOP)
-        flood(there, "right", b"\xff" * 12 + b"\x88\xb5" + bytes(46), 6000)
-        program.send(signal.SIGCONT)
-        assert program.runs_for(0.5), program.said
-        assert program.interrupt() == 0, program.said
-    port = port_statistics(program.said)["packet:left"]
-    assert port["imissed"] > 0 and port["ipackets"] + port["imissed"] == 6000
-
-
 def cpu_seconds(program):
     with open(f"/proc/{program.pid}/stat") as stat:
         fields = stat.read().rpartition(")")[2].split()

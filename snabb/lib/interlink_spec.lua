@@ -173,6 +173,44 @@ local objects = require("lib.observe.objects")
     assert.is_true(interlink.empty(rx))
   end)
 
+  it("takes the place of a process killed before it said that it had it #slow", function ()
+    tx = interlink.attach_transmitter(NAME, 8)
+    put(tx, "x")
+    interlink.push(tx)
+    tx.state = 5 -- in active use, by a receiver without a number
+    rx = interlink.attach_receiver(NAME, 8)
+    assert.equal(unistd.getpid(), rx.receiver)
+    assert.equal("x", take(rx))
+  end)
+
+  it("takes the place of a process whose number another has got #slow", function ()
+    tx = interlink.attach_transmitter(NAME, 8)
+    tx.state = 5
+    tx.receiver = worker.start("another", 'require("ffi").C.sleep(60)')
+    rx = interlink.attach_receiver(NAME, 8)
+    assert.equal(unistd.getpid(), rx.receiver)
+    assert.is_true(worker.status().another.alive)
+    worker.stop("another")
+  end)
+
+  it("leaves a place to the living #slow", function ()
+    local attaching = [[
+      require("lib.interlink").attach_receiver(%q, 8)
+      require("ffi").C.sleep(60)
+    ]]
+    tx = interlink.attach_transmitter(NAME, 8)
+    worker.start("has it", attaching:format(NAME))
+    assert.is_true(wait_for(function () return tx.receiver ~= 0 end))
+    local has_it = tx.receiver
+    worker.start("wants it", attaching:format(NAME))
+    require("core.native").pg_sleep(2.5)
+    assert.equal(has_it, tx.receiver)
+    assert.is_true(worker.status()["wants it"].alive)
+    worker.stop("has it")
+    assert.is_true(wait_for(function () return tx.receiver ~= has_it end))
+    worker.stop("wants it")
+  end)
+
   it("refuses sizes that can't be, or aren't the other side's", function ()
     for _, size in ipairs{0, 1, 3, 2.5, 2^21, "x"} do
       assert.has_error(function () interlink.attach_receiver(NAME, size) end)
