@@ -230,7 +230,7 @@ end
 -- Sending ---------------------------------------------------------------------------
 
 local Sending = {
-  ports = "1/0-1", processing = "a/h", more_outputs = {"tx"}, emits = true, wire = wire,
+  ports = "1/0-1", processing = "a/h", more_outputs = {"tx"}, wire = wire,
   drops = {"no such device"},
 }
 

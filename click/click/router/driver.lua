@@ -44,13 +44,18 @@ end
 
 local POLL_SECONDS = 0.001
 
+local function call_each(list)
+  for i = 1, #list do list[i]() end
+end
+
+-- (LuaJIT compiles neither pairs() nor closures, and this is called after every breath.)
 local function poll_all(self)
-  for _, f in pairs(self.frequent_polls) do f() end
-  if not next(self.polls) then return end
+  call_each(self.frequent_polls)
+  if #self.polls == 0 then return end
   local now = C.pg_now()
   if now - self.polled < POLL_SECONDS then return end
   self.polled = now
-  for _, f in pairs(self.polls) do f() end
+  call_each(self.polls)
 end
 
 local TURNS = 128 -- of tasks, before timers are looked at
