@@ -28,7 +28,8 @@ local SPECS = {
   {names = {"dpdk"}, field = "dpdk", up_to = "--",
     help = "Words for DPDK up to '--'; those of -l or -c are the CPUs."},
   {names = {"port"}, letter = "p", value = "PORT", field = "ports", list = true,
-    help = "Listen for control connections on a TCP port."},
+    help = "Listen for control connections on a TCP port; N=PORT: take PORT for"
+      .. " device N."},
   {names = {"unix-socket"}, letter = "u", value = "FILE", field = "unix_sockets",
     list = true, help = "Listen for control connections on a Unix socket."},
   {names = {"socket"}, value = "FD", field = "sockets", list = true, number = true,
@@ -59,6 +60,17 @@ local USAGE = "Usage: click [OPTION]... [VAR=VALUE]... [FILE]\n"
 
 -- The router -----------------------------------------------------------------------
 
+-- Of the ports that --port was given, those of control sockets; the others, N=PORT,
+-- are ports of Perigee's by the numbers that configurations have for them.
+local function split_ports(o)
+  local control, devices = {}, {}
+  for _, port in ipairs(o.ports or {}) do
+    local number, text = port:match("^(%d+)=(.+)$")
+    if number then devices[number] = text else control[#control + 1] = port end
+  end
+  o.ports, o.devices = control, devices
+end
+
 -- Elements for the control sockets that options ask for.
 local function add_control_sockets(flat, o)
   local n = 0
@@ -87,6 +99,7 @@ local function make_router(text, file, o, reporter, old)
   local simtime = o.simtime == true and 1e9 or o.simtime
   return flat and require("click.router").new(flat, {errors = reporter, old = old,
     simtime = simtime, threads = o.threads, variables = o.variables,
+    ports = o.devices,
     affinity = o.affinity == true and 0 or o.affinity,
     cpus = o.cpus, allow_reconfigure = o.allow_reconfigure})
 end
@@ -116,6 +129,7 @@ local function run(o)
   local reporter = errors.to_stderr()
   reporter.quiet = o.warnings == false
   if not take_dpdk(o, reporter) then return 1 end
+  split_ports(o)
   source.use_clickpath(o.clickpath)
   local text, file = source.read(o, reporter)
   local router = text and make_router(text, file, o, reporter)

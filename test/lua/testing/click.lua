@@ -58,6 +58,7 @@ function Router:writer(text)
 end
 function Router:stop() self.unit.stopped = true end
 function Router:signals() return {} end
+function Router:joined() return {} end
 function Router:find(name)
   local others = self.unit.options.others or {}
   return others[name] or name == self.unit.element.name and self.unit.element or nil

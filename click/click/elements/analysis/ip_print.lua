@@ -60,7 +60,7 @@ function IPPrint:initialize()
   self.file = file
 end
 
--- Bytes in groups, a number of groups a line. -----------------------------------------
+-- Bytes in groups, a number of groups a line. ---------------------------------------
 
 local function in_lines(bytes, in_group, in_line, show)
   local parts = {}
@@ -95,14 +95,14 @@ local function dump(self, view)
   return DUMPS[kind](ffi.string(view.buffer + at, length))
 end
 
--- What is before the packet's own line ------------------------------------------------
+-- What is before the packet's own line ----------------------------------------------
 
 local function annotations(self, p)
   local options, parts = self.options, {}
   local function add(text) parts[#parts + 1] = text end
   if options.LABEL ~= "" then add(options.LABEL .. ": ") end
   if options.TIMESTAMP then
-    add(note.time_text(p.note64[note.TIMESTAMP]) .. ": ")
+    add(note.time_text(p) .. ": ")
   end
   if options.AGGREGATE then add("#" .. p.note32[note.AGGREGATE]) end
   if options.VLAN then add(" VLAN:" .. p.note16[note.VLAN_TCI]) end

@@ -42,7 +42,7 @@ local function install(self, make, by_header, warn)
   self.text = by_header and packed.text(program, questions) or program:text()
 end
 
--- Classifier -------------------------------------------------------------------------
+-- Classifier ------------------------------------------------------------------------
 
 local Classifier = element.define{
   name = "Classifier", summary = "classifies packets by contents",
@@ -95,7 +95,7 @@ function IPFilter:configure_raw(list)
   install(self, function () return filter.program(rules, self.noutputs, self) end, true)
 end
 
--- IPClassifier -----------------------------------------------------------------------
+-- IPClassifier ----------------------------------------------------------------------
 
 local IPClassifier = element.define{
   name = "IPClassifier", summary = "classifies IP packets by contents",

@@ -4,8 +4,8 @@
 -- TO_PROC, in either order. Between processes it is a memif, made by whoever comes
 -- first.
 
-local common = require("click.device_elements")
-local devices = require("click.devices")
+local common = require("click.devices.elements")
+local devices = require("click.devices.device")
 local files = require("lib.port.files")
 local stat = require("posix.sys.stat")
 

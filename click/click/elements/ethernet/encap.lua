@@ -96,6 +96,7 @@ function EtherRewrite:process(p)
   if at + ADDRESSES > start + p.length then return nil, 1 end
   local words = ffi.cast(words_t, p.buf_addr + at)
   words[0], words[1], words[2] = self.word0, self.word1, self.word2
+  wire.barrier()
   return p
 end
 
@@ -113,6 +114,7 @@ function EtherMirror.process(_, p)
   local c, d = halves[3], words[2]
   halves[0], halves[1], halves[2] = c, band(d, 0xffff), bit.rshift(d, 16)
   ffi.cast(words_t, halves + 3)[0], halves[5] = a, b
+  wire.barrier()
   return p
 end
 

@@ -67,6 +67,7 @@ function DecIPTTL:process(p)
     local q, o = expire(self, p)
     return q, o
   end
+  wire.barrier()
   return p
 end
 

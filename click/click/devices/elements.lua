@@ -3,11 +3,11 @@
 -- Perigee's ports (click.devices): how they are wired, what they do with packets, what
 -- they tell of the device.
 
-local devices = require("click.devices")
+local devices = require("click.devices.device")
 local element = require("click.element")
 local ffi = require("ffi")
 local C = require("core.native")
-local link_layers = require("click.link_layers")
+local link_layers = require("click.devices.link_layers")
 local note = require("click.note")
 local signals = require("click.router.signals")
 
