@@ -53,9 +53,18 @@ function device_elements.ignored(list, names)
   return list
 end
 
--- With ALLOW_NONEXISTENT, an element whose device can't be opened does nothing.
+-- Find out whether the device can be opened. With ALLOW_NONEXISTENT, an element whose
+-- device can't does nothing.
 local function check_existence(self)
-  if self.allow_nonexistent and self.device:problem() then self.device = nil end
+  local device = self.device
+  if device.checked == nil then device.checked = device:problem() or false end
+  if not device.checked then return end
+  if self.allow_nonexistent then
+    self.device = nil
+  elseif not device.reported then
+    device.reported = true
+    self:error("%s", device.checked)
+  end
 end
 
 local function wire(self, c)
