@@ -51,6 +51,9 @@ local SPECS = {
     help = "Let time pass as fast as there is nothing to do."},
   {names = {"clickpath"}, letter = "C", value = "PATH", field = "clickpath",
     help = "Look for libraries in PATH."},
+  {names = {"explain"}, value = "CLASS", field = "explain", optional = true,
+    help = "Write what an element class is for, or list all."},
+  {names = {"dot"}, field = "dot", help = "Draw it, for Graphviz, and don't run it."},
   {names = {"help"}, field = "help", help = "Write this."},
   {names = {"version"}, letter = "v", field = "version", help = "Write the version."},
 }
@@ -130,6 +133,34 @@ local function run(o)
   return ok and 0 or 1
 end
 
+-- Other than running it ------------------------------------------------------------
+
+-- The page of a class, or the list of all.
+local function explain(name)
+  local families = require("click.pages.families")
+  if not name then return io.write(families.text()) and 0 end
+  local text, problem = families.explain(name)
+  if text then return io.write(text) and 0 end
+  io.stderr:write("click: ", problem, "\n")
+  return 1
+end
+
+local function draw(o)
+  local reporter = errors.to_stderr()
+  source.use_clickpath(o.clickpath)
+  local text, file = source.read(o, reporter)
+  local flat = text and read_flat(text, file, o, reporter)
+  local drawn = flat
+    and require("click.picture").text(flat, registry.find, reporter)
+  return drawn and source.write(o.output or "-", drawn, reporter) and 0 or 1
+end
+
+-- What the options ask for; the exit status.
+local function act(o)
+  if o.explain then return explain(o.explain ~= true and o.explain or o.file) end
+  return (o.dot and draw or run)(o)
+end
+
 --- What `perigee ps` is to call it.
 function M.title(args)
   local o = options.parse(SPECS, args)
@@ -149,7 +180,7 @@ function M.run(args)
   elseif o.version then
     print("click (Perigee) " .. main.version)
   else
-    local status = run(o)
+    local status = act(o)
     if status ~= 0 then main.exit(status) end
   end
 end

@@ -42,6 +42,8 @@ def send():
     try:
         while data := os.read(0, 65536):
             end.sendall(data)
+        if kind == socket.SOCK_STREAM:
+            end.shutdown(socket.SHUT_WR)
     except OSError:
         pass
 
