@@ -25,7 +25,8 @@ end
 
 local function set_watchdog(text)
   local seconds = tonumber(text)
-  if text ~= "off" and not (seconds and seconds >= 0.2 and seconds <= 1e6) then
+  local allowed = require("core.engine.main_options").is_patience
+  if text ~= "off" and not allowed(seconds) then
     failure.usage("--watchdog %s: give a number of seconds from 0.2 on, or 'off'", text)
   end
   require("core.engine.settings").watchdog = seconds or false

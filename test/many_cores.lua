@@ -8,7 +8,7 @@
 local C = require("core.native")
 local account = require("core.engine.account")
 local affinity = require("core.cpus.affinity")
-local cores = require("core.cpus.workers")
+local workers = require("core.cpus.workers")
 local testing = require("testing.flows")
 
 local shape, packets, flows, reconfigure = ...
@@ -53,7 +53,7 @@ while testing.counted("check", "received") < packets and C.pg_monotonic() < give
     engine.configure(graph(rounds))
   end
 end
-local now = account.packets(engine.link_table, cores.report().in_links)
+local now = account.packets(engine.link_table, workers.report().in_links)
 print(("%d %d %d %d %d"):format(testing.counted("check", "received"),
   testing.counted("check", "sum"), testing.counted("check", "mixed_up"),
   testing.counted("check", "lost"), now.held + now.in_links + now.in_rings))

@@ -87,7 +87,7 @@ def test_a_signal_ends_all_workers(tmp_path, number):
 
 FAILURE = """
 local C = require("core.native")
-local cores = require("core.cpus.workers")
+local workers = require("core.cpus.workers")
 local testing = require("testing.flows")
 local cpus = require("core.cpus.affinity").cpus()
 local bad, good = cpus[1], cpus[2] or cpus[1] + 1
@@ -107,12 +107,12 @@ local packets, seconds, next_look = 0, 0, 0
 local ok, err = pcall(engine.main, {done = function ()
   if C.pg_monotonic() < next_look then return end
   next_look = C.pg_monotonic() + 0.001
-  local now = cores.report().cpus[good]
+  local now = workers.report().cpus[good]
   if now.seconds - seconds > 0.0005 then
-    print(cores.workers[bad].dead and "after" or "before",
+    print(workers.by_cpu[bad].dead and "after" or "before",
       (now.packets - packets) / (now.seconds - seconds))
     packets, seconds = now.packets, now.seconds
-    local kind = cores.workers[bad].dead ~= nil
+    local kind = workers.by_cpu[bad].dead ~= nil
     times[kind] = times[kind] + 1
   end
   return times[true] >= 100

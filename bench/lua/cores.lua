@@ -7,7 +7,7 @@
 local C = require("core.native")
 local Cycles = require("apps.load.cycles").Cycles
 local Port = require("apps.port.port").Port
-local cores = require("core.cpus.workers")
+local workers = require("core.cpus.workers")
 
 local WARM_UP_SECONDS, WORK_CYCLES = 0.3, 200
 
@@ -32,9 +32,9 @@ local function main(what, first, second, seconds)
   engine.configure(graph(what, tonumber(first), tonumber(second)))
   engine.busywait = true
   engine.main{duration = WARM_UP_SECONDS, no_report = true}
-  local before, began = cores.report().cpus, C.pg_monotonic()
+  local before, began = workers.report().cpus, C.pg_monotonic()
   engine.main{duration = tonumber(seconds), no_report = true}
-  local now, ended = cores.report().cpus, C.pg_monotonic()
+  local now, ended = workers.report().cpus, C.pg_monotonic()
   for _, cpu in ipairs{tonumber(first), tonumber(second)} do
     local a, b = before[cpu], now[cpu]
     if a then

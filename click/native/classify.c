@@ -72,7 +72,7 @@ int32_t click_classify_ip(const struct click_program *program, const struct pack
 {
   int32_t end = p->data_off + p->length;
   int32_t ethernet = p->note16[0], ip = p->note16[1], transport = p->note16[2];
-  struct view view = {{0}};
+  struct view view = {{0}, {0}};
   if (ethernet >= BEFORE_ETHERNET) {
     view.start[0] = p->buf_addr + ethernet - BEFORE_ETHERNET;
     view.length[0] = end - ethernet + BEFORE_ETHERNET;

@@ -30,12 +30,11 @@ local function create(path, columns)
   return file
 end
 
-function CSV:new(directory)
-  return setmetatable({
-    directory = directory,
-    appfile = create(directory .. "/app.csv", APP_COLUMNS),
-    linkfile = create(directory .. "/link.csv", LINK_COLUMNS),
-  }, self)
+function CSV:new(directory) return setmetatable({directory = directory}, self) end
+
+function CSV:begin()
+  self.appfile = create(self.directory .. "/app.csv", APP_COLUMNS)
+  self.linkfile = create(self.directory .. "/link.csv", LINK_COLUMNS)
 end
 
 local function sorted_names(t)
@@ -71,8 +70,8 @@ function CSV:tick()
 end
 
 function CSV:stop()
-  self.appfile:close()
-  self.linkfile:close()
+  if self.appfile then self.appfile:close() end
+  if self.linkfile then self.linkfile:close() end
 end
 
 return M

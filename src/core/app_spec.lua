@@ -73,6 +73,36 @@ describe("engine.main", function ()
     assert.matches("`duration` or `done`, not both", err)
   end)
 
+  it("refuses settings that can't be, before it catches signals", function ()
+    local said, status = testing.script([[
+      local function caught()
+        return io.open("/proc/self/status"):read("*a"):match("SigCgt:%s*(%x+)")
+      end
+      local before = caught()
+      for _, name in ipairs{"watchdog", "stuck_worker"} do
+        for _, value in ipairs{"five", 0.1, -1, true} do
+          local good = engine[name]
+          engine[name] = value
+          local ok, err = pcall(engine.main, {duration = 0})
+          engine[name] = good
+          assert(not ok and err.status == 2, tostring(err))
+          print(err)
+        end
+      end
+      assert(caught() == before)]])
+    assert.equal(0, status, said)
+    local wrong = {}
+    for _, value in ipairs{"five", "0.1", "-1", "true"} do
+      wrong[#wrong + 1] = ("engine.watchdog is '%s'; it must be a number of seconds "
+        .. "from 0.2 on, or false\n"):format(value)
+    end
+    for _, value in ipairs{"five", "0.1", "-1", "true"} do
+      wrong[#wrong + 1] = ("engine.stuck_worker is '%s'; it must be 'stop' or "
+        .. "'give up'\n"):format(value)
+    end
+    assert.equal(table.concat(wrong), said)
+  end)
+
   it("tells of an unknown option once, and runs", function ()
     local said, status = testing.script([[
       for _ = 1, 2 do

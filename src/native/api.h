@@ -218,6 +218,7 @@ bool pg_iface_leaves_checksums(const char *name);
 
 /* ports/pcap.c */
 int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);
+int pg_pcap_create(struct port *port);
 int pg_pcap_ended(const struct port *port);
 const char *pg_pcap_failure(const struct port *port);
 
@@ -314,7 +315,7 @@ int pg_ended_by(void);
 void pg_take_signal(int number, bool take);
 int pg_taken_signal(void);
 
-/* What an engine is at, for who asks from outside (watchdog.c). */
+/* What an engine is at, for who asks from outside (where.c). */
 struct at_work {
   int32_t call;              /* number of the call that a breath makes; 0: none */
   int32_t interrupted;       /* by the watchdog, since it didn't return */
@@ -323,10 +324,12 @@ struct at_work {
 /* watchdog.c */
 void pg_watchdog(double seconds);
 bool pg_watch(bool on);
+bool pg_stuck(void);
+void pg_end_without_stuck(int status);
+
+/* where.c */
 struct at_work *pg_at_work(void);
 void pg_watch_calls(const char *calls);
 void pg_watch_trace(int32_t number, double from, double size, const char *line,
                     const char *app);
 void pg_watch_flush(void);
-bool pg_stuck(void);
-void pg_end_without_stuck(int status);

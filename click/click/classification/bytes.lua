@@ -43,14 +43,14 @@ end
 
 -- Tests of the words that bytes from `offset` on lie in.
 local function words(offset, value, mask)
-  local parts, word, at = {}, nil, nil
+  local parts, word = {}, nil
   for i = 1, #value, 2 do
     local v, m = byte_of(value:sub(i, i + 1))
     if mask then
       local bits, counts = byte_of(mask:sub(i, i + 1))
       m = step.band(m, step.band(bits, counts))
     end
-    at = offset % 4
+    local at = offset % 4
     if not word or at == 0 then
       word = tree.test(offset - at, 0, 0)
       parts[#parts + 1] = word

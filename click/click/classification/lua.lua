@@ -13,7 +13,6 @@ local lua = {}
 
 local BINARY = 5 -- values from which on they are searched for by halves
 
-local OWN = {"p.data_off", "ethernet", "ip", "transport"}
 local BASES = {[0] = "ethernet", "ip", "transport"}
 local BEFORE_ETHERNET = 2
 

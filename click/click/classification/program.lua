@@ -44,7 +44,9 @@ function Program:otherwise(other)
   end
   self:set_failure(count)
   self.everything = nil
-  for i = 0, other.steps.n - 1 do steps[count + i] = step.moved(other.steps[i], count) end
+  for i = 0, other.steps.n - 1 do
+    steps[count + i] = step.moved(other.steps[i], count)
+  end
   steps.n = count + other.steps.n
 end
 

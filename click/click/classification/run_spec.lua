@@ -85,7 +85,8 @@ describe("a decision program", function ()
     local random = patterns.new(3)
     local list = {}
     for i = 1, 300 do
-      list[i] = ("%d src host 10.0.%d.%d"):format(i % 4, random:to(0, 2), random:to(0, 255))
+      list[i] = ("%d src host 10.0.%d.%d"):format(i % 4, random:to(0, 2),
+        random:to(0, 255))
     end
     local program, questions = filter.program(list, 4, random.no_errors)
     assert.is_true(questions.n > 64)

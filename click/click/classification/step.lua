@@ -125,7 +125,8 @@ end
 --- The step as text, with its number.
 function step.text(number, s)
   return ("%2d %3d/%08x%%%08x  yes->%s  no->%s%s"):format(number, s.offset, s.value,
-    s.mask, step.jump_text(s[1]), step.jump_text(s[0]), s.short and "  short->yes" or "")
+    s.mask, step.jump_text(s[1]), step.jump_text(s[0]),
+    s.short and "  short->yes" or "")
 end
 
 return step

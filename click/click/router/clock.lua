@@ -35,6 +35,18 @@ function clock.new(options)
   }, Clock)
 end
 
+--- Another clock that shows the same time, with timers of its own.
+function Clock:fork()
+  local other = clock.new{simulated = self.simulated and self.start}
+  other.passed = self.passed
+  return other
+end
+
+--- Go on from where the clock `other` is.
+function Clock:catch_up(other)
+  self.passed = math.max(self.passed, other.passed)
+end
+
 local function advance(self)
   local at = self.passed
   self.passed = at + TICK
@@ -182,6 +194,11 @@ function Clock:run()
     if self.stopped then break end
   end
   return count
+end
+
+--- Let all timers be due so many seconds later.
+function Clock:delay(seconds)
+  for i = 1, self.n do self.heap[i].due = self.heap[i].due + seconds end
 end
 
 --- Simulated time: go on to the next timer. True if time is simulated and there is one.

@@ -6,112 +6,83 @@ local ffi = require("ffi")
 local note = require("click.note")
 
 local ORDER = 100
-local NANO = 1e9
 
--- Times are text: seconds and nanoseconds, four bytes each. ---------------------------
+-- Times are nanoseconds, int64_t. --------------------------------------------------
 
-local function parts(time)
-  local a, b, c, d, e, f, g, h = time:byte(1, 8)
-  return ((a * 256 + b) * 256 + c) * 256 + d, ((e * 256 + f) * 256 + g) * 256 + h
-end
+local int64 = ffi.typeof("int64_t")
+local NANO = 1000000000LL
 
-local function time_text(time)
-  local sec, nsec = parts(time)
-  if nsec % 1000 == 0 then return ("%.0f.%06d"):format(sec, nsec / 1000) end
-  return ("%.0f.%09d"):format(sec, nsec)
-end
+local UNITS = {[""] = 9, s = 9, ms = 6, us = 3, ns = 0}
 
-local UNITS = {s = 0, ms = -3, us = -6, ns = -9, [""] = 0}
-
--- Seconds and nanoseconds that a text stands for: "12.5", "3ms".
+-- The time that a text stands for: "12.5", "3ms".
 local function parse_time(text)
   local whole, fraction, unit = text:match("^(%d*)%.?(%d*)(%a*)$")
-  if not whole or #whole + #fraction == 0 or not UNITS[unit] then return nil end
-  local shift = 9 + UNITS[unit]
-  fraction = fraction .. ("0"):rep(shift)
-  local digits = whole .. fraction:sub(1, shift)
-  local seconds = digits:sub(1, -10)
-  return tonumber(seconds == "" and "0" or seconds) % 2 ^ 32, tonumber(digits:sub(-9))
-end
-
-local function split(nanoseconds)
-  local seconds = nanoseconds / 1000000000ULL
-  return tonumber(seconds), tonumber(nanoseconds - seconds * 1000000000ULL)
-end
-
-local function get_time(view) return split(view.p.note64[note.TIMESTAMP]) end
-
-local function set_time(builder, sec, nsec)
-  builder.p.note64[note.TIMESTAMP] = ffi.cast("uint64_t", sec) * 1000000000ULL
-    + ffi.cast("uint64_t", nsec)
-end
-
-local FIRST = note.FIRST_TIMESTAMP
-
-local function time_field(fields, name, get, put, unit)
-  local function packed(sec, nsec)
-    return fields.big_endian(sec, 4) .. fields.big_endian(nsec, 4)
+  local digits = UNITS[unit]
+  if not digits or #whole + #fraction == 0 then return nil end
+  fraction = (fraction .. ("0"):rep(digits)):sub(1, digits)
+  local time = int64(0)
+  for digit in (whole .. fraction):gmatch("%d") do
+    time = time * 10 + tonumber(digit)
   end
+  return time
+end
+
+-- Seconds, and the rest in nanoseconds.
+local function split(time)
+  local rest = tonumber(time % NANO)
+  if rest < 0 then rest = rest + 1e9 end
+  return tonumber((time - rest) / NANO), rest
+end
+
+local function join(sec, rest) return int64(sec) * NANO + int64(rest) end
+
+local STAMP, FIRST = note.TIMESTAMP, note.FIRST_TIMESTAMP
+
+-- In binary dumps, the part below a second counts units of so many nanoseconds.
+local function time_field(fields, name, index, unit)
   return {
-    name = name, order = ORDER,
-    get = function (view) return packed(get(view)) end,
-    text = time_text,
-    parse = function (text)
-      local sec, nsec = parse_time(text)
-      return sec and packed(sec, nsec)
-    end,
-    put = function (builder, time) put(builder, parts(time)) end,
+    name = name, order = ORDER, zero = int64(0),
+    get = function (view) return int64(view.p.note64[index]) end,
+    text = note.time_text, parse = parse_time,
+    put = function (builder, time) builder.p.note64[index] = time end,
     pack = function (time)
-      local sec, nsec = parts(time)
-      return packed(sec, nsec / unit)
+      local sec, rest = split(time)
+      return fields.big_endian(sec, 4) .. fields.big_endian(math.floor(rest / unit), 4)
     end,
     unpack = function (text, at)
       if at + 7 > #text then return nil, #text + 1 end
-      local sec, nsec = parts(text:sub(at, at + 7))
-      return packed(sec, nsec * unit), at + 8
+      local units = fields.number_at(text, at + 4, 4)
+      return join(fields.number_at(text, at, 4), units * unit), at + 8
     end,
-    zero = ("\0"):rep(8),
+  }
+end
+
+-- A number that is a part of the time: read(sec, rest), and write(number, sec, rest),
+-- which returns the time with it.
+local function part_field(name, bytes, read, write)
+  return {
+    name = name, bytes = bytes, order = ORDER,
+    get = function (view) return read(split(int64(view.p.note64[STAMP]))) end,
+    put = function (builder, value)
+      local sec, rest = split(int64(builder.p.note64[STAMP]))
+      builder.p.note64[STAMP] = write(value, sec, rest)
+    end,
   }
 end
 
 local function add_times(fields)
-  local function get_first(view) return split(view.p.note64[FIRST]) end
-  local function set_first(builder, sec, nsec)
-    builder.p.note64[FIRST] = ffi.cast("uint64_t", sec * NANO)
-      + ffi.cast("uint64_t", nsec)
-  end
   fields.add{
-    time_field(fields, "timestamp", get_time, set_time, 1000),
-    time_field(fields, "ntimestamp", get_time, set_time, 1),
-    time_field(fields, "first_timestamp", get_first, set_first, 1000),
-    time_field(fields, "first_ntimestamp", get_first, set_first, 1),
-    {
-      name = "ts_sec", bytes = 4, order = ORDER,
-      get = function (view) return (get_time(view)) end,
-      put = function (builder, sec)
-        local _, nsec = split(builder.p.note64[note.TIMESTAMP])
-        set_time(builder, sec, nsec)
-      end,
-    }, {
-      name = "ts_usec", bytes = 4, order = ORDER,
-      get = function (view)
-        local _, nsec = get_time(view)
-        return math.floor(nsec / 1000)
-      end,
-      put = function (builder, usec)
-        local sec = split(builder.p.note64[note.TIMESTAMP])
-        set_time(builder, sec, usec * 1000)
-      end,
-    }, {
-      name = "ts_usec1", bytes = 8, order = ORDER,
-      get = function (view)
-        local sec, nsec = get_time(view)
-        return sec * 1e6 + math.floor(nsec / 1000)
-      end,
-      put = function (builder, usec)
-        set_time(builder, math.floor(usec / 1e6), usec % 1e6 * 1000)
-      end,
-    },
+    time_field(fields, "timestamp", STAMP, 1000),
+    time_field(fields, "ntimestamp", STAMP, 1),
+    time_field(fields, "first_timestamp", FIRST, 1000),
+    time_field(fields, "first_ntimestamp", FIRST, 1),
+    part_field("ts_sec", 4, function (sec) return sec % 2 ^ 32 end,
+      function (value, _, rest) return join(value, rest) end),
+    part_field("ts_usec", 4, function (_, rest) return math.floor(rest / 1000) end,
+      function (value, sec) return join(sec, value * 1000) end),
+    part_field("ts_usec1", 8,
+      function (sec, rest) return sec * 1e6 + math.floor(rest / 1000) end,
+      function (value) return join(math.floor(value / 1e6), value % 1e6 * 1000) end),
   }
 end
 

@@ -215,7 +215,8 @@ end
 function Builder:finish(checksums)
   if self.p and self.flow then self:make_ip() end
   local function has_ip()
-    return self.p and self.is_ip and self:has_net() and self:network_length() >= IP_HEADER
+    return self.p and self.is_ip and self:has_net()
+      and self:network_length() >= IP_HEADER
   end
   if has_ip() then self:make_transport() end
   if has_ip() then

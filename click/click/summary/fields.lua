@@ -81,7 +81,7 @@ end
 fields.none = {name = "none", bytes = 0, order = 100}
 complete(fields.none)
 
-fields.big_endian, fields.natural = big_endian, natural
+fields.big_endian, fields.number_at, fields.natural = big_endian, number_at, natural
 
 for _, module in ipairs{"annotations", "link", "network", "transport", "payload"} do
   require("click.summary." .. module)(fields)

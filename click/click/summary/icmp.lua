@@ -13,15 +13,6 @@ local HEADERS = {[13] = 20, [14] = 20, [17] = 12, [18] = 12}
 local SEQUENCED = {[0] = true, [8] = true, [13] = true, [14] = true, [15] = true,
                    [16] = true}
 
-local CODES = {
-  [3] = {[0] = "net", "host", "protocol", "port", "needfrag", "srcroutefail",
-    "netunknown", "hostunknown", "isolated", "netprohibited", "hostprohibited", "tosnet",
-    "toshost", "filterprohibited", "hostprecedence", "precedencecutoff"},
-  [5] = {[0] = "net", "host", "tosnet", "toshost"},
-  [11] = {[0] = "transit", "reassembly"},
-  [12] = {[0] = "erroratptr", "missingopt", "length"},
-}
-
 local function make_icmp(builder)
   return builder:make_ip(ICMP) and builder:make_transport()
     and builder:extend_transport(HEADER)
@@ -49,10 +40,8 @@ end
 local function parse_code(word, builder)
   local number = word:find("^%d+$") and tonumber(word)
   if number then return number < 256 and number or nil end
-  local codes = builder.has_icmp_type and CODES[builder:byte(builder:transport())]
-  for code, name in pairs(codes or {}) do
-    if name == word then return code end
-  end
+  if not builder.has_icmp_type then return nil end
+  return names.icmp_code_number(builder:byte(builder:transport()), word)
 end
 
 local function code_field(name, text)
@@ -118,8 +107,7 @@ return function (fields)
       return names.icmp_type(value) or tostring(value)
     end),
     code_field("icmp_code_name", function (value, view)
-      local codes = CODES[type_of(view)]
-      return codes and codes[value] or tostring(value)
+      return names.icmp_code(type_of(view), value) or tostring(value)
     end),
     sequenced_field("icmp_flowid", 4), sequenced_field("icmp_seq", 6), NEXT_MTU,
   }

@@ -50,7 +50,9 @@ local function stamp_text(option, at)
 end
 
 local function entry_text(option, at, flag, pointer)
-  if flag ~= WITH_ADDRESS and flag ~= PRESPECIFIED then return stamp_text(option, at) end
+  if flag ~= WITH_ADDRESS and flag ~= PRESPECIFIED then
+    return stamp_text(option, at)
+  end
   local address = address_text(option, at)
   if flag == PRESPECIFIED and at >= pointer then return address end
   return address .. "=" .. stamp_text(option, at + 4)

@@ -54,7 +54,9 @@ return function (fields)
         return at and view:half(at + 12)
       end,
       text = function (value) return ("%04X"):format(value) end,
-      parse = function (text) return text:find("^%x%x?%x?%x?$") and tonumber(text, 16) end,
+      parse = function (text)
+        return text:find("^%x%x?%x?%x?$") and tonumber(text, 16)
+      end,
       put = function (builder, value)
         if not builder:make_ether() then return end
         builder:set(12, 2, value)

@@ -5,8 +5,8 @@ local bit = require("bit")
 
 local md5 = {}
 
-local band, bor, bxor, bnot, rol, tobit = bit.band, bit.bor, bit.bxor, bit.bnot, bit.rol,
-  bit.tobit
+local band, bor, bxor, bnot = bit.band, bit.bor, bit.bxor, bit.bnot
+local rol, tobit = bit.rol, bit.tobit
 
 local SHIFTS = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}}
 local SINES = {}

@@ -63,7 +63,7 @@ local function account(builder, at, length)
     builder.wanted = at + length
     return
   end
-  local missing = (said > 0 and said or builder.wanted) + net - (at + length)
+  local missing = (said > 0 and said + net or builder.wanted) - (at + length)
   local function widen(header, length_now)
     local n = math.min(missing - missing % 4, MOST_HEADER - length_now)
     if n <= 0 or not builder:insert(header + length_now, n) then return 0 end

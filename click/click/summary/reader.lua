@@ -187,7 +187,8 @@ end
 local function complain_once(self, line)
   if self.complained or line:find("^%s*$") then return end
   self.complained = true
-  say(self, "error", #self.fields == 0 and "no '!data' provided" or "packet parse error")
+  local nothing = #self.fields == 0
+  say(self, "error", nothing and "no '!data' provided" or "packet parse error")
 end
 
 -- The packet of a line or record, or nil.

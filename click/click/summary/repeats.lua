@@ -3,6 +3,8 @@
 -- by one: their lengths and times are spread evenly.
 
 local bit = require("bit")
+local ffi = require("ffi")
+
 local note = require("click.note")
 local packet = require("core.packet")
 
@@ -10,7 +12,10 @@ local Repeats = {}
 Repeats.__index = Repeats
 
 local EXTRA, LENGTH = note.EXTRA_PACKETS, note.EXTRA_LENGTH
+local STAMP = note.TIMESTAMP
 local UDP = 17
+
+local int64 = ffi.typeof("int64_t")
 
 --- Without `times`, all have the time of the last.
 function Repeats.new(times) return setmetatable({times = times, left = 0}, Repeats) end
@@ -30,11 +35,11 @@ local function set_length(p, length)
 end
 
 local function begin_times(self, p, count)
-  local first, last = p.note64[note.FIRST_TIMESTAMP], p.note64[note.TIMESTAMP]
-  self.last, self.step = last + 0ULL, 0ULL
+  local first, last = int64(p.note64[note.FIRST_TIMESTAMP]), int64(p.note64[STAMP])
+  self.last, self.step = last, int64(0)
   if not self.times or first == 0 or first > last then return end
   self.step = (last - first) / (count - 1)
-  p.note64[note.TIMESTAMP] = first
+  p.note64[STAMP] = first
 end
 
 --- Begin with packet `p`: returns the first packet to send, and next() the others.
@@ -59,13 +64,12 @@ function Repeats:next()
   p.note32[LENGTH] = length - p.length
   set_length(p, length)
   if self.left == 0 then
-    p.note64[note.TIMESTAMP] = self.last
+    p.note64[STAMP] = self.last
     self.p = nil
     return p
   end
-  local copy = packet.clone(p)
-  note.copy(copy, p)
-  p.note64[note.TIMESTAMP] = p.note64[note.TIMESTAMP] + self.step
+  local copy = note.clone(p)
+  p.note64[STAMP] = int64(p.note64[STAMP]) + self.step
   return copy
 end
 

@@ -96,7 +96,8 @@ local function parse_time(text, at, before)
     .. options.bytes(tonumber(echo), 4), behind
 end
 
-local parse_mss, parse_scale = parse_number("mss", MSS, 2), parse_number("wscale", SCALE, 1)
+local parse_mss = parse_number("mss", MSS, 2)
+local parse_scale = parse_number("wscale", SCALE, 1)
 
 SETS.all.parsers = {parse_mss, parse_scale, parse_sack_ok, parse_sack, parse_time}
 SETS.not_time.parsers = {parse_mss, parse_scale, parse_sack_ok, parse_sack}

@@ -158,7 +158,8 @@ local function option_bytes(view, but_time)
     return table.concat(bytes)
   end
   if words and words <= 5 then return "" end
-  if words == 8 and but_time and length >= 24 and read(4) == TIME_ALONE then return "" end
+  local may_be_time = but_time and words == 8 and length >= 24
+  if may_be_time and read(4) == TIME_ALONE then return "" end
   if words and length >= words * 4 then return read(words * 4 - TCP_HEADER) end
   view:missing(TCP, length + 1)
 end

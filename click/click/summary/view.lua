@@ -139,7 +139,8 @@ function View:missing(protocol, length)
     return
   elseif not self:is_first() then
     self:complain("fragmented %s header", name)
-  elseif self.transport and self:transport_length() + self.p.note32[EXTRA] >= length then
+  elseif self.transport
+      and self:transport_length() + self.p.note32[EXTRA] >= length then
     self:complain("truncated %s header capture", name)
   else
     self:complain("truncated %s header", name)

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes a line of a summary dump for each packet, or a binary record.
 
+local ffi = require("ffi")
+
 local fields = require("click.summary.fields")
 local note = require("click.note")
 local text_of = require("click.language.text")
@@ -9,6 +11,8 @@ local View = require("click.summary.view")
 
 local Writer = {}
 Writer.__index = Writer
+
+local int64 = ffi.typeof("int64_t")
 
 local MARK = 2 ^ 31 -- in a record's length: it is a line of text
 
@@ -96,20 +100,21 @@ local function write_each(self, p, write)
   local extra = self.options.extra and p.note32[note.EXTRA_LENGTH] or 0
   local left = math.max(p.length + extra, count * p.length)
   local stamps = p.note64
-  local last, first = stamps[note.TIMESTAMP] + 0ULL, stamps[note.FIRST_TIMESTAMP] + 0ULL
-  local step = 0ULL
+  local last, first = int64(stamps[note.TIMESTAMP]), int64(stamps[note.FIRST_TIMESTAMP])
+  local now, step = last, int64(0)
   if first ~= 0 and first <= last then
     step = (last - first) / (count - 1)
-    stamps[note.TIMESTAMP] = first
+    now = first
   end
   p.note16[note.EXTRA_PACKETS] = 0
   for i = count, 1, -1 do
     local length = math.floor(left / i)
     left = left - length
-    p.note32[note.EXTRA_LENGTH] = length - p.length
+    p.note32[note.EXTRA_LENGTH], stamps[note.TIMESTAMP] = length - p.length, now
     write_one(self, p, write)
-    stamps[note.TIMESTAMP] = i == 1 and last or stamps[note.TIMESTAMP] + step
+    now = now + step
   end
+  stamps[note.TIMESTAMP] = last
 end
 
 --- Hand the packet's line to write(text).

@@ -129,8 +129,10 @@ local function run(o)
   router = run_router(router, o, file, reporter)
   if o.time then print(handlers.elapsed(start)) end
   ok = handlers.print_all(router, o.handlers or {}, reporter) and ok
-  if o.exit_handler then return handlers.status(router, o.exit_handler, reporter) end
-  return ok and 0 or 1
+  local status = ok and 0 or 1
+  if o.exit_handler then status = handlers.status(router, o.exit_handler, reporter) end
+  router:close()
+  return status
 end
 
 -- Other than running it ------------------------------------------------------------

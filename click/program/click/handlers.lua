@@ -49,7 +49,11 @@ local function expand(router, list, reporter)
         reporter:error(element:find("[*?%[]") and "no element matching '%s'"
           or "no element '%s'", element)
       end
-      for _, e in ipairs(elements) do found[#found + 1] = e.name .. "." .. name end
+      for _, e in ipairs(elements) do
+        if not many or router:can_read(e, name) then
+          found[#found + 1] = e.name .. "." .. name
+        end
+      end
     end
   end
   return found, named

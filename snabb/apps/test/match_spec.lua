@@ -110,6 +110,6 @@ describe("CSV", function ()
     assert.matches("^time,name,class,cpu,crashes,starttime\n%d+%.%d+,csv,", text.app)
     assert.matches("\n%d+%.%d+,source,output,sink,input,(%d+),(%d+),%1,%2,0,0\n$",
       text.link)
-    assert.is_false(pcall(CSV.new, CSV, dir))
+    assert.is_false(pcall(app.configure, c))
   end)
 end)

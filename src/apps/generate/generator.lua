@@ -15,11 +15,19 @@ local min = math.min
 local KEYS = {
   stack = true, set = true, size = true, flows = true, seed = true, rate = true,
   arrivals = true, packet = true, count = true, held = true, slow_checksums = true,
-  stream = true,
+  stream = true, told_apart = true,
 }
 
 local Generator = {}
 Generator.__index = Generator
+
+local function check_room(name, made)
+  if made:records() == "none" then
+    failure.usage("packets of stream %s have no room for a number, by which streams "
+      .. "are told apart: let them have %d bytes or more", name,
+      made.stack.size + probe.SIZE)
+  end
+end
 
 local function parsed(arg)
   local o = {}
@@ -44,10 +52,12 @@ end
 --- `arg` is a table, as lib.traffic.maker takes it (stack, set, size, flows, seed,
 --- rate, which may be text, arrivals, packet, stream), and besides:
 ---  count: how many packets to send (default: no end);
----  held: true: nothing is sent until `go()` is called.
+---  held: true: nothing is sent until `go()` is called;
+---  told_apart: the stream's name: refuse packets that have no room for a record.
 function Generator:new(arg)
   local o = parsed(arg)
   local made = maker.new(o)
+  if o.told_apart then check_room(o.told_apart, made) end
   return setmetatable({
     maker = made, state = made.state, rate = o.rate, count = o.count or math.huge,
     held = o.held or false, started = false, last = false,

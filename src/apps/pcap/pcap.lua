@@ -163,19 +163,23 @@ end
 --- Write to a savefile: `arg` is its name, or a table: `filename` (or [1]), `mode`
 --- (or [2]) "w" (default) or "a" to append, the `format`, `resolution` and `snaplen`
 --- of lib.pcap.writer, and `limit`, the most packets to write (default: any number;
---- those beyond are dropped). Raises a failure when it can't be written. When modules
+--- those beyond are dropped). Raises a failure when the options are wrong. When modules
 --- come from a Snabb checkout, files without such options have the bytes that Snabb
 --- writes, which its tests compare: all times are 0.
 function PcapWriter:new(arg)
   local filename, options = settings(arg)
-  local app = setmetatable({
+  return setmetatable({
     timeless = main.mimics_snabb() and type(arg) ~= "table",
-    file = writer.open(filename, options),
+    file = writer.new(filename, options),
     room = type(arg) == "table" and arg.limit or math.huge,
     over_limit = 0,
   }, PcapWriter)
-  app.file.output.on_failure = function () count(app) end
-  return app
+end
+
+--- Create the file. Raises a failure when it can't be written.
+function PcapWriter:begin()
+  self.file:create()
+  self.file.output.on_failure = function () count(self) end
 end
 
 local function write_burst(self, input, n, time)

@@ -36,11 +36,14 @@ function Tap:new(conf)
   end
   return setmetatable({
     match = filter.new(o.filter or ""),
-    file = writer.open(o.filename, {append = MODES[o.mode]}),
+    file = writer.new(o.filename, {append = MODES[o.mode]}),
     sample = o.sample,
     n = o.sample - 1, -- packets since the last one written
   }, self)
 end
+
+--- Create the file. Raises a failure when it can't be written.
+function Tap:begin() self.file:create() end
 
 local function pass(self, input, output, n, time)
   local file, accepted, sample = self.file, self.n, self.sample

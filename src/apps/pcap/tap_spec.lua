@@ -25,6 +25,7 @@ describe("Tap", function ()
   local function tap(conf, frames)
     conf.filename = path
     local app = Tap:new(conf)
+    app:begin()
     app.input, app.output = {input = input}, {output = output}
     for _, frame in ipairs(frames) do
       link.transmit(input, packet.from_string(frame))
@@ -68,9 +69,10 @@ describe("Tap", function ()
 
   it("refuses what can't be", function ()
     for _, conf in ipairs{{filename = path, mode = "x"}, {filename = path, sample = 0},
-                          {filename = path, filter = "no filter"}, {},
-                          {filename = "/no/such/directory/x.pcap"}} do
+                          {filename = path, filter = "no filter"}, {}} do
       assert.has_error(function () Tap:new(conf) end)
     end
+    local app = Tap:new{filename = "/no/such/directory/x.pcap"}
+    assert.has_error(function () app:begin() end)
   end)
 end)

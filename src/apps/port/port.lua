@@ -114,6 +114,11 @@ function Port:new(arg, checked)
   }, self)
 end
 
+--- What can't be undone: a file is replaced.
+function Port:begin()
+  if self.kind.begin then self.kind.begin(self.port, self.description) end
+end
+
 --- The engine tells which links there are.
 function Port:link()
   self.source = self.output.output or self.output.tx

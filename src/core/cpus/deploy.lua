@@ -6,9 +6,9 @@
 local C = require("core.native")
 local drain = require("core.engine.drain")
 local eal = require("core.eal")
-local part = require("core.cpus.parts")
+local parts = require("core.cpus.parts")
 local partition = require("core.cpus.partition")
-local passages = require("core.cpus.rings")
+local rings = require("core.cpus.rings")
 local workers = require("core.cpus.workers")
 
 local deploy = {}
@@ -19,13 +19,13 @@ local DRAIN_TRIES = 3 -- in a row that empty nothing further: an app keeps it
 
 -- Places whose parts differ; the main thread's part comes last.
 local function changed(new)
-  local parts, list = workers.parts(), {}
+  local before, list = workers.parts(), {}
   for place in pairs(new) do
-    if place ~= MAIN and not partition.same(parts[place], new[place]) then
+    if place ~= MAIN and not partition.same(before[place], new[place]) then
       list[#list + 1] = place
     end
   end
-  for place in pairs(parts) do
+  for place in pairs(before) do
     if place ~= MAIN and not new[place] then list[#list + 1] = place end
   end
   table.sort(list)
@@ -50,22 +50,22 @@ local function let_go(moving, change_main)
   for place, before in pairs(workers.parts()) do
     local rest = partition.without_movers(before, moving)
     if rest and place == MAIN then
-      change_main(part.configuration(rest))
+      change_main(parts.configuration(rest))
     elseif rest then
       workers.configure(place, rest)
     end
   end
 end
 
-local EMPTY = {apps = {}, links = {}, away = {}}
+local EMPTY = {apps = {}, links = {}, remote = {}}
 
 -- Put back what the workers ran, as far as that can be.
 local function put_back(list, change_main)
-  local parts = workers.parts()
+  local before = workers.parts()
   for _, cpu in ipairs(list) do
-    if workers.workers[cpu] then pcall(workers.configure, cpu, parts[cpu] or EMPTY) end
+    if workers.by_cpu[cpu] then pcall(workers.configure, cpu, before[cpu] or EMPTY) end
   end
-  pcall(function () change_main(part.configuration(parts[MAIN] or EMPTY)) end)
+  pcall(function () change_main(parts.configuration(before[MAIN] or EMPTY)) end)
 end
 
 local crossings = {} -- of the present parts
@@ -75,40 +75,40 @@ local crossings = {} -- of the present parts
 local function prepare(new, list, moving, main)
   for _, cpu in ipairs(list) do
     if new[cpu] then
-      local message = part.message(new[cpu])
-      if not workers.workers[cpu] then workers.start(cpu) end
+      local message = parts.message(new[cpu])
+      if not workers.by_cpu[cpu] then workers.start(cpu) end
       workers.ask(cpu, {what = "prepare", part = message, except = moving})
     end
   end
-  main.prepare(part.configuration(new[MAIN] or EMPTY), moving)
+  main.prepare(parts.configuration(new[MAIN] or EMPTY), moving)
 end
 
 local function abandon(list, main)
-  local parts = workers.parts()
+  local before = workers.parts()
   main.abandon()
   for _, cpu in ipairs(list) do
-    if workers.workers[cpu] and parts[cpu] then
+    if workers.by_cpu[cpu] and before[cpu] then
       pcall(workers.ask, cpu, {what = "abandon"})
-    elseif workers.workers[cpu] then
+    elseif workers.by_cpu[cpu] then
       workers.retire(cpu)
     end
   end
 end
 
 -- Let the engines of these CPUs, and this one, pass on what is in their links and in
--- the passages between them. Best effort: an app may keep what it has.
+-- the rings between them. Best effort: an app may keep what it has.
 local function drain_all(list, goes)
   local ends = C.pg_monotonic() + DRAIN_SECONDS
   local least, tries = math.huge, 0
   repeat
     local waiting = drain.here()
     for _, cpu in ipairs(list) do
-      if workers.workers[cpu] and not workers.workers[cpu].dead then
+      if workers.by_cpu[cpu] and not workers.by_cpu[cpu].dead then
         local answer = workers.ask(cpu, {what = "drain"})
         waiting = waiting + (answer and answer.waiting or 0)
       end
     end
-    waiting = waiting + passages.waiting(goes)
+    waiting = waiting + rings.waiting(goes)
     tries = waiting < least and 0 or tries + 1
     least = math.min(least, waiting)
   until waiting == 0 or tries == DRAIN_TRIES or C.pg_monotonic() >= ends
@@ -120,20 +120,20 @@ local function distribute(new, list, moving, main)
   for _, cpu in ipairs(list) do
     workers.configure(cpu, new[cpu] or EMPTY)
   end
-  main.change(part.configuration(new[MAIN] or EMPTY))
+  main.change(parts.configuration(new[MAIN] or EMPTY))
 end
 
 -- Let the engines of these CPUs stand still, or go on, as the others do.
 local function pause_some(list)
   for _, cpu in ipairs(list) do
-    if workers.workers[cpu] then workers.ask(cpu, {what = "pause"}) end
+    if workers.by_cpu[cpu] then workers.ask(cpu, {what = "pause"}) end
   end
 end
 
 local function go_on(list)
   drain.release()
   for _, cpu in ipairs(list) do
-    if workers.workers[cpu] then
+    if workers.by_cpu[cpu] then
       local answer = workers.ask(cpu, {what = "release"})
       if answer and workers.running() then workers.tell_run(cpu) end
     end
@@ -162,7 +162,7 @@ function deploy.configure(new, main)
   local new_parts, new_crossings = partition.of(new)
   local list = changed(new_parts)
   eal.start()
-  passages.make(new_crossings)
+  rings.make(new_crossings)
   local ok, err = pcall(prepare, new_parts, list, movers(new_parts), main)
   if not ok then
     abandon(list, main)
@@ -170,7 +170,7 @@ function deploy.configure(new, main)
     ok, err = pcall(switch, new_parts, list, new_crossings, main)
   end
   if not ok then
-    passages.keep(crossings)
+    rings.keep(crossings)
     error(err, 0)
   end
   crossings = new_crossings
@@ -178,7 +178,7 @@ function deploy.configure(new, main)
   for _, cpu in ipairs(workers.places()) do
     if not new_parts[cpu] then workers.retire(cpu) end
   end
-  passages.keep(crossings)
+  rings.keep(crossings)
 end
 
 return deploy

@@ -45,19 +45,27 @@ end
 describe("A configuration of several CPUs", function ()
   after_each(function () engine.configure(config.new()) end)
 
+  -- Move the app so often, from place to place.
+  local function check_moves(moving, times)
+    local places = {source = FIRST, trusting = FIRST, a = SECOND, check = FIRST}
+    for round = 0, times do
+      places[moving] = PLACES[round % 3 + 1]
+      engine.configure(chain(places))
+      run()
+    end
+    local before = received()
+    run()
+    run_beyond(before)
+    assert.equal(0, flows.counted("check", "lost"))
+    assert.equal(0, flows.counted("check", "mixed_up"))
+  end
+
   for _, moving in ipairs{"trusting", "a"} do
     it("moves app " .. moving .. " under traffic, and loses nothing", function ()
-      local places = {source = FIRST, trusting = FIRST, a = SECOND, check = FIRST}
-      for round = 0, 30 do
-        places[moving] = PLACES[round % 3 + 1]
-        engine.configure(chain(places))
-        run()
-      end
-      local before = received()
-      run()
-      run_beyond(before)
-      assert.equal(0, flows.counted("check", "lost"))
-      assert.equal(0, flows.counted("check", "mixed_up"))
+      check_moves(moving, 7)
+    end)
+    it("moves app " .. moving .. " again and again #slow", function ()
+      check_moves(moving, 60)
     end)
   end
 
@@ -84,7 +92,7 @@ describe("A configuration of several CPUs", function ()
     config.app(bad, "odd", flows.Trusting, "broken")
     assert.is_false(pcall(engine.configure, bad))
     assert.same({}, require("core.shm").children("apps/extra"))
-    assert.is_nil(require("core.cpus.workers").workers[SECOND])
+    assert.is_nil(require("core.cpus.workers").by_cpu[SECOND])
     run()
   end)
 end)

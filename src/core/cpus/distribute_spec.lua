@@ -13,18 +13,23 @@ local testing = require("testing.flows")
 
 local KEY = ("\x6d\x5a"):rep(40)
 
+local function bit_of(s, i)
+  return bit.band(bit.rshift(s:byte(math.floor(i / 8) + 1), 7 - i % 8), 1)
+end
+
+-- The 32 bits of the key from each bit on.
+local windows = {}
+for i = 0, (#KEY - 4) * 8 do
+  local window = 0
+  for k = 0, 31 do window = window * 2 + bit_of(KEY, i + k) end
+  windows[i] = bit.tobit(window)
+end
+
 -- The hash as Microsoft's "RSS Hashing Types" defines it, for a string of bytes.
 local function toeplitz(input)
   local hash = 0
-  local function bit_of(s, i)
-    return bit.band(bit.rshift(s:byte(math.floor(i / 8) + 1), 7 - i % 8), 1)
-  end
   for i = 0, #input * 8 - 1 do
-    if bit_of(input, i) == 1 then
-      local window = 0
-      for k = 0, 31 do window = window * 2 + bit_of(KEY, i + k) end
-      hash = bit.bxor(hash, bit.tobit(window))
-    end
+    if bit_of(input, i) == 1 then hash = bit.bxor(hash, windows[i]) end
   end
   return hash
 end

@@ -4,7 +4,7 @@
 
 local C = require("core.native")
 local failure = require("core.failure")
-local passages = require("core.cpus.rings")
+local rings = require("core.cpus.rings")
 local settings = require("core.engine.settings")
 
 local failures = {}
@@ -15,13 +15,7 @@ local first     -- a worker that stays dead: {cpu =, message =}
 local over      -- are the others to stop for it?
 
 --- engine.main begins.
-function failures.begin()
-  first, over = nil, false
-  if settings.stuck_worker ~= "stop" and settings.stuck_worker ~= "give up" then
-    failure.usage("engine.stuck_worker is '%s'; it must be 'stop' or 'give up'",
-      tostring(settings.stuck_worker))
-  end
-end
+function failures.begin() first, over = nil, false end
 
 --- Is engine.main to end, for a worker that is stuck?
 function failures.are_fatal() return over end
@@ -52,7 +46,7 @@ end
 function failures.give_up(worker)
   if worker.gone then return end
   worker.gone, worker.restart_at = true, nil
-  passages.abandon(worker.cpu)
+  rings.abandon(worker.cpu)
   note(worker, {stuck = true, gone = true})
 end
 

@@ -6,11 +6,11 @@ local buffer = require("string.buffer")
 local ffi = require("ffi")
 local failure = require("core.failure")
 
-local send = {}
+local messages = {}
 
 local BYTES = "\0bytes" -- marks a table that stands for an array in C memory
 
-send.encode, send.decode = buffer.encode, buffer.decode
+messages.encode, messages.decode = buffer.encode, buffer.decode
 
 -- Classes ------------------------------------------------------------------------
 
@@ -40,14 +40,14 @@ end
 
 --- Where another state finds the class of the app `name`: {module =, field =}.
 --- Raises a failure if no loaded module has it.
-function send.class(name, class)
+function messages.class(name, class)
   return search(class) or failure.usage("app '%s' can't run on a CPU of its own: its "
     .. "class is in no module that another Lua state could load; put it into a file "
     .. "of its own, and require() that", name)
 end
 
 --- The class at such a place.
-function send.find_class(at)
+function messages.find_class(at)
   local module = require(at.module)
   return at.field and module[at.field] or module
 end
@@ -106,12 +106,12 @@ end
 
 --- The argument of the app `name` as plain data. Raises a failure that names the part
 --- of it that can't be sent.
-function send.argument(name, value)
+function messages.argument(name, value)
   return outgoing(name, "", value, {})
 end
 
---- The argument, of what send.argument made of it.
-function send.received(value)
+--- The argument, of what messages.argument made of it.
+function messages.received(value)
   if type(value) ~= "table" then return value end
   local text = value[BYTES]
   if text then
@@ -119,8 +119,8 @@ function send.received(value)
     ffi.copy(array, value[1], ffi.sizeof(array))
     return array
   end
-  for key, item in pairs(value) do value[key] = send.received(item) end
+  for key, item in pairs(value) do value[key] = messages.received(item) end
   return value
 end
 
-return send
+return messages

@@ -3,10 +3,11 @@
 
 local ffi = require("ffi")
 local basic = require("apps.basic.basic_apps")
-local send = require("core.cpus.messages")
+local messages = require("core.cpus.messages")
 
 local function there_and_back(value)
-  return send.received(send.decode(send.encode(send.argument("a", value))))
+  local sent = messages.encode(messages.argument("a", value))
+  return messages.received(messages.decode(sent))
 end
 
 describe("core.cpus.messages", function ()
@@ -38,7 +39,7 @@ describe("core.cpus.messages", function ()
       ["'s field o"] = {{o = setmetatable({}, {})}, "an object with a metatable"},
       ["'s field p"] = {{p = ffi.new("void *")}, "C data, ctype<void *>"},
     } do
-      local ok, err = pcall(send.argument, "nat", case[1])
+      local ok, err = pcall(messages.argument, "nat", case[1])
       assert.is_false(ok)
       assert.equal(("app 'nat' can't run on a CPU of its own: its argument%s is %s, "
         .. "which can't be sent to another Lua state"):format(path, case[2]),
@@ -48,10 +49,10 @@ describe("core.cpus.messages", function ()
   end)
 
   it("finds classes by module and name", function ()
-    local at = send.class("sink", basic.Sink)
+    local at = messages.class("sink", basic.Sink)
     assert.same({module = "apps.basic.basic_apps", field = "Sink"}, at)
-    assert.equal(basic.Sink, send.find_class(at))
-    assert.error_matches(function () send.class("mine", {new = print}) end,
+    assert.equal(basic.Sink, messages.find_class(at))
+    assert.error_matches(function () messages.class("mine", {new = print}) end,
       "app 'mine' can't run on a CPU of its own: its class is in no module")
   end)
 end)

@@ -37,19 +37,19 @@ local function check(c)
 end
 
 local function new_part()
-  return {apps = {}, links = {}, away = {}}
+  return {apps = {}, links = {}, remote = {}}
 end
 
 local function stand_in(part, name)
-  local away = part.away[name]
-  if not away then
-    away = {inputs = {}, outputs = {}}
-    part.away[name] = away
+  local remote = part.remote[name]
+  if not remote then
+    remote = {inputs = {}, outputs = {}}
+    part.remote[name] = remote
   end
-  return away
+  return remote
 end
 
---- The parts of a configuration: {[PLACE] = {apps =, links =, away = {[APP] = {inputs
+--- The parts of a configuration: {[PLACE] = {apps =, links =, remote = {[APP] = {inputs
 --- = {[NAME] = KEY}, outputs = {[NAME] = KEY}}}}}; and the crossings, {[KEY] = {spec =,
 --- from = PLACE, to = PLACE}}: links between two places.
 function partition.of(c)
@@ -87,7 +87,7 @@ end
 --- Are two parts the same, so that nothing need be done? (`nil` is an empty one.)
 function partition.same(a, b)
   a, b = a or new_part(), b or new_part()
-  return difference.none(a, b) and lib.equal(a.away, b.away)
+  return difference.none(a, b) and lib.equal(a.remote, b.remote)
 end
 
 --- The part `before` without the apps in the set `moving`, and without their links:
@@ -101,13 +101,13 @@ function partition.without_movers(before, moving)
   if not moves then return nil end
   for spec in pairs(before.links) do
     local from, output, to, input = config.parse_link(spec)
-    local function there(name) return rest.apps[name] or before.away[name] end
+    local function there(name) return rest.apps[name] or before.remote[name] end
     if there(from) and there(to) and (rest.apps[from] or rest.apps[to]) then
       rest.links[spec] = true
       if not rest.apps[to] then
-        stand_in(rest, to).inputs[input] = before.away[to].inputs[input]
+        stand_in(rest, to).inputs[input] = before.remote[to].inputs[input]
       elseif not rest.apps[from] then
-        stand_in(rest, from).outputs[output] = before.away[from].outputs[output]
+        stand_in(rest, from).outputs[output] = before.remote[from].outputs[output]
       end
     end
   end

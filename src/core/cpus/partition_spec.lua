@@ -21,7 +21,7 @@ describe("core.cpus.partition", function ()
     local parts, crossings = partition.of(c)
     assert.is_false(partition.is_placed(c))
     assert.same({}, crossings)
-    assert.same({[MAIN] = {apps = c.apps, links = c.links, away = {}}}, parts)
+    assert.same({[MAIN] = {apps = c.apps, links = c.links, remote = {}}}, parts)
   end)
 
   it("puts stand-ins at the ends of links between places", function ()
@@ -38,9 +38,9 @@ describe("core.cpus.partition", function ()
     assert.same({b = c.apps.b}, parts[1].apps)
     assert.same({["a.x -> b.y"] = true, ["b.z -> d.w"] = true}, parts[1].links)
     assert.same({a = {inputs = {}, outputs = {x = ab}},
-                 d = {inputs = {w = bd}, outputs = {}}}, parts[1].away)
+                 d = {inputs = {w = bd}, outputs = {}}}, parts[1].remote)
     assert.same({b = {inputs = {y = ab}, outputs = {}},
-                 d = {inputs = {}, outputs = {q = da}}}, parts[MAIN].away)
+                 d = {inputs = {}, outputs = {q = da}}}, parts[MAIN].remote)
   end)
 
   it("gives every app to one part and every link to one or two", function ()
@@ -65,7 +65,7 @@ describe("core.cpus.partition", function ()
           owner[name] = place
         end
         for spec in pairs(p.links) do count[spec] = (count[spec] or 0) + 1 end
-        for name in pairs(p.away) do assert.is_nil(p.apps[name]) end
+        for name in pairs(p.remote) do assert.is_nil(p.apps[name]) end
       end
       for _, name in ipairs(apps) do assert.equal(cpus[name] or MAIN, owner[name]) end
       local crossing = {}
@@ -92,14 +92,14 @@ describe("core.cpus.partition", function ()
     after = parts{b = 1, d = 3} -- the link's other end has moved
     assert.is_false(partition.same(before[1], after[1]))
     assert.is_false(partition.same(before[3], after[3]))
-    assert.is_true(partition.same(nil, {apps = {}, links = {}, away = {}}))
+    assert.is_true(partition.same(nil, {apps = {}, links = {}, remote = {}}))
   end)
 
   it("takes out apps that move, with their links", function ()
     local c = graph({"a", "b", "d"}, {"a.x -> b.y", "b.z -> d.w"}, {a = 1, b = 1})
     local before = partition.of(c)
     local rest = partition.without_movers(before[1], {b = true})
-    assert.same({apps = {a = c.apps.a}, links = {}, away = {}}, rest)
+    assert.same({apps = {a = c.apps.a}, links = {}, remote = {}}, rest)
     assert.is_nil(partition.without_movers(before[1], {}))
   end)
 

@@ -2,12 +2,12 @@
 -- A worker's part of the graph: as a configuration for the engine of the main thread,
 -- or as a message for a worker's.
 
-local Away = require("core.cpus.remote_app")
+local RemoteApp = require("core.cpus.remote_app")
 local config = require("core.config")
-local passages = require("core.cpus.rings")
-local send = require("core.cpus.messages")
+local messages = require("core.cpus.messages")
+local rings = require("core.cpus.rings")
 
-local part = {}
+local parts = {}
 
 -- Which half of each link that leaves the part is here.
 local function halves_of(p)
@@ -22,11 +22,11 @@ end
 
 --- The part as a configuration of this state; `halves` says of which links only a half
 --- is in it (core.link).
-function part.configuration(p)
+function parts.configuration(p)
   local c = config.new()
   for name, app in pairs(p.apps) do c.apps[name] = app end
-  for name, away in pairs(p.away) do
-    c.apps[name] = {class = Away, arg = passages.ends(away)}
+  for name, remote in pairs(p.remote) do
+    c.apps[name] = {class = RemoteApp, arg = rings.ends(remote)}
   end
   for spec in pairs(p.links) do c.links[spec] = true end
   c.halves = halves_of(p)
@@ -34,28 +34,31 @@ function part.configuration(p)
 end
 
 --- The part as plain data. Raises a failure if it can't be sent.
-function part.message(p)
-  local message = {apps = {}, away = {}, links = {}, halves = halves_of(p)}
+function parts.message(p)
+  local message = {apps = {}, remote = {}, links = {}, halves = halves_of(p)}
   for _, name in ipairs(config.sorted_keys(p.apps)) do
     local app = p.apps[name]
-    message.apps[name] = {class = send.class(name, app.class),
-                          arg = send.argument(name, app.arg)}
+    message.apps[name] = {class = messages.class(name, app.class),
+                          arg = messages.argument(name, app.arg)}
   end
-  for name, away in pairs(p.away) do message.away[name] = passages.ends(away) end
+  for name, remote in pairs(p.remote) do message.remote[name] = rings.ends(remote) end
   for spec in pairs(p.links) do message.links[spec] = true end
   return message
 end
 
---- The configuration, of what part.message made of a part elsewhere.
-function part.received(message)
+--- The configuration, of what parts.message made of a part elsewhere.
+function parts.received(message)
   local c = config.new()
   for name, app in pairs(message.apps) do
-    c.apps[name] = {class = send.find_class(app.class), arg = send.received(app.arg)}
+    c.apps[name] = {class = messages.find_class(app.class),
+                    arg = messages.received(app.arg)}
   end
-  for name, ends in pairs(message.away) do c.apps[name] = {class = Away, arg = ends} end
+  for name, ends in pairs(message.remote) do
+    c.apps[name] = {class = RemoteApp, arg = ends}
+  end
   for spec in pairs(message.links) do c.links[spec] = true end
   c.halves = message.halves
   return c
 end
 
-return part
+return parts

@@ -1,35 +1,35 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- In the place of an app that runs on another CPU: what comes to its inputs goes into
--- passages (native/dpdk/passage.c), and out of its outputs comes what others left
+-- rings (native/dpdk/passage.c), and out of its outputs comes what others left
 -- there.
 
 local ffi = require("ffi")
 local C = require("core.native")
 local pool = require("core.pool")
 
-local Away = {}
-Away.__index = Away
+local RemoteApp = {}
+RemoteApp.__index = RemoteApp
 
-Away.is_away = true
+RemoteApp.is_remote = true
 
 -- LuaJIT's pointers have 47 bits: they fit into a number.
 local function passage_at(address)
   return address and ffi.cast("struct passage *", address) or nil
 end
 
---- Away{inputs = {[NAME] = ADDRESS}, outputs = {[NAME] = ADDRESS}}: of passages.
-function Away:new(arg)
+--- RemoteApp{inputs = {[NAME] = ADDRESS}, outputs = {[NAME] = ADDRESS}}: of rings.
+function RemoteApp:new(arg)
   return setmetatable({arg = arg, push_link = {}, sources = {n = 0}}, self)
 end
 
--- Of each input one function: link names and passages change seldom.
+-- Of each input one function: link names and rings change seldom.
 local function sender(passage)
   local account = pool.freelist
   return function (_, l) C.pg_passage_send(account, passage, l) end
 end
 
 --- The engine tells which links there are.
-function Away:link()
+function RemoteApp:link()
   local sources = {n = 0}
   for name, l in pairs(self.output) do
     local passage = type(name) == "string" and passage_at(self.arg.outputs[name])
@@ -45,10 +45,10 @@ function Away:link()
   end
   self.sources = sources
 end
-Away.unlink = Away.link
+RemoteApp.unlink = RemoteApp.link
 
---- Other passages, because the app moved.
-function Away:reconfig(arg)
+--- Other rings, because the app moved.
+function RemoteApp:reconfig(arg)
   self.arg = arg
   self:link()
 end
@@ -60,11 +60,11 @@ local function receive_all(sources, account)
 end
 
 --- Take what has come.
-function Away:pull()
+function RemoteApp:pull()
   receive_all(self.sources, pool.freelist)
 end
 
 --- Inputs all have functions of their own.
-function Away:push() end
+function RemoteApp:push() end
 
-return Away
+return RemoteApp

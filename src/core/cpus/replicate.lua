@@ -4,8 +4,8 @@
 -- (from 0) of n, or nil if it can't: such an app stays one, with its packets handed
 -- out by flow. Pure.
 
+local distribute = require("core.cpus.distribute")
 local failure = require("core.failure")
-local around = require("core.cpus.distribute")
 
 local replicate = {}
 
@@ -70,11 +70,11 @@ function replicate.apply(config, c, names, cpus)
     local way
     if copied[from] or copied[to] then c.links[spec] = nil end
     if copied[to] and not copied[from] then
-      way = beside(config, c, around.Distribute, ("%s_%s_flows"):format(from, output),
-        from)
+      way = beside(config, c, distribute.Distribute,
+        ("%s_%s_flows"):format(from, output), from)
       config.link(c, ("%s.%s -> %s.input"):format(from, output, way))
     elseif copied[from] and not copied[to] then
-      way = beside(config, c, around.Join, ("%s_%s_join"):format(to, input), to)
+      way = beside(config, c, distribute.Join, ("%s_%s_join"):format(to, input), to)
       config.link(c, ("%s.output -> %s.%s"):format(way, to, input))
     end
     for i = 1, (copied[from] or copied[to]) and #cpus or 0 do

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The passages between the workers: made before the workers hear of them, and freed
--- when no worker uses them any more, with the packets in them, which are counted.
+-- The rings between the workers (native/dpdk/passage.c): made before the workers hear
+-- of them, and freed when no worker uses them any more, with the packets in them, which
+-- are counted.
 
 local ffi = require("ffi")
 local C = require("core.native")
@@ -9,15 +10,15 @@ local failure = require("core.failure")
 local partition = require("core.cpus.partition")
 local pool = require("core.pool")
 
-local passages = {}
+local rings = {}
 
 local CAPACITY = 2048 -- packets: two links' worth
 
 local open = {} -- by key: {passage, spec =, from =, to =}
 
---- Packets that were in passages when they were freed; and those dropped, since
---- nobody received, in passages that are gone.
-passages.lost, passages.dropped = 0, 0
+--- Packets that were in rings when they were freed; and those dropped, since nobody
+--- received, in rings that are gone.
+rings.lost, rings.dropped = 0, 0
 
 -- In memory of the receiver's NUMA node, if that has some.
 local function new_passage(to)
@@ -28,8 +29,8 @@ local function new_passage(to)
   return made
 end
 
---- Make the passages of `crossings` (core.cpus.partition) that there aren't.
-function passages.make(crossings)
+--- Make the rings of `crossings` (core.cpus.partition) that there aren't.
+function rings.make(crossings)
   for key, crossing in pairs(crossings) do
     if not open[key] then
       open[key] = {passage = new_passage(crossing.to), spec = crossing.spec,
@@ -40,19 +41,19 @@ end
 
 --- The worker of `place` is given up: what comes for it is dropped. Nothing that it
 --- might still use is freed.
-function passages.abandon(place)
-  passages.close(place, true)
+function rings.abandon(place)
+  rings.close(place, true)
   for _, entry in pairs(open) do
     if entry.to == place or entry.from == place then entry.abandoned = true end
   end
 end
 
 --- Free those that aren't in `crossings`.
-function passages.keep(crossings)
+function rings.keep(crossings)
   for key, entry in pairs(open) do
     if not crossings[key] and not entry.abandoned then
-      passages.lost = passages.lost + C.pg_passage_drain(pool.freelist, entry.passage)
-      passages.dropped = passages.dropped
+      rings.lost = rings.lost + C.pg_passage_drain(pool.freelist, entry.passage)
+      rings.dropped = rings.dropped
         + tonumber(C.pg_passage_dropped(entry.passage))
       C.pg_passage_free(entry.passage)
       open[key] = nil
@@ -65,10 +66,10 @@ local function address(passage)
 end
 
 --- The argument of a stand-in (core.cpus.remote_app) from that of the part's.
-function passages.ends(away)
+function rings.ends(remote)
   local arg = {inputs = {}, outputs = {}}
   for direction, names in pairs(arg) do
-    for name, key in pairs(away[direction]) do
+    for name, key in pairs(remote[direction]) do
       names[name] = address(open[key].passage)
     end
   end
@@ -76,14 +77,14 @@ function passages.ends(away)
 end
 
 --- Open or close those that lead to `place`: packets for it are dropped.
-function passages.close(place, closed)
+function rings.close(place, closed)
   for _, entry in pairs(open) do
     if entry.to == place then C.pg_passage_close(entry.passage, closed) end
   end
 end
 
 --- Packets in those whose key goes(key) says yes to.
-function passages.waiting(goes)
+function rings.waiting(goes)
   local sum = 0
   for key, entry in pairs(open) do
     if goes(key) then sum = sum + C.pg_passage_waiting(entry.passage) end
@@ -92,7 +93,7 @@ function passages.waiting(goes)
 end
 
 --- Links between workers, {[SPEC] = {waiting =, dropped =, to =}}, in packets.
-function passages.list()
+function rings.list()
   local list = {}
   for _, entry in pairs(open) do
     list[entry.spec] = {waiting = C.pg_passage_waiting(entry.passage), to = entry.to,
@@ -101,4 +102,4 @@ function passages.list()
   return list
 end
 
-return passages
+return rings

@@ -8,7 +8,7 @@ local C = require("core.native")
 local link = require("core.link")
 local pool = require("core.pool")
 
-local finish = {}
+local termination = {}
 
 local PERIOD_SECONDS = 0.005
 
@@ -35,14 +35,14 @@ local function is_idle(engine)
 end
 
 --- Has the graph of this state's `engine` ended, when there are no workers?
-function finish.alone(engine)
+function termination.alone(engine)
   return #find_readers(engine) > 0 and is_idle(engine)
 end
 
 --- What is true of this state's `engine`: {ends = does an app read something that
 --- ends?, idle = have all those ended, and are the links empty?, handed =, taken = how
 --- many packets went to other workers, and came from them}.
-function finish.here(engine)
+function termination.here(engine)
   local fl = pool.freelist
   return {ends = #find_readers(engine) > 0, idle = is_idle(engine),
           handed = tonumber(fl.handed), taken = tonumber(fl.taken)}
@@ -63,7 +63,7 @@ end
 
 -- One round: the sums; nil if somebody has work.
 local function ask(engine, workers)
-  local sum = finish.here(engine)
+  local sum = termination.here(engine)
   if not sum.idle then return nil end
   for _, worker in pairs(workers) do
     if worker.restart_at then return nil end
@@ -89,7 +89,7 @@ local next_time = 0
 --- Has the graph of `engine` and of the `workers` ended? `retired` are {handed =,
 --- taken =} of workers that are no more, rings() is core.cpus.rings.list. Looks
 --- 200 times a second at most. Raises a failure if a file is damaged.
-function finish.everywhere(engine, workers, retired, rings)
+function termination.everywhere(engine, workers, retired, rings)
   if C.pg_monotonic() < next_time then return false end
   next_time = C.pg_monotonic() + PERIOD_SECONDS
   local first = ask(engine, workers)
@@ -102,4 +102,4 @@ function finish.everywhere(engine, workers, retired, rings)
     and second.taken == first.taken
 end
 
-return finish
+return termination

@@ -6,30 +6,28 @@ local ffi = require("ffi")
 local C = require("core.native")
 local affinity = require("core.cpus.affinity")
 local failure = require("core.failure")
-local send = require("core.cpus.messages")
+local messages = require("core.cpus.messages")
 
-local thread = {}
-
-local Thread = {}
-Thread.__index = Thread
+local Worker = {}
+Worker.__index = Worker
 
 local PATIENCE_SECONDS = 30 -- for an answer
 local WAIT_SECONDS = 0.05
 
 --- Start a worker for apps placed on CPU number `cpu`; `setup` is what it is told
 --- first (core.cpus.worker_main). Raises a failure.
-function thread.start(cpu, setup)
+function Worker.start(cpu, setup)
   local handle = C.pg_worker_start(cpu, affinity.cpu_for(cpu), package.path,
     package.cpath)
   if handle == nil then failure.raise("%s", ffi.string(C.pg_error())) end
-  local self = setmetatable({cpu = cpu, handle = handle, said = {}}, Thread)
+  local self = setmetatable({cpu = cpu, handle = handle, said = {}}, Worker)
   self:ask(setup)
   return self
 end
 
 --- Send a message (a table of plain data).
-function Thread:tell(message)
-  local text = send.encode(message)
+function Worker:tell(message)
+  local text = messages.encode(message)
   if not C.pg_worker_post(self.handle, C.TO_WORKER, text, #text) then
     failure.raise("no memory for a message to the worker on CPU %d", self.cpu)
   end
@@ -44,11 +42,11 @@ local function next_message(self)
   if text:sub(1, 1) == "!" then -- its Lua state couldn't begin, or is broken
     return {said = "died", sentence = text:sub(2), status = 1, for_good = true}
   end
-  return send.decode(text)
+  return messages.decode(text)
 end
 
 --- What the worker has said of its own accord since the last call: a list.
-function Thread:heard()
+function Worker:heard()
   while self.handle.waiting[C.FROM_WORKER] > 0 do
     local message = next_message(self)
     if message then table.insert(self.said, message) end
@@ -59,7 +57,7 @@ function Thread:heard()
 end
 
 --- Has the watchdog given it up, since an app doesn't return?
-function Thread:is_given_up() return self.handle.given_up ~= 0 end
+function Worker:is_given_up() return self.handle.given_up ~= 0 end
 
 local function check_alive(self, until_time)
   C.pg_now() -- to wait is no reason for the watchdog
@@ -80,7 +78,7 @@ local function check_alive(self, until_time)
 end
 
 --- The answer to the last message.
-function Thread:answer()
+function Worker:answer()
   local until_time = C.pg_monotonic() + PATIENCE_SECONDS
   while true do
     local message = next_message(self)
@@ -95,7 +93,7 @@ function Thread:answer()
 end
 
 --- Send a message and wait for the answer. If that is a failure, raise it.
-function Thread:ask(message)
+function Worker:ask(message)
   self:tell(message)
   local answer = self:answer()
   if answer.failure then
@@ -106,16 +104,16 @@ function Thread:ask(message)
 end
 
 --- Let the thread end, and wait until it has.
-function Thread:stop()
+function Worker:stop()
   if self:is_given_up() then return end -- it never will
   if not C.pg_worker_ended(self.handle) then self:tell{what = "end"} end
   C.pg_worker_join(self.handle)
 end
 
 --- Free it, when its account has been read.
-function Thread:free()
+function Worker:free()
   C.pg_worker_free(self.handle)
   self.handle = nil
 end
 
-return thread
+return Worker

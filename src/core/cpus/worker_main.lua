@@ -6,13 +6,13 @@ local ffi = require("ffi")
 local C = require("core.native")
 local this_engine = require("core.this_engine")
 
-local worker, engine, drain, failure, graph, part, send
+local worker, engine, drain, failure, graph, parts, messages
 local runs, ends, dead = false, false, false
-local sources = {} -- the passages that lead here
+local sources = {} -- the rings that lead here
 local breathe, configure -- what engine.main and engine.configure do
 
 local function post(message)
-  local text = send.encode(message)
+  local text = messages.encode(message)
   C.pg_worker_post(worker, C.FROM_WORKER, text, #text)
 end
 
@@ -21,7 +21,7 @@ local function next_message()
   if size < 0 then return nil end
   local text = ffi.new("char[?]", size + 1)
   C.pg_worker_take(worker, C.TO_WORKER, text)
-  return send.decode(ffi.string(text, size))
+  return messages.decode(ffi.string(text, size))
 end
 
 -- Messages -----------------------------------------------------------------------
@@ -34,7 +34,7 @@ function on.setup(message)
   engine = require("core.app")
   drain = require("core.engine.drain")
   graph = require("core.engine.graph")
-  part = require("core.cpus.parts")
+  parts = require("core.cpus.parts")
   breathe, configure = engine.intercept{
     configure = function ()
       failure.raise("engine.configure was called by an app on CPU %d; only the main "
@@ -47,9 +47,9 @@ function on.setup(message)
 end
 
 function on.configure(message)
-  configure(part.received(message.part))
+  configure(parts.received(message.part))
   sources = {}
-  for _, ends_of in pairs(message.part.away) do
+  for _, ends_of in pairs(message.part.remote) do
     for _, address in pairs(ends_of.outputs) do sources[#sources + 1] = address end
   end
   dead = false
@@ -70,7 +70,7 @@ end
 
 -- Before a configuration of several workers is applied, each looks whether it can be.
 function on.prepare(message)
-  unwatched(graph.prepare, part.received(message.part), message.except)
+  unwatched(graph.prepare, parts.received(message.part), message.except)
 end
 
 function on.abandon() unwatched(graph.abandon) end
@@ -162,7 +162,7 @@ return function (handle_of_thread)
   worker = ffi.cast("struct worker *", handle_of_thread)
   this_engine.become(worker)
   failure = require("core.failure")
-  send = require("core.cpus.messages")
+  messages = require("core.cpus.messages")
   local options = {done = attend, no_report = true}
   repeat
     if not runs then C.pg_worker_wait(worker, C.TO_WORKER, IDLE_SECONDS) end

@@ -1,50 +1,50 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Many cores: the engine of the main thread has the apps without a CPU, and lets
+-- Many CPUs: the engine of the main thread has the apps without a CPU, and lets
 -- workers run the others. Here is what it tells them, and hears from them.
 
 local C = require("core.native")
 local account = require("core.engine.account")
 local failures = require("core.cpus.failures")
-local finish = require("core.cpus.termination")
 local link = require("core.link")
 local pace = require("core.engine.pace")
-local part = require("core.cpus.parts")
+local parts = require("core.cpus.parts")
 local partition = require("core.cpus.partition")
-local passages = require("core.cpus.rings")
+local rings = require("core.cpus.rings")
 local shm = require("core.shm")
-local thread = require("core.cpus.worker")
+local termination = require("core.cpus.termination")
+local Worker = require("core.cpus.worker")
 
-local cores = {}
+local workers = {}
 
 local MAIN = partition.MAIN
 
 --- The workers there are, by the number of their CPU.
-cores.workers = {}
-local workers = cores.workers
+workers.by_cpu = {}
+local by_cpu = workers.by_cpu
 
-local parts = {} -- what each place runs, as the last configuration says
+local placed = {} -- what each place runs, as the last configuration says
 local restart = {} -- the CPUs whose workers start again
 local running = false -- in engine.main
 local retired_breaths = 0
 
 --- Breaths of the workers, also of those that are no more.
-function cores.breaths()
+function workers.breaths()
   local sum = retired_breaths
-  for _, worker in pairs(workers) do sum = sum + tonumber(worker.handle.breaths) end
+  for _, worker in pairs(by_cpu) do sum = sum + tonumber(worker.handle.breaths) end
   return sum
 end
 
 --- Are there workers, or will there be with the configuration `new`?
-function cores.concern(new)
-  return next(workers) ~= nil or partition.is_placed(new)
+function workers.concern(new)
+  return next(by_cpu) ~= nil or partition.is_placed(new)
 end
 
 -- Workers --------------------------------------------------------------------------
 
 --- The CPUs of the workers there are, sorted.
-function cores.places()
+function workers.places()
   local list = {}
-  for cpu in pairs(workers) do list[#list + 1] = cpu end
+  for cpu in pairs(by_cpu) do list[#list + 1] = cpu end
   table.sort(list)
   return list
 end
@@ -56,8 +56,8 @@ local function unless_given_up(worker, ok, answer)
 end
 
 --- The answer of that CPU's worker; nil if it is given up.
-function cores.ask(cpu, message)
-  local worker = workers[cpu]
+function workers.ask(cpu, message)
+  local worker = by_cpu[cpu]
   if worker:is_given_up() then return nil end
   return unless_given_up(worker, pcall(worker.ask, worker, message))
 end
@@ -65,16 +65,16 @@ end
 -- The workers' free lists take part in the sums.
 local function list_accounts()
   local others = {account.retired}
-  for _, cpu in ipairs(cores.places()) do
-    others[#others + 1] = workers[cpu].handle.account
+  for _, cpu in ipairs(workers.places()) do
+    others[#others + 1] = by_cpu[cpu].handle.account
   end
   account.include(others)
 end
 
 --- Start a worker on that CPU.
-function cores.start(cpu)
+function workers.start(cpu)
   local main = require("core.main")
-  workers[cpu] = thread.start(cpu, {what = "setup", root = main.root,
+  by_cpu[cpu] = Worker.start(cpu, {what = "setup", root = main.root,
     version = main.version, front = main.front, options = main.options,
     program_name = main.program_name,
     parameters = main.parameters, seed = os.getenv("SNABB_RANDOM_SEED")})
@@ -82,12 +82,12 @@ function cores.start(cpu)
 end
 
 --- End it; one that is given up is left to itself.
-function cores.retire(cpu)
-  local worker = workers[cpu]
+function workers.retire(cpu)
+  local worker = by_cpu[cpu]
   worker:stop()
   account.retire(worker.handle.account)
   retired_breaths = retired_breaths + tonumber(worker.handle.breaths)
-  workers[cpu] = nil
+  by_cpu[cpu] = nil
   list_accounts()
   if worker:is_given_up() then
     failures.give_up(worker) -- its thread may still use all it has
@@ -99,57 +99,57 @@ end
 
 --- Let the worker of that CPU run the part (core.cpus.partition). If it is given up,
 --- packets for it are dropped.
-function cores.configure(cpu, p)
-  local answer = cores.ask(cpu, {what = "configure", part = part.message(p)})
-  passages.close(cpu, answer == nil)
-  if answer then workers[cpu].dead = nil end
+function workers.configure(cpu, p)
+  local answer = workers.ask(cpu, {what = "configure", part = parts.message(p)})
+  rings.close(cpu, answer == nil)
+  if answer then by_cpu[cpu].dead = nil end
 end
 
 local settings = {}
 
 --- What each place runs, as the last configuration says (core.cpus.partition).
-function cores.parts() return parts end
+function workers.parts() return placed end
 
 --- These parts run now. `again` are the CPUs whose workers start again, a set.
-function cores.installed(new_parts, again)
-  parts, restart = new_parts, again
+function workers.installed(new_parts, again)
+  placed, restart = new_parts, again
 end
 
 --- Do the workers breathe by themselves?
-function cores.running() return running end
+function workers.running() return running end
 
 --- Let the worker of that CPU breathe.
-function cores.tell_run(cpu)
-  workers[cpu]:tell{what = "run", settings = settings, silent = true}
+function workers.tell_run(cpu)
+  by_cpu[cpu]:tell{what = "run", settings = settings, silent = true}
 end
 
 -- Running --------------------------------------------------------------------------
 
 --- Let the workers breathe by themselves, with the settings of `engine`.
-function cores.run(engine)
+function workers.run(engine)
   for _, key in ipairs(engine.SHARED) do settings[key] = engine[key] end
   failures.begin()
   running = true
-  pace.only_control(next(workers) ~= nil and not cores.main_has_apps())
-  for _, cpu in ipairs(cores.places()) do cores.tell_run(cpu) end
+  pace.only_control(next(by_cpu) ~= nil and not workers.main_has_apps())
+  for _, cpu in ipairs(workers.places()) do workers.tell_run(cpu) end
 end
 
 local function start_again(worker)
   worker.restart_at = nil
-  local ok, err = pcall(cores.configure, worker.cpu, parts[worker.cpu])
+  local ok, err = pcall(workers.configure, worker.cpu, placed[worker.cpu])
   if not ok then
     failures.stopped(worker, {sentence = tostring(err)}, true)
     return
   end
   io.stderr:write(("perigee: the worker on CPU %d runs again\n"):format(worker.cpu))
-  if running then cores.tell_run(worker.cpu) end
+  if running then workers.tell_run(worker.cpu) end
 end
 
 --- Hear what the workers say, and start again those that are to be. True if none
 --- is left and the main thread has nothing to do itself, or all are to stop.
-function cores.tend()
+function workers.tend()
   local now, alive = C.pg_monotonic(), false
-  for _, worker in pairs(workers) do
+  for _, worker in pairs(by_cpu) do
     if worker:is_given_up() then failures.give_up(worker) end
     for _, message in ipairs(worker:heard()) do
       failures.stopped(worker, message, restart[worker.cpu])
@@ -158,40 +158,40 @@ function cores.tend()
     alive = alive or not worker.dead or worker.restart_at ~= nil
   end
   return failures.are_fatal()
-    or next(workers) ~= nil and not alive and not cores.main_has_apps()
+    or next(by_cpu) ~= nil and not alive and not workers.main_has_apps()
 end
 
 --- Does the main thread run apps of its own?
-function cores.main_has_apps()
-  return parts[MAIN] ~= nil and next(parts[MAIN].apps) ~= nil
+function workers.main_has_apps()
+  return placed[MAIN] ~= nil and next(placed[MAIN].apps) ~= nil
 end
 
 --- Have all files that apps read ended, and are links and rings empty?
-function cores.finished(engine)
-  if next(workers) then
-    return finish.everywhere(engine, workers, account.retired, passages.list)
+function workers.finished(engine)
+  if next(by_cpu) then
+    return termination.everywhere(engine, by_cpu, account.retired, rings.list)
   end
-  return finish.alone(engine)
+  return termination.alone(engine)
 end
 
 --- Let the workers stop breathing; they have when this returns.
-function cores.pause()
+function workers.pause()
   running = false
   pace.only_control(false)
-  for _, cpu in ipairs(cores.places()) do workers[cpu]:tell{what = "pause"} end
-  for _, cpu in ipairs(cores.places()) do
-    unless_given_up(workers[cpu], pcall(workers[cpu].answer, workers[cpu]))
+  for _, cpu in ipairs(workers.places()) do by_cpu[cpu]:tell{what = "pause"} end
+  for _, cpu in ipairs(workers.places()) do
+    unless_given_up(by_cpu[cpu], pcall(by_cpu[cpu].answer, by_cpu[cpu]))
   end
-  cores.tend()
+  workers.tend()
 end
 
 --- One breath of each worker.
-function cores.breathe()
-  for _, cpu in ipairs(cores.places()) do cores.ask(cpu, {what = "breathe"}) end
+function workers.breathe()
+  for _, cpu in ipairs(workers.places()) do workers.ask(cpu, {what = "breathe"}) end
 end
 
 --- Raise that a worker has failed and wasn't started again, if one has.
-cores.raise_failure = failures.raise
+workers.raise_failure = failures.raise
 
 -- Reports --------------------------------------------------------------------------
 
@@ -215,50 +215,50 @@ local UNKNOWN = {links = {}, in_links = 0, seconds = 0} -- of one that is given 
 --- {[CPU] = {seconds = of CPU time, packets = sent, freed and handed on, breaths =,
 --- dead =, node = NUMA node of its packets, or -1, cycles = where its cycles went}}}.
 --- With `apps` their apps report on stdout; `problem` is what one of them raised.
-function cores.report(apps)
+function workers.report(apps)
   local sum = {links = {}, in_links = 0, cpus = {}}
-  for _, cpu in ipairs(cores.places()) do
-    local answer = cores.ask(cpu, {what = "report", apps = apps and cpu}) or UNKNOWN
+  for _, cpu in ipairs(workers.places()) do
+    local answer = workers.ask(cpu, {what = "report", apps = apps and cpu}) or UNKNOWN
     merge(sum.links, answer)
     sum.in_links = sum.in_links + answer.in_links
     sum.problem = sum.problem or answer.problem
-    local counted = workers[cpu].handle.account
+    local counted = by_cpu[cpu].handle.account
     sum.cpus[cpu] = {seconds = answer.seconds,
       packets = tonumber(counted.frees + counted.sent + counted.handed),
-      breaths = tonumber(workers[cpu].handle.breaths), dead = workers[cpu].dead ~= nil,
+      breaths = tonumber(by_cpu[cpu].handle.breaths), dead = by_cpu[cpu].dead ~= nil,
       node = C.pg_pool_node(counted.pool), cycles = answer.cycles}
   end
   return sum
 end
 
 --- The totals of `links` (as engine.link_table) and of the workers' links.
-function cores.totals(links)
+function workers.totals(links)
   local sum = {}
   merge(sum, {links = link.all_stats(links)})
-  merge(sum, cores.report())
+  merge(sum, workers.report())
   return sum
 end
 
 --- Does a worker run the app `name`?
-function cores.has(name)
-  for place, p in pairs(parts) do
+function workers.has(name)
+  for place, p in pairs(placed) do
     if place ~= MAIN and p.apps[name] then return place end
   end
 end
 
 --- What the function `name` of the module, called with `argument` in the Lua state of
 --- that CPU's worker, returns; plain data both.
-function cores.call(cpu, module, name, argument)
-  return workers[cpu]:ask{what = "call", module = module, name = name,
+function workers.call(cpu, module, name, argument)
+  return by_cpu[cpu]:ask{what = "call", module = module, name = name,
                           argument = argument}.result
 end
 
 --- engine.drops of an app that a worker runs.
-function cores.drops(name)
-  return workers[cores.has(name)]:ask{what = "report", drops = name}.drops
+function workers.drops(name)
+  return by_cpu[workers.has(name)]:ask{what = "report", drops = name}.drops
 end
 
 --- Links between workers (core.cpus.rings).
-cores.rings = passages.list
+workers.rings = rings.list
 
-return cores
+return workers

@@ -7,7 +7,7 @@ local account = require("core.engine.account")
 local affinity = require("core.cpus.affinity")
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
-local cores = require("core.cpus.workers")
+local workers = require("core.cpus.workers")
 local engine = require("core.app")
 local Port = require("apps.port.port").Port
 local pool = require("core.pool")
@@ -61,7 +61,7 @@ local function outcome(packets, passes, placed)
 end
 
 local function packets_now()
-  return account.packets(engine.link_table, cores.report().in_links)
+  return account.packets(engine.link_table, workers.report().in_links)
 end
 
 describe("core.cpus.workers", function ()
@@ -82,7 +82,7 @@ describe("core.cpus.workers", function ()
     end
     assert.equal(held, packets_now().held)
     assert.equal(0, packets_now().in_rings)
-    assert.same({}, cores.workers)
+    assert.same({}, workers.by_cpu)
   end)
 
   it("counts every packet while it runs", function ()
@@ -155,7 +155,7 @@ describe("core.cpus.workers", function ()
       return c
     end
     engine.configure(with(1))
-    local other = cores.workers[SECOND].handle
+    local other = workers.by_cpu[SECOND].handle
     local configured = 0
     for i = 2, 6 do
       engine.main{duration = 0.01, no_report = true}
@@ -163,7 +163,7 @@ describe("core.cpus.workers", function ()
       configured = configured + 1
     end
     assert.equal(5, configured)
-    assert.equal(other, cores.workers[SECOND].handle)
+    assert.equal(other, workers.by_cpu[SECOND].handle)
     assert.same({0, 0}, disorder())
     assert.is_true(received() > 0)
   end)

@@ -85,12 +85,20 @@ local function remove_app(state, name, stopped)
   state.configuration.apps[name] = nil
 end
 
+local function start_again(name, description)
+  local app = instance.start(name, description)
+  local ok, err = pcall(instance.begin, app)
+  if ok then return app end
+  pcall(instance.stop, app)
+  error(err, 0)
+end
+
 -- Start again what was stopped, because what was to follow it doesn't start.
 -- What doesn't start again either leaves the graph.
 local function revive(state, stopped, reason)
   local revived, dead = {}, {}
   for _, name in ipairs(sorted_keys(stopped)) do
-    local back, app = pcall(instance.start, name, state.configuration.apps[name])
+    local back, app = pcall(start_again, name, state.configuration.apps[name])
     if back then
       state.apps[name], revived[name] = app, true
     else
@@ -106,16 +114,32 @@ local function revive(state, stopped, reason)
   failure.raise("%s; and %s", tostring(reason), table.concat(dead, "; "))
 end
 
+-- Give the apps of `names`, up to the `last`, their former arguments.
+local function take_back(state, names, last)
+  for i = last, 1, -1 do
+    local app = state.apps[names[i]]
+    pcall(app.reconfig, app, state.configuration.apps[names[i]].arg)
+  end
+end
+
 local function reconfigure(state, new, names)
   for i, name in ipairs(names) do
     local app = state.apps[name]
     local ok, err = xpcall(app.reconfig, failure.explain, app, new.apps[name].arg)
     if not ok then
-      for j = i, 1, -1 do
-        local before = state.configuration.apps[names[j]].arg
-        pcall(state.apps[names[j]].reconfig, state.apps[names[j]], before)
-      end
+      take_back(state, names, i)
       failure.within(("app '%s'"):format(name), err)
+    end
+  end
+end
+
+-- All have started: let the new ones make their files, and the like.
+local function begin_all(state, fresh, reconfigured)
+  for _, name in ipairs(sorted_keys(fresh)) do
+    local ok, err = pcall(instance.begin, fresh[name])
+    if not ok then
+      take_back(state, reconfigured, #reconfigured)
+      error(err, 0)
     end
   end
 end
@@ -139,7 +163,7 @@ local function make_links(specs, halves)
 end
 
 -- Everything that may fail: start what is new, stop what stands in its way,
--- reconfigure. Returns the apps started and a set of the names stopped.
+-- reconfigure, begin. Returns the apps started and a set of the names stopped.
 local function exchange(state, new, plan)
   local fresh, stopped = {}, {}
   local free, blocked = split_by_conflict(plan.start, plan.claims, state.claims)
@@ -153,6 +177,7 @@ local function exchange(state, new, plan)
     end
     start_all(blocked, new.apps, fresh, plan.found, state.ready)
     reconfigure(state, new, plan.reconfig)
+    begin_all(state, fresh, plan.reconfig)
   end)
   if not ok then
     for _, name in ipairs(sorted_keys(fresh)) do pcall(instance.stop, fresh[name]) end
@@ -184,8 +209,8 @@ local everything = setmetatable({}, {__index = function () return true end})
 
 --- Carry out `plan` (engine/plan.lua) to turn `state` ({apps =, links =,
 --- claims =, configuration =, lost =, ready =}) into the configuration `new`. Raises
---- what an app's new(), reconfig(), or stop() of one that is in the way raised,
---- with the old graph as it was; and what other callbacks raised, with the new.
+--- what an app's new(), begin(), reconfig(), or stop() of one that is in the way
+--- raised, with the old graph as it was; and what other callbacks raised, with the new.
 function apply.plan(state, new, plan)
   local made = make_links(plan.new_links, new.halves)
   local ok, fresh, stopped = pcall(exchange, state, new, plan)

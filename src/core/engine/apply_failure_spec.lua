@@ -114,6 +114,43 @@ describe("a configuration that fails", function ()
     assert_running(l)
   end)
 
+  it("never lets a new app begin", function ()
+    Noted.begin = function (self) log[#log + 1] = self.name .. " begin" end
+    local l = engine.link_table["a.x -> b.y"]
+    local c = graph({a = {Noted, "a"}, b = {Noted, "b"}, c = {Noted, "c"},
+      d = {Broken}}, kept)
+    assert.matches("^app 'd': .*no luck", refused(c))
+    assert.same({"c new", "c stop"}, noted())
+    config.app(c, "d", Noted, "d")
+    engine.configure(c)
+    assert.same({"c new", "d new", "c begin", "d begin"}, noted())
+    engine.configure(running())
+    assert_running(l)
+  end)
+
+  it("by a begin() is as it was", function ()
+    local l = engine.link_table["a.x -> b.y"]
+    local Tuned = setmetatable({}, {__index = Noted})
+    Tuned.new = function (_, arg)
+      return setmetatable({name = "t", arg = arg}, {__index = Tuned})
+    end
+    Tuned.reconfig = function (self, arg) self.arg = arg end
+    local Late = setmetatable({}, {__index = Noted})
+    Late.new = function () return setmetatable({name = "l"}, {__index = Late}) end
+    Late.begin = function () error("no disk") end
+    local c = running()
+    config.app(c, "t", Tuned, "old")
+    engine.configure(c)
+    noted()
+    config.app(c, "t", Tuned, "new")
+    config.app(c, "b", Late)
+    assert.matches("^app 'b': .*no disk", refused(c))
+    assert.same({"b stop", "l stop", "b new", "b link input y"}, noted())
+    assert.equal("old", engine.app_table.t.arg)
+    engine.configure(running())
+    assert_running(l)
+  end)
+
   it("by an app's stop() still stops and starts the rest", function ()
     local Stuck = setmetatable({stop = function () error("stuck") end},
       {__index = Noted})

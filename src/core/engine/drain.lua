@@ -31,7 +31,7 @@ end
 -- Only what stands for apps of other CPUs is pulled.
 local function pull_from_others(pulls)
   for i = 1, pulls.n do
-    if pulls[i].is_away then pulls[i]:pull() end
+    if pulls[i].is_remote then pulls[i]:pull() end
   end
 end
 

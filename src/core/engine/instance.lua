@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Making an app of its class and argument, and stopping it. A start that fails
--- leaves nothing behind; a stop that fails has stopped all the same.
+-- Making an app of its class and argument, letting it begin, and stopping it. A start
+-- that fails leaves nothing behind; a stop that fails has stopped all the same.
 
 local C = require("core.native")
 local counter = require("core.counter")
@@ -53,6 +53,14 @@ function instance.start(name, description, found)
     end
   end
   return app
+end
+
+--- Tell the app that the configuration it is part of has been accepted. Raises what its
+--- begin() raised.
+function instance.begin(app)
+  if not app.begin then return end
+  local ok, err = xpcall(app.begin, failure.explain, app)
+  if not ok then named(app.appname, err) end
 end
 
 --- Stop the app and remove its counters. Raises what its stop() raised.

@@ -212,7 +212,7 @@ function report.attach(engine, inner)
   local function report_apps(where)
     engine.sync()
     local problem
-    if next(engine.app_table) or not next(workers.workers) then
+    if next(engine.app_table) or not next(workers.by_cpu) then
       problem = report.apps(engine.app_table, where)
     end
     io.stdout:flush()

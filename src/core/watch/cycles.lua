@@ -94,7 +94,7 @@ end
 
 -- What stands for an app of another CPU (core.cpus.remote_app) only moves packets.
 local function name_of(app, way)
-  return app.is_away and ("the ring %s %s"):format(way, app.appname) or app.appname
+  return app.is_remote and ("the ring %s %s"):format(way, app.appname) or app.appname
 end
 
 local function region_labels(fused)

@@ -132,8 +132,8 @@ local function read_interface(self, total)
   self.linktype = self.linktype or linktype
   local wanted = self.any_link and self.linktype or format.LINKTYPE_ETHERNET
   if linktype ~= wanted then
-    failure.raise("%s has an interface of link type %d (block at offset %d); only %s can"
-                  .. " be read", self.input.path, linktype, self.input:offset(),
+    failure.raise("%s has an interface of link type %d (block at offset %d); only %s"
+                  .. " can be read", self.input.path, linktype, self.input:offset(),
                   self.any_link and "that of its first" or "Ethernet (1)")
   end
   local snaplen = u32(self, block, 3)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Writes packets to a savefile, pcap or pcapng, in host byte order. What `write`
--- takes is buffered: `flush` or `close` puts it into the file.
+-- Writes packets to a savefile, pcap or pcapng, in host byte order: `new` looks whether
+-- it can be, `create` makes the file, or empties it. What `write` takes is buffered:
+-- `flush` or `close` puts it into the file.
 
 local ffi = require("ffi")
 local failure = require("core.failure")
@@ -162,38 +163,52 @@ local function check_options(kind, resolution, snaplen)
   end
 end
 
---- Create the savefile `path`. `options`: `format` "pcap" (default) or "pcapng";
---- `resolution` of its times "us" (default) or "ns"; `snaplen`, the most bytes kept
---- of a packet (default 262144); `linktype` (1, Ethernet); `append` to the packets of an
---- existing file of the same kind rather than replace it (that file is read through
---- first). Raises a failure when the options are wrong or the file can't be written.
-function M.open(path, options)
+--- A writer of the savefile `path`, which isn't touched before `create` is called.
+--- `options`: `format` "pcap" (default) or "pcapng"; `resolution` of its times "us"
+--- (default) or "ns"; `snaplen`, the most bytes kept of a packet (default 262144);
+--- `linktype` (1, Ethernet); `append` to the packets of an existing file of the same
+--- kind rather than replace it (that file is read through). Raises a failure when the
+--- options are wrong.
+function M.new(path, options)
   options = options or {}
   local kind = options.format or "pcap"
   local resolution = options.resolution or "us"
   local snaplen = options.snaplen or format.MAX_CAPTURED
   check_options(kind, resolution, snaplen)
   local has_header = options.append and check_appendable(path, kind, resolution)
-  local out = output.open(path, options.append)
   local unit = resolutions[resolution]
-  local self = setmetatable({
+  return setmetatable({
     path = path,
-    output = out,
+    append = options.append,
+    has_header = has_header,
     snaplen = snaplen,
     linktype = options.linktype or format.LINKTYPE_ETHERNET,
     magic = unit.magic,
     ns_per_unit = unit.ns_per_unit,
     exponent = unit.exponent,
   }, kinds[kind])
-  if not has_header then
-    self:write_header()
-    out:flush()
-    out.written = 0
-  end
+end
+
+--- A writer of `path`, which has been created: `new` and `create`.
+function M.open(path, options)
+  local self = M.new(path, options)
+  self:create()
   return self
 end
 
 local common = {}
+
+--- Create the file, or open it to append to it. Raises a failure when it can't be
+--- written.
+function common:create()
+  local out = output.open(self.path, self.append)
+  self.output = out
+  if not self.has_header then
+    self:write_header()
+    out:flush()
+    out.written = 0
+  end
+end
 
 --- Put what is buffered into the file. Raises a failure when it can't be written (a
 --- full disk): the file is cut back to its last whole packet then, and all later
@@ -203,9 +218,10 @@ function common:flush()
 end
 
 --- Flush and close. Raises a failure when that isn't possible; closed it is anyway.
---- Closing twice, or after a failure, does no harm and raises nothing.
+--- Closing twice, or after a failure, or what was never created, does no harm and
+--- raises nothing.
 function common:close()
-  self.output:close()
+  if self.output then self.output:close() end
 end
 
 --- The number of packets in the file, without those still buffered and those of a

@@ -6,22 +6,22 @@ local near = {}
 -- How many letters must be put in, left out, changed, or swapped with the next one to
 -- make `b` of `a` (optimal string alignment), by its usual table.
 local function distance(a, b)
-  local rows = {[0] = {}}
-  for j = 0, #b do rows[0][j] = j end
+  local before, above, row = {}, {}, {}
+  for j = 0, #b do above[j] = j end
   for i = 1, #a do
-    local row = {[0] = i}
-    rows[i] = row
+    local letter, previous = a:byte(i), a:byte(i - 1)
+    row[0] = i
     for j = 1, #b do
-      local same = a:byte(i) == b:byte(j)
-      row[j] = math.min(rows[i - 1][j] + 1, row[j - 1] + 1,
-        rows[i - 1][j - 1] + (same and 0 or 1))
-      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1)
-        and a:byte(i - 1) == b:byte(j) then
-        row[j] = math.min(row[j], rows[i - 2][j - 2] + 1)
+      local d = math.min(above[j] + 1, row[j - 1] + 1,
+        above[j - 1] + (letter == b:byte(j) and 0 or 1))
+      if i > 1 and j > 1 and letter == b:byte(j - 1) and previous == b:byte(j) then
+        d = math.min(d, before[j - 2] + 1)
       end
+      row[j] = d
     end
+    before, above, row = above, row, before
   end
-  return rows[#a][#b]
+  return above[#b]
 end
 
 --- "; is 'ethSrc' meant?" for names of the list that are near `name`; "" if none is.
@@ -29,7 +29,8 @@ function near.hint(name, names)
   local wanted, found, seen = name:lower(), {}, {}
   local limit = math.max(1, math.floor(#name / 3))
   for _, other in ipairs(names) do
-    local d = distance(wanted, other:lower())
+    local close = math.abs(#wanted - #other) <= limit -- or the distance is more, too
+    local d = close and distance(wanted, other:lower()) or math.huge
     if d == 0 then limit = 0 end
     if d <= limit and not seen[other] then found[#found + 1] = {d, other} end
     seen[other] = true

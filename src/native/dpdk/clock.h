@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The threads that run an engine. Each counts how often it looks at its clock
- * (clock.c); the watchdog compares (watchdog.c), and signals ask what they are at.
+ * (clock.c); the watchdog compares (watchdog.c). It and signals ask what they are at
+ * (where.c).
  */
 #pragma once
 

@@ -30,7 +30,7 @@ void pg_watch_state(struct lua_State *L);
 /* Let its core.watch.deep_stack find what makes handlers (handler.c). */
 void pg_handler_register(struct lua_State *L);
 
-/* This thread, which isn't watched, ends. */
+/* This thread, which isn't watched, ends: forget what its engine is at (where.c). */
 void pg_watch_leave(void);
 
 /* Wait until each engine has looked at the clock, or for half a second: one that

@@ -12,10 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -30,16 +28,7 @@
 enum {
   STEP_US = 100000,
   GRACE_STEPS = 10,          /* from the interruption to the end */
-  BUSY_NS = 1000000,         /* of CPU time in a step: it has been at work */
-  TRACES = 20001,            /* as many as LuaJIT makes (core/main.lua), and one */
-  STACK_WORDS = 512          /* looked through for an address in compiled code */
-};
-
-/* Compiled code, by number of its trace. */
-struct trace {
-  uintptr_t from;
-  uint32_t size;
-  char *line, *app;
+  BUSY_NS = 1000000          /* of CPU time in a step: it has been at work */
 };
 
 static int patience; /* in steps; 0: not watching */
@@ -52,13 +41,6 @@ static int interruption(void)
   return SIGRTMIN + 5;
 }
 
-/* What an engine is at -------------------------------------------------------- */
-
-struct at_work *pg_at_work(void)
-{
-  return &pg_reader->work;
-}
-
 void pg_watch_state(lua_State *L)
 {
   pg_reader->lua = L;
@@ -66,99 +48,6 @@ void pg_watch_state(lua_State *L)
     pg_handler_register(L);
   if (!pg_reader->worker)
     pg_reader->thread = pthread_self();
-}
-
-/* What the calls of a breath are, from number 1 on, each a line. */
-void pg_watch_calls(const char *calls)
-{
-  char *copy = strdup(calls);
-  pthread_mutex_lock(&pg_readers_lock);
-  const char *before = pg_reader->calls;
-  pg_reader->calls = copy;
-  pthread_mutex_unlock(&pg_readers_lock);
-  free((void *)before);
-}
-
-void pg_what_call(const struct reader *r, const char *app, char *text, int size)
-{
-  static const char other[] = "the program, in a timer or in what engine.main asks";
-  const char *line = r->calls;
-  int32_t call = r->work.call;
-  for (int32_t i = 1; i < call && line; i++) {
-    line = strchr(line, '\n');
-    line = line ? line + 1 : NULL;
-  }
-  if (!call || !line)
-    snprintf(text, size, "%s", other);
-  else if (app && *app && strncmp(line, "app ", 4) != 0)
-    snprintf(text, size, "app '%s': in process()", app);
-  else
-    snprintf(text, size, "%.*s", (int)strcspn(line, "\n"), line);
-}
-
-/* Compiled code --------------------------------------------------------------- */
-
-/* Trace `number` of this thread's Lua state, begun at `line` for `app` (or ""), is
- * machine code of `size` bytes from `from` on. */
-void pg_watch_trace(int32_t number, double from, double size, const char *line,
-                    const char *app)
-{
-  if (!pg_reader->traces)
-    pg_reader->traces = calloc(TRACES, sizeof *pg_reader->traces);
-  if (!pg_reader->traces || number < 0 || number >= TRACES)
-    return;
-  struct trace *t = &pg_reader->traces[number];
-  t->size = 0;
-  free(t->line);
-  free(t->app);
-  t->line = strdup(line);
-  t->app = strdup(app);
-  t->from = (uintptr_t)from;
-  t->size = t->line && t->app ? size : 0;
-}
-
-/* All traces are gone. */
-void pg_watch_flush(void)
-{
-  for (int i = 0; pg_reader->traces && i < TRACES; i++)
-    pg_reader->traces[i].size = 0;
-}
-
-static const struct trace *trace_at(const struct reader *r, uintptr_t pc)
-{
-  for (int i = 0; r->traces && i < TRACES; i++)
-    if (pc - r->traces[i].from < r->traces[i].size)
-      return &r->traces[i];
-  return NULL;
-}
-
-/* The trace at work, also if it has called a C function: its frame is on the stack. */
-static const struct trace *trace_of(const struct reader *r, const ucontext_t *context)
-{
-#ifdef __x86_64__
-  const struct trace *t = trace_at(r, context->uc_mcontext.gregs[REG_RIP]);
-  uintptr_t sp = context->uc_mcontext.gregs[REG_RSP] & ~(uintptr_t)7;
-  const uintptr_t *word = (const uintptr_t *)sp;
-  for (int i = 0; !t && r->traces && i < STACK_WORDS && (uintptr_t)word < r->stack_end;
-       i++)
-    t = trace_at(r, *word++);
-  return t;
-#else
-  (void)r;
-  (void)context;
-  return NULL;
-#endif
-}
-
-bool pg_where_compiled(const struct reader *r, const void *context, const char **line,
-                       const char **app)
-{
-  const struct trace *t = context ? trace_of(r, context) : NULL;
-  if (!t)
-    return false;
-  *line = t->line;
-  *app = t->app;
-  return true;
 }
 
 /* Interrupting an engine ------------------------------------------------------- */
@@ -350,7 +239,7 @@ void pg_watchdog(double seconds)
   }
 }
 
-/* Does this thread have what the watchdog needs to know of it? */
+/* Tell the watchdog of this thread. */
 static void introduce(struct reader *r)
 {
   pthread_attr_t attributes;
@@ -380,17 +269,4 @@ bool pg_watch(bool on)
   r->interrupted_at = 0;
   __atomic_store_n(&r->watched, on, __ATOMIC_RELEASE);
   return before;
-}
-
-void pg_watch_leave(void)
-{
-  struct reader *r = pg_reader;
-  for (int i = 0; r->traces && i < TRACES; i++) {
-    free(r->traces[i].line);
-    free(r->traces[i].app);
-  }
-  free(r->traces);
-  free((void *)r->calls);
-  r->traces = NULL;
-  r->calls = NULL;
 }

@@ -188,20 +188,18 @@ static int look_through(struct pcap_port *p)
   return c->state == DAMAGED ? pg_fail("%s", c->sentence) : 0;
 }
 
-static int open_files(struct pcap_port *p, const char *rx, const char *tx)
+static int open_capture(struct pcap_port *p)
 {
-  if (*rx && capture_open(&p->in, rx) < 0)
+  if (!*p->rx_path)
+    return 0;
+  if (capture_open(&p->in, p->rx_path) < 0)
     return -1;
-  p->reads = *rx;
-  if (p->loop && look_through(p) < 0)
-    return -1;
-  if (*tx && output_open(&p->out, tx) < 0)
-    return -1;
-  p->writes = *tx;
-  return 0;
+  p->reads = true;
+  return p->loop ? look_through(p) : 0;
 }
 
-/* Open the files `rx` and `tx` ("": none). 0, or -1 and pg_error(). */
+/* Open the file `rx` to receive from; pg_pcap_create() opens `tx` ("": none). 0, or -1
+ * and pg_error(). */
 int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop)
 {
   struct pcap_port *p = calloc(1, sizeof *p);
@@ -210,7 +208,7 @@ int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop)
   p->loop = loop && *rx;
   snprintf(p->rx_path, sizeof p->rx_path, "%s", rx);
   snprintf(p->tx_path, sizeof p->tx_path, "%s", tx);
-  if (open_files(p, p->rx_path, p->tx_path) < 0) {
+  if (open_capture(p) < 0) {
     if (p->reads)
       capture_close(&p->in);
     free(p);
@@ -224,6 +222,16 @@ int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop)
   port->max_frame = PACKET_MAX_PAYLOAD;
   strcpy(port->name, driver.name);
   return 0;
+}
+
+/* Create the file to send to, or empty it. 0, or -1 and pg_error(). */
+int pg_pcap_create(struct port *port)
+{
+  struct pcap_port *p = port->state;
+  if (!*p->tx_path)
+    return 0;
+  p->writes = output_open(&p->out, p->tx_path) == 0;
+  return p->writes ? 0 : -1;
 }
 
 /* Has it come to its file's end (if it reads one)? -1 and pg_error(): the file is

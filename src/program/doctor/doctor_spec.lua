@@ -55,7 +55,7 @@ describe("doctor", function ()
     os.remove(file)
   end)
 
-  it("names file, line, source and remedy of what isn't compiled", function ()
+  it("names file, line, source and remedy of what isn't compiled #slow", function ()
     local said, status = examine(
       "self.last = string.gsub('abc', 'b', function (x) return x end)")
     assert.equal(1, status)
@@ -67,7 +67,7 @@ describe("doctor", function ()
     assert.matches("\nThe packet path is not clean: %d+ lines? %a+ to blame.\n$", said)
   end)
 
-  it("names what a trace is left for", function ()
+  it("names what a trace is left for #slow", function ()
     local said, status = examine("self.last = os.time()")
     assert.equal(1, status)
     assert.matches(":8: os.time isn't compiled\n", said)

@@ -7,7 +7,6 @@ local files = require("core.lib.files")
 local course = require("program.generate.course")
 local graph = require("program.generate.graph")
 local options_of = require("program.generate.options").parse
-local probe = require("lib.traffic.probe")
 local rate = require("lib.traffic.rate")
 local report = require("program.generate.report")
 local resolve = require("program.generate.resolve")
@@ -32,20 +31,6 @@ local function check_kept(list)
   end
 end
 
--- Several streams are told apart by the records of their packets.
-local function check_records(directions)
-  for _, d in ipairs(directions) do
-    for _, lane in ipairs(d.sorter and d.port and d.lanes or {}) do
-      local maker = engine.app_table[lane.generator].maker
-      if maker:records() == "none" then
-        failure.usage("packets of stream %s have no room for a number, by which "
-          .. "streams are told apart: let them have %d bytes or more", lane.name,
-          maker.stack.size + probe.SIZE)
-      end
-    end
-  end
-end
-
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
@@ -55,7 +40,6 @@ function M.run(args)
   engine.busywait = true
   if options.resolve then resolve.run(options, directions[1], stream) end
   engine.configure(graph.make(directions))
-  check_records(directions)
   local ok, err, cpu = course.run(directions, options, stream)
   local list = results.all(directions, cpu)
   stream:write(report.all_text(list))

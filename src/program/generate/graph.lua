@@ -52,12 +52,14 @@ function M.directions(options)
   return {one, two}
 end
 
-local function generator_argument(lane)
+-- Several streams that come back are told apart by the records of their packets.
+local function generator_argument(lane, d)
   local s = lane.stream
   return {
     stack = s.stack, set = s.set, flows = s.flows, size = s.size, rate = s.rate,
     arrivals = s.arrivals, seed = s.seed, count = s.count, packet = s.packet,
     stream = lane.number, held = true,
+    told_apart = d.receive and #d.lanes > 1 and lane.name or nil,
   }
 end
 
@@ -68,7 +70,7 @@ local function add_senders(c, d)
     config.link(c, ("%s.output -> %s.input"):format(join, d.to))
   end
   for i, lane in ipairs(d.lanes) do
-    config.app(c, lane.generator, Generator, generator_argument(lane))
+    config.app(c, lane.generator, Generator, generator_argument(lane, d))
     config.link(c, ("%s.output -> %s"):format(lane.generator,
       join and join .. ".input" .. i or d.to .. ".input"))
   end

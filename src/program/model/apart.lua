@@ -22,8 +22,9 @@ local CRC = 4
 local Keep = {}
 Keep.__index = Keep
 function Keep:new(path)
-  return setmetatable({file = writer.open(path, {}), left = KEPT}, self)
+  return setmetatable({file = writer.new(path), left = KEPT}, self)
 end
+function Keep:begin() self.file:create() end
 function Keep:process(p)
   if self.left > 0 then
     self.left = self.left - 1

@@ -3,13 +3,13 @@
 -- The program runs as ever, up to its first engine.main.
 
 local C = require("core.native")
-local Away = require("core.cpus.remote_app")
+local RemoteApp = require("core.cpus.remote_app")
 local affinity = require("core.cpus.affinity")
 local placement = require("core.cpus.placement")
 local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
-local cores = require("core.cpus.workers")
+local workers = require("core.cpus.workers")
 local failure = require("core.failure")
 local main = require("core.main")
 local partition = require("core.cpus.partition")
@@ -127,7 +127,7 @@ end
 function M.here(with_source)
   local reasons = {}
   for name, reason in pairs(engine.not_fused) do
-    if getmetatable(engine.app_table[name]) ~= Away then reasons[name] = reason end
+    if getmetatable(engine.app_table[name]) ~= RemoteApp then reasons[name] = reason end
   end
   return M.text(engine.regions, reasons, engine.calls(), with_source)
 end
@@ -138,17 +138,17 @@ local function node_of(cpu, known)
   return C.pg_numa_of_cpu(affinity.cpu_for(cpu))
 end
 
--- What each worker would run.
+-- What each worker would run; whether there are any.
 local function show_workers(with_source)
   local parts = partition.is_placed(engine.configuration)
     and partition.of(engine.configuration) or {}
-  local workers = next(parts) and cores.report().cpus
+  local cpus = next(parts) and workers.report().cpus
   for _, cpu in ipairs(partition.places(parts)) do
-    local node = node_of(cpu, workers[cpu].node)
+    local node = node_of(cpu, cpus[cpu].node)
     print(("on CPU %s%s: %s"):format(cpu,
       node >= 0 and (" (packets in memory of NUMA node %d)"):format(node) or "",
       table.concat(sorted_keys(parts[cpu].apps), ", ")))
-    io.write((cores.call(cpu, "program.plan.plan", "here", with_source)
+    io.write((workers.call(cpu, "program.plan.plan", "here", with_source)
       :gsub("([^\n]+)", "  %1")))
   end
   return next(parts) ~= nil
@@ -164,9 +164,9 @@ function M.run(args)
   end
   engine.intercept{main = function ()
     show_reasons()
-    local workers = show_workers(not options.no_source)
-    if not workers or cores.main_has_apps() then
-      if workers then print("on the main thread:") end
+    local placed = show_workers(not options.no_source)
+    if not placed or workers.main_has_apps() then
+      if placed then print("on the main thread:") end
       io.write(M.here(not options.no_source))
     end
     main.exit(0)

@@ -7,8 +7,14 @@
 
 local clock = require("click.router.clock")
 local element = require("click.element")
+local errors = require("click.errors")
+local language = require("click.language")
+local note = require("click.note")
 local packet = require("core.packet")
+local ports = require("click.router.ports")
 local registry = require("click.registry")
+local router = require("click.router")
+local signals = require("click.router.signals")
 
 local click = {}
 
@@ -88,10 +94,20 @@ local function take_fresh(unit)
   return fresh
 end
 
+-- Its ports' letters, where those that may be either are push, or pull.
+local function letters_of(e, pull)
+  local code = e.class.processing
+  if type(code) == "function" then code = code(e) end
+  local inputs, outputs = ports.processing(code, e.ninputs, e.noutputs)
+  local either = pull and "l" or "h"
+  return {inputs = inputs:gsub("a", either), outputs = outputs:gsub("a", either)}
+end
+
 --- The element that the declaration `text` ("Strip(14)") makes, with `options`: inputs,
 --- outputs (how many are in use; 1, and what goes out of others is seen all the same),
 --- name, others (elements that it finds, by name), time (seconds since 1970), values
---- (the parsed arguments by name, in the place of the text).
+--- (the parsed arguments by name, in the place of the text), pull (its agnostic ports
+--- pull).
 --- Errors are in unit.errors; else the element is initialized.
 function click.unit(text, options)
   options = options or {}
@@ -110,6 +126,8 @@ function click.unit(text, options)
     ninputs = options.inputs or 1, noutputs = options.outputs or 1,
     config = config or "", pull_from = {},
   })
+  e.processing = letters_of(e, options.pull)
+  signals.prepare(e)
   router.elements = {e}
   unit.element, unit.router = e, router
   e.emit = function (o, q) came_out(unit, o, q) end
@@ -124,7 +142,10 @@ function click.unit(text, options)
 end
 
 local function as_packet(p)
-  return type(p) == "string" and packet.from_string(p) or p
+  if type(p) ~= "string" then return p end
+  p = packet.from_string(p)
+  note.clear(p)
+  return p
 end
 
 --- Give it a packet (or bytes, of which one is made) at input `i` (1); a list of what
@@ -194,6 +215,34 @@ end
 function Unit:free()
   for _, p in ipairs(self.packets) do packet.free(p) end
   self.packets = {}
+end
+
+-- Routers ------------------------------------------------------------------
+
+--- The router of a configuration's text, not running yet; or nil and the errors as
+--- text. Lines that elements print on standard error are in `said`, a field of it, as
+--- a list; time is simulated. `options`: those of click.router; engine = true runs it
+--- on the engine, else it runs without.
+function click.router(text, options)
+  local reporter = errors.new()
+  local flat = language.read{text = text, file = "spec", errors = reporter,
+    class_of = registry.find, class_names = registry.names}
+  if not flat then return nil, reporter:text() end
+  local all = {errors = reporter, simtime = 1e9, direct = true}
+  for name, value in pairs(options or {}) do all[name] = value end
+  if all.engine then all.direct = false end
+  local said = {}
+  all.say = function (line) said[#said + 1] = line end
+  local r = router.new(flat, all)
+  if r then r.said = said end
+  return r, reporter:text()
+end
+
+--- The same, run until it ends. It is the caller's to close.
+function click.run(text, options)
+  local r = assert(click.router(text, options))
+  r:run()
+  return r
 end
 
 return click

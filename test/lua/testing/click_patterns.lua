@@ -38,7 +38,8 @@ function Random:byte_pattern()
       value = value .. one_of(self, BYTES)
       mask = mask .. one_of(self, {"ff", "f0", "01", "ff"})
     end
-    clauses[i] = ("%s%d/%s%s"):format(one_of(self, {"", "", "!"}), self:to(0, 12), value,
+    local bang = one_of(self, {"", "", "!"})
+    clauses[i] = ("%s%d/%s%s"):format(bang, self:to(0, 12), value,
       self:to(1, 3) == 1 and "%" .. mask or "")
   end
   return table.concat(clauses, " ")
@@ -57,7 +58,8 @@ local PRIMITIVES = {
   "udp port > %d", "src or dst port <= %d", "port != %d", "src and dst port %d",
   "ip ttl %d", "ip tos > %d", "ip id & 0xff == %d", "ip len >= %d", "ip hl 5",
   "ip vers 4", "ip dscp %d", "ip frag", "ip unfrag", "ip ect", "ip ce",
-  "tcp opt ack", "tcp opt fin and ack", "icmp type echo", "icmp type %d", "tcp win < %d",
+  "tcp opt ack", "tcp opt fin and ack", "icmp type echo", "icmp type %d",
+  "tcp win < %d",
   "ip[%d:1] == 1", "transp[%d] & 1 == 1", "tcp[12:4] > %d", "true", "false",
   "ether src 0:0:0:0:0:%d", "dst ether host 1:1:1:1:1:%d", "src port 1 or %d",
 }
@@ -88,7 +90,9 @@ end
 
 local function bytes_of(self, n)
   local list = {}
-  for i = 1, n do list[i] = string.char(one_of(self, {0, 0, 1, 1, 2, 6, 10, 17, 128, 255})) end
+  for i = 1, n do
+    list[i] = string.char(one_of(self, {0, 0, 1, 1, 2, 6, 10, 17, 128, 255}))
+  end
   return table.concat(list)
 end
 
@@ -114,7 +118,8 @@ end
 --- anywhere behind the Ethernet header.
 function Random:ip_packet()
   local words = one_of(self, {5, 5, 5, 6})
-  local ether = bytes_of(self, 6) .. "\0\0\0\0\0" .. string.char(self:to(0, 3)) .. "\8\0"
+  local ether = bytes_of(self, 6) .. "\0\0\0\0\0" .. string.char(self:to(0, 3))
+    .. "\8\0"
   local frame = ether .. ip_header(self, words) .. bytes_of(self, 24)
   if self:to(1, 4) == 1 then frame = frame:sub(1, self:to(14, #frame)) end
   local p = packet.from_string(frame)

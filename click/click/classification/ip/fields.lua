@@ -29,7 +29,8 @@ fields.ICMP_TYPE = named("icmp type", 1, 0, 8)
 --- The fields that have words of their own in patterns. (RFC 791, 792, 793)
 fields.named = {
   vers = named("ip vers", nil, 0, 4), hl = named("ip hl", nil, 4, 4),
-  tos = fields.TOS, dscp = named("ip dscp", nil, 8, 6), len = named("ip len", nil, 16, 16),
+  tos = fields.TOS, dscp = named("ip dscp", nil, 8, 6),
+  len = named("ip len", nil, 16, 16),
   id = named("ip id", nil, 32, 16), ttl = named("ip ttl", nil, 64, 8),
   win = named("tcp win", 6, 112, 16), type = fields.ICMP_TYPE,
 }

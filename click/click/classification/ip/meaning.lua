@@ -46,7 +46,8 @@ end
 
 local function comparison(p, offset, shift)
   if p.op == "=" then
-    return tree.test(offset, shifted(band(p.value, p.mask), shift), shifted(p.mask, shift))
+    local value = band(p.value, p.mask)
+    return tree.test(offset, shifted(value, shift), shifted(p.mask, shift))
   end
   return above(offset, shift, p.mask, p.value)
 end

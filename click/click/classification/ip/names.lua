@@ -42,12 +42,39 @@ local ICMP_TYPES = {
   maskreq = 17, ["maskreq-reply"] = 18,
 }
 
+local ICMP_CODES = { -- by type
+  [3] = {[0] = "net", "host", "protocol", "port", "needfrag", "srcroutefail",
+    "netunknown", "hostunknown", "isolated", "netprohibited", "hostprohibited",
+    "tosnet", "toshost", "filterprohibited", "hostprecedence", "precedencecutoff"},
+  [5] = {[0] = "net", "host", "tosnet", "toshost"},
+  [11] = {[0] = "transit", "reassembly"},
+  [12] = {[0] = "erroratptr", "missingopt", "length"},
+}
+
 --- The type of ICMP messages of that name, or nil.
 function names.icmp_number(word) return ICMP_TYPES[word] end
 
 --- The name of a type of ICMP messages, or nil.
 function names.icmp_type(number)
   for name, n in pairs(ICMP_TYPES) do
+    if n == number then return name end
+  end
+end
+
+--- The name of a code that ICMP messages of a type have, or nil; and the other way.
+function names.icmp_code(kind, code)
+  return ICMP_CODES[kind] and ICMP_CODES[kind][code]
+end
+
+function names.icmp_code_number(kind, word)
+  for code, name in pairs(ICMP_CODES[kind] or {}) do
+    if name == word then return code end
+  end
+end
+
+--- The name of a protocol that isn't only in /etc/protocols, or nil.
+function names.protocol_name(number)
+  for name, n in pairs(PROTOCOLS) do
     if n == number then return name end
   end
 end
@@ -67,7 +94,8 @@ local function read_protocols()
   file:close()
 end
 
-local function protocol(word)
+--- The number of a protocol, or nil.
+function names.protocol(word)
   if PROTOCOLS[word] then return PROTOCOLS[word] end
   if not system_protocols then read_protocols() end
   return system_protocols[word]
@@ -85,7 +113,7 @@ local function meanings(word, element)
   local function add(kind, value, ...)
     if value then list[#list + 1] = {kind = kind, value = value, protocols = {...}} end
   end
-  add("proto", protocol(word))
+  add("proto", names.protocol(word))
   add("port", port(word, "tcp", element), names.TCP, names.TCP_OR_UDP)
   add("port", port(word, "udp", element), names.UDP, names.TCP_OR_UDP)
   add("tcpopt", TCP_FLAGS[word], names.TCP, names.TCP_OR_UDP)
@@ -136,7 +164,9 @@ function names.find(word, kind, transport, element)
   local found = fitting(list, kind, transport)
   if #found == 1 then return found[1].kind, found[1].value end
   local options = {}
-  for i, m in ipairs(list) do options[i] = "'" .. phrase(m.kind, transport, word) .. "'" end
+  for i, m in ipairs(list) do
+    options[i] = "'" .. phrase(m.kind, transport, word) .. "'"
+  end
   return false, ("'%s' is %s; try %s"):format(phrase(kind, transport, word),
     found[1] and "ambiguous" or "meaningless", table.concat(options, ", "))
 end

@@ -50,7 +50,9 @@ function Parser:is(a, b)
 end
 
 -- The next word, unless it is the last.
-function Parser:word_before_last() return self.at < #self.words and self:word() or "" end
+function Parser:word_before_last()
+  return self.at < #self.words and self:word() or ""
+end
 
 -- Expressions ----------------------------------------------------------------------
 
@@ -194,8 +196,8 @@ function Parser:mask()
 end
 
 local RELATIONS = {
-  ["="] = {"=", false}, ["=="] = {"=", false}, ["!="] = {"=", true}, [">"] = {">", false},
-  ["<"] = {"<", false}, [">="] = {"<", true}, ["<="] = {">", true},
+  ["="] = {"=", false}, ["=="] = {"=", false}, ["!="] = {"=", true},
+  [">"] = {">", false}, ["<"] = {"<", false}, [">="] = {"<", true}, ["<="] = {">", true},
 }
 
 function Parser:relation(primitive)
@@ -236,7 +238,8 @@ end
 function Parser:value(primitive)
   local word = self:word()
   if not word then return end
-  local kind, value = names.find(word, primitive.kind, primitive.transport, self.element)
+  local kind, value = names.find(word, primitive.kind, primitive.transport,
+    self.element)
   self.at = self.at + 1
   if kind == false then
     self.errors:error("%s", value)
@@ -295,8 +298,8 @@ end
 --- The tree of a pattern, given as words. `errors` (with error() and warning(), as in
 --- click.errors) is told what is wrong.
 function pattern.parse(words, element, errors)
-  local parser = setmetatable({words = words, at = 1, element = element, errors = errors,
-    before = Primitive.new()}, Parser)
+  local parser = setmetatable({words = words, at = 1, element = element,
+    errors = errors, before = Primitive.new()}, Parser)
   local node = parser:expression()
   if parser:word() then
     errors:error("garbage after expression at '%s'", parser:word())

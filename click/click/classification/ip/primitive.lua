@@ -2,7 +2,8 @@
 -- One primitive of an IP pattern, such as "src tcp port >= 1024", as the parser
 -- collects it. check() fills in what may be left out, and says what is wrong with it.
 --
---   kind          host, net, ether, proto, port, tcpopt, frag, unfrag, ect, ce, or a field
+--   kind          host, net, ether, proto, port, tcpopt, frag, unfrag, ect, ce; or a
+--                 field of click.classification.ip.fields
 --   data          the kind of the value: one of those, or int; nil if there is none
 --   value, mask   numbers; for ether strings of 6 bytes
 --   op, negated   "=", ">" or "<", and its opposite
@@ -25,7 +26,8 @@ function Primitive.new()
   return setmetatable({op = "=", negated = false, value = 0, mask = 0}, Primitive)
 end
 
-local WAYS = {src = "src ", dst = "dst ", ["or"] = "src or dst ", ["and"] = "src and dst "}
+local WAYS = {src = "src ", dst = "dst ", ["or"] = "src or dst ",
+              ["and"] = "src and dst "}
 local OPERATORS = {["="] = "=", [">"] = ">", ["<"] = "<"}
 local OPPOSITES = {["="] = "!=", [">"] = "<=", ["<"] = ">="}
 
@@ -237,7 +239,9 @@ function checks.ce(self, _, given, errors)
   return true
 end
 
-function checks.frag(self, _, given, errors) return without_value(self, given, errors) end
+function checks.frag(self, _, given, errors)
+  return without_value(self, given, errors)
+end
 
 function checks.unfrag(self, _, given, errors)
   if not without_value(self, given, errors) then return false end
@@ -258,7 +262,8 @@ end
 -- What isn't written is as in the primitive before, where the value allows that.
 local function infer_kind(self, before, errors)
   if self.data == "int" then
-    if type(before.kind) ~= "table" and before.kind ~= "proto" and before.kind ~= "port" then
+    local kind = before.kind
+    if type(kind) ~= "table" and kind ~= "proto" and kind ~= "port" then
       errors:error("specify header field or 'port'")
       return false
     end

@@ -13,7 +13,7 @@ local text_of = require("click.language.text")
 -- Counts the errors that the element reports while f() runs.
 local function errors_in(self, f)
   local count = 0
-  function self:error(...)
+  self.error = function (_, ...)
     count = count + 1
     element.Base.error(self, ...)
   end

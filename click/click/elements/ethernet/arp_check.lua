@@ -158,7 +158,7 @@ local function print_message(self, p, at)
   local text = message_text(p.buf_addr + at, p.data_off + p.length - at)
   if not text then return end
   local line = (self.label and self.label .. ": " or "")
-    .. (self.with_time and note.time_text(p) .. ": " or "")
+    .. (self.with_time and note.time_text(p.note64[note.TIMESTAMP]) .. ": " or "")
     .. (self.with_ether and ether_text(p, at) or "") .. text
   if self.file then self.file:write(line, "\n") else self:say("%s", line) end
 end

@@ -115,18 +115,31 @@ local PortInfo = define{
   name = "PortInfo", summary = "gives names to ports of TCP and UDP", phase = 10,
 }
 
+-- Let the names stand for the port; of the protocol, or of both (nil).
+local function define_port(self, names, number, protocol)
+  for _, name in ipairs(names) do
+    for _, kind in ipairs(protocol and {protocol} or {"tcp", "udp"}) do
+      self.router.names:define(kind .. "_port", self.name, name, number)
+    end
+    self.router.names:define("port", self.name, name, number)
+  end
+end
+
+-- As in /etc/services: "ssh 22/tcp other names # a comment".
 function PortInfo:configure_raw(list)
   for _, text in ipairs(list) do
-    local name, number, protocol = text:match("^(%S+)%s+(%d+)/?(%a*)$")
+    local words = text_of.words((text:gsub("^#.*", ""):gsub("%s#.*", "")))
+    local name, port = table.remove(words, 1), table.remove(words, 1)
+    local number, protocol = (port or ""):match("^(%d+)/?(%a*)$")
     number = tonumber(number)
-    if not name or number > 65535 then
+    if not name then goto continue end
+    if not number or number > 65535 then
       self:error("expected 'NAME PORT[/PROTOCOL]'")
     else
-      for _, kind in ipairs(protocol ~= "" and {protocol:lower()} or {"tcp", "udp"}) do
-        self.router.names:define(kind .. "_port", self.name, name, number)
-      end
-      self.router.names:define("port", self.name, name, number)
+      table.insert(words, name)
+      define_port(self, words, number, protocol ~= "" and protocol:lower() or nil)
     end
+    ::continue::
   end
 end
 

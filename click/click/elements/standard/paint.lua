@@ -148,7 +148,7 @@ function AdjustTimestamp:configure(a)
 end
 
 AdjustTimestamp.handlers.time = {
-  read = function (self) return note.time_text(self.delta) end,
+  read = function (self) return note.format_time(self.delta) end,
   write = function (self, text)
     local delta = note.parse_time(text)
     if not delta then return "expected timestamp" end

@@ -48,6 +48,13 @@ function pcap.open(device_port, port)
   end
 end
 
+--- Creates the file to write, or empties it.
+function pcap.begin(device_port, port)
+  if C.pg_pcap_create(device_port) < 0 then
+    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
+  end
+end
+
 --- Ends the engine when a file can't be written, or not be read over and over.
 function pcap.tend(device_port)
   local why = C.pg_pcap_failure(device_port)

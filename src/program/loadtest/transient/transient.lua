@@ -126,8 +126,8 @@ function M.run(args)
   local list = streams.parse(options.streams, true)
   if options.cpu then numa.bind_to_cpu(options.cpu) end
   io.stdout:setvbuf("line")
-  local note = bench_file(options)
   local t = tester.new(list)
+  local note = bench_file(options)
   local warm_up = options.warm_up or 2
   local rate = math.min(options.bitrate, MOST_WARM_UP_RATE)
   print(("Warming up at %f Gb/s for %g seconds."):format(rate / 1e9, warm_up))

@@ -1,0 +1,40 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- perigee run bench/lua/click.lua FILE SECONDS: runs the Click configuration. Prints what
+-- bench/native/click.c prints: packets received by all ports, CPU seconds, TSC Hz.
+
+local C = require("core.native")
+local errors = require("click.errors")
+local language = require("click.language")
+local pool = require("core.pool")
+local registry = require("click.registry")
+local router = require("click.router")
+
+local WARM_UP_SECONDS = 0.3
+
+local function main(path, seconds)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  local problems = errors.to_stderr()
+  local flat = language.read{text = text, file = path, errors = problems,
+                             class_of = registry.find}
+  local r = flat and router.new(flat, {errors = problems})
+  if not r then os.exit(1) end
+  engine.busywait = true
+  r:activate()
+  local function turn()
+    r:turn()
+    return r:has_ended()
+  end
+  local function go(duration)
+    engine.main{duration = duration, no_report = true, done = turn}
+  end
+  go(WARM_UP_SECONDS)
+  local packets, cpu = pool.freelist.received, C.pg_cpu_seconds()
+  go(tonumber(seconds))
+  packets = tonumber(pool.freelist.received - packets)
+  print(("%d %.6f %d"):format(packets, C.pg_cpu_seconds() - cpu,
+    tonumber(C.pg_tsc_hz())))
+end
+
+main(...)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Click configurations, as `perigee click` runs them
+
+EtherMirror; a router with four interfaces, of the elements of Click's IP router, with
+one next hop, four at random, and a mix of what a router meets (2 % of packets with a TTL
+of 1, 2 % over the MTU, 1 % with options, 1 % ARP); a firewall (IPFilter); a NAT
+(IPRewriter); Tee. Packets come from a capture file (copied from memory by net_pcap, for
+all) and go to null ports. The references do the same work in C, a loop over the burst for
+each packet's whole way.
+"""
+import random
+import struct
+
+from suite import measure, traffic
+
+LIMIT = 1.15
+PACKETS = 1024
+HOPS = 4
+MTU = 1500
+RULES = 100
+
+
+def interface(i):
+    """Outbound elements of interface i, as in Click's IP router."""
+    return """
+paint{i} :: PaintTee({n});
+options{i} :: IPGWOptions(10.0.{i}.1);
+fix{i} :: FixIPSrc(10.0.{i}.1);
+ttl{i} :: DecIPTTL;
+cut{i} :: IPFragmenter({mtu});
+lookup[{i}] -> DropBroadcasts -> paint{i} -> options{i} -> fix{i} -> ttl{i} -> cut{i}
+  -> EtherEncap(0x0800, 02:00:00:00:02:0{n}, 02:00:00:00:01:0{n}) -> out{i};
+paint{i}[1] -> ICMPError(10.0.{i}.1, redirect, host) -> lookup;
+options{i}[1] -> ICMPError(10.0.{i}.1, parameterproblem) -> lookup;
+ttl{i}[1] -> ICMPError(10.0.{i}.1, timeexceeded) -> lookup;
+cut{i}[1] -> ICMPError(10.0.{i}.1, unreachable, needfrag) -> lookup;
+""".format(i=i, n=i + 1, mtu=MTU)
+
+
+def router():
+    """A router's configuration: it comes in by port 0 and leaves by null ports."""
+    text = "in :: FromDPDKDevice(0);\n"
+    text += "".join('out%d :: ToDPDKDevice("null");\n' % i for i in range(HOPS))
+    text += """
+kind :: Classifier(12/0806 20/0001, 12/0806 20/0002, 12/0800, -);
+in -> kind;
+kind[0] -> Discard; kind[1] -> Discard; kind[3] -> Discard;
+lookup :: StaticIPLookup(%s);
+kind[2] -> Paint(9) -> Strip(14) -> CheckIPHeader(INTERFACES %s) -> lookup;
+""" % (", ".join("10.0.%d.0/24 %d" % (i, i) for i in range(HOPS)),
+       " ".join("10.0.%d.1/24" % i for i in range(HOPS)))
+    return text + "".join(interface(i) for i in range(HOPS))
+
+
+def mirror():
+    return 'FromDPDKDevice(0) -> EtherMirror -> ToDPDKDevice("null");\n'
+
+
+def firewall(rules):
+    """Only the last of so many rules lets packets pass."""
+    listed = ["deny src net 172.16.%d.0/24 && dst port %d" % (i % 256, 1000 + i)
+              for i in range(rules - 1)] + ["allow udp"]
+    return """FromDPDKDevice(0) -> Strip(14) -> CheckIPHeader -> IPFilter(%s)
+  -> Unstrip(14) -> ToDPDKDevice("null");
+""" % ", ".join(listed)
+
+
+def nat():
+    return """rw :: IPRewriter(pattern 192.0.2.1 1024-65535 - - 0 1, drop);
+FromDPDKDevice(0) -> Strip(14) -> CheckIPHeader -> rw;
+rw[0] -> Unstrip(14) -> ToDPDKDevice("null");
+rw[1] -> Discard;
+"""
+
+
+def tee():
+    return """t :: Tee(2);
+FromDPDKDevice(0) -> t; t[0] -> ToDPDKDevice("null"); t[1] -> ToDPDKDevice("null");
+"""
+
+
+def plain(hops, dice):
+    """Packets to addresses behind so many interfaces."""
+    return [traffic.frame(60, 0x0a000002 + (dice.randrange(hops) << 8))
+            for _ in range(PACKETS)]
+
+
+def mix(dice):
+    """What a router meets: mostly plain, few that need more work."""
+    frames = []
+    for data in plain(HOPS, dice):
+        kind = dice.choices(("", "ttl", "long", "options", "arp"), (94, 2, 2, 1, 1))[0]
+        destination, = struct.unpack("!I", data[30:34])
+        if kind == "ttl":
+            data = traffic.frame(60, destination, ttl=1)
+        elif kind == "long":
+            data = traffic.frame(1800, destination)
+        elif kind == "options":
+            data = with_options(destination)
+        elif kind == "arp":
+            data = traffic.frame(60, destination, ethertype=traffic.ARP)
+        frames.append(data)
+    return frames
+
+
+def with_options(destination):
+    """A packet with 4 bytes of options: no operation."""
+    data = bytearray(traffic.frame(60, destination))
+    data[14:] = b"\x46" + data[15:34] + b"\x01" * 4 + data[38:]
+    data[24:26] = b"\0\0"
+    data[24:26] = struct.pack("!H", traffic.checksum(bytes(data[14:38])))
+    return bytes(data)
+
+
+CASES = {
+    "mirror": (mirror, lambda dice: plain(1, dice), "mirror"),
+    "router, one hop": (router, lambda dice: plain(1, dice), "router"),
+    "router, 4 hops": (router, lambda dice: plain(HOPS, dice), "router"),
+    "router, mix": (router, mix, "router"),
+    "firewall, %d rules" % RULES: (lambda: firewall(RULES),
+                                   lambda dice: plain(HOPS, dice), "firewall"),
+    "nat": (nat, lambda dice: plain(HOPS, dice), "nat"),
+    "tee": (tee, lambda dice: plain(1, dice), "tee"),
+}
+
+
+def run(quick, rounds=None):
+    measure.build("click")
+    measure.pin()
+    seconds = 0.4 if quick else 1
+    rounds = rounds or (5 if quick else 20)
+    folder = measure.ROOT / "build" / "bench"
+    rows = []
+    for i, (name, (configuration, packets, reference)) in enumerate(CASES.items()):
+        file = traffic.write("click%d" % i, packets(random.Random(1)))
+        device = traffic.DEVICE % file
+        text = folder / ("click%d.click" % i)
+        text.write_text(configuration())
+        cycles = measure.in_turn(rounds, {
+            "perigee": lambda: measure.script_cycles("click", text, seconds,
+                                                     vdev=device),
+            "c": lambda: measure.reference_cycles("click", reference, device,
+                                                  measure.BURST, seconds)})
+        rows += [measure.row(name, cycles["perigee"], cycles["c"], LIMIT),
+                 measure.worst_row(name, cycles["perigee"], cycles["c"])]
+    return rows

@@ -1,0 +1,281 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What elements have in common that receive from devices and send to them by way of
+-- Perigee's ports (click.devices): how they are wired, what they do with packets, what
+-- they tell of the device.
+
+local devices = require("click.devices")
+local element = require("click.element")
+local ffi = require("ffi")
+local C = require("core.native")
+local link_layers = require("click.link_layers")
+local note = require("click.note")
+local signals = require("click.router.signals")
+
+local device_elements = {}
+
+local clear = note.clear
+local MAC, TYPE, TIMESTAMP = note.MAC_HEADER, note.PACKET_TYPE, note.TIMESTAMP
+local HOST, BROADCAST, MULTICAST = note.HOST, note.BROADCAST, note.MULTICAST
+local OTHERHOST, PAINT = note.OTHERHOST, note.PAINT
+local ETHER = link_layers.number("ETHER")
+
+-- Configuring -----------------------------------------------------------------------
+
+-- Find the device, under a name of Click's or Perigee's; false if something is wrong.
+local function find_device(self, text)
+  local device, problem = devices.get(self.router, text)
+  if not device then
+    self:error("%s: Unknown or invalid PORT: %s", text, problem)
+    return false
+  end
+  self.device, self.device_name = device, text
+  return true
+end
+
+--- Say which of these arguments were given, which change nothing here.
+function device_elements.warn_of_ignored(self, a, names)
+  local given = {}
+  for _, name in ipairs(names) do
+    if a[name] ~= nil then given[#given + 1] = name end
+  end
+  if #given > 0 then
+    self:warning("%s: %s no effect here", table.concat(given, ", "),
+      #given == 1 and "it has" or "they have")
+  end
+end
+
+--- Add specifications of arguments, by their names, that are taken as they are written.
+function device_elements.ignored(list, names)
+  for _, name in ipairs(names) do
+    list[#list + 1] = {name, "argument", keyword = true}
+  end
+  return list
+end
+
+-- With ALLOW_NONEXISTENT, an element whose device can't be opened does nothing.
+local function check_existence(self)
+  if self.allow_nonexistent and self.device:problem() then self.device = nil end
+end
+
+local function wire(self, c)
+  if self.device then self.device:wire(c) end
+end
+
+-- Statistics ------------------------------------------------------------------------
+
+local function statistic(name)
+  return {read = function (self)
+    return self.device and self.device:statistics(self)[name] or 0
+  end}
+end
+
+-- What the device says of itself by f(port): nil while it isn't open.
+local function ask(self, f)
+  local app = self.device and self.device:app(self)
+  return app and f(app.port)
+end
+
+local function mac_of(self)
+  return ask(self, function (port)
+    local mac = ffi.new("uint8_t[6]")
+    return C.pg_port_mac(port, mac) == 0 and ffi.string(mac, 6) or nil
+  end)
+end
+
+local function mac_text(self)
+  local mac = mac_of(self)
+  return mac and (("%02X-"):rep(5) .. "%02X"):format(mac:byte(1, 6)) or ""
+end
+
+local function link_field(field)
+  return {read = function (self)
+    return ask(self, function (port)
+      local link = ffi.new("struct port_link")
+      return C.pg_port_link(port, link) == 0 and tonumber(link[field]) or 0
+    end) or 0
+  end}
+end
+
+local function reset(self) self.count = 0 end
+
+local function with_common(handlers)
+  handlers.count = element.data("count")
+  handlers.device = element.data("device_name")
+  handlers.mac = {read = mac_text}
+  handlers.speed, handlers.carrier = link_field("speed"), link_field("up")
+  handlers.duplex = link_field("full_duplex")
+  handlers.reset_counts = element.command(reset)
+  return handlers
+end
+
+local function receiver_handlers()
+  return with_common{
+    active = element.data("active", "bool"),
+    hw_count = statistic("ipackets"), hw_bytes = statistic("ibytes"),
+    hw_dropped = statistic("imissed"), hw_errors = statistic("ierrors"),
+    nombufs = statistic("rx_nombuf"), kernel_drops = statistic("imissed"),
+    encap = {read = function () return "ETHER" end},
+    nb_rx_queues = {read = function (self)
+      return self.device and #self.device.receivers or 0
+    end},
+  }
+end
+
+local function sender_handlers()
+  return with_common{
+    hw_count = statistic("opackets"), hw_bytes = statistic("obytes"),
+    hw_errors = statistic("oerrors"),
+    dropped = {read = function (self)
+      if not self.device then return 0 end
+      local s = self.device:statistics(self)
+      return s.oerrors + s.tx_oversize + s.tx_runt
+    end},
+  }
+end
+
+-- Receiving -------------------------------------------------------------------------
+
+-- The time of this turn: packets of one burst have one time.
+local function turn_stamp(self)
+  local router = self.router
+  if self.stamped ~= router.turned then
+    self.stamped, self.stamp = router.turned, router:nanoseconds()
+  end
+  return self.stamp
+end
+
+-- To whom the frame is sent, by its destination.
+local function packet_type(self, data)
+  if bit.band(data[0], 1) == 0 then
+    local own = self.own_mac
+    if own then
+      for i = 0, 5 do if data[i] ~= own[i] then return OTHERHOST end end
+    end
+    return HOST
+  end
+  for i = 0, 5 do if data[i] ~= 255 then return MULTICAST end end
+  return BROADCAST
+end
+
+local Receiving = {
+  ports = "0/1", processing = "/h", more_inputs = {"rx"}, wire = wire,
+  drops = {"inactive", "not IP"},
+}
+
+function Receiving:process(p)
+  if not self.active then return nil, 1 end
+  self.count = self.count + 1
+  clear(p)
+  p.note16[MAC] = p.data_off
+  if self.timestamps then p.note64[TIMESTAMP] = turn_stamp(self) end
+  if self.typed then p.note16[TYPE] = packet_type(self, p.data) end
+  if self.paint then p.note8[PAINT] = self.paint end
+  if self.force_ip and not link_layers.find_ip(p, ETHER) then
+    if self.noutputs > 1 then return p, 2 end
+    return nil, 2
+  end
+  return p
+end
+
+-- A file that is read comes to its end: then the router stops.
+local function watch_end(self)
+  if self.device and self.device:ended() then
+    self.router:poll(self, nil)
+    self.router:stop()
+  end
+end
+
+function Receiving:initialize()
+  check_existence(self)
+  if not self.device then return end
+  self.router:poll(self, function ()
+    if self.typed and not self.own_mac then
+      local mac = mac_of(self)
+      self.own_mac = mac and ffi.new("uint8_t[6]", mac:byte(1, 6)) or nil
+    end
+    watch_end(self)
+  end)
+end
+
+function Receiving:cleanup() self.router:poll(self, nil) end
+
+local function define(base, class)
+  for name, member in pairs(base) do
+    if class[name] == nil then class[name] = member end
+  end
+  return element.define(class)
+end
+
+--- A class of elements that receive. Fields of its instances: timestamps, typed (the
+--- packet's type is noted), paint, force_ip.
+function device_elements.define_receiver(class)
+  class.handlers = receiver_handlers()
+  return define(Receiving, class)
+end
+
+--- What initialize() of all receivers does.
+device_elements.initialize_receiver = Receiving.initialize
+
+local LEAST_BURST, MOST_BURST = 4, 256
+
+--- The element, whose arguments are `a`, receives from the device of that name.
+function device_elements.receive_from(self, a, text)
+  self.count, self.active = 0, a.ACTIVE
+  self.allow_nonexistent = a.ALLOW_NONEXISTENT
+  if not find_device(self, text) then return end
+  local burst = a.BURST and math.max(LEAST_BURST, math.min(a.BURST, MOST_BURST))
+  self.device:add_receiver(self, {burst = burst})
+end
+
+-- Sending ---------------------------------------------------------------------------
+
+local Sending = {
+  ports = "1/0-1", processing = "a/h", more_outputs = {"tx"}, emits = true, wire = wire,
+  drops = {"no such device"},
+}
+
+function Sending:process(p)
+  if not self.device then return nil, 1 end
+  self.count = self.count + 1
+  return p, self.noutputs + 1
+end
+
+function Sending:initialize()
+  check_existence(self)
+  if self.processing.inputs == "l" then
+    self.upstream = self.router:signals(self, 1)
+    self:schedule()
+  end
+end
+
+local function send_some(self, most)
+  local emit, pull, out = self.emit, self.pull_from[1], self.noutputs + 1
+  for i = 1, most do
+    local p = pull()
+    if not p then return i - 1 end
+    emit(out, p)
+  end
+  return most
+end
+
+function Sending:task()
+  local n = self.device and send_some(self, self.burst) or 0
+  self.count = self.count + n
+  if n == 0 and not signals.any(self.upstream) then self:unschedule() end
+  return n > 0
+end
+
+--- A class of elements that send.
+function device_elements.define_sender(class)
+  class.handlers = sender_handlers()
+  return define(Sending, class)
+end
+
+--- The element, whose arguments are `a`, sends to the device of that name.
+function device_elements.send_to(self, a, text)
+  self.count, self.burst = 0, math.max(1, math.min(a.BURST or 32, MOST_BURST))
+  self.allow_nonexistent = a.ALLOW_NONEXISTENT
+  if find_device(self, text) then self.device:add_sender(self) end
+end
+
+return device_elements

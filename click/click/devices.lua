@@ -1,0 +1,162 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Devices that elements of a router share: all that receive from one, and all that send
+-- to it, are joined to one Port app (or, where several receive, to one for each queue).
+--
+-- A device's name in a configuration is an interface, a PCI address, any of Perigee's
+-- port strings, or a number: which port that is says the router's option `ports`, else
+-- it is DPDK's.
+
+local config = require("core.config")
+local engine = require("core.app")
+local failure = require("core.failure")
+local Port = require("apps.port.port").Port
+local spec = require("lib.port.spec")
+
+local devices = {}
+
+local Device = {}
+Device.__index = Device
+
+local function app_name(text)
+  return "port@" .. text:gsub("[^%w_]", "_")
+end
+
+-- The text of the port string, as Perigee writes it; or nil and what is wrong with it.
+local function canonical(text)
+  local ok, port = pcall(spec.parse, text)
+  if ok then return port.text end
+  if failure.is(port) then return nil, tostring(port) end
+  error(port, 0)
+end
+
+-- A name of its own for each device, also where two are spelt alike in letters.
+local function unused_name(list, text)
+  local base, n = app_name(text), 1
+  local name = base
+  while list.by_name[name] do
+    n = n + 1
+    name = base .. "_" .. n
+  end
+  list.by_name[name] = true
+  return name
+end
+
+-- The router's devices.
+local function list_of(router)
+  router.devices = router.devices or {by_text = {}, by_name = {}}
+  return router.devices
+end
+
+local function new(router, fields)
+  fields.name = unused_name(list_of(router), fields.text)
+  fields.router, fields.receivers, fields.senders = router, {}, {}
+  return setmetatable(fields, Device)
+end
+
+--- A device that nobody else shares, called `text`; port() tells its port string when
+--- it is about to be opened.
+function devices.own(router, text, port)
+  return new(router, {text = text, port = port})
+end
+
+--- The device that `text` names in the router; or nil and what is wrong.
+function devices.get(router, text)
+  local list = list_of(router)
+  local ports = router.options and router.options.ports or {}
+  local port, problem = canonical(ports[text] or text)
+  if not port then return nil, problem end
+  list.by_text[port] = list.by_text[port] or new(router, {text = port})
+  return list.by_text[port]
+end
+
+--- The element receives from the device. `options`: burst, packets at once.
+function Device:add_receiver(element, options)
+  table.insert(self.receivers, element)
+  self.burst = options and options.burst or self.burst
+end
+
+--- The element sends to it.
+function Device:add_sender(element) table.insert(self.senders, element) end
+
+-- Wiring ----------------------------------------------------------------------------
+
+--- Why the device can't be opened now, or nil.
+function Device:problem()
+  local ok, err = pcall(Port.check_arg, self:argument(1))
+  if ok then return nil end
+  if failure.is(err) then return tostring(err) end
+  error(err, 0)
+end
+
+-- The argument of the Port app for queue `i` (from 1).
+function Device:argument(i)
+  local argument = {port = self.port_text or self.text, burst = self.burst}
+  if #self.senders == 0 then argument.receive_only = true end
+  if #self.receivers > 1 then
+    argument.queues, argument.queue = #self.receivers, i - 1
+  end
+  return argument
+end
+
+-- The name of the Port app for queue `i`.
+local function queue_name(self, i)
+  return i == 1 and self.name or ("%s@%d"):format(self.name, i)
+end
+
+-- Several senders meet here, on their way to the one input that a Port has.
+local Merge = {process = function (_, p) return p end, outputs = {"output"}}
+Merge.__index = Merge
+function Merge:new() return setmetatable({}, self) end
+
+--- Add the device, with links from and to its elements, to the engine's configuration.
+function Device:wire(c)
+  if self.wired == c then return end
+  self.wired = c
+  if self.port then self.port_text = self.port() end
+  for i = 1, math.max(#self.receivers, 1) do
+    local name = queue_name(self, i)
+    config.app(c, name, Port, self:argument(i))
+    local receiver = self.receivers[i]
+    if receiver then
+      config.link(c, ("%s.output -> %s.rx"):format(name, receiver.name))
+    end
+  end
+  local target = self.name .. ".input"
+  if #self.senders > 1 then
+    local merge = self.name .. "@merge"
+    config.app(c, merge, Merge)
+    config.link(c, ("%s.output -> %s"):format(merge, target))
+    target = merge .. ".%s"
+  end
+  for i, sender in ipairs(self.senders) do
+    config.link(c, ("%s.tx -> %s"):format(sender.name, target:format("input" .. i)))
+  end
+end
+
+-- While it runs ---------------------------------------------------------------------
+
+--- The Port app of the element's queue (of the first, for one that sends); nil while it
+--- isn't open.
+function Device:app(element)
+  for i, receiver in ipairs(self.receivers) do
+    if receiver == element then return engine.app_table[queue_name(self, i)] end
+  end
+  return engine.app_table[self.name]
+end
+
+--- DPDK's statistics and Perigee's drops, as the Port app has them; zeros while it
+--- isn't open.
+function Device:statistics(element)
+  local app = self:app(element)
+  return app and app:statistics() or setmetatable({}, {__index = function ()
+    return 0
+  end})
+end
+
+--- Does it read a file that has ended?
+function Device:ended()
+  local app = self:app()
+  return app ~= nil and app:ended()
+end
+
+return devices

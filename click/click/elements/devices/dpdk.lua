@@ -1,0 +1,58 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- FromDPDKDevice and ToDPDKDevice: ports by their numbers, PCI addresses, and all of
+-- Perigee's port strings, in quotes.
+
+local common = require("click.device_elements")
+
+local ignored, define_receiver, define_sender = common.ignored, common.define_receiver,
+  common.define_sender
+
+local OF_DRIVERS = {"QUEUE", "N_QUEUES", "NDESC", "MAXTHREADS", "THREADOFFSET", "NUMA",
+  "NUMA_NODE", "SCALE", "MINQUEUES", "MAXQUEUES", "CLEAR", "VERBOSE", "PROMISC"}
+local UNSUPPORTED = {"MAC", "MTU", "MODE", "FLOW_RULES_FILE", "FLOW_ISOLATE",
+  "VF_POOLS", "VF_VLAN", "PAUSE", "RSS_AGGREGATE", "RX_INTR", "VLAN_FILTER",
+  "VLAN_STRIP", "VLAN_EXTEND", "LRO", "JUMBO", "MAX_RSS", "RETA_SIZE", "POWER_MGMT",
+  "IPCO", "TCO", "UCO", "TSO"}
+
+local FromDPDKDevice = define_receiver{
+  name = "FromDPDKDevice", summary = "receives packets from a port",
+  arguments = ignored(ignored({
+    {"PORT", "string", required = true},
+    {"BURST", "unsigned", keyword = true},
+    {"ACTIVE", "bool", default = true, keyword = true},
+    {"TIMESTAMP", "bool", default = false, keyword = true},
+    {"PAINT_QUEUE", "bool", default = false, keyword = true},
+    {"ALLOW_NONEXISTENT", "bool", default = false, keyword = true},
+  }, OF_DRIVERS), UNSUPPORTED),
+}
+
+function FromDPDKDevice:configure(a)
+  common.warn_of_ignored(self, a, UNSUPPORTED)
+  self.timestamps, self.paint_queue = a.TIMESTAMP, a.PAINT_QUEUE
+  common.receive_from(self, a, a.PORT)
+end
+
+function FromDPDKDevice:initialize()
+  common.initialize_receiver(self)
+  for i, receiver in ipairs(self.paint_queue and self.device
+      and self.device.receivers or {}) do
+    if receiver == self then self.paint = i - 1 end
+  end
+end
+
+local ToDPDKDevice = define_sender{
+  name = "ToDPDKDevice", summary = "sends packets to a port",
+  arguments = ignored(ignored({
+    {"PORT", "string", required = true},
+    {"BURST", "unsigned", keyword = true},
+    {"ALLOW_NONEXISTENT", "bool", default = false, keyword = true},
+  }, {"IQUEUE", "BLOCKING", "TIMEOUT", "ALLOC", "MAXQUEUES", "QUEUE", "N_QUEUES",
+    "NDESC", "VERBOSE", "THREADOFFSET", "MAXTHREADS"}), {"TSO", "IPCO", "TCO", "UCO"}),
+}
+
+function ToDPDKDevice:configure(a)
+  common.warn_of_ignored(self, a, {"TSO", "IPCO", "TCO", "UCO"})
+  common.send_to(self, a, a.PORT)
+end
+
+return {FromDPDKDevice, ToDPDKDevice}

@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Are those TCP and UDP headers (RFC 9293, RFC 768)? Behind CheckIPHeader.
+
+local bit = require("bit")
+local C = require("core.declare")("native/ip.h")
+local checks = require("click.checks")
+local element = require("click.element")
+local note = require("click.note")
+
+local band, bor, lshift = bit.band, bit.bor, bit.lshift
+local NETWORK = note.NETWORK_HEADER
+local MINIMAL, PROTOCOL = 20, 9
+local TCP, UDP, TCP_HEADER, UDP_HEADER = 6, 17, 20, 8
+local TCP_OFFSET, UDP_LENGTH, UDP_SUM = 12, 4, 6 -- offsets of fields
+
+local ARGUMENTS = {
+  {"CHECKSUM", "bool", default = true, keyword = true}, unpack(checks.arguments),
+}
+
+local function number(at) return bor(lshift(at[0], 8), at[1]) end
+
+local NOT_IT, BAD_LENGTH, BAD_CHECKSUM = 1, 2, 3
+
+local function define(name, what, complaint)
+  local class = element.define{
+    name = name, summary = ("checks %s header on %s/IP packets"):format(what, what),
+    ports = "1/1-2", processing = "a/ah", arguments = ARGUMENTS,
+    drops = {"not " .. what, "bad packet length", ("bad %s checksum"):format(what)},
+    complaint = complaint,
+  }
+  checks.attach(class)
+  function class:configure(a)
+    checks.configure(self, a)
+    self.sum = a.CHECKSUM
+  end
+  return class
+end
+
+-- The IP header with such a protocol, how long it is, and the bytes from it on to the
+-- packet's end; or nil.
+local function find(p, protocol)
+  local at, limit = p.note16[NETWORK], p.data_off + p.length
+  if at == 0 or at + MINIMAL > limit then return nil end
+  local ip = p.buf_addr + at
+  if ip[PROTOCOL] ~= protocol then return nil end
+  return ip, lshift(band(ip[0], 15), 2), limit - at
+end
+
+-- CheckTCPHeader -------------------------------------------------------------------
+
+local CheckTCPHeader = define("CheckTCPHeader", "TCP",
+  "%s: TCP header check failed: %s")
+
+local function examine_tcp(p, sum)
+  local ip, header, available = find(p, TCP)
+  if not ip then return NOT_IT end
+  local total = number(ip + 2)
+  if total > available or header < MINIMAL or total - header < TCP_HEADER then
+    return BAD_LENGTH
+  end
+  local size = lshift(bit.rshift(ip[header + TCP_OFFSET], 4), 2)
+  if size < TCP_HEADER or total - header < size then return BAD_LENGTH end
+  if sum and C.pg_ip4_l4_checksum(ip, ip + header, total - header) ~= 0 then
+    return BAD_CHECKSUM
+  end
+end
+
+function CheckTCPHeader:process(p)
+  local problem = examine_tcp(p, self.sum)
+  if problem then
+    local q, o = checks.fail(self, p, problem)
+    return q, o
+  end
+  self.count = self.count + 1
+  return p
+end
+
+-- CheckUDPHeader -------------------------------------------------------------------
+
+local CheckUDPHeader = define("CheckUDPHeader", "UDP",
+  "%s: UDP header check failed: %s")
+
+local function examine_udp(p, sum)
+  local ip, header, available = find(p, UDP)
+  if not ip then return NOT_IT end
+  if header < MINIMAL or header + UDP_HEADER > available then return BAD_LENGTH end
+  local udp = ip + header
+  local size = number(udp + UDP_LENGTH)
+  if size < UDP_HEADER or header + size > available then return BAD_LENGTH end
+  if sum and number(udp + UDP_SUM) ~= 0
+    and C.pg_ip4_l4_checksum(ip, udp, size) ~= 0 then
+    return BAD_CHECKSUM
+  end
+end
+
+function CheckUDPHeader:process(p)
+  local problem = examine_udp(p, self.sum)
+  if problem then
+    local q, o = checks.fail(self, p, problem)
+    return q, o
+  end
+  self.count = self.count + 1
+  return p
+end
+
+return {CheckTCPHeader, CheckUDPHeader}

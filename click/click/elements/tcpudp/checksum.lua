@@ -1,0 +1,149 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Elements that set the checksums of TCP and UDP.
+
+local bit = require("bit")
+local ffi = require("ffi")
+local C = require("core.declare")("native/ip.h")
+local element = require("click.element")
+local note = require("click.note")
+local SetIPChecksum = require("click.elements.ip.fields")[4]
+
+local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
+local halves_t = ffi.typeof("uint16_t *")
+local NETWORK = note.NETWORK_HEADER
+local MINIMAL, PROTOCOL, FLAGS = 20, 9, 6
+local TCP, UDP, TCP_HEADER, UDP_HEADER = 6, 17, 20, 8
+local TCP_OFFSET, UDP_LENGTH = 12, 4 -- offsets of fields
+local TCP_SUM, UDP_SUM = 8, 3        -- halves
+local FRAGMENT = 0x3f -- more to come, and the offset's first bits
+
+local function number(at) return bor(lshift(at[0], 8), at[1]) end
+
+-- The IP header, how long it is, and the bytes from it on to the packet's end; or nil.
+local function find(p)
+  local at, limit = p.note16[NETWORK], p.data_off + p.length
+  if at == 0 or at + MINIMAL > limit then return nil end
+  local ip = p.buf_addr + at
+  local header = lshift(band(ip[0], 15), 2)
+  if header < MINIMAL or at + header > limit then return nil end
+  return ip, header, limit - at
+end
+
+local function is_fragment(ip)
+  return band(ip[FLAGS], FRAGMENT) ~= 0 or ip[FLAGS + 1] ~= 0
+end
+
+-- Set the checksum of TCP; false if the lengths are wrong.
+local function set_tcp(ip, header, available)
+  local size = number(ip + 2) - header
+  if size < TCP_HEADER or header + size > available then return false end
+  local halves = ffi.cast(halves_t, ip + header)
+  halves[TCP_SUM] = 0
+  halves[TCP_SUM] = C.pg_ip4_l4_checksum(ip, ip + header, size)
+  return true
+end
+
+-- That of UDP, which is never 0: that would mean none (RFC 768).
+local function set_udp(ip, header, available)
+  if header + UDP_HEADER > available then return false end
+  local size = number(ip + header + UDP_LENGTH)
+  if size < UDP_HEADER or header + size > available then return false end
+  local halves = ffi.cast(halves_t, ip + header)
+  halves[UDP_SUM] = 0
+  local sum = C.pg_ip4_l4_checksum(ip, ip + header, size)
+  halves[UDP_SUM] = sum == 0 and 0xffff or sum
+  return true
+end
+
+-- SetTCPChecksum -------------------------------------------------------------------
+
+local SetTCPChecksum = element.define{
+  name = "SetTCPChecksum", summary = "sets TCP packets' checksums",
+  arguments = {{"FIXOFF", "bool", default = false}}, drops = {"bad lengths"},
+}
+
+function SetTCPChecksum:configure(a) self.fix_offset = a.FIXOFF end
+
+-- A header longer than the packet, or too short, is made as long as it may be.
+local function fix_offset(ip, header, size)
+  local at = ip + header + TCP_OFFSET
+  local words = rshift(at[0], 4)
+  if words * 4 < TCP_HEADER then
+    words = TCP_HEADER / 4
+  elseif words * 4 > size and not is_fragment(ip) then
+    words = math.min(rshift(size, 2), 15)
+  end
+  at[0] = bor(lshift(words, 4), band(at[0], 15))
+end
+
+local function drop(e)
+  if not e.told then e:say("SetTCPChecksum: bad lengths") end
+  e.told = true
+  return nil, 1
+end
+
+function SetTCPChecksum:process(p)
+  local ip, header, available = find(p)
+  if ip and number(ip + 2) - header >= TCP_HEADER and number(ip + 2) <= available then
+    if self.fix_offset then fix_offset(ip, header, number(ip + 2) - header) end
+    set_tcp(ip, header, available)
+    return p
+  end
+  local q, o = drop(self)
+  return q, o
+end
+
+-- SetUDPChecksum -------------------------------------------------------------------
+
+local SetUDPChecksum = element.define{
+  name = "SetUDPChecksum", summary = "sets UDP packets' checksums",
+  ports = "1/1-2", processing = "a/ah", drops = {"fragment or short packet"},
+}
+
+local function miss(e, p)
+  if e.noutputs == 2 then return p, 2 end
+  if not e.told then
+    e:say("%s :: %s: fragment or short packet", e.name, e.class.name)
+  end
+  e.told = true
+  return nil, 1
+end
+
+function SetUDPChecksum:process(p)
+  local ip, header, available = find(p)
+  if not ip or is_fragment(ip) or not set_udp(ip, header, available) then
+    local q, o = miss(self, p)
+    return q, o
+  end
+  return p
+end
+
+-- ResetIPChecksum ------------------------------------------------------------------
+
+-- In FastClick it leaves the work to the device.
+local ResetIPChecksum = element.define{
+  name = "ResetIPChecksum", extends = SetIPChecksum,
+  summary = "sets IP packets' checksums, and those above if told so",
+  arguments = {{"L4", "bool", default = false}},
+}
+
+function ResetIPChecksum:configure(a)
+  SetIPChecksum.configure(self)
+  self.l4 = a.L4
+end
+
+function ResetIPChecksum:process(p)
+  local q, o = SetIPChecksum.process(self, p)
+  if not q or not self.l4 then return q, o end
+  local ip, header, available = find(p)
+  if ip and not is_fragment(ip) then
+    if ip[PROTOCOL] == TCP then
+      set_tcp(ip, header, available)
+    elseif ip[PROTOCOL] == UDP then
+      set_udp(ip, header, available)
+    end
+  end
+  return p
+end
+
+return {SetTCPChecksum, SetUDPChecksum, ResetIPChecksum}

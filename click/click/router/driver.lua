@@ -1,0 +1,122 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Running a router: turns of its tasks and timers between the engine's breaths, until
+-- it is stopped; and taking over from another one.
+
+local C = require("core.native")
+local direct = require("click.router.direct")
+local drain = require("core.engine.drain")
+local engine = require("core.app")
+local graph = require("click.router.graph")
+
+local Router = {}
+
+--- Ask the driver to stop, `n` times (1): a DriverManager may go on.
+function Router:stop(n) self.runcount = self.runcount - (n or 1) end
+
+--- Go on after a stop.
+function Router:adjust_runcount(n) self.runcount = self.runcount + n end
+
+local MOST_STEPS = 1000
+
+--- Has the driver stopped for good? The element that manages stops, router.manager, is
+--- asked first: stopped() returns true if it took one.
+function Router:has_ended()
+  if self.runcount > 0 then return self.ended end
+  local manager = self.manager
+  for _ = 1, manager and MOST_STEPS or 0 do
+    if self.ended or not manager:stopped() or self.runcount > 0 then break end
+  end
+  self.ended = self.ended or self.runcount <= 0
+  return self.ended
+end
+
+local METER_SECONDS = 0.01
+
+-- Note the time, and sample rates now and then.
+function Router:begin_turn()
+  local now = self.clock:peek()
+  self.turned = now
+  if now - (self.metered or -1) < METER_SECONDS then return end
+  self.metered = now
+  for _, rate in ipairs(self.meters) do rate:sample(now) end
+end
+
+local POLL_SECONDS = 0.001
+
+local function poll_all(self)
+  for _, f in pairs(self.frequent_polls) do f() end
+  if not next(self.polls) then return end
+  local now = C.pg_now()
+  if now - self.polled < POLL_SECONDS then return end
+  self.polled = now
+  for _, f in pairs(self.polls) do f() end
+end
+
+local TURNS = 128 -- of tasks, before timers are looked at
+
+--- Let tasks and timers run; true if there was something to do.
+function Router:turn()
+  self:begin_turn()
+  poll_all(self)
+  local function stopped() return self.runcount <= 0 end
+  local worked = self.tasks:run(TURNS, stopped)
+  if self.runcount > 0 and self.clock:run() > 0 then worked = true end
+  if not worked and self.runcount > 0 and not self.tasks:active() then
+    worked = self.clock:jump()
+  end
+  return worked
+end
+
+--- Make it the one that runs: it takes over from `old`, if it replaces one.
+function Router:activate()
+  local old = self.old
+  self.old = nil
+  if self.options.direct then direct.connect(self)
+  else engine.configure(graph.configuration(self)) end
+  if not old then
+    -- The engine's start isn't part of the time that elements wait for.
+    self.clock:delay(self.clock:peek() - self.ready_at)
+    return
+  end
+  self.clock:catch_up(old.clock)
+  old.tasks:clear()
+  for _, e in ipairs(self.order) do
+    local former = old.by_name[e.name]
+    if former and former.class == e.class and e.take_state then e:take_state(former) end
+  end
+  old:close()
+end
+
+-- What the engine asks after each breath. It may sleep if there is nothing to do.
+local function run_turn(self)
+  if self:has_ended() then return true end
+  engine.busywait = self:turn()
+  return self:has_ended()
+end
+
+local function run_engine(self)
+  engine.main{no_report = true, measure_latency = false, done = function ()
+    return run_turn(self)
+  end}
+  engine.busywait = false
+  drain.here()
+  drain.release()
+  engine.sync(true)
+end
+
+--- Run until it ends.
+function Router:run()
+  self:activate()
+  if not self.options.direct then return run_engine(self) end
+  while not self:has_ended() do self:turn() end
+end
+
+--- Clean up: elements free what they hold.
+function Router:close()
+  if self.closed then return end
+  self.closed, self.ended = true, true
+  self.tasks:clear()
+  for i = #(self.order or {}), 1, -1 do self.order[i]:cleanup() end
+end
+
+return Router

@@ -1,0 +1,155 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What elements ask their router for: other elements, time, tasks, timers, signals,
+-- handlers, and to tell the user something.
+
+local handlers = require("click.router.handlers")
+local hookup = require("click.router.hookup")
+local signals = require("click.router.signals")
+
+local Router = {}
+
+-- Messages -----------------------------------------------------------------
+
+--- Report an error or a warning ("error", "warning") about an element.
+function Router:complain(e, kind, fmt, ...)
+  local reporter = e.errors or self.errors
+  reporter[kind](reporter, fmt, ...)
+end
+
+--- Call f(); the errors about the element that it reports, as one text, or nil.
+function Router:collect(e, f)
+  local texts, former = {}, e.errors
+  local function take(_, fmt, ...)
+    texts[#texts + 1] = select("#", ...) > 0 and fmt:format(...) or fmt
+  end
+  local function warn(_, fmt, ...)
+    self:say(("While configuring '%s':"):format(hookup.declaration(e)))
+    self:say("  warning: " .. fmt:format(...))
+  end
+  e.errors = {error = take, warning = warn}
+  f()
+  e.errors = former
+  return #texts > 0 and table.concat(texts, "\n") or nil
+end
+
+--- Print a line on standard error.
+function Router:say(text)
+  if self.options.say then return self.options.say(text) end
+  io.stdout:flush()
+  io.stderr:write(text, "\n")
+end
+
+--- Print text on standard output.
+function Router:print(text) -- luacheck: no unused args
+  io.stdout:write(text)
+end
+
+--- The element of that name as the element `near` sees it: in its own compound element
+--- first, then in those around that.
+function Router:find(name, near)
+  local scope = near and near.name:match("^(.*/)") or ""
+  while true do
+    local e = self.by_name[scope .. name]
+    if e or scope == "" then return e end
+    scope = scope:match("^(.*/)[^/]*/$") or ""
+  end
+end
+
+--- The elements of a class, by its name, in order.
+function Router:elements_of(class_name)
+  local list = {}
+  for _, e in ipairs(self.elements) do
+    if e.class.name == class_name then list[#list + 1] = e end
+  end
+  return list
+end
+
+--- What the element's port is connected to: a list of {element =, port =}, ports from
+--- 1.
+function Router:joined(e, is_output, port) -- luacheck: no unused args
+  return e.peers[is_output][port] or {}
+end
+
+--- A task that calls f(), which says whether it did some work; see click.router.tasks.
+function Router:task(f) return self.tasks:make(nil, f) end
+
+--- The element's own task, which calls e:task().
+function Router:task_of(e)
+  local task = rawget(e, "own_task")
+  if not task then
+    task = self.tasks:make(e, e.class.task)
+    e.own_task = task
+  end
+  return task
+end
+
+function Router:schedule(e) self:task_of(e):schedule() end
+function Router:unschedule(e) self:task_of(e):unschedule() end
+function Router:is_scheduled(e) return self:task_of(e):scheduled() end
+
+--- A timer that calls f(timer): t:after(seconds), t:at(time), t:unschedule(), and so
+--- on.
+function Router:timer(f) return self.clock:timer(f) end
+
+--- Seconds since 1970, and on the clock that nobody sets; nanoseconds since 1970.
+function Router:now() return self.clock:now() end
+function Router:steady() return self.clock:steady() end
+function Router:nanoseconds() return self.clock:nanoseconds() end
+
+--- The signals upstream of the element's input `i`, a list: it needn't pull while none
+--- is active (signals.any). The element is scheduled, or wake() is called, when one
+--- becomes active.
+function Router:signals(e, i, wake)
+  return signals.find(self, e, i, "empty", wake or function () e:schedule() end)
+end
+
+--- The same downstream of output `o`: it needn't push while none is active.
+function Router:full_signals(e, o, wake)
+  return signals.find(self, e, o, "full", wake or function () e:schedule() end)
+end
+
+--- Is one of these signals active?
+Router.any = function (_, list) return signals.any(list) end
+
+--- Sample a rate (click.rates) while the router runs.
+function Router:meter(rate) table.insert(self.meters, rate) end
+
+--- When the present turn of the driver began, in seconds on the steady clock: costs
+--- nothing, and is exact enough for what lasts.
+function Router:turn_time() return self.turned end
+
+--- Call f() about a thousand times a second (of real time, also where time is
+--- simulated) while the router runs; nil: no more. `key` is whose it is.
+function Router:poll(key, f) self.polls[key] = f end
+
+--- The same in each turn of the driver.
+function Router:poll_often(key, f) self.frequent_polls[key] = f end
+
+-- Handlers -----------------------------------------------------------------
+
+--- The value of "element.handler ARGUMENTS", as the element `near` names it; or nil and
+--- what is wrong.
+function Router:handler_read(text, near)
+  local name, arguments = handlers.split(text)
+  local e, rest = handlers.resolve(self, name, near)
+  if not e then return nil, rest end
+  return handlers.read(self, e, rest, arguments)
+end
+
+--- Has the element a read handler of that name?
+function Router:can_read(e, name)
+  local h = handlers.find(self, e, name)
+  return h ~= nil and h.read ~= nil
+end
+
+--- Write `text` to "element.handler"; true, or false and what is wrong.
+function Router:handler_write(name, text, near)
+  local e, rest = handlers.resolve(self, name, near)
+  if not e then return false, rest end
+  return handlers.write(self, e, rest, text)
+end
+
+--- A function that writes to "element.handler VALUE", or nil and what is wrong.
+function Router:writer(text, near) return handlers.writer(self, text, near) end
+
+return Router

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How long flows stay. Each packet puts its flow at the end of a list, with the same
+ * time to live as all others in it, so that lists need no sorting.
+ */
+#include <string.h>
+
+#include "flow_table.h"
+
+enum { TCP_DONE = 3, TCP_DATA = 12, UDP_FEW = 6 }; /* of a flow's state */
+
+/* The timeout that counts for the flow, from 0. */
+static int timeout_of(const struct click_flow_kind *k, const struct click_flow *f)
+{
+  if (k->how == REWRITE_TCP)
+    return (f->state & TCP_DONE) == TCP_DONE ? 2
+           : (f->state & TCP_DATA) == TCP_DATA ? 1 : 0;
+  return k->how == REWRITE_PORTS && f->state > UDP_FEW ? 1 : 0;
+}
+
+static void unlink_flow(struct click_flows *t, uint32_t flow)
+{
+  struct click_flow *f = &t->flow[flow];
+  struct click_flow_list *list = &t->kind[f->kind].list[f->list];
+  if (f->older)
+    t->flow[f->older].newer = f->newer;
+  else
+    list->oldest = f->newer;
+  if (f->newer)
+    t->flow[f->newer].older = f->older;
+  else
+    list->newest = f->older;
+}
+
+static void link_flow(struct click_flows *t, uint32_t flow, uint8_t number,
+                      int64_t expiry)
+{
+  struct click_flow *f = &t->flow[flow];
+  struct click_flow_list *list = &t->kind[f->kind].list[number];
+  f->list = number;
+  f->expiry = expiry;
+  f->older = list->newest;
+  f->newer = 0;
+  if (list->newest)
+    t->flow[list->newest].newer = flow;
+  else
+    list->oldest = flow;
+  list->newest = flow;
+}
+
+/* Where the flow is from now on, and until when. */
+static uint8_t place(const struct click_flow_kind *k, const struct click_flow *f,
+                     int64_t now, int64_t *expiry)
+{
+  int timeout = timeout_of(k, f);
+  *expiry = now + (k->guarantee ? k->guarantee : k->timeout[timeout]);
+  return k->guarantee ? FLOW_GUARANTEED : (uint8_t)(1 + timeout);
+}
+
+/* A packet of the flow has come. */
+void click_flows_touch(struct click_flows *t, uint32_t flow, int64_t now)
+{
+  struct click_flow *f = &t->flow[flow];
+  int64_t expiry;
+  uint8_t list = place(&t->kind[f->kind], f, now, &expiry);
+  if (list == f->list && expiry == f->expiry)
+    return;
+  unlink_flow(t, flow);
+  link_flow(t, flow, list, expiry);
+}
+
+static void destroy(struct click_flows *t, uint32_t flow)
+{
+  struct click_flow *f = &t->flow[flow];
+  struct click_flow_kind *k = &t->kind[f->kind];
+  unlink_flow(t, flow);
+  flow_table_unmap(t, k, 2 * flow);
+  flow_table_unmap(t, k, 2 * flow + 1);
+  k->counts[f->input]--;
+  t->count--;
+  flow_table_give(t, flow);
+}
+
+/* When the flow may go. */
+int64_t click_flows_expiry(const struct click_flows *t, uint32_t flow)
+{
+  const struct click_flow *f = &t->flow[flow];
+  const struct click_flow_kind *k = &t->kind[f->kind];
+  if (f->list != FLOW_GUARANTEED)
+    return f->expiry;
+  return f->expiry + k->timeout[timeout_of(k, f)] - k->guarantee;
+}
+
+/* Flows whose guarantee has ended may go at their timeouts. */
+static void end_guarantees(struct click_flows *t, int64_t now)
+{
+  for (int32_t i = 0; i < t->kinds; i++) {
+    struct click_flow_kind *k = &t->kind[i];
+    for (uint32_t flow; (flow = k->list[FLOW_GUARANTEED].oldest);) {
+      struct click_flow *f = &t->flow[flow];
+      if (f->expiry > now)
+        break;
+      int64_t expiry = click_flows_expiry(t, flow);
+      unlink_flow(t, flow);
+      link_flow(t, flow, (uint8_t)(1 + timeout_of(k, f)), expiry);
+    }
+  }
+}
+
+/* The flow that expires first, of those in lists from `first` to `last`; or 0. */
+static uint32_t next_to_go(const struct click_flows *t, int first, int last)
+{
+  uint32_t best = 0;
+  for (int32_t i = 0; i < t->kinds; i++) {
+    for (int j = first; j <= last; j++) {
+      uint32_t flow = t->kind[i].list[j].oldest;
+      if (flow && (!best || t->flow[flow].expiry < t->flow[best].expiry))
+        best = flow;
+    }
+  }
+  return best;
+}
+
+static uint32_t next_best_effort(const struct click_flows *t)
+{
+  return next_to_go(t, 1, FLOW_LISTS - 1);
+}
+
+/* Remove flows whose time is over, and those above the capacity; or all. */
+void click_flows_reap(struct click_flows *t, int64_t now, bool all)
+{
+  uint32_t flow;
+  end_guarantees(t, now);
+  while ((flow = next_best_effort(t)) && t->flow[flow].expiry <= now)
+    destroy(t, flow);
+  while (t->count > (all ? 0 : (uint32_t)t->capacity)) {
+    flow = next_best_effort(t);
+    destroy(t, flow ? flow : next_to_go(t, FLOW_GUARANTEED, FLOW_GUARANTEED));
+  }
+}
+
+/* Remove the flows that an input of the rewriter has made. */
+void click_flows_remove_input(struct click_flows *t, int32_t kind, uint8_t input)
+{
+  for (int i = 0; i < FLOW_LISTS; i++) {
+    for (uint32_t flow = t->kind[kind].list[i].oldest, next; flow; flow = next) {
+      next = t->flow[flow].newer;
+      if (t->flow[flow].input == input)
+        destroy(t, flow);
+    }
+  }
+}
+
+static void set_changes(struct click_flow *f, const struct click_flow_key *rewritten,
+                        uint8_t how)
+{
+  uint16_t before[6], after[6], change = 0;
+  memcpy(before, &f->key[0], sizeof before);
+  memcpy(after, rewritten, sizeof after);
+  for (int i = 0; i < 4; i++)
+    change = add_change(change, before[i], after[i]);
+  f->ip_change = change;
+  if (how == REWRITE_PING) /* ICMP's sum doesn't cover addresses */
+    change = add_change(0, before[4], after[4]);
+  else
+    for (int i = 4; i < 6; i++)
+      change = add_change(change, before[i], after[i]);
+  f->l4_change = change;
+}
+
+/* Add a flow like the model (key[0], kind, input, output, protocol, reply_note), whose
+ * packets get the key `rewritten`. Its number, or 0 if there is no room for it. */
+uint32_t click_flows_add(struct click_flows *t, const struct click_flow *model,
+                         const struct click_flow_key *rewritten, int64_t now)
+{
+  uint32_t flow = flow_table_take(t);
+  if (!flow)
+    return 0;
+  struct click_flow_kind *k = &t->kind[model->kind];
+  struct click_flow *f = &t->flow[flow];
+  *f = *model;
+  f->key[1] = (struct click_flow_key){rewritten->destination, rewritten->source,
+                                      rewritten->dport, rewritten->sport};
+  f->number = t->made++;
+  f->state = 0;
+  set_changes(f, rewritten, k->how);
+  flow_table_map(t, k, 2 * flow);
+  uint32_t old = flow_table_map(t, k, 2 * flow + 1);
+  if (old && old / 2 != flow)
+    destroy(t, old / 2);
+  int64_t expiry;
+  uint8_t list = place(k, f, now, &expiry);
+  link_flow(t, flow, list, expiry);
+  k->counts[f->input]++;
+  t->count++;
+  if (t->count <= (uint32_t)t->capacity)
+    return flow;
+  end_guarantees(t, now);
+  uint32_t going = next_best_effort(t);
+  if (!going)
+    going = flow;
+  destroy(t, going);
+  return going == flow ? 0 : flow;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What Click's rewriters share with their kernels: tables of flows, outside Lua's
+ * memory, and what to do with the packets of a flow. Plain declarations, as in
+ * native/api.h.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct packet;
+
+/* How the packets of a flow are rewritten. Ports are those of UDP, TCP and DCCP; TCP is
+ * for TCP alone, whose connections' state and sequence numbers it looks after. */
+enum {
+  REWRITE_SOURCE, REWRITE_ADDRESSES, REWRITE_PORTS, REWRITE_TCP, REWRITE_PING
+};
+
+/* Addresses and ports as they are in packets. */
+struct click_flow_key {
+  uint32_t source, destination;
+  uint16_t sport, dport;
+};
+
+/* A flow: the key of its packets, and the key of replies to those that were rewritten.
+ * The number of a flow and a direction (0: forward, 1: reply) is 2 * flow + direction;
+ * flow 0 isn't used. 64 bytes. */
+struct click_flow {
+  struct click_flow_key key[2];
+  uint32_t next[2];          /* in a map's chain, such a number */
+  uint32_t older, newer;     /* in a list */
+  int64_t expiry;            /* milliseconds */
+  uint32_t number;           /* how many flows were made before it */
+  uint16_t ip_change;        /* what rewriting forward adds to the sum of the IP header */
+  uint16_t l4_change;        /* and to the sum that TCP and UDP have */
+  uint8_t output[2];         /* from 0 */
+  uint8_t kind, input;       /* of the rewriter that made it */
+  uint8_t list;              /* of the kind */
+  uint8_t state;
+  uint8_t protocol;          /* 0: any */
+  uint8_t reply_note;        /* annotation for replies */
+};
+
+/* The flows of a rewriter (of a protocol), by key and by age. A packet guarantees its
+ * flow for some time: list 0. Then it is in the list of its timeout, and may go when
+ * room is needed. All times of a list are equal, so it is in the order of expiry. */
+enum { FLOW_GUARANTEED = 0, FLOW_TIMEOUTS = 3, FLOW_LISTS = 4 };
+struct click_flow_list { uint32_t oldest, newest; };
+struct click_flow_kind {
+  uint32_t *bucket;          /* chains of flows' numbers; 0: empty */
+  uint32_t mask, entries;
+  struct click_flow_list list[4];
+  int64_t guarantee, timeout[3]; /* milliseconds; guarantee 0: none */
+  uint32_t *counts;          /* of flows by input */
+  uint8_t how;
+};
+
+/* Changes of sequence numbers: from `trigger` on, `delta` is added. The base counts
+ * before the first trigger. */
+enum { MOST_DELTAS = 16 };
+struct click_delta { uint32_t trigger; int32_t delta; };
+struct click_deltas {
+  int32_t base[2];
+  uint8_t n[2];
+  struct click_delta list[2][16]; /* by direction, oldest first */
+};
+
+/* Flows that share a capacity. */
+enum { MOST_FLOW_KINDS = 255 };
+struct click_flows {
+  struct click_flow *flow;
+  struct click_deltas **deltas; /* of each flow, or NULL; NULL: no flow has any */
+  struct click_flow_kind *kind;
+  uint64_t seed;
+  uint32_t room, used, spare; /* flows in memory, touched; the first one given back */
+  uint32_t count, made;
+  int32_t capacity, kinds;
+};
+
+/* A rewriter. Kinds are numbers in `flows`, or -1. An annotation is an index into
+ * note8, or -1. */
+struct click_rewriter {
+  struct click_flows *flows;
+  int32_t tcp, other;
+  int32_t reply_note;
+  uint8_t how;
+  uint8_t set_destination;   /* the destination annotation */
+  uint8_t set_aggregate;
+  struct click_flow_key key; /* of the last packet without a mapping, and its kind */
+  int32_t kind;
+  uint8_t protocol;
+};
+
+/* flow_table.c */
+struct click_flows *click_flows_new(uint64_t seed);
+void click_flows_free(struct click_flows *t);
+int32_t click_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
+                         const int64_t *timeout, uint32_t *counts);
+uint32_t click_flows_find(const struct click_flows *t, int32_t kind,
+                          const struct click_flow_key *key);
+int64_t click_flows_free_key(const struct click_flows *t, int32_t kind,
+                             const struct click_flow_key *reply, bool port,
+                             uint32_t base, uint32_t top, uint32_t first);
+
+/* flow_age.c */
+uint32_t click_flows_add(struct click_flows *t, const struct click_flow *model,
+                         const struct click_flow_key *rewritten, int64_t now);
+void click_flows_touch(struct click_flows *t, uint32_t flow, int64_t now);
+void click_flows_reap(struct click_flows *t, int64_t now, bool all);
+void click_flows_remove_input(struct click_flows *t, int32_t kind, uint8_t input);
+int64_t click_flows_expiry(const struct click_flows *t, uint32_t flow);
+
+/* rewrite.c: the output from 1 on; 0: it isn't for a rewriter; -1: there is no mapping */
+int32_t click_rewrite(struct click_rewriter *r, struct packet *p, int64_t now);
+int32_t click_rewrite_by(const struct click_rewriter *r, struct packet *p,
+                         uint32_t number, int64_t now);
+uint32_t click_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
+                             const struct click_flow_key *key, bool reply);
+
+/* tcp_deltas.c */
+bool click_flow_shift(struct click_flows *t, uint32_t number, uint32_t trigger,
+                      int32_t delta);
+int32_t click_flow_delta(const struct click_flows *t, uint32_t number);
+
+/* icmp_rewrite.c: the number of the flow, or 0 */
+struct click_quoted { const struct click_rewriter **maps; int32_t n, map; };
+uint32_t click_rewrite_icmp(struct click_quoted *q, struct packet *p,
+                            bool set_destination, int32_t reply_note);

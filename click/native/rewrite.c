@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rewrites packets that belong to a flow: addresses, ports, checksums (by what changed,
+ * RFC 1624). It decides which mapping a packet has, so that no path of it is a trace of
+ * LuaJIT's.
+ */
+#include <string.h>
+
+#include <rte_icmp.h>
+#include <rte_ip.h>
+#include <rte_tcp.h>
+#include <rte_udp.h>
+
+#include "../../src/native/api.h"
+#include "flow_table.h"
+#include "ip.h"
+
+enum {
+  TCP = 6, UDP = 17, ICMP = 1, DCCP = 33,
+  PORTS = 8,      /* bytes behind the IP header that a packet with ports has */
+  PING = 6,       /* and one with an identifier */
+  TCP_SUM = 18,   /* and one with TCP's checksum */
+  FORWARD_DONE = 1, FORWARD_DATA = 4, BOTH_DONE = 3, /* of TCP; replies: one up */
+  REPLIED = 1, ONE_MORE = 2, ENOUGH = 6, /* of others: packets, up to three */
+  FRAGMENT = 0x1fff, NOTE32_AGGREGATE = 9
+};
+
+/* A packet's headers; `length` is that of the transport header and what follows. */
+struct view {
+  struct rte_ipv4_hdr *ip;
+  uint8_t *l4;
+  int32_t length;
+  bool first;
+};
+
+static bool look(const struct packet *p, struct view *v)
+{
+  int32_t end = p->data_off + p->length;
+  int32_t net = p->note16[NOTE16_NETWORK], l4 = p->note16[NOTE16_TRANSPORT];
+  if (!net || net + (int32_t)sizeof *v->ip > end)
+    return false;
+  v->ip = (struct rte_ipv4_hdr *)(p->buf_addr + net);
+  if (l4 < net + (int32_t)sizeof *v->ip)
+    l4 = net + (v->ip->version_ihl & 15) * 4;
+  v->l4 = p->buf_addr + l4;
+  v->length = end - l4;
+  v->first = !(v->ip->fragment_offset & rte_cpu_to_be_16(FRAGMENT));
+  return true;
+}
+
+static uint16_t half(const uint8_t *at)
+{
+  uint16_t value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static void set_half(uint8_t *at, uint16_t value)
+{
+  memcpy(at, &value, sizeof value);
+}
+
+static bool has_ports(const struct view *v)
+{
+  uint8_t protocol = v->ip->next_proto_id;
+  return (protocol == TCP || protocol == UDP || protocol == DCCP) && v->first &&
+         v->length >= PORTS;
+}
+
+static bool is_ping(const struct view *v)
+{
+  return v->ip->next_proto_id == ICMP && v->first && v->length >= PING &&
+         (v->l4[0] == RTE_IP_ICMP_ECHO_REQUEST || v->l4[0] == RTE_IP_ICMP_ECHO_REPLY);
+}
+
+/* The key of pings has the identifier as the requester's port, and the next number as
+ * the other's, so that requests and replies differ. */
+static void key_of_ping(struct click_flow_key *key, uint16_t id, bool reply)
+{
+  key->sport = (uint16_t)(id + reply);
+  key->dport = (uint16_t)(id + !reply);
+}
+
+/* The kind of flows that the packet belongs to, and its key there; -1: none. */
+static int32_t key_of(const struct click_rewriter *r, const struct view *v,
+                      struct click_flow_key *key)
+{
+  *key = (struct click_flow_key){v->ip->src_addr, v->ip->dst_addr, 0, 0};
+  switch (r->how) {
+  case REWRITE_SOURCE:
+    key->destination = 0;
+    return r->other;
+  case REWRITE_ADDRESSES:
+    return r->other;
+  case REWRITE_PING:
+    if (!is_ping(v))
+      return -1;
+    key_of_ping(key, half(v->l4 + 4), v->l4[0] == RTE_IP_ICMP_ECHO_REPLY);
+    return r->other;
+  default:
+    if (!has_ports(v))
+      return -1;
+    key->sport = half(v->l4);
+    key->dport = half(v->l4 + 2);
+    if (r->tcp < 0)
+      return r->other;
+    if (v->ip->next_proto_id == TCP)
+      return r->tcp;
+    return v->ip->next_proto_id == UDP ? r->other : -1;
+  }
+}
+
+/* Only an address's own packets are known by their source; others by where they go. */
+static uint32_t find(const struct click_rewriter *r, int32_t kind,
+                     const struct click_flow_key *key, uint32_t destination)
+{
+  uint32_t number = click_flows_find(r->flows, kind, key);
+  if (!number && r->how == REWRITE_SOURCE) {
+    struct click_flow_key other = {0, destination, 0, 0};
+    number = click_flows_find(r->flows, kind, &other);
+  }
+  return number;
+}
+
+static uint16_t direct(uint16_t change, uint32_t reply)
+{
+  return reply ? (uint16_t)~change : change;
+}
+
+static void change_sum(uint8_t *at, uint16_t change)
+{
+  if (change != 0 && change != 0xffff)
+    set_half(at, changed_sum(half(at), change));
+}
+
+/* UDP: 0 means that there is no sum. */
+static void change_udp_sum(uint8_t *at, uint16_t change)
+{
+  if (half(at) == 0)
+    return;
+  change_sum(at, change);
+  if (half(at) == 0)
+    set_half(at, 0xffff);
+}
+
+static void change_l4_sum(const struct view *v, uint16_t change)
+{
+  uint8_t protocol = v->ip->next_proto_id;
+  if (protocol == TCP && v->length >= TCP_SUM)
+    change_sum(v->l4 + 16, change);
+  else if (protocol == UDP && v->length >= PORTS)
+    change_udp_sum(v->l4 + 6, change);
+}
+
+static void set_addresses(const struct click_rewriter *r, struct packet *p,
+                          const struct view *v, const struct click_flow *f,
+                          uint32_t reply)
+{
+  const struct click_flow_key *back = &f->key[!reply];
+  bool all = r->how != REWRITE_SOURCE;
+  if (all || !reply)
+    v->ip->src_addr = back->destination;
+  if (all || reply) {
+    v->ip->dst_addr = back->source;
+    if (r->set_destination)
+      p->note32[NOTE32_DST_IP] = back->source;
+  }
+  if (reply && r->reply_note >= 0)
+    p->note8[r->reply_note] = f->reply_note;
+  change_sum((uint8_t *)&v->ip->hdr_checksum, direct(f->ip_change, reply));
+}
+
+static void set_ports(const struct view *v, const struct click_flow *f, uint32_t reply)
+{
+  const struct click_flow_key *back = &f->key[!reply];
+  set_half(v->l4, back->dport);
+  set_half(v->l4 + 2, back->sport);
+}
+
+/* Done once a side has sent FIN, until it sends something new; both are after RST. */
+static void note_state(struct click_flow *f, const struct view *v, uint32_t reply)
+{
+  const struct rte_tcp_hdr *tcp = (const struct rte_tcp_hdr *)v->l4;
+  int headers = (v->ip->version_ihl & 15) * 4 + (tcp->data_off >> 4) * 4;
+  bool payload = headers < rte_be_to_cpu_16(v->ip->total_length);
+  if (tcp->tcp_flags & RTE_TCP_RST_FLAG)
+    f->state |= BOTH_DONE;
+  else if (tcp->tcp_flags & RTE_TCP_FIN_FLAG)
+    f->state |= (uint8_t)(FORWARD_DONE << reply);
+  else if (payload || tcp->tcp_flags & RTE_TCP_SYN_FLAG)
+    f->state &= (uint8_t)~(FORWARD_DONE << reply);
+  if (payload)
+    f->state |= (uint8_t)(FORWARD_DATA << reply);
+}
+
+static void rewrite_tcp(const struct click_rewriter *r, const struct view *v,
+                        uint32_t number)
+{
+  struct click_flow *f = &r->flows->flow[number / 2];
+  uint32_t reply = number % 2;
+  if (!v->first || v->length < TCP_SUM)
+    return;
+  set_ports(v, f, reply);
+  change_sum(v->l4 + 16, direct(f->l4_change, reply));
+  note_state(f, v, reply);
+  if (r->flows->deltas && v->length >= (v->l4[12] >> 4) * 4)
+    flow_deltas_apply(r->flows, number, v->l4, (uint32_t)v->length);
+}
+
+static void rewrite_ports(const struct view *v, struct click_flow *f, uint32_t reply)
+{
+  set_ports(v, f, reply);
+  change_l4_sum(v, direct(f->l4_change, reply));
+  f->state |= reply ? REPLIED : 0;
+  if (f->state < ENOUGH)
+    f->state += ONE_MORE;
+}
+
+/* The sum of nothing but zeros is 0xffff. */
+static void rewrite_ping(const struct view *v, const struct click_flow *f,
+                         uint32_t reply)
+{
+  const struct click_flow_key *back = &f->key[!reply];
+  set_half(v->l4 + 4, reply ? back->sport : back->dport);
+  change_sum(v->l4 + 2, direct(f->l4_change, reply));
+  if (half(v->l4 + 2) != 0)
+    return;
+  for (int32_t i = 0; i < v->length; i++)
+    if (v->l4[i])
+      return;
+  set_half(v->l4 + 2, 0xffff);
+}
+
+static int32_t rewrite(const struct click_rewriter *r, struct packet *p,
+                       const struct view *v, uint32_t number, int64_t now)
+{
+  struct click_flow *f = &r->flows->flow[number / 2];
+  uint32_t reply = number % 2;
+  set_addresses(r, p, v, f, reply);
+  switch (r->flows->kind[f->kind].how) {
+  case REWRITE_TCP: rewrite_tcp(r, v, number); break;
+  case REWRITE_PORTS: rewrite_ports(v, f, reply); break;
+  case REWRITE_PING: rewrite_ping(v, f, reply); break;
+  default:
+    if (v->first)
+      change_l4_sum(v, direct(f->l4_change, reply));
+  }
+  if (r->set_aggregate)
+    p->note32[NOTE32_AGGREGATE] = f->number;
+  click_flows_touch(r->flows, number / 2, now);
+  return f->output[reply] + 1;
+}
+
+/* Rewrite a packet as its flow says. The output from 1 on; 0: the packet isn't of the
+ * sort that this rewriter knows; -1: there is no mapping for it, r->key is its key and
+ * r->kind the kind of its flow. */
+int32_t click_rewrite(struct click_rewriter *r, struct packet *p, int64_t now)
+{
+  struct view v;
+  if (!look(p, &v))
+    return 0;
+  int32_t kind = key_of(r, &v, &r->key);
+  if (kind < 0)
+    return 0;
+  uint32_t number = find(r, kind, &r->key, v.ip->dst_addr);
+  if (number)
+    return rewrite(r, p, &v, number, now);
+  r->kind = kind;
+  r->protocol = v.ip->next_proto_id;
+  /* Only requests make mappings. */
+  if (r->how == REWRITE_PING && v.l4[0] != RTE_IP_ICMP_ECHO_REQUEST)
+    return 0;
+  return -1;
+}
+
+/* The same by a flow and direction, for a packet of that flow. */
+int32_t click_rewrite_by(const struct click_rewriter *r, struct packet *p,
+                         uint32_t number, int64_t now)
+{
+  struct view v;
+  return look(p, &v) ? rewrite(r, p, &v, number, now) : 0;
+}
+
+/* The flow and direction of packets with a protocol and key, or 0. Of a ping the key's
+ * source port is the identifier; `reply` says that its key is that of replies. */
+uint32_t click_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
+                             const struct click_flow_key *given, bool reply)
+{
+  struct click_flow_key key = *given;
+  int32_t kind = r->other;
+  switch (r->how) {
+  case REWRITE_SOURCE: key = (struct click_flow_key){key.source, 0, 0, 0}; break;
+  case REWRITE_ADDRESSES: key.sport = key.dport = 0; break;
+  case REWRITE_PING:
+    if (protocol != ICMP)
+      return 0;
+    key_of_ping(&key, key.sport, reply);
+    break;
+  default:
+    if (r->tcp >= 0 && r->other >= 0) {
+      if (protocol != TCP && protocol != UDP)
+        return 0;
+      kind = protocol == TCP ? r->tcp : r->other;
+    } else if (r->tcp >= 0) {
+      kind = r->tcp;
+    }
+  }
+  uint32_t number = find(r, kind, &key, given->destination);
+  uint8_t own = number ? r->flows->flow[number / 2].protocol : 0;
+  return own && own != protocol ? 0 : number;
+}
