@@ -26,7 +26,7 @@ my @said = ("1 success, 0 failures, 0 skipped", "0 successes, 1 failure, 0 skipp
 print "clicktest: $said[$status]\n";
 """
 TESTS = {
-    "ip/good": "test \"$(click -e 'DriverManager(print ok)')\" = ok",
+    "ip/good": "test \"$(click -e 'DriverManager(print \"ok\")')\" = ok",
     "ip/bad": "click -e 'Discard' 2>/dev/null || exit 1",
     "ip/skipped": "click-buildtool provides Discard && "
                   "click-buildtool provides Nonesuch || exit 2",

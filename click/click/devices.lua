@@ -3,8 +3,8 @@
 -- to it, are joined to one Port app (or, where several receive, to one for each queue).
 --
 -- A device's name in a configuration is an interface, a PCI address, any of Perigee's
--- port strings, or a number: which port that is says the router's option `ports`, else
--- it is DPDK's.
+-- port strings, or a number (DPDK's). The router's option `ports` says which port is to
+-- take the place of the device of a name.
 
 local config = require("core.config")
 local engine = require("core.app")
@@ -63,7 +63,8 @@ end
 function devices.get(router, text)
   local list = list_of(router)
   local ports = router.options and router.options.ports or {}
-  local port, problem = canonical(ports[text] or text)
+  local interface = text:match("^packet:(.*)$")
+  local port, problem = canonical(ports[text] or ports[interface] or text)
   if not port then return nil, problem end
   list.by_text[port] = list.by_text[port] or new(router, {text = port})
   return list.by_text[port]

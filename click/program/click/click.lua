@@ -27,6 +27,8 @@ local SPECS = {
     number = true, optional = true, help = "Take the CPUs from N on (0)."},
   {names = {"dpdk"}, field = "dpdk", up_to = "--",
     help = "Words for DPDK up to '--'; those of -l or -c are the CPUs."},
+  {names = {"device"}, value = "NAME=PORT", field = "devices", list = true,
+    help = "Use a port of Perigee's as the device NAME."},
   {names = {"port"}, letter = "p", value = "PORT", field = "ports", list = true,
     help = "Listen for control connections on a TCP port."},
   {names = {"unix-socket"}, letter = "u", value = "FILE", field = "unix_sockets",
@@ -84,12 +86,23 @@ local function read_flat(text, file, o, reporter)
   return flat
 end
 
+-- Which ports devices are, by name (0, eth1, ...); nil and what is wrong.
+local function ports_of(o)
+  local ports = {}
+  for _, text in ipairs(o.devices or {}) do
+    local name, port = text:match("^([^=]+)=(.+)$")
+    if not name then return nil, ("'%s': write --device NAME=PORT"):format(text) end
+    ports[name] = port
+  end
+  return ports
+end
+
 -- The router of a text, or nil; `old` is one that runs, which it will replace.
 local function make_router(text, file, o, reporter, old)
   local flat = read_flat(text, file, o, reporter)
   local simtime = o.simtime == true and 1e9 or o.simtime
   return flat and require("click.router").new(flat, {errors = reporter, old = old,
-    simtime = simtime, threads = o.threads, variables = o.variables,
+    simtime = simtime, ports = o.ports, threads = o.threads, variables = o.variables,
     affinity = o.affinity == true and 0 or o.affinity,
     cpus = o.cpus, allow_reconfigure = o.allow_reconfigure})
 end
@@ -119,6 +132,12 @@ local function run(o)
   local reporter = errors.to_stderr()
   reporter.quiet = o.warnings == false
   if not take_dpdk(o, reporter) then return 1 end
+  local problem
+  o.ports, problem = ports_of(o)
+  if problem then
+    reporter:error("%s", problem)
+    return 1
+  end
   source.use_clickpath(o.clickpath)
   local text, file = source.read(o, reporter)
   local router = text and make_router(text, file, o, reporter)
