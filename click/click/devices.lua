@@ -136,13 +136,18 @@ end
 
 -- While it runs ---------------------------------------------------------------------
 
+-- The engine's app of that name in the router's configuration.
+local function app_of(self, name)
+  return engine.app_table[(self.router.options.prefix or "") .. name]
+end
+
 --- The Port app of the element's queue (of the first, for one that sends); nil while it
 --- isn't open.
 function Device:app(element)
   for i, receiver in ipairs(self.receivers) do
-    if receiver == element then return engine.app_table[queue_name(self, i)] end
+    if receiver == element then return app_of(self, queue_name(self, i)) end
   end
-  return engine.app_table[self.name]
+  return app_of(self, self.name)
 end
 
 --- DPDK's statistics and Perigee's drops, as the Port app has them; zeros while it

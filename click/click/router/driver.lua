@@ -69,10 +69,15 @@ end
 
 --- Make it the one that runs: it takes over from `old`, if it replaces one.
 function Router:activate()
-  local old = self.old
-  self.old = nil
   if self.options.direct then direct.connect(self)
   else engine.configure(graph.configuration(self)) end
+  self:begin()
+end
+
+--- The same when the engine has its apps already.
+function Router:begin()
+  local old = self.old
+  self.old = nil
   if not old then
     -- The engine's start isn't part of the time that elements wait for.
     self.clock:delay(self.clock:peek() - self.ready_at)
