@@ -97,11 +97,16 @@ end
 
 --- Make it the one that runs: it takes over from `old`, if it replaces one.
 function Router:activate()
-  local old = self.old
-  self.old = nil
   if #self.connections > 0 then pool.create() end
   if self.options.direct then direct.connect(self)
   else engine.configure(graph.configuration(self)) end
+  self:begin()
+end
+
+--- The same when the engine has its apps already.
+function Router:begin()
+  local old = self.old
+  self.old = nil
   self.active, self.arrived = true, {} -- links that stay have counted before
   for _, e in ipairs(self.elements) do self.arrived[e] = packets_into(e) end
   self.clock:begin(old and old.clock)
