@@ -96,7 +96,7 @@ function note.parse_time(text)
 end
 
 --- A time in nanoseconds as text: "5.250000", with nine digits if six don't do.
-function note.format_time(time)
+function note.time_text(time)
   time = int64(time)
   local sign = time < 0 and "-" or ""
   if time < 0 then time = -time end
@@ -104,9 +104,6 @@ function note.format_time(time)
   if rest % 1000 == 0 then return ("%s%d.%06d"):format(sign, seconds, rest / 1000) end
   return ("%s%d.%09d"):format(sign, seconds, rest)
 end
-
---- The packet's time as text.
-function note.time_text(p) return note.format_time(p.note64[note.TIMESTAMP]) end
 
 --- Note that the packet's time is `seconds` since 1970 (a double: to 0.2 µs or so).
 function note.set_time(p, seconds)

@@ -38,15 +38,13 @@ function router.new(flat, options)
     flat = flat, options = options, errors = options.errors, old = options.old,
     elements = {}, by_name = {}, names = names.new(), tasks = tasks.new(),
     runcount = 1, meters = {}, turned = 0, polls = {}, frequent_polls = {}, polled = 0,
-    clock = options.old and options.old.clock:fork()
-      or clock.new{simulated = options.simtime},
+    clock = clock.new{simulated = options.simtime},
     global_handlers = setmetatable({}, {__index = global_handlers}),
   }, Router)
+  self.is_stopped = function () return self.runcount <= 0 end
+  if self.old then self.clock.passed = self.old.clock.passed end
   self.root = {name = "", router = self}
-  if assembly.build(self, options.find_class or registry.find) then
-    self.ready_at = self.clock:peek()
-    return self
-  end
+  if assembly.build(self, options.find_class or registry.find) then return self end
   self.errors:error("Router could not be initialized!")
   self:close()
   return nil

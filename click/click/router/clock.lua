@@ -31,21 +31,20 @@ function clock.new(options)
     simulated = simulated and true or false,
     start = type(simulated) == "number" and simulated or START,
     passed = 0, -- simulated seconds since the start
+    held = 0,   -- what a steady clock shows that doesn't go yet
     heap = {}, n = 0, made = 0,
   }, Clock)
 end
 
---- Another clock that shows the same time, with timers of its own.
-function Clock:fork()
-  local other = clock.new{simulated = self.simulated and self.start}
-  other.passed = self.passed
-  return other
+--- Let the steady clock go, which stands still until then: what is to happen a second
+--- after the start doesn't happen earlier because the start took long. `other`: go on
+--- from where that clock is.
+function Clock:begin(other)
+  if other then self.passed = math.max(self.passed, other.passed) end
+  if self.held then self.offset, self.held = C.pg_now() - self.held, nil end
 end
 
---- Go on from where the clock `other` is.
-function Clock:catch_up(other)
-  self.passed = math.max(self.passed, other.passed)
-end
+local function real_steady(self) return self.held or C.pg_now() - self.offset end
 
 local function advance(self)
   local at = self.passed
@@ -74,23 +73,33 @@ end
 --- than a nanosecond.)
 function Clock:steady()
   if self.simulated then return advance(self) end
-  return C.pg_now()
+  return real_steady(self)
 end
 
 --- The same; simulated time doesn't go on by it.
 function Clock:peek()
-  return self.simulated and self.passed or C.pg_now()
+  return self.simulated and self.passed or real_steady(self)
+end
+
+--- The wall clock's time, in nanoseconds since 1970, an int64_t, at one of the steady
+--- clock.
+function Clock:nanoseconds_at(steady)
+  if self.simulated then
+    return ffi.cast("int64_t", self.start) * 1000000000LL
+      + ffi.cast("int64_t", steady * 1e9 + 0.5)
+  end
+  return self:nanoseconds() + ffi.cast("int64_t", (steady - real_steady(self)) * 1e9)
 end
 
 --- The wall clock's time at that of the steady clock, and the other way round.
 function Clock:to_wall(steady)
   if self.simulated then return self.start + steady end
-  return steady + (self:now() - C.pg_now())
+  return steady + (self:now() - real_steady(self))
 end
 
 function Clock:to_steady(wall)
   if self.simulated then return wall - self.start end
-  return wall - (self:now() - C.pg_now())
+  return wall - (self:now() - real_steady(self))
 end
 
 -- Timers: a binary heap, those of one time in the order they were set -----
@@ -194,11 +203,6 @@ function Clock:run()
     if self.stopped then break end
   end
   return count
-end
-
---- Let all timers be due so many seconds later.
-function Clock:delay(seconds)
-  for i = 1, self.n do self.heap[i].due = self.heap[i].due + seconds end
 end
 
 --- Simulated time: go on to the next timer. True if time is simulated and there is one.

@@ -15,6 +15,7 @@
 -- Click: class.more_inputs, class.more_outputs.
 
 local config = require("core.config")
+local element = require("click.element")
 
 local graph = {}
 
@@ -33,7 +34,7 @@ local function class_of(e)
   local pushes = has_push(e.processing.outputs) or e.class.more_outputs ~= nil
   if e.ninputs + e.noutputs == 0 and not (pushed or pushes) then return nil end
   e.pull = false
-  e.process = pushed and e.class.process or false
+  e.process = pushed and element.processor(e) or false
   e.emits = pushes and (e.class.emits or not pushed) or false
   e.inputs = names_of(e.ninputs, e.class.more_inputs)
   e.outputs = names_of(e.noutputs, e.class.more_outputs)

@@ -30,7 +30,8 @@ local SPECS = {
   {names = {"device"}, value = "NAME=PORT", field = "devices", list = true,
     help = "Use a port of Perigee's as the device NAME."},
   {names = {"port"}, letter = "p", value = "PORT", field = "ports", list = true,
-    help = "Listen for control connections on a TCP port."},
+    help = "Listen for control connections on a TCP port; N=PORT: take PORT for"
+      .. " device N."},
   {names = {"unix-socket"}, letter = "u", value = "FILE", field = "unix_sockets",
     list = true, help = "Listen for control connections on a Unix socket."},
   {names = {"socket"}, value = "FD", field = "sockets", list = true, number = true,
@@ -64,6 +65,22 @@ local USAGE = "Usage: click [OPTION]... [VAR=VALUE]... [FILE]\n"
 
 -- The router -----------------------------------------------------------------------
 
+-- Of the ports that --port was given, those of control sockets; the others, N=PORT,
+-- are ports of Perigee's by the numbers that configurations have for them.
+local function split_ports(o)
+  local control, devices = {}, {}
+  for _, text in ipairs(o.ports or {}) do
+    local number, port = text:match("^(%d+)=(.+)$")
+    if number then devices[number] = port else control[#control + 1] = text end
+  end
+  for _, text in ipairs(o.devices or {}) do
+    local name, port = text:match("^([^=]+)=(.+)$")
+    if not name then return ("'%s': write --device NAME=PORT"):format(text) end
+    devices[name] = port
+  end
+  o.ports, o.devices = control, devices
+end
+
 -- Elements for the control sockets that options ask for.
 local function add_control_sockets(flat, o)
   local n = 0
@@ -86,23 +103,13 @@ local function read_flat(text, file, o, reporter)
   return flat
 end
 
--- Which ports devices are, by name (0, eth1, ...); nil and what is wrong.
-local function ports_of(o)
-  local ports = {}
-  for _, text in ipairs(o.devices or {}) do
-    local name, port = text:match("^([^=]+)=(.+)$")
-    if not name then return nil, ("'%s': write --device NAME=PORT"):format(text) end
-    ports[name] = port
-  end
-  return ports
-end
-
 -- The router of a text, or nil; `old` is one that runs, which it will replace.
 local function make_router(text, file, o, reporter, old)
   local flat = read_flat(text, file, o, reporter)
   local simtime = o.simtime == true and 1e9 or o.simtime
   return flat and require("click.router").new(flat, {errors = reporter, old = old,
-    simtime = simtime, ports = o.ports, threads = o.threads, variables = o.variables,
+    simtime = simtime, threads = o.threads, variables = o.variables,
+    ports = o.devices,
     affinity = o.affinity == true and 0 or o.affinity,
     cpus = o.cpus, allow_reconfigure = o.allow_reconfigure})
 end
@@ -132,8 +139,7 @@ local function run(o)
   local reporter = errors.to_stderr()
   reporter.quiet = o.warnings == false
   if not take_dpdk(o, reporter) then return 1 end
-  local problem
-  o.ports, problem = ports_of(o)
+  local problem = split_ports(o)
   if problem then
     reporter:error("%s", problem)
     return 1

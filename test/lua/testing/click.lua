@@ -8,6 +8,7 @@
 local clock = require("click.router.clock")
 local element = require("click.element")
 local errors = require("click.errors")
+local handlers = require("click.router.handlers")
 local language = require("click.language")
 local note = require("click.note")
 local packet = require("core.packet")
@@ -39,6 +40,8 @@ function Router:collect(_, f)
 end
 
 function Router:say(text) table.insert(self.unit.said, text) end
+function Router:arrivals() return 0 end -- packets are given to process()
+function Router:rearrange() end
 function Router:print(text) self.unit.printed = self.unit.printed .. text end
 function Router:schedule(e) self.at_work[e] = true end
 function Router:unschedule(e) self.at_work[e] = nil end
@@ -55,6 +58,7 @@ function Router:writer(text)
 end
 function Router:stop() self.unit.stopped = true end
 function Router:signals() return {} end
+function Router:joined() return {} end
 function Router:find(name)
   local others = self.unit.options.others or {}
   return others[name] or name == self.unit.element.name and self.unit.element or nil
@@ -201,13 +205,13 @@ end
 
 --- The text of a read handler.
 function Unit:read(name, argument)
-  local handler = element.handlers(self.element.class)[name]
+  local handler = handlers.find(self.router, self.element, name)
   return handler.read(self.element, argument or "")
 end
 
 --- Call a write handler; what it returns (nil, or the text of an error).
 function Unit:write(name, text)
-  local handler = element.handlers(self.element.class)[name]
+  local handler = handlers.find(self.router, self.element, name)
   return handler.write(self.element, text or "")
 end
 

@@ -31,6 +31,14 @@ function Paint:process(p)
   return p
 end
 
+function Paint:make_process()
+  local at, color = self.at, self.color
+  return function (_, p)
+    p.note8[at] = color
+    return p
+  end
+end
+
 local Paint2 = element.define{
   name = "Paint2", summary = "notes a color of 16 bits",
   arguments = color_arguments(2, PAINT2), handlers = COLOR,
@@ -65,6 +73,14 @@ local PaintTee = element.define{
 function PaintTee:process(p)
   if p.note8[self.at] == self.color then self.emit(2, note.clone(p)) end
   return p
+end
+
+function PaintTee:make_process()
+  local at, color = self.at, self.color
+  return function (e, p)
+    if p.note8[at] == color then e.emit(2, note.clone(p)) end
+    return p
+  end
 end
 
 local SetAnnoByte = element.define{
@@ -148,7 +164,7 @@ function AdjustTimestamp:configure(a)
 end
 
 AdjustTimestamp.handlers.time = {
-  read = function (self) return note.format_time(self.delta) end,
+  read = function (self) return note.time_text(self.delta) end,
   write = function (self, text)
     local delta = note.parse_time(text)
     if not delta then return "expected timestamp" end
@@ -164,5 +180,34 @@ function AdjustTimestamp:process(p)
   return p
 end
 
+local SetTimestampDelta = element.define{
+  name = "SetTimestampDelta", summary = "turns timestamps into differences",
+  arguments = {{"TYPE", "word", default = "RANGE", keyword = true}},
+  handlers = {
+    first = {read = function (self) return note.time_text(self.earliest or 0) end},
+    reset = element.command(function (self) self.earliest = nil end),
+  },
+}
+
+local DELTAS = {
+  RANGE = function (self, time)
+    self.earliest = self.earliest or time
+    return time - self.earliest
+  end,
+  NOW = function (self, time) return self.router:nanoseconds() - time end,
+  FIRST = function (_, time, p) return time - int64(p.note64[FIRST_TIMESTAMP]) end,
+}
+
+function SetTimestampDelta:configure(a)
+  self.delta = DELTAS[a.TYPE]
+  if not self.delta then self:error("bad TYPE") end
+end
+
+function SetTimestampDelta:process(p)
+  local time = int64(p.note64[TIMESTAMP])
+  if time ~= 0 then p.note64[TIMESTAMP] = self:delta(time, p) end
+  return p
+end
+
 return {Paint, Paint2, CheckPaint, PaintTee, SetAnnoByte, SetPacketType, SetTimestamp,
-        AdjustTimestamp}
+        AdjustTimestamp, SetTimestampDelta}

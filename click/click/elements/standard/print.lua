@@ -70,7 +70,7 @@ local function text_of(self, p)
   if self.label ~= "" then add(self.label); separator = ": " end
   if self.cpu then add("(0)"); separator = ": " end
   if self.timestamp then
-    add(separator .. note.time_text(p))
+    add(separator .. note.time_text(p.note64[note.TIMESTAMP]))
     separator = ": "
   end
   add(("%s%4d"):format(separator, p.length))

@@ -9,6 +9,8 @@ local packet = require("core.packet")
 local signals = require("click.router.signals")
 local tokens = require("click.tokens")
 
+local EXTRA_LENGTH, TIMESTAMP = note.EXTRA_LENGTH, note.TIMESTAMP
+
 -- Shaper: pulls at most at a rate ------------------------------------------
 
 local function rate_handlers()
@@ -152,7 +154,7 @@ local function enter(self, p, now)
   local before = self.busy and tail(self)
   local time = before and before.time or now + self.latency
   if self.bandwidth > 0 then
-    time = time + (p.length + p.note32[note.EXTRA_LENGTH]) / self.bandwidth
+    time = time + (p.length + p.note32[EXTRA_LENGTH]) / self.bandwidth
   end
   self.last = self.last + 1
   self.waiting[self.last] = {packet = p, time = time}
@@ -179,7 +181,7 @@ local function leave(self, now)
   while self.first <= self.last and self.waiting[self.first].time <= now do
     local entry = self.waiting[self.first]
     self.waiting[self.first], self.first, worked = nil, self.first + 1, true
-    note.set_time(entry.packet, self.router.clock:to_wall(entry.time))
+    entry.packet.note64[TIMESTAMP] = self.router.clock:nanoseconds_at(entry.time)
     self.emit(1, entry.packet)
   end
   return worked

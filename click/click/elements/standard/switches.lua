@@ -52,6 +52,33 @@ local StaticSwitch = element.define{
 
 function StaticSwitch:configure(a) self.output_number = output_of(self, a.OUTPUT) end
 
+local InputSwitch = element.define{
+  name = "InputSwitch", summary = "passes packets of the input that is set",
+  ports = "-/1", processing = "h/h", drops = {"other input"},
+  arguments = {{"INPUT", "int", default = 0}},
+}
+
+function InputSwitch:configure(a)
+  if a.INPUT >= self.ninputs then
+    return self:error("input must be < %d", self.ninputs)
+  end
+  self.input_number = a.INPUT
+end
+
+InputSwitch.handlers.switch = {
+  read = function (self) return self.input_number end,
+  write = function (self, text)
+    local n = tonumber(text)
+    if not n or n % 1 ~= 0 then return "InputSwitch input must be integer" end
+    self.input_number = n < self.ninputs and n or -1
+  end,
+}
+
+function InputSwitch:process(p, i)
+  if i == self.input_number + 1 then return p end
+  return nil, 1
+end
+
 -- In turns, by chance, by a hash -------------------------------------------
 
 local RoundRobinSwitch = element.define{
@@ -208,5 +235,5 @@ function ExactPaintSwitch:process(p)
   return p, n + 1
 end
 
-return {Switch, StaticSwitch, RoundRobinSwitch, RandomSwitch, HashSwitch, StrideSwitch,
-        PaintSwitch, PaintRR, ExactPaintSwitch}
+return {Switch, StaticSwitch, InputSwitch, RoundRobinSwitch, RandomSwitch, HashSwitch,
+        StrideSwitch, PaintSwitch, PaintRR, ExactPaintSwitch}

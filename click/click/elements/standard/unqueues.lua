@@ -252,7 +252,7 @@ local function fetch(self)
   local p = self.waiting or self.pull_from[1]()
   if p and not self.waiting then
     local stamp = p.note64[note.TIMESTAMP]
-    if stamp == 0 then stamp = self.router:nanoseconds() end
+    if stamp < 1000000000ULL then stamp = self.router:nanoseconds() end
     p.note64[note.TIMESTAMP] = stamp + self.delay * 1e9
   end
   self.waiting = p

@@ -81,8 +81,10 @@ function Device:add_sender(element) table.insert(self.senders, element) end
 
 -- Wiring ----------------------------------------------------------------------------
 
---- Why the device can't be opened now, or nil.
+--- Why the device can't be opened now, or nil. (One that the router before has open
+--- can be.)
 function Device:problem()
+  if self.port or engine.app_table[self.name] then return nil end
   local ok, err = pcall(Port.check_arg, self:argument(1))
   if ok then return nil end
   if failure.is(err) then return tostring(err) end
