@@ -108,6 +108,12 @@ function Router:full_signals(e, o, wake)
   return signals.find(self, e, o, "full", wake or function () e:schedule() end)
 end
 
+--- Both as one object, whose `active` is to be looked at.
+function Router:gate(e, i, wake) return signals.gate(self:signals(e, i, wake)) end
+function Router:full_gate(e, o, wake)
+  return signals.gate(self:full_signals(e, o, wake))
+end
+
 --- Is one of these signals active?
 Router.any = function (_, list) return signals.any(list) end
 

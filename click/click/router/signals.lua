@@ -14,6 +14,8 @@ local ports = require("click.router.ports")
 local Signal = {}
 Signal.__index = Signal
 
+local NONE = {}
+
 local signals = {}
 
 --- A signal, active or not.
@@ -23,11 +25,11 @@ end
 
 --- Set it; those who listen are woken when it becomes active (unless `quietly`).
 function Signal:set(active, quietly)
-  local was = self.active
+  if active == self.active then return end
   self.active = active
-  if active and not was and not quietly then
-    for _, wake in ipairs(self.listeners) do wake() end
-  end
+  for _, gate in ipairs(self.gates or NONE) do gate:refresh() end
+  if not active or quietly then return end
+  for _, wake in ipairs(self.listeners) do wake() end
 end
 
 --- Call wake() whenever it becomes active.
@@ -128,6 +130,25 @@ function signals.any(list)
     if list[i].active then return true end
   end
   return false
+end
+
+-- Several signals as one: active while one of them is.
+local Gate = {}
+Gate.__index = Gate
+
+function Gate:refresh() self.active = signals.any(self.members) end
+
+--- One object whose `active` says whether one of the list is active: what to look at
+--- for each packet.
+function signals.gate(list)
+  if #list == 1 then return list[1] end
+  local gate = setmetatable({members = list}, Gate)
+  for _, signal in ipairs(list) do
+    signal.gates = signal.gates or {}
+    table.insert(signal.gates, gate)
+  end
+  gate:refresh()
+  return gate
 end
 
 return signals
