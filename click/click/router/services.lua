@@ -117,7 +117,7 @@ end
 --- Is one of these signals active?
 Router.any = function (_, list) return signals.any(list) end
 
---- Sample a rate (click.rates) while the router runs.
+--- Sample a rate (click.scheduling.rates) while the router runs.
 function Router:meter(rate) table.insert(self.meters, rate) end
 
 --- When the present turn of the driver began, in seconds on the steady clock: costs

@@ -76,7 +76,8 @@ end
 -- Look at one port found: add its signal to `search`; the ports to go on from.
 local function visit(search, e, is_output, port)
   local signal = rawget(e, FIELD[search.kind])
-  if signal then
+  local active = is_active(e, is_output, port)
+  if signal and not active then
     if not search.found[signal] then
       search.found[signal] = true
       table.insert(search.list, {signal = signal, heard = search.behind == 0})
@@ -84,12 +85,8 @@ local function visit(search, e, is_output, port)
     local on = e.class.notifies_on == "through"
     return on and other_side(e, is_output, port) or {}, true
   end
-  if is_active(e, is_output, port) then
-    search.busy = search.busy or search.behind == 0
-    return {}
-  end
-  local others = other_side(e, is_output, port)
-  if #others == 0 and not e.class.silent then
+  local others = active and {} or other_side(e, is_output, port)
+  if active or #others == 0 and not e.class.silent then
     search.busy = search.busy or search.behind == 0
   end
   return others

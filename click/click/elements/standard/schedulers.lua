@@ -6,7 +6,7 @@ local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
 local signals = require("click.router.signals")
-local strides = require("click.strides")
+local strides = require("click.scheduling.strides")
 
 local function nothing() end
 

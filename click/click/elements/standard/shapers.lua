@@ -6,7 +6,7 @@ local configure = require("click.router.configure")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
-local tokens = require("click.tokens")
+local tokens = require("click.scheduling.tokens")
 
 local EXTRA_LENGTH, TIMESTAMP = note.EXTRA_LENGTH, note.TIMESTAMP
 

@@ -5,7 +5,7 @@ local element = require("click.element")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
-local tokens = require("click.tokens")
+local tokens = require("click.scheduling.tokens")
 
 -- Long enough for most headers.
 local DEFAULT_DATA = "Perigee made these bytes. They mean nothing, but there are 64 "

@@ -7,7 +7,7 @@ local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
 local signals = require("click.router.signals")
-local tokens = require("click.tokens")
+local tokens = require("click.scheduling.tokens")
 
 local NO_LIMIT = 2 ^ 31
 
