@@ -13,6 +13,7 @@ from helpers.command import ROOT, TIMEOUT_S, perigee, run
 PAGES = sorted(ROOT.glob("doc/*.md"))
 READMES = [next(ROOT.glob(f"*/program/{name}/README.md"))
            for name in ("echo", "firehose", "generate", "loadtest", "model", "pci_bind", "proto", "ps", "run", "shm", "snabbmark", "snsh", "test", "top", "vtep")]
+READMES += [ROOT / "click/click/script/README.md"]
 
 ROOMS = [ROOT / "src/apps", ROOT / "snabb/apps"]
 APPS = sorted(page for room in ROOMS for page in room.rglob("README.md"))

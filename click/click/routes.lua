@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A table of IPv4 routes: added, removed and shown as Click's lookup elements do it,
 -- and compiled to a function that looks up an address. Up to FEW routes become
--- comparisons with constants, the longest prefix first; more, or those that change often,
--- are laid out for C (click.route_ranges).
+-- comparisons with constants, the longest prefix first; more, or those that change
+-- often, are laid out for C (click.route_ranges).
 --
 -- A route is {address=, mask=, gateway=, port=}: numbers in host order, gateway 0 for
 -- none; ports count from 0.

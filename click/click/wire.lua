@@ -10,6 +10,7 @@ local wire = {}
 
 local band, bor, bswap, lshift, rshift, tobit =
   bit.band, bit.bor, bit.bswap, bit.lshift, bit.rshift, bit.tobit
+local copy = ffi.copy
 local little_endian = ffi.abi("le")
 local word_t, half_t = ffi.typeof("const int32_t *"), ffi.typeof("const uint16_t *")
 local bytes_t = ffi.typeof("const uint8_t *")
@@ -39,6 +40,14 @@ end
 function wire.half(s, at)
   return ffi.cast(half_t, ffi.cast(bytes_t, s) + (at or 0))[0]
 end
+
+local pad = ffi.new("uint8_t[16]")
+
+--- Let what was written to a packet be seen by all that is compiled with it. LuaJIT
+--- takes accesses by pointers that it can't compare, and of different widths, as ones
+--- to different memory: a half that was read before a byte of it was written, by
+--- another pointer, isn't read again. ffi.copy ends what it knows of memory.
+function wire.barrier() copy(pad, pad + 8, 8) end
 
 -- Text -----------------------------------------------------------------------------
 

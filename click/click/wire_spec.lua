@@ -1,8 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
 local bit = require("bit")
+local ffi = require("ffi")
 local wire = require("click.wire")
 
 describe("wire", function ()
+  it("has a barrier, behind which what was written is read", function ()
+    local bytes, at = ffi.new("uint8_t[16]"), ffi.new("int[1]", 8)
+    local halves_t = ffi.typeof("uint16_t *")
+    local wrong = 0
+    for i = 1, 1000 do
+      local before = ffi.cast(halves_t, bytes)[4]
+      local byte = bytes + at[0] -- the same place, but LuaJIT doesn't know
+      byte[0] = i % 256
+      wire.barrier()
+      local after = ffi.cast(halves_t, bytes)[4]
+      if after ~= i % 256 or before ~= (i - 1) % 256 then wrong = wrong + 1 end
+    end
+    assert.equal(0, wrong)
+  end)
+
   it("swaps", function ()
     assert.equal(0x3412, wire.swap16(0x1234))
     assert.equal(wire.word("\192\0\2\1"), wire.word_of(0xc0000201))

@@ -61,14 +61,14 @@ static int32_t run(const struct click_program *program, const struct view *view)
   return -at - 1;
 }
 
-int32_t click_classify(const struct click_program *program, const struct packet *p)
+int32_t pg_classify(const struct click_program *program, const struct packet *p)
 {
   struct view view = {{p->buf_addr + p->data_off}, {p->length}};
   return run(program, &view);
 }
 
 /* A header that isn't noted has no bytes. */
-int32_t click_classify_ip(const struct click_program *program, const struct packet *p)
+int32_t pg_classify_ip(const struct click_program *program, const struct packet *p)
 {
   int32_t end = p->data_off + p->length;
   int32_t ethernet = p->note16[0], ip = p->note16[1], transport = p->note16[2];

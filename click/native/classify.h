@@ -31,5 +31,5 @@ struct click_program {
 
 /* The output of the packet, from 1 on, or 0: it is dropped. The first asks for bytes of
  * the packet, the second for those of its headers. */
-int32_t click_classify(const struct click_program *program, const struct packet *p);
-int32_t click_classify_ip(const struct click_program *program, const struct packet *p);
+int32_t pg_classify(const struct click_program *program, const struct packet *p);
+int32_t pg_classify_ip(const struct click_program *program, const struct packet *p);

@@ -58,7 +58,7 @@ static uint8_t place(const struct click_flow_kind *k, const struct click_flow *f
 }
 
 /* A packet of the flow has come. */
-void click_flows_touch(struct click_flows *t, uint32_t flow, int64_t now)
+void pg_flows_touch(struct click_flows *t, uint32_t flow, int64_t now)
 {
   struct click_flow *f = &t->flow[flow];
   int64_t expiry;
@@ -74,15 +74,15 @@ static void destroy(struct click_flows *t, uint32_t flow)
   struct click_flow *f = &t->flow[flow];
   struct click_flow_kind *k = &t->kind[f->kind];
   unlink_flow(t, flow);
-  flow_table_unmap(t, k, 2 * flow);
-  flow_table_unmap(t, k, 2 * flow + 1);
+  pg_flow_table_unmap(t, k, 2 * flow);
+  pg_flow_table_unmap(t, k, 2 * flow + 1);
   k->counts[f->input]--;
   t->count--;
-  flow_table_give(t, flow);
+  pg_flow_table_give(t, flow);
 }
 
 /* When the flow may go. */
-int64_t click_flows_expiry(const struct click_flows *t, uint32_t flow)
+int64_t pg_flows_expiry(const struct click_flows *t, uint32_t flow)
 {
   const struct click_flow *f = &t->flow[flow];
   const struct click_flow_kind *k = &t->kind[f->kind];
@@ -100,7 +100,7 @@ static void end_guarantees(struct click_flows *t, int64_t now)
       struct click_flow *f = &t->flow[flow];
       if (f->expiry > now)
         break;
-      int64_t expiry = click_flows_expiry(t, flow);
+      int64_t expiry = pg_flows_expiry(t, flow);
       unlink_flow(t, flow);
       link_flow(t, flow, (uint8_t)(1 + timeout_of(k, f)), expiry);
     }
@@ -127,7 +127,7 @@ static uint32_t next_best_effort(const struct click_flows *t)
 }
 
 /* Remove flows whose time is over, and those above the capacity; or all. */
-void click_flows_reap(struct click_flows *t, int64_t now, bool all)
+void pg_flows_reap(struct click_flows *t, int64_t now, bool all)
 {
   uint32_t flow;
   end_guarantees(t, now);
@@ -140,7 +140,7 @@ void click_flows_reap(struct click_flows *t, int64_t now, bool all)
 }
 
 /* Remove the flows that an input of the rewriter has made. */
-void click_flows_remove_input(struct click_flows *t, int32_t kind, uint8_t input)
+void pg_flows_remove_input(struct click_flows *t, int32_t kind, uint8_t input)
 {
   for (int i = 0; i < FLOW_LISTS; i++) {
     for (uint32_t flow = t->kind[kind].list[i].oldest, next; flow; flow = next) {
@@ -170,10 +170,10 @@ static void set_changes(struct click_flow *f, const struct click_flow_key *rewri
 
 /* Add a flow like the model (key[0], kind, input, output, protocol, reply_note), whose
  * packets get the key `rewritten`. Its number, or 0 if there is no room for it. */
-uint32_t click_flows_add(struct click_flows *t, const struct click_flow *model,
+uint32_t pg_flows_add(struct click_flows *t, const struct click_flow *model,
                          const struct click_flow_key *rewritten, int64_t now)
 {
-  uint32_t flow = flow_table_take(t);
+  uint32_t flow = pg_flow_table_take(t);
   if (!flow)
     return 0;
   struct click_flow_kind *k = &t->kind[model->kind];
@@ -184,8 +184,8 @@ uint32_t click_flows_add(struct click_flows *t, const struct click_flow *model,
   f->number = t->made++;
   f->state = 0;
   set_changes(f, rewritten, k->how);
-  flow_table_map(t, k, 2 * flow);
-  uint32_t old = flow_table_map(t, k, 2 * flow + 1);
+  pg_flow_table_map(t, k, 2 * flow);
+  uint32_t old = pg_flow_table_map(t, k, 2 * flow + 1);
   if (old && old / 2 != flow)
     destroy(t, old / 2);
   int64_t expiry;

@@ -41,7 +41,7 @@ static uint32_t *place_of(const struct click_flows *t, const struct click_flow_k
   return at;
 }
 
-uint32_t click_flows_find(const struct click_flows *t, int32_t kind,
+uint32_t pg_flows_find(const struct click_flows *t, int32_t kind,
                           const struct click_flow_key *key)
 {
   return *place_of(t, &t->kind[kind], key);
@@ -68,7 +68,7 @@ static bool set_buckets(struct click_flows *t, struct click_flow_kind *k, uint32
   return true;
 }
 
-uint32_t flow_table_map(struct click_flows *t, struct click_flow_kind *k,
+uint32_t pg_flow_table_map(struct click_flows *t, struct click_flow_kind *k,
                         uint32_t number)
 {
   struct click_flow *f = &t->flow[number / 2];
@@ -86,7 +86,7 @@ uint32_t flow_table_map(struct click_flows *t, struct click_flow_kind *k,
   return old;
 }
 
-void flow_table_unmap(struct click_flows *t, struct click_flow_kind *k, uint32_t number)
+void pg_flow_table_unmap(struct click_flows *t, struct click_flow_kind *k, uint32_t number)
 {
   struct click_flow *f = &t->flow[number / 2];
   uint32_t *at = place_of(t, k, &f->key[number % 2]);
@@ -96,7 +96,7 @@ void flow_table_unmap(struct click_flows *t, struct click_flow_kind *k, uint32_t
   k->entries--;
 }
 
-uint32_t flow_table_take(struct click_flows *t)
+uint32_t pg_flow_table_take(struct click_flows *t)
 {
   uint32_t number = t->spare;
   if (number) {
@@ -121,7 +121,7 @@ uint32_t flow_table_take(struct click_flows *t)
   return t->used++;
 }
 
-void flow_table_give(struct click_flows *t, uint32_t flow)
+void pg_flow_table_give(struct click_flows *t, uint32_t flow)
 {
   if (t->deltas) {
     free(t->deltas[flow]);
@@ -142,7 +142,7 @@ static void set_port(struct click_flow_key *key, uint16_t port, bool ping)
 /* Among the addresses, or ports, from `base` to `base + top` the first, from the one at
  * `first` on and around, with which no reply has the key yet; where it is, from 0, or -1.
  * `reply` is the key but for that: its destination, or its port. */
-int64_t click_flows_free_key(const struct click_flows *t, int32_t kind,
+int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
                              const struct click_flow_key *reply, bool port,
                              uint32_t base, uint32_t top, uint32_t first)
 {
@@ -153,7 +153,7 @@ int64_t click_flows_free_key(const struct click_flows *t, int32_t kind,
       set_port(&key, (uint16_t)(base + value), t->kind[kind].how == REWRITE_PING);
     else
       key.destination = rte_cpu_to_be_32(base + value);
-    if (!click_flows_find(t, kind, &key))
+    if (!pg_flows_find(t, kind, &key))
       return value;
     value = value == top ? 0 : value + 1;
   }
@@ -161,7 +161,7 @@ int64_t click_flows_free_key(const struct click_flows *t, int32_t kind,
 }
 
 /* A table without flows; NULL if there is no memory. */
-struct click_flows *click_flows_new(uint64_t seed)
+struct click_flows *pg_flows_new(uint64_t seed)
 {
   struct click_flows *t = calloc(1, sizeof *t);
   if (!t)
@@ -177,7 +177,7 @@ struct click_flows *click_flows_new(uint64_t seed)
   return NULL;
 }
 
-void click_flows_free(struct click_flows *t)
+void pg_flows_free(struct click_flows *t)
 {
   for (int32_t i = 0; i < t->kinds; i++)
     free(t->kind[i].bucket);
@@ -190,7 +190,7 @@ void click_flows_free(struct click_flows *t)
 }
 
 /* A new kind of flows; its number, or -1. */
-int32_t click_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
+int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
                          const int64_t *timeout, uint32_t *counts)
 {
   if (t->kinds == MOST_FLOW_KINDS)

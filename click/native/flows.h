@@ -93,37 +93,37 @@ struct click_rewriter {
 };
 
 /* flow_table.c */
-struct click_flows *click_flows_new(uint64_t seed);
-void click_flows_free(struct click_flows *t);
-int32_t click_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
+struct click_flows *pg_flows_new(uint64_t seed);
+void pg_flows_free(struct click_flows *t);
+int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
                          const int64_t *timeout, uint32_t *counts);
-uint32_t click_flows_find(const struct click_flows *t, int32_t kind,
+uint32_t pg_flows_find(const struct click_flows *t, int32_t kind,
                           const struct click_flow_key *key);
-int64_t click_flows_free_key(const struct click_flows *t, int32_t kind,
+int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
                              const struct click_flow_key *reply, bool port,
                              uint32_t base, uint32_t top, uint32_t first);
 
 /* flow_age.c */
-uint32_t click_flows_add(struct click_flows *t, const struct click_flow *model,
+uint32_t pg_flows_add(struct click_flows *t, const struct click_flow *model,
                          const struct click_flow_key *rewritten, int64_t now);
-void click_flows_touch(struct click_flows *t, uint32_t flow, int64_t now);
-void click_flows_reap(struct click_flows *t, int64_t now, bool all);
-void click_flows_remove_input(struct click_flows *t, int32_t kind, uint8_t input);
-int64_t click_flows_expiry(const struct click_flows *t, uint32_t flow);
+void pg_flows_touch(struct click_flows *t, uint32_t flow, int64_t now);
+void pg_flows_reap(struct click_flows *t, int64_t now, bool all);
+void pg_flows_remove_input(struct click_flows *t, int32_t kind, uint8_t input);
+int64_t pg_flows_expiry(const struct click_flows *t, uint32_t flow);
 
 /* rewrite.c: the output from 1 on; 0: it isn't for a rewriter; -1: there is no mapping */
-int32_t click_rewrite(struct click_rewriter *r, struct packet *p, int64_t now);
-int32_t click_rewrite_by(const struct click_rewriter *r, struct packet *p,
+int32_t pg_rewrite(struct click_rewriter *r, struct packet *p, int64_t now);
+int32_t pg_rewrite_by(const struct click_rewriter *r, struct packet *p,
                          uint32_t number, int64_t now);
-uint32_t click_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
+uint32_t pg_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
                              const struct click_flow_key *key, bool reply);
 
 /* tcp_deltas.c */
-bool click_flow_shift(struct click_flows *t, uint32_t number, uint32_t trigger,
+bool pg_flow_shift(struct click_flows *t, uint32_t number, uint32_t trigger,
                       int32_t delta);
-int32_t click_flow_delta(const struct click_flows *t, uint32_t number);
+int32_t pg_flow_delta(const struct click_flows *t, uint32_t number);
 
 /* icmp_rewrite.c: the number of the flow, or 0 */
 struct click_quoted { const struct click_rewriter **maps; int32_t n, map; };
-uint32_t click_rewrite_icmp(struct click_quoted *q, struct packet *p,
+uint32_t pg_rewrite_icmp(struct click_quoted *q, struct packet *p,
                             bool set_destination, int32_t reply_note);

@@ -125,7 +125,7 @@ static uint32_t find(struct click_quoted *q, uint8_t protocol,
                      const struct click_flow_key *key)
 {
   for (q->map = 0; q->map < q->n; q->map++) {
-    uint32_t number = click_rewriter_find(q->maps[q->map], protocol, key, true);
+    uint32_t number = pg_rewriter_find(q->maps[q->map], protocol, key, true);
     if (number)
       return number;
   }
@@ -144,7 +144,7 @@ static void rewrite_outer(struct packet *p, const struct quote *q, uint32_t dest
 
 /* Rewrite an error by the first of the rewriters that knows the packet it quotes: the
  * number of the flow and direction, q->map is the rewriter's; or 0. */
-uint32_t click_rewrite_icmp(struct click_quoted *q, struct packet *p,
+uint32_t pg_rewrite_icmp(struct click_quoted *q, struct packet *p,
                             bool set_destination, int32_t reply_note)
 {
   struct quote quote;

@@ -44,6 +44,12 @@ struct ip4_neighbours { uint32_t prefix, mask; uint8_t eth[8]; };
 /* The same of IPv6; `data` is the caller's. */
 struct ip6_prefix { uint8_t prefix[16], mask[16]; uint32_t data; };
 
+/* Where LookupIP6Route sends packets: the port is from 1. */
+struct ip6_way { uint8_t gateway[16]; int32_t port; bool has_gateway; };
+
+/* ip6_extensions.c */
+uint32_t pg_ip6_transport(const uint8_t *ip6, uint32_t available);
+
 /* prefixes.c */
 int32_t pg_ip4_neighbours_find(const struct ip4_neighbours *list, uint32_t n,
                                uint32_t address);

@@ -114,10 +114,10 @@ static int32_t key_of(const struct click_rewriter *r, const struct view *v,
 static uint32_t find(const struct click_rewriter *r, int32_t kind,
                      const struct click_flow_key *key, uint32_t destination)
 {
-  uint32_t number = click_flows_find(r->flows, kind, key);
+  uint32_t number = pg_flows_find(r->flows, kind, key);
   if (!number && r->how == REWRITE_SOURCE) {
     struct click_flow_key other = {0, destination, 0, 0};
-    number = click_flows_find(r->flows, kind, &other);
+    number = pg_flows_find(r->flows, kind, &other);
   }
   return number;
 }
@@ -204,7 +204,7 @@ static void rewrite_tcp(const struct click_rewriter *r, const struct view *v,
   change_sum(v->l4 + 16, direct(f->l4_change, reply));
   note_state(f, v, reply);
   if (r->flows->deltas && v->length >= (v->l4[12] >> 4) * 4)
-    flow_deltas_apply(r->flows, number, v->l4, (uint32_t)v->length);
+    pg_flow_deltas_apply(r->flows, number, v->l4, (uint32_t)v->length);
 }
 
 static void rewrite_ports(const struct view *v, struct click_flow *f, uint32_t reply)
@@ -247,14 +247,14 @@ static int32_t rewrite(const struct click_rewriter *r, struct packet *p,
   }
   if (r->set_aggregate)
     p->note32[NOTE32_AGGREGATE] = f->number;
-  click_flows_touch(r->flows, number / 2, now);
+  pg_flows_touch(r->flows, number / 2, now);
   return f->output[reply] + 1;
 }
 
 /* Rewrite a packet as its flow says. The output from 1 on; 0: the packet isn't of the
  * sort that this rewriter knows; -1: there is no mapping for it, r->key is its key and
  * r->kind the kind of its flow. */
-int32_t click_rewrite(struct click_rewriter *r, struct packet *p, int64_t now)
+int32_t pg_rewrite(struct click_rewriter *r, struct packet *p, int64_t now)
 {
   struct view v;
   if (!look(p, &v))
@@ -274,7 +274,7 @@ int32_t click_rewrite(struct click_rewriter *r, struct packet *p, int64_t now)
 }
 
 /* The same by a flow and direction, for a packet of that flow. */
-int32_t click_rewrite_by(const struct click_rewriter *r, struct packet *p,
+int32_t pg_rewrite_by(const struct click_rewriter *r, struct packet *p,
                          uint32_t number, int64_t now)
 {
   struct view v;
@@ -283,7 +283,7 @@ int32_t click_rewrite_by(const struct click_rewriter *r, struct packet *p,
 
 /* The flow and direction of packets with a protocol and key, or 0. Of a ping the key's
  * source port is the identifier; `reply` says that its key is that of replies. */
-uint32_t click_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
+uint32_t pg_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
                              const struct click_flow_key *given, bool reply)
 {
   struct click_flow_key key = *given;

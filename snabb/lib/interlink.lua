@@ -12,6 +12,7 @@
 -- whose process died is taken to have left as soon as somebody wants its place.
 
 local ffi = require("ffi")
+local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
 local errno = require("posix.errno")
 local posix_signal = require("posix.signal")
@@ -77,18 +78,44 @@ local function leave(r, side)
   return change(r, side.alone, DOWN), true
 end
 
+-- Gone, or a zombie, that its parent hasn't asked for (proc(5)).
 local function is_dead(pid)
-  if pid == 0 then return false end
   local ok, _, code = posix_signal.kill(pid, 0)
-  return not ok and code == errno.ESRCH
+  if not ok then return code == errno.ESRCH end
+  local file = io.open(("/proc/%d/stat"):format(pid))
+  local state = file and file:read("*a"):match("^.*%) (%a)")
+  if file then file:close() end
+  return state == "Z" or state == "X"
+end
+
+-- Has the process another file mapped than the queue's, having got the number of one
+-- that died? False if that can't be known.
+local function is_another(pid, name)
+  local file = io.open(("/proc/%d/maps"):format(pid))
+  local found = file and stat.stat(shm.path(name))
+  local maps = found and file:read("*a") or ""
+  if file then file:close() end
+  return maps ~= "" and not maps:find((" %d "):format(found.st_ino), 1, true)
+end
+
+-- Does a process that died hold the side? `wait` says how long it has been so.
+local function is_held_by_dead(r, name, side, wait)
+  if r.state ~= DXUP and r.state ~= side.alone then return false end
+  local pid = r[side.pid]
+  if pid == 0 then -- killed, perhaps, between taking the place and saying so
+    wait.unsaid[side] = wait.unsaid[side] or wait.seconds
+    return wait.seconds - wait.unsaid[side] > STALE_S
+  end
+  wait.unsaid[side] = nil
+  return is_dead(pid) or wait.looks and is_another(pid, name)
 end
 
 -- Put an end to what dead processes hold of the queue.
-local function bury(r, name)
+local function bury(r, name, wait)
   for _, side in ipairs{RECEIVER, TRANSMITTER} do
-    if is_dead(r[side.pid]) then
-      local _, last = leave(r, side)
-      if last then shm.unlink(name) end
+    if is_held_by_dead(r, name, side, wait) then
+      local left, last = leave(r, side)
+      if left and last then shm.unlink(name) end
     end
   end
 end
@@ -102,7 +129,7 @@ local function check_size(name, size)
 end
 
 -- One attempt; the queue, or nil.
-local function try(name, size, side, waited)
+local function try(name, size, side, wait)
   local r = map(name, slots_for(size))
   configure(r, size)
   if r.size ~= size and r.state > CONF and r.state < DOWN then
@@ -112,26 +139,28 @@ local function try(name, size, side, waited)
       name, found, size)
   end
   if take_place(r, side) then return r end
-  if r.state == CONF and waited > STALE_S then change(r, CONF, INIT) end
-  bury(r, name)
-  if r.state == DOWN and waited > STALE_S then shm.unlink(name) end
+  if r.state == CONF and wait.seconds > STALE_S then change(r, CONF, INIT) end
+  bury(r, name, wait)
+  if r.state == DOWN and wait.seconds > STALE_S then shm.unlink(name) end
   shm.unmap(r)
 end
 
 local function attach(name, size, side)
   check_size(name, size)
-  local waited = 0
+  local wait = {seconds = 0, unsaid = {}}
   while true do
-    local r = try(name, size, side, waited)
+    local r = try(name, size, side, wait)
     if r then return r end
-    if waited == 0 then
+    if wait.seconds == 0 then
       print(("interlink: waiting for %s to become available..."):format(name))
     end
     if C.pg_signal() ~= 0 then
       failure.raise("interlink %s: interrupted, waiting for it", name)
     end
     C.pg_sleep(RETRY_S)
-    waited = waited + RETRY_S
+    local before = wait.seconds
+    wait.seconds = before + RETRY_S
+    wait.looks = math.floor(wait.seconds / STALE_S) > math.floor(before / STALE_S)
   end
 end
 

@@ -6,6 +6,7 @@ local interlink = require("lib.interlink")
 local objects = require("lib.observe.objects")
 local packet = require("core.packet")
 local shm = require("core.shm")
+local wait_for = require("testing.support").wait_for
 local worker = require("core.worker")
 
 local SEED = os.time()
@@ -18,15 +19,6 @@ local function take(r)
   local bytes = ffi.string(p.data, p.length)
   packet.free(p)
   return bytes
-end
-
--- Wait until `done()` is true, 10 s at most.
-local function wait_for(done)
-  for _ = 1, 1000 do
-    if done() then return true end
-    ffi.C.usleep(10000)
-  end
-  return false
 end
 
 describe("lib.interlink", function ()
@@ -171,6 +163,44 @@ local objects = require("lib.observe.objects")
     attach(8)
     assert.equal("left", take(rx))
     assert.is_true(interlink.empty(rx))
+  end)
+
+  it("takes the place of a process killed before it said that it had it #slow", function ()
+    tx = interlink.attach_transmitter(NAME, 8)
+    put(tx, "x")
+    interlink.push(tx)
+    tx.state = 5 -- in active use, by a receiver without a number
+    rx = interlink.attach_receiver(NAME, 8)
+    assert.equal(unistd.getpid(), rx.receiver)
+    assert.equal("x", take(rx))
+  end)
+
+  it("takes the place of a process whose number another has got #slow", function ()
+    tx = interlink.attach_transmitter(NAME, 8)
+    tx.state = 5
+    tx.receiver = worker.start("another", 'require("ffi").C.sleep(60)')
+    rx = interlink.attach_receiver(NAME, 8)
+    assert.equal(unistd.getpid(), rx.receiver)
+    assert.is_true(worker.status().another.alive)
+    worker.stop("another")
+  end)
+
+  it("leaves a place to the living #slow", function ()
+    local attaching = [[
+      require("lib.interlink").attach_receiver(%q, 8)
+      require("ffi").C.sleep(60)
+    ]]
+    tx = interlink.attach_transmitter(NAME, 8)
+    worker.start("has it", attaching:format(NAME))
+    assert.is_true(wait_for(function () return tx.receiver ~= 0 end))
+    local has_it = tx.receiver
+    worker.start("wants it", attaching:format(NAME))
+    require("core.native").pg_sleep(2.5)
+    assert.equal(has_it, tx.receiver)
+    assert.is_true(worker.status()["wants it"].alive)
+    worker.stop("has it")
+    assert.is_true(wait_for(function () return tx.receiver ~= has_it end))
+    worker.stop("wants it")
   end)
 
   it("refuses sizes that can't be, or aren't the other side's", function ()

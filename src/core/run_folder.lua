@@ -27,8 +27,8 @@ local function make_own()
   return stdlib.mkdtemp("/tmp/perigee.XXXXXX")
 end
 
--- Where EAL will put its folder.
-local function base()
+--- Where EAL will put its folder.
+function run_folder.base()
   if unistd.geteuid() == 0 then return "/var/run" end
   local chosen = os.getenv("XDG_RUNTIME_DIR")
   if not (chosen and is_ours(chosen)) then
@@ -41,7 +41,7 @@ end
 --- To be called before EAL starts: removes the (empty) folders of processes that were
 --- killed, and sees to it that this user has a place for its own.
 function run_folder.prepare()
-  local folder = base() .. "/dpdk"
+  local folder = run_folder.base() .. "/dpdk"
   local ok, names = pcall(dirent.dir, folder)
   for _, name in ipairs(ok and names or {}) do
     local pid = name:match("^perigee%-(%d+)$")

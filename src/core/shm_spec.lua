@@ -5,9 +5,9 @@ local unistd = require("posix.unistd")
 local stat = require("posix.sys.stat")
 local wait = require("posix.sys.wait").wait
 local shm = require("core.shm")
+local shm_root = require("testing.shm_root")
 
 local point_t = ffi.typeof("struct { int x, y, z; }")
-local root_before = shm.root
 
 -- Run func in a child process; its exit status says whether func returned true.
 local function in_child(func)
@@ -28,14 +28,8 @@ end
 
 describe("core.shm", function()
   local dir
-  before_each(function()
-    dir = require("posix.stdlib").mkdtemp("/tmp/shm_spec.XXXXXX")
-    shm.root = dir
-  end)
-  after_each(function()
-    require("core.shm_tree").remove(dir)
-    shm.root = root_before
-  end)
+  before_each(function() dir = shm_root.make() end)
+  after_each(shm_root.remove)
 
   it("shows others only objects that are whole", function()
     local pid = unistd.fork()
@@ -228,6 +222,8 @@ describe("core.shm", function()
       local ok, pid = in_child(function()
         shm.create("a/b", "int[1]")
         shm.alias("/by-name/dead", "")
+        -- As if it were killed before it gives the file its name:
+        shm.unmap(shm.create("/shared/.queue." .. unistd.getpid(), "int[1]"))
         return true
       end)
       assert.is_true(ok)
@@ -235,8 +231,11 @@ describe("core.shm", function()
       shm.alias("/by-name/alive", "")
       shm.unmap(shm.create("/1/init", "int[1]"))
       assert.is_truthy(shm.exists("/" .. pid .. "/a/b"))
+      shm.unmap(shm.create("/shared/.queue." .. unistd.getpid(), "int[1]"))
       assert.equal(1, shm.sweep())
       assert.is_falsy(shm.exists("/" .. pid))
+      assert.is_falsy(shm.exists("/shared/.queue." .. pid))
+      assert.is_truthy(shm.exists("/shared/.queue." .. unistd.getpid()))
       assert.is_truthy(shm.exists("mine"))
       assert.is_truthy(shm.exists("/1/init"))
       assert.same({"alive"}, shm.children("/by-name"))

@@ -202,6 +202,16 @@ local function sweep_names(directory)
   end
 end
 
+-- In directories that processes share: files that one was about to give a name as it was
+-- killed (core.shm).
+local function sweep_hidden(directory)
+  local listed, names = pcall(dirent.dir, directory)
+  for _, name in ipairs(listed and names or {}) do
+    local pid = name:match("^%..+%.(%d+)$")
+    if pid and is_dead(tonumber(pid)) then unistd.unlink(directory .. "/" .. name) end
+  end
+end
+
 --- Remove the directories of processes that are dead, but not those that are kept, and
 --- the program names that led to them. Returns how many directories it removed.
 function tree.sweep(root)
@@ -214,6 +224,8 @@ function tree.sweep(root)
       and tree.remove(directory)
     then
       count = count + 1
+    elseif not pid then
+      sweep_hidden(directory)
     end
   end
   sweep_names(root .. "/by-name")

@@ -125,6 +125,7 @@ struct port {
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   uint16_t queue, queues;    /* the one this is, of so many (0: one) */
   int32_t numa_node;         /* -1: unknown, or there is only one */
+  int32_t promiscuous;       /* descriptor that keeps `keeps` so, or -1 */
   uint64_t offloads;         /* on: RTE_ETH_TX_OFFLOAD_*; the rest in offload.c */
   uint64_t rxpackets, rxbytes;
   uint64_t txpackets, txbytes;
@@ -138,6 +139,7 @@ struct port {
   const struct own_driver *own; /* instead of DPDK (dpdk/port_io.h), or NULL */
   void *state;               /* of that driver */
   char name[64];             /* of the device */
+  char keeps[16];            /* kernel interface that is to stay as it is, or "" */
 };
 
 struct port_stats {
@@ -186,7 +188,7 @@ void pg_numa_pretend(int32_t nodes, uint32_t memory, int32_t ports);
 
 /* port.c */
 /* Each plug fills in `port` but for `account`, which the caller sets. */
-int pg_port_plug(struct port *port, const char *devargs);
+int pg_port_plug(struct port *port, const char *devargs, const char *keeps);
 int pg_port_ring(struct port *port, const char *name, int side);
 int pg_ring_take(const char *name);
 void pg_ring_leave(const char *name, int side);
@@ -196,7 +198,7 @@ bool pg_port_join(struct port *port, const char *device);
 int pg_port_share(const struct port *port, const char *device);
 bool pg_port_leave(const char *device);
 int pg_port_adopt(struct port *port, uint16_t id);
-int pg_port_start(struct port *port, uint32_t mtu, int promiscuous, int offload);
+int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload);
 int pg_port_unplug(struct port *port);
 int pg_port_stats(const struct port *port, struct port_stats *stats);
 int pg_port_link(const struct port *port, struct port_link *link);
@@ -210,11 +212,19 @@ int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool se
                    bool alone);
 int pg_packet_fit_mtu(struct port *port);
 
+/* ports/virtio_user.c */
+int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool offload,
+                        void *pool);
+
 /* iface.c */
 int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);
 bool pg_iface_has_xdp(const char *name);
+double pg_iface_tx_dropped(const char *name);
 bool pg_iface_leaves_checksums(const char *name);
+
+/* ports/xdp_program.c */
+const char *pg_xdp_problem(void);
 
 /* ports/pcap.c */
 int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);

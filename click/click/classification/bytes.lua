@@ -10,6 +10,8 @@ local tree = require("click.classification.tree")
 
 local bytes = {}
 
+local MOST_OFFSET = 65531 -- that leaves a word within 65,536 bytes
+
 -- Value and mask of a byte from two digits.
 local function byte_of(digits)
   local value, mask = 0, 0
@@ -74,6 +76,10 @@ local function parse(text, fail)
       break
     elseif text:sub(slash, slash) ~= "/" then
       fail("expected '/'")
+      break
+    end
+    if tonumber(offset) > MOST_OFFSET then
+      fail("offset %s out of range, 0-%d", offset, MOST_OFFSET)
       break
     end
     local value, behind = text:match("^([%x?]*)()", slash + 1)

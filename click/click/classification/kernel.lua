@@ -97,7 +97,7 @@ function kernel.new(questions, by_header)
   fill(c, questions, by_header)
   c.program.questions, c.program.values = c.questions, c.values
   c.program.targets = c.targets
-  c.run = by_header and C.click_classify_ip or C.click_classify
+  c.run = by_header and C.pg_classify_ip or C.pg_classify
   return c
 end
 

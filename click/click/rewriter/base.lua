@@ -15,11 +15,11 @@ local note = require("click.note")
 local base = {}
 
 local NO_NOTE = -1
-local NOT_MINE, UNKNOWN = 0, -1 -- of click_rewrite
+local UNKNOWN = -1 -- pg_rewrite: it knows no mapping
 local REAP_INTERVAL = 15 * 60
 local PING = C.REWRITE_PING
 
-local rewrite, rewrite_by = C.click_rewrite, C.click_rewrite_by
+local rewrite, rewrite_by = C.pg_rewrite, C.pg_rewrite_by
 
 local Rewriter = {}
 base.Rewriter = Rewriter
@@ -156,7 +156,7 @@ function Rewriter:add_flow(key, kind, protocol, input, reply_note)
   end
   fill_model(self, key, kind, protocol, input, forward, reply)
   self.model.reply_note = reply_note
-  local flow = C.click_flows_add(flows, self.model, new, self:time())
+  local flow = C.pg_flows_add(flows, self.model, new, self:time())
   if flow == 0 then
     spec.failures = spec.failures + 1
     return nil
@@ -193,12 +193,11 @@ function Rewriter:process(p, i)
   if spec.kind == "nochange" then return p, spec.forward + 1 end
   return nil, 1
 end
-base.NOT_MINE = NOT_MINE
 
---- The flow and direction of packets with a key and a protocol, or nil; made if there is
---- none and `input` (from 1) is given.
+--- The flow and direction of packets with a key and a protocol, or nil; made if there
+--- is none and `input` (from 1) is given.
 function Rewriter:find_flow(protocol, key, input)
-  local number = C.click_rewriter_find(self.native, protocol, key, false)
+  local number = C.pg_rewriter_find(self.native, protocol, key, false)
   if number > 0 or not input then return number > 0 and number or nil end
   local kind = protocol == 6 and self.native.tcp or self.native.other
   if kind < 0 then kind = math.max(self.native.tcp, self.native.other) end
@@ -220,7 +219,7 @@ local function set_input(self, i, text)
   local spec, problem = inputs.parse(text, self)
   if not spec then return ("input spec %d: %s"):format(i - 1, problem) end
   for _, kind in ipairs{self.native.tcp, self.native.other} do
-    if kind >= 0 then C.click_flows_remove_input(self.native.flows, kind, i - 1) end
+    if kind >= 0 then C.pg_flows_remove_input(self.native.flows, kind, i - 1) end
   end
   self.specs[i] = spec
 end
@@ -250,7 +249,9 @@ function base.handlers(more)
     clear = element.command(function (self) self.set:reap(self:time(), true) end),
     patterns = {read = function (self)
       local lines = {}
-      for i, spec in ipairs(self.specs) do lines[i] = inputs.text(spec, count(self, i)) end
+      for i, spec in ipairs(self.specs) do
+        lines[i] = inputs.text(spec, count(self, i))
+      end
       return table.concat(lines)
     end},
   }
@@ -266,7 +267,9 @@ function base.table_handler(which)
 end
 
 function Rewriter:add_pattern_handlers()
-  for i = 1, self.ninputs do self:add_handler("pattern" .. i - 1, pattern_handler(i)) end
+  for i = 1, self.ninputs do
+    self:add_handler("pattern" .. i - 1, pattern_handler(i))
+  end
 end
 
 --- A rewriter class from a table, which has name, summary, how (C.REWRITE_...),

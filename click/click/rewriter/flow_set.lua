@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The flows of rewriters that share a capacity. They are in C's memory (native/flows.h),
--- so that a million of them is nothing to Lua's garbage collector.
+-- The flows of rewriters that share a capacity. They are in C's memory
+-- (native/flows.h), so that a million of them is nothing to Lua's garbage collector.
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -20,9 +20,9 @@ local deadlines = ffi.typeof("int64_t[3]")
 function FlowSet.new()
   local seed = ffi.cast("uint64_t", math.random(0, 2 ^ 31)) * 2 ^ 32
     + math.random(0, 2 ^ 31)
-  local flows = C.click_flows_new(seed)
+  local flows = C.pg_flows_new(seed)
   if flows == nil then failure.raise("there is no memory for a table of flows") end
-  return setmetatable({flows = ffi.gc(flows, C.click_flows_free), users = {}}, FlowSet)
+  return setmetatable({flows = ffi.gc(flows, C.pg_flows_free), users = {}}, FlowSet)
 end
 
 --- A new kind of flows, rewritten as `how` (C.REWRITE_...) says, with times in seconds;
@@ -32,7 +32,7 @@ function FlowSet:kind(how, guarantee, timeouts, counts)
   local times = deadlines()
   for i = 1, 3 do times[i - 1] = (timeouts[i] or 0) * MILLISECONDS end
   self.users[#self.users + 1] = counts
-  local kind = C.click_flows_kind(self.flows, how, guarantee * MILLISECONDS, times, counts)
+  local kind = C.pg_flows_kind(self.flows, how, guarantee * MILLISECONDS, times, counts)
   if kind < 0 then failure.raise("there are too many rewriters with one capacity") end
   return kind
 end
@@ -50,7 +50,7 @@ function FlowSet:set_capacity(n, now)
 end
 
 --- Remove flows whose time is over, or all.
-function FlowSet:reap(now, all) C.click_flows_reap(self.flows, now, all) end
+function FlowSet:reap(now, all) C.pg_flows_reap(self.flows, now, all) end
 
 -- Keys ------------------------------------------------------------------------------
 
@@ -119,14 +119,14 @@ local function arrow(self, flow, number, how)
   if how == C.REWRITE_SOURCE then return one_address(flow, reply) end
   local text = TEXTS[how]
   local line = text(flow.key[reply]) .. " => " .. text(self:rewritten(number))
-  local delta = C.click_flow_delta(self.flows, number)
+  local delta = C.pg_flow_delta(self.flows, number)
   if delta == 0 then return line end
   return ("%s seq %+d"):format(line, delta)
 end
 
 local function line_of(self, index, reply, how, now)
   local flow, number = self.flows.flow[index], 2 * index + reply
-  local expiry = tonumber(C.click_flows_expiry(self.flows, index))
+  local expiry = tonumber(C.pg_flows_expiry(self.flows, index))
   return ("%s [%s%d %s%d] i%d exp%d"):format(arrow(self, flow, number, how),
     reply == 0 and "*" or "", flow.output[0], reply == 1 and "*" or "", flow.output[1],
     flow.input, math.floor((expiry + MILLISECONDS / 2 - now) / MILLISECONDS))

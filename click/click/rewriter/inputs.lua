@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What a rewriter does with packets of no flow, by input: "drop", "nochange [OUTPUT]",
--- "keep FORWARD REPLY" (outputs), "pattern ... FORWARD REPLY", or the name of an element
--- that says it, a mapper.
+-- "keep FORWARD REPLY" (outputs), "pattern ... FORWARD REPLY", or the name of an
+-- element that says it, a mapper.
 
 local arguments = require("click.arguments")
 local Pattern = require("click.rewriter.pattern")
@@ -56,8 +56,8 @@ local function keep(words, element)
   return {kind = "keep", forward = forward, reply = reply}
 end
 
---- "1.0.0.1 1024-65535 - - 0 1", the words of a pattern and two outputs; nil and what is
---- wrong, if something is. Outputs aren't compared with those of an element.
+--- "1.0.0.1 1024-65535 - - 0 1", the words of a pattern and two outputs; nil and what
+--- is wrong, if something is. Outputs aren't compared with those of an element.
 function inputs.pattern(words, element)
   if #words <= 2 then return nil, "syntax error" end
   local last = {words[#words - 1], words[#words]}
@@ -106,16 +106,17 @@ function inputs.text(spec, count)
   return text .. (count > 0 and (" [%d]"):format(count) or "") .. "\n"
 end
 
---- What becomes of a new flow with the key: the key that its packets get, and the outputs
---- forward and of replies; or nil, and the output of the packet alone (from 0), if it is
---- not dropped.
+--- What becomes of a new flow with the key: the key that its packets get, and the
+--- outputs forward and of replies; or nil, and the output of the packet alone (from 0),
+--- if it is not dropped.
 function inputs.map(spec, key, flows, kind)
   if spec.kind == "nochange" then return nil, spec.forward end
   if spec.kind == "drop" then return nil end
   if spec.kind == "keep" then return key, spec.forward, spec.reply end
   local new, forward, reply
   if spec.kind == "pattern" then
-    new, forward, reply = spec.pattern:rewrite(key, flows, kind), spec.forward, spec.reply
+    new = spec.pattern:rewrite(key, flows, kind)
+    forward, reply = spec.forward, spec.reply
   else
     new, forward, reply = spec.mapper:map_flow(key, flows, kind)
   end

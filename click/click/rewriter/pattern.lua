@@ -6,8 +6,8 @@
 --     1.0.0.1-1.0.0.9 -          source address, one of a range; destination
 --     NAME                       as an element IPRewriterPatterns says
 --
--- A range may end with "#" (one after the other) or "?" (by chance, even if the packet's
--- own port would do).
+-- A range may end with "#" (one after the other) or "?" (by chance, even if the
+-- packet's own port would do).
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -145,13 +145,13 @@ local function choose(self, key, reply, flows, kind)
   if self.same_first and self.ports then
     local own = swap16(key.sport) - base
     reply.dport = key.sport
-    if own >= 0 and own <= self.top and C.click_flows_find(flows, kind, reply) == 0 then
+    if own >= 0 and own <= self.top and C.pg_flows_find(flows, kind, reply) == 0 then
       return own
     end
   end
   local first = math.random(0, self.top)
   if self.sequential then first = self.next > self.top and 0 or self.next end
-  local chosen = C.click_flows_free_key(flows, kind, reply, self.ports, base, self.top,
+  local chosen = C.pg_flows_free_key(flows, kind, reply, self.ports, base, self.top,
     first)
   return chosen >= 0 and tonumber(chosen) or nil
 end

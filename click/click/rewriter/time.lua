@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The time of a router for what needn't know it to the microsecond: where the clock is a
--- real one, that of the breath, which is read once for all its packets.
+-- The time of a router for what needn't know it to the microsecond: where the clock is
+-- a real one, that of the breath, which is read once for all its packets.
 
 local engine = require("core.app")
 

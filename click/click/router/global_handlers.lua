@@ -5,6 +5,7 @@
 local flatfile = require("click.language.flatfile")
 local handlers = require("click.router.handlers")
 local main = require("core.main")
+local registry = require("click.registry")
 
 local function names_of_elements(router)
   local lines = {("%d\n"):format(#router.elements)}
@@ -32,6 +33,48 @@ local function flatconfig(router)
   return flatfile.text(flat)
 end
 
+local function lines(list)
+  return #list == 0 and "" or table.concat(list, "\n") .. "\n"
+end
+
+local ENTRY = '  <entry name="%s" portcount="%s" processing="%s" flowcode="%s" />'
+
+-- One of Click's codes in XML; "?" if it depends on the element.
+local function code(class, field)
+  local text = type(class[field]) == "string" and class[field] or "?"
+  return (text:gsub("[&<>\"]", {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;",
+    ['"'] = "&quot;"}))
+end
+
+-- What Click's tools want to know of the classes, as they read it.
+local function element_map()
+  local list = {'<?xml version="1.0" standalone="yes"?>',
+    '<elementmap xmlns="http://www.lcdf.org/click/xml/">'}
+  for _, class in ipairs(registry.list()) do
+    list[#list + 1] = ENTRY:format(class.name, code(class, "ports"),
+      code(class, "processing"), code(class, "flow"))
+  end
+  list[#list + 1] = "</elementmap>"
+  return lines(list)
+end
+
+-- The ports that packets are counted at: those that push, or pull, by themselves.
+local function active_ports(router)
+  local list = {}
+  local function add(e, letters, active, mark)
+    for port = 1, #letters do
+      if (letters:sub(port, port) == "l") == active then
+        list[#list + 1] = ("%s\t%s%d"):format(e.name, mark, port - 1)
+      end
+    end
+  end
+  for _, e in ipairs(router.elements) do
+    add(e, e.processing.inputs, true, "i")
+    add(e, e.processing.outputs, false, "o")
+  end
+  return lines(list)
+end
+
 local function stop(router, text) router:stop(tonumber(text)) end
 
 return {
@@ -44,5 +87,13 @@ return {
   list = {read = names_of_elements},
   handlers = {read = function (router) return handlers.list(router.root) end},
   requirements = {read = requirements},
+  classes = {read = function () return lines(registry.names()) end},
+  packages = {read = function () return "" end},
+  threads = {read = function (router) return router.options.threads or 1 end},
+  element_map = {read = element_map},
+  active_ports = {read = active_ports},
+  timewarp = {read = function (router)
+    return router.clock.simulated and "simulation" or 1
+  end},
   stop = {write = stop},
 }

@@ -135,7 +135,12 @@ local function names_of(e)
     for name in pairs(rawget(e, "own_handlers") or {}) do others[name] = true end
     for name in pairs(e.class.task and TASK or {}) do others[name] = true end
   else
-    for name in pairs(router.global_handlers) do others[name] = true end
+    local list = router.global_handlers
+    while list do
+      for name in pairs(list) do others[name] = true end
+      local meta = getmetatable(list)
+      list = meta and meta.__index
+    end
   end
   local sorted = {}
   for name in pairs(others) do sorted[#sorted + 1] = name end

@@ -3,7 +3,6 @@
 --
 --     print $(add 1 2), print $(if $(gt $x 3) large small)
 
-local ffi = require("ffi")
 local calls = require("click.script.calls")
 local filename = require("click.arguments.words").filename
 local numbers = require("click.script.numbers")
@@ -132,8 +131,6 @@ private("catq", function (_, s)
   return data and text.quote(data), problem
 end)
 
-ffi.cdef "int perigee_click_kill(int process, int number) __asm__(\"kill\");"
-
 private("kill", function (_, s)
   local words = text.words(s)
   local number = signals.number(words[1] or "")
@@ -141,9 +138,10 @@ private("kill", function (_, s)
   for i = 2, #words do
     local process = numbers.small(words[i], -2 ^ 31, 2 ^ 31 - 1)
     if not process then return nil, "bad PID" end
-    if ffi.C.perigee_click_kill(process, number) ~= 0 then
-      local reason = require("posix.errno").errno(ffi.errno())
-      return nil, ("kill(%d, %d): %s"):format(process, number, reason)
+    local problem = signals.send(process, number)
+    if problem then
+      return nil, ("kill(%d, %d): %s"):format(process, number,
+        require("posix.errno").errno(problem))
     end
   end
   return ""

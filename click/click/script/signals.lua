@@ -14,10 +14,18 @@ local NUMBERS = {HUP = 1, INT = 2, QUIT = 3, ABRT = 6, USR1 = 10, USR2 = 12, PIP
 local MOST = 31
 local ENGINES = {[1] = true, [2] = true, [15] = true} -- those that end engine.main
 
-ffi.cdef 'void *perigee_click_signal(int number, void *handler) __asm__("signal");'
+ffi.cdef [[
+  void *perigee_click_signal(int number, void *handler) __asm__("signal");
+  int perigee_click_kill(int process, int number) __asm__("kill");
+]]
 
 --- The number of the signal `name` ("INT" or "2"), or nil.
 function signals.number(name) return NUMBERS[name] or numbers.small(name, 0, MOST) end
+
+--- Send the signal to a process. Nil, or the number of an error (errno(3)).
+function signals.send(process, number)
+  if ffi.C.perigee_click_kill(process, number) ~= 0 then return ffi.errno() end
+end
 
 local takers = {} -- [number] = list of functions
 
@@ -53,14 +61,22 @@ end
 --- Does anybody take signals?
 function signals.any() return next(takers) ~= nil end
 
+local function deliver(number)
+  local list = takers[number]
+  if not list then -- it came when nobody took it any more: as if nobody ever had
+    signals.send(require("posix.unistd").getpid(), number)
+    return
+  end
+  takers[number] = {}
+  for _, f in ipairs(list) do f() end
+  if #takers[number] == 0 then restore(number) end
+end
+
 --- Call those who wait for the signals that came.
 function signals.poll()
   local number = C.pg_taken_signal()
   while number ~= 0 do
-    local list = takers[number] or {}
-    takers[number] = {}
-    for _, f in ipairs(list) do f() end
-    if #takers[number] == 0 then restore(number) end
+    deliver(number)
     number = C.pg_taken_signal()
   end
 end

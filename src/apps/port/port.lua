@@ -105,12 +105,12 @@ function Port:new(arg, checked)
     _, description = Port.check_arg(arg)
   end
   check.unclaimed(description)
-  local port = plug.open(description)
+  local port, kind = plug.open(description), kinds.of(description)
   port.burst = description.burst
   return setmetatable({
-    description = description, kind = kinds.of(description), port = port,
+    description = description, kind = kind, port = port,
     next_check = 0, token = check.token(description), stats = statistics.new(),
-    shm = statistics.frame(),
+    lost = statistics.since(kind.lost, description), shm = statistics.frame(),
   }, self)
 end
 
@@ -175,7 +175,7 @@ end
 --- DPDK's statistics of the port, a table of numbers (rte_eth_stats_get), and
 --- Perigee's own drops by name.
 function Port:statistics()
-  return statistics.read(self.port, self.stats)
+  return statistics.read(self.port, self.stats, self.lost())
 end
 
 --- Print the statistics.

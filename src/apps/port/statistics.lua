@@ -49,11 +49,24 @@ local function of_queue(s, port)
   s.obytes = tonumber(port.txbytes)
 end
 
---- The statistics of `port` (struct port) as a table of numbers.
-function statistics.read(port, raw)
+--- A function that gives what `count` (optional) of the `argument` has grown by since
+--- now; while that isn't told, as it was told last.
+function statistics.since(count, argument)
+  local began, last = count and count(argument) or 0, 0
+  return function ()
+    local now = count and count(argument)
+    if now then last = now - began end
+    return last
+  end
+end
+
+--- The statistics of `port` (struct port) as a table of numbers; `lost`: packets lost
+--- before its driver got them.
+function statistics.read(port, raw, lost)
   local result = {}
   if C.pg_port_stats(port, raw) < 0 then ffi.fill(raw, ffi.sizeof(raw)) end
   for _, name in ipairs(DPDK) do result[name] = tonumber(raw[name]) end
+  result.imissed = result.imissed + lost
   local adjust = port.queues > 1 and of_queue or complete
   adjust(result, port)
   for name in pairs(DROPS) do result[name] = tonumber(port[name]) end

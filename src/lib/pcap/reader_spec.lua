@@ -275,26 +275,6 @@ describe("lib.pcap.reader", function()
     end
   end)
 
-  it("reads other link types where they are wanted", function ()
-    local b = testing.order("little")
-    local raw = b:section() .. b:interface{linktype = 101} .. b:enhanced("raw")
-    for _, bytes in ipairs{b:pcap_header{linktype = 101} .. b:record("raw"), raw} do
-      testing.save(path, bytes)
-      local file = reader.open(path, {any_link = true})
-      assert.equal(101, file.linktype)
-      local data, length = file:next()
-      assert.equal("raw", ffi.string(data, length))
-      file:close()
-    end
-    testing.save(path, raw .. b:interface() .. b:enhanced("more"))
-    local file = reader.open(path, {any_link = true})
-    file:next()
-    local ok, err = pcall(file.next, file)
-    assert.is_false(ok)
-    assert.matches("link type 1 .*; only that of its first", tostring(err))
-    file:close()
-  end)
-
   it("has at hand what it would read, in any section, and after going back", function()
     local b, other = testing.order("little"), testing.order("big")
     local fine = b:option(9, "\9") .. b:option(0, "")

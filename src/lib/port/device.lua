@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Opening a DPDK device by its device string, and removing it. A kernel interface that
--- carries it keeps its MTU and address, and is left as it was.
+-- was there before keeps its MTU, address and flags. One that was down is brought up,
+-- and down again at the end.
 
 local ffi = require("ffi")
 local C = require("core.native")
+local brought_up = require("lib.port.brought_up")
 local failure = require("core.failure")
 local iface = require("lib.port.iface")
 
@@ -41,15 +43,32 @@ local function read_before(kind, port, name)
   return before
 end
 
+-- One that is down is noted as such; whoever was killed may have brought it up.
+local function note_state(name, before)
+  if not iface.is_up(before) or brought_up.is_left(name) then
+    brought_up.note(name)
+    iface.set_down(before)
+  end
+end
+
+-- The interface is as it was again.
+local function leave_interface(port, kind)
+  local before, name = befores[port], kind.interface and kind.interface(port)
+  if before and kind.restores_state then
+    iface.put_back(name, before)
+    brought_up.forget(name)
+  end
+  befores[port] = nil
+end
+
 -- What can't be used after all is removed.
 local function give_up(device_port, port, kind, problem)
   device.close(device_port, port, kind)
   failure.raise("port '%s': %s", port.text, problem)
 end
 
--- Keep the interface's MTU, and frames to what it carries.
-local function fit_interface(device_port, port, kind, name, before)
-  if before then iface.set_mtu(name, before.mtu) end
+-- Keep frames to what the interface carries.
+local function fit_interface(device_port, port, kind, name)
   local now, reason = iface.read(name)
   if not now then
     give_up(device_port, port, kind,
@@ -64,12 +83,15 @@ function device.open(device_port, port, kind)
   local name = kind.interface and kind.interface(port)
   local before = read_before(kind, port, name)
   if kind.before_open then kind.before_open(port) end
+  if before and kind.restores_state then note_state(name, before) end
   local text = device.string(kind, port, C.pg_port_next_id(), before)
-  if C.pg_port_plug(device_port, text) < 0 then
-    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
-  end
   befores[port] = before
-  if name then fit_interface(device_port, port, kind, name, before) end
+  if C.pg_port_plug(device_port, text, before and name or "") < 0 then
+    local problem = ffi.string(C.pg_error())
+    leave_interface(port, kind)
+    failure.raise("port '%s': %s", port.text, problem)
+  end
+  if name then fit_interface(device_port, port, kind, name) end
   device_port.tidy = kind.tidy and 1 or 0
   if kind.small_pool and C.pg_port_small_pool(device_port) < 0 then
     give_up(device_port, port, kind, ffi.string(C.pg_error()))
@@ -81,11 +103,7 @@ end
 function device.close(device_port, port, kind)
   local own = device_port.own ~= nil
   local lost = C.pg_port_unplug(device_port) < 0 and own and ffi.string(C.pg_error())
-  local before = befores[port]
-  if before then
-    iface.put_back(kind.interface(port), before, kind.restores_state)
-    befores[port] = nil
-  end
+  leave_interface(port, kind)
   return lost or nil
 end
 

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Kernel interfaces that carry a port: what they are like before DPDK has them, and
--- making them so again. Drivers leave their marks: net_af_xdp promiscuous mode; net_tap
--- also another address, an MTU of 1,500 and the state down.
+-- making them so again.
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -9,7 +8,7 @@ local C = require("core.native")
 
 local M = {}
 
-local IFF_UP, IFF_PROMISC = 0x1, 0x100 -- linux/if.h
+local IFF_UP = 0x1 -- linux/if.h
 
 --- The interface `name` as it is now, a `struct iface`; or nil and why not.
 function M.read(name)
@@ -33,16 +32,20 @@ function M.set_mtu(name, mtu)
   return C.pg_iface_write(name, now) == 0, ffi.string(C.pg_error())
 end
 
---- Make the interface `name` again what it was `before` (from read): its MTU and
---- whether it is promiscuous, and with `state` whether it is up. One that has gone
---- is left alone.
-function M.put_back(name, before, state)
+--- Is the interface (from read) up?
+function M.is_up(iface) return bit.band(iface.flags, IFF_UP) ~= 0 end
+
+--- Let it be one that was down (for put_back).
+function M.set_down(iface) iface.flags = bit.band(iface.flags, bit.bnot(IFF_UP)) end
+
+--- Give the interface `name` the MTU and the state (up or down) that it had `before`
+--- (from read). One that has gone is left alone.
+function M.put_back(name, before)
   local now = M.read(name)
   if not now then return end
-  local marks = bit.bor(IFF_PROMISC, state and IFF_UP or 0)
   now.mtu = before.mtu
-  now.flags = bit.bor(bit.band(now.flags, bit.bnot(marks)),
-    bit.band(before.flags, marks))
+  now.flags = bit.bor(bit.band(now.flags, bit.bnot(IFF_UP)),
+    bit.band(before.flags, IFF_UP))
   C.pg_iface_write(name, now)
 end
 

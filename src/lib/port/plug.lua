@@ -37,7 +37,7 @@ local function start(port, device_port, kind)
   local near = pool.near(device_port.numa_node)
   if device_port.pool == nil then device_port.pool = near end
   device_port.queues = port.queues or 0
-  if C.pg_port_start(device_port, kind.mtu or 0, 1, port.offload or 0) < 0 then
+  if C.pg_port_start(device_port, kind.mtu or 0, true, port.offload == 1) < 0 then
     local reason = ffi.string(C.pg_error())
     unplug(port, device_port)
     failure.raise("port '%s': %s", port.text,

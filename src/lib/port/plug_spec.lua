@@ -13,7 +13,7 @@ describe("plug", function ()
     iface.put_back = function () end
     iface.read = function ()
       calls = calls + 1
-      if calls <= 2 then return ffi.new("struct iface", {mtu = 1500}) end
+      if calls <= 1 then return ffi.new("struct iface", {mtu = 1500}) end
       return nil, "No such device"
     end
     local description = spec.parse("null")

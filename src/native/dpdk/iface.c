@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernel interfaces: MTU and flags by ioctl (netdevice(7)), XDP programs by
- * netlink. Unlike /sys these always show the process's own network namespace.
+ * Kernel interfaces: MTU and flags by ioctl (netdevice(7)), XDP programs and what was
+ * dropped by netlink. Unlike /sys these always show the process's own network namespace.
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <linux/if_packet.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 
@@ -58,6 +60,19 @@ int pg_iface_write(const char *name, const struct iface *iface)
   return request(name, SIOCSIFFLAGS, &ifr);
 }
 
+int pg_iface_hold_promiscuous(const char *name)
+{
+  struct packet_mreq all = {.mr_ifindex = if_nametoindex(name),
+                            .mr_type = PACKET_MR_PROMISC};
+  int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* receives nothing */
+  if (fd >= 0 &&
+      setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) == 0)
+    return fd;
+  if (fd >= 0)
+    close(fd);
+  return -1;
+}
+
 /* May frames come from the interface whose checksums nobody has computed? So it is with
  * veth pairs (veth(4)) while checksums are left to "the card" (ethtool(8), tx on): only
  * AF_PACKET is told of it. */
@@ -72,41 +87,67 @@ bool pg_iface_leaves_checksums(const char *name)
   return request(name, SIOCETHTOOL, &ifr) == 0 && tx.data != 0;
 }
 
-/* Is an XDP program attached? `link` is the answer to RTM_GETLINK. */
-static bool attached(struct nlmsghdr *link)
-{
-  int left = IFLA_PAYLOAD(link);
-  for (struct rtattr *a = IFLA_RTA(NLMSG_DATA(link)); RTA_OK(a, left);
-       a = RTA_NEXT(a, left)) {
-    if ((a->rta_type & NLA_TYPE_MASK) != IFLA_XDP)
-      continue;
-    int inner = RTA_PAYLOAD(a);
-    for (struct rtattr *x = RTA_DATA(a); RTA_OK(x, inner); x = RTA_NEXT(x, inner))
-      if (x->rta_type == IFLA_XDP_ATTACHED)
-        return *(uint8_t *)RTA_DATA(x) != XDP_ATTACHED_NONE;
-  }
-  return false;
-}
+struct ask {
+  struct nlmsghdr header;
+  struct ifinfomsg link;
+};
 
-/* Does the interface have an XDP program, of whichever process (rtnetlink(7))? */
-bool pg_iface_has_xdp(const char *name)
+/* What the kernel tells of the interface (RTM_GETLINK of rtnetlink(7)); NULL if there is
+ * none, or it doesn't tell. */
+static struct nlmsghdr *ask_of(const char *name, void *answer, size_t size)
 {
-  struct {
-    struct nlmsghdr header;
-    struct ifinfomsg link;
-  } ask = {
+  struct ask ask = {
     .header = {.nlmsg_len = sizeof ask, .nlmsg_type = RTM_GETLINK,
                .nlmsg_flags = NLM_F_REQUEST},
     .link = {.ifi_index = if_nametoindex(name)}};
-  _Alignas(NLMSG_ALIGNTO) char answer[32768];
-  struct nlmsghdr *link = (struct nlmsghdr *)answer;
+  struct nlmsghdr *link = answer;
   int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   if (fd < 0)
-    return false;
+    return NULL;
   ssize_t n = send(fd, &ask, sizeof ask, 0);
   if (n == sizeof ask)
-    n = recv(fd, answer, sizeof answer, 0);
+    n = recv(fd, answer, size, 0);
   close(fd);
-  return n > 0 && NLMSG_OK(link, n) && link->nlmsg_type == RTM_NEWLINK &&
-         attached(link);
+  return n > 0 && NLMSG_OK(link, n) && link->nlmsg_type == RTM_NEWLINK ? link : NULL;
+}
+
+/* The attribute of this type, or NULL. */
+static struct rtattr *find(struct rtattr *a, int bytes, int type)
+{
+  for (; RTA_OK(a, bytes); a = RTA_NEXT(a, bytes))
+    if ((a->rta_type & NLA_TYPE_MASK) == type)
+      return a;
+  return NULL;
+}
+
+static struct rtattr *of_link(struct nlmsghdr *link, int type)
+{
+  return find(IFLA_RTA(NLMSG_DATA(link)), IFLA_PAYLOAD(link), type);
+}
+
+enum { ANSWER_BYTES = 32768 };
+
+/* Does the interface have an XDP program, of whichever process? */
+bool pg_iface_has_xdp(const char *name)
+{
+  _Alignas(NLMSG_ALIGNTO) char answer[ANSWER_BYTES];
+  struct nlmsghdr *link = ask_of(name, answer, sizeof answer);
+  struct rtattr *xdp = link ? of_link(link, IFLA_XDP) : NULL;
+  struct rtattr *attached =
+    xdp ? find(RTA_DATA(xdp), RTA_PAYLOAD(xdp), IFLA_XDP_ATTACHED) : NULL;
+  return attached && *(uint8_t *)RTA_DATA(attached) != XDP_ATTACHED_NONE;
+}
+
+/* Packets to send that the interface has dropped since it was made (IFLA_STATS64); -1 if
+ * there is no interface of the name. */
+double pg_iface_tx_dropped(const char *name)
+{
+  _Alignas(NLMSG_ALIGNTO) char answer[ANSWER_BYTES];
+  struct rtnl_link_stats64 stats;
+  struct nlmsghdr *link = ask_of(name, answer, sizeof answer);
+  struct rtattr *told = link ? of_link(link, IFLA_STATS64) : NULL;
+  if (!told || RTA_PAYLOAD(told) < offsetof(struct rtnl_link_stats64, multicast))
+    return -1;
+  memcpy(&stats, RTA_DATA(told), offsetof(struct rtnl_link_stats64, multicast));
+  return stats.tx_dropped;
 }

@@ -13,6 +13,14 @@ int pg_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Don't die of SIGPIPE, unless it comes of standard output (sys.c). */
 void pg_survive_broken_sockets(void);
 
+/* Let what this thread does to the kernel interface `name` bring it up, and leave it as
+ * it is otherwise; until it is called with "" (ioctl.c). */
+void pg_iface_keep(const char *name);
+
+/* Make the kernel interface promiscuous for as long as the descriptor is open, which is
+ * at most as long as this process; -1 if that can't be (iface.c). */
+int pg_iface_hold_promiscuous(const char *name);
+
 /* A thread with an engine begins and ends; its looks at the clock, never made
  * within a burst, are counted in between (clock.c). */
 struct worker;

@@ -16,6 +16,7 @@
 
 #include "../api.h"
 #include "internal.h"
+#include "port_io.h"
 
 enum { ADDRESSES = 12, VLAN_TAG = 4, TPID = 0x8100 }; /* IEEE 802.1Q */
 enum { IP4_CHECKSUM = 10 };                           /* RFC 791 */
@@ -78,11 +79,15 @@ static void in_software(struct rte_mbuf *m)
  * (rte_eth_tx_prepare), or it is done now. */
 void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n)
 {
+  uint16_t id = port->id;
+  uint64_t offloads = port->own && port->own->offloads
+                        ? port->own->offloads(port, &id)
+                        : port->offloads;
   for (uint16_t i = 0; i < n; i++) {
     uint64_t flags = packets[i]->ol_flags & PG_OFFLOADS;
     packets[i]->pkt_len = packets[i]->data_len;
-    if (flags && ((needed(flags) & ~port->offloads) ||
-                  rte_eth_tx_prepare(port->id, 0, &packets[i], 1) != 1))
+    if (flags && ((needed(flags) & ~offloads) ||
+                  rte_eth_tx_prepare(id, 0, &packets[i], 1) != 1))
       in_software(packets[i]);
   }
 }

@@ -5,10 +5,12 @@
  * in Lua (lib/port/spec.lua); packets move in burst.c.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_dev.h>
 #include <rte_errno.h>
@@ -24,28 +26,38 @@
 
 enum { DESCRIPTORS = 1024, RING_PORT_SIZE = 1024 };
 
+/* Threads of workers and of ports plug devices; DPDK's list of them has no lock. */
+static pthread_mutex_t plugging = PTHREAD_MUTEX_INITIALIZER;
+
 static void adopt(struct port *port, uint16_t id)
 {
   memset(port, 0, sizeof *port);
   port->id = id;
   port->numa_node = pg_numa_of_port(id);
   port->max_frame = PACKET_MAX_PAYLOAD;
+  port->promiscuous = -1;
   rte_eth_dev_get_name_by_port(id, port->name);
 }
 
 /* Plug the device `devargs` describes ("net_null_pg0,size=60" or a PCI
- * address; rte_dev_probe). 0, or -1 and pg_error(). */
-int pg_port_plug(struct port *port, const char *devargs)
+ * address; rte_dev_probe). The kernel interface `keeps` ("": none) is to stay as it is.
+ * 0, or -1 and pg_error(). */
+int pg_port_plug(struct port *port, const char *devargs, const char *keeps)
 {
   char name[RTE_ETH_NAME_MAX_LEN];
   uint16_t id;
+  pthread_mutex_lock(&plugging);
+  pg_iface_keep(keeps);
   int status = rte_dev_probe(devargs);
+  pg_iface_keep("");
+  pthread_mutex_unlock(&plugging);
   if (status < 0)
     return pg_fail("DPDK can't open %s: %s", devargs, rte_strerror(-status));
   snprintf(name, sizeof name, "%.*s", (int)strcspn(devargs, ","), devargs);
   if (rte_eth_dev_get_port_by_name(name, &id) < 0)
     return pg_fail("DPDK opened %s, but it isn't an Ethernet device", name);
   adopt(port, id);
+  snprintf(port->keeps, sizeof port->keeps, "%s", keeps);
   return 0;
 }
 
@@ -180,28 +192,36 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
   return status;
 }
 
+static int start(struct port *port, uint32_t mtu, bool promiscuous, bool offload)
+{
+  int status = configure(port, mtu, offload);
+  if (status >= 0)
+    status = rte_eth_dev_start(port->id);
+  if (status >= 0 && promiscuous)
+    rte_eth_promiscuous_enable(port->id); /* virtual ones may not know it */
+  return status;
+}
+
 /* Configure the queues each way and start; mtu 0 leaves the device's own. `offload`:
  * let the device compute checksums and add VLAN tags, as far as it can. */
-int pg_port_start(struct port *port, uint32_t mtu, int promiscuous, int offload)
+int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload)
 {
   if (port->own)
     return 0; /* since it is open */
-  int status = configure(port, mtu, offload);
-  if (status < 0 || (status = rte_eth_dev_start(port->id)) < 0)
+  pg_iface_keep(port->keeps);
+  int status = start(port, mtu, promiscuous, offload);
+  pg_iface_keep("");
+  if (status < 0)
     return pg_fail("DPDK can't start %s: %s", port->name,
                    rte_strerror(-status));
   port->started = 1;
-  if (promiscuous)
-    rte_eth_promiscuous_enable(port->id); /* virtual ones may not know it */
+  if (promiscuous && port->keeps[0])
+    port->promiscuous = pg_iface_hold_promiscuous(port->keeps);
   return 0;
 }
 
-/* Stop, close and remove the device; packets its driver held are freed. A lent
- * one is only stopped: it couldn't be had again. */
-int pg_port_unplug(struct port *port)
+static int unplug(struct port *port)
 {
-  if (port->own)
-    return port->own->close(port);
   struct rte_eth_dev_info info;
   int status = rte_eth_dev_info_get(port->id, &info);
   struct rte_device *device = status == 0 ? info.device : NULL;
@@ -212,12 +232,29 @@ int pg_port_unplug(struct port *port)
   if (port->lent)
     return 0;
   status = rte_eth_dev_close(port->id);
+  pthread_mutex_lock(&plugging);
   if (!shared)
     rte_dev_remove(device);
+  pthread_mutex_unlock(&plugging);
   if (port->pool && !pg_pool_is_ours(port->pool))
     rte_mempool_free(port->pool);
   port->pool = NULL;
   return status < 0 ? pg_fail("DPDK can't close %s", port->name) : 0;
+}
+
+/* Stop, close and remove the device; packets its driver held are freed. A lent
+ * one is only stopped: it couldn't be had again. */
+int pg_port_unplug(struct port *port)
+{
+  if (port->own)
+    return port->own->close(port);
+  pg_iface_keep(port->keeps);
+  int status = unplug(port);
+  pg_iface_keep("");
+  if (port->promiscuous >= 0)
+    close(port->promiscuous);
+  port->promiscuous = -1;
+  return status;
 }
 
 int pg_port_stats(const struct port *port, struct port_stats *stats)

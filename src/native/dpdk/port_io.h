@@ -26,6 +26,9 @@ struct own_driver {
   int (*mac)(const struct port *port, uint8_t *mac);
   /* Give back everything; 0, or -1 and pg_error() if something was lost by it. */
   int (*close)(struct port *port);
+  /* What of RTE_ETH_TX_OFFLOAD_* the driver does as it sends, and by which of DPDK's
+   * ports; NULL: nothing. */
+  uint64_t (*offloads)(const struct port *port, uint16_t *id);
 };
 
 static inline uint16_t port_receive(struct port *port, struct rte_mbuf **packets,

@@ -180,8 +180,8 @@ static int read_mac(const struct port *port, uint8_t *mac)
 }
 
 static const struct own_driver driver = {
-  "AF_PACKET", pg_packet_receive, pg_packet_send, read_stats, read_link, read_mac,
-  close_port};
+  .name = "AF_PACKET", .receive = pg_packet_receive, .send = pg_packet_send,
+  .stats = read_stats, .link = read_link, .mac = read_mac, .close = close_port};
 
 /* Frames may be as long as the interface's MTU is now; -1 if the interface is away. */
 int pg_packet_fit_mtu(struct port *port)

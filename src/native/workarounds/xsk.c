@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of libxdp and libbpf of the host binary's own, which DPDK's net_af_xdp
- * calls in the place of theirs, for bugs seen in DPDK 22.11.11 with libxdp 1.3.1:
+ * Functions of libc, libxdp and libbpf of the host binary's own, which DPDK's net_af_xdp
+ * calls in the place of theirs, for what it does badly in DPDK 22.11.11 with libxdp
+ * 1.3.1:
  *
+ * - The XDP program of libxdp stays on the interface when the process is killed, and
+ *   leaves descriptors of BPF open. Sockets get that of ports/xdp_program.c instead.
+ * - net_af_xdp takes away whatever XDP program is on the interface, as a queue is closed
+ *   or couldn't be opened. Ours goes with its last queue, others stay.
  * - net_af_xdp deletes a port's memory (the umem, which holds the AF_XDP socket open)
  *   as its count goes from 2 to 1; the only user counts as 1. The socket stayed, and
  *   kept the queue: nobody could open it again. Here the memory goes with its last
  *   socket, and what DPDK deletes once more is passed over.
- * - libxdp leaves a descriptor of a BPF map and one of a BPF program open for each
- *   socket. They are closed with it.
- * - net_af_xdp takes the XDP program off the interface with the first of its queues
- *   that is closed, while the others receive by it. Here it stays for the others.
+ * - Of the packets that the kernel dropped, net_af_xdp counts all but those for which
+ *   the ring to receive from was full. Here they are among the others.
  */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <net/if.h>
 #include <pthread.h>
@@ -20,21 +22,28 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MOST_FDS = 8192 };
+#include <linux/if_xdp.h>
 
-struct fds { /* those of BPF: maps, programs and types */
-  bool has[MOST_FDS];
+#include "../ports/xdp_program.h"
+
+/* struct xsk_socket_config (xdp/xsk.h of libxdp 1) */
+struct socket_config {
+  uint32_t rx_size, tx_size, flags, xdp_flags;
+  uint16_t bind_flags;
 };
+
+enum { NO_PROGRAM = 1 }; /* XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD */
 
 static struct record {
   struct record *next;
   const void *socket;
   void *memory;
   unsigned interface;
-  struct fds fds; /* opened with it */
+  uint32_t queue;
 } *records;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -44,134 +53,105 @@ static _Thread_local const void *deleted;
 
 /* The library's own function. The driver has loaded the library, out of the reach of
  * RTLD_NEXT. */
-static void *real(const char *library, const char *name)
+static void *real(const char *name)
 {
-  void *handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+  void *handle = dlopen("libxdp.so.1", RTLD_NOW | RTLD_NOLOAD);
   void *function = handle ? dlsym(handle, name) : NULL;
   if (!function) {
-    fprintf(stderr, "perigee: %s has no %s\n", library, name);
+    fprintf(stderr, "perigee: libxdp.so.1 has no %s\n", name);
     abort();
   }
   dlclose(handle);
   return function;
 }
 
-#define XDP(name) real("libxdp.so.1", name)
-#define BPF(name) real("libbpf.so.1", name)
-
-static bool is_of_bpf(DIR *directory, const char *name)
+static void note(struct record record)
 {
-  char target[32];
-  ssize_t n = readlinkat(dirfd(directory), name, target, sizeof target - 1);
-  if (n < 0)
-    return false;
-  target[n] = '\0';
-  return strncmp(target, "anon_inode:bpf", 14) == 0 ||
-         strcmp(target, "anon_inode:btf") == 0;
-}
-
-static void read_fds(struct fds *fds)
-{
-  memset(fds, 0, sizeof *fds);
-  DIR *directory = opendir("/proc/self/fd");
-  if (!directory)
-    return;
-  for (struct dirent *entry; (entry = readdir(directory));) {
-    long fd = strtol(entry->d_name, NULL, 10);
-    if (fd > 0 && fd < MOST_FDS && is_of_bpf(directory, entry->d_name))
-      fds->has[fd] = true;
-  }
-  closedir(directory);
-}
-
-static void note(const void *socket, const char *interface, void *memory,
-                 const struct fds *before)
-{
-  struct record *record = calloc(1, sizeof *record);
-  if (!record)
-    return; /* then it is as DPDK does it */
-  read_fds(&record->fds);
-  for (int fd = 0; fd < MOST_FDS; fd++) {
-    record->fds.has[fd] &= !before->has[fd];
-    for (struct record *other = records; other; other = other->next)
-      other->fds.has[fd] &= !record->fds.has[fd]; /* the number is used again */
-  }
-  record->socket = socket;
-  record->memory = memory;
-  record->interface = if_nametoindex(interface);
-  record->next = records;
-  records = record;
+  struct record *noted = malloc(sizeof *noted);
+  if (!noted)
+    abort();
+  *noted = record;
+  pthread_mutex_lock(&lock);
+  noted->next = records;
+  records = noted;
+  pthread_mutex_unlock(&lock);
 }
 
 static struct record *take(const void *socket)
 {
-  for (struct record **at = &records; *at; at = &(*at)->next)
+  struct record *found = NULL;
+  pthread_mutex_lock(&lock);
+  for (struct record **at = &records; *at && !found; at = &(*at)->next)
     if ((*at)->socket == socket) {
-      struct record *found = *at;
+      found = *at;
       *at = found->next;
-      return found;
+      break;
     }
-  return NULL;
+  pthread_mutex_unlock(&lock);
+  return found;
 }
 
 int xsk_socket__create(void **socket, const char *interface, uint32_t queue,
                        void *memory, void *rx, void *tx, const void *config)
 {
-  static struct fds before;
   int (*create)(void **, const char *, uint32_t, void *, void *, void *, const void *) =
-    XDP("xsk_socket__create");
-  pthread_mutex_lock(&lock);
+    real("xsk_socket__create");
+  int (*descriptor)(const void *) = real("xsk_socket__fd");
+  void (*delete)(void *) = real("xsk_socket__delete");
+  struct socket_config without = *(const struct socket_config *)config;
+  struct record record = {.memory = memory, .interface = if_nametoindex(interface),
+                          .queue = queue};
+  without.flags |= NO_PROGRAM;
   deleted = NULL;
-  read_fds(&before);
-  int status = create(socket, interface, queue, memory, rx, tx, config);
-  if (status == 0)
-    note(*socket, interface, memory, &before);
-  pthread_mutex_unlock(&lock);
-  return status;
+  int status = create(socket, interface, queue, memory, rx, tx, &without);
+  if (status < 0)
+    return status;
+  status = pg_xdp_join(record.interface, queue, descriptor(*socket));
+  if (status < 0) {
+    delete(*socket);
+    *socket = NULL; /* DPDK would delete it again */
+    return status;
+  }
+  record.socket = *socket;
+  note(record);
+  return 0;
 }
 
 int xsk_umem__delete(void *memory)
 {
-  int (*delete)(void *) = XDP("xsk_umem__delete");
+  int (*delete)(void *) = real("xsk_umem__delete");
   bool done = memory && memory == deleted;
   deleted = NULL;
   return done ? 0 : delete(memory);
 }
 
-/* Close what was opened with the socket, or as it was deleted, and is still open. */
-static void close_left(const struct fds *opened, const struct fds *before)
-{
-  static struct fds after;
-  read_fds(&after);
-  for (int fd = 0; fd < MOST_FDS; fd++)
-    if (after.has[fd] && (opened->has[fd] || !before->has[fd]))
-      close(fd);
-}
-
 void xsk_socket__delete(void *socket)
 {
-  static struct fds before;
-  void (*delete)(void *) = XDP("xsk_socket__delete");
-  int (*delete_memory)(void *) = XDP("xsk_umem__delete");
-  pthread_mutex_lock(&lock);
+  void (*delete)(void *) = real("xsk_socket__delete");
+  int (*delete_memory)(void *) = real("xsk_umem__delete");
   struct record *record = take(socket);
-  read_fds(&before);
+  if (record)
+    pg_xdp_leave(record->interface, record->queue);
   delete(socket);
-  if (record) {
-    close_left(&record->fds, &before);
+  if (record)
     deleted = delete_memory(record->memory) == 0 ? record->memory : NULL;
-    free(record);
-  }
-  pthread_mutex_unlock(&lock);
+  free(record);
 }
 
 int bpf_xdp_detach(int interface, uint32_t flags, const void *options)
 {
-  int (*detach)(int, uint32_t, const void *) = BPF("bpf_xdp_detach");
-  bool used = false;
-  pthread_mutex_lock(&lock);
-  for (const struct record *r = records; r; r = r->next)
-    used |= r->interface == (unsigned)interface;
-  pthread_mutex_unlock(&lock);
-  return used ? 0 : detach(interface, flags, options);
+  (void)interface, (void)flags, (void)options;
+  return 0;
+}
+
+/* Each packet is in one of the two: if_xdp.h, and xsk_rcv() of the kernel, which also
+ * counts as rx_dropped those for which the fill ring was empty. */
+int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+  struct xdp_statistics *xdp = value;
+  int status = syscall(SYS_getsockopt, fd, level, name, value, size);
+  if (status == 0 && level == SOL_XDP && name == XDP_STATISTICS &&
+      *size >= sizeof *xdp)
+    xdp->rx_dropped += xdp->rx_ring_full;
+  return status;
 }

@@ -40,6 +40,8 @@ function Router:collect(_, f)
 end
 
 function Router:say(text) table.insert(self.unit.said, text) end
+function Router:arrivals() return 0 end -- packets are given to process()
+function Router:rearrange() end
 function Router:print(text) self.unit.printed = self.unit.printed .. text end
 function Router:schedule(e) self.at_work[e] = true end
 function Router:unschedule(e) self.at_work[e] = nil end
@@ -58,6 +60,7 @@ function Router:writer(text)
 end
 function Router:stop() self.unit.stopped = true end
 function Router:signals() return {} end
+function Router:joined() return {} end
 function Router:find(name)
   local others = self.unit.options.others or {}
   return others[name] or name == self.unit.element.name and self.unit.element or nil

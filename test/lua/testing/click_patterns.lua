@@ -115,13 +115,13 @@ local function ip_header(self, words)
 end
 
 --- A frame whose headers are noted, and its bytes from each header on. It may be cut
---- anywhere behind the Ethernet header.
-function Random:ip_packet()
+--- anywhere behind the Ethernet header, if it needn't be `whole`.
+function Random:ip_packet(whole)
   local words = one_of(self, {5, 5, 5, 6})
   local ether = bytes_of(self, 6) .. "\0\0\0\0\0" .. string.char(self:to(0, 3))
     .. "\8\0"
   local frame = ether .. ip_header(self, words) .. bytes_of(self, 24)
-  if self:to(1, 4) == 1 then frame = frame:sub(1, self:to(14, #frame)) end
+  if not whole and self:to(1, 4) == 1 then frame = frame:sub(1, self:to(14, #frame)) end
   local p = packet.from_string(frame)
   local start = p.data_off
   p.note16[0], p.note16[1], p.note16[2] = start, start + 14, start + 14 + 4 * words

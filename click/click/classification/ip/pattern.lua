@@ -197,7 +197,8 @@ end
 
 local RELATIONS = {
   ["="] = {"=", false}, ["=="] = {"=", false}, ["!="] = {"=", true},
-  [">"] = {">", false}, ["<"] = {"<", false}, [">="] = {"<", true}, ["<="] = {">", true},
+  [">"] = {">", false}, ["<"] = {"<", false}, [">="] = {"<", true},
+  ["<="] = {">", true},
 }
 
 function Parser:relation(primitive)

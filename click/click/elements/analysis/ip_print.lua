@@ -60,7 +60,7 @@ function IPPrint:initialize()
   self.file = file
 end
 
--- Bytes in groups, a number of groups a line. -----------------------------------------
+-- Bytes in groups, a number of groups a line. ---------------------------------------
 
 local function in_lines(bytes, in_group, in_line, show)
   local parts = {}
@@ -95,7 +95,7 @@ local function dump(self, view)
   return DUMPS[kind](ffi.string(view.buffer + at, length))
 end
 
--- What is before the packet's own line ------------------------------------------------
+-- What is before the packet's own line ----------------------------------------------
 
 local function annotations(self, p)
   local options, parts = self.options, {}

@@ -42,7 +42,7 @@ local function install(self, make, by_header, warn)
   self.text = by_header and packed.text(program, questions) or program:text()
 end
 
--- Classifier -------------------------------------------------------------------------
+-- Classifier ------------------------------------------------------------------------
 
 local Classifier = element.define{
   name = "Classifier", summary = "classifies packets by contents",
@@ -58,6 +58,14 @@ end
 function Classifier:process(p)
   local q, o = self.choose(self, p)
   return q, o
+end
+
+function Classifier:make_process()
+  local choose = self.choose
+  return function (_, p)
+    local q, o = choose(self, p)
+    return q, o
+  end
 end
 
 -- IPFilter ---------------------------------------------------------------------------
@@ -87,7 +95,7 @@ function IPFilter:configure_raw(list)
   install(self, function () return filter.program(rules, self.noutputs, self) end, true)
 end
 
--- IPClassifier -----------------------------------------------------------------------
+-- IPClassifier ----------------------------------------------------------------------
 
 local IPClassifier = element.define{
   name = "IPClassifier", summary = "classifies IP packets by contents",

@@ -2,7 +2,7 @@
 -- FromDPDKDevice and ToDPDKDevice: ports by their numbers, PCI addresses, and all of
 -- Perigee's port strings, in quotes.
 
-local common = require("click.device_elements")
+local common = require("click.devices.elements")
 
 local ignored, define_receiver, define_sender = common.ignored, common.define_receiver,
   common.define_sender

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click_router = require("testing.click_router")
-local link_layers = require("click.link_layers")
+local link_layers = require("click.devices.link_layers")
 local note = require("click.note")
 local reader = require("lib.pcap.reader")
 local writer = require("lib.pcap.writer")
@@ -241,7 +241,7 @@ describe("ToDump", function ()
   end)
 end)
 
-describe("click.link_layers", function ()
+describe("click.devices.link_layers", function ()
   it("finds IP in frames", function ()
     local packet = require("core.packet")
     local IP = "\69\0\0\20" .. ("\0"):rep(16)

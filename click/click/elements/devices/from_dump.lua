@@ -2,13 +2,13 @@
 -- FromDump reads packets from capture files: pcap and pcapng, compressed ones too.
 
 local element = require("click.element")
-local expressions = require("click.expressions")
+local expressions = require("click.traffic.expressions")
 local failure = require("core.failure")
 local ffi = require("ffi")
-local frames = require("click.frames")
-local link_layers = require("click.link_layers")
+local frames = require("click.traffic.frames")
+local link_layers = require("click.devices.link_layers")
 local note = require("click.note")
-local opening = require("click.compressed")
+local opening = require("click.devices.compressed")
 local packet = require("core.packet")
 local reader = require("lib.pcap.reader")
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- FromDevice and ToDevice: kernel interfaces, by AF_PACKET.
 
-local common = require("click.device_elements")
+local common = require("click.devices.elements")
 
 local ignored, define_receiver, define_sender = common.ignored, common.define_receiver,
   common.define_sender

@@ -15,6 +15,7 @@ local NAMED_OFFSETS = {src = 6, dst = 0}
 local function copy(to, from)
   ffi.cast(words_t, to)[0] = ffi.cast(words_t, from)[0]
   ffi.cast(halves_t, to)[2] = ffi.cast(halves_t, from)[2]
+  wire.barrier()
 end
 
 -- Where the argument says: src, dst, or a number of bytes.
@@ -84,6 +85,7 @@ end
 function SetEtherAddress:process(p)
   local to = p.note8 + self.at
   ffi.cast(words_t, to)[0], ffi.cast(halves_t, to)[2] = self.word, self.half
+  wire.barrier()
   return p
 end
 
@@ -117,6 +119,7 @@ function StoreEtherAddress:process(p)
     copy(to, p.note8 + at)
   else
     ffi.cast(words_t, to)[0], ffi.cast(halves_t, to)[2] = self.word, self.half
+    wire.barrier()
   end
   return p
 end

@@ -62,6 +62,18 @@ function EtherEncap:process(p)
   return p
 end
 
+function EtherEncap:make_process()
+  local word0, word1, word2, kind = self.word0, self.word1, self.word2, self.ethertype
+  return function (_, p)
+    if not open(p, HEADER) then return nil, 1 end
+    local words, n, at = ffi.cast(words_t, p.data), p.note16, p.data_off
+    words[0], words[1], words[2] = word0, word1, word2
+    ffi.cast(halves_t, words)[6] = kind
+    n[MAC], n[NETWORK] = at, at + HEADER
+    return p
+  end
+end
+
 -- EtherRewrite ---------------------------------------------------------------------
 
 local EtherRewrite = element.define{
@@ -84,6 +96,7 @@ function EtherRewrite:process(p)
   if at + ADDRESSES > start + p.length then return nil, 1 end
   local words = ffi.cast(words_t, p.buf_addr + at)
   words[0], words[1], words[2] = self.word0, self.word1, self.word2
+  wire.barrier()
   return p
 end
 
@@ -101,6 +114,7 @@ function EtherMirror.process(_, p)
   local c, d = halves[3], words[2]
   halves[0], halves[1], halves[2] = c, band(d, 0xffff), bit.rshift(d, 16)
   ffi.cast(words_t, halves + 3)[0], halves[5] = a, b
+  wire.barrier()
   return p
 end
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click_router = require("testing.click_router")
-local frames = require("click.frames")
+local frames = require("click.traffic.frames")
 local note = require("click.note")
 
 local HERE = "90:e2:ba:c3:77:70, 10.0.0.101"

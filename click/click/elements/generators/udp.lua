@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Sources of UDP packets: FastUDPFlows, of many flows, and FastUDPSource, of one.
 
-local flows = require("click.flows")
-local frames = require("click.frames")
+local flows = require("click.traffic.flows")
+local frames = require("click.traffic.frames")
 
 local define, put16 = flows.define, frames.put16
 local MOST_FLOWS, MOST_RATE = flows.MOST_FLOWS, flows.MOST_RATE

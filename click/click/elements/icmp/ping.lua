@@ -56,6 +56,7 @@ local function answer(p, ip, message, size)
   if icmp[1] == 0 and C.pg_checksum_word(message, size) == 0xffff then
     icmp[1] = 0xffff
   end
+  wire.barrier()
 end
 
 local function miss(e, p)

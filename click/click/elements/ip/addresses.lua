@@ -130,23 +130,36 @@ local TCP, UDP, PROTOCOL = 6, 17, 9
 local FRAGMENT_OFFSET = wire.swap16(0x1fff)
 local IP_SUM, TCP_SUM, UDP_SUM = 5, 8, 3 -- halves
 
--- Write the word into the IP header, and see to the checksums.
-local function store_in_header(p, at, offset, word)
+-- See to the checksums of the packet whose header is at `at`.
+local function update_all(p, at, difference)
   local ip, limit = p.buf_addr + at, p.data_off + p.length
   local halves = ffi.cast(halves_t, ip)
-  local h = rshift(offset, 1)
-  local before = tobit(halves[h] + halves[h + 1])
-  ffi.cast(words_t, ip + offset)[0] = word
-  local difference = tobit(halves[h] + halves[h + 1] + 0x1fffe - before)
   update(halves, IP_SUM, difference)
-  local protocol, behind = ip[PROTOCOL], p.note16[TRANSPORT]
   if band(halves[3], FRAGMENT_OFFSET) ~= 0 then return end
+  local protocol, behind = ip[PROTOCOL], p.note16[TRANSPORT]
   local transport = ffi.cast(halves_t, p.buf_addr + behind)
   if protocol == TCP and behind + 20 <= limit then
     update(transport, TCP_SUM, difference)
   elseif protocol == UDP and behind + 8 <= limit and transport[UDP_SUM] ~= 0 then
     update(transport, UDP_SUM, difference)
   end
+end
+
+-- Write the word into the IP header, which is at `at`.
+local function store_in_header(p, at, is_source, word)
+  local ip = p.buf_addr + at
+  local halves = ffi.cast(halves_t, ip)
+  local before, after
+  if is_source then
+    before = tobit(halves[6] + halves[7])
+    ffi.cast(words_t, ip)[3] = word
+    after = tobit(halves[6] + halves[7])
+  else
+    before = tobit(halves[8] + halves[9])
+    ffi.cast(words_t, ip)[4] = word
+    after = tobit(halves[8] + halves[9])
+  end
+  update_all(p, at, tobit(after + 0x1fffe - before))
 end
 
 local function miss(e, p)
@@ -162,10 +175,12 @@ function StoreIPAddress:process(p)
   end
   if offset and offset + ADDRESS <= p.length then
     ffi.cast(words_t, p.data + offset)[0] = word
+    wire.barrier()
     return p
   elseif not offset and at ~= 0 and at + MINIMAL <= p.data_off + p.length
     and p.note16[TRANSPORT] >= at + MINIMAL then
-    store_in_header(p, at, self.in_header, word)
+    store_in_header(p, at, self.in_header == IN_HEADER.src, word)
+    wire.barrier()
     return p
   end
   local q, o = miss(self, p)
@@ -228,6 +243,7 @@ function IPMirror:process(p)
       numbers_of[1], numbers_of[2] = numbers_of[2], numbers_of[1]
     end
   end
+  wire.barrier()
   return p
 end
 

@@ -99,6 +99,7 @@ function IPOutputCombo:process(p)
   end
   if p.note8[note.FIX_IP_SRC] ~= 0 and not fix(p, self.word) then return nil, 2 end
   if not decrement(p.buf_addr + p.note16[NETWORK]) then return p, EXPIRED end
+  wire.barrier()
   if tobit(p.length) > self.mtu then return p, TOO_LONG end
   return p
 end

@@ -7,6 +7,7 @@ local C = require("core.declare")("native/ip.h")
 local element = require("click.element")
 local keywords = require("click.keywords")
 local note = require("click.note")
+local wire = require("click.wire")
 
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
@@ -33,6 +34,7 @@ local function set_tos(ip, tos)
   local sum = tobit(0xffff - halves[CHECKSUM] + (0xffff - before) + halves[0])
   sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
   halves[CHECKSUM] = tobit(0xffff - band(tobit(sum + rshift(sum, 16)), 0xffff))
+  wire.barrier()
 end
 
 -- SetIPDSCP ------------------------------------------------------------------------

@@ -3,9 +3,9 @@
 -- again and again. They leave at the output of their input's number.
 
 local element = require("click.element")
-local expressions = require("click.expressions")
+local expressions = require("click.traffic.expressions")
 local packet = require("core.packet")
-local replays = require("click.replays")
+local replays = require("click.traffic.replays")
 
 local take, ready, stop = replays.take, replays.ready, replays.stop
 local end_loop, time_is_over = replays.end_loop, replays.time_is_over

@@ -56,7 +56,7 @@ local function prepare(self)
   for i, map in ipairs(self.maps) do self.natives[i - 1] = map.rewriter.native end
 end
 
-local rewrite = C.click_rewrite_icmp
+local rewrite = C.pg_rewrite_icmp
 
 -- The output of a packet of the flow and direction.
 local function output_of(self, number)

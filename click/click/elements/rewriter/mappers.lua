@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Elements without ports that tell rewriters what becomes of new flows. A mapper has
--- map_flow(key, flows, kind), as click.rewriter.inputs.map, and check_rewriter(rewriter,
--- input), which says what doesn't fit.
+-- map_flow(key, flows, kind), as click.rewriter.inputs.map, and
+-- check_rewriter(rewriter, input), which says what doesn't fit.
 
 local bit = require("bit")
 
@@ -14,7 +14,7 @@ local text_of = require("click.language.text")
 
 local PATTERNS, MAPPERS = 20, 99 -- when they are configured; rewriters are at 100
 
--- IPRewriterPatterns --------------------------------------------------------------------
+-- IPRewriterPatterns ----------------------------------------------------------------
 
 local IPRewriterPatterns = element.define{
   name = "IPRewriterPatterns", summary = "specifies patterns that rewriters share",
@@ -38,7 +38,7 @@ function IPRewriterPatterns:configure_raw(list)
   end
 end
 
--- Mappers of a list of patterns -----------------------------------------------------------
+-- Mappers of a list of patterns -----------------------------------------------------
 
 local Mapper = {}
 
@@ -90,9 +90,25 @@ function RoundRobinIPMapper:map_flow(key, flows, kind)
   end
 end
 
--- SourceIPHashMapper ----------------------------------------------------------------------
+-- FastClick's threads have a pattern each. All packets of a rewriter of ours are one
+-- thread's.
+local ThreadIPMapper = define{
+  name = "ThreadIPMapper", summary = "maps new flows by the pattern of the thread",
+}
 
--- Where points are on a ring of 32 bits. (Thomas Wang's integer hash has this form.)
+function ThreadIPMapper:configure_raw(list)
+  if #list == 0 then return self:error("no patterns given") end
+  self.specs = {}
+  for _, text in ipairs(list) do self:add(text_of.words(text)) end
+end
+
+function ThreadIPMapper:map_flow(key, flows, kind)
+  return map_by(self.specs[1], key, flows, kind)
+end
+
+-- SourceIPHashMapper ----------------------------------------------------------------
+
+-- Where a number is on a ring of 2^32 points.
 local function scatter(word)
   word = bit.tobit(word)
   word = bit.bxor(word, bit.rshift(word, 16), bit.lshift(word, 7))
@@ -169,4 +185,4 @@ function SourceIPHashMapper:map_flow(key, flows, kind)
   return map_by(spec, key, flows, kind)
 end
 
-return {IPRewriterPatterns, RoundRobinIPMapper, SourceIPHashMapper}
+return {IPRewriterPatterns, RoundRobinIPMapper, ThreadIPMapper, SourceIPHashMapper}

@@ -16,7 +16,7 @@ local TCP = 6
 
 local function any() return true end
 
--- TCP ---------------------------------------------------------------------------------
+-- TCP -------------------------------------------------------------------------------
 
 local TCP_TIMES = {"TCP_NODATA_TIMEOUT", "TCP_GUARANTEE", "TCP_TIMEOUT",
                    "TCP_DONE_TIMEOUT"}
@@ -61,12 +61,13 @@ local TCPRewriter = base.define{
   make_kinds = function (self, set, r, a) r.tcp = tcp_kind(self, set, a) end,
 }
 
--- UDP, and all that has ports -----------------------------------------------------------
+-- UDP, and all that has ports -------------------------------------------------------
 
 local UDPRewriter = base.define{
   name = "UDPRewriter", summary = "rewrites TCP/UDP packets' addresses and ports",
   how = C.REWRITE_PORTS, accepts = any,
-  times = {"UDP_TIMEOUT", "UDP_STREAMING_TIMEOUT", "STREAMING_TIMEOUT", "UDP_GUARANTEE"},
+  times = {"UDP_TIMEOUT", "UDP_STREAMING_TIMEOUT", "STREAMING_TIMEOUT",
+           "UDP_GUARANTEE"},
   handlers = base.handlers{
     table = base.table_handler("other"), mappings = base.table_handler("other"),
   },
@@ -95,7 +96,7 @@ local IPRewriter = base.define{
   end,
 }
 
--- Addresses -----------------------------------------------------------------------------
+-- Addresses -------------------------------------------------------------------------
 
 local function make_other(timeout)
   return function (self, set, r, a)
@@ -126,7 +127,7 @@ local IPAddrPairRewriter = base.define{
   make_kinds = make_other(ADDRESS_TIMEOUT),
 }
 
--- Pings ---------------------------------------------------------------------------------
+-- Pings -----------------------------------------------------------------------------
 
 local ICMPPingRewriter = base.define{
   name = "ICMPPingRewriter", summary = "rewrites ICMP echo requests and replies",

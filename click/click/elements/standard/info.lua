@@ -26,7 +26,6 @@ local DPDKInfo = define_ignored("DPDKInfo", "sets DPDK's parameters, which Perig
 local AlignmentInfo = define_ignored("AlignmentInfo", "says how packets are aligned")
 local DevirtualizeInfo = define_ignored("DevirtualizeInfo", "is for click-devirtualize")
 local FlowInfo = define_ignored("FlowInfo", "is for Click's tools")
-local JiffieClock = define_ignored("JiffieClock", "is FastClick's clock")
 
 -- Names --------------------------------------------------------------------
 
@@ -208,5 +207,5 @@ function StaticThreadSched:configure_raw(list)
   end
 end
 
-return {ClickyInfo, DPDKInfo, AlignmentInfo, DevirtualizeInfo, FlowInfo, JiffieClock,
+return {ClickyInfo, DPDKInfo, AlignmentInfo, DevirtualizeInfo, FlowInfo,
         AddressInfo, AnnotationInfo, PortInfo, ScheduleInfo, StaticThreadSched}

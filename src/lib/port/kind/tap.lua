@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- tap: a TAP interface, made if there is none of that name. net_tap gives one that is
--- there another address, an MTU of 1,500 and the state down, so it is put back.
+-- tap: a TAP interface, made if there is none of that name.
 
+local C = require("core.native")
 local arguments = require("lib.port.arguments")
 local iface = require("lib.port.iface")
 local interfaces = require("lib.hardware.interfaces")
@@ -34,6 +34,12 @@ end
 function tap.thing(port) return "tap/" .. port.name end
 
 function tap.interface(port) return port.name end
+
+--- What the kernel sends by the interface and nobody reads in time, it drops.
+function tap.lost(port)
+  local dropped = C.pg_iface_tx_dropped(port.name)
+  return dropped >= 0 and dropped or nil
+end
 
 function tap.suits(details) return details.is_tap and 1 end
 

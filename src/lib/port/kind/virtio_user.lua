@@ -1,8 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- virtio-user: the guest's end of a vhost-user socket.
+-- virtio-user: the guest's end of a vhost-user socket, with a device of DPDK's for each
+-- peer (native/ports/virtio_user.c).
 
+local ffi = require("ffi")
+local C = require("core.native")
 local arguments = require("lib.port.arguments")
+local failure = require("core.failure")
 local needs = require("lib.port.needs")
+local pool = require("core.pool")
 
 return {
   name = "virtio-user", order = 9,
@@ -15,18 +20,17 @@ return {
       help = "1: make the socket; 0: connect to it"},
     arguments.offload,
   },
-  driver = "net_virtio_user",
-  devargs = function (port)
-    return {"path=" .. port.socket, "queues=1", "server=" .. port.server}
-  end,
   thing = function (port) return "virtio-user " .. port.socket end,
   check = function (port, roots)
     needs.socket(port, port.server == 1, port.server == 0, roots)
   end,
-  before_open = function (port)
+  open = function (device_port, port)
     if port.server == 1 then needs.free_socket(port) end
+    if C.pg_virtio_user_open(device_port, port.socket, port.server == 1,
+                             port.offload == 1, pool.near(-1)) < 0 then
+      failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
+    end
   end,
-  tidy = true,
   lingers = true,
   measured_as = "vhost", -- its other end
 }

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- xdp: one queue of a kernel interface by AF_XDP.
 
+local ffi = require("ffi")
 local C = require("core.native")
 local arguments = require("lib.port.arguments")
 local interfaces = require("lib.hardware.interfaces")
@@ -77,13 +78,19 @@ local function warn_of_checksums(port)
   end
 end
 
---- DPDK would fail with another program on it, and in doing so take that away.
+--- Another process's program is in the way; ours ends with its process, however that
+--- does (native/ports/xdp_program.c).
 function xdp.before_open(port)
   if C.pg_iface_has_xdp(port.iface) and not shares_interface(port) then
     needs.refuse(port, "the interface has an XDP program already; end the process that "
       .. "uses it, or take the program off with: ip link set %s xdp off", port.iface)
   end
   warn_of_checksums(port)
+end
+
+function xdp.not_started(_, reason)
+  local problem = ffi.string(C.pg_xdp_problem())
+  return problem ~= "" and ("%s (%s)"):format(problem, reason)
 end
 
 return xdp

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
-local expressions = require("click.expressions")
+local expressions = require("click.traffic.expressions")
 
-describe("click.expressions", function ()
+describe("click.traffic.expressions", function ()
   it("makes functions of x", function ()
     for text, value in pairs {
       ["10 + min(90,10*x)"] = 30, ["x"] = 2, ["2^x^2"] = 16, ["-x / 4"] = -0.5,

@@ -1,0 +1,155 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- LookupIP6Route: each packet goes the way of the longest prefix that the IPv6 address
+-- in its annotation has.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/ip.h")
+local element = require("click.element")
+local note = require("click.note")
+local text_of = require("click.language.text")
+local types = require("click.arguments").types
+local wire = require("click.wire")
+
+local ADDRESS, TO = 16, note.DST_IP6
+local ZERO = ("\0"):rep(ADDRESS)
+local prefixes_t = ffi.typeof("struct ip6_prefix[?]")
+local ways_t = ffi.typeof("struct ip6_way[?]")
+local longs_t = ffi.typeof("uint64_t *")
+
+local LookupIP6Route = element.define{
+  name = "LookupIP6Route", summary = "simple static IPv6 routing table",
+  ports = "1/-", processing = "h/h", drops = {"no route"},
+}
+
+-- The address with all bits behind the first `length` zero.
+local function masked(address, length)
+  local bytes = {address:byte(1, ADDRESS)}
+  for i = 1, ADDRESS do
+    local bits = math.min(math.max(length - (i - 1) * 8, 0), 8)
+    bytes[i] = bytes[i] - bytes[i] % 2 ^ (8 - bits)
+  end
+  return string.char(unpack(bytes))
+end
+
+local function mask_of(length) return masked(("\255"):rep(ADDRESS), length) end
+
+-- The prefix of "ADDRESS[/LENGTH]", or nil.
+local function prefix_of(e, text)
+  local prefix = text and types.ip6_prefix(text, {bare = true}, e)
+  if not prefix then return nil end
+  return {address = masked(prefix.address, prefix.length), length = prefix.length}
+end
+
+-- The route {address=, length=, gateway=, port=} of "PREFIX [GATEWAY] PORT", or nil.
+local function parse(e, text)
+  local words = text_of.words(text)
+  local route = prefix_of(e, words[1])
+  if not route or #words < 2 or #words > 3 then return nil end
+  route.gateway = #words == 2 and ZERO or types.ip6(words[2], {}, e)
+  route.port = types.int(words[#words], {})
+  return route.gateway and route.port and route.port >= 0 and route or nil
+end
+
+local function place_of(list, prefix)
+  for i, route in ipairs(list) do
+    if route.address == prefix.address and route.length == prefix.length then
+      return i
+    end
+  end
+end
+
+local function add(e, route)
+  e.list[place_of(e.list, route) or #e.list + 1] = route
+end
+
+-- Lay the table out for C: longer prefixes first.
+local function compile(e)
+  local sorted = {}
+  for i, route in ipairs(e.list) do sorted[i] = {route, i} end
+  table.sort(sorted, function (a, b)
+    if a[1].length ~= b[1].length then return a[1].length > b[1].length end
+    return a[2] < b[2]
+  end)
+  local prefixes, ways = prefixes_t(#sorted + 1), ways_t(#sorted + 1)
+  for i, pair in ipairs(sorted) do
+    local route, to, way = pair[1], prefixes[i - 1], ways[i - 1]
+    ffi.copy(to.prefix, route.address, ADDRESS)
+    ffi.copy(to.mask, mask_of(route.length), ADDRESS)
+    ffi.copy(way.gateway, route.gateway, ADDRESS)
+    way.port, way.has_gateway = route.port + 1, route.gateway ~= ZERO
+  end
+  e.prefixes, e.ways, e.n = prefixes, ways, #sorted
+end
+
+function LookupIP6Route:configure_raw(texts)
+  self.list = {}
+  local most, failed = -1, false
+  for i, text in ipairs(texts) do
+    local route = parse(self, text)
+    if route then
+      add(self, route)
+      most = math.max(most, route.port)
+    else
+      self:error("argument %d should be DADDR/MASK [GW] OUTPUT", i)
+      failed = true
+    end
+  end
+  if failed then return end
+  if most < 0 then self:warning("no routes") end
+  if most >= self.noutputs then
+    return self:error("need %d or more output ports", most + 1)
+  end
+  compile(self)
+end
+
+function LookupIP6Route:process(p)
+  local i = C.pg_ip6_prefix_find(self.prefixes, self.n, p.note8 + TO)
+  if i < 0 then return nil, 1 end
+  local way = self.ways[i]
+  if way.has_gateway then
+    local to, from = ffi.cast(longs_t, p.note8 + TO), ffi.cast(longs_t, way.gateway)
+    to[0], to[1] = from[0], from[1]
+  end
+  return p, way.port
+end
+
+-- Handlers -------------------------------------------------------------------------
+
+local function write_add(e, text)
+  local route = parse(e, text)
+  if not route then return "expected 'PREFIX [GATEWAY] PORT'" end
+  if route.port >= e.noutputs then return "output port out of range" end
+  add(e, route)
+  compile(e)
+end
+
+local function write_remove(e, text)
+  local prefix = prefix_of(e, text_of.words(text)[1])
+  if not prefix then return "PREFIX: parse error" end
+  local i = place_of(e.list, prefix)
+  if i then table.remove(e.list, i) end
+  compile(e)
+end
+
+local function write_ctrl(e, text)
+  local command, rest = text_of.first_word(text)
+  if command == "add" then return write_add(e, rest) end
+  if command == "remove" then return write_remove(e, rest) end
+  return "bad command, should be `add' or `remove'"
+end
+
+local function table_text(e)
+  local lines = {#e.list > 0 and "# Active routes\n" or ""}
+  for _, route in ipairs(e.list) do
+    lines[#lines + 1] = ("%s/%d\t%s\t%d\n"):format(wire.ip6_text(route.address),
+      route.length, wire.ip6_text(route.gateway), route.port)
+  end
+  return table.concat(lines)
+end
+
+LookupIP6Route.handlers = {
+  add = {write = write_add}, remove = {write = write_remove},
+  ctrl = {write = write_ctrl}, table = {read = table_text},
+}
+
+return {LookupIP6Route}

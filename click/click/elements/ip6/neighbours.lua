@@ -1,0 +1,308 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Neighbour Discovery (RFC 4861): IP6NDAdvertiser answers who asks for its addresses,
+-- IP6NDSolicitor puts Ethernet headers before packets, and asks for the addresses that
+-- it doesn't know.
+
+local bit = require("bit")
+local ffi = require("ffi")
+local C = require("core.declare")("native/ip.h")
+local arp_handlers = require("click.arp_handlers")
+local element = require("click.element")
+local front = require("click.front")
+local note = require("click.note")
+local packet = require("core.packet")
+local text_of = require("click.language.text")
+local types = require("click.arguments").types
+local wire = require("click.wire")
+
+local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
+local MAC, NETWORK, TRANSPORT =
+  note.MAC_HEADER, note.NETWORK_HEADER, note.TRANSPORT_HEADER
+local TO, ADDRESS = note.DST_IP6, 16
+local IP6 = wire.swap16(0x86dd)
+
+-- Messages: Ethernet, IPv6, ICMPv6, and an option with an Ethernet address. Offsets.
+local TYPE, HEADER, HOP_LIMIT, SOURCE, DESTINATION = 12, 14, 21, 22, 38
+local ICMP, CODE, SUM, FLAGS, TARGET = 54, 55, 56, 58, 62
+local OPTION, OPTION_ETH, FRAME = 78, 80, 86
+local MESSAGE = FRAME - ICMP
+local ICMP6, SOLICITATION, ADVERTISEMENT = 58, 135, 136
+local SOURCE_OPTION, TARGET_OPTION = 1, 2
+local ROUTER_AND_SOLICITED = 0xc0
+
+-- A fresh packet that is such a message, but for addresses.
+local function message(kind, option)
+  local p = packet.resize(packet.allocate(), FRAME)
+  note.clear(p)
+  local data = p.data
+  ffi.fill(data, FRAME)
+  ffi.cast(halves_t, data + TYPE)[0] = IP6
+  data[HEADER], data[HEADER + 5], data[HEADER + 6] = 0x60, MESSAGE, ICMP6
+  data[HOP_LIMIT], data[ICMP] = 255, kind
+  data[OPTION], data[OPTION + 1] = option, 1
+  p.note16[MAC], p.note16[NETWORK] = p.data_off, p.data_off + HEADER
+  p.note16[TRANSPORT] = p.data_off + ICMP
+  return p, data
+end
+
+local function set_sum(data)
+  local sum = ffi.cast(halves_t, data + SUM)
+  sum[0] = 0
+  sum[0] = C.pg_ip6_l4_checksum(data + HEADER, data + ICMP, MESSAGE, ICMP6)
+end
+
+-- Is the packet such a message, whole and from this link?
+local function is_message(p, kind)
+  local data = p.data
+  return p.length >= FRAME and ffi.cast(halves_t, data + TYPE)[0] == IP6
+    and data[HOP_LIMIT] == 255 and data[ICMP] == kind and data[CODE] == 0
+end
+
+-- IP6NDAdvertiser ------------------------------------------------------------------
+
+local IP6NDAdvertiser = element.define{
+  name = "IP6NDAdvertiser", summary = "answers IPv6 neighbor solicitations",
+  drops = {"no answer"},
+}
+
+local prefixes_t = ffi.typeof("struct ip6_prefix[?]")
+
+-- The entries {address=, length=, eth=} of "IP6/MASK ... ETH"; or nil, and what is
+-- wrong.
+local function parse_entries(e, text, number)
+  local list, eth = {}, nil
+  for _, word in ipairs(text_of.words(text)) do
+    local prefix = types.ip6_prefix(word, {bare = true}, e)
+    local address = not prefix and types.eth(word, {}, e)
+    if prefix then
+      list[#list + 1] = prefix
+    elseif not address then
+      return nil, ("argument %d should be 'IP6/MASK ETHADDR'"):format(number)
+    elseif eth then
+      return nil, ("argument %d has more than one Ethernet address"):format(number)
+    else
+      eth = address
+    end
+  end
+  if #list == 0 then
+    return nil, ("argument %d had no IP6 address and masks"):format(number)
+  end
+  for _, prefix in ipairs(list) do prefix.eth = eth or ("\0"):rep(6) end
+  return list
+end
+
+local function set_bits(to, length)
+  for i = 0, ADDRESS - 1 do
+    local bits = math.min(math.max(length - i * 8, 0), 8)
+    to[i] = 256 - 2 ^ (8 - bits)
+  end
+end
+
+function IP6NDAdvertiser:configure_raw(texts)
+  local all, failed = {}, false
+  for i, text in ipairs(texts) do
+    local list, problem = parse_entries(self, text, i - 1)
+    if not list then
+      self:error("%s", problem)
+      failed = true
+    end
+    for _, entry in ipairs(list or {}) do table.insert(all, entry) end
+  end
+  if failed then return end
+  table.sort(all, function (a, b) return a.length > b.length end)
+  self.prefixes, self.n, self.eth = prefixes_t(#all + 1), #all, {}
+  for i, entry in ipairs(all) do
+    local to = self.prefixes[i - 1]
+    set_bits(to.mask, entry.length)
+    for k = 0, ADDRESS - 1 do
+      to.prefix[k] = bit.band(entry.address:byte(k + 1), to.mask[k])
+    end
+    self.eth[i - 1] = entry.eth
+  end
+end
+
+-- Whose answer is `eth` (bytes): the asked address is at `asked`, in the question.
+local function answer(question, eth)
+  local p, data = message(ADVERTISEMENT, TARGET_OPTION)
+  local asked = question + TARGET
+  ffi.copy(data, question + 6, 6)
+  ffi.copy(data + 6, eth, 6)
+  ffi.copy(data + SOURCE, asked, ADDRESS)
+  ffi.copy(data + DESTINATION, question + SOURCE, ADDRESS)
+  data[FLAGS] = ROUTER_AND_SOLICITED
+  ffi.copy(data + TARGET, asked, ADDRESS)
+  ffi.copy(data + OPTION_ETH, eth, 6)
+  set_sum(data)
+  return p
+end
+
+function IP6NDAdvertiser:process(p)
+  local data = p.data
+  if not is_message(p, SOLICITATION)
+    or C.pg_ip6_l4_checksum(data + HEADER, data + ICMP, MESSAGE, ICMP6) ~= 0 then
+    return nil, 1
+  end
+  local i = C.pg_ip6_prefix_find(self.prefixes, self.n, data + TARGET)
+  if i < 0 then return nil, 1 end
+  local q = answer(data, self.eth[i])
+  packet.free(p)
+  return q
+end
+
+-- IP6NDSolicitor -------------------------------------------------------------------
+
+local IP6NDSolicitor = element.define{
+  name = "IP6NDSolicitor", emits = true,
+  summary = "encapsulates IPv6 packets in Ethernet headers found via discovery",
+  ports = "2/1-2", processing = "h/h", flow = "xy/x",
+  arguments = {{"IP", "ip6", required = true}, {"ETH", "eth", required = true}},
+  drops = {"too long", "not an answer"},
+}
+local LOOK_EVERY = 15 -- seconds
+local POLL_AFTER, FORGET_AFTER = 60e3, 120e3 -- milliseconds
+
+function IP6NDSolicitor:configure(a)
+  self.ip, self.eth = a.IP, a.ETH
+  self.source_half, self.source_word = wire.half(a.ETH), wire.word(a.ETH, 2)
+  self.entries, self.queries, self.killed = {}, 0, 0
+end
+
+-- Forget what is old, and let what is getting old be asked for again.
+local function age(self)
+  local now = self.clock()
+  for ip, e in pairs(self.entries) do
+    local since = e.known and now - e.heard or 0
+    if since > FORGET_AFTER then
+      if e.packet then packet.free(e.packet) end
+      self.entries[ip] = nil
+    elseif since > POLL_AFTER then
+      e.poll = true
+    end
+  end
+end
+
+function IP6NDSolicitor:initialize()
+  self.clock = arp_handlers.clock(self.router)
+  local timer
+  timer = self.router:timer(function ()
+    age(self)
+    timer:after(LOOK_EVERY)
+  end)
+  timer:after(LOOK_EVERY)
+end
+
+function IP6NDSolicitor:cleanup()
+  for _, e in pairs(self.entries or {}) do
+    if e.packet then packet.free(e.packet) end
+  end
+  self.entries = {}
+end
+
+function IP6NDSolicitor:take_state(old)
+  if self.ip ~= old.ip or self.eth ~= old.eth then return end
+  self.entries, old.entries = old.entries, self.entries
+end
+
+local GROUP = "\255\2\0\0\0\0\0\0\0\0\0\1\255" -- of solicited nodes, without 3 bytes
+
+local function send_query(self, ip)
+  local p, data = message(SOLICITATION, SOURCE_OPTION)
+  local last = ip:sub(14)
+  ffi.copy(data, "\51\51\255" .. last, 6)
+  ffi.copy(data + 6, self.eth, 6)
+  ffi.copy(data + SOURCE, self.ip, ADDRESS)
+  ffi.copy(data + DESTINATION, GROUP .. last, ADDRESS)
+  ffi.copy(data + TARGET, ip, ADDRESS)
+  ffi.copy(data + OPTION_ETH, self.eth, 6)
+  set_sum(data)
+  self.queries = self.queries + 1
+  self.emit(self.noutputs, p)
+end
+
+local function encapsulate(self, p, word, half)
+  if not front.open(p, HEADER) then return nil, 1 end
+  local words, n, at = ffi.cast(words_t, p.data), p.note16, p.data_off
+  local halves = ffi.cast(halves_t, words)
+  words[0], halves[2], halves[3], words[2], halves[6] =
+    word, half, self.source_half, self.source_word, IP6
+  n[MAC], n[NETWORK] = at, at + HEADER
+  return p
+end
+
+-- Keep the packet for an address that isn't known.
+local function keep(self, p, ip)
+  local e = self.entries[ip]
+  if not e then
+    e = {known = false, poll = false, heard = 0, word = 0, half = 0,
+         eth = ("\0"):rep(6)}
+    self.entries[ip] = e
+  end
+  if e.packet then
+    packet.free(e.packet)
+    self.killed = self.killed + 1
+  end
+  e.packet = p
+  send_query(self, ip)
+end
+
+local function deliver(self, p)
+  local ip = ffi.string(p.note8 + TO, ADDRESS)
+  local e = self.entries[ip]
+  if e and e.known then
+    if e.poll then
+      e.poll = false
+      send_query(self, ip)
+    end
+    local q, o = encapsulate(self, p, e.word, e.half)
+    return q, o
+  end
+  keep(self, p, ip)
+  return false
+end
+
+local function take_answer(self, p)
+  if not is_message(p, ADVERTISEMENT) then return nil, 2 end
+  local e = self.entries[ffi.string(p.data + TARGET, ADDRESS)]
+  if not e then return nil, 2 end
+  local eth = ffi.string(p.data + OPTION_ETH, 6)
+  if e.known and e.eth ~= eth then
+    self:say("IP6NDSolicitor overwriting an entry")
+  end
+  e.known, e.poll, e.heard, e.eth = true, false, self.clock(), eth
+  e.word, e.half = wire.word(eth), wire.half(eth, 4)
+  packet.free(p)
+  local waiting = e.packet
+  e.packet = nil
+  if not waiting then return false end
+  local q = encapsulate(self, waiting, e.word, e.half)
+  if q then return q end
+  packet.free(waiting)
+  return false
+end
+
+function IP6NDSolicitor:process(p, i)
+  if i == 2 then
+    local q, o = take_answer(self, p)
+    return q, o
+  end
+  local q, o = deliver(self, p)
+  return q, o
+end
+
+IP6NDSolicitor.handlers = {
+  table = {read = function (e)
+    local lines = {}
+    for ip, entry in pairs(e.entries) do
+      lines[#lines + 1] = ("%s %d %s\n"):format(wire.ip6_text(ip),
+        entry.known and 1 or 0, wire.eth_text(entry.eth))
+    end
+    table.sort(lines)
+    return table.concat(lines)
+  end},
+  stats = {read = function (e)
+    return ("%d packets killed\n%d ND Solicitation Message sent\n"):format(e.killed,
+      e.queries)
+  end},
+}
+
+return {IP6NDAdvertiser, IP6NDSolicitor}

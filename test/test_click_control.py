@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Handlers of a router that runs, from outside: control sockets, HTTP, signals."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import urllib.error
+import urllib.request
+
+import pytest
+
+from helpers.command import PERIGEE, perigee, running, wait_until
+
+ROUTER = "Idle -> s :: Switch(0) -> Idle; s[1] -> Idle; v :: Script(TYPE PASSIVE)"
+
+
+def port_of(click, handler):
+    """The port that a server in the configuration has printed as PORT=N."""
+    click.wait_for("\n")
+    return int(click.said.split(handler + "=")[1].split()[0])
+
+
+def talk(family, address, text):
+    """All that the server answers to `text`, and then the end of the connection."""
+    with socket.socket(family) as control:
+        control.settimeout(20)
+        control.connect(address)
+        control.sendall(text)
+        control.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: control.recv(65536), b""))
+
+
+@pytest.mark.fast
+def test_tcp():
+    config = (ROUTER + "; c :: ControlSocket(TCP, 41000+);"
+              " Script(print \"port=$(c.port)\")")
+    with running(PERIGEE, "click", "-e", config) as click:
+        here = ("127.0.0.1", port_of(click, "port"))
+        said = talk(socket.AF_INET, here,
+                    b"READ s.switch\r\nWRITE s.switch 1\nREADDATA s.switch 0\n"
+                    b"WRITE s.switch x\nREAD v.cat /etc/passwd\nREAD nobody.x\n")
+        assert said == (b"Click::ControlSocket/1.3\r\n"
+                        b"200 Read handler 's.switch' OK\r\nDATA 1\r\n0"
+                        b"200 Write handler 's.switch' OK\r\n"
+                        b"200 Read handler 's.switch' OK\r\nDATA 1\r\n1"
+                        b"520-Write handler 's.switch' error:\r\n"
+                        b"520 Switch output must be integer\r\n"
+                        b"511 No handler named 'v.cat'\r\n"
+                        b"510 No element named 'nobody'\r\n")
+        # Many at once, and a long answer.
+        for _ in range(3):
+            said = talk(socket.AF_INET, here, b"READ classes\r\n" * 200)
+            assert said.count(b"200 Read handler 'classes' OK\r\n") == 200
+        talk(socket.AF_INET, here, b"WRITE stop\r\n")
+        assert click.finish() == 0
+
+
+@pytest.mark.fast
+def test_unix_sockets_are_the_users_own(tmp_path):
+    path = tmp_path / "socket"
+    with running(PERIGEE, "click", "-u", path, "-e", ROUTER):
+        wait_until(path.exists, "the socket")
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+        # Somebody listens there.
+        result = perigee("click", "-u", path, "-e", ROUTER)
+        assert result.returncode == 1
+        assert "bind: Address already in use" in result.stderr
+        assert path.exists()
+    # It was killed, and left the socket: that is in nobody's way.
+    assert path.exists()
+    with running(PERIGEE, "click", "-u", path, "-e", ROUTER) as click:
+        def connects():
+            try:
+                return talk(socket.AF_UNIX, str(path), b"WRITE stop\r\n")
+            except ConnectionRefusedError:
+                return None
+        wait_until(connects, "an answer")
+        assert click.finish() == 0
+    assert not path.exists()
+
+
+@pytest.mark.fast
+def test_read_only():
+    config = ROUTER + ("; c :: ControlSocket(TCP, 41000+, READONLY true);"
+                       " Script(print \"port=$(c.port)\")")
+    with running(PERIGEE, "click", "-e", config) as click:
+        said = talk(socket.AF_INET, ("127.0.0.1", port_of(click, "port")),
+                    b"WRITE s.switch 1\r\nREAD s.switch\r\n")
+        assert b"530 Permission denied for 's.switch'\r\n" in said
+        assert said.endswith(b"DATA 1\r\n0")
+
+
+@pytest.mark.fast
+def test_http():
+    config = ROUTER + ("; h :: HTTPServer(41500+, ALIAS_MAP /all:s/switch);"
+                       " Script(print \"port=$(h.port)\")")
+    with running(PERIGEE, "click", "-e", config) as click:
+        url = f"http://127.0.0.1:{port_of(click, 'port')}"
+
+        def get(path, **kwargs):
+            with urllib.request.urlopen(urllib.request.Request(url + path, **kwargs),
+                                        timeout=20) as answer:
+                return answer.read().decode()
+
+        assert get("/s/switch") == get("/all") == "0"
+        assert get("/s/switch", data=b"1", method="POST") == "success"
+        assert json.loads(get("/s/switch", headers={"Accept": "application/json"})) == 1
+        assert ("s", "Switch", 1, 2) in [
+            (e["name"], e["class"], e["inputs"], e["outputs"])
+            for e in json.loads(get("/?json"))]
+        assert "switch\trw\n" in get("/s")
+        with pytest.raises(urllib.error.HTTPError) as wrong:
+            get("/s/switch", data=b"x")
+        assert wrong.value.code == 400
+        assert wrong.value.read() == b"Switch output must be integer\n"
+        with pytest.raises(urllib.error.HTTPError) as wrong:
+            get("/s/switch", headers={"Origin": "http://example.com"})
+        assert wrong.value.code == 403
+        get("/stop", data=b"")
+        assert click.finish() == 0
+
+
+@pytest.mark.fast
+def test_scripts_take_signals(tmp_path):
+    config = ("Script(TYPE SIGNAL HUP USR1, print 'hup', end);"
+              "Script(TYPE SIGNAL TERM, print 'term', write stop);"
+              "Script(print 'ready')")
+    with running(PERIGEE, "click", "-e", config) as click:
+        click.wait_for("ready\n")
+        for number, text, count in ((signal.SIGHUP, "hup", 1), (signal.SIGUSR1, "hup", 2),
+                                    (signal.SIGHUP, "hup", 3)):
+            click.send(number)
+            click.wait_for(text, count=count)
+        click.send(signal.SIGTERM)
+        click.wait_for("term\n")
+        assert click.finish() == 0
+
+
+@pytest.mark.fast
+def test_a_signal_that_nobody_takes_again_ends_it():
+    config = "Script(TYPE SIGNAL USR1, print 'once', exit); Script(print 'ready')"
+    with running(PERIGEE, "click", "-e", config) as click:
+        click.wait_for("ready\n")
+        click.send(signal.SIGUSR1)
+        click.wait_for("once\n")
+        assert click.interrupt(signal.SIGUSR1) == -signal.SIGUSR1
+
+
+@pytest.mark.fast
+def test_prints_into_files(tmp_path):
+    result = perigee("click", "-e", "c :: Idle; Script(print >a c.class, print >>a 'more',"
+                     " printn >b $(sprintf '%03d' 7), save c.name a2, stop)", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "a").read_text() == "Idle\nmore\n"
+    assert (tmp_path / "b").read_text() == "007"
+    assert (tmp_path / "a2").read_text() == "c\n"

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ports in memory shared with another process, whose peers die by kill -9 at any moment,
+come back, or are two at a time. PERIGEE_LONG=1: ten times as many."""
+
+import os
+import random
+import re
+import signal
+import socket
+
+import pytest
+
+from helpers.capture import load, save
+from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
+from helpers.report import account, port_statistics
+
+BRIDGE = ROOT / "test" / "chained_bridge.lua"
+MORE = 10 if os.environ.get("PERIGEE_LONG") else 1
+ROUNDS = {"memif": 3 * MORE, "vhost": 3 * MORE, "virtio-user": 10 * MORE}
+COUNT = 500
+PACKETS = [bytes([n % 256]) * (60 + n) for n in range(COUNT)]
+
+# The end that lives, and its peers.
+ENDS = {
+    "memif": ("memif:%s,role=server", "memif:%s"),
+    "vhost": ("vhost:%s", "virtio-user:%s"),
+    "virtio-user": ("virtio-user:%s,server=1", "vhost:%s,client=1"),
+}
+
+
+@pytest.fixture(params=ENDS)
+def ends(request, tmp_path):
+    save(tmp_path / "a.pcap", PACKETS)
+    path = tmp_path / "socket"
+    return [port % path for port in ENDS[request.param]]
+
+
+def echo(tmp_path, port):
+    """An echo without apps in between, where nothing is dropped when a queue is full."""
+    return running(PERIGEE, "echo", port, 0)
+
+
+def wait_for_socket(tmp_path, server):
+    wait_until(lambda: server.read() and (tmp_path / "socket").exists(), "the socket")
+
+
+def sender(tmp_path, port, back="b"):
+    """Sends a.pcap to the port, and writes what comes back."""
+    (tmp_path / f"{back}.pcap").unlink(missing_ok=True)
+    files = f"pcap:rx={tmp_path / 'a.pcap'},tx={tmp_path / back}.pcap"
+    return running(PERIGEE, "run", BRIDGE, files, port, 0)
+
+
+def has_come(tmp_path, back="b"):
+    """Has what a sender sent come back, behind what others had sent before they died?"""
+    file = tmp_path / f"{back}.pcap"
+    size = (tmp_path / "a.pcap").stat().st_size
+    try:
+        return file.exists() and file.stat().st_size >= size \
+            and list(load(file))[-COUNT:] == PACKETS
+    except AssertionError:  # it is being written
+        return False
+
+
+def wait_for_all(tmp_path, server, peer):
+    def came():
+        assert server.read(), server.said
+        assert peer.read(), peer.said
+        return has_come(tmp_path)
+    wait_until(came, "all packets to come back", timeout=20)
+
+
+def no_complaint(said):
+    assert "traceback" not in said and "EAL" not in said and "PANIC" not in said, said
+
+
+def test_peers_that_die_at_any_moment(tmp_path, ends):
+    ours, peers = ends
+    rng, rounds = random.Random(ours), ROUNDS[ours.split(":")[0]]
+    with echo(tmp_path, ours) as server:
+        wait_for_socket(tmp_path, server)
+        for _ in range(rounds):
+            with running(PERIGEE, "packetblaster", "synth", peers) as flood:
+                flood.runs_for(rng.uniform(0, 0.7))
+                assert flood.interrupt(signal.SIGKILL) == -signal.SIGKILL, flood.said
+            with sender(tmp_path, peers) as peer:
+                wait_for_all(tmp_path, server, peer)
+                assert peer.interrupt(signal.SIGKILL) == -signal.SIGKILL
+        assert server.interrupt() == 0, server.said
+    no_complaint(server.said)
+    a = account(server.said)
+    assert a["received"] == a["sent"] + a["in links"] + a["freed"] >= rounds * COUNT
+    # Some drivers forget what they counted of a peer that has gone: the port doesn't.
+    stats = port_statistics(server.said)[ours]
+    assert stats["ipackets"] >= a["received"]
+    assert not (tmp_path / "socket").exists()
+
+
+def test_a_second_peer_does_no_harm(tmp_path, ends):
+    """One of virtio-user waits for its turn. (The second of vhost takes the first's place;
+    that of memif gets no link.)"""
+    ours, peers = ends
+    with echo(tmp_path, ours) as server:
+        wait_for_socket(tmp_path, server)
+        with sender(tmp_path, peers, "first") as first, \
+                sender(tmp_path, peers, "second") as second:
+            wait_until(lambda: has_come(tmp_path, "first") or
+                       has_come(tmp_path, "second"), "the first one's packets")
+            assert first.runs_for(1) and second.read(), first.said + second.said
+            one, other = (first, "second"), (second, "first")
+            gone, left = one if has_come(tmp_path, "first") else other
+            assert gone.interrupt(signal.SIGKILL) == -signal.SIGKILL
+            if ours.startswith("virtio-user"):
+                wait_until(lambda: has_come(tmp_path, left), "the second one's packets")
+        with sender(tmp_path, peers) as third:
+            wait_for_all(tmp_path, server, third)
+            assert third.interrupt() == 0, third.said
+        assert server.interrupt() == 0, server.said
+    no_complaint(server.said)
+
+
+@pytest.fixture
+def served(tmp_path):
+    """An echo that serves tmp_path/socket by virtio-user."""
+    with echo(tmp_path, f"virtio-user:{tmp_path / 'socket'},server=1") as server:
+        wait_for_socket(tmp_path, server)
+        yield server
+
+
+def connect(tmp_path):
+    peer = socket.socket(socket.AF_UNIX)
+    peer.connect(str(tmp_path / "socket"))
+    return peer
+
+
+def test_peers_that_say_nothing_or_nonsense(tmp_path, served):
+    """They are given up after a while, one after the other, and a good one is served."""
+    save(tmp_path / "a.pcap", PACKETS)
+    silent = connect(tmp_path)
+    served.wait_for("doesn't answer", timeout=10)
+    rng = random.Random(1)
+    for length in 0, 1, 11, 12, 13, 20, 300:
+        with connect(tmp_path) as peer:
+            peer.sendall(rng.randbytes(length))
+    silent.close()
+    with sender(tmp_path, f"vhost:{tmp_path / 'socket'},client=1") as peer:
+        wait_for_all(tmp_path, served, peer)
+        assert peer.interrupt() == 0, peer.said
+    assert served.interrupt() == 0, served.said
+    assert served.said.count("doesn't answer") == 1
+    no_complaint(served.said)
+
+
+def test_a_server_that_says_nothing_is_refused(tmp_path):
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        result = perigee("echo", f"virtio-user:{path}", timeout=20)
+    assert result.returncode == 1
+    assert re.fullmatch(f"perigee: .*port 'virtio-user:{path}': who serves the socket "
+                        f"'{path}' doesn't answer, or can't use this memory\n",
+                        result.stderr), result.stderr
+
+
+def test_it_ends_before_any_peer_comes(tmp_path, served):
+    assert served.runs_for(0.3), served.said
+    assert served.interrupt() == 0, served.said
+    assert not (tmp_path / "socket").exists()
+
+
+def test_a_peer_that_stands_still_holds_nothing_up(tmp_path, served):
+    save(tmp_path / "a.pcap", PACKETS)
+    with sender(tmp_path, f"vhost:{tmp_path / 'socket'},client=1") as peer:
+        wait_for_all(tmp_path, served, peer)
+        peer.send(signal.SIGSTOP)
+        assert served.interrupt() == 0, served.said
+        peer.send(signal.SIGCONT)
+        assert peer.interrupt() == 0, peer.said
+
+
+def test_a_client_finds_the_next_server(tmp_path):
+    """The other way round: the port connects, and who serves the socket dies."""
+    save(tmp_path / "a.pcap", PACKETS)
+    path = tmp_path / "socket"
+    with running(PERIGEE, "run", BRIDGE, f"vhost:{path}", "ring:x", 0) as first:
+        wait_for_socket(tmp_path, first)
+        with echo(tmp_path, f"virtio-user:{path}") as client:
+            client.wait_for_engine()
+            assert client.runs_for(0.5), client.said
+            for _ in range(3):
+                first.interrupt(signal.SIGKILL)
+                with sender(tmp_path, f"vhost:{path}") as server:
+                    wait_for_all(tmp_path, client, server)
+                    server.interrupt(signal.SIGKILL)
+            assert client.interrupt() == 0, client.said
+    no_complaint(client.said)
