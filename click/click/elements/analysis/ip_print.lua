@@ -102,7 +102,7 @@ local function annotations(self, p)
   local function add(text) parts[#parts + 1] = text end
   if options.LABEL ~= "" then add(options.LABEL .. ": ") end
   if options.TIMESTAMP then
-    add(note.time_text(p) .. ": ")
+    add(note.time_text(p.note64[note.TIMESTAMP]) .. ": ")
   end
   if options.AGGREGATE then add("#" .. p.note32[note.AGGREGATE]) end
   if options.VLAN then add(" VLAN:" .. p.note16[note.VLAN_TCI]) end
