@@ -143,12 +143,16 @@ function Router:run()
   while not self:has_ended() do self:turn() end
 end
 
---- Clean up: elements free what they hold.
+--- Clean up: elements free what they hold. (Only those that were configured; whether
+--- initialize() has been called, e.initialized says.)
 function Router:close()
   if self.closed then return end
   self.closed, self.ended = true, true
   self.tasks:clear()
-  for i = #(self.order or {}), 1, -1 do self.order[i]:cleanup() end
+  for i = #(self.order or {}), 1, -1 do
+    local e = self.order[i]
+    if e.configured then e:cleanup() end
+  end
 end
 
 return Router
