@@ -214,14 +214,14 @@ local UNKNOWN = {links = {}, in_links = 0, seconds = 0} -- of one that is given 
 --- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, cpus =
 --- {[CPU] = {seconds = of CPU time, packets = sent, freed and handed on, breaths =,
 --- dead =, node = NUMA node of its packets, or -1, cycles = where its cycles went}}}.
---- With `apps` their apps report on stdout; `problem` is what one of them raised.
+--- With `apps` their apps report on stdout; `problems` is a list of what they raised.
 function cores.report(apps)
-  local sum = {links = {}, in_links = 0, cpus = {}}
+  local sum = {links = {}, in_links = 0, cpus = {}, problems = {}}
   for _, cpu in ipairs(cores.places()) do
     local answer = cores.ask(cpu, {what = "report", apps = apps and cpu}) or UNKNOWN
     merge(sum.links, answer)
     sum.in_links = sum.in_links + answer.in_links
-    sum.problem = sum.problem or answer.problem
+    sum.problems[#sum.problems + 1] = answer.problem
     local counted = workers[cpu].handle.account
     sum.cpus[cpu] = {seconds = answer.seconds,
       packets = tonumber(counted.frees + counted.sent + counted.handed),

@@ -107,20 +107,20 @@ local function lines_of(app)
 end
 
 --- Let each app that can report do so; print what the engine has counted for it.
---- `where` names the CPU of a worker. Returns the first error that a report() raised,
---- if any: the others report all the same.
+--- `where` names the CPU of a worker. Returns a list of the errors that report()s
+--- raised: the others report all the same.
 function report.apps(apps, where)
   print(where and ("app report, %s:"):format(where) or "app report:")
-  local problem
+  local problems = {}
   for _, name in ipairs(natural_order(apps)) do
     local app, lines = apps[name], lines_of(apps[name])
     if app.report or #lines > 0 then print(name) end
     local ok, err = true, nil
     if app.report then ok, err = xpcall(app.report, failure.explain, app) end
-    if not ok then problem = problem or failure.in_app(name, "report", err) end
+    if not ok then problems[#problems + 1] = failure.in_app(name, "report", err) end
     for _, line in ipairs(lines) do print("  " .. line) end
   end
-  return problem
+  return problems
 end
 
 --- Print where every packet went: the sums `a` of core.engine.totals.
@@ -208,29 +208,40 @@ end
 function report.attach(engine, inner)
   local workers = inner.workers
 
-  -- Let each app report; the first error that one raised.
+  -- Let each app report; the errors that they raised.
   local function report_apps(where)
     engine.sync()
-    local problem
+    local problems = {}
     if next(engine.app_table) or not next(workers.workers) then
-      problem = report.apps(engine.app_table, where)
+      problems = report.apps(engine.app_table, where)
     end
     io.stdout:flush()
-    local answers = workers.report(true)
-    return problem or answers.problem
+    for _, problem in ipairs(workers.report(true).problems) do
+      problems[#problems + 1] = problem
+    end
+    return problems
+  end
+
+  -- Tell all of them: the last is raised.
+  local function raise_last(problems)
+    io.stdout:flush()
+    for i = 1, #problems - 1 do
+      io.stderr:write("perigee: ", tostring(problems[i]), "\n")
+    end
+    if #problems > 0 then error(problems[#problems], 0) end
   end
 
   --- Print the load, links, apps and packets report, or the parts `options`
-  --- selects. Raises at its end what an app's report() raised.
+  --- selects. Raises at its end what apps' report() raised.
   function engine.report(options)
     engine.sync()
     options = options or EVERYTHING
     if options.showlinks then engine.report_links() end
-    local problem = options.showapps and report_apps()
+    local problems = options.showapps and report_apps() or {}
     if options.showpackets then show_packets(engine, workers) end
     if options.showload then engine.report_load() end
     if options.showjit then report.jit(causes.of(health.problems())) end
-    if problem then error(problem, 0) end
+    raise_last(problems)
   end
 
   --- Print the load since engine.main was called, or since the last call.
@@ -244,12 +255,9 @@ function report.attach(engine, inner)
     report.links(engine.link_totals())
   end
 
-  --- Let each app report. Raises at the end what one of them raised. `where` ("CPU 2")
-  --- names the CPU of a worker.
-  function engine.report_apps(where)
-    local problem = report_apps(where)
-    if problem then error(problem, 0) end
-  end
+  --- Let each app report. Raises at the end what they raised. `where` ("CPU 2") names
+  --- the CPU of a worker.
+  function engine.report_apps(where) raise_last(report_apps(where)) end
 end
 
 return report
