@@ -30,6 +30,7 @@ end
 function instance.start(name, description, found)
   local class = description.class
   local ok, app = xpcall(class.new, failure.explain, class, description.arg, found)
+  if not ok and app.bug then error(failure.in_app(name, "new", app), 0) end
   if not ok then named(name, app) end
   if type(app) ~= "table" then
     failure.raise("app '%s': its class's new() returned %s, not an app", name,
@@ -54,7 +55,7 @@ function instance.stop(app)
   local ok, err = true, nil
   if app.stop then ok, err = xpcall(app.stop, failure.explain, app) end
   if app.shm then shm.delete_frame(app.shm) end
-  if not ok then named(app.appname, err) end
+  if not ok then error(failure.in_app(app.appname, "stop", err), 0) end
 end
 
 return instance

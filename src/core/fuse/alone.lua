@@ -41,7 +41,9 @@ local function process_all(app, outputs, l, n)
   end
 end
 
-running_app.caller(process_all, "process", 1)
+running_app.caller(process_all, "process", 1, function (variables)
+  return {variables.p}
+end)
 
 local function push(app)
   local outputs = app.outputs or ONE_OUTPUT

@@ -58,9 +58,10 @@ function running_app.loop(f, list, index, method)
 end
 
 --- The function `f` calls the method (a name) of `app`, or of the app that is its local
---- variable of that number.
-function running_app.caller(f, method, app)
-  callers[f] = {app = app, method = method}
+--- variable of that number. at_hand(variables), if given, returns a list of the packets
+--- it gives to it, of the function's local variables by name.
+function running_app.caller(f, method, app, at_hand)
+  callers[f] = {app = app, method = method, at_hand = at_hand}
 end
 
 --- The function `f` is a method of the app `name`. (Compiled code that is left on the
@@ -98,12 +99,14 @@ local function called_by(f, level, thread)
   elseif caller then
     local app = caller.app
     if type(app) == "number" then app = select(2, variable(level, app, thread)) end
-    return {app = app.appname, method = caller.method}
+    return {app = app.appname, method = caller.method, packets = caller.at_hand
+      and caller.at_hand(variables(level, thread))}
   end
 end
 
 --- For the handler of xpcall: the app at work, {app = its name, method = the name of
---- that which the engine has called}. In a region also {region =, number = the app's,
+--- that which the engine has called, packets = a list of those it was given, if that is
+--- known}. In a region also {region =, number = the app's,
 --- before = the packet's length as it came to the app, entry = the loop's number,
 --- variables = of the loop, by name}. Nil if it isn't known. Looks at the stack from
 --- the level `first` on, of `thread` (core.watch.deep_stack).
@@ -118,8 +121,9 @@ function running_app.at_error(first, thread)
       if known then return known end
       if code and code.segment[f] then
         local k = code.app_at[frame.currentline]
+        local values = variables(level, thread)
         found, inner = {app = code.apps[k], method = "process", region = code.region,
-                        number = k, before = variables(level, thread).before}, code
+                        number = k, before = values.before, packets = {values.p}}, code
       end
     elseif code == inner and code.entry[f] then
       found.entry, found.variables = code.entry[f], variables(level, thread)
