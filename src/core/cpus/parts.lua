@@ -39,7 +39,7 @@ function part.message(p)
   for _, name in ipairs(config.sorted_keys(p.apps)) do
     local app = p.apps[name]
     message.apps[name] = {class = send.class(name, app.class),
-                          arg = send.argument(name, app.arg)}
+                          arg = send.argument(name, app.arg), on_error = app.on_error}
   end
   for name, away in pairs(p.away) do message.away[name] = passages.ends(away) end
   for spec in pairs(p.links) do message.links[spec] = true end
@@ -50,7 +50,8 @@ end
 function part.received(message)
   local c = config.new()
   for name, app in pairs(message.apps) do
-    c.apps[name] = {class = send.find_class(app.class), arg = send.received(app.arg)}
+    c.apps[name] = {class = send.find_class(app.class), arg = send.received(app.arg),
+                    on_error = app.on_error}
   end
   for name, ends in pairs(message.away) do c.apps[name] = {class = Away, arg = ends} end
   for spec in pairs(message.links) do c.links[spec] = true end
