@@ -6,6 +6,7 @@ local C = require("core.native")
 local blocked = require("core.engine.blocked")
 local causes = require("core.watch.causes")
 local config = require("core.config")
+local errors = require("core.engine.errors")
 local cycles_report = require("core.watch.cycles_report")
 local failure = require("core.failure")
 local health = require("core.watch.health")
@@ -102,6 +103,9 @@ local function lines_of(app)
   if not app.report and #parts > 0 then lines[1] = table.concat(parts, "  ") end
   for _, reason in ipairs(config.sorted_keys(counted.drops)) do
     lines[#lines + 1] = ("%s dropped: %s"):format(commas(counted.drops[reason]), reason)
+  end
+  for _, line in ipairs(errors.lines(app.appname, commas)) do
+    lines[#lines + 1] = line
   end
   return lines
 end

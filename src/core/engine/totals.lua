@@ -7,6 +7,7 @@ local account = require("core.engine.account")
 local counter = require("core.counter")
 local cycles_report = require("core.watch.cycles_report")
 local drops = require("core.fuse.drops")
+local errors = require("core.engine.errors")
 local link = require("core.link")
 
 local totals = {}
@@ -67,16 +68,16 @@ function totals.packets(links, in_other_links)
 end
 
 --- What a worker's `engine` tells the main thread: {links = {[SPEC] = totals}, in_links
---- =, seconds = of CPU time, cycles = where they went since it began to run, drops = of
---- the app of the name `dropping`, if that is given}.
-function totals.of_worker(engine, dropping)
+--- =, seconds = of CPU time, cycles = where they went since it began to run, drops and
+--- errors = of the app of the name `asked`, if that is given}.
+function totals.of_worker(engine, asked)
   engine.sync()
   local result = {links = link.all_stats(engine.link_table), in_links = 0,
                   seconds = C.pg_thread_cpu_seconds(), cycles = cycles_report.since()}
   for _, l in pairs(engine.link_table) do
     result.in_links = result.in_links + link.nreadable(l)
   end
-  if dropping then result.drops = engine.drops(dropping) end
+  if asked then result.drops, result.errors = engine.drops(asked), errors.of(asked) end
   return result
 end
 
@@ -110,8 +111,18 @@ function totals.attach(engine, inner)
   --- memory: apps/NAME/drop_REASON.counter.
   function engine.drops(name)
     inner.account()
-    if workers.has(name) then return workers.drops(name) end
+    if workers.has(name) then return workers.of_app(name).drops end
     return drops.named(engine.app_table, name)
+  end
+
+  --- What the app `name` has raised while packets flowed, where the program went on
+  --- (core.on_error): {raised = errors, restarts =, bypassed = packets, causes = a list
+  --- of {text =, count =}}; nil if nothing. Also in shared memory:
+  --- apps/NAME/errors_raised.counter, errors_restarts and errors_bypassed.
+  function engine.errors(name)
+    if workers.has(name) then return workers.of_app(name).errors end
+    drops.named(engine.app_table, name) -- is there such an app?
+    return errors.of(name)
   end
 end
 
