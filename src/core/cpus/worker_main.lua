@@ -94,7 +94,7 @@ function on.report(message)
   if message.apps then
     reported, problem = pcall(engine.report_apps, ("CPU %d"):format(message.apps))
   end
-  local answer = require("core.engine.totals").of_worker(engine, message.drops)
+  local answer = require("core.engine.totals").of_worker(engine, message.app)
   answer.problem = not reported and tostring(problem) or nil
   return answer
 end

@@ -253,9 +253,10 @@ function cores.call(cpu, module, name, argument)
                           argument = argument}.result
 end
 
---- engine.drops of an app that a worker runs.
-function cores.drops(name)
-  return workers[cores.has(name)]:ask{what = "report", drops = name}.drops
+--- What a worker has counted for an app that it runs: {drops =, errors =}, as
+--- engine.drops and engine.errors give them.
+function cores.of_app(name)
+  return workers[cores.has(name)]:ask{what = "report", app = name}
 end
 
 --- Links between workers (core.cpus.rings).
