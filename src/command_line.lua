@@ -31,6 +31,11 @@ local function set_watchdog(text)
   require("core.engine.settings").watchdog = seconds or false
 end
 
+local function set_on_error(text)
+  require("core.engine.settings").on_error =
+    require("core.on_error").check("--on-error", text)
+end
+
 local function show_version()
   local ffi, C = require("ffi"), require("core.native")
   print(("perigee %s (%s, %s)"):format(main.version,
@@ -39,7 +44,8 @@ end
 
 local show_help
 
--- Each {name, other name or nil, value = what it takes, help = lines, take = function}.
+-- Each {name, other name or nil, value = what it takes, help = lines, take = function,
+-- anywhere = may it also be among the program's arguments?}.
 local OPTIONS = {
   {"--port", value = "PCI=PORT",
     help = {"use another port in the place of a PCI address",
@@ -56,6 +62,10 @@ local OPTIONS = {
     help = {"end a program of which an app doesn't return for so long",
             "(default 5), or never: off"},
     take = set_watchdog},
+  {"--on-error", value = "POLICY", anywhere = true,
+    help = {"what becomes of an app that raises an error: stop (the",
+            "program ends: the default), restart, bypass or drop"},
+    take = set_on_error},
   {"--eal", value = '"ARGUMENTS"', help = {"pass these on to DPDK"},
     take = function (text) require("core.eal").pass(text) end},
   {"--group", value = "GROUP",
@@ -141,13 +151,26 @@ local function options_by_name()
   return by_name
 end
 
+-- The name of an option that `word` is, and its value, if it is written into it.
+local function parts_of(word)
+  local name, value = word:match("^(%-%-[%w-]+)=(.*)$")
+  return name or word, value
+end
+
+-- Take the option called `name`, with its value, from place `at` of `args`.
+local function take(option, name, value, args, at)
+  value = value or table.remove(args, at)
+  if not value then failure.usage("option '%s' needs a value", name) end
+  option.take(value)
+  table.insert(main.options, name)
+  table.insert(main.options, value)
+end
+
 -- Take the options off the front of `args`; true if one of them was all.
 local function take_options(args)
   local known = options_by_name()
   while args[1] and args[1]:match("^%-") do
-    local word = table.remove(args, 1)
-    local long, value = word:match("^(%-%-%w+)=(.*)$")
-    local name = long or word
+    local name, value = parts_of(table.remove(args, 1))
     local option = known[name]
     if not option then
       failure.usage("unknown option '%s'; `perigee --help` lists them", name)
@@ -156,12 +179,28 @@ local function take_options(args)
       option.take()
       return true
     end
-    value = value or table.remove(args, 1)
-    if not value then failure.usage("option '%s' needs a value", name) end
-    option.take(value)
-    table.insert(main.options, name)
-    table.insert(main.options, value)
+    take(option, name, value, args, 1)
   end
+end
+
+-- Take those that may be anywhere from among the program's own, up to "--".
+local function take_anywhere(args)
+  local known, at = options_by_name(), 1
+  while args[at] and args[at] ~= "--" do
+    local name, value = parts_of(args[at])
+    local option = known[name]
+    if option and option.anywhere then
+      table.remove(args, at)
+      take(option, name, value, args, at)
+    else
+      at = at + 1
+    end
+  end
+end
+
+local function launch(name, args)
+  take_anywhere(args)
+  main.launch(name, args)
 end
 
 -- What families add to a Lua state.
@@ -216,11 +255,11 @@ local function run(argv)
   local args = {}
   for i = 1, #argv do args[i] = argv[i] end
   local code, name = os.getenv("SNABB_PROGRAM_LUACODE"), called_as(argv[0])
-  if name and not code then return main.launch(name, args) end
+  if name and not code then return launch(name, args) end
   if take_options(args) then return end
   if code then return run_code(code) end
   if not args[1] then return show_help() end
-  main.launch(table.remove(args, 1), args)
+  launch(table.remove(args, 1), args)
 end
 
 --- Run the command line `argv` (with fields root, the folder that holds src, and
