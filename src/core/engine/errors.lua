@@ -11,7 +11,7 @@ local errors = {}
 local MOST_CAUSES = 20 -- of an app; more count as one
 local OTHERS = "other errors"
 
--- By name: {raised =, restarts =, past =, bypass =, causes =, at = causes by what is the
+-- By name: {raised =, restarts =, past =, bypass =, causes =, at = these by what is the
 -- same in them, counters =}.
 local by_app = {}
 
