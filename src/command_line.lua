@@ -36,6 +36,10 @@ local function set_on_error(text)
     require("core.on_error").check("--on-error", text)
 end
 
+local function check()
+  require("core.check.mode").turn_on()
+end
+
 local function show_version()
   local ffi, C = require("ffi"), require("core.native")
   print(("perigee %s (%s, %s)"):format(main.version,
@@ -45,7 +49,8 @@ end
 local show_help
 
 -- Each {name, other name or nil, value = what it takes, help = lines, take = function,
--- anywhere = may it also be among the program's arguments?}.
+-- anywhere = may it also be among the program's arguments?, early = is it taken before
+-- the others?}. One without a value is all there is to do, unless it is early.
 local OPTIONS = {
   {"--port", value = "PCI=PORT",
     help = {"use another port in the place of a PCI address",
@@ -62,6 +67,10 @@ local OPTIONS = {
     help = {"end a program of which an app doesn't return for so long",
             "(default 5), or never: off"},
     take = set_watchdog},
+  {"--check", early = true, anywhere = true,
+    help = {"find packets that apps use wrongly (freed twice, used when",
+            "freed, sent twice, never freed, ...); this is slow"},
+    take = check},
   {"--on-error", value = "POLICY", anywhere = true,
     help = {"what becomes of an app that raises an error: stop (the",
             "program ends: the default), restart, bypass or drop"},
@@ -157,17 +166,20 @@ local function parts_of(word)
   return name or word, value
 end
 
--- Take the option called `name`, with its value, from place `at` of `args`.
-local function take(option, name, value, args, at)
-  value = value or table.remove(args, at)
-  if not value then failure.usage("option '%s' needs a value", name) end
-  option.take(value)
-  table.insert(main.options, name)
-  table.insert(main.options, value)
+-- Move the option called `name`, with its value, from place `at` of `args` to the list
+-- `chosen`.
+local function choose(chosen, option, name, value, args, at)
+  if option.value then
+    value = value or table.remove(args, at)
+    if not value then failure.usage("option '%s' needs a value", name) end
+  elseif value then
+    failure.usage("option '%s' takes no value: '%s'", name, value)
+  end
+  table.insert(chosen, {option = option, name = name, value = value})
 end
 
--- Take the options off the front of `args`; true if one of them was all.
-local function take_options(args)
+-- Those at the front of `args`.
+local function choose_front(chosen, args)
   local known = options_by_name()
   while args[1] and args[1]:match("^%-") do
     local name, value = parts_of(table.remove(args, 1))
@@ -175,32 +187,49 @@ local function take_options(args)
     if not option then
       failure.usage("unknown option '%s'; `perigee --help` lists them", name)
     end
-    if not option.value then
-      option.take()
-      return true
-    end
-    take(option, name, value, args, 1)
+    choose(chosen, option, name, value, args, 1)
+    if not option.value and not option.early then return end
   end
 end
 
--- Take those that may be anywhere from among the program's own, up to "--".
-local function take_anywhere(args)
+-- Those among the program's own that may be anywhere, up to "--".
+local function choose_anywhere(chosen, args)
   local known, at = options_by_name(), 1
   while args[at] and args[at] ~= "--" do
     local name, value = parts_of(args[at])
     local option = known[name]
     if option and option.anywhere then
       table.remove(args, at)
-      take(option, name, value, args, at)
+      choose(chosen, option, name, value, args, at)
     else
       at = at + 1
     end
   end
 end
 
-local function launch(name, args)
-  take_anywhere(args)
-  main.launch(name, args)
+local function take(list, early)
+  for _, c in ipairs(list) do
+    if (c.option.early or false) == early then
+      c.option.take(c.value)
+      if not (c.value or early) then return true end
+      table.insert(main.options, c.name)
+      table.insert(main.options, c.value)
+    end
+  end
+end
+
+-- Take the options off the front of `args`, and those that may be anywhere from behind
+-- the program's name; true if one of them was all. If it is the `program` that is
+-- called, without its name, all but these are its own.
+local function take_options(args, program)
+  local chosen, name = {}, nil
+  if not program then
+    choose_front(chosen, args)
+    name = table.remove(args, 1)
+  end
+  choose_anywhere(chosen, args)
+  if name then table.insert(args, 1, name) end
+  return take(chosen, true) or take(chosen, false)
 end
 
 -- What families add to a Lua state.
@@ -255,11 +284,14 @@ local function run(argv)
   local args = {}
   for i = 1, #argv do args[i] = argv[i] end
   local code, name = os.getenv("SNABB_PROGRAM_LUACODE"), called_as(argv[0])
-  if name and not code then return launch(name, args) end
+  if name and not code then
+    take_options(args, true)
+    return main.launch(name, args)
+  end
   if take_options(args) then return end
   if code then return run_code(code) end
   if not args[1] then return show_help() end
-  launch(table.remove(args, 1), args)
+  main.launch(table.remove(args, 1), args)
 end
 
 --- Run the command line `argv` (with fields root, the folder that holds src, and
@@ -272,7 +304,7 @@ function command_line.start(argv)
     run(argv)
   end, failure.explain)
   if not ok then status = main.status_of(err) end
-  ok, err = main.tidy_up()
+  ok, err = main.tidy_up(status ~= 0)
   if not ok then status = math.max(status, main.status_of(err)) end
   return status
 end

@@ -15,6 +15,7 @@ local graph = require("core.engine.graph")
 local histogram = require("core.histogram")
 local main_options = require("core.engine.main_options")
 local measure = require("core.cpus.measure")
+local mode = require("core.check.mode")
 local names = require("core.engine.names")
 local pace = require("core.engine.pace")
 local on_error = require("core.on_error")
@@ -123,12 +124,16 @@ function engine.now()
   return breathing and breath.time() or C.pg_now()
 end
 
+-- Raises what was found of packets that were freed before (core.check.packets).
+local find_late = mode.on and require("core.check.packets").raise_late
+
 local function take_breath(now)
   breathing, at_work = true, true
   breath.take(now)
   at_work = false
   if waiting then apply_now(waiting, waiting_forced) end
   if now >= recover.next_start then recover.start_again() end
+  if find_late then find_late() end
 end
 
 -- After an error in a breath: true if the engine goes on; else false and what to raise.
@@ -286,7 +291,7 @@ end
 
 local inner = {
   counters = engine_counters.counters, sync = breath.sync, account = graph.account,
-  workers = workers,
+  workers = workers, idle = function () return not at_work end,
 }
 totals.attach(engine, inner)
 report.attach(engine, inner)

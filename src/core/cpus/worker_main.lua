@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local mode = require("core.check.mode")
 local this_engine = require("core.this_engine")
 
 local worker, engine, drain, failure, graph, part, send
@@ -147,6 +148,7 @@ local function die(err)
     C.pg_passage_close(ffi.cast("struct passage *", address), true)
   end
   pcall(configure, require("core.config").new())
+  if mode.on then require("core.check.record").settle(err) end
   post{said = "died", sentence = tostring(err), app = engine.failing,
        stuck = stuck, status = failure.is(err) and err.status or 1}
 end

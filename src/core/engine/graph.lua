@@ -131,7 +131,7 @@ function graph.drifted(now, breaths) return fused:drifted(now, breaths) end
 local at_hand
 
 local function rescue(err, first, thread)
-  if failure.is(err) and err.app then -- it has been named
+  if failure.is(err) and err.rescued then
     settings.failing = err.app
     return err
   end
@@ -155,7 +155,7 @@ graph.rescue = deep_stack.handler(rescue)
 --- The same with a traceback, and after recursion without end as well.
 graph.rescue_explained = deep_stack.handler(function (err, first, thread)
   local explained = failure.explain(rescue(err, first, thread), thread, 4)
-  explained.app = settings.failing
+  explained.app, explained.rescued = settings.failing, true
   return explained
 end)
 

@@ -10,12 +10,15 @@ local failure = require("core.failure")
 local graph = require("core.engine.graph")
 local instance = require("core.engine.instance")
 local link = require("core.link")
+local mode = require("core.check.mode")
 local on_error = require("core.on_error")
 local packet = require("core.packet")
 local pool = require("core.pool")
 local settings = require("core.engine.settings")
 local shm = require("core.shm")
 local stand_in = require("core.engine.stand_in")
+
+local settle = mode.on and require("core.check.record").settle or function () end
 
 local recover = {}
 
@@ -33,6 +36,7 @@ end
 
 -- Count the error; told if it is the first of its cause.
 local function note(name, err)
+  settle(err)
   local first = errors.note(name, tostring(err))
   if first then say("%s", tostring(err)) end
   return first
@@ -149,7 +153,7 @@ end
 local function give_up(name, why, err)
   local _, raised = pcall(failure.raise, "app '%s': %s; its last error: %s", name, why,
     tostring(err):match("^[^\n]*"))
-  raised.app, raised.final = name, true
+  raised.app, raised.rescued, raised.final = name, true, true
   return raised
 end
 

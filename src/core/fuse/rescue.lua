@@ -23,7 +23,8 @@ end
 --- Looks at the stack from `first` on, of `thread` (core.watch.deep_stack).
 function rescue.error(err, first, thread)
   local ok, at = pcall(recover, first, thread)
-  if not ok or not at then return err end
+  if not ok or not at then return err, failure.is(err) and err.app or nil end
+  if failure.is(err) and err.app then return err, err.app, at.packets end
   return failure.in_app(at.app, at.method, err), at.app, at.packets
 end
 
