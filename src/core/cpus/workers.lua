@@ -7,12 +7,15 @@ local account = require("core.engine.account")
 local failures = require("core.cpus.failures")
 local finish = require("core.cpus.termination")
 local link = require("core.link")
+local mode = require("core.check.mode")
 local pace = require("core.engine.pace")
 local part = require("core.cpus.parts")
 local partition = require("core.cpus.partition")
 local passages = require("core.cpus.rings")
 local shm = require("core.shm")
 local thread = require("core.cpus.worker")
+
+local held = mode.on and require("core.check.held")
 
 local cores = {}
 
@@ -84,6 +87,9 @@ end
 --- End it; one that is given up is left to itself.
 function cores.retire(cpu)
   local worker = workers[cpu]
+  if held and not worker:is_given_up() then
+    held.add(cores.call(cpu, "core.check.held", "at_end", worker.failures ~= nil))
+  end
   worker:stop()
   account.retire(worker.handle.account)
   retired_breaths = retired_breaths + tonumber(worker.handle.breaths)
@@ -214,13 +220,16 @@ local UNKNOWN = {links = {}, in_links = 0, seconds = 0} -- of one that is given 
 --- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, cpus =
 --- {[CPU] = {seconds = of CPU time, packets = sent, freed and handed on, breaths =,
 --- dead =, node = NUMA node of its packets, or -1, cycles = where its cycles went}}}.
+--- `held` is a list of what they tell with --check; nil if one can't be asked.
 --- With `apps` their apps report on stdout; `problems` is a list of what they raised.
 function cores.report(apps)
-  local sum = {links = {}, in_links = 0, cpus = {}, problems = {}}
+  local sum = {links = {}, in_links = 0, cpus = {}, problems = {}, held = {}}
   for _, cpu in ipairs(cores.places()) do
     local answer = cores.ask(cpu, {what = "report", apps = apps and cpu}) or UNKNOWN
     merge(sum.links, answer)
     sum.in_links = sum.in_links + answer.in_links
+    sum.held = answer ~= UNKNOWN and sum.held or nil
+    if sum.held then sum.held[#sum.held + 1] = answer.held end
     sum.problems[#sum.problems + 1] = answer.problem
     local counted = workers[cpu].handle.account
     sum.cpus[cpu] = {seconds = answer.seconds,

@@ -11,6 +11,7 @@ local cycles_report = require("core.watch.cycles_report")
 local failure = require("core.failure")
 local health = require("core.watch.health")
 local lib = require("core.lib")
+local mode = require("core.check.mode")
 local totals = require("core.engine.totals")
 
 local report = {}
@@ -135,6 +136,22 @@ function report.packets(a)
     .. "dropped by ports %s + in links %s%s + held by apps %s"):format(
     commas(a.received), commas(a.allocated), commas(a.sent), commas(a.freed),
     commas(a.port_drops), commas(a.in_links), rings, commas(a.held)))
+  for _, line in ipairs(a.holders or {}) do print("  " .. line) end
+end
+
+--- What is wrong with these sums, a sentence; nil if they balance.
+function report.imbalance(a)
+  if a.held < 0 then
+    return ("%s packets more were sent, freed or dropped than came in: apps free or "
+      .. "send packets twice (`perigee --check PROGRAM` tells which)"):format(
+      commas(-a.held))
+  elseif a.counted and a.counted ~= a.held then
+    return ("the sum of packets leaves %s for apps to hold, but they hold %s"):format(
+      commas(a.held), commas(a.counted))
+  elseif a.in_drivers < 0 then
+    return ("the sum of packets leaves %s for apps to hold, but only %s are out of the "
+      .. "pool"):format(commas(a.held), commas(a.held + a.in_drivers))
+  end
 end
 
 --- Print what each worker did, {[CPU] = {packets =, breaths =, seconds =, dead =,
@@ -200,15 +217,20 @@ end
 local EVERYTHING = {showload = true, showlinks = true, showapps = true,
                     showpackets = true, showjit = true}
 
-local function show_packets(engine, workers)
+-- Returns what is wrong with the sums, if they don't balance: which they needn't while
+-- packets move.
+local function show_packets(engine, workers, idle)
   local answers = workers.report()
+  local sums = totals.packets(engine.link_table, answers)
   report.cpus(answers.cpus)
-  report.packets(totals.packets(engine.link_table, answers.in_links))
+  report.packets(sums)
   report.rings(workers.rings())
   report.blocked(blocked)
+  if idle() and not workers.running() then return report.imbalance(sums) end
 end
 
---- Give `engine` its reports. `inner` as for core.engine.totals.attach.
+--- Give `engine` its reports. `inner` as for core.engine.totals.attach; idle() says
+--- whether no app is at work.
 function report.attach(engine, inner)
   local workers = inner.workers
 
@@ -232,7 +254,9 @@ function report.attach(engine, inner)
     for i = 1, #problems - 1 do
       io.stderr:write("perigee: ", tostring(problems[i]), "\n")
     end
-    if #problems > 0 then error(problems[#problems], 0) end
+    local last = problems[#problems]
+    if failure.is(last) then error(last, 0) end
+    if last then failure.raise("%s", tostring(last)) end
   end
 
   --- Print the load, links, apps and packets report, or the parts `options`
@@ -242,9 +266,11 @@ function report.attach(engine, inner)
     options = options or EVERYTHING
     if options.showlinks then engine.report_links() end
     local problems = options.showapps and report_apps() or {}
-    if options.showpackets then show_packets(engine, workers) end
+    if options.showpackets then
+      problems[#problems + 1] = show_packets(engine, workers, inner.idle)
+    end
     if options.showload then engine.report_load() end
-    if options.showjit then report.jit(causes.of(health.problems())) end
+    if options.showjit and not mode.on then report.jit(causes.of(health.problems())) end
     raise_last(problems)
   end
 
