@@ -32,6 +32,15 @@ local function set_watchdog(text)
   require("core.engine.settings").watchdog = seconds or false
 end
 
+local function set_on_error(text)
+  require("core.engine.settings").on_error =
+    require("core.on_error").check("--on-error", text)
+end
+
+local function check()
+  require("core.check.mode").turn_on()
+end
+
 local function show_version()
   local ffi, C = require("ffi"), require("core.native")
   print(("perigee %s (%s, %s)"):format(main.version,
@@ -40,7 +49,9 @@ end
 
 local show_help
 
--- Each {name, other name or nil, value = what it takes, help = lines, take = function}.
+-- Each {name, other name or nil, value = what it takes, help = lines, take = function,
+-- anywhere = may it also be among the program's arguments?, early = is it taken before
+-- the others?}. One without a value is all there is to do, unless it is early.
 local OPTIONS = {
   {"--port", value = "PCI=PORT",
     help = {"use another port in the place of a PCI address",
@@ -61,6 +72,14 @@ local OPTIONS = {
     help = {"print what was measured as lines 'RESULT-NAME value', for",
             "programs that run experiments, such as NPF"},
     take = function () require("core.engine.results").want() end},
+  {"--check", early = true, anywhere = true,
+    help = {"find packets that apps use wrongly (freed twice, used when",
+            "freed, sent twice, never freed, ...); this is slow"},
+    take = check},
+  {"--on-error", value = "POLICY", anywhere = true,
+    help = {"what becomes of an app that raises an error: stop (the",
+            "program ends: the default), restart, bypass or drop"},
+    take = set_on_error},
   {"--eal", value = '"ARGUMENTS"', help = {"pass these on to DPDK"},
     take = function (text) require("core.eal").pass(text) end},
   {"--group", value = "GROUP",
@@ -146,28 +165,76 @@ local function options_by_name()
   return by_name
 end
 
--- Take the options off the front of `args`; true if one of them was all.
-local function take_options(args)
+-- The name of an option that `word` is, and its value, if it is written into it.
+local function parts_of(word)
+  local name, value = word:match("^(%-%-[%w-]+)=(.*)$")
+  return name or word, value
+end
+
+-- Move the option called `name`, with its value, from place `at` of `args` to the list
+-- `chosen`.
+local function choose(chosen, option, name, value, args, at)
+  if option.value then
+    value = value or table.remove(args, at)
+    if not value then failure.usage("option '%s' needs a value", name) end
+  elseif value then
+    failure.usage("option '%s' takes no value: '%s'", name, value)
+  end
+  table.insert(chosen, {option = option, name = name, value = value})
+end
+
+-- Those at the front of `args`.
+local function choose_front(chosen, args)
   local known = options_by_name()
   while args[1] and args[1]:match("^%-") do
-    local word = table.remove(args, 1)
-    local long, value = word:match("^(%-%-%w+)=(.*)$")
-    local name = long or word
+    local name, value = parts_of(table.remove(args, 1))
     local option = known[name]
     if not option then
       failure.usage("unknown option '%s'; `perigee --help` lists them", name)
     end
-    if not option.value then
-      option.take()
-      if not option.early then return true end
+    choose(chosen, option, name, value, args, 1)
+    if not option.value and not option.early then return end
+  end
+end
+
+-- Those among the program's own that may be anywhere, up to "--".
+local function choose_anywhere(chosen, args)
+  local known, at = options_by_name(), 1
+  while args[at] and args[at] ~= "--" do
+    local name, value = parts_of(args[at])
+    local option = known[name]
+    if option and option.anywhere then
+      table.remove(args, at)
+      choose(chosen, option, name, value, args, at)
     else
-      value = value or table.remove(args, 1)
-      if not value then failure.usage("option '%s' needs a value", name) end
-      option.take(value)
-      table.insert(main.options, name)
-      table.insert(main.options, value)
+      at = at + 1
     end
   end
+end
+
+local function take(list, early)
+  for _, c in ipairs(list) do
+    if (c.option.early or false) == early then
+      c.option.take(c.value)
+      if not (c.value or early) then return true end
+      table.insert(main.options, c.name)
+      table.insert(main.options, c.value)
+    end
+  end
+end
+
+-- Take the options off the front of `args`, and those that may be anywhere from behind
+-- the program's name; true if one of them was all. If it is the `program` that is
+-- called, without its name, all but these are its own.
+local function take_options(args, program)
+  local chosen, name = {}, nil
+  if not program then
+    choose_front(chosen, args)
+    name = table.remove(args, 1)
+  end
+  choose_anywhere(chosen, args)
+  if name then table.insert(args, 1, name) end
+  return take(chosen, true) or take(chosen, false)
 end
 
 -- What families add to a Lua state.
@@ -222,7 +289,10 @@ local function run(argv)
   local args = {}
   for i = 1, #argv do args[i] = argv[i] end
   local code, name = os.getenv("SNABB_PROGRAM_LUACODE"), called_as(argv[0])
-  if name and not code then return main.launch(name, args) end
+  if name and not code then
+    take_options(args, true)
+    return main.launch(name, args)
+  end
   if take_options(args) then return end
   if code then return run_code(code) end
   if not args[1] then return show_help() end
@@ -239,7 +309,7 @@ function command_line.start(argv)
     run(argv)
   end, failure.explain)
   if not ok then status = main.status_of(err) end
-  ok, err = main.tidy_up()
+  ok, err = main.tidy_up(status ~= 0)
   if not ok then status = math.max(status, main.status_of(err)) end
   return status
 end

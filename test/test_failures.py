@@ -143,7 +143,7 @@ engine.main()
 REPORTING = """
 local basic = require("apps.basic.basic_apps")
 local c = config.new()
-for _, name in ipairs{"first", "good"} do
+for _, name in ipairs{"first", "good", "last"} do
   config.app(c, name, require("reporting")[name])
 end
 config.app(c, "source", basic.Source)
@@ -159,12 +159,13 @@ local function class(report)
   return {new = function() return {report = report} end}
 end
 return {first = class(function() error("nothing to say") end),
-        good = class(function() print("all is well") end)}
+        good = class(function() print("all is well") end),
+        last = class(function() error() end)}
 """
 
 
 @pytest.mark.parametrize("placed", ["", """
-  for _, app in ipairs{"first", "good"} do config.cpu(c, app, 0) end"""])
+  for _, app in ipairs{"first", "good", "last"} do config.cpu(c, app, 0) end"""])
 def test_a_report_that_fails_loses_nothing_else(tmp_path, placed):
     (tmp_path / "reporting.lua").write_text(REPORTS)
     script = tmp_path / "script.lua"
@@ -174,8 +175,9 @@ def test_a_report_that_fails_loses_nothing_else(tmp_path, placed):
     assert result.returncode == 1
     assert "all is well" in result.stdout
     assert "packets: received" in result.stdout and "load: " in result.stdout
-    message, = sentences(result.stderr)
-    assert re.search(r"app 'first': in report\(\): .*: nothing to say", message)
+    first, last = sentences(result.stderr)
+    assert re.search(r"app 'first': in report\(\): .*: nothing to say", first)
+    assert "app 'last': in report(): an error that is no text: nil" in last
 
 
 def test_little_memory_means_fewer_packets():

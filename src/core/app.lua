@@ -15,11 +15,14 @@ local graph = require("core.engine.graph")
 local histogram = require("core.histogram")
 local main_options = require("core.engine.main_options")
 local measure = require("core.cpus.measure")
+local mode = require("core.check.mode")
 local names = require("core.engine.names")
 local pace = require("core.engine.pace")
+local on_error = require("core.on_error")
 local placement = require("core.cpus.placement")
 local plan = require("core.engine.plan")
 local pool = require("core.pool")
+local recover = require("core.engine.recover")
 local report = require("core.engine.report")
 local results = require("core.engine.results")
 local settings = require("core.engine.settings")
@@ -82,6 +85,7 @@ local function apply_now(new, forced)
 end
 
 local function configure(new, forced)
+  on_error.check("engine.on_error", settings.on_error)
   if changing then
     failure.raise("engine.configure was called while a configuration is being "
       .. "applied, in an app's new(), link() or the like; call it in push() or tick()")
@@ -121,11 +125,26 @@ function engine.now()
   return breathing and breath.time() or C.pg_now()
 end
 
+-- Raises what was found of packets that were freed before (core.check.packets).
+local find_late = mode.on and require("core.check.packets").raise_late
+
 local function take_breath(now)
   breathing, at_work = true, true
   breath.take(now)
   at_work = false
   if waiting then apply_now(waiting, waiting_forced) end
+  if now >= recover.next_start then recover.start_again() end
+  if find_late then find_late() end
+end
+
+-- After an error in a breath: true if the engine goes on; else false and what to raise.
+local function survive(err)
+  at_work = false
+  local ok, why = recover.from(graph.name_call(err))
+  if ok and waiting then
+    ok, why = xpcall(apply_now, failure.explain, waiting, waiting_forced)
+  end
+  return ok, why
 end
 
 -- A region runs with one burst at a time.
@@ -138,8 +157,9 @@ function engine.breathe()
   check_idle("engine.breathe")
   local running = breathing
   local ok, err = xpcall(take_breath, graph.rescue, C.pg_now())
-  breathing, at_work = running, false
-  if not ok then error(graph.name_call(err), 0) end
+  if not ok then ok, err = survive(err) end
+  breathing = running
+  if not ok then error(err, 0) end
   workers.breathe()
 end
 
@@ -164,16 +184,12 @@ end
 -- Signals are the main thread's.
 local function interrupted() return C.pg_signal() ~= 0 and not this_engine.worker() end
 
--- Breathe until `done` says so or a signal comes. The clock is read once a
--- breath: one ends where the next begins, unless the engine slept between.
-local function run(options)
+-- Breathe until `done` says so, the clock says `ends`, or a signal comes. The clock is
+-- read once a breath: one ends where the next begins, unless the engine slept between.
+local function loop(options, ends, durations)
   local done, on_signal = options.done, options.on_signal
   local now = C.pg_now()
-  local ends = options.duration and now + options.duration or math.huge
-  local durations = options.measure_latency ~= false
-    and engine.enable_latency_histogram()
   local next_timers = options.no_timers and math.huge or now
-  C.pg_watch(true)
   repeat
     local began = now
     take_breath(began)
@@ -186,6 +202,22 @@ local function run(options)
     if pace.breath(engine, began) then now = C.pg_now() end
     if on_signal then signals.answer(on_signal) end
   until done and done() or began >= ends or breath.all_dead() or interrupted()
+end
+
+-- The same, and again after errors that the engine goes on after.
+local function run(options)
+  local ends = options.duration and C.pg_now() + options.duration or math.huge
+  local durations = options.measure_latency ~= false
+    and engine.enable_latency_histogram()
+  C.pg_watch(true)
+  local ok, err
+  repeat
+    ok, err = xpcall(loop, graph.rescue_explained, options, ends, durations)
+    if not ok then
+      local goes_on, why = survive(err)
+      if not goes_on then error(why, 0) end
+    end
+  until ok or interrupted()
   C.pg_watch(false)
   if interrupted() then engine.interrupted = SIGNALS[C.pg_signal()] or "a signal" end
 end
@@ -207,6 +239,7 @@ end
 local function main(options)
   check_idle("engine.main")
   main_options.check(options)
+  on_error.check("engine.on_error", settings.on_error)
   if engine.interrupted then require("core.main").exit(0) end
   signals.take(options.on_signal, true)
   C.pg_catch_signals()
@@ -261,7 +294,7 @@ end
 
 local inner = {
   counters = engine_counters.counters, sync = breath.sync, account = graph.account,
-  workers = workers,
+  workers = workers, idle = function () return not at_work end,
 }
 totals.attach(engine, inner)
 report.attach(engine, inner)

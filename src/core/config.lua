@@ -4,6 +4,7 @@
 
 local failure = require("core.failure")
 local lib = require("core.lib")
+local on_error = require("core.on_error")
 
 local config = {}
 
@@ -79,6 +80,19 @@ function config.link(c, spec)
   c.links[config.canonical_link(spec)] = true
 end
 
+--- What becomes of the app `name` if it raises an error while packets flow: `policy` is
+--- "stop" (the program ends; so it is without), "restart" (the app is stopped and made
+--- anew), "bypass" (packets go from its one input to its one output) or "drop" (packets
+--- for it are dropped). `options` for "restart": times (5), in `seconds` (10); one more
+--- ends the program.
+function config.on_error(c, name, policy, options)
+  if not c.apps[name] then
+    failure.usage("config.on_error names an app '%s'; the apps are: %s", tostring(name),
+      table.concat(config.sorted_keys(c.apps), ", "))
+  end
+  c.apps[name].on_error = on_error.of_arguments(name, policy, options)
+end
+
 local MOST_CPU = 1023
 
 --- Run the app `name` on the CPU of that number, on a worker with the other apps that
@@ -120,7 +134,7 @@ end
 function config.copy(c)
   local copy = config.new()
   for name, app in pairs(c.apps) do
-    copy.apps[name] = {class = app.class, arg = app.arg}
+    copy.apps[name] = {class = app.class, arg = app.arg, on_error = app.on_error}
   end
   for spec in pairs(c.links) do copy.links[config.canonical_link(spec)] = true end
   copy.cpus, copy.restart = shallow(c.cpus), shallow(c.restart)

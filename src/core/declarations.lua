@@ -2,6 +2,7 @@
 -- C headers given to LuaJIT: plain declarations, without the preprocessor's lines.
 
 local ffi = require("ffi")
+local mode = require("core.check.mode")
 
 local declarations = {}
 
@@ -13,6 +14,10 @@ function declarations.read(path)
   local file = assert(io.open(path))
   local text = file:read("*a"):gsub("\n#[^\n]*", "\n")
   file:close()
+  if mode.on then -- core.check.fields
+    text = text:gsub("uint16_t length;\n  uint16_t vlan_tci;",
+      "uint16_t unchecked_length;\n  uint16_t vlan_tci;")
+  end
   ffi.cdef(text)
   done[path] = true
 end

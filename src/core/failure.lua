@@ -41,21 +41,31 @@ function failure.is(err)
   return getmetatable(err) == Failure
 end
 
+-- What was raised, as text. It may be anything, whose own __tostring may be wrong, too.
+local function text_of(err)
+  if type(err) == "string" then return err end
+  local ok, text = pcall(tostring, err)
+  if not ok or type(text) ~= "string" then text = "a " .. type(err) end
+  local meta = getmetatable(err)
+  if type(meta) == "table" and rawget(meta, "__tostring") and ok then return text end
+  return "an error that is no text: " .. text
+end
+
 --- For xpcall: the error `err` as a failure. One that isn't a failure yet is a
 --- bug of some program: its sentence is its message with a traceback, of `thread` if it
 --- isn't this one that raised it, from `level` on (2: as if called by xpcall).
 function failure.explain(err, thread, level)
   if failure.is(err) then return err end
-  local text = thread and debug.traceback(thread, tostring(err), 1)
-    or debug.traceback(tostring(err), level or 2)
+  local text = thread and debug.traceback(thread, text_of(err), 1)
+    or debug.traceback(text_of(err), level or 2)
   return setmetatable({sentence = text, status = 1, bug = true}, Failure)
 end
 
 --- The error `err` with the app it was raised in, and the app's method, in front.
 function failure.in_app(name, method, err)
   local where = ("app '%s': in %s(): "):format(name, method)
-  if type(err) == "string" then return where .. err end
-  if failure.is(err) then err.sentence = where .. err.sentence end
+  if not failure.is(err) then return where .. text_of(err) end
+  err.sentence = where .. err.sentence
   return err
 end
 

@@ -52,6 +52,23 @@ describe("a failure", function ()
     end
   end)
 
+  it("names the app, whatever was raised", function ()
+    local kind = setmetatable({}, {__tostring = function () return "of a kind" end})
+    local evil = setmetatable({}, {__tostring = function () error("evil") end})
+    for _, case in ipairs{{"text", "text"}, {kind, "of a kind"},
+        {evil, "an error that is no text: a table"},
+        {nil, "an error that is no text: nil"},
+        {{}, "an error that is no text: table: 0x%x+"}} do
+      local said = failure.in_app("nat", "push", case[1])
+      assert.matches("^app 'nat': in push%(%): " .. case[2] .. "$", said)
+      local _, explained = xpcall(error, failure.explain, case[1])
+      assert.matches("^" .. case[2] .. "\nstack traceback", tostring(explained))
+    end
+    local inner = caught(failure.usage, "bad")
+    assert.equal("app 'nat': in pull(): bad", tostring(failure.in_app("nat", "pull",
+      inner)))
+  end)
+
   it("ends a program with its status and one line", function ()
     local said, status = testing.script("require('core.failure').usage('no %s', 1)")
     assert.equal("perigee: no 1\n", said)

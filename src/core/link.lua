@@ -8,6 +8,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local counter = require("core.counter")
+local mode = require("core.check.mode")
 local packet = require("core.packet")
 local shm = require("core.shm")
 
@@ -90,8 +91,15 @@ local function drop(l, p)
   free(p)
 end
 
+-- In a function of its own, which no trace has in it.
+local function no_packet(p)
+  error(("link.transmit: %s isn't a packet"):format(
+    type(p) == "nil" and "nil" or "a NULL pointer"), 3)
+end
+
 --- Transmit a packet. A full link frees it and counts it as txdrop.
 function link.transmit(l, p)
+  if p == nil then no_packet(p) end
   local cursor = l.write
   if cursor == l.limit and full(l, cursor) then
     drop(l, p)
@@ -191,5 +199,7 @@ function link.free(l, name)
   end
   return lost
 end
+
+if mode.on then require("core.check.links").guard(link) end
 
 return link

@@ -81,6 +81,32 @@ describe("a link", function ()
     assert.equal(7, link.stats(l).txdrop)
   end)
 
+  it("takes no packet that is none", function ()
+    l = link.new("spec")
+    local null = require("ffi").cast("struct packet *", nil)
+    for _, case in ipairs{{nil, "nil"}, {null, "a NULL pointer"}} do
+      local ok, err = pcall(link.transmit, l, case[1])
+      assert.is_false(ok)
+      assert.matches("link.transmit: " .. case[2] .. " isn't a packet$", tostring(err))
+    end
+    assert.is_false((pcall(link.transmit, l, {})))
+    assert.equal(0, link.nreadable(l))
+    -- Where it is compiled, too.
+    local p, sent = with_length(60), 0
+    local ok, err = pcall(function ()
+      for i = 1, 1e4 do
+        link.transmit(l, i == 9999 and null or p)
+        sent = sent + 1
+        link.receive(l)
+      end
+    end)
+    assert.is_false(ok)
+    assert.matches("link_spec.lua:%d+: link.transmit: a NULL pointer isn't a packet",
+      err)
+    assert.equal(9998, sent)
+    packet.free(p)
+  end)
+
   it("counts what waits as transmitted, not as received", function ()
     l = link.new("spec")
     for i = 1, 5 do link.transmit(l, with_length(100 * i)) end

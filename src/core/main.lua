@@ -8,6 +8,7 @@ jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
   "maxrecord=20000", "maxirconst=10000", "maxsnap=2000", "maxside=1000")
 
 local failure = require("core.failure")
+local mode = require("core.check.mode")
 
 local main = {}
 
@@ -74,8 +75,23 @@ function main.status_of(err)
   return failure.is(err) and err.status or 1
 end
 
+-- What is wrong with packets at the end, above all with --check; the last is returned.
+local function look_at_packets(failed)
+  local account, list = loaded("core.engine.account"), {}
+  if mode.on and loaded("core.packet") then
+    list = require("core.check.held").at_end(failed)
+  end
+  if account and not failed then list[#list + 1] = account.at_end() end
+  io.stdout:flush()
+  for i = 1, #list - 1 do io.stderr:write("perigee: ", list[i], "\n") end
+  return pcall(function ()
+    if #list > 0 then failure.raise("%s", list[#list]) end
+  end)
+end
+
 --- Stop the apps, remove what shm left, end DPDK. True, or false and the error.
-function main.tidy_up()
+--- `failed`: has the program?
+function main.tidy_up(failed)
   local native, engine, shm = loaded("core.native"), loaded("core.app"),
     loaded("core.shm")
   -- Not to be cut short by a signal, and not twice.
@@ -87,6 +103,7 @@ function main.tidy_up()
     local stopped, problem = pcall(engine.stop)
     if ok then ok, err = stopped, problem end
   end
+  if ok then ok, err = look_at_packets(failed) end
   if shm then shm.cleanup() end
   if native then native.pg_eal_stop() end
   return ok, err
@@ -94,7 +111,7 @@ end
 
 --- End the process with this exit status, after stopping all apps.
 function main.exit(status)
-  local ok, err = main.tidy_up()
+  local ok, err = main.tidy_up(status ~= nil and status ~= 0)
   if not ok then status = math.max(status or 0, main.status_of(err)) end
   io.stdout:flush()
   local native = loaded("core.native")

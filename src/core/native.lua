@@ -4,10 +4,12 @@
 -- (core.declare does the same for C that lies beside its app.)
 
 local declarations = require("core.declarations")
+local mode = require("core.check.mode")
 
 local here = debug.getinfo(1, "S").source:match("^@(.*)core/native%.lua$")
 for _, name in ipairs{"native/api.h", "native/kernels.h"} do
   declarations.read(here .. name)
 end
 
-return require("ffi").C
+local C = require("ffi").C
+return mode.on and require("core.check.boundary").around(C) or C

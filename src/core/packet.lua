@@ -8,6 +8,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local mode = require("core.check.mode")
 local pool = require("core.pool")
 
 local packet = {}
@@ -29,7 +30,8 @@ packet.minimum_alignment = 1 -- of `data`
 local methods = {}
 packet.methods = methods
 
-ffi.metatype("struct packet", {
+ffi.metatype("struct packet", mode.on
+  and require("core.check.fields").metatable(methods) or {
   __index = function (p, key)
     if key == "data" then return p.buf_addr + p.data_off end
     local method = methods[key]
@@ -197,5 +199,7 @@ packet.new_packet = packet.allocate
 
 --- Does nothing: packets don't leave their process, and interlinks copy them.
 function packet.enable_group_freelist() end
+
+if mode.on then require("core.check.packets").guard(packet, pool) end
 
 return packet

@@ -126,6 +126,14 @@ function pool.tend()
   for i = 1, #used do tend(i) end
 end
 
+--- Is the packet on the free list?
+function pool.has_free(p)
+  for i = 0, freelist.nfree - 1 do
+    if freelist.list[i] == p then return true end
+  end
+  return false
+end
+
 -- Move packets to the free list, as many as are left if not REFILL.
 local function take()
   for n = 0, 8 do

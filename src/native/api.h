@@ -96,6 +96,7 @@ struct freelist {
   struct cycles *sample;     /* of the present breath, if one is taken */
   void *pool;                /* it is refilled from; NULL: none yet */
   int32_t node;              /* NUMA node of its CPU, or -1 */
+  int32_t aside;             /* freed, and kept apart for a while (core/check) */
 };
 
 /* Where a breath's TSC cycles go, from samples (cycles.c, core/watch/cycles.lua). */
@@ -179,6 +180,16 @@ uint32_t pg_pool_room(const void *pool);
 uint32_t pg_pool_left(const void *pool);
 int pg_freelist_refill(struct freelist *fl, int32_t n);
 void pg_freelist_spill(struct freelist *fl, int32_t n);
+
+/* check.c */
+enum check_result {
+  CHECK_GOOD, CHECK_NO_PACKET, CHECK_HEADER, CHECK_LENGTH, CHECK_OFFSET, CHECK_GUARD
+};
+
+enum check_result pg_check_packet(const struct packet *p, bool ours);
+bool pg_packet_is_ours(const struct packet *p);
+void pg_poison(struct packet *p);
+int32_t pg_poison_spoilt(const struct packet *p);
 
 /* numa.c */
 int32_t pg_numa_nodes(void);

@@ -3,13 +3,13 @@
 -- (native/dpdk/watchdog.c): what is said of it, and what becomes of the others.
 
 local C = require("core.native")
+local errors = require("core.engine.errors")
 local failure = require("core.failure")
+local on_error = require("core.on_error")
 local rings = require("core.cpus.rings")
 local settings = require("core.engine.settings")
 
 local failures = {}
-
-local RESTART_SECONDS = 0.2
 
 local first     -- a worker that stays dead: {cpu =, message =}
 local over      -- are the others to stop for it?
@@ -27,15 +27,26 @@ local function note(worker, message)
   over = over or message.stuck and settings.stuck_worker ~= "give up"
 end
 
+-- A traceback is told once for a cause.
+local function sentence_of(worker, message)
+  local _, cause = errors.text_and_cause(message.sentence)
+  worker.told = worker.told or {}
+  if not worker.told[cause] then
+    worker.told[cause] = true
+    return message.sentence
+  end
+  return (message.sentence:match("^[^\n]*"))
+end
+
 --- The worker has stopped: `message` = {sentence =, app = a name or nil, stuck = was it
 --- the watchdog that stopped it?}. Starts again soon, if it `restarts`.
 function failures.stopped(worker, message, restarts)
   io.stdout:flush()
   io.stderr:write(("perigee: the worker on CPU %d has stopped: %s\n"):format(
-    worker.cpu, message.sentence))
+    worker.cpu, sentence_of(worker, message)))
   if restarts then
     worker.dead, worker.failures = message, (worker.failures or 0) + 1
-    worker.restart_at = C.pg_monotonic() + RESTART_SECONDS
+    worker.restart_at = C.pg_monotonic() + on_error.PAUSE_SECONDS
   else
     note(worker, message)
   end

@@ -84,10 +84,17 @@ function partition.places(parts)
   return cpus
 end
 
+local function policies(part)
+  local list = {}
+  for name, app in pairs(part.apps) do list[name] = app.on_error end
+  return list
+end
+
 --- Are two parts the same, so that nothing need be done? (`nil` is an empty one.)
 function partition.same(a, b)
   a, b = a or new_part(), b or new_part()
   return difference.none(a, b) and lib.equal(a.remote, b.remote)
+    and lib.equal(policies(a), policies(b))
 end
 
 --- The part `before` without the apps in the set `moving`, and without their links:

@@ -39,7 +39,8 @@ function parts.message(p)
   for _, name in ipairs(config.sorted_keys(p.apps)) do
     local app = p.apps[name]
     message.apps[name] = {class = messages.class(name, app.class),
-                          arg = messages.argument(name, app.arg)}
+                          arg = messages.argument(name, app.arg),
+                          on_error = app.on_error}
   end
   for name, remote in pairs(p.remote) do message.remote[name] = rings.ends(remote) end
   for spec in pairs(p.links) do message.links[spec] = true end
@@ -51,7 +52,7 @@ function parts.received(message)
   local c = config.new()
   for name, app in pairs(message.apps) do
     c.apps[name] = {class = messages.find_class(app.class),
-                    arg = messages.received(app.arg)}
+                    arg = messages.received(app.arg), on_error = app.on_error}
   end
   for name, ends in pairs(message.remote) do
     c.apps[name] = {class = RemoteApp, arg = ends}

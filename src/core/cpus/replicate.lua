@@ -38,7 +38,7 @@ local function copy_apps(config, c, names, cpus)
         end
         local arg = app.arg
         if split then arg = split(app.arg, #cpus, i - 1) end
-        c.apps[copy] = {class = app.class, arg = arg}
+        c.apps[copy] = {class = app.class, arg = arg, on_error = app.on_error}
         config.cpu(c, copy, cpu)
       end
     elseif not (c.cpus and c.cpus[name]) then

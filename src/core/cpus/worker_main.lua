@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local mode = require("core.check.mode")
 local this_engine = require("core.this_engine")
 
 local worker, engine, drain, failure, graph, parts, messages
@@ -94,7 +95,7 @@ function on.report(message)
   if message.apps then
     reported, problem = pcall(engine.report_apps, ("CPU %d"):format(message.apps))
   end
-  local answer = require("core.engine.totals").of_worker(engine, message.drops)
+  local answer = require("core.engine.totals").of_worker(engine, message.app)
   answer.problem = not reported and tostring(problem) or nil
   return answer
 end
@@ -147,6 +148,7 @@ local function die(err)
     C.pg_passage_close(ffi.cast("struct passage *", address), true)
   end
   pcall(configure, require("core.config").new())
+  if mode.on then require("core.check.record").settle(err) end
   post{said = "died", sentence = tostring(err), app = engine.failing,
        stuck = stuck, status = failure.is(err) and err.status or 1}
 end

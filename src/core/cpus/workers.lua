@@ -6,6 +6,7 @@ local C = require("core.native")
 local account = require("core.engine.account")
 local failures = require("core.cpus.failures")
 local link = require("core.link")
+local mode = require("core.check.mode")
 local pace = require("core.engine.pace")
 local parts = require("core.cpus.parts")
 local partition = require("core.cpus.partition")
@@ -13,6 +14,8 @@ local rings = require("core.cpus.rings")
 local shm = require("core.shm")
 local termination = require("core.cpus.termination")
 local Worker = require("core.cpus.worker")
+
+local held = mode.on and require("core.check.held")
 
 local workers = {}
 
@@ -84,6 +87,9 @@ end
 --- End it; one that is given up is left to itself.
 function workers.retire(cpu)
   local worker = by_cpu[cpu]
+  if held and not worker:is_given_up() then
+    held.add(workers.call(cpu, "core.check.held", "at_end", worker.failures ~= nil))
+  end
   worker:stop()
   account.retire(worker.handle.account)
   retired_breaths = retired_breaths + tonumber(worker.handle.breaths)
@@ -214,14 +220,17 @@ local UNKNOWN = {links = {}, in_links = 0, seconds = 0} -- of one that is given 
 --- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, cpus =
 --- {[CPU] = {seconds = of CPU time, packets = sent, freed and handed on, breaths =,
 --- dead =, node = NUMA node of its packets, or -1, cycles = where its cycles went}}}.
---- With `apps` their apps report on stdout; `problem` is what one of them raised.
+--- `held` is a list of what they tell with --check; nil if one can't be asked.
+--- With `apps` their apps report on stdout; `problems` is a list of what they raised.
 function workers.report(apps)
-  local sum = {links = {}, in_links = 0, cpus = {}}
+  local sum = {links = {}, in_links = 0, cpus = {}, problems = {}, held = {}}
   for _, cpu in ipairs(workers.places()) do
     local answer = workers.ask(cpu, {what = "report", apps = apps and cpu}) or UNKNOWN
     merge(sum.links, answer)
     sum.in_links = sum.in_links + answer.in_links
-    sum.problem = sum.problem or answer.problem
+    sum.held = answer ~= UNKNOWN and sum.held or nil
+    if sum.held then sum.held[#sum.held + 1] = answer.held end
+    sum.problems[#sum.problems + 1] = answer.problem
     local counted = by_cpu[cpu].handle.account
     sum.cpus[cpu] = {seconds = answer.seconds,
       packets = tonumber(counted.frees + counted.sent + counted.handed),
@@ -253,9 +262,10 @@ function workers.call(cpu, module, name, argument)
                           argument = argument}.result
 end
 
---- engine.drops of an app that a worker runs.
-function workers.drops(name)
-  return by_cpu[workers.has(name)]:ask{what = "report", drops = name}.drops
+--- What a worker has counted for an app that it runs: {drops =, errors =}, as
+--- engine.drops and engine.errors give them.
+function workers.of_app(name)
+  return by_cpu[workers.has(name)]:ask{what = "report", app = name}
 end
 
 --- Links between workers (core.cpus.rings).

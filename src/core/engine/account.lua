@@ -22,9 +22,9 @@ function account.include(lists) others = lists end
 function account.has_others() return #others > 0 end
 
 -- Packets apps have allocated since the start: what left the free list, which
--- is what was put on it (refills, frees) less what is there or was spilled.
+-- is what was put on it (refills, frees) less what is there, was kept apart or spilled.
 local function allocated(list)
-  return tonumber(list.refilled - list.spilled + list.frees) - list.nfree
+  return tonumber(list.refilled - list.spilled + list.frees) - list.nfree - list.aside
 end
 
 local function add(a, list)
@@ -54,7 +54,7 @@ local COUNTERS = {"refilled", "spilled", "frees", "freebytes", "freebits", "sent
                   "sentbytes", "sentbits", "received", "port_drops", "handed", "taken"}
 
 --- What the free lists of workers that have ended counted.
-account.retired = {nfree = 0}
+account.retired = {nfree = 0, aside = 0}
 for _, name in ipairs(COUNTERS) do account.retired[name] = 0ULL end
 
 --- Keep what is counted in the free list of a worker that ended.
@@ -68,16 +68,14 @@ function account.progress()
   return fl.frees + fl.sent + fl.handed
 end
 
---- Add up in the table `now` its fields frees, freebytes and freebits, numbers: what apps
---- freed and ports sent up to now.
-function account.count(now)
-  local function add(list)
-    now.frees = now.frees + tonumber(list.frees + list.sent)
-    now.freebytes = now.freebytes + tonumber(list.freebytes + list.sentbytes)
-    now.freebits = now.freebits + tonumber(list.freebits + list.sentbits)
+--- Packets that apps have freed and ports have sent up to now, and their bits on the
+--- wire.
+function account.ended()
+  local packets, bits = fl.frees + fl.sent, fl.freebits + fl.sentbits
+  for _, list in ipairs(others) do
+    packets, bits = packets + list.frees + list.sent, bits + list.freebits + list.sentbits
   end
-  add(fl)
-  for _, list in ipairs(others) do add(list) end
+  return tonumber(packets), tonumber(bits)
 end
 
 --- Publish frees, freebytes and freebits: what apps freed and ports sent.
@@ -92,13 +90,26 @@ function account.sync(counters)
   end
 end
 
---- Packets out of the pool that neither the free list, links nor apps have:
---- those the ports' drivers hold, ready to receive into or not yet sent.
+--- Packets out of the pool that neither the free list, links nor apps have: those that
+--- the ports' drivers hold, ready to receive into or not yet sent. Fewer than none if
+--- the sums in `packets` have more held than there are.
 function account.in_drivers(packets)
-  local at_hand = fl.nfree
-  for _, list in ipairs(others) do at_hand = at_hand + list.nfree end
+  local at_hand = fl.nfree + fl.aside
+  for _, list in ipairs(others) do at_hand = at_hand + list.nfree + list.aside end
   return C.pg_pool_size() - C.pg_pool_available() - at_hand
     - packets.in_links - packets.in_rings - packets.held
+end
+
+--- When all apps have been stopped, and with them all ports, no driver holds any more:
+--- then those that apps hold, what the sum leaves, are all that are out of the pool.
+--- What is wrong if they aren't, a sentence, or nil.
+function account.at_end()
+  if C.pg_pool_size() == 0 or C.pg_port_count() > 0 or C.pg_stuck() then return nil end
+  local a = account.packets({})
+  local others_have = account.in_drivers(a)
+  if others_have == 0 then return nil end
+  return ("at the end the sum of packets leaves %d that were never given back, but "
+    .. "there are %d"):format(a.held, a.held + others_have)
 end
 
 return account

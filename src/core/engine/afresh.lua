@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A process that is configured again and again compiles code for each graph, and LuaJIT
 -- gives code up for good that it failed to compile a few times, as the graphs before
--- were: also code that all graphs share. So once there is much compiled code, a change
--- of the configuration throws it all away, and lets LuaJIT try the engine's own anew.
+-- were: also code that all graphs share. So a change of the configuration lets LuaJIT try
+-- anew what was given up, and when there is much compiled code, throws it all away.
 
 local health = require("core.watch.health")
 
@@ -48,14 +48,27 @@ end
 -- jit.on() forgets that a function, or one of those it makes, was given up.
 local function compile_again(f) jit.on(f, true) end
 
---- Throw compiled code away if there is much of it. To be called between breaths.
-function afresh.tend()
-  if health.traces_alive < afresh.MOST_TRACES then return end
-  health.flush()
+local METHODS = {"pull", "push", "process", "process_burst"}
+
+local function each_method(app, seen)
+  for _, name in ipairs(METHODS) do
+    local f = app[name]
+    if type(f) == "function" then
+      each_function(f, debug.getinfo(f, "S").source, seen, compile_again)
+    end
+  end
+end
+
+--- Let LuaJIT try anew what it has given up of the engine's code and of the `apps` (by
+--- name); if there is much compiled code, throw that away. To be called between breaths.
+function afresh.tend(apps)
+  if health.traces_alive >= afresh.MOST_TRACES then health.flush() end
+  local seen = {}
   for _, name in ipairs(MODULES) do
     local module = require(name)
-    each_function(module, source_of(module), {}, compile_again)
+    each_function(module, source_of(module), seen, compile_again)
   end
+  for _, app in pairs(apps) do each_method(app, seen) end
 end
 
 return afresh

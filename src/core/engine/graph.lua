@@ -9,6 +9,7 @@ local config = require("core.config")
 local cycles = require("core.watch.cycles")
 local deep_stack = require("core.watch.deep_stack")
 local drops = require("core.fuse.drops")
+local errors = require("core.engine.errors")
 local expand = require("core.engine.expand")
 local failure = require("core.failure")
 local fused_graph = require("core.fuse.fused")
@@ -17,6 +18,7 @@ local link = require("core.link")
 local order = require("core.engine.order")
 local plan = require("core.engine.plan")
 local settings = require("core.engine.settings")
+local wiring = require("core.engine.wiring")
 
 local graph = {}
 
@@ -48,6 +50,7 @@ function graph.configuration() return state.configuration end
 --- Work out what is fused and what a breath calls, for the apps and links there are.
 function graph.arrange()
   fused = fused_graph.plan(state.apps, state.links, settings.fuse, fused)
+  errors.keep(state.apps)
   health.rearranged()
   settings.regions, settings.not_fused = fused.regions, fused.reasons
   calls.pulls, calls.pushes = order.breath(state.apps, state.links, fused)
@@ -90,11 +93,28 @@ function graph.change(new, forced)
   local actions = plan.make(state.configuration, new, state.apps, forced, known)
   local ok, err = pcall(apply.plan, state, new, actions)
   graph.abandon() -- what wasn't wanted after all
-  afresh.tend()
+  afresh.tend(state.apps)
   graph.arrange() -- in any case: a failed change may have started apps again
   if ok and fused.problem then ok, err = false, fused.problem end
   if not ok then error(err, 0) end
   if settings.log then io.write(plan.text(actions)) end
+end
+
+--- Put `app` in the place of the running app `name`, which has been stopped, and join
+--- it to the links of that. What its link() raised, if anything; and what another app
+--- raised as packets were moved out of links that are fused now.
+function graph.put(name, app)
+  local problems = {}
+  fused:account()
+  drops.inherit(app, state.apps[name])
+  state.apps[name] = app
+  for _, spec in ipairs(config.sorted_keys(state.links)) do
+    if wiring.touches(spec, name) then
+      wiring.connect(state, spec, {[name] = true}, problems)
+    end
+  end
+  graph.arrange()
+  return problems[1] and table.concat(problems, "; "), fused.problem
 end
 
 --- Bring the cursors of all links, also fused ones, and the apps' drops up to date.
@@ -106,16 +126,31 @@ end
 function graph.publish()
   fused:account()
   drops.publish(state.apps)
+  errors.publish()
   for _, l in pairs(state.links) do link.sync(l) end
 end
 
 --- Is a region better made anew (core.fuse.recompile)? Looked at now and then.
 function graph.drifted(now, breaths) return fused:drifted(now, breaths) end
 
+local at_hand
+
 local function rescue(err, first, thread)
+  if failure.is(err) and err.rescued then
+    settings.failing = err.app
+    return err
+  end
   local explained
-  explained, settings.failing = fused:rescue(err, first, thread)
+  explained, settings.failing, at_hand = fused:rescue(err, first, thread)
   return explained
+end
+
+--- The packets that the app was given that raised the last error: a list, which is
+--- empty when asked again, or if they aren't known.
+function graph.take_at_hand()
+  local list = at_hand or {}
+  at_hand = nil
+  return list
 end
 
 --- For the handler of xpcall: `err`, with the app in front that raised it, if one did.
@@ -124,18 +159,24 @@ graph.rescue = deep_stack.handler(rescue)
 
 --- The same with a traceback, and after recursion without end as well.
 graph.rescue_explained = deep_stack.handler(function (err, first, thread)
-  return failure.explain(rescue(err, first, thread), thread, 4)
+  local explained = failure.explain(rescue(err, first, thread), thread, 4)
+  explained.app, explained.rescued = settings.failing, true
+  return explained
 end)
 
 --- What xpcall returned as the error: as the handler has made it. LuaJIT calls none if
 --- compiled code runs out of stack, and puts no place in front. All that is known then
---- is which call of the breath it was; the packets of its burst stay with the apps.
+--- is which call of the breath it was, and maybe whose; the packets of its burst stay
+--- with the apps.
 function graph.name_call(err)
   if err ~= "stack overflow" then return err end
   local number = 0
   for text in calls_text:gmatch("[^\n]+") do
     number = number + 1
-    if number == work.call then return ("%s: %s"):format(text, err) end
+    if number == work.call then
+      settings.failing = text:match("^app '([%w_]+)'")
+      return ("%s: %s"):format(text, err)
+    end
   end
   return err
 end

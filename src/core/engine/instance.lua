@@ -5,6 +5,7 @@
 local C = require("core.native")
 local counter = require("core.counter")
 local failure = require("core.failure")
+local mode = require("core.check.mode")
 local shm = require("core.shm")
 
 local instance = {}
@@ -16,6 +17,14 @@ end
 local function create_frame(name, app)
   app.shm.dtime = {counter, C.pg_monotonic()}
   app.shm = shm.create_frame("apps/" .. shm.part(name), app.shm)
+end
+
+local new_app = function (_, class, ...) return class:new(...) end
+local guard = function () end
+if mode.on then
+  local apps = require("core.check.apps")
+  guard = apps.guard
+  function new_app(name, class, ...) return apps.within(name, class.new, class, ...) end
 end
 
 -- link() may add to push_link, and the class's is that of all its apps.
@@ -34,7 +43,8 @@ end
 --- the class's check_arg() found out about the argument, if anything.
 function instance.start(name, description, found)
   local class = description.class
-  local ok, app = xpcall(class.new, failure.explain, class, description.arg, found)
+  local ok, app = xpcall(new_app, failure.explain, name, class, description.arg, found)
+  if not ok and app.bug then error(failure.in_app(name, "new", app), 0) end
   if not ok then named(name, app) end
   if type(app) ~= "table" then
     failure.raise("app '%s': its class's new() returned %s, not an app", name,
@@ -52,6 +62,7 @@ function instance.start(name, description, found)
       named(name, err)
     end
   end
+  guard(app, name)
   return app
 end
 
@@ -68,7 +79,7 @@ function instance.stop(app)
   local ok, err = true, nil
   if app.stop then ok, err = xpcall(app.stop, failure.explain, app) end
   if app.shm then shm.delete_frame(app.shm) end
-  if not ok then named(app.appname, err) end
+  if not ok then error(failure.in_app(app.appname, "stop", err), 0) end
 end
 
 return instance

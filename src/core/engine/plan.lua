@@ -7,6 +7,7 @@ local config = require("core.config")
 local contract = require("core.fuse.contract")
 local difference = require("core.engine.difference")
 local failure = require("core.failure")
+local on_error = require("core.on_error")
 
 local plan = {}
 
@@ -75,6 +76,7 @@ local function check_links(new)
     end
     check_ends(new, spec, taken)
   end
+  on_error.check_configuration(new, config)
 end
 
 --- Do two claims exclude each other? They are paths; "interface/eth0" claims

@@ -6,10 +6,12 @@ local C = require("core.native")
 local blocked = require("core.engine.blocked")
 local causes = require("core.watch.causes")
 local config = require("core.config")
+local errors = require("core.engine.errors")
 local cycles_report = require("core.watch.cycles_report")
 local failure = require("core.failure")
 local health = require("core.watch.health")
 local lib = require("core.lib")
+local mode = require("core.check.mode")
 local totals = require("core.engine.totals")
 
 local report = {}
@@ -103,24 +105,27 @@ local function lines_of(app)
   for _, reason in ipairs(config.sorted_keys(counted.drops)) do
     lines[#lines + 1] = ("%s dropped: %s"):format(commas(counted.drops[reason]), reason)
   end
+  for _, line in ipairs(errors.lines(app.appname, commas)) do
+    lines[#lines + 1] = line
+  end
   return lines
 end
 
 --- Let each app that can report do so; print what the engine has counted for it.
---- `where` names the CPU of a worker. Returns the first error that a report() raised,
---- if any: the others report all the same.
+--- `where` names the CPU of a worker. Returns a list of the errors that report()s
+--- raised: the others report all the same.
 function report.apps(apps, where)
   print(where and ("app report, %s:"):format(where) or "app report:")
-  local problem
+  local problems = {}
   for _, name in ipairs(natural_order(apps)) do
     local app, lines = apps[name], lines_of(apps[name])
     if app.report or #lines > 0 then print(name) end
     local ok, err = true, nil
     if app.report then ok, err = xpcall(app.report, failure.explain, app) end
-    if not ok then problem = problem or failure.in_app(name, "report", err) end
+    if not ok then problems[#problems + 1] = failure.in_app(name, "report", err) end
     for _, line in ipairs(lines) do print("  " .. line) end
   end
-  return problem
+  return problems
 end
 
 --- Print where every packet went: the sums `a` of core.engine.totals.
@@ -131,6 +136,22 @@ function report.packets(a)
     .. "dropped by ports %s + in links %s%s + held by apps %s"):format(
     commas(a.received), commas(a.allocated), commas(a.sent), commas(a.freed),
     commas(a.port_drops), commas(a.in_links), rings, commas(a.held)))
+  for _, line in ipairs(a.holders or {}) do print("  " .. line) end
+end
+
+--- What is wrong with these sums, a sentence; nil if they balance.
+function report.imbalance(a)
+  if a.held < 0 then
+    return ("%s packets more were sent, freed or dropped than came in: apps free or "
+      .. "send packets twice (`perigee --check PROGRAM` tells which)"):format(
+      commas(-a.held))
+  elseif a.counted and a.counted ~= a.held then
+    return ("the sum of packets leaves %s for apps to hold, but they hold %s"):format(
+      commas(a.held), commas(a.counted))
+  elseif a.in_drivers < 0 then
+    return ("the sum of packets leaves %s for apps to hold, but only %s are out of the "
+      .. "pool"):format(commas(a.held), commas(a.held + a.in_drivers))
+  end
 end
 
 --- Print what each worker did, {[CPU] = {packets =, breaths =, seconds =, dead =,
@@ -196,41 +217,61 @@ end
 local EVERYTHING = {showload = true, showlinks = true, showapps = true,
                     showpackets = true, showjit = true}
 
-local function show_packets(engine, workers)
+-- Returns what is wrong with the sums, if they don't balance: which they needn't while
+-- packets move.
+local function show_packets(engine, workers, idle)
   local answers = workers.report()
+  local sums = totals.packets(engine.link_table, answers)
   report.cpus(answers.cpus)
-  report.packets(totals.packets(engine.link_table, answers.in_links))
+  report.packets(sums)
   report.rings(workers.rings())
   report.blocked(blocked)
+  if idle() and not workers.running() then return report.imbalance(sums) end
 end
 
---- Give `engine` its reports. `inner` as for core.engine.totals.attach.
+--- Give `engine` its reports. `inner` as for core.engine.totals.attach; idle() says
+--- whether no app is at work.
 function report.attach(engine, inner)
   local workers = inner.workers
 
-  -- Let each app report; the first error that one raised.
+  -- Let each app report; the errors that they raised.
   local function report_apps(where)
     engine.sync()
-    local problem
+    local problems = {}
     if next(engine.app_table) or not next(workers.by_cpu) then
-      problem = report.apps(engine.app_table, where)
+      problems = report.apps(engine.app_table, where)
     end
     io.stdout:flush()
-    local answers = workers.report(true)
-    return problem or answers.problem
+    for _, problem in ipairs(workers.report(true).problems) do
+      problems[#problems + 1] = problem
+    end
+    return problems
+  end
+
+  -- Tell all of them: the last is raised.
+  local function raise_last(problems)
+    io.stdout:flush()
+    for i = 1, #problems - 1 do
+      io.stderr:write("perigee: ", tostring(problems[i]), "\n")
+    end
+    local last = problems[#problems]
+    if failure.is(last) then error(last, 0) end
+    if last then failure.raise("%s", tostring(last)) end
   end
 
   --- Print the load, links, apps and packets report, or the parts `options`
-  --- selects. Raises at its end what an app's report() raised.
+  --- selects. Raises at its end what apps' report() raised.
   function engine.report(options)
     engine.sync()
     options = options or EVERYTHING
     if options.showlinks then engine.report_links() end
-    local problem = options.showapps and report_apps()
-    if options.showpackets then show_packets(engine, workers) end
+    local problems = options.showapps and report_apps() or {}
+    if options.showpackets then
+      problems[#problems + 1] = show_packets(engine, workers, inner.idle)
+    end
     if options.showload then engine.report_load() end
-    if options.showjit then report.jit(causes.of(health.problems())) end
-    if problem then error(problem, 0) end
+    if options.showjit and not mode.on then report.jit(causes.of(health.problems())) end
+    raise_last(problems)
   end
 
   --- Print the load since engine.main was called, or since the last call.
@@ -244,12 +285,9 @@ function report.attach(engine, inner)
     report.links(engine.link_totals())
   end
 
-  --- Let each app report. Raises at the end what one of them raised. `where` ("CPU 2")
-  --- names the CPU of a worker.
-  function engine.report_apps(where)
-    local problem = report_apps(where)
-    if problem then error(problem, 0) end
-  end
+  --- Let each app report. Raises at the end what they raised. `where` ("CPU 2") names
+  --- the CPU of a worker.
+  function engine.report_apps(where) raise_last(report_apps(where)) end
 end
 
 return report

@@ -33,10 +33,9 @@ end
 
 -- Packets that have come to an end, and their bits on the wire.
 local function snapshot()
-  local now = {frees = 0, freebytes = 0, freebits = 0}
-  account.count(now)
-  return {time = C.pg_monotonic(), cpu = C.pg_cpu_seconds(), packets = now.frees,
-          bits = now.freebits}
+  local packets, bits = account.ended()
+  return {time = C.pg_monotonic(), cpu = C.pg_cpu_seconds(), packets = packets,
+          bits = bits}
 end
 
 local last -- the snapshot of the last second

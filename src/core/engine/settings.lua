@@ -27,6 +27,9 @@ settings.watchdog = 5
 --- What becomes of a worker that is stuck: "stop" ends engine.main with an error, with
 --- "give up" the others go on.
 settings.stuck_worker = "stop"
+--- What becomes of an app that raises an error while packets flow, for those without
+--- config.on_error: "stop", "restart", "bypass" (where one can; else "stop") or "drop".
+settings.on_error = "stop"
 --- Print what configure() does.
 settings.log = false
 
@@ -38,6 +41,7 @@ settings.interrupted = false
 settings.test_skipped_code = 43
 
 --- Those above that a worker's engine takes over from the main thread's.
-settings.SHARED = {"busywait", "Hz", "tick_Hz", "maxsleep", "pull_npackets", "fuse"}
+settings.SHARED = {"busywait", "Hz", "tick_Hz", "maxsleep", "pull_npackets", "fuse",
+                   "on_error"}
 
 return settings

@@ -7,7 +7,11 @@ local account = require("core.engine.account")
 local counter = require("core.counter")
 local cycles_report = require("core.watch.cycles_report")
 local drops = require("core.fuse.drops")
+local errors = require("core.engine.errors")
 local link = require("core.link")
+local mode = require("core.check.mode")
+
+local held = mode.on and require("core.check.held")
 
 local totals = {}
 
@@ -58,25 +62,46 @@ function totals.app(app)
   return {counters = counters, drops = drops.of(app)}
 end
 
---- Where every packet went: core.engine.account.packets with those in links of workers,
---- and `workers`, whether there were any.
-function totals.packets(links, in_other_links)
-  local a = account.packets(links, in_other_links)
+-- The packets that apps of this state hold, counted one by one: {count =, lines = who
+-- holds them}; nil without --check.
+local function held_here()
+  if not held then return nil end
+  return {count = held.count(), lines = held.lines()}
+end
+
+--- Where every packet went: core.engine.account.packets with what workers have told
+--- (core.cpus.workers.report); `workers`, whether there are any; `in_drivers`, what is
+--- left for drivers of ports to have; and with --check `counted`, the packets that apps
+--- hold as far as they can be counted one by one, and `holders`, a list of lines.
+function totals.packets(links, told)
+  local a = account.packets(links, told.in_links)
   a.workers = account.has_others()
+  a.in_drivers = account.in_drivers(a)
+  local all = told.held
+  if held and all then
+    local here = held_here()
+    a.counted, a.holders = here.count, here.lines
+    for _, there in ipairs(all) do
+      a.counted = a.counted + there.count
+      for _, line in ipairs(there.lines) do table.insert(a.holders, line) end
+    end
+  end
   return a
 end
 
 --- What a worker's `engine` tells the main thread: {links = {[SPEC] = totals}, in_links
---- =, seconds = of CPU time, cycles = where they went since it began to run, drops = of
---- the app of the name `dropping`, if that is given}.
-function totals.of_worker(engine, dropping)
+--- =, held = with --check {count =, lines =} of packets that apps hold, seconds = of
+--- CPU time, cycles = where they went since it began to run, drops and errors = of the
+--- app of the name `asked`, if that is given}.
+function totals.of_worker(engine, asked)
   engine.sync()
   local result = {links = link.all_stats(engine.link_table), in_links = 0,
                   seconds = C.pg_thread_cpu_seconds(), cycles = cycles_report.since()}
   for _, l in pairs(engine.link_table) do
     result.in_links = result.in_links + link.nreadable(l)
   end
-  if dropping then result.drops = engine.drops(dropping) end
+  result.held = held_here()
+  if asked then result.drops, result.errors = engine.drops(asked), errors.of(asked) end
   return result
 end
 
@@ -110,8 +135,18 @@ function totals.attach(engine, inner)
   --- memory: apps/NAME/drop_REASON.counter.
   function engine.drops(name)
     inner.account()
-    if workers.has(name) then return workers.drops(name) end
+    if workers.has(name) then return workers.of_app(name).drops end
     return drops.named(engine.app_table, name)
+  end
+
+  --- What the app `name` has raised while packets flowed, where the program went on
+  --- (core.on_error): {raised = errors, restarts =, bypassed = packets, causes = a list
+  --- of {text =, count =}}; nil if nothing. Also in shared memory:
+  --- apps/NAME/errors_raised.counter, errors_restarts and errors_bypassed.
+  function engine.errors(name)
+    if workers.has(name) then return workers.of_app(name).errors end
+    drops.named(engine.app_table, name) -- is there such an app?
+    return errors.of(name)
   end
 end
 

@@ -42,7 +42,10 @@ local function process_all(app, outputs, l, n, input)
   end
 end
 
-running_app.caller(process_all, "process", 1)
+-- What an app that emits was given may be another's by now.
+running_app.caller(process_all, "process", 1, function (variables)
+  return not variables.app.emits and {variables.p} or nil
+end)
 
 --- The push(app) of a per-packet or bulk app that isn't fused, or nil. `numbers` are
 --- those that its process() knows its inputs by: {[LINK] = number}.

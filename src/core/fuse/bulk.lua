@@ -104,10 +104,15 @@ function bulk.push_of(app)
     links[o] = l and pointer(link_p, l) or false
     chosen[o] = pointer(array_p, array_t(BURST))
   end
-  local step = step_of(app, outputs, pointer(array_p, array_t(BURST)),
-    pointer(route_p, route_t(BURST)), links, chosen)
+  kept.packets = pointer(array_p, array_t(BURST))
+  local step = step_of(app, outputs, kept.packets, pointer(route_p, route_t(BURST)),
+    links, chosen)
   kept_for[step] = kept
-  running_app.caller(step, "process_burst", app)
+  running_app.caller(step, "process_burst", app, function (variables)
+    local list = {}
+    for i = 1, variables.n do list[i] = kept.packets[i - 1] end
+    return list
+  end)
   local nreadable = link.nreadable
   return function ()
     for i = 1, #inputs do

@@ -64,6 +64,17 @@ function drops.keep(apps)
   end
 end
 
+--- Remove the counters of the app `name`, whose folder in shared memory is about to go.
+--- They come back.
+function drops.withdraw(name)
+  if published[name] then withdraw(name) end
+end
+
+--- `app` takes the place of `old`, and counts on from what that has dropped.
+function drops.inherit(app, old)
+  totals[app] = totals[old]
+end
+
 local function publish(name, app)
   local entry = published[name]
   if not entry then

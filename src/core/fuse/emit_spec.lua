@@ -69,6 +69,7 @@ for _, fused in ipairs{true, false} do
       transmit("in.x -> many.i", {"abc"})
       engine.breathe()
       assert.equal(600, #take("many.output -> out.i"))
+      engine.sync()
       assert.same({dropped = 1}, drops.of(engine.app_table.many))
     end)
 

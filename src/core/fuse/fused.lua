@@ -43,13 +43,13 @@ function Fused:settle(l)
   end
 end
 
---- For the handler of xpcall: `err`, with the app at work in front, and its name, if
---- it is known. The burst it was at is put in order.
+--- For the handler of xpcall: `err`, with the app at work in front, its name, and a
+--- list of the packets it was given, if they are known. The burst is put in order.
 --- `first` and `thread` tell of the stack (core.watch.deep_stack).
 function Fused:rescue(err, first, thread)
-  local explained, name = rescue.error(err, first, thread)
+  local explained, name, packets = rescue.error(err, first, thread)
   handover.queue(self.direct)
-  return explained, name
+  return explained, name, packets
 end
 
 --- Settle which links are passed without their rings. `specs` are all in the order of

@@ -18,18 +18,22 @@ local function recover(first, thread)
   return at
 end
 
---- The error `err`, with the app at work in front, and that app's name, if it is known.
---- A region's burst has been put in order. Looks at the stack from `first` on, of
---- `thread` (core.watch.deep_stack).
+--- The error `err`, with the app at work in front; that app's name, and a list of the
+--- packets it was given, if they are known. A region's burst has been put in order.
+--- Looks at the stack from `first` on, of `thread` (core.watch.deep_stack).
 function rescue.error(err, first, thread)
   local ok, at = pcall(recover, first, thread)
-  if not ok or not at then return err end
-  return failure.in_app(at.app, at.method, err), at.app
+  if not ok or not at then return err, failure.is(err) and err.app or nil end
+  if failure.is(err) and err.app then return err, err.app, at.packets end
+  return failure.in_app(at.app, at.method, err), at.app, at.packets
 end
 
---- The error so named, with a traceback.
+--- The error so named, with a traceback; its field `app` is the app's name.
 function rescue.alone(err)
-  return failure.explain((rescue.error(err)))
+  local named, app = rescue.error(err)
+  local explained = failure.explain(named)
+  explained.app = app
+  return explained
 end
 
 return rescue

@@ -58,9 +58,10 @@ function running_app.loop(f, list, index, method)
 end
 
 --- The function `f` calls the method (a name) of `app`, or of the app that is its local
---- variable of that number.
-function running_app.caller(f, method, app)
-  callers[f] = {app = app, method = method}
+--- variable of that number. at_hand(variables), if given, returns a list of the packets
+--- it gives to it, of the function's local variables by name.
+function running_app.caller(f, method, app, at_hand)
+  callers[f] = {app = app, method = method, at_hand = at_hand}
 end
 
 --- The function `f` is a method of the app `name`. (Compiled code that is left on the
@@ -100,17 +101,24 @@ local function called_by(f, level, thread)
   elseif caller then
     local app = caller.app
     if type(app) == "number" then app = select(2, variable(level, app, thread)) end
-    return {app = app.appname, method = caller.method}
+    return {app = app.appname, method = caller.method, packets = caller.at_hand
+      and caller.at_hand(variables(level, thread))}
   end
 end
 
+-- The packet that app number `k` of a region was given, as a list; nil if it may be
+-- another's by now: it may have emitted it.
+local function given(code, k, values)
+  return not code.region.app[k].emits and {values.p} or nil
+end
+
 --- For the handler of xpcall: the app at work, {app = its name, method = the name of
---- that which the engine has called}. In a region also {region =, in_region = a list of
---- the apps at work there, that one first and then those that have emitted what it
---- works on, {number =, before = the packet's length as it came to the app}; and, if
---- they were called by a loop, entry = its number, variables = its, by name}. Nil if it
---- isn't known. Looks at the stack from the level `first` on, of `thread`
---- (core.watch.deep_stack).
+--- that which the engine has called, packets = a list of those it was given, if that is
+--- known}. In a region also {region =, in_region = a list of the apps at work there,
+--- that one first and then those that have emitted what it works on, {number =, before
+--- = the packet's length as it came to the app}; and, if they were called by a loop,
+--- entry = its number, variables = its, by name}. Nil if it isn't known. Looks at the
+--- stack from the level `first` on, of `thread` (core.watch.deep_stack).
 function running_app.at_error(first, thread)
   local found, inner
   for level = first or 2, math.huge do
@@ -122,12 +130,11 @@ function running_app.at_error(first, thread)
       if known then return known end
     end
     if code and code.segment[f] and (code == inner or not found) then
-      local k = code.app_at[frame.currentline]
-      local before = variables(level, thread).before
+      local k, values = code.app_at[frame.currentline], variables(level, thread)
       found = found or {app = code.apps[k], method = "process", region = code.region,
-                        in_region = {}}
+                        in_region = {}, packets = given(code, k, values)}
       inner = code
-      table.insert(found.in_region, {number = k, before = before})
+      table.insert(found.in_region, {number = k, before = values.before})
     elseif found and code == inner and code.entry[f] then
       found.entry, found.variables = code.entry[f], variables(level, thread)
       return found

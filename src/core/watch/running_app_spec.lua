@@ -10,7 +10,7 @@ local GRAPH = [[
   function Class:new(arg) return setmetatable({left = arg}, self) end
   local function pass(app)
     app.left = app.left - 1
-    if app.left < 0 then error("enough") end
+    if app.left < 0 then error(%s) end
   end
   local Pulling = setmetatable({pull = pass}, {__index = Class})
   local Pushing = setmetatable({}, {__index = Class})
@@ -75,14 +75,16 @@ describe("core.watch.running_app #slow", function ()
 
   for kind, most in pairs{pulling = 5000, pushing = 5000, ticking = 60} do
     it("names the app whose " .. kind .. " failed", function ()
-      for _, counts in ipairs{{"1e12, 0, 1e12", 2}, {most .. ", 1e12, 1e12", 1},
-                              {"1e12, 1e12, " .. most, 3}} do
-        local said, status = testing.script(GRAPH:format(counts[1], kind))
+      for _, case in ipairs{{"1e12, 0, 1e12", 2, '"enough"', "[^\n]*enough"},
+          {most .. ", 1e12, 1e12", 1, "nil", "an error that is no text: nil"},
+          {"1e12, 1e12, " .. most, 3, "{}", "an error that is no text: table"}} do
+        local counts, number, raised, told = unpack(case)
+        local said, status = testing.script(GRAPH:format(raised, counts, kind))
         assert.equal(0, status, said)
         local method = kind:gsub("ing$", ""):gsub("tick.*", "tick")
-        assert.matches(("app '%s%d': in %s%%(%%): [^\n]*enough"):format(kind, counts[2],
-          method), said)
-        assert.matches(("in\t%s%d\n$"):format(kind, counts[2]), said)
+        assert.matches(("app '%s%d': in %s%%(%%): %s"):format(kind, number, method,
+          told), said)
+        assert.matches(("in\t%s%d\n$"):format(kind, number), said)
       end
     end)
   end

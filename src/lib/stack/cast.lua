@@ -5,6 +5,7 @@
 -- make many stacks.
 
 local ffi = require("ffi")
+local mode = require("core.check.mode")
 local missing = require("lib.stack.layout.missing")
 local operand = require("lib.stack.packet.operand")
 
@@ -37,6 +38,11 @@ end, function (_, p)
 if istype(Packet, p) then return (cast(T, p)) end
 return (cast(T, packet_of(p)))
 end, function (_, k) return members[k] end]]
+
+-- With --check, that is looked at (core.check.fields).
+if mode.on then
+  END = 'if k == "length" or k == "data" then return cast(P, p)[k] end\n' .. END
+end
 
 local packet_pointer = ffi.typeof("struct packet *")
 local payload_pointer = ffi.typeof("union perigee_payload *")
@@ -72,7 +78,11 @@ local function chunk(shape)
   return loadstring(codes[key])
 end
 
-local function not_a_member(_, name)
+local function not_a_member(p, name, value)
+  if mode.on and name == "length" then
+    ffi.cast(packet_pointer, p).length = value
+    return
+  end
   error(("a packet has no member '%s' to set; its headers have set<Field>, and it has "
     .. "length"):format(tostring(name)), 2)
 end

@@ -62,6 +62,11 @@ struct rte_mempool;
 /* Is that one of the packet pools (pool.c)? */
 bool pg_pool_is_ours(const void *pool);
 
+/* What --check wants of packets (check.c). */
+bool pg_checking(bool begin);
+uint32_t pg_guard_bytes(void);
+void pg_guard(void *packet);
+
 /* A pool of frames up to 2 KB for AF_XDP, whose kernel side takes no buffer
  * larger than a page. */
 struct rte_mempool *pg_small_pool(const char *name, int32_t node);

@@ -61,6 +61,7 @@ static void add(struct rte_mempool *mp, void *arg, void *packet, rte_iova_t iova
   struct added *added = arg;
   added->note(mp, added->arg, packet, iova);
   rte_pktmbuf_init(mp, NULL, packet, added->n++);
+  pg_guard(packet);
 }
 
 static int populate(struct rte_mempool *mp, unsigned most, void *memory,

@@ -58,13 +58,18 @@ static uint32_t populated(const struct rte_mempool *pool)
   return __atomic_load_n(&pool->populated_size, __ATOMIC_RELAXED);
 }
 
+static uint32_t element_size(void)
+{
+  return ELEMENT_SIZE + pg_guard_bytes();
+}
+
 /* Give memory for `n` more packets to the pool; the number added, or -1. */
 static int populate(struct rte_mempool *pool, int32_t node, uint32_t n)
 {
   static unsigned chunk;
   char name[RTE_MEMZONE_NAMESIZE];
-  size_t bytes = (size_t)rte_mempool_calc_obj_size(ELEMENT_SIZE, pool->flags,
-                                                   NULL) * n;
+  size_t bytes = (size_t)rte_mempool_calc_obj_size(element_size(),
+                                                   pool->flags, NULL) * n;
   snprintf(name, sizeof name, "packets_%u", chunk);
   const struct rte_memzone *zone = rte_memzone_reserve_aligned(
     name, bytes, pg_numa_memory(node), RTE_MEMZONE_SIZE_HINT_ONLY, PAGE_SIZE);
@@ -104,7 +109,7 @@ static struct rte_mempool *make(int32_t node, uint32_t initial, uint32_t max)
   char name[RTE_MEMPOOL_NAMESIZE];
   snprintf(name, sizeof name, "packets%d", pools_made());
   struct rte_mempool *pool = rte_mempool_create_empty(
-    name, max, ELEMENT_SIZE, CACHE_SIZE, sizeof room, pg_numa_memory(node), 0);
+    name, max, element_size(), CACHE_SIZE, sizeof room, pg_numa_memory(node), 0);
   if (!pool) {
     pg_fail("no memory for a pool of %u packets: %s", max, rte_strerror(rte_errno));
     return NULL;
