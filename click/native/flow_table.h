@@ -8,6 +8,9 @@
 
 #include "flows.h"
 
+/* Before two numbers are mapped: is there room? */
+bool pg_flow_table_prepare(struct click_flow_kind *k);
+
 /* Find the flow and direction `number` by its key from now on; the number that was
  * found by that before, or 0. And don't, if it is that one. */
 uint32_t pg_flow_table_map(struct click_flows *t, struct click_flow_kind *k,

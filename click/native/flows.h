@@ -28,7 +28,6 @@ struct click_flow_key {
  * flow 0 isn't used. 64 bytes. */
 struct click_flow {
   struct click_flow_key key[2];
-  uint32_t next[2];          /* in a map's chain, such a number */
   uint32_t older, newer;     /* in a list */
   int64_t expiry;            /* milliseconds */
   uint32_t number;           /* how many flows were made before it */
@@ -40,7 +39,11 @@ struct click_flow {
   uint8_t state;
   uint8_t protocol;          /* 0: any */
   uint8_t reply_note;        /* annotation for replies */
+  uint32_t unused[2];
 };
+
+/* Where a flow and direction is found; number 0: it is empty. */
+struct click_flow_slot { uint32_t hash, number; };
 
 /* The flows of a rewriter (of a protocol), by key and by age. A packet guarantees its
  * flow for some time: list 0. Then it is in the list of its timeout, and may go when
@@ -48,7 +51,7 @@ struct click_flow {
 enum { FLOW_GUARANTEED = 0, FLOW_TIMEOUTS = 3, FLOW_LISTS = 4 };
 struct click_flow_list { uint32_t oldest, newest; };
 struct click_flow_kind {
-  uint32_t *bucket;          /* chains of flows' numbers; 0: empty */
+  struct click_flow_slot *slot;
   uint32_t mask, entries;
   struct click_flow_list list[4];
   int64_t guarantee, timeout[3]; /* milliseconds; guarantee 0: none */
