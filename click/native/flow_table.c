@@ -174,11 +174,11 @@ static void set_port(struct click_flow_key *key, uint16_t port, bool ping)
 }
 
 /* Among the addresses, or ports, from `base` to `base + top` the first, from the one at
- * `first` on and around, with which no reply has the key yet; where it is, from 0, or -1.
- * `reply` is the key but for that: its destination, or its port. */
+ * `first` on and around, with which no reply has the key yet; where it is, from 0, or
+ * -1. `reply` is the key but for that: its destination, or its port. */
 int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
-                             const struct click_flow_key *reply, bool port,
-                             uint32_t base, uint32_t top, uint32_t first)
+                          const struct click_flow_key *reply, bool port,
+                          uint32_t base, uint32_t top, uint32_t first)
 {
   struct click_flow_key key = *reply;
   uint32_t value = first;
@@ -223,11 +223,12 @@ void pg_flows_free(struct click_flows *t)
 
 /* A new kind of flows; its number, or -1. */
 int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
-                         const int64_t *timeout, uint32_t *counts)
+                      const int64_t *timeout, uint32_t *counts)
 {
   if (t->kinds == MOST_FLOW_KINDS)
     return -1;
-  struct click_flow_kind *kind = realloc(t->kind, (size_t)(t->kinds + 1) * sizeof *kind);
+  size_t kinds = (size_t)t->kinds + 1;
+  struct click_flow_kind *kind = realloc(t->kind, kinds * sizeof *kind);
   if (!kind)
     return -1;
   t->kind = kind;
