@@ -108,10 +108,16 @@ function Router:full_signals(e, o, wake)
   return signals.find(self, e, o, "full", wake or function () e:schedule() end)
 end
 
+--- Both as one object, whose `active` is to be looked at.
+function Router:gate(e, i, wake) return signals.gate(self:signals(e, i, wake)) end
+function Router:full_gate(e, o, wake)
+  return signals.gate(self:full_signals(e, o, wake))
+end
+
 --- Is one of these signals active?
 Router.any = function (_, list) return signals.any(list) end
 
---- Sample a rate (click.rates) while the router runs.
+--- Sample a rate (click.scheduling.rates) while the router runs.
 function Router:meter(rate) table.insert(self.meters, rate) end
 
 --- When the present turn of the driver began, in seconds on the steady clock: costs

@@ -31,6 +31,16 @@ function Strip:process(p)
   return p
 end
 
+function Strip:make_process()
+  local n = self.length
+  return function (_, p)
+    if p.length < n then return nil, 1 end
+    p.data_off = p.data_off + n
+    p.length = p.length - n
+    return p
+  end
+end
+
 -- Let `n` bytes in front belong to the packet; false if there is no room for them.
 local function open(p, n)
   if p.length + n > MOST then return false end
