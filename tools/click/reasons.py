@@ -10,7 +10,11 @@ HEADING = """\
 
 `make clicktests FASTCLICK=DIR` runs the tests of a checkout of
 [FastClick](https://github.com/tbarbette/fastclick) on Perigee, by FastClick's own runner,
-and writes this page. When it was last written (FastClick 93ca5a6), {passed} of {all}
+and
+
+    $ tools/clicktests --help > /dev/null
+
+says more; with `--page` it writes this page. When it was last written (FastClick 93ca5a6), {passed} of {all}
 passed, {failed} failed, and {skipped} were skipped: they ask for something that isn't
 there, such as a kernel module of Click's or a card.
 """

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Click: a configuration of Click's as an app of a Lua program. Its `input` and `output`
--- are links of the app. The engine has it expand to apps, one for each element, so that
--- paths through it are fused with what is before and behind (core.engine.expand).
+-- Click: a configuration of Click's as an app of a Lua program. Its `input` and
+-- `output` are links of the app. The engine has it expand to apps, one for each
+-- element, so that paths through it are fused with what is before and behind
+-- (core.engine.expand).
 
 local failure = require("core.failure")
 local lib = require("core.lib")
@@ -12,7 +13,8 @@ local Click = {config = {
 }}
 Click.__index = Click
 
--- What runs of the app, by its name: {key =, router =, part =}; and what is to run next.
+-- What runs of the app, by its name: {key =, router =, part =}; and what is to run
+-- next.
 local running, pending = {}, {}
 
 -- The app of that name in the engine: it runs the router's tasks and timers.
@@ -21,7 +23,7 @@ Driver.__index = Driver
 
 --- Raises a usage error if there is neither a file nor a text.
 function Click.check_arg(arg)
-  if not arg.file == not arg.text then
+  if (arg.file ~= nil) == (arg.text ~= nil) then
     failure.usage("a Click app needs a file or a text, and not both")
   end
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The elements `input` and `output` of a configuration that is an app: packets come from
--- other apps' links by the one, and leave by the other.
+-- The elements `input` and `output` of a configuration that is an app: packets come
+-- from other apps' links by the one, and leave by the other.
 
 local element = require("click.element")
 local note = require("click.note")

@@ -108,7 +108,9 @@ end
 
 -- Packets that have passed: those that the engine counts, and those that don't come by
 -- its links.
-local function count(self) return self.count + self:arrivals() end
+local function count(self)
+  return self.device and self.count + self:arrivals() or 0
+end
 
 local function reset(self) self.count = -self:arrivals() end
 

@@ -67,6 +67,8 @@ function Router:turn()
   self:begin_turn()
   if self.polling then poll_all(self) end
   local worked = self.tasks:run(TURNS, self.is_stopped)
+  -- A signal that came meanwhile comes before timers.
+  if self.polling then call_each(self.frequent_polls) end
   if self.runcount > 0 and self.clock:run() > 0 then worked = true end
   if not worked and self.runcount > 0 and not self.tasks:active() then
     worked = self.clock:jump()

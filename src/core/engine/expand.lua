@@ -77,7 +77,9 @@ function expand.all(c)
   copy.apps, copy.links = {}, {}
   for name, app in pairs(c.apps) do copy.apps[name] = app end
   for spec in pairs(c.links) do copy.links[config.canonical_link(spec)] = true end
-  for _, name in ipairs(config.sorted_keys(parts)) do replace(copy, name, parts[name]) end
+  for _, name in ipairs(config.sorted_keys(parts)) do
+    replace(copy, name, parts[name])
+  end
   return copy
 end
 
