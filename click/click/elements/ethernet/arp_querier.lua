@@ -6,14 +6,14 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local arguments = require("click.arguments")
-local arp = require("click.arp")
-local arp_handlers = require("click.arp_handlers")
-local arp_table = require("click.arp_table")
+local arp = require("click.net.arp")
+local arp_handlers = require("click.net.arp_handlers")
+local arp_table = require("click.net.arp_table")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local note = require("click.note")
 local packet = require("core.packet")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local band, bor, tobit = bit.band, bit.bor, bit.tobit
 local open = front.open

@@ -5,12 +5,12 @@
 local ffi = require("ffi")
 require("core.declare")("native/ip.h")
 local element = require("click.element")
-local front = require("click.front")
-local icmp_echo = require("click.icmp_echo")
+local front = require("click.net.front")
+local icmp_echo = require("click.net.icmp_echo")
 local note = require("click.note")
 local packet = require("core.packet")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local halves_t, int64 = ffi.typeof("uint16_t *"), ffi.typeof("int64_t")
 local NETWORK, TRANSPORT, TIMESTAMP =

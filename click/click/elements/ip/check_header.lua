@@ -6,12 +6,12 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local arguments = require("click.arguments")
-local checks = require("click.checks")
+local checks = require("click.net.checks")
 local element = require("click.element")
-local members = require("click.members")
+local members = require("click.net.members")
 local note = require("click.note")
 local numbers = require("click.arguments.numbers")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit

@@ -8,15 +8,15 @@ require("core.declare")("native/ip.h")
 local element = require("click.element")
 local CheckIPHeader = require("click.elements.ip.check_header")[1]
 local forward = require("click.elements.ip.forward")
-local front = require("click.front")
+local front = require("click.net.front")
 local note = require("click.note")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local tobit = bit.tobit
 local DecIPTTL, FixIPSrc, IPGWOptions = forward[1], forward[2], forward[3]
 local check, decrement, fix = CheckIPHeader.check, DecIPTTL.decrement, FixIPSrc.fix
 local see_to_options, cut = IPGWOptions.see_to_options, front.cut
-local members = require("click.members")
+local members = require("click.net.members")
 local NETWORK, PAINT, TYPE = note.NETWORK_HEADER, note.PAINT, note.PACKET_TYPE
 local BROADCAST, MULTICAST = note.BROADCAST, note.MULTICAST
 local ETHERNET = 14 -- bytes

@@ -5,12 +5,12 @@ local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local keywords = require("click.keywords")
 local note = require("click.note")
 local types = require("click.arguments").types
-local wire = require("click.wire")
-require("click.named")
+local wire = require("click.net.wire")
+require("click.net.named")
 
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit

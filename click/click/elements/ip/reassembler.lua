@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- IPReassembler: keeps fragments of IPv4 datagrams until all are there
--- (click.reassembly), for as long and as many as its limits say.
+-- (click.net.reassembly), for as long and as many as its limits say.
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -8,8 +8,8 @@ require("core.declare")("native/ip.h")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
-local reassembly = require("click.reassembly")
-local wire = require("click.wire")
+local reassembly = require("click.net.reassembly")
+local wire = require("click.net.wire")
 
 local band, bor, lshift = bit.band, bit.bor, bit.lshift
 local NETWORK, TRANSPORT, TIMESTAMP =

@@ -6,11 +6,11 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local arguments = require("click.arguments")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local keywords = require("click.keywords")
 local note = require("click.note")
-local wire = require("click.wire")
-require("click.named")
+local wire = require("click.net.wire")
+require("click.net.named")
 
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit

@@ -6,13 +6,13 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local arguments = require("click.arguments")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local keywords = require("click.keywords")
 local note = require("click.note")
 local packet = require("core.packet")
 local text_of = require("click.language.text")
-local wire = require("click.wire")
-require("click.named")
+local wire = require("click.net.wire")
+require("click.net.named")
 
 local band, tobit = bit.band, bit.tobit
 local open, swap16 = front.open, wire.swap16
