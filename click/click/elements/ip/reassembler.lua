@@ -17,7 +17,7 @@ local NETWORK, TRANSPORT, TIMESTAMP =
 local MINIMAL, OVERHEAD = 20, 40 -- bytes; those a datagram counts beside its own
 local FLAGS, MORE, OFFSET = 6, 0x20, 0x1f
 local KEPT_FOR, LOOK_EVERY, SECOND = 30, 10, 1e9 -- seconds; nanoseconds in one
-local LONGEST = 0xffff
+local LONGEST, LONGEST_HEADER = 0xffff, 60
 
 local IPReassembler = element.define{
   name = "IPReassembler", summary = "Reassembles fragmented IP packets",
@@ -145,7 +145,8 @@ end
 
 function IPReassembler:process(p)
   local at, limit = p.note16[NETWORK], p.data_off + p.length
-  if at == 0 or at + MINIMAL > limit or p.note16[TRANSPORT] < at + MINIMAL then
+  local header = p.note16[TRANSPORT] - at
+  if at == 0 or at + MINIMAL > limit or header < MINIMAL or header > LONGEST_HEADER then
     return nil, NO_HEADER
   end
   local ip = p.buf_addr + at
