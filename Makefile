@@ -10,6 +10,10 @@
 ## make bench      the same, and run all benchmarks; QUICK=1 takes less time
 ## make compat SNABB=DIR
 ##                 run the selftests of a Snabb checkout (doc/compat.md)
+## make clicktests FASTCLICK=DIR
+##                 run the tests of a FastClick checkout (doc/click-tests.md)
+## make clickelements
+##                 write doc/click-elements.md
 ## make lint       luacheck, and the C compiler's warnings as errors
 ## make install    install under PREFIX (default /usr/local), staged in DESTDIR
 ## make uninstall  remove what make install put there
@@ -104,6 +108,14 @@ compat: perigee
 	  "Snabb is" >&2; exit 2; }
 	@tools/compat '$(SNABB)' --at-least $(COMPAT_PASSES)
 
+clicktests: perigee
+	@[ -n '$(FASTCLICK)' ] || { echo "make clicktests FASTCLICK=DIR: say where a" \
+	  "checkout of FastClick is" >&2; exit 2; }
+	@tools/clicktests '$(FASTCLICK)'
+
+clickelements: perigee
+	./perigee run tools/click/elements.lua > doc/click-elements.md
+
 lint: libraries
 	luacheck --quiet --no-color .
 	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c)
@@ -135,4 +147,4 @@ help:
 
 FORCE:
 
-.PHONY: demo test check bench compat lint install uninstall clean help libraries FORCE
+.PHONY: demo test check bench compat clicktests clickelements lint install uninstall clean help libraries FORCE

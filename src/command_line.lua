@@ -57,6 +57,10 @@ local OPTIONS = {
     help = {"end a program of which an app doesn't return for so long",
             "(default 5), or never: off"},
     take = set_watchdog},
+  {"--results", early = true, anywhere = true,
+    help = {"print what was measured as lines 'RESULT-NAME value', for",
+            "programs that run experiments, such as NPF"},
+    take = function () require("core.engine.results").want() end},
   {"--eal", value = '"ARGUMENTS"', help = {"pass these on to DPDK"},
     take = function (text) require("core.eal").pass(text) end},
   {"--group", value = "GROUP",
@@ -155,13 +159,14 @@ local function take_options(args)
     end
     if not option.value then
       option.take()
-      return true
+      if not option.early then return true end
+    else
+      value = value or table.remove(args, 1)
+      if not value then failure.usage("option '%s' needs a value", name) end
+      option.take(value)
+      table.insert(main.options, name)
+      table.insert(main.options, value)
     end
-    value = value or table.remove(args, 1)
-    if not value then failure.usage("option '%s' needs a value", name) end
-    option.take(value)
-    table.insert(main.options, name)
-    table.insert(main.options, value)
   end
 end
 

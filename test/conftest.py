@@ -7,7 +7,7 @@ import tempfile
 
 import pytest
 
-from helpers.network import Namespace
+from helpers.network import Namespace, veth
 
 
 def pytest_configure(config):
@@ -36,3 +36,11 @@ def namespace():
     yield make
     for namespace in made:
         namespace.remove()
+
+
+@pytest.fixture
+def pair(namespace):
+    """Two namespaces joined by `left` and `right`, whose offloads are on."""
+    here, there = namespace("h"), namespace("t")
+    veth(here, "left", there, "right")
+    return here, there

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- For test_packet_port.py: cuts up a frame as a packet port does. The file given has a
+-- For test_segmentation.py: cuts up a frame as a packet port does. The file given has a
 -- struct virtio_net_hdr and the frame; a line of hexadecimal digits is printed for each
 -- packet.
 

@@ -15,7 +15,7 @@ READMES = [next(ROOT.glob(f"*/program/{name}/README.md"))
            for name in ("echo", "firehose", "generate", "loadtest", "model", "pci_bind", "proto", "ps", "run", "shm", "snabbmark", "snsh", "test", "top", "vtep")]
 READMES += [ROOT / "click/click/script/README.md"]
 
-ROOMS = [ROOT / "src/apps", ROOT / "snabb/apps"]
+ROOMS = [ROOT / "src/apps", ROOT / "snabb/apps", ROOT / "click/apps"]
 APPS = sorted(page for room in ROOMS for page in room.rglob("README.md"))
 # Run by apps/port/readme_spec.lua, with something in the place of cards and interfaces.
 NEED_A_CARD = {"dpdk_device", "intel", "intel_avf", "intel_mp", "mellanox", "socket",
@@ -96,7 +96,7 @@ def test_the_engines_files_have_the_names_that_its_page_gives():
 
 
 @pytest.mark.parametrize("page", sorted(
-    path for room in (ROOT / "doc", ROOT / "src", ROOT / "snabb", ROOT / "examples")
+    path for room in (ROOT / "doc", ROOT / "src", ROOT / "snabb", ROOT / "click", ROOT / "examples")
     for path in room.rglob("*.md")) + [ROOT / "README.md", ROOT / "CONTRIBUTING.md"],
     ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):

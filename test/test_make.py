@@ -200,8 +200,8 @@ def test_tools_make_is_make(tmp_path):
     result = run(ROOT / "tools/make", "help", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stdout == check("make", "-s", "-C", ROOT, "help")
-    assert {"demo", "test", "check", "bench", "compat", "lint", "install",
-            "uninstall", "clean"} == \
+    assert {"demo", "test", "check", "bench", "compat", "clicktests",
+            "clickelements", "lint", "install", "uninstall", "clean"} == \
         set(re.findall(r"^make (\w+)", result.stdout, re.MULTILINE))
 
 

@@ -22,12 +22,14 @@ local function main(path, seconds)
   if not r then os.exit(1) end
   engine.busywait = true
   r:activate()
+  local ends
   local function turn()
     r:turn()
-    return r:has_ended()
+    return r:has_ended() or C.pg_now() >= ends
   end
   local function go(duration)
-    engine.main{duration = duration, no_report = true, done = turn}
+    ends = C.pg_now() + duration
+    engine.main{no_report = true, done = turn}
   end
   go(WARM_UP_SECONDS)
   local packets, cpu = pool.freelist.received, C.pg_cpu_seconds()

@@ -66,7 +66,7 @@ def firewall(rules):
 
 
 def nat():
-    return """rw :: IPRewriter(pattern 192.0.2.1 1024-65535 - - 0 1, drop);
+    return """rw :: IPRewriter(pattern 192.0.2.1 1024-65535 - - 0 1);
 FromDPDKDevice(0) -> Strip(14) -> CheckIPHeader -> rw;
 rw[0] -> Unstrip(14) -> ToDPDKDevice("null");
 rw[1] -> Discard;

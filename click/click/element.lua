@@ -44,6 +44,9 @@ end
 ---   drops, emits    as in the engine: names of drops; whether self.emit is used
 ---   handlers        {NAME = {read = f, write = f}}
 ---   phase           elements with smaller numbers are configured first (100)
+---   make_process    a method that returns process(_, p, i) for the instance, with what
+---                   its fields say as upvalues, which LuaJIT takes for constants; used
+---                   on push paths instead of process, made anew by self:changed()
 ---   live            its configuration may be changed while it runs
 ---   notifies, notifies_on, silent: see click.router.signals
 --- The first three of Click's codes may be functions of the instance.
@@ -100,9 +103,21 @@ function element.data(field, kind, written)
     local value = arguments.value(text, {field, kind}, self)
     if value == nil then return "syntax error" end
     self[field] = value
+    self:changed()
     if written then return written(self) end
   end
   return handler
+end
+
+--- What the engine is to call for each packet that is pushed to the element, or nil.
+function element.processor(e)
+  local at = e.class
+  while at and at ~= Base do
+    local make = rawget(at, "make_process")
+    if make then return make(e) end
+    if rawget(at, "process") then return at.process end
+    at = rawget(at, "extends")
+  end
 end
 
 --- A handler that calls f(element) when something is written to it.
@@ -138,6 +153,17 @@ function Base:add_handler(name, handler)
   self.own_handlers = rawget(self, "own_handlers") or {}
   self.own_handlers[name] = handler
 end
+
+--- To be called when fields have changed that make_process() looks at.
+function Base:changed()
+  if not (self.make_process and rawget(self, "process")) then return end
+  self.process = element.processor(self)
+  self.router:rearrange()
+end
+
+--- Packets that have come by push connections since the router began to run. (The
+--- engine counts them at no cost.)
+function Base:arrivals() return self.router:arrivals(self) end
 
 --- What becomes of it: configured, initialized once all are, and cleaned up.
 function Base:configure() end

@@ -9,6 +9,7 @@ local registry = {}
 
 local classes -- by name, aliases too; nil: not loaded yet
 local listed  -- the classes, in the order of their names
+local family  -- of each class: the folder that it is defined in
 
 local function folder()
   local here = debug.getinfo(1, "S").source
@@ -43,7 +44,7 @@ local function add(class, name)
 end
 
 local function load_all()
-  classes, listed = {}, {}
+  classes, listed, family = {}, {}, {}
   for _, module in ipairs(modules_in(folder(), "click.elements.", {})) do
     local list = require(module)
     if type(list) ~= "table" then
@@ -53,6 +54,7 @@ local function load_all()
       add(class, class.name)
       for _, alias in ipairs(rawget(class, "aliases") or {}) do add(class, alias) end
       listed[#listed + 1] = class
+      family[class] = module:match("^click%.elements%.([^.]+)%.") or "others"
     end
   end
   table.sort(listed, function (a, b) return a.name < b.name end)
@@ -68,6 +70,12 @@ end
 function registry.list()
   if not classes then load_all() end
   return listed
+end
+
+--- The folder of elements/ that the class is defined in, "standard".
+function registry.family(class)
+  if not classes then load_all() end
+  return family[class]
 end
 
 --- The names, those of aliases too, sorted.

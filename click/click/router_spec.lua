@@ -150,6 +150,46 @@ describe("A router", function ()
     end)
   end
 
+  for _, on_engine in ipairs{false, true} do
+    it("takes over from another" .. (on_engine and ", on the engine" or ""), function ()
+      local before = held()
+      local options = {engine = on_engine}
+      local old = click.run("InfiniteSource(LIMIT 5, STOP true) -> q :: Queue -> Idle;"
+        .. "TimedSource(1) -> c :: Counter -> Discard", options)
+      options.old = old
+      local new = assert(click.router("Idle -> q :: Queue -> Unqueue -> d :: Counter "
+        .. "-> Discard; TimedSource(2, LIMIT 2, STOP true) -> c :: Counter "
+        .. "-> Discard", options))
+      local began = new.clock.passed
+      new:run()
+      assert.is_true(old.closed)
+      assert.equal("5", read(new, "d.count"))
+      assert.equal("2", read(new, "c.count"))
+      assert.is_true(math.abs(new.clock.passed - began - 6) < 0.1)
+      new:close()
+      engine.configure(require("core.config").new())
+      assert.equal(before, held())
+    end)
+  end
+
+  it("cleans up what was configured when another element fails", function ()
+    local seen = {}
+    local function class(name, fields)
+      fields.name, fields.ports = name, "0/0"
+      fields.cleanup = function () seen[#seen + 1] = name end
+      return element.define(fields)
+    end
+    local classes = {
+      Good = class("Good", {}),
+      Bad = class("Bad", {configure = function (self) self:error("no") end}),
+    }
+    local _, problems = click.router("Good; Bad; Good", {find_class = function (name)
+      return classes[name]
+    end})
+    assert.matches("While configuring 'Bad@2 :: Bad':\n  no\n", problems)
+    assert.same({"Good", "Good"}, seen)
+  end)
+
   it("doesn't take methods that the engine would call", function ()
     assert.has_error(function ()
       element.new(element.define{name = "X", push = function () end}, {})

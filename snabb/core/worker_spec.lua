@@ -1,17 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
-local ffi = require("ffi")
 local counter = require("core.counter")
 local shm = require("core.shm")
+local wait_for = require("testing.support").wait_for
 local worker = require("core.worker")
-
--- Wait until `done()` is true; false when that takes longer than 10 s.
-local function wait_for(done)
-  for _ = 1, 1000 do
-    if done() then return true end
-    ffi.C.usleep(10000)
-  end
-  return false
-end
 
 describe("core.worker", function ()
   local names = {}

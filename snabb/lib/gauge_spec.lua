@@ -2,16 +2,11 @@
 
 local gauge = require("lib.gauge")
 local shm = require("core.shm")
+local shm_root = require("testing.shm_root")
 
 describe("lib.gauge", function()
-  local root_before = shm.root
-  before_each(function()
-    shm.root = require("posix.stdlib").mkdtemp("/tmp/gauge_spec.XXXXXX")
-  end)
-  after_each(function()
-    require("core.shm_tree").remove(shm.root)
-    shm.root = root_before
-  end)
+  before_each(shm_root.make)
+  after_each(shm_root.remove)
 
   it("is written by one and read by another", function()
     local a, b = gauge.create("a", 1.42), gauge.create("b")

@@ -6,6 +6,7 @@ local interlink = require("lib.interlink")
 local objects = require("lib.observe.objects")
 local packet = require("core.packet")
 local shm = require("core.shm")
+local wait_for = require("testing.support").wait_for
 local worker = require("core.worker")
 
 local SEED = os.time()
@@ -18,15 +19,6 @@ local function take(r)
   local bytes = ffi.string(p.data, p.length)
   packet.free(p)
   return bytes
-end
-
--- Wait until `done()` is true, 10 s at most.
-local function wait_for(done)
-  for _ = 1, 1000 do
-    if done() then return true end
-    ffi.C.usleep(10000)
-  end
-  return false
 end
 
 describe("lib.interlink", function ()

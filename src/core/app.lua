@@ -21,6 +21,7 @@ local placement = require("core.cpus.placement")
 local plan = require("core.engine.plan")
 local pool = require("core.pool")
 local report = require("core.engine.report")
+local results = require("core.engine.results")
 local settings = require("core.engine.settings")
 local signals = require("core.engine.signals")
 local this_engine = require("core.this_engine")
@@ -214,6 +215,7 @@ local function main(options)
   engine.load_begins()
   breath.begin()
   workers.run(engine)
+  if not this_engine.worker() then results.begin(graph.links) end
   local ok, err = xpcall(run_placed, graph.rescue_explained, options)
   if not ok then err = graph.name_call(err) end
   C.pg_watch(false)
@@ -221,6 +223,7 @@ local function main(options)
   breath.pause()
   signals.take(options.on_signal, false)
   workers.pause()
+  results.pause()
   breath.sync(true)
   local reported, problem = true, nil
   if not options.no_report then

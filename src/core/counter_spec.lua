@@ -5,17 +5,11 @@ local unistd = require("posix.unistd")
 local wait = require("posix.sys.wait").wait
 local counter = require("core.counter")
 local shm = require("core.shm")
-
-local root_before = shm.root
+local shm_root = require("testing.shm_root")
 
 describe("core.counter", function()
-  before_each(function()
-    shm.root = require("posix.stdlib").mkdtemp("/tmp/counter_spec.XXXXXX")
-  end)
-  after_each(function()
-    require("core.shm_tree").remove(shm.root)
-    shm.root = root_before
-  end)
+  before_each(shm_root.make)
+  after_each(shm_root.remove)
 
   -- What another process would see in the counter's file.
   local function published(name)

@@ -3,6 +3,7 @@
 local ffi = require("ffi")
 local histogram = require("core.histogram")
 local shm = require("core.shm")
+local shm_root = require("testing.shm_root")
 
 local LAST = 508
 
@@ -113,8 +114,7 @@ describe("core.histogram", function()
   end)
 
   it("is shared by name, and empty when created", function()
-    local root_before = shm.root
-    shm.root = require("posix.stdlib").mkdtemp("/tmp/histogram_spec.XXXXXX")
+    shm_root.make()
     local frame = shm.create_frame("engine", {latency = {histogram, 1e-6, 1}})
     frame.latency:add(0.5)
     local reader = shm.open_frame("engine")
@@ -126,7 +126,6 @@ describe("core.histogram", function()
     shm.unmap(again)
     shm.delete_frame(reader)
     shm.delete_frame(frame)
-    require("core.shm_tree").remove(shm.root)
-    shm.root = root_before
+    shm_root.remove()
   end)
 end)

@@ -80,8 +80,13 @@ function main.tidy_up()
     loaded("core.shm")
   -- Not to be cut short by a signal, and not twice.
   if native then native.pg_catch_signals() end
+  local results = loaded("core.engine.results")
   local ok, err = true, nil
-  if engine then ok, err = pcall(engine.stop) end
+  if results then ok, err = pcall(results.print) end
+  if engine then
+    local stopped, problem = pcall(engine.stop)
+    if ok then ok, err = stopped, problem end
+  end
   if shm then shm.cleanup() end
   if native then native.pg_eal_stop() end
   return ok, err

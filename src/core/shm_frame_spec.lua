@@ -2,19 +2,11 @@
 -- Frames: directories of shared objects as tables, and the types they can have.
 
 local shm = require("core.shm")
-
-local root_before = shm.root
+local shm_root = require("testing.shm_root")
 
 describe("Shared memory", function()
-  local dir
-  before_each(function()
-    dir = require("posix.stdlib").mkdtemp("/tmp/shm_spec.XXXXXX")
-    shm.root = dir
-  end)
-  after_each(function()
-    require("core.shm_tree").remove(dir)
-    shm.root = root_before
-  end)
+  before_each(shm_root.make)
+  after_each(shm_root.remove)
 
   describe("frames", function()
     local gauge, number

@@ -5,9 +5,9 @@ local unistd = require("posix.unistd")
 local stat = require("posix.sys.stat")
 local wait = require("posix.sys.wait").wait
 local shm = require("core.shm")
+local shm_root = require("testing.shm_root")
 
 local point_t = ffi.typeof("struct { int x, y, z; }")
-local root_before = shm.root
 
 -- Run func in a child process; its exit status says whether func returned true.
 local function in_child(func)
@@ -28,14 +28,8 @@ end
 
 describe("core.shm", function()
   local dir
-  before_each(function()
-    dir = require("posix.stdlib").mkdtemp("/tmp/shm_spec.XXXXXX")
-    shm.root = dir
-  end)
-  after_each(function()
-    require("core.shm_tree").remove(dir)
-    shm.root = root_before
-  end)
+  before_each(function() dir = shm_root.make() end)
+  after_each(shm_root.remove)
 
   it("shows others only objects that are whole", function()
     local pid = unistd.fork()

@@ -3,8 +3,8 @@
 -- to it, are joined to one Port app (or, where several receive, to one for each queue).
 --
 -- A device's name in a configuration is an interface, a PCI address, any of Perigee's
--- port strings, or a number: which port that is says the router's option `ports`, else
--- it is DPDK's.
+-- port strings, or a number (DPDK's). The router's option `ports` says which port is to
+-- take the place of the device of a name.
 
 local config = require("core.config")
 local engine = require("core.app")
@@ -63,7 +63,8 @@ end
 function devices.get(router, text)
   local list = list_of(router)
   local ports = router.options and router.options.ports or {}
-  local port, problem = canonical(ports[text] or text)
+  local interface = text:match("^packet:(.*)$")
+  local port, problem = canonical(ports[text] or ports[interface] or text)
   if not port then return nil, problem end
   list.by_text[port] = list.by_text[port] or new(router, {text = port})
   return list.by_text[port]
@@ -80,8 +81,10 @@ function Device:add_sender(element) table.insert(self.senders, element) end
 
 -- Wiring ----------------------------------------------------------------------------
 
---- Why the device can't be opened now, or nil.
+--- Why the device can't be opened now, or nil. (One that the router before has open
+--- can be.)
 function Device:problem()
+  if self.port or engine.app_table[self.name] then return nil end
   local ok, err = pcall(Port.check_arg, self:argument(1))
   if ok then return nil end
   if failure.is(err) then return tostring(err) end
@@ -135,13 +138,18 @@ end
 
 -- While it runs ---------------------------------------------------------------------
 
+-- The engine's app of that name in the router's configuration.
+local function app_of(self, name)
+  return engine.app_table[(self.router.options.prefix or "") .. name]
+end
+
 --- The Port app of the element's queue (of the first, for one that sends); nil while it
 --- isn't open.
 function Device:app(element)
   for i, receiver in ipairs(self.receivers) do
-    if receiver == element then return engine.app_table[queue_name(self, i)] end
+    if receiver == element then return app_of(self, queue_name(self, i)) end
   end
-  return engine.app_table[self.name]
+  return app_of(self, self.name)
 end
 
 --- DPDK's statistics and Perigee's drops, as the Port app has them; zeros while it

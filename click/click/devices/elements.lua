@@ -17,6 +17,7 @@ local clear = note.clear
 local MAC, TYPE, TIMESTAMP = note.MAC_HEADER, note.PACKET_TYPE, note.TIMESTAMP
 local HOST, BROADCAST, MULTICAST = note.HOST, note.BROADCAST, note.MULTICAST
 local OTHERHOST, PAINT = note.OTHERHOST, note.PAINT
+local words_t, halves_t = ffi.typeof("const int32_t *"), ffi.typeof("const uint16_t *")
 local ETHER = link_layers.number("ETHER")
 
 -- Configuring -----------------------------------------------------------------------
@@ -52,9 +53,18 @@ function device_elements.ignored(list, names)
   return list
 end
 
--- With ALLOW_NONEXISTENT, an element whose device can't be opened does nothing.
+-- Find out whether the device can be opened. With ALLOW_NONEXISTENT, an element whose
+-- device can't does nothing.
 local function check_existence(self)
-  if self.allow_nonexistent and self.device:problem() then self.device = nil end
+  local device = self.device
+  if device.checked == nil then device.checked = device:problem() or false end
+  if not device.checked then return end
+  if self.allow_nonexistent then
+    self.device = nil
+  elseif not device.reported then
+    device.reported = true
+    self:error("%s", device.checked)
+  end
 end
 
 local function wire(self, c)
@@ -96,10 +106,16 @@ local function link_field(field)
   end}
 end
 
-local function reset(self) self.count = 0 end
+-- Packets that have passed: those that the engine counts, and those that don't come by
+-- its links.
+local function count(self)
+  return self.device and self.count + self:arrivals() or 0
+end
+
+local function reset(self) self.count = -self:arrivals() end
 
 local function with_common(handlers)
-  handlers.count = element.data("count")
+  handlers.count = {read = count}
   handlers.device = element.data("device_name")
   handlers.mac = {read = mac_text}
   handlers.speed, handlers.carrier = link_field("speed"), link_field("up")
@@ -146,14 +162,14 @@ end
 
 -- To whom the frame is sent, by its destination.
 local function packet_type(self, data)
+  local word, half = ffi.cast(words_t, data)[0], ffi.cast(halves_t, data)[2]
   if bit.band(data[0], 1) == 0 then
-    local own = self.own_mac
-    if own then
-      for i = 0, 5 do if data[i] ~= own[i] then return OTHERHOST end end
+    if self.own_mac and (word ~= self.own_word or half ~= self.own_half) then
+      return OTHERHOST
     end
     return HOST
   end
-  for i = 0, 5 do if data[i] ~= 255 then return MULTICAST end end
+  if word ~= -1 or half ~= 0xffff then return MULTICAST end
   return BROADCAST
 end
 
@@ -162,11 +178,8 @@ local Receiving = {
   drops = {"inactive", "not IP"},
 }
 
-function Receiving:process(p)
-  if not self.active then return nil, 1 end
-  self.count = self.count + 1
-  clear(p)
-  p.note16[MAC] = p.data_off
+-- What is noted of packets, but where the header is.
+local function look_closely(self, p)
   if self.timestamps then p.note64[TIMESTAMP] = turn_stamp(self) end
   if self.typed then p.note16[TYPE] = packet_type(self, p.data) end
   if self.paint then p.note8[PAINT] = self.paint end
@@ -175,6 +188,24 @@ function Receiving:process(p)
     return nil, 2
   end
   return p
+end
+
+function Receiving:make_process()
+  if not self.active then return function () return nil, 1 end end
+  local closely = self.timestamps or self.typed or self.paint or self.force_ip
+  if not closely then
+    return function (_, p)
+      clear(p)
+      p.note16[MAC] = p.data_off
+      return p
+    end
+  end
+  return function (_, p)
+    clear(p)
+    p.note16[MAC] = p.data_off
+    local q, o = look_closely(self, p)
+    return q, o
+  end
 end
 
 -- A file that is read comes to its end: then the router stops.
@@ -191,7 +222,11 @@ function Receiving:initialize()
   self.router:poll(self, function ()
     if self.typed and not self.own_mac then
       local mac = mac_of(self)
-      self.own_mac = mac and ffi.new("uint8_t[6]", mac:byte(1, 6)) or nil
+      self.own_mac = mac and ffi.new("uint8_t[8]", mac:byte(1, 6)) or nil
+      if mac then
+        self.own_word = ffi.cast(words_t, self.own_mac)[0]
+        self.own_half = ffi.cast(halves_t, self.own_mac)[2]
+      end
     end
     watch_end(self)
   end)
@@ -230,14 +265,14 @@ end
 -- Sending ---------------------------------------------------------------------------
 
 local Sending = {
-  ports = "1/0-1", processing = "a/h", more_outputs = {"tx"}, emits = true, wire = wire,
+  ports = "1/0-1", processing = "a/h", more_outputs = {"tx"}, wire = wire,
   drops = {"no such device"},
 }
 
-function Sending:process(p)
-  if not self.device then return nil, 1 end
-  self.count = self.count + 1
-  return p, self.noutputs + 1
+function Sending:make_process()
+  if not self.device then return function () return nil, 1 end end
+  local o = self.noutputs + 1
+  return function (_, p) return p, o end
 end
 
 function Sending:initialize()

@@ -13,9 +13,16 @@ checks.arguments = {
 --- Take these arguments, and begin to count.
 function checks.configure(e, a)
   e.verbose, e.details = a.VERBOSE, a.DETAILS
-  e.count, e.bad = 0, 0
+  e.count, e.bad, e.bad_before = 0, 0, 0
   e.reasons = {}
   for i = 1, #e.drops do e.reasons[i] = 0 end
+end
+
+--- How many packets were good. (e.count has those that aren't counted by the engine: an
+--- element with make_process() counts none.)
+function checks.good(e)
+  if not e.make_process then return e.count end
+  return e.count + e:arrivals() - (e.bad - e.bad_before)
 end
 
 local function tell(e, reason)
@@ -44,14 +51,14 @@ end
 
 --- The handlers that they all have.
 checks.handlers = {
-  count = {read = function (e) return ("%d"):format(e.count) end},
+  count = {read = function (e) return ("%d"):format(checks.good(e)) end},
   drops = {read = function (e) return ("%d"):format(e.bad) end},
   drop_details = {read = details},
 }
 
 --- Go on counting where `old` stopped.
 function checks.take_state(e, old)
-  e.count, e.bad = old.count, old.bad
+  e.count, e.bad, e.bad_before = checks.good(old), old.bad, old.bad
   for i, n in ipairs(old.reasons) do e.reasons[i] = n end
 end
 

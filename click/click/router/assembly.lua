@@ -38,17 +38,20 @@ local function in_phases(elements)
   return order
 end
 
--- Call f(e) of each element, with errors about it below a heading; true if none came.
-local function each(self, order, heading, f)
-  local before = self.errors.count
-  for _, e in ipairs(order) do
+-- Call f(e) of each element, with errors about it below a heading, and set e[stage] if
+-- none came; true if all is well. After the first error it goes on if `all`.
+local function each(self, heading, stage, all, f)
+  local fine = true
+  for _, e in ipairs(self.order) do
+    local before = self.errors.count
     e.errors = self.errors:at(e.landmark):context(heading .. " '%s':",
       hookup.declaration(e))
     f(e)
-    local failed = self.errors.count > before or self.failed
-    if heading == "While initializing" and failed then break end
+    e[stage] = self.errors.count == before and not self.failed
+    fine = fine and e[stage]
+    if not (fine or all) then break end
   end
-  return self.errors.count == before and not self.failed
+  return fine
 end
 
 local function index_connections(self)
@@ -76,11 +79,13 @@ function assembly.build(self, find_class)
   self.order = in_phases(self.elements)
   for _, e in ipairs(self.order) do signals.prepare(e) end
   pulls.connect(self)
-  if not each(self, self.order, "While configuring", function (e)
+  if not each(self, "While configuring", "configured", true, function (e)
     configure.element(e, e.config)
   end) then return false end
   self.handlers_ready = true
-  return each(self, self.order, "While initializing", function (e) e:initialize() end)
+  return each(self, "While initializing", "initialized", false, function (e)
+    e:initialize()
+  end)
 end
 
 return assembly

@@ -62,6 +62,20 @@ describe("click.router.clock", function ()
     assert.same({0.25, 0.5, 0.75}, times)
   end)
 
+  it("stands still until it begins", function ()
+    local c = clock.new()
+    local t = c:timer(function () end)
+    t:after(0.1)
+    local ends = require("core.native").pg_now() + 0.2
+    while require("core.native").pg_now() < ends do assert.equal(0, c:run()) end
+    assert.equal(0, c:steady())
+    c:begin()
+    assert.equal(0, c:run())
+    assert.is_true(c:steady() < 0.1)
+    while t:scheduled() do c:run() end
+    assert.is_true(c:steady() >= 0.1)
+  end)
+
   it("doesn't run a timer that is set for now again without end", function ()
     local c, n = simulated(), 0
     local t

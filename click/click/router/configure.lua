@@ -22,6 +22,7 @@ function configure.again(e, text)
   local problems = e.router:collect(e, function () configure.element(e, text) end)
   if problems then return problems end
   e.config = text
+  e:changed()
   if e.reconfigured then e:reconfigured() end
 end
 

@@ -7,6 +7,7 @@ local direct = require("click.router.direct")
 local drain = require("core.engine.drain")
 local engine = require("core.app")
 local graph = require("click.router.graph")
+local link = require("core.link")
 local pool = require("core.pool")
 
 local Router = {}
@@ -44,13 +45,18 @@ end
 
 local POLL_SECONDS = 0.001
 
+local function call_each(list)
+  for i = 1, #list do list[i]() end
+end
+
+-- (LuaJIT compiles neither pairs() nor closures, and this is called after every breath.)
 local function poll_all(self)
-  for _, f in pairs(self.frequent_polls) do f() end
-  if not next(self.polls) then return end
+  call_each(self.frequent_polls)
+  if #self.polls == 0 then return end
   local now = C.pg_now()
   if now - self.polled < POLL_SECONDS then return end
   self.polled = now
-  for _, f in pairs(self.polls) do f() end
+  call_each(self.polls)
 end
 
 local TURNS = 128 -- of tasks, before timers are looked at
@@ -60,6 +66,8 @@ function Router:turn()
   self:begin_turn()
   if self.polling then poll_all(self) end
   local worked = self.tasks:run(TURNS, self.is_stopped)
+  -- A signal that came meanwhile comes before timers.
+  if self.polling then call_each(self.frequent_polls) end
   if self.runcount > 0 and self.clock:run() > 0 then worked = true end
   if not worked and self.runcount > 0 and not self.tasks:active() then
     worked = self.clock:jump()
@@ -67,13 +75,40 @@ function Router:turn()
   return worked
 end
 
+--- Let the engine know that elements' process() has changed.
+function Router:rearrange()
+  if self.active and not self.options.direct then
+    engine.configure(engine.configuration)
+  end
+end
+
+local function packets_into(e)
+  local sum = 0
+  for i = 1, #(rawget(e, "input") or "") do
+    sum = sum + link.stats(e.input[i]).rxpackets
+  end
+  return sum
+end
+
+--- Packets that have come to the element by push connections since this router runs.
+function Router:arrivals(e)
+  return self.active and packets_into(e) - (self.arrived[e] or 0) or 0
+end
+
 --- Make it the one that runs: it takes over from `old`, if it replaces one.
 function Router:activate()
-  local old = self.old
-  self.old = nil
   if #self.connections > 0 then pool.create() end
   if self.options.direct then direct.connect(self)
   else engine.configure(graph.configuration(self)) end
+  self:begin()
+end
+
+--- The same when the engine has its apps already.
+function Router:begin()
+  local old = self.old
+  self.old = nil
+  self.active, self.arrived = true, {} -- links that stay have counted before
+  for _, e in ipairs(self.elements) do self.arrived[e] = packets_into(e) end
   self.clock:begin(old and old.clock)
   if not old then return end
   old.tasks:clear()
@@ -108,12 +143,16 @@ function Router:run()
   while not self:has_ended() do self:turn() end
 end
 
---- Clean up: elements free what they hold.
+--- Clean up: elements free what they hold. (Only those that were configured; whether
+--- initialize() has been called, e.initialized says.)
 function Router:close()
   if self.closed then return end
   self.closed, self.ended = true, true
   self.tasks:clear()
-  for i = #(self.order or {}), 1, -1 do self.order[i]:cleanup() end
+  for i = #(self.order or {}), 1, -1 do
+    local e = self.order[i]
+    if e.configured then e:cleanup() end
+  end
 end
 
 return Router

@@ -7,11 +7,15 @@
 -- hidden from it: an element's pull() is for pull connections (click.router.pulls), and
 -- where it lies on the pull side, so is its process().
 --
+-- An element may be another app of Perigee's: then its field `app` is {class =, arg =},
+-- and port_names {input = {...}, output = {...}}, the names of the app's links.
+--
 -- An element may have a method wire(c), which adds apps and links of its own to the
 -- configuration (devices). For those links it may name further ports, behind those of
 -- Click: class.more_inputs, class.more_outputs.
 
 local config = require("core.config")
+local element = require("click.element")
 
 local graph = {}
 
@@ -30,7 +34,7 @@ local function class_of(e)
   local pushes = has_push(e.processing.outputs) or e.class.more_outputs ~= nil
   if e.ninputs + e.noutputs == 0 and not (pushed or pushes) then return nil end
   e.pull = false
-  e.process = pushed and e.class.process or false
+  e.process = pushed and element.processor(e) or false
   e.emits = pushes and (e.class.emits or not pushed) or false
   e.inputs = names_of(e.ninputs, e.class.more_inputs)
   e.outputs = names_of(e.noutputs, e.class.more_outputs)
@@ -44,18 +48,26 @@ local function is_push(from, c)
   return from.processing.outputs:sub(c.output + 1, c.output + 1) ~= "l"
 end
 
+-- The port of that number, as the engine's links call it.
+local function port_name(e, direction, number)
+  local names = e.port_names
+  return names and names[direction][number + 1] or tostring(number)
+end
+
 --- The configuration of the router.
 function graph.configuration(router)
   local c = config.new()
   for _, e in ipairs(router.elements) do
-    local class = class_of(e)
-    if class then config.app(c, e.name, class) end
+    local class = not e.app and class_of(e)
+    if class then config.app(c, e.name, class)
+    elseif e.app then c.apps[e.name] = e.app end
   end
   for _, joint in ipairs(router.connections) do
     local from, to = router.elements[joint.from], router.elements[joint.to]
     if is_push(from, joint) then
-      config.link(c, ("%s.%d -> %s.%d"):format(from.name, joint.output, to.name,
-        joint.input))
+      config.link(c, ("%s.%s -> %s.%s"):format(
+        from.name, port_name(from, "output", joint.output),
+        to.name, port_name(to, "input", joint.input)))
     end
   end
   for _, e in ipairs(router.elements) do

@@ -108,23 +108,45 @@ function Router:full_signals(e, o, wake)
   return signals.find(self, e, o, "full", wake or function () e:schedule() end)
 end
 
+--- Both as one object, whose `active` is to be looked at.
+function Router:gate(e, i, wake) return signals.gate(self:signals(e, i, wake)) end
+function Router:full_gate(e, o, wake)
+  return signals.gate(self:full_signals(e, o, wake))
+end
+
 --- Is one of these signals active?
 Router.any = function (_, list) return signals.any(list) end
 
---- Sample a rate (click.rates) while the router runs.
+--- Sample a rate (click.scheduling.rates) while the router runs.
 function Router:meter(rate) table.insert(self.meters, rate) end
 
 --- When the present turn of the driver began, in seconds on the steady clock: costs
 --- nothing, and is exact enough for what lasts.
 function Router:turn_time() return self.turned end
 
+-- The list of functions with f in the place of the one of that key, or without it.
+local function with(list, key, f)
+  local result = {keys = {}}
+  local function add(a_key, a_function)
+    result[#result + 1] = a_function
+    result.keys[#result] = a_key
+  end
+  for i, other in ipairs(list) do
+    if list.keys[i] ~= key then add(list.keys[i], other) end
+  end
+  if f then add(key, f) end
+  return result
+end
+
 --- Call f() about a thousand times a second (of real time, also where time is
 --- simulated) while the router runs; nil: no more. `key` is whose it is.
-function Router:poll(key, f) self.polls[key], self.polling = f, true end
+function Router:poll(key, f)
+  self.polls, self.polling = with(self.polls, key, f), true
+end
 
 --- The same in each turn of the driver.
 function Router:poll_often(key, f)
-  self.frequent_polls[key], self.polling = f, true
+  self.frequent_polls, self.polling = with(self.frequent_polls, key, f), true
 end
 
 -- Handlers -----------------------------------------------------------------

@@ -14,6 +14,8 @@ local ports = require("click.router.ports")
 local Signal = {}
 Signal.__index = Signal
 
+local NONE = {}
+
 local signals = {}
 
 --- A signal, active or not.
@@ -23,11 +25,11 @@ end
 
 --- Set it; those who listen are woken when it becomes active (unless `quietly`).
 function Signal:set(active, quietly)
-  local was = self.active
+  if active == self.active then return end
   self.active = active
-  if active and not was and not quietly then
-    for _, wake in ipairs(self.listeners) do wake() end
-  end
+  for _, gate in ipairs(self.gates or NONE) do gate:refresh() end
+  if not active or quietly then return end
+  for _, wake in ipairs(self.listeners) do wake() end
 end
 
 --- Call wake() whenever it becomes active.
@@ -74,7 +76,8 @@ end
 -- Look at one port found: add its signal to `search`; the ports to go on from.
 local function visit(search, e, is_output, port)
   local signal = rawget(e, FIELD[search.kind])
-  if signal then
+  local active = is_active(e, is_output, port)
+  if signal and not active then
     if not search.found[signal] then
       search.found[signal] = true
       table.insert(search.list, {signal = signal, heard = search.behind == 0})
@@ -82,12 +85,8 @@ local function visit(search, e, is_output, port)
     local on = e.class.notifies_on == "through"
     return on and other_side(e, is_output, port) or {}, true
   end
-  if is_active(e, is_output, port) then
-    search.busy = search.busy or search.behind == 0
-    return {}
-  end
-  local others = other_side(e, is_output, port)
-  if #others == 0 and not e.class.silent then
+  local others = active and {} or other_side(e, is_output, port)
+  if active or #others == 0 and not e.class.silent then
     search.busy = search.busy or search.behind == 0
   end
   return others
@@ -128,6 +127,25 @@ function signals.any(list)
     if list[i].active then return true end
   end
   return false
+end
+
+-- Several signals as one: active while one of them is.
+local Gate = {}
+Gate.__index = Gate
+
+function Gate:refresh() self.active = signals.any(self.members) end
+
+--- One object whose `active` says whether one of the list is active: what to look at
+--- for each packet.
+function signals.gate(list)
+  if #list == 1 then return list[1] end
+  local gate = setmetatable({members = list}, Gate)
+  for _, signal in ipairs(list) do
+    signal.gates = signal.gates or {}
+    table.insert(signal.gates, gate)
+  end
+  gate:refresh()
+  return gate
 end
 
 return signals

@@ -7,7 +7,7 @@ local note = require("click.note")
 
 local ORDER = 100
 
--- Times are nanoseconds, int64_t. --------------------------------------------------
+-- Times are nanoseconds, int64_t. ---------------------------------------------------
 
 local int64 = ffi.typeof("int64_t")
 local NANO = 1000000000LL
@@ -43,7 +43,7 @@ local function time_field(fields, name, index, unit)
   return {
     name = name, order = ORDER, zero = int64(0),
     get = function (view) return int64(view.p.note64[index]) end,
-    text = note.format_time, parse = parse_time,
+    text = note.time_text, parse = parse_time,
     put = function (builder, time) builder.p.note64[index] = time end,
     pack = function (time)
       local sec, rest = split(time)

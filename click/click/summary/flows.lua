@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Flows of TCP and UDP packets, numbered in order, as AggregateIPFlows notes them: the
--- number as aggregate, the direction as paint (0 as the first packet, 1 back; 2 more for
--- ICMP errors about them). Time is that of packets.
+-- number as aggregate, the direction as paint (0 as the first packet, 1 back; 2 more
+-- for ICMP errors about them). Time is that of packets.
 --
 -- Flows are found by protocol, both addresses and both ports: nested tables of numbers,
--- so that a packet of a known flow makes no garbage. Fragments wait, with all packets of
--- their pair of hosts, for the ports of their first one.
+-- so that a packet of a known flow makes no garbage. Fragments wait, with all packets
+-- of their pair of hosts, for the ports of their first one.
 
 local bit = require("bit")
 
@@ -22,8 +22,8 @@ local BOTH_OVER = 3
 local AGGREGATE, PAINT, STAMP = note.AGGREGATE, note.PAINT, note.TIMESTAMP
 local ICMP_ERRORS = {[3] = true, [4] = true, [5] = true, [11] = true, [12] = true}
 
---- Options are AggregateIPFlows' arguments by name; hooks: send(p) for packets that have
---- waited, trace (a file for flows that have ended, or nil).
+--- Options are AggregateIPFlows' arguments by name; hooks: send(p) for packets that
+--- have waited, trace (a file for flows that have ended, or nil).
 function Flows.new(options, hooks)
   return setmetatable({
     options = options, hooks = hooks, view = View.new{}, next = 1, now = 0, reap_at = 0,
@@ -33,7 +33,7 @@ end
 
 local function time_of(p) return tonumber(p.note64[STAMP]) / 1e9 end
 
--- Headers ---------------------------------------------------------------------------------
+-- Headers ---------------------------------------------------------------------------
 
 local function half(p, at) return p.buf_addr[at] * 256 + p.buf_addr[at + 1] end
 local function word(p, at) return half(p, at) * 65536 + half(p, at + 2) end
@@ -42,8 +42,8 @@ local function word(p, at) return half(p, at) * 65536 + half(p, at + 2) end
 local function is_fragment(p, ip) return bit.band(half(p, ip + 6), 0x3fff) ~= 0 end
 local function is_first(p, ip) return bit.band(half(p, ip + 6), 0x1fff) == 0 end
 
--- Where the IP header is that counts: the packet's, or the one that an ICMP error quotes;
--- and the paint that goes with it. Nil if there is none.
+-- Where the IP header is that counts: the packet's, or the one that an ICMP error
+-- quotes; and the paint that goes with it. Nil if there is none.
 local function header_of(self, p)
   local ip, last = p.note16[note.NETWORK_HEADER], p.data_off + p.length
   if ip == 0 or ip + 20 > last then return nil end
@@ -59,7 +59,7 @@ local function header_of(self, p)
   return icmp + 8, 2
 end
 
--- Flows -----------------------------------------------------------------------------------
+-- Flows -----------------------------------------------------------------------------
 
 -- The pair of hosts: made if it isn't there.
 local function hosts_of(self, protocol, a, b)
@@ -82,17 +82,18 @@ local function address(value)
     math.floor(value / 2 ^ 16) % 256, math.floor(value / 256) % 256, value % 256)
 end
 
+local TRACE = "<flow aggregate='%d' src='%s' sport='%d' dst='%s' dport='%d' "
+  .. "begin='%.6f' duration='%.6f'>\n  <stream dir='0' packets='%d' />"
+  .. "<stream dir='1' packets='%d' />\n</flow>\n"
+
 -- The flow has ended: say so in the file.
 local function trace(self, hosts, flow)
   if not self.hooks.trace then return end
   local high, low = math.floor(flow.ports / 65536), flow.ports % 65536
   local a, b, sport, dport = hosts.a, hosts.b, high, low
   if flow.reverse then a, b, sport, dport = b, a, low, high end
-  self.hooks.trace:write(("<flow aggregate='%d' src='%s' sport='%d' dst='%s' dport='%d' "
-    .. "begin='%.6f' duration='%.6f'>\n  <stream dir='0' packets='%d' />"
-    .. "<stream dir='1' packets='%d' />\n</flow>\n"):format(flow.number, address(a),
-    sport, address(b), dport, flow.first, flow.last - flow.first, flow.packets[0],
-    flow.packets[1]))
+  self.hooks.trace:write(TRACE:format(flow.number, address(a), sport, address(b), dport,
+    flow.first, flow.last - flow.first, flow.packets[0], flow.packets[1]))
 end
 
 local function begin(self, hosts, flow, reverse, p)
@@ -110,17 +111,16 @@ local function timeout_of(self, protocol, flow)
 end
 
 local function has_ended(self, protocol, flow, p)
-  if math.floor(time_of(p)) - math.floor(flow.last) > timeout_of(self, protocol, flow)
-  then
-    return true
-  end
+  local age = math.floor(time_of(p)) - math.floor(flow.last)
+  if age > timeout_of(self, protocol, flow) then return true end
   local ip, l4 = p.note16[note.NETWORK_HEADER], p.note16[note.TRANSPORT_HEADER]
   return flow.over == BOTH_OVER and p.buf_addr[ip + 9] == TCP
     and l4 + 14 <= p.data_off + p.length
     and bit.band(p.buf_addr[l4 + 13], SYN) ~= 0
 end
 
--- The flow with these ports (the lower address's first); a new one if the old has ended.
+-- The flow with these ports (the lower address's first); a new one if the old has
+-- ended.
 local function flow_of(self, protocol, hosts, ports, reverse, p)
   local flow = hosts.flows[ports]
   if not flow then
@@ -136,7 +136,7 @@ local function flow_of(self, protocol, hosts, ports, reverse, p)
 end
 
 -- The packet leaves: what it says of its flow.
-local function account(self, p, flow)
+local function account(p, flow)
   flow.last = time_of(p)
   local paint = p.note8[PAINT]
   if paint >= 2 then return end
@@ -156,7 +156,7 @@ local function account(self, p, flow)
   end
 end
 
--- Fragments -------------------------------------------------------------------------------
+-- Fragments -------------------------------------------------------------------------
 
 local function same_datagram(self, p, q)
   local a, b = header_of(self, p), header_of(self, q)
@@ -186,7 +186,7 @@ local function send_first(self, hosts)
   if not hosts.waiting[hosts.first] then hosts.first = 1 end
   if number == 0 then return packet.free(head) end
   head.note32[AGGREGATE], head.note8[PAINT] = number, paint
-  if hosts.by_number[number] then account(self, head, hosts.by_number[number]) end
+  if hosts.by_number[number] then account(head, hosts.by_number[number]) end
   self.hooks.send(head)
 end
 
@@ -210,10 +210,10 @@ local function wait(self, hosts, p)
   return "keep"
 end
 
--- Packets ---------------------------------------------------------------------------------
+-- Packets ---------------------------------------------------------------------------
 
--- The pair of hosts that the header at `ip` is about, and whether it goes from the higher
--- address to the lower one.
+-- The pair of hosts that the header at `ip` is about, and whether it goes from the
+-- higher address to the lower one.
 local function hosts_at(self, p, ip, protocol)
   local a, b = word(p, ip + 12), word(p, ip + 16)
   if a == 0 and b == 0 then return nil end
@@ -257,11 +257,11 @@ function Flows:handle(p)
   end
   if not flow then return "drop" end
   self.now = math.floor(time_of(p))
-  account(self, p, flow)
+  account(p, flow)
   return "send"
 end
 
--- Old flows ---------------------------------------------------------------------------------
+-- Old flows -------------------------------------------------------------------------
 
 local function reap_hosts(self, protocol, hosts, now)
   release(self, hosts, now)

@@ -78,7 +78,7 @@ local function udp(view, length)
   return ("%sudp %d"):format(pair_with_ports(view), view:half(view.transport + 4))
 end
 
--- ICMP --------------------------------------------------------------------------------
+-- ICMP ------------------------------------------------------------------------------
 
 local function echo(view, length, name, swap)
   if length < 8 then return name .. " truncated-icmp" end
@@ -132,7 +132,7 @@ local function icmp(view, length, swap)
   return front .. other(kind, code)
 end
 
--- All ---------------------------------------------------------------------------------
+-- All -------------------------------------------------------------------------------
 
 local function fragment(view, payload)
   local word = view:half(view.net + 6)

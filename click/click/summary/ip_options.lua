@@ -19,7 +19,7 @@ local function address_text(option, at)
   return ("%d.%d.%d.%d"):format(option:byte(at, at + 3))
 end
 
--- Text -----------------------------------------------------------------------------
+-- Text ------------------------------------------------------------------------------
 
 local function route_text(option)
   local kind, pointer = option:byte(1), option:byte(3)
@@ -87,7 +87,7 @@ local TEXTS = {[RR] = route_text, [LSRR] = route_text, [SSRR] = route_text,
 --- The options as text.
 function ip_options.text(bytes) return options.text(bytes, TEXTS, true) end
 
--- Parsing --------------------------------------------------------------------------
+-- Parsing ---------------------------------------------------------------------------
 
 local function parse_address(text, at)
   local a, b, c, d, behind = text:match("^(%d+)%.(%d+)%.(%d+)%.(%d+)()", at)

@@ -92,7 +92,7 @@ end
 local PROTOCOLS = {T = 6, U = 17, I = 1}
 local LETTERS = {[6] = "T", [17] = "U", [1] = "I"}
 
--- Header length and options -----------------------------------------------------------
+-- Header length and options ---------------------------------------------------------
 
 -- Make the IP header at least `length` bytes long, with zeros (end of options).
 local function lengthen(builder, length)
@@ -148,7 +148,7 @@ local OPTIONS = {
   end,
 }
 
--- Lengths -----------------------------------------------------------------------------
+-- Lengths ---------------------------------------------------------------------------
 
 local LENGTH = {
   name = "ip_len", bytes = 4, order = ORDER + 1, headers = true,

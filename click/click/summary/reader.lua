@@ -33,7 +33,7 @@ local function say(self, kind, format, ...)
   self.options.say(kind, self.lines:landmark(), format:format(...))
 end
 
--- What the lines with "!" say ---------------------------------------------------------
+-- What the lines with "!" say -------------------------------------------------------
 
 --- The fields of the lines that follow, from their names.
 function Reader:set_fields(words)
@@ -141,7 +141,7 @@ function Reader:begin()
   end
 end
 
--- Packets -----------------------------------------------------------------------------
+-- Packets ---------------------------------------------------------------------------
 
 -- The words of a line. Quoted ones may have spaces.
 local function words_of(line, n)

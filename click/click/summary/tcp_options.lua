@@ -8,7 +8,7 @@ local tcp_options = {}
 
 local MSS, SCALE, SACK_OK, SACK, TIME = 2, 3, 4, 5, 8
 
--- Text -----------------------------------------------------------------------------
+-- Text ------------------------------------------------------------------------------
 
 local function number_text(name, n)
   return function (option)
@@ -59,7 +59,7 @@ function tcp_options.text(bytes, set)
   return options.text(bytes, SETS[set].texts, SETS[set].others)
 end
 
--- Parsing --------------------------------------------------------------------------
+-- Parsing ---------------------------------------------------------------------------
 
 local function parse_number(name, kind, n)
   return function (text, at)

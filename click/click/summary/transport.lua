@@ -51,7 +51,7 @@ local UDP_LENGTH = {
   end,
 }
 
--- TCP --------------------------------------------------------------------------------
+-- TCP -------------------------------------------------------------------------------
 
 local function make_tcp(builder)
   return builder:make_ip(TCP) and builder:make_transport()

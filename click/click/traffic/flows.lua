@@ -9,7 +9,7 @@ local element = require("click.element")
 local frames = require("click.traffic.frames")
 local note = require("click.note")
 local packet = require("core.packet")
-local tokens = require("click.tokens")
+local tokens = require("click.scheduling.tokens")
 
 local SHORTEST = 60
 local PORTS = frames.TRANSPORT -- where the two ports are

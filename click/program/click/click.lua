@@ -27,6 +27,8 @@ local SPECS = {
     number = true, optional = true, help = "Take the CPUs from N on (0)."},
   {names = {"dpdk"}, field = "dpdk", up_to = "--",
     help = "Words for DPDK up to '--'; those of -l or -c are the CPUs."},
+  {names = {"device"}, value = "NAME=PORT", field = "devices", list = true,
+    help = "Use a port of Perigee's as the device NAME."},
   {names = {"port"}, letter = "p", value = "PORT", field = "ports", list = true,
     help = "Listen for control connections on a TCP port; N=PORT: take PORT for"
       .. " device N."},
@@ -52,6 +54,9 @@ local SPECS = {
     help = "Let time pass as fast as there is nothing to do."},
   {names = {"clickpath"}, letter = "C", value = "PATH", field = "clickpath",
     help = "Look for libraries in PATH."},
+  {names = {"explain"}, value = "CLASS", field = "explain", optional = true,
+    help = "Write what an element class is for, or list all."},
+  {names = {"dot"}, field = "dot", help = "Draw it, for Graphviz, and don't run it."},
   {names = {"help"}, field = "help", help = "Write this."},
   {names = {"version"}, letter = "v", field = "version", help = "Write the version."},
 }
@@ -64,9 +69,14 @@ local USAGE = "Usage: click [OPTION]... [VAR=VALUE]... [FILE]\n"
 -- are ports of Perigee's by the numbers that configurations have for them.
 local function split_ports(o)
   local control, devices = {}, {}
-  for _, port in ipairs(o.ports or {}) do
-    local number, text = port:match("^(%d+)=(.+)$")
-    if number then devices[number] = text else control[#control + 1] = port end
+  for _, text in ipairs(o.ports or {}) do
+    local number, port = text:match("^(%d+)=(.+)$")
+    if number then devices[number] = port else control[#control + 1] = text end
+  end
+  for _, text in ipairs(o.devices or {}) do
+    local name, port = text:match("^([^=]+)=(.+)$")
+    if not name then return ("'%s': write --device NAME=PORT"):format(text) end
+    devices[name] = port
   end
   o.ports, o.devices = control, devices
 end
@@ -129,7 +139,11 @@ local function run(o)
   local reporter = errors.to_stderr()
   reporter.quiet = o.warnings == false
   if not take_dpdk(o, reporter) then return 1 end
-  split_ports(o)
+  local problem = split_ports(o)
+  if problem then
+    reporter:error("%s", problem)
+    return 1
+  end
   source.use_clickpath(o.clickpath)
   local text, file = source.read(o, reporter)
   local router = text and make_router(text, file, o, reporter)
@@ -144,6 +158,34 @@ local function run(o)
   if o.exit_handler then status = handlers.status(router, o.exit_handler, reporter) end
   router:close()
   return status
+end
+
+-- Other than running it ------------------------------------------------------------
+
+-- The page of a class, or the list of all.
+local function explain(name)
+  local families = require("click.pages.families")
+  if not name then return io.write(families.text()) and 0 end
+  local text, problem = families.explain(name)
+  if text then return io.write(text) and 0 end
+  io.stderr:write("click: ", problem, "\n")
+  return 1
+end
+
+local function draw(o)
+  local reporter = errors.to_stderr()
+  source.use_clickpath(o.clickpath)
+  local text, file = source.read(o, reporter)
+  local flat = text and read_flat(text, file, o, reporter)
+  local drawn = flat
+    and require("click.picture").text(flat, registry.find, reporter)
+  return drawn and source.write(o.output or "-", drawn, reporter) and 0 or 1
+end
+
+-- What the options ask for; the exit status.
+local function act(o)
+  if o.explain then return explain(o.explain ~= true and o.explain or o.file) end
+  return (o.dot and draw or run)(o)
 end
 
 --- What `perigee ps` is to call it.
@@ -165,7 +207,7 @@ function M.run(args)
   elseif o.version then
     print("click (Perigee) " .. main.version)
   else
-    local status = run(o)
+    local status = act(o)
     if status ~= 0 then main.exit(status) end
   end
 end

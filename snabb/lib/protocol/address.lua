@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Text of IP addresses by inet_pton and inet_ntop, for the classes ipv4 and ipv6.
+-- What the classes ipv4 and ipv6 have alike: the text of addresses, by inet_pton and
+-- inet_ntop, and a pseudo header.
 
 local ffi = require("ffi")
-local C = ffi.C
+local htons = require("core.lib").htons
+local C, copy = ffi.C, ffi.copy
 
 ffi.cdef[[
 int inet_pton(int family, const char *text, void *address);
@@ -39,6 +41,25 @@ function address.attach(class, family, ctype, name)
       error(("invalid prefix %s: write ADDRESS/LENGTH"):format(text), 2)
     end
     return (self:pton(prefix)), tonumber(length)
+  end
+end
+
+--- Give the class pseudo_header(length, protocol): what the checksum of `length` bytes
+--- of the protocol takes in besides them, good until the next call. `ctype` is that
+--- header: `addresses` bytes of them at its start, `ulp_length` and `ulp_protocol`.
+function address.pseudo_header(class, addresses, ctype)
+  ctype = ffi.typeof(ctype)
+
+  function class:pseudo_header(length, protocol)
+    local ph = self._ph
+    if not ph then
+      ph = ctype()
+      self._ph = ph
+    end
+    copy(ph, self:header().src_ip, addresses)
+    ph.ulp_length = htons(length)
+    ph.ulp_protocol = protocol
+    return ph
   end
 end
 

@@ -31,13 +31,6 @@ ipv4:init{ffi.typeof[[
   } __attribute__((packed))
 ]]}
 
-local pseudo_t = ffi.typeof[[
-  struct {
-    uint8_t src_ip[4], dst_ip[4], ulp_zero, ulp_protocol;
-    uint16_t ulp_length;
-  } __attribute__((packed))
-]]
-
 fields.bits16(ipv4, "version", "ihl_v_tos", 0, 4)
 fields.bits16(ipv4, "ihl", "ihl_v_tos", 4, 4)
 fields.bits16(ipv4, "dscp", "ihl_v_tos", 8, 6)
@@ -51,6 +44,12 @@ fields.u8(ipv4, "protocol", "protocol")
 fields.bytes(ipv4, "src", "src_ip", 4)
 fields.bytes(ipv4, "dst", "dst_ip", 4)
 address.attach(ipv4, AF_INET, "uint8_t[4]", "IPv4")
+address.pseudo_header(ipv4, 8, [[ // RFC 793, section 3.1
+  struct {
+    uint8_t src_ip[4], dst_ip[4], ulp_zero, ulp_protocol;
+    uint16_t ulp_length;
+  } __attribute__((packed))
+]])
 
 --- A header of `src`, `dst`, `protocol` (default 255), `ttl`, `id`, `flags`,
 --- `frag_off`, `dscp` and `ecn` (default 0), its total length its own, with checksum.
@@ -85,20 +84,6 @@ function ipv4:eq(other)
   return self:ihl() == other:ihl() and self:id() == other:id()
     and self:protocol() == other:protocol()
     and self:src_eq(other:src()) and self:dst_eq(other:dst())
-end
-
---- The pseudo header of `length` bytes of the protocol, for its checksum. It is good
---- until the next call.
-function ipv4:pseudo_header(length, protocol)
-  local ph = self._ph
-  if not ph then
-    ph = pseudo_t()
-    self._ph = ph
-  end
-  ffi.copy(ph, self:header().src_ip, 8)
-  ph.ulp_length = htons(length)
-  ph.ulp_protocol = protocol
-  return ph
 end
 
 return ipv4

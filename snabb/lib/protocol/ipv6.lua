@@ -6,7 +6,6 @@ local class = require("lib.lua.class")
 local address = require("lib.protocol.address")
 local fields = require("lib.protocol.fields")
 local header = require("lib.protocol.header")
-local htons = require("core.lib").htons
 
 local AF_INET6 = 10
 local NO_NEXT_HEADER = 59
@@ -26,14 +25,6 @@ ipv6:init{ffi.typeof[[
   } __attribute__((packed))
 ]]}
 
-local pseudo_t = ffi.typeof[[
-  struct {
-    uint8_t src_ip[16], dst_ip[16];
-    uint16_t ulp_zero, ulp_length;
-    uint8_t zero[3], next_header;
-  } __attribute__((packed))
-]]
-
 fields.bits32(ipv6, "version", "v_tc_fl", 0, 4)
 fields.bits32(ipv6, "traffic_class", "v_tc_fl", 4, 8)
 fields.bits32(ipv6, "dscp", "v_tc_fl", 4, 6)
@@ -45,6 +36,13 @@ fields.u8(ipv6, "hop_limit", "hop_limit")
 fields.bytes(ipv6, "src", "src_ip", 16)
 fields.bytes(ipv6, "dst", "dst_ip", 16)
 address.attach(ipv6, AF_INET6, "uint8_t[16]", "IPv6")
+address.pseudo_header(ipv6, 32, [[ // RFC 8200, section 8.1
+  struct {
+    uint8_t src_ip[16], dst_ip[16];
+    uint16_t ulp_zero, ulp_length;
+    uint8_t zero[3], ulp_protocol;
+  } __attribute__((packed))
+]])
 
 --- A header of `src`, `dst`, `next_header` (default 59, none), `hop_limit` (64),
 --- `traffic_class` and `flow_label` (0).
@@ -65,20 +63,6 @@ function ipv6:solicited_node_mcast(ip)
   local result = self:pton("ff02::1:ff00:0")
   ffi.copy(result + 13, ffi.cast(bytes_t, ip) + 13, 3)
   return result
-end
-
---- The pseudo header of `length` bytes of the protocol `next_header`, for its checksum
---- (RFC 8200, section 8.1). It is good until the next call.
-function ipv6:pseudo_header(length, next_header)
-  local ph = self._ph
-  if not ph then
-    ph = pseudo_t()
-    self._ph = ph
-  end
-  ffi.copy(ph, self:header().src_ip, 32)
-  ph.ulp_length = htons(length)
-  ph.next_header = next_header
-  return ph
 end
 
 return ipv6

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The header classes against literal bytes. test/test_protocol.py has Scapy's.
+-- The header classes against literal bytes.
 
 local ffi = require("ffi")
 local guard = require("testing.fuzz.guard")

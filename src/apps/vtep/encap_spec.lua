@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ingress and Encap: what goes out for a frame. (Scapy reads it in test/test_vtep.py.)
+-- Ingress and Encap: what goes out for a frame. (Scapy reads it in
+-- test/test_vtep_files.py.)
 
 local testing = require("testing.vtep")
 local flow = require("apps.vtep.flow")

@@ -68,6 +68,18 @@ function account.progress()
   return fl.frees + fl.sent + fl.handed
 end
 
+--- Add up in the table `now` its fields frees, freebytes and freebits, numbers: what apps
+--- freed and ports sent up to now.
+function account.count(now)
+  local function add(list)
+    now.frees = now.frees + tonumber(list.frees + list.sent)
+    now.freebytes = now.freebytes + tonumber(list.freebytes + list.sentbytes)
+    now.freebits = now.freebits + tonumber(list.freebits + list.sentbits)
+  end
+  add(fl)
+  for _, list in ipairs(others) do add(list) end
+end
+
 --- Publish frees, freebytes and freebits: what apps freed and ports sent.
 function account.sync(counters)
   counter.set(counters.frees, fl.frees + fl.sent)

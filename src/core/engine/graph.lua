@@ -9,6 +9,7 @@ local config = require("core.config")
 local cycles = require("core.watch.cycles")
 local deep_stack = require("core.watch.deep_stack")
 local drops = require("core.fuse.drops")
+local expand = require("core.engine.expand")
 local failure = require("core.failure")
 local fused_graph = require("core.fuse.fused")
 local health = require("core.watch.health")
@@ -65,6 +66,7 @@ end
 --- nothing of those that run, but for the names in the set `except`: to be followed by
 --- graph.change, or graph.abandon. Raises what is wrong, and then nothing has changed.
 function graph.prepare(new, except)
+  new = expand.all(new)
   local actions = plan.make(state.configuration, new, state.apps)
   apply.prepare(state, new, actions, except)
   known = {}
@@ -83,6 +85,7 @@ end
 --- Make the graph that of the configuration `new`; `forced` as for plan.make. Raises
 --- what is wrong with it, or what an app raised.
 function graph.change(new, forced)
+  new = expand.all(new)
   fused:account() -- the links' cursors, before anything looks at them
   local actions = plan.make(state.configuration, new, state.apps, forced, known)
   local ok, err = pcall(apply.plan, state, new, actions)

@@ -19,6 +19,9 @@ local Region = {}
 Region.__index = Region
 
 local BURST = C.PORT_BURST
+-- Room for what is put into an exit's array: for more than a burst, so that one which
+-- goes all one way doesn't fill it, and its end isn't a special case.
+local PUTS = 2 * BURST
 local array_t = ffi.typeof("struct packet *[?]")
 local array_p = ffi.typeof("struct packet **")
 local int32s_t, int32_p = ffi.typeof("int32_t[?]"), ffi.typeof("int32_t *")
@@ -207,7 +210,7 @@ end
 --- only a burst; `text` is its source.
 function region.new(found, apps, links)
   local r = description.of(found, apps, links)
-  r.burst = BURST
+  r.room = PUTS
   local tally, text, app_at = Tally.new(r), source.generate(r)
   local self = setmetatable({
     description = r, tally = tally, text = text, direct = {}, port = {},
@@ -235,7 +238,7 @@ function region.new(found, apps, links)
     local port = port_of(to)
     -- One exit's packets stay in the array they came in: no slot is written before
     -- it is read.
-    self.out[x] = x == 1 and not r.puts and self.packets or array_t(BURST)
+    self.out[x] = r.puts and array_t(PUTS) or x == 1 and self.packets or array_t(BURST)
     self.flush[x] = flush_to(links[spec], port)
     if not port then to_links[#to_links + 1] = links[spec] end
   end

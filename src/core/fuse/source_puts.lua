@@ -53,7 +53,7 @@ function puts.begin(emit, region, starting)
     emit("  local n = fill[%d]", x)
     emit("  to[n] = q")
     emit("  fill[%d] = n + 1", x)
-    emit("  if n == %d then full() end", region.burst - 1)
+    emit("  if n == %d then full() end", region.room - 1)
     emit("end")
     emit("end")
   end

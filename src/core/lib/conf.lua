@@ -2,6 +2,7 @@
 -- Lua values as Lua text: what is written here can be loaded again and is equal.
 
 local failure = require("core.failure")
+local files = require("core.lib.files")
 
 local conf = {}
 
@@ -94,13 +95,7 @@ function conf.store_conf(file, value)
   if not chunk then
     failure.raise("can't store %s: it holds a value that has no Lua text", file)
   end
-  local f, err = io.open(file, "w")
-  if not f then failure.raise("can't store %s", err) end
-  local written, write_error = f:write(text)
-  local closed, close_error = f:close()
-  if not (written and closed) then
-    failure.raise("can't store %s: %s", file, write_error or close_error)
-  end
+  files.replace(file, text, "store")
 end
 
 --- Run the Lua file and return its value.

@@ -61,20 +61,23 @@ function files.writefile(filename, value)
   return nil, write_error or close_error
 end
 
---- Write what a program was asked to write: the file `path` then holds `text`; with "-"
---- it goes to standard output. Raises a failure if not all of it could be written.
-function files.save(path, text)
-  if path == "-" then
-    io.stdout:write(text) -- the host looks, at the end, whether that went well
-    return
-  end
+--- Let the file `path` hold `text`. Raises a failure if not all of it could be written,
+--- which begins with "can't" and the word `verb` ("write", if none is given).
+function files.replace(path, text, verb)
   local f, problem = io.open(path, "w")
-  if not f then failure.raise("can't write %s", problem) end
+  if not f then failure.raise("can't %s %s", verb or "write", problem) end
   local written, write_error = f:write(text)
   local closed, close_error = f:close()
   if not (written and closed) then
-    failure.raise("can't write %s: %s", path, write_error or close_error)
+    failure.raise("can't %s %s: %s", verb or "write", path, write_error or close_error)
   end
+end
+
+--- Write what a program was asked to write: to the file `path`, or with "-" to standard
+--- output. Raises a failure if not all of it could be written.
+function files.save(path, text)
+  if path ~= "-" then return files.replace(path, text) end
+  io.stdout:write(text) -- the host looks, at the end, whether that went well
 end
 
 --- The first line of the file.

@@ -2,36 +2,19 @@
 -- Each reason to refuse a port, on fake /sys, /proc and /dev trees.
 
 local check = require("lib.port.check")
-local failure = require("core.failure")
-local fake_tree = require("testing.fake_tree")
+local port_checks = require("testing.port_checks")
 local spec = require("lib.port.spec")
 
-local ALL, NO_RAW = "000001ffffffffff", "000001ffffffdfff"
+local NO_RAW = "000001ffffffdfff"
 local NONE, ADMIN_ONLY = "0000000000000000", "0000000000201000"
 
 describe("check.ready", function()
-  local tree
+  local tree, accepted, refused
   before_each(function()
-    tree = fake_tree.new()
-    tree.capabilities(ALL)
-    tree.interface("veth0")
-    tree.write("dev/net/tun", "")
+    local checks = port_checks.new()
+    tree, accepted, refused = checks.tree, checks.accepted, checks.refused
   end)
   after_each(function() tree.remove() end)
-
-  local function ready(text) check.ready(spec.parse(text), tree.roots) end
-
-  local function accepted(text) assert.has_no_error(function () ready(text) end) end
-
-  local function refused(text, ...)
-    local ok, err = pcall(ready, text)
-    assert.is_false(ok, "not refused: " .. text)
-    assert.is_true(failure.is(err), tostring(err))
-    assert.equal(2, err.status)
-    for _, expected in ipairs {"port '" .. text .. "': ", ...} do
-      assert.truthy(tostring(err):find(expected, 1, true), tostring(err))
-    end
-  end
 
   local function write(name, text)
     tree.write(name, text)
@@ -171,14 +154,14 @@ describe("check.ready", function()
     end)
 
     it("accepts compressed ones to read, and refuses to write such", function()
-      ready("pcap:rx=" .. write("a.gz", "\031\139 and so on"))
-      ready("pcap:rx=" .. write("a.zst", "\040\181\047\253 and so on"))
+      accepted("pcap:rx=" .. write("a.gz", "\031\139 and so on"))
+      accepted("pcap:rx=" .. write("a.zst", "\040\181\047\253 and so on"))
       refused("pcap:tx=" .. tree.base .. "/b.gz", "tx isn't compressed", "without .gz")
       refused("pcap:tx=" .. tree.base .. "/b.pcap.zst", "tx isn't compressed")
     end)
 
     it("refuses to loop what can't be read again", function()
-      ready("pcap:rx=/dev/null")
+      accepted("pcap:rx=/dev/null")
       refused("pcap:rx=/dev/null,loop=1", "can't be read again", "needs a file")
     end)
 

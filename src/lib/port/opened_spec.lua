@@ -2,32 +2,21 @@
 -- Ports of this process that are open are in the way of others on the same thing.
 
 local check = require("lib.port.check")
-local fake_tree = require("testing.fake_tree")
 local opened = require("lib.port.opened")
+local port_checks = require("testing.port_checks")
 local spec = require("lib.port.spec")
 
 describe("ports that are open", function()
-  local tree, open
+  local tree, open, accepted, refused
   before_each(function()
-    tree, open = fake_tree.new(), {}
-    tree.capabilities("000001ffffffffff")
-    tree.interface("veth0")
-    tree.write("dev/net/tun", "")
+    local checks = port_checks.new()
+    tree, accepted, refused = checks.tree, checks.accepted, checks.refused
+    open = {}
   end)
   after_each(function()
     for _, port in ipairs(open) do opened.forget(port) end
     tree.remove()
   end)
-
-  local function ready(text) check.ready(spec.parse(text), tree.roots) end
-
-  local function accepted(text) assert.has_no_error(function () ready(text) end) end
-
-  local function refused(text, expected)
-    local ok, err = pcall(ready, text)
-    assert.is_false(ok, "not refused: " .. text)
-    assert.truthy(tostring(err):find(expected, 1, true), tostring(err))
-  end
 
   local function claim(text)
     local port = spec.parse(text)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Damaged capture files. More of them: perigee -p test/lua run test/fuzz_pcap_port.lua
+-- Damaged capture files. More of them: perigee run test/fuzz_pcap_port.lua
 
 local mutants = require("testing.pcap_port")
 

@@ -3,8 +3,8 @@
 -- after slow code has used them as often as it takes to upset the JIT.
 
 local ffi = require("ffi")
-local vmdef = require("jit.vmdef")
 local address = require("lib.stack.address")
+local testing = require("testing.support")
 
 local Mac, Ip4, Ip6 = address.Mac, address.Ip4, address.Ip6
 
@@ -237,15 +237,7 @@ describe("the packet path", function ()
     end
     jit.off(slow)
     slow()
-    local given_up = 0
-    local function on_trace(what, _, _, _, code)
-      if what == "abort" and vmdef.traceerr[code]:find("^blacklisted") then
-        given_up = given_up + 1
-      end
-    end
-    jit.attach(on_trace, "trace")
-    fast(mac, ip, v6, 10000)
-    jit.attach(on_trace)
+    local given_up = testing.given_up(fast, mac, ip, v6, 10000)
     assert.equal(0, given_up)
     assert.equal(10001, ip:get())
   end)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The command line, scripts and the report of generate. (Its runs:
--- test/test_generate.py.)
+-- test/test_generate*.py.)
 
 local cjson = require("cjson")
 local failure = require("core.failure")

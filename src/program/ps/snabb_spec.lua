@@ -3,16 +3,11 @@ local ps = require("program.ps.ps")
 
 local engine = require("core.app")
 local shm = require("core.shm")
+local shm_root = require("testing.shm_root")
 
 describe("ps, with --snabb", function ()
-  local root = shm.root
-  setup(function ()
-    shm.root = require("posix.stdlib").mkdtemp("/tmp/ps_spec.XXXXXX")
-  end)
-  teardown(function ()
-    require("core.shm_tree").remove(shm.root)
-    shm.root = root
-  end)
+  setup(shm_root.make)
+  teardown(shm_root.remove)
 
   it("prints what Snabb's does", function ()
     local dir = require("posix.stdlib").mkdtemp("/tmp/ps_spec.XXXXXX")

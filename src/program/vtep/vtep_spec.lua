@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The command line of vtep. (Its runs: test/test_vtep.py.)
+-- The command line of vtep. (Its runs: test/test_vtep*.py.)
 
 local arguments = require("program.vtep.arguments")
 local cli = require("lib.cli")

@@ -40,6 +40,8 @@ function Router:collect(_, f)
 end
 
 function Router:say(text) table.insert(self.unit.said, text) end
+function Router:arrivals() return 0 end -- packets are given to process()
+function Router:rearrange() end
 function Router:print(text) self.unit.printed = self.unit.printed .. text end
 function Router:schedule(e) self.at_work[e] = true end
 function Router:unschedule(e) self.at_work[e] = nil end
@@ -51,11 +53,14 @@ function Router:nanoseconds() return self.clock:nanoseconds() end
 function Router:turn_time() return self.clock:peek() end
 function Router:meter() end -- luacheck: no self
 function Router:full_signals() return {{active = true}} end
+function Router:gate() return {active = false} end -- luacheck: no self
+function Router:full_gate() return {active = true} end -- luacheck: no self
 function Router:writer(text)
   return function () table.insert(self.unit.called, text) end
 end
 function Router:stop() self.unit.stopped = true end
 function Router:signals() return {} end
+function Router:joined() return {} end
 function Router:find(name)
   local others = self.unit.options.others or {}
   return others[name] or name == self.unit.element.name and self.unit.element or nil
@@ -119,18 +124,18 @@ function click.unit(text, options)
     options = options, errors = {}, warnings = {}, said = {}, printed = "", lost = {},
     kept = 0, fresh = {}, packets = {}, called = {},
   }, Unit)
-  local router = setmetatable({
+  local alone = setmetatable({
     unit = unit, at_work = {}, clock = clock.new{simulated = options.time or true},
   }, Router)
   local e = element.new(class, {
-    name = options.name or "e", router = router, landmark = "spec:1", index = 1,
+    name = options.name or "e", router = alone, landmark = "spec:1", index = 1,
     ninputs = options.inputs or 1, noutputs = options.outputs or 1,
     config = config or "", pull_from = {},
   })
   e.processing = letters_of(e, options.pull)
   signals.prepare(e)
-  router.elements = {e}
-  unit.element, unit.router = e, router
+  alone.elements = {e}
+  unit.element, unit.router = e, alone
   e.emit = function (o, q) came_out(unit, o, q) end
   unit.supplies = {}
   for i = 1, e.ninputs do
@@ -227,7 +232,8 @@ end
 function click.router(text, options)
   local reporter = errors.new()
   local flat = language.read{text = text, file = "spec", errors = reporter,
-    class_of = registry.find, class_names = registry.names}
+    class_of = options and options.find_class or registry.find,
+    class_names = registry.names}
   if not flat then return nil, reporter:text() end
   local all = {errors = reporter, simtime = 1e9, direct = true}
   for name, value in pairs(options or {}) do all[name] = value end

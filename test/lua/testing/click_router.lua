@@ -38,16 +38,16 @@ local function finder(classes)
 end
 
 --- The router of the configuration `text`, active, or nil and what is wrong. Its
---- `caught` is a list of the packets' bytes, `said` of what elements say. `options`: look, f(p, element), called for
---- each packet caught; real, true: not in simulated time; classes, a list of further
---- element classes.
+--- `caught` is a list of the packets' bytes, `said` of what elements say. `options`:
+--- look, f(p, element), called for each packet caught; real, true: not in simulated
+--- time; old, the router that it replaces; classes, a list of further element classes.
 function click_router.make(text, options)
   options = options or {}
   local report, find = errors.new(), finder(options.classes)
   local flat = language.read{text = text, errors = report,
     class_of = function (name) return find(name) ~= nil end}
   local r = flat and router.new(flat, {errors = report, find_class = find,
-    simtime = not options.real and 1e9 or nil, direct = true})
+    simtime = not options.real and 1e9 or nil, direct = true, old = options.old})
   if not r then return nil, report:text() end
   r.caught, r.look, r.said = {}, options.look, {}
   r.say = function (_, line) table.insert(r.said, line) end

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- For specs: other perigee processes (what would end or starve this one is tried in
--- them), packets as texts, measuring on a busy machine, and apps that note what the
--- engine does with them.
+-- them), packets as texts, measuring and waiting on a busy machine, and apps that note
+-- what the engine does with them.
 
 local ffi = require("ffi")
 local C = require("core.native")
 local link = require("core.link")
 local packet = require("core.packet")
 local unistd = require("posix.unistd")
+local vmdef = require("jit.vmdef")
 
 local testing = {}
 
@@ -87,6 +88,31 @@ function testing.near(expected, tolerance, measure)
   until C.pg_monotonic() > ends
   return false, ("%.3f off %g at least, where %.3f is allowed"):format(least, expected,
     allowed)
+end
+
+--- How many places LuaJIT gives up for good (blacklists) while f(...) runs, and what
+--- that returns.
+function testing.given_up(f, ...)
+  local given_up = 0
+  local function on_trace(what, _, _, _, code)
+    if what == "abort" and vmdef.traceerr[code]:find("^blacklisted") then
+      given_up = given_up + 1
+    end
+  end
+  jit.attach(on_trace, "trace")
+  local result = f(...)
+  jit.attach(on_trace)
+  return given_up, result
+end
+
+--- Wait until `done()` is true; false when that takes longer than 10 s.
+function testing.wait_for(done)
+  local ends = C.pg_monotonic() + 10
+  repeat
+    if done() then return true end
+    C.pg_sleep(0.01)
+  until C.pg_monotonic() > ends
+  return false
 end
 
 --- A class whose apps append "NAME METHOD STRINGS" to `log` (an array) for each

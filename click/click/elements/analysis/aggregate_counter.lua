@@ -14,7 +14,7 @@ local AGGREGATE, EXTRA_PACKETS, EXTRA_LENGTH = note.AGGREGATE, note.EXTRA_PACKET
 local NETWORK = note.NETWORK_HEADER
 local ALL = 2 ^ 32 - 1
 
--- What is called when a number is reached -----------------------------------------------
+-- What is called when a number is reached -------------------------------------------
 
 -- Set `which` ("aggregate" or "count") to "N HANDLER [VALUE]"; what is wrong, or nil.
 local function set_call(self, which, text)
@@ -47,10 +47,12 @@ local function reached(self, which)
   self[which .. "_call"]()
 end
 
--- Files -----------------------------------------------------------------------------------
+-- Files -----------------------------------------------------------------------------
 
 local LINES = {
-  text = function (aggregate, count) return ("%.0f %.0f\n"):format(aggregate, count) end,
+  text = function (aggregate, count)
+    return ("%.0f %.0f\n"):format(aggregate, count)
+  end,
   ip = function (aggregate, count)
     return ("%d.%d.%d.%d %.0f\n"):format(bit.rshift(aggregate, 24),
       bit.band(bit.rshift(aggregate, 16), 255), bit.band(bit.rshift(aggregate, 8), 255),
@@ -93,7 +95,7 @@ local function file_handler(form)
   end}
 end
 
--- The element -----------------------------------------------------------------------------
+-- The element -----------------------------------------------------------------------
 
 local function clear(self) self.counts, self.aggregates, self.total = {}, 0, 0 end
 
@@ -147,7 +149,8 @@ local AggregateCounter = element.define{
 
 -- The call that the arguments of one kind ask for: "N HANDLER", or nil.
 local function call_of(self, kind, a)
-  local freeze, stop, call = a[kind .. "_FREEZE"], a[kind .. "_STOP"], a[kind .. "_CALL"]
+  local freeze, stop = a[kind .. "_FREEZE"], a[kind .. "_STOP"]
+  local call = a[kind .. "_CALL"]
   local n = (freeze and 1 or 0) + (stop and 1 or 0) + (call and 1 or 0)
   if n > 1 then
     return self:error("'%s_FREEZE', '%s_STOP', and '%s_CALL' are mutually exclusive",

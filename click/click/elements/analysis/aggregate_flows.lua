@@ -40,7 +40,9 @@ end
 
 -- Where the file of flows goes.
 local function open(self, name)
-  if name == "-" then return {write = function (_, text) self.router:print(text) end} end
+  if name == "-" then
+    return {write = function (_, text) self.router:print(text) end}
+  end
   local file, problem = io.open(name, "w")
   if not file then return self:error("%s", problem) end
   self.file = file

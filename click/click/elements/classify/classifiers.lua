@@ -60,7 +60,15 @@ function Classifier:process(p)
   return q, o
 end
 
--- IPFilter --------------------------------------------------------------------------
+function Classifier:make_process()
+  local choose = self.choose
+  return function (_, p)
+    local q, o = choose(self, p)
+    return q, o
+  end
+end
+
+-- IPFilter ---------------------------------------------------------------------------
 
 local NOT_CACHING = -1
 

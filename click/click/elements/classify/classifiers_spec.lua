@@ -29,7 +29,7 @@ describe("Classifier", function ()
     unit:free()
   end)
 
-  it("wants a pattern for each output, and warns of unused ones", function ()
+  it("wants a pattern for each output, and warns of some", function ()
     assert.same({"need 2 arguments, one per output port"},
       click.unit("Classifier(-)", {outputs = 2}).errors)
     assert.same({"output 1 matches no packets"},
@@ -39,7 +39,8 @@ end)
 
 describe("IPFilter", function ()
   it("filters by rules", function ()
-    local unit = click.unit("IPFilter(deny src port 7, 1 udp, allow tcp)", {outputs = 2})
+    local unit = click.unit("IPFilter(deny src port 7, 1 udp, allow tcp)",
+      {outputs = 2})
     local function output(...)
       return (unit:send(with_ports(...))[1] or {})[1]
     end

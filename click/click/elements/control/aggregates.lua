@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- HandlerAggregate adds up what handlers of several elements say. PokeHandlers is
--- Click's older form of Script.
+-- Click's older form of Script, and BlockThread lets nothing happen for a time.
 
+local C = require("core.native")
 local calls = require("click.script.calls")
 local element = require("click.element")
 local errors = require("click.errors")
 local numbers = require("click.script.numbers")
+local seconds = require("click.arguments.numbers").seconds
 local text = require("click.language.text")
 local Script = require("click.elements.control.script")[1]
 
@@ -93,4 +95,17 @@ function PokeHandlers:configure_raw(list)
   return Script.configure_raw(self, script)
 end
 
-return {HandlerAggregate, PokeHandlers}
+-- BlockThread -----------------------------------------------------------------------
+
+local LONGEST = 1 -- second: else the engine would take it to be stuck
+
+local BlockThread = element.define{
+  name = "BlockThread", summary = "lets nothing happen for a time", ports = "0/0",
+  handlers = {block = {private = true, write = function (_, s)
+    local time = seconds(text.uncomment(s), {})
+    if not time then return "bad TIME" end
+    C.pg_sleep(math.min(time, LONGEST))
+  end}},
+}
+
+return {HandlerAggregate, PokeHandlers, BlockThread}

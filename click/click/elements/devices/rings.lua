@@ -8,6 +8,7 @@ local common = require("click.devices.elements")
 local devices = require("click.devices.device")
 local files = require("lib.port.files")
 local stat = require("posix.sys.stat")
+local sysfs = require("lib.hardware.sysfs")
 
 local LONGEST = 20 -- letters of a ring's name
 
@@ -34,9 +35,8 @@ end
 -- The port that one end of the ring is. `other_here`: the other end is in this router.
 local function port_of(name, other_here)
   if other_here then return "ring:" .. shortened(name) end
-  local socket = ("%s/perigee-ring-%s"):format(folder(), name)
-  files.remove_dead_socket(socket)
-  local role = stat.stat(socket) and "client" or "server"
+  local socket = ("%s/perigee-ring-%s"):format(folder(), shortened(name))
+  local role = files.socket_taken(socket, sysfs.roots) and "client" or "server"
   return ("memif:%s,role=%s"):format(socket, role)
 end
 

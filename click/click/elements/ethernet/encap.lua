@@ -62,6 +62,18 @@ function EtherEncap:process(p)
   return p
 end
 
+function EtherEncap:make_process()
+  local word0, word1, word2, kind = self.word0, self.word1, self.word2, self.ethertype
+  return function (_, p)
+    if not open(p, HEADER) then return nil, 1 end
+    local words, n, at = ffi.cast(words_t, p.data), p.note16, p.data_off
+    words[0], words[1], words[2] = word0, word1, word2
+    ffi.cast(halves_t, words)[6] = kind
+    n[MAC], n[NETWORK] = at, at + HEADER
+    return p
+  end
+end
+
 -- EtherRewrite ---------------------------------------------------------------------
 
 local EtherRewrite = element.define{

@@ -167,6 +167,18 @@ function CheckIPHeader:process(p)
   return p
 end
 
+function CheckIPHeader:make_process()
+  local offset, sum, is_bad, is_good = self.offset, self.sum, self.is_bad, self.is_good
+  return function (_, p)
+    local problem = check(p, offset, sum, is_bad, is_good)
+    if problem then
+      local q, o = checks.fail(self, p, problem)
+      return q, o
+    end
+    return p
+  end
+end
+
 -- The same without the checksum.
 local CheckIPHeader2 = element.define{
   name = "CheckIPHeader2", extends = CheckIPHeader, trusting = true,

@@ -10,7 +10,7 @@ local keywords = require("click.keywords")
 local note = require("click.note")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
-require("click.net.named")
+require("click.classification.named")
 
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit

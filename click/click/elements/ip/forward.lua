@@ -79,9 +79,23 @@ DecIPTTL.handlers = {
       local value = types.bool(text)
       if value == nil then return "expected boolean" end
       e.active = value
+      e:changed()
     end,
   },
 }
+
+function DecIPTTL:make_process()
+  if not self.active or not self.multicast then return DecIPTTL.process end
+  return function (_, p)
+    local at = p.note16[NETWORK]
+    if at == 0 or at + MINIMAL > p.data_off + p.length then return nil, 2 end
+    if not decrement(p.buf_addr + at) then
+      local q, o = expire(self, p)
+      return q, o
+    end
+    return p
+  end
+end
 
 -- FixIPSrc -------------------------------------------------------------------------
 
@@ -112,6 +126,14 @@ FixIPSrc.fix = fix
 function FixIPSrc:process(p)
   if p.note8[FIX_IP_SRC] ~= 0 and not fix(p, self.word) then return nil, 1 end
   return p
+end
+
+function FixIPSrc:make_process()
+  local word = self.word
+  return function (_, p)
+    if p.note8[FIX_IP_SRC] ~= 0 and not fix(p, word) then return nil, 1 end
+    return p
+  end
 end
 
 -- IPGWOptions ----------------------------------------------------------------------
@@ -154,14 +176,29 @@ local function see_to_options(p, gateway, router)
 end
 IPGWOptions.see_to_options = see_to_options
 
+local function refuse(e, p, problem)
+  if problem < 0 then return nil, 2 end
+  e.bad = e.bad + 1
+  p.note8[note.ICMP_PARAMPROB] = problem
+  if e.noutputs == 2 then return p, 2 end
+  return nil, 1
+end
+
 function IPGWOptions:process(p)
   local problem = see_to_options(p, self.gateway, self.router)
   if not problem then return p end
-  if problem < 0 then return nil, 2 end
-  self.bad = self.bad + 1
-  p.note8[note.ICMP_PARAMPROB] = problem
-  if self.noutputs == 2 then return p, 2 end
-  return nil, 1
+  local q, o = refuse(self, p, problem)
+  return q, o
+end
+
+function IPGWOptions:make_process()
+  local gateway, router = self.gateway, self.router
+  return function (_, p)
+    local problem = see_to_options(p, gateway, router)
+    if not problem then return p end
+    local q, o = refuse(self, p, problem)
+    return q, o
+  end
 end
 
 IPGWOptions.handlers = {

@@ -98,6 +98,17 @@ function IPFragmenter:process(p)
   return q, o
 end
 
+function IPFragmenter:make_process()
+  local mtu = self.mtu
+  return function (_, p)
+    local at, limit = p.note16[NETWORK], p.data_off + p.length
+    if limit - at <= mtu then return p end
+    if at == 0 or at + MINIMAL > limit then return nil, 2 end
+    local q, o = fragment(self, p, at, limit)
+    return q, o
+  end
+end
+
 IPFragmenter.handlers = {
   drops = {read = function (e) return ("%d"):format(e.uncut) end},
   fragments = {read = function (e) return ("%d"):format(e.fragments) end},

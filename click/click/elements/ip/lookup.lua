@@ -25,7 +25,11 @@ function StaticIPLookup:configure_raw(texts)
   route_commands.configure(self, texts)
 end
 
-function StaticIPLookup:compile() self.find = self.routes:finder() end
+function StaticIPLookup:compile()
+  local before = self.find
+  self.find = self.routes:finder()
+  if self.find ~= before then self:changed() end
+end
 
 local function drop(e, word)
   if e.untold > 0 then
@@ -44,6 +48,20 @@ function StaticIPLookup:process(p)
   end
   if gateway ~= 0 then p.note32[DST_IP] = gateway end
   return p, port
+end
+
+function StaticIPLookup:make_process()
+  local find = self.find
+  return function (_, p)
+    local word = tobit(p.note32[DST_IP])
+    local port, gateway = find(word)
+    if port < 0 then
+      local q, o = drop(self, word)
+      return q, o
+    end
+    if gateway ~= 0 then p.note32[DST_IP] = gateway end
+    return p, port
+  end
 end
 
 local function with(...)

@@ -49,7 +49,7 @@ function TimeFilter:configure(a)
   end
   self.wish, self.settled = a, false
   self.first, self.last = 0LL, FOREVER
-  self.end_call = a.END_CALL or a.STOP and "stop true"
+  self.end_call = a.END_CALL or a.STOP and "stop true" or nil
 end
 
 -- A handler is called with "$t" in its text as the packet's time.

@@ -30,6 +30,14 @@ function Strip:process(p)
   return p
 end
 
+function Strip:make_process()
+  local n = self.length
+  return function (_, p)
+    if not cut(p, n) then return nil, 1 end
+    return p
+  end
+end
+
 local Unstrip = element.define{
   name = "Unstrip", summary = "puts stripped bytes back", arguments = LENGTH_ARGUMENT,
   drops = {"no room"}, configure = take_length,

@@ -3,7 +3,7 @@
 
 local arguments = require("click.arguments")
 local element = require("click.element")
-local rates = require("click.rates")
+local rates = require("click.scheduling.rates")
 local text_of = require("click.language.text")
 
 -- Counter ------------------------------------------------------------------

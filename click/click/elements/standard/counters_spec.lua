@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
-local rates = require("click.rates")
+local rates = require("click.scheduling.rates")
 
 describe("Counter", function ()
   it("counts packets and bytes", function ()

@@ -31,6 +31,14 @@ function Paint:process(p)
   return p
 end
 
+function Paint:make_process()
+  local at, color = self.at, self.color
+  return function (_, p)
+    p.note8[at] = color
+    return p
+  end
+end
+
 local Paint2 = element.define{
   name = "Paint2", summary = "notes a color of 16 bits",
   arguments = color_arguments(2, PAINT2), handlers = COLOR,
@@ -65,6 +73,14 @@ local PaintTee = element.define{
 function PaintTee:process(p)
   if p.note8[self.at] == self.color then self.emit(2, note.clone(p)) end
   return p
+end
+
+function PaintTee:make_process()
+  local at, color = self.at, self.color
+  return function (e, p)
+    if p.note8[at] == color then e.emit(2, note.clone(p)) end
+    return p
+  end
 end
 
 local SetAnnoByte = element.define{

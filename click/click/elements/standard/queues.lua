@@ -179,7 +179,7 @@ function Queue:process(p)
   local kept, o = SimpleQueue.process(self, p)
   if kept == false then
     if not self.signal.active then self.signal:set(true) end
-    if self.tail - self.head >= self.capacity then self.full_signal.active = false end
+    if self.tail - self.head >= self.capacity then self.full_signal:set(false) end
   end
   return kept, o
 end

@@ -6,20 +6,20 @@ local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
 local signals = require("click.router.signals")
-local strides = require("click.strides")
+local strides = require("click.scheduling.strides")
 
 local function nothing() end
 
 -- Learn which inputs may have packets. wake(i): input i has some again.
 local function find_signals(self, wake)
-  self.signals = {}
+  self.gates = {}
   for i = 1, self.ninputs do
-    self.signals[i] = self.router:signals(self, i, wake and function () wake(i) end
+    self.gates[i] = self.router:gate(self, i, wake and function () wake(i) end
       or nothing)
   end
 end
 
-local function may_have(self, i) return signals.any(self.signals[i]) end
+local function may_have(self, i) return self.gates[i].active end
 
 local function define(class)
   class.ports, class.processing = class.ports or "-/1", "l/l"
@@ -38,17 +38,26 @@ function RoundRobinSched:configure(a)
   self.most, self.turn = math.min(a.MAX or self.ninputs, self.ninputs), 1
 end
 
-function RoundRobinSched:pull()
-  local i, n = self.turn, self.most
-  for _ = 1, n do
-    local p = may_have(self, i) and self.pull_from[i]()
+-- Look at the others in turn, from that after `i` on.
+local function pull_others(self, i)
+  local n = self.most
+  for _ = 2, n do
     i = i < n and i + 1 or 1
+    local p = may_have(self, i) and self.pull_from[i]()
     if p then
-      self.turn = i
+      self.turn = i < n and i + 1 or 1
       return p
     end
   end
   return nil
+end
+
+function RoundRobinSched:pull()
+  local i, n = self.turn, self.most
+  local p = n > 0 and may_have(self, i) and self.pull_from[i]()
+  if not p then return (pull_others(self, i)) end
+  self.turn = i < n and i + 1 or 1
+  return p
 end
 
 local PrioSched = define{
@@ -66,8 +75,8 @@ end
 
 -- The same without asking whether there are packets.
 local function always_busy(self)
-  self.signals = {}
-  for i = 1, self.ninputs do self.signals[i] = {signals.BUSY} end
+  self.gates = {}
+  for i = 1, self.ninputs do self.gates[i] = signals.BUSY end
 end
 
 local SimpleRoundRobinSched = define{

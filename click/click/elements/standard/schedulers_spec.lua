@@ -11,8 +11,8 @@ local function unit_of(text, ...)
   for i, bytes in ipairs(supplies) do
     for c in bytes:gmatch(".") do unit:supply(c, i) end
   end
-  local known = unit.element.signals or {}
-  for i = 1, #supplies do known[i] = {signals.BUSY} end
+  local known = unit.element.gates or {}
+  for i = 1, #supplies do known[i] = signals.BUSY end
   return unit
 end
 
@@ -61,7 +61,7 @@ describe("Schedulers", function ()
   it("tell of the input that is set", function ()
     local unit = unit_of("PullSwitch(-1)", "12", "")
     assert.is_false(unit.element.signal.active)
-    unit.element.signals[2] = {{active = false}}
+    unit.element.gates[2] = {active = false}
     unit:write("switch", "0")
     assert.is_true(unit.element.signal.active)
     unit:write("switch", "1")
@@ -77,11 +77,11 @@ describe("Schedulers", function ()
         note.set_time(p, time)
         unit:supply(p, i)
       end
-      unit.element.signals[i] = {signals.BUSY}
+      unit.element.gates[i] = signals.BUSY
     end
     assert.equal("12345", all(unit))
     assert.is_nil(unit.stopped)
-    for i = 1, 2 do unit.element.signals[i] = {} end
+    for i = 1, 2 do unit.element.gates[i] = {active = false} end
     assert.is_nil(unit:pull())
     assert.is_true(unit.stopped)
     assert.is_true(unit:read("well_ordered"))

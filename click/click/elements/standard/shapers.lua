@@ -6,8 +6,7 @@ local configure = require("click.router.configure")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
-local signals = require("click.router.signals")
-local tokens = require("click.tokens")
+local tokens = require("click.scheduling.tokens")
 
 local EXTRA_LENGTH, TIMESTAMP = note.EXTRA_LENGTH, note.TIMESTAMP
 
@@ -143,7 +142,7 @@ function LinkUnqueue:configure(a)
 end
 
 function LinkUnqueue:initialize()
-  self.signals = self.router:signals(self, 1)
+  self.gate = self.router:gate(self, 1)
   self.timer = self.router:timer(function () self:schedule() end)
   self:schedule()
 end
@@ -190,7 +189,7 @@ end
 -- When there will be something to do.
 local function next_time(self)
   local time = self.waiting[self.first].time
-  if signals.any(self.signals) then
+  if self.gate.active then
     time = math.min(time, tail(self).time - self.latency)
   end
   return time
@@ -203,7 +202,7 @@ function LinkUnqueue:task()
   if self.first <= self.last then
     self:unschedule()
     self.timer:at_steady(math.max(now, next_time(self)))
-  elseif not signals.any(self.signals) then
+  elseif not self.gate.active then
     self:unschedule()
   end
   return took or left

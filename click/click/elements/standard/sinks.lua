@@ -66,7 +66,7 @@ end
 
 function Discard:initialize()
   if not self.pulling then return end
-  self.signals = self.router:signals(self, 1)
+  self.gate = self.router:gate(self, 1)
   if self.active then self:schedule() end
 end
 
@@ -85,7 +85,7 @@ function Discard:task()
     self.count = self.count + 1
   end
   local did = left < self.burst
-  if not (self.active and (did or signals.any(self.signals))) then self:unschedule() end
+  if not (self.active and (did or self.gate.active)) then self:unschedule() end
   return did
 end
 

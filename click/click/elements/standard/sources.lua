@@ -5,8 +5,7 @@ local element = require("click.element")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
-local signals = require("click.router.signals")
-local tokens = require("click.tokens")
+local tokens = require("click.scheduling.tokens")
 
 -- Long enough for most headers.
 local DEFAULT_DATA = "Perigee made these bytes. They mean nothing, but there are 64 "
@@ -129,7 +128,7 @@ end
 function InfiniteSource:initialize()
   self:initialize_end()
   if is_pushing(self) then
-    self.full = self.router:full_signals(self, 1)
+    self.full = self.router:full_gate(self, 1)
     self:schedule()
   end
 end
@@ -140,7 +139,7 @@ local function send(self, n)
 end
 
 function InfiniteSource:task()
-  if not (self.active and signals.any(self.full)) then
+  if not (self.active and self.full.active) then
     self:unschedule()
     return false
   end

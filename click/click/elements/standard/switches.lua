@@ -3,7 +3,7 @@
 
 local element = require("click.element")
 local note = require("click.note")
-local strides = require("click.strides")
+local strides = require("click.scheduling.strides")
 
 -- One that is set ----------------------------------------------------------
 

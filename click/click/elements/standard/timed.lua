@@ -4,7 +4,6 @@
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
-local signals = require("click.router.signals")
 
 local TIMESTAMP = note.TIMESTAMP
 
@@ -24,7 +23,7 @@ function TimedUnqueue:configure(a)
 end
 
 function TimedUnqueue:initialize()
-  self.signals = self.router:signals(self, 1, function ()
+  self.gate = self.router:gate(self, 1, function ()
     if not self.timer:scheduled() then self:schedule() end
   end)
   self.timer = self.router:timer(function () self:schedule() end)
@@ -36,7 +35,7 @@ function TimedUnqueue:task()
   for n = 1, self.burst do
     local p = self.pull_from[1]()
     if not p then
-      if n == 1 and not signals.any(self.signals) then
+      if n == 1 and not self.gate.active then
         self.timer.due = nil
         return false
       end
@@ -62,7 +61,7 @@ function DelayShaper:configure(a) self.delay, self.burst = a.DELAY, a.BURST end
 
 function DelayShaper:initialize()
   local function wake() self.signal:set(true) end
-  self.signals = self.router:signals(self, 1, wake)
+  self.gate = self.router:gate(self, 1, wake)
   self.timer = self.router:timer(wake)
 end
 
@@ -82,7 +81,7 @@ end
 function DelayShaper:pull()
   local p = fetch(self)
   if not p then
-    if not signals.any(self.signals) then self.signal:set(false) end
+    if not self.gate.active then self.signal:set(false) end
     return nil
   end
   local now = self.router:nanoseconds()

@@ -7,7 +7,7 @@ local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
 local signals = require("click.router.signals")
-local tokens = require("click.tokens")
+local tokens = require("click.scheduling.tokens")
 
 local NO_LIMIT = 2 ^ 31
 
@@ -55,7 +55,7 @@ function Unqueue:configure(a)
 end
 
 function Unqueue:initialize()
-  self.signals = self.signal_used and self.router:signals(self, 1) or {signals.BUSY}
+  self.gate = self.signal_used and self.router:gate(self, 1) or signals.BUSY
   if self.active then self:schedule() end
 end
 
@@ -79,7 +79,7 @@ function Unqueue:task()
     return false
   end
   local moved = move(self, n)
-  if moved < n and not signals.any(self.signals) then self:unschedule() end
+  if moved < n and not self.gate.active then self:unschedule() end
   return moved > 0
 end
 
@@ -153,7 +153,7 @@ function RatedUnqueue:configure(a)
 end
 
 function RatedUnqueue:initialize()
-  self.signals = self.router:signals(self, 1)
+  self.gate = self.router:gate(self, 1)
   self.timer = self.router:timer(function () self:schedule() end)
   self:schedule()
 end
@@ -186,7 +186,7 @@ local function run(self, n)
   local moved = push_some(self, n)
   if moved == 0 then
     self.failed_pulls = self.failed_pulls + 1
-    if not signals.any(self.signals) then self:unschedule() end
+    if not self.gate.active then self:unschedule() end
     return false
   end
   self.count, self.pushes = self.count + moved, self.pushes + 1
@@ -242,7 +242,7 @@ local DelayUnqueue = element.define{
 function DelayUnqueue:configure(a) self.delay = a.DELAY end
 
 function DelayUnqueue:initialize()
-  self.signals = self.router:signals(self, 1)
+  self.gate = self.router:gate(self, 1)
   self.timer = self.router:timer(function () self:schedule() end)
   self:schedule()
 end
@@ -264,7 +264,7 @@ function DelayUnqueue:task()
   while true do
     local p = fetch(self)
     if not p then
-      if not signals.any(self.signals) then self:unschedule() end
+      if not self.gate.active then self:unschedule() end
       return worked
     end
     local wait = tonumber(p.note64[note.TIMESTAMP] - self.router:nanoseconds()) / 1e9

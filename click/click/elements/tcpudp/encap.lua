@@ -12,7 +12,7 @@ local note = require("click.note")
 local packet = require("core.packet")
 local text_of = require("click.language.text")
 local wire = require("click.net.wire")
-require("click.net.named")
+require("click.classification.named")
 
 local band, tobit = bit.band, bit.tobit
 local open, swap16 = front.open, wire.swap16

@@ -1,0 +1,98 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Click: a configuration of Click's as an app of a Lua program. Its `input` and
+-- `output` are links of the app. The engine has it expand to apps, one for each
+-- element, so that paths through it are fused with what is before and behind
+-- (core.engine.expand).
+
+local failure = require("core.failure")
+local lib = require("core.lib")
+local part = require("apps.click.part")
+
+local Click = {config = {
+  file = {}, text = {}, variables = {default = {}}, devices = {default = {}},
+}}
+Click.__index = Click
+
+-- What runs of the app, by its name: {key =, router =, part =}; and what is to run
+-- next.
+local running, pending = {}, {}
+
+-- The app of that name in the engine: it runs the router's tasks and timers.
+local Driver = {}
+Driver.__index = Driver
+
+--- Raises a usage error if there is neither a file nor a text.
+function Click.check_arg(arg)
+  if (arg.file ~= nil) == (arg.text ~= nil) then
+    failure.usage("a Click app needs a file or a text, and not both")
+  end
+end
+
+--- It never is made itself.
+function Click.new() failure.raise("a Click app runs only within the engine") end
+
+--- The part that takes the place of the app `name`.
+function Click.expand(arg, name)
+  Click.check_arg(arg)
+  local text, file = part.source(arg, name)
+  local key = {text = text, arg = arg}
+  for _, known in pairs{pending[name] or false, running[name] or false} do
+    if known and lib.equal(known.key, key) then return known.part end
+  end
+  local old = running[name] and running[name].router
+  local router = part.router(text, file, arg, name, old)
+  local entry = {key = key, router = router}
+  entry.part = part.of(router, name, {class = Driver, arg = entry})
+  pending[name] = entry
+  return entry.part
+end
+
+-- The driver -------------------------------------------------------------------------
+
+local function take_over(self, entry)
+  entry.router:begin()
+  self.entry, self.router = entry, entry.router
+end
+
+function Driver:new(entry)
+  return setmetatable({next = entry}, self)
+end
+
+function Driver:link() end
+
+--- Another configuration, in the place of the one that runs.
+function Driver:reconfig(entry) self.next = entry end
+
+-- Elements send packets as soon as the router runs: when all links are there.
+local function settle(self)
+  local name = self.appname
+  take_over(self, self.next)
+  running[name], pending[name], self.next = self.entry, nil, nil
+end
+
+--- Let tasks and timers run.
+function Driver:pull()
+  if self.next then
+    if self.next == self.entry then self.next = nil
+    else settle(self) end
+  end
+  local router = self.router
+  if not router:has_ended() then router:turn() end
+end
+
+--- The value of the handler "element.handler", as text; or nil and what is wrong.
+function Driver:read(handler) return self.router:handler_read(handler) end
+
+--- Write `text` to the handler "element.handler"; true, or false and what is wrong.
+function Driver:write(handler, text) return self.router:handler_write(handler, text) end
+
+--- Has the configuration stopped? (Packets that come are still dealt with.)
+function Driver:ended() return self.router ~= nil and self.router:has_ended() end
+
+function Driver:stop()
+  local name = self.appname
+  if self.router then self.router:close() end
+  if running[name] and running[name].router == self.router then running[name] = nil end
+end
+
+return {Click = Click}

@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The elements `input` and `output` of a configuration that is an app: packets come
+-- from other apps' links by the one, and leave by the other.
+
+local element = require("click.element")
+local note = require("click.note")
+
+local ends = {}
+
+local MOST_PORTS = 64
+
+-- The names of links: port 0 is "output", or "output0"; others are "output1" and so on.
+local function names_of(word)
+  local names = {}
+  for i = 1, MOST_PORTS do names[i] = word .. (i - 1) end
+  return names
+end
+
+local clear, MAC = note.clear, note.MAC_HEADER
+
+local Input = element.define{
+  name = "AppInput", summary = "packets that come to the app", ports = "0/-",
+  processing = "/h", more_inputs = names_of("input"),
+}
+
+function Input:process(p, i) -- luacheck: no self
+  clear(p)
+  p.note16[MAC] = p.data_off
+  return p, i
+end
+
+local Output = element.define{
+  name = "AppOutput", summary = "packets that leave the app", ports = "-/0",
+  processing = "h/", more_outputs = names_of("output"),
+}
+
+function Output:process(p, i) return p, i end -- luacheck: no self
+
+local CLASSES = {AppInput = Input, AppOutput = Output}
+
+--- The class of that name, or nil.
+function ends.find(name) return CLASSES[name] end
+
+--- What declares the two, in front of a configuration's first line.
+ends.declarations = "input :: AppInput; output :: AppOutput; "
+
+--- The place of the link's end `name` ("input", "output1") at the element `e`, input or
+--- output: "APP.input0"; nil if it has no such port.
+function ends.place(e, app, name)
+  local word, number = name:match("^(%a+)(%d*)$")
+  number = number == "" and 0 or tonumber(number)
+  local is_input = e.class == Input
+  local count = is_input and e.noutputs or e.ninputs
+  if word ~= (is_input and "input" or "output") or not number or number >= count then
+    return nil
+  end
+  return ("%s.%s%d"):format(app, word, number)
+end
+
+return ends

@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A router as a part of the engine's configuration (core.engine.expand): its elements
+-- become the apps APP/ELEMENT, and APP itself runs their tasks and timers.
+
+local config = require("core.config")
+local ends = require("apps.click.ends")
+local errors = require("click.errors")
+local failure = require("core.failure")
+local graph = require("click.router.graph")
+local language = require("click.language")
+local registry = require("click.registry")
+local requirements = require("click.language.requirements")
+local router = require("click.router")
+
+local part = {}
+
+local function find_class(name) return ends.find(name) or registry.find(name) end
+
+local function read_file(path, name)
+  local file, problem = io.open(path)
+  local text = file and file:read("*a")
+  if file then file:close() end
+  return text or failure.usage("app '%s': %s", name,
+    problem or path .. ": it can't be read")
+end
+
+--- The text of the configuration that `arg` names, and what messages call it.
+function part.source(arg, name)
+  if arg.text then return arg.text, name end
+  return read_file(arg.file, name), arg.file
+end
+
+--- A router of the configuration `text`, which takes over from `old` if that isn't nil.
+--- A usage error says what is wrong with it.
+function part.router(text, file, arg, name, old)
+  local report = errors.new()
+  local flat = language.read{text = ends.declarations .. text, file = file,
+    errors = report, variables = arg.variables, class_of = find_class,
+    class_names = registry.names, packages = requirements.PACKAGES}
+  local made = flat and router.new(flat, {errors = report, old = old,
+    find_class = find_class, variables = arg.variables, ports = arg.devices,
+    prefix = name .. "/"})
+  return made or failure.usage("app '%s': %s", name, (report:text():gsub("\n$", "")))
+end
+
+--- The part for the app `name`, which is itself `app` ({class =, arg =}).
+function part.of(made, name, app)
+  local inner, prefix = graph.configuration(made), name .. "/"
+  local result = {apps = {[name] = app}, links = {}}
+  for other, description in pairs(inner.apps) do
+    result.apps[prefix .. other] = description
+  end
+  for spec in pairs(inner.links) do
+    local from, output, to, input = config.parse_link(spec)
+    result.links[config.format_link(prefix .. from, output, prefix .. to, input)] = true
+  end
+  for field, e in pairs{inputs = "input", outputs = "output"} do
+    result[field] = function (port)
+      return ends.place(made.by_name[e], prefix .. e, port)
+    end
+  end
+  return result
+end
+
+return part

@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: Apache-2.0
+local ffi = require("ffi")
+local C = require("core.declare")("native/flows.h")
+local FlowSet = require("click.rewriter.flow_set")
+local Pattern = require("click.rewriter.pattern")
+
+local function parse(text)
+  local words = {}
+  for word in text:gmatch("%S+") do words[#words + 1] = word end
+  return Pattern.parse(words, {})
+end
+
+local function new_set()
+  local set = FlowSet.new()
+  return set, set:kind(C.REWRITE_PORTS, 5, {300}, ffi.new("uint32_t[256]"))
+end
+
+-- Add a flow that rewrites `key` so.
+local function add(set, kind, key, rewritten)
+  local model = ffi.new("struct click_flow")
+  model.key[0], model.kind = key, kind
+  assert(C.pg_flows_add(set.flows, model, rewritten, 0) > 0)
+end
+
+local function shown(key)
+  local source, sport, destination, dport = FlowSet.parts(key)
+  return ("%s %d %s %d"):format(FlowSet.address_text(source), sport,
+    FlowSet.address_text(destination), dport)
+end
+
+describe("a rewriter's pattern", function ()
+  it("has a text of its own", function ()
+    for text, wanted in pairs{
+      ["1.0.0.1 1024-65535# - -"] = "1.0.0.1 1024-65535 - -",
+      ["1.0.0.1 80 2.0.0.2 81"] = "1.0.0.1 80 2.0.0.2 81",
+      ["- - - -"] = "- - - -", ["1.0.0.1 -"] = "1.0.0.1 -",
+      ["1.0.0.1-1.0.0.9? 2.0.0.2"] = "1.0.0.1-1.0.0.9 2.0.0.2",
+      ["1.0.0.1/24 -"] = "1.0.0.1-1.0.0.254 -", ["1.0.0.1/31 -"] = "1.0.0.0-1.0.0.1 -",
+      ["1.0.0.1/32 -"] = "1.0.0.1 -", ["2.0.0.2 - 0-65535"] = "2.0.0.2 - - -",
+    } do
+      assert.equal(wanted, parse(text):text())
+    end
+  end)
+
+  it("is refused in Click's words", function ()
+    for text, wanted in pairs{
+      [""] = "syntax error", ["1 2 3 4 5"] = "syntax error",
+      ["pat"] = "no such pattern 'pat'", ["x -"] = "bad source address",
+      ["1.0.0.9-1.0.0.1 -"] = "bad source address",
+      ["1.0.0.1 70000 - -"] = "bad source port",
+      ["1.0.0.1 9-1 - -"] = "bad source port",
+      ["1.0.0.1 0 - -"] = "bad source port", ["1.0.0.1 x"] = "bad destination address",
+      ["1.0.0.1 - - x"] = "bad destination port",
+    } do
+      assert.same({nil, wanted}, {parse(text)})
+    end
+  end)
+
+  it("takes the packet's own port if it can, else one that is free", function ()
+    local set, kind = new_set()
+    local pattern = parse("9.0.0.9 1024-1026 - -")
+    local ports = {}
+    for i = 1, 3 do
+      local key = FlowSet.key(0x01000000 + i, 1025, 0x02000002, 80)
+      local new = pattern:rewrite(key, set.flows, kind)
+      local _, sport = FlowSet.parts(new)
+      if i == 1 then assert.equal("9.0.0.9 1025 2.0.0.2 80", shown(new)) end
+      ports[sport] = true
+      add(set, kind, key, new)
+    end
+    assert.same({[1024] = true, [1025] = true, [1026] = true}, ports)
+    local other = FlowSet.key(0x01000009, 1025, 0x02000002, 80)
+    assert.is_nil(pattern:rewrite(other, set.flows, kind))
+    -- To another place all are free.
+    local elsewhere = FlowSet.key(0x01000009, 1025, 0x02000003, 80)
+    assert.equal("9.0.0.9 1025 2.0.0.3 80",
+      shown(pattern:rewrite(elsewhere, set.flows, kind)))
+  end)
+
+  it("goes in order with '#', for addresses too", function ()
+    local set, kind = new_set()
+    local pattern = parse("9.0.0.1-9.0.0.3# -")
+    local list = {}
+    for i = 1, 4 do
+      local key = FlowSet.key(i, 7, 0x02000002 + i, 80)
+      list[i] = FlowSet.address_text((FlowSet.parts(
+        pattern:rewrite(key, set.flows, kind))))
+    end
+    assert.same({"9.0.0.1", "9.0.0.2", "9.0.0.3", "9.0.0.1"}, list)
+  end)
+end)

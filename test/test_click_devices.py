@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Click's device elements, on files, interfaces, TUN devices and other processes."""
+
+import struct
+
+import pytest
+
+from helpers.command import PERIGEE, perigee, run, running
+from helpers.network import Wire, veth
+
+HEADER = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+
+
+def save(path, frames):
+    records = (struct.pack("<IIII", 100 + i, 0, len(f), len(f)) + f
+               for i, f in enumerate(frames))
+    path.write_bytes(HEADER + b"".join(records))
+
+
+def load(path):
+    data, frames = path.read_bytes()[24:], []
+    while data:
+        length = struct.unpack_from("<I", data, 8)[0]
+        frames.append(data[16:16 + length])
+        data = data[16 + length:]
+    return frames
+
+
+FRAMES = [bytes([i]) * (60 + i) for i in range(100)]
+
+
+@pytest.mark.fast
+def test_port_strings_and_numbers(tmp_path):
+    """A file comes to its end, which stops the router; numbers are ports of --port."""
+    save(tmp_path / "in", FRAMES)
+    for number, options in (("7", ["--port", "7=pcap:rx=in", "--port", "8=pcap:tx=out"]),
+                            ("\"pcap:rx=in\"", ["--port", "8=pcap:tx=out"])):
+        result = perigee("click", *options, "-e",
+                         f"f :: FromDPDKDevice({number}) -> c :: Counter -> t ::"
+                         " ToDPDKDevice(8); DriverManager(pause, print c.count,"
+                         " print f.count, print t.count, print f.hw_count)",
+                         cwd=tmp_path)
+        assert result.stderr == ""
+        assert result.stdout == "100\n" * 4
+        assert load(tmp_path / "out") == FRAMES
+
+
+@pytest.mark.fast
+def test_devices_that_are_not_there():
+    for argument, message in (
+            ('"nonsense:"', "nonsense:: Unknown or invalid PORT: "),
+            ("packet:none0", "While initializing 'FromDPDKDevice@1 :: FromDPDKDevice':\n"
+             "  port 'packet:none0': there is no kernel interface 'none0'")):
+        result = perigee("click", "-e", f"FromDPDKDevice({argument}) -> Discard")
+        assert result.returncode == 1
+        assert message in result.stderr
+    result = perigee("click", "-e", "FromDPDKDevice(packet:none0, ALLOW_NONEXISTENT true)"
+                     " -> t :: ToDPDKDevice(packet:none1, ALLOW_NONEXISTENT true);"
+                     " InfiniteSource(LIMIT 3, STOP true) -> t;"
+                     " DriverManager(pause, print t.count)")
+    assert (result.returncode, result.stdout) == (0, "0\n"), result.stderr
+
+
+@pytest.mark.fast
+def test_an_interface_is_shared_by_its_elements(namespace):
+    """Two elements send to an interface, pushed and pulled to, and one receives."""
+    router, peer = namespace("a"), namespace("b")
+    veth(router, "eth0", peer, "eth1", offloads=False)
+    config = ("FromDevice(eth0) -> c :: Classifier(12/88b5, -);"
+              " c[0] -> StoreData(0, X) -> ToDevice(eth0);"
+              " c[1] -> StoreData(0, Y) -> Queue -> t :: ToDevice(eth0);")
+    with running(*router.command(PERIGEE, "click", "-e", config)) as click:
+        with Wire(peer, "eth1") as wire:
+            click.wait_for_engine()
+            a, b = (b"\xff" * 12 + kind + bytes(46) for kind in (b"\x88\xb5", b"\x88\xb6"))
+            while not wire.receive(0.2):
+                wire.send(a)
+            while wire.receive(0.5):
+                pass
+            wire.send(a)
+            assert wire.receive() == b"X" + a[1:]
+            wire.send(b)
+            assert wire.receive() == b"Y" + b[1:]
+        assert click.interrupt() == 0
+
+
+@pytest.mark.fast
+def test_from_device_knows_to_whom_frames_are_sent(namespace):
+    router, peer = namespace("a"), namespace("b")
+    veth(router, "eth0", peer, "eth1", offloads=False)
+    mac = router.check("cat", "/sys/class/net/eth0/address").strip()
+    mac = bytes(int(digits, 16) for digits in mac.split(":"))
+    config = ("FromDevice(eth0) -> DropBroadcasts -> HostEtherFilter(" + mac.hex(":")
+              + ") -> Print(mine, 6) -> Discard")
+    with running(*router.command(PERIGEE, "click", "-e", config)) as click:
+        click.wait_for_engine()
+        with Wire(peer, "eth1") as wire:
+            while "mine" not in click.said:
+                wire.send(mac + b"\x02" * 6 + b"\x88\xb5" + bytes(46))
+                click.read(0.1)
+            assert mac.hex()[:8] in click.said
+        assert click.interrupt() == 0
+
+
+@pytest.mark.fast
+def test_kernel_tun_answers_pings(namespace):
+    router = namespace()
+    config = ("tun :: KernelTun(10.9.0.1/24, DEVNAME tun9) -> CheckIPHeader"
+              " -> ICMPPingResponder -> tun; Script(print 'ready')")
+    with running(*router.command(PERIGEE, "click", "-e", config)) as click:
+        click.wait_for("ready")
+        result = router.run("ping", "-c", "3", "-i", "0.2", "-W", "5", "10.9.0.2")
+        assert "3 received" in result.stdout, result.stdout + click.said
+        assert click.interrupt() == 0
+    assert "tun9" not in router.ip("link")
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("first", ["from", "to"])
+def test_rings_join_two_processes(tmp_path, first):
+    """Whoever comes first makes the socket."""
+    name = f"ring{tmp_path.name}".replace("-", "_")
+    ends = {
+        "from": f"FromDPDKRing(MEM_POOL {name}, FROM_PROC b, TO_PROC a)"
+                " -> c :: Counter(COUNT_CALL 10 s.run) -> Discard;"
+                " s :: Script(TYPE PASSIVE, print 'arrived')",
+        "to": "RatedSource(RATE 100) -> ToDPDKRing(MEM_POOL"
+              f" {name}, FROM_PROC a, TO_PROC b)",
+    }
+    second = "to" if first == "from" else "from"
+    with running(PERIGEE, "click", "-e", ends[first]) as one:
+        one.wait_for_engine()
+        with running(PERIGEE, "click", "-e", ends[second]) as other:
+            (one if first == "from" else other).wait_for("arrived")
+            assert other.interrupt() == 0
+        assert one.interrupt() == 0
+
+
+@pytest.mark.fast
+def test_a_ring_within_one_process():
+    result = perigee("click", "-e",
+                     "FromDPDKRing(MEM_POOL x) -> c :: Counter(COUNT_CALL 10 stop)"
+                     " -> Discard; RatedSource(RATE 1000) -> ToDPDKRing(MEM_POOL x);"
+                     " DriverManager(pause, print $(ge $(c.count) 10))")
+    assert (result.returncode, result.stdout) == (0, "true\n"), result.stderr
+
+
+@pytest.mark.fast
+def test_dumps_are_tcpdumps(tmp_path):
+    save(tmp_path / "in", FRAMES)
+    result = perigee("click", "-e", "FromDump(in, STOP true) -> ToDump(out, SNAPLEN 0)",
+                     cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "in").read_bytes()[24:] == (tmp_path / "out").read_bytes()[24:]
+    assert run("tcpdump", "-r", tmp_path / "out").stdout.count("\n") >= 100

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/clicktests, on a small tree laid out like a FastClick checkout with a runner of
+its own; and the pages that tools write about Click."""
+
+import sys
+
+import pytest
+
+from helpers.command import ROOT, perigee, run
+
+sys.path.insert(0, str(ROOT / "tools/click"))
+
+import programs  # noqa: E402
+import reasons  # noqa: E402
+
+# A runner that does what is in the test, and says what FastClick's would.
+RUNNER = r"""
+my $file = $ARGV[-1];
+$ENV{PATH} = "$ARGV[4]:$ENV{PATH}";
+my $status = system("sh", $file) >> 8;
+print "$file: Running...\n";
+print "$file:7: requirement failure at 'x'\n" if $status == 2;
+print "$file:3: failure at 'click'\n$file:3:   expected so\n" if $status == 1;
+my @said = ("1 success, 0 failures, 0 skipped", "0 successes, 1 failure, 0 skipped",
+    "0 successes, 0 failures, 1 skipped");
+print "clicktest: $said[$status]\n";
+"""
+TESTS = {
+    "ip/good": "test \"$(click -e 'DriverManager(print \"ok\")')\" = ok",
+    "ip/bad": "click -e 'Discard' 2>/dev/null || exit 1",
+    "ip/skipped": "click-buildtool provides Discard && "
+                  "click-buildtool provides Nonesuch || exit 2",
+    "net/nc": "(echo a | nc -l 39117 >got) & until echo b | nc localhost 39117 >reply; "
+              "test -s reply; do :; done; wait; test \"$(cat got reply)\" = 'b\na'",
+    "net/not": "not false && click-buildtool provides '!Nonesuch' dpdk",
+}
+SUMMARY = """\
+                passed  failed  skipped
+ip                   1       1        1
+net                  2       0        0
+all                  3       1        1
+"""
+
+
+@pytest.fixture
+def fastclick(tmp_path):
+    for name, text in TESTS.items():
+        path = tmp_path / "test" / f"{name}.clicktest"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("\\n", "\n"))
+    (tmp_path / "test/clicktest").write_text(RUNNER)
+    return tmp_path
+
+
+def test_it_counts_by_folder(fastclick):
+    result = run(ROOT / "tools/clicktests", fastclick, "ip", "net")
+    assert result.stdout == (
+        "failed: ip/bad: failure at 'click'; expected so\n" + SUMMARY), result.stderr
+    assert result.returncode == 1
+    assert "ip/bad fails, and tools/click/reasons.txt doesn't say why" in result.stderr
+
+
+def test_what_must_pass_must(fastclick):
+    (fastclick / "test/ip/bad.clicktest").rename(
+        fastclick / "test/ip/IPFilter-01.clicktest")
+    result = run(ROOT / "tools/clicktests", fastclick, "ip/IPFilter-01")
+    assert result.returncode == 1
+    assert "ip/IPFilter-01 must pass: failure at 'click'; expected so" in result.stderr
+
+
+@pytest.mark.fast
+def test_it_refuses_what_is_no_checkout(fastclick):
+    result = run(ROOT / "tools/clicktests", fastclick / "test")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "no checkout of FastClick: it has no test/clicktest" in result.stderr
+    result = run(ROOT / "tools/clicktests", fastclick, "nowhere")
+    assert "there is no test nowhere" in result.stderr
+
+
+@pytest.mark.fast
+def test_reasons_are_neither_stale_nor_missing(tmp_path, monkeypatch):
+    file = tmp_path / "reasons.txt"
+    file.write_text("# why\na/1: no such element\na/2: slow\nb/3: gone\n")
+    monkeypatch.setattr(reasons, "FILE", file)
+    results = {"a/1": "fail", "a/2": "pass", "a/4": "fail", "a/5": "skip"}
+    assert list(reasons.problems(results)) == [
+        "a/2 passes: tools/click/reasons.txt says that it fails",
+        "a/4 fails, and tools/click/reasons.txt doesn't say why",
+        "tools/click/reasons.txt: there is no test b/3"]
+    assert "| a/1 | no such element |\n| a/2 | slow |\n" in reasons.table()
+    file.write_text("a/1 no colon\n")
+    with pytest.raises(ValueError, match="reasons.txt:1"):
+        reasons.read()
+
+
+@pytest.mark.fast
+def test_the_helpers_know_what_there_is():
+    words = programs.words(ROOT).split()
+    assert {"Discard", "CounterMP", "userlevel"} <= set(words)
+
+
+# Pages --------------------------------------------------------------------------
+
+
+@pytest.mark.fast
+def test_the_page_of_tests_has_the_reasons():
+    assert (ROOT / "doc/click-tests.md").read_text().endswith(reasons.table()), \
+        "make clicktests FASTCLICK=DIR, with --page of tools/clicktests, writes it anew"
+
+
+@pytest.mark.fast
+def test_the_page_of_elements_is_up_to_date():
+    result = perigee("run", ROOT / "tools/click/elements.lua")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == (ROOT / "doc/click-elements.md").read_text(), \
+        "`make clickelements` writes it anew"
+
+
+@pytest.mark.fast
+def test_elements_are_explained():
+    result = perigee("click", "--explain", "Strip")
+    assert result.returncode == 0
+    assert result.stdout.startswith("Strip: removes bytes from the front of packets\n")
+    assert "\nstandard\n" in perigee("click", "--explain").stdout
+    result = perigee("click", "--explain=Strp")
+    assert (result.returncode, result.stderr) == (
+        1, "click: there is no element class 'Strp'; is 'Strip' meant?\n")
+
+
+@pytest.mark.fast
+def test_a_configuration_is_drawn(tmp_path):
+    out = tmp_path / "a.dot"
+    result = perigee("click", "--dot", "-o", out, "-e", "Idle -> Discard")
+    assert (result.returncode, result.stdout) == (0, ""), result.stderr
+    assert '"Idle@1" -> "Discard@2";' in out.read_text()
+    result = perigee("click", "--dot", "-e", "Idle -> Discrd")
+    assert result.returncode == 1
+    assert "did you mean 'Discard'?" in result.stderr

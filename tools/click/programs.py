@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that FastClick's tests call, in a folder in build/: click and
+click-flatten are Perigee, the others a few lines each."""
+
+import os
+import subprocess
+import sys
+
+NOT = '#!/bin/sh\n! "$@"\n'
+
+# `click-buildtool provides [-i] WORD...`: are all of them here? -i was given for the
+# installed ones. With ! before it, the word must not be.
+BUILDTOOL = """#!/bin/sh
+[ "$1" = provides ] || exit 2
+shift
+for word; do
+  case $word in
+  -*) ;;
+  !*) ! grep -qxF -e "${word#!}" "$(dirname "$0")/words" || exit 1 ;;
+  *) grep -qxF -e "$word" "$(dirname "$0")/words" || exit 1 ;;
+  esac
+done
+"""
+
+# As nc(1): HOST PORT; -l PORT, or -l -p PORT; -u for UDP.
+NC = """#!{python}
+import os, socket, sys, threading
+words = [word for word in sys.argv[1:] if not word.startswith("-")]
+flags = "".join(word[1:] for word in sys.argv[1:] if word.startswith("-"))
+kind = socket.SOCK_DGRAM if "u" in flags else socket.SOCK_STREAM
+end = socket.socket(socket.AF_INET, kind)
+if "l" in flags:
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    end.bind(("", int(words[-1])))
+    if kind == socket.SOCK_STREAM:
+        end.listen()
+        end = end.accept()[0]
+else:
+    end.connect((words[0], int(words[1])))
+
+def send():
+    try:
+        while data := os.read(0, 65536):
+            end.sendall(data)
+        if kind == socket.SOCK_STREAM:
+            end.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+
+threading.Thread(target=send, daemon=True).start()
+try:
+    while data := end.recv(65536):
+        os.write(1, data)
+except OSError:
+    pass
+os._exit(0)
+"""
+
+
+def words(root):
+    """What require(package ...) knows, and the classes of elements."""
+    script = ('for name in pairs(require("click.language.requirements").PACKAGES) do '
+              'print(name) end '
+              'for _, name in ipairs(require("click.registry").names()) do print(name) end')
+    path = root / "build/clicktests/words.lua"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(script)
+    result = subprocess.run([root / "perigee", "run", path], text=True, check=True,
+                            capture_output=True)
+    return result.stdout
+
+
+def make(root):
+    """The folder, made anew."""
+    folder = root / "build/clicktests/bin"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("click", "click-flatten"):
+        if not os.path.lexists(folder / name):
+            (folder / name).symlink_to(root / "perigee")
+    for name, text in (("not", NOT), ("click-buildtool", BUILDTOOL),
+                       ("nc", NC.format(python=sys.executable))):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    (folder / "words").write_text(words(root))
+    return folder

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why tests of FastClick's fail here: reasons.txt, a line "folder/name: reason" each."""
+
+import pathlib
+
+FILE = pathlib.Path(__file__).parent / "reasons.txt"
+
+HEADING = """\
+# FastClick's own tests
+
+`make clicktests FASTCLICK=DIR` runs the tests of a checkout of
+[FastClick](https://github.com/tbarbette/fastclick) on Perigee, by FastClick's own runner,
+and
+
+    $ tools/clicktests --help > /dev/null
+
+says more; with `--page` it writes this page. When it was last written (FastClick 93ca5a6), {passed} of {all}
+passed, {failed} failed, and {skipped} were skipped: they ask for something that isn't
+there, such as a kernel module of Click's or a card.
+"""
+
+
+def read():
+    """{folder/name: reason}."""
+    known = {}
+    for number, line in enumerate(FILE.read_text().splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        name, colon, reason = line.partition(": ")
+        if not colon or name in known:
+            raise ValueError(f"{FILE.name}:{number}: not 'folder/name: reason', or twice")
+        known[name] = reason
+    return known
+
+
+def problems(results, complete=True):
+    """What is wrong with the reasons, beside these {name: pass, fail or skip}."""
+    known = read()
+    for name, result in results.items():
+        if result == "fail" and name not in known:
+            yield f"{name} fails, and tools/click/reasons.txt doesn't say why"
+        elif result == "pass" and name in known:
+            yield f"{name} passes: tools/click/reasons.txt says that it fails"
+    for name in known:
+        if complete and name not in results:
+            yield f"tools/click/reasons.txt: there is no test {name}"
+
+
+def table():
+    """What fails, for the page."""
+    known = read()
+    if not known:
+        return ""
+    rows = [f"| {name} | {known[name]} |" for name in sorted(known)]
+    return "\n".join(["", "| fails | why |", "|---|---|", *rows]) + "\n"
