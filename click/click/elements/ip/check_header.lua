@@ -158,12 +158,12 @@ end
 CheckIPHeader.check, CheckIPHeader.address_lists = check, address_lists
 
 function CheckIPHeader:process(p)
+  self.count = self.count + 1
   local problem = check(p, self.offset, self.sum, self.is_bad, self.is_good)
   if problem then
     local q, o = checks.fail(self, p, problem)
     return q, o
   end
-  self.count = self.count + 1
   return p
 end
 
