@@ -123,7 +123,7 @@ lint: libraries
 # What Lua reads of the C headers (core.declare).
 DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
   src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h click/native/ip.h \
-  click/native/classify.h click/native/flows.h
+  click/native/chance.h click/native/classify.h click/native/flows.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee

@@ -171,12 +171,12 @@ static void set_changes(struct click_flow *f, const struct click_flow_key *rewri
 /* Add a flow like the model (key[0], kind, input, output, protocol, reply_note), whose
  * packets get the key `rewritten`. Its number, or 0 if there is no room for it. */
 uint32_t pg_flows_add(struct click_flows *t, const struct click_flow *model,
-                         const struct click_flow_key *rewritten, int64_t now)
+                      const struct click_flow_key *rewritten, int64_t now)
 {
-  uint32_t flow = pg_flow_table_take(t);
+  struct click_flow_kind *k = &t->kind[model->kind];
+  uint32_t flow = pg_flow_table_prepare(k) ? pg_flow_table_take(t) : 0;
   if (!flow)
     return 0;
-  struct click_flow_kind *k = &t->kind[model->kind];
   struct click_flow *f = &t->flow[flow];
   *f = *model;
   f->key[1] = (struct click_flow_key){rewritten->destination, rewritten->source,

@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Flows by their keys: chains from an array of buckets, which is doubled as flows
- * become more. Numbers stand for flows, since the memory moves as it grows.
+ * Flows by their keys: an array of slots with hashes and flows' numbers, at most half
+ * full, in which an entry is at its hash's place or behind it without a gap. Numbers
+ * stand for flows, since the memory moves as it grows.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "flow_table.h"
 
-enum { FEWEST_BUCKETS = 256, FEWEST_FLOWS = 256 };
+enum { FEWEST_SLOTS = 512, FEWEST_FLOWS = 256, LINE = 64, HUGE = 2 << 20 };
+
+/* Zeros, as few cache lines and pages as can be. */
+static void *zeros(size_t n, size_t size)
+{
+  void *memory;
+  if (posix_memalign(&memory, n * size < HUGE ? LINE : HUGE, n * size))
+    return NULL;
+  if (n * size >= HUGE)
+    madvise(memory, n * size, MADV_HUGEPAGE);
+  return memset(memory, 0, n * size);
+}
 
 static uint32_t hash_of(const struct click_flows *t, const struct click_flow_key *key)
 {
@@ -25,75 +38,108 @@ static bool same(const struct click_flow_key *a, const struct click_flow_key *b)
          a->sport == b->sport && a->dport == b->dport;
 }
 
-static uint32_t *chain(const struct click_flows *t, const struct click_flow_kind *k,
-                       const struct click_flow_key *key)
+/* The slot with the key, or the empty one where it would be. */
+static struct click_flow_slot *slot_of(const struct click_flows *t,
+                                       const struct click_flow_kind *k,
+                                       const struct click_flow_key *key, uint32_t hash)
 {
-  return &k->bucket[hash_of(t, key) & k->mask];
-}
-
-/* Where the number of the flow with the key stands, or the end of its chain. */
-static uint32_t *place_of(const struct click_flows *t, const struct click_flow_kind *k,
-                          const struct click_flow_key *key)
-{
-  uint32_t *at = chain(t, k, key);
-  while (*at && !same(&t->flow[*at / 2].key[*at % 2], key))
-    at = &t->flow[*at / 2].next[*at % 2];
-  return at;
+  for (uint32_t i = hash & k->mask;; i = (i + 1) & k->mask) {
+    struct click_flow_slot *s = &k->slot[i];
+    if (!s->number ||
+        (s->hash == hash && same(&t->flow[s->number / 2].key[s->number % 2], key)))
+      return s;
+  }
 }
 
 uint32_t pg_flows_find(const struct click_flows *t, int32_t kind,
-                          const struct click_flow_key *key)
+                       const struct click_flow_key *key)
 {
-  return *place_of(t, &t->kind[kind], key);
+  return slot_of(t, &t->kind[kind], key, hash_of(t, key))->number;
 }
 
-static bool set_buckets(struct click_flows *t, struct click_flow_kind *k, uint32_t n)
+static bool set_slots(struct click_flow_kind *k, uint32_t n)
 {
-  uint32_t *bucket = calloc(n, sizeof *bucket);
-  if (!bucket)
+  struct click_flow_slot *slot = zeros(n, sizeof *slot), *old = k->slot;
+  if (!slot)
     return false;
-  uint32_t *old = k->bucket, old_n = old ? k->mask + 1 : 0;
-  k->bucket = bucket;
-  k->mask = n - 1;
-  for (uint32_t i = 0; i < old_n; i++) {
-    for (uint32_t number = old[i], next; number; number = next) {
-      struct click_flow *f = &t->flow[number / 2];
-      uint32_t *at = chain(t, k, &f->key[number % 2]);
-      next = f->next[number % 2];
-      f->next[number % 2] = *at;
-      *at = number;
-    }
+  for (uint32_t i = 0; old && i <= k->mask; i++) {
+    if (!old[i].number)
+      continue;
+    uint32_t at = old[i].hash & (n - 1);
+    while (slot[at].number)
+      at = (at + 1) & (n - 1);
+    slot[at] = old[i];
   }
   free(old);
+  k->slot = slot;
+  k->mask = n - 1;
   return true;
 }
 
-uint32_t pg_flow_table_map(struct click_flows *t, struct click_flow_kind *k,
-                        uint32_t number)
+/* Room for two entries more. Without memory, slots may become fuller. */
+bool pg_flow_table_prepare(struct click_flow_kind *k)
 {
-  struct click_flow *f = &t->flow[number / 2];
-  if (k->entries > k->mask)
-    set_buckets(t, k, 2 * (k->mask + 1)); /* without memory, chains get longer */
-  uint32_t *at = place_of(t, k, &f->key[number % 2]);
-  uint32_t old = *at;
-  if (old)
-    *at = t->flow[old / 2].next[old % 2];
-  else
-    k->entries++;
-  at = chain(t, k, &f->key[number % 2]);
-  f->next[number % 2] = *at;
-  *at = number;
+  uint32_t slots = k->mask + 1;
+  return k->entries + 2 <= slots / 2 || set_slots(k, 2 * slots) ||
+         k->entries + 2 <= slots / 8 * 7;
+}
+
+uint32_t pg_flow_table_map(struct click_flows *t, struct click_flow_kind *k,
+                           uint32_t number)
+{
+  const struct click_flow_key *key = &t->flow[number / 2].key[number % 2];
+  uint32_t hash = hash_of(t, key);
+  struct click_flow_slot *s = slot_of(t, k, key, hash);
+  uint32_t old = s->number;
+  *s = (struct click_flow_slot){hash, number};
+  k->entries += !old;
   return old;
 }
 
-void pg_flow_table_unmap(struct click_flows *t, struct click_flow_kind *k, uint32_t number)
+/* Empty the slot, without a gap between others and their places. */
+static void empty(struct click_flow_kind *k, uint32_t gap)
 {
-  struct click_flow *f = &t->flow[number / 2];
-  uint32_t *at = place_of(t, k, &f->key[number % 2]);
-  if (*at != number)
-    return;
-  *at = f->next[number % 2];
+  for (uint32_t i = (gap + 1) & k->mask; k->slot[i].number; i = (i + 1) & k->mask) {
+    uint32_t from_place = (i - k->slot[i].hash) & k->mask;
+    if (from_place >= ((i - gap) & k->mask)) {
+      k->slot[gap] = k->slot[i];
+      gap = i;
+    }
+  }
+  k->slot[gap].number = 0;
   k->entries--;
+}
+
+void pg_flow_table_unmap(struct click_flows *t, struct click_flow_kind *k,
+                         uint32_t number)
+{
+  const struct click_flow_key *key = &t->flow[number / 2].key[number % 2];
+  struct click_flow_slot *s = slot_of(t, k, key, hash_of(t, key));
+  if (s->number == number)
+    empty(k, (uint32_t)(s - k->slot));
+}
+
+static bool set_flows(struct click_flows *t, uint32_t n)
+{
+  struct click_flow *flow = zeros(n, sizeof *flow);
+  if (!flow)
+    return false;
+  if (t->flow)
+    memcpy(flow, t->flow, t->used * sizeof *flow);
+  free(t->flow);
+  t->flow = flow;
+  t->room = n;
+  return true;
+}
+
+static bool set_deltas(struct click_flows *t, uint32_t n)
+{
+  struct click_deltas **deltas = realloc(t->deltas, n * sizeof *deltas);
+  if (!deltas)
+    return false;
+  memset(deltas + t->used, 0, (n - t->used) * sizeof *deltas);
+  t->deltas = deltas;
+  return true;
 }
 
 uint32_t pg_flow_table_take(struct click_flows *t)
@@ -103,21 +149,9 @@ uint32_t pg_flow_table_take(struct click_flows *t)
     t->spare = t->flow[number].newer;
     return number;
   }
-  if (t->used == t->room) {
-    struct click_flow *flow = realloc(t->flow, 2 * (size_t)t->room * sizeof *flow);
-    if (!flow)
-      return 0;
-    t->flow = flow;
-    if (t->deltas) {
-      struct click_deltas **deltas =
-        realloc(t->deltas, 2 * (size_t)t->room * sizeof *deltas);
-      if (!deltas)
-        return 0;
-      memset(deltas + t->room, 0, t->room * sizeof *deltas);
-      t->deltas = deltas;
-    }
-    t->room *= 2;
-  }
+  if (t->used == t->room && ((t->deltas && !set_deltas(t, 2 * t->room)) ||
+                             !set_flows(t, 2 * t->room)))
+    return 0;
   return t->used++;
 }
 
@@ -140,11 +174,11 @@ static void set_port(struct click_flow_key *key, uint16_t port, bool ping)
 }
 
 /* Among the addresses, or ports, from `base` to `base + top` the first, from the one at
- * `first` on and around, with which no reply has the key yet; where it is, from 0, or -1.
- * `reply` is the key but for that: its destination, or its port. */
+ * `first` on and around, with which no reply has the key yet; where it is, from 0, or
+ * -1. `reply` is the key but for that: its destination, or its port. */
 int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
-                             const struct click_flow_key *reply, bool port,
-                             uint32_t base, uint32_t top, uint32_t first)
+                          const struct click_flow_key *reply, bool port,
+                          uint32_t base, uint32_t top, uint32_t first)
 {
   struct click_flow_key key = *reply;
   uint32_t value = first;
@@ -169,9 +203,7 @@ struct click_flows *pg_flows_new(uint64_t seed)
   t->seed = seed;
   t->capacity = INT32_MAX;
   t->used = 1;
-  t->room = FEWEST_FLOWS;
-  t->flow = calloc(t->room, sizeof *t->flow);
-  if (t->flow)
+  if (set_flows(t, FEWEST_FLOWS))
     return t;
   free(t);
   return NULL;
@@ -180,7 +212,7 @@ struct click_flows *pg_flows_new(uint64_t seed)
 void pg_flows_free(struct click_flows *t)
 {
   for (int32_t i = 0; i < t->kinds; i++)
-    free(t->kind[i].bucket);
+    free(t->kind[i].slot);
   for (uint32_t i = 0; t->deltas && i < t->used; i++)
     free(t->deltas[i]);
   free(t->deltas);
@@ -191,11 +223,12 @@ void pg_flows_free(struct click_flows *t)
 
 /* A new kind of flows; its number, or -1. */
 int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
-                         const int64_t *timeout, uint32_t *counts)
+                      const int64_t *timeout, uint32_t *counts)
 {
   if (t->kinds == MOST_FLOW_KINDS)
     return -1;
-  struct click_flow_kind *kind = realloc(t->kind, (size_t)(t->kinds + 1) * sizeof *kind);
+  size_t kinds = (size_t)t->kinds + 1;
+  struct click_flow_kind *kind = realloc(t->kind, kinds * sizeof *kind);
   if (!kind)
     return -1;
   t->kind = kind;
@@ -205,5 +238,5 @@ int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
   k->guarantee = guarantee;
   memcpy(k->timeout, timeout, sizeof k->timeout);
   k->counts = counts;
-  return set_buckets(t, k, FEWEST_BUCKETS) ? t->kinds++ : -1;
+  return set_slots(k, FEWEST_SLOTS) ? t->kinds++ : -1;
 }

@@ -28,11 +28,10 @@ struct click_flow_key {
  * flow 0 isn't used. 64 bytes. */
 struct click_flow {
   struct click_flow_key key[2];
-  uint32_t next[2];          /* in a map's chain, such a number */
   uint32_t older, newer;     /* in a list */
   int64_t expiry;            /* milliseconds */
   uint32_t number;           /* how many flows were made before it */
-  uint16_t ip_change;        /* what rewriting forward adds to the sum of the IP header */
+  uint16_t ip_change;        /* what it adds forward to the IP header's sum */
   uint16_t l4_change;        /* and to the sum that TCP and UDP have */
   uint8_t output[2];         /* from 0 */
   uint8_t kind, input;       /* of the rewriter that made it */
@@ -40,7 +39,11 @@ struct click_flow {
   uint8_t state;
   uint8_t protocol;          /* 0: any */
   uint8_t reply_note;        /* annotation for replies */
+  uint32_t unused[2];
 };
+
+/* Where a flow and direction is found; number 0: it is empty. */
+struct click_flow_slot { uint32_t hash, number; };
 
 /* The flows of a rewriter (of a protocol), by key and by age. A packet guarantees its
  * flow for some time: list 0. Then it is in the list of its timeout, and may go when
@@ -48,7 +51,7 @@ struct click_flow {
 enum { FLOW_GUARANTEED = 0, FLOW_TIMEOUTS = 3, FLOW_LISTS = 4 };
 struct click_flow_list { uint32_t oldest, newest; };
 struct click_flow_kind {
-  uint32_t *bucket;          /* chains of flows' numbers; 0: empty */
+  struct click_flow_slot *slot;
   uint32_t mask, entries;
   struct click_flow_list list[4];
   int64_t guarantee, timeout[3]; /* milliseconds; guarantee 0: none */
@@ -96,34 +99,34 @@ struct click_rewriter {
 struct click_flows *pg_flows_new(uint64_t seed);
 void pg_flows_free(struct click_flows *t);
 int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
-                         const int64_t *timeout, uint32_t *counts);
+                      const int64_t *timeout, uint32_t *counts);
 uint32_t pg_flows_find(const struct click_flows *t, int32_t kind,
-                          const struct click_flow_key *key);
+                       const struct click_flow_key *key);
 int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
-                             const struct click_flow_key *reply, bool port,
-                             uint32_t base, uint32_t top, uint32_t first);
+                          const struct click_flow_key *reply, bool port,
+                          uint32_t base, uint32_t top, uint32_t first);
 
 /* flow_age.c */
 uint32_t pg_flows_add(struct click_flows *t, const struct click_flow *model,
-                         const struct click_flow_key *rewritten, int64_t now);
+                      const struct click_flow_key *rewritten, int64_t now);
 void pg_flows_touch(struct click_flows *t, uint32_t flow, int64_t now);
 void pg_flows_reap(struct click_flows *t, int64_t now, bool all);
 void pg_flows_remove_input(struct click_flows *t, int32_t kind, uint8_t input);
 int64_t pg_flows_expiry(const struct click_flows *t, uint32_t flow);
 
-/* rewrite.c: the output from 1 on; 0: it isn't for a rewriter; -1: there is no mapping */
+/* rewrite.c: the output from 1 on; 0: it isn't for a rewriter; -1: it has no mapping */
 int32_t pg_rewrite(struct click_rewriter *r, struct packet *p, int64_t now);
 int32_t pg_rewrite_by(const struct click_rewriter *r, struct packet *p,
-                         uint32_t number, int64_t now);
+                      uint32_t number, int64_t now);
 uint32_t pg_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
-                             const struct click_flow_key *key, bool reply);
+                          const struct click_flow_key *key, bool reply);
 
 /* tcp_deltas.c */
 bool pg_flow_shift(struct click_flows *t, uint32_t number, uint32_t trigger,
-                      int32_t delta);
+                   int32_t delta);
 int32_t pg_flow_delta(const struct click_flows *t, uint32_t number);
 
 /* icmp_rewrite.c: the number of the flow, or 0 */
 struct click_quoted { const struct click_rewriter **maps; int32_t n, map; };
 uint32_t pg_rewrite_icmp(struct click_quoted *q, struct packet *p,
-                            bool set_destination, int32_t reply_note);
+                         bool set_destination, int32_t reply_note);

@@ -145,7 +145,7 @@ static void rewrite_outer(struct packet *p, const struct quote *q, uint32_t dest
 /* Rewrite an error by the first of the rewriters that knows the packet it quotes: the
  * number of the flow and direction, q->map is the rewriter's; or 0. */
 uint32_t pg_rewrite_icmp(struct click_quoted *q, struct packet *p,
-                            bool set_destination, int32_t reply_note)
+                         bool set_destination, int32_t reply_note)
 {
   struct quote quote;
   struct click_flow_key key;
@@ -158,7 +158,8 @@ uint32_t pg_rewrite_icmp(struct click_quoted *q, struct packet *p,
   const struct click_flow *f = &q->maps[q->map]->flows->flow[number / 2];
   const struct click_flow_key *back = &f->key[!(number % 2)];
   /* What a reply is rewritten to: from and to where. */
-  struct click_flow_key own = {back->destination, back->source, back->dport, back->sport};
+  struct click_flow_key own = {back->destination, back->source, back->dport,
+                               back->sport};
   if (q->maps[q->map]->how == REWRITE_SOURCE)
     own.source = key.source; /* such a flow has one address */
   if (quote.outer->dst_addr == key.destination)

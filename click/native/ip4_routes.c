@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks up an IPv4 address among routes that click.route_ranges has laid out: the first
- * 16 bits are an index, the others are looked for among ranges, in about as many steps
- * as their number has bits (Zec, Rizzo, Mikuc: "DXR: towards a billion routing lookups
+ * Looks up an IPv4 address among routes that click.net.route_ranges has laid out: the
+ * first 16 bits are an index, the others are looked for among ranges, in about as many
+ * steps as their number has bits (Zec, Rizzo, Mikuc: "DXR: towards a billion routing lookups
  * per second in software", 2012).
  */
 #include <stdint.h>

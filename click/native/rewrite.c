@@ -236,6 +236,9 @@ static int32_t rewrite(const struct click_rewriter *r, struct packet *p,
 {
   struct click_flow *f = &r->flows->flow[number / 2];
   uint32_t reply = number % 2;
+  /* Its neighbours in a list are needed at the end. */
+  __builtin_prefetch(&r->flows->flow[f->older], 1);
+  __builtin_prefetch(&r->flows->flow[f->newer], 1);
   set_addresses(r, p, v, f, reply);
   switch (r->flows->kind[f->kind].how) {
   case REWRITE_TCP: rewrite_tcp(r, v, number); break;
@@ -275,7 +278,7 @@ int32_t pg_rewrite(struct click_rewriter *r, struct packet *p, int64_t now)
 
 /* The same by a flow and direction, for a packet of that flow. */
 int32_t pg_rewrite_by(const struct click_rewriter *r, struct packet *p,
-                         uint32_t number, int64_t now)
+                      uint32_t number, int64_t now)
 {
   struct view v;
   return look(p, &v) ? rewrite(r, p, &v, number, now) : 0;
@@ -284,7 +287,7 @@ int32_t pg_rewrite_by(const struct click_rewriter *r, struct packet *p,
 /* The flow and direction of packets with a protocol and key, or 0. Of a ping the key's
  * source port is the identifier; `reply` says that its key is that of replies. */
 uint32_t pg_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
-                             const struct click_flow_key *given, bool reply)
+                          const struct click_flow_key *given, bool reply)
 {
   struct click_flow_key key = *given;
   int32_t kind = r->other;

@@ -82,7 +82,7 @@ static struct click_deltas *deltas_of(struct click_flows *t, uint32_t flow)
 /* From `trigger` on, numbers in this direction of the flow are `delta` more than up to
  * now. False if a later trigger is known already, or there is no memory. */
 bool pg_flow_shift(struct click_flows *t, uint32_t number, uint32_t trigger,
-                      int32_t delta)
+                   int32_t delta)
 {
   uint32_t reply = number % 2;
   struct click_deltas *d = deltas_of(t, number / 2);
@@ -156,7 +156,7 @@ static uint16_t apply_sack(const struct click_deltas *d, uint32_t reply, uint8_t
 
 /* Change the numbers of a packet of the flow, in the TCP header at `tcp`. */
 void pg_flow_deltas_apply(struct click_flows *t, uint32_t number, uint8_t *tcp,
-                       uint32_t length)
+                          uint32_t length)
 {
   struct click_deltas *d = t->deltas[number / 2];
   uint32_t reply = number % 2;

@@ -159,6 +159,23 @@ describe("a set of flows that is full", function ()
     assert.same(wanted, kept)
   end)
 
+  it("finds those that are left, wherever others were removed", function ()
+    local set, kind = new_set()
+    local CAPACITY = 250 -- so many that many keys aren't at their place
+    set:set_capacity(CAPACITY, 0)
+    for i = 1, 5000 do
+      assert(add(set, kind, i, i * GUARANTEE * 1000) > 0)
+      if i % 250 == 0 then
+        for j = 1, i do
+          local found, reply = find(set, kind, j) > 0,
+            C.pg_flows_find(set.flows, kind, FlowSet.reversed(new_key_of(j))) > 0
+          assert(found == (j > i - CAPACITY) and reply == found)
+        end
+      end
+    end
+    assert.equal(CAPACITY, set:size())
+  end)
+
   it("holds a million flows outside Lua's memory #slow", function ()
     local set, kind = new_set()
     collectgarbage()

@@ -14,11 +14,14 @@ local ffi = require("ffi")
 
 local arguments = require("click.arguments")
 local C = require("core.declare")("native/flows.h")
+local chance = require("click.chance")
 local FlowSet = require("click.rewriter.flow_set")
 local names = require("click.names")
 
 local Pattern = {}
 Pattern.__index = Pattern
+
+local MOST = 2 ^ 31 - 2 -- of numbers chosen by chance
 
 local types = arguments.types
 local address_text = FlowSet.address_text
@@ -149,7 +152,7 @@ local function choose(self, key, reply, flows, kind)
       return own
     end
   end
-  local first = math.random(0, self.top)
+  local first = chance.number(math.min(self.top, MOST))
   if self.sequential then first = self.next > self.top and 0 or self.next end
   local chosen = C.pg_flows_free_key(flows, kind, reply, self.ports, base, self.top,
     first)

@@ -49,7 +49,8 @@ local function call_each(list)
   for i = 1, #list do list[i]() end
 end
 
--- (LuaJIT compiles neither pairs() nor closures, and this is called after every breath.)
+-- (LuaJIT compiles neither pairs() nor closures, and this is called after every
+-- breath.)
 local function poll_all(self)
   call_each(self.frequent_polls)
   if #self.polls == 0 then return end

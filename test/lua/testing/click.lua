@@ -40,7 +40,8 @@ function Router:collect(_, f)
 end
 
 function Router:say(text) table.insert(self.unit.said, text) end
-function Router:arrivals() return 0 end -- packets are given to process()
+-- Of packets that were pushed.
+function Router:arrivals(e) return self.unit.options.pull and 0 or self.unit.arrived end
 function Router:rearrange() end
 function Router:print(text) self.unit.printed = self.unit.printed .. text end
 function Router:schedule(e) self.at_work[e] = true end
@@ -122,7 +123,7 @@ function click.unit(text, options)
   local class = registry.find(name) or error("there is no element class " .. name)
   local unit = setmetatable({
     options = options, errors = {}, warnings = {}, said = {}, printed = "", lost = {},
-    kept = 0, fresh = {}, packets = {}, called = {},
+    kept = 0, arrived = 0, fresh = {}, packets = {}, called = {},
   }, Unit)
   local alone = setmetatable({
     unit = unit, at_work = {}, clock = clock.new{simulated = options.time or true},
@@ -144,6 +145,7 @@ function click.unit(text, options)
   end
   if options.values then e:configure(options.values) else parse(e, config or "") end
   if #unit.errors == 0 then e:initialize() end
+  if #unit.errors == 0 and not options.pull then e.process = element.processor(e) end
   return unit
 end
 
@@ -159,6 +161,7 @@ end
 --- what was dropped, `unit.kept` what was kept.
 function Unit:send(p, i)
   p = as_packet(p)
+  self.arrived = self.arrived + 1
   settle(self, p, self.element:process(p, i or 1))
   return take_fresh(self)
 end

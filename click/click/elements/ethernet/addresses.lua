@@ -6,7 +6,7 @@ local element = require("click.element")
 local note = require("click.note")
 local numbers = require("click.arguments.numbers")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local FIRST, ADDRESS = note.FIRST, 6

@@ -2,12 +2,12 @@
 -- ARP messages checked, and printed.
 
 local ffi = require("ffi")
-local arp = require("click.arp")
-local checks = require("click.checks")
+local arp = require("click.net.arp")
+local checks = require("click.net.checks")
 local element = require("click.element")
 local note = require("click.note")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local halves_t = ffi.typeof("const uint16_t *")
 local MAC, NETWORK, TRANSPORT =

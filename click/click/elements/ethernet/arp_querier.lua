@@ -6,14 +6,14 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local arguments = require("click.arguments")
-local arp = require("click.arp")
-local arp_handlers = require("click.arp_handlers")
-local arp_table = require("click.arp_table")
+local arp = require("click.net.arp")
+local arp_handlers = require("click.net.arp_handlers")
+local arp_table = require("click.net.arp_table")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local note = require("click.note")
 local packet = require("core.packet")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local band, bor, tobit = bit.band, bit.bor, bit.tobit
 local open = front.open
@@ -119,12 +119,12 @@ end
 
 -- Packets --------------------------------------------------------------------------
 
-local function encapsulate(self, p, word, half)
+local function encapsulate(p, word, half, source_half, source_word)
   if not open(p, HEADER) then return false end
   local words, n, at = ffi.cast(words_t, p.data), p.note16, p.data_off
   local halves = ffi.cast(halves_t, words)
   words[0], halves[2], halves[3], words[2], halves[6] =
-    word, half, self.source_half, self.source_word, IP4
+    word, half, source_half, source_word, IP4
   n[MAC], n[NETWORK] = at, at + HEADER
   return true
 end
@@ -145,7 +145,9 @@ local function lose(self, reason)
 end
 
 local function sent_to(self, p, word, half)
-  if not encapsulate(self, p, word, half) then return lose(self, TOO_LONG) end
+  if not encapsulate(p, word, half, self.source_half, self.source_word) then
+    return lose(self, TOO_LONG)
+  end
   return p
 end
 
@@ -218,23 +220,26 @@ local function take_answer(self, p)
   packet.free(p)
 end
 
-function ARPQuerier:process(p, i)
-  if i == 2 then
-    take_answer(self, p)
-    return false
-  end
-  local ip = tobit(p.note32[DST_IP])
-  local list = self.arp_table
-  local e = list.entries[ip]
-  if e then
-    local now = list.clock()
-    if now <= e.expires and now < e.live_at + self.poll
-      and encapsulate(self, p, e.word, e.half) then
-      return p
+function ARPQuerier:make_process()
+  local half, word, poll = self.source_half, self.source_word, self.poll
+  return function (_, p, i)
+    if i == 2 then
+      take_answer(self, p)
+      return false
     end
+    local ip = tobit(p.note32[DST_IP])
+    local list = self.arp_table
+    local e = list.entries[ip]
+    if e then
+      local now = list.clock()
+      if now <= e.expires and now < e.live_at + poll
+        and encapsulate(p, e.word, e.half, half, word) then
+        return p
+      end
+    end
+    local q, o = deliver(self, p, ip)
+    return q, o
   end
-  local q, o = deliver(self, p, ip)
-  return q, o
 end
 
 -- Handlers -------------------------------------------------------------------------

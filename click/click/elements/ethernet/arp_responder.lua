@@ -4,13 +4,13 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
-local arp = require("click.arp")
+local arp = require("click.net.arp")
 local arguments = require("click.arguments")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
 local text_of = require("click.language.text")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local types = arguments.types
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("uint32_t *")

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ARPTable: a table of Ethernet addresses (click.arp_table) that several ARPQueriers
--- may share. The handlers that both have are in click.arp_handlers.
+-- ARPTable: a table of Ethernet addresses (click.net.arp_table) that ARPQueriers may
+-- share. The handlers that both have are in click.net.arp_handlers.
 
-local arp_handlers = require("click.arp_handlers")
-local arp_table = require("click.arp_table")
+local arp_handlers = require("click.net.arp_handlers")
+local arp_table = require("click.net.arp_table")
 local element = require("click.element")
 
 local ARPTable = element.define{

@@ -4,10 +4,10 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local keywords = require("click.keywords")
 local note = require("click.note")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local band = bit.band
 local open, cut = front.open, front.cut

@@ -6,7 +6,7 @@ local ffi = require("ffi")
 local element = require("click.element")
 local note = require("click.note")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local band = bit.band
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")

@@ -8,11 +8,11 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local note = require("click.note")
 local types = require("click.arguments").types
 local text_of = require("click.language.text")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local words_t, halves_t = ffi.typeof("const uint32_t *"), ffi.typeof("const uint16_t *")
 local ADDRESSES = 12 -- bytes

@@ -2,7 +2,7 @@
 -- CheckICMPHeader: is that an ICMP message (RFC 792)?
 
 local C = require("core.declare")("native/ip.h")
-local checks = require("click.checks")
+local checks = require("click.net.checks")
 local element = require("click.element")
 local note = require("click.note")
 

@@ -9,7 +9,7 @@ local element = require("click.element")
 local named = require("click.classification.named")
 local packet = require("core.packet")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local ERRORS = {[3] = true, [4] = true, [5] = true, [11] = true, [12] = true}
 local LEAST_MTU, DEFAULT_MTU = 68, 576 -- RFC 791; RFC 1812, section 4.3.2.3

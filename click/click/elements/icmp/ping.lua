@@ -5,12 +5,12 @@ local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local element = require("click.element")
-local front = require("click.front")
-local icmp_echo = require("click.icmp_echo")
+local front = require("click.net.front")
+local icmp_echo = require("click.net.icmp_echo")
 local named = require("click.classification.named")
 local note = require("click.note")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local band, rshift, tobit = bit.band, bit.rshift, bit.tobit
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")

@@ -5,12 +5,12 @@
 local ffi = require("ffi")
 require("core.declare")("native/ip.h")
 local element = require("click.element")
-local front = require("click.front")
-local icmp_echo = require("click.icmp_echo")
+local front = require("click.net.front")
+local icmp_echo = require("click.net.icmp_echo")
 local note = require("click.note")
 local packet = require("core.packet")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local halves_t, int64 = ffi.typeof("uint16_t *"), ffi.typeof("int64_t")
 local NETWORK, TRANSPORT, TIMESTAMP =
@@ -18,6 +18,7 @@ local NETWORK, TRANSPORT, TIMESTAMP =
 local MINIMAL, HEADER = 20, 8 -- bytes
 local PROTOCOL, TTL, ICMP, ECHO, REPLY = 9, 8, 1, 8, 0
 local REQUEST_TTL, NUMBERS = 200, 0xffff
+local MOST_DATA = packet.max_payload - MINIMAL - HEADER
 
 local ICMPPingSource = element.define{
   name = "ICMPPingSource", aliases = {"ICMPSendPings"},
@@ -42,6 +43,9 @@ function ICMPPingSource:configure(a)
   self.limit, self.active, self.verbose = a.LIMIT, a.ACTIVE, a.VERBOSE
   self.ends, self.mirror = a.STOP, a.MIRROR
   self.count = 0
+  if #a.DATA > MOST_DATA then
+    return self:error("DATA is too long: there is room for %d bytes", MOST_DATA)
+  end
   if a.INTERVAL < 0.001 then self:warning("INTERVAL so small that it is zero") end
 end
 

@@ -7,7 +7,7 @@ local element = require("click.element")
 local note = require("click.note")
 local numbers = require("click.arguments.numbers")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit
 local words_t, halves_t = ffi.typeof("uint32_t *"), ffi.typeof("uint16_t *")

@@ -6,12 +6,12 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local arguments = require("click.arguments")
-local checks = require("click.checks")
+local checks = require("click.net.checks")
 local element = require("click.element")
-local members = require("click.members")
+local members = require("click.net.members")
 local note = require("click.note")
 local numbers = require("click.arguments.numbers")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
@@ -158,12 +158,12 @@ end
 CheckIPHeader.check, CheckIPHeader.address_lists = check, address_lists
 
 function CheckIPHeader:process(p)
+  self.count = self.count + 1
   local problem = check(p, self.offset, self.sum, self.is_bad, self.is_good)
   if problem then
     local q, o = checks.fail(self, p, problem)
     return q, o
   end
-  self.count = self.count + 1
   return p
 end
 

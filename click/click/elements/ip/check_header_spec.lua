@@ -126,6 +126,15 @@ describe("CheckIPHeader", function ()
     end
   end)
 
+  it("counts packets that are pulled, too", function ()
+    for _, pull in ipairs{false, true} do
+      local unit = click.unit("CheckIPHeader()", {pull = pull})
+      for _, text in ipairs{GOOD .. "data", "short", GOOD .. "data"} do unit:send(text) end
+      assert.same({"2", "1"}, {unit:read("count"), unit:read("drops")})
+      unit:free()
+    end
+  end)
+
   it("checks its arguments", function ()
     assert.same({"too many arguments"},
       click.unit("CheckIPHeader(10.0.0.1, 14, 5)").errors)

@@ -8,15 +8,15 @@ require("core.declare")("native/ip.h")
 local element = require("click.element")
 local CheckIPHeader = require("click.elements.ip.check_header")[1]
 local forward = require("click.elements.ip.forward")
-local front = require("click.front")
+local front = require("click.net.front")
 local note = require("click.note")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local tobit = bit.tobit
 local DecIPTTL, FixIPSrc, IPGWOptions = forward[1], forward[2], forward[3]
 local check, decrement, fix = CheckIPHeader.check, DecIPTTL.decrement, FixIPSrc.fix
 local see_to_options, cut = IPGWOptions.see_to_options, front.cut
-local members = require("click.members")
+local members = require("click.net.members")
 local NETWORK, PAINT, TYPE = note.NETWORK_HEADER, note.PAINT, note.PACKET_TYPE
 local BROADCAST, MULTICAST = note.BROADCAST, note.MULTICAST
 local ETHERNET = 14 -- bytes
@@ -63,6 +63,18 @@ function IPInputCombo:process(p)
   return p
 end
 
+function IPInputCombo:make_process()
+  local color, is_bad, is_good = self.color, self.is_bad, self.is_good
+  return function (_, p)
+    p.note8[PAINT] = color
+    if not cut(p, ETHERNET) or check(p, 0, true, is_bad, is_good) then
+      local q, o = drop(self)
+      return q, o
+    end
+    return p
+  end
+end
+
 IPInputCombo.handlers = {
   drops = {read = function (e) return ("%d"):format(e.bad) end},
 }
@@ -87,21 +99,25 @@ function IPOutputCombo:configure(a)
   self.gateway.address = self.word
 end
 
-function IPOutputCombo:process(p)
-  local kind = p.note16[TYPE]
-  if kind == BROADCAST or kind == MULTICAST then return nil, 1 end
-  if p.note8[PAINT] == self.color then self.emit(REDIRECT, front.clone(p)) end
-  local problem = see_to_options(p, self.gateway, self.router)
-  if problem then
-    if problem < 0 then return nil, 2 end
-    p.note8[note.ICMP_PARAMPROB] = problem
-    return p, BAD_OPTION
+function IPOutputCombo:make_process()
+  local color, mtu, word = self.color, self.mtu, self.word
+  local gateway, router = self.gateway, self.router
+  return function (_, p)
+    local kind = p.note16[TYPE]
+    if kind == BROADCAST or kind == MULTICAST then return nil, 1 end
+    if p.note8[PAINT] == color then self.emit(REDIRECT, front.clone(p)) end
+    local problem = see_to_options(p, gateway, router)
+    if problem then
+      if problem < 0 then return nil, 2 end
+      p.note8[note.ICMP_PARAMPROB] = problem
+      return p, BAD_OPTION
+    end
+    if p.note8[note.FIX_IP_SRC] ~= 0 and not fix(p, word) then return nil, 2 end
+    if not decrement(p.buf_addr + p.note16[NETWORK]) then return p, EXPIRED end
+    wire.barrier()
+    if tobit(p.length) > mtu then return p, TOO_LONG end
+    return p
   end
-  if p.note8[note.FIX_IP_SRC] ~= 0 and not fix(p, self.word) then return nil, 2 end
-  if not decrement(p.buf_addr + p.note16[NETWORK]) then return p, EXPIRED end
-  wire.barrier()
-  if tobit(p.length) > self.mtu then return p, TOO_LONG end
-  return p
 end
 
 return {IPInputCombo, IPOutputCombo}

@@ -5,11 +5,11 @@ local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local keywords = require("click.keywords")
 local note = require("click.note")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 require("click.classification.named")
 
 local band, bor, lshift, rshift, tobit =

@@ -7,7 +7,7 @@ local C = require("core.declare")("native/ip.h")
 local element = require("click.element")
 local keywords = require("click.keywords")
 local note = require("click.note")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit

@@ -8,7 +8,7 @@ local C = require("core.declare")("native/ip.h")
 local element = require("click.element")
 local note = require("click.note")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")

@@ -3,7 +3,7 @@
 
 local bit = require("bit")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local note = require("click.note")
 
 local band, lshift = bit.band, bit.lshift

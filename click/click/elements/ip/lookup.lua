@@ -5,9 +5,9 @@
 
 local element = require("click.element")
 local note = require("click.note")
-local route_commands = require("click.route_commands")
-local routes = require("click.routes")
-local wire = require("click.wire")
+local route_commands = require("click.net.route_commands")
+local routes = require("click.net.routes")
+local wire = require("click.net.wire")
 local bit = require("bit")
 
 local tobit = bit.tobit

@@ -3,7 +3,7 @@ local bit = require("bit")
 local click = require("testing.click")
 local note = require("click.note")
 local packet = require("core.packet")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local function to(a, b, c, d)
   local p = packet.from_string("x")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- IPReassembler: keeps fragments of IPv4 datagrams until all are there
--- (click.reassembly), for as long and as many as its limits say.
+-- (click.net.reassembly), for as long and as many as its limits say.
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -8,8 +8,8 @@ require("core.declare")("native/ip.h")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
-local reassembly = require("click.reassembly")
-local wire = require("click.wire")
+local reassembly = require("click.net.reassembly")
+local wire = require("click.net.wire")
 
 local band, bor, lshift = bit.band, bit.bor, bit.lshift
 local NETWORK, TRANSPORT, TIMESTAMP =
@@ -17,7 +17,7 @@ local NETWORK, TRANSPORT, TIMESTAMP =
 local MINIMAL, OVERHEAD = 20, 40 -- bytes; those a datagram counts beside its own
 local FLAGS, MORE, OFFSET = 6, 0x20, 0x1f
 local KEPT_FOR, LOOK_EVERY, SECOND = 30, 10, 1e9 -- seconds; nanoseconds in one
-local LONGEST = 0xffff
+local LONGEST, LONGEST_HEADER = 0xffff, 60
 
 local IPReassembler = element.define{
   name = "IPReassembler", summary = "Reassembles fragmented IP packets",
@@ -145,7 +145,8 @@ end
 
 function IPReassembler:process(p)
   local at, limit = p.note16[NETWORK], p.data_off + p.length
-  if at == 0 or at + MINIMAL > limit or p.note16[TRANSPORT] < at + MINIMAL then
+  local header = p.note16[TRANSPORT] - at
+  if at == 0 or at + MINIMAL > limit or header < MINIMAL or header > LONGEST_HEADER then
     return nil, NO_HEADER
   end
   local ip = p.buf_addr + at

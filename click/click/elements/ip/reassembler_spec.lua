@@ -103,6 +103,12 @@ describe("IPReassembler", function ()
     local p = fragment(0, A, true)
     p.note16[note.NETWORK_HEADER] = 0
     assert.same({}, unit:send(p))
+    p = fragment(0, A, true)
+    p.note16[note.TRANSPORT_HEADER] = p.note16[note.NETWORK_HEADER] + 64
+    assert.same({}, unit:send(p))
+    -- What is before the header has no room before the payload: it is left out.
+    whole(fragment(16, C, false, {id = 4}))
+    assert.equal(A .. C, whole(fragment(0, A, true, {id = 4, frame = ("f"):rep(600)})))
   end)
 
   it("gives up after 30 seconds", function ()

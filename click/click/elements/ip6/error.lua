@@ -7,7 +7,7 @@ local C = require("core.declare")("native/ip.h")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local NETWORK, TRANSPORT, TYPE =

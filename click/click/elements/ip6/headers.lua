@@ -6,10 +6,10 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local arguments = require("click.arguments")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local keywords = require("click.keywords")
 local note = require("click.note")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 require("click.classification.named")
 
 local band, bor, lshift, rshift, tobit =

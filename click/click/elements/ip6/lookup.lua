@@ -8,7 +8,7 @@ local element = require("click.element")
 local note = require("click.note")
 local text_of = require("click.language.text")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local ADDRESS, TO = 16, note.DST_IP6
 local ZERO = ("\0"):rep(ADDRESS)

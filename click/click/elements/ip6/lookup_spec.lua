@@ -4,7 +4,7 @@ local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local function to(address)
   local p = packet.from_string("x")

@@ -6,14 +6,14 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
-local arp_handlers = require("click.arp_handlers")
+local arp_handlers = require("click.net.arp_handlers")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local note = require("click.note")
 local packet = require("core.packet")
 local text_of = require("click.language.text")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local MAC, NETWORK, TRANSPORT =

@@ -4,11 +4,13 @@
 local configure = require("click.router.configure")
 local element = require("click.element")
 local ffi = require("ffi")
+local front = require("click.net.front")
 local note = require("click.note")
 local packet = require("core.packet")
 
 local band, bor, bnot = bit.band, bit.bor, bit.bnot
 local copy, fill = ffi.copy, ffi.fill
+local open, cut = front.open, front.cut
 local EXTRA_LENGTH, NETWORK_HEADER = note.EXTRA_LENGTH, note.NETWORK_HEADER
 local MOST = packet.max_payload
 
@@ -24,33 +26,16 @@ local Strip = element.define{
 }
 
 function Strip:process(p)
-  local n = self.length
-  if p.length < n then return nil, 1 end
-  p.data_off = p.data_off + n
-  p.length = p.length - n
+  if not cut(p, self.length) then return nil, 1 end
   return p
 end
 
 function Strip:make_process()
   local n = self.length
   return function (_, p)
-    if p.length < n then return nil, 1 end
-    p.data_off = p.data_off + n
-    p.length = p.length - n
+    if not cut(p, n) then return nil, 1 end
     return p
   end
-end
-
--- Let `n` bytes in front belong to the packet; false if there is no room for them.
-local function open(p, n)
-  if p.length + n > MOST then return false end
-  if p.data_off >= n then
-    p.data_off = p.data_off - n
-    p.length = p.length + n
-  else
-    packet.shiftright(p, n)
-  end
-  return true
 end
 
 local Unstrip = element.define{

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Elements that act by chance.
 
+local chance = require("click.chance")
 local element = require("click.element")
 local packet = require("core.packet")
 
@@ -101,8 +102,8 @@ local function change(byte, bit_number, kind)
 end
 
 -- The number of bits before the next that is changed: as many trials as fail.
-local function gap(chance)
-  return math.floor(math.log(1 - random()) / math.log(1 - chance))
+local function gap(likely)
+  return math.floor(math.log(1 - random()) / math.log(1 - likely))
 end
 
 function RandomBitErrors:process(p)
@@ -127,13 +128,13 @@ local RandomSeed = element.define{
     seed = {write = function (_, text)
       local seed = tonumber(text)
       if not seed then return "syntax error" end
-      math.randomseed(seed)
+      chance.seed(seed)
     end},
   },
 }
 
 function RandomSeed:configure(a) -- luacheck: no self
-  math.randomseed(a.SEED or os.time())
+  chance.seed(a.SEED or os.time())
 end
 
 local note = require("click.note")

@@ -3,7 +3,7 @@
 
 local bit = require("bit")
 local C = require("core.declare")("native/ip.h")
-local checks = require("click.checks")
+local checks = require("click.net.checks")
 local element = require("click.element")
 local note = require("click.note")
 

@@ -4,7 +4,7 @@
 
 local bit = require("bit")
 local element = require("click.element")
-local front = require("click.front")
+local front = require("click.net.front")
 local note = require("click.note")
 
 local NETWORK, TRANSPORT = note.NETWORK_HEADER, note.TRANSPORT_HEADER

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local ffi = require("ffi")
-local front = require("click.front")
+local front = require("click.net.front")
 local note = require("click.note")
 local packet = require("core.packet")
 

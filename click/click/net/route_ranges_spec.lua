@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
-local route_ranges = require("click.route_ranges")
-local wire = require("click.wire")
+local route_ranges = require("click.net.route_ranges")
+local wire = require("click.net.wire")
 
 local function find(routes, address)
   return routes:finder()(wire.word_of(address))

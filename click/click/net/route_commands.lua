@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Routes as text: what lookup elements take as arguments and handlers, for an element
--- `e` with routes (click.routes), noutputs, and compile(), called after changes.
+-- `e` with routes (click.net.routes), noutputs, and compile(), called after changes.
 
 local bit = require("bit")
-local routes = require("click.routes")
+local routes = require("click.net.routes")
 local text_of = require("click.language.text")
 local types = require("click.arguments").types
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local route_commands = {}
 

@@ -2,13 +2,13 @@
 -- A table of IPv4 routes: added, removed and shown as Click's lookup elements do it,
 -- and compiled to a function that looks up an address. Up to FEW routes become
 -- comparisons with constants, the longest prefix first; more, or those that change
--- often, are laid out for C (click.route_ranges).
+-- often, are laid out for C (click.net.route_ranges).
 --
 -- A route is {address=, mask=, gateway=, port=}: numbers in host order, gateway 0 for
 -- none; ports count from 0.
 
-local route_ranges = require("click.route_ranges")
-local wire = require("click.wire")
+local route_ranges = require("click.net.route_ranges")
+local wire = require("click.net.wire")
 
 local Routes = {}
 Routes.__index = Routes

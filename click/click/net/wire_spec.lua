@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 local bit = require("bit")
 local ffi = require("ffi")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 describe("wire", function ()
   it("has a barrier, behind which what was written is read", function ()

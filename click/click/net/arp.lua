@@ -4,7 +4,7 @@
 
 local ffi = require("ffi")
 local note = require("click.note")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local arp = {}
 

@@ -4,10 +4,10 @@
 -- removed. How many packets and entries there may be is limited.
 --
 -- Times are in milliseconds of the clock that the table is given. Addresses of IPv4 are
--- words (click.wire), those of Ethernet strings.
+-- words (click.net.wire), those of Ethernet strings.
 
 local packet = require("core.packet")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local arp_table = {}
 

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the elements ARPTable and ARPQuerier share: both have an `arp_table`
--- (click.arp_table).
+-- (click.net.arp_table).
 
 local arguments = require("click.arguments")
 local engine = require("core.app")
 local text_of = require("click.language.text")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local arp_handlers = {}
 

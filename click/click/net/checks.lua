@@ -18,8 +18,8 @@ function checks.configure(e, a)
   for i = 1, #e.drops do e.reasons[i] = 0 end
 end
 
---- How many packets were good. (e.count has those that aren't counted by the engine: an
---- element with make_process() counts none.)
+--- How many packets were good. An element with make_process(), of which the engine
+--- counts the packets, has all others in e.count, good or bad.
 function checks.good(e)
   if not e.make_process then return e.count end
   return e.count + e:arrivals() - (e.bad - e.bad_before)

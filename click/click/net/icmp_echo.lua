@@ -4,7 +4,7 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local note = require("click.note")
-local wire = require("click.wire")
+local wire = require("click.net.wire")
 
 local icmp_echo = {}
 

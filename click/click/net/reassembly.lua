@@ -23,6 +23,7 @@ local UNSHARED = 0xc0 -- the flags that a whole datagram may have
 local function take_headers(self, p, bare)
   local q, behind = self.q, p.note16[TRANSPORT]
   local first = bare and p.note16[NETWORK] or math.min(p.data_off, p.note16[NETWORK])
+  if behind - first > PAYLOAD then first = p.note16[NETWORK] end -- too much for q
   local size = behind - first
   ffi.copy(q.buf_addr + PAYLOAD - size, p.buf_addr + first, size)
   ffi.copy(q.note8, p.note8, 64)

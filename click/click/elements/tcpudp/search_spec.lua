@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: Apache-2.0
+local click = require("testing.click")
+local note = require("click.note")
+local packet = require("core.packet")
+
+local function blank(text)
+  local p = packet.from_string(text)
+  note.clear(p)
+  return p
+end
+
+describe("Search", function ()
+  it("strips all to the pattern's end, and counts", function ()
+    local unit = click.unit('Search("LO ")', {outputs = 2})
+    local p = unit:pass(blank("HELLO WORLD"))
+    assert.equal(5, p.length)
+    assert.equal(6, p.note16[note.PAINT2])
+    local back = click.unit("UnstripAnno()")
+    assert.same({{1, "HELLO WORLD"}}, back:send(p))
+    assert.same({{2, "HELL"}}, unit:send(blank("HELL")))
+    back:free()
+    unit:free()
+  end)
+
+  it("stops before it if told so", function ()
+    local unit = click.unit('Search("LO ", STRIP_AFTER false, SET_ANNO false)')
+    local p = unit:pass(blank("HELLO WORLD"))
+    assert.same({8, 0}, {p.length, p.note16[note.PAINT2]})
+    packet.free(p)
+    assert.same({}, unit:send(blank("")))
+    assert.same({["not found"] = 1}, unit.lost)
+    assert.same({"Cannot search for an empty string!"}, click.unit('Search("")').errors)
+  end)
+end)
+
+describe("FlowStrip, FlowUnstrip", function ()
+  it("are Strip and Unstrip", function ()
+    local strip, unstrip = click.unit("FlowStrip(2)"), click.unit("FlowUnstrip(2)")
+    assert.same({{1, "abcd"}}, unstrip:send((strip:pass(blank("abcd")))))
+    unstrip:free()
+  end)
+end)
