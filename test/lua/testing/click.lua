@@ -41,7 +41,7 @@ end
 
 function Router:say(text) table.insert(self.unit.said, text) end
 -- Of packets that were pushed.
-function Router:arrivals(e) return self.unit.options.pull and 0 or self.unit.arrived end
+function Router:arrivals() return self.unit.options.pull and 0 or self.unit.arrived end
 function Router:rearrange() end
 function Router:print(text) self.unit.printed = self.unit.printed .. text end
 function Router:schedule(e) self.at_work[e] = true end

@@ -8,7 +8,8 @@ local packet = require("core.packet")
 local tokens = require("click.scheduling.tokens")
 
 -- Long enough for most headers.
-local DEFAULT_DATA = "Perigee made these bytes. They mean nothing, but there are 64 "
+-- As many bytes as there are in Click's.
+local DEFAULT_DATA = "Perigee made these bytes. They mean nothing, but here are 69 "
   .. "of them."
 
 -- What all sources share ---------------------------------------------------
