@@ -7,7 +7,6 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/snabb.h")
-local failure = require("core.failure")
 local lib = require("core.lib")
 local siphash = require("lib.hash.siphash")
 local check = require("lib.ctable.check")
@@ -31,11 +30,17 @@ local OPTIONS = {
   max_displacement_limit = {default = 1/0}, -- less takes less memory; 30 always does
 }
 
--- What C functions take for the key: numbers are kept in memory for them.
+-- What C functions take for the key: numbers are kept in memory for them, and so are
+-- keys with padding, which is 0 there.
 local function location(self, key)
   local box = self.box
   if not box then return key end
-  box[0] = key
+  if self.padding then
+    ffi.copy(box, key, ffi.sizeof(self.key_type))
+    C.pg_ctable_blank(box, 1, 0, self.padding, self.padding_bytes)
+  else
+    box[0] = key
+  end
   return box
 end
 
@@ -43,12 +48,6 @@ end
 function ctable.new(params)
   local o = lib.parse(params, OPTIONS)
   local padding = layout.padding(o.key_type)
-  if padding > 0 then
-    failure.raise("the key type %s of a hash table has %d %s of padding, which may "
-      .. "differ where its fields are equal: name them as a field, or declare it "
-      .. "__attribute__((packed))", tostring(o.key_type):match("^ctype<(.*)>$"),
-      padding, padding == 1 and "byte" or "bytes")
-  end
   local self = setmetatable({
     entry_type = layout.entry_type(o.key_type, o.value_type),
     key_type = o.key_type,
@@ -62,7 +61,13 @@ function ctable.new(params)
   }, {__index = CTable})
   self.pointer_type = ffi.typeof("$ *", self.entry_type)
   self.type = ffi.typeof("$[?]", self.entry_type)
-  if self.kind ~= "CTABLE_BYTES" then self.box = ffi.typeof("$[1]", o.key_type)() end
+  if self.kind ~= "CTABLE_BYTES" then
+    self.box = ffi.typeof("$[1]", o.key_type)()
+  elseif #padding > 0 then
+    self.box = ffi.new("uint8_t[?]", ffi.sizeof(o.key_type))
+    self.padding = ffi.new("uint32_t[?]", #padding, padding)
+    self.padding_bytes = #padding
+  end
   function self.hash_fn(key)
     return C.pg_ctable_hash(self.native, location(self, key))
   end
@@ -81,8 +86,9 @@ function CTable:reseed_hash_function(seed)
 end
 
 function CTable:hash_parameters()
+  local size = self.kind == "CTABLE_BYTES" and ffi.sizeof(self.key_type) or 8
   return siphash.parameters{c = 1, d = 2, stride = ffi.sizeof(self.entry_type),
-    size = self.box and 8 or ffi.sizeof(self.key_type), key = self.hash_seed}
+    size = size, key = self.hash_seed}
 end
 
 -- Memory for `size` entries, some of which may be displaced by `max_displacement`.

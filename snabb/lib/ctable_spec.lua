@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 local ffi = require("ffi")
 local ctable = require("lib.ctable")
+local layout = require("lib.ctable.layout")
 
 local key_t = ffi.typeof("struct { uint32_t a; uint16_t b; } __attribute__((packed))")
 local value_t = ffi.typeof("uint64_t")
@@ -135,36 +136,48 @@ describe("lib.ctable", function ()
     assert.same({}, wrong)
   end)
 
-  it("refuses keys with padding, which differ where their fields are equal", function ()
-    local function refusal(declaration)
-      local ok, err = pcall(ctable.new, {key_type = ffi.typeof(declaration),
-        value_type = ffi.typeof("int")})
-      return not ok and tostring(err)
-    end
-    ffi.cdef("struct ctable_spec_padded { uint32_t address; uint16_t port; }")
-    assert.equal("the key type struct ctable_spec_padded of a hash table has 2 bytes "
-      .. "of padding, which may differ where its fields are equal: name them as a "
-      .. "field, or declare it __attribute__((packed))",
-      refusal("struct ctable_spec_padded"))
-    for bytes, fields in pairs{
-      [1] = "uint16_t a; uint8_t b;", [3] = "uint8_t a; uint32_t b;",
-      [7] = "struct { uint64_t a; uint8_t b; } c;",
-      [14] = "struct { uint64_t a; uint8_t b; } c[2];",
-      [4] = "double a; int32_t b;",
+  it("knows which bytes of a key are padding", function ()
+    for fields, offsets in pairs{
+      ["uint32_t address; uint16_t port;"] = {6, 7},
+      ["uint16_t a; uint8_t b;"] = {3}, ["uint8_t a; uint32_t b;"] = {1, 2, 3},
+      ["struct { uint64_t a; uint8_t b; } c;"] = {9, 10, 11, 12, 13, 14, 15},
+      ["struct { uint16_t a; uint8_t b; } c[2];"] = {3, 7},
+      ["double a; int32_t b;"] = {12, 13, 14, 15},
+      ["uint32_t a; uint16_t b; uint16_t c;"] = {},
+      ["uint32_t a:20; uint32_t b:12;"] = {}, ["void *a; double b;"] = {},
+      ["union { uint8_t a[4]; uint32_t b; }; float c;"] = {},
+      ["uint8_t a; struct { uint8_t b; uint16_t c; } __attribute__((packed)) d[2];"]
+        = {},
     } do
-      local type_name = "struct {" .. fields .. "}"
-      assert.matches((" has %d byte"):format(bytes), refusal(type_name))
+      local ctype = ffi.typeof("struct {" .. fields .. "}")
+      assert.same(offsets, layout.padding(ctype), fields)
     end
-    for _, fields in ipairs{
-      "uint8_t a; struct { uint8_t b; uint16_t c; } __attribute__((packed)) d[2];",
-      "uint32_t a; uint16_t b; uint16_t c;", "uint32_t a:20; uint32_t b:12;",
-      "union { uint8_t a[4]; uint32_t b; }; float c;", "void *a; double b;",
-    } do
-      local type_name = "struct {" .. fields .. "} __attribute__((packed))"
-      assert.is_false(refusal(type_name))
+    assert.same({}, layout.padding(ffi.typeof("uint8_t[5]")))
+  end)
+
+  it("takes keys that are equal field by field for equal", function ()
+    local padded_t = ffi.typeof("struct { uint32_t address; uint16_t port; }")
+    local function key(address, port, rest) -- `rest`: what the padding happens to be
+      local k = padded_t()
+      ffi.fill(k, ffi.sizeof(padded_t), rest)
+      k.address, k.port = address, port
+      return k
     end
-    assert.is_false(refusal("uint8_t[5]"))
-    assert.is_false(refusal("union { uint8_t a[4]; uint32_t b; }"))
+    local table = ctable.new{key_type = padded_t, value_type = ffi.typeof("uint32_t")}
+    for i = 1, 1000 do table:add(key(i, i % 7, i % 256), i) end
+    table:selfcheck()
+    assert.has_error(function () table:add(key(5, 5, 0xaa), 1) end)
+    for i = 1, 1000 do
+      assert.equal(i, tonumber(table:lookup_ptr(key(i, i % 7, 255)).value))
+      assert.is_nil(table:lookup_ptr(key(i, i % 7 + 1, i % 256)))
+    end
+    local streamer = table:make_lookup_streamer(8)
+    for i = 0, 7 do streamer.entries[i].key = key(i, i % 7, 0x5a) end
+    streamer:stream()
+    assert.is_true(streamer:is_empty(0))
+    for i = 1, 7 do assert.equal(i, tonumber(streamer.entries[i].value)) end
+    assert.is_true(table:remove(key(9, 2, 1), true))
+    assert.is_nil(table:lookup_ptr(key(9, 2, 9)))
   end)
 
   it("takes keys that are numbers", function ()

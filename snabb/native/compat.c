@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "../../src/native/api.h"
+
 static struct timespec read_clock(clockid_t clock)
 {
   struct timespec t;
@@ -30,11 +32,9 @@ double get_unix_time(void)
   return seconds(read_clock(CLOCK_REALTIME));
 }
 
-/* Nanoseconds of a clock that runs evenly. */
 uint64_t get_time_ns(void)
 {
-  struct timespec t = read_clock(CLOCK_MONOTONIC_RAW);
-  return t.tv_sec * 1000000000ull + t.tv_nsec;
+  return pg_raw_ns();
 }
 
 void sleep_ns(int nanoseconds)

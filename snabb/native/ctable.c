@@ -287,6 +287,15 @@ bool pg_ctable_refill(struct ctable *t, const struct ctable *from)
   return true;
 }
 
+/* Let these bytes of n keys, `stride` bytes apart, be 0. */
+void pg_ctable_blank(uint8_t *key, uint32_t n, uint32_t stride, const uint32_t *offsets,
+                     uint32_t count)
+{
+  for (uint32_t i = 0; i < n; i++, key += stride)
+    for (uint32_t k = 0; k < count; k++)
+      key[offsets[k]] = 0;
+}
+
 /* Look up the keys in `entries`, an array of n entries, and give each the value and
  * hash of the one found, or NO_HASH. */
 void pg_ctable_stream(const struct ctable *t, void *entries, uint32_t n)

@@ -55,6 +55,8 @@ void *pg_ctable_add(struct ctable *t, const void *key, enum ctable_mode mode);
 bool pg_ctable_remove(struct ctable *t, void *entry);
 uint64_t pg_ctable_next(const struct ctable *t, uint64_t index, uint64_t end);
 bool pg_ctable_refill(struct ctable *t, const struct ctable *from);
+void pg_ctable_blank(uint8_t *key, uint32_t n, uint32_t stride, const uint32_t *offsets,
+                     uint32_t count);
 void pg_ctable_stream(const struct ctable *t, void *entries, uint32_t n);
 
 /* lpm.c */

@@ -324,6 +324,7 @@ uint64_t pg_tsc(void);
 uint64_t pg_tsc_hz(void);
 double pg_monotonic(void);
 uint64_t pg_monotonic_ns(void);
+uint64_t pg_raw_ns(void);
 double pg_now(void);
 double pg_cpu_seconds(void);
 void pg_sleep(double seconds);

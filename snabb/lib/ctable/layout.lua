@@ -44,12 +44,14 @@ local function mark(used, id, offset)
   end
 end
 
---- How many bytes of the C type are padding: they keep what was there before, so that
---- keys that are equal field by field differ.
+--- The offsets of the bytes of the C type that are padding: they keep what was there
+--- before, so that keys that are equal field by field may differ in them.
 function layout.padding(ctype)
-  local used, padding = {}, 0
+  local used, padding = {}, {}
   mark(used, tonumber(ctype), 0)
-  for i = 0, ffi.sizeof(ctype) - 1 do padding = padding + (used[i] and 0 or 1) end
+  for i = 0, ffi.sizeof(ctype) - 1 do
+    if not used[i] then padding[#padding + 1] = i end
+  end
   return padding
 end
 

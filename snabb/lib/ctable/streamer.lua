@@ -2,9 +2,11 @@
 -- Lookups of many keys at once in a hash table: what one misses in the caches is
 -- fetched while the others are.
 
+local ffi = require("ffi")
 local C = require("core.declare")("native/snabb.h")
 
-local NO_HASH = 0xffffffff
+local bytes_t = ffi.typeof("uint8_t *")
+local NO_HASH, KEY_AT = 0xffffffff, 4 -- an entry's key is behind its hash
 
 local streamer = {}
 
@@ -21,7 +23,12 @@ end
 
 --- Look up all keys.
 function Streamer:stream()
-  C.pg_ctable_stream(self.table.native, self.entries, self.width)
+  local table = self.table
+  if table.padding then
+    C.pg_ctable_blank(ffi.cast(bytes_t, self.entries) + KEY_AT, self.width,
+      ffi.sizeof(table.entry_type), table.padding, table.padding_bytes)
+  end
+  C.pg_ctable_stream(table.native, self.entries, self.width)
 end
 
 --- Whether there was no entry of the key `i`.

@@ -63,12 +63,13 @@ function RateLimiter:process(p)
   return nil, EXCEEDED
 end
 
---- Packets received (`rx`) and sent (`tx`) so far, and the `time` in nanoseconds.
+--- Packets received (`rx`) and sent (`tx`) so far, and the `time` in nanoseconds, of
+--- the clock that Snabb's programs compare it with (C.get_time_ns).
 function RateLimiter:get_stat_snapshot()
   return {
     rx = link.stats(self.input.input).txpackets,
     tx = link.stats(self.output.output).txpackets,
-    time = C.pg_monotonic() * 1e9,
+    time = tonumber(C.pg_raw_ns()),
   }
 end
 RateLimiter.snapshot = RateLimiter.get_stat_snapshot

@@ -4,6 +4,7 @@ local app = require("core.app")
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
 local counter = require("core.counter")
+local link = require("core.link")
 local packet = require("core.packet")
 local RateLimiter = require("apps.rate_limiter.rate_limiter").RateLimiter
 
@@ -67,6 +68,16 @@ describe("RateLimiter", function ()
     l:reset(0, 700)
     app.breathe()
     assert.equal(17, l:snapshot().tx)
+  end)
+
+  it("tells the time by the clock that Snabb's programs read", function ()
+    local l, C = limiter(1, 1), require("ffi").C
+    l.input, l.output = {input = link.new("in")}, {output = link.new("out")}
+    local before = tonumber(C.get_time_ns())
+    local time = l:snapshot().time
+    assert.is_true(before <= time and time <= tonumber(C.get_time_ns()))
+    link.free(l.input.input, "in")
+    link.free(l.output.output, "out")
   end)
 
   it("refuses rates that can't be", function ()

@@ -31,6 +31,14 @@ uint64_t pg_monotonic_ns(void)
   return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
+/* Nanoseconds of a clock that nobody sets, not even its rate. */
+uint64_t pg_raw_ns(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
 /* CPU time of this process. */
 double pg_cpu_seconds(void)
 {
