@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from helpers.capture import save
 from helpers.command import PERIGEE, ROOT, perigee, running
 from helpers.report import account
 
@@ -264,3 +265,35 @@ def test_a_worker_whose_app_is_not_started_again_stops(tmp_path):
                      result.stderr, re.M), result.stderr
     assert result.stderr.endswith("the worker on CPU 0 stopped for an error in app "
                                   "'failing'; the others went on\n")
+
+
+FILE = """
+local c = config.new()
+config.app(c, "reader", require("apps.port.port").Port, "pcap:rx=in.pcap")
+config.app(c, "sink", require("apps.basic.basic_apps").Sink)
+config.link(c, "reader.output -> sink.input")
+config.on_error(c, "reader", "%s")
+engine.configure(c)
+local ticks = 0
+engine.app_table.reader.tick = function ()
+  ticks = ticks + 1
+  if ticks == 2 then error("now") end
+end
+engine.configure(c)
+engine.main{done = engine.finished}
+"""
+
+
+@pytest.mark.parametrize("policy", ["drop", "restart"])
+def test_the_program_ends_when_a_file_has_that_a_failed_port_read(tmp_path, policy):
+    save(tmp_path / "in.pcap", [bytes(60)] * 200_000)
+    (tmp_path / "script.lua").write_text(FILE % policy)
+    result = perigee("--eal", "--no-huge", "run", "script.lua", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "perigee: app 'reader': in tick(): " in result.stderr
+    a = account(result.stdout)
+    assert a["received"] == a["freed"]
+    if policy == "restart":  # from the file's beginning
+        assert 200_000 <= a["received"] <= 400_000
+    else:
+        assert a["received"] <= 200_000

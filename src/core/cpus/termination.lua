@@ -12,21 +12,23 @@ local termination = {}
 
 local PERIOD_SECONDS = 0.005
 
-local readers, readers_of = {}, nil -- apps that read files, of that configuration
+-- Names of the apps that read files, of that configuration.
+local readers, readers_of = {}, nil
 
 -- An app whose ends() says so reads something that ends; ended() tells when it has.
 local function find_readers(engine)
   if engine.configuration == readers_of then return readers end
   readers, readers_of = {}, engine.configuration
-  for _, app in pairs(engine.app_table) do
-    if app.ends and app:ends() then readers[#readers + 1] = app end
+  for name, app in pairs(engine.app_table) do
+    if app.ends and app:ends() then readers[#readers + 1] = name end
   end
   return readers
 end
 
 local function is_idle(engine)
-  for _, app in ipairs(find_readers(engine)) do
-    if not app:ended() then return false end
+  for _, name in ipairs(find_readers(engine)) do
+    local app = engine.app_table[name] -- or what has taken its place (core.on_error)
+    if app.ended and not app:ended() then return false end
   end
   for _, l in pairs(engine.link_table) do
     if not link.empty(l) then return false end

@@ -62,7 +62,7 @@ local function drop_all(app, packets, spilled)
   local elsewhere, dropped = addresses_in_links(), 0
   for _, p in ipairs(packets) do
     local address = shm.pointer_to_number(p)
-    if not elsewhere[address] and not pool.has_free(p) then
+    if p ~= nil and not elsewhere[address] and not pool.has_free(p) then
       elsewhere[address], dropped = true, dropped + 1
       packet.free(p)
     end

@@ -75,6 +75,18 @@ describe("An app that failed", function ()
     assert.equal(before, held())
   end)
 
+  it("may have lost a packet of its burst", function ()
+    run(class{process_burst = function (_, packets)
+      packet.free(packets[1])
+      packets[1] = nil
+      error("lost one")
+    end}, "drop")
+    send(LINKS[1], {"1", "2", "3"})
+    breathe(2)
+    assert.same({error = 2}, engine.drops("bad"))
+    assert.equal(before, held())
+  end)
+
   for method, first in pairs{new = 1, link = 2} do
     local what = ("whose %s() fails is tried again, and its packets dropped"):format(
       method)
