@@ -202,8 +202,8 @@ local function sweep_names(directory)
   end
 end
 
--- In directories that processes share: files that one was about to give a name as it was
--- killed (core.shm).
+-- In directories that processes share: files that one was about to give a name as it
+-- was killed (core.shm).
 local function sweep_hidden(directory)
   local listed, names = pcall(dirent.dir, directory)
   for _, name in ipairs(listed and names or {}) do

@@ -73,7 +73,8 @@ end
 function account.ended()
   local packets, bits = fl.frees + fl.sent, fl.freebits + fl.sentbits
   for _, list in ipairs(others) do
-    packets, bits = packets + list.frees + list.sent, bits + list.freebits + list.sentbits
+    packets = packets + list.frees + list.sent
+    bits = bits + list.freebits + list.sentbits
   end
   return tonumber(packets), tonumber(bits)
 end

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A process that is configured again and again compiles code for each graph, and LuaJIT
 -- gives code up for good that it failed to compile a few times, as the graphs before
--- were: also code that all graphs share. So a change of the configuration lets LuaJIT try
--- anew what was given up, and when there is much compiled code, throws it all away.
+-- were: also code that all graphs share. So a change of the configuration lets LuaJIT
+-- try anew what was given up, and when there is much compiled code, throws it all away.
 
 local health = require("core.watch.health")
 
@@ -60,7 +60,8 @@ local function each_method(app, seen)
 end
 
 --- Let LuaJIT try anew what it has given up of the engine's code and of the `apps` (by
---- name); if there is much compiled code, throw that away. To be called between breaths.
+--- name); if there is much compiled code, throw that away. To be called between
+--- breaths.
 function afresh.tend(apps)
   if health.traces_alive >= afresh.MOST_TRACES then health.flush() end
   local seen = {}
