@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- perigee run test/fuzz_click.lua COUNT [SEED [FIRST [FILE...]]]: tries mutants FIRST
 -- (1) to FIRST + COUNT - 1 of SEED (else a new one) of some Click configurations, or
--- of the FILEs. What raises an error is printed, and the exit status is 1. What doesn't end
--- within 20 seconds ends the process: its number is in the file build/fuzz_click.
+-- of the FILEs. What raises an error is printed, and the exit status is 1. What
+-- doesn't end within 20 seconds ends the process: its number is in the file
+-- build/fuzz_click.
 
 package.path = require("core.main").root .. "/test/lua/?.lua;" .. package.path
 

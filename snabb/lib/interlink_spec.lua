@@ -165,7 +165,7 @@ local objects = require("lib.observe.objects")
     assert.is_true(interlink.empty(rx))
   end)
 
-  it("takes the place of one that was killed before it said it had it #slow", function ()
+  it("takes the place of one that was killed before it said so #slow", function ()
     tx = interlink.attach_transmitter(NAME, 8)
     put(tx, "x")
     interlink.push(tx)
