@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- perigee run bench/lua/click.lua FILE SECONDS: runs the Click configuration. Prints what
--- bench/native/click.c prints: packets received by all ports, CPU seconds, TSC Hz.
+-- perigee run bench/lua/click.lua FILE SECONDS: runs the Click configuration. Prints
+-- what bench/native/click.c prints: packets received by all ports, CPU seconds, TSC Hz.
 
 local C = require("core.native")
 local errors = require("click.errors")
