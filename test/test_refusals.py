@@ -56,6 +56,7 @@ def assert_refused(result, pattern):
     (["echo", "virtio-user:/missing/s"], "there is no directory '/missing/'"),
     (["run"], "run needs a file"),
     (["run", "/missing.lua"], "cannot open /missing.lua"),
+    (["snsh", "-l", "no.module"], "can't load 'no.module': there is no module of that"),
 ])
 def test_it_is_refused(args, sentence):
     assert_refused(perigee(*args), re.escape(sentence))

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from helpers.capture import save
-from helpers.command import PERIGEE, running
+from helpers.command import PERIGEE, running, wait_until
 from helpers.report import account
 
 MEMORY = ["--eal", "--no-huge"]
@@ -73,6 +73,15 @@ def test_it_ends_with_its_report(tmp_path, name, signals):
     if "packets: " in expected:
         account(program.said)
     assert "traceback" not in program.said
+
+
+def test_generate_ends_while_it_waits_for_a_peer(tmp_path):
+    socket = tmp_path / "socket"
+    with running(PERIGEE, *MEMORY, "generate", "--receive", f"vhost:{socket}") as program:
+        wait_until(lambda: program.read() and socket.exists(), "the socket")
+        assert program.runs_for(0.5), program.said
+        assert program.interrupt() == 0, program.said
+    assert "received: 0 packets" in program.said
 
 
 def test_sigterm_alone_and_sighup(tmp_path):

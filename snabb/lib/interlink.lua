@@ -146,7 +146,6 @@ local function try(name, size, side, wait)
 end
 
 local function attach(name, size, side)
-  check_size(name, size)
   local wait = {seconds = 0, unsaid = {}}
   while true do
     local r = try(name, size, side, wait)
@@ -164,14 +163,26 @@ local function attach(name, size, side)
   end
 end
 
+-- A signal ends the waiting.
+local function attach_or_end(name, size, side)
+  check_size(name, size)
+  C.pg_catch_signals()
+  local ok, result = pcall(attach, name, size, side)
+  C.pg_release_signals()
+  if not ok then error(result, 0) end
+  return result
+end
+
 --- Attach to the queue `name` as its receiver; it is made if there is none. Waits while
 --- another receiver is attached. `size`, a power of two, is the same on both sides: it
 --- holds size - 1 packets, or fewer that are longer than 2,108 bytes.
-function interlink.attach_receiver(name, size) return attach(name, size, RECEIVER) end
+function interlink.attach_receiver(name, size)
+  return attach_or_end(name, size, RECEIVER)
+end
 
 --- The same as its transmitter.
 function interlink.attach_transmitter(name, size)
-  return attach(name, size, TRANSMITTER)
+  return attach_or_end(name, size, TRANSMITTER)
 end
 
 local function detach(r, name, side)

@@ -41,6 +41,13 @@ def perigee(*args, **kwargs):
     return run(PERIGEE, *args, **kwargs)
 
 
+def catches_sigint(pid):
+    """Has the process a handler for it (proc(5))?"""
+    with open(f"/proc/{pid}/status") as status:
+        mask = next(line for line in status if line.startswith("SigCgt"))
+    return int(mask.split()[1], 16) & 1 << signal.SIGINT - 1
+
+
 class Running:
     """A process that runs beside the test; its standard output and error are kept,
     mixed, in `said`."""
@@ -91,9 +98,7 @@ class Running:
         """Wait until the engine of a perigee runs: it catches SIGINT (proc(5))."""
         def caught():
             assert self.read(), self.said
-            with open(f"/proc/{self.pid}/status") as status:
-                mask = next(line for line in status if line.startswith("SigCgt"))
-            return int(mask.split()[1], 16) & 1 << signal.SIGINT - 1
+            return catches_sigint(self.pid)
         wait_until(caught, "the engine")
 
     def send(self, number):

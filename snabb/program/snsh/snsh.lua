@@ -4,6 +4,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local process = require("core.lib.process")
 
 local M = {summary = "Lua shell; run expressions, scripts and selftests"}
 
@@ -63,6 +64,9 @@ function actions.eval(text)
 end
 
 function actions.load(name)
+  if not process.have_module(name) then
+    failure.usage("can't load '%s': there is no module of that name", name)
+  end
   rawset(_G, name:match("[^.]+$"), require(name))
 end
 

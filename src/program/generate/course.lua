@@ -22,14 +22,22 @@ local function link_is_down(app)
   return app ~= nil and C.pg_port_link(app.port, port_link) >= 0 and port_link.up == 0
 end
 
---- Wait until both ports are up: a sender's first packets would be lost, or late.
-function M.wait_for_links(apps)
+local function wait_for_links(apps)
   local ends = C.pg_now() + LINK_UP_S
   while (link_is_down(apps.to) or link_is_down(apps.from)) and C.pg_now() < ends
     and C.pg_signal() == 0 do
     engine.breathe()
     C.pg_sleep(SETTLE_S)
   end
+end
+
+--- Wait until both ports are up: a sender's first packets would be lost, or late. A
+--- signal ends that; engine.main() sees that it came.
+function M.wait_for_links(apps)
+  C.pg_catch_signals()
+  local ok, err = pcall(wait_for_links, apps)
+  C.pg_release_signals()
+  if not ok then error(err, 0) end
 end
 
 -- The apps of the directions: lists of Generators and Meters (either may be empty), of

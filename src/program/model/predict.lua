@@ -8,18 +8,41 @@ local report = require("core.engine.report")
 
 local M = {}
 
+-- Is it a table that has a number under each of these names, and none or a number under
+-- each of `others`?
+local function has_numbers(t, names, others)
+  if type(t) ~= "table" then return false end
+  for _, name in ipairs(names) do
+    if type(t[name]) ~= "number" then return false end
+  end
+  for _, name in ipairs(others or {}) do
+    if t[name] ~= nil and type(t[name]) ~= "number" then return false end
+  end
+  return true
+end
+
+local function is_port(port)
+  if type(port) ~= "table" or type(port.name) ~= "string"
+      or type(port.cells) ~= "table" then
+    return false
+  end
+  for _, cell in pairs(port.cells) do
+    if not has_numbers(cell, {"burst", "size", "io"}, {"receive", "send"}) then
+      return false
+    end
+  end
+  return port.model == nil
+    or has_numbers(port.model, {"per_packet", "per_burst", "per_byte", "error"})
+end
+
 -- Has it what is read below, and by program.model.compose?
 local function complete(result)
-  if type(result) ~= "table" or type(result.ports) ~= "table"
-      or type(result.core_per_tsc) ~= "number" or type(result.tsc_hz) ~= "number" then
+  if not has_numbers(result, {"core_per_tsc", "tsc_hz"})
+      or type(result.ports) ~= "table" then
     return false
   end
   for _, port in pairs(result.ports) do
-    if type(port) ~= "table" or type(port.cells) ~= "table" then return false end
-    if port.model and not (type(port.model) == "table" and port.model.per_packet
-        and port.model.per_burst and port.model.per_byte and port.model.error) then
-      return false
-    end
+    if not is_port(port) then return false end
   end
   return true
 end
