@@ -32,8 +32,10 @@ local CONFIGS = {
   "GetIP6Address(24)", "DecIP6HLIM", "IP6Mirror", "ICMP6Error(::1, 4, 0)",
   "LookupIP6Route(::/0 ::1 0)", "IP6NDAdvertiser(::/0 1:1:1:1:1:1)",
   "IP6NDSolicitor(::1, 1:1:1:1:1:1)", "ProtocolTranslator46", "ProtocolTranslator64",
+  "AddressTranslator(0, true, true, false, ::1 1 65535)",
 }
-local INPUTS = {ARPQuerier = 2, IP6NDSolicitor = 2, EtherSwitch = 2, Hub = 2}
+local INPUTS = {ARPQuerier = 2, IP6NDSolicitor = 2, EtherSwitch = 2, Hub = 2,
+  AddressTranslator = 2}
 
 -- Something like a packet: the beginning of headers, and chance.
 local SEEDS = {
