@@ -4,6 +4,7 @@
 -- Click's. For simulated time, and for specs.
 
 local drops = require("core.fuse.drops")
+local element = require("click.element")
 local packet = require("core.packet")
 local pulls = require("click.router.pulls")
 
@@ -40,6 +41,7 @@ end
 function direct.connect(router)
   for _, e in ipairs(router.elements) do
     e.targets, e.emit = {}, emitter(e)
+    if e.make_process then e.process = element.processor(e) end
   end
   for _, c in ipairs(router.connections) do
     local from, to = router.elements[c.from], router.elements[c.to]

@@ -113,7 +113,7 @@ local function load_packets(self)
 end
 
 local function unload(self)
-  for i = self.first_kept, self.n - 1 do packet.free(self.packets[i]) end
+  for i = self.first_kept or 0, (self.n or 0) - 1 do packet.free(self.packets[i]) end
   self.loaded, self.n, self.at, self.first_kept = false, 0, 0, 0
 end
 

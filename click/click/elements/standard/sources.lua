@@ -20,7 +20,10 @@ local Source = {}
 function Source:set_bytes(data, length)
   self.data, self.length = data, length
   local text = data
-  if length >= 0 then
+  if math.max(length, #data) > packet.max_payload then
+    self:error("packets have at most %d bytes", packet.max_payload)
+    text = ""
+  elseif length >= 0 then
     if #data == 0 then data = "\0" end
     text = data:rep(math.ceil(length / #data)):sub(1, length)
   end

@@ -144,7 +144,7 @@ end
 
 -- Is it a refusal with a place? (An element's is below a line with one.)
 local function is_reasoned(text)
-  return text:match("fuzz:%d+: ") ~= nil or text:match("^[^\n]+: bad port count") ~= nil
+  return text:match("%S:%d+: ") ~= nil or text:match("^[^\n]+: bad port count") ~= nil
     or text:match("agnostic '") ~= nil or text:match("connected to '") ~= nil
 end
 
