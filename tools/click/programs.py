@@ -70,13 +70,15 @@ def words(root):
     return result.stdout
 
 
-def make(root):
-    """The folder, made anew."""
+def make(root, runner):
+    """The folder, made anew; `runner` is the checkout's clicktest."""
     folder = root / "build/clicktests/bin"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("click", "click-flatten"):
-        if not os.path.lexists(folder / name):
-            (folder / name).symlink_to(root / "perigee")
+    for name, target in (("click", root / "perigee"), ("clicktest", runner),
+                         ("click-flatten", root / "perigee")):
+        if os.path.lexists(folder / name):
+            (folder / name).unlink()
+        (folder / name).symlink_to(target)
     for name, text in (("not", NOT), ("click-buildtool", BUILDTOOL),
                        ("nc", NC.format(python=sys.executable))):
         (folder / name).write_text(text)
