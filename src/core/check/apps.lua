@@ -54,7 +54,7 @@ local function check_drop(app, p, q, o, at)
       record.history(r))
   end
   local drops = app.drops or NONE
-  if o ~= nil and not drops[o] then
+  if o ~= nil and o ~= 0 and not drops[o] then
     fault(at, "process() returned nil and %s, which is none of its class's drops: %s",
       tostring(o), listed(drops))
   end

@@ -9,6 +9,7 @@ local counter = require("core.counter")
 local engine = require("core.app")
 local fwd = require("apps.fwd.fwd")
 local link = require("core.link")
+local mode = require("core.check.mode")
 local packet = require("core.packet")
 local pool = require("core.pool")
 local port = require("apps.port.port")
@@ -62,6 +63,14 @@ local function assert_conserved(before, held)
   local expected = before
   for name, app in pairs(engine.app_table) do expected = expected + held[name](app) end
   assert.equal(expected, account.packets(engine.link_table).held)
+  if mode.on then -- one by one
+    assert.equal(expected, require("core.check.held").count())
+  end
+end
+
+local function outside_of_pool()
+  return C.pg_pool_size() - C.pg_pool_available() - pool.freelist.nfree
+    - pool.freelist.aside
 end
 
 describe("the account of packets", function ()
@@ -72,8 +81,8 @@ describe("the account of packets", function ()
     math.randomseed(seed)
     packet.free(packet.allocate())
     local before = account.packets({}).held
-    local outside = C.pg_pool_size() - C.pg_pool_available() - pool.freelist.nfree
-    for _ = 1, 25 do
+    local outside = outside_of_pool()
+    for _ = 1, mode.on and 5 or 25 do
       local c, held = random_graph()
       engine.configure(c)
       assert_conserved(before, held)
@@ -82,8 +91,7 @@ describe("the account of packets", function ()
     end
     engine.configure(config.new())
     assert.equal(before, account.packets({}).held)
-    assert.equal(outside,
-      C.pg_pool_size() - C.pg_pool_available() - pool.freelist.nfree)
+    assert.equal(outside, outside_of_pool())
   end)
 
   it("tells what was received, sent, freed and waits", function ()
