@@ -130,7 +130,7 @@ DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 
 install: perigee
 	install -D perigee '$(DESTDIR)$(PREFIX)/bin/perigee'
-	find src snabb bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
+	find src snabb click bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
 	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
 	find examples doc README.md LICENSE -type f ! -name '*.pyc' | while read -r file; do \
