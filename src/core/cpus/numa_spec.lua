@@ -43,17 +43,25 @@ local EXCHANGE = ([[
   engine.main{duration = 0.3}
 ]]):format(FIRST, SECOND)
 
--- How many packets each pool has; how many of them are of another.
+-- How many packets each pool has; how many of them are of another. They are given back.
 local COUNT = [[
   engine.configure(config.new())
   local ffi = require("ffi")
-  local fl = ffi.new("struct freelist", {max = C.FREELIST_SIZE, node = -1})
+  local function list_of(pool)
+    return ffi.new("struct freelist", {max = C.FREELIST_SIZE, node = -1, pool = pool})
+  end
   for node = 0, 1 do
-    fl.pool = C.pg_pool_of(node, 8192, 8192)
-    local size, strange, n = C.pg_pool_room(fl.pool), 0, 0
-    while C.pg_freelist_refill(fl, 1) == 1 do
-      fl.nfree, n = 0, n + 1
-      if fl.list[0].pool ~= fl.pool then strange = strange + 1 end
+    local pool = C.pg_pool_of(node, 8192, 8192)
+    local size, strange, n = C.pg_pool_room(pool), 0, 0
+    local lists = {list_of(pool)}
+    while C.pg_freelist_refill(lists[#lists], 1) == 1 do
+      local fl = lists[#lists]
+      if fl.list[fl.nfree - 1].pool ~= pool then strange = strange + 1 end
+      if fl.nfree == fl.max then lists[#lists + 1] = list_of(pool) end
+    end
+    for _, fl in ipairs(lists) do
+      n = n + fl.nfree
+      C.pg_freelist_spill(fl, fl.nfree)
     end
     print(("node %d: %d packets of %d, %d strange"):format(node, n, size, strange))
   end
