@@ -144,7 +144,7 @@ function options.help(specs)
   for _, spec in ipairs(specs) do
     local letter = spec.letter and "-" .. spec.letter .. ", " or "    "
     local value = spec.value and (spec.optional and "[=%s]" or " %s"):format(spec.value)
-    lines[#lines + 1] = ("  %-28s%s"):format(
+    lines[#lines + 1] = ("  %-28s %s"):format(
       letter .. "--" .. spec.names[1] .. (value or ""), spec.help)
   end
   return table.concat(lines, "\n") .. "\n"

@@ -32,7 +32,7 @@ uint32_t pg_guard_bytes(void)
 
 static uint8_t *guard_of(const void *packet)
 {
-  return (uint8_t *)packet + sizeof(struct rte_mbuf) + PACKET_MAX_HEADROOM +
+  return (uint8_t *)packet + sizeof(struct packet) + PACKET_MAX_HEADROOM +
          PACKET_MAX_PAYLOAD;
 }
 
