@@ -2,6 +2,7 @@
 """tools/clicktests, on a small tree laid out like a FastClick checkout with a runner of
 its own; and the pages that tools write about Click."""
 
+import socket
 import sys
 
 import pytest
@@ -30,7 +31,7 @@ TESTS = {
     "ip/bad": "click -e 'Discard' 2>/dev/null || exit 1",
     "ip/skipped": "click-buildtool provides Discard && "
                   "click-buildtool provides Nonesuch || exit 2",
-    "net/nc": "(echo a | nc -l 39117 >got) & until echo b | nc localhost 39117 >reply; "
+    "net/nc": "(echo a | nc -l PORT >got) & until echo b | nc localhost PORT >reply; "
               "test -s reply; do :; done; wait; test \"$(cat got reply)\" = 'b\na'",
     "net/not": "not false && click-buildtool provides '!Nonesuch' dpdk",
 }
@@ -42,9 +43,18 @@ all                  3       1        1
 """
 
 
+def free_port():
+    """The number of a TCP port that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
 @pytest.fixture
 def fastclick(tmp_path):
+    port = str(free_port())
     for name, text in TESTS.items():
+        text = text.replace("PORT", port)
         path = tmp_path / "test" / f"{name}.clicktest"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace("\\n", "\n"))
