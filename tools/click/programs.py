@@ -47,12 +47,14 @@ def send():
     except OSError:
         pass
 
-threading.Thread(target=send, daemon=True).start()
+sender = threading.Thread(target=send, daemon=True)
+sender.start()
 try:
     while data := end.recv(65536):
         os.write(1, data)
 except OSError:
     pass
+sender.join(1)  # what was to be said is said, though the other has ended
 os._exit(0)
 """
 
