@@ -133,6 +133,19 @@ BURSTS = [
 ]
 
 
+EMITTED = (r"the packet has been emitted: app 'bad' emitted it at wrong\.lua:7 "
+           r"\(before, app 'after' passed it on in process\(\) at wrong\.lua:\d+\)")
+
+# Behind "app 'bad': in process(): wrong.lua:8: ".
+EMISSIONS = [
+    ("self.emit(1, p)\nself.emit(1, p)\nreturn false", "emit: " + EMITTED),
+    ("self.emit(1, p)\npacket.free(p)\nreturn false", "packet.free: " + EMITTED),
+    ("\nself.emit(4, p)\nreturn false",
+     r"emit\(4, p\): that is none of its class's outputs: output, other"),
+    ("\nself.emit(1, nil)\nreturn false", "emit: nil isn't a packet"),
+]
+
+
 @pytest.fixture
 def program(tmp_path):
     """A function that runs PROGRAM with a class of this form, which does that."""
@@ -168,6 +181,27 @@ def test_in_process(program, does, pattern, fused):
 @pytest.mark.parametrize("does, pattern", BURSTS, ids=range(len(BURSTS)))
 def test_in_process_burst(program, does, pattern):
     assert_found(program(BURST, does), "process_burst", 6, pattern)
+
+
+@pytest.mark.parametrize("does, pattern", EMISSIONS, ids=range(len(EMISSIONS)))
+def test_what_is_emitted(program, does, pattern):
+    assert_found(program(PROCESS, does, more="Bad.emits = true"), "process", 8, pattern)
+
+
+def test_what_is_emitted_and_returned(program):
+    assert_found(program(PROCESS, "self.emit(1, p)\nreturn p", more="Bad.emits = true"),
+                 "process", 6, r"process\(\) returned it: " + EMITTED)
+
+
+def test_what_is_kept_and_emitted_later(program):
+    result = program(PROCESS, """\
+local old = self.old
+self.old = p
+if old then self.emit(1, old) end
+self.emit(1, packet.clone(p))
+return false""", more="Bad.emits = true function Bad:stop() packet.free(self.old) end")
+    assert result.returncode == 0, result.stderr
+    assert account(result.stdout)["held by apps"] == 2
 
 
 def test_a_length_set_in_a_burst(program):

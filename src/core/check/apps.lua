@@ -9,7 +9,6 @@ local record = require("core.check.record")
 
 local apps = {}
 
-local ONE_OUTPUT, NONE = {"output"}, {}
 local METHODS = {"pull", "push", "tick", "link", "unlink", "reconfig", "report", "stop"}
 local CODES = 256 -- of a route: -k is CODES - k
 
@@ -29,18 +28,46 @@ function apps.within(name, f, ...)
   return leave(app, xpcall(f, failure.explain, ...))
 end
 
+local ONE_OUTPUT, NONE = {"output"}, {}
+
+local function listed(names)
+  return #names == 0 and "none" or table.concat(names, ", ")
+end
+
+-- self.emit(o, p) of the app, which the engine sets anew now and then.
+local function guard_emit(app)
+  local emit = app.emit
+  if wrapped[emit] then return end
+  function app.emit(o, p)
+    record.check_own(p, "emit")
+    record.check_sound(p, "emit")
+    local outputs = app.outputs or ONE_OUTPUT
+    if not outputs[o] then
+      record.misuse("emit(%s, p): that is none of its class's outputs: %s", tostring(o),
+        listed(outputs))
+    end
+    local at = place.here()
+    record.set(p, "held", "emitted it", nil, at)
+    emit(o, p)
+    local r = record.of(p) -- others may have freed, sent or kept it by now
+    if r.state ~= "held" or r.kept then return end
+    if r.what ~= "emitted it" then record.set(p, "held", "emitted it", nil, at) end
+    r.state = "emitted"
+  end
+  wrapped[app.emit] = true
+end
+
 local function within(name, f)
-  local function call(...) return apps.within(name, f, ...) end
+  local function call(app, ...)
+    if type(app) == "table" and app.emits then guard_emit(app) end
+    return apps.within(name, f, app, ...)
+  end
   wrapped[call] = true
   return call
 end
 
 -- Raise what is wrong with what the function that begins at `at` has returned.
 local function fault(at, ...) error(record.failure(at, ...), 0) end
-
-local function listed(names)
-  return #names == 0 and "none" or table.concat(names, ", ")
-end
 
 -- process(p) -----------------------------------------------------------------------
 
@@ -78,13 +105,23 @@ local function check_pass(app, q, o, at)
   record.set(q, "held", "passed it on in process()", nil, at)
 end
 
+-- It returned false: the app keeps the packet, or has emitted or freed it.
+local function check_keep(p, at)
+  local r = record.of(p)
+  if r and r.state == "held" then
+    record.set(p, "held", "kept it in process()", nil, at).kept = true
+  end
+end
+
 local function process(name, f)
   local at = place.of(f)
   local function check(app, p, q, o, ...)
     if q == nil then
       check_drop(app, p, q, o, at)
-    elseif q then -- false: the app keeps it
+    elseif q then
       check_pass(app, q, o, at)
+    else
+      check_keep(p, at)
     end
     return q, o, ...
   end

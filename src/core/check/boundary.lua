@@ -25,9 +25,17 @@ end
 
 -- They mustn't be anybody else's as they go.
 local function check_all(packets, n, doing)
+  local seen = {}
   for i = 0, n - 1 do
-    record.check_own(packets[i], doing)
-    record.check_sound(packets[i], doing)
+    local p = packets[i]
+    record.check_own(p, doing, true)
+    record.check_sound(p, doing)
+    local key = record.address(p)
+    if seen[key] then
+      record.misuse_of(record.of(p), "%s: the packet is twice in its burst: %s", doing,
+        record.history(record.of(p)))
+    end
+    seen[key] = true
   end
 end
 

@@ -41,7 +41,8 @@ function place.here()
   for level = 2, math.huge do
     local info = debug.getinfo(level, "Sl")
     if not info then return "?" end
-    if not is_between(info.source) then
+    local engine = place.app and info.source:find("core/fuse/", 1, true)
+    if not engine and not is_between(info.source) then
       return text_of(info.source, info.currentline)
     end
   end

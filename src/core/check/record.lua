@@ -14,10 +14,10 @@ local istype, cast, tonumber = ffi.istype, ffi.cast, tonumber
 local uintptr_t, void_p = ffi.typeof("uintptr_t"), ffi.typeof("const void *")
 
 -- By address: {of = the packet, ours = is it of our pools?, state =, link = the address
--- of that it is in, owner = the app that has it, dropped = has it dropped it?; what,
--- by, at = what happened last, what_before, by_before, at_before = and before that}.
--- States: "held", "link", "freed" and kept apart, "gone" (sent by a port, to another
--- CPU, dropped by C).
+-- of that it is in, owner = the app that has it, dropped, kept = has it dropped or kept
+-- it in process()?; what, by, at = what happened last, what_before, by_before and
+-- at_before = before that}. States: "held", "link", "freed" and kept apart, "emitted",
+-- "gone" (sent by a port, to another CPU, dropped by C).
 local records = {}
 record.all = records
 
@@ -58,12 +58,13 @@ function record.found() return found.n, found.first end
 function record.misuse(fmt, ...) error(record.failure(nil, fmt, ...), 0) end
 local misuse = record.misuse
 
--- The same, where the packet's record tells whose doing it is if no app is at work.
-local function misuse_of(r, fmt, ...)
+--- The same, where the packet's record tells whose doing it is if no app is at work.
+function record.misuse_of(r, fmt, ...)
   local err = record.failure(nil, fmt, ...)
   if not place.app then err.app = r.by:match("^app '(.*)'$") end
   error(err, 0)
 end
+local misuse_of = record.misuse_of
 
 -- "app 'a' freed it at a.lua:12"; without a line what C has done.
 local function event(what, by, at)
@@ -91,7 +92,7 @@ function record.set(p, state, what, by, at)
     r.what_before, r.by_before, r.at_before = r.what, r.by, r.at
   end
   at = at or place.here()
-  r.state, r.link, r.dropped = state, nil, nil
+  r.state, r.link, r.dropped, r.kept = state, nil, nil, nil
   r.what, r.by, r.at = what, by or place.actor(at), at
   r.owner = state == "held" and place.app or nil
   return r
@@ -179,8 +180,9 @@ function record.check_sound(p, doing)
     r and r.what and "; " .. record.history(r) or "")
 end
 
---- Is it a packet of the one who is at work: not freed, in no link, and not gone?
-function record.check_own(p, doing)
+--- Is it a packet of the one who is at work: not freed, in no link, and not gone? Those
+--- that apps have emitted are the `engine`'s.
+function record.check_own(p, doing, engine)
   record.check_type(p, doing)
   local r = record.of(p)
   if not r then return end
@@ -189,6 +191,8 @@ function record.check_own(p, doing)
   elseif r.state == "link" and link_of(r) then
     misuse_of(r, "%s: the packet is in %s: %s", doing, record.link_name(link_of(r)),
       record.history(r))
+  elseif r.state == "emitted" and not engine then
+    misuse_of(r, "%s: the packet has been emitted: %s", doing, record.history(r))
   elseif r.state == "gone" then
     misuse_of(r, "%s: the packet isn't here any more: %s", doing, record.history(r))
   end
@@ -213,7 +217,8 @@ function record.held()
     record.each_in_link(entry.link, function (p) waiting[address(p)] = true end)
   end
   for key, r in pairs(records) do
-    if r.state == "held" and not waiting[key] then list[#list + 1] = r end
+    local is_held = r.state == "held" or r.state == "emitted"
+    if is_held and not waiting[key] then list[#list + 1] = r end
   end
   return list
 end
