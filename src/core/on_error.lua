@@ -53,6 +53,15 @@ function on_error.of_arguments(name, policy, options)
           seconds = number(where, options, "seconds", SECONDS, 0.001)}
 end
 
+--- The app of a configuration that is a part of another (core.engine.expand): with the
+--- policy of that, if it has none itself.
+function on_error.inherit(app, whole)
+  if app.on_error or not whole.on_error then return app end
+  local policy = {inherited = true}
+  for key, value in pairs(whole.on_error) do policy[key] = value end
+  return {class = app.class, arg = app.arg, on_error = policy}
+end
+
 -- Bypasses ---------------------------------------------------------------
 
 -- The names of the app's inputs and outputs that are linked.
@@ -85,7 +94,8 @@ end
 function on_error.check_configuration(c, config)
   for _, name in ipairs(config.sorted_keys(c.apps)) do
     local app = c.apps[name]
-    if app.on_error and app.on_error.policy == "bypass" then
+    local own = app.on_error and not app.on_error.inherited and app.on_error.policy
+    if own == "bypass" and not app.class.expand then
       local output, why = on_error.output_beside(c, config, name, app.class)
       if not output then
         failure.usage("app '%s': packets can't bypass it on an error: %s; let it be %s",
@@ -97,14 +107,16 @@ end
 
 --- What applies to the app `name` of the configuration `c`, which runs as `app`:
 --- {policy =, times =, seconds =}. `default` is the policy of those that have none; if
---- that is "bypass", it is "stop" for those that nothing can bypass.
+--- that, or what is said of a graph that the app is part of, is "bypass", it is "stop"
+--- for those that nothing can bypass.
 function on_error.of(c, config, name, app, default)
   local own = c.apps[name] and c.apps[name].on_error
-  if own then return own end
-  if default == "bypass" and not on_error.output_beside(c, config, name, app) then
-    default = "stop"
+  own = own or {policy = default, times = TIMES, seconds = SECONDS, inherited = true}
+  if own.inherited and own.policy == "bypass"
+      and not on_error.output_beside(c, config, name, app) then
+    return {policy = "stop"}
   end
-  return {policy = default, times = TIMES, seconds = SECONDS}
+  return own
 end
 
 -- Restarts ---------------------------------------------------------------

@@ -24,7 +24,7 @@ end
 --- The first line of an error's sentence, "app 'nat': in push(): nat.lua:7: no room",
 --- without the app; and what is the same in all errors of its cause.
 function errors.text_and_cause(sentence)
-  local text = sentence:match("^[^\n]*"):gsub("^app '[%w_]+': ", "")
+  local text = sentence:match("^[^\n]*"):gsub("^app '[^']+': ", "")
   local place, rest = text:match("^(.-:%d+: )(.*)$")
   if not place then place, rest = "", text end
   return text, place .. rest:gsub("0x%x+", "#"):gsub("%d+", "#")

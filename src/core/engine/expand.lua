@@ -12,6 +12,7 @@
 
 local config = require("core.config")
 local failure = require("core.failure")
+local on_error = require("core.on_error")
 
 local expand = {}
 
@@ -47,12 +48,13 @@ end
 local function replace(c, name, part)
   check_names(name, part)
   reroute(c.links, name, part)
+  local whole = c.apps[name]
   c.apps[name] = nil
   for inner, app in pairs(part.apps) do
     if c.apps[inner] then
       failure.usage("there are two apps '%s'; one is of the part '%s'", inner, name)
     end
-    c.apps[inner] = app
+    c.apps[inner] = on_error.inherit(app, whole)
   end
   for spec in pairs(part.links) do c.links[config.canonical_link(spec)] = true end
 end

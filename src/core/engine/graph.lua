@@ -95,14 +95,15 @@ function graph.change(new, forced)
   graph.abandon() -- what wasn't wanted after all
   afresh.tend(state.apps)
   graph.arrange() -- in any case: a failed change may have started apps again
-  if ok and fused.problem then ok, err = false, fused.problem end
+  if ok and fused.problems[1] then ok, err = false, fused.problems[1] end
   if not ok then error(err, 0) end
   if settings.log then io.write(plan.text(actions)) end
 end
 
 --- Put `app` in the place of the running app `name`, which has been stopped, and join
---- it to the links of that. What its link() raised, if anything; and what another app
---- raised as packets were moved out of links that are fused now.
+--- it to the links of that. What its link() raised, if anything; and a list of what
+--- others raised as packets were moved out of links that are fused now
+--- (core.fuse.alone).
 function graph.put(name, app)
   local problems = {}
   fused:account()
@@ -114,7 +115,7 @@ function graph.put(name, app)
     end
   end
   graph.arrange()
-  return problems[1] and table.concat(problems, "; "), fused.problem
+  return problems[1] and table.concat(problems, "; "), fused.problems
 end
 
 --- Bring the cursors of all links, also fused ones, and the apps' drops up to date.
@@ -174,7 +175,7 @@ function graph.name_call(err)
   for text in calls_text:gmatch("[^\n]+") do
     number = number + 1
     if number == work.call then
-      settings.failing = text:match("^app '([%w_]+)'")
+      settings.failing = text:match("^app '([^']+)'")
       return ("%s: %s"):format(text, err)
     end
   end

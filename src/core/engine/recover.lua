@@ -72,22 +72,23 @@ end
 
 -- Replacing an app -------------------------------------------------------
 
--- Stop the running app; what it has dropped is counted on by what comes after it.
-local function stop(name)
+-- Stop the running app, which was given `packets`; what it has dropped is counted on by
+-- what comes after it.
+local function stop(name, packets)
   local app, spilled = graph.apps[name], pool.freelist.spilled
   graph.account()
   drops.withdraw(name)
   errors.withdraw(name)
   local ok, err = pcall(instance.stop, app)
   if not ok then note(name, err) end
-  drop_all(app, graph.take_at_hand(), spilled)
+  drop_all(app, packets, spilled)
 end
 
 local others = {} -- what other apps raised meanwhile (graph.put)
 
 local function put(name, app)
-  local problem, other = graph.put(name, app)
-  others[#others + 1] = other
+  local problem, list = graph.put(name, app)
+  for _, other in ipairs(list) do others[#others + 1] = other end
   return problem
 end
 
@@ -157,27 +158,34 @@ local function give_up(name, why, err)
   return raised
 end
 
--- Carry out the policy of the app `name`, which has raised `err`.
-local function carry_out(name, err)
+-- Carry out the policy of the app `name`, which has raised `err` when it was given
+-- `packets`, a list.
+local function carry_out(name, err, packets)
   local policy = on_error.of(graph.configuration(), config, name, graph.apps[name],
     settings.on_error)
   if policy.policy == "stop" then return false, err end
   local tell = note(name, err)
-  stop(name)
+  stop(name, packets)
   local ok, why = act[policy.policy](name, policy, tell)
   if ok then return true end
   put(name, stand_in.dropping(name))
   return false, give_up(name, why, err)
 end
 
+-- What an app has raised meanwhile, of which that may be not the first.
+local function carry_out_other(err)
+  local name, packets = err.app, err.packets or {}
+  if not (name and graph.apps[name]) then return false, err end
+  if graph.apps[name] == err.instance then return carry_out(name, err, packets) end
+  note(name, err)
+  drop_all(graph.apps[name], packets, pool.freelist.spilled)
+  return true
+end
+
 -- The same, and those of the apps that raise something meanwhile.
 local function carry_out_all(name, err)
-  local ok, why = carry_out(name, err)
-  while ok and #others > 0 do
-    local other = table.remove(others, 1)
-    if not graph.apps[other.app] then return false, other end
-    ok, why = carry_out(other.app, other)
-  end
+  local ok, why = carry_out(name, err, graph.take_at_hand())
+  while ok and #others > 0 do ok, why = carry_out_other(table.remove(others, 1)) end
   return ok, why
 end
 

@@ -94,10 +94,10 @@ end
 alone.LOOPED, alone.MOST_ROUNDS = "too often round a loop", 64
 
 --- Move what waits in the links inside the region `found` on, app by app in
---- topological order, so that they are empty when it is fused. Returns the first
---- error that an app raised, if any; the packet at hand is then that app's.
-function alone.drain(found, apps, links, explain)
-  local problem
+--- topological order, so that they are empty when it is fused. What an app raises is
+--- added to the list `problems`, with the app as its `instance`; the packet at hand is
+--- then that app's.
+function alone.drain(found, apps, links, explain, problems)
   local into, numbers = inner_links(found, apps, links)
   for _, name in ipairs(found.apps) do
     if apps[name].emits then apps[name].emit = alone.emit_of(apps[name]) end
@@ -105,7 +105,10 @@ function alone.drain(found, apps, links, explain)
   local function push(app, l)
     local ok, err = xpcall(process_all, explain, app, app.outputs or ONE_OUTPUT, l,
       link.nreadable(l), numbers[l])
-    if not ok then problem = problem or err end
+    if not ok then
+      err.instance = app
+      problems[#problems + 1] = err
+    end
   end
   for _ = 1, next(found.closing) and alone.MOST_ROUNDS or 1 do
     for _, name in ipairs(found.apps) do
@@ -115,7 +118,6 @@ function alone.drain(found, apps, links, explain)
     end
   end
   empty(into, apps)
-  return problem
 end
 
 return alone

@@ -25,6 +25,7 @@ function fuse.none()
   return setmetatable({
     regions = {}, run = {}, over = {}, pulled = {}, push = {}, reasons = {},
     region_of = {}, region_with = {}, direct = {}, once = {}, flushes = {},
+    problems = {},
   }, Fused)
 end
 
@@ -113,8 +114,8 @@ local function input_numbers(apps, links)
 end
 
 --- Plan how the running `apps` and `links` are fused; `old` is the plan before.
---- With `wanted` false nothing is, and each per-packet app runs by itself. In
---- `problem` is what an app raised as packets were moved out of links that are
+--- With `wanted` false nothing is, and each per-packet app runs by itself.
+--- `problems` is a list of what apps raised as packets were moved out of links that are
 --- fused now.
 function fuse.plan(apps, links, wanted, old)
   local fused = fuse.none()
@@ -129,8 +130,7 @@ function fuse.plan(apps, links, wanted, old)
   for _, f in ipairs(found) do
     local r = before[f.apps[1]]
     if not (r and not r.stale and r:fits(f, apps, links)) then
-      local err = alone.drain(f, apps, links, rescue.alone)
-      fused.problem = fused.problem or err
+      alone.drain(f, apps, links, rescue.alone, fused.problems)
       r = region.new(f, apps, links)
     end
     fused.regions[#fused.regions + 1] = r

@@ -28,11 +28,12 @@ function rescue.error(err, first, thread)
   return failure.in_app(at.app, at.method, err), at.app, at.packets
 end
 
---- The error so named, with a traceback; its field `app` is the app's name.
+--- The error so named, with a traceback; its fields `app` and `packets` are the app's
+--- name and those packets.
 function rescue.alone(err)
-  local named, app = rescue.error(err)
+  local named, app, packets = rescue.error(err)
   local explained = failure.explain(named)
-  explained.app = app
+  explained.app, explained.packets = app, packets
   return explained
 end
 
