@@ -91,6 +91,24 @@ describe("the policy of an app without one", function ()
   end)
 end)
 
+describe("an app that is part of another", function ()
+  it("has the policy of that, or its own; what can't be bypassed stops", function ()
+    local whole = {class = Plain,
+                   on_error = {policy = "bypass", times = 1, seconds = 2}}
+    local own = {class = Plain, on_error = {policy = "drop"}}
+    assert.equal(own, on_error.inherit(own, whole))
+    assert.equal(own, on_error.inherit(own, {class = Plain}))
+    local part = on_error.inherit({class = Plain, arg = 3}, whole)
+    assert.equal(3, part.arg)
+    for outputs, policy in pairs{[1] = "bypass", [2] = "stop"} do
+      local c = graph(Plain, {"i"}, outputs == 1 and {"o"} or {"o", "p"})
+      c.apps.a = part
+      plan.check(c)
+      assert.equal(policy, on_error.of(c, config, "a", Plain, "restart").policy)
+    end
+  end)
+end)
+
 describe("one more restart", function ()
   it("is too many after so many in so many seconds", function ()
     local past, policy = {}, {times = 2, seconds = 10}
