@@ -4,7 +4,7 @@
 This takes long, as a leak has to outgrow what the heap varies by: LuaJIT's traces are
 in it (TRACES_KB), and rare paths are compiled late. A leak of 8 bytes for each burst of
 packets is found so. PERIGEE_LONG=1 sends ten times as many: an hour's worth for a slow
-link."""
+link, and 10,000 changes of a configuration."""
 
 import os
 
@@ -13,6 +13,7 @@ from helpers.report import account
 
 WARM_UP = 2e6
 PACKETS = 1e9 if os.environ.get("PERIGEE_LONG") else 1e8
+CHANGES = 10_000 if os.environ.get("PERIGEE_LONG") else 700  # of a configuration
 
 # Rare paths are compiled late, and LuaJIT's traces are in its heap.
 TRACES_KB = 512
@@ -75,6 +76,75 @@ for _, rounds in ipairs{20, 60} do
 end
 engine.report{showpackets = true}
 """
+
+
+# Changes a graph over and over, each time until LuaJIT has compiled its loops. LuaJIT's
+# room for code is small here, so that it is full several times.
+CODE_KB = 512
+CHANGE = """
+jit.opt.start("sizemcode=64", "maxmcode=%(code)d")
+local basic, fwd = require("apps.basic.basic_apps"), require("apps.fwd.fwd")
+local health = require("core.watch.health")
+
+local function graph(i)
+  local c, last = config.new(), "source"
+  config.app(c, "source", basic.Source, 60 + i %% 7)
+  for k = 1, 1 + i %% 5 do
+    local name = ("fwd%%d_%%d"):format(k, i %% 11)
+    config.app(c, name, fwd.Fwd)
+    config.link(c, last .. ".output -> " .. name .. ".input")
+    last = name
+  end
+  config.app(c, "sink", basic.Sink)
+  config.link(c, last .. ".output -> sink.input")
+  return c
+end
+
+-- LuaJIT's memory for code: the only kind that is executable and of no file.
+local function code_kb()
+  local sum = 0
+  for line in io.lines("/proc/self/maps") do
+    local from, to = line:match("^(%%x+)%%-(%%x+) r.xp 00000000 00:00 0%%s*$")
+    if from then sum = sum + tonumber(to, 16) - tonumber(from, 16) end
+  end
+  return sum / 1024
+end
+
+local function resident_kb()
+  for line in io.lines("/proc/self/status") do
+    local kb = line:match("^VmRSS:%%s*(%%d+)")
+    if kb then return kb end
+  end
+end
+
+for i = 1, %(changes)d do
+  engine.configure(graph(i))
+  for _ = 1, 70 do engine.breathe() end
+  if i %% 20 == 0 then
+    collectgarbage()
+    collectgarbage()
+    print(health.flushes, code_kb(), collectgarbage("count"), resident_kb())
+  end
+end
+"""
+
+
+def test_code_is_a_bounded_sawtooth_over_reconfigurations(tmp_path):
+    file = tmp_path / "script.lua"
+    file.write_text(CHANGE % {"code": CODE_KB, "changes": CHANGES})
+    result = perigee("run", file, timeout=1200)
+    assert (result.returncode, result.stderr) == (0, "")
+    rows = [list(map(float, line.split())) for line in result.stdout.splitlines()]
+    flushes, code_kb, heap_kb, resident_kb = map(list, zip(*rows))
+    print(f"{CHANGES} changes: room for code was full {flushes[-1]:.0f} times, "
+          f"{max(code_kb):.0f} kB at most; heap {min(heap_kb):.0f} to {max(heap_kb):.0f} "
+          f"kB; resident {max(resident_kb):.0f} kB")
+    assert len(rows) == CHANGES // 20 and flushes[-1] >= 3
+    assert max(code_kb) <= CODE_KB
+    # The heap has the traces, and goes up and down with them.
+    third = len(rows) // 3
+    assert max(heap_kb[-third:]) < max(heap_kb[:-third]) + TRACES_KB
+    assert max(resident_kb[-third:]) < max(resident_kb[:-third]) + TRACES_KB
 
 
 def measured(tmp_path, script):
