@@ -37,6 +37,7 @@ local NAMED = {
   GRID_ROUTE_CB = {27, 1}, IPREASSEMBLER = {28, 4}, EXTRA_LENGTH = {28, 4},
   FIRST_TIMESTAMP = {32, 8}, PACKET_NUMBER = {32, 4}, FLOW_ID = {32, 4},
   IPSEC_SPI = {32, 4}, SEQUENCE_NUMBER = {36, 4}, PERFCTR = {40, 8},
+  IPSEC_SA_DATA_REFERENCE = {40, 8},
 }
 
 -- As index into the array of its size: note.PAINT is one into note8, note.DST_IP one

@@ -89,3 +89,16 @@ bool pg_icmp_error(struct icmp_error *e, const struct packet *about, struct pack
 enum { FRAGMENTS_MAX = 1400, FRAGMENT_NO_PACKETS = -1 };
 int32_t pg_ip4_fragment(struct freelist *list, struct packet *p, uint32_t mtu,
                         uint32_t headroom, struct packet **rest);
+
+/* The keys of an IPsec tunnel: of AES by rounds, and what SHA-1 makes of the other. */
+enum { ESP_KEY = 16, ESP_DIGEST = 12 };
+struct esp_keys { uint8_t encrypt[11][16], decrypt[11][16]; uint32_t inner[5], outer[5]; };
+
+/* esp.c */
+bool pg_esp_prepare(struct esp_keys *keys, const uint8_t *cipher, const uint8_t *auth);
+void pg_esp_encrypt(const struct esp_keys *keys, uint8_t *data, uint32_t n,
+                    const uint8_t *iv);
+void pg_esp_decrypt(const struct esp_keys *keys, uint8_t *data, uint32_t n,
+                    const uint8_t *iv);
+void pg_esp_digest(const struct esp_keys *keys, const uint8_t *data, uint32_t n,
+                   uint8_t *digest);

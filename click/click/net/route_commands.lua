@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Routes as text: what lookup elements take as arguments and handlers, for an element
--- `e` with routes (click.net.routes), noutputs, and compile(), called after changes.
+-- `e` with routes (click.net.routes), noutputs, and compile(), called after changes. If
+-- it has `extend`, further words are e:extend(route, words), which returns nil if they
+-- aren't right; it may give the route a port of e's own making, which e:output_of(port)
+-- knows.
 
 local bit = require("bit")
 local routes = require("click.net.routes")
@@ -26,13 +29,17 @@ local function parse(e, text, or_less)
     if address then i, gateway = 3, address end
   end
   local port = words[i] and types.int(words[i], {})
-  if words[i] and not port or not words[i] and not or_less or words[i + 1] then
-    return nil
-  end
-  return {address = bit.band(prefix.address, prefix.mask) % 2 ^ 32, mask = prefix.mask,
-          gateway = gateway, port = port or -1}
+  if words[i] and not port or not words[i] and not or_less then return nil end
+  local route = {address = bit.band(prefix.address, prefix.mask) % 2 ^ 32,
+                 mask = prefix.mask, gateway = gateway, port = port or -1}
+  if not words[i + 1] then return route end
+  return e.extend and e:extend(route, {unpack(words, i + 1)})
 end
 route_commands.parse = parse
+
+local function has_output(e, route, least)
+  return route.port >= least and (route.port < e.noutputs or route.label)
+end
 
 --- Take the arguments of a lookup element, a route each.
 function route_commands.configure(e, texts)
@@ -41,7 +48,7 @@ function route_commands.configure(e, texts)
     local route = parse(e, text)
     if not route then
       e:error("argument %d should be 'ADDR/MASK [GATEWAY] OUTPUT'", i)
-    elseif route.port < 0 or route.port >= e.noutputs then
+    elseif not has_output(e, route, 0) then
       e:error("argument %d bad OUTPUT", i)
     elseif e.routes:add(route, false) then
       again = again + 1
@@ -61,7 +68,7 @@ local function run(e, command, text)
   if not route then
     return nil, ("expected 'ADDR/MASK [GATEWAY%s'"):format(
       removing and " OUTPUT]" or "] OUTPUT")
-  elseif route.port < (removing and -1 or 0) or route.port >= e.noutputs then
+  elseif not has_output(e, route, removing and -1 or 0) then
     return nil, "bad OUTPUT"
   end
   if removing then
@@ -116,6 +123,7 @@ local function look_up(e, text)
   if not address then return nil, "expected IP address" end
   local port, gateway = e.find(wire.word_of(address))
   if port < 0 then return "-1" end
+  port = e.output_of and e:output_of(port) or port
   return gateway ~= 0 and ("%d %s"):format(port - 1, wire.word_text(gateway))
     or ("%d"):format(port - 1)
 end

@@ -5,7 +5,8 @@
 -- often, are laid out for C (click.net.route_ranges).
 --
 -- A route is {address=, mask=, gateway=, port=}: numbers in host order, gateway 0 for
--- none; ports count from 0.
+-- none; ports count from 0. With `label`, that is shown in the port's place; `output`
+-- is what users call the port.
 
 local route_ranges = require("click.net.route_ranges")
 local wire = require("click.net.wire")
@@ -86,8 +87,9 @@ function Routes:remove(route)
   local key = key_of(route)
   local there = self.by_prefix[key]
   if not there then return nil end
+  local output = there.output or there.port
   if route.port >= 0
-    and (there.port ~= route.port or there.gateway ~= route.gateway) then
+    and (output ~= route.port or there.gateway ~= route.gateway) then
     return nil
   end
   self.list[there.place], self.by_prefix[key] = nil, nil
@@ -182,8 +184,8 @@ end
 
 --- "10.0.0.0/8 10.0.0.1 2" for a route.
 function Routes.route_text(route)
-  return ("%s %s %d"):format(wire.prefix_text(route.address, route.mask),
-    gateway_text(route), route.port)
+  return ("%s %s %s"):format(wire.prefix_text(route.address, route.mask),
+    gateway_text(route), route.label or route.port)
 end
 
 --- The table, a line for each route.
@@ -191,7 +193,7 @@ function Routes:text()
   local lines = {}
   for i, route in ipairs(self:in_order()) do
     lines[i] = column(wire.prefix_text(route.address, route.mask), 17)
-      .. column(gateway_text(route), 9) .. ("%d\n"):format(route.port)
+      .. column(gateway_text(route), 9) .. (route.label or route.port) .. "\n"
   end
   return table.concat(lines)
 end
