@@ -3,9 +3,9 @@
 -- leaving nothing behind. What comes before a program on the command line is
 -- command_line's. (Snabb's programs know this module as the global `main`.)
 
--- Long runs need room for code: 64 MB. Each change of a configuration makes some, 1 kB
--- or so, and none goes by itself. When there is no more room, after some 60,000 changes,
--- LuaJIT throws all of it away and compiles anew what is used (test_long_run.py).
+-- Long runs need room for code: 64 MB. Each change of a configuration makes some, and
+-- none goes by itself: core.engine.afresh throws all of it away when there is much, and
+-- so does LuaJIT if there is no more room.
 jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
   "maxrecord=20000", "maxirconst=10000", "maxsnap=2000", "maxside=1000")
 
@@ -84,7 +84,7 @@ local function look_at_packets(failed)
     list = require("core.check.held").at_end(failed)
   end
   if account and not failed then list[#list + 1] = account.at_end() end
-  io.stdout:flush()
+  if #list > 0 then io.stdout:flush() end
   for i = 1, #list - 1 do io.stderr:write("perigee: ", list[i], "\n") end
   return pcall(function ()
     if #list > 0 then failure.raise("%s", list[#list]) end

@@ -70,9 +70,9 @@ describe("Click's command lines", function ()
   end)
 
   it("are explained", function ()
-    assert.equal("  -f, --file FILE             a file\n",
+    assert.equal("  -f, --file FILE              a file\n",
       options.help(SPECS):match("^.-\n"))
-    assert.truthy(options.help(SPECS):find("      --time[=T]              when\n", 1,
+    assert.truthy(options.help(SPECS):find("      --time[=T]               when\n", 1,
       true))
   end)
 end)

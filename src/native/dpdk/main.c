@@ -4,6 +4,7 @@
  * a checkout or under ../share/perigee once installed, and runs command_line.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -111,6 +112,8 @@ static void check_output(void)
   int lost = ferror(stdout);
   if (fflush(stdout) == 0 && !lost)
     return;
+  if (!errno)
+    fcntl(STDOUT_FILENO, F_GETFD); /* sets it if there is no such descriptor */
   fprintf(stderr, "perigee: standard output can't be written%s%s\n",
           errno ? ": " : "", errno ? strerror(errno) : " (is the disk full?)");
   _exit(1);
