@@ -33,7 +33,7 @@ def files_below(directory):
 
 def declared():
     """The text of all Lua that names headers to be read (core.native, core.declare)."""
-    return "".join(path.read_text() for room in ("src", "snabb")
+    return "".join(path.read_text() for room in ("src", "snabb", "click")
                    for path in (ROOT / room).rglob("*.lua"))
 
 
