@@ -4,15 +4,17 @@
 import re
 
 TERMS = ["received", "allocated", "sent", "freed", "dropped by ports", "in links",
-         "held by apps"]
+         "between CPUs", "held by apps"]
 SUM = (r"^packets: received (N) \+ allocated (N) = sent (N) \+ freed (N) "
-       r"\+ dropped by ports (N) \+ in links (N) \+ held by apps (N)$"
+       r"\+ dropped by ports (N) \+ in links (N)(?: \+ between CPUs (N))? "
+       r"\+ held by apps (N)$"
        .replace("N", r"-?[\d,]+"))
 
 
 def numbers(pattern, text):
-    """The groups of every match of the pattern, as numbers without their commas."""
-    return [tuple(int(group.replace(",", "")) for group in match.groups())
+    """The groups of every match of the pattern, as numbers without their commas; 0 of one
+    that isn't there."""
+    return [tuple(int((group or "0").replace(",", "")) for group in match.groups())
             for match in re.finditer(pattern, text, re.MULTILINE)]
 
 
