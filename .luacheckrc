@@ -13,3 +13,6 @@ files["examples/snabb"] = files["test/snabb"]
 
 -- It catches busted's os.exit.
 files["src/program/test"] = {ignore = {"122"}}
+
+-- What tests and tools make.
+exclude_files = {"build"}
