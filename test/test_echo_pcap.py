@@ -30,7 +30,7 @@ def test_every_packet_comes_back_in_order(scratch):
         assert sent == expected, f"packet {i} differs"
     assert account(result.stdout) == {
         "received": 100_000, "allocated": 0, "sent": 100_000, "freed": 0,
-        "dropped by ports": 0, "in links": 0, "held by apps": 0}
+        "dropped by ports": 0, "in links": 0, "between CPUs": 0, "held by apps": 0}
     stats = port_statistics(result.stdout)[f"pcap:rx={a},tx={b}"]
     assert stats["ipackets"] == stats["opackets"] == 100_000
     assert stats["ibytes"] == stats["obytes"] == sum(map(len, packets))

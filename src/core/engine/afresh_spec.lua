@@ -46,6 +46,23 @@ describe("compiled code", function ()
     assert.is_true(breathe() > 0)
   end)
 
+  it("isn't made of what a program has turned off", function ()
+    local tried = {}
+    local function interpreted() for _ = 1, 200 do tried.last = nil end end
+    local function on_trace(what, _, func) if what == "start" then tried[func] = true end end
+    jit.off(interpreted)
+    local Off = {new = function () return {push = interpreted, pull = interpreted} end}
+    for _ = 1, 2 do
+      regions.run({off = {Off}, source = {Source}}, {"source.output -> off.input"})
+      breathe()
+    end
+    jit.attach(on_trace, "trace")
+    regions.run({off = {Off}}, {})
+    for _ = 1, 200 do interpreted() end
+    jit.attach(on_trace)
+    assert.is_nil(tried[interpreted])
+  end)
+
   it("is kept while there isn't", function ()
     regions.run(apps, links)
     local traces = breathe()

@@ -93,7 +93,7 @@ function graph.change(new, forced)
   local actions = plan.make(state.configuration, new, state.apps, forced, known)
   local ok, err = pcall(apply.plan, state, new, actions)
   graph.abandon() -- what wasn't wanted after all
-  afresh.tend(state.apps)
+  afresh.tend()
   graph.arrange() -- in any case: a failed change may have started apps again
   if ok and fused.problems[1] then ok, err = false, fused.problems[1] end
   if not ok then error(err, 0) end

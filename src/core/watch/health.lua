@@ -24,6 +24,7 @@ health.traces_alive = 0
 health.changes = 0
 
 local events, by_key = {}, {}
+local refused = {} -- the functions in which LuaJIT has given something up
 local began = math.huge -- the first event of this graph on the packet path
 local on_trace -- the handler, below
 local on_purpose = false -- a flush that was asked for
@@ -89,6 +90,7 @@ local function aborted(func, pc, code, detail)
   if start.func and not start.parent and blacklisted(start.func, start.pc) then
     local given = note("blacklisted", start.where, start.func, start.pc, reason)
     given.cause = event
+    refused[start.func] = true
   end
 end
 
@@ -129,6 +131,13 @@ function on_trace(what, number, func, pc, a, b)
     health.traces_alive = 0
     C.pg_watch_flush()
   end
+end
+
+--- Let LuaJIT try anew what it has given up. What a program turned off itself
+--- (jit.off) was never tried, and stays off.
+function health.retry()
+  for f in pairs(refused) do jit.on(f) end
+  refused = {}
 end
 
 --- Throw all traces away.
