@@ -132,6 +132,7 @@ int main(int argc, char **argv)
   }
   distrust_environment();
   pg_watch_state(L);
+  pg_catch_null();
   luaL_openlibs(L);
   char own[PATH_MAX + sizeof "/src/?.lua;"];
   snprintf(own, sizeof own, "%s/src/?.lua;", root);
