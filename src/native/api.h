@@ -211,12 +211,14 @@ bool pg_port_leave(const char *device);
 int pg_port_adopt(struct port *port, uint16_t id);
 int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload);
 int pg_port_unplug(struct port *port);
+int pg_probe_pci(const char *address);
+
+/* port_told.c */
 int pg_port_stats(const struct port *port, struct port_stats *stats);
 int pg_port_link(const struct port *port, struct port_link *link);
 int pg_port_mac(const struct port *port, uint8_t *mac);
 const char *pg_port_driver(const struct port *port);
 int pg_port_count(void);
-int pg_probe_pci(const char *address);
 
 /* ports/packet.c */
 int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,

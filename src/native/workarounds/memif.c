@@ -30,6 +30,7 @@
 #include <rte_malloc.h>
 
 #include "interrupt_thread.h"
+#include "memif.h"
 
 enum { TRIES = 1000, PAUSE_US = 1000 };
 
@@ -79,6 +80,13 @@ static void note(const struct rte_intr_handle *handle, rte_intr_callback_fn call
   pthread_mutex_unlock(&lock);
 }
 
+static void forget(struct served *s)
+{
+  if (s && !s->listens)
+    pg_memif_over(s->fd);
+  free(s);
+}
+
 /* Take out the first that has this callback and argument, or else the path. */
 static struct served *take(rte_intr_callback_fn callback, const void *argument,
                            const char *path)
@@ -120,7 +128,7 @@ int rte_intr_callback_unregister(const struct rte_intr_handle *handle,
 {
   int status = unregister(handle, callback, argument);
   if (status > 0)
-    free(take(callback, argument, NULL));
+    forget(take(callback, argument, NULL));
   return status;
 }
 
@@ -133,7 +141,7 @@ int rte_intr_callback_unregister_pending(const struct rte_intr_handle *handle,
     dlsym(RTLD_NEXT, "rte_intr_callback_unregister_pending");
   int status = real(handle, callback, argument, afterwards);
   if (status > 0)
-    free(take(callback, argument, NULL));
+    forget(take(callback, argument, NULL));
   return status;
 }
 
@@ -161,7 +169,7 @@ int remove(const char *path)
   struct served *s;
   while ((s = take(NULL, NULL, path)) != NULL) {
     end(s);
-    free(s);
+    forget(s);
   }
   return real(path);
 }
