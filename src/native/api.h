@@ -321,6 +321,10 @@ double pg_thread_cpu_seconds(void);
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);
 uint64_t pg_physical(const void *address);
 
+/* files.c */
+void pg_file_uses(int fd, bool writes);
+int pg_file_create(const char *path, int flags, bool anew);
+
 /* sys.c */
 uint64_t pg_tsc(void);
 uint64_t pg_tsc_hz(void);
