@@ -37,8 +37,8 @@ local function close_guard(guard)
 end
 
 --- Open `path` to write it from its start, or to `append` to it. Raises a failure
---- when it can't be opened, when this process reads it or another uses it, and when this
---- one writes it, unless that ends now: `anew`.
+--- when it can't be opened, when this process reads it or another uses it, and when
+--- this one writes it, unless that ends now: `anew`.
 function M.open(path, append, anew)
   local flags = append and fcntl.O_APPEND or 0
   local fd = native.pg_file_create(path, flags, anew == true)
