@@ -61,7 +61,8 @@ end
 -- IP6NDAdvertiser ------------------------------------------------------------------
 
 local IP6NDAdvertiser = element.define{
-  name = "IP6NDAdvertiser", summary = "answers IPv6 neighbor solicitations",
+  name = "IP6NDAdvertiser", aliases = {"NDAdv"},
+  summary = "answers IPv6 neighbor solicitations",
   drops = {"no answer"},
 }
 
