@@ -36,7 +36,7 @@ local function note_pull()
   if state == "exchanging" then state = "running" end
 end
 
--- Where packets come from and go to ---------------------------------------------------
+-- Where packets come from and go to ------------------------------------------------
 
 local sent, received = 0, 0
 
@@ -83,7 +83,7 @@ package.preload["apps.hot_swap.ends"] = function ()
   return {Source = Source, Sink = Sink}
 end
 
--- The configurations ------------------------------------------------------------------
+-- The configurations ---------------------------------------------------------------
 
 local function configuration(number)
   local list = {}
@@ -112,7 +112,7 @@ local function make(text, reporter, old)
   return flat and router.new(flat, {errors = reporter, old = old})
 end
 
--- The exchange --------------------------------------------------------------------------
+-- The exchange ---------------------------------------------------------------------
 
 local texts = {}
 for number = 0, swaps do texts[number] = configuration(number) end

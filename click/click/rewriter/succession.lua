@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What becomes of a rewriter's flows when another router takes over (hot swap). Those of
--- inputs whose specifications haven't changed are kept.
+-- What becomes of a rewriter's flows when another router takes over (hot swap). Those
+-- of inputs whose specifications haven't changed are kept.
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/flows.h")

@@ -37,8 +37,8 @@ local function has_letters(text)
   return false
 end
 
---- Take the table of the element that this one is to replace, if it was made of the same
---- text, without names, and no handler has changed it.
+--- Take the table of the element that this one is to replace, if it was made of the
+--- same text, without names, and no handler has changed it.
 function StaticIPLookup:reuse(text)
   local old = self.router.old
   local former = old and old.by_name[self.name]
@@ -130,7 +130,7 @@ local LookupIPRouteMP = element.define{
 }
 
 -- Of several routes for a prefix, the last counts.
-function LookupIPRouteMP:configure_raw(texts, text)
+function LookupIPRouteMP:configure_raw(texts, whole)
   self.routes, self.untold = routes.new(), MOST_TOLD
   local most, failed = -1, false
   for i, text in ipairs(texts) do
@@ -150,7 +150,7 @@ function LookupIPRouteMP:configure_raw(texts, text)
     return self:error("need %d or more output ports", most + 1)
   end
   self:compile()
-  self.source = text
+  self.source = whole
 end
 
 return {
