@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What an element has written is read behind it, by compiled code that has read the same
--- bytes before, in another width (doc/jit.md; click.net.wire).
+-- What an element has written is read behind it, by compiled code that has read the
+-- same bytes before, in another width (doc/jit.md; click.net.wire).
 
 local click = require("testing.click")
 local ffi = require("ffi")
@@ -11,8 +11,8 @@ local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local BYTES = ("\69\0\0\60\0\0\0\0\64\17\0\0\10\0\0\1\10\0\0\2"):rep(4)
 local ROUNDS = 400
 
--- The elements, and at which bytes from the packet's first one, before the element, on
--- to look.
+-- The elements, and which bytes to look at: where they begin, counted from the packet's
+-- first one before the element, and how many.
 local CASES = {
   {"StoreData(4, ab, \\<ff00>)", 0, 8}, {"StoreData(4, abc)", 0, 8},
   {"MoveData(0, 8, 4)", 0, 8}, {"NumberPacket(8)", 8, 8},

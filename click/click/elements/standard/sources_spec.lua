@@ -13,7 +13,7 @@ describe("InfiniteSource", function ()
     local unit = click.unit("InfiniteSource(LIMIT 1)")
     local text = texts(unit:work())
     assert.equal(69, #text)
-    assert.matches("^Random .* packet, at least 64 bytes long%. Well, now it is%.$", text)
+    assert.matches("^Random .* packet, at least 64 bytes long%..* now it is%.$", text)
   end)
 
   it("makes packets in bursts, up to a limit", function ()
