@@ -3,8 +3,20 @@
 -- to the handler `hotconfig`. One that is wrong leaves the running one as it is.
 
 local errors = require("click.errors")
+local meanwhile = require("click.meanwhile")
 
 local reconfigure = {}
+
+-- The router that the text makes; or nil, and what is wrong. The running one goes on.
+local function build(make, text, running)
+  local reporter = errors.new()
+  local new = meanwhile.call(function () running:go_on() end, make, text, reporter,
+    running)
+  if not new then return nil, (reporter:text():gsub("\n$", "")) end
+  if running.runcount > 0 then return new end
+  new:close()
+  return nil, "the router has been stopped meanwhile"
+end
 
 --- Run `router` until it ends, and after it whatever took its place; returns the last
 --- one. `make(text, reporter, old)` makes a router of a configuration, or reports what
@@ -13,9 +25,8 @@ function reconfigure.run(router, make)
   repeat
     local running, successor = router, nil
     running.global_handlers.hotconfig = make and {write = function (_, text)
-      local reporter = errors.new()
-      local new = make(text, reporter, running)
-      if not new then return (reporter:text():gsub("\n$", "")) end
+      local new, problem = build(make, text, running)
+      if not new then return problem end
       if successor then successor:close() end
       successor, running.ended, running.replaced = new, true, true
     end}

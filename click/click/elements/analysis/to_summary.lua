@@ -2,9 +2,9 @@
 -- ToIPSummaryDump writes a line for each packet (click.summary).
 
 local element = require("click.element")
-local files = require("core.lib.files")
 local packet = require("core.packet")
 local signals = require("click.router.signals")
+local text_file = require("click.devices.text_file")
 local text_of = require("click.language.text")
 local Writer = require("click.summary.writer")
 
@@ -48,7 +48,7 @@ local function open(self, name)
   if name == "-" then
     return function (text) self.router:print(text) end
   end
-  local file, problem = files.create(name, self.router.old ~= nil)
+  local file, problem = text_file.open(self, name)
   if not file then return nil, problem end
   self.file = file
   return function (text) file:write(text) end
