@@ -12,9 +12,8 @@ local PROGRAMS = {
 
 local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
 
---- The path at which the content of the file `name` can be read. For compressed files
---- then nil, and two files to be closed after that: a pipe, and the file itself. Or nil
---- and why it can't be read.
+--- The path at which the content of the file `name` can be read; for compressed files
+--- then nil, and what is to be closed after that. Or nil and why it can't be read.
 function compressed.path(name)
   if name == "-" then return "/dev/stdin" end
   local file, problem = io.open(name, "rb")
@@ -26,7 +25,11 @@ function compressed.path(name)
   end
   files.keep(file)
   local pipe = io.popen(("exec %s -dc < %s"):format(program, quoted(name)))
-  return "/proc/self/fd/" .. require("posix.stdio").fileno(pipe), nil, pipe, file
+  local function close()
+    pipe:close()
+    file:close()
+  end
+  return "/proc/self/fd/" .. require("posix.stdio").fileno(pipe), nil, {close = close}
 end
 
 --- The path to write to under the name `name`.

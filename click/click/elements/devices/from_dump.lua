@@ -96,12 +96,12 @@ function FromDump:configure(a)
 end
 
 local function open(self)
-  local path, problem, pipe, packed = opening.path(self.filename)
+  local path, problem, pipe = opening.path(self.filename)
   if not path then return nil, problem end
   local file
   file, problem = try(reader.open, path, {any_link = true})
   if not file then return nil, problem end
-  self.file, self.pipe, self.packed = file, pipe, packed
+  self.file, self.pipe = file, pipe
   self.layer = link_layers.usual(file.linktype or 1)
   return true
 end
@@ -127,11 +127,8 @@ end
 
 local function close(self)
   if self.file then self.file:close() end
-  if self.pipe then
-    self.pipe:close()
-    self.packed:close()
-  end
-  self.file, self.pipe, self.packed = nil, nil, nil
+  if self.pipe then self.pipe:close() end
+  self.file, self.pipe = nil, nil
 end
 
 function FromDump:cleanup()
