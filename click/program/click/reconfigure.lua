@@ -3,6 +3,7 @@
 -- to the handler `hotconfig`. One that is wrong leaves the running one as it is.
 
 local errors = require("click.errors")
+local failure = require("core.failure")
 local meanwhile = require("click.meanwhile")
 
 local reconfigure = {}
@@ -18,6 +19,19 @@ local function build(make, text, running)
   return nil, "the router has been stopped meanwhile"
 end
 
+-- Let `new` take the place of `old`: the router that runs on. A port that can't be opened
+-- is only found out now.
+local function take_turns(old, new)
+  local ok, err = pcall(new.activate, new)
+  if ok then return new end
+  if not failure.is(err) then error(err, 0) end
+  old:say(("hotconfig: %s; the former configuration runs on"):format(tostring(err)))
+  new.old = nil
+  new:close()
+  old:resume()
+  return old
+end
+
 --- Run `router` until it ends, and after it whatever took its place; returns the last
 --- one. `make(text, reporter, old)` makes a router of a configuration, or reports what
 --- is wrong; without it there is no such handler.
@@ -31,7 +45,7 @@ function reconfigure.run(router, make)
       successor, running.ended, running.replaced = new, true, true
     end}
     running:run()
-    router = successor or running
+    router = successor and take_turns(running, successor) or running
   until not successor
   return router
 end
