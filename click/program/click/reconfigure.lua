@@ -19,8 +19,8 @@ local function build(make, text, running)
   return nil, "the router has been stopped meanwhile"
 end
 
--- Let `new` take the place of `old`: the router that runs on. A port that can't be opened
--- is only found out now.
+-- Let `new` take the place of `old`: the router that runs on. A port that can't be
+-- opened is only found out now.
 local function take_turns(old, new)
   local ok, err = pcall(new.activate, new)
   if ok then return new end

@@ -194,9 +194,4 @@ describe("Script", function ()
       "    jump to nonexistent label", "  bad condition 'maybe'",
       "  syntax error at 'wait'"}, said)
   end)
-
-  it("says that a disk is full", function ()
-    run("print >/dev/full 'x', print 'on'")
-    assert.same({"While executing 's':", "  can't write: No space left on device"}, said)
-  end)
 end)
