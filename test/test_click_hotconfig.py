@@ -100,3 +100,21 @@ def test_elements_keep_what_they_hold(tmp_path):
             assert "1.0.0.2" in ask(control, "READ table.table")
         ask(control, "WRITE stop")
         assert click.finish() == 0
+
+
+def test_a_port_that_cannot_be_opened_leaves_the_old_one(tmp_path):
+    path = tmp_path / "socket"
+    text = 'FromDPDKDevice("null:size=60") -> c :: Counter -> Discard;'
+    with running(PERIGEE, "click", "-R", "-u", path, "-e", text) as click:
+        control = connect(path)
+        control.readline()
+        ask(control, "WRITE hotconfig FromDPDKDevice(77) -> Discard")
+        first = int(ask(control, "READ c.count"))
+        end = time.monotonic() + TIMEOUT_S
+        while int(ask(control, "READ c.count")) <= first:
+            assert time.monotonic() < end
+        ask(control, "WRITE hotconfig " + text.replace("60", "61"))
+        assert "61" in ask(control, "READ FromDPDKDevice@1.config")
+        ask(control, "WRITE stop")
+        assert click.finish() == 0
+    assert "the former configuration runs on" in click.said

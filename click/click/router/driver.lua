@@ -151,9 +151,14 @@ local function run_engine(self)
   engine.sync(true)
 end
 
+--- Go on after another router should have taken its place, and couldn't.
+function Router:resume()
+  self.ended, self.replaced = nil, nil
+end
+
 --- Run until it ends.
 function Router:run()
-  self:activate()
+  if not self.active then self:activate() end
   if not self.options.direct then return run_engine(self) end
   while not self:has_ended() do self:turn() end
 end
