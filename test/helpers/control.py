@@ -49,14 +49,19 @@ def graph(folder, name, more="", options=()):
     script.write_text(GRAPH % (name, more))
     with running(PERIGEE, *options, "run", script) as process:
         process.name = name
-        wait_until(lambda: process.read() and path_of(process.pid)
-                   or "--no-control" in options and running_now(process), "its socket")
+        if "--no-control" in options:
+            process.wait_for_engine()
+        else:
+            wait_for_socket(process)
         yield process
 
 
-def running_now(process):
-    process.wait_for_engine()
-    return True
+def wait_for_socket(process):
+    """Wait until the running process has a control socket; its path."""
+    def path():
+        assert process.read(), process.said
+        return path_of(process.pid)
+    return wait_until(path, "its socket")
 
 
 def path_of(pid):

@@ -62,9 +62,9 @@ function Connection:bytes(seconds)
   return bytes ~= "" and bytes or nil
 end
 
---- The next line as a table; false if none has come within so many seconds, nil at the
---- end.
-function Connection:line(seconds)
+--- The next line as a table; false if none has come within so many seconds, or a signal
+--- has come (unless `anyway`); nil at the end.
+function Connection:line(seconds, anyway)
   local ends = C.pg_monotonic() + seconds
   while true do
     local line, rest = self.buffer:match("^([^\n]*)\n(.*)$")
@@ -75,15 +75,16 @@ function Connection:line(seconds)
     local left = ends - C.pg_monotonic()
     local bytes = self:bytes(math.max(0, left))
     if not bytes then return nil end
-    if bytes == "" and (left <= 0 or C.pg_signal() ~= 0) then return false end
+    local signalled = C.pg_signal() ~= 0 and not anyway
+    if bytes == "" and (left <= 0 or signalled) then return false end
     self.buffer = self.buffer .. bytes
   end
 end
 
 --- What the instance answers to the request. Raises what it says is wrong.
 function Connection:ask(request)
-  local line = self:send(request) and self:line(PATIENCE_SECONDS)
-  if line == false and C.pg_signal() == 0 then
+  local line = self:send(request) and self:line(PATIENCE_SECONDS, true)
+  if line == false then
     failure.raise("process %d hasn't answered for %d s: its engine doesn't run now",
       self.pid, PATIENCE_SECONDS)
   elseif not line then

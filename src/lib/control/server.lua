@@ -98,4 +98,7 @@ commands.stop = {
   run = function (client) return {stopped = client:stop()} end,
 }
 
+local trace = require("lib.control.trace")
+commands.trace = {arguments = trace.arguments, run = trace.run}
+
 return server
