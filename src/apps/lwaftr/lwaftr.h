@@ -79,3 +79,28 @@ int pg_scan_softwires(struct lwaftr_scan *scan, struct softwire_table *table,
                       struct softwire_list *list);
 uint32_t pg_print_softwire(const struct softwire *softwire, const char *indent,
                            char *text, uint32_t room);
+
+/* encapsulate.c, decapsulate.c: bursts of up to PATH_BURST packets through the lwAFTR.
+ * What has come of each is its result; what is more than 0 is left as it was, but for the
+ * time to live where that has been counted down. */
+enum { PATH_BURST = 256 };
+enum {
+  PATH_DONE, PATH_HAIRPIN,   /* decapsulated, and for another softwire */
+  PATH_MISPLACED, PATH_ICMP_POLICY, PATH_BAD_CHECKSUM, PATH_FRAGMENT, PATH_INVALID,
+  PATH_NO_SOFTWIRE, PATH_EXPIRED, PATH_TOO_BIG, PATH_ICMP6, PATH_UNKNOWN_PROTOCOL,
+  PATH_OTHER_ENDS            /* a softwire, but not of these IPv6 addresses */
+};
+struct lwaftr_sum { uint64_t packets, bytes; };
+struct lwaftr_path {
+  struct softwire_table *table;
+  uint32_t flow_label;
+  uint32_t mtu;              /* of IPv6 */
+  bool allow_icmp4, allow_icmp6, hairpinning;
+  uint8_t macs4[12], macs6[12]; /* of what is sent: destination and source */
+  struct lwaftr_sum in, out, hairpin; /* of the last burst: bytes with Ethernet */
+};
+int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int n,
+                          uint8_t *results, bool hairpinned);
+int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int n,
+                          uint8_t *results);
+bool pg_lwaftr_br(struct lwaftr_path *path, const struct packet *p, uint8_t *br);

@@ -8,6 +8,7 @@ local near = require("lib.stack.nearest")
 local M = {summary = "lightweight 4over6: run, check and configure an lwAFTR"}
 
 local COMMANDS = {
+  {"check", "send packets from files through an lwAFTR to files, and compare counters"},
   {"generate", "make a configuration of many softwires, and packets for it"},
 }
 local ALSO = {["generate-configuration"] = "generate"} -- upstream's name
