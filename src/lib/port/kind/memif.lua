@@ -34,8 +34,8 @@ return {
   end,
   check = function (port, roots)
     if not arguments.socket.read(absolute(port.socket)) then
-      needs.refuse(port, "DPDK takes the path of its socket as '%s', which may have up to "
-        .. "107 bytes without ',', '=' or '['; choose another directory",
+      needs.refuse(port, "DPDK takes the path of its socket as '%s', which may have up "
+        .. "to 107 bytes without ',', '=' or '['; choose another directory",
         absolute(port.socket))
     end
     needs.socket(port, port.role == "server", false, roots)
