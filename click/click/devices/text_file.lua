@@ -2,6 +2,8 @@
 -- Files that elements write lines to. What can't be written (a full disk) is said once;
 -- the element goes on.
 
+local files = require("core.lib.files")
+
 local text_file = {}
 
 local File = {}
@@ -9,7 +11,7 @@ File.__index = File
 
 --- The file `name`, to be written anew by the element `e`; or nil and what is wrong.
 function text_file.open(e, name)
-  local file, problem = io.open(name, "wb")
+  local file, problem = files.create(name, e.router.old ~= nil)
   if not file then return nil, problem end
   return setmetatable({file = file, element = e, name = name}, File)
 end

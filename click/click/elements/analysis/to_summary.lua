@@ -11,6 +11,7 @@ local Writer = require("click.summary.writer")
 local ToIPSummaryDump = element.define{
   name = "ToIPSummaryDump", summary = "writes packet summary information to a file",
   ports = "1/0-1", processing = "a/h", drops = {"written"}, emits = true,
+  phase = element.WRITES,
   arguments = {
     {"FILENAME", "filename", required = true},
     {"FIELDS", "argument", keyword = true},
