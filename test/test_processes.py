@@ -90,7 +90,8 @@ def test_a_killed_client_is_followed_by_another(tmp_path, ends, packets):
         assert server.interrupt() == 0, server.said
     back = list(load(tmp_path / "b.pcap"))
     # What was on the way to the one that was killed may come to the other.
-    assert back[-COUNT:] == packets
+    ours = set(packets)
+    assert [packet for packet in back if packet in ours] == packets
     a = account(server.said)
     assert a["received"] == a["sent"] + a["in links"] + a["freed"] > COUNT
 
