@@ -99,6 +99,8 @@ commands.stop = {
 }
 
 local trace = require("lib.control.trace")
+local capture = require("lib.control.capture")
+commands.capture = {arguments = capture.arguments, run = capture.run}
 commands.trace = {arguments = trace.arguments, run = trace.run}
 
 return server

@@ -69,6 +69,7 @@ local function obey(self, request)
 end
 
 local function handle(self, line)
+  if self.raw then return self:stop() end -- no line can be sent any more
   local parsed, request = pcall(cjson.decode, line)
   if not parsed or type(request) ~= "table" then
     return self:say(nil, {error = "a request is a line with an object in JSON, not: "
