@@ -71,8 +71,9 @@ local function side_of(c, side, conf, device, queue)
     filter(c, "ingress_filter" .. side.family, all.ingress_filter, side, "ingress"),
     {side.resolver, "south", "north"}, {echo, "south", "north"},
   }, "lwaftr." .. side.family)
+  -- An echo reply goes back to the MAC address that its request came from.
   chain_up(c, "lwaftr." .. side.family, {
-    {echo, "north", "south"}, {side.resolver, "north", "south"},
+    {side.resolver, "north", "south"}, {echo, "north", "south"},
     filter(c, "egress_filter" .. side.family, all.egress_filter, side, "egress"),
     {fragmenter, "input", "output"},
   })
