@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The apps around an LwAftr, in upstream's order and under its names: reassembly, filters,
--- the next hops, echo and fragmentation, on each side. Whoever adds ports to them links
--- `v4` and `v6` of what M.lwaftr returns.
+-- The apps around an LwAftr, in upstream's order and under its names: reassembly,
+-- filters, the next hops, echo and fragmentation, on each side. Whoever adds ports to
+-- them links `v4` and `v6` of what M.lwaftr returns.
 
 local ffi = require("ffi")
 local config = require("core.config")
