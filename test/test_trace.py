@@ -130,8 +130,8 @@ engine.main{duration = 100, no_report = true}
 def test_between_ports(tmp_path):
     from scapy.all import Ether, IP, UDP, wrpcap
     pcap = tmp_path / "in.pcap"
-    wrpcap(str(pcap), [Ether() / IP(src="10.0.0.1", dst="10.0.0.9", ttl=ttl) / UDP(dport=7) / bytes(20)
-                       for ttl in (64, 1)])
+    wrpcap(str(pcap), [Ether() / IP(src="10.0.0.1", dst="10.0.0.9", ttl=ttl)
+                       / UDP(dport=7) / bytes(20) for ttl in (64, 1)])
     script, name = tmp_path / "r.lua", f"router-{os.getpid()}"
     script.write_text(ROUTER % (name, pcap))
     with running(PERIGEE, "run", script) as process:
