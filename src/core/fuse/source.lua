@@ -250,7 +250,8 @@ end
 --- output it doesn't have); lengthens and bound (by number of the app, what it says by
 --- these names: doc/apps.md); sums: whether the bytes that come in must be added up;
 --- and weighed: the same by exit, of what leaves. With `tapped`, a set of links within
---- the region or out of it, seen(LINK, PACKET) of the region is called for their packets.
+--- the region or out of it, seen(LINK, PACKET) of the region is called for packets of
+--- those.
 function source.generate(region, tapped)
   local emit = emitter()
   emit.tapped, emit.tap = tapped or emit.tapped, tap
