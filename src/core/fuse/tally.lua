@@ -154,7 +154,7 @@ end
 --- Bring the counters of the region's links, and the drops, up to date.
 function Tally:account()
   local into, entries = self.into, self.entries
-  ffi.fill(into, ffi.sizeof(into))
+  ffi.fill(into, self.into_bytes)
   for _, e in ipairs(entries) do
     e.seen = e.link.read
     into[e.to].packets = into[e.to].packets + e.link.read - e.packets
@@ -214,6 +214,8 @@ function Tally.new(r)
     growth = int64s_t(#r.apps + 1), into = into_t(#r.apps + 1),
     first = {}, last = {}, outs = {}, entries = {}, exits = {}, lost = {}, drops = {},
   }, Tally)
+  -- LuaJIT doesn't compile sizeof of an array whose length is known but now.
+  self.into_bytes = ffi.sizeof(self.into)
   flows(self, r)
   for i, spec in ipairs(r.entries) do
     local _, _, to = config.parse_link(spec)
