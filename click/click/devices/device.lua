@@ -108,7 +108,8 @@ local function queue_name(self, i)
 end
 
 -- Several senders meet here, on their way to the one input that a Port has.
-local Merge = {process = function (_, p) return p end, outputs = {"output"}}
+local Merge = {process = function (_, p) return p end, outputs = {"output"},
+               bound = true, lengthens = 0}
 Merge.__index = Merge
 function Merge:new() return setmetatable({}, self) end
 

@@ -17,7 +17,8 @@ local MOST_TOLD = 5 -- packets without a route
 
 local StaticIPLookup = element.define{
   name = "StaticIPLookup", summary = "simple static IP routing table",
-  ports = "1/-", processing = "h/h", drops = {"no route"},
+  ports = "1/-", processing = "h/h", drops = {"no route"}, reads = {"DST_IP"},
+  lengthens = 0,
   teller = "LinearIPLookup", -- whom Click says it is that tells
 }
 
