@@ -60,7 +60,7 @@ local function outcome(app, frame, input)
   return lines
 end
 
--- Is there a whole, sound IPv4 header at `at`, and room for what is looked at behind it?
+-- Is there a sound IPv4 header at `at`, and room for what is looked at behind it?
 local function is_sound(frame, at)
   local n = #frame - at
   if n < 20 then return false end
