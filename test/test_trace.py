@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.command import PERIGEE, perigee, run, running, wait_until
 from helpers.control import Client, graph, path_of, wait_for_socket
 
 
@@ -148,3 +148,12 @@ def test_of_what_has_no_socket(tmp_path):
     with graph(tmp_path, f"none-{os.getpid()}", options=["--no-control"]) as process:
         result = perigee("trace", process.pid)
     assert result.returncode == 1 and "started with --no-control" in result.stderr
+
+
+def test_as_another_user(instance):
+    if os.geteuid() != 0:
+        pytest.skip("becomes another user, as root")
+    result = run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+                 PERIGEE, "trace", instance.pid, env={**os.environ, "HOME": "/"})
+    assert result.returncode == 1
+    assert f"process {instance.pid} is another user's" in result.stderr

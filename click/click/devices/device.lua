@@ -95,9 +95,10 @@ end
 function Device:argument(i)
   local argument = {port = self.port_text or self.text, burst = self.burst}
   if #self.senders == 0 then argument.receive_only = true end
-  if #self.receivers > 1 then
-    argument.queues, argument.queue = #self.receivers, i - 1
-  end
+  local copy = self.router.options.copy
+  local n, first = #self.receivers, 0
+  if copy then n, first = math.max(n, 1) * copy.of, copy.number * math.max(n, 1) end
+  if n > 1 then argument.queues, argument.queue = n, first + i - 1 end
   return argument
 end
 
