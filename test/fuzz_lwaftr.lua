@@ -5,8 +5,8 @@
 --     perigee --snabb DIR run test/fuzz_lwaftr.lua 100000 [SEED]
 --
 -- Left out are packets that RFC 1812, section 5.2.2, has a router drop without an
--- answer, those cut short (upstream reads what happens to lie there), and ICMPv6 of type
--- 0, which RFC 4443 doesn't have, and upstream takes for an error.
+-- answer, those cut short (upstream reads what happens to lie there), and ICMPv6 of
+-- type 0, which RFC 4443 doesn't have, and upstream takes for an error.
 
 local counter = require("core.counter")
 local ffi = require("ffi")
