@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
+local config = require("core.config")
 local schema = require("apps.lwaftr.conf_schema")
 
 local writer = {}
@@ -21,15 +22,8 @@ end
 
 local block
 
-local function sorted(entries)
-  local keys = {}
-  for key in pairs(entries) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
 local function entries(field, value, write, indent)
-  for _, key in ipairs(sorted(value)) do
+  for _, key in ipairs(config.sorted_keys(value)) do
     local entry = setmetatable({[field.key] = key}, {__index = value[key]})
     write(("%s%s {\n"):format(indent, field.name))
     block(field, entry, write, indent .. "  ")

@@ -18,12 +18,12 @@ static int32_t icmp_port(const struct lwaftr_path *path, const uint8_t *ip,
   if (pg_fold_not(pg_sum_bytes(icmp, n)) != 0)
     return -PATH_BAD_CHECKSUM; /* RFC 5508, REQ-3 */
   if (n < ICMP)
-    return -PATH_INVALID;
+    return -PATH_NO_SOFTWIRE;
   if (icmp[0] == ECHO_REQUEST)
     return 0;
   int32_t port = icmp[0] == ECHO_REPLY ? (int32_t)get16(icmp + 4)
                                        : embedded_port(icmp, n);
-  return port < 0 ? -PATH_INVALID : port;
+  return port < 0 ? -PATH_NO_SOFTWIRE : port; /* no more than that is known */
 }
 
 /* The port a packet is for, or what is wrong with it, negated. */
