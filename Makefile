@@ -44,9 +44,9 @@ override LDFLAGS += -fsanitize=$(SANITIZE)
 endif
 
 SOURCES := $(wildcard src/native/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
-  click/native/*.c)
+  click/native/*.c moongen/native/*.c)
 HEADERS := $(wildcard src/native/*.h src/native/*/*.h src/apps/*/*.h snabb/native/*.h \
-  snabb/apps/*/*.h click/native/*.h)
+  snabb/apps/*/*.h click/native/*.h moongen/native/*.h)
 OBJECTS := $(SOURCES:%.c=build/%.o)
 
 # What `make demo` and its like call once everything is installed.

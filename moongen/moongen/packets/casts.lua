@@ -67,14 +67,10 @@ local function either(pattern)
     six)
 end
 
---- Their names.
-function casts.names()
-  local list = {}
-  for name in pairs(STACKS) do list[#list + 1] = name end
-  for name in pairs(EITHER) do list[#list + 1] = name end
-  table.sort(list)
-  return list
-end
+--- Their names, as keys.
+casts.names = {}
+for name in pairs(STACKS) do casts.names[name] = true end
+for name in pairs(EITHER) do casts.names[name] = true end
 
 return setmetatable(casts, {__index = function (made, name)
   local cast
