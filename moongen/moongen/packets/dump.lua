@@ -2,7 +2,7 @@
 -- Packets as text in libmoon's form: the time, a line for each header, and its bytes in
 -- hex; each header in a colour of its own.
 
-local clock = require("moongen.packets.wall_clock")
+local clock = require("core.lib.clock")
 local ffi = require("ffi")
 
 -- Compiling what runs a few times takes longer than running it.
@@ -77,7 +77,7 @@ function dump.packet(pkt, shape, bytes, stream, colored, wireshark)
   colored = colored == nil or colored
   local starts = {}
   if not wireshark then
-    local time = dump.time(clock.now())
+    local time = dump.time(tonumber(clock.unix_nanoseconds()) / 1e9)
     stream:write(colored and color("white") .. time .. color() or time)
     for i, item in ipairs(shape.items) do
       stream:write(colored and color(i) or "", i == 1 and " " or "",
