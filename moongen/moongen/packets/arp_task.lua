@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ARP (RFC 826) for scripts, as libmoon's proto.arp: a task answers requests for a
--- device's addresses, and asks for those that other tasks look up. They share a table in
--- a namespace: an entry is pending, requested, current or refreshing.
+-- device's addresses, and asks for those that other tasks look up. They share a table
+-- in a namespace: an entry is pending, requested, current or refreshing.
 
 local address = require("lib.stack.address")
 local libmoon = require("libmoon")
@@ -25,9 +25,9 @@ local entries = namespaces:get("moongen.arp.entries")
 local state = namespaces:get("moongen.arp.state")
 local pipes = namespaces:get("moongen.arp.pipes")
 
---- Start the task on a shared core, for a list of {rxQueue =, txQueue =, ips = address or
---- list}, or one. Without rxQueue, packets come by handlePacket. With `gratArpInterval`
---- the addresses are announced every so many seconds.
+--- Start the task on a shared core, for a list of {rxQueue =, txQueue =, ips = address
+--- or list}, or one. Without rxQueue, packets come by handlePacket. With
+--- `gratArpInterval` the addresses are announced every so many seconds.
 function arp.startArpTask(queues)
   state.stop = nil
   libmoon.startSharedTask(arp.arpTask, queues)
@@ -100,8 +100,8 @@ local function prepare(nic, i)
   for k, text in ipairs(nic.ips) do
     local ip = type(text) == "number" and text or address.parseIP4Address(text)
     if not ip then
-      error(("arp: '%s' is not an IPv4 address, such as 192.0.2.1"):format(tostring(text)),
-        0)
+      error(("arp: '%s' is not an IPv4 address, such as 192.0.2.1")
+        :format(tostring(text)), 0)
     end
     nic.own[ip] = true
     if k == 1 then nic.first = ip end
@@ -184,7 +184,9 @@ end
 --- Hand an ARP packet to the task, which frees it; `nic` is its number in the list (1).
 function arp.handlePacket(buf, nic)
   local to = pipes[tostring(nic or 1)]
-  if not to then error(("arp: there is no device number %s"):format(tostring(nic or 1)), 2) end
+  if not to then
+    error(("arp: there is no device number %s"):format(tostring(nic or 1)), 2)
+  end
   to:send(buf)
 end
 
@@ -204,7 +206,9 @@ local function await_task()
   while not state.running and time() < ends and libmoon.running() do
     libmoon.sleepMillisIdle(10)
   end
-  if not state.running and libmoon.running() then error("ARP task is not running", 3) end
+  if not state.running and libmoon.running() then
+    error("ARP task is not running", 3)
+  end
 end
 
 --- The Ethernet address (text) of the IPv4 address, and when it was heard of (seconds

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- libmoon's methods of packets: bytes and sizes, timestamps, VLAN tags, dumps, casts and
--- what is left to the device. They replace those of lib.stack in this Lua state, where a
--- packet's stacks are libmoon's.
+-- libmoon's methods of packets: bytes and sizes, timestamps, VLAN tags, dumps, casts
+-- and what is left to the device. They replace those of lib.stack in this Lua state,
+-- where a packet's stacks are libmoon's.
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -95,8 +95,8 @@ function methods.get(p)
 end
 
 --- Write the packet's headers and its first `bytes` bytes (nil: all) in hex to `stream`
---- (nil: standard output), in colours unless `colored` is false; as text for Wireshark to
---- import if `wireshark`. Slow.
+--- (nil: standard output), in colours unless `colored` is false; as text for Wireshark
+--- to import if `wireshark`. Slow.
 function methods.dump(p, bytes, stream, colored, wireshark)
   if type(bytes) == "userdata" then
     bytes, stream, colored, wireshark = nil, bytes, stream, colored
@@ -109,9 +109,9 @@ offload.add_to(methods)
 -- Each cast is made when it is first asked for.
 for name in pairs(casts.names) do methods[name] = nil end
 setmetatable(methods, {__index = function (made, name)
-  local cast = casts.names[name] and casts[name]
-  if cast then rawset(made, name, cast) end
-  return cast
+  local made_now = casts.names[name] and casts[name] or nil
+  if made_now then rawset(made, name, made_now) end
+  return made_now
 end})
 
 return methods

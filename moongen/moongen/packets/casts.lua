@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- libmoon's ready casts by name (getUdpPacket, ...), made when they are first asked for:
--- most programs use two.
+-- libmoon's ready casts by name (getUdpPacket, ...), made when they are first asked
+-- for: most programs use two.
 
 local stack = require("moongen.packets.stack")
 
@@ -27,7 +27,9 @@ local STACKS = {
 
 -- Those that are there for both IP versions: with 4 or 6 for %, and without, where an
 -- argument of false means 6.
-local function nested(version) return {"ip" .. version, name = "nestedIp" .. version} end
+local function nested(version)
+  return {"ip" .. version, name = "nestedIp" .. version}
+end
 
 local BOTH = {
   ["getIP%Packet"] = {}, ["getIcmp%Packet"] = {"icmp"}, ["getUdp%Packet"] = {"udp"},
@@ -63,8 +65,8 @@ local function either(pattern)
   local ffi = require("ffi")
   local four = stack.shape(casts[pattern:gsub("%%", "4")]).pointer
   local six = stack.shape(casts[pattern:gsub("%%", "6")]).pointer
-  return loadstring(CAST, "=cast")(ffi.cast, ffi.istype, ffi.typeof("struct packet"), four,
-    six)
+  return loadstring(CAST, "=cast")(ffi.cast, ffi.istype, ffi.typeof("struct packet"),
+    four, six)
 end
 
 --- Their names, as keys.

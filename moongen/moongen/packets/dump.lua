@@ -13,8 +13,8 @@ local dump = {}
 local CODES = {blue = "0;34", bgreen = "1;32", dpurple = "0;35", bred = "1;31",
   brown = "0;33", cyan = "0;36", green = "0;32", yellow = "1;33", red = "0;31",
   white = "1;37", none = "0"}
-local PALETTE = {"blue", "bgreen", "dpurple", "bred", "brown", "cyan", "green", "yellow",
-  "red"}
+local PALETTE = {"blue", "bgreen", "dpurple", "bred", "brown", "cyan", "green",
+  "yellow", "red"}
 
 -- The escape sequence of a colour's name, or of the header of that number.
 local function color(which)
@@ -58,7 +58,8 @@ local function colors_of(starts)
 end
 
 --- Write `bytes` bytes at `data` in hex to `stream` (nil: standard output); in colours
---- that change at the offsets `starts` (nil: none); for Wireshark to import if `wireshark`.
+--- that change at the offsets `starts` (nil: none); for Wireshark to import if
+--- `wireshark`.
 function dump.hex(data, bytes, stream, starts, wireshark)
   data, stream = ffi.cast("uint8_t *", data), stream or io.stdout
   local colors = starts and colors_of(starts)

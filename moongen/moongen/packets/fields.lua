@@ -131,8 +131,8 @@ end
 function fields.get(layout, pointer, prefix)
   local header, values = ffi.cast(layout.slow_pointer, pointer), {}
   for _, field in ipairs(layout.fields) do
-    local getter = "get" .. field.name
-    if field.kind ~= "uint" and field.kind ~= "bytes" then getter = getter .. "String" end
+    local kind, getter = field.kind, "get" .. field.name
+    if kind ~= "uint" and kind ~= "bytes" then getter = getter .. "String" end
     values[prefix .. field.label] = layout.slow[getter](header)
   end
   return values

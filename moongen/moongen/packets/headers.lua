@@ -68,8 +68,11 @@ local function arp_line(header)
     header:getOperationString())
   local hs, hd = header:getHardwareSrcString(), header:getHardwareDstString()
   local ps, pd = header:getProtoSrcString(), header:getProtoDstString()
-  if op == 1 then return ("%s who-has %s (%s) tell %s (%s)"):format(text, pd, hd, ps, hs) end
-  if op == 2 then return ("%s %s is-at %s (for %s @ %s)"):format(text, ps, hs, pd, hd) end
+  if op == 1 then
+    return ("%s who-has %s (%s) tell %s (%s)"):format(text, pd, hd, ps, hs)
+  elseif op == 2 then
+    return ("%s %s is-at %s (for %s @ %s)"):format(text, ps, hs, pd, hd)
+  end
   return ("%s %s > %s %s > %s"):format(text, hs, hd, ps, pd)
 end
 
@@ -143,17 +146,17 @@ end
 
 -- libmoon's setDefaultNamedArgs: what a header's defaults are in this packet, put into
 -- `args`, which is returned.
-local function add_defaults(type_, name, def, next)
+local function add_defaults(type_, name, next)
   local layout = type_.layout
   function type_.methods.setDefaultNamedArgs(_, prefix, args, upper, before, size)
     local total = tonumber(args.pktLength)
     if next and upper and not is_given(args, prefix, next) then
-      args[prefix .. next.label] = values(name, upper == "ethernet" and "eth" or upper)[1]
+      if upper == "ethernet" then upper = "eth" end
+      args[prefix .. next.label] = values(name, upper)[1]
     end
     for _, field in ipairs(layout.fields) do
-      local bytes = BYTES[field.length]
-      if bytes and (total or field.length == "header") and not is_given(args, prefix, field)
-      then
+      local bytes = (total or field.length == "header") and BYTES[field.length]
+      if bytes and not is_given(args, prefix, field) then
         args[prefix .. field.label] = math.floor(math.max(0, bytes(total, before, size))
           / (field.unit or 1)) + (field.bias or 0)
       end
@@ -176,7 +179,8 @@ local calculate = {}
 
 function calculate.ip4(header)
   header:setChecksum(0)
-  header:setChecksum(checksum.of(header, math.max(IP4_HEADER, header:getHeaderLength() * 4)))
+  local bytes = math.max(IP4_HEADER, header:getHeaderLength() * 4)
+  header:setChecksum(checksum.of(header, bytes))
 end
 
 function calculate.icmp(header, length)
@@ -247,7 +251,7 @@ local function add_methods(type_, name, spec)
   if special[name] then special[name](methods) end
   methods.calculateChecksum = calculate[name]
   add_texts(type_, spec)
-  add_defaults(type_, name, def, add_next(type_, name, def))
+  add_defaults(type_, name, add_next(type_, name, def))
   function methods.fill(header, args, prefix)
     fields.fill(layout, header, args or {}, prefix or name)
   end
@@ -267,7 +271,8 @@ local function build(name, subtype)
   local spec = protocols[name]
   spec = subtype and spec.subtypes and spec.subtypes[subtype] or spec
   local layout = layouts.new(name, spec.fields, {}, spec.variable)
-  layout.declaration = layout.declaration:gsub("uint8_t body%[0%]", "union payload_t body")
+  layout.declaration = layout.declaration:gsub("uint8_t body%[0%]",
+    "union payload_t body")
   ctypes.build(layout, name, spec.methods)
   local type_ = {name = name, subtype = subtype, layout = layout, labels = spec.labels,
     ctype = layout.fast_type, size = layout.size, methods = layout.fast,
@@ -291,7 +296,7 @@ local function of_module(name, module, subtype, length)
   local ctype = ffi.typeof(("struct { %s } __attribute__((packed))")
     :format(sized(form.headerFormat, form.headerVariableMember, length)))
   local methods = form.metatype or module.metatype or {}
-  ffi.metatype(ctype, methods)
+  ffi.metatype(ctype, rawget(methods, "__index") and methods or {__index = methods})
   return {name = name, subtype = subtype, ctype = ctype, size = ffi.sizeof(ctype),
     methods = methods, sized = true, open = true}
 end
@@ -312,7 +317,8 @@ function headers.type_of(name, subtype, length, module)
     if ours then
       made[key] = build(name, subtype)
     elseif module then
-      made[key], sentence = of_module(name, module, subtype or module.defaultType, length)
+      made[key], sentence = of_module(name, module, subtype or module.defaultType,
+        length)
     else
       sentence = ("there is no protocol '%s'"):format(name)
     end

@@ -13,8 +13,8 @@ local LEAST = 42 -- bytes of an echo request, with headers
 
 local pipes = namespaces:get("moongen.icmp.pipes")
 
---- Start the task on a shared core, for a list of {rxQueue =, txQueue =, ips = address or
---- list}, or one. Without rxQueue, packets come by handlePacket.
+--- Start the task on a shared core, for a list of {rxQueue =, txQueue =, ips = address
+--- or list}, or one. Without rxQueue, packets come by handlePacket.
 function icmp.startIcmpTask(queues)
   libmoon.startSharedTask("__LM_ICMP_TASK", queues)
 end
@@ -83,10 +83,13 @@ local function task(nics)
   end
 end
 
---- Hand an ICMP packet to the task, which frees it; `nic` is its number in the list (1).
+--- Hand an ICMP packet to the task, which frees it; `nic` is its number in the list
+--- (1).
 function icmp.handlePacket(buf, nic)
   local to = pipes[tostring(nic or 1)]
-  if not to then error(("icmp: there is no device number %s"):format(tostring(nic or 1)), 2) end
+  if not to then
+    error(("icmp: there is no device number %s"):format(tostring(nic or 1)), 2)
+  end
   to:send(buf)
 end
 

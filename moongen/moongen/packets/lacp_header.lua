@@ -52,7 +52,9 @@ local info = {}
 for name, member in pairs{SysPriority = "sys_priority", Key = "key",
   PortPriority = "port_priority", PortId = "port_id"} do
   info["get" .. name] = function (self) return swapped(self[member]) end
-  info["set" .. name] = function (self, value) self[member] = swapped(tonumber(value)) end
+  info["set" .. name] = function (self, value)
+    self[member] = swapped(tonumber(value))
+  end
 end
 
 function info:getState() return self.state end
@@ -69,9 +71,9 @@ function info:getStateString()
 end
 
 function info:getString()
-  return ("System %s, System Priority %d, Key %d, Port %d, Port Priority %d, %s"):format(
-    self.sys_id:getString(), self:getSysPriority(), self:getKey(), self:getPortId(),
-    self:getPortPriority(), self:getStateString())
+  return ("System %s, System Priority %d, Key %d, Port %d, Port Priority %d, %s")
+    :format(self.sys_id:getString(), self:getSysPriority(), self:getKey(),
+    self:getPortId(), self:getPortPriority(), self:getStateString())
 end
 
 --- Are they of the same port, whatever its state?
@@ -84,8 +86,8 @@ ffi.metatype("struct lacp_info", {__index = info, __eq = function (a, b)
   return info.equalsIgnoreState(a, b) and a.state == b.state
 end})
 
-local FIXED = {subtype = 1, version = 1, actor_type = 1, actor_len = 20, partner_type = 2,
-  partner_len = 20, collector_type = 3, collector_len = 16}
+local FIXED = {subtype = 1, version = 1, actor_type = 1, actor_len = 20,
+  partner_type = 2, partner_len = 20, collector_type = 3, collector_len = 16}
 
 local header = {}
 header.__index = header

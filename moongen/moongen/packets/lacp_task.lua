@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's proto.lacp: a task that keeps a link aggregation up (IEEE 802.1AX-2014,
--- clause 6.4), in short: it is active, sends a LACPDU a second on each port, and believes
--- the partner for 30 seconds.
+-- clause 6.4), in short: it is active, sends a LACPDU a second on each port, and
+-- believes the partner for 30 seconds.
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -24,8 +24,8 @@ lacp.lacpTask = "__MG_LACP_TASK"
 
 local status = namespaces:get("moongen.lacp")
 
---- Start a task on a shared core for the channel `name`, which other functions know it by:
---- `queues` is a list of {rxQueue =, txQueue =}, one for each port.
+--- Start a task on a shared core for the channel `name`, which other functions know it
+--- by: `queues` is a list of {rxQueue =, txQueue =}, one for each port.
 function lacp.startLacpTask(name, queues)
   libmoon.startSharedTask(lacp.lacpTask, name, queues)
 end

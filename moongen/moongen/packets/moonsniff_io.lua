@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- MoonSniff's files of timestamps (mscap): records of 12 bytes, a time in nanoseconds and
--- what identifies a packet, in host byte order.
+-- MoonSniff's files of timestamps (mscap): records of 12 bytes, a time in nanoseconds
+-- and what identifies a packet, in host byte order.
 
 local ffi = require("ffi")
 local failure = require("core.failure")
@@ -67,7 +67,8 @@ function io_.newReader(_, filename)
   return setmetatable({bytes = bytes, size = #text, offset = 0}, Reader)
 end
 
---- The next record, a struct mscap * that is valid as long as the reader; nil at the end.
+--- The next record, a struct mscap * that is valid as long as the reader; nil at the
+--- end.
 function Reader:readSingle()
   if self.size - self.offset < SIZE then return nil end
   local record = ffi.cast("struct mscap *", self.bytes + self.offset)

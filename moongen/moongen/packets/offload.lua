@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a script leaves to the device that sends: checksums and VLAN tags, for a packet or
--- an array of buffers. They are asked for here, and done when the packets are sent
+-- What a script leaves to the device that sends: checksums and VLAN tags, for a packet
+-- or an array of buffers. They are asked for here, and done when the packets are sent
 -- (moongen/native/offload.c), so that later changes of a packet count, too.
 
 local bit = require("bit")
@@ -31,7 +31,8 @@ local function check_lengths(l2, l3)
     :format(MOST_L2, MOST_L3, tostring(l2), tostring(l3)), 4)
 end
 
--- Flags and lengths of headers, with libmoon's defaults: over IPv4 unless `ip4` is false.
+-- Flags and lengths of headers, with libmoon's defaults: over IPv4 unless `ip4` is
+-- false.
 local function request(kind, ip4, l2, l3)
   local six = ip4 ~= nil and not ip4
   l2, l3 = l2 or ETHERNET, l3 or (six and IP6 or IP4)
@@ -47,7 +48,8 @@ end
 local function count(bufs, n)
   n = n or bufs.size
   if n >= 0 and n <= bufs.maxSize then return n end
-  error(("this array has room for %d packets, not %s"):format(bufs.maxSize, tostring(n)), 3)
+  error(("this array has room for %d packets, not %s"):format(bufs.maxSize,
+    tostring(n)), 3)
 end
 
 local one = ffi.new("struct packet *[1]")

@@ -89,12 +89,13 @@ local function to_buffer(mempool, room, data, captured, original, time)
   return buf
 end
 
---- The next packet in a buffer of the pool, of as many bytes as it had on the wire (up to
---- `mempoolBufSize`, 2048); `udata64` is its time in microseconds. nil at the end.
+--- The next packet in a buffer of the pool, of as many bytes as it had on the wire (up
+--- to `mempoolBufSize`, 2048); `udata64` is its time in microseconds. nil at the end.
 function Reader:readSingle(mempool, mempoolBufSize)
   local data, captured, original, time = self.file:next()
   if not data then return nil end
-  return to_buffer(mempool, mempoolBufSize or DEFAULT_SIZE, data, captured, original, time)
+  return to_buffer(mempool, mempoolBufSize or DEFAULT_SIZE, data, captured, original,
+    time)
 end
 
 --- The same for as many packets as the array has room for; how many there were.

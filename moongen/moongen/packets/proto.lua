@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's modules of protocols (proto.ip4, ...): constants, the methods of their
--- headers (`metatype`), and the members as C has them (`headerFormat`). The table that is
--- returned has all of them, and those that a program adds.
+-- headers (`metatype`), and the members as C has them (`headerFormat`). The table that
+-- is returned has all of them, and those that a program adds.
 
 local bit = require("bit")
 local headers = require("moongen.packets.headers")
@@ -62,7 +62,9 @@ end
 for name in pairs(protocols) do proto[name] = new_module(name) end
 
 -- IPFIX's sets, made as libmoon makes them.
-for name, member in pairs(require("lib.stack.body.ipfix")) do proto.ipfix[name] = member end
+for name, member in pairs(require("lib.stack.body.ipfix")) do
+  proto.ipfix[name] = member
+end
 
 --- Bytes of the IPFIX header.
 function proto.ipfix.getHeadersLength() return 16 end

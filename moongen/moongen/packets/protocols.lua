@@ -178,7 +178,8 @@ protocols.vxlan = {
 protocols.gre = {
   line = "GRE Flags {FlagsAndVersion} Proto {ProtoType}",
   fields = {
-    {"FlagsAndVersion", 16, label = "Flags", member = "flags_and_version", text = HEX16},
+    {"FlagsAndVersion", 16, label = "Flags", member = "flags_and_version",
+      text = HEX16},
     {"ProtoType", 16, label = "Proto", member = "protocol_type", default = 0x6558,
       text = HEX16},
   },

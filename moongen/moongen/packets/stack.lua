@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- createStack in libmoon's form: a function that gives a packet's bytes as a C struct of
--- headers, each a member. Whatever has getData() can be cast: a program may bring a type
--- of its own.
+-- createStack in libmoon's form: a function that gives a packet's bytes as a C struct
+-- of headers, each a member. Whatever has getData() can be cast: a program may bring a
+-- type of its own.
 
 local ffi = require("ffi")
 local dump = require("moongen.packets.dump")
@@ -59,8 +59,9 @@ local function new_item(argument, offset, seen)
       data.proto, (data.proto:gsub("^.", string.upper)))
   end
   seen[data.name] = true
+  local extra = type_.sized and 0 or length
   return {type = type_, name = data.name, proto = data.proto, offset = offset,
-    length = type_.sized and 0 or length, size = type_.size + (type_.sized and 0 or length),
+    length = extra, size = type_.size + extra,
     key = ("__%s_%s_%s_%s"):format(data.proto, data.name, data.length or "x",
       data.subType or "x")}
 end
@@ -86,7 +87,8 @@ local function declare(shape)
     members[#members + 1] = ("$ %s;"):format(item.name)
     types[#types + 1] = item.type.ctype
     if item.length > 0 then
-      members[#members + 1] = ("uint8_t variable_%s[%d];"):format(item.name, item.length)
+      members[#members + 1] = ("uint8_t variable_%s[%d];"):format(item.name,
+        item.length)
     end
   end
   if not shape.no_payload then members[#members + 1] = "union payload_t payload;" end
@@ -101,9 +103,10 @@ end
 local function labels_of(shape)
   local known = {pktLength = true}
   for _, item in ipairs(shape.items) do
-    if item.type.open then return nil end
-    for _, label in ipairs(item.type.labels or {}) do known[item.name .. label] = true end
-    for label in pairs(item.type.layout.by_label) do known[item.name .. label] = true end
+    local type_, name = item.type, item.name
+    if type_.open then return nil end
+    for _, label in ipairs(type_.labels or {}) do known[name .. label] = true end
+    for label in pairs(type_.layout.by_label) do known[name .. label] = true end
   end
   return known
 end
@@ -142,7 +145,9 @@ local function get(shape)
   return function (pkt)
     local values = {}
     for _, item in ipairs(shape.items) do
-      for label, value in pairs(pkt[item.name]:get(item.name)) do values[label] = value end
+      for label, value in pairs(pkt[item.name]:get(item.name)) do
+        values[label] = value
+      end
     end
     return values
   end
@@ -167,8 +172,8 @@ local function checksum_name(item)
   return "calculate" .. item.name:gsub("^.", string.upper) .. "Checksum"
 end
 
--- Inner checksums first: outer ones may cover them. Those of TCP and UDP need the packet
--- (`data`, `length`); without it they are left.
+-- Inner checksums first: outer ones may cover them. Those of TCP and UDP need the
+-- packet (`data`, `length`); without it they are left.
 local function calculate_checksums(shape)
   local lines = {"return function (self, data, length, ip4)"}
   for i = #shape.items, 1, -1 do
@@ -176,8 +181,8 @@ local function calculate_checksums(shape)
     if item.proto == "ip4" or item.proto == "icmp" then
       lines[#lines + 1] = ("self.%s:calculateChecksum()"):format(item.name)
     elseif item.proto == "tcp" or item.proto == "udp" then
-      lines[#lines + 1] = ("if length then self.%s:calculateChecksum(data, length, ip4) end")
-        :format(item.name)
+      lines[#lines + 1] = ("if length then "
+        .. "self.%s:calculateChecksum(data, length, ip4) end"):format(item.name)
     end
   end
   lines[#lines + 1] = "end"
@@ -235,15 +240,16 @@ local function new_stack(arguments)
   local ctype = declare(shape)
   ffi.metatype(ctype, {__index = methods_of(shape, arguments)})
   shape.pointer = ffi.typeof("$ *", ctype)
-  local cast = loadstring(CAST, "=cast")(ffi.cast, ffi.istype, ffi.typeof("struct packet"),
-    shape.pointer)
+  local cast = loadstring(CAST, "=cast")(ffi.cast, ffi.istype,
+    ffi.typeof("struct packet"), shape.pointer)
   made[shape.name], shapes[cast] = cast, shape
   return cast
 end
 
---- A function that casts a packet to these headers, outermost first. Each is a protocol's
---- name or a table: {"eth", name = "innerEth", subType = "vlan", length = bytes of the
---- variable part}; last may come "noPayload". Raises a sentence if there is no such stack.
+--- A function that casts a packet to these headers, outermost first. Each is a
+--- protocol's name or a table: {"eth", name = "innerEth", subType = "vlan", length =
+--- bytes of the variable part}; last may come "noPayload". Raises a sentence if there
+--- is no such stack.
 function stack.create(...)
   local arguments = {...}
   local ok, result = pcall(new_stack, arguments)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's proto.template: a metatable for the headers of a protocol that a script
--- defines, with getters and setters for members of 8, 16 and 32 bits, and empty functions
--- for the rest, which the script replaces.
+-- defines, with getters and setters for members of 8, 16 and 32 bits, and empty
+-- functions for the rest, which the script replaces.
 
 local bit = require("bit")
 

@@ -126,7 +126,8 @@ function utils.printCsv(...) return print(utils.toCsv(...)) end
 --- The text without spaces around it.
 function utils.trim(text) return text:match("^%s*(.-)%s*$") end
 
---- The parts of the text between what matches the pattern; an empty first part is left out.
+--- The parts of the text between what matches the pattern; an empty first part is left
+--- out.
 function utils.strSplit(text, pattern)
   local parts, from = {}, 1
   while true do
@@ -178,7 +179,9 @@ function utils.unpackAll(list) return unpack(list, 1, table.maxn(list)) end
 function utils.deepCopy(value)
   if type(value) ~= "table" then return value end
   local copy = {}
-  for key, member in next, value do copy[utils.deepCopy(key)] = utils.deepCopy(member) end
+  for key, member in next, value do
+    copy[utils.deepCopy(key)] = utils.deepCopy(member)
+  end
   return setmetatable(copy, utils.deepCopy(getmetatable(value)))
 end
 
