@@ -16,8 +16,8 @@ local CODES = {
 }
 
 --- The colours that numbers stand for, from 1 on and around.
-M.colorPallet = {"blue", "bgreen", "dpurple", "bred", "brown", "cyan", "green", "yellow",
-  "red"}
+M.colorPallet = {"blue", "bgreen", "dpurple", "bred", "brown", "cyan", "green",
+  "yellow", "red"}
 
 --- Is `file` (standard output if nil) a terminal?
 function M.on(file)
@@ -39,8 +39,8 @@ local function colored(text, color)
   return getColorCode(color) .. text .. getColorCode()
 end
 
---- The text with its values, or as it is if they don't fit: a message that has a percent
---- sign in it is still a message.
+--- The text with its values, or as it is if they don't fit: a message that has a
+--- percent sign in it is still a message.
 function M.format(text, ...)
   text = tostring(text)
   local ok, formatted = pcall(text.format, text, ...)
@@ -50,7 +50,7 @@ end
 --- libmoon's global functions, for a script's Lua state: `getColorCode(color)`,
 --- `getColorizedString(text, color)`, and `red(format, ...)` and others.
 M.globals = {getColorCode = getColorCode, getColorizedString = colored}
-for _, name in ipairs{"red", "bred", "green", "bgreen", "yellow", "blue", "cyan", "white"} do
+for _, name in ipairs{"red", "bred", "green", "yellow", "white"} do
   M.globals[name] = function (text, ...) return colored(M.format(text, ...), name) end
 end
 

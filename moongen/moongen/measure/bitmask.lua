@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- libmoon's `bitmask`: which packets of a burst are meant. Bits count from 1, as Lua does.
+-- libmoon's `bitmask`: which packets of a burst are meant. Bits count from 1, as Lua
+-- does.
 
 local log = require("moongen.log")
 

@@ -16,8 +16,8 @@ local SETTLE_MS = {RX = 100, TX = 50}
 
 local M = {}
 
---- Called with (counter, interval) at each update: `mpps`, `mbit`, `wireMbit`, `packets`,
---- `bytes` (totals). For the web server.
+--- Called with (counter, interval) at each update: `mpps`, `mbit`, `wireMbit`,
+--- `packets`, `bytes` (totals). For the web server.
 M.observer = nil
 
 local Counter = {}
@@ -67,7 +67,8 @@ function M.new(id, direction, name, format, file, throughput)
   return setmetatable({
     id = id, direction = direction, dir = direction:lower(),
     name = tostring(name):gsub("^%[(.*)%]$", "%1"),
-    format = format, file = named and open(named) or file or io.stdout, closeFile = named,
+    format = format, closeFile = named,
+    file = named and open(named) or file or io.stdout,
     getThroughput = throughput,
     current = 0, currentBytes = 0, -- what it was shown or told
     total = 0, totalBytes = 0,     -- as of the last update
@@ -96,7 +97,8 @@ end
 local Manual = setmetatable({}, Counter)
 Manual.__index = Manual
 
---- A counter that is told by `update(packets, bytes)` or `updateWithSize(packets, size)`.
+--- A counter that is told by `update(packets, bytes)` or `updateWithSize(packets,
+--- size)`.
 function M.manual(id, direction, name, format, file)
   return setmetatable(M.new(id, direction, name, format, file, own), Manual)
 end
@@ -114,8 +116,8 @@ local function advance(self, now, packets, bytes, quietly)
   if not elapsed or elapsed <= 0 then return false end
   local mpps = more_packets / elapsed / 1e6
   local mbit = more_bytes * 8 / elapsed / 1e6
-  local interval = {mpps = mpps, mbit = mbit, wireMbit = mbit + mpps * FRAMING_BYTES * 8,
-    packets = packets, bytes = bytes}
+  local interval = {mpps = mpps, mbit = mbit,
+    wireMbit = mbit + mpps * FRAMING_BYTES * 8, packets = packets, bytes = bytes}
   if not quietly then
     if M.observer then M.observer(self, interval) end
     self:print("update", interval)

@@ -70,8 +70,9 @@ describe("counters", function ()
       counter:update(4000000, 256000000)
       counter:finalize()
     end)
-    assert.equal("ASent,packets=4000000,rate=2.00,rate_mbits=1024.00,rate_wire=1344.00\n"
-      .. "ATotalSent,packets=4000000,bytes=256000000,rate=2.000000,rate_dev=0.000000,"
+    assert.equal("ASent,packets=4000000,rate=2.00,rate_mbits=1024.00," ..
+      "rate_wire=1344.00\nATotalSent,packets=4000000,bytes=256000000,"
+      .. "rate=2.000000,rate_dev=0.000000,"
       .. "rate_mbits=1024.000000,rate_mbits_dev=0.000000,rate_wire=1344.000000,"
       .. "rate_wire_dev=0.000000.\n", text)
   end)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The lines of counters. People's tools parse them, so they are libmoon's to the letter
--- ("ini" is MoonGen's of 2015). Each format has three functions of (counter, file, ...):
--- `init` once, `update` with the interval's figures, `final` with those of all.
+-- ("ini" is MoonGen's of 2015). Each format has three functions of (counter, file,
+-- ...): `init` once, `update` with the interval's figures, `final` with those of all.
 --
 -- A counter has `name`, `direction` ("RX" or "TX"), `total`, `totalBytes` (with CRC),
 -- and lists `mpps`, `mbit`, `wireMbit` with their figures (measure.statistics).

@@ -92,7 +92,7 @@ function Histogram:median() return current(self).quarts[2] end
 --- The value that `percent` (0 to 100) of the samples are below; nil if there is none.
 function Histogram:percentile(percent)
   if type(percent) ~= "number" or not (percent >= 0 and percent <= 100) then
-    error(("a percentile is a number from 0 to 100, not %s"):format(tostring(percent)), 2)
+    error("a percentile is a number from 0 to 100, not " .. tostring(percent), 2)
   end
   if current(self).numSamples > 0 then return quantile(self, percent / 100) end
 end

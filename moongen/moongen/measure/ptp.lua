@@ -23,7 +23,8 @@ local function udp_payload(bytes, length, at, ether_type)
   end
 end
 
---- Where the PTP header of a frame (`bytes`, uint8_t *) of `length` bytes begins, or nil.
+--- Where the PTP header of a frame (`bytes`, uint8_t *) of `length` bytes begins, or
+--- nil.
 function M.header(bytes, length)
   if length < 14 then return nil end
   local at = 14

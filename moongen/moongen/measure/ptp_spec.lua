@@ -16,6 +16,7 @@ local MACS = "010203040506 0708090a0b0c"
 local HEADER = "0002002c" .. ("00"):rep(26) .. "1234 0000" -- sequence 0x1234
 local IP4 = "4500 0000 0000 0000 4011 0000 0a000001 0a000002"
 local IP6 = "60000000 0000 11 40" .. ("00"):rep(32)
+local TCP_IP4 = IP4:gsub("4011", "4006")
 local UDP = "0400 013f 0000 0000"
 
 describe("PTP", function ()
@@ -39,7 +40,7 @@ describe("PTP", function ()
   it("isn't found elsewhere", function ()
     for _, text in ipairs{MACS, MACS .. "0806" .. HEADER, "0102",
                           MACS .. "88f7 00ff" .. HEADER:sub(5),
-                          MACS .. "0800" .. IP4:gsub("4011", "4006") .. UDP .. HEADER} do
+                          MACS .. "0800" .. TCP_IP4 .. UDP .. HEADER} do
       local bytes, length = frame(text)
       assert.is_nil(ptp.sequence(bytes, length))
       assert.is_false(ptp.set_sequence(bytes, length, 1))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Time stamps of queues, devices and buffers, as scripts ask for them: the card's for PTP
--- packets if it has a clock, else the CPU's time stamp counter before a burst is sent and
--- after one was received. All times are nanoseconds. These are methods.
+-- Time stamps of queues, devices and buffers, as scripts ask for them: the card's for
+-- PTP packets if it has a clock, else the CPU's time stamp counter before a burst is
+-- sent and after one was received. All times are nanoseconds. These are methods.
 
 local ffi = require("ffi")
 local bit = require("bit")
@@ -19,7 +19,8 @@ local DEFAULT_WAIT_US = 500
 
 local function nanoseconds(cycles) return tonumber(cycles) / clock.hz() * 1e9 end
 
---- The queue's bursts, or its packets, get stamps of the time stamp counter from now on.
+--- The queue's bursts, or its packets, get stamps of the time stamp counter from now
+--- on.
 function M.by_cpu(queue) queue:native().stamps = 1 end
 
 --- Cycles of the counter right before and right after the queue's last burst.
@@ -40,7 +41,9 @@ function M.tx:enableTimestamps() self.dev:enableTxTimestamps(self) end
 
 function M.rx:enableTimestamps(udpPort) self.dev:enableRxTimestamps(self, udpPort) end
 
-function M.rx:enableTimestampsAllPackets() self.dev:enableRxTimestampsAllPackets(self) end
+function M.rx:enableTimestampsAllPackets()
+  self.dev:enableRxTimestampsAllPackets(self)
+end
 
 --- When the last burst (or, by the card, the last marked packet) was sent; nil if none
 --- was, after so many microseconds.
@@ -124,7 +127,9 @@ function M.device:resetTimeCounters() end -- luacheck: ignore 212
 -- Buffers
 
 --- Ask the card to stamp this packet as it is sent.
-function M.buffer:enableTimestamps() self.ol_flags = bit.bor(self.ol_flags, TX_STAMP) end
+function M.buffer:enableTimestamps()
+  self.ol_flags = bit.bor(self.ol_flags, TX_STAMP)
+end
 
 --- Did the card stamp it?
 function M.buffer:hasTimestamp() return bit.band(self.ol_flags, RX_STAMP) ~= 0 end

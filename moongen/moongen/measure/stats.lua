@@ -8,6 +8,10 @@ local log = require("moongen.log")
 local libmoon = require("libmoon")
 local C = require("core.declare")("native/measure.h")
 
+counters.observer = function (counter, interval)
+  require("moongen.web.webserver").publish(counter, interval)
+end
+
 local stats = {}
 for name, f in pairs(statistics) do stats[name] = f end
 
@@ -16,10 +20,13 @@ function stats.numCounters() return C.mg_counters() end
 
 -- "name, device, format, file" with the name left out or nil, and queues for devices.
 local function device_counter(direction, name, device, format, file)
-  if type(name) == "table" then name, device, format, file = nil, name, device, format end
+  if type(name) == "table" then
+    name, device, format, file = nil, name, device, format
+  end
   device = device and device.dev or device
   if type(device) ~= "table" then
-    log:fatal("Bad device: a counter needs a device or a queue, not %s", tostring(device))
+    log:fatal("Bad device: a counter needs a device or a queue, not %s",
+      tostring(device))
   end
   return counters.of_device(C.mg_counter_new(), direction, name, device, format, file)
 end
@@ -52,9 +59,8 @@ local STAY_MS = 200
 --- others. Devices right in `args` are as if they were in `devices`.
 function stats.startStatsTask(args, more)
   if args == stats then args = more end
-  local named = #(args.devices or {}) + #(args.rxDevices or {}) + #(args.txDevices or {})
   args.devices = args.devices or {}
-  if named == 0 then
+  if #args.devices + #(args.rxDevices or {}) + #(args.txDevices or {}) == 0 then
     for i, device in ipairs(args) do args.devices[i] = device end
   end
   return libmoon.startSharedTask("__LIBMOON_STATS_TASK", args)

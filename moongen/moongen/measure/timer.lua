@@ -30,10 +30,12 @@ function Timer:expired() return self.stop <= clock.seconds() end
 function Timer:timeLeft() return self.stop - clock.seconds() end
 
 --- Begin again, with `time` seconds or as many as before.
-function Timer:reset(time) self.stop = clock.seconds() + (tonumber(time) or self.time) end
+function Timer:reset(time)
+  self.stop = clock.seconds() + (tonumber(time) or self.time)
+end
 
---- Wait until it ends, or the script does. Returns whether the script goes on. Long waits
---- leave the CPU to others.
+--- Wait until it ends, or the script does. Returns whether the script goes on. Long
+--- waits leave the CPU to others.
 function Timer:wait()
   local left = self:timeLeft()
   while left > 0 and libmoon.running() do

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- libmoon's module `timestamping`: sends one PTP packet at a time and measures how long it
--- takes to come back. By the cards' clocks if both have one; else by the CPU's time stamp
--- counter, from before the burst that sends it to after the burst that receives it.
+-- libmoon's module `timestamping`: sends one PTP packet at a time and measures how long
+-- it takes to come back. By the cards' clocks if both have one; else by the CPU's time
+-- stamp counter, from before the burst that sends it to after the burst that receives
+-- it.
 
 local memory = require("memory")
 local clock = require("moongen.measure.clock")
@@ -146,9 +147,10 @@ local function by_card(self, number, seconds)
   end)
 end
 
---- Send a packet of `size` bytes (default: the smallest), which `modify(buf)` may change,
---- and wait up to `maxWait` milliseconds (default 15) for it. Returns the latency in
---- nanoseconds, or nil if it was lost; and how many packets came. `size` may be left out.
+--- Send a packet of `size` bytes (default: the smallest), which `modify(buf)` may
+--- change, and wait up to `maxWait` milliseconds (default 15) for it. Returns the
+--- latency in nanoseconds, or nil if it was lost; and how many packets came. `size` may
+--- be left out.
 function Timestamper:measureLatency(size, modify, maxWait)
   if type(size) == "function" then size, modify, maxWait = nil, size, modify end
   size = size or self.udp and UDP_SIZE or ETHERNET_SIZE

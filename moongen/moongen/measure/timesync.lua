@@ -13,7 +13,8 @@ int mg_timesync_rx(uint16_t, struct mg_timespec *, uint32_t)
   __asm__("rte_eth_timesync_read_rx_timestamp");
 int mg_timesync_tx(uint16_t, struct mg_timespec *)
   __asm__("rte_eth_timesync_read_tx_timestamp");
-int mg_timesync_read(uint16_t, struct mg_timespec *) __asm__("rte_eth_timesync_read_time");
+int mg_timesync_read(uint16_t, struct mg_timespec *)
+  __asm__("rte_eth_timesync_read_time");
 int mg_timesync_write(uint16_t, const struct mg_timespec *)
   __asm__("rte_eth_timesync_write_time");
 ]]

@@ -22,9 +22,9 @@ local set = {
 }
 
 --- A limiter for a queue. `mode`: "cbr", a packet each `delay` nanoseconds; "poisson",
---- exponentially distributed gaps of `delay` nanoseconds on average; "custom" (default),
---- each packet its own delay (`buf:setDelay`, bytes on the wire from the start of the
---- packet before). Some scripts write a dot for the colon.
+--- exponentially distributed gaps of `delay` nanoseconds on average; "custom"
+--- (default), each packet its own delay (`buf:setDelay`, bytes on the wire from the
+--- start of the packet before). Some scripts write a dot for the colon.
 function M.new(self, queue, mode, delay)
   if self ~= M then queue, mode, delay = self, queue, mode end
   mode = mode or "custom"
@@ -48,7 +48,8 @@ function Limiter:send(bufs) return self:sendN(bufs, bufs.size) end
 
 --- Send the first `n` of them.
 function Limiter:sendN(bufs, n)
-  return self.queue:sent(C.mg_send_through(self.queue:native(), self.pacer, bufs.array, n))
+  local queue = self.queue
+  return queue:sent(C.mg_send_through(queue:native(), self.pacer, bufs.array, n))
 end
 
 --- Nothing of it goes on by itself: what was sent through it is sent.

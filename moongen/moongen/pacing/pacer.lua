@@ -40,11 +40,11 @@ function pacer.cbr(p, ns)
   C.mg_pacer_set(p, C.MG_CBR, p.hz * ns / 1e9, 0, 1000 / ns, "Mpps")
 end
 
---- Packets each so many nanoseconds on average, with exponentially distributed gaps that
---- are not shorter than the packet takes on a link of `mbit`.
+--- Packets each so many nanoseconds on average, with exponentially distributed gaps
+--- that are not shorter than the packet takes on a link of `mbit`.
 function pacer.poisson(p, ns, mbit)
-  C.mg_pacer_set(p, C.MG_POISSON, p.hz * ns / 1e9, byte_cycles(p, link(mbit)), 1000 / ns,
-    "Mpps")
+  C.mg_pacer_set(p, C.MG_POISSON, p.hz * ns / 1e9, byte_cycles(p, link(mbit)),
+    1000 / ns, "Mpps")
 end
 
 --- Each packet so many bytes on the wire (its `udata64`) after the start of the one
@@ -58,10 +58,10 @@ function pacer.delay(p, mbit)
   C.mg_pacer_set(p, C.MG_DELAY, 0, byte_cycles(p, link(mbit)), 0, "")
 end
 
---- What was reached: `packets`, `seconds` (without the sender's pauses), `rate` in `unit`
---- ("Mbit/s" or "Mpps"), `asked` (nil where each packet has its delay), `error` (-0.01:
---- 1 % less than asked; where nothing is asked, of the packets' delays), or nil if
---- nothing was sent by schedule.
+--- What was reached: `packets`, `seconds` (without the sender's pauses), `rate` in
+--- `unit` ("Mbit/s" or "Mpps"), `asked` (nil where each packet has its delay), `error`
+--- (-0.01: 1 % less than asked; where nothing is asked, of the packets' delays), or nil
+--- if nothing was sent by schedule.
 function pacer.reached(p)
   local packets = tonumber(p.packets)
   if packets < 2 then return nil end
@@ -90,8 +90,8 @@ function pacer.sentence(p)
   if not r then return nil end
   local name = ffi.string(p.name)
   if not r.asked then
-    return ("%s: %d packets with their own delays, %.6g Mpps; %.2f %% behind them"):format(
-      name, r.packets, r.rate, -r.error * 100)
+    return ("%s: %d packets with their own delays, %.6g Mpps; %.2f %% behind them")
+      :format(name, r.packets, r.rate, -r.error * 100)
   end
   return ("%s: %.6g %s of %.6g %s reached (%+.2f %%), paced in software"):format(name,
     r.rate, r.unit, r.asked, r.unit, r.error * 100)

@@ -119,7 +119,7 @@ describe("pacer", function ()
     pacer.spacing(p, 10000)
     assert.same({5000, 6000, 7000}, schedule(p, 3, 101, delay))
     pacer.delay(p, 10000)
-    local times = schedule(p, 3, 101, delay)               -- 125 bytes on the wire: 0.1 us
+    local times = schedule(p, 3, 101, delay) -- 125 bytes on the wire: 0.1 us
     assert.same({1100, 1100}, gaps(times))
   end)
 
@@ -133,8 +133,8 @@ describe("pacer", function ()
     assert.is_nil(pacer.sentence(p))
     local times = schedule(p, 101, 60)
     p.left = times[101]
-    assert.equal("[TxQueue: id=0, qid=0]: 100 Mbit/s of 100 Mbit/s reached (+0.00 %), " ..
-      "paced in software", pacer.sentence(p))
+    assert.equal("[TxQueue: id=0, qid=0]: 100 Mbit/s of 100 Mbit/s reached " ..
+      "(+0.00 %), paced in software", pacer.sentence(p))
     p.left = times[1] + 2 * (times[101] - times[1])
     assert.near(-0.5, pacer.reached(p).error, 1e-6)
     pacer.cbr(p, 1000)

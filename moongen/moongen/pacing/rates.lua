@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Rates of transmit queues, as scripts set them: by the card where it has a limiter, else
--- paced in software. These are methods of queues and devices.
+-- Rates of transmit queues, as scripts set them: by the card where it has a limiter,
+-- else paced in software. These are methods of queues and devices.
 
 local ffi = require("ffi")
 local pacer = require("moongen.pacing.pacer")
@@ -96,8 +96,8 @@ function M.buffer:setDelay(bytes) self.udata64 = bytes < 0 and 0 or bytes end
 
 local SCRIPTS_LINK = 1e10 -- bit/s; MoonGen's
 
---- The delay with which packets like this one make `mpps` million packets a second, on a
---- link of 10 Gbit/s.
+--- The delay with which packets like this one make `mpps` million packets a second, on
+--- a link of 10 Gbit/s.
 function M.buffer:setRate(mpps)
   self:setDelay(SCRIPTS_LINK / 8 / (mpps * 1e6) - self.pkt_len - 24)
 end
