@@ -31,7 +31,7 @@ static double variance(const struct moments *m)
 
 /* Packets seen before the device, by the low bits of their numbers. ------------- */
 
-enum { ENTRIES = 1 << 20, MSCAP_BYTES = 12 };
+enum { ENTRIES = 1 << 20 };
 
 struct entry {
   uint64_t time;             /* 0: none */
@@ -89,12 +89,13 @@ struct ms_stats ms_fetch_stats()
 
 static void log_packet(FILE *file, const struct packet *p, uint32_t offset)
 {
-  struct mscap record = {.timestamp = p->note64[1] * (1e9 / pg_tsc_hz())};
-  if (offset + sizeof record.identification > p->length)
+  uint64_t time = p->note64[1] * (1e9 / pg_tsc_hz());
+  uint32_t number;
+  if (offset + sizeof number > p->length)
     return;
-  memcpy(&record.identification, p->buf_addr + p->data_off + offset,
-         sizeof record.identification);
-  fwrite(&record, MSCAP_BYTES, 1, file);
+  memcpy(&number, p->buf_addr + p->data_off + offset, sizeof number);
+  fwrite(&time, sizeof time, 1, file);
+  fwrite(&number, sizeof number, 1, file);
 }
 
 void ms_log_pkts(uint8_t port_id, uint16_t queue_id, struct packet **rx_pkts,

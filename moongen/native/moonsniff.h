@@ -22,15 +22,10 @@ void ms_add_entry(uint32_t identification, uint64_t timestamp);
 void ms_test_for(uint32_t identification, uint64_t timestamp);
 struct ms_stats ms_fetch_stats();
 
-/* Write number and time of all packets to a file (struct mscap), until the script ends. */
+/* Write number and time of all packets to a file, until the script ends: 12 bytes each,
+ * the time before the number. */
 void ms_log_pkts(uint8_t port_id, uint16_t queue_id, struct packet **rx_pkts,
                  uint16_t nb_pkts, uint32_t seqnum_offset, const char *filename);
-
-/* A record of such a file: 12 bytes. */
-struct mscap {
-  uint64_t timestamp;
-  uint32_t identification;
-};
 
 void hs_initialize(uint32_t bucket_size);
 void hs_destroy();

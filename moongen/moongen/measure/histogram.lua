@@ -4,6 +4,7 @@
 -- `sortedHisto`, `numSamples`, `sum`, `avg`, `stdDev`, `minimum`, `maximum`, `quarts`.
 
 local log = require("moongen.log")
+local serialize = require("moongen.tasks.serialize")
 
 local Histogram = {}
 Histogram.__index = Histogram
@@ -133,5 +134,12 @@ function Histogram:save(file)
     file:flush()
   end
 end
+
+-- To another task it goes with all its fields, scripts' own ones too.
+serialize.class("moongen.measure.histogram", "histogram", Histogram, function (h)
+  local fields = {}
+  for key, value in pairs(h) do fields[key] = value end
+  return fields
+end, function (fields) return setmetatable(fields, Histogram) end)
 
 return setmetatable(Histogram, {__call = Histogram.new})

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local Histogram = require("moongen.measure.histogram")
+local serialize = require("moongen.tasks.serialize")
 
 local function filled(...)
   local h = Histogram:new()
@@ -53,6 +54,16 @@ describe("histogram", function ()
     assert.equal(1, h:max())
     h:update(2)
     assert.equal(2, h:max())
+  end)
+
+  it("goes to another task", function ()
+    local h = filled(1, 2, 2)
+    h.rate = 5
+    h:calc()
+    local copy, again = serialize.decode(serialize.encode(h, {h}))
+    assert.equal(Histogram, getmetatable(copy))
+    assert.same({[1] = 1, [2] = 2}, copy.histo)
+    assert.same({5, 3, 3}, {copy.rate, copy.numSamples, (again[1]:totals())})
   end)
 
   it("takes in another", function ()

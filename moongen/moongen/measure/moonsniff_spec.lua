@@ -1,28 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
-local moonsniff = require("moongen.measure.moonsniff")
-local C = require("ffi").C
+local C = require("core.declare")("native/moonsniff.h")
 
 describe("moonsniff", function ()
-  it("writes and reads times of packets", function ()
-    local name = os.tmpname()
-    local writer = moonsniff:newWriter(name)
-    for i = 1, 3 do writer:write(i, i * 1000) end
-    writer:close()
-    local file = io.open(name, "rb")
-    assert.equal("\232\3" .. ("\0"):rep(6) .. "\1\0\0\0", file:read(12))
-    assert.equal(24, #file:read("*a"))
-    file:close()
-    local reader, seen = moonsniff:newReader(name), {}
-    for record in function () return reader:readSingle() end do
-      seen[#seen + 1] = tonumber(record.timestamp) + record.identification
-    end
-    assert.same({1001, 2002, 3003}, seen)
-    reader:close()
-    os.remove(name)
-    assert.error_matches(function () moonsniff:newReader(name) end,
-      "can't read times: .*No such file")
-  end)
-
   it("matches packets by their numbers", function ()
     C.ms_set_thresh(-10)
     C.ms_add_entry(5, 1000)

@@ -21,11 +21,11 @@ local function nanoseconds(cycles) return tonumber(cycles) / clock.hz() * 1e9 en
 
 --- The queue's bursts, or its packets, get stamps of the time stamp counter from now
 --- on.
-function M.by_cpu(queue) queue:native().stamps = 1 end
+function M.by_cpu(queue) queue.queue.stamps = 1 end
 
 --- Cycles of the counter right before and right after the queue's last burst.
 function M.burst(queue)
-  local q = queue:native()
+  local q = queue.queue
   return q.before, q.after
 end
 
@@ -105,7 +105,7 @@ function M.device:getRxTimestamp(queue, wait_us, register)
   if timesync.enable(self) then
     return timesync.received(self, wait_us or DEFAULT_WAIT_US, register)
   end
-  local q = (queue or self:getRxQueue(0)):native()
+  local q = (queue or self:getRxQueue(0)).queue
   return q.after ~= 0 and nanoseconds(q.after) or nil
 end
 

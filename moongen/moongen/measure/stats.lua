@@ -5,7 +5,7 @@
 local counters = require("moongen.measure.counters")
 local statistics = require("moongen.measure.statistics")
 local log = require("moongen.log")
-local libmoon = require("libmoon")
+local libmoon = require("moongen.tasks.libmoon")
 local C = require("core.declare")("native/measure.h")
 
 counters.observer = function (counter, interval)

@@ -2,7 +2,7 @@
 -- libmoon's timer: so many seconds from when it was made or reset.
 
 local clock = require("moongen.measure.clock")
-local libmoon = require("libmoon")
+local libmoon = require("moongen.tasks.libmoon")
 
 -- A wait that is longer is slept through but for this much, in seconds.
 local MARGIN_S = 100e-6

@@ -9,7 +9,7 @@ local clock = require("moongen.measure.clock")
 local ptp = require("moongen.measure.ptp")
 local stamps = require("moongen.measure.stamps")
 local timesync = require("moongen.measure.timesync")
-local libmoon = require("libmoon")
+local libmoon = require("moongen.tasks.libmoon")
 local log = require("moongen.log")
 local C = require("core.declare")("native/measure.h")
 

@@ -24,7 +24,7 @@ local M = {C = ffi.C} -- its functions, which specs replace
 local enabled = {} -- by DPDK's port number: does it stamp?
 
 local function number_of(device)
-  local port = device:native().ports[0]
+  local port = device.c.ports[0]
   return port.own == nil and port.id or nil -- own drivers aren't DPDK's
 end
 

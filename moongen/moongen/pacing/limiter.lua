@@ -5,11 +5,11 @@
 local pacer = require("moongen.pacing.pacer")
 local rates = require("moongen.pacing.rates")
 local log = require("moongen.log")
+local serialize = require("moongen.tasks.serialize")
 local C = require("core.declare")("native/pace.h")
 
 local Limiter = {}
 Limiter.__index = Limiter
-Limiter.__type = "limiter"
 
 local M = {rateLimiter = Limiter}
 
@@ -48,13 +48,19 @@ function Limiter:send(bufs) return self:sendN(bufs, bufs.size) end
 
 --- Send the first `n` of them.
 function Limiter:sendN(bufs, n)
-  local queue = self.queue
-  return queue:sent(C.mg_send_through(queue:native(), self.pacer, bufs.array, n))
+  if n > bufs.maxSize then
+    error(("sendN: %d buffers of an array of %d"):format(n, bufs.maxSize), 2)
+  end
+  local sent = C.mg_send_through(self.queue.queue, self.pacer, bufs.array, n)
+  if sent < 0 then self.queue:fail(sent) end
+  return n
 end
 
 --- Nothing of it goes on by itself: what was sent through it is sent.
 function Limiter:stop() end -- luacheck: ignore 212
 
-M.class = Limiter
+serialize.class("moongen.pacing.limiter", "limiter", Limiter, function (l)
+  return {mode = l.mode, delay = l.delay, queue = l.queue, pacer = l.pacer}
+end, function (fields) return setmetatable(fields, Limiter) end)
 
 return M

@@ -23,7 +23,7 @@ local function number(value, what)
 end
 
 local function pacer_of(queue)
-  local q = queue:native()
+  local q = queue.queue
   if q.pacer == nil then
     local seed = queue.id * 1000 + queue.qid + 1
     q.pacer = ffi.cast("struct mg_pacer *", pacer.new(tostring(queue), seed))
@@ -39,19 +39,19 @@ end
 
 -- The card's own limiter, which takes whole Mbit/s. 0 lets everything go.
 local function by_card(queue, mbit)
-  return mbit % 1 == 0 and mbit <= MOST_MBIT and queue:limitByCard(mbit)
+  return mbit % 1 == 0 and mbit <= MOST_MBIT
+    and C.mg_limit_by_card(queue.queue, mbit) == 0
 end
 
 --- Send with `mbit` Mbit/s: with 4 bytes of CRC for each packet, without preamble and
 --- gap. 0, or what the link has or more: no limit.
 function M.queue:setRate(mbit)
   mbit = number(mbit, "a rate in Mbit/s")
-  local unlimited = mbit == 0 or mbit >= (M.link_speed(self) or math.huge)
-  if by_card(self, unlimited and 0 or mbit) then return end
-  if not unlimited then
+  if mbit >= (M.link_speed(self) or math.huge) then mbit = 0 end
+  if by_card(self, mbit) or mbit == 0 then
+    if self.queue.pacer ~= nil then pacer.unpaced(pacer_of(self)) end
+  else
     pacer.rate(pacer_of(self), mbit)
-  elseif self:native().pacer ~= nil then
-    pacer.unpaced(pacer_of(self))
   end
 end
 
@@ -74,7 +74,7 @@ end
 --- Send with `mbit` Mbit/s on all queues together.
 function M.device:setRate(mbit)
   mbit = number(mbit, "a rate in Mbit/s")
-  local n = self:native().ntx
+  local n = self.c.ntx
   for i = 0, n - 1 do self:getTxQueue(i):setRate(mbit / n) end
 end
 

@@ -4,7 +4,7 @@
 -- this host alone unless it is told to bind elsewhere.
 
 local device = require("device")
-local libmoon = require("libmoon")
+local libmoon = require("moongen.tasks.libmoon")
 local namespaces = require("namespaces")
 local pipe = require("pipe")
 local clock = require("moongen.measure.clock")
