@@ -52,6 +52,7 @@ local FIRST = {"utils", "log", "packet", "device", "memory", "stats", "timer",
   "dpdkc"}
 
 local function load_first()
+  require("moongen.measure.methods").add(require("device"), require("core.packet").methods)
   for _, name in ipairs(FIRST) do
     if package.searchpath(name, package.path) then require(name) end
   end
