@@ -123,14 +123,15 @@ lint: libraries
 # What Lua reads of the C headers (core.declare).
 DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
   src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h click/native/ip.h \
-  click/native/chance.h click/native/classify.h click/native/flows.h
+  click/native/chance.h click/native/classify.h click/native/flows.h \
+  moongen/native/moongen.h moongen/native/pace.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 
 install: perigee
 	install -D perigee '$(DESTDIR)$(PREFIX)/bin/perigee'
-	find src snabb click bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
+	find src snabb click moongen bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
 	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
 	find examples doc README.md LICENSE -type f ! -name '*.pyc' | while read -r file; do \

@@ -263,8 +263,8 @@ struct worker {
 
 enum { TO_WORKER = 0, FROM_WORKER = 1 };
 
-struct worker *pg_worker_start(int32_t cpu, int32_t pinned_to, const char *path,
-                               const char *cpath);
+struct worker *pg_worker_start(int32_t cpu, int32_t pinned_to, const char *module,
+                               const char *path, const char *cpath);
 void pg_worker_join(struct worker *w);
 void pg_worker_free(struct worker *w);
 bool pg_worker_ended(const struct worker *w);
