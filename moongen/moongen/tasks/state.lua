@@ -65,6 +65,7 @@ function state.prepare(script, master)
   local libmoon = require("libmoon")
   libmoon.config.userscript = script
   load_first()
+  package.loaded.ffi = require("moongen.packets.script_ffi")
 end
 
 --- Run the script's top level. Raises what it raises; a failure if it can't be read.
