@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 #include <rte_pause.h>
 
 #include "internal.h"
@@ -209,6 +210,14 @@ int32_t mg_pace(struct mg_pacer *p, struct packet *const *packets, int32_t n)
       rte_pause();
   }
   return 0;
+}
+
+int32_t mg_limit_by_card(struct mg_queue *q, uint32_t mbit)
+{
+  const struct mg_device *d = q->device;
+  if (q->port->own || d->sinks < d->ntx) /* several queues share one of the card */
+    return -1;
+  return rte_eth_set_queue_rate_limit(q->port->id, q->qid, mbit) == 0 ? 0 : -1;
 }
 
 int32_t mg_send_through(struct mg_queue *q, struct mg_pacer *p, struct packet **packets,

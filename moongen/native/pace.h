@@ -66,8 +66,11 @@ int32_t mg_pacer_due(struct mg_pacer *, struct packet *const *packets, int32_t n
 /* Wait until at least one may go, and return how many; 0 if the script is to end. */
 int32_t mg_pace(struct mg_pacer *, struct packet *const *packets, int32_t n);
 
+/* Let the card itself send with so many Mbit/s (0: no limit). -1: it can't. */
+struct mg_queue;
+int32_t mg_limit_by_card(struct mg_queue *, uint32_t mbit);
+
 /* Send all at the pacer's times. Returns how many were sent (those that were not when
  * the script was to end are freed), or an enum mg_fault. */
-struct mg_queue;
 int32_t mg_send_through(struct mg_queue *, struct mg_pacer *, struct packet **packets,
                         uint32_t n);
