@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 require("utils")
 local packet = require("moongen.packets.buffer")
-require("moongen.packets.offload").add_to(nil, require("moongen.memory.buffers").methods)
 packet.createStack = require("moongen.packets.stack").create
 packet.packetCreate = packet.createStack
 return packet
