@@ -9,7 +9,7 @@ local memory = require("memory")
 local namespaces = require("namespaces")
 local pipe = require("pipe")
 local proto = require("moongen.packets.proto")
-local time = require("moongen.tasks.globals").time
+local time = require("moongen.packets.utils_of_time").time
 
 local arp = proto.arp
 local eth = proto.eth

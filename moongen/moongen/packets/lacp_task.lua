@@ -9,7 +9,7 @@ local libmoon = require("libmoon")
 local memory = require("memory")
 local namespaces = require("namespaces")
 local proto = require("moongen.packets.proto")
-local utils = require("moongen.tasks.globals")
+local utils = require("moongen.packets.utils_of_time")
 
 local lacp = proto.lacp
 local band, bnot, bor = bit.band, bit.bnot, bit.bor

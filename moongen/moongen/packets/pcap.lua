@@ -22,7 +22,7 @@ function pcap.setInitialFilesize() end
 
 local function start_time()
   local libmoon = require("libmoon")
-  return require("moongen.tasks.globals").wallTime() - libmoon.getTime()
+  return require("moongen.packets.utils_of_time").wallTime() - libmoon.getTime()
 end
 
 --- A writer of the savefile, which is replaced. Times are given in seconds after

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What of libmoon's general functions, which scripts know as globals, is about packets:
--- addresses, checksums, stacks, sizes and gaps. The others are moongen.tasks.globals.
+-- libmoon's general functions, which scripts know as globals: bytes, addresses,
+-- checksums, texts and tables. Those of time are in moongen.packets.utils_of_time.
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -16,6 +16,19 @@ local arshift, lshift, rshift = bit.arshift, bit.lshift, bit.rshift
 
 -- ---- bytes ----
 
+--- The lower 16 bits of the number, with their bytes swapped.
+function utils.bswap16(n)
+  return bor(band(rshift(n, 8), 0xff), lshift(band(n, 0xff), 8))
+end
+
+utils.hton16, utils.ntoh16 = utils.bswap16, utils.bswap16
+utils.bswap, utils.hton, utils.ntoh = bswap, bswap, bswap
+
+--- val + 1, or 0 in place of `max`: a counter of 0 .. max-1 without a branch.
+function utils.incAndWrap(val, max)
+  return (band(val + 1, arshift(val - max + 1, 31)))
+end
+
 --- The internet checksum (RFC 1071) of `len` bytes, as it lies in memory: setters of
 --- headers take hton16() of it.
 function utils.checksum(data, len)
@@ -26,6 +39,8 @@ end
 --- Write `bytes` bytes at `data` in hex to `stream` (nil: standard output); `seps` are
 --- the offsets at which colours change.
 utils.dumpHex = dump.hex
+
+utils.voidPtrType = ffi.typeof("void *")
 
 -- ---- addresses ----
 
@@ -75,7 +90,128 @@ function utils.initHeader(members)
   return require("moongen.packets.template")(members)
 end
 
--- ---- sizes and gaps of packets ----
+-- ---- text ----
+
+--- Print the format with its values.
+function utils.printf(format, ...)
+  return print(format:format(...))
+end
+
+--- Raise the format with its values as an error.
+function utils.errorf(format, ...)
+  error(format:format(...), 2)
+end
+
+--- What `f` returns for each of the arguments.
+function utils.mapVarArg(f, ...)
+  local list, n = {...}, select("#", ...)
+  for i = 1, n do list[i] = f(list[i]) end
+  return unpack(list, 1, n)
+end
+
+function utils.tostringall(...) return utils.mapVarArg(tostring, ...) end
+function utils.tonumberall(...) return utils.mapVarArg(tonumber, ...) end
+
+--- The values as a line of CSV (RFC 4180).
+function utils.toCsv(...)
+  local values = {utils.tostringall(...)}
+  for i, value in ipairs(values) do
+    if value:find('[,"\r\n]') then values[i] = '"' .. value:gsub('"', '""') .. '"' end
+  end
+  return table.concat(values, ",")
+end
+
+function utils.printCsv(...) return print(utils.toCsv(...)) end
+
+--- The text without spaces around it.
+function utils.trim(text) return text:match("^%s*(.-)%s*$") end
+
+--- The parts of the text between what matches the pattern; an empty first part is left
+--- out.
+function utils.strSplit(text, pattern)
+  local parts, from = {}, 1
+  while true do
+    local first, last = text:find(pattern, from)
+    if not first then break end
+    if first > 1 then parts[#parts + 1] = text:sub(from, first - 1) end
+    from = last + 1
+  end
+  if from <= #text then parts[#parts + 1] = text:sub(from) end
+  return parts
+end
+
+-- ---- tables ----
+
+--- Replace each element of the list by what `f` returns for it; the list.
+function utils.map(list, f)
+  for i, value in ipairs(list) do list[i] = f(value) end
+  return list
+end
+
+--- The first table with what the others have.
+function utils.mergeTables(first, ...)
+  first = first or {}
+  for i = 1, select("#", ...) do
+    for key, value in pairs((select(i, ...))) do first[key] = value end
+  end
+  return first
+end
+
+--- A list of both lists' elements.
+function utils.concatArrays(first, second)
+  local list = {}
+  for _, value in ipairs(first) do list[#list + 1] = value end
+  for _, value in ipairs(second) do list[#list + 1] = value end
+  return list
+end
+
+--- The numbers from `start` (1) to `max`.
+function utils.range(max, start)
+  local list = {}
+  for i = start or 1, max do list[#list + 1] = i end
+  return unpack(list)
+end
+
+--- All elements of a list that may have holes.
+function utils.unpackAll(list) return unpack(list, 1, table.maxn(list)) end
+
+--- A copy of the value, with copies of all tables in it.
+function utils.deepCopy(value)
+  if type(value) ~= "table" then return value end
+  local copy = {}
+  for key, member in next, value do
+    copy[utils.deepCopy(key)] = utils.deepCopy(member)
+  end
+  return setmetatable(copy, utils.deepCopy(getmetatable(value)))
+end
+
+-- ---- the system ----
+
+function utils.fileExists(name)
+  local file = io.open(name, "r")
+  if file then file:close() end
+  return file ~= nil
+end
+
+--- The system's name, and the three numbers of its version.
+function utils.getOS()
+  local uname = require("posix.sys.utsname").uname()
+  return uname.sysname, utils.tonumberall(uname.release:match("^(%d+)%.(%d+)%.?(%d*)"))
+end
+
+--- The sentence of an error number of C's or DPDK's.
+function utils.strError(number)
+  return (require("posix.errno").errno(math.abs(tonumber(number))))
+end
+
+--- Log the error number as a warning (or `level`), if it is one; true.
+function utils.checkDpdkError(number, message, level)
+  if number ~= 0 then
+    local log = require("log")
+    log[level or "warn"](log, "Error %s: %s", message, utils.strError(number))
+  end
+  return true
+end
 
 --- A size of a packet in bytes (without CRC), by chance: of 12, 7 are short, 4 middling
 --- and 1 is long, as in the "simple IMIX".
@@ -85,24 +221,17 @@ function utils.imixSize()
   return chance <= 5 and 574 or 68
 end
 
-local OVERHEAD = 24 -- bytes on the wire around a packet: CRC, preamble, gap
-
---- The wait in byte times before the next packet of a Poisson process, where it is
---- `average` on average.
-function utils.poissonDelay(average)
-  return math.floor(-math.log(1 - math.random()) * average + 0.5)
-end
-
---- The gap in byte times at 10 Gbit/s behind a packet of `size` bytes (60) for `rate`
---- million packets a second.
-function utils.rateToByteDelay(rate, size)
-  return 10^10 / 8 / (rate * 10^6) - (size or 60) - OVERHEAD
-end
-
---- The gap in byte times for packets of `size` bytes (60) that begin `time` nanoseconds
---- apart on a link of `rate` Mbit/s (10000).
-function utils.timeToByteDelay(time, rate, size)
-  return time * 1.25 * ((rate or 10000) / 10^4) - (size or 60) - OVERHEAD
+--- Call f(...) until it returns something, for `wait` microseconds at most (nil: once).
+function utils.waitForFunc(wait, f, ...)
+  local libmoon = require("libmoon")
+  wait = wait or 0
+  repeat
+    local result = f(...)
+    if result then return result end
+    libmoon.sleepMicrosIdle(math.max(0, math.min(10, wait)))
+    wait = wait - 10
+  until wait < 0 or not libmoon.running()
+  return nil
 end
 
 return utils
