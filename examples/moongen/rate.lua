@@ -1,5 +1,6 @@
---- Sends packets at a rate: so many Mbit/s, or millions of packets a second, evenly or
---- with random gaps.
+-- SPDX-License-Identifier: Apache-2.0
+-- Sends packets at a rate: so many Mbit/s, or millions of packets a second, evenly or
+-- with random gaps.
 
 local device  = require "device"
 local limiter = require "software-ratecontrol"
