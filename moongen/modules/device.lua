@@ -1,2 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-return require("moongen.devices.device")
+local device = require("moongen.devices.device")
+local buffers = require("moongen.packets.buffer")
+require("moongen.measure.methods").add(device, buffers)
+return device

@@ -1,2 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
-return require("moongen.packets.moonsniff_io")
+local files = require("moongen.packets.moonsniff_io")
+require("core.declare")("native/moonsniff.h")
+return files

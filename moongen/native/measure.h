@@ -11,6 +11,9 @@
 int32_t mg_counter_new(void);
 int32_t mg_counters(void);
 
+/* Is there a web server, which counters tell of their updates? `begins`: from now on. */
+int32_t mg_web_server(int32_t begins);
+
 /* What is told once in a process. */
 enum mg_told { MG_STAMPS_OF_ALL, MG_STAMPS_BY_CPU, MG_TOLD };
 

@@ -181,7 +181,7 @@ static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, ui
   uint32_t burst_size = rte_ring_free_count(q->ring) < MG_BURST ? 0 : MG_BURST;
   uint32_t came = fetch(port, burst, burst_size);
   count(port, burst, came);
-  uint32_t kept = sort(q, burst, came, own, now);
+  uint32_t kept = sort(q, burst, came, own, rte_rdtsc()); /* not before they were sent */
   got = RTE_MIN(kept, n);
   for (uint32_t i = got; i < kept; i++)
     pass_on(q, own[i], now);

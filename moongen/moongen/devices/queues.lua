@@ -60,6 +60,9 @@ local function fail(self, fault)
   error(("%s: sending %s"):format(tostring(self), FAULTS[fault] or "failed"), 3)
 end
 
+--- Raise what is wrong with a burst (enum mg_fault).
+TxQueue.fail = fail
+
 local function check_count(bufs, n)
   if n > bufs.maxSize then
     error(("sendN: %d buffers of an array of %d"):format(n, bufs.maxSize), 3)

@@ -9,7 +9,9 @@ local libmoon = require("moongen.tasks.libmoon")
 local C = require("core.declare")("native/measure.h")
 
 counters.observer = function (counter, interval)
-  require("moongen.web.webserver").publish(counter, interval)
+  if C.mg_web_server(0) ~= 0 then
+    require("moongen.web.webserver").publish(counter, interval)
+  end
 end
 
 local stats = {}

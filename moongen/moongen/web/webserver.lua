@@ -11,6 +11,7 @@ local clock = require("moongen.measure.clock")
 local http = require("moongen.web.http")
 local log = require("moongen.log")
 local turbo = require("moongen.web.turbo")
+local C = require("core.declare")("native/measure.h")
 
 local M = {}
 
@@ -26,18 +27,18 @@ local share = namespaces.get("moongen.web.webserver")
 --- {pattern, class} each.
 function M.startWebserverTask(options, ...)
   if not share.updates then share.updates = pipe:newSlowPipe() end
+  C.mg_web_server(1)
   return libmoon.startSharedTask("__LM_WEBSERVER_TASK", options or {}, ...)
 end
 
 --- Is there a server?
-function M.running() return share.updates ~= nil end
+function M.running() return C.mg_web_server(0) ~= 0 end
 
 local updates -- the pipe, once there is one
 
---- Tell the server, if there is one, of a counter's update.
+--- Tell the server of a counter's update.
 function M.publish(counter, interval)
   updates = updates or share.updates
-  if not updates then return end
   updates:send{id = counter.id, name = counter.name, dir = counter.dir,
     dev = counter.dev and counter.dev.id, packets = interval.packets,
     bytes = interval.bytes, mpps = interval.mpps, mbit = interval.mbit,
