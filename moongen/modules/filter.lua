@@ -1,3 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Devices have the functions of this module from the start.
-return {DROP = -1}
+return require("moongen.devices.filters")

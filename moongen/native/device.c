@@ -224,3 +224,21 @@ uint32_t mg_device_drain(struct mg_device *d)
   }
   return n;
 }
+
+/* How many devices there are. */
+int32_t mg_device_count(void)
+{
+  int32_t n = 0;
+  for (int i = 0; i < MG_MOST_DEVICES; i++)
+    n = devices[i] ? i + 1 : n;
+  return n;
+}
+
+/* Nobody gets at the device's port any more: threads that don't end wait. */
+void mg_device_seal(struct mg_device *d)
+{
+  for (int i = 0; i < d->sources; i++)
+    mg_spin_lock(&d->rx_locks[i]);
+  for (int i = 0; i < d->sinks; i++)
+    mg_spin_lock(&d->tx_locks[i]);
+}

@@ -189,3 +189,14 @@ void mg_unmark(struct packet **bufs, uint32_t n)
   for (uint32_t i = 0; i < n; i++)
     bufs[i]->port = MG_OWNED;
 }
+
+/* How often a buffer is to be sent or freed before its pool has it back. */
+uint16_t mg_references(const struct packet *p)
+{
+  return rte_mbuf_refcnt_read((const struct rte_mbuf *)p);
+}
+
+uint16_t mg_add_references(struct packet *p, int16_t n)
+{
+  return rte_mbuf_refcnt_update((struct rte_mbuf *)p, n);
+}

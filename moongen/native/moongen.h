@@ -35,8 +35,8 @@ int32_t mg_is_crowded(void);
 void mg_sleep(double seconds, int32_t precise);
 void mg_want_exit(int32_t status);
 int32_t mg_exit_wanted(void);
-void mg_task_count(int32_t change);
 int32_t mg_this_cpu(void);
+void mg_leave(int32_t status);
 
 /* memory.c ------------------------------------------------------------------- */
 
@@ -56,6 +56,8 @@ int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t len
 int32_t mg_free(struct packet **bufs, uint32_t n);
 int32_t mg_free_one(struct packet *p);
 void mg_unmark(struct packet **bufs, uint32_t n);
+uint16_t mg_references(const struct packet *p);
+uint16_t mg_add_references(struct packet *p, int16_t n);
 
 /* device.c ------------------------------------------------------------------- */
 
@@ -133,6 +135,8 @@ int mg_device_start(struct mg_device *d, struct port *port, uint32_t mtu, int32_
 void mg_device_limits(const struct port *port, int32_t *most_rx, int32_t *most_tx,
                       int32_t *reta);
 uint32_t mg_device_drain(struct mg_device *d);
+void mg_device_seal(struct mg_device *d);
+int32_t mg_device_count(void);
 int mg_device_promiscuous(struct mg_device *d, int32_t on);
 int mg_device_mtu(struct mg_device *d, uint32_t mtu);
 int mg_device_mac_change(struct mg_device *d, const uint8_t *mac, int32_t add);
@@ -150,6 +154,8 @@ int32_t mg_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n);
 int32_t mg_receive(struct mg_queue *q, struct packet **bufs, uint32_t n);
 int32_t mg_receive_wait(struct mg_queue *q, struct packet **bufs, uint32_t n,
                         double microseconds, int32_t idle);
+int32_t mg_send_all_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
+                              uint16_t n);
 int32_t mg_send_by_number(uint16_t id, uint16_t queue, struct packet **bufs, uint16_t n);
 int32_t mg_receive_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
                              uint16_t n);

@@ -234,3 +234,10 @@ int32_t mg_send_by_number(uint16_t id, uint16_t queue, struct packet **bufs, uin
   struct mg_device *d = mg_device(id);
   return d && queue < d->ntx ? RTE_MAX(mg_try_send(&d->tx[queue], bufs, n), 0) : 0;
 }
+
+int32_t mg_send_all_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
+                              uint16_t n)
+{
+  struct mg_device *d = mg_device(id);
+  return d && queue < d->ntx ? mg_send(&d->tx[queue], bufs, n) : 0;
+}

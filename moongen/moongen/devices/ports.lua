@@ -90,9 +90,11 @@ end
 --- The parsed port and its kind.
 function ports.of(id) return open[id], kinds.of(open[id]) end
 
---- Close all of them. Returns nothing, or what was lost by it.
-function ports.close_all()
+--- Close all of them. Returns nothing, or what was lost by it. `stuck`: are there tasks
+--- that may still use them?
+function ports.close_all(stuck)
   C.mg_tend(nil)
+  for id in pairs(stuck and open or {}) do C.mg_device_seal(C.mg_device(id)) end
   local problem
   for id, port in pairs(open) do
     local d, kind = C.mg_device(id), kinds.of(port)

@@ -79,6 +79,15 @@ local function next_buffer(self, i)
   if i < self.size then return i + 1, self.array[i] end
 end
 
+--- For buffers: give it back to its pool.
+local function free_one(buf)
+  if C.mg_free_one(buf) < 0 then
+    error("a buffer is freed that was sent or freed already", 2)
+  end
+end
+
+require("core.packet").methods.free = free_one
+
 local Buffers = {}
 
 function Buffers:__index(key)

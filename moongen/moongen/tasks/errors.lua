@@ -3,6 +3,7 @@
 
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
+local main = require("core.main")
 
 local errors = {}
 
@@ -10,11 +11,9 @@ local errors = {}
 local function own_lines(trace)
   local lines = {}
   for line in trace:gmatch("[^\n]+") do
-    if line:match("^\t") and not line:match("moongen/moongen/")
-        and not line:match("%[C%]: in function 'xpcall'")
-        and not line:match("moongen/program/") then
-      lines[#lines + 1] = line
-    end
+    local own = line:find(main.root .. "/", 1, true)
+      or line:match("%[C%]: in function 'xpcall'")
+    if line:match("^\t") and not own then lines[#lines + 1] = line end
   end
   return table.concat(lines, "\n")
 end

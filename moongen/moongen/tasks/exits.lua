@@ -31,6 +31,13 @@ local function exit(status)
   raise(status % 256)
 end
 
+local plain_exit = os.exit
+
+--- The script is over: os.exit is what it was.
+function exits.remove()
+  os.exit = plain_exit -- luacheck: ignore 122
+end
+
 --- Put it in the place of os.exit. `master`: is this the main thread?
 function exits.install(master)
   in_master = master

@@ -5,6 +5,7 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local errors = require("moongen.tasks.errors")
+local exits = require("moongen.tasks.exits")
 local failure = require("core.failure")
 local main = require("core.main")
 local paths = require("moongen.tasks.paths")
@@ -90,13 +91,14 @@ function master.run(script, words)
     cpath = master.cpath}
   local status, stuck = finish(status_of(xpcall(call_master, errors.explain, script,
     words)))
-  local lost = ports.close_all()
+  exits.remove()
+  local lost = ports.close_all(stuck)
   if lost then
     io.stderr:write("perigee: ", lost, "\n")
     status = math.max(status, 1)
   end
   if stuck then
-    main.tidy_up(true)
+    require("core.shm").cleanup()
     C.mg_leave(status)
   end
   if status ~= 0 then main.exit(status) end

@@ -27,9 +27,11 @@ local function clear_globals()
   for _, name in ipairs(others) do _G[name] = nil end
 end
 
--- Scripts' libraries are found where their modules are, with and without "lib".
-local function wrap_load()
-  local ffi = require("ffi")
+-- The FFI with libmoon's types. Libraries are found where modules are, with and without
+-- "lib".
+local function use_script_ffi()
+  local ffi = require("moongen.packets.script_ffi")
+  package.loaded.ffi = ffi
   local load = ffi.load
   ffi.load = function (name, ...) -- luacheck: ignore 122
     local ok, library = pcall(load, name, ...)
@@ -46,9 +48,11 @@ end
 -- Modules that are loaded before the script, since they set globals, or methods of
 -- what others have; and since loading one in a running loop would throw away its code.
 local FIRST = {"utils", "log", "packet", "device", "memory", "stats", "timer",
-  "histogram", "timestamping", "filter", "pcap", "pipe", "namespaces", "moongen", "dpdk"}
+  "histogram", "timestamping", "filter", "pcap", "pipe", "namespaces", "moongen", "dpdk",
+  "dpdkc"}
 
 local function load_first()
+  require("moongen.measure.methods").add(require("device"), require("core.packet").methods)
   for _, name in ipairs(FIRST) do
     if package.searchpath(name, package.path) then require(name) end
   end
@@ -61,10 +65,10 @@ function state.prepare(script, master)
   paths.use(script)
   globals.set()
   exits.install(master)
-  wrap_load()
-  local libmoon = require("libmoon")
-  libmoon.config.userscript = script
+  require("moongen.packets.offload").add_to(nil, require("moongen.memory.buffers").methods)
+  require("libmoon").config.userscript = script
   load_first()
+  use_script_ffi()
 end
 
 --- Run the script's top level. Raises what it raises; a failure if it can't be read.
