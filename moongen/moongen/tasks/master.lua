@@ -91,6 +91,7 @@ function master.run(script, words)
     cpath = master.cpath}
   local status, stuck = finish(status_of(xpcall(call_master, errors.explain, script,
     words)))
+  require("moongen.pacing.rates").tell()
   exits.remove()
   local lost = ports.close_all(stuck)
   if lost then
