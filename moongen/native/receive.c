@@ -23,7 +23,7 @@ enum { FEWEST = 32, MOST_ASLEEP = 256 };
 
 /* Who asked within this time will ask again: its packets are kept, and wait in the
  * device if there is no more room for them. */
-#define AWAKE_SECONDS 0.2
+#define AWAKE_SECONDS 1.0
 
 static inline void note_polled(struct mg_queue *q, uint64_t now)
 {
