@@ -2,6 +2,7 @@
 -- Sends over a ring from device 0 to device 1, whose queue 0 nobody asks, with numbers
 -- in the packets; queue 1 gets them by a filter. Prints what was sent and received.
 
+local barrier = require "barrier"
 local device = require "device"
 local lm = require "libmoon"
 local memory = require "memory"
@@ -11,19 +12,21 @@ local TYPE = 0x1234
 function master(n)
   local from, to = device.config{port = 0}, device.config{port = 1, rxQueues = 2}
   to:l2Filter(TYPE, to:getRxQueue(1))
-  local receiver = lm.startTask("receive", to:getRxQueue(1), n)
+  local both = barrier:new(2)
+  local receiver = lm.startTask("receive", to:getRxQueue(1), n, both)
   lm.startTask("flood", from:getTxQueue(0))
-  lm.startTask("send", from:getTxQueue(0), n):wait()
+  lm.startTask("send", from:getTxQueue(0), n, both):wait()
   print("received", receiver:wait())
   lm.stop()
   lm.waitForTasks()
 end
 
-function send(queue, n)
+function send(queue, n, both)
   local mem = memory.createMemPool(function (buf)
     buf:getEthernetPacket():fill{ethType = TYPE}
   end)
   local bufs, number = mem:bufArray(32), 0
+  both:wait()
   while number < n and lm.running() do
     bufs:alloc(60)
     for i, buf in ipairs(bufs) do
@@ -42,8 +45,9 @@ function flood(queue)
   end
 end
 
-function receive(queue, n)
+function receive(queue, n, both)
   local bufs, got, ordered = memory.bufArray(), 0, true
+  both:wait()
   while got < n and lm.running() do
     local rx = queue:recv(bufs)
     for i = 1, rx do

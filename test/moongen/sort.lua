@@ -14,7 +14,8 @@ function master(port)
   dev:fiveTupleFilter({dstPort = 9}, device.DROP)
   local tasks = {}
   for i = 0, 4 do tasks[i] = dpdk.launchLua("count", dev:getRxQueue(i)) end
-  dpdk.setRuntime(2)
+  while dev:getRxStats() < 1000 do dpdk.sleepMillisIdle(10) end
+  dpdk.setRuntime(0.5)
   dpdk.waitForSlaves()
   for i = 0, 4 do print("queue", i, tasks[i]:wait()) end
   print("device", (dev:getRxStats()))
