@@ -2,6 +2,7 @@
 -- libmoon's module `memory`: pools of buffers, arrays of them, and plain memory that
 -- isn't collected, which tasks may share.
 
+local cast = require("moongen.packets.script_ffi").cast -- of what scripts define, too
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local buffers = require("moongen.memory.buffers")
@@ -102,7 +103,7 @@ pcall(ffi.cdef, "void free(void *memory);")
 pcall(ffi.cdef, "void *calloc(size_t n, size_t size);")
 
 --- `size` bytes as a pointer of the type `ctype`. Not collected: see free().
-function memory.alloc(ctype, size) return ffi.cast(ctype, ffi.C.malloc(size)) end
+function memory.alloc(ctype, size) return cast(ctype, ffi.C.malloc(size)) end
 
 function memory.free(pointer) ffi.C.free(pointer) end
 
@@ -110,7 +111,7 @@ function memory.free(pointer) ffi.C.free(pointer) end
 function memory.allocHuge(ctype, size)
   local pointer = ffi.C.calloc(1, size)
   if pointer == nil then failure.raise("allocHuge: no memory for %s bytes", size) end
-  return ffi.cast(ctype, pointer)
+  return cast(ctype, pointer)
 end
 
 function memory.freeHuge(pointer) ffi.C.free(pointer) end
