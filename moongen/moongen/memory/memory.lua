@@ -2,7 +2,6 @@
 -- libmoon's module `memory`: pools of buffers, arrays of them, and plain memory that
 -- isn't collected, which tasks may share.
 
-local cast = require("moongen.packets.script_ffi").cast -- of what scripts define, too
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local buffers = require("moongen.memory.buffers")
@@ -101,6 +100,10 @@ function memory.testAllocationSpace() end
 pcall(ffi.cdef, "void *malloc(size_t size);")
 pcall(ffi.cdef, "void free(void *memory);")
 pcall(ffi.cdef, "void *calloc(size_t n, size_t size);")
+
+local function cast(ctype, pointer)
+  return require("moongen.packets.script_ffi").cast(ctype, pointer)
+end
 
 --- `size` bytes as a pointer of the type `ctype`. Not collected: see free().
 function memory.alloc(ctype, size) return cast(ctype, ffi.C.malloc(size)) end

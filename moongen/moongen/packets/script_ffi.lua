@@ -37,6 +37,9 @@ local function translate(text)
   return text
 end
 
+-- Of ours, those that a script may declare as libmoon does, and mean ours.
+local LIBMOONS = {lock = true, barrier = true, namespace = true, mempool = true,
+  packet = true}
 local defined = {} -- names that scripts have defined
 
 -- A script may define a struct under a name that one of ours has: then the name means
@@ -45,7 +48,7 @@ local function make_way(text)
   text = text:gsub(ATTRIBUTE, " ")
   for kind, name in text:gmatch("(%a+)%s+([%a_][%w_]*)%s*{") do
     if (kind == "struct" or kind == "union" or kind == "enum") and not NAMES[name]
-      and not defined[name] then
+      and not defined[name] and not LIBMOONS[name] and not name:match("^rte_") then
       local ok, ctype = pcall(ffi.typeof, kind .. " " .. name)
       if ok and ffi.sizeof(ctype) then NAMES[name] = ("%s script_%s"):format(kind, name) end
       defined[name] = true
@@ -92,12 +95,13 @@ end
 
 --- ffi.cdef; what has been declared before stays as it is.
 function script_ffi.cdef(text, ...)
+  text = without_comments(text)
   make_way(text)
   text = translate(text)
   local ok, message = pcall(ffi.cdef, text, ...)
   if ok then return end
   if not is_known(message) then error(message, 2) end
-  each_declaration(without_comments(text), function (declaration)
+  each_declaration(text, function (declaration)
     local fine, why = pcall(ffi.cdef, declaration)
     if not fine and not is_known(why) then error(why, 4) end
   end)
