@@ -50,7 +50,9 @@ local function make_way(text)
     if (kind == "struct" or kind == "union" or kind == "enum") and not NAMES[name]
       and not defined[name] and not LIBMOONS[name] and not name:match("^rte_") then
       local ok, ctype = pcall(ffi.typeof, kind .. " " .. name)
-      if ok and ffi.sizeof(ctype) then NAMES[name] = ("%s script_%s"):format(kind, name) end
+      if ok and ffi.sizeof(ctype) then
+        NAMES[name] = ("%s script_%s"):format(kind, name)
+      end
       defined[name] = true
     end
   end
