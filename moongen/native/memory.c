@@ -18,6 +18,7 @@
 #include "../../src/native/api.h"
 #include "../../src/native/dpdk/internal.h"
 #include "internal.h"
+#include "offload.h"
 
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static struct mempool **pools;
@@ -101,6 +102,8 @@ static inline void make_ready(struct rte_mbuf *m, uint32_t length)
   const uint64_t rearm = RTE_PKTMBUF_HEADROOM | 1ull << 16 | 1ull << 32 |
                          (uint64_t)MG_OWNED << 48;
   const uint64_t lengths = (uint64_t)length << 32;
+  if (unlikely(m->packet_type == MG_TAGGED))
+    mg_untag((struct packet *)m);
   memcpy(&m->data_off, &rearm, sizeof rearm);
   m->ol_flags = 0;
   memcpy(&m->packet_type, &lengths, sizeof lengths);

@@ -113,7 +113,8 @@ struct mg_device {
   char text[256];            /* the port string */
   struct mg_device *peer;    /* other end of a ring, or NULL */
   uint64_t polled;           /* TSC of the last time a queue was asked for packets */
-  uint64_t rxpackets, rxbytes; /* taken from the device */
+  uint64_t unheard;          /* packets sent to a peer that hasn't polled for a while, */
+  uint64_t unheard_since;    /* TSC, if it never has */
   uint64_t missed, missed_bytes; /* sent to it when nobody received */
   struct port_stats began;   /* statistics of its port as it was configured */
   int32_t rx_locks[64], tx_locks[64];

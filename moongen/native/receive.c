@@ -19,11 +19,11 @@
 #include "rules.h"
 
 /* Drivers with vector code return nothing when asked for fewer than 4. */
-enum { FEWEST = 32 };
+enum { FEWEST = 32, MOST_ASLEEP = 256 };
 
 /* Who asked within this time will ask again: its packets are kept, and wait in the
  * device if there is no more room for them. */
-#define AWAKE_SECONDS 0.05
+#define AWAKE_SECONDS 0.2
 
 static inline void note_polled(struct mg_queue *q, uint64_t now)
 {
@@ -133,11 +133,17 @@ static bool all_have_room(const struct mg_device *d, const struct mg_queue *own,
   return true;
 }
 
+/* A queue that nobody asks keeps little: the buffers are of the sender's pool. */
+static bool has_room(const struct mg_queue *q, uint64_t now)
+{
+  return rte_ring_count(q->ring) < MOST_ASLEEP || is_awake(q, now);
+}
+
 static void pass_on(struct mg_queue *to, struct rte_mbuf *m, uint64_t now)
 {
   if (to->stamps)
     stamp(&m, 1, now);
-  if (rte_ring_enqueue(to->ring, m) < 0) {
+  if (!has_room(to, now) || rte_ring_enqueue(to->ring, m) < 0) {
     to->missed++;
     rte_pktmbuf_free(m);
   }

@@ -16,10 +16,12 @@
 #include "internal.h"
 #include "pace.h"
 
-/* A ring whose other end nobody has emptied for so long loses what it has no room for,
- * as a cable does that leads to a card without descriptors. While it is emptied, who
- * sends waits. */
-#define DEAF_SECONDS 0.05
+/* A ring whose other end nobody empties loses what is sent into it, as a cable does
+ * that leads to a card without descriptors: at once after so many packets, else the
+ * sender's pool would end up in there. While it is emptied, who sends waits. */
+#define DEAF_SECONDS 0.2
+#define NEW_SECONDS 1.0 /* for who is to begin to empty it */
+enum { MOST_UNHEARD = 256 };
 
 /* After the end, what a device doesn't take is given up. */
 #define PATIENCE_SECONDS 0.2
@@ -107,9 +109,28 @@ static inline uint32_t burst(struct mg_queue *q, struct rte_mbuf **packets, uint
 
 static bool is_deaf(const struct mg_queue *q)
 {
-  const struct mg_device *peer = q->device->peer;
-  return peer && rte_rdtsc() - __atomic_load_n(&peer->polled, __ATOMIC_RELAXED) >
-                   (uint64_t)(DEAF_SECONDS * rte_get_tsc_hz());
+  struct mg_device *d = q->device;
+  if (!d->peer)
+    return false;
+  uint64_t now = rte_rdtsc(), hz = rte_get_tsc_hz();
+  uint64_t polled = __atomic_load_n(&d->peer->polled, __ATOMIC_RELAXED);
+  if (polled)
+    return now - polled > (uint64_t)(DEAF_SECONDS * hz);
+  if (!d->unheard_since)
+    d->unheard_since = now;
+  return now - d->unheard_since > (uint64_t)(NEW_SECONDS * hz);
+}
+
+/* Is there any use in sending a burst? */
+static bool is_heard(const struct mg_queue *q, uint32_t n)
+{
+  struct mg_device *d = q->device;
+  if (!is_deaf(q)) {
+    d->unheard = 0;
+    return true;
+  }
+  d->unheard += n;
+  return d->unheard <= MOST_UNHEARD;
 }
 
 /* Nobody takes these. */
@@ -165,13 +186,17 @@ static inline int32_t send_burst(struct mg_queue *q, struct rte_mbuf **bufs, uin
     for (uint32_t i = 0; i < n; i++)
       look.bytes += packets[i]->data_len;
   }
+  q->packets += n;
+  q->bytes += look.bytes;
+  if (unlikely(q->device->peer != NULL) && !is_heard(q, n)) {
+    lose(q, packets, n);
+    return 0;
+  }
   if (unlikely(q->stamps))
     q->before = rte_rdtsc();
   uint32_t taken = burst(q, packets, n);
   if (unlikely(q->stamps))
     q->after = rte_rdtsc();
-  q->packets += n;
-  q->bytes += look.bytes;
   if (unlikely(taken < n))
     insist(q, packets + taken, n - taken);
   return 0;
@@ -211,7 +236,7 @@ int32_t mg_try_send(struct mg_queue *q, struct packet **bufs, uint32_t n)
     offload(q->port, packets, n);
   if (unlikely(look.longest > q->port->max_frame || look.shortest < q->port->min_frame))
     return mg_send_now(q, bufs, n); /* slow, and rare */
-  uint32_t taken = burst(q, packets, n);
+  uint32_t taken = q->device->peer && !is_heard(q, n) ? 0 : burst(q, packets, n);
   if (unlikely(taken < n)) {
     for (uint32_t i = taken; i < n; i++) {
       bufs[i]->port = MG_OWNED;

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- libmoon's module `dpdkc`, which is ffi.C: functions of libmoon's and DPDK's that
+-- libmoon's module `dpdkc`, that is ffi.C: functions of libmoon's and DPDK's that
 -- scripts call themselves. Those that take a device's number are ours, under those
 -- names.
 
@@ -35,4 +35,12 @@ int32_t rte_eth_dev_count(void) __asm__("mg_device_count");
 int32_t usleep(uint32_t microseconds);
 ]]
 
-return ffi.C
+local dpdkc = {}
+
+--- Limit a queue to `rate` Mbit/s: 0.
+function dpdkc.rte_eth_set_queue_rate_limit(id, queue, rate)
+  require("moongen.devices.device").get(id):getTxQueue(queue):setRate(rate)
+  return 0
+end
+
+return setmetatable(dpdkc, {__index = ffi.C})

@@ -101,8 +101,12 @@ pcall(ffi.cdef, "void *malloc(size_t size);")
 pcall(ffi.cdef, "void free(void *memory);")
 pcall(ffi.cdef, "void *calloc(size_t n, size_t size);")
 
+local function cast(ctype, pointer)
+  return require("moongen.packets.script_ffi").cast(ctype, pointer)
+end
+
 --- `size` bytes as a pointer of the type `ctype`. Not collected: see free().
-function memory.alloc(ctype, size) return ffi.cast(ctype, ffi.C.malloc(size)) end
+function memory.alloc(ctype, size) return cast(ctype, ffi.C.malloc(size)) end
 
 function memory.free(pointer) ffi.C.free(pointer) end
 
@@ -110,7 +114,7 @@ function memory.free(pointer) ffi.C.free(pointer) end
 function memory.allocHuge(ctype, size)
   local pointer = ffi.C.calloc(1, size)
   if pointer == nil then failure.raise("allocHuge: no memory for %s bytes", size) end
-  return ffi.cast(ctype, pointer)
+  return cast(ctype, pointer)
 end
 
 function memory.freeHuge(pointer) ffi.C.free(pointer) end

@@ -4,6 +4,7 @@
 -- where a packet's stacks are libmoon's.
 
 local bit = require("bit")
+local C = require("core.declare")("native/moongen.h")
 local ffi = require("ffi")
 local casts = require("moongen.packets.casts")
 local constants = require("moongen.packets.constants")
@@ -54,6 +55,13 @@ function methods.setRawPacket(p, bytes)
   ffi.copy(p.buf_addr + p.data_off, bytes, #bytes)
 end
 
+--- Give the buffer back to its pool.
+function methods.free(p)
+  if C.mg_free_one(p) < 0 then
+    error("a buffer is freed that was sent or freed already", 2)
+  end
+end
+
 local HAS_VLAN = bor(constants.PKT_RX_VLAN_PKT, constants.PKT_TX_VLAN_PKT)
 
 --- Identifier, priority and cfi of the tag that setVlan gave the packet, or that its
@@ -95,7 +103,8 @@ function methods.get(p)
 end
 
 --- Write the packet's headers and its first `bytes` bytes (nil: all) in hex to `stream`
---- (nil: standard output), in colours unless `colored` is false; as text for Wireshark
+--- (nil: standard output), in colours if `colored`, or (nil) to a
+--- terminal; as text for Wireshark
 --- to import if `wireshark`. Slow.
 function methods.dump(p, bytes, stream, colored, wireshark)
   if type(bytes) == "userdata" then

@@ -3,6 +3,7 @@
 -- hex; each header in a colour of its own.
 
 local clock = require("core.lib.clock")
+local colors = require("moongen.colors")
 local ffi = require("ffi")
 
 -- Compiling what runs a few times takes longer than running it.
@@ -10,17 +11,7 @@ jit.off(true, true)
 
 local dump = {}
 
-local CODES = {blue = "0;34", bgreen = "1;32", dpurple = "0;35", bred = "1;31",
-  brown = "0;33", cyan = "0;36", green = "0;32", yellow = "1;33", red = "0;31",
-  white = "1;37", none = "0"}
-local PALETTE = {"blue", "bgreen", "dpurple", "bred", "brown", "cyan", "green",
-  "yellow", "red"}
-
--- The escape sequence of a colour's name, or of the header of that number.
-local function color(which)
-  if type(which) == "number" then which = PALETTE[(which - 1) % #PALETTE + 1] end
-  return "\27[" .. CODES[which or "none"] .. "m"
-end
+local color = colors.code
 
 --- The time of day (UTC) as hh:mm:ss.uuuuuu, of `now`, seconds since 1970.
 function dump.time(now)
@@ -30,12 +21,12 @@ function dump.time(now)
 end
 
 -- Bytes a line, in pairs, with an offset before them, or as Wireshark reads them.
-local function line_of(data, first, last, colors, wireshark)
-  local parts = {colors and color("white") or "",
+local function line_of(data, first, last, colored, wireshark)
+  local parts = {colored and color("white") or "",
     (wireshark and "  %06x   " or "  0x%04x:   "):format(first)}
   for i = first, last do
-    if colors and (colors[i] or i == first) then
-      parts[#parts + 1] = color(colors.of(i))
+    if colored and (colored[i] or i == first) then
+      parts[#parts + 1] = color(colored.of(i))
     end
     parts[#parts + 1] = ("%02x"):format(data[i])
     if wireshark or i % 2 == 1 then parts[#parts + 1] = " " end
@@ -45,16 +36,16 @@ end
 
 -- At which byte which header begins (numbers from 1), and of which a byte is.
 local function colors_of(starts)
-  local colors = {}
-  for number, start in ipairs(starts) do colors[start] = number + 1 end
-  colors.of = function (i)
+  local colored = {}
+  for number, start in ipairs(starts) do colored[start] = number + 1 end
+  colored.of = function (i)
     local number = 1
     for n, start in ipairs(starts) do
       if i >= start then number = n + 1 end
     end
     return number
   end
-  return colors
+  return colored
 end
 
 --- Write `bytes` bytes at `data` in hex to `stream` (nil: standard output); in colours
@@ -62,20 +53,21 @@ end
 --- `wireshark`.
 function dump.hex(data, bytes, stream, starts, wireshark)
   data, stream = ffi.cast("uint8_t *", data), stream or io.stdout
-  local colors = starts and colors_of(starts)
+  local colored = starts and colors_of(starts)
   for first = 0, bytes - 1, 16 do
     local last = math.min(first + 15, bytes - 1)
-    stream:write(line_of(data, first, last, colors, wireshark),
+    stream:write(line_of(data, first, last, colored, wireshark),
       last % 16 == 15 and "\n" or "")
   end
-  stream:write(colors and color() or "", "\n\n")
+  stream:write(colored and color() or "", "\n\n")
 end
 
---- Write the packet `pkt` of the shape, with `bytes` bytes in hex (nil: its headers').
+--- Write the packet `pkt` of the shape, with `bytes` bytes in hex (nil: its headers');
+--- in colours if `colored`, or (nil) if it is to a terminal.
 function dump.packet(pkt, shape, bytes, stream, colored, wireshark)
   if type(bytes) == "userdata" then bytes, stream = nil, bytes end
   bytes, stream = bytes or shape.size, stream or io.stdout
-  colored = colored == nil or colored
+  if colored == nil then colored = colors.on(stream) end
   local starts = {}
   if not wireshark then
     local time = dump.time(tonumber(clock.unix_nanoseconds()) / 1e9)

@@ -56,17 +56,36 @@ local function each_declaration(text, action)
   if text:find("%S", first) then action(text:sub(first)) end
 end
 
+-- What a script declares under a name of ours, but for libmoon's, is another type: its
+-- name has "script_" in front from then on.
+local LIBMOONS = {lock = true, barrier = true, namespace = true, mempool = true,
+  packet = true}
+local declared = {} -- by scripts
+
+local function rename_clashes(text)
+  for keyword, name in text:gmatch("(%a+)%s+([%a_][%w_]*)%s*%f[{]") do
+    local kind = keyword == "struct" or keyword == "union" or keyword == "enum"
+    local ours = kind and not LIBMOONS[name] and not declared[name]
+      and not name:match("^rte_") and pcall(ffi.typeof, keyword .. " " .. name)
+    if ours then
+      NAMES[keyword .. "%s+" .. name] = ("%s script_%s"):format(keyword, name)
+    end
+    if kind then declared[name] = true end
+  end
+  return translate(text)
+end
+
 local function without_comments(text)
   return (text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", ""))
 end
 
 --- ffi.cdef; what has been declared before stays as it is.
 function script_ffi.cdef(text, ...)
-  text = translate(text)
+  text = rename_clashes(translate(without_comments(text)))
   local ok, message = pcall(ffi.cdef, text, ...)
   if ok then return end
   if not is_known(message) then error(message, 2) end
-  each_declaration(without_comments(text), function (declaration)
+  each_declaration(text, function (declaration)
     local fine, why = pcall(ffi.cdef, declaration)
     if not fine and not is_known(why) then error(why, 4) end
   end)

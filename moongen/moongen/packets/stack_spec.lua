@@ -219,7 +219,8 @@ describe("resolving", function ()
     p:dump(20, stream, false)
     assert.matches("^%d%d:%d%d:%d+%.%d+ ETH 01:02:03:04:05:06 > 07:08:09:0a:0b:0c "
       .. "type 0x0800 %(IP4%)\n"
-      .. "IP4 192.168.1.1 > 10.0.0.1 ver 4 ihl 5 tos 0 len 46 id 0 flags 0 frag 0 ttl 64 proto 0x11 %(UDP%) cksum 0x0000 %[%-%]\n"
+      .. "IP4 192.168.1.1 > 10.0.0.1 ver 4 ihl 5 tos 0 len 46 id 0 flags 0 "
+      .. "frag 0 ttl 64 proto 0x11 %(UDP%) cksum 0x0000 %[%-%]\n"
       .. "UDP 1024 > 1025 len 26 cksum 0x0000\n"
       .. "  0x0000:   0708 090a 0b0c 0102 0304 0506 0800 4500 \n"
       .. "  0x0010:   002e 0000 \n\n$", table.concat(parts))
