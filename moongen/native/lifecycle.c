@@ -24,20 +24,24 @@ static _Atomic uint64_t stop_at = UINT64_MAX; /* TSC */
 static _Atomic uint64_t signal_at = UINT64_MAX;
 static atomic_int exit_status = -1;
 
+static uint64_t end_of_script(void)
+{
+  uint64_t end = atomic_load_explicit(&stop_at, memory_order_relaxed);
+  uint64_t came = atomic_load_explicit(&signal_at, memory_order_relaxed);
+  return came < end ? came : end;
+}
+
 /* 1 until the end, which comes `extra_ms` milliseconds later for who asks so. */
 int32_t mg_running(double extra_ms)
 {
-  uint64_t now = rte_rdtsc();
   if (__builtin_expect(pg_signal() != 0, 0)) {
     uint64_t none = UINT64_MAX;
-    atomic_compare_exchange_strong(&signal_at, &none, now);
+    atomic_compare_exchange_strong(&signal_at, &none, rte_rdtsc());
   }
-  uint64_t end = atomic_load_explicit(&stop_at, memory_order_relaxed);
-  uint64_t came = atomic_load_explicit(&signal_at, memory_order_relaxed);
-  if (came < end)
-    end = came;
+  uint64_t end = end_of_script();
   if (__builtin_expect(end == UINT64_MAX, 1))
     return 1;
+  uint64_t now = rte_rdtsc();
   if (now >= end)
     __atomic_store_n(&mg_goes_on, 0, __ATOMIC_RELAXED);
   return now < end + (uint64_t)(extra_ms * 1e-3 * pg_tsc_hz());

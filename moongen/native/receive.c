@@ -200,11 +200,12 @@ static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, ui
 /* What is there now, up to `n`: how many. */
 int32_t mg_receive(struct mg_queue *q, struct packet **bufs, uint32_t n)
 {
+  if (likely(q->direct && !q->device->peer))
+    return receive_direct(q, (struct rte_mbuf **)bufs, n);
   uint64_t now = rte_rdtsc();
   note_polled(q, now);
-  if (likely(q->direct))
-    return receive_direct(q, (struct rte_mbuf **)bufs, n);
-  return receive_shared(q, (struct rte_mbuf **)bufs, n, now);
+  return q->direct ? receive_direct(q, (struct rte_mbuf **)bufs, n)
+                   : receive_shared(q, (struct rte_mbuf **)bufs, n, now);
 }
 
 /* Wait for packets, for so long (less than 0: until the script is to end): how many.

@@ -37,27 +37,47 @@ static int32_t why_not(const struct rte_mbuf *m)
   return !m ? MG_NO_BUFFER : MG_SENT_TWICE;
 }
 
+/* The bounds of lengths that aren't all the same. */
+static void find_bounds(struct rte_mbuf **packets, uint32_t n, struct look *look)
+{
+  for (uint32_t i = 0; i < n; i++) {
+    look->shortest = RTE_MIN(look->shortest, packets[i]->data_len);
+    look->longest = RTE_MAX(look->longest, packets[i]->data_len);
+  }
+}
+
+/* The 8 bytes from data_off on of a buffer that may be sent, but for the first two. */
+static inline uint64_t state_of(const struct rte_mbuf *m)
+{
+  uint64_t word;
+  memcpy(&word, &m->data_off, sizeof word);
+  return word;
+}
+
+enum { REFCNT_SHIFT = 16, PORT_SHIFT = 48 };
+
 /* Look through a burst, and mark each buffer as gone. Stops at one that mustn't be
  * sent, and takes the marks back. */
 static inline int32_t look_at(struct rte_mbuf **packets, uint32_t n, struct look *look)
 {
   uint64_t bytes = 0, flags = 0;
-  uint32_t i, shortest = UINT16_MAX, longest = 0;
+  uint32_t i, differing = 0, first = n && packets[0] ? packets[0]->data_len : 0;
   for (i = 0; i < n; i++) {
     struct rte_mbuf *m = packets[i];
     if (unlikely(!m))
       break;
-    if (likely(m->refcnt == 1)) {
-      if (unlikely(m->port == MG_GONE))
+    uint64_t state = state_of(m);
+    if (likely((uint16_t)(state >> REFCNT_SHIFT) == 1)) {
+      if (unlikely(state >> PORT_SHIFT == MG_GONE))
         break;
       m->port = MG_GONE;
     }
     uint32_t length = m->data_len;
-    m->pkt_len = length;
+    if (unlikely(m->pkt_len != length))
+      m->pkt_len = length;
     bytes += length;
+    differing |= length ^ first;
     flags |= m->ol_flags;
-    shortest = RTE_MIN(shortest, length);
-    longest = RTE_MAX(longest, length);
   }
   if (unlikely(i < n)) {
     int32_t why = why_not(packets[i]);
@@ -65,7 +85,9 @@ static inline int32_t look_at(struct rte_mbuf **packets, uint32_t n, struct look
       packets[i]->port = MG_OWNED;
     return why;
   }
-  *look = (struct look){bytes, flags, shortest, longest};
+  *look = (struct look){bytes, flags, first, first};
+  if (differing)
+    find_bounds(packets, n, look);
   return 0;
 }
 
