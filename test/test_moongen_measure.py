@@ -91,7 +91,7 @@ def test_rate_in_mbits(tmp_path):
     assert 0.5 < rate / (5e6 / 64 / 8) < 1.05
     told = re.search(r"qid=0\]: ([\d.]+) Mbit/s of 5 Mbit/s reached \(([-+][\d.]+) %\), "
                      "paced in software", result.stdout)
-    assert float(told[1]) == pytest.approx(rate * 64 * 8 / 1e6, rel=0.1)
+    assert float(told[1]) > 0.98 * rate * 64 * 8 / 1e6 # pauses of a busy machine aside
     assert float(told[2]) == pytest.approx(100 * (float(told[1]) / 5 - 1), abs=0.1)
 
 
@@ -131,7 +131,7 @@ def test_a_rate_that_cannot_be_kept_is_told_once(tmp_path):
 
 
 @pytest.mark.parametrize("option, says", [
-    (("-r", "-5"), "a rate in Mbit/s is a number from 0 on (0: no limit), not -5"),
+    (("--rate=-5",), "a rate in Mbit/s is a number from 0 on (0: no limit), not -5"),
     (("-m", "0.1", "-p", "bursts"), "Unsupported mode bursts; there are cbr, poisson")])
 def test_rates_that_are_refused(tmp_path, option, says):
     result = moongen("rate.lua", 0, *option, "-t", 1, cwd=tmp_path)

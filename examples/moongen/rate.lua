@@ -44,14 +44,10 @@ function send(sender, size, packets)
 	local bufs = pool:bufArray()
 	local left = packets or math.huge
 	while mg.running() and left > 0 do
+		bufs:resize(math.min(bufs.size, left))
 		bufs:alloc(size)
 		bufs:offloadUdpChecksums()
-		if left < bufs.size then
-			sender:sendN(bufs, left)
-			bufs:free(bufs.size)
-		else
-			sender:send(bufs)
-		end
+		sender:send(bufs)
 		left = left - bufs.size
 	end
 	if packets then mg.stop() end

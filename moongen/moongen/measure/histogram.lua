@@ -61,7 +61,8 @@ function Histogram:calc()
     squares = squares + entry.v * (entry.k - average) ^ 2
   end
   self.sortedHisto, self.numSamples, self.sum, self.avg = sorted, samples, sum, average
-  self.stdDev = samples == 1 and 0 or math.sqrt(squares / (samples - 1))
+  self.stdDev = samples == 0 and NAN or samples == 1 and 0
+    or math.sqrt(squares / (samples - 1))
   if samples > 0 then self.minimum, self.maximum = sorted[1].k, sorted[#sorted].k end
   self.quarts = {quantile(self, 0.25), quantile(self, 0.5), quantile(self, 0.75)}
   self.dirty = false

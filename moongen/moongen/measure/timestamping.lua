@@ -4,6 +4,7 @@
 -- stamp counter, from before the burst that sends it to after the burst that receives
 -- it.
 
+local ffi = require("ffi")
 local memory = require("memory")
 local clock = require("moongen.measure.clock")
 local ptp = require("moongen.measure.ptp")
@@ -122,7 +123,8 @@ local function by_cpu(self, number, seconds)
   self.txQueue:send(self.txBufs)
   local before, after = stamps.burst(self.txQueue)
   return receive(self, number, seconds, function (buf, asked)
-    local latency = tonumber(buf.timestamp - before) / clock.hz()
+    -- Below 0 where the CPUs' counters differ by more.
+    local latency = tonumber(ffi.cast("int64_t", buf.timestamp - before)) / clock.hz()
     tell_error(tonumber(after - before) / clock.hz(),
       math.max(0, math.min(latency, clock.seconds() - asked)))
     return latency > 0 and latency * 1e9 or nil

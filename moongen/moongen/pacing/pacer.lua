@@ -9,6 +9,7 @@ local C = require("core.declare")("native/pace.h")
 local pacer = {}
 
 local CRC_BYTES = 4
+local IDLE_SHARE = 0.001 -- of the time: that is told
 
 --- Mbit/s of a link whose speed isn't known: what scripts of libmoon count with.
 pacer.DEFAULT_LINK = 10000
@@ -58,7 +59,8 @@ function pacer.delay(p, mbit)
   C.mg_pacer_set(p, C.MG_DELAY, 0, byte_cycles(p, link(mbit)), 0, "")
 end
 
---- What was reached: `packets`, `seconds` (without the sender's pauses), `rate` in
+--- What was reached: `packets`, `seconds` (without pauses of over 50 ms in which the
+--- script sent nothing, or had no CPU: `idle`), `rate` in
 --- `unit` ("Mbit/s" or "Mpps"), `asked` (nil where each packet has its delay), `error`
 --- (-0.01: 1 % less than asked; where nothing is asked, of the packets' delays), or nil
 --- if nothing was sent by schedule.
@@ -67,7 +69,8 @@ function pacer.reached(p)
   if packets < 2 then return nil end
   local seconds = tonumber(p.left - p.first - p.idle) / p.hz
   if seconds <= 0 then return nil end
-  local r = {packets = packets, seconds = seconds, unit = "Mpps"}
+  local r = {packets = packets, seconds = seconds, unit = "Mpps",
+    idle = tonumber(p.idle) / p.hz}
   if p.pattern == C.MG_RATE then
     r.unit = "Mbit/s"
     local bits = (tonumber(p.bytes) + packets * CRC_BYTES) * 8
@@ -93,8 +96,9 @@ function pacer.sentence(p)
     return ("%s: %d packets with their own delays, %.6g Mpps; %.2f %% behind them")
       :format(name, r.packets, r.rate, -r.error * 100)
   end
-  return ("%s: %.6g %s of %.6g %s reached (%+.2f %%), paced in software"):format(name,
-    r.rate, r.unit, r.asked, r.unit, r.error * 100)
+  return ("%s: %.6g %s of %.6g %s reached (%+.2f %%), paced in software%s"):format(name,
+    r.rate, r.unit, r.asked, r.unit, r.error * 100, r.idle < r.seconds * IDLE_SHARE and ""
+    or (", without %.3g s in which nothing was sent"):format(r.idle))
 end
 
 --- Iterates over all pacers of the process, the oldest first.

@@ -44,6 +44,7 @@ local function call_master(script, words)
   local libmoon = require("moongen.tasks.libmoon")
   rawset(_G, "LIBMOON_TASK_NAME", "master")
   local values = converted(words)
+  rawset(_G, "arg", {[0] = script, unpack(values)}) -- as Lua's own interpreter has it
   state.run(script)
   local results = configured(words, values)
   local f = rawget(_G, "master")

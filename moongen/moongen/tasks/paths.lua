@@ -43,6 +43,7 @@ function paths.use(script)
   if folder then list[#list + 1] = folder .. "/?.lua" end
   if folder then add_cpath(c_list, folder) end
   list[#list + 1] = "./?.lua"
+  list[#list + 1] = "" -- scripts append to the path without a separator (rfc2544)
   package.path = table.concat(list, ";")
   package.cpath = table.concat(c_list, ";")
 end

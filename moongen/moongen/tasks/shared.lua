@@ -37,10 +37,10 @@ ffi.metatype("struct lock", Lock)
 local Barrier = {}
 Barrier.__index = Barrier
 
---- A barrier that opens when `n` tasks wait at it.
+--- A barrier that opens when `n` tasks wait at it (0: it is open until reinit).
 function shared.barrier.new(first, n)
   n = tonumber(first) or tonumber(n)
-  if not n or n < 1 then error("a barrier is for a number of tasks from 1 on", 2) end
+  if not n or n < 0 then error("a barrier is for a number of tasks from 0 on", 2) end
   return C.mg_barrier_new(n)
 end
 
