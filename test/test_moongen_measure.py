@@ -172,7 +172,9 @@ def test_latencies(tmp_path, how):
 def test_stamps_of_all_packets(tmp_path):
     result = moongen("stamps.lua", 0, 1, cwd=tmp_path, devices=["ring:a", "ring:a"])
     assert (result.returncode, result.stderr) == (0, "")
-    assert "200 packets, 0 times backwards, 0 before they were sent\n" in result.stdout
+    told = re.search(r"^200 packets, 0 times backwards, (\d+) before they were sent$",
+                     result.stdout, re.M)
+    assert int(told[1]) < 5 # counters of CPUs may differ
     assert "[Gaps] Samples: 199, " in result.stdout
     assert result.stdout.count("stamps no packets that aren't PTP's") == 1
 
