@@ -143,6 +143,14 @@ describe("pacer", function ()
     assert.near(1, pacer.reached(p).rate, 1e-9)
   end)
 
+  it("knows the counter's rate better than DPDK, which rounds it", function ()
+    local hz, tsc, seconds = C.mg_tsc_hz(), C.pg_tsc(), C.pg_monotonic()
+    C.pg_sleep(0.2)
+    local cycles, took = tonumber(C.pg_tsc() - tsc), C.pg_monotonic() - seconds
+    assert.near(1, cycles / took / hz, 1e-3)
+    assert.equal(hz, C.mg_tsc_hz())
+  end)
+
   it("lists all there are", function ()
     local newest
     for _, each in pacer.all() do newest = each end
