@@ -88,7 +88,7 @@ def test_rate_in_mbits(tmp_path):
     assert (result.returncode, result.stderr) == (0, "")
     between = gaps(tmp_path / "0.pcap")
     rate = len(between) / sum(between)
-    assert 0.5 < rate / (5e6 / 64 / 8) < 1.05
+    assert 0.5 < rate / (5e6 / 64 / 8) < 1.08
     told = re.search(r"qid=0\]: ([\d.]+) Mbit/s of 5 Mbit/s reached \(([-+][\d.]+) %\), "
                      "paced in software", result.stdout)
     assert float(told[1]) > 0.98 * rate * 64 * 8 / 1e6 # pauses of a busy machine aside

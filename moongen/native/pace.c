@@ -23,7 +23,7 @@
 enum {
   CRC_BYTES = 4,
   WIRE_OVERHEAD = 24,        /* bytes: preamble, start delimiter, CRC, gap */
-  CATCH_UP_MS = 50,          /* a busy machine takes the CPU away for so long */
+  CATCH_UP_MS = 100,         /* a busy machine takes the CPU away for so long */
   SLEEP_OVER_US = 100,       /* shorter waits are busy ones */
   WAKE_MARGIN_US = 60,       /* a thread that sleeps wakes up to this late */
   LOOK_US = 10000,           /* a sleeper looks so often if it is to stop, */
