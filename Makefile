@@ -12,6 +12,8 @@
 ##                 run the selftests of a Snabb checkout (doc/compat.md)
 ## make clicktests FASTCLICK=DIR
 ##                 run the tests of a FastClick checkout (doc/click-tests.md)
+## make moongentests LIBMOON=DIR MOONGEN=DIR
+##                 run the examples of checkouts of libmoon and MoonGen (doc/moongen.md)
 ## make clickelements
 ##                 write doc/click-elements.md
 ## make lint       luacheck, and the C compiler's warnings as errors
@@ -113,6 +115,11 @@ clicktests: perigee
 	  "checkout of FastClick is" >&2; exit 2; }
 	@tools/clicktests '$(FASTCLICK)'
 
+moongentests: perigee
+	@[ -n '$(LIBMOON)' ] && [ -n '$(MOONGEN)' ] || { echo "make moongentests" \
+	  "LIBMOON=DIR MOONGEN=DIR: say where checkouts of libmoon and MoonGen are" >&2; exit 2; }
+	@$(PYTHON) tools/moongentests '$(LIBMOON)' '$(MOONGEN)'
+
 clickelements: perigee
 	./perigee run tools/click/elements.lua > doc/click-elements.md
 
@@ -124,7 +131,8 @@ lint: libraries
 DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
   src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flows.h \
-  moongen/native/moongen.h moongen/native/pace.h moongen/native/offload.h
+  moongen/native/moongen.h moongen/native/pace.h moongen/native/offload.h \
+  moongen/native/measure.h moongen/native/moonsniff.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
@@ -148,4 +156,4 @@ help:
 
 FORCE:
 
-.PHONY: demo test check bench compat clicktests clickelements lint install uninstall clean help libraries FORCE
+.PHONY: demo test check bench compat clicktests moongentests clickelements lint install uninstall clean help libraries FORCE

@@ -120,7 +120,7 @@ _Static_assert(offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, da
 /* The pool is empty: its buffers may come back from devices and other tasks. */
 static bool get_patiently(struct mempool *p, struct packet **to, uint32_t n)
 {
-  const double patience_s = 1;
+  const double patience_s = 3;
   uint64_t end = rte_rdtsc() + (uint64_t)(patience_s * rte_get_tsc_hz());
   while (rte_rdtsc() < end) {
     sched_yield();
@@ -131,7 +131,7 @@ static bool get_patiently(struct mempool *p, struct packet **to, uint32_t n)
 }
 
 /* Fill the array with `n` buffers of that length, all or none: 0, or -1 if the pool
- * has been without so many for a second. */
+ * has been without so many for some seconds. */
 int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t length)
 {
   if (unlikely(rte_mempool_get_bulk(p->pool, (void **)to, n) < 0) &&

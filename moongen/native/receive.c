@@ -19,14 +19,14 @@
 #include "rules.h"
 
 /* Drivers with vector code return nothing when asked for fewer than 4. */
-enum { FEWEST = 32, MOST_ASLEEP = 512 };
+enum { FEWEST = 32, MOST_ASLEEP = 256 };
 
 /* Who asked within this time will ask again: its packets are kept, and wait in the
  * device if there is no more room for them. */
 #define AWAKE_SECONDS 1.0
 
 /* So long after its device was configured, nobody may have come to ask yet. */
-#define NEW_SECONDS 1.0
+#define NEW_SECONDS 0.5
 
 static inline void note_polled(struct mg_queue *q, uint64_t now)
 {

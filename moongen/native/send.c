@@ -20,7 +20,7 @@
  * that leads to a card without descriptors: at once after so many packets, else the
  * sender's pool would end up in there. While it is emptied, who sends waits. */
 #define DEAF_SECONDS 1.0
-#define NEW_SECONDS 2.0  /* for who is to begin to empty it */
+#define NEW_SECONDS 3.0  /* for who is to begin to empty it */
 enum { MOST_UNHEARD = 256 };
 
 /* After the end, what a device doesn't take is given up. */

@@ -103,8 +103,8 @@ function config.start(args)
   local d = config.device(args.port)
   local want = checked(args)
   if want.rss > 0 and want.base + want.rss > want.nrx then
-    failure.usage("device.config: rssQueues %d from queue %d on need %d rxQueues, not %d",
-      want.rss, want.base, want.base + want.rss, want.nrx)
+    failure.usage("device.config: rssQueues %d from queue %d on need %d rxQueues, "
+      .. "not %d", want.rss, want.base, want.base + want.rss, want.nrx)
   end
   local port, kind = ports.of(d.id)
   local sources, sinks = own_queues(d, kind, want)

@@ -116,8 +116,8 @@ local function queue(self, list, make, kind, n, id)
       self.id, self.id)
   end
   if id % 1 ~= 0 or id < 0 or id >= n then
-    failure.usage("device %d is configured with %s queues 0 to %d, tried to get queue %s",
-      self.id, kind, n - 1, tostring(id))
+    failure.usage("device %d is configured with %s queues 0 to %d, tried to get "
+      .. "queue %s", self.id, kind, n - 1, tostring(id))
   end
   list[id] = make(self, id)
   return list[id]

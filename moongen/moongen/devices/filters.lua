@@ -80,7 +80,8 @@ local ETHERTYPE_PTP = 0x88f7
 --- PTP message of that type (default 0, sync) and version (default 2).
 function Device:filterUdpTimestamps(queue, ptp_type, version)
   if is_first(queue) then return end
-  add(self, queue, {kind = C.MG_RULE_PTP, what = (ptp_type or 0) * 256 + (version or 2)})
+  local first = (ptp_type or 0) * 256 + (version or 2)
+  add(self, queue, {kind = C.MG_RULE_PTP, what = first})
 end
 
 --- PTP over Ethernet goes to the queue.

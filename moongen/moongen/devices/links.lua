@@ -52,7 +52,8 @@ function links.wait_for_all(list)
   for _, dev in ipairs(list) do
     if not seen[dev.id] then
       seen[dev.id] = true
-      if links.wait(dev, math.max(until_time - C.pg_monotonic(), 0)) then up = up + 1 end
+      local left = math.max(until_time - C.pg_monotonic(), 0)
+      if links.wait(dev, left) then up = up + 1 end
     end
   end
   local text = up == 1 and "%d device is up." or "%d devices are up."

@@ -48,7 +48,8 @@ local function find_peer(id, port)
   for other, of in pairs(open) do
     if port.kind == "ring" and of.kind == "ring" and of.name == port.name
         and other ~= id then
-      C.mg_device(id).peer, C.mg_device(other).peer = C.mg_device(other), C.mg_device(id)
+      local one, two = C.mg_device(id), C.mg_device(other)
+      one.peer, two.peer = two, one
     end
   end
 end

@@ -97,8 +97,8 @@ function pacer.sentence(p)
       :format(name, r.packets, r.rate, -r.error * 100)
   end
   return ("%s: %.6g %s of %.6g %s reached (%+.2f %%), paced in software%s"):format(name,
-    r.rate, r.unit, r.asked, r.unit, r.error * 100, r.idle < r.seconds * IDLE_SHARE and ""
-    or (", without %.3g s in which nothing was sent"):format(r.idle))
+    r.rate, r.unit, r.asked, r.unit, r.error * 100,
+    r.idle < r.seconds * IDLE_SHARE and "" or (", without %.3g s in which nothing was sent"):format(r.idle))
 end
 
 --- Iterates over all pacers of the process, the oldest first.

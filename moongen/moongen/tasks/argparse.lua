@@ -98,7 +98,8 @@ return function (...)
   local libmoon = require("moongen.tasks.libmoon")
   local parser = argparse(...)
   if select("#", ...) == 0 then
-    parser:name(("%s %s"):format(libmoon.config.appName, libmoon.config.userscript or ""))
+    local config = libmoon.config
+    parser:name(("%s %s"):format(config.appName, config.userscript or ""))
   end
   return parser
 end

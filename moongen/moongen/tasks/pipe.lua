@@ -162,7 +162,9 @@ function PacketRing:sendN(bufs, n)
 end
 
 --- Receive what is there: how many.
-function PacketRing:recv(bufs) return C.mg_ring_take(self.ring, bufs.array, bufs.size) end
+function PacketRing:recv(bufs)
+  return C.mg_ring_take(self.ring, bufs.array, bufs.size)
+end
 function PacketRing:recvN(bufs, n)
   return C.mg_ring_take(self.ring, bufs.array, math.min(n, bufs.maxSize))
 end
@@ -175,7 +177,9 @@ function PacketRing:free() C.mg_ring_free(self.ring) end
 
 -- What scripts call for objects that came to them in others. --------------------------
 
-function pipe.sendToPacketRing(_, ring, bufs, n) return put(ring, bufs, n or bufs.size) end
+function pipe.sendToPacketRing(_, ring, bufs, n)
+  return put(ring, bufs, n or bufs.size)
+end
 
 function pipe.sendToSlowPipe(_, slow, ...)
   return SlowPipe.send({pipe = slow.pipe}, ...)

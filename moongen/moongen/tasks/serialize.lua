@@ -27,7 +27,8 @@ local function outgoing_cdata(value)
   end
   if text:match("[*&]$") or text:match("%)$") then -- a pointer
     text = text:gsub("&$", "*")
-    return {[POINTER] = text, tonumber(ffi.cast("uintptr_t", ffi.cast("void *", value)))}
+    local pointer = ffi.cast("void *", value)
+    return {[POINTER] = text, tonumber(ffi.cast("uintptr_t", pointer))}
   end
   local size = ffi.sizeof(value)
   local pointer = ffi.cast("const char *", ffi.istype("struct packet", value)

@@ -20,7 +20,9 @@ function Lock:lock() C.mg_lock(self) end
 function Lock:unlock() C.mg_unlock(self) end
 
 --- Take it within so many microseconds (default 0): true or false.
-function Lock:tryLock(microseconds) return C.mg_try_lock(self, microseconds or 0) ~= 0 end
+function Lock:tryLock(microseconds)
+  return C.mg_try_lock(self, microseconds or 0) ~= 0
+end
 
 --- Call f(...) while it is held. An error of f's is raised when it has been released.
 function Lock:__call(f, ...)

@@ -48,11 +48,12 @@ end
 -- Modules that are loaded before the script, since they set globals, or methods of
 -- what others have; and since loading one in a running loop would throw away its code.
 local FIRST = {"utils", "log", "packet", "device", "memory", "stats", "timer",
-  "histogram", "timestamping", "filter", "pcap", "pipe", "namespaces", "moongen", "dpdk",
-  "dpdkc"}
+  "histogram", "timestamping", "filter", "pcap", "pipe", "namespaces", "moongen",
+  "dpdk", "dpdkc"}
 
 local function load_first()
-  require("moongen.measure.methods").add(require("device"), require("core.packet").methods)
+  local packets = require("core.packet").methods
+  require("moongen.measure.methods").add(require("device"), packets)
   for _, name in ipairs(FIRST) do
     if package.searchpath(name, package.path) then require(name) end
   end
@@ -65,7 +66,8 @@ function state.prepare(script, master)
   paths.use(script)
   globals.set()
   exits.install(master)
-  require("moongen.packets.offload").add_to(nil, require("moongen.memory.buffers").methods)
+  local arrays = require("moongen.memory.buffers").methods
+  require("moongen.packets.offload").add_to(nil, arrays)
   require("libmoon").config.userscript = script
   load_first()
   use_script_ffi()

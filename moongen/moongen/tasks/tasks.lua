@@ -62,8 +62,8 @@ local function note_crowd()
   local n, cpus = own_tasks(), #tasks.cpus()
   if n > cpus and not told then
     told = true
-    require("moongen.log"):warn("%d tasks run on %d CPUs: they take turns, so rates and "
-      .. "times are less exact", n, cpus)
+    require("moongen.log"):warn("%d tasks run on %d CPUs: they take turns, so rates "
+      .. "and times are less exact", n, cpus)
   end
   C.mg_crowded(#list >= cpus and 1 or 0)
 end
