@@ -124,7 +124,7 @@ static bool is_awake(const struct mg_queue *q, uint64_t now)
   uint64_t hz = rte_get_tsc_hz(), polled = __atomic_load_n(&q->polled, __ATOMIC_RELAXED);
   if (!polled)
     return now - q->device->configured_at < (uint64_t)(NEW_SECONDS * hz);
-  return now - polled < (uint64_t)(AWAKE_SECONDS * hz);
+  return (int64_t)(now - polled) < (int64_t)(AWAKE_SECONDS * hz); /* or just now */
 }
 
 /* Packets that a queue may keep. If nobody asks it, few of a ring's: the buffers are of
@@ -190,7 +190,7 @@ static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, ui
   struct mg_device *d = q->device;
   struct rte_mbuf *burst[MG_BURST], *own[MG_BURST];
   uint32_t got = rte_ring_dequeue_burst(q->ring, (void **)packets, n, NULL);
-  if (got > 0 || !all_have_room(d, q, now)) {
+  if (got > 0) {
     give(q, packets, got);
     return got;
   }
@@ -199,8 +199,8 @@ static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, ui
   if (__atomic_exchange_n(&d->rx_locks[source], 1, __ATOMIC_ACQUIRE))
     return 0;
   struct port *port = &d->ports[source];
-  uint32_t burst_size = rte_ring_free_count(q->ring) < MG_BURST ? 0 : MG_BURST;
-  uint32_t came = fetch(port, burst, burst_size);
+  bool room = rte_ring_free_count(q->ring) >= MG_BURST && all_have_room(d, q, now);
+  uint32_t came = room ? fetch(port, burst, MG_BURST) : 0;
   count(port, burst, came);
   uint32_t kept = sort(q, burst, came, own, rte_rdtsc()); /* not before they were sent */
   got = RTE_MIN(kept, n);

@@ -137,7 +137,7 @@ static bool is_deaf(const struct mg_queue *q)
   uint64_t now = rte_rdtsc(), hz = rte_get_tsc_hz();
   uint64_t polled = __atomic_load_n(&d->peer->polled, __ATOMIC_RELAXED);
   if (polled)
-    return now - polled > (uint64_t)(DEAF_SECONDS * hz);
+    return (int64_t)(now - polled) > (int64_t)(DEAF_SECONDS * hz); /* or just now */
   if (!d->unheard_since)
     d->unheard_since = now;
   return now - d->unheard_since > (uint64_t)(NEW_SECONDS * hz);
