@@ -37,6 +37,8 @@ local function set_on_error(text)
     require("core.on_error").check("--on-error", text)
 end
 
+local control = true
+
 local function check()
   require("core.check.mode").turn_on()
 end
@@ -86,6 +88,10 @@ local OPTIONS = {
     help = {"let members of the group read counters (perigee top);",
             "else only this user can"},
     take = function (text) require("core.shm").share_with(text) end},
+  {"--no-control", early = true, anywhere = true,
+    help = {"have no control socket, by which `perigee trace` and",
+            "others look into a running process"},
+    take = function () control = false end},
   {"-h", "--help", help = {"show this"}, take = function () show_help() end},
   {"--version", help = {"show the versions of Perigee, DPDK and LuaJIT"},
     take = show_version},
@@ -252,6 +258,7 @@ local function prepare()
   require("core.shm").sweep()
   local lib = require("core.lib")
   lib.randomseed(lib.getenv("SNABB_RANDOM_SEED"))
+  if control then require("lib.control.server").start() end
 end
 
 --- Make this Lua state, a worker's (core.cpus.worker_main), like that of the main

@@ -7,11 +7,14 @@ import tempfile
 
 import pytest
 
+from helpers import apart
 from helpers.network import Namespace, veth
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "fast: run by `make check` too")
+    if hasattr(config, "workerinput"):  # one of several processes (pytest-xdist)
+        apart.leave()
 
 
 @pytest.fixture

@@ -337,17 +337,42 @@ def test_specs_pass(spec):
 # Without --check ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what, says", [("nil", "nil"),
-                                        ("ffi.cast('struct packet *', nil)",
-                                         "a NULL pointer")])
-def test_nothing_sent_without_check(tmp_path, what, says):
+def test_nil_sent_without_check(tmp_path):
     (tmp_path / "wrong.lua").write_text(PROGRAM % {
-        "class": PUSH % f"link.transmit(output, {what})", "more": ""})
+        "class": PUSH % "link.transmit(output, nil)", "more": ""})
     result = perigee("--eal", "--no-huge", "run", "wrong.lua", cwd=tmp_path)
     assert result.returncode == 1
-    assert re.match(rf"perigee: app 'bad': in push\(\): wrong.lua:10: link.transmit: {says} "
+    assert re.match(r"perigee: app 'bad': in push\(\): wrong.lua:10: link.transmit: nil "
                     r"isn't a packet\n", result.stderr), result.stderr
     account(result.stdout)
+
+
+@pytest.mark.parametrize("after", [0, 100_000])
+def test_null_sent_without_check(tmp_path, after):
+    """The one that takes it from the link is at work then."""
+    does = (f"self.n = (self.n or 0) + 1 if self.n > {after} then "
+            "p = ffi.cast('struct packet *', nil) end link.transmit(output, p)")
+    (tmp_path / "wrong.lua").write_text(PROGRAM % {"class": PUSH % does, "more": """
+engine.fuse = false io.write("buffered ")"""})
+    result = perigee("--eal", "--no-huge", "run", "wrong.lua", cwd=tmp_path)
+    assert result.returncode == 1
+    assert re.fullmatch(r"perigee: app 'after': in process\(\)(, at \S+:\d+)?: NULL was used "
+                        r"as a packet, or as an address; which app has sent it tells "
+                        r"`perigee --check PROGRAM`\n", result.stderr), result.stderr
+    assert result.stdout == "buffered "
+
+
+def test_other_faults_end_the_process_as_ever(tmp_path):
+    path = tmp_path / "wrong.lua"
+    path.write_text("""
+local ffi = require("ffi")
+ffi.cdef "int raise(int);"
+local kind = ...
+if kind == "raise" then ffi.C.raise(11) end
+print(ffi.cast("uint8_t *", 2 ^ 46)[0])""")
+    for kind in "raise", "read":
+        result = run("sh", "-c", f"ulimit -c 0; exec {PERIGEE} run {path} {kind}")
+        assert result.returncode == -11, result.stderr
 
 
 def test_a_sum_that_cannot_be(tmp_path):

@@ -41,6 +41,7 @@ def test_it_says_what_runs(checkout):
     assert result.stdout.splitlines()[-1].startswith("3 of 4 can be read")
 
 
+RUNNING = 60  # of FastClick's, at least
 UNREADABLE = 2  # of FastClick's: one is to be preprocessed, one has an error
 
 
@@ -51,3 +52,14 @@ def test_configurations_of_a_checkout_are_read():
     result = run(ROOT / "tools/clickconf", "--flatten", f"{where}/conf", timeout=600)
     count = int(result.stdout.splitlines()[-1].split(", ")[2].split()[0])
     assert count <= UNREADABLE, result.stdout
+
+
+def test_configurations_of_fastclick_run():
+    where = os.environ.get("FASTCLICK")
+    if not where or not os.path.exists(f"{where}/test/clicktest"):
+        pytest.skip("FASTCLICK names no checkout of FastClick")
+    if os.geteuid() != 0:
+        pytest.skip("not root: some ask for an interface in a namespace of their own")
+    result = run(ROOT / "tools/clickconf", f"{where}/conf", "--known", "--at-least",
+                 RUNNING, "--seconds", 0.3, timeout=900)
+    assert result.returncode == 0, result.stdout + result.stderr

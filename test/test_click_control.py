@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.command import PERIGEE, perigee, run, running, wait_until
 
 ROUTER = "Idle -> s :: Switch(0) -> Idle; s[1] -> Idle; v :: Script(TYPE PASSIVE)"
 
@@ -156,3 +156,11 @@ def test_prints_into_files(tmp_path):
     assert (tmp_path / "a").read_text() == "Idle\nmore\n"
     assert (tmp_path / "b").read_text() == "007"
     assert (tmp_path / "a2").read_text() == "c\n"
+
+
+def test_a_script_says_that_a_disk_is_full(tmp_path):
+    result = run(PERIGEE, "click", "-e",
+                 "Script(print >/dev/full 'x', print >there 'on', stop)", cwd=tmp_path)
+    assert result.stderr == ("While executing 'Script@1':\n"
+                             "  can't write: No space left on device\n")
+    assert (tmp_path / "there").read_text() == "on\n"

@@ -252,7 +252,7 @@ def test_starting_and_stopping_leaks_nothing(tmp_path):
     C library's heap has filled up, which is in the first half; then it is used again."""
     script = tmp_path / "script.lua"
     script.write_text(CYCLES)
-    result = perigee(*OPTIONS, "run", script, 1000, timeout=300)
+    result = perigee(*OPTIONS, "run", script, 600, timeout=900)
     assert result.returncode == 0, result.stderr
     before, after = ([int(word) for word in line.split()]
                      for line in result.stdout.splitlines())

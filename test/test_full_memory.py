@@ -80,3 +80,36 @@ def test_a_type_that_needs_shared_memory_is_refused_before_anything_changes(tmp_
     assert re.search(r"^false\tapp 'measured': can't reserve 4096 bytes for .*latency\."
                      r"histogram: No space left on device\nnil\ttrue$", result.stdout,
                      re.MULTILINE)
+
+
+# Takes as many of the process's mappings as there may be (vm.max_map_count), but for a few.
+FEW = """
+local ffi = require("ffi")
+ffi.cdef "void *mmap(void *at, size_t size, int how, int flags, int fd, long offset);"
+ffi.cdef "int munmap(void *at, size_t size);"
+local taken = {}
+for i = 1, 1e6 do -- neighbours of different protection aren't joined
+  local page = ffi.C.mmap(nil, 4096, i % 2, 0x22, -1, 0)
+  if ffi.cast("intptr_t", page) == -1 then break end
+  taken[i] = page
+end
+for i = #taken - LEFT, #taken do ffi.C.munmap(taken[i], 4096) end
+assert(#taken > 1000)
+"""
+
+
+@pytest.mark.parametrize("left", [10, 30])
+def test_no_mapping_left_stops_nothing(left, tmp_path):
+    with open("/proc/sys/vm/max_map_count", encoding="ascii") as limit:
+        if int(limit.read()) > 500_000:
+            pytest.skip("vm.max_map_count is too large to be used up quickly")
+    script = tmp_path / "program.lua"
+    few = FEW.replace("LEFT", str(left))
+    script.write_text(PROGRAM.replace("for i = 1, 20 do", few + "for i = 1, 20 do"))
+    result = run(PERIGEE, "run", script)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.endswith("22\ttrue\ttrue\nstopped\n"), result.stdout
+    sums = account(result.stdout)
+    assert sums["allocated"] > 0 and sums["held by apps"] <= 1
+    assert len(re.findall("other programs won't see all counters: .*max_map_count",
+                          result.stderr)) == 1, result.stderr

@@ -7,6 +7,9 @@ import random
 import re
 import signal
 import socket
+import struct
+import threading
+import time
 
 import pytest
 
@@ -195,3 +198,103 @@ def test_a_client_finds_the_next_server(tmp_path):
                     server.interrupt(signal.SIGKILL)
             assert client.interrupt() == 0, client.said
     no_complaint(client.said)
+
+
+# A port that is opened and closed, while peers come and go.
+FLIP = """
+local basic = require("apps.basic.basic_apps")
+local dirent = require("posix.dirent")
+local Port = require("apps.port.port").Port
+local port, rounds = ...
+
+local function descriptors()
+  local n = 0
+  for _ in dirent.files("/proc/self/fd") do n = n + 1 end
+  return n
+end
+
+local function graph(open)
+  local c = config.new()
+  config.app(c, "sink", basic.Sink)
+  if open then
+    config.app(c, "port", Port, port)
+    config.link(c, "port.output -> sink.input")
+  end
+  return c
+end
+
+for i = 1, tonumber(rounds) do
+  engine.configure(graph(true))
+  engine.main{duration = 0.1 * math.random(), no_report = true}
+  engine.configure(graph(false))
+  print("descriptors " .. descriptors())
+end
+"""
+
+# Of memif's control messages (net_memif's memif.h).
+MEMIF_INIT, MEMIF_ADD_REGION = 3, 4
+MEMIF_BYTES, MEMIF_VERSION = 128, 0x200
+
+
+def memif_client(path, rng):
+    """One that gets as far as it may, and goes."""
+    def send(peer, kind, body, fds=()):
+        message = (struct.pack("<H", kind) + body).ljust(MEMIF_BYTES, b"\0")
+        socket.send_fds(peer, [message], fds)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+        peer.settimeout(0.2)
+        peer.connect(str(path))
+        steps = rng.randrange(4)
+        if steps > 0:
+            peer.recv(MEMIF_BYTES)
+            time.sleep(rng.choice((0, 0, rng.uniform(0, 0.02))))
+            send(peer, MEMIF_INIT, struct.pack("<HIB", MEMIF_VERSION, 0, 0))
+        if steps > 1:
+            peer.recv(MEMIF_BYTES)
+        if steps > 2:
+            region = os.memfd_create("region")
+            os.ftruncate(region, 1 << 16)
+            send(peer, MEMIF_ADD_REGION, struct.pack("<HQ", 0, 1 << 16), [region])
+            os.close(region)
+        time.sleep(rng.choice((0, rng.uniform(0, 0.03))))
+
+
+def vhost_client(path, rng):
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(str(path))
+        if rng.random() < 0.5:  # a message of the protocol: get or set features, owner
+            peer.sendall(struct.pack("<III", rng.choice((1, 3, 15)), 1, 0))
+        time.sleep(rng.choice((0, rng.uniform(0, 0.03))))
+
+
+@pytest.mark.parametrize("port, client", [
+    ("memif:%s,role=server", memif_client), ("vhost:%s", vhost_client),
+    ("virtio-user:%s,server=1", vhost_client)])
+def test_a_port_that_is_closed_while_peers_come_and_go(tmp_path, port, client):
+    path, script = tmp_path / "socket", tmp_path / "flip.lua"
+    script.write_text(FLIP)
+    over, times = threading.Event(), []
+
+    def come_and_go(seed):
+        rng = random.Random(seed)
+        while not over.is_set():
+            try:
+                client(path, rng)
+                times.append(1)
+            except OSError:  # the socket isn't there just now
+                time.sleep(0.001)
+    clients = [threading.Thread(target=come_and_go, args=[seed]) for seed in range(3)]
+    with running(PERIGEE, "run", script, port % path, 30 * MORE) as program:
+        for thread in clients:
+            thread.start()
+        try:
+            assert program.finish(timeout=600) == 0, program.said
+        finally:
+            over.set()
+            for thread in clients:
+                thread.join()
+    assert len(times) > 20
+    no_complaint(program.said)
+    counts = list(map(int, re.findall(r"^descriptors (\d+)$", program.said, re.M)))
+    assert len(counts) == 30 * MORE
+    assert max(counts[10:]) <= max(counts[:10]) + 4, counts  # a peer's may go a bit later

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end-to-end cases of Snabb's lwaftr, from a checkout of Snabb: its apps of the IP
-family are Perigee's, and packets and counters must be those that Snabb's own give."""
+"""The end-to-end cases of Snabb's lwaftr, from a checkout of Snabb, on Perigee's apps:
+by Snabb's program, and by Perigee's own. Packets and counters must be those that Snabb's
+own give."""
 
 import os
 import pathlib
@@ -31,11 +32,11 @@ def data(tmp_path_factory):
     return lwaftr.copy_data(source(), tmp_path_factory.mktemp("lwaftr"))
 
 
+@pytest.mark.parametrize("options", [["--snabb", source()], []], ids=["snabb", "own"])
 @pytest.mark.parametrize("name, on_a_stick, files", CASES, ids=[
     f"{name}-{'stick' if on_a_stick else 'two'}" for name, on_a_stick, _ in CASES])
-def test_case(data, name, on_a_stick, files):
-    command = [PERIGEE, "--snabb", source()]
-    assert lwaftr.run(command, data, on_a_stick, files) is None
+def test_case(data, name, on_a_stick, files, options):
+    assert lwaftr.run([PERIGEE, *options], data, on_a_stick, files) is None
 
 
 @pytest.mark.skipif(not SNABB, reason="without SNABB=DIR")

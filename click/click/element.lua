@@ -17,6 +17,8 @@ element.Base = Base
 local RESERVED = {"push", "push_link", "link", "unlink", "tick", "reconfig", "report",
                   "stop", "process_burst", "new"}
 
+element.WRITES = 110 -- a phase
+
 local DEFAULTS = {
   ports = "1/1", processing = "a/a", flow = "x/x", summary = "", phase = 100,
 }
@@ -43,7 +45,9 @@ end
 ---                   click.arguments
 ---   drops, emits    as in the engine: names of drops; whether self.emit is used
 ---   handlers        {NAME = {read = f, write = f}}
----   phase           elements with smaller numbers are configured first (100)
+---   phase           elements with smaller numbers are configured and initialized first
+---                   (100); element.WRITES for those that empty files, which others of
+---                   the router may be about to read
 ---   make_process    a method that returns process(_, p, i) for the instance, with what
 ---                   its fields say as upvalues, which LuaJIT takes for constants; used
 ---                   on push paths instead of process, made anew by self:changed()

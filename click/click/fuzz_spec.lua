@@ -3,7 +3,7 @@
 local mutants = require("testing.fuzz.configurations")
 
 describe("Mutants of configurations", function ()
-  it("run, or are refused with a place and a reason", function ()
+  it("run, or are refused with a place and a reason #slow", function ()
     local counts, bad = mutants.run{seed = 1, first = 1, count = 300}
     local one = bad[1]
     assert.is_nil(one, one and ("number %d: %s\n%s"):format(one.number, one.problem,

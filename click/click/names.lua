@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Names for values (addresses, ports, annotations), which elements such as AddressInfo
--- define for their compound element and what is within it.
+-- define for their compound element and what is within it. What none defines may be an
+-- interface of the host.
+
+local host_addresses = require("click.host_addresses")
 
 local names = {}
 
@@ -36,9 +39,10 @@ function Names:find(kind, element, name)
   while scopes do
     local value = scopes[scope] and scopes[scope][name]
     if value ~= nil then return value end
-    if scope == "" then return nil end
+    if scope == "" then break end
     scope = outwards(scope)
   end
+  return host_addresses.find(kind, name)
 end
 
 --- The same for an element, which has a `router`; it may be nil.

@@ -202,3 +202,27 @@ uint32_t pg_flows_add(struct click_flows *t, const struct click_flow *model,
   destroy(t, going);
   return going == flow ? 0 : flow;
 }
+
+/* Add the flows that an input of the kind in `from` has made to those of `to`. */
+void pg_flows_copy(struct click_flows *to, int32_t to_kind,
+                   const struct click_flows *from, int32_t from_kind, uint8_t input,
+                   int64_t now)
+{
+  for (int i = FLOW_LISTS - 1; i >= 0; i--) {
+    uint32_t flow = from->kind[from_kind].list[i].oldest;
+    for (; flow; flow = from->flow[flow].newer) {
+      struct click_flow model = from->flow[flow];
+      if (model.input != input)
+        continue;
+      const struct click_flow_key *reply = &model.key[1];
+      struct click_flow_key rewritten = {reply->destination, reply->source, reply->dport,
+                                         reply->sport};
+      model.kind = (uint8_t)to_kind;
+      uint32_t copy = pg_flows_add(to, &model, &rewritten, now);
+      if (!copy)
+        continue;
+      to->flow[copy].state = from->flow[flow].state;
+      pg_flows_touch(to, copy, now);
+    }
+  }
+}

@@ -112,6 +112,9 @@ uint32_t pg_flows_add(struct click_flows *t, const struct click_flow *model,
 void pg_flows_touch(struct click_flows *t, uint32_t flow, int64_t now);
 void pg_flows_reap(struct click_flows *t, int64_t now, bool all);
 void pg_flows_remove_input(struct click_flows *t, int32_t kind, uint8_t input);
+void pg_flows_copy(struct click_flows *to, int32_t to_kind,
+                   const struct click_flows *from, int32_t from_kind, uint8_t input,
+                   int64_t now);
 int64_t pg_flows_expiry(const struct click_flows *t, uint32_t flow);
 
 /* rewrite.c: the output from 1 on; 0: it isn't for a rewriter; -1: it has no mapping */

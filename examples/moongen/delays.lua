@@ -13,7 +13,7 @@ local BYTES_A_MICROSECOND = 1250 -- at 10 Gbit/s
 
 function configure(parser)
 	parser:argument("dev", "Device to send to."):convert(tonumber)
-	parser:option("-g --gap", "shortest gap, in microseconds"):default(1000):convert(tonumber)
+	parser:option("-g --gap", "shortest gap, in us"):default(1000):convert(tonumber)
 	parser:option("-n --packets", "how many"):default(64):convert(tonumber)
 	parser:flag("-l --limiter", "by a limiter")
 end

@@ -25,7 +25,8 @@ function master(args)
 	local came, backwards, early, gaps = receiver:wait()
 	mg.stop()
 	mg.waitForTasks()
-	printf("%d packets, %d times backwards, %d before they were sent", came, backwards, early)
+	printf("%d packets, %d times backwards, %d before they were sent", came, backwards,
+		early)
 	gaps:print("Gaps")
 end
 

@@ -9,6 +9,7 @@
 
 #include "internal.h"
 #include "moonsniff.h"
+#include "pace.h"
 
 /* Of values seen one by one. */
 struct moments {
@@ -89,7 +90,7 @@ struct ms_stats ms_fetch_stats()
 
 static void log_packet(FILE *file, const struct packet *p, uint32_t offset)
 {
-  uint64_t time = p->note64[1] * (1e9 / pg_tsc_hz());
+  uint64_t time = p->note64[1] * (1e9 / mg_tsc_hz());
   uint32_t number;
   if (offset + sizeof number > p->length)
     return;

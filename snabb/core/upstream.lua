@@ -247,6 +247,15 @@ local function provide_selftests()
   end})
 end
 
+-- Programs that Perigee has in another form: with a checkout, its own are meant.
+local ITS_OWN = {"program.lwaftr.lwaftr"}
+
+local function give_its_own()
+  for _, name in ipairs(ITS_OWN) do
+    package.preload[name] = function (...) return search_lua(name)(...) end
+  end
+end
+
 --- Let modules come from `dir`, the `src` of a Snabb checkout, where Perigee has
 --- none of the name: Perigee's come first. Its `syscall` and `pf` are in
 --- `dir`/../lib.
@@ -257,6 +266,7 @@ function upstream.add(dir)
   end
   upstream.dir = dir
   require("core.main").mimic_snabb()
+  give_its_own()
   table.insert(package.loaders, search_lua)
   table.insert(package.loaders, search_other)
   lua52.provide()

@@ -71,7 +71,7 @@ local function work(options, steps, keys)
 end
 
 describe("lib.ctable", function ()
-  it("does what a Lua table does, growing and shrinking", function ()
+  it("does what a Lua table does, growing and shrinking #slow", function ()
     math.randomseed(3)
     for _, rate in ipairs{0.3, 0.9, 1} do
       for _ = 1, 10 do

@@ -78,7 +78,7 @@ describe("lib.json", function ()
     end
   end)
 
-  it("reads mutated texts as cjson does, or refuses them", function ()
+  it("reads mutated texts as cjson does, or refuses them #slow", function ()
     math.randomseed(SEED)
     local both, refused = 0, 0
     for _ = 1, 10000 do

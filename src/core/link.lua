@@ -91,15 +91,15 @@ local function drop(l, p)
   free(p)
 end
 
--- In a function of its own, which no trace has in it.
-local function no_packet(p)
-  error(("link.transmit: %s isn't a packet"):format(
-    type(p) == "nil" and "nil" or "a NULL pointer"), 3)
+local function no_packet()
+  error("link.transmit: nil isn't a packet", 3)
 end
 
---- Transmit a packet. A full link frees it and counts it as txdrop.
+--- Transmit a packet. A full link frees it and counts it as txdrop. (`not p` costs
+--- nothing in compiled code, which knows p's type. `p == nil`, which NULL is too, cost
+--- 0.1 cycle of 3.3: native/dpdk/null.c tells of that.)
 function link.transmit(l, p)
-  if p == nil then no_packet(p) end
+  if not p then no_packet() end
   local cursor = l.write
   if cursor == l.limit and full(l, cursor) then
     drop(l, p)

@@ -83,26 +83,21 @@ describe("a link", function ()
 
   it("takes no packet that is none", function ()
     l = link.new("spec")
-    local null = require("ffi").cast("struct packet *", nil)
-    for _, case in ipairs{{nil, "nil"}, {null, "a NULL pointer"}} do
-      local ok, err = pcall(link.transmit, l, case[1])
-      assert.is_false(ok)
-      assert.matches("link.transmit: " .. case[2] .. " isn't a packet$", tostring(err))
+    for _, what in ipairs{false, 5, {}, "packet"} do
+      assert.is_false((pcall(link.transmit, l, what or nil)))
     end
-    assert.is_false((pcall(link.transmit, l, {})))
     assert.equal(0, link.nreadable(l))
     -- Where it is compiled, too.
     local p, sent = with_length(60), 0
     local ok, err = pcall(function ()
       for i = 1, 1e4 do
-        link.transmit(l, i == 9999 and null or p)
+        link.transmit(l, i ~= 9999 and p or nil)
         sent = sent + 1
         link.receive(l)
       end
     end)
     assert.is_false(ok)
-    assert.matches("link_spec.lua:%d+: link.transmit: a NULL pointer isn't a packet",
-      err)
+    assert.matches("link_spec.lua:%d+: link.transmit: nil isn't a packet$", err)
     assert.equal(9998, sent)
     packet.free(p)
   end)

@@ -101,6 +101,8 @@ function main.tidy_up(failed)
   local results = loaded("core.engine.results")
   local ok, err = true, nil
   if results then ok, err = pcall(results.print) end
+  local outside = loaded("core.outside")
+  if outside then outside.leave() end
   if engine then
     local stopped, problem = pcall(engine.stop)
     if ok then ok, err = stopped, problem end

@@ -11,13 +11,11 @@ local grp = require("posix.grp")
 local unistd = require("posix.unistd")
 local ctype = require("core.lib.ctype")
 local failure = require("core.failure")
+local mappings_left = require("core.shm_reserve")
 local tree = require("core.shm_tree")
 
 local C = ffi.C
 ffi.cdef [[
-  void *mmap(void *address, size_t length, int protection, int flags, int fd,
-             int64_t offset);
-  int munmap(void *address, size_t length);
   int posix_fallocate(int fd, int64_t offset, int64_t length);
 ]]
 
@@ -83,9 +81,13 @@ local function open_file(name, flags)
 end
 
 local function map(name, fd, size, protection)
-  local memory = C.mmap(nil, size, protection, MAP_SHARED, fd, 0)
-  if memory ~= MAP_FAILED then return memory end
-  local code = ffi.errno()
+  local code = errno.ENOMEM
+  if mappings_left.allows() then
+    local memory = C.mmap(nil, size, protection, MAP_SHARED, fd, 0)
+    if memory ~= MAP_FAILED then return memory end
+    code = ffi.errno()
+  end
+  if code == errno.ENOMEM then mappings_left.exhausted() end
   local hint = code == errno.ENOMEM and "; vm.max_map_count limits the mappings" or ""
   tree.refuse(code, "can't map %s: %s%s", shm.path(name), errno.errno(code), hint)
 end
@@ -171,6 +173,7 @@ function shm.unmap(object)
     or error(("no shared memory object is mapped at 0x%x"):format(address), 2)
   shm.mappings[address] = nil
   C.munmap(ffi.cast("void *", object), size)
+  mappings_left.unmapped()
 end
 
 --- Unmap all objects: for a thread that ends while the process goes on.

@@ -6,7 +6,7 @@ local slots = require("lib.slots")
 local function key(n) return ffi.new("uint32_t[1]", n) end
 
 describe("slots", function ()
-  it("hold what a Lua table holds, through adding and removing", function ()
+  it("hold what a Lua table holds, through adding and removing #slow", function ()
     local map, model, count = slots.new(4, 64), {}, 0
     math.randomseed(5)
     for _ = 1, 50000 do

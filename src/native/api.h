@@ -219,12 +219,14 @@ bool pg_port_leave(const char *device);
 int pg_port_adopt(struct port *port, uint16_t id);
 int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload);
 int pg_port_unplug(struct port *port);
+int pg_probe_pci(const char *address);
+
+/* port_told.c */
 int pg_port_stats(const struct port *port, struct port_stats *stats);
 int pg_port_link(const struct port *port, struct port_link *link);
 int pg_port_mac(const struct port *port, uint8_t *mac);
 const char *pg_port_driver(const struct port *port);
 int pg_port_count(void);
-int pg_probe_pci(const char *address);
 
 /* ports/packet.c */
 int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
@@ -326,6 +328,10 @@ double pg_thread_cpu_seconds(void);
 /* memory.c */
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);
 uint64_t pg_physical(const void *address);
+
+/* files.c */
+void pg_file_uses(int fd, bool writes);
+int pg_file_create(const char *path, int flags, bool anew);
 
 /* sys.c */
 uint64_t pg_tsc(void);

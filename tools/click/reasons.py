@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why tests of FastClick's fail here: reasons.txt, a line "folder/name: reason" each."""
+"""Why tests of FastClick's fail here: reasons.txt, a line "folder/name: reason" each; and
+why configurations of its conf folder don't run: conf_reasons.txt, the same."""
 
 import pathlib
 
 FILE = pathlib.Path(__file__).parent / "reasons.txt"
+CONF_FILE = FILE.with_name("conf_reasons.txt")
 
 HEADING = """\
 # FastClick's own tests
@@ -19,18 +21,47 @@ passed, {failed} failed, and {skipped} were skipped: they ask for something that
 there, such as a kernel module of Click's or a card.
 """
 
+CONF_HEADING = """
+## FastClick's configurations
 
-def read():
+    tools/clickconf DIR/conf --known
+
+runs the configurations of FastClick's conf folder, as they are, with null ports in the
+place of devices. These don't run; all others do:
+
+| configuration | why not |
+|---|---|
+"""
+
+
+def read(file=FILE):
     """{folder/name: reason}."""
     known = {}
-    for number, line in enumerate(FILE.read_text().splitlines(), 1):
+    for number, line in enumerate(file.read_text().splitlines(), 1):
         if not line or line.startswith("#"):
             continue
         name, colon, reason = line.partition(": ")
         if not colon or name in known:
-            raise ValueError(f"{FILE.name}:{number}: not 'folder/name: reason', or twice")
+            raise ValueError(f"{file.name}:{number}: not 'folder/name: reason', or twice")
         known[name] = reason
     return known
+
+
+def conf_problems(failing, names):
+    """What is wrong with conf_reasons.txt, if of the configurations `names` those in
+    `failing` don't run."""
+    known = read(CONF_FILE)
+    for name in names:
+        if name in failing and name not in known:
+            yield f"{name} doesn't run, and tools/click/{CONF_FILE.name} doesn't say why"
+        elif name not in failing and name in known:
+            yield f"{name} runs: tools/click/{CONF_FILE.name} says that it doesn't"
+
+
+def conf_table():
+    """The configurations that don't run, for the page."""
+    known = read(CONF_FILE)
+    return CONF_HEADING + "".join(f"| {name} | {known[name]} |\n" for name in sorted(known))
 
 
 def problems(results, complete=True):

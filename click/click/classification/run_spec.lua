@@ -62,7 +62,7 @@ local function agree(program, questions, make, by_header)
 end
 
 describe("a decision program", function ()
-  it("runs alike in Lua, in C and step by step: patterns of bytes", function ()
+  it("runs alike in Lua, in C and step by step: patterns of bytes #slow", function ()
     local random = patterns.new(1)
     for _ = 1, 200 do
       local list = random:byte_patterns()
@@ -74,7 +74,7 @@ describe("a decision program", function ()
     end
   end)
 
-  it("runs alike in Lua, in C and step by step: IP patterns", function ()
+  it("runs alike in Lua, in C and step by step: IP patterns #slow", function ()
     local random = patterns.new(2)
     for _ = 1, 200 do
       local list = random:ip_patterns()

@@ -22,6 +22,13 @@ local ETHER = link_layers.number("ETHER")
 
 -- Configuring -----------------------------------------------------------------------
 
+--- The port of a kernel interface: "eth1", or FastClick's "netmap:eth1-0", one of its
+--- rings.
+function device_elements.interface_port(name)
+  local interface = name:match("^netmap:(.-)%-%d+$") or name:match("^netmap:(.*)$")
+  return "packet:" .. (interface or name)
+end
+
 -- Find the device, under a name of Click's or Perigee's; false if something is wrong.
 local function find_device(self, text)
   local device, problem = devices.get(self.router, text)

@@ -5,6 +5,7 @@
 -- Configuration strings are no tokens: config() takes the text up to the parenthesis
 -- that closes them. A line `# 12 "file"` says where the next one comes from.
 
+local meanwhile = require("click.meanwhile")
 local text_of = require("click.language.text")
 
 local scanner = {}
@@ -37,6 +38,7 @@ local function move(self, to)
   while true do
     i = text:find("[\r\n]", i)
     if not i or i >= to then break end
+    meanwhile.step()
     i = text:find("^\r\n", i) and i + 2 or i + 1
     self.line = self.line + 1
   end
@@ -112,6 +114,7 @@ function Scanner:next()
   local waiting = self.waiting
   if #waiting > 0 then return table.remove(waiting) end
   skip_space(self)
+  meanwhile.step()
   local kind, behind = scan(self)
   local token = {kind = kind, text = self.text:sub(self.at, behind - 1),
     line = self.line, file = self.file, start = self.at}
@@ -147,6 +150,7 @@ function Scanner:config()
   while true do
     i = text:find("[()/'\"\\#]", i)
     if not i then break end
+    meanwhile.step()
     local c = text:sub(i, i)
     if c == "#" and at_line_start(self, i) then
       parts[#parts + 1] = text:sub(first, i - 1)

@@ -7,6 +7,8 @@
 -- The functions after_... take a text and the position where something begins, and
 -- return the position behind it; what isn't closed ends with the text.
 
+local meanwhile = require("click.meanwhile")
+
 local text = {}
 
 local COMMENT, HEX = "^/[/*]", "^\\<"
@@ -110,6 +112,7 @@ end
 function text.arguments(s)
   local list, i = {}, 1
   while i <= #s do
+    meanwhile.step()
     local argument, comma = clean(s, i, true)
     if argument ~= "" or comma <= #s then list[#list + 1] = argument end
     i = comma + 1

@@ -6,6 +6,7 @@
 -- knows.
 
 local bit = require("bit")
+local meanwhile = require("click.meanwhile")
 local routes = require("click.net.routes")
 local text_of = require("click.language.text")
 local types = require("click.arguments").types
@@ -45,6 +46,7 @@ end
 function route_commands.configure(e, texts)
   local again = 0
   for i, text in ipairs(texts) do
+    meanwhile.step()
     local route = parse(e, text)
     if not route then
       e:error("argument %d should be 'ADDR/MASK [GATEWAY] OUTPUT'", i)

@@ -6,6 +6,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
+local meanwhile = require("click.meanwhile")
 
 local RouteRanges = {}
 RouteRanges.__index = RouteRanges
@@ -166,7 +167,10 @@ end
 
 --- Make what was set count.
 function RouteRanges:commit()
-  for number in pairs(self.changed) do lay_out(self, number) end
+  for number in pairs(self.changed) do
+    meanwhile.step()
+    lay_out(self, number)
+  end
   self.changed = {}
   tidy(self)
 end

@@ -8,6 +8,7 @@
 -- none; ports count from 0. With `label`, that is shown in the port's place; `output`
 -- is what users call the port.
 
+local meanwhile = require("click.meanwhile")
 local route_ranges = require("click.net.route_ranges")
 local wire = require("click.net.wire")
 
@@ -21,26 +22,28 @@ local MOST_WAYS = 65535 -- a range's number of a way is of 16 bits
 --- An empty table.
 local function new()
   return setmetatable({
-    list = {}, by_prefix = {}, -- in order, with holes; by address and mask
+    list = {}, by_prefix = {}, -- in order, with holes; by mask and address
     n = 0, last = 0, hole = 1, -- how many; no place is taken behind, none free before
     made = 0,                  -- functions of comparisons
     gateways = {[0] = 0}, ports = {[0] = -1}, -- of ways: word, port from 1
-    ways = {}, nways = 0,      -- the number of a way by its text
+    ways = {}, nways = 0,      -- the numbers of ways by port and gateway
   }, Routes)
 end
-
-local function key_of(route) return ("%d/%d"):format(route.address, route.mask) end
 
 -- Ways -----------------------------------------------------------------------------
 
 -- The number of the way that the route goes: a gateway and a port.
 local function way_of(self, route)
-  local key = ("%d %d"):format(route.gateway, route.port)
-  local way = self.ways[key]
+  local by_gateway = self.ways[route.port]
+  if not by_gateway then
+    by_gateway = {}
+    self.ways[route.port] = by_gateway
+  end
+  local way = by_gateway[route.gateway]
   if not way then
     way = self.nways + 1
     if way > MOST_WAYS then error("too many different gateways", 0) end
-    self.nways, self.ways[key] = way, way
+    self.nways, by_gateway[route.gateway] = way, way
     self.gateways[way], self.ports[way] = wire.word_of(route.gateway), route.port + 1
   end
   return way
@@ -60,14 +63,23 @@ local function put_range(self, route, way)
   if self.ranges and length then self.ranges:set(route.address, length, way) end
 end
 
+-- The routes of that one's mask, by address.
+local function with_mask(self, route)
+  local list = self.by_prefix[route.mask]
+  if not list then
+    list = {}
+    self.by_prefix[route.mask] = list
+  end
+  return list
+end
+
 --- The route for exactly that prefix, or nil.
-function Routes:find(route) return self.by_prefix[key_of(route)] end
+function Routes:find(route) return with_mask(self, route)[route.address] end
 
 --- Add the route, in the place of the one for its prefix if `replace`. Returns the one
 --- that was there, if any: without `replace`, it stays.
 function Routes:add(route, replace)
-  local key = key_of(route)
-  local before = self.by_prefix[key]
+  local before = self:find(route)
   if before and not replace then return before end
   local place = before and before.place or self.hole
   if not before then
@@ -76,7 +88,7 @@ function Routes:add(route, replace)
     count_odd(self, route, 1)
   end
   route.place = place
-  self.list[place], self.by_prefix[key] = route, route
+  self.list[place], with_mask(self, route)[route.address] = route, route
   put_range(self, route, way_of(self, route))
   return before
 end
@@ -84,15 +96,14 @@ end
 --- Remove the route for that prefix; if `route` has a port, only the very same one.
 --- Returns the one that was there, or nil.
 function Routes:remove(route)
-  local key = key_of(route)
-  local there = self.by_prefix[key]
+  local there = self:find(route)
   if not there then return nil end
   local output = there.output or there.port
   if route.port >= 0
     and (output ~= route.port or there.gateway ~= route.gateway) then
     return nil
   end
-  self.list[there.place], self.by_prefix[key] = nil, nil
+  self.list[there.place], with_mask(self, route)[route.address] = nil, nil
   self.n, self.hole = self.n - 1, math.min(self.hole, there.place)
   count_odd(self, route, -1)
   put_range(self, route, nil)
@@ -109,7 +120,10 @@ end
 --- The routes in the order of their places.
 function Routes:in_order()
   local list = {}
-  for place = 1, self.last do list[#list + 1] = self.list[place] end
+  for place = 1, self.last do
+    meanwhile.step()
+    list[#list + 1] = self.list[place]
+  end
   return list
 end
 
@@ -146,6 +160,7 @@ local function search(self)
   if not self.ranges then
     self.ranges = route_ranges.new()
     for _, route in ipairs(self:in_order()) do
+      meanwhile.step()
       put_range(self, route, way_of(self, route))
     end
   end

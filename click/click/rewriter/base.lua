@@ -11,6 +11,7 @@ local engine_time = require("click.rewriter.time")
 local FlowSet = require("click.rewriter.flow_set")
 local inputs = require("click.rewriter.inputs")
 local note = require("click.note")
+local succession = require("click.rewriter.succession")
 
 local base = {}
 
@@ -107,6 +108,7 @@ end
 
 function Rewriter:initialize()
   local set, a = self:flow_set(), self.values
+  set.sharers = (set.sharers or 0) + 1
   local r = ffi.new("struct click_rewriter")
   r.flows, r.how, r.tcp, r.other = set.flows, self.class.how, -1, -1
   r.reply_note = a.REPLY_ANNO and note.FIRST + a.REPLY_ANNO or NO_NOTE
@@ -126,6 +128,9 @@ function Rewriter:initialize()
     timer:after(self.reap_interval)
   end
 end
+
+--- Go on with the flows of a rewriter that this one replaces.
+function Rewriter:take_state(old) succession.take(self, old) end
 
 --- Milliseconds, by which flows live.
 function Rewriter:time() return FlowSet.milliseconds(engine_time.now(self.router)) end

@@ -6,6 +6,7 @@
 local configure = require("click.router.configure")
 local element = require("click.element")
 local hookup = require("click.router.hookup")
+local meanwhile = require("click.meanwhile")
 local pulls = require("click.router.pulls")
 local signals = require("click.router.signals")
 
@@ -47,6 +48,7 @@ local function each(self, heading, stage, all, f)
     e.errors = self.errors:at(e.landmark):context(heading .. " '%s':",
       hookup.declaration(e))
     f(e)
+    meanwhile.pause()
     e[stage] = self.errors.count == before and not self.failed
     fine = fine and e[stage]
     if not (fine or all) then break end

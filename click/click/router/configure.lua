@@ -10,6 +10,7 @@ local configure = {}
 --- Configure the element from the text of its configuration. What is wrong with it goes
 --- to element:error.
 function configure.element(e, text)
+  if e.reuse and e:reuse(text) then return end
   local list = text_of.arguments(text)
   if e.configure_raw then return e:configure_raw(list, text) end
   local values = arguments.parse(e.class.arguments, list, e)

@@ -65,7 +65,9 @@ local TURNS = 128 -- of tasks, before timers are looked at
 --- Let tasks and timers run; true if there was something to do.
 function Router:turn()
   self:begin_turn()
+  self.turning = "polls"
   if self.polling then poll_all(self) end
+  self.turning = "tasks"
   local worked = self.tasks:run(TURNS, self.is_stopped)
   -- A signal that came meanwhile comes before timers.
   if self.polling then call_each(self.frequent_polls) end
@@ -73,7 +75,19 @@ function Router:turn()
   if not worked and self.runcount > 0 and not self.tasks:active() then
     worked = self.clock:jump()
   end
+  self.turning = nil
   return worked
+end
+
+--- Let packets pass, when something else takes long, in a handler that a task or a
+--- control socket has written to; tasks and timers too, if none of these has.
+function Router:go_on()
+  if not self.turning or self.options.direct then return end
+  engine.breathe()
+  if self.turning ~= "polls" or self.runcount <= 0 then return end
+  self:begin_turn()
+  self.tasks:run(TURNS, self.is_stopped)
+  if self.runcount > 0 then self.clock:run() end
 end
 
 --- Let the engine know that elements' process() has changed.
@@ -137,9 +151,14 @@ local function run_engine(self)
   engine.sync(true)
 end
 
+--- Go on after another router should have taken its place, and couldn't.
+function Router:resume()
+  self.ended, self.replaced = nil, nil
+end
+
 --- Run until it ends.
 function Router:run()
-  self:activate()
+  if not self.active then self:activate() end
   if not self.options.direct then return run_engine(self) end
   while not self:has_ended() do self:turn() end
 end

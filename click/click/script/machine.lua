@@ -128,7 +128,8 @@ function OPS.print(script, instruction, run)
   if collector.count == before and instruction.newline and result:sub(-1) ~= "\n" then
     result = result .. "\n"
   end
-  output.write(file, result)
+  problem = output.write(file, result)
+  if problem then run.reporter:error("can't write: %s", problem) end
 end
 
 function OPS.read(script, instruction, run)

@@ -18,10 +18,15 @@ function output.open(s)
   return file, rest
 end
 
---- Write, and close the file.
+--- Write, and close the file. Nil, or what is wrong.
 function output.write(file, s)
-  file:write(s)
-  if file == io.stdout then file:flush() else file:close() end
+  local written, problem = file:write(s)
+  if file == io.stdout then
+    file:flush()
+    return nil
+  end
+  local closed, last = file:close()
+  if not (written and closed) then return problem or last end
 end
 
 return output

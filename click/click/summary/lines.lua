@@ -3,6 +3,8 @@
 -- records, which begin behind the line "!binary": four bytes with the length (and, as
 -- the highest bit, whether it is a line of text), and the rest.
 
+local files = require("core.lib.files")
+
 local Lines = {}
 Lines.__index = Lines
 
@@ -17,22 +19,22 @@ local function unpacker(file)
   end
 end
 
+-- What is to be read; then the compressed file itself, if it is one.
 local function open(name)
   if name == "-" then return io.stdin end
   local file, problem = io.open(name, "rb")
   if not file then return nil, problem end
-  local command = unpacker(file)
+  local command = unpacker(files.keep(file))
   if not command then return file end
-  file:close()
-  return io.popen(("%s '%s'"):format(command, (name:gsub("'", "'\\''"))), "r")
+  return io.popen(("%s '%s'"):format(command, (name:gsub("'", "'\\''"))), "r"), file
 end
 
 --- Open `name` ("-": standard input); nil and a reason if that can't be done.
 function Lines.open(name)
-  local file, problem = open(name)
-  if not file then return nil, problem end
+  local file, packed = open(name)
+  if not file then return nil, packed end
   local title = name == "-" and "<stdin>" or name
-  return setmetatable({name = title, file = file, number = 0}, Lines)
+  return setmetatable({name = title, file = file, packed = packed, number = 0}, Lines)
 end
 
 --- The lines of a text.
@@ -120,7 +122,8 @@ end
 
 function Lines:close()
   if self.file and self.file ~= io.stdin then self.file:close() end
-  self.file, self.text, self.at = nil, "", 1
+  if self.packed then self.packed:close() end
+  self.packed, self.file, self.text, self.at = nil, nil, "", 1
 end
 
 return Lines

@@ -3,26 +3,58 @@
 -- to the handler `hotconfig`. One that is wrong leaves the running one as it is.
 
 local errors = require("click.errors")
+local failure = require("core.failure")
+local meanwhile = require("click.meanwhile")
 
 local reconfigure = {}
+
+-- The router that the text makes; or nil, and what is wrong. The running one goes on.
+local function build(make, text, running)
+  local reporter = errors.new()
+  local new = meanwhile.call(function () running:go_on() end, make, text, reporter,
+    running)
+  if not new then return nil, (reporter:text():gsub("\n$", "")) end
+  if running.runcount > 0 then return new end
+  new:close()
+  return nil, "the router has been stopped meanwhile"
+end
+
+-- Let `new` take the place of `old`: the router that runs on. A port that can't be
+-- opened is only found out now.
+local function take_turns(old, new)
+  local ok, err = pcall(new.activate, new)
+  if ok then return new end
+  if not failure.is(err) then error(err, 0) end
+  old:say(("hotconfig: %s; the former configuration runs on"):format(tostring(err)))
+  new.old = nil
+  new:close()
+  old:resume()
+  return old
+end
+
+-- Give the router the handler, by which it gets a successor.
+local function offer(router, make)
+  router.global_handlers.hotconfig = {write = function (_, text)
+    local new, problem = build(make, text, router)
+    if not new then return problem end
+    offer(new, make) -- as soon as it runs there may be a command for it
+    if router.successor then router.successor:close() end
+    router.successor, router.ended, router.replaced = new, true, true
+  end}
+end
 
 --- Run `router` until it ends, and after it whatever took its place; returns the last
 --- one. `make(text, reporter, old)` makes a router of a configuration, or reports what
 --- is wrong; without it there is no such handler.
 function reconfigure.run(router, make)
-  repeat
-    local running, successor = router, nil
-    running.global_handlers.hotconfig = make and {write = function (_, text)
-      local reporter = errors.new()
-      local new = make(text, reporter, running)
-      if not new then return (reporter:text():gsub("\n$", "")) end
-      if successor then successor:close() end
-      successor, running.ended, running.replaced = new, true, true
-    end}
-    running:run()
-    router = successor or running
-  until not successor
-  return router
+  if make then offer(router, make) end
+  while true do
+    router:run()
+    local successor = router.successor
+    if not successor then return router end
+    router.successor = nil
+    router = take_turns(router, successor)
+  end
 end
 
 return reconfigure

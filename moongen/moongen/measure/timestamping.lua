@@ -127,7 +127,7 @@ local function by_cpu(self, number, seconds)
     local latency = tonumber(ffi.cast("int64_t", buf.timestamp - before)) / clock.hz()
     tell_error(tonumber(after - before) / clock.hz(),
       math.max(0, math.min(latency, clock.seconds() - asked)))
-    return latency > 0 and latency * 1e9 or nil
+    return latency > 0 and math.ceil(latency * 1e9) or nil
   end)
 end
 

@@ -59,7 +59,7 @@ function pacer.delay(p, mbit)
   C.mg_pacer_set(p, C.MG_DELAY, 0, byte_cycles(p, link(mbit)), 0, "")
 end
 
---- What was reached: `packets`, `seconds` (without pauses of over 50 ms in which the
+--- What was reached: `packets`, `seconds` (without pauses of over 100 ms in which the
 --- script sent nothing, or had no CPU: `idle`), `rate` in
 --- `unit` ("Mbit/s" or "Mpps"), `asked` (nil where each packet has its delay), `error`
 --- (-0.01: 1 % less than asked; where nothing is asked, of the packets' delays), or nil

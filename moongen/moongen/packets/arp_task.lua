@@ -16,7 +16,7 @@ local eth = proto.eth
 
 local AGING = 30      -- seconds after which a current entry is asked for again,
 local RETRY = 1       -- between two requests,
-local STARTUP = 1     -- and for which a lookup waits for the task to run
+local STARTUP = 10 -- seconds until it has started, on a busy machine
 local SIZE = 60       -- bytes of an ARP packet, without CRC
 
 arp.arpTask = "__MG_ARP_TASK"

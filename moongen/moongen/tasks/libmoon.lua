@@ -2,7 +2,8 @@
 -- What scripts know as `libmoon` (and `moongen`, `dpdk`): whether to go on, the time,
 -- and tasks. All may be called with a dot or a colon.
 
-local C = require("core.declare")("native/moongen.h")
+require("core.declare")("native/moongen.h")
+local C = require("core.declare")("native/pace.h")
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
 local tasks = require("moongen.tasks.tasks")
@@ -49,7 +50,7 @@ local hz
 
 --- Cycles a second of the time stamp counter (a number).
 function libmoon.getCyclesFrequency()
-  hz = hz or tonumber(C.pg_tsc_hz())
+  hz = hz or C.mg_tsc_hz()
   return hz
 end
 

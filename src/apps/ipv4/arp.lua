@@ -11,7 +11,7 @@ local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
 local resolution = require("lib.resolution_alarm")
-local shm = require("core.shm")
+local shared_mac = require("lib.shared_mac")
 
 local C = ffi.C
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
@@ -101,20 +101,6 @@ local function ask(self, output)
   transmit(output, packet.clone(self.request))
 end
 
--- Put the address where other processes of ours look for it.
-local function share(key, mac)
-  local ok, shared = pcall(shm.create, key, mac_t)
-  if not ok then ok, shared = pcall(shm.open, key, mac_t) end
-  if not ok then
-    print("warning: arp: failed to update shared next MAC key!")
-    return
-  end
-  ffi.copy(shared, mac, 6)
-  shm.unmap(shared)
-end
-
-local mac_number_t = ffi.typeof("union { uint64_t number; uint8_t bytes[8]; }")
-
 -- The next hop has the MAC address; we have heard it ourselves, or a process of ours
 -- has.
 local function resolved(self, mac, heard)
@@ -122,10 +108,10 @@ local function resolved(self, mac, heard)
     text(mac_p, mac)))
   if self.alarm_notification then self.alarm:clear() end
   self.next_mac = mac
-  local n = mac_number_t()
-  ffi.copy(n.bytes, mac, 6)
-  counter.set(self.shm["next-hop-macaddr-v4"], n.number)
-  if heard and self.shared_next_mac_key then share(self.shared_next_mac_key, mac) end
+  counter.set(self.shm["next-hop-macaddr-v4"], shared_mac.number(mac))
+  if heard and self.shared_next_mac_key then
+    shared_mac.share("arp", self.shared_next_mac_key, mac)
+  end
 end
 
 -- Read an ARP packet, which stays the caller's.
@@ -190,9 +176,8 @@ function ARP:push()
   if self.next_mac then
     from_north(self, input.north, output.south, nreadable(input.north))
   elseif self.shared_next_mac_key then
-    -- Mapped, not copied: it will be what another process makes it.
-    local ok, mac = pcall(shm.open, self.shared_next_mac_key, mac_t)
-    if ok then resolved(self, mac, false) end
+    local mac = shared_mac.find(self.shared_next_mac_key)
+    if mac then resolved(self, mac, false) end
   end
 end
 

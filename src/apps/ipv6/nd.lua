@@ -72,7 +72,8 @@ end
 
 -- EtherType to hop limit; the message up to its target; the option up to its address.
 local IP6 = "\134\221\96\0\0\0\0" .. string.char(MESSAGE + OPTION, ICMP, HOP_LIMIT)
-local SOLICITED = string.char(nd.ADVERTISEMENT) .. "\0\0\0\64\0\0\0"
+local ADVERTISED = string.char(nd.ADVERTISEMENT) .. "\0\0\0"
+local SOLICITED, ROUTER = 0x40, 0x80 -- flags
 local SOLICITATION = string.char(nd.SOLICITATION) .. ("\0"):rep(7)
 local SOURCE_MAC, TARGET_MAC = "\1\1", "\2\1"
 local GROUP = "\255\2" .. ("\0"):rep(9) .. "\1\255"
@@ -104,10 +105,23 @@ function nd.solicitation(mac, ip, target)
     SOURCE_MAC)
 end
 
---- The answer to a solicitation (a frame): that `ip` is at `mac`.
-function nd.advertisement(mac, ip, solicitation)
-  local from = solicitation.data
-  return make(SOLICITED, from + 6, from + 22, mac, ip, ip, TARGET_MAC)
+local ALL_NODES, ALL_NODES_MAC = "\255\2" .. ("\0"):rep(13) .. "\1", "\51\51\0\0\0\1"
+local NOBODY = ("\0"):rep(16)
+
+--- Does such a frame come from nobody yet: does its sender ask whether an address is
+--- taken?
+function nd.is_from_nobody(p) return C.memcmp(p.data + 22, NOBODY, 16) == 0 end
+
+--- The answer to a solicitation (a frame): that `ip` is at `mac`. `router` says whether
+--- that is a router. One from nobody is answered to all (RFC 4861, section 7.2.4).
+function nd.advertisement(mac, ip, solicitation, router)
+  local from, flags = solicitation.data, router and ROUTER or 0
+  if nd.is_from_nobody(solicitation) then
+    return make(ADVERTISED .. string.char(flags, 0, 0, 0), ALL_NODES_MAC, ALL_NODES, mac,
+      ip, ip, TARGET_MAC)
+  end
+  return make(ADVERTISED .. string.char(flags + SOLICITED, 0, 0, 0), from + 6, from + 22,
+    mac, ip, ip, TARGET_MAC)
 end
 
 return nd

@@ -163,13 +163,15 @@ end
 --- Write to a savefile: `arg` is its name, or a table: `filename` (or [1]), `mode`
 --- (or [2]) "w" (default) or "a" to append, the `format`, `resolution` and `snaplen`
 --- of lib.pcap.writer, and `limit`, the most packets to write (default: any number;
---- those beyond are dropped). Raises a failure when the options are wrong. When modules
---- come from a Snabb checkout, files without such options have the bytes that Snabb
---- writes, which its tests compare: all times are 0.
+--- those beyond are dropped), `timeless` (all times are 0, so that the same packets give
+--- the same file). Raises a failure when the options are wrong. When modules come from a
+--- Snabb checkout, files without such options have the bytes that Snabb writes, which its
+--- tests compare: timeless ones.
 function PcapWriter:new(arg)
   local filename, options = settings(arg)
   return setmetatable({
-    timeless = main.mimics_snabb() and type(arg) ~= "table",
+    timeless = main.mimics_snabb() and type(arg) ~= "table"
+      or type(arg) == "table" and arg.timeless,
     file = writer.new(filename, options),
     room = type(arg) == "table" and arg.limit or math.huge,
     over_limit = 0,

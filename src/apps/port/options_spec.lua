@@ -153,7 +153,7 @@ describe("a Port", function ()
     assert.equal(3, #lines)
   end)
 
-  it("leaks nothing, plugged and unplugged 200 times", function ()
+  it("leaks nothing, plugged and unplugged 200 times #slow", function ()
     local rx, tx = capture(frames(1, 5)), capture()
     local graphs = {
       {{p = {Port, "null"}}, {"p.output -> p.input"}},

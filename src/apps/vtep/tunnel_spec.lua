@@ -198,7 +198,7 @@ describe("a tunnel that changes", function ()
 end)
 
 describe("apps.vtep.remotes", function ()
-  it("are found by address as in a table of Lua's, whatever comes and goes", function ()
+  it("are found by address as in a table of Lua's, whatever comes #slow", function ()
     math.randomseed(5)
     for _, own in ipairs{"192.0.2.1/16", "2001:db8::1/64"} do
       local s = settings.check{address = own, mac = MAC .. "1", vnis = {[1] = 0},

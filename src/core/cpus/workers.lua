@@ -151,15 +151,34 @@ local function start_again(worker)
   if running then workers.tell_run(worker.cpu) end
 end
 
+local hear_other = function () end
+
+--- Let f(message) hear what workers say but that they have stopped.
+function workers.hear_others(f) hear_other = f end
+
+-- Hear what the worker says.
+local function hear(worker)
+  for _, message in ipairs(worker:heard()) do
+    if message.said == "died" then
+      failures.stopped(worker, message, restart[worker.cpu])
+    else
+      hear_other(message)
+    end
+  end
+end
+
+--- Hear what all workers have said up to now.
+function workers.listen()
+  for _, worker in pairs(by_cpu) do hear(worker) end
+end
+
 --- Hear what the workers say, and start again those that are to be. True if none
 --- is left and the main thread has nothing to do itself, or all are to stop.
 function workers.tend()
   local now, alive = C.pg_monotonic(), false
   for _, worker in pairs(by_cpu) do
     if worker:is_given_up() then failures.give_up(worker) end
-    for _, message in ipairs(worker:heard()) do
-      failures.stopped(worker, message, restart[worker.cpu])
-    end
+    hear(worker)
     if worker.restart_at and now >= worker.restart_at then start_again(worker) end
     alive = alive or not worker.dead or worker.restart_at ~= nil
   end

@@ -77,7 +77,7 @@ describe("the account of packets", function ()
   after_each(function () engine.configure(config.new()) end)
 
   local seed = os.time()
-  it(("balances in random graphs (seed %d)"):format(seed), function ()
+  it(("balances in random graphs #slow (seed %d)"):format(seed), function ()
     math.randomseed(seed)
     packet.free(packet.allocate())
     local before = account.packets({}).held

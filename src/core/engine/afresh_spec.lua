@@ -49,7 +49,9 @@ describe("compiled code", function ()
   it("isn't made of what a program has turned off", function ()
     local tried = {}
     local function interpreted() for _ = 1, 200 do tried.last = nil end end
-    local function on_trace(what, _, func) if what == "start" then tried[func] = true end end
+    local function on_trace(what, _, func)
+      if what == "start" then tried[func] = true end
+    end
     jit.off(interpreted)
     local Off = {new = function () return {push = interpreted, pull = interpreted} end}
     for _ = 1, 2 do

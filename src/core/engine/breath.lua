@@ -8,6 +8,7 @@ local account = require("core.engine.account")
 local cycles = require("core.watch.cycles")
 local graph = require("core.engine.graph")
 local health = require("core.watch.health")
+local outside = require("core.outside")
 local pool = require("core.pool")
 local rounds = require("core.rounds")
 local running_app = require("core.watch.running_app")
@@ -83,6 +84,7 @@ local function housekeeping(now)
     engine_counters.publish(breaths)
     if graph.drifted(now, breaths) then graph.arrange() end
     all_dead = tend_workers()
+    outside.tend(now)
   end
   next_duty = math.min(next_tending, last_tick + period)
 end

@@ -5,6 +5,7 @@
 local C = require("core.native")
 local afresh = require("core.engine.afresh")
 local apply = require("core.engine.apply")
+local beside = require("core.fuse.beside")
 local config = require("core.config")
 local cycles = require("core.watch.cycles")
 local deep_stack = require("core.watch.deep_stack")
@@ -26,6 +27,7 @@ local state = {
   apps = {}, links = {}, configuration = config.new(), claims = {}, lost = 0,
   ready = {},
 }
+local taps -- what is attached from outside (core.taps), or nil
 local known -- of the apps that are ready (plan.check)
 local fused = fused_graph.none()
 local calls_text = ""
@@ -47,14 +49,12 @@ link.before_reading(function (l) fused:settle(l) end)
 --- The configuration that runs.
 function graph.configuration() return state.configuration end
 
---- Work out what is fused and what a breath calls, for the apps and links there are.
-function graph.arrange()
-  fused = fused_graph.plan(state.apps, state.links, settings.fuse, fused)
-  errors.keep(state.apps)
+-- What a breath calls, in order.
+local function lay_out()
   health.rearranged()
-  settings.regions, settings.not_fused = fused.regions, fused.reasons
   calls.pulls, calls.pushes = order.breath(state.apps, state.links, fused)
   fused:hand_over(state.apps, state.links, calls.pushes.specs)
+  if taps then beside.wrap(calls.pushes, state.links, fused, taps) end
   cycles.arrange(calls.pulls, calls.pushes, fused)
   calls.pushes.before = calls.pulls.n
   calls.ticks = {before = calls.pulls.n + calls.pushes.n}
@@ -63,6 +63,23 @@ function graph.arrange()
   end
   calls_text = order.text(graph.list_calls(), calls.ticks)
   C.pg_watch_calls(calls_text)
+end
+
+--- Work out what is fused and what a breath calls, for the apps and links there are.
+function graph.arrange()
+  fused = fused_graph.plan(state.apps, state.links, settings.fuse, fused)
+  errors.keep(state.apps)
+  settings.regions, settings.not_fused = fused.regions, fused.reasons
+  fused:watch(taps)
+  lay_out()
+end
+
+--- Let the taps (core.taps) see what passes the graph from now on, or nobody, if they
+--- are nil. To be called between breaths.
+function graph.watch(new)
+  taps = new
+  fused:watch(taps)
+  lay_out()
 end
 
 --- Check the configuration `new`, and start those of its apps that are new and need
@@ -116,6 +133,12 @@ function graph.put(name, app)
   end
   graph.arrange()
   return problems[1] and table.concat(problems, "; "), fused.problems
+end
+
+--- Do packets that pass the link come to the taps as a burst (core.taps)? Else it is
+--- within a region, or leads from one straight to a port.
+function graph.shows_burst(spec)
+  return fused.run[spec] ~= nil or not fused.over[spec]
 end
 
 --- Bring the cursors of all links, also fused ones, and the apps' drops up to date.

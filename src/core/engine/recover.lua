@@ -189,14 +189,17 @@ local function carry_out_all(name, err)
   return ok, why
 end
 
--- Call f(...), watched by nobody, since it may take its time.
+-- Call f(...), watched by nobody, since it may take its time. If the engine can't go on
+-- after that, it is still known whether the watchdog had stopped it.
 local function at_leisure(f, ...)
-  local watched = C.pg_watch(false)
-  C.pg_at_work().interrupted = 0
+  local work, watched = C.pg_at_work(), C.pg_watch(false)
+  local interrupted = work.interrupted
+  work.interrupted = 0
   others = {}
   local called, ok, why = xpcall(f, failure.explain, ...)
   C.pg_watch(watched)
   set_next()
+  if not (called and ok) then work.interrupted = interrupted end
   if not called then return false, ok end
   return ok, why
 end

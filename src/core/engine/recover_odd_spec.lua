@@ -205,7 +205,8 @@ describe("An app that failed", function ()
   end
 
   local seed = os.time()
-  it(("loses no packet in sum, in random chains (seed %d)"):format(seed), function ()
+  it(("loses no packet in sum, in random chains #slow (seed %d)"):format(seed),
+  function ()
     math.randomseed(seed)
     for _ = 1, 20 do
       local c, from = config.new(), "source"

@@ -15,8 +15,18 @@ local alone = {}
 local ONE_OUTPUT = {"output"}
 local NONE = {}
 
+local told -- of what is lost, or nil
+
+--- Call f(app name, reason, packet) for each packet that apps which aren't fused drop
+--- by name, before it is freed; with nil nobody is told any more.
+function alone.tell_losses(f)
+  told = f
+  bulk.tell_losses(f)
+end
+
 local function lose(app, reason, p)
   drops.add(app, reason, 1)
+  if told then told(app.appname, reason, p) end
   packet.free(p)
 end
 

@@ -53,6 +53,18 @@ local function settle_all(app, outputs, n)
   for code = 1, CODES - 1 do settle(app, code, "no such output") end
 end
 
+local told -- see core.fuse.alone
+
+--- As alone.tell_losses, of bulk apps.
+function bulk.tell_losses(f) told = f end
+
+-- Why the app drops a packet with this code.
+local function reason_of(app, outputs, code)
+  if code == 0 then return "dropped" end
+  if outputs[code] then return "no link at " .. outputs[code] end
+  return (app.drops or NONE)[CODES - code] or "no such output"
+end
+
 -- Drop those of `n` packets that no link has taken: `rest` of them.
 local function drop_rest(app, outputs, packets, route, n, rest)
   for i = 0, n - 1 do
@@ -60,6 +72,7 @@ local function drop_rest(app, outputs, packets, route, n, rest)
     local name = outputs[code]
     if not (name and app.output[name]) then
       lost[code] = lost[code] + 1
+      if told then told(app.appname, reason_of(app, outputs, code), packets[i]) end
       free(packets[i])
     end
   end

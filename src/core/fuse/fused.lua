@@ -53,6 +53,16 @@ function Fused:rescue(err, first, thread)
   return explained, name, packets
 end
 
+--- Let the taps (core.taps) see what passes the regions; nil: nobody any more.
+function Fused:watch(taps)
+  for _, r in ipairs(self.regions) do
+    r:watch(taps)
+    for i, spec in ipairs(r.description.entries) do self.run[spec] = r.run[i] end
+    for i, emit in pairs(r.emit) do r.app[i].emit = emit end
+  end
+  alone.tell_losses(taps and taps.lost)
+end
+
 --- Settle which links are passed without their rings. `specs` are all in the order of
 --- a breath's calls.
 function Fused:hand_over(apps, links, specs)

@@ -12,6 +12,7 @@ local pool = require("core.pool")
 local running_app = require("core.watch.running_app")
 local source = require("core.fuse.source")
 local Tally = require("core.fuse.tally")
+local watched = require("core.fuse.watched")
 
 local region = {}
 
@@ -110,6 +111,19 @@ end
 function Region:drops(name)
   self:account()
   return drops.of(self.description.app_of[name])
+end
+
+--- Let the taps (core.taps) see what passes the region, or nobody, if they are nil:
+--- its `run` and `emit` change. Its own code is kept, and runs what no tap wants to see
+--- within.
+function Region:watch(taps)
+  self.run, self.emit = self.unwatched.run, self.unwatched.emit
+  self.watched = taps and watched.copy(self, taps)
+  if not self.watched then return end
+  self.run, self.emit = {}, self.watched.emit
+  for i in ipairs(self.unwatched.run) do
+    self.run[i] = self.whole[i](watched.step(self, i, taps))
+  end
 end
 
 -- Errors --------------------------------------------------------------------------
@@ -215,9 +229,9 @@ function region.new(found, apps, links)
   local self = setmetatable({
     description = r, tally = tally, text = text, direct = {}, port = {},
     process = {}, inputs = {}, outputs = {}, reasons = {}, app = {}, fetch = {},
-    entry = {}, out = {}, flush = {}, run = {}, loop = {}, wide = {}, segment = {},
-    emit = {}, full = {}, out_p = {}, once = {}, packets = array_t(BURST),
-    fill = int32s_t(#r.exits + 1), depth = int32s_t(1),
+    entry = {}, out = {}, flush = {}, run = {}, pass = {}, loop = {}, wide = {},
+    segment = {}, emit = {}, whole = {}, full = {}, out_p = {}, once = {},
+    packets = array_t(BURST), fill = int32s_t(#r.exits + 1), depth = int32s_t(1),
   }, Region)
   self.count, self.drop, self.lose, self.grow = tally:functions()
   for i, name in ipairs(r.apps) do
@@ -251,7 +265,9 @@ function region.new(found, apps, links)
                app_at = app_at, segments = self.segment, loops = self.loop,
                emits = self.emit, run = {}}
   assert(loadstring(text, "=" .. self.code.name))(self)
-  for i, run in ipairs(self.run) do self.code.run[i] = run end
+  for i, run in ipairs(self.run) do
+    self.code.run[i], self.code.run[#r.entries + i] = run, self.pass[i]
+  end
   running_app.region(self.code)
   local to_ports = true -- all that leaves: no link need hold it
   for _, spec in ipairs(r.exits) do
@@ -261,13 +277,16 @@ function region.new(found, apps, links)
   for i, spec in ipairs(r.entries) do
     local port = self.port[(config.parse_link(spec))]
     if not port then
-      self.run[i] = all_of(links[spec], self.run[i])
+      self.whole[i] = function (step) return all_of(links[spec], step) end
     elseif to_ports then
-      self.run[i] = while_full(self.run[i])
+      self.whole[i] = while_full
     else
+      self.whole[i] = function (step) return step end
       self.once[#self.once + 1] = port
     end
+    self.run[i] = self.whole[i](self.run[i])
   end
+  self.unwatched = {run = self.run, emit = self.emit}
   return self
 end
 

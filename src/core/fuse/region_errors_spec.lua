@@ -110,7 +110,7 @@ describe("a region", function ()
       engine.configure(c)
       engine.main{duration = 5}]]
 
-    it("survives recursion without end", function ()
+    it("survives recursion without end #slow", function ()
       for run_number = 1, 10 do
         local said, status = testing.script(ENDLESS:format(500 * run_number),
           {"--eal", "--no-huge"})

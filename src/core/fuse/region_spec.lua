@@ -34,7 +34,7 @@ describe("a region", function ()
       for _, spec in ipairs(links) do assert.same({2, 5, 2, 5, 0}, totals(spec)) end
     end
 
-    it("passes packets through chains of every length up to 60", function ()
+    it("passes packets through chains of every length up to 60 #slow", function ()
       for n = 1, 60 do passes(n) end
     end)
 

@@ -18,7 +18,8 @@ local SEGMENT_WAYS = 6 -- out of a segment, into others
 local LOOP_EXITS = 20
 
 -- emit(format, ...) adds a line to emit.lines; emit.app is the number of the app that
--- it deals with, if any, which emit.app_at keeps by line.
+-- it deals with, if any, which emit.app_at keeps by line. emit.tapped is the set of the
+-- links for each of whose packets seen() is to be called.
 local Emitter = {}
 
 function Emitter:__call(fmt, ...)
@@ -28,7 +29,7 @@ function Emitter:__call(fmt, ...)
 end
 
 local function emitter()
-  return setmetatable({lines = {}, app_at = {}}, Emitter)
+  return setmetatable({lines = {}, app_at = {}, tapped = {}}, Emitter)
 end
 
 -- Numbers of the segments that the last app of `segment` leads to, sorted; and a
@@ -45,6 +46,11 @@ local function following(region, segment, starting)
   table.sort(ids)
   local form = #ids <= SEGMENT_WAYS and "segment%d" or "S[%d]"
   return ids, function (name) return form:format(starting[name].id) end
+end
+
+-- q goes into the link of `out`, which may be tapped.
+local function tap(emit, indent, out)
+  if emit.tapped[out.spec or false] then emit("%sseen(%q, q)", indent, out.spec) end
 end
 
 -- What to do with q once it leaves by `out`; `call` names a segment.
@@ -75,11 +81,13 @@ local function emit_app(emit, region, name, input, last, call)
   for i = 2, #outs do
     emit("  if o == %d then", i)
     if outs[i].kind ~= "none" then emit("    count(%d, size)", outs[i].event) end
+    tap(emit, "    ", outs[i])
     away(emit, "    ", outs[i], call)
     emit("  end")
   end
   if #outs == 0 then return emit("  return drop(%d, q)", region.astray[k]) end
   emit("  if o and o ~= 1 then return drop(%d, q) end", region.astray[k])
+  tap(emit, "  ", outs[1])
   if last then
     if outs[1].closing then emit("  count(%d, size)", outs[1].event) end
     return away(emit, "  ", outs[1], call)
@@ -137,16 +145,26 @@ local function emit_wide_entry(emit, region, number, id, input, exits)
   emit("local fetch, entry, flush = R.fetch[%d], R.entry[%d], R.flush", number, number)
   emit("local exits = {%s}", table.concat(exits, ", "))
   emit("R.loop[%d], R.wide[%d] = loop%d, true", number, number, number)
-  emit("R.run[%d] = function ()", number)
+  emit("local function pass(n)")
   emit("  for i = 1, #exits do counts[exits[i]] = 0 end")
-  emit("  local n = fetch(packets)")
   emit("  local bytes = loop%d(n)", number)
   emit("  entry.rxbytes = entry.rxbytes + bytes")
   emit("  for i = 1, #exits do")
   emit("    flush[exits[i]](out[exits[i]], counts[exits[i]])")
   emit("  end")
-  emit("  return n")
   emit("end")
+  source.run(emit, number, "fetch")
+  emit("end")
+end
+
+--- Write what runs an entry: a burst is fetched, and passed on. (pass(n) is apart for
+--- who watches what is fetched: Region:watch.)
+function source.run(emit, number, fetch)
+  emit("R.pass[%d] = pass", number)
+  emit("R.run[%d] = function ()", number)
+  emit("  local n = %s(packets)", fetch)
+  emit("  pass(n)")
+  emit("  return n")
   emit("end")
 end
 
@@ -197,8 +215,7 @@ local function emit_entry(emit, region, number, spec, starting)
   emit("local fetch%d, entry%d = R.fetch[%d], R.entry[%d]", number, number, number,
     number)
   emit("R.loop[%d] = loop%d", number, number)
-  emit("R.run[%d] = function ()", number)
-  emit("  local n = fetch%d(packets)", number)
+  emit("local function pass(n)")
   emit("  %sloop%d(n)", #counts > 0 and
     ("local %s = "):format(table.concat(counts, ", ")) or "", number)
   if sums then
@@ -208,8 +225,8 @@ local function emit_entry(emit, region, number, spec, starting)
     emit("  flush%d(out%d, n%d%s)", x, x, x,
       region.weighed[x] and ", bytes" .. x or "")
   end
-  emit("  return n")
   emit("end")
+  source.run(emit, number, "fetch" .. number)
   emit("end")
 end
 
@@ -220,21 +237,24 @@ end
 --- of the link if it closes a loop, exit =, spec =, output =, event =, emitted =});
 --- ways (by entry, {to =, input =}); astray (by number of the app, the event of an
 --- output it doesn't have); sums: whether the bytes that come in must be added up; and
---- weighed: the same by exit, of what leaves.
-function source.generate(region)
+--- weighed: the same by exit, of what leaves. With `tapped`, a set of links within the
+--- region or out of it, seen(LINK, PACKET) of the region is called for their packets.
+function source.generate(region, tapped)
   local emit = emitter()
+  emit.tapped, emit.tap = tapped or emit.tapped, tap
   local list, starting = segments.of(region, region.puts and puts.SEGMENT_APPS
     or SEGMENT_APPS)
   emit("local R = ...")
   emit("local drop, lose, grow, count = R.drop, R.lose, R.grow, R.count")
   emit("local packets, tobit = R.packets, bit.tobit")
+  if tapped then emit("local seen = R.seen") end
   emit("local S = R.segment")
   if region.puts then puts.begin(emit, region, starting) end
   for i = #list, 1, -1 do emit_segment(emit, region, list[i], starting) end
   if region.puts then puts.emits(emit, region, starting) end
   for number, spec in ipairs(region.entries) do
     if region.puts then
-      puts.entry(emit, region, number, spec, starting)
+      puts.entry(emit, region, number, spec, starting, source.run)
     else
       emit_entry(emit, region, number, spec, starting)
     end

@@ -72,6 +72,7 @@ end
 local function emit_output(emit, i, out, starting)
   emit("  %s o == %d then", i == 1 and "if" or "elseif", i)
   if out.emitted then emit("    count(%d, q.length)", out.emitted) end
+  emit.tap(emit, "    ", out)
   if out.kind == "none" then
     emit("    return drop(%d, q) -- %s has no link", out.undone, out.output)
   else
@@ -97,8 +98,8 @@ function puts.emits(emit, region, starting)
   end
 end
 
---- The loop of an entry, and what runs it.
-function puts.entry(emit, region, number, spec, starting)
+--- The loop of an entry, and what runs it, which write_run writes.
+function puts.entry(emit, region, number, spec, starting, write_run)
   local way = region.ways[number]
   local id = starting[way.to].id
   emit("")
@@ -117,12 +118,11 @@ function puts.entry(emit, region, number, spec, starting)
   emit("local fetch, entry, flush_all = R.fetch[%d], R.entry[%d], R.flush_all", number,
     number)
   emit("R.loop[%d] = loop%d", number, number)
-  emit("R.run[%d] = function ()", number)
-  emit("  local n = fetch(packets)")
+  emit("local function pass(n)")
   emit("  if n > 0 then entry.rxbytes = entry.rxbytes + loop%d(n) end", number)
   emit("  flush_all()")
-  emit("  return n")
   emit("end")
+  write_run(emit, number, "fetch")
   emit("end")
 end
 

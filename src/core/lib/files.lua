@@ -1,9 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Files, directories, shell commands. None of these changes a file it only asks about.
 
+local C = require("core.native")
 local dirent = require("posix.dirent")
+local ffi = require("ffi")
 local libgen = require("posix.libgen")
 local stat = require("posix.sys.stat")
+local stdio = require("posix.stdio")
 local unistd = require("posix.unistd")
 local failure = require("core.failure")
 
@@ -71,6 +74,24 @@ function files.replace(path, text, verb)
   if not (written and closed) then
     failure.raise("can't %s %s: %s", verb or "write", path, write_error or close_error)
   end
+end
+
+--- A file to write for as long as the program runs, created or emptied. Nil and a
+--- reason if it can't be opened, or if this process reads it, or somebody writes it
+--- already: this process, unless that ends now (`anew`), or another.
+function files.create(path, anew)
+  local fd = C.pg_file_create(path, 0, anew == true)
+  if fd < 0 then return nil, ffi.string(C.pg_error()) end
+  local file, problem = io.open(path, "wb")
+  unistd.close(fd)
+  if file then C.pg_file_uses(stdio.fileno(file), true) end
+  return file, problem
+end
+
+--- The file is read for as long as the program runs: nobody may empty it.
+function files.keep(file)
+  C.pg_file_uses(stdio.fileno(file), false)
+  return file
 end
 
 --- Write what a program was asked to write: to the file `path`, or with "-" to standard

@@ -82,8 +82,9 @@ describe("instances", function ()
     assert.equal(50, cpu)
     assert.equal(100, uptime)
     local list = ps.with_times(instances.list(roots, proc), proc)
-    assert.equal("PID      PROGRAM          NAME                    CPU   UPTIME\n"
-      .. "20       echo             -                       50%    1m40s\n",
+    assert.equal(
+      "PID      PROGRAM          NAME                    CPU   UPTIME  CONTROL\n"
+      .. "20       echo             -                       50%    1m40s  -\n",
       ps.text(list))
     list[2] = {pid = 99}
     assert.equal(1, #ps.with_times(list, proc))

@@ -6,6 +6,7 @@
 local ffi = require("ffi")
 local fcntl = require("posix.fcntl")
 local unistd = require("posix.unistd")
+local native = require("core.native")
 local failure = require("core.failure")
 
 ffi.cdef[[
@@ -42,6 +43,7 @@ function M.open(path)
   if not fd then
     failure.raise("can't read %s", err)
   end
+  native.pg_file_uses(fd, false)
   local window = ffi.new("uint8_t[?]", WINDOW)
   return setmetatable({
     path = path,

@@ -6,6 +6,7 @@
 local ffi = require("ffi")
 local fcntl = require("posix.fcntl")
 local unistd = require("posix.unistd")
+local native = require("core.native")
 local failure = require("core.failure")
 
 ffi.cdef[[
@@ -18,7 +19,6 @@ local C = ffi.C
 
 local BUFFER_SIZE = 512 * 1024
 local EINTR = 4
-local PERMISSIONS = 438  -- rw-rw-rw- (0666), less the umask
 
 local M = {}
 
@@ -37,13 +37,13 @@ local function close_guard(guard)
 end
 
 --- Open `path` to write it from its start, or to `append` to it. Raises a failure
---- when it can't be opened.
-function M.open(path, append)
-  local flags = fcntl.O_WRONLY + fcntl.O_CREAT + fcntl.O_CLOEXEC
-    + (append and fcntl.O_APPEND or fcntl.O_TRUNC)
-  local fd, err = fcntl.open(path, flags, PERMISSIONS)
-  if not fd then
-    failure.raise("can't write %s", err)
+--- when it can't be opened, when this process reads it or another uses it, and when
+--- this one writes it, unless that ends now: `anew`.
+function M.open(path, append, anew)
+  local flags = append and fcntl.O_APPEND or 0
+  local fd = native.pg_file_create(path, flags, anew == true)
+  if fd < 0 then
+    failure.raise("%s", ffi.string(native.pg_error()))
   end
   return setmetatable({
     path = path,

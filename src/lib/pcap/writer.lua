@@ -167,8 +167,9 @@ end
 --- `options`: `format` "pcap" (default) or "pcapng"; `resolution` of its times "us"
 --- (default) or "ns"; `snaplen`, the most bytes kept of a packet (default 262144);
 --- `linktype` (1, Ethernet); `append` to the packets of an existing file of the same
---- kind rather than replace it (that file is read through). Raises a failure when the
---- options are wrong.
+--- kind rather than replace it (that file is read through); `anew`, if this process
+--- writes that file already and is about to end that. Raises a failure when the options
+--- are wrong.
 function M.new(path, options)
   options = options or {}
   local kind = options.format or "pcap"
@@ -180,6 +181,7 @@ function M.new(path, options)
   return setmetatable({
     path = path,
     append = options.append,
+    anew = options.anew,
     has_header = has_header,
     snaplen = snaplen,
     linktype = options.linktype or format.LINKTYPE_ETHERNET,
@@ -199,9 +201,9 @@ end
 local common = {}
 
 --- Create the file, or open it to append to it. Raises a failure when it can't be
---- written.
+--- written, or is in use (lib.pcap.output).
 function common:create()
-  local out = output.open(self.path, self.append)
+  local out = output.open(self.path, self.append, self.anew)
   self.output = out
   if not self.has_header then
     self:write_header()

@@ -13,6 +13,6 @@ describe("the pcap port", function ()
     assert.is_true(bad > files / 100)
   end
 
-  it("reads damaged files as lib.pcap.reader does", function () check(FEW) end)
+  it("reads damaged files as lib.pcap.reader does #slow", function () check(FEW) end)
   it("reads many damaged files as that does #slow", function () check(MANY) end)
 end)

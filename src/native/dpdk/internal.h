@@ -62,6 +62,9 @@ struct rte_mempool;
 /* Is that one of the packet pools (pool.c)? */
 bool pg_pool_is_ours(const void *pool);
 
+/* Tell of NULL used as a packet (null.c). */
+void pg_catch_null(void);
+
 /* What --check wants of packets (check.c). */
 bool pg_checking(bool begin);
 uint32_t pg_guard_bytes(void);

@@ -112,16 +112,26 @@ static void check_output(void)
   int lost = ferror(stdout);
   if (fflush(stdout) == 0 && !lost)
     return;
-  if (!errno)
-    fcntl(STDOUT_FILENO, F_GETFD); /* sets it if there is no such descriptor */
+  if (!errno && (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
+    errno = EBADF; /* as fill_descriptors() left it */
   fprintf(stderr, "perigee: standard output can't be written%s%s\n",
           errno ? ": " : "", errno ? strerror(errno) : " (is the disk full?)");
   _exit(1);
 }
 
+/* A standard descriptor that the parent closed is taken: else the next file that is
+ * opened would get its number, and what is printed. Writing to it fails. */
+static void fill_descriptors(void)
+{
+  for (int fd = 0; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0)
+      open("/dev/null", O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
   char root[PATH_MAX];
+  fill_descriptors();
   atexit(check_output);
   if (!find_tree(root, sizeof root))
     return 1;
@@ -132,6 +142,7 @@ int main(int argc, char **argv)
   }
   distrust_environment();
   pg_watch_state(L);
+  pg_catch_null();
   luaL_openlibs(L);
   char own[PATH_MAX + sizeof "/src/?.lua;"];
   snprintf(own, sizeof own, "%s/src/?.lua;", root);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ports: plugging a DPDK device in, starting it with one queue each way, its
- * statistics, and unplugging it. Which device and which arguments is decided
- * in Lua (lib/port/spec.lua); packets move in burst.c.
+ * Ports: plugging a DPDK device in, starting it with one queue each way, and unplugging
+ * it. Which device and which arguments is decided in Lua (lib/port/spec.lua); packets
+ * move in burst.c.
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_alarm.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
@@ -24,7 +26,7 @@
 #include "internal.h"
 #include "port_io.h"
 
-enum { DESCRIPTORS = 1024, RING_PORT_SIZE = 1024 };
+enum { DESCRIPTORS = 1024, RING_PORT_SIZE = 1024, ENDING_US = 50 };
 
 /* Threads of workers and of ports plug devices; DPDK's list of them has no lock. */
 static pthread_mutex_t plugging = PTHREAD_MUTEX_INITIALIZER;
@@ -220,18 +222,46 @@ int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offloa
   return 0;
 }
 
+struct ending {
+  const struct port *port;
+  int status;
+  atomic_bool done;
+};
+
+static void stop_and_close(void *argument)
+{
+  struct ending *e = argument;
+  if (e->port->started)
+    rte_eth_dev_stop(e->port->id);
+  e->status = e->port->lent ? 0 : rte_eth_dev_close(e->port->id);
+  atomic_store(&e->done, true);
+}
+
+/* Stop and close the device. net_memif has no lock against its own callbacks, of peers
+ * that come and go: it ends in the thread that runs these. */
+static int end(const struct port *port)
+{
+  struct ending e = {.port = port};
+  if (strncmp(port->name, "net_memif", 9) != 0 ||
+      rte_eal_alarm_set(1, stop_and_close, &e) < 0)
+    stop_and_close(&e);
+  while (!atomic_load(&e.done)) {
+    pg_now(); /* no burst is going on, which that thread may wait for */
+    usleep(ENDING_US);
+  }
+  return e.status;
+}
+
 static int unplug(struct port *port)
 {
   struct rte_eth_dev_info info;
   int status = rte_eth_dev_info_get(port->id, &info);
   struct rte_device *device = status == 0 ? info.device : NULL;
   bool shared = !device; /* a ring port has no device to remove */
-  if (port->started)
-    rte_eth_dev_stop(port->id);
+  status = end(port);
   port->started = 0;
   if (port->lent)
     return 0;
-  status = rte_eth_dev_close(port->id);
   pthread_mutex_lock(&plugging);
   if (!shared)
     rte_dev_remove(device);
@@ -255,68 +285,6 @@ int pg_port_unplug(struct port *port)
     close(port->promiscuous);
   port->promiscuous = -1;
   return status;
-}
-
-int pg_port_stats(const struct port *port, struct port_stats *stats)
-{
-  struct rte_eth_stats raw;
-  if (port->own) {
-    memset(stats, 0, sizeof *stats);
-    port->own->stats(port, stats);
-    return 0;
-  }
-  if (rte_eth_stats_get(port->id, &raw) < 0)
-    return pg_fail("%s has no statistics", port->name);
-  *stats = (struct port_stats){
-    .ipackets = raw.ipackets, .opackets = raw.opackets,
-    .ibytes = raw.ibytes, .obytes = raw.obytes,
-    .imissed = raw.imissed, .ierrors = raw.ierrors,
-    .oerrors = raw.oerrors, .rx_nombuf = raw.rx_nombuf};
-  return 0;
-}
-
-int pg_port_link(const struct port *port, struct port_link *link)
-{
-  struct rte_eth_link raw;
-  if (port->own)
-    return port->own->link ? port->own->link(port, link)
-                           : pg_fail("%s doesn't tell its link status", port->name);
-  if (rte_eth_link_get_nowait(port->id, &raw) < 0)
-    return pg_fail("%s doesn't tell its link status", port->name);
-  link->up = raw.link_status;
-  link->full_duplex = raw.link_duplex;
-  link->speed = raw.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : raw.link_speed;
-  return 0;
-}
-
-/* The port's Ethernet address, 6 bytes. */
-int pg_port_mac(const struct port *port, uint8_t *mac)
-{
-  struct rte_ether_addr address;
-  if (port->own)
-    return port->own->mac ? port->own->mac(port, mac)
-                          : pg_fail("%s has no Ethernet address", port->name);
-  if (rte_eth_macaddr_get(port->id, &address) < 0)
-    return pg_fail("%s has no Ethernet address", port->name);
-  memcpy(mac, address.addr_bytes, sizeof address.addr_bytes);
-  return 0;
-}
-
-/* The name of the driver behind the port: DPDK's, or our own. */
-const char *pg_port_driver(const struct port *port)
-{
-  struct rte_eth_dev_info info;
-  if (port->own)
-    return port->own->name;
-  return rte_eth_dev_info_get(port->id, &info) == 0 && info.driver_name
-           ? info.driver_name
-           : "unknown";
-}
-
-/* Ports DPDK knows now. */
-int pg_port_count(void)
-{
-  return rte_eth_dev_count_avail();
 }
 
 /* Probe one PCI device, so that it gets a port number. */

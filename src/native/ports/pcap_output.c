@@ -178,6 +178,8 @@ static bool named(const char *path, const char *suffix)
 static int not_opened(struct output *o)
 {
   const char *why = errno == ENXIO ? "it is a pipe that nobody reads" : strerror(errno);
+  if (o->fd < 0 && errno == EBUSY)
+    return -1; /* pg_error() names who uses it */
   if (o->fd >= 0)
     close(o->fd);
   free(o->buffer);
@@ -186,12 +188,10 @@ static int not_opened(struct output *o)
 
 int output_open(struct output *o, const char *path)
 {
-  enum { PERMISSIONS = 0666 }; /* less the umask */
   struct stat st;
   *o = (struct output){.path = path, .pcapng = named(path, ".pcapng")};
   signal(SIGXFSZ, SIG_IGN); /* a limit (setrlimit(2)) is an error like a full disk */
-  o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK,
-               PERMISSIONS);
+  o->fd = pg_file_create(path, O_NONBLOCK, false);
   if (o->fd < 0 || fstat(o->fd, &st) < 0)
     return not_opened(o);
   o->stream = !S_ISREG(st.st_mode);

@@ -53,6 +53,7 @@ int source_open(struct source *s, const char *path)
   s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (s->fd < 0 || fstat(s->fd, &st) < 0)
     return pg_fail("can't read %s: %s", path, strerror(errno));
+  pg_file_uses(s->fd, false);
   s->stream = !S_ISREG(st.st_mode);
   return s->stream ? 0 : choose_codec(s);
 }

@@ -72,7 +72,9 @@ static bool start(struct port *device, const char *path,
   snprintf(devargs, sizeof devargs, "net_virtio_user_pg%d,path=%s,queues=1,mac=%s",
            pg_port_next_id(), path, text);
   pg_vhost_peer_give(peer);
+  pg_vhost_note_begin();
   bool plugged = pg_port_plug(device, devargs, "") == 0;
+  pg_vhost_note_end(!plugged);
   device->pool = pool;
   bool started = plugged && pg_port_start(device, 0, true, offload) == 0;
   bool failed = pg_vhost_peer_failed();

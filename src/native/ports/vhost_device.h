@@ -27,3 +27,9 @@ void pg_vhost_peer_give(int fd);
 
 /* Did the peer not answer, or not take what it was told? */
 bool pg_vhost_peer_failed(void);
+
+/* Note what this thread makes for a device (workarounds/eventfd.c), and one descriptor
+ * more; in the end close what is left of it, if the device was `lost`. */
+void pg_vhost_note_begin(void);
+void pg_vhost_note(int fd);
+void pg_vhost_note_end(bool lost);

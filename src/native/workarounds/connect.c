@@ -47,6 +47,7 @@ int connect(int fd, const struct sockaddr *address, socklen_t size)
     return syscall(SYS_connect, fd, address, size);
   int status = dup3(given, fd, O_CLOEXEC);
   given = -1;
+  pg_vhost_note(status);
   return status < 0 ? -1 : 0;
 }
 

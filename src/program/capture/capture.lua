@@ -3,16 +3,18 @@
 -- a signal, a full disk), the file has whole packets and the counts are right.
 
 local engine = require("core.app")
+local failure = require("core.failure")
 local config = require("core.config")
 local core_lib = require("core.lib")
 local link = require("core.link")
 local cli = require("lib.cli")
 local format = require("lib.pcap.format")
 local progress = require("lib.progress")
+local running = require("program.capture.running")
 local Port = require("apps.port.port").Port
 local PcapWriter = require("apps.pcap.pcap").PcapWriter
 
-local M = {summary = "write the packets a port receives to a pcap or pcapng file"}
+local M = {summary = "write the packets of a port, or of a running graph, to a file"}
 
 --- Why --cpus is refused.
 M.one_cpu = "one app writes the file, in the order in which packets came"
@@ -20,14 +22,22 @@ M.one_cpu = "one app writes the file, in the order in which packets came"
 local function parser()
   local p = cli.parser("capture",
     "Write the packets that a port receives to a pcap or pcapng file, until stopped"
-    .. " (Ctrl-C).")
-  p:argument("port", "A port, such as packet:veth0; `perigee ports` lists them.")
-  p:argument("file", "The file to write; one that exists is replaced.")
+    .. " (Ctrl-C). Or those that pass a link of a running graph, come to one of its "
+    .. "apps, or are dropped there: by @INSTANCE:LINK, @INSTANCE:APP, "
+    .. "@INSTANCE:dropped.")
+  p:argument("port", "A port, such as packet:veth0; `perigee ports` lists them. Or "
+    .. "@INSTANCE:WHAT; `perigee ps` lists instances.")
+  p:argument("file", "The file to write; one that exists is replaced. Of a running "
+    .. "graph also - for stdout.")
   p:option("--limit", "Stop after N packets."):argname("N"):convert(cli.count)
   p:option("--snaplen", "Keep at most this many bytes of a packet.")
     :argname("BYTES"):convert(cli.integer(1, format.MAX_CAPTURED))
   p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
     :argname("TIME"):convert(cli.duration)
+  p:option("-f --filter", "With @INSTANCE: only packets that this expression accepts "
+    .. "(pcap-filter(7))."):argname("EXPR")
+  p:option("--rate", "With @INSTANCE: at most so many packets a second and CPU.")
+    :argname("N"):convert(cli.count)
   p:flag("--pcapng", "Write pcapng rather than pcap.")
   p:flag("--ns", "Write times in nanoseconds rather than microseconds.")
   return p
@@ -98,6 +108,14 @@ end
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = cli.parse(parser(), args)
+  local instance, what = running.parse(options.port)
+  if instance then return running.run(instance, what, options) end
+  for _, name in ipairs{"filter", "rate"} do
+    if options[name] then
+      failure.usage("--%s is for @INSTANCE:WHAT, not for the port '%s'", name,
+        options.port)
+    end
+  end
   local c = config.new()
   config.app(c, "port", Port, {port = options.port, receive_only = true})
   config.app(c, "writer", PcapWriter, M.writer_argument(options))

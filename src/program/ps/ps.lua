@@ -3,6 +3,7 @@
 
 local cjson = require("cjson")
 local cli = require("lib.cli")
+local client = require("lib.control.client")
 local engine = require("core.app")
 local main = require("core.main")
 local instances = require("lib.observe.instances")
@@ -32,22 +33,24 @@ function M.with_times(list, proc)
     if cpu then
       instance.cpu, instance.uptime = cpu, uptime
       instance.load = uptime > 0 and cpu / uptime or 0
+      instance.control = client.path(instance)
       result[#result + 1] = instance
     end
   end
   return result
 end
 
-local FORMAT = "%-8s %-16s %-20s %6s %8s\n"
+local FORMAT = "%-8s %-16s %-20s %6s %8s  %s\n"
 
 --- The list as a table for people; workers say whose they are.
 function M.text(list)
-  local lines = {FORMAT:format("PID", "PROGRAM", "NAME", "CPU", "UPTIME")}
+  local lines = {FORMAT:format("PID", "PROGRAM", "NAME", "CPU", "UPTIME", "CONTROL")}
   for _, instance in ipairs(list) do
     local name = instance.name
       or instance.leader and "(worker of " .. instance.leader .. ")" or "-"
     lines[#lines + 1] = FORMAT:format(instance.pid, instance.program, name,
-      ("%.0f%%"):format(100 * instance.load), M.duration(instance.uptime))
+      ("%.0f%%"):format(100 * instance.load), M.duration(instance.uptime),
+      instance.control or "-")
   end
   return table.concat(lines)
 end

@@ -140,7 +140,7 @@ describe("program.vtep", function ()
     assert.is_nil(complaint(file_with()))
   end)
 
-  it("has a sentence for odd values at every place of a file", function ()
+  it("has a sentence for odd values at every place of a file #slow", function ()
     for name in pairs(GOOD) do
       for _, odd in ipairs(ODD) do
         local said = complaint(file_with(name, odd))

@@ -90,8 +90,9 @@ local function file_handler(form)
     if name == "-" then return self.router:print(dump(self, form)) end
     local file, problem = io.open(name, "wb")
     if not file then return problem end
-    file:write(dump(self, form))
-    file:close()
+    local written, why = file:write(dump(self, form))
+    local closed, last = file:close()
+    return not (written and closed) and ("can't write %s"):format(why or last) or nil
   end}
 end
 

@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local element = require("click.element")
 local lines = require("click.summary.ip_lines")
 local note = require("click.note")
+local text_file = require("click.devices.text_file")
 local View = require("click.summary.view")
 
 local IPPrint = element.define{
@@ -55,7 +56,7 @@ end
 function IPPrint:initialize()
   local name = self.options.OUTFILE
   if not name then return end
-  local file, problem = io.open(name, "wb")
+  local file, problem = text_file.open(self, name)
   if not file then return self:error("%s", problem) end
   self.file = file
 end

@@ -4,12 +4,14 @@
 local element = require("click.element")
 local packet = require("core.packet")
 local signals = require("click.router.signals")
+local text_file = require("click.devices.text_file")
 local text_of = require("click.language.text")
 local Writer = require("click.summary.writer")
 
 local ToIPSummaryDump = element.define{
   name = "ToIPSummaryDump", summary = "writes packet summary information to a file",
   ports = "1/0-1", processing = "a/h", drops = {"written"}, emits = true,
+  phase = element.WRITES,
   arguments = {
     {"FILENAME", "filename", required = true},
     {"FIELDS", "argument", keyword = true},
@@ -46,7 +48,7 @@ local function open(self, name)
   if name == "-" then
     return function (text) self.router:print(text) end
   end
-  local file, problem = io.open(name, "wb")
+  local file, problem = text_file.open(self, name)
   if not file then return nil, problem end
   self.file = file
   return function (text) file:write(text) end

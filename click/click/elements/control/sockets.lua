@@ -8,7 +8,7 @@ local element = require("click.element")
 local errors = require("click.errors")
 local http = require("click.script.http")
 local protocol = require("click.script.protocol")
-local sockets = require("click.script.sockets")
+local sockets = require("lib.sockets")
 local text = require("click.language.text")
 
 local LOCAL, ANYWHERE = "127.0.0.1", "0.0.0.0"

@@ -11,8 +11,7 @@ local KernelTap = kernel_tun[2]
 
 -- Devices by other names ------------------------------------------------------------
 
--- The port of "netmap:eth1", "eth1" and the like.
-local function port_of(name) return "packet:" .. name:gsub("^netmap:", "") end
+local port_of = common.interface_port
 
 local function receiver(name, summary, positions, ignored)
   local arguments = {{"DEVNAME", "string", required = true}}

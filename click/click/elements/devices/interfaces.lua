@@ -6,7 +6,8 @@ local common = require("click.devices.elements")
 local ignored, define_receiver, define_sender = common.ignored, common.define_receiver,
   common.define_sender
 
-local CAPTURING = {"PROMISC", "SNAPLEN", "SNIFFER", "HEADROOM", "METHOD", "CAPTURE",
+local port_of = common.interface_port
+local CAPTURING = {"SNIFFER", "HEADROOM", "METHOD", "CAPTURE",
   "PROTOCOL", "OUTBOUND", "ENCAP", "KERNELDROPS"}
 
 local FromDevice = define_receiver{
@@ -14,6 +15,7 @@ local FromDevice = define_receiver{
   ports = "0/1-2", processing = "/h", typed = true,
   arguments = ignored({
     {"DEVNAME", "string", required = true},
+    {"PROMISC", "bool", default = false}, {"SNAPLEN", "unsigned", default = 2046},
     {"BURST", "unsigned", keyword = true},
     {"FORCE_IP", "bool", default = false, keyword = true},
     {"TIMESTAMP", "bool", default = true, keyword = true},
@@ -28,7 +30,7 @@ function FromDevice:configure(a)
     return self:error("BPF_FILTER isn't supported; let an IPFilter follow")
   end
   self.timestamps, self.force_ip = a.TIMESTAMP, a.FORCE_IP
-  common.receive_from(self, a, "packet:" .. a.DEVNAME)
+  common.receive_from(self, a, port_of(a.DEVNAME))
 end
 
 local ToDevice = define_sender{
@@ -40,6 +42,6 @@ local ToDevice = define_sender{
   }, {"METHOD", "DEBUG", "NO_PAD"}),
 }
 
-function ToDevice:configure(a) common.send_to(self, a, "packet:" .. a.DEVNAME) end
+function ToDevice:configure(a) common.send_to(self, a, port_of(a.DEVNAME)) end
 
 return {FromDevice, ToDevice}

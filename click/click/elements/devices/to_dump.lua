@@ -24,7 +24,7 @@ end
 
 local ToDump = element.define{
   name = "ToDump", summary = "writes packets to a capture file",
-  ports = "1/0-1", processing = "a/a", emits = true,
+  ports = "1/0-1", processing = "a/a", emits = true, phase = element.WRITES,
   arguments = {
     {"FILENAME", "filename", required = true},
     {"SNAPLEN", "unsigned", default = 2000},
@@ -83,6 +83,7 @@ function ToDump:initialize()
   self.file, problem = try(writer.open, opening.output(self.filename), {
     linktype = self.layer, resolution = self.nano and "ns" or "us",
     snaplen = self.snaplen > 0 and math.min(self.snaplen, LONGEST) or nil,
+    anew = self.router.old ~= nil,
   })
   if not self.file then return self:error("%s", problem) end
   if self.processing.inputs == "l" and self.noutputs == 0 then

@@ -6,6 +6,7 @@ local arp = require("click.net.arp")
 local checks = require("click.net.checks")
 local element = require("click.element")
 local note = require("click.note")
+local text_file = require("click.devices.text_file")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
@@ -84,7 +85,7 @@ end
 function ARPPrint:initialize()
   if not self.path then return end
   local problem
-  self.file, problem = io.open(self.path, "wb")
+  self.file, problem = text_file.open(self, self.path)
   if not self.file then self:error("%s", problem) end
 end
 

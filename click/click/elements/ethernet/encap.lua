@@ -58,6 +58,7 @@ function EtherEncap:process(p)
   local words, n, at = ffi.cast(words_t, p.data), p.note16, p.data_off
   words[0], words[1], words[2] = self.word0, self.word1, self.word2
   ffi.cast(halves_t, words)[6] = self.ethertype
+  wire.barrier()
   n[MAC], n[NETWORK] = at, at + HEADER
   return p
 end
@@ -69,6 +70,7 @@ function EtherEncap:make_process()
     local words, n, at = ffi.cast(words_t, p.data), p.note16, p.data_off
     words[0], words[1], words[2] = word0, word1, word2
     ffi.cast(halves_t, words)[6] = kind
+    wire.barrier()
     n[MAC], n[NETWORK] = at, at + HEADER
     return p
   end

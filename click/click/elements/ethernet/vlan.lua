@@ -117,6 +117,7 @@ function EtherVLANEncap:process(p)
   else
     halves[6] = self.ethertype
   end
+  wire.barrier()
   n[MAC], n[NETWORK] = at, at + size
   return p
 end
@@ -156,6 +157,7 @@ function VLANEncap:process(p)
   local halves = ffi.cast(halves_t, words)
   words[0], words[1], words[2] = words[1], words[2], words[3]
   halves[6], halves[7] = self.tag_type, tci
+  wire.barrier()
   n[MAC], n[NETWORK] = at, at + TAGGED
   return p
 end
@@ -184,6 +186,7 @@ function VLANDecap:process(p)
     if p.length < TAGGED then return nil, 1 end
     tci = halves[7]
     words[3], words[2], words[1] = words[2], words[1], words[0]
+    wire.barrier()
     cut(p, TAG)
   end
   n[MAC], n[NETWORK] = p.data_off, p.data_off + HEADER

@@ -103,6 +103,7 @@ function IPEncap:process(p)
   halves[0], halves[1], halves[2], halves[3] = self.first, length, number, self.flags
   halves[4], halves[5] = self.life, tobit(0xffff - sum)
   words[3], words[4] = self.source, destination
+  wire.barrier()
   n[NETWORK], n[TRANSPORT] = at, at + HEADER
   return p
 end

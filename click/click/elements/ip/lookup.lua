@@ -4,6 +4,7 @@
 -- several algorithms for this; here they are one, under all their names.
 
 local element = require("click.element")
+local meanwhile = require("click.meanwhile")
 local note = require("click.note")
 local route_commands = require("click.net.route_commands")
 local routes = require("click.net.routes")
@@ -20,13 +21,39 @@ local StaticIPLookup = element.define{
   teller = "LinearIPLookup", -- whom Click says it is that tells
 }
 
-function StaticIPLookup:configure_raw(texts)
+function StaticIPLookup:configure_raw(texts, text)
   self.routes, self.untold = routes.new(), MOST_TOLD
   route_commands.configure(self, texts)
+  self.source = text
+end
+
+local PIECE = 65536 -- bytes to look at in one go
+
+local function has_letters(text)
+  for i = 1, #text, PIECE do
+    meanwhile.pause()
+    if text:sub(i, i + PIECE - 1):find("%a") then return true end
+  end
+  return false
+end
+
+--- Take the table of the element that this one is to replace, if it was made of the
+--- same text, without names, and no handler has changed it.
+function StaticIPLookup:reuse(text)
+  local old = self.router.old
+  local former = old and old.by_name[self.name]
+  if not former or former.class ~= self.class or former.source ~= text
+    or former.noutputs ~= self.noutputs or has_letters(text) then
+    return false
+  end
+  self.routes, self.find, self.untold = former.routes, former.find, MOST_TOLD
+  self.source = text
+  return true
 end
 
 function StaticIPLookup:compile()
   local before = self.find
+  self.source = nil
   self.find = self.routes:finder()
   if self.find ~= before then self:changed() end
 end
@@ -103,10 +130,11 @@ local LookupIPRouteMP = element.define{
 }
 
 -- Of several routes for a prefix, the last counts.
-function LookupIPRouteMP:configure_raw(texts)
+function LookupIPRouteMP:configure_raw(texts, whole)
   self.routes, self.untold = routes.new(), MOST_TOLD
   local most, failed = -1, false
   for i, text in ipairs(texts) do
+    meanwhile.step()
     local route = route_commands.parse(self, text)
     if route and route.port >= 0 then
       self.routes:add(route, true)
@@ -122,6 +150,7 @@ function LookupIPRouteMP:configure_raw(texts)
     return self:error("need %d or more output ports", most + 1)
   end
   self:compile()
+  self.source = whole
 end
 
 return {

@@ -125,4 +125,22 @@ describe("IP lookups", function ()
     assert.same({"argument 1 should be 'DADDR/MASK [GATEWAY] OUTPUT'"},
       click.unit("LookupIPRouteMP(10/8)", {outputs = 2}).errors)
   end)
+
+  it("take the table of the one before, if its text is the same", function ()
+    local text = "Idle -> l :: RadixIPLookup(10/8 0, 11/8 1) -> Discard; l[1] -> Idle%s"
+    local function with(more, old)
+      return assert(click.router(text:format(more), {old = old}))
+    end
+    local first = with("")
+    local routes = first:find("l").routes
+    local second = with("; Idle -> Idle", first)
+    assert.equal(routes, second:find("l").routes)
+    assert.equal("1", (second:handler_read("l.lookup 11.0.0.1")))
+    -- Not what a handler has changed.
+    assert.is_true((second:handler_write("l.add", "12/8 1")))
+    local third = with("", second)
+    assert.not_equal(routes, third:find("l").routes)
+    assert.equal("-1", (third:handler_read("l.lookup 12.0.0.1")))
+    for _, r in ipairs{first, second, third} do r:close() end
+  end)
 end)

@@ -61,7 +61,8 @@ end
 -- IP6NDAdvertiser ------------------------------------------------------------------
 
 local IP6NDAdvertiser = element.define{
-  name = "IP6NDAdvertiser", summary = "answers IPv6 neighbor solicitations",
+  name = "IP6NDAdvertiser", aliases = {"NDAdv"},
+  summary = "answers IPv6 neighbor solicitations",
   drops = {"no answer"},
 }
 
@@ -225,6 +226,7 @@ local function encapsulate(self, p, word, half)
   local halves = ffi.cast(halves_t, words)
   words[0], halves[2], halves[3], words[2], halves[6] =
     word, half, self.source_half, self.source_word, IP6
+  wire.barrier()
   n[MAC], n[NETWORK] = at, at + HEADER
   return p
 end

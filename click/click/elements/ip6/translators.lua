@@ -145,6 +145,7 @@ function ProtocolTranslator46.process(_, p)
   mapped(ip6 + 8, source)
   mapped(ip6 + 24, destination)
   set_sum(ip6, ip6 + HEADER6, size, ip6[6], C.pg_ip6_l4_checksum)
+  wire.barrier()
   p.note16[NETWORK], p.note16[TRANSPORT] = p.data_off, p.data_off + HEADER6
   return p
 end
@@ -192,6 +193,7 @@ function ProtocolTranslator64.process(_, p)
   words[3], words[4] = source, destination
   halves[5] = C.pg_checksum_word(ip, HEADER4)
   set_sum(ip, ip + HEADER4, size, ip[9], sum4)
+  wire.barrier()
   p.note16[NETWORK], p.note16[TRANSPORT] = p.data_off, p.data_off + HEADER4
   p.note32[note.DST_IP] = destination
   return p

@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
+local wire = require("click.net.wire")
 
 local BYTES = 8
 local HALF = 2 ^ 32
@@ -71,6 +72,7 @@ function NumberPacket:process(p)
   if p.length < offset + BYTES then lengthen(p, offset + BYTES) end
   write_number(p, offset, self.net_order, self.count)
   self.count = self.count + 1
+  wire.barrier()
   return p
 end
 

@@ -7,6 +7,7 @@ local ffi = require("ffi")
 local front = require("click.net.front")
 local note = require("click.note")
 local packet = require("core.packet")
+local wire = require("click.net.wire")
 
 local band, bor, bnot = bit.band, bit.bor, bit.bnot
 local copy, fill = ffi.copy, ffi.fill
@@ -131,6 +132,7 @@ function Pad:process(p)
     p.length = length + n
     if self.zero then fill(p.data + length, n) end
     if self.random then fill_randomly(p.data + length, n) end
+    wire.barrier()
   end
   p.note32[EXTRA_LENGTH] = 0
   return p
@@ -187,6 +189,7 @@ function StoreData:process(p)
   end
   if self.mask then store_masked(self, p.data + offset, n)
   else copy(p.data + offset, self.bytes, n) end
+  wire.barrier()
   return p
 end
 

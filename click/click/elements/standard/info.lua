@@ -59,17 +59,9 @@ local AddressInfo = define{
   name = "AddressInfo", summary = "gives names to addresses", phase = 10,
 }
 
--- An interface's own addresses, if there is one of that name.
-local function define_interface(self, name, interface)
-  local file = io.open(("/sys/class/net/%s/address"):format(interface))
-  local text = file and file:read("*l")
-  if file then file:close() end
-  return text and define_name(self, name, (text:gsub(":", "-")))
-end
-
+-- "eth0:eth" and "eth0:simple" are interfaces, too.
 local function device_of(text)
-  local name = text:match("^(.-):eth$") or text:match("^(.-):simple$") or text
-  return not name:find("[/%s]") and name or nil
+  return text:match("^(.-):eth$") or text:match("^(.-):simple$")
 end
 
 function AddressInfo:configure_raw(list)
@@ -83,7 +75,7 @@ function AddressInfo:configure_raw(list)
     for _, word in ipairs(words) do
       local device = device_of(word)
       if not (define_name(self, name, word)
-        or device and define_interface(self, name, device)) then
+        or device and define_name(self, name, device)) then
         self:error("\"%s\" '%s' did not resolve to any address", name, word)
       end
     end

@@ -4,6 +4,7 @@
 local chance = require("click.chance")
 local element = require("click.element")
 local packet = require("core.packet")
+local wire = require("click.net.wire")
 
 local random = math.random
 
@@ -116,6 +117,7 @@ function RandomBitErrors:process(p)
     data[k] = change(data[k], bit.band(at, 7), self.kind)
     at = at + 1 + (always and 0 or gap(self.chance))
   end
+  wire.barrier()
   return p
 end
 

@@ -7,10 +7,14 @@ local note = require("click.note")
 local packet = require("core.packet")
 local tokens = require("click.scheduling.tokens")
 
--- Long enough for most headers.
--- As many bytes as there are in Click's.
-local DEFAULT_DATA = "Perigee made these bytes. They mean nothing, but here are 69 "
-  .. "of them."
+-- The 69 bytes of a packet without DATA are Click's, so that what compares packets with
+-- its own finds no difference.
+local DEFAULT_DATA = ([[
+  52616e646f6d2062756c6c7368697420696e2061207061636b65742c206174206c656173
+  74203634206279746573206c6f6e672e2057656c6c2c206e6f772069742069732e]])
+  :gsub("%s", ""):gsub("%x%x", function (byte)
+    return string.char(tonumber(byte, 16))
+  end)
 
 -- What all sources share ---------------------------------------------------
 

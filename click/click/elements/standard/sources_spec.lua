@@ -9,6 +9,13 @@ local function texts(list)
 end
 
 describe("InfiniteSource", function ()
+  it("makes Click's packets if it isn't told any", function ()
+    local unit = click.unit("InfiniteSource(LIMIT 1)")
+    local text = texts(unit:work())
+    assert.equal(69, #text)
+    assert.matches("^Random .* packet, at least 64 bytes long%..* now it is%.$", text)
+  end)
+
   it("makes packets in bursts, up to a limit", function ()
     local unit = click.unit("InfiniteSource(ab, LIMIT 5, BURST 2, STOP true)")
     assert.equal("ab ab", texts(unit:work()))

@@ -101,6 +101,7 @@ local function write_udp(self, p)
     local sum = C.pg_ip4_l4_checksum(ip, ip + IP_HEADER, size)
     udp[3] = sum == 0 and 0xffff or sum
   end
+  wire.barrier()
 end
 
 function UDPIPEncap:process(p)

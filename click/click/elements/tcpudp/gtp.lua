@@ -29,6 +29,7 @@ function GTPEncap:process(p)
   data[0], data[1] = VERSION_1, GPDU
   ffi.cast(halves_t, data)[1] = wire.swap16(p.length - HEADER)
   ffi.cast(words_t, data)[1] = self.teid or wire.word_of(p.note32[AGGREGATE])
+  wire.barrier()
   return p
 end
 

@@ -5,7 +5,8 @@
 --
 -- A session has receive(bytes), or receive(nil) at the end; work(); `output`, a list of
 -- strings to be sent, whose bytes are `outgoing`; `paused`, when work() has more to do
--- once some is sent; `done`: close when all is sent.
+-- once some is sent; `full`, when it takes no more bytes for now; `done`: close when
+-- all is sent. It may have closed(), which is called when the connection is no more.
 
 local ffi = require("ffi")
 local errno = require("posix.errno")
@@ -17,14 +18,18 @@ local unistd = require("posix.unistd")
 local port_files = require("lib.port.files")
 
 ffi.cdef [[
-  ssize_t perigee_click_send(int fd, const void *data, size_t size, int flags)
+  ssize_t perigee_send(int fd, const void *data, size_t size, int flags)
     __asm__("send");
-  unsigned perigee_click_umask(unsigned mask) __asm__("umask");
+  unsigned perigee_umask(unsigned mask) __asm__("umask");
+  struct perigee_pollfd { int fd; short events, revents; };
+  int perigee_poll(struct perigee_pollfd *fds, unsigned long n, int ms) __asm__("poll");
 ]]
 
 local sockets = {}
 
 local MSG_DONTWAIT, MSG_NOSIGNAL = 0x40, 0x4000 -- Linux, <sys/socket.h>
+local POLLIN = 1                            -- <poll.h>
+local LONGEST_PATH = 107                    -- <linux/un.h>, without the final zero
 local BACKLOG = 16
 local MOST_CONNECTIONS = 64
 local AT_ONCE = 65536     -- bytes read from a client at a time
@@ -77,19 +82,46 @@ function sockets.listen_tcp(address, port, next_free)
   return fd, socket.getsockname(fd).port
 end
 
+-- What call(fd, address) returns, with the address of the socket at `path`. One too
+-- long for an address is reached by way of its directory, which is opened meanwhile.
+local function at_path(call, fd, path)
+  if #path <= LONGEST_PATH then
+    return call(fd, {family = socket.AF_UNIX, path = path})
+  end
+  local folder, name = path:match("^(.*)/([^/]*)$")
+  local directory, problem = fcntl.open(folder, fcntl.O_RDONLY + fcntl.O_CLOEXEC)
+  if not directory then return nil, problem end
+  local short = ("/proc/self/fd/%d/%s"):format(directory, name)
+  local ok, reason, number = call(fd, {family = socket.AF_UNIX, path = short})
+  unistd.close(directory)
+  return ok, reason, number
+end
+
 --- A Unix socket that listens at `path`, for this user alone. One that a process left
---- behind as it ended is replaced.
+--- behind as it ended is replaced. Nil and a message if that can't be.
 function sockets.listen_unix(path)
   local fd, problem = open(socket.AF_UNIX)
   if not fd then return nil, problem end
   port_files.remove_dead_socket(path)
-  local mask = ffi.C.perigee_click_umask(OTHERS)
+  local mask = ffi.C.perigee_umask(OTHERS)
   local ok
-  ok, problem = socket.bind(fd, {family = socket.AF_UNIX, path = path})
-  ffi.C.perigee_click_umask(mask)
+  ok, problem = at_path(socket.bind, fd, path)
+  ffi.C.perigee_umask(mask)
   if not ok then return failed(fd, "bind", problem) end
   stat.chmod(path, tonumber("600", 8))
   return listen(fd)
+end
+
+--- A connection to the Unix socket at `path`, which waits when it is read; or nil, a
+--- message and the error's number.
+function sockets.connect_unix(path)
+  local fd, problem = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0)
+  if not fd then return nil, "socket: " .. problem end
+  fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+  local ok, reason, number = at_path(socket.connect, fd, path)
+  if ok then return fd end
+  unistd.close(fd)
+  return nil, reason, number
 end
 
 -- Connections ---------------------------------------------------------------------
@@ -98,7 +130,8 @@ end
 --- from make(). `log(message)`, if given, is told of connections.
 function sockets.server(fd, make, log)
   return setmetatable({fd = fd, make = make, connections = {}, fds = {},
-    log = log or function () end}, Server)
+    log = log or function () end,
+    listening = ffi.new("struct perigee_pollfd[1]", {{fd or -1, POLLIN, 0}})}, Server)
 end
 
 local function would_wait(number)
@@ -141,7 +174,7 @@ end
 
 -- One write: bytes taken; nil if the client has gone.
 local function send_some(fd, data)
-  local n = ffi.C.perigee_click_send(fd, data, #data, MSG_DONTWAIT + MSG_NOSIGNAL)
+  local n = ffi.C.perigee_send(fd, data, #data, MSG_DONTWAIT + MSG_NOSIGNAL)
   if n >= 0 then return tonumber(n) end
   local number = ffi.errno()
   if number == errno.ENOTSOCK then return unistd.write(fd, data) end
@@ -160,7 +193,9 @@ end
 
 local function close(self, fd)
   unistd.close(fd)
+  local session = self.connections[fd]
   self.connections[fd] = nil
+  if session.closed then session:closed() end
   self.log(("closed connection %d"):format(fd))
 end
 
@@ -179,7 +214,8 @@ local function wanted(self)
   local fds, n = {}, 0
   for fd, session in pairs(self.connections) do
     n = n + 1
-    fds[fd] = {events = {IN = not session.at_end, OUT = session.outgoing > 0}}
+    fds[fd] = {events = {IN = not (session.at_end or session.full),
+                         OUT = session.outgoing > 0}}
   end
   if self.fd and n < MOST_CONNECTIONS then fds[self.fd] = {events = {IN = true}} end
   return fds
@@ -193,6 +229,9 @@ end
 
 --- Do what there is to do. True if there was anything.
 function Server:poll()
+  if not next(self.connections) and ffi.C.perigee_poll(self.listening, 1, 0) <= 0 then
+    return false -- without any garbage, as this is called again and again
+  end
   local fds = wanted(self)
   local n = next(fds) and poll(fds, 0)
   if not n or n == 0 then return false end
@@ -208,6 +247,11 @@ end
 
 --- Is anybody connected?
 function Server:busy() return next(self.connections) ~= nil end
+
+--- Let the sessions work and send that have something of their own to say.
+function Server:work()
+  for fd, session in pairs(self.connections) do serve(self, fd, session, {}) end
+end
 
 --- Close everything, after a last try to send what is left.
 function Server:close()

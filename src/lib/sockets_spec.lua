@@ -2,7 +2,7 @@
 local socket = require("posix.sys.socket")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
-local sockets = require("click.script.sockets")
+local sockets = require("lib.sockets")
 
 -- A session that sends back what it gets, in capitals.
 local function echo()

@@ -1,0 +1,176 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- FastClick's elements that classify once for a whole path (MiddleClick, TON 2021).
+-- Here each CTXDispatcher classifies where it stands, as a Classifier does, and fused
+-- regions make that cheap; so CTXManager, which has a table of flows there, passes
+-- packets.
+
+local bytes = require("click.classification.bytes")
+local element = require("click.element")
+local run = require("click.classification.run")
+
+-- Patterns --------------------------------------------------------------------------
+
+local PROTOCOLS = {icmp = 1, tcp = 6, udp = 17}
+local ADDRESSES = {src = 12, dst = 16} -- offsets in an IP header
+local PORTS = {src = 20, dst = 22}     -- and behind one without options
+
+local function protocol(name)
+  local number = PROTOCOLS[name:lower()] or tonumber(name)
+  return number and number < 256 and ("9/%02x"):format(number) or nil
+end
+
+local function host(direction, text)
+  local a, b, c, d = text:match("^(%d+)%.(%d+)%.(%d+)%.(%d+)$")
+  if not a or math.max(a, b, c, d) > 255 then return nil end
+  return ("%d/%02x%02x%02x%02x"):format(ADDRESSES[direction], a, b, c, d)
+end
+
+local function port(direction, text)
+  local number = tonumber(text)
+  return number and number < 65536 and ("%d/%04x"):format(PORTS[direction], number)
+    or nil
+end
+
+-- What begins clauses of several words: {words behind it, function of them}.
+local function phrase(words, i)
+  local a, b = words[i]:lower(), (words[i + 1] or ""):lower()
+  local value = words[i + 2] or ""
+  if a == "ip" and b == "proto" then return protocol(value), 3 end
+  if ADDRESSES[a] and b == "host" then return host(a, value), 3 end
+  if ADDRESSES[a] and b == "port" then return port(a, value), 3 end
+end
+
+-- Clauses that only say by what flows are told apart: any value will do.
+local function is_dynamic(word)
+  return word == "agg" or word == "thread" or word:find("^%d+/%-?$")
+    or word:find("^%d+/%-/%x*$")
+end
+
+-- A word in Classifier's terms ("16/8ba5/ffff!" is "16/8ba5%ffff"), "" for none; or
+-- nil.
+local function clause(word)
+  word = word:gsub("!$", ""):gsub(":HASH%-%d+$", ""):gsub(":ARRAY$", "")
+  if is_dynamic(word:lower()) then return "" end
+  local offset, value, mask = word:match("^(%d+)/(%x+)/?(%x*)$")
+  if not offset then return nil end
+  return offset .. "/" .. value .. (mask ~= "" and "%" .. mask or "")
+end
+
+-- The clauses of a rule as a Classifier's pattern; or nil.
+local function pattern_of(text)
+  if text == "-" then return "-" end
+  local words, parts, i = {}, {}, 1
+  for word in text:gsub("&&", " "):gmatch("%S+") do words[#words + 1] = word end
+  while words[i] do
+    local part, n = phrase(words, i)
+    if not n then part, n = clause(words[i]), 1 end
+    if not part then return nil end
+    if part ~= "" then parts[#parts + 1] = part end
+    i = i + n
+  end
+  if #words == 0 then return nil end
+  return #parts > 0 and table.concat(parts, " ") or "-"
+end
+
+local DROP = -1
+
+-- The rule's text, and the output behind it, if there is one.
+local function split(text)
+  local front, last = text:match("^(.-)%s+(%w+)$")
+  if last and last:lower() == "drop" then return front, DROP end
+  if last and last:find("^%d+$") and not front:find("%f[%w]port$")
+    and not front:find("%f[%w]proto$") then
+    return front:gsub("%s+keep$", ""), tonumber(last)
+  end
+  return (text:gsub("%s+keep$", ""))
+end
+
+-- CTXDispatcher ---------------------------------------------------------------------
+
+local CTXDispatcher = element.define{
+  name = "CTXDispatcher", aliases = {"FlowContextDispatcher"},
+  summary = "classifies packets by contents, outputs named by the rules",
+  signature = "PATTERN [OUTPUT or drop], ...",
+  ports = "1/-", processing = "h/h", drops = {"no match"},
+  differs = "The first rule that matches counts; it classifies for itself.",
+}
+
+-- Patterns, and the output (from 0) of each, as FastClick numbers those left out.
+local function read_rules(self, list)
+  local patterns, outputs, last = {}, {}, -1
+  for i, text in ipairs(list) do
+    local rule, output = split(text)
+    patterns[i] = pattern_of(rule)
+    if not patterns[i] then
+      self:error("argument %d is not a valid defined subflow (%s)", i, text)
+      return nil
+    end
+    if not output then
+      last = last + 1
+      output = last < self.noutputs and last
+        or patterns[i] == "-" and DROP or self.noutputs - 1
+    else
+      last = math.max(last, output)
+    end
+    outputs[i] = output
+  end
+  if patterns[#patterns] ~= "-" then
+    patterns[#patterns + 1] = "-"
+    outputs[#patterns] = last < self.noutputs - 1 and self.noutputs - 1 or DROP
+  end
+  return patterns, outputs
+end
+
+function CTXDispatcher:configure_raw(list)
+  if #list == 0 and self.noutputs ~= 1 then
+    return self:error("Invalid rule set. There is no rule and not a single output.")
+  end
+  local patterns, outputs = read_rules(self, #list > 0 and list or {"- 0"})
+  if not patterns then return end
+  local failed = false
+  local program, questions = bytes.program(patterns, {error = function (_, ...)
+    failed = true
+    self:error(...)
+  end})
+  if failed then return end
+  self.rule_outputs = outputs
+  self.choose, self.kept = run.process(program, questions, false)
+end
+
+function CTXDispatcher:process(p)
+  local q, rule = self.choose(self, p)
+  if q == nil then return nil, 1 end
+  local output = self.rule_outputs[rule]
+  if output < 0 or output >= self.noutputs then return nil, 1 end
+  return p, output + 1
+end
+
+-- CTXManager ------------------------------------------------------------------------
+
+local CTXManager = element.define{
+  name = "CTXManager", aliases = {"FlowClassifier"},
+  summary = "passes packets: each CTXDispatcher classifies them",
+  ports = "1/1", processing = "h/h",
+  arguments = {
+    {"AGGCACHE", "bool", default = false}, {"RESERVE", "unsigned", default = 0},
+    {"CACHESIZE", "unsigned", default = 4096, keyword = true},
+    {"CACHERINGSIZE", "unsigned", keyword = true},
+    {"BUILDER", "int", keyword = true}, {"AGGTRUST", "bool", keyword = true},
+    {"VERBOSE", "int", keyword = true}, {"VERBOSE_FCB", "int", keyword = true},
+    {"CONTEXT", "word", default = "ETHER", keyword = true},
+    {"CLEAN_TIMER", "unsigned", keyword = true},
+    {"EARLYDROP", "bool", keyword = true}, {"ORDERED", "bool", keyword = true},
+    {"NOCUT", "bool", keyword = true}, {"OPTIMIZE", "bool", keyword = true},
+    {"RELEASE", "bool", keyword = true},
+  },
+}
+
+function CTXManager:configure(a)
+  if a.CONTEXT ~= "ETHER" and a.CONTEXT ~= "NONE" then
+    self:error("Invalid context %s !", a.CONTEXT)
+  end
+end
+
+function CTXManager.process(_, p) return p end
+
+return {CTXDispatcher, CTXManager}

@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Malformed packets. More of them: perigee run test/fuzz_click_packets.lua
+local click_packets = require("testing.fuzz.click_packets")
+local root = require("core.main").root
+
+describe("Malformed packets #slow", function ()
+  for _, name in ipairs{"router", "nat", "firewall"} do
+    it(("are all accounted for: %s"):format(name), function ()
+      for _, seed in ipairs{1, os.time()} do
+        local result = click_packets.run{count = 5000, seed = seed,
+          file = ("%s/examples/click/%s.click"):format(root, name)}
+        assert.same({5000, 0}, {result.sent, result.held}, "seed " .. seed)
+        assert.is_true(result.arrived > 100)
+      end
+    end)
+  end
+
+  it("would be missed if they weren't", function ()
+    local file = os.tmpname()
+    local opened = io.open(file, "w")
+    opened:write("FromDPDKDevice(0) -> keeper :: Paint(1) -> ToDPDKDevice(0)")
+    opened:close()
+    local Paint = require("click.registry").find("Paint")
+    local process, make = Paint.process, rawget(Paint, "make_process")
+    Paint.make_process, Paint.process = nil, function () return false end
+    local result = click_packets.run{count = 100, seed = 1, file = file}
+    Paint.make_process, Paint.process = make, process
+    os.remove(file)
+    assert.equal(100, result.held)
+  end)
+end)

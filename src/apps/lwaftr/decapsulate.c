@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From the B4s to the internet: IPv4 out of IPv6 (RFC 7596, section 6.2). A packet must
+ * come through the tunnel of the softwire whose address and port it has.
+ */
+#include "path.h"
+
+/* The port of the B4 that sent a packet, or -PATH_INVALID. That of an ICMP message is its
+ * identifier if it is an echo request, and 0 if it is a reply (RFC 7596, section 8.1). */
+static int32_t source_port(const uint8_t *ip, uint32_t n)
+{
+  uint32_t header = ip4_header(ip, n);
+  if (header == 0)
+    return -PATH_INVALID;
+  const uint8_t *next = ip + header;
+  n -= header;
+  if (ip[9] != PROTOCOL_ICMP)
+    return n < PORTS ? -PATH_INVALID : (int32_t)get16(next);
+  if (n < ICMP)
+    return -PATH_INVALID;
+  if (next[0] == ECHO_REPLY)
+    return 0;
+  int32_t port = next[0] == ECHO_REQUEST ? (int32_t)get16(next + 4)
+                                         : embedded_port(next, n);
+  return port < 0 ? -PATH_INVALID : port;
+}
+
+static int32_t check(const struct lwaftr_path *path, const struct packet *p)
+{
+  const uint8_t *ip6 = data_of(p) + ETHERNET;
+  uint32_t n = (uint32_t)p->length - ETHERNET;
+  if (n < IP6)
+    return -PATH_INVALID;
+  switch (ip6[6]) {
+  case PROTOCOL_IP4: return source_port(ip6 + IP6, n - IP6);
+  case PROTOCOL_FRAGMENT: return -PATH_FRAGMENT;
+  case PROTOCOL_ICMP6: return path->allow_icmp6 ? -PATH_ICMP6 : -PATH_ICMP_POLICY;
+  default: return -PATH_UNKNOWN_PROTOCOL;
+  }
+}
+
+static void decapsulate(const struct lwaftr_path *path, struct packet *p)
+{
+  p->data_off += IP6;
+  p->length -= IP6;
+  if (p->data_off > PACKET_MAX_HEADROOM) {
+    memmove(p->buf_addr + PACKET_HEADROOM, data_of(p), p->length);
+    p->data_off = PACKET_HEADROOM;
+  }
+  memcpy(data_of(p), path->macs4, sizeof path->macs4);
+  put16(data_of(p) + 12, 0x0800);
+}
+
+/* Is the packet for an address of the table? */
+static bool turns_back(const struct lwaftr_path *path, const struct packet *p)
+{
+  return path->hairpinning &&
+    pg_softwires_is_managed(path->table, get32(data_of(p) + ETHERNET + 16));
+}
+
+static void add(struct lwaftr_sum *sum, const struct packet *p)
+{
+  sum->packets++;
+  sum->bytes += p->length;
+}
+
+/* Packets from B4s; returns how many of them aren't done. */
+int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int n,
+                          uint8_t *results)
+{
+  struct lookup lookups[PATH_BURST];
+  struct softwire_ends ends[PATH_BURST];
+  struct lwaftr_sum in = {0}, out = {0}, hairpin = {0};
+  for (int i = 0; i < n; i++) {
+    const struct packet *p = packets[i];
+    const uint8_t *frame = data_of(p);
+    fetch_header(packets, i, n);
+    lookups[i].wanted = false;
+    lookups[i].ipv4 = 0;
+    if (p->length < ETHERNET || get16(frame + 12) != 0x86dd) {
+      results[i] = PATH_MISPLACED;
+      continue;
+    }
+    add(&in, p);
+    int32_t port = check(path, p);
+    results[i] = port < 0 ? (uint8_t)-port : PATH_NO_SOFTWIRE;
+    if (port >= 0) {
+      lookups[i].wanted = true;
+      lookups[i].ipv4 = get32(frame + ETHERNET + IP6 + 12);
+      lookups[i].port = (uint16_t)port;
+    }
+  }
+  softwires_find_burst(path->table, lookups, n, ends);
+  for (int i = 0; i < n; i++) {
+    if (!lookups[i].wanted || !lookups[i].found)
+      continue;
+    const uint8_t *ip6 = data_of(packets[i]) + ETHERNET;
+    if (memcmp(ip6 + 8, ends[i].b4, 16) != 0 || memcmp(ip6 + 24, ends[i].br, 16) != 0) {
+      results[i] = PATH_OTHER_ENDS;
+      continue;
+    }
+    decapsulate(path, packets[i]);
+    bool turns = turns_back(path, packets[i]);
+    results[i] = turns ? PATH_HAIRPIN : PATH_DONE;
+    add(turns ? &hairpin : &out, packets[i]);
+  }
+  path->in = in;
+  path->out = out;
+  path->hairpin = hairpin;
+  return n - (int)out.packets;
+}
+
+/* The border router's address of the softwire that an encapsulated packet's IPv4 address
+ * and port are of; false if there is none. */
+bool pg_lwaftr_br(struct lwaftr_path *path, const struct packet *p, uint8_t *br)
+{
+  const uint8_t *ip = data_of(p) + ETHERNET + IP6;
+  if (p->length < ETHERNET + IP6)
+    return false;
+  int32_t port = source_port(ip, (uint32_t)p->length - ETHERNET - IP6);
+  struct softwire_ends ends;
+  if (port < 0 ||
+      !pg_softwires_find(path->table, get32(ip + 12), (uint16_t)port, &ends))
+    return false;
+  memcpy(br, ends.br, sizeof ends.br);
+  return true;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From the internet to the B4s: IPv4 in IPv6 (RFC 7596, section 6.2; RFC 2473).
+ */
+#include "../../native/kernels/checksum.h"
+#include "path.h"
+
+/* The port by which an ICMP message from the internet finds its softwire, or what is
+ * wrong with it, negated. An echo request is for port 0: it reaches only who has the
+ * whole address, or its first ports (RFC 7596, section 8.1). */
+static int32_t icmp_port(const struct lwaftr_path *path, const uint8_t *ip,
+                         uint32_t header)
+{
+  const uint8_t *icmp = ip + header;
+  uint32_t n = get16(ip + 2) - header;
+  if (!path->allow_icmp4)
+    return -PATH_ICMP_POLICY;
+  if (pg_fold_not(pg_sum_bytes(icmp, n)) != 0)
+    return -PATH_BAD_CHECKSUM; /* RFC 5508, REQ-3 */
+  if (n < ICMP)
+    return -PATH_INVALID;
+  if (icmp[0] == ECHO_REQUEST)
+    return 0;
+  int32_t port = icmp[0] == ECHO_REPLY ? (int32_t)get16(icmp + 4)
+                                       : embedded_port(icmp, n);
+  return port < 0 ? -PATH_INVALID : port;
+}
+
+/* The port a packet is for, or what is wrong with it, negated. */
+static int32_t port_of(const struct lwaftr_path *path, const struct packet *p)
+{
+  const uint8_t *ip = data_of(p) + ETHERNET;
+  uint32_t n = p->length < ETHERNET ? 0 : (uint32_t)p->length - ETHERNET;
+  uint32_t header = ip4_header(ip, n);
+  if (header == 0)
+    return -PATH_INVALID;
+  if (ip[9] == PROTOCOL_ICMP)
+    return icmp_port(path, ip, header);
+  if (get16(ip + 6) & MORE_OR_OFFSET)
+    return -PATH_FRAGMENT;
+  if (n < header + PORTS)
+    return -PATH_INVALID;
+  return (int32_t)get16(ip + header + 2);
+}
+
+/* Count the time to live down, and mend the checksum (RFC 1624); the new one. */
+static uint32_t count_down(uint8_t *ip)
+{
+  if (ip[8] == 0)
+    return 0;
+  ip[8]--;
+  uint32_t sum = (0xffff0000u | (~get16(ip + 10) & 0xffff)) - 0x100;
+  sum = (sum & 0xffff) + (sum >> 16);
+  sum = (sum & 0xffff) + (sum >> 16);
+  put16(ip + 10, ~sum);
+  return ip[8];
+}
+
+/* Room for an IPv6 header before the packet's IPv4. */
+static uint8_t *open_room(struct packet *p)
+{
+  if (p->data_off < IP6) {
+    memmove(p->buf_addr + PACKET_HEADROOM + IP6, data_of(p), p->length);
+    p->data_off = PACKET_HEADROOM + IP6;
+  }
+  p->data_off -= IP6;
+  p->length += IP6;
+  return data_of(p);
+}
+
+static int encapsulate(const struct lwaftr_path *path, struct packet *p,
+                       const struct softwire_ends *ends)
+{
+  uint8_t *ip = data_of(p) + ETHERNET;
+  uint32_t n = (uint32_t)p->length - ETHERNET;
+  if (p->length + IP6 > PACKET_MAX_PAYLOAD)
+    return PATH_INVALID;
+  if (count_down(ip) == 0)
+    return PATH_EXPIRED;
+  if (n + IP6 > path->mtu && get16(ip + 6) & DONT_FRAGMENT)
+    return PATH_TOO_BIG;
+  uint32_t first = 6u << 28 | (uint32_t)ip[1] << 20 | path->flow_label;
+  uint8_t *frame = open_room(p), *ip6 = frame + ETHERNET;
+  memcpy(frame, path->macs6, sizeof path->macs6);
+  put16(frame + 12, 0x86dd);
+  put16(ip6, first >> 16);
+  put16(ip6 + 2, first);
+  put16(ip6 + 4, n);
+  ip6[6] = PROTOCOL_IP4;
+  ip6[7] = 255;
+  memcpy(ip6 + 8, ends->br, 16);
+  memcpy(ip6 + 24, ends->b4, 16);
+  return PATH_DONE;
+}
+
+/* Packets from the internet, or hairpinned ones, on their way to B4s; returns how many of
+ * them aren't done. */
+int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int n,
+                          uint8_t *results, bool hairpinned)
+{
+  struct lookup lookups[PATH_BURST];
+  struct softwire_ends ends[PATH_BURST];
+  struct lwaftr_sum in = {0}, out = {0};
+  for (int i = 0; i < n; i++) {
+    struct packet *p = packets[i];
+    const uint8_t *frame = data_of(p);
+    fetch_header(packets, i, n);
+    lookups[i].wanted = false;
+    lookups[i].ipv4 = 0;
+    if (!hairpinned && (p->length < ETHERNET || get16(frame + 12) != 0x0800)) {
+      results[i] = PATH_MISPLACED;
+      continue;
+    }
+    in.packets++;
+    in.bytes += p->length;
+    int32_t port = port_of(path, p);
+    results[i] = port < 0 ? (uint8_t)-port : PATH_NO_SOFTWIRE;
+    if (port >= 0) {
+      lookups[i].wanted = true;
+      lookups[i].ipv4 = get32(frame + ETHERNET + 16);
+      lookups[i].port = (uint16_t)port;
+    }
+  }
+  softwires_find_burst(path->table, lookups, n, ends);
+  for (int i = 0; i < n; i++) {
+    if (!lookups[i].wanted || !lookups[i].found)
+      continue;
+    results[i] = (uint8_t)encapsulate(path, packets[i], &ends[i]);
+    if (results[i] == PATH_DONE) {
+      out.packets++;
+      out.bytes += packets[i]->length;
+    }
+  }
+  path->in = in;
+  path->out = out;
+  return n - (int)out.packets;
+}

@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The part of a configuration that one LwAftr app is for.
+
+local ffi = require("ffi")
+local failure = require("core.failure")
+local Softwires = require("apps.lwaftr.softwires")
+
+local instance = {}
+
+local function only(entries, what)
+  local found
+  for key, entry in pairs(entries) do
+    if found ~= nil then failure.usage("the configuration has more than one %s", what) end
+    found = {key, entry}
+  end
+  if not found then failure.usage("the configuration has no %s", what) end
+  return found[1], found[2]
+end
+
+local function joined(a, b)
+  local result = {}
+  for _, entries in ipairs{a, b} do
+    for key, value in pairs(entries) do result[key] = value end
+  end
+  return result
+end
+
+--- The device, the number and the settings of the one queue that `conf` is of.
+--- (Upstream's workers have the whole configuration, and say which queue is theirs.)
+function instance.queue(conf)
+  local instances = conf.softwire_config.instance
+  local own = conf.worker_config
+  if own then
+    return own.device, own.queue_id, instances[own.device].queue[own.queue_id]
+  end
+  local device, settings = only(instances, "instance")
+  local id, queue = only(settings.queue, "queue")
+  return device, id, queue
+end
+
+--- The settings of softwire-config, its interfaces joined with those of the queue.
+function instance.merge(conf)
+  local _, _, queue = instance.queue(conf)
+  local all = conf.softwire_config
+  return {
+    binding_table = all.binding_table, name = all.name,
+    external_interface = joined(all.external_interface, queue.external_interface),
+    internal_interface = joined(all.internal_interface, queue.internal_interface),
+  }
+end
+
+-- From a list of upstream's. All softwires of an address have the port set of the first.
+local function copy(list)
+  local softwires, s = Softwires.new(), ffi.new("struct softwire")
+  for _, entry in ipairs(list) do
+    s.ipv4, s.psid = entry.ipv4, entry.psid
+    s.psid_length = entry.port_set.psid_length
+    s.reserved = entry.port_set.reserved_ports_bit_count or 0
+    local length, reserved = softwires:port_set(s.ipv4)
+    if length then s.psid_length, s.reserved = length, reserved end
+    ffi.copy(s.ends.b4, entry.b4_ipv6, 16)
+    ffi.copy(s.ends.br, entry.br_address, 16)
+    softwires:add(s)
+  end
+  return softwires
+end
+
+--- The binding table (apps.lwaftr.softwires) of a configuration's.
+function instance.softwires(binding_table)
+  return binding_table.softwires or copy(binding_table.softwire)
+end
+
+return instance

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What apps.lwaftr shares with its C; plain declarations, as in api.h. IPv4 addresses
+ * and ports are in host order, IPv6 addresses as on the wire.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct packet;
+
+/* The ends of a softwire's tunnel: the B4's address (never ::) and the border router's. */
+struct softwire_ends { uint8_t b4[16], br[16]; };
+
+/* A softwire, as it is configured. `reserved`: so many bits of ports, the lowest
+ * 2^reserved, belong to nobody (0: none). */
+struct softwire {
+  uint32_t ipv4;
+  uint16_t psid;
+  uint8_t psid_length, reserved;
+  struct softwire_ends ends;
+};
+
+struct softwire_table;
+
+/* softwires.c: the binding table. What pg_softwires_add returns: */
+enum {
+  SOFTWIRE_OK, SOFTWIRE_EXISTS, SOFTWIRE_OTHER_PORT_SET, SOFTWIRE_BAD_PORT_SET,
+  SOFTWIRE_NO_B4, SOFTWIRE_NO_MEMORY
+};
+struct softwire_table *pg_softwires_new(void);
+void pg_softwires_free(struct softwire_table *table);
+void pg_softwires_share(struct softwire_table *table);
+int pg_softwires_add(struct softwire_table *table, const struct softwire *softwire,
+                     bool replace);
+bool pg_softwires_remove(struct softwire_table *table, uint32_t ipv4, uint16_t psid);
+bool pg_softwires_get(struct softwire_table *table, uint32_t ipv4, uint16_t psid,
+                      struct softwire *result);
+bool pg_softwires_find(struct softwire_table *table, uint32_t ipv4, uint16_t port,
+                       struct softwire_ends *result);
+int pg_softwires_port_set(struct softwire_table *table, uint32_t ipv4);
+bool pg_softwires_is_managed(struct softwire_table *table, uint32_t ipv4);
+uint32_t pg_softwires_count(const struct softwire_table *table);
+double pg_softwires_bytes(const struct softwire_table *table);
+uint32_t pg_softwires_list(struct softwire_table *table, struct softwire *list,
+                           uint32_t room);
+
+/* scan.c: configuration files, token by token. `text` is the token's, ended by a NUL;
+ * `line` is where it begins. */
+enum {
+  SCAN_END, SCAN_WORD, SCAN_OPEN, SCAN_CLOSE, SCAN_SEMICOLON, SCAN_OPEN_QUOTE,
+  SCAN_OPEN_COMMENT, SCAN_NO_MEMORY, SCAN_READ_ERROR
+};
+struct lwaftr_scan {
+  void *file;
+  char *text;
+  uint32_t length, room, line, now;
+  int kind, next;
+  bool pushed, quoted;
+};
+struct lwaftr_scan *pg_scan_file(const char *path);
+struct lwaftr_scan *pg_scan_text(const char *text, uint32_t length);
+void pg_scan_close(struct lwaftr_scan *scan);
+int pg_scan_token(struct lwaftr_scan *scan);
+void pg_scan_push(struct lwaftr_scan *scan);
+
+/* softwire_list.c: a list of softwires, read straight into a table. What
+ * pg_scan_softwires returns, besides the SOFTWIRE_ results: */
+enum {
+  LIST_OK = 0, LIST_SYNTAX = 16, LIST_KEY, LIST_VALUE, LIST_TWICE, LIST_MISSING
+};
+struct softwire_list {
+  struct softwire last;      /* the one read last */
+  const char *key;           /* the leaf that is wrong */
+  uint32_t line;             /* where it is */
+};
+int pg_scan_softwires(struct lwaftr_scan *scan, struct softwire_table *table,
+                      struct softwire_list *list);
+uint32_t pg_print_softwire(const struct softwire *softwire, const char *indent,
+                           char *text, uint32_t room);
+
+/* encapsulate.c, decapsulate.c: bursts of up to PATH_BURST packets through the lwAFTR.
+ * What has come of each is its result; what is more than 0 is left as it was, but for the
+ * time to live where that has been counted down. */
+enum { PATH_BURST = 256 };
+enum {
+  PATH_DONE, PATH_HAIRPIN,   /* decapsulated, and for another softwire */
+  PATH_MISPLACED, PATH_ICMP_POLICY, PATH_BAD_CHECKSUM, PATH_FRAGMENT, PATH_INVALID,
+  PATH_NO_SOFTWIRE, PATH_EXPIRED, PATH_TOO_BIG, PATH_ICMP6, PATH_UNKNOWN_PROTOCOL,
+  PATH_OTHER_ENDS            /* a softwire, but not of these IPv6 addresses */
+};
+struct lwaftr_sum { uint64_t packets, bytes; };
+struct lwaftr_path {
+  struct softwire_table *table;
+  uint32_t flow_label;
+  uint32_t mtu;              /* of IPv6 */
+  bool allow_icmp4, allow_icmp6, hairpinning;
+  uint8_t macs4[12], macs6[12]; /* of what is sent: destination and source */
+  struct lwaftr_sum in, out, hairpin; /* of the last burst: bytes with Ethernet */
+};
+int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int n,
+                          uint8_t *results, bool hairpinned);
+int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int n,
+                          uint8_t *results);
+bool pg_lwaftr_br(struct lwaftr_path *path, const struct packet *p, uint8_t *br);

@@ -1,0 +1,175 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- NDP: finds the next hop's MAC address by neighbour discovery (RFC 4861), writes it into
+-- packets that go south, and answers solicitations of its own address. Until it is known,
+-- packets wait in the link. Arguments, links and counters are upstream's.
+
+local ffi = require("ffi")
+local address = require("lib.stack.address")
+local bytes = require("apps.ipv6.bytes")
+local counter = require("core.counter")
+local failure = require("core.failure")
+local lib = require("core.lib")
+local link = require("core.link")
+local nd = require("apps.ipv6.nd")
+local packet = require("core.packet")
+local resolution = require("lib.resolution_alarm")
+local shared_mac = require("lib.shared_mac")
+
+local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+
+local ETHERNET, HEADERS, ICMP = bytes.ETHERNET, bytes.HEADERS, bytes.ICMP
+local INTERVAL = 3 -- seconds between solicitations
+local mac_t = ffi.typeof("uint8_t[6]")
+local FIRST, LAST = 133, 137 -- types of neighbour discovery (RFC 4861, section 4)
+local SOURCE_MAC, TARGET_MAC = 1, 2 -- options
+
+local NDP = {
+  shm = {
+    ["next-hop-macaddr-v6"] = {counter},
+    ["in-ndp-ns-bytes"] = {counter}, ["in-ndp-ns-packets"] = {counter},
+    ["out-ndp-ns-bytes"] = {counter}, ["out-ndp-ns-packets"] = {counter},
+    ["in-ndp-na-bytes"] = {counter}, ["in-ndp-na-packets"] = {counter},
+    ["out-ndp-na-bytes"] = {counter}, ["out-ndp-na-packets"] = {counter},
+  },
+}
+NDP.__index = NDP
+
+local ARGUMENTS = {
+  self_mac = {default = false}, self_ip = {required = true},
+  next_mac = {default = false}, next_ip = {default = false},
+  is_router = {default = true}, alarm_notification = {default = false},
+  shared_next_mac_key = {},
+}
+
+local ip6_p, mac_p = ffi.typeof("$ *", address.Ip6), ffi.typeof("$ *", address.Mac)
+
+local function text(kind, bytes_of_it)
+  return ffi.cast(kind, bytes_of_it)[0]:getString()
+end
+
+local function random_mac()
+  local mac = lib.random_bytes(6)
+  mac[0] = bit.band(mac[0], 0xfc) + 2 -- locally administered, unicast
+  return mac
+end
+
+--- NDP{self_ip=, next_ip= or next_mac=, self_mac=, ...}: the README tells.
+function NDP:new(arg)
+  local o = lib.parse(arg, ARGUMENTS)
+  if not (o.next_mac or o.next_ip) then
+    failure.usage("NDP needs next_ip, to find the next hop's MAC address, or next_mac")
+  end
+  o.self_mac = o.self_mac or random_mac()
+  o.next_request = 0 -- when it is due: at once
+  o.alarm = resolution.new("ndp-resolution",
+    "Raise up if NDP app cannot resolve IPv6 address",
+    "Make sure you can NDP resolve IP addresses on NIC")
+  return setmetatable(o, NDP)
+end
+
+local function count(self, what, p)
+  counter.add(self.shm[what .. "-bytes"], p.length)
+  counter.add(self.shm[what .. "-packets"])
+end
+
+local function ask(self, south)
+  if self.next_mac or engine.now() < self.next_request then return end
+  self.next_request = engine.now() + INTERVAL
+  print(("NDP: Resolving '%s'"):format(text(ip6_p, self.next_ip)))
+  if self.alarm_notification then self.alarm:raise() end
+  local p = nd.solicitation(self.self_mac, self.self_ip, self.next_ip)
+  count(self, "out-ndp-ns", p)
+  transmit(south, p)
+end
+
+-- The next hop has the MAC address; we have heard it ourselves, or a process of ours
+-- has.
+local function resolved(self, mac, heard)
+  print(("NDP: '%s' resolved (%s)"):format(text(ip6_p, self.next_ip),
+    text(mac_p, mac)))
+  if self.alarm_notification then self.alarm:clear() end
+  self.next_mac = mac
+  counter.set(self.shm["next-hop-macaddr-v6"], shared_mac.number(mac))
+  if heard and self.shared_next_mac_key then
+    shared_mac.share("ndp", self.shared_next_mac_key, mac)
+  end
+end
+
+local function is_discovery(p)
+  local data, length = p.data, p.length
+  return length >= HEADERS + 4 and bytes.is_ipv6(data, length) and data[20] == ICMP
+    and data[HEADERS] >= FIRST and data[HEADERS] <= LAST
+end
+
+local function advertised(self, p, size)
+  if self.next_mac or not nd.is_solicited(p) or not nd.is_about(p, self.next_ip) then
+    return
+  end
+  -- Without the option it is the frame's own address (RFC 4861, section 4.4).
+  local at = nd.option(p, size, TARGET_MAC)
+  local mac = mac_t()
+  ffi.copy(mac, p.data + (at > 0 and at or 6), 6)
+  resolved(self, mac, true)
+end
+
+local function solicited(self, p, size, south)
+  if not nd.is_about(p, self.self_ip) then return end
+  if nd.is_from_nobody(p) and nd.option(p, size, SOURCE_MAC) > 0 then return end
+  local answer = nd.advertisement(self.self_mac, self.self_ip, p, self.is_router)
+  count(self, "out-ndp-na", answer)
+  transmit(south, answer)
+end
+
+-- Read a packet of neighbour discovery, which stays the caller's.
+local function listen(self, p, south)
+  local size = nd.size(p)
+  if size == 0 or not nd.is_local(p) or p.data[HEADERS + 1] ~= 0
+    or not nd.is_sound(p, size) then
+    return
+  end
+  if nd.is_solicitation(p) then
+    count(self, "in-ndp-ns", p)
+    solicited(self, p, size, south)
+  else
+    count(self, "in-ndp-na", p)
+    advertised(self, p, size)
+  end
+end
+
+local function from_south(self, input, north, south, n)
+  for _ = 1, n do
+    local p = receive(input)
+    if is_discovery(p) then
+      listen(self, p, south)
+      packet.free(p)
+    else
+      transmit(north, p)
+    end
+  end
+end
+
+local function from_north(self, input, south, n)
+  local next_mac, self_mac = self.next_mac, self.self_mac
+  for _ = 1, n do
+    local p = receive(input)
+    if p.length >= ETHERNET then
+      ffi.copy(p.data, next_mac, 6)
+      ffi.copy(p.data + 6, self_mac, 6)
+    end
+    transmit(south, p)
+  end
+end
+
+function NDP:push()
+  local input, output = self.input, self.output
+  ask(self, output.south)
+  from_south(self, input.south, output.north, output.south, nreadable(input.south))
+  if self.next_mac then
+    from_north(self, input.north, output.south, nreadable(input.north))
+  elseif self.shared_next_mac_key then
+    local mac = shared_mac.find(self.shared_next_mac_key)
+    if mac then resolved(self, mac, false) end
+  end
+end
+
+return {NDP = NDP}

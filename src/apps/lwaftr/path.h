@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the ways through the lwAFTR share: reading headers, and looking up a burst.
+ */
+#pragma once
+
+#include "../../native/api.h"
+#include "softwires.h"
+
+enum {
+  ETHERNET = 14, IP4 = 20, IP6 = 40, ICMP = 8, PORTS = 4, /* bytes */
+  PROTOCOL_ICMP = 1, PROTOCOL_IP4 = 4, PROTOCOL_FRAGMENT = 44, PROTOCOL_ICMP6 = 58,
+  ECHO_REPLY = 0, ECHO_REQUEST = 8, /* types of ICMPv4 */
+  MORE_OR_OFFSET = 0x3fff, DONT_FRAGMENT = 0x4000,
+  AHEAD = 8                  /* packets whose headers are fetched before their turn */
+};
+
+static inline uint32_t get16(const uint8_t *p)
+{
+  return (uint32_t)p[0] << 8 | p[1];
+}
+
+static inline uint32_t get32(const uint8_t *p)
+{
+  return get16(p) << 16 | get16(p + 2);
+}
+
+static inline void put16(uint8_t *p, uint32_t value)
+{
+  p[0] = (uint8_t)(value >> 8);
+  p[1] = (uint8_t)value;
+}
+
+static inline uint8_t *data_of(const struct packet *p)
+{
+  return p->buf_addr + p->data_off;
+}
+
+static inline void fetch_header(struct packet **packets, int i, int n)
+{
+  if (i + AHEAD < n)
+    rte_prefetch0(data_of(packets[i + AHEAD]));
+}
+
+/* The IPv4 header's length if a packet that has `n` bytes is as it says (RFC 1812,
+ * section 5.2.2), else 0. */
+static inline uint32_t ip4_header(const uint8_t *ip, uint32_t n)
+{
+  if (n < IP4 || ip[0] >> 4 != 4)
+    return 0;
+  uint32_t header = (ip[0] & 15u) * 4, total = get16(ip + 2);
+  return header >= IP4 && header <= total && total <= n ? header : 0;
+}
+
+/* What a packet is looked up by: `found` is filled in, and `ends` if it is found. */
+struct lookup {
+  uint32_t ipv4;
+  uint16_t port;
+  bool wanted, found;
+};
+
+/* lookup.c */
+void softwires_find_burst(struct softwire_table *table, struct lookup *lookups, int n,
+                          struct softwire_ends *ends);
+int32_t embedded_port(const uint8_t *icmp, uint32_t n);

@@ -1,0 +1,32 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Whoever looks into this engine from outside while it runs, by whatever way
+-- (lib.control): asked now and then, between breaths, whether there is something to do.
+
+local outside = {}
+
+local visitors = {}
+
+--- Let the visitor take part: its begin() is called as engine.main begins, tend(now) a
+--- hundred times a second while the engine runs, and leave() when the process ends,
+--- before its apps are stopped. Each may be left out; none may raise errors.
+function outside.let_in(visitor)
+  visitors[#visitors + 1] = visitor
+end
+
+local function tell(what, now)
+  for i = 1, #visitors do
+    local f = visitors[i][what]
+    if f then f(now) end
+  end
+end
+
+--- The engine's main loop begins.
+function outside.begin() tell("begin") end
+
+--- Between two breaths, at the time `now`.
+function outside.tend(now) tell("tend", now) end
+
+--- The process ends.
+function outside.leave() tell("leave") end
+
+return outside

@@ -1,0 +1,151 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- One client of the control socket (lib.sockets has what a session is): its requests
+-- come as lines of JSON, each is answered by one (doc/control.md). A request may start
+-- a job, such as a trace, that goes on to send lines, or bytes, until it ends or the
+-- client goes.
+
+local cjson = require("cjson")
+local nearest = require("lib.stack.nearest")
+
+local session = {}
+
+local LONGEST_LINE = 65536
+local LINES_AT_ONCE = 16 -- answered between two breaths
+local MUCH_OUTPUT = 1024 * 1024 -- of which a client takes some before it is answered
+
+local Session = {}
+Session.__index = Session
+
+--- A session that knows the `commands`, by name {arguments = the set of keys that its
+--- requests may have, run = run(session, request)}; run returns what to answer, and the
+--- job that it starts, if any: {tend(now), stop()}. It raises what is wrong.
+function session.new(commands)
+  return setmetatable({commands = commands, input = "", output = {}, outgoing = 0,
+    jobs = {}}, Session)
+end
+
+--- Send the bytes.
+function Session:send(bytes)
+  self.output[#self.output + 1] = bytes
+  self.outgoing = self.outgoing + #bytes
+end
+
+--- Send a line with the fields of `message`; `id` is the request's.
+function Session:say(id, message)
+  message.id = id
+  self:send(cjson.encode(message) .. "\n")
+end
+
+-- Requests ------------------------------------------------------------------------
+
+local function names_of(t)
+  local names = {}
+  for name in pairs(t) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+local function unknown(what, name, known)
+  local names = names_of(known)
+  error(("%s '%s' isn't known%s; there %s %s"):format(what, tostring(name):sub(1, 40),
+    nearest.hint(tostring(name):sub(1, 40), names), #names == 1 and "is" or "are",
+    #names == 0 and "none" or table.concat(names, ", ")), 0)
+end
+
+local function obey(self, request)
+  local name = request["do"]
+  local command = self.commands[name]
+  if type(name) ~= "string" then
+    error("a request says what to do: {\"do\":\"info\"}", 0)
+  elseif not command then
+    unknown("the request", name, self.commands)
+  end
+  for key in pairs(request) do
+    if key ~= "do" and key ~= "id" and not command.arguments[key] then
+      unknown("of " .. name .. ", the key", key, command.arguments)
+    end
+  end
+  return command.run(self, request)
+end
+
+local function handle(self, line)
+  if self.raw then return self:stop() end -- no line can be sent any more
+  local parsed, request = pcall(cjson.decode, line)
+  if not parsed or type(request) ~= "table" then
+    return self:say(nil, {error = "a request is a line with an object in JSON, not: "
+      .. line:sub(1, 40):gsub("[^\32-\126]", "?")})
+  end
+  local id = request.id
+  local ok, answer, job = pcall(obey, self, request)
+  if type(id) == "table" or id == cjson.null then id = nil end
+  if not ok then return self:say(id, {error = tostring(answer)}) end
+  self:say(id, {answer = answer})
+  if job then
+    self.jobs[#self.jobs + 1] = job
+    if job.begin then job:begin(id) end
+  end
+end
+
+--- Bytes have come from the client; nil: it has gone.
+function Session:receive(bytes)
+  if not bytes then
+    self.at_end = true
+  else
+    self.input = self.input .. bytes
+  end
+end
+
+-- The next whole line of the input, without its end; nil if there is none.
+local function next_line(self)
+  local line, rest = self.input:match("^([^\n]*)\n(.*)$")
+  if line then self.input = rest end
+  return line
+end
+
+--- Answer what has come.
+function Session:work()
+  for _ = 1, LINES_AT_ONCE do
+    local line = self.outgoing < MUCH_OUTPUT and not self.done and next_line(self)
+    if not line then break end
+    if line:find("%S") then handle(self, line) end
+  end
+  local waiting = self.input:find("\n", 1, true)
+  if #self.input > LONGEST_LINE and not waiting then
+    self:say(nil, {error = ("a request has up to %d bytes"):format(LONGEST_LINE)})
+    self.input, self.at_end, self.done = "", true, true
+  end
+  self.full = #self.input > LONGEST_LINE or self.outgoing >= MUCH_OUTPUT
+  if self.at_end and not waiting then self.done = true end
+end
+
+-- Jobs ----------------------------------------------------------------------------
+
+--- Let the jobs do what they have to, at the time `now`; those that have ended go.
+function Session:tend(now)
+  for i = #self.jobs, 1, -1 do
+    local job = self.jobs[i]
+    job:tend(now)
+    if job.ended then table.remove(self.jobs, i) end
+  end
+end
+
+--- Has it more to do than to wait for the client?
+function Session:busy()
+  return #self.jobs > 0 or self.outgoing > 0 or self.input ~= ""
+end
+
+--- Stop all jobs; how many there were. Each says its last words.
+function Session:stop()
+  local n = #self.jobs
+  for _, job in ipairs(self.jobs) do job:stop() end
+  self.jobs = {}
+  return n
+end
+
+--- The connection is no more.
+function Session:closed()
+  self.at_end = true
+  self:stop()
+end
+
+return session

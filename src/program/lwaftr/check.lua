@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee lwaftr check`: packets from two files through an lwAFTR to two files, and the
+-- counters that it should have after that.
+
+local cli = require("lib.cli")
+local config = require("core.config")
+local engine = require("core.app")
+local failure = require("core.failure")
+local graph = require("program.lwaftr.graph")
+local pcap = require("apps.pcap.pcap")
+local reader = require("apps.lwaftr.conf.reader")
+local totals = require("program.lwaftr.totals")
+
+local M = {}
+
+local SNAPLEN = 65535 -- bytes: what upstream's files say
+
+local function parse(args)
+  local p = cli.parser("lwaftr check", "Send the packets of V4_IN and V6_IN through an "
+    .. "lwAFTR, write those that come out to V4_OUT and V6_OUT, and compare its counters "
+    .. "with those in the Lua file COUNTERS.")
+  p:argument("conf", "the configuration")
+  for _, name in ipairs{"v4_in", "v6_in", "v4_out", "v6_out"} do
+    p:argument(name, "a pcap file")
+  end
+  p:argument("counters", "returns a table of counters; those that are 0 left out")
+    :args("?")
+  p:flag("-r --regen", "write COUNTERS rather than compare")
+  p:flag("--on-a-stick", "with one interface for both")
+  p:option("-D --duration", "seconds", 0.1):convert(cli.duration)
+  return cli.parse(p, args)
+end
+
+local function expected(path)
+  local chunk, problem = loadfile(path)
+  if not chunk then failure.usage("the counters can't be read: %s", problem) end
+  local ok, result = pcall(setfenv(chunk, {}))
+  if not ok or type(result) ~= "table" then
+    failure.usage("the counters can't be read: %s doesn't return a table", path)
+  end
+  return result
+end
+
+local function sorted_names(...)
+  local names, seen = {}, {}
+  for _, t in ipairs{...} do
+    for name in pairs(t) do
+      if not seen[name] then names[#names + 1] = name end
+      seen[name] = true
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function write(path, counters)
+  local file, problem = io.open(path, "w")
+  if not file then failure.raise("the counters can't be written: %s", problem) end
+  file:write("return {\n")
+  for _, name in ipairs(sorted_names(counters)) do
+    file:write(('   ["%s"] = %.0f,\n'):format(name, counters[name]))
+  end
+  file:write("}\n")
+  file:close()
+end
+
+local function compare(counters, wanted)
+  local wrong = {}
+  for _, name in ipairs(sorted_names(counters, wanted)) do
+    local is, should = counters[name] or 0, wanted[name] or 0
+    if is ~= should then
+      wrong[#wrong + 1] = ("%s is %.0f, not %.0f"):format(name, is, should)
+    end
+  end
+  if #wrong > 0 then
+    failure.raise("counters did not match: %s", table.concat(wrong, "; "))
+  end
+end
+
+-- Files that can be compared with others byte by byte.
+local function timeless(path)
+  return {filename = path, snaplen = SNAPLEN, timeless = true}
+end
+
+--- The configuration's graph between files: names of apps as upstream has them.
+function M.graph(conf, files, on_a_stick)
+  local c = config.new()
+  local queue = graph.lwaftr(c, conf)
+  config.app(c, "capturev4", pcap.PcapReader, files.v4_in)
+  config.app(c, "capturev6", pcap.PcapReader, files.v6_in)
+  config.app(c, "output_filev4", pcap.PcapWriter, timeless(files.v4_out))
+  config.app(c, "output_filev6", pcap.PcapWriter, timeless(files.v6_out))
+  graph.between(c, queue, {
+    v4 = {"capturev4.output", "output_filev4.input"},
+    v6 = {"capturev6.output", "output_filev6.input"},
+  }, on_a_stick)
+  return c
+end
+
+--- Run the command.
+function M.run(args)
+  local options = parse(args)
+  -- So that the same packets give the same fragments.
+  require("apps.ipv4.fragment").use_deterministic_first_fragment_id()
+  require("apps.ipv6.fragment").use_deterministic_first_fragment_id()
+  engine.configure(M.graph(reader.file(options.conf), options, options.on_a_stick))
+  local before = totals.read()
+  engine.main{duration = options.duration, no_report = true}
+  local counters = totals.differences(before, totals.read())
+  if not options.counters then return end
+  if options.regen then return write(options.counters, counters) end
+  compare(counters, expected(options.counters))
+end
+
+return M

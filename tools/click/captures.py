@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Capture files to run configurations on: ARP, IPv4 with UDP, TCP and ICMP, whole and in
+fragments, with options, at the end of their time to live, IPv6, and other frames."""
+
+import struct
+
+HOSTS = ["10.0.0.1", "10.0.0.2", "10.0.0.77", "10.0.1.1", "10.1.0.128", "18.26.4.24",
+         "18.26.4.115", "18.26.7.1", "192.168.1.1", "192.168.1.9", "192.168.56.128",
+         "66.58.65.90", "1.0.0.1", "2.0.0.2", "18.26.4.116", "10.220.0.1", "10.221.0.1"]
+BROADCAST = bytes([255] * 6)
+FLAGS = {"DF": 0x4000, "MF": 0x2000}
+
+
+def address(text):
+    return bytes(int(part) for part in text.split("."))
+
+
+def mac(number):
+    return bytes([2, 0, 0, 0, 0, number])
+
+
+def checksum(data):
+    data += b"\0" * (len(data) % 2)
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
+def ethernet(kind, payload, to=mac(1), source=mac(9)):
+    return (to + source + struct.pack(">H", kind) + payload).ljust(60, b"\0")
+
+
+def arp(operation, source, target):
+    body = struct.pack(">HHBBH", 1, 0x800, 6, 4, operation) + mac(9) + address(source)
+    body += (mac(1) if operation == 2 else bytes(6)) + address(target)
+    return ethernet(0x806, body, to=BROADCAST if operation == 1 else mac(1))
+
+
+def ipv4(source, target, protocol, payload, ttl=64, options=b"", flags=0, identity=7):
+    length = 20 + len(options)
+    header = struct.pack(">BBHHHBBH", 0x40 | length // 4, 0, length + len(payload), identity,
+                         flags, ttl, protocol, 0) + address(source) + address(target)
+    header += options
+    total = checksum(header)
+    return header[:10] + struct.pack(">H", total) + header[12:] + payload
+
+
+def with_sum(source, target, protocol, segment, at):
+    pseudo = address(source) + address(target) + struct.pack(">BBH", 0, protocol,
+                                                             len(segment))
+    total = checksum(pseudo + segment) or 0xffff
+    return segment[:at] + struct.pack(">H", total) + segment[at + 2:]
+
+
+def udp(source, target, sport, dport, data=b"x" * 20):
+    segment = struct.pack(">HHHH", sport, dport, 8 + len(data), 0) + data
+    return with_sum(source, target, 17, segment, 6)
+
+
+def tcp(source, target, sport, dport, flags, data=b""):
+    segment = struct.pack(">HHIIBBHHH", sport, dport, 1000, 2000 if flags & 16 else 0, 0x50,
+                          flags, 8192, 0, 0) + data
+    return with_sum(source, target, 6, segment, 16)
+
+
+def echo(kind, identity):
+    message = struct.pack(">BBHHH", kind, 0, 0, identity, 1) + b"ping" * 5
+    return message[:2] + struct.pack(">H", checksum(message)) + message[4:]
+
+
+def ipv6(source, target):
+    data = struct.pack(">HHHH", 5, 6, 12, 0) + b"data"
+    return struct.pack(">IHBB", 6 << 28, len(data), 17, 64) + source + target + data
+
+
+def pair(i, number):
+    """Two different hosts, others for each device."""
+    source = HOSTS[(i + 3 * number) % len(HOSTS)]
+    return source, HOSTS[(2 * i + number + 1) % len(HOSTS)]
+
+
+def frames(number):
+    """The frames for the device of that number."""
+    found = []
+    for i, host in enumerate(HOSTS):
+        source, target = pair(i, number)
+        if source == target:
+            target = "3.0.0.3"
+        found += [
+            arp(1, source, host), arp(2, host, target),
+            ethernet(0x800, ipv4(source, target, 17, udp(source, target, 1000 + i, 53))),
+            ethernet(0x800, ipv4(source, target, 6, tcp(source, target, 2000 + i, 80, 2))),
+            ethernet(0x800, ipv4(source, target, 6,
+                                 tcp(source, target, 2000 + i, 80, 24, b"attack" * 9))),
+            ethernet(0x800, ipv4(source, target, 1, echo(8, i))),
+            ethernet(0x800, ipv4(source, target, 1, echo(0, i))),
+        ]
+    source, target = pair(1, number)
+    big = udp(source, target, 7, 8, b"y" * 1400)
+    found += [
+        ethernet(0x800, ipv4(source, target, 17, udp(source, target, 7, 8), ttl=1)),
+        ethernet(0x800, ipv4(source, target, 17, udp(source, target, 7, 8), ttl=0)),
+        ethernet(0x800, ipv4(source, target, 17, udp(source, target, 7, 8),
+                             options=bytes([7, 7, 4, 0, 0, 0, 0, 0]))),
+        ethernet(0x800, ipv4(source, target, 17, big[:800], flags=FLAGS["MF"])),
+        ethernet(0x800, ipv4(source, target, 17, big[800:], flags=100)),
+        ethernet(0x800, ipv4(source, target, 17, big, flags=FLAGS["DF"])),
+        ethernet(0x800, ipv4(source, target, 89, b"ospf" * 8)),
+        ethernet(0x800, ipv4("255.255.255.255", target, 17, udp(source, target, 7, 8))),
+        ethernet(0x800, b"\x45" + bytes(30)), ethernet(0x800, b""),
+        ethernet(0x86dd, ipv6(bytes.fromhex("3ffe1ce10002000002000000000000 02"),
+                              bytes.fromhex("3ffe1ce1000200000000000000000002"))),
+        ethernet(0x8100, bytes(46)), ethernet(0x88cc, bytes(46), to=BROADCAST),
+    ]
+    return found
+
+
+def write(path, number):
+    """Write them to a capture file."""
+    header = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+    body = b"".join(struct.pack("<IIII", 1000 + i // 1000, i % 1000 * 1000, len(frame),
+                                len(frame)) + frame
+                    for i, frame in enumerate(frames(number)))
+    path.write_bytes(header + body)
