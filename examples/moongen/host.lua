@@ -22,7 +22,8 @@ function master(args)
   icmp.startIcmpTask{rxQueue = dev:getRxQueue(1), txQueue = dev:getTxQueue(1),
     ips = args.address}
   if args.lookup then
-    printf("%s is at %s", args.lookup, arp.blockingLookup(args.lookup, 10) or "no address")
+    local mac = arp.blockingLookup(args.lookup, 10)
+    printf("%s is at %s", args.lookup, mac or "no address")
   end
   print("ready")
   io.stdout:flush()

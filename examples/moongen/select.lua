@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Copies what a filter selects from one savefile to another, and prints how much it was.
+-- Copies what a filter selects from one savefile to another, and prints how much it
+-- was.
 
 local memory = require "memory"
 local pcap = require "pcap"
