@@ -201,6 +201,7 @@ int mg_device_set_up(struct mg_device *d, int32_t nrx, int32_t ntx, int32_t sour
                                  .lock = &d->tx_locks[q % sinks]};
   mg_device_use_sources(d);
   mg_device_stats(d, &d->began);
+  d->configured_at = rte_rdtsc();
   __atomic_store_n(&d->configured, 1, __ATOMIC_RELEASE);
   return 0;
 }

@@ -186,6 +186,20 @@ int32_t mg_free_one(struct packet *p)
   return mg_free(&p, 1);
 }
 
+/* Arrays of buffers have so many places more: as many buffers may be in the hands of
+ * scripts when they end. */
+static _Atomic uint64_t array_places;
+
+void mg_note_array(uint32_t places)
+{
+  array_places += places;
+}
+
+uint64_t mg_array_places(void)
+{
+  return array_places;
+}
+
 /* These may be sent again (a script holds several references to them). */
 void mg_unmark(struct packet **bufs, uint32_t n)
 {

@@ -55,6 +55,8 @@ struct mempool *mg_pool_number(uint32_t number);
 int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t length);
 int32_t mg_free(struct packet **bufs, uint32_t n);
 int32_t mg_free_one(struct packet *p);
+void mg_note_array(uint32_t places);
+uint64_t mg_array_places(void);
 void mg_unmark(struct packet **bufs, uint32_t n);
 uint16_t mg_references(const struct packet *p);
 uint16_t mg_add_references(struct packet *p, int16_t n);
@@ -113,6 +115,7 @@ struct mg_device {
   char text[256];            /* the port string */
   struct mg_device *peer;    /* other end of a ring, or NULL */
   uint64_t polled;           /* TSC of the last time a queue was asked for packets */
+  uint64_t configured_at;    /* TSC */
   uint64_t unheard;          /* packets sent to a peer that hasn't polled for a while, */
   uint64_t unheard_since;    /* TSC, if it never has */
   uint64_t missed, missed_bytes; /* sent to it when nobody received */

@@ -19,11 +19,14 @@
 #include "rules.h"
 
 /* Drivers with vector code return nothing when asked for fewer than 4. */
-enum { FEWEST = 32, MOST_ASLEEP = 256 };
+enum { FEWEST = 32, MOST_ASLEEP = 512 };
 
 /* Who asked within this time will ask again: its packets are kept, and wait in the
  * device if there is no more room for them. */
-#define AWAKE_SECONDS 0.2
+#define AWAKE_SECONDS 1.0
+
+/* So long after its device was configured, nobody may have come to ask yet. */
+#define NEW_SECONDS 1.0
 
 static inline void note_polled(struct mg_queue *q, uint64_t now)
 {
@@ -118,25 +121,37 @@ static inline uint32_t receive_direct(struct mg_queue *q, struct rte_mbuf **pack
 
 static bool is_awake(const struct mg_queue *q, uint64_t now)
 {
-  return now - __atomic_load_n(&q->polled, __ATOMIC_RELAXED) <
-         (uint64_t)(AWAKE_SECONDS * rte_get_tsc_hz());
+  uint64_t hz = rte_get_tsc_hz(), polled = __atomic_load_n(&q->polled, __ATOMIC_RELAXED);
+  if (!polled)
+    return now - q->device->configured_at < (uint64_t)(NEW_SECONDS * hz);
+  return now - polled < (uint64_t)(AWAKE_SECONDS * hz);
 }
 
-/* Has each ring that is emptied room for a burst? */
+/* Packets that a queue may keep. If nobody asks it, few of a ring's: the buffers are of
+ * the sender's pool. */
+static uint32_t most_kept(const struct mg_queue *q, uint64_t now)
+{
+  if (!q->device->peer || (q->polled && is_awake(q, now)))
+    return rte_ring_get_capacity(q->ring);
+  return MOST_ASLEEP;
+}
+
+/* Has each ring that is emptied, or may soon be, room for a burst? */
 static bool all_have_room(const struct mg_device *d, const struct mg_queue *own,
                           uint64_t now)
 {
-  for (int i = 0; i < d->nrx; i++)
-    if (&d->rx[i] != own && rte_ring_free_count(d->rx[i].ring) < MG_BURST &&
-        is_awake(&d->rx[i], now))
+  for (int i = 0; i < d->nrx; i++) {
+    const struct mg_queue *q = &d->rx[i];
+    if (q != own && rte_ring_count(q->ring) + MG_BURST > most_kept(q, now) &&
+        is_awake(q, now))
       return false;
+  }
   return true;
 }
 
-/* A queue that nobody asks keeps little: the buffers are of the sender's pool. */
 static bool has_room(const struct mg_queue *q, uint64_t now)
 {
-  return rte_ring_count(q->ring) < MOST_ASLEEP || is_awake(q, now);
+  return rte_ring_count(q->ring) < most_kept(q, now);
 }
 
 static void pass_on(struct mg_queue *to, struct rte_mbuf *m, uint64_t now)

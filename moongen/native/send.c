@@ -19,8 +19,8 @@
 /* A ring whose other end nobody empties loses what is sent into it, as a cable does
  * that leads to a card without descriptors: at once after so many packets, else the
  * sender's pool would end up in there. While it is emptied, who sends waits. */
-#define DEAF_SECONDS 0.2
-#define NEW_SECONDS 1.0 /* for who is to begin to empty it */
+#define DEAF_SECONDS 1.0
+#define NEW_SECONDS 2.0  /* for who is to begin to empty it */
 enum { MOST_UNHEARD = 256 };
 
 /* After the end, what a device doesn't take is given up. */

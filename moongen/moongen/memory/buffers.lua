@@ -119,6 +119,7 @@ function buffers.new(n, mem)
   end
   local self = make(n)
   self.size, self.maxSize, self.mem = n, n, mem
+  C.mg_note_array(n)
   return self
 end
 

@@ -69,6 +69,15 @@ describe("a buffer", function ()
     assert.error_matches(function () script_ffi.cdef("struct {") end, "expected")
   end)
 
+  it("leaves scripts their own types under names that ours have", function ()
+    assert.is_not_nil(ffi.sizeof("struct counter"))
+    script_ffi.cdef("struct __attribute__((packed)) counter { uint8_t mine[3]; };")
+    assert.equal(3, script_ffi.sizeof("struct counter"))
+    assert.equal(8, ffi.sizeof("struct counter"))
+    script_ffi.metatype("struct counter", {__index = {get = function () return 5 end}})
+    assert.equal(5, script_ffi.new("struct counter"):get())
+  end)
+
   it("gets methods that scripts add", function ()
     function methods.mgSpecTwice(self) return 2 * self:getSize() end
     assert.equal(120, p:mgSpecTwice())

@@ -95,6 +95,7 @@ local function given(field, args, prefix)
 end
 
 local function put(layout, field, header, value, label)
+  if value == true and field.kind ~= "uint" then return end -- libmoon's placeholder
   if field.whole then field.whole(header, take.uint(value, label)) return end
   layout.slow["set" .. field.name](header, take[field.kind](value, label, field))
 end

@@ -8,19 +8,54 @@ require("moongen.packets.headers")
 
 local script_ffi = {}
 
+-- What a name of a struct, union or enum in a script's text means.
 local NAMES = {
-  ["struct%s+rte_mbuf"] = "struct packet",
-  ["union%s+mac_address"] = "struct perigee_mac",
-  ["union%s+ip4_address"] = "struct perigee_ip4",
-  ["union%s+ip6_address"] = "struct perigee_ip6",
+  rte_mbuf = "struct packet", mac_address = "struct perigee_mac",
+  ip4_address = "struct perigee_ip4", ip6_address = "struct perigee_ip6",
 }
+
+local KINDS = {"struct", "union", "enum"}
+local ATTRIBUTE = "__attribute__%s*%b()"
+
+local function renamed(kind, attribute, name)
+  local meant = NAMES[name]
+  if not meant then return nil end
+  local its_kind, its_name = meant:match("^(%a+) (.*)$")
+  if attribute == "" and its_kind ~= kind then return meant end
+  return its_kind .. " " .. attribute .. its_name
+end
 
 --- The C text under our names.
 local function translate(text)
-  for pattern, name in pairs(NAMES) do
-    text = text:gsub(pattern .. "%f[^%w_]", name)
+  for _, kind in ipairs(KINDS) do
+    text = text:gsub("%f[%w_]" .. kind .. "(%s+)([%a_][%w_]*)", function (_, name)
+      return renamed(kind, "", name)
+    end)
+    text = text:gsub("%f[%w_]" .. kind .. "%s*(" .. ATTRIBUTE .. "%s*)([%a_][%w_]*)",
+      function (attribute, name) return renamed(kind, attribute, name) end)
   end
   return text
+end
+
+-- Of ours, those that a script may declare as libmoon does, and mean ours.
+local LIBMOONS = {lock = true, barrier = true, namespace = true, mempool = true,
+  packet = true}
+local defined = {} -- names that scripts have defined
+
+-- A script may define a struct under a name that one of ours has: then the name means
+-- the script's from now on.
+local function make_way(text)
+  text = text:gsub(ATTRIBUTE, " ")
+  for kind, name in text:gmatch("(%a+)%s+([%a_][%w_]*)%s*{") do
+    if (kind == "struct" or kind == "union" or kind == "enum") and not NAMES[name]
+      and not defined[name] and not LIBMOONS[name] and not name:match("^rte_") then
+      local ok, ctype = pcall(ffi.typeof, kind .. " " .. name)
+      if ok and ffi.sizeof(ctype) then
+        NAMES[name] = ("%s script_%s"):format(kind, name)
+      end
+      defined[name] = true
+    end
+  end
 end
 
 -- text -> C type. Those with parameters ($) are not kept.
@@ -56,32 +91,15 @@ local function each_declaration(text, action)
   if text:find("%S", first) then action(text:sub(first)) end
 end
 
--- What a script declares under a name of ours, but for libmoon's, is another type: its
--- name has "script_" in front from then on.
-local LIBMOONS = {lock = true, barrier = true, namespace = true, mempool = true,
-  packet = true}
-local declared = {} -- by scripts
-
-local function rename_clashes(text)
-  for keyword, name in text:gmatch("(%a+)%s+([%a_][%w_]*)%s*%f[{]") do
-    local kind = keyword == "struct" or keyword == "union" or keyword == "enum"
-    local ours = kind and not LIBMOONS[name] and not declared[name]
-      and not name:match("^rte_") and pcall(ffi.typeof, keyword .. " " .. name)
-    if ours then
-      NAMES[keyword .. "%s+" .. name] = ("%s script_%s"):format(keyword, name)
-    end
-    if kind then declared[name] = true end
-  end
-  return translate(text)
-end
-
 local function without_comments(text)
   return (text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", ""))
 end
 
 --- ffi.cdef; what has been declared before stays as it is.
 function script_ffi.cdef(text, ...)
-  text = rename_clashes(translate(without_comments(text)))
+  text = without_comments(text)
+  make_way(text)
+  text = translate(text)
   local ok, message = pcall(ffi.cdef, text, ...)
   if ok then return end
   if not is_known(message) then error(message, 2) end

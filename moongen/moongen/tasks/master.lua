@@ -7,6 +7,7 @@ local C = require("core.declare")("native/moongen.h")
 local errors = require("moongen.tasks.errors")
 local exits = require("moongen.tasks.exits")
 local failure = require("core.failure")
+local leaks = require("moongen.memory.leaks")
 local main = require("core.main")
 local paths = require("moongen.tasks.paths")
 local ports = require("moongen.devices.ports")
@@ -94,11 +95,13 @@ function master.run(script, words)
     words)))
   require("moongen.pacing.rates").tell()
   exits.remove()
+  package.loaded["core.engine.account"] = nil -- that of an engine, which isn't used
   local lost = ports.close_all(stuck)
   if lost then
     io.stderr:write("perigee: ", lost, "\n")
     status = math.max(status, 1)
   end
+  if not stuck and status == 0 then leaks.tell() end
   if stuck then
     require("core.shm").cleanup()
     C.mg_leave(status)
