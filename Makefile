@@ -124,7 +124,8 @@ lint: libraries
 DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
   src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flows.h \
-  moongen/native/moongen.h moongen/native/pace.h moongen/native/offload.h
+  moongen/native/moongen.h moongen/native/pace.h moongen/native/offload.h \
+  moongen/native/measure.h moongen/native/moonsniff.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
