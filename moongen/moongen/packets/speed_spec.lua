@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Calls that make tables and text mustn't make packet loops slow, however many there are:
--- LuaJIT gives up functions that such code calls often.
+-- Calls that make tables and text mustn't make packet loops slow, however many there
+-- are: LuaJIT gives up functions that such code calls often.
 
 local C = require("core.native")
 local packet = require("core.packet")
