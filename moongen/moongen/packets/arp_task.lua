@@ -7,8 +7,8 @@ local address = require("lib.stack.address")
 local libmoon = require("libmoon")
 local memory = require("memory")
 local namespaces = require("namespaces")
-local pipe = require("pipe")
 local proto = require("moongen.packets.proto")
+local responder = require("moongen.packets.responder")
 local time = require("moongen.packets.utils_of_time").time
 
 local arp = proto.arp
@@ -92,10 +92,7 @@ local function handle(nic, received, bufs)
 end
 
 local function prepare(nic, i)
-  if nic.rxQueue and nic.rxQueue.id ~= nic.txQueue.id then
-    error("both queues must belong to the same device", 0)
-  end
-  if type(nic.ips) ~= "table" then nic.ips = {nic.ips} end
+  responder.prepare(nic, i, pipes)
   nic.own, nic.mac = {}, nic.txQueue.dev:getMacString()
   for k, text in ipairs(nic.ips) do
     local ip = type(text) == "number" and text or address.parseIP4Address(text)
@@ -107,8 +104,6 @@ local function prepare(nic, i)
     if k == 1 then nic.first = ip end
   end
   if nic.rxQueue then nic.rxQueue.dev:l2Filter(eth.TYPE_ARP, nic.rxQueue) end
-  nic.pipe = pipe:newFastPipe()
-  pipes[tostring(i)] = nic.pipe
 end
 
 -- What is to be done about an entry now: nil, "ask" or "forget".
@@ -182,13 +177,7 @@ end
 -- ---- what other tasks call ----
 
 --- Hand an ARP packet to the task, which frees it; `nic` is its number in the list (1).
-function arp.handlePacket(buf, nic)
-  local to = pipes[tostring(nic or 1)]
-  if not to then
-    error(("arp: there is no device number %s"):format(tostring(nic or 1)), 2)
-  end
-  to:send(buf)
-end
+arp.handlePacket = responder.handler("arp", pipes)
 
 local function number_of(ip)
   if type(ip) == "string" then

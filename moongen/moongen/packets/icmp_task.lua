@@ -4,8 +4,8 @@
 local libmoon = require("libmoon")
 local memory = require("memory")
 local namespaces = require("namespaces")
-local pipe = require("pipe")
 local proto = require("moongen.packets.proto")
+local responder = require("moongen.packets.responder")
 
 local icmp = proto.icmp
 
@@ -49,10 +49,7 @@ local function handle(nic, received)
 end
 
 local function prepare(nic, i)
-  if nic.rxQueue and nic.rxQueue.id ~= nic.txQueue.id then
-    error("both queues must belong to the same device", 0)
-  end
-  if type(nic.ips) ~= "table" then nic.ips = {nic.ips} end
+  responder.prepare(nic, i, pipes)
   nic.own = {}
   for _, ip in ipairs(nic.ips) do
     nic.own[ip] = true
@@ -61,8 +58,6 @@ local function prepare(nic, i)
         nic.rxQueue)
     end
   end
-  nic.pipe = pipe:newFastPipe()
-  pipes[tostring(i)] = nic.pipe
 end
 
 local function task(nics)
@@ -85,12 +80,6 @@ end
 
 --- Hand an ICMP packet to the task, which frees it; `nic` is its number in the list
 --- (1).
-function icmp.handlePacket(buf, nic)
-  local to = pipes[tostring(nic or 1)]
-  if not to then
-    error(("icmp: there is no device number %s"):format(tostring(nic or 1)), 2)
-  end
-  to:send(buf)
-end
+icmp.handlePacket = responder.handler("icmp", pipes)
 
 return {task = task, icmp = icmp}

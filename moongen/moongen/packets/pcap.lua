@@ -47,8 +47,8 @@ end
 function Writer:write(timestamp, data, len, origLen)
   local time = self.startTime + timestamp
   local seconds = math.floor(time)
-  self.file:write(data, len, origLen or len,
-    seconds * 1000000000LL + math.floor((time - seconds) * 1e9))
+  local micros = math.floor((time - seconds) * 1e6 + 0.5)
+  self.file:write(data, len, origLen or len, (seconds * 1000000LL + micros) * 1000)
 end
 
 --- Write the packet, or its first `snapLen` bytes.
