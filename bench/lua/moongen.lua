@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Loops of libmoon's scripts over null ports, for bench/suite/moongen.py:
 --
---   perigee moongen --port 0=null:size=N --port 1=null bench/lua/moongen.lua MODE SECONDS
+--   perigee moongen --port 0=null:size=N --port 1=null moongen.lua MODE SECONDS
 --
 -- Prints packets, CPU seconds of the task, TSC Hz.
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Tasks, their arguments and results, and what they share. Prints a line for each check.
+-- Tasks, their arguments and results, and what they share. Prints a line for each.
 
 local barrier = require "barrier"
 local lm = require "libmoon"

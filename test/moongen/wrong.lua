@@ -22,7 +22,9 @@ function wrongs.free_twice()
   bufs[3]:free()
 end
 
-function wrongs.empty_array() device.config{port = 0}:getTxQueue(0):send(memory.bufArray()) end
+function wrongs.empty_array()
+  device.config{port = 0}:getTxQueue(0):send(memory.bufArray())
+end
 
 function wrongs.dry()
   local mem = memory.createMemPool{n = 100}

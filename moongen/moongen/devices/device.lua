@@ -105,7 +105,7 @@ end
 function device.reclaimTxBuffers() end
 function device.cleanupDevices() end
 
--- Queues -------------------------------------------------------------------------------
+-- Queues ------------------------------------------------------------------------------
 
 local function queue(self, list, make, kind, n, id)
   id = tonumber(id) or 0
@@ -133,18 +133,18 @@ function Device:getRxQueue(id)
   return queue(self, self.rxQueues, queues.rx, "rx", self.c.nrx, id)
 end
 
--- Links ---------------------------------------------------------------------------------
+-- Links -------------------------------------------------------------------------------
 
 Device.getLinkStatus, Device.wait = links.status, links.wait
 
--- Statistics ----------------------------------------------------------------------------
+-- Statistics --------------------------------------------------------------------------
 
 Device.getStats, Device.getRxStats = statistics.all, statistics.received
 Device.getTxStats = statistics.sent
 function Device:clearRxStats() end
 function Device:resetTimeCounters() self:unsupported("Time counter tracking") end
 
--- What it is ------------------------------------------------------------------------------
+-- What it is --------------------------------------------------------------------------
 
 --- Its Ethernet address as "02:50:47:00:00:00", in capitals.
 function Device:getMacString()
@@ -178,7 +178,7 @@ function Device:getInfo()
     tx_desc_lim = {nb_min = 1, nb_max = 65535, nb_align = 1}}
 end
 
--- Changing it -----------------------------------------------------------------------------
+-- Changing it -------------------------------------------------------------------------
 
 function Device:setPromisc(on) C.mg_device_promiscuous(self.c, on and 1 or 0) end
 

@@ -101,7 +101,7 @@ function Device:dumpFilters()
   end
 end
 
--- Filters in the language of one kind of card: they are not Perigee's. ------------------
+-- Filters in the language of one kind of card: they are not Perigee's. ----------------
 
 for _, name in ipairs{"UdpGenericFilter", "TcpGenericFilter", "l2GenericFilter",
   "genericFilter", "fiveTupleGenericFilter", "filterGeneric"} do

@@ -55,7 +55,8 @@ function links.wait_for_all(list)
       if links.wait(dev, math.max(until_time - C.pg_monotonic(), 0)) then up = up + 1 end
     end
   end
-  log():info("%s", green(up == 1 and "%d device is up." or "%d devices are up.", up))
+  local text = up == 1 and "%d device is up." or "%d devices are up."
+  log():info("%s", green(text, up))
   return up
 end
 

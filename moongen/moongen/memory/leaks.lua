@@ -14,7 +14,9 @@ function leaks.missing()
     local pool = C.mg_pool_number(i)
     local missing = pool.n - C.mg_pool_left(pool)
     n = n + missing
-    if missing > 0 then list[#list + 1] = ("%d of pool %d's %d"):format(missing, i, pool.n) end
+    if missing > 0 then
+      list[#list + 1] = ("%d of pool %d's %d"):format(missing, i, pool.n)
+    end
   end
   local received = C.pg_pool_size() - C.pg_pool_available()
   if received > 0 then list[#list + 1] = ("%d received"):format(received) end
@@ -26,8 +28,8 @@ function leaks.tell()
   local n, list = leaks.missing()
   local most = tonumber(C.mg_array_places())
   if n <= most then return end
-  require("moongen.log"):warn("buffers were neither sent nor freed: %s; arrays have room "
-    .. "for %d", table.concat(list, ", "), most)
+  require("moongen.log"):warn("buffers were neither sent nor freed: %s; arrays have "
+    .. "room for %d", table.concat(list, ", "), most)
 end
 
 return leaks

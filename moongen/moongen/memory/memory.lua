@@ -73,7 +73,8 @@ Pool.__index = Pool
 function Pool:alloc(length)
   local one = ffi.new("struct packet *[1]")
   if C.mg_alloc(self, one, 1, length or 0) < 0 then
-    error(("the memory pool is empty: all of its %d buffers are in use"):format(self.n), 2)
+    error(("the memory pool is empty: all of its %d buffers are in use")
+      :format(self.n), 2)
   end
   return one[0]
 end
@@ -95,7 +96,7 @@ function memory.enableCache() end
 function memory.freeMemPools() end
 function memory.testAllocationSpace() end
 
--- Plain memory --------------------------------------------------------------------------
+-- Plain memory ------------------------------------------------------------------------
 
 pcall(ffi.cdef, "void *malloc(size_t size);")
 pcall(ffi.cdef, "void free(void *memory);")

@@ -110,7 +110,7 @@ function SlowPipe:delete()
   C.mg_pipe_free(self.pipe)
 end
 
--- Fast pipes ---------------------------------------------------------------------------
+-- Fast pipes --------------------------------------------------------------------------
 
 --- A pipe for pointers. It grows from `size` (default 512) when send() finds it full.
 function pipe.newFastPipe(first, size)
@@ -139,7 +139,7 @@ function FastPipe:recv() return wait_for(take_pointer, self) end
 FastPipe.count = count
 function FastPipe:delete() C.mg_pipe_free(self.pipe) end
 
--- Packet rings -------------------------------------------------------------------------
+-- Packet rings ------------------------------------------------------------------------
 
 --- A ring for `size` packets (default 512); one task sends, one receives.
 function pipe.newPacketRing(first, size, socket)
@@ -157,7 +157,9 @@ local function put(ring, bufs, n) return C.mg_ring_put(ring, bufs.array, n) > 0 
 
 --- Send all packets of the array, or none: true or false. They are the receiver's then.
 function PacketRing:send(bufs) return put(self.ring, bufs, bufs.size) end
-function PacketRing:sendN(bufs, n) return put(self.ring, bufs, math.min(n, bufs.maxSize)) end
+function PacketRing:sendN(bufs, n)
+  return put(self.ring, bufs, math.min(n, bufs.maxSize))
+end
 
 --- Receive what is there: how many.
 function PacketRing:recv(bufs) return C.mg_ring_take(self.ring, bufs.array, bufs.size) end
@@ -171,7 +173,7 @@ function PacketRing:empty() return self:count() == 0 end
 function PacketRing:full() return self:freeCount() == 0 end
 function PacketRing:free() C.mg_ring_free(self.ring) end
 
--- What scripts call for objects that came to them in others. ----------------------------
+-- What scripts call for objects that came to them in others. --------------------------
 
 function pipe.sendToPacketRing(_, ring, bufs, n) return put(ring, bufs, n or bufs.size) end
 

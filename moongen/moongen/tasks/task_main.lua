@@ -55,8 +55,7 @@ local function finish(name, ok, ...)
   if ok then
     local encoded, problem = pcall(post, "returned", ...)
     if encoded then return end
-    ok, problem = false, {text = "its results: " .. tostring(problem), status = 1}
-    errors.tell(name, problem)
+    errors.tell(name, {text = "its results: " .. tostring(problem)})
     post("failed", 1)
     return
   end
