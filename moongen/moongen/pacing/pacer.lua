@@ -96,9 +96,10 @@ function pacer.sentence(p)
     return ("%s: %d packets with their own delays, %.6g Mpps; %.2f %% behind them")
       :format(name, r.packets, r.rate, -r.error * 100)
   end
+  local idle = r.idle < r.seconds * IDLE_SHARE and ""
+    or (", without %.3g s in which nothing was sent"):format(r.idle)
   return ("%s: %.6g %s of %.6g %s reached (%+.2f %%), paced in software%s"):format(name,
-    r.rate, r.unit, r.asked, r.unit, r.error * 100,
-    r.idle < r.seconds * IDLE_SHARE and "" or (", without %.3g s in which nothing was sent"):format(r.idle))
+    r.rate, r.unit, r.asked, r.unit, r.error * 100, idle)
 end
 
 --- Iterates over all pacers of the process, the oldest first.
