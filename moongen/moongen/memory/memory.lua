@@ -53,8 +53,8 @@ local function fill(mem, func)
 end
 
 --- A pool of `n` buffers (default 2047) of up to `bufSize` bytes (default 2048), with
---- each of which `func` (optional) is called once. What it writes stays in them. Takes a
---- table of these, or func; n, func; n.
+--- each of which `func` (optional) is called once. What it writes stays in them. Takes
+--- a table of these, or func; n, func; n.
 function memory.createMemPool(...)
   local args = arguments(without_module(...))
   local n = whole("n", args.n, DEFAULT_N, MOST_N)
