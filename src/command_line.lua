@@ -37,7 +37,12 @@ local function set_on_error(text)
     require("core.on_error").check("--on-error", text)
 end
 
-local control = true
+local control, metrics = true, nil
+
+local function set_metrics(text)
+  require("lib.control.listen").parse("--metrics", text)
+  metrics = text
+end
 
 local function check()
   require("core.check.mode").turn_on()
@@ -92,6 +97,10 @@ local OPTIONS = {
     help = {"have no control socket, by which `perigee trace` and",
             "others look into a running process"},
     take = function () control = false end},
+  {"--metrics", value = "PLACE", anywhere = true,
+    help = {"serve OpenMetrics at http://127.0.0.1:PLACE/metrics, a TCP",
+            "port; or at ADDRESS:PORT, or unix:PATH"},
+    take = set_metrics},
   {"-h", "--help", help = {"show this"}, take = function () show_help() end},
   {"--version", help = {"show the versions of Perigee, DPDK and LuaJIT"},
     take = show_version},
@@ -259,6 +268,7 @@ local function prepare()
   local lib = require("core.lib")
   lib.randomseed(lib.getenv("SNABB_RANDOM_SEED"))
   if control then require("lib.control.server").start() end
+  if metrics then require("lib.control.metrics").start(metrics) end
 end
 
 --- Make this Lua state, a worker's (core.cpus.worker_main), like that of the main

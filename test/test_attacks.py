@@ -78,7 +78,8 @@ def test_changes_and_what_is_none(site, attack, answer, least):
             while pings.going_on:
                 assert program.runs_for(0.05), program.said
         assert_none_lost(pings)
-        assert program.said.count(answer) - before >= least, program.said
+        wait_until(lambda: program.read() and program.said.count(answer) - before >= least,
+                   f"{least} times '{answer}'", timeout=60)
         assert_ends_well(program)
     if attack == "refuse":
         assert program.said.count("refused: ") > least

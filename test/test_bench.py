@@ -3,6 +3,7 @@
 What they measure isn't tested."""
 
 import importlib.util
+import os
 import random
 import sys
 
@@ -12,7 +13,7 @@ from helpers.command import ROOT, check, perigee, run
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-from suite import measure, router, stack, traffic  # noqa: E402
+from suite import measure, router, stack, tcp, traffic  # noqa: E402
 
 NULL = "net_null_pg0,size=60,copy=0"
 
@@ -119,6 +120,14 @@ def test_pcap(tmp_path):
             reference("pcap", *args)
     finally:
         file.unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces, as root")
+@pytest.mark.parametrize("forwarder, offloads", [
+    (tcp.perigee, True), (tcp.linux, True), (tcp.perigee, False)])
+def test_tcp(forwarder, offloads):
+    hertz = tcp.hertz()
+    assert 0 < tcp.cycles(forwarder, offloads, 1, hertz) < hertz
 
 
 def test_names():

@@ -104,6 +104,18 @@ def test_reasons_are_neither_stale_nor_missing(tmp_path, monkeypatch):
 
 
 @pytest.mark.fast
+def test_reasons_of_configurations_are_neither_stale_nor_missing(tmp_path, monkeypatch):
+    file = tmp_path / "conf_reasons.txt"
+    file.write_text("a/1.click: it has an error\na/2.click: no such element\n")
+    monkeypatch.setattr(reasons, "CONF_FILE", file)
+    names = ["a/1.click", "a/2.click", "a/3.click", "a/4.click"]
+    assert list(reasons.conf_problems({"a/1.click", "a/3.click"}, names)) == [
+        "a/2.click runs: tools/click/conf_reasons.txt says that it doesn't",
+        "a/3.click doesn't run, and tools/click/conf_reasons.txt doesn't say why"]
+    assert "| a/1.click | it has an error |\n" in reasons.conf_table()
+
+
+@pytest.mark.fast
 def test_the_helpers_know_what_there_is():
     words = programs.words(ROOT).split()
     assert {"Discard", "CounterMP", "userlevel"} <= set(words)
@@ -114,7 +126,8 @@ def test_the_helpers_know_what_there_is():
 
 @pytest.mark.fast
 def test_the_page_of_tests_has_the_reasons():
-    assert (ROOT / "doc/click-tests.md").read_text().endswith(reasons.table()), \
+    assert (ROOT / "doc/click-tests.md").read_text().endswith(
+        reasons.table() + reasons.conf_table()), \
         "make clicktests FASTCLICK=DIR, with --page of tools/clicktests, writes it anew"
 
 

@@ -12,7 +12,10 @@ from helpers.command import ROOT, TIMEOUT_S, perigee, run
 
 PAGES = sorted(ROOT.glob("doc/*.md"))
 READMES = [next(ROOT.glob(f"*/program/{name}/README.md"))
-           for name in ("echo", "firehose", "generate", "loadtest", "model", "pci_bind", "proto", "ps", "run", "shm", "snabbmark", "snsh", "test", "top", "trace", "vtep")]
+           for name in (
+               "echo", "firehose", "generate", "loadtest", "lwaftr", "metrics", "model",
+               "pci_bind", "proto", "ps", "run", "shm", "snabbmark", "snsh", "test", "top",
+               "trace", "vtep")]
 READMES += [ROOT / "click/click/script/README.md"]
 
 ROOMS = [ROOT / "src/apps", ROOT / "snabb/apps", ROOT / "click/apps"]

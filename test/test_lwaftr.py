@@ -6,8 +6,8 @@ import random
 
 import pytest
 from scapy.all import (GRE, ICMP, IP, TCP, UDP, Ether, ICMPv6DestUnreach,
-                       ICMPv6PacketTooBig, ICMPv6TimeExceeded, ICMPerror, IPv6,
-                       IPv6ExtHdrFragment, Raw, rdpcap, wrpcap)
+                       ICMPv6PacketTooBig, ICMPv6TimeExceeded, IPv6,
+                       IPv6ExtHdrFragment, fragment, rdpcap, wrpcap)
 
 from helpers.command import perigee
 
@@ -52,7 +52,7 @@ class Lwaftr:
         names = ["in4", "in6", "out4", "out6"]
         files = [self.folder / f"{name}.pcap" for name in names]
         for path, frames in zip(files, (v4, v6)):
-            wrpcap(str(path), [Ether(bytes(Ether(dst=INTERNAL) / f)) for f in frames],
+            wrpcap(str(path), [bytes(Ether(dst=INTERNAL, src=HOP6) / f) for f in frames],
                    linktype=1)
         counters = self.folder / "counters.lua"
         result = perigee("lwaftr", "check", "-r", self.folder / "a.conf", *files,
@@ -169,7 +169,6 @@ def test_sends_as_many_errors_as_it_may(tmp_path):
 
 def test_fragments_and_reassembles(lwaftr):
     big = from_peer(UDP(dport=PORT) / (b"0123456789" * 200))
-    from scapy.all import fragment
     pieces = fragment(big, 800)
     out4, out6 = lwaftr(v4=random.Random(3).sample(pieces, len(pieces)))
     assert out4 == [] and len(out6) == 2
@@ -213,21 +212,23 @@ def test_counts_every_cut_packet_and_survives(lwaftr):
     shapes4 = [inner, from_peer(ICMP(type=3) / inner), from_peer(GRE() / inner)]
     back = IP(bytes(IP(src=SHARED, dst=PEER) / UDP(sport=PORT) / b"back"))
     shapes6 = [tunnel(back), tunnel(IP(src=SHARED, dst=PEER) / ICMP(type=3) / inner),
-               IPv6(dst=BR) / ICMPv6PacketTooBig() / tunnel(inner, BR, B4),
+               IPv6(src=B4, dst=BR) / ICMPv6PacketTooBig() / tunnel(inner, BR, B4),
                tunnel(tunnel(back))]
-    v4 = [Raw(bytes(Ether() / p)[:n]) for p in shapes4
-          for n in range(14, len(Ether() / p) + 1)]
-    v6 = [Raw(bytes(Ether() / p)[:n]) for p in shapes6
-          for n in range(14, len(Ether() / p) + 1)]
 
-    def raw(frames, name):
+    def cut(shapes):
+        # With all addresses given: Scapy would look for them on the wire.
+        frames = [bytes(Ether(dst=INTERNAL, src=HOP6) / shape) for shape in shapes]
+        return [frame[:n] for frame in frames for n in range(14, len(frame) + 1)]
+
+    def file_of(frames, name):
         path = lwaftr.folder / name
-        wrpcap(str(path), [bytes(f) for f in frames], linktype=1)
+        wrpcap(str(path), frames, linktype=1)
         return path
 
     out = [lwaftr.folder / "o4.pcap", lwaftr.folder / "o6.pcap"]
     result = perigee("lwaftr", "check", "-r", lwaftr.folder / "a.conf",
-                     raw(v4, "c4.pcap"), raw(v6, "c6.pcap"), *out,
+                     file_of(cut(shapes4), "c4.pcap"),
+                     file_of(cut(shapes6), "c6.pcap"), *out,
                      lwaftr.folder / "c.lua")
     assert result.returncode == 0, result.stderr
     for frame in rdpcap(str(out[0])):

@@ -70,7 +70,7 @@ def wait_for_all(tmp_path, server, peer):
         assert server.read(), server.said
         assert peer.read(), peer.said
         return has_come(tmp_path)
-    wait_until(came, "all packets to come back", timeout=20)
+    wait_until(came, "all packets to come back", timeout=120)
 
 
 def no_complaint(said):

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from helpers.command import PERIGEE, ROOT
+from helpers.command import PERIGEE, ROOT, perigee
 
 sys.path.insert(0, str(ROOT / "tools"))
 import lwaftr  # noqa: E402
@@ -37,6 +37,12 @@ def data(tmp_path_factory):
     f"{name}-{'stick' if on_a_stick else 'two'}" for name, on_a_stick, _ in CASES])
 def test_case(data, name, on_a_stick, files, options):
     assert lwaftr.run([PERIGEE, *options], data, on_a_stick, files) is None
+
+
+def test_does_what_upstreams_app_does_with_mutated_packets():
+    result = perigee("--snabb", source(), "run", ROOT / "test/fuzz_lwaftr.lua", 6000)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert " packets compared, 0 differences" in result.stdout
 
 
 @pytest.mark.skipif(not SNABB, reason="without SNABB=DIR")

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.command import PERIGEE, perigee, run, running, wait_until
 from helpers.control import Client, graph, path_of, wait_for_socket
 
 
@@ -130,8 +130,8 @@ engine.main{duration = 100, no_report = true}
 def test_between_ports(tmp_path):
     from scapy.all import Ether, IP, UDP, wrpcap
     pcap = tmp_path / "in.pcap"
-    wrpcap(str(pcap), [Ether() / IP(src="10.0.0.1", dst="10.0.0.9", ttl=ttl) / UDP(dport=7) / bytes(20)
-                       for ttl in (64, 1)])
+    wrpcap(str(pcap), [Ether() / IP(src="10.0.0.1", dst="10.0.0.9", ttl=ttl)
+                       / UDP(dport=7) / bytes(20) for ttl in (64, 1)])
     script, name = tmp_path / "r.lua", f"router-{os.getpid()}"
     script.write_text(ROUTER % (name, pcap))
     with running(PERIGEE, "run", script) as process:
@@ -148,3 +148,12 @@ def test_of_what_has_no_socket(tmp_path):
     with graph(tmp_path, f"none-{os.getpid()}", options=["--no-control"]) as process:
         result = perigee("trace", process.pid)
     assert result.returncode == 1 and "started with --no-control" in result.stderr
+
+
+def test_as_another_user(instance):
+    if os.geteuid() != 0:
+        pytest.skip("becomes another user, as root")
+    result = run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+                 PERIGEE, "trace", instance.pid, env={**os.environ, "HOME": "/"})
+    assert result.returncode == 1
+    assert f"process {instance.pid} is another user's" in result.stderr

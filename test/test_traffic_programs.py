@@ -170,7 +170,7 @@ def test_progress_on_a_terminal_is_one_line(tmp_path):
     except OSError:  # the other side is closed
         pass
     os.close(terminal)
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=120) == 0
     live = output.split(b"replay: ")
     lines = [part for part in live if b"pps  " in part]
     assert len(lines) >= 2
@@ -214,12 +214,12 @@ def test_capture_is_ended_by_a_signal(tmp_path, number_of):
     file = save(tmp_path / "in.pcap", frames(1000))
     process = subprocess.Popen([PERIGEE, "capture", f"pcap:rx={file}", out],
                                stdout=subprocess.PIPE, text=True)
-    deadline = time.time() + 20
+    deadline = time.time() + 120
     while not out.exists() or out.stat().st_size < file.stat().st_size:
         assert time.time() < deadline
         time.sleep(0.05)
     process.send_signal(number_of)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "1,000 packets received, 1,000 written" in output
     assert len(load(out)) == 1000

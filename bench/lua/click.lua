@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- perigee run bench/lua/click.lua FILE SECONDS: runs the Click configuration. Prints
--- what bench/native/click.c prints: packets received by all ports, CPU seconds, TSC Hz.
+-- perigee run bench/lua/click.lua FILE SECONDS: runs the Click configuration for so
+-- many seconds of CPU time, as the reference does: on a machine that others use, little
+-- of so much wall time is left to compile in. Prints what bench/native/click.c prints:
+-- packets received by all ports, CPU seconds, TSC Hz.
 
 local C = require("core.native")
 local errors = require("click.errors")
@@ -10,6 +12,7 @@ local registry = require("click.registry")
 local router = require("click.router")
 
 local WARM_UP_SECONDS = 0.3
+local TURNS = 64 -- between looks at the clock
 
 local function main(path, seconds)
   local file = assert(io.open(path))
@@ -22,13 +25,14 @@ local function main(path, seconds)
   if not r then os.exit(1) end
   engine.busywait = true
   r:activate()
-  local ends
+  local ends, turns = 0, 0
   local function turn()
     r:turn()
-    return r:has_ended() or C.pg_now() >= ends
+    turns = turns + 1
+    return r:has_ended() or turns % TURNS == 0 and C.pg_cpu_seconds() >= ends
   end
   local function go(duration)
-    ends = C.pg_now() + duration
+    ends = C.pg_cpu_seconds() + duration
     engine.main{no_report = true, done = turn}
   end
   go(WARM_UP_SECONDS)

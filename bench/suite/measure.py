@@ -107,18 +107,18 @@ ENOUGH_FOR_WORST = 20  # processes
 ALLOWANCE = 0.10
 
 
-def worst_row(name, cycles, reference):
+def worst_row(name, cycles, reference, allowed=0):
     """How far the slowest process is from the median, beside the reference's.
 
     A row of quotients rather than of cycles: the slowest process to the median,
-    and the reference's, plus 10 points, which is the limit. None when there were
-    fewer than 20 processes.
+    and the reference's, plus 10 points, which is the limit, or `allowed` if that is
+    more. None when there were fewer than 20 processes.
     """
     if min(len(cycles), len(reference)) < ENOUGH_FOR_WORST:
         return None
     mine = max(cycles) / statistics.median(cycles)
     other = max(reference) / statistics.median(reference)
-    most = other + ALLOWANCE
+    most = max(other + ALLOWANCE, allowed)
     return {"name": name + ": worst/median", "cycles": mine, "min": None, "max": None,
             "reference": most, "reference_worst": other, "ratio": mine / most,
             "limit": 1, "processes": len(cycles), "quotient": True}

@@ -50,7 +50,13 @@ end
 ---                   the router may be about to read
 ---   make_process    a method that returns process(_, p, i) for the instance, with what
 ---                   its fields say as upvalues, which LuaJIT takes for constants; used
----                   on push paths instead of process, made anew by self:changed()
+---                   on push paths instead of process, made anew by self:changed(). Its
+---                   first argument may be nil
+---   lengthens       as in the engine: the bytes that it adds to what it passes on;
+---                   may be a function of the instance
+---   reads           annotations that it looks at: a list of names (NETWORK_HEADER,
+---                   PAINT; click.note), or {offset, bytes} as Click numbers them; may
+---                   be a function of the instance. Without it: any
 ---   live            its configuration may be changed while it runs
 ---   notifies, notifies_on, silent: see click.router.signals
 --- The first three of Click's codes may be functions of the instance.
@@ -113,13 +119,26 @@ function element.data(field, kind, written)
   return handler
 end
 
---- What the engine is to call for each packet that is pushed to the element, or nil.
+-- The function `f` with bytecode of its own. Of functions with the same, LuaJIT checks
+-- which it is wherever a trace begins, and each comes to many traces.
+local function alone(f)
+  local copy = loadstring(string.dump(f))
+  local i = 1
+  while debug.getupvalue(f, i) do
+    debug.upvaluejoin(copy, i, f, i)
+    i = i + 1
+  end
+  return copy
+end
+
+--- What the engine is to call for each packet that is pushed to the element, or nil;
+--- and whether it knows the element without being told.
 function element.processor(e)
   local at = e.class
   while at and at ~= Base do
     local make = rawget(at, "make_process")
-    if make then return make(e) end
-    if rawget(at, "process") then return at.process end
+    if make then return alone(make(e)), true end
+    if rawget(at, "process") then return at.process, false end
     at = rawget(at, "extends")
   end
 end

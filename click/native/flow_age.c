@@ -7,17 +7,6 @@
 
 #include "flow_table.h"
 
-enum { TCP_DONE = 3, TCP_DATA = 12, UDP_FEW = 6 }; /* of a flow's state */
-
-/* The timeout that counts for the flow, from 0. */
-static int timeout_of(const struct click_flow_kind *k, const struct click_flow *f)
-{
-  if (k->how == REWRITE_TCP)
-    return (f->state & TCP_DONE) == TCP_DONE ? 2
-           : (f->state & TCP_DATA) == TCP_DATA ? 1 : 0;
-  return k->how == REWRITE_PORTS && f->state > UDP_FEW ? 1 : 0;
-}
-
 static void unlink_flow(struct click_flows *t, uint32_t flow)
 {
   struct click_flow *f = &t->flow[flow];
@@ -48,25 +37,17 @@ static void link_flow(struct click_flows *t, uint32_t flow, uint8_t number,
   list->newest = flow;
 }
 
-/* Where the flow is from now on, and until when. */
-static uint8_t place(const struct click_flow_kind *k, const struct click_flow *f,
-                     int64_t now, int64_t *expiry)
+/* It is in the list from now on, until then. */
+void pg_flow_move(struct click_flows *t, uint32_t flow, uint8_t list, int64_t expiry)
 {
-  int timeout = timeout_of(k, f);
-  *expiry = now + (k->guarantee ? k->guarantee : k->timeout[timeout]);
-  return k->guarantee ? FLOW_GUARANTEED : (uint8_t)(1 + timeout);
+  unlink_flow(t, flow);
+  link_flow(t, flow, list, expiry);
 }
 
 /* A packet of the flow has come. */
 void pg_flows_touch(struct click_flows *t, uint32_t flow, int64_t now)
 {
-  struct click_flow *f = &t->flow[flow];
-  int64_t expiry;
-  uint8_t list = place(&t->kind[f->kind], f, now, &expiry);
-  if (list == f->list && expiry == f->expiry)
-    return;
-  unlink_flow(t, flow);
-  link_flow(t, flow, list, expiry);
+  flow_touch(t, flow, now);
 }
 
 static void destroy(struct click_flows *t, uint32_t flow)
@@ -88,7 +69,7 @@ int64_t pg_flows_expiry(const struct click_flows *t, uint32_t flow)
   const struct click_flow_kind *k = &t->kind[f->kind];
   if (f->list != FLOW_GUARANTEED)
     return f->expiry;
-  return f->expiry + k->timeout[timeout_of(k, f)] - k->guarantee;
+  return f->expiry + k->timeout[flow_timeout(k, f)] - k->guarantee;
 }
 
 /* Flows whose guarantee has ended may go at their timeouts. */
@@ -102,7 +83,7 @@ static void end_guarantees(struct click_flows *t, int64_t now)
         break;
       int64_t expiry = pg_flows_expiry(t, flow);
       unlink_flow(t, flow);
-      link_flow(t, flow, (uint8_t)(1 + timeout_of(k, f)), expiry);
+      link_flow(t, flow, (uint8_t)(1 + flow_timeout(k, f)), expiry);
     }
   }
 }
@@ -189,7 +170,7 @@ uint32_t pg_flows_add(struct click_flows *t, const struct click_flow *model,
   if (old && old / 2 != flow)
     destroy(t, old / 2);
   int64_t expiry;
-  uint8_t list = place(k, f, now, &expiry);
+  uint8_t list = flow_place(k, f, now, &expiry);
   link_flow(t, flow, list, expiry);
   k->counts[f->input]++;
   t->count++;

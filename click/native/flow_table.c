@@ -23,38 +23,10 @@ static void *zeros(size_t n, size_t size)
   return memset(memory, 0, n * size);
 }
 
-static uint32_t hash_of(const struct click_flows *t, const struct click_flow_key *key)
-{
-  const uint64_t odd = 0x9e3779b97f4a7c15; /* 2^64 by the golden ratio */
-  uint64_t hash = (t->seed ^ key->source) * odd;
-  hash = ((hash ^ hash >> 29) ^ key->destination) * odd;
-  hash = ((hash ^ hash >> 32) ^ key->sport ^ (uint64_t)key->dport << 16) * odd;
-  return (uint32_t)(hash >> 32);
-}
-
-static bool same(const struct click_flow_key *a, const struct click_flow_key *b)
-{
-  return a->source == b->source && a->destination == b->destination &&
-         a->sport == b->sport && a->dport == b->dport;
-}
-
-/* The slot with the key, or the empty one where it would be. */
-static struct click_flow_slot *slot_of(const struct click_flows *t,
-                                       const struct click_flow_kind *k,
-                                       const struct click_flow_key *key, uint32_t hash)
-{
-  for (uint32_t i = hash & k->mask;; i = (i + 1) & k->mask) {
-    struct click_flow_slot *s = &k->slot[i];
-    if (!s->number ||
-        (s->hash == hash && same(&t->flow[s->number / 2].key[s->number % 2], key)))
-      return s;
-  }
-}
-
 uint32_t pg_flows_find(const struct click_flows *t, int32_t kind,
                        const struct click_flow_key *key)
 {
-  return slot_of(t, &t->kind[kind], key, hash_of(t, key))->number;
+  return flow_slot(t, &t->kind[kind], key, flow_hash(t, key))->number;
 }
 
 static bool set_slots(struct click_flow_kind *k, uint32_t n)
@@ -88,8 +60,8 @@ uint32_t pg_flow_table_map(struct click_flows *t, struct click_flow_kind *k,
                            uint32_t number)
 {
   const struct click_flow_key *key = &t->flow[number / 2].key[number % 2];
-  uint32_t hash = hash_of(t, key);
-  struct click_flow_slot *s = slot_of(t, k, key, hash);
+  uint32_t hash = flow_hash(t, key);
+  struct click_flow_slot *s = flow_slot(t, k, key, hash);
   uint32_t old = s->number;
   *s = (struct click_flow_slot){hash, number};
   k->entries += !old;
@@ -114,7 +86,7 @@ void pg_flow_table_unmap(struct click_flows *t, struct click_flow_kind *k,
                          uint32_t number)
 {
   const struct click_flow_key *key = &t->flow[number / 2].key[number % 2];
-  struct click_flow_slot *s = slot_of(t, k, key, hash_of(t, key));
+  struct click_flow_slot *s = flow_slot(t, k, key, flow_hash(t, key));
   if (s->number == number)
     empty(k, (uint32_t)(s - k->slot));
 }

@@ -42,3 +42,79 @@ static inline uint16_t add_change(uint16_t change, uint16_t old_word, uint16_t n
   s = (s & 0xffff) + (s >> 16);
   return (uint16_t)((s & 0xffff) + (s >> 16));
 }
+
+/* Finding a flow ---------------------------------------------------------------- */
+
+/* The high and the low half of a product, as one. */
+static inline uint64_t flow_mix(uint64_t a, uint64_t b)
+{
+  unsigned __int128 product = (unsigned __int128)a * b;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint32_t flow_hash(const struct click_flows *t,
+                                 const struct click_flow_key *key)
+{
+  const uint64_t odd = 0x9e3779b97f4a7c15; /* 2^64 by the golden ratio */
+  uint64_t addresses = key->source | (uint64_t)key->destination << 32;
+  uint64_t ports = key->sport | (uint32_t)key->dport << 16;
+  return (uint32_t)(flow_mix(flow_mix(addresses ^ t->seed, ports ^ odd), odd) >> 32);
+}
+
+static inline bool flow_has_key(const struct click_flow_key *a,
+                                const struct click_flow_key *b)
+{
+  return a->source == b->source && a->destination == b->destination &&
+         a->sport == b->sport && a->dport == b->dport;
+}
+
+/* The slot with the key, or the empty one where it would be. */
+static inline struct click_flow_slot *flow_slot(const struct click_flows *t,
+                                                const struct click_flow_kind *k,
+                                                const struct click_flow_key *key,
+                                                uint32_t hash)
+{
+  for (uint32_t i = hash & k->mask;; i = (i + 1) & k->mask) {
+    struct click_flow_slot *s = &k->slot[i];
+    if (!s->number ||
+        (s->hash == hash &&
+         flow_has_key(&t->flow[s->number / 2].key[s->number % 2], key)))
+      return s;
+  }
+}
+
+/* Its age ------------------------------------------------------------------------- */
+
+enum { TCP_DONE = 3, TCP_DATA = 12, UDP_FEW = 6 }; /* of a flow's state */
+
+void pg_flow_move(struct click_flows *t, uint32_t flow, uint8_t list, int64_t expiry);
+
+/* The timeout that counts for the flow, from 0. */
+static inline int flow_timeout(const struct click_flow_kind *k,
+                               const struct click_flow *f)
+{
+  if (k->how == REWRITE_TCP)
+    return (f->state & TCP_DONE) == TCP_DONE ? 2
+           : (f->state & TCP_DATA) == TCP_DATA ? 1 : 0;
+  return k->how == REWRITE_PORTS && f->state > UDP_FEW ? 1 : 0;
+}
+
+/* Where the flow is from now on, and until when. */
+static inline uint8_t flow_place(const struct click_flow_kind *k,
+                                 const struct click_flow *f, int64_t now,
+                                 int64_t *expiry)
+{
+  int timeout = flow_timeout(k, f);
+  *expiry = now + (k->guarantee ? k->guarantee : k->timeout[timeout]);
+  return k->guarantee ? FLOW_GUARANTEED : (uint8_t)(1 + timeout);
+}
+
+/* A packet of the flow has come. */
+static inline void flow_touch(struct click_flows *t, uint32_t flow, int64_t now)
+{
+  const struct click_flow *f = &t->flow[flow];
+  int64_t expiry;
+  uint8_t list = flow_place(&t->kind[f->kind], f, now, &expiry);
+  if (list != f->list || expiry != f->expiry)
+    pg_flow_move(t, flow, list, expiry);
+}

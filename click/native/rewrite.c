@@ -114,10 +114,12 @@ static int32_t key_of(const struct click_rewriter *r, const struct view *v,
 static uint32_t find(const struct click_rewriter *r, int32_t kind,
                      const struct click_flow_key *key, uint32_t destination)
 {
-  uint32_t number = pg_flows_find(r->flows, kind, key);
+  const struct click_flows *t = r->flows;
+  const struct click_flow_kind *k = &t->kind[kind];
+  uint32_t number = flow_slot(t, k, key, flow_hash(t, key))->number;
   if (!number && r->how == REWRITE_SOURCE) {
     struct click_flow_key other = {0, destination, 0, 0};
-    number = pg_flows_find(r->flows, kind, &other);
+    number = flow_slot(t, k, &other, flow_hash(t, &other))->number;
   }
   return number;
 }
@@ -250,7 +252,7 @@ static int32_t rewrite(const struct click_rewriter *r, struct packet *p,
   }
   if (r->set_aggregate)
     p->note32[NOTE32_AGGREGATE] = f->number;
-  pg_flows_touch(r->flows, number / 2, now);
+  flow_touch(r->flows, number / 2, now);
   return f->output[reply] + 1;
 }
 
@@ -262,12 +264,14 @@ int32_t pg_rewrite(struct click_rewriter *r, struct packet *p, int64_t now)
   struct view v;
   if (!look(p, &v))
     return 0;
-  int32_t kind = key_of(r, &v, &r->key);
+  struct click_flow_key key;
+  int32_t kind = key_of(r, &v, &key);
   if (kind < 0)
     return 0;
-  uint32_t number = find(r, kind, &r->key, v.ip->dst_addr);
+  uint32_t number = find(r, kind, &key, v.ip->dst_addr);
   if (number)
     return rewrite(r, p, &v, number, now);
+  r->key = key;
   r->kind = kind;
   r->protocol = v.ip->next_proto_id;
   /* Only requests make mappings. */

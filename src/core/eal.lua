@@ -6,6 +6,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local failure = require("core.failure")
+local fcntl = require("posix.fcntl")
 local run_folder = require("core.run_folder")
 local unistd = require("posix.unistd")
 
@@ -76,6 +77,38 @@ local function can_use_hugepages()
     io.stderr:write(("perigee: %s, so plain memory is used\n"):format(why))
   end
   return enough
+end
+
+-- Of processes that start at once each would find enough hugepages free, and then too
+-- few: one looks and takes at a time, holding a lock on the folder that tells how many
+-- there are (flock(2)). One that stands still meanwhile isn't waited for for ever.
+local HUGEPAGES = "/sys/kernel/mm/hugepages"
+local PATIENCE_S, PAUSE_S = 10, 0.005
+local LOCK_EX_NB = 6
+
+pcall(ffi.cdef, "int flock(int fd, int operation);")
+
+local function lock_hugepages()
+  local fd = eal.free_huge_mb() > 0
+    and fcntl.open(HUGEPAGES, fcntl.O_RDONLY + fcntl.O_CLOEXEC)
+  local ends = C.pg_monotonic() + PATIENCE_S
+  while fd and ffi.C.flock(fd, LOCK_EX_NB) ~= 0 and C.pg_monotonic() < ends do
+    C.pg_sleep(PAUSE_S)
+  end
+  return fd
+end
+
+local alone = false
+
+--- Call f(), which takes memory for the first time, while no other process does.
+function eal.alone(f)
+  if alone then return f() end
+  local fd = lock_hugepages()
+  alone = true
+  local ok, err = pcall(f)
+  alone = false
+  if fd then unistd.close(fd) end
+  if not ok then error(err, 0) end
 end
 
 --- The CPUs this process may use, as the kernel writes them ("0-3,8").
@@ -149,10 +182,7 @@ local function fail(args)
   failure.raise("%s", broken)
 end
 
---- Start EAL unless it runs. Raises a failure with DPDK's reason.
-function eal.start()
-  if C.pg_eal_started() then return end
-  if broken then failure.raise("%s", broken) end
+local function start()
   run_folder.prepare()
   local args = eal.plan(passed)
   local argv = ffi.new("char *[?]", #args + 1)
@@ -163,6 +193,13 @@ function eal.start()
   end
   eal.anchors = {argv, anchors}
   if C.pg_eal_start(#args, argv) < 0 then fail(args) end
+end
+
+--- Start EAL unless it runs. Raises a failure with DPDK's reason.
+function eal.start()
+  if C.pg_eal_started() then return end
+  if broken then failure.raise("%s", broken) end
+  eal.alone(start)
 end
 
 return eal

@@ -85,6 +85,32 @@ describe("starting DPDK", function ()
     assert.equal("second\n\t0\n", said)
   end)
 
+  it("takes memory while no other process does, where there are hugepages", function ()
+    local mark = os.tmpname()
+    local said, status = testing.script([[
+      local C = require("core.native")
+      local eal = require("core.eal")
+      local sysfs = require("lib.hardware.sysfs")
+      local mark, first = ...
+      eal.free_huge_mb = function () return 1 end -- there are some
+      os.remove(mark)
+      if not first then
+        return eal.alone(function () assert(io.open(mark, "w")):close() end)
+      end
+      local me = require("posix.unistd").readlink("/proc/self/exe")
+      local other
+      eal.alone(function ()
+        other = io.popen(me .. " run " .. arg[0] .. " " .. mark)
+        C.pg_sleep(0.5)
+        print("meanwhile", sysfs.exists(mark))
+      end)
+      other:close()
+      print("then", sysfs.exists(mark))]], {}, {mark, "first"})
+    os.remove(mark)
+    assert.equal("meanwhile\tfalse\nthen\ttrue\n", said)
+    assert.equal(0, status)
+  end)
+
   it("passes --eal on", function ()
     local said, status = testing.script([[
       packet.allocate()

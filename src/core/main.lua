@@ -101,7 +101,7 @@ function main.tidy_up(failed)
   local results = loaded("core.engine.results")
   local ok, err = true, nil
   if results then ok, err = pcall(results.print) end
-  local outside = loaded("core.outside")
+  local outside = loaded("core.outside.visitors")
   if outside then outside.leave() end
   if engine then
     local stopped, problem = pcall(engine.stop)

@@ -78,8 +78,10 @@ end
 --- Start DPDK and make the pool, unless that has been done.
 function pool.create()
   if freelist.pool ~= nil then return end
-  eal.start()
-  freelist.pool = of(freelist.node)
+  eal.alone(function ()
+    eal.start()
+    freelist.pool = of(freelist.node)
+  end)
 end
 
 local served -- the first port whose node is known

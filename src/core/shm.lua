@@ -11,16 +11,20 @@ local grp = require("posix.grp")
 local unistd = require("posix.unistd")
 local ctype = require("core.lib.ctype")
 local failure = require("core.failure")
-local mappings_left = require("core.shm_reserve")
 local tree = require("core.shm_tree")
 
 local C = ffi.C
 ffi.cdef [[
+  void *mmap(void *address, size_t length, int protection, int flags, int fd,
+             int64_t offset);
+  int munmap(void *address, size_t length);
+  int mprotect(void *address, size_t length, int protection);
   int posix_fallocate(int fd, int64_t offset, int64_t length);
 ]]
 
 -- <sys/mman.h>
-local PROT_READ, PROT_WRITE, MAP_SHARED = 1, 2, 1
+local PROT_NONE, PROT_READ, PROT_WRITE, MAP_SHARED = 0, 1, 2, 1
+local MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE = 0x2, 0x20, 0x4000
 local MAP_FAILED = ffi.cast("void *", -1)
 
 
@@ -80,14 +84,37 @@ local function open_file(name, flags)
   return fd
 end
 
+-- A process may have so many mappings (vm.max_map_count), and each object takes one.
+-- Objects must leave some for LuaJIT, which can't go on without. Once no more can be
+-- had, this reserve is given up for that, and none is mapped until one is unmapped.
+local PAGE, RESERVE = 4096, 128
+local reserved -- its address; false: given up
+local exhausted = false
+
+-- Pages beside each other of which every second may be read are a mapping each.
+local function hold_reserve()
+  local flags = MAP_PRIVATE + MAP_ANONYMOUS + MAP_NORESERVE
+  local memory = C.mmap(nil, RESERVE * PAGE, PROT_NONE, flags, -1, 0)
+  reserved = memory ~= MAP_FAILED and memory
+  for i = 0, reserved and RESERVE - 1 or -1, 2 do
+    C.mprotect(ffi.cast("char *", reserved) + i * PAGE, PAGE, PROT_READ)
+  end
+end
+
+local function give_reserve_up()
+  if reserved then C.munmap(reserved, RESERVE * PAGE) end
+  reserved, exhausted = false, true
+end
+
 local function map(name, fd, size, protection)
   local code = errno.ENOMEM
-  if mappings_left.allows() then
+  if reserved == nil then hold_reserve() end
+  if not exhausted then
     local memory = C.mmap(nil, size, protection, MAP_SHARED, fd, 0)
     if memory ~= MAP_FAILED then return memory end
     code = ffi.errno()
   end
-  if code == errno.ENOMEM then mappings_left.exhausted() end
+  if code == errno.ENOMEM then give_reserve_up() end
   local hint = code == errno.ENOMEM and "; vm.max_map_count limits the mappings" or ""
   tree.refuse(code, "can't map %s: %s%s", shm.path(name), errno.errno(code), hint)
 end
@@ -173,7 +200,7 @@ function shm.unmap(object)
     or error(("no shared memory object is mapped at 0x%x"):format(address), 2)
   shm.mappings[address] = nil
   C.munmap(ffi.cast("void *", object), size)
-  mappings_left.unmapped()
+  exhausted = false
 end
 
 --- Unmap all objects: for a thread that ends while the process goes on.
@@ -182,6 +209,7 @@ function shm.unmap_all()
     C.munmap(ffi.cast("void *", address), size)
   end
   shm.mappings = {}
+  give_reserve_up()
 end
 
 --- Is there an object or directory `name`?

@@ -17,6 +17,7 @@ local available
 --- told with the alarm. `options` may have `period`, seconds between looks (default 1),
 --- and `severity` (default "warning").
 function rate_alarm.new(app, counter, limit, id, description, text, options)
+  options = options or {}
   if available == nil then available = lib.have_module("lib.yang.alarms") end
   if not available then return NO_ALARM end
   local alarms = require("lib.yang.alarms")
@@ -24,9 +25,8 @@ function rate_alarm.new(app, counter, limit, id, description, text, options)
   alarms.add_to_inventory({alarm_type_id = id},
     {resource = resource, has_clear = true, description = description})
   local alarm = alarms.declare_alarm({resource = resource, alarm_type_id = id},
-    {perceived_severity = options and options.severity or "warning", alarm_text = text})
-  return alarms.CounterAlarm.new(alarm, options and options.period or PERIOD, limit, app,
-    counter)
+    {perceived_severity = options.severity or "warning", alarm_text = text})
+  return alarms.CounterAlarm.new(alarm, options.period or PERIOD, limit, app, counter)
 end
 
 return rate_alarm

@@ -10,7 +10,7 @@ import threading
 import time
 
 ECHO_REPLY, ECHO_REQUEST = 0, 8  # RFC 792
-LATE_S = 10
+LATE_S = 60
 
 
 def checksum(data):

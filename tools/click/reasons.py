@@ -34,9 +34,9 @@ place of devices. These don't run; all others do:
 """
 
 
-def read(file=FILE):
+def read(file=None):
     """{folder/name: reason}."""
-    known = {}
+    file, known = file or FILE, {}
     for number, line in enumerate(file.read_text().splitlines(), 1):
         if not line or line.startswith("#"):
             continue

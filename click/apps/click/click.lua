@@ -10,6 +10,7 @@ local part = require("apps.click.part")
 
 local Click = {config = {
   file = {}, text = {}, variables = {default = {}}, devices = {default = {}},
+  copy = {}, -- {number =, of =}: this one of several has a queue of each device
 }}
 Click.__index = Click
 

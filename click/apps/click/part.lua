@@ -39,7 +39,7 @@ function part.router(text, file, arg, name, old)
     class_names = registry.names, packages = requirements.PACKAGES}
   local made = flat and router.new(flat, {errors = report, old = old,
     find_class = find_class, variables = arg.variables, ports = arg.devices,
-    prefix = name .. "/"})
+    prefix = name .. "/", copy = arg.copy})
   return made or failure.usage("app '%s': %s", name, (report:text():gsub("\n$", "")))
 end
 

@@ -40,16 +40,17 @@ local function search(list, first, last, yes, add)
   add("end")
 end
 
+-- Where the bytes are, by the pointer that others have, as LuaJIT then sees.
 local function address(q, by_header)
   local header, offset = kernel.place(q.offset, by_header)
-  if not by_header then return ("p.data_off + %d"):format(offset) end
+  if not by_header then return ("p.data + %d"):format(offset) end
   if header == 0 then offset = offset - BEFORE_ETHERNET end
-  return ("%s + %d"):format(BASES[header], offset)
+  return ("p.buf_addr + %s + %d"):format(BASES[header], offset)
 end
 
 local function question(q, i, by_header, add)
   add("::q%d::", i)
-  add("do local w = cast(int32, p.buf_addr + (%s))[0]", address(q, by_header))
+  add("do local w = cast(int32, %s)[0]", address(q, by_header))
   if q.mask ~= 2 ^ 32 - 1 then add("w = band(w, %s)", word(q.mask)) end
   local list = {}
   for k, value in ipairs(q.values) do

@@ -95,9 +95,10 @@ end
 function Device:argument(i)
   local argument = {port = self.port_text or self.text, burst = self.burst}
   if #self.senders == 0 then argument.receive_only = true end
-  if #self.receivers > 1 then
-    argument.queues, argument.queue = #self.receivers, i - 1
-  end
+  local copy = self.router.options.copy
+  local n, first = #self.receivers, 0
+  if copy then n, first = math.max(n, 1) * copy.of, copy.number * math.max(n, 1) end
+  if n > 1 then argument.queues, argument.queue = n, first + i - 1 end
   return argument
 end
 
@@ -107,7 +108,8 @@ local function queue_name(self, i)
 end
 
 -- Several senders meet here, on their way to the one input that a Port has.
-local Merge = {process = function (_, p) return p end, outputs = {"output"}}
+local Merge = {process = function (_, p) return p end, outputs = {"output"},
+               bound = true, lengthens = 0}
 Merge.__index = Merge
 function Merge:new() return setmetatable({}, self) end
 

@@ -9,12 +9,12 @@ local ffi = require("ffi")
 local C = require("core.native")
 local link_layers = require("click.devices.link_layers")
 local note = require("click.note")
+local noted = require("click.router.noted")
 local signals = require("click.router.signals")
 
 local device_elements = {}
 
-local clear = note.clear
-local MAC, TYPE, TIMESTAMP = note.MAC_HEADER, note.PACKET_TYPE, note.TIMESTAMP
+local TYPE, TIMESTAMP = note.PACKET_TYPE, note.TIMESTAMP
 local HOST, BROADCAST, MULTICAST = note.HOST, note.BROADCAST, note.MULTICAST
 local OTHERHOST, PAINT = note.OTHERHOST, note.PAINT
 local words_t, halves_t = ffi.typeof("const int32_t *"), ffi.typeof("const uint16_t *")
@@ -182,7 +182,7 @@ end
 
 local Receiving = {
   ports = "0/1", processing = "/h", more_inputs = {"rx"}, wire = wire,
-  drops = {"inactive", "not IP"},
+  drops = {"inactive", "not IP"}, reads = {}, lengthens = 0,
 }
 
 -- What is noted of packets, but where the header is.
@@ -200,16 +200,16 @@ end
 function Receiving:make_process()
   if not self.active then return function () return nil, 1 end end
   local closely = self.timestamps or self.typed or self.paint or self.force_ip
+  local clear = noted.clearer(self.router)
   if not closely then
+    if not clear then return function (_, p) return p end end
     return function (_, p)
       clear(p)
-      p.note16[MAC] = p.data_off
       return p
     end
   end
   return function (_, p)
-    clear(p)
-    p.note16[MAC] = p.data_off
+    if clear then clear(p) end
     local q, o = look_closely(self, p)
     return q, o
   end
@@ -273,7 +273,7 @@ end
 
 local Sending = {
   ports = "1/0-1", processing = "a/h", more_outputs = {"tx"}, wire = wire,
-  drops = {"no such device"},
+  drops = {"no such device"}, reads = {}, lengthens = 0,
 }
 
 function Sending:make_process()

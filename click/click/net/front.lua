@@ -61,7 +61,7 @@ end
 --- Cut off the first `n` bytes (0 or more). False if the packet hasn't as many.
 function front.cut(p, n)
   local at, length = p.data_off, p.length
-  if length < n or at + n > MAX_HEADROOM then return (cut_by_moving(p, n)) end
+  if length < n or at > MAX_HEADROOM - n then return (cut_by_moving(p, n)) end
   p.data_off = tobit(at + n)
   p.length = tobit(length - n)
   return true

@@ -8,8 +8,7 @@ local ffi = require("ffi")
 
 local wire = {}
 
-local band, bor, bswap, lshift, rshift, tobit =
-  bit.band, bit.bor, bit.bswap, bit.lshift, bit.rshift, bit.tobit
+local band, bswap, rshift, tobit = bit.band, bit.bswap, bit.rshift, bit.tobit
 local copy = ffi.copy
 local little_endian = ffi.abi("le")
 local word_t, half_t = ffi.typeof("const int32_t *"), ffi.typeof("const uint16_t *")
@@ -18,7 +17,7 @@ local bytes_t = ffi.typeof("const uint8_t *")
 --- A number of 16 bits between host and network order, either way.
 function wire.swap16(x)
   if not little_endian then return band(x, 0xffff) end
-  return bor(lshift(band(x, 0xff), 8), rshift(band(x, 0xff00), 8))
+  return rshift(bswap(x), 16)
 end
 
 --- The word of a number of 32 bits in host order (0xc0000201 for 192.0.2.1).

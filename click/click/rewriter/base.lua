@@ -186,9 +186,8 @@ local function begin_flow(self, p, i)
   return rewrite_by(r, p, number, self:time())
 end
 
-function Rewriter:process(p, i)
-  local output = rewrite(self.native, p, self:time())
-  if output > 0 then return p, output end
+-- What becomes of a packet that belongs to no flow.
+local function without_flow(self, p, i, output)
   if output == UNKNOWN then
     output = begin_flow(self, p, i)
     if output then return p, output end
@@ -197,6 +196,19 @@ function Rewriter:process(p, i)
   local spec = self.specs[i]
   if spec.kind == "nochange" then return p, spec.forward + 1 end
   return nil, 1
+end
+
+function Rewriter:process(p, i)
+  local output = rewrite(self.native, p, self:time())
+  if output > 0 then return p, output end
+  local q, o = without_flow(self, p, i, output)
+  return q, o
+end
+
+-- Annotations: the rewriter's own of replies, and those that C reads.
+function Rewriter:reads()
+  local at = self.native.reply_note
+  return {"NETWORK_HEADER", "TRANSPORT_HEADER", at >= 0 and {at - note.FIRST, 1} or nil}
 end
 
 --- The flow and direction of packets with a key and a protocol, or nil; made if there
@@ -284,6 +296,7 @@ function base.define(class)
   for name, method in pairs(Rewriter) do class[name] = class[name] or method end
   class.ports, class.processing = "1-/1-", "h/h"
   class.drops = {"not rewritten", "no mapping"}
+  class.lengthens = 0
   local configure_raw = class.configure_raw
   function class:configure_raw(list)
     configure_raw(self, list)

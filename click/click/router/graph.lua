@@ -34,13 +34,17 @@ local function class_of(e)
   local pushes = has_push(e.processing.outputs) or e.class.more_outputs ~= nil
   if e.ninputs + e.noutputs == 0 and not (pushed or pushes) then return nil end
   e.pull = false
-  e.process = pushed and element.processor(e) or false
+  if pushed then e.process, e.bound = element.processor(e) else e.process = false end
+  local lengthens = e.class.lengthens
+  if type(lengthens) == "function" then lengthens = lengthens(e) end
+  e.lengthens = lengthens or false
   e.emits = pushes and (e.class.emits or not pushed) or false
   e.inputs = names_of(e.ninputs, e.class.more_inputs)
   e.outputs = names_of(e.noutputs, e.class.more_outputs)
   return {
     new = function () return e end, process = e.process or nil, emits = e.emits or nil,
-    inputs = e.inputs, outputs = e.outputs, drops = e.class.drops,
+    bound = e.bound, lengthens = e.lengthens, inputs = e.inputs, outputs = e.outputs,
+    drops = e.class.drops,
   }
 end
 

@@ -2,12 +2,14 @@
 -- `perigee click`: runs a configuration of Click's, with the options of FastClick's
 -- `click`. The language makes the flat configuration, click.router the rest.
 
+local copies = require("program.click.copies")
 local dpdk = require("program.click.dpdk")
 local errors = require("click.errors")
 local handlers = require("program.click.handlers")
 local language = require("click.language")
 local main = require("core.main")
 local options = require("program.click.options")
+local placement = require("core.cpus.placement")
 local reconfigure = require("program.click.reconfigure")
 local registry = require("click.registry")
 local requirements = require("click.language.requirements")
@@ -25,6 +27,8 @@ local SPECS = {
     help = "Run on N CPUs (1)."},
   {names = {"affinity", "cpu"}, letter = "a", value = "N", field = "affinity",
     number = true, optional = true, help = "Take the CPUs from N on (0)."},
+  {names = {"cpus"}, value = "LIST", field = "cpu_list",
+    help = "Run a copy on each of these CPUs (0-3), if the configuration allows it."},
   {names = {"dpdk"}, field = "dpdk", up_to = "--",
     help = "Words for DPDK up to '--'; those of -l or -c are the CPUs."},
   {names = {"device"}, value = "NAME=PORT", field = "devices", list = true,
@@ -135,10 +139,26 @@ local function take_dpdk(o, reporter)
   return true
 end
 
+-- Run copies on several CPUs, if that is asked for and can be: true if it has run.
+local function run_copies(router, text, o, reporter)
+  local cpus = not o.quit and #router.elements > 0 and copies.wanted(o)
+  if not cpus then return false end
+  local why = copies.problem(router, o, #cpus)
+  if why and placement.wanted() then
+    reporter:warning("it runs on one CPU: %s", why)
+  end
+  placement.use(nil)
+  if why then return false end
+  router:close()
+  copies.run(text, o, cpus)
+  return true
+end
+
 local function run(o)
   local reporter = errors.to_stderr()
   reporter.quiet = o.warnings == false
   if not take_dpdk(o, reporter) then return 1 end
+  if o.cpu_list then placement.use(o.cpu_list) end
   local problem = split_ports(o)
   if problem then
     reporter:error("%s", problem)
@@ -151,7 +171,8 @@ local function run(o)
   local ok = not o.output
     or source.write(o.output, router:handler_read("flatconfig"), reporter)
   local start = handlers.clock()
-  router = run_router(router, o, file, reporter)
+  local copied = run_copies(router, text, o, reporter)
+  if not copied then router = run_router(router, o, file, reporter) end
   if o.time then print(handlers.elapsed(start)) end
   ok = handlers.print_all(router, o.handlers or {}, reporter) and ok
   local status = ok and 0 or 1

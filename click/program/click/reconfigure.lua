@@ -4,7 +4,7 @@
 
 local errors = require("click.errors")
 local failure = require("core.failure")
-local meanwhile = require("click.meanwhile")
+local meanwhile = require("click.language.meanwhile")
 
 local reconfigure = {}
 

@@ -105,7 +105,8 @@ function nd.solicitation(mac, ip, target)
     SOURCE_MAC)
 end
 
-local ALL_NODES, ALL_NODES_MAC = "\255\2" .. ("\0"):rep(13) .. "\1", "\51\51\0\0\0\1"
+local ALL_NODES = "\255\2" .. ("\0"):rep(13) .. "\1"
+local ALL_NODES_MAC = "\51\51\0\0\0\1"
 local NOBODY = ("\0"):rep(16)
 
 --- Does such a frame come from nobody yet: does its sender ask whether an address is
@@ -117,11 +118,11 @@ function nd.is_from_nobody(p) return C.memcmp(p.data + 22, NOBODY, 16) == 0 end
 function nd.advertisement(mac, ip, solicitation, router)
   local from, flags = solicitation.data, router and ROUTER or 0
   if nd.is_from_nobody(solicitation) then
-    return make(ADVERTISED .. string.char(flags, 0, 0, 0), ALL_NODES_MAC, ALL_NODES, mac,
-      ip, ip, TARGET_MAC)
+    return make(ADVERTISED .. string.char(flags, 0, 0, 0), ALL_NODES_MAC, ALL_NODES,
+      mac, ip, ip, TARGET_MAC)
   end
-  return make(ADVERTISED .. string.char(flags + SOLICITED, 0, 0, 0), from + 6, from + 22,
-    mac, ip, ip, TARGET_MAC)
+  return make(ADVERTISED .. string.char(flags + SOLICITED, 0, 0, 0), from + 6,
+    from + 22, mac, ip, ip, TARGET_MAC)
 end
 
 return nd

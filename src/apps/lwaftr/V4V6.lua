@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- V4V6: divides what comes over one interface into IPv4 (with ARP) and the rest, and joins
--- what goes back. It can copy the packets of one IPv4 address to `mirror`, whether they
--- are in a tunnel or not. Arguments and links are upstream's.
+-- V4V6: divides what comes over one interface into IPv4 (with ARP) and the rest, and
+-- joins what goes back. It can copy the packets of one IPv4 address to `mirror`,
+-- whether they are in a tunnel or not. Arguments and links are upstream's.
 
 local ffi = require("ffi")
 local link = require("core.link")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Softwires as upstream's lib.ptree sends them to its workers: entries, and keys, of the
--- table that its apps.lwaftr.binding_table has.
+-- Softwires as upstream's lib.ptree sends them to its workers: entries, and keys, of
+-- the table that its apps.lwaftr.binding_table has.
 
 local ffi = require("ffi")
 local failure = require("core.failure")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The lwAFTR's counters, under upstream's names. Those of packets come with one of bytes,
--- Ethernet headers included, but for a few.
+-- The lwAFTR's counters, under upstream's names. Those of packets come with one of
+-- bytes, Ethernet headers included, but for a few.
 
 local counter = require("core.counter")
 

@@ -34,8 +34,8 @@ local function begin(p, skip, kind, headers, most)
   return error_packet, message, length
 end
 
---- An ICMPv4 error from the address `from` (a number) to the one at `to` (4 bytes), about
---- what the packet `p` has from offset `skip` on. `mtu` goes with TOO_BIG.
+--- An ICMPv4 error from the address `from` (a number) to the one at `to` (4 bytes),
+--- about what the packet `p` has from offset `skip` on. `mtu` goes with TOO_BIG.
 function icmp.error4(from, to, p, skip, kind, mtu)
   local e, message, length = begin(p, skip, kind, IP4, MOST4)
   local ip = e.data + ETHERNET

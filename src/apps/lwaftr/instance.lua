@@ -10,7 +10,7 @@ local instance = {}
 local function only(entries, what)
   local found
   for key, entry in pairs(entries) do
-    if found ~= nil then failure.usage("the configuration has more than one %s", what) end
+    if found then failure.usage("the configuration has more than one %s", what) end
     found = {key, entry}
   end
   if not found then failure.usage("the configuration has no %s", what) end
@@ -49,7 +49,8 @@ function instance.merge(conf)
   }
 end
 
--- From a list of upstream's. All softwires of an address have the port set of the first.
+-- From a list of upstream's. All softwires of an address have the port set of the
+-- first.
 local function copy(list)
   local softwires, s = Softwires.new(), ffi.new("struct softwire")
   for _, entry in ipairs(list) do

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- LwAftr: the border router of lightweight 4over6 (RFC 7596), with upstream's argument,
--- links and counters. C takes a burst through (encapsulate.c, decapsulate.c); what doesn't
--- go through is apps.lwaftr.rejects's.
+-- LwAftr: the border router of lightweight 4over6 (RFC 7596), with upstream's
+-- argument, links and counters. C takes a burst through (encapsulate.c,
+-- decapsulate.c); what doesn't go through is apps.lwaftr.rejects's.
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
@@ -33,7 +33,7 @@ local function alarm(self, family, counter, end_point)
       .. "look through the binding table"):format(family, end_point), ALARM_OPTIONS)
 end
 
---- An app for the configuration `conf`: upstream's, or one that apps.lwaftr.conf.reader
+--- An app for the configuration `conf`: upstream's, or one that apps.lwaftr.conf_reader
 --- has read, of one instance and one queue.
 function LwAftr:new(conf)
   local c = instance.merge(conf)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- NDP: finds the next hop's MAC address by neighbour discovery (RFC 4861), writes it into
--- packets that go south, and answers solicitations of its own address. Until it is known,
--- packets wait in the link. Arguments, links and counters are upstream's.
+-- NDP: finds the next hop's MAC address by neighbour discovery (RFC 4861), writes it
+-- into packets that go south, and answers solicitations of its own address. Until it
+-- is known, packets wait in the link. Arguments, links and counters are upstream's.
 
 local ffi = require("ffi")
 local address = require("lib.stack.address")

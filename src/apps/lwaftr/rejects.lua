@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What becomes of packets that don't go through the lwAFTR: they are counted, dropped, and
--- answered with ICMP errors where policies and limits let it (RFC 7596, sections 6.2 and
--- 8.1; RFC 2473, sections 7 and 8).
+-- What becomes of packets that don't go through the lwAFTR: they are counted, dropped,
+-- and answered with ICMP errors where policies and limits let it (RFC 7596, sections
+-- 6.2 and 8.1; RFC 2473, sections 7 and 8).
 
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
 local counter = require("core.counter")
@@ -121,8 +121,8 @@ end
 
 local br = ffi.new("uint8_t[16]")
 
--- The error comes from the border router of the address's softwire, if there is one, else
--- from whom the packet was sent to.
+-- The error comes from the border router of the address's softwire, if there is one,
+-- else from whom the packet was sent to.
 local function no_softwire6(app, p, result)
   add(app.shm, "drop-no-source-softwire-ipv6", p.length)
   add(app.shm, "drop-all-ipv6-iface", p.length)
@@ -140,8 +140,8 @@ end
 local UNREACHABLE, PACKET_TOO_BIG, TIME_EXCEEDED, PARAMETER_PROBLEM = 1, 2, 3, 4
 local EMBEDDED4 = ETHERNET + IP6 + ICMP + IP6 -- offset of the IPv4 packet of an error
 
--- An error from within a tunnel becomes one for the sender of the packet in it (RFC 2473,
--- section 8).
+-- An error from within a tunnel becomes one for the sender of the packet in it (RFC
+-- 2473, section 8).
 local function icmp6(app, p)
   local message = p.data + ETHERNET + IP6
   if p.length < EMBEDDED4 + IP4 then

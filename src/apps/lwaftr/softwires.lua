@@ -25,8 +25,8 @@ local WRONG = {
   end,
   [C.SOFTWIRE_OTHER_PORT_SET] = function (s, port_set)
     return ("softwire %s psid %d has psid-length %d and reserved-ports-bit-count %d, "
-      .. "but others of its address have %d and %d"):format(address_text(s.ipv4), s.psid,
-      s.psid_length, s.reserved, port_set % 256, math.floor(port_set / 256))
+      .. "but others of its address have %d and %d"):format(address_text(s.ipv4),
+      s.psid, s.psid_length, s.reserved, port_set % 256, math.floor(port_set / 256))
   end,
   [C.SOFTWIRE_BAD_PORT_SET] = function (s)
     return ("softwire %s psid %d: psid-length %d and reserved-ports-bit-count %d are "
@@ -37,7 +37,9 @@ local WRONG = {
     return ("softwire %s psid %d: '::' isn't the address of a B4"):format(
       address_text(s.ipv4), s.psid)
   end,
-  [C.SOFTWIRE_NO_MEMORY] = function () return "there is no memory for more softwires" end,
+  [C.SOFTWIRE_NO_MEMORY] = function ()
+    return "there is no memory for more softwires"
+  end,
 }
 
 --- An empty table.

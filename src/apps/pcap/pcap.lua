@@ -163,10 +163,10 @@ end
 --- Write to a savefile: `arg` is its name, or a table: `filename` (or [1]), `mode`
 --- (or [2]) "w" (default) or "a" to append, the `format`, `resolution` and `snaplen`
 --- of lib.pcap.writer, and `limit`, the most packets to write (default: any number;
---- those beyond are dropped), `timeless` (all times are 0, so that the same packets give
---- the same file). Raises a failure when the options are wrong. When modules come from a
---- Snabb checkout, files without such options have the bytes that Snabb writes, which its
---- tests compare: timeless ones.
+--- those beyond are dropped), `timeless` (all times are 0, so that the same packets
+--- give the same file). Raises a failure when the options are wrong. When modules come
+--- from a Snabb checkout, files without such options have the bytes that Snabb writes,
+--- which its tests compare: timeless ones.
 function PcapWriter:new(arg)
   local filename, options = settings(arg)
   return setmetatable({

@@ -190,6 +190,7 @@ local SPECIAL = {process = process, process_burst = process_burst}
 local function is_new(f) return type(f) == "function" and not wrapped[f] end
 
 local function wrap(app, name)
+  app.bound = false -- the functions made here ask for the app
   for _, method in ipairs(METHODS) do
     local f = app[method]
     if is_new(f) then rawset(app, method, within(name, f)) end

@@ -78,6 +78,7 @@ end
 --- are nil. To be called between breaths.
 function graph.watch(new)
   taps = new
+  afresh.tend() -- also code of taps that LuaJIT gave up in other graphs
   fused:watch(taps)
   lay_out()
 end

@@ -88,7 +88,8 @@ function description.of(found, apps, links)
     inner = found.inner, closing = found.closing, puts = found.puts,
     app_of = {}, index = {}, leads = {}, outputs = {}, ways = {}, backs = {},
     events = {}, first_loss = {}, last_loss = {}, losses = {}, astray = {},
-    strays = {}, raised = {}, kept = {}, links = {}, weighed = {},
+    strays = {}, raised = {}, kept = {}, links = {}, weighed = {}, lengthens = {},
+    bound = {},
     -- With one entry they follow from what leaves, but in a loop, or with emit().
     sums = found.puts or #found.entries > 1 or found.looped, looped = found.looped,
   }
@@ -97,6 +98,8 @@ function description.of(found, apps, links)
   end
   for i, name in ipairs(r.apps) do
     r.app_of[name], r.index[name] = apps[name], i
+    r.lengthens[i] = apps[name].lengthens or false
+    r.bound[i] = apps[name].bound or false
     r.leads[name], r.outputs[name] = {}, {}
   end
   for _, spec in ipairs(config.sorted_keys(r.inner)) do

@@ -129,13 +129,16 @@ end
 -- Errors --------------------------------------------------------------------------
 
 --- Put the burst in order after an error in process(). `at` lists the apps that were at
---- work, {number =, before = the bytes with which the packet at hand came to it}: that
---- packet remains the app's. It was in the loop of entry `e`, if any, whose local
---- variables are `state`: what is done leaves, what hasn't begun goes back into the
---- link.
+--- work, {number =, packet = the one at hand, before = the bytes with which it came to
+--- the app, unless that says what it lengthens them by}: that packet remains the app's.
+--- It was in the loop of entry `e`, if any, whose local variables are `state`: what is
+--- done leaves, what hasn't begun goes back into the link.
 function Region:recover(at, e, state)
   local d = self.description
-  for _, app in ipairs(at) do self.tally:raised(app.number, app.before) end
+  for _, app in ipairs(at) do
+    local known = d.lengthens[app.number] -- then nobody noted the length before
+    self.tally:raised(app.number, known and app.packet.length or app.before)
+  end
   self.depth[0] = 0
   if not e then return end
   local l, back = self.entry[e], state.n - 1 - state.i
@@ -204,7 +207,8 @@ function Region:fits(found, apps, links)
     local app = apps[name]
     if d.app_of[name] ~= app or self.process[i] ~= (app.process or false)
         or self.inputs[i] ~= app.inputs or self.outputs[i] ~= app.outputs
-        or self.reasons[i] ~= app.drops then
+        or self.reasons[i] ~= app.drops or d.lengthens[i] ~= (app.lengthens or false)
+        or d.bound[i] ~= (app.bound or false) then
       return false
     end
   end

@@ -65,22 +65,33 @@ local function leave(emit, indent, out, call)
   end
 end
 
+-- The call of an app's process(), whose result is in q and o, and what becomes of a
+-- packet that it doesn't pass on. An app that says how much longer it makes packets
+-- (lengthens) costs no look at their lengths.
+local function emit_call(emit, region, name, input)
+  local k, known = region.index[name], region.lengthens[region.index[name]]
+  if not known then emit("  before = p.length") end
+  emit("  q, o = process%d(%s, p, %s) -- %s", k,
+    region.bound[k] and "nil" or "app" .. k, input, name)
+  -- `q ~= p` costs nothing where LuaJIT sees that it is the same packet, and then
+  -- nor does the length, which nothing needs.
+  emit("  if q ~= p and (not q or q == nil) then")
+  emit("    return lose(%d, o, p, %s, q)", k, known and "p.length" or "before")
+  emit("  end")
+  if known then return end
+  emit("  size = q.length")
+  emit("  if size ~= before then grow(%d, size - before) end", k)
+end
+
 -- `input` is the number of the app's input, or the name of a variable.
 local function emit_app(emit, region, name, input, last, call)
   local k, outs = region.index[name], region.outputs[name]
   local away = region.puts and puts.leave or leave
   emit.app = k
-  emit("  q, o = process%d(app%d, p, %s) -- %s", k, k, input, name)
-  -- `q ~= p` costs nothing where LuaJIT sees that it is the same packet, and then
-  -- nor does the length, which nothing needs.
-  emit("  if q ~= p and (not q or q == nil) then")
-  emit("    return lose(%d, o, p, before, q)", k)
-  emit("  end")
-  emit("  size = q.length")
-  emit("  if size ~= before then grow(%d, size - before) end", k)
+  emit_call(emit, region, name, input)
   for i = 2, #outs do
     emit("  if o == %d then", i)
-    if outs[i].kind ~= "none" then emit("    count(%d, size)", outs[i].event) end
+    if outs[i].kind ~= "none" then emit("    count(%d, q.length)", outs[i].event) end
     tap(emit, "    ", outs[i])
     away(emit, "    ", outs[i], call)
     emit("  end")
@@ -89,10 +100,10 @@ local function emit_app(emit, region, name, input, last, call)
   emit("  if o and o ~= 1 then return drop(%d, q) end", region.astray[k])
   tap(emit, "  ", outs[1])
   if last then
-    if outs[1].closing then emit("  count(%d, size)", outs[1].event) end
+    if outs[1].closing then emit("  count(%d, q.length)", outs[1].event) end
     return away(emit, "  ", outs[1], call)
   end
-  emit("  p, before = q, size")
+  emit("  p = q")
 end
 
 -- Segments are written from the last to the first: each finds those it leads
@@ -103,7 +114,8 @@ local function emit_segment(emit, region, segment, starting)
   emit("do -- segment %d: %s", segment.id, table.concat(segment.apps, ", "))
   for _, name in ipairs(segment.apps) do
     local k = region.index[name]
-    emit("local process%d, app%d = R.process[%d], R.app[%d]", k, k, k, k)
+    emit("local process%d = R.process[%d]", k, k)
+    if not region.bound[k] then emit("local app%d = R.app[%d]", k, k) end
   end
   if #ids <= SEGMENT_WAYS then
     for _, id in ipairs(ids) do emit("local segment%d = S[%d]", id, id) end
@@ -112,8 +124,7 @@ local function emit_segment(emit, region, segment, starting)
     puts.exits_near(emit, region, segment.apps[#segment.apps], SEGMENT_WAYS)
   end
   emit("S[%d] = function (p, input)", segment.id)
-  emit("  local q, o, e, size")
-  emit("  local before = p.length")
+  emit("  local q, o, e, size, before")
   local input = "input"
   for i, name in ipairs(segment.apps) do
     emit_app(emit, region, name, input, i == #segment.apps, call)
@@ -133,7 +144,7 @@ local function emit_wide_entry(emit, region, number, id, input, exits)
   if sums then emit("  local bytes = 0") end
   emit("  for i = 0, n - 1 do")
   emit("    local p = packets[i]")
-  if sums then emit("    bytes = bytes + p.length") end
+  if sums then emit("    bytes = tobit(bytes + p.length)") end
   emit("    local q, e = segment%d(p, %d)", id, input)
   emit("    if e then")
   emit("      out[e][counts[e]] = q")
@@ -193,7 +204,7 @@ local function emit_entry(emit, region, number, spec, starting)
   end
   emit("  for i = 0, n - 1 do")
   emit("    local p = packets[i]")
-  if sums then emit("    bytes = bytes + p.length") end
+  if sums then emit("    bytes = tobit(bytes + p.length)") end
   emit("    local q, e = segment%d(p, %d)", starting[to].id, input)
   for i, x in ipairs(exits) do
     emit("    %s e == %d then", i == 1 and "if" or "elseif", x)
@@ -236,9 +247,11 @@ end
 --- "exit" or "none", to =, input = the number of that app's input, closing = the number
 --- of the link if it closes a loop, exit =, spec =, output =, event =, emitted =});
 --- ways (by entry, {to =, input =}); astray (by number of the app, the event of an
---- output it doesn't have); sums: whether the bytes that come in must be added up; and
---- weighed: the same by exit, of what leaves. With `tapped`, a set of links within the
---- region or out of it, seen(LINK, PACKET) of the region is called for their packets.
+--- output it doesn't have); lengthens and bound (by number of the app, what it says by
+--- these names: doc/apps.md); sums: whether the bytes that come in must be added up;
+--- and weighed: the same by exit, of what leaves. With `tapped`, a set of links within
+--- the region or out of it, seen(LINK, PACKET) of the region is called for packets of
+--- those.
 function source.generate(region, tapped)
   local emit = emitter()
   emit.tapped, emit.tap = tapped or emit.tapped, tap

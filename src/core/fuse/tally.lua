@@ -14,6 +14,9 @@ local Tally = {}
 Tally.__index = Tally
 
 local counts_t = ffi.typeof("struct { int64_t packets, bytes; }[?]")
+-- What comes to an app, and what it adds to the bytes of what it passes on, by what it
+-- says (lengthens).
+local into_t = ffi.typeof("struct { int64_t packets, bytes, growth; }[?]")
 local int64s_t = ffi.typeof("int64_t[?]")
 
 local free = packet.free
@@ -56,9 +59,9 @@ local function bytes_in(self)
   for _, exit in ipairs(self.exits) do
     sum = sum + bytes_into(exit.link) - exit.bytes
   end
-  local counts, growth = self.counts, self.growth
+  local counts, growth, into = self.counts, self.growth, self.into
   for _, event in ipairs(self.lost) do sum = sum + counts[event].bytes end
-  for k = 1, self.napps do sum = sum - growth[k] end
+  for k = 1, self.napps do sum = sum - growth[k] - into[k].growth end
   return sum
 end
 
@@ -80,27 +83,46 @@ local function add_into(self, k, packets, bytes)
   into.packets, into.bytes = into.packets + packets, into.bytes + bytes
 end
 
--- Share out what came to app `k` among its losses and outputs, last output first:
--- what went to the first wasn't counted, and is what remains.
-local function share_out(self, k)
-  local into = self.into
-  local p, b = into[k].packets, into[k].bytes + self.growth[k]
-  for event = self.first[k], self.last[k] do
-    local lp, lb = counted(self, event)
-    p, b = p - lp, b - lb
-  end
+-- Packets that came to app `k`, shared out among its losses and outputs, last output
+-- first: what went to the first wasn't counted, and is what remains. And so by how much
+-- it has lengthened them, if it says so.
+local function share_out_packets(self, k)
+  local into, r = self.into, self.region
+  local n = into[k].packets
+  for event = self.first[k], self.last[k] do n = n - counted(self, event) end
+  local astray = counted(self, r.astray[k]) -- process() has passed those on, too
+  into[k].growth = (n + astray) * (r.lengthens[k] or 0)
   local outs = self.outs[k]
   for i = #outs, 1, -1 do
-    local out, op, ob = outs[i], p, b
+    local out, share = outs[i], n
     if out.event then
-      op, ob = counted(self, out.event)
-      p, b = p - op, b - ob
+      share = counted(self, out.event)
+      n = n - share
+    end
+    out.carried = share + counted(self, out.emitted)
+    if out.to and not out.closing then
+      into[out.to].packets = into[out.to].packets + out.carried
+    end
+  end
+end
+
+-- The same of bytes. Then it is known what each link has carried.
+local function share_out(self, k)
+  local into = self.into
+  local b = into[k].bytes + self.growth[k] + into[k].growth
+  for event = self.first[k], self.last[k] do b = b - self.counts[event].bytes end
+  local outs = self.outs[k]
+  for i = #outs, 1, -1 do
+    local out, share = outs[i], b
+    if out.event then
+      share = self.counts[out.event].bytes
+      b = b - share
     end
     if out.to then
-      local ep, eb = counted(self, out.emitted)
-      op, ob = op + ep, ob + eb
-      set(out.link, out, op, ob)
-      if not out.closing then add_into(self, out.to, op, ob) end
+      local _, emitted = counted(self, out.emitted)
+      share = share + emitted
+      set(out.link, out, out.carried, share)
+      if not out.closing then into[out.to].bytes = into[out.to].bytes + share end
     end
   end
 end
@@ -132,16 +154,19 @@ end
 --- Bring the counters of the region's links, and the drops, up to date.
 function Tally:account()
   local into, entries = self.into, self.entries
-  if not self.region.sums and #entries == 1 then
-    entries[1].link.rxbytes = entries[1].bytes + bytes_in(self)
-  end
-  ffi.fill(into, ffi.sizeof(into))
+  ffi.fill(into, self.into_bytes)
   for _, e in ipairs(entries) do
     e.seen = e.link.read
     into[e.to].packets = into[e.to].packets + e.link.read - e.packets
-    into[e.to].bytes = into[e.to].bytes + e.link.rxbytes - e.bytes
   end
   if self.region.puts then come_round(self) end
+  for k = 1, self.napps do share_out_packets(self, k) end
+  if not self.region.sums and #entries == 1 then
+    entries[1].link.rxbytes = entries[1].bytes + bytes_in(self)
+  end
+  for _, e in ipairs(entries) do
+    into[e.to].bytes = into[e.to].bytes + e.link.rxbytes - e.bytes
+  end
   for k = 1, self.napps do share_out(self, k) end
   tell_drops(self)
 end
@@ -186,9 +211,11 @@ end
 function Tally.new(r)
   local self = setmetatable({
     region = r, napps = #r.apps, counts = counts_t(#r.events + 1),
-    growth = int64s_t(#r.apps + 1), into = counts_t(#r.apps + 1),
+    growth = int64s_t(#r.apps + 1), into = into_t(#r.apps + 1),
     first = {}, last = {}, outs = {}, entries = {}, exits = {}, lost = {}, drops = {},
   }, Tally)
+  -- LuaJIT doesn't compile sizeof of an array whose length is known but now.
+  self.into_bytes = ffi.sizeof(self.into)
   flows(self, r)
   for i, spec in ipairs(r.entries) do
     local _, _, to = config.parse_link(spec)

@@ -115,10 +115,11 @@ end
 --- For the handler of xpcall: the app at work, {app = its name, method = the name of
 --- that which the engine has called, packets = a list of those it was given, if that is
 --- known}. In a region also {region =, in_region = a list of the apps at work there,
---- that one first and then those that have emitted what it works on, {number =, before
---- = the packet's length as it came to the app}; and, if they were called by a loop,
---- entry = its number, variables = its, by name}. Nil if it isn't known. Looks at the
---- stack from the level `first` on, of `thread` (core.watch.deep_stack).
+--- that one first and then those that have emitted what it works on, {number =, packet
+--- =, before = its length as it came to the app, if that was noted}; and, if they were
+--- called by a loop, entry = its number, variables = its, by name}. Nil if it isn't
+--- known. Looks at the stack from the level `first` on, of `thread`
+--- (core.watch.deep_stack).
 function running_app.at_error(first, thread)
   local found, inner
   for level = first or 2, math.huge do
@@ -134,7 +135,8 @@ function running_app.at_error(first, thread)
       found = found or {app = code.apps[k], method = "process", region = code.region,
                         in_region = {}, packets = given(code, k, values)}
       inner = code
-      table.insert(found.in_region, {number = k, before = values.before})
+      table.insert(found.in_region,
+        {number = k, before = values.before, packet = values.p})
     elseif found and code == inner and code.entry[f] then
       found.entry, found.variables = code.entry[f], variables(level, thread)
       return found

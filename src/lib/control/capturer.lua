@@ -11,6 +11,8 @@ local format = require("lib.pcap.format")
 
 local capturer = {}
 
+local match = C.pg_filter -- found now: LuaJIT can't compile a loop that looks for it
+
 local ROOM = 4 * 1024 * 1024
 local HEADER = ffi.sizeof(format.enhanced_packet_t)
 local packet_p = ffi.typeof("struct pcapng_enhanced_packet *")
@@ -70,14 +72,14 @@ local function take(self, interface, p, options)
 end
 
 local function look(self, interface, p, options)
-  if self.filter and C.pg_filter(self.filter, p.data, p.length) == 0 then return end
+  if self.filter and match(self.filter, p.data, p.length) == 0 then return end
   take(self, interface, p, options)
 end
 
 local function look_at_all(self, f, interface, packets, n)
   for i = 0, n - 1 do
     local p = packets[i]
-    if C.pg_filter(f, p.data, p.length) ~= 0 then take(self, interface, p, "") end
+    if match(f, p.data, p.length) ~= 0 then take(self, interface, p, "") end
   end
 end
 

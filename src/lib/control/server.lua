@@ -5,7 +5,7 @@
 
 local engine = require("core.app")
 local main = require("core.main")
-local outside = require("core.outside")
+local outside = require("core.outside.visitors")
 local session = require("lib.control.session")
 local shm = require("core.shm")
 local sockets = require("lib.sockets")

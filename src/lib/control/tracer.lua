@@ -12,6 +12,8 @@ local pool = require("core.pool")
 
 local tracer = {}
 
+local match = C.pg_filter -- found now: LuaJIT can't compile a loop that looks for it
+
 local MOST_BYTES = 2048     -- of a packet that are told
 local MOST_HOPS = 1000      -- of a packet: it may go round a loop
 local AT_ONCE = 16          -- packets that are followed
@@ -114,7 +116,7 @@ end
 
 -- Is the packet one to begin with?
 local function matches(self, p)
-  return not self.filter or C.pg_filter(self.filter, p.data, p.length) ~= 0
+  return not self.filter or match(self.filter, p.data, p.length) ~= 0
 end
 
 -- A packet at the link. One that comes into the graph anew is another one.
@@ -135,7 +137,7 @@ end
 local function first_match(f, packets, n)
   for i = 0, n - 1 do
     local p = packets[i]
-    if C.pg_filter(f, p.data, p.length) ~= 0 then return i end
+    if match(f, p.data, p.length) ~= 0 then return i end
   end
   return n
 end

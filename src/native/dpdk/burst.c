@@ -58,11 +58,25 @@ static struct rte_mbuf *copied(struct port *port, struct rte_mbuf *m)
   return copy;
 }
 
+/* Is every packet one segment of the pool, of legal length? No branch but the loop's. */
+static bool all_tidy(const struct rte_mempool *pool, struct rte_mbuf **packets,
+                     uint16_t n)
+{
+  bool odd = false;
+  for (uint16_t i = 0; i < n; i++) {
+    const struct rte_mbuf *m = packets[i];
+    odd |= (m->nb_segs != 1) | (m->pool != pool) | (m->data_len > PACKET_MAX_PAYLOAD);
+  }
+  return !odd;
+}
+
 /* Make every packet one segment of our pools, of legal length; how many stay. */
 uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n)
 {
   const struct rte_mempool *pool = port->account->pool; /* mostly */
   uint16_t kept = 0;
+  if (likely(all_tidy(pool, packets, n)))
+    return n;
   for (uint16_t i = 0; i < n; i++) {
     struct rte_mbuf *m = packets[i];
     bool ours = m->pool == pool || pg_pool_is_ours(m->pool);

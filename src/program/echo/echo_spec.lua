@@ -24,7 +24,7 @@ describe("echo", function ()
   it("sends back what it receives, and its sum holds", function ()
     for _, length in ipairs{"0", "1", "10"} do
       local said, status = testing.perigee{"echo", "null:size=100", length, "100ms"}
-      assert.equal(0, status)
+      assert.equal(0, status, said)
       local received, sent, links = said:match("packets: received ([%d,]+) .*= sent "
         .. "([%d,]+) .* in links ([%d,]+) ")
       assert.is_true(number(received) > 0)

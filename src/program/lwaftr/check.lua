@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `perigee lwaftr check`: packets from two files through an lwAFTR to two files, and the
--- counters that it should have after that.
+-- `perigee lwaftr check`: packets from two files through an lwAFTR to two files, and
+-- the counters that it should have after that.
 
 local cli = require("lib.cli")
 local config = require("core.config")
@@ -8,7 +8,7 @@ local engine = require("core.app")
 local failure = require("core.failure")
 local graph = require("program.lwaftr.graph")
 local pcap = require("apps.pcap.pcap")
-local reader = require("apps.lwaftr.conf.reader")
+local reader = require("apps.lwaftr.conf_reader")
 local totals = require("program.lwaftr.totals")
 
 local M = {}
@@ -17,8 +17,8 @@ local SNAPLEN = 65535 -- bytes: what upstream's files say
 
 local function parse(args)
   local p = cli.parser("lwaftr check", "Send the packets of V4_IN and V6_IN through an "
-    .. "lwAFTR, write those that come out to V4_OUT and V6_OUT, and compare its counters "
-    .. "with those in the Lua file COUNTERS.")
+    .. "lwAFTR, write those that come out to V4_OUT and V6_OUT, and compare its "
+    .. "counters with those in the Lua file COUNTERS.")
   p:argument("conf", "the configuration")
   for _, name in ipairs{"v4_in", "v6_in", "v4_out", "v6_out"} do
     p:argument(name, "a pcap file")

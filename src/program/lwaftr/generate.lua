@@ -6,7 +6,7 @@ local ffi = require("ffi")
 local cli = require("lib.cli")
 local failure = require("core.failure")
 local sample = require("program.lwaftr.sample")
-local values = require("apps.lwaftr.conf.values")
+local values = require("apps.lwaftr.conf_values")
 require("apps.lwaftr.softwires") -- declares struct softwire
 
 local M = {}
@@ -106,7 +106,8 @@ end
 local function parse(args)
   local p = cli.parser("lwaftr generate",
     "Write a configuration: NUMBER IPv4 addresses from IPV4 on, each shared by "
-    .. "softwires with PSIDs from 1 to 2^PSID_LENGTH - 1, whose B4s' addresses count up from B4.")
+    .. "softwires with PSIDs from 1 to 2^PSID_LENGTH - 1, whose B4s' addresses count "
+    .. "up from B4.")
   p:argument("ipv4", "the first IPv4 address"):convert(address(values.ipv4))
   p:argument("number", "how many IPv4 addresses"):convert(cli.integer(1, 2^24))
   p:argument("br_address", "the lwAFTR's IPv6 address"):convert(address(values.ipv6))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The apps around an LwAftr, in upstream's order and under its names: reassembly, filters,
--- the next hops, echo and fragmentation, on each side. Whoever adds ports to them links
--- `v4` and `v6` of what M.lwaftr returns.
+-- The apps around an LwAftr, in upstream's order and under its names: reassembly,
+-- filters, the next hops, echo and fragmentation, on each side. Whoever adds ports to
+-- them links `v4` and `v6` of what M.lwaftr returns.
 
 local ffi = require("ffi")
 local config = require("core.config")
@@ -71,8 +71,9 @@ local function side_of(c, side, conf, device, queue)
     filter(c, "ingress_filter" .. side.family, all.ingress_filter, side, "ingress"),
     {side.resolver, "south", "north"}, {echo, "south", "north"},
   }, "lwaftr." .. side.family)
+  -- An echo reply goes back to the MAC address that its request came from.
   chain_up(c, "lwaftr." .. side.family, {
-    {echo, "north", "south"}, {side.resolver, "north", "south"},
+    {side.resolver, "north", "south"}, {echo, "north", "south"},
     filter(c, "egress_filter" .. side.family, all.egress_filter, side, "egress"),
     {fragmenter, "input", "output"},
   })

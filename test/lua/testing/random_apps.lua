@@ -90,6 +90,45 @@ function testing.class(n)
   return class
 end
 
+-- With known lengths -----------------------------------------------------------
+
+local function make_longer(p, by)
+  local head = ffi.string(p.data, HEADER)
+  p = by > 0 and packet.shiftright(p, by) or packet.shiftleft(p, -by)
+  ffi.copy(p.data, head, HEADER)
+  return p
+end
+
+local function process_steadily(self, p)
+  local head = header(p)
+  local h = mixed(head.id, head.hops, self.salt)
+  if head.hops == 0 or p.length + self.lengthens < SHORTEST then return nil, 1 end
+  head.hops = head.hops - 1
+  if h % 100 < self.losing then return nil, self.reasons[h % 7] end
+  local o = rshift(h, 6) % self.ways
+  head.path = tobit(head.path * 31 + self.salt + o)
+  if self.lengthens ~= 0 then p = make_longer(p, self.lengthens) end
+  if o == 0 then return p end
+  return p, o
+end
+
+--- The same as class(n), of apps that say that they make packets `by` bytes longer, and
+--- whose process() knows its app.
+function testing.steady_class(n, by)
+  local class = testing.class(n)
+  local new = class.new
+  class.lengthens, class.bound = by, true
+  function class:new(arg)
+    local app = new(self, arg)
+    function app.process(_, p)
+      local q, o = process_steadily(app, p)
+      return q, o
+    end
+    return app
+  end
+  return class
+end
+
 -- With emit() -----------------------------------------------------------------
 
 -- Sends copies out of some outputs, depending on the packet, and the packet itself in

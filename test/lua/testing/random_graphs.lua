@@ -17,6 +17,8 @@ local testing = {}
 local CLASSES, EMITTING = {}, {}
 for n = 0, 4 do CLASSES[n] = random_apps.class(n) end
 CLASSES[10] = random_apps.class(10)
+local STEADY = {}
+for i, by in ipairs{14, -14, 0} do STEADY[i] = random_apps.steady_class(i, by) end
 for n = 1, 3 do EMITTING[n] = random_apps.emitting_class(n) end
 
 local Feeder, Collector = random_apps.Feeder, random_apps.Collector
@@ -98,9 +100,10 @@ function testing.random_graph(most, loops, packets, emitting)
       nodes[#nodes].takes_many = true
     else
       local n = random(40) == 1 and 10 or random(3) == 1 and random(0, 4) or 1
+      local class = random(3) == 1 and STEADY[random(#STEADY)] or CLASSES[n]
       local arg = {salt = random(60000), losing = random(3) == 1 and 10 or 0,
                    astray = random(10) == 1}
-      add("a" .. i, CLASSES[n], arg, {"input", "i2", "end"}, CLASSES[n].outputs)
+      add("a" .. i, class, arg, {"input", "i2", "end"}, class.outputs)
       nodes[#nodes].takes_many = emitting
     end
   end

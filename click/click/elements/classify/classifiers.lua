@@ -46,8 +46,8 @@ end
 
 local Classifier = element.define{
   name = "Classifier", summary = "classifies packets by contents",
-  ports = "1/-", processing = "h/h", drops = {"no match"}, live = true,
-  handlers = {program = element.data("text")},
+  ports = "1/-", processing = "h/h", drops = {"no match"}, live = true, reads = {},
+  handlers = {program = element.data("text")}, lengthens = 0,
 }
 
 function Classifier:configure_raw(list)
@@ -71,6 +71,7 @@ end
 -- IPFilter ---------------------------------------------------------------------------
 
 local NOT_CACHING = -1
+local HEADERS = {"MAC_HEADER", "NETWORK_HEADER", "TRANSPORT_HEADER"}
 
 local function cache_handler() return {read = function () return NOT_CACHING end} end
 
@@ -78,6 +79,7 @@ local function cache_handler() return {read = function () return NOT_CACHING end
 local IPFilter = element.define{
   name = "IPFilter", summary = "filters IP packets by contents",
   ports = "1/-", processing = "h/h", drops = {"no match"}, live = true,
+  reads = HEADERS, lengthens = 0,
   handlers = {
     program = element.data("text"),
     cache_hits_count = cache_handler(), cache_misses_count = cache_handler(),
@@ -85,7 +87,7 @@ local IPFilter = element.define{
     cache_misses_ratio = cache_handler(),
   },
 }
-IPFilter.process = Classifier.process
+IPFilter.process, IPFilter.make_process = Classifier.process, Classifier.make_process
 
 function IPFilter:configure_raw(list)
   local reader = arguments.reader(list, self)
@@ -100,9 +102,10 @@ end
 local IPClassifier = element.define{
   name = "IPClassifier", summary = "classifies IP packets by contents",
   ports = "1/-", processing = "h/h", drops = {"no match"}, live = true,
-  handlers = IPFilter.handlers,
+  reads = HEADERS, lengthens = 0, handlers = IPFilter.handlers,
 }
 IPClassifier.process = Classifier.process
+IPClassifier.make_process = Classifier.make_process
 
 local function pattern_handler(number)
   return {

@@ -9,7 +9,7 @@ local keywords = require("click.keywords")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
-local band = bit.band
+local band, cast = bit.band, ffi.cast
 local open, cut = front.open, front.cut
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local MAC, NETWORK = note.MAC_HEADER, note.NETWORK_HEADER
@@ -36,7 +36,7 @@ local EtherEncap = element.define{
     {"SRC", "eth", required = true},
     {"DST", "eth", required = true},
   },
-  drops = {"too long"},
+  drops = {"too long"}, reads = {}, lengthens = HEADER,
 }
 
 function EtherEncap:configure(a)
@@ -55,9 +55,9 @@ EtherEncap.handlers = {
 
 function EtherEncap:process(p)
   if not open(p, HEADER) then return nil, 1 end
-  local words, n, at = ffi.cast(words_t, p.data), p.note16, p.data_off
+  local words, n, at = cast(words_t, p.data), p.note16, p.data_off
   words[0], words[1], words[2] = self.word0, self.word1, self.word2
-  ffi.cast(halves_t, words)[6] = self.ethertype
+  cast(halves_t, words)[6] = self.ethertype
   wire.barrier()
   n[MAC], n[NETWORK] = at, at + HEADER
   return p
@@ -67,9 +67,9 @@ function EtherEncap:make_process()
   local word0, word1, word2, kind = self.word0, self.word1, self.word2, self.ethertype
   return function (_, p)
     if not open(p, HEADER) then return nil, 1 end
-    local words, n, at = ffi.cast(words_t, p.data), p.note16, p.data_off
+    local words, n, at = cast(words_t, p.data), p.note16, p.data_off
     words[0], words[1], words[2] = word0, word1, word2
-    ffi.cast(halves_t, words)[6] = kind
+    cast(halves_t, words)[6] = kind
     wire.barrier()
     n[MAC], n[NETWORK] = at, at + HEADER
     return p
@@ -81,7 +81,7 @@ end
 local EtherRewrite = element.define{
   name = "EtherRewrite", summary = "rewrite source and destination Ethernet address",
   arguments = {{"SRC", "eth", required = true}, {"DST", "eth", required = true}},
-  drops = {"too short"},
+  drops = {"too short"}, reads = {"MAC_HEADER"}, lengthens = 0,
 }
 
 function EtherRewrite:configure(a) set_addresses(self, a.SRC, a.DST) end
@@ -96,7 +96,7 @@ function EtherRewrite:process(p)
   local at, start = p.note16[MAC], p.data_off
   if at == 0 then at = start end
   if at + ADDRESSES > start + p.length then return nil, 1 end
-  local words = ffi.cast(words_t, p.buf_addr + at)
+  local words = cast(words_t, p.buf_addr + at)
   words[0], words[1], words[2] = self.word0, self.word1, self.word2
   wire.barrier()
   return p
@@ -106,19 +106,22 @@ end
 
 local EtherMirror = element.define{
   name = "EtherMirror", summary = "swaps Ethernet source and destination",
-  drops = {"too short"},
+  drops = {"too short"}, reads = {}, lengthens = 0,
 }
 
-function EtherMirror.process(_, p)
+local function mirror(_, p)
   if p.length < ADDRESSES then return nil, 1 end
-  local words, halves = ffi.cast(words_t, p.data), ffi.cast(halves_t, p.data)
+  local words, halves = cast(words_t, p.data), cast(halves_t, p.data)
   local a, b = words[0], halves[2]
   local c, d = halves[3], words[2]
   halves[0], halves[1], halves[2] = c, band(d, 0xffff), bit.rshift(d, 16)
-  ffi.cast(words_t, halves + 3)[0], halves[5] = a, b
+  cast(words_t, halves + 3)[0], halves[5] = a, b
   wire.barrier()
   return p
 end
+EtherMirror.process = mirror
+
+function EtherMirror.make_process() return mirror end
 
 -- EnsureEther ----------------------------------------------------------------------
 
@@ -135,7 +138,7 @@ local EnsureEther = element.define{
 EnsureEther.configure = EtherEncap.configure
 
 local function is_ip_frame(pointer)
-  local kind = ffi.cast(halves_t, pointer)[6]
+  local kind = cast(halves_t, pointer)[6]
   return kind == IP4 or kind == IP6
 end
 

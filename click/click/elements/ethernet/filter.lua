@@ -78,7 +78,7 @@ end
 local DropBroadcasts = element.define{
   name = "DropBroadcasts", ports = "1/1-2", processing = "a/ah",
   summary = "drops link-level broadcast and multicast packets",
-  drops = {"broadcast"},
+  drops = {"broadcast"}, reads = {"PACKET_TYPE"}, lengthens = 0,
 }
 
 function DropBroadcasts:configure() self.count = 0 end
@@ -101,6 +101,17 @@ function DropBroadcasts:process(p)
     return q, o
   end
   return p
+end
+
+function DropBroadcasts:make_process()
+  return function (_, p)
+    local kind = p.note16[TYPE]
+    if kind == BROADCAST or kind == MULTICAST then
+      local q, o = drop(self, p)
+      return q, o
+    end
+    return p
+  end
 end
 
 -- MarkMACHeader --------------------------------------------------------------------

@@ -26,6 +26,7 @@ local ICMPError = element.define{
     {"USE_FIX_ANNO", "bool", default = true, keyword = true},
   },
   drops = {"no error for this"},
+  reads = {"NETWORK_HEADER", "PACKET_TYPE", "ICMP_PARAMPROB", "DST_IP"},
 }
 
 function ICMPError:configure(a)

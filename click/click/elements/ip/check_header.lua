@@ -15,6 +15,7 @@ local wire = require("click.net.wire")
 
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
+local cast = ffi.cast
 local swap16 = wire.swap16
 local halves_t, words_t = ffi.typeof("const uint16_t *"), ffi.typeof("const uint32_t *")
 local NETWORK, TRANSPORT = note.NETWORK_HEADER, note.TRANSPORT_HEADER
@@ -35,7 +36,7 @@ local CheckIPHeader = element.define{
   },
   drops = {"tiny packet", "bad IPv4 version", "bad IPv4 header length",
            "bad IPv4 length", "bad IPv4 checksum", "bad source address"},
-  complaint = "%s: IP header check failed: %s",
+  complaint = "%s: IP header check failed: %s", reads = {},
   title = function (e) return e.name end,
 }
 checks.attach(CheckIPHeader)
@@ -104,18 +105,23 @@ end
 
 -- Packets --------------------------------------------------------------------------
 
+-- A number is a multiple of 65535 if it times this, modulo 2^64, is at most that (the
+-- inverse of 65535, and 2^64 / 65535).
+local INVERSE, MOST = 0xfffefffefffeffffULL, 0x0001000100010001ULL
+
 -- The sum of the header's options, to which `sum` is added.
-local function with_options(halves, sum, header)
-  for i = MINIMAL / 2, header / 2 - 1 do sum = tobit(sum + halves[i]) end
+local function with_options(words, sum, header)
+  for i = MINIMAL / 4, header / 4 - 1 do sum = sum + words[i] end
   return sum
 end
 
--- Is the header's checksum right? Byte order doesn't matter (RFC 1071, section 2B).
+-- Is the header's checksum right? Byte order doesn't matter (RFC 1071, section 2B), nor
+-- that words are added: all ones, which the sum of halves must come to, is that of
+-- multiples of 65535.
 local function has_good_sum(w, header)
-  local sum = tobit(
-    w[0] + w[1] + w[2] + w[3] + w[4] + w[5] + w[6] + w[7] + w[8] + w[9])
+  local sum = 0ULL + w[0] + w[1] + w[2] + w[3] + w[4]
   if header > MINIMAL then sum = with_options(w, sum, header) end
-  return tobit(band(sum, 0xffff) + rshift(sum, 16)) == 0xffff
+  return sum * INVERSE <= MOST
 end
 
 -- What is wrong with the `length` bytes at `ip`, or nil; and the lengths in the header.
@@ -126,40 +132,40 @@ local function examine(ip, length, sum, is_bad, is_good)
     header = lshift(band(first, 15), 2)
     if header < MINIMAL then return BAD_HEADER end
   end
-  local halves = ffi.cast(halves_t, ip)
-  local total = swap16(halves[1])
+  local words = cast(words_t, ip)
+  local total = swap16(cast(halves_t, ip)[1])
   if total > length or total < header then return BAD_LENGTH end
-  if sum and not has_good_sum(halves, header) then return BAD_CHECKSUM end
-  local words = ffi.cast(words_t, ip)
+  if sum and not has_good_sum(words, header) then return BAD_CHECKSUM end
   if is_bad(tobit(words[3])) and not is_good(tobit(words[4])) then return BAD_SOURCE end
   return nil, header, total
 end
 
 --- What is wrong with the header `offset` bytes into the packet; nil: nothing, and the
---- packet is as behind CheckIPHeader. `sum`: check the checksum, too.
-local function check(p, offset, sum, is_bad, is_good)
-  local length = p.length - offset
+--- packet is as behind CheckIPHeader. `sum`: check the checksum, too. `spare`: a packet
+--- with a bad header goes on, as it was.
+local function check(p, offset, sum, is_bad, is_good, spare)
+  local length = tobit(p.length - offset)
   if length < MINIMAL then return TINY end
   -- By way of the annotation, as all who come next find it: LuaJIT then knows that it
   -- is the same memory (wire.barrier).
   local n = p.note16
-  local before = n[NETWORK]
-  n[NETWORK] = p.data_off + offset
+  local before = spare and n[NETWORK]
+  n[NETWORK] = tobit(p.data_off + offset)
   local ip = p.buf_addr + n[NETWORK]
   local problem, header, total = examine(ip, length, sum, is_bad, is_good)
   if problem then
-    n[NETWORK] = before
+    if spare then n[NETWORK] = before end
     return problem
   end
-  n[TRANSPORT] = n[NETWORK] + header
-  p.note32[DST_IP] = ffi.cast(words_t, ip)[4]
+  n[TRANSPORT] = tobit(n[NETWORK] + header)
+  p.note32[DST_IP] = cast(words_t, ip)[4]
   if total < length then p.length = tobit(offset + total) end
 end
 CheckIPHeader.check, CheckIPHeader.address_lists = check, address_lists
 
 function CheckIPHeader:process(p)
   self.count = self.count + 1
-  local problem = check(p, self.offset, self.sum, self.is_bad, self.is_good)
+  local problem = check(p, self.offset, self.sum, self.is_bad, self.is_good, true)
   if problem then
     local q, o = checks.fail(self, p, problem)
     return q, o
@@ -169,8 +175,9 @@ end
 
 function CheckIPHeader:make_process()
   local offset, sum, is_bad, is_good = self.offset, self.sum, self.is_bad, self.is_good
+  local spare = self.noutputs == 2
   return function (_, p)
-    local problem = check(p, offset, sum, is_bad, is_good)
+    local problem = check(p, offset, sum, is_bad, is_good, spare)
     if problem then
       local q, o = checks.fail(self, p, problem)
       return q, o

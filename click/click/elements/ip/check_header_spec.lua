@@ -83,6 +83,28 @@ describe("CheckIPHeader", function ()
     unit:free()
   end)
 
+  it("knows wrong checksums from right ones, with and without options", function ()
+    local unit = click.unit("CheckIPHeader()")
+    for round = 1, 300 do
+      local bytes = {}
+      for i = 1, 24 do bytes[i] = string.char(math.random(0, 255)) end
+      local options = round % 2
+      local text = string.char(69 + options, 0, 0, 20 + 4 * options)
+        .. table.concat(bytes, "", 1, 16 + 4 * options)
+      local right = summed(text)
+      packet.free(unit:pass(right))
+      local at = math.random(4, #text - 1)
+      local wrong = changed(right, at, bit.bxor(right:byte(at + 1), math.random(255)))
+      -- Both halves of ones and of zeros are 0.
+      if summed(wrong) ~= wrong then
+        assert.equal("bad IPv4 checksum", lost(unit, wrong))
+      end
+    end
+    -- What adds up to zero in other ways than all ones.
+    assert.equal("bad IPv4 checksum",
+      lost(unit, changed(summed(GOOD .. "data"), 11, 209)))
+  end)
+
   it("checks sources against interfaces", function ()
     local unit = click.unit("CheckIPHeader(INTERFACES 10.0.0.9/24 192.0.2.9/28)")
     local function from(last, destination)

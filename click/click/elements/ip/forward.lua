@@ -11,10 +11,13 @@ local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
 local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit
+local cast, little_endian = ffi.cast, ffi.abi("le")
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local NETWORK, FIX_IP_SRC = note.NETWORK_HEADER, note.FIX_IP_SRC
 local MINIMAL = 20
-local TTL, CHECKSUM, DESTINATION = 8, 5, 16 -- the checksum is a half
+local CHECKSUM, DESTINATION = 5, 16 -- the checksum is a half
+local TTL_WORD = 2 -- the word of TTL, protocol and checksum
+local USUAL = 0x45 -- version 4, no options
 local GROUP, GROUP_MASK = 0xe0, 0xf0
 
 -- DecIPTTL -------------------------------------------------------------------------
@@ -26,25 +29,40 @@ local DecIPTTL = element.define{
     {"ACTIVE", "bool", default = true, keyword = true},
     {"MULTICAST", "bool", default = true, keyword = true},
   },
-  drops = {"expired", "no IP header"},
+  drops = {"expired", "no IP header"}, reads = {"NETWORK_HEADER"}, lengthens = 0,
 }
 
 function DecIPTTL:configure(a)
   self.active, self.multicast, self.expired = a.ACTIVE, a.MULTICAST, 0
 end
 
--- ~m + m' of RFC 1624's equation 3, for the word of TTL and protocol as this CPU reads
--- it: the TTL is its first byte.
-local DIFFERENCE = 0xffff - (ffi.abi("le") and 0x0001 or 0x0100)
+-- RFC 1624, equation 3, for a TTL that is less by 1, of the word of TTL, protocol and
+-- checksum. One access for all three: LuaJIT forgets no halves that it knows of.
+
+-- In the word of a CPU that has its least byte first, the TTL is that, and the checksum
+-- the upper half. 1 more, and another for what is carried: 0xfffe becomes 0.
+local function count_down_le(word)
+  local carry = rshift(rshift(word, 16) + 2, 16)
+  return tobit(tobit(word + 0xffff) + lshift(carry, 16))
+end
+
+-- The other way around: the TTL is the first byte, the sum the lower half.
+local function count_down_be(word)
+  local sum = band(word, 0xffff) + 0x100
+  sum = band(sum + rshift(sum + 1, 16), 0xffff)
+  return bit.bor(band(tobit(word - 0x1000000), 0xffff0000), sum)
+end
+
+local count_down = little_endian and count_down_le or count_down_be
+local ttl_of = little_endian and function (word) return band(word, 0xff) end
+  or function (word) return rshift(word, 24) end
 
 --- Count the TTL of the header down; false if it has run out.
 local function decrement(ip)
-  local ttl = ip[TTL]
-  if ttl <= 1 then return false end
-  ip[TTL] = tobit(ttl - 1)
-  local halves = ffi.cast(halves_t, ip)
-  local sum = tobit(0xffff - halves[CHECKSUM] + DIFFERENCE)
-  halves[CHECKSUM] = tobit(0xffff - (band(sum, 0xffff) + rshift(sum, 16)))
+  local words = cast(words_t, ip)
+  local word = words[TTL_WORD]
+  if ttl_of(word) <= 1 then return false end
+  words[TTL_WORD] = count_down(word)
   return true
 end
 DecIPTTL.decrement = decrement
@@ -88,7 +106,9 @@ function DecIPTTL:make_process()
   if not self.active or not self.multicast then return DecIPTTL.process end
   return function (_, p)
     local at = p.note16[NETWORK]
-    if at == 0 or at + MINIMAL > p.data_off + p.length then return nil, 2 end
+    if at == 0 or tobit(at + MINIMAL) > tobit(p.data_off + p.length) then
+      return nil, 2
+    end
     if not decrement(p.buf_addr + at) then
       local q, o = expire(self, p)
       return q, o
@@ -102,7 +122,7 @@ end
 local FixIPSrc = element.define{
   name = "FixIPSrc", summary = "sets IP source field if requested by annotation",
   arguments = {{"IPADDR", "ip", required = true}},
-  drops = {"bad IP header"},
+  drops = {"bad IP header"}, reads = {"NETWORK_HEADER", "FIX_IP_SRC"}, lengthens = 0,
 }
 
 function FixIPSrc:configure(a) self.word = wire.word_of(a.IPADDR) end
@@ -114,9 +134,9 @@ local function fix(p, word)
   local ip = p.buf_addr + at
   local header = lshift(band(ip[0], 15), 2)
   if header < MINIMAL or at + header > limit then return false end
-  local halves = ffi.cast(halves_t, ip)
+  local halves = cast(halves_t, ip)
   p.note8[FIX_IP_SRC] = 0
-  ffi.cast(words_t, ip)[3] = word
+  cast(words_t, ip)[3] = word
   halves[CHECKSUM] = 0
   halves[CHECKSUM] = C.pg_checksum_word(ip, header)
   return true
@@ -144,7 +164,7 @@ local IPGWOptions = element.define{
   arguments = {
     {"MYADDR", "ip", required = true}, {"OTHERADDRS", "ip", list = true},
   },
-  drops = {"bad option", "no IP header"},
+  drops = {"bad option", "no IP header"}, reads = {"NETWORK_HEADER"}, lengthens = 0,
 }
 
 function IPGWOptions:configure(a)
@@ -165,9 +185,10 @@ local function since_midnight(router) return (router:now() % DAY) * 1000 end
 --- Do what the header's options want, if it has any; what is wrong: nil (nothing), -1
 --- (it has no sound header), or the number of the byte.
 local function see_to_options(p, gateway, router)
-  local at, limit = p.note16[NETWORK], p.data_off + p.length
-  if at == 0 or at + MINIMAL > limit then return -1 end
+  local at, limit = p.note16[NETWORK], tobit(p.data_off + p.length)
+  if at == 0 or tobit(at + MINIMAL) > limit then return -1 end
   local ip = p.buf_addr + at
+  if ip[0] == USUAL then return nil end
   local header = lshift(band(ip[0], 15), 2)
   if header <= MINIMAL then return nil end
   if at + header > limit then return -1 end

@@ -60,6 +60,22 @@ describe("DecIPTTL", function ()
     unit:free()
   end)
 
+  it("changes any checksum as RFC 1624 says", function ()
+    local unit, wrong = click.unit("DecIPTTL"), {}
+    for sum = 0, 0xffff, 1 do
+      if sum < 4 or sum > 0xfefc or sum % 97 == 0 then
+        local text = changed(PLAIN, 10, math.floor(sum / 256), sum % 256)
+        local out = unit:send(noted(text))[1][2]
+        unit:free()
+        local s = 0xffff - sum + 0xffff - 0x0100 -- ~HC + ~m + m'
+        s = s % 0x10000 + math.floor(s / 0x10000)
+        local got = out:byte(11) * 256 + out:byte(12)
+        if got ~= 0xffff - s then wrong[#wrong + 1] = sum end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
   it("leaves groups or everything alone if told so", function ()
     local group = changed(PLAIN, 16, 224)
     local unit = click.unit("DecIPTTL(MULTICAST false)", {outputs = 2})

@@ -9,7 +9,7 @@ local element = require("click.element")
 local note = require("click.note")
 local pool = require("core.pool")
 
-local band, bor, lshift = bit.band, bit.bor, bit.lshift
+local band, bor, lshift, tobit = bit.band, bit.bor, bit.lshift, bit.tobit
 local freelist = pool.freelist
 local NETWORK = note.NETWORK_HEADER
 local MINIMAL, UNIT = 20, 8 -- bytes
@@ -26,7 +26,7 @@ local IPFragmenter = element.define{
     {"HEADROOM", "unsigned", keyword = true, max = tonumber(C.PACKET_MAX_HEADROOM),
      default = tonumber(C.PACKET_HEADROOM)},
   },
-  drops = {"must not be fragmented", "bad IP header"},
+  drops = {"must not be fragmented", "bad IP header"}, reads = {"NETWORK_HEADER"},
 }
 
 local array_t = ffi.typeof("struct packet *[?]")
@@ -101,8 +101,8 @@ end
 function IPFragmenter:make_process()
   local mtu = self.mtu
   return function (_, p)
-    local at, limit = p.note16[NETWORK], p.data_off + p.length
-    if limit - at <= mtu then return p end
+    local at, limit = p.note16[NETWORK], tobit(p.data_off + p.length)
+    if tobit(limit - at) <= mtu then return p end
     if at == 0 or at + MINIMAL > limit then return nil, 2 end
     local q, o = fragment(self, p, at, limit)
     return q, o

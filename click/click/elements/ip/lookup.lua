@@ -4,7 +4,7 @@
 -- several algorithms for this; here they are one, under all their names.
 
 local element = require("click.element")
-local meanwhile = require("click.meanwhile")
+local meanwhile = require("click.language.meanwhile")
 local note = require("click.note")
 local route_commands = require("click.net.route_commands")
 local routes = require("click.net.routes")
@@ -17,7 +17,8 @@ local MOST_TOLD = 5 -- packets without a route
 
 local StaticIPLookup = element.define{
   name = "StaticIPLookup", summary = "simple static IP routing table",
-  ports = "1/-", processing = "h/h", drops = {"no route"},
+  ports = "1/-", processing = "h/h", drops = {"no route"}, reads = {"DST_IP"},
+  lengthens = 0,
   teller = "LinearIPLookup", -- whom Click says it is that tells
 }
 

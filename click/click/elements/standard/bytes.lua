@@ -24,6 +24,7 @@ local function take_length(self, a) self.length = a.LENGTH end
 local Strip = element.define{
   name = "Strip", summary = "removes bytes from the front of packets",
   arguments = LENGTH_ARGUMENT, drops = {"too short"}, configure = take_length,
+  lengthens = function (self) return -self.length end, reads = {},
 }
 
 function Strip:process(p)
@@ -42,11 +43,20 @@ end
 local Unstrip = element.define{
   name = "Unstrip", summary = "puts stripped bytes back", arguments = LENGTH_ARGUMENT,
   drops = {"no room"}, configure = take_length,
+  lengthens = function (self) return self.length end, reads = {},
 }
 
 function Unstrip:process(p)
   if not open(p, self.length) then return nil, 1 end
   return p
+end
+
+function Unstrip:make_process()
+  local n = self.length
+  return function (_, p)
+    if not open(p, n) then return nil, 1 end
+    return p
+  end
 end
 
 local StripToNetworkHeader = element.define{

@@ -4,6 +4,7 @@
 local element = require("click.element")
 local ffi = require("ffi")
 local note = require("click.note")
+local noted = require("click.router.noted")
 
 local FIRST = note.FIRST
 local PAINT, PAINT2 = note.PAINT - FIRST, note.PAINT2 * 2 - FIRST
@@ -21,7 +22,7 @@ local COLOR = {color = element.data("color", "unsigned")}
 
 local Paint = element.define{
   name = "Paint", summary = "notes a color of packets",
-  arguments = color_arguments(1, PAINT), handlers = COLOR,
+  arguments = color_arguments(1, PAINT), handlers = COLOR, reads = {}, lengthens = 0,
 }
 
 function Paint:configure(a) self.color, self.at = a.COLOR, FIRST + a.ANNO end
@@ -54,9 +55,12 @@ function Paint2:process(p)
   return p
 end
 
+-- The color that it looks at.
+local function own_note(self) return {{self.at - FIRST, 1}} end
+
 local CheckPaint = element.define{
   name = "CheckPaint", summary = "passes packets of one color", extends = Paint,
-  ports = "1/1-2", processing = "a/ah", drops = {"other color"},
+  ports = "1/1-2", processing = "a/ah", drops = {"other color"}, reads = own_note,
 }
 
 function CheckPaint:process(p)
@@ -65,9 +69,18 @@ function CheckPaint:process(p)
   return nil, 1
 end
 
+function CheckPaint:make_process()
+  local at, color, both = self.at, self.color, self.noutputs > 1
+  return function (_, p)
+    if p.note8[at] == color then return p end
+    if both then return p, 2 end
+    return nil, 1
+  end
+end
+
 local PaintTee = element.define{
   name = "PaintTee", summary = "passes packets, and copies those of one color",
-  extends = Paint, ports = "1/2", processing = "a/ah", emits = true,
+  extends = Paint, ports = "1/2", processing = "a/ah", emits = true, reads = own_note,
 }
 
 function PaintTee:process(p)
@@ -76,9 +89,9 @@ function PaintTee:process(p)
 end
 
 function PaintTee:make_process()
-  local at, color = self.at, self.color
-  return function (e, p)
-    if p.note8[at] == color then e.emit(2, note.clone(p)) end
+  local at, color, copier = self.at, self.color, noted.copier(self.router)
+  return function (_, p)
+    if p.note8[at] == color then self.emit(2, note.clone(p, copier)) end
     return p
   end
 end

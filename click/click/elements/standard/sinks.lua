@@ -8,6 +8,7 @@ local signals = require("click.router.signals")
 local Null = element.define{
   name = "Null", summary = "passes packets unchanged",
   aliases = {"Null1", "Null2", "Null3", "Null4", "Null5", "Null6", "Null7", "Null8"},
+  reads = {}, lengthens = 0,
 }
 
 function Null:process(p) return p end
@@ -23,7 +24,7 @@ local PullNull = element.define{
 
 local Idle = element.define{
   name = "Idle", summary = "drops what is pushed, and gives nothing", ports = "-/-",
-  flow = "x/y", silent = true, drops = {"idle"},
+  flow = "x/y", silent = true, drops = {"idle"}, reads = {}, lengthens = 0,
 }
 
 function Idle:configure()
@@ -43,7 +44,7 @@ end
 
 local Discard = element.define{
   name = "Discard", summary = "drops all packets", ports = "1/0",
-  aliases = {"DiscardNoFree"}, drops = {"discarded"},
+  aliases = {"DiscardNoFree"}, drops = {"discarded"}, reads = {}, lengthens = 0,
   arguments = {
     {"ACTIVE", "bool", default = true, keyword = true},
     {"BURST", "unsigned", default = 1, keyword = true},

@@ -4,6 +4,7 @@
 local configure = require("click.router.configure")
 local element = require("click.element")
 local note = require("click.note")
+local noted = require("click.router.noted")
 
 -- Tee, PullTee -----------------------------------------------------------
 
@@ -22,12 +23,26 @@ local Tee = element.define{
   summary = "copies packets to all of its outputs",
   ports = "1/1-", processing = "h/h", emits = true, configure = check_arms,
   arguments = {{"N", "unsigned"}, {"DATA_ONLY", "bool", keyword = true}},
+  reads = {}, lengthens = 0,
 }
 
 function Tee:process(p)
   local n = self.noutputs
   copies(self, p, 1, n - 1)
   return p, n
+end
+
+local MOST_LINES = 16
+
+-- A copy is a line of its own: a loop in process() would cost the region its loop.
+function Tee:make_process()
+  local n = self.noutputs
+  if n > MOST_LINES then return function (_, p) return Tee.process(self, p) end end
+  local lines = {"local self, clone, copier = ...", "return function (_, p)"}
+  for o = 1, n - 1 do lines[o + 2] = ("self.emit(%d, clone(p, copier))"):format(o) end
+  lines[n + 2] = ("return p, %d end"):format(n)
+  return loadstring(table.concat(lines, "\n"), "=Tee")(self, note.clone,
+    noted.copier(self.router))
 end
 
 local PullTee = element.define{

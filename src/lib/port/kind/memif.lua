@@ -3,6 +3,13 @@
 
 local arguments = require("lib.port.arguments")
 local needs = require("lib.port.needs")
+local unistd = require("posix.unistd")
+
+-- DPDK doesn't find the directory of a path that begins in the working directory (seen
+-- in 22.11.11).
+local function absolute(path)
+  return path:sub(1, 1) == "/" and path or unistd.getcwd() .. "/" .. path
+end
 
 return {
   name = "memif", order = 7,
@@ -20,12 +27,17 @@ return {
   driver = "net_memif",
   devargs = function (port)
     return {"role=" .. port.role, ("id=%.0f"):format(port.id),
-      "socket=" .. port.socket, "socket-abstract=no"}
+      "socket=" .. absolute(port.socket), "socket-abstract=no"}
   end,
   thing = function (port)
     return ("memif %s %s %.0f"):format(port.role, port.socket, port.id)
   end,
   check = function (port, roots)
+    if not arguments.socket.read(absolute(port.socket)) then
+      needs.refuse(port, "DPDK takes the path of its socket as '%s', which may have up "
+        .. "to 107 bytes without ',', '=' or '['; choose another directory",
+        absolute(port.socket))
+    end
     needs.socket(port, port.role == "server", false, roots)
   end,
   before_open = function (port)

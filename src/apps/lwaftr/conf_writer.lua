@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Writes an lwAFTR's configuration as text that apps.lwaftr.conf.reader and upstream's
+-- Writes an lwAFTR's configuration as text that apps.lwaftr.conf_reader and upstream's
 -- programs read. Softwires come in the order of their addresses and PSIDs; what has its
 -- default value is written, too.
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
-local schema = require("apps.lwaftr.conf.schema")
+local schema = require("apps.lwaftr.conf_schema")
 
 local writer = {}
 

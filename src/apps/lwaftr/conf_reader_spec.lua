@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local reader = require("apps.lwaftr.conf.reader")
-local writer = require("apps.lwaftr.conf.writer")
-local values = require("apps.lwaftr.conf.values")
+local reader = require("apps.lwaftr.conf_reader")
+local writer = require("apps.lwaftr.conf_writer")
+local values = require("apps.lwaftr.conf_values")
 
 local INSTANCE = [[
   instance { device test; external-device 'other one';

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Reads an lwAFTR's configuration, as upstream's files have it. The result is a table
--- as upstream's programs have it, but for binding_table.softwires (apps.lwaftr.softwires).
--- What is wrong is a sentence that begins with file and line.
+-- as upstream's programs have it, but for binding_table.softwires
+-- (apps.lwaftr.softwires). What is wrong is a sentence that begins with file and line.
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
 local failure = require("core.failure")
 local near = require("lib.stack.nearest")
-local schema = require("apps.lwaftr.conf.schema")
+local schema = require("apps.lwaftr.conf_schema")
 local Softwires = require("apps.lwaftr.softwires")
 
 local reader = {}

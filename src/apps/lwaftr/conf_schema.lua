@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What an lwAFTR's configuration may have: upstream's YANG module snabb-softwire-v3,
--- the part that is configuration. A node is a leaf (`type`), a container (`fields`), or a
--- list (`fields` and `key`). Names with dashes have underscores in memory.
+-- the part that is configuration. A node is a leaf (`type`), a container (`fields`),
+-- or a list (`fields` and `key`). Names with dashes have underscores in memory.
 
-local values = require("apps.lwaftr.conf.values")
+local values = require("apps.lwaftr.conf_values")
 
 local function leaf(name, type, options)
   local node = {name = name, type = type}

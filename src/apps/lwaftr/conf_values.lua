@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Values of leaves in a configuration: from text, and to text. They are in memory
--- as upstream has them: IPv4 addresses are numbers, IPv6 and MAC addresses arrays of bytes.
+-- Values of leaves in a configuration: from text, and to text. They are in memory as
+-- upstream has them: IPv4 addresses are numbers, IPv6 and MAC addresses arrays of
+-- bytes.
 
 local ffi = require("ffi")
 local parse = require("lib.stack.address")

@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: Apache-2.0
+local metrics = require("lib.observe.metrics")
+
+local function counter(n) return {kind = "counter", value = n} end
+
+describe("metrics", function ()
+  it("are told with labels that are escaped", function ()
+    local text = metrics.text{{program = 'run "a\\b".lua', pid = 7, objects = {
+      ["links/a.o -> b.i/txpackets"] = counter(5ULL),
+      ["links/a.o -> b.i/rxpackets"] = counter(3ULL),
+      ["apps/gw:nat/drop_no_port"] = counter(2ULL),
+      ["apps/gw:nat/mtu"] = counter(1500ULL),
+      ["workers/3/engine/jit/aborts"] = counter(1ULL),
+      ["something/else"] = counter(1ULL),
+    }}}
+    local lines = {}
+    for line in text:gmatch("[^\n]+") do
+      if line:sub(1, 1) ~= "#" then lines[#lines + 1] = line end
+    end
+    assert.same({
+      'perigee_info{program="run \\"a\\\\b\\".lua",name="",pid="7"} 1',
+      'perigee_link_packets_total{link="a.o -> b.i"} 5',
+      'perigee_link_waiting_packets{link="a.o -> b.i"} 2',
+      'perigee_app_drops_total{app="gw/nat",reason="no_port"} 2',
+      'perigee_app_value{app="gw/nat",name="mtu"} 1500',
+      'perigee_jit_events_total{cpu="3",event="aborts"} 1',
+    }, lines)
+    assert.equal("# EOF\n", text:sub(-6))
+  end)
+
+  it("have the older format's names of types", function ()
+    local text = metrics.text({{program = "x", pid = 1, cpu = 0.5, uptime = 2,
+      objects = {}}}, true)
+    assert.truthy(text:find("# TYPE perigee_info gauge\n", 1, true))
+    assert.truthy(text:find("# TYPE perigee_cpu_seconds_total counter\n", 1, true))
+    assert.is_nil(text:find("EOF", 1, true))
+  end)
+end)
