@@ -11,6 +11,16 @@ files["**/*_spec.lua"] = {std = "+busted"}
 files["test/snabb"] = {allow_defined = true, unused_args = false, ignore = {"131"}}
 files["examples/snabb"] = files["test/snabb"]
 
+-- Scripts of libmoon's: tasks are global functions.
+files["examples/moongen"] = {allow_defined_top = true, ignore = {"131"},
+  read_globals = {"printf", "class"}}
+
+files["test/moongen"] = {allow_defined = true, ignore = {"111", "112", "113", "131"}}
+files["bench/lua/moongen.lua"] = {read_globals = {"parseIPAddress"}}
+
+-- Globals that scripts of libmoon's find.
+files["moongen/moongen"] = {read_globals = {"parseMacAddress", "parseIPAddress", "green"}}
+
 -- It catches busted's os.exit.
 files["src/program/test"] = {ignore = {"122"}}
 

@@ -12,6 +12,8 @@
 ##                 run the selftests of a Snabb checkout (doc/compat.md)
 ## make clicktests FASTCLICK=DIR
 ##                 run the tests of a FastClick checkout (doc/click-tests.md)
+## make moongentests LIBMOON=DIR MOONGEN=DIR
+##                 run the examples of checkouts of libmoon and MoonGen (doc/moongen.md)
 ## make clickelements
 ##                 write doc/click-elements.md
 ## make lint       luacheck, and the C compiler's warnings as errors
@@ -44,9 +46,9 @@ override LDFLAGS += -fsanitize=$(SANITIZE)
 endif
 
 SOURCES := $(wildcard src/native/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
-  click/native/*.c)
+  click/native/*.c moongen/native/*.c)
 HEADERS := $(wildcard src/native/*.h src/native/*/*.h src/apps/*/*.h snabb/native/*.h \
-  snabb/apps/*/*.h click/native/*.h)
+  snabb/apps/*/*.h click/native/*.h moongen/native/*.h)
 OBJECTS := $(SOURCES:%.c=build/%.o)
 
 # What `make demo` and its like call once everything is installed.
@@ -113,6 +115,11 @@ clicktests: perigee
 	  "checkout of FastClick is" >&2; exit 2; }
 	@tools/clicktests '$(FASTCLICK)'
 
+moongentests: perigee
+	@[ -n '$(LIBMOON)' ] && [ -n '$(MOONGEN)' ] || { echo "make moongentests" \
+	  "LIBMOON=DIR MOONGEN=DIR: say where checkouts of libmoon and MoonGen are" >&2; exit 2; }
+	@$(PYTHON) tools/moongentests '$(LIBMOON)' '$(MOONGEN)'
+
 clickelements: perigee
 	./perigee run tools/click/elements.lua > doc/click-elements.md
 
@@ -123,14 +130,16 @@ lint: libraries
 # What Lua reads of the C headers (core.declare).
 DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
   src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h click/native/ip.h \
-  click/native/chance.h click/native/classify.h click/native/flows.h
+  click/native/chance.h click/native/classify.h click/native/flows.h \
+  moongen/native/moongen.h moongen/native/pace.h moongen/native/offload.h \
+  moongen/native/measure.h moongen/native/moonsniff.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 
 install: perigee
 	install -D perigee '$(DESTDIR)$(PREFIX)/bin/perigee'
-	find src snabb click bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
+	find src snabb click moongen bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
 	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
 	find examples doc README.md LICENSE -type f ! -name '*.pyc' | while read -r file; do \
@@ -147,4 +156,4 @@ help:
 
 FORCE:
 
-.PHONY: demo test check bench compat clicktests clickelements lint install uninstall clean help libraries FORCE
+.PHONY: demo test check bench compat clicktests moongentests clickelements lint install uninstall clean help libraries FORCE

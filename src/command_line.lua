@@ -61,8 +61,8 @@ local show_help
 -- the others?}. One without a value is all there is to do, unless it is early.
 local OPTIONS = {
   {"--port", value = "PCI=PORT",
-    help = {"use another port in the place of a PCI address",
-            "(--port 0000:01:00.0=pcap:rx=a.pcap)"},
+    help = {"use another port in the place of a PCI address, or of a",
+            "device's number (--port 0000:01:00.0=pcap:rx=a.pcap)"},
     take = function (text) require("lib.port.spec").replace_option(text) end},
   {"--packets", value = "N",
     help = {"let the packet pool grow to N packets (default 262144)"},

@@ -34,7 +34,10 @@ struct packet {
   };                         /* leaves the free list's counters alone */
   uint32_t packet_type;
   uint32_t pkt_len;
-  uint16_t length;
+  union {
+    uint16_t length;
+    uint16_t data_len;       /* DPDK's name, and libmoon's */
+  };
   uint16_t vlan_tci;
   uint32_t hash[2];
   uint16_t vlan_tci_outer;
@@ -51,6 +54,11 @@ struct packet {
     uint16_t note16[32];
     uint32_t note32[16];
     uint64_t note64[8];
+    struct {                 /* what libmoon's programs note there */
+      union { uint64_t udata64; void *userdata; };
+      uint64_t timestamp;
+      uint32_t seqn;
+    };
   };
 };
 
@@ -257,8 +265,8 @@ struct worker {
 
 enum { TO_WORKER = 0, FROM_WORKER = 1 };
 
-struct worker *pg_worker_start(int32_t cpu, int32_t pinned_to, const char *path,
-                               const char *cpath);
+struct worker *pg_worker_start(int32_t cpu, int32_t pinned_to, const char *module,
+                               const char *path, const char *cpath);
 void pg_worker_join(struct worker *w);
 void pg_worker_free(struct worker *w);
 bool pg_worker_ended(const struct worker *w);

@@ -13,12 +13,13 @@ Worker.__index = Worker
 
 local PATIENCE_SECONDS = 30 -- for an answer
 local WAIT_SECONDS = 0.05
+local MODULE = "core.cpus.worker_main"
 
 --- Start a worker for apps placed on CPU number `cpu`; `setup` is what it is told
 --- first (core.cpus.worker_main). Raises a failure.
 function Worker.start(cpu, setup)
-  local handle = C.pg_worker_start(cpu, affinity.cpu_for(cpu), package.path,
-    package.cpath)
+  local handle = C.pg_worker_start(cpu, affinity.cpu_for(cpu), MODULE,
+    package.path, package.cpath)
   if handle == nil then failure.raise("%s", ffi.string(C.pg_error())) end
   local self = setmetatable({cpu = cpu, handle = handle, said = {}}, Worker)
   self:ask(setup)

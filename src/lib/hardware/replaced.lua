@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- PCI devices in whose place other ports are used (perigee --port PCI=PORT, set by
--- lib.port.spec): full addresses to port strings.
+-- Devices in whose place other ports are used (perigee --port PCI=PORT and N=PORT, set
+-- by lib.port.spec): full PCI addresses, and numbers, to port strings.
 
 local replaced = {}
 
-local ports = {}
+local ports, by_number = {}, {}
 
 --- Let the port string `text` stand for the device at the full address; nil: nothing.
 function replaced.set(address, text) ports[address] = text end
@@ -16,6 +16,19 @@ function replaced.by(address) return ports[address] end
 function replaced.all()
   local copy = {}
   for address, text in pairs(ports) do copy[address] = text end
+  return copy
+end
+
+--- Let the port string `text` stand for device number `n`; nil: nothing.
+function replaced.set_number(n, text) by_number[n] = text end
+
+--- The port string that stands for device number `n`, or nil.
+function replaced.number(n) return by_number[n] end
+
+--- All of those: a new table from numbers to port strings.
+function replaced.numbers()
+  local copy = {}
+  for n, text in pairs(by_number) do copy[n] = text end
   return copy
 end
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Port strings: what a user writes where a port is wanted, parsed to plain tables and
 -- back to their canonical text. Nothing here looks at the machine; the table of
--- replaced PCI addresses (lib.hardware.replaced) is its only state. What each kind
+-- replaced devices (lib.hardware.replaced) is its only state. What each kind
 -- takes is in its entry.
 
 local failure = require("core.failure")
@@ -183,7 +183,7 @@ local parse_text = M.parse_text
 --- plain data: `kind` (its entry's name, lib.port.kinds), `text` (the canonical
 --- string), `driver` (DPDK's vdev driver, if it has one) and the kind's arguments by
 --- name, with defaults filled in; `address` for "pci", `number` for "number". A
---- replaced PCI address gives the other port with `replaces` = the address; its
+--- replaced PCI address or number gives the other port with `replaces` = that; its
 --- arguments go. Whatever else is written is a usage error.
 function M.parse(what)
   local text = type(what) == "number" and ("%.15g"):format(what) or what
@@ -191,32 +191,35 @@ function M.parse(what)
     failure.usage("a port is named by a string or a number, not by a %s", type(what))
   end
   local port = parse_text(text)
-  local address = port.address
-  local replacement = address and replaced.by(address)
+  local what_is_replaced = port.address or port.number
+  local replacement = port.address and replaced.by(port.address)
+    or port.number and replaced.number(port.number)
   if replacement then port = parse_text(replacement) end
-  port.replaces = replacement and address
+  port.replaces = replacement and what_is_replaced
   return port
 end
 
 -- Replaced devices
 
---- Put the port `text` in the place of the PCI device `address`, for every later
---- `parse`; nil takes the replacement away. Either may be wrong: a usage error.
+--- Put the port `text` in the place of the PCI device `address`, or of the device of
+--- that number (a string), for every later `parse`; nil takes the replacement away.
+--- Either may be wrong: a usage error.
 function M.replace(address, text)
+  local number = address:match("^%d%d?%d?$") and tonumber(address)
   local full = pci_device.full_address(address)
-  if not full then
-    failure.usage("'%s' isn't a PCI address such as 0000:01:00.0 or 01:00.0, and only"
-      .. " PCI addresses can be replaced", address)
+  if not full and not number then
+    failure.usage("'%s' isn't a PCI address such as 0000:01:00.0 or 01:00.0, nor a"
+      .. " device's number; only those can be replaced", address)
   end
   if text ~= nil then parse_text(text) end
-  replaced.set(full, text)
+  if number then replaced.set_number(number, text) else replaced.set(full, text) end
 end
 
---- `replace` as written on a command line: "0000:01:00.0=pcap:rx=a.pcap".
+--- `replace` as written on a command line: "0000:01:00.0=pcap:rx=a.pcap", "0=null".
 function M.replace_option(option)
   local address, text = option:match("^([^=]*)=(.*)$")
   if not address then
-    failure.usage("--port '%s' isn't ADDRESS=PORT, such as"
+    failure.usage("--port '%s' isn't ADDRESS=PORT or N=PORT, such as"
       .. " 0000:01:00.0=pcap:rx=a.pcap", option)
   end
   M.replace(address, text)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workers: threads that DPDK knows, each on a CPU of its own and with a Lua state,
- * in which core/cpus/worker_main.lua runs an engine over a part of the graph.
+ * Workers: threads that DPDK knows, each on a CPU of its own (or on any) and with a Lua
+ * state, in which a module runs: core/cpus/worker_main.lua, an engine over a part of
+ * the graph.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -30,7 +31,7 @@ struct hidden {
   struct mailbox boxes[2];
   pthread_t thread;
   int32_t pinned_to;
-  char *path, *cpath;
+  char *module, *path, *cpath;
 };
 
 static struct hidden *hidden(struct worker *w)
@@ -54,7 +55,7 @@ static int failed(struct hidden *h, const char *why)
   return -1;
 }
 
-/* Run core.cpus.worker_main, which returns when the worker is to end. */
+/* Run the module's function, which returns when the worker is to end. */
 static int run_lua(struct hidden *h)
 {
   lua_State *L = luaL_newstate();
@@ -66,7 +67,7 @@ static int run_lua(struct hidden *h)
   set_path(L, "path", h->path);
   set_path(L, "cpath", h->cpath);
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "core.cpus.worker_main");
+  lua_pushstring(L, h->module);
   if (lua_pcall(L, 1, 1, 0) == 0) {
     lua_pushlightuserdata(L, &h->worker);
     status = lua_pcall(L, 1, 0, 0);
@@ -104,9 +105,11 @@ static int start_thread(struct hidden *h)
   cpu_set_t cpus;
   sigset_t all, before;
   CPU_ZERO(&cpus);
-  CPU_SET(h->pinned_to, &cpus);
   pthread_attr_init(&attributes);
-  pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
+  if (h->pinned_to >= 0) {
+    CPU_SET(h->pinned_to, &cpus);
+    pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
+  }
   sigfillset(&all); /* they are for the main thread */
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int error = pthread_create(&h->thread, &attributes, run, h);
@@ -119,15 +122,17 @@ static void release(struct hidden *h)
 {
   pg_mailbox_clear(&h->boxes[TO_WORKER]);
   pg_mailbox_clear(&h->boxes[FROM_WORKER]);
+  free(h->module);
   free(h->path);
   free(h->cpath);
   free(h);
 }
 
-/* Start a worker with these paths for Lua, on the CPU `pinned_to`; NULL and
- * pg_error() if it can't be. */
-struct worker *pg_worker_start(int32_t cpu, int32_t pinned_to, const char *path,
-                               const char *cpath)
+/* Start a worker with these paths for Lua, on the CPU `pinned_to` (-1: on those of this
+ * thread), for the function that the Lua `module` returns; NULL and pg_error() if it
+ * can't be. */
+struct worker *pg_worker_start(int32_t cpu, int32_t pinned_to, const char *module,
+                               const char *path, const char *cpath)
 {
   struct hidden *h = aligned_alloc(RTE_CACHE_LINE_SIZE,
                                    RTE_ALIGN(sizeof *h, RTE_CACHE_LINE_SIZE));
@@ -139,8 +144,9 @@ struct worker *pg_worker_start(int32_t cpu, int32_t pinned_to, const char *path,
   memset(h, 0, sizeof *h);
   h->worker.cpu = cpu;
   h->worker.account.max = FREELIST_SIZE;
-  h->worker.account.node = pg_numa_of_cpu(pinned_to);
+  h->worker.account.node = pinned_to >= 0 ? pg_numa_of_cpu(pinned_to) : -1;
   h->pinned_to = pinned_to;
+  h->module = strdup(module);
   h->path = strdup(path);
   h->cpath = strdup(cpath);
   for (int to = 0; to < 2; to++)

@@ -10,6 +10,7 @@ ffi.cdef[[
 struct perigee_mac {
   union {
     uint8_t uint8[6];
+    uint64_t uint64[0];
     struct {
       uint32_t low;
       uint16_t high;
@@ -109,7 +110,8 @@ function methods:getString()
 end
 meta.__tostring = methods.getString
 
-meta.__newindex = missing.guard(methods, "an Ethernet address", {"uint8", "words"})
+meta.__newindex = missing.guard(methods, "an Ethernet address",
+  {"uint8", "uint64", "words"})
 ffi.metatype(Mac, meta)
 
 return {type = Mac, parse = parse}

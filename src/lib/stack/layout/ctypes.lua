@@ -72,8 +72,9 @@ local function refuse_others(layout, methods, title)
     ("`perigee proto %s` lists its fields"):format(title))
 end
 
---- Give the layout its types: `fast` and `slow` (the methods), `fast_pointer` and
---- `slow_pointer` (C types of pointers). `extra` are further methods (a definition's).
+--- Give the layout its types: `fast` and `slow` (the methods), `fast_type`,
+--- `fast_pointer` and `slow_pointer` (C types; the last two are of pointers). `extra`
+--- are further methods (a definition's).
 --- Raises a sentence if the declaration can't be read by C.
 function header.build(layout, title, extra)
   local fast, slow = compile(layout, title), compile(layout, title, true)
@@ -94,6 +95,7 @@ function header.build(layout, title, extra)
   ffi.metatype(slow_type, {__index = slow, __newindex = refuse_others(layout, slow,
     title)})
   layout.fast, layout.slow = fast, slow
+  layout.fast_type = fast_type
   layout.fast_pointer = ffi.typeof("$ *", fast_type)
   layout.slow_pointer = ffi.typeof("$ *", slow_type)
   return layout

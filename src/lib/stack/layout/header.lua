@@ -118,10 +118,19 @@ local function make_cells(fields, size)
   return cells
 end
 
+-- A cell that fields share has the name that one of them gives it (`cell_name`), for
+-- programs that read it as it lies there.
+local function shared_name(cell)
+  for _, field in ipairs(cell.fields) do
+    if field.cell_name then return field.cell_name end
+  end
+  return "bits" .. cell.first
+end
+
 local function declare(cell, proto)
   local field = cell.fields[1]
   cell.bytes = cell.behind - cell.first
-  cell.member = #cell.fields == 1 and field.member or "bits" .. cell.first
+  cell.member = #cell.fields == 1 and field.member or shared_name(cell)
   if field.kind ~= "uint" then
     if #cell.fields > 1 then
       fault(proto, "another field overlaps %s, which isn't a number", field.name)

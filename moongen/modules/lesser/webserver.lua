@@ -1,0 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+local webserver = require("moongen.web.webserver")
+_G.class = _G.class or require("moongen.web.turbo").class
+__LM_WEBSERVER_TASK = webserver.task -- luacheck: ignore 111
+return webserver

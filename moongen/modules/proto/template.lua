@@ -1,0 +1,3 @@
+-- SPDX-License-Identifier: Apache-2.0
+initHeader = require("moongen.packets.template") -- luacheck: ignore 111
+return true

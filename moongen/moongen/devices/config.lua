@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- device.config: what a script asks of a device, checked, and the device started so.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local failure = require("core.failure")
+local ports = require("moongen.devices.ports")
+
+local config = {}
+
+local DESCRIPTORS = {rx = 1024, tx = 1024}
+
+local function whole(name, value, least, most)
+  value = tonumber(value)
+  if not value or value % 1 ~= 0 or value < least or value > most then
+    failure.usage("device.config: %s is a whole number from %d to %d, not '%s'", name,
+      least, most, tostring(value))
+  end
+  return value
+end
+
+local function known_ids()
+  local ids = {}
+  for id = 0, C.MG_MOST_DEVICES - 1 do
+    if C.mg_device(id) ~= nil then ids[#ids + 1] = id end
+  end
+  return ids
+end
+
+--- The device of that number. A usage failure if there is none.
+function config.device(id)
+  local number = tonumber(id)
+  local d = number and number % 1 == 0 and C.mg_device(number) or nil
+  if d ~= nil then return d end
+  local ids = known_ids()
+  if #ids == 0 then
+    failure.usage("there is no device %s: no device was given; say what it is with "
+      .. "--port %s=PORT, such as --port %s=null (`perigee ports --kinds` lists what "
+      .. "a port can be)", tostring(id), number or 0, number or 0)
+  end
+  failure.usage("there is no device %s; there is %s; say what it is with --port "
+    .. "%s=PORT", tostring(id), table.concat(ids, ", "), number or 0)
+end
+
+-- The names and order of 2015 and 2016.
+local POSITIONS = {"port", "rxQueues", "txQueues", "rxDescs", "txDescs", "speed",
+  "dropEnable"}
+
+local function by_position(...)
+  local args = {}
+  for i, name in ipairs(POSITIONS) do args[name] = (select(i, ...)) end
+  if type(args.rxQueues) == "cdata" then -- a pool came second then
+    args = {port = args.port}
+    for i = 2, #POSITIONS do args[POSITIONS[i]] = (select(i + 1, ...)) end
+  end
+  return args
+end
+
+--- The arguments of device.config as a new table, in either form.
+function config.arguments(first, ...)
+  if type(first) == "table" and first.port == nil and first.id == nil
+      and type((...)) == "table" then
+    first = (...) -- called with a colon
+  end
+  local args = {}
+  if type(first) == "table" then
+    for key, value in pairs(first) do args[key] = value end
+  else
+    args = by_position(first, ...)
+  end
+  if type(args.port) == "table" and args.port.id then args.port = args.port.id end
+  if args.port == nil then failure.usage("usage: device.config{port = x, ...}") end
+  return args
+end
+
+local function checked(args)
+  local most = C.MG_MOST_QUEUES
+  local base = args.rssBaseQueue or 0
+  return {
+    nrx = whole("rxQueues", args.rxQueues or 1, 1, most),
+    ntx = whole("txQueues", args.txQueues or 1, 1, most),
+    rxd = whole("rxDescs", args.rxDescs or DESCRIPTORS.rx, 1, 65535),
+    txd = whole("txDescs", args.txDescs or DESCRIPTORS.tx, 1, 65535),
+    rss = whole("rssQueues", args.rssQueues or args.rssNQueues or 0, 0, most),
+    base = whole("rssBaseQueue", base, 0, most - 1),
+  }
+end
+
+-- How many queues the port has itself for that: as many as it can to send; to receive
+-- one, unless the card spreads flows over them.
+local function own_queues(d, kind, want)
+  local most = ffi.new("int32_t[3]")
+  C.mg_device_limits(d.ports[0], most, most + 1, most + 2)
+  if not kind.has_queues then return 1, 1 end
+  local sinks = most[1] >= want.ntx and want.ntx or 1
+  local endless = kind.name == "null" and most[0] >= want.nrx -- each has packets
+  local spreads = want.rss > 1 and most[2] > 0 and most[0] >= want.nrx
+  return (endless or spreads) and want.nrx or 1, sinks
+end
+
+--- Start device number args.port as `args` (from arguments()) say.
+function config.start(args)
+  local d = config.device(args.port)
+  local want = checked(args)
+  if want.rss > 0 and want.base + want.rss > want.nrx then
+    failure.usage("device.config: rssQueues %d from queue %d on need %d rxQueues, "
+      .. "not %d", want.rss, want.base, want.base + want.rss, want.nrx)
+  end
+  local port, kind = ports.of(d.id)
+  local sources, sinks = own_queues(d, kind, want)
+  local rss = sources > 1 and want.rss > 1 and kind.name ~= "null" and want.rss or 0
+  if C.mg_device_start(d, d.ports[0], kind.mtu or 0, sources, sinks, want.rxd, want.txd,
+      rss, want.base) < 0 then
+    local reason = ffi.string(C.pg_error())
+    failure.raise("device %d (%s): %s", d.id, port.text,
+      kind.not_started and kind.not_started(port, reason) or reason)
+  end
+  d.rss_queues, d.rss_base = want.rss, want.rss > 0 and want.base or 0
+  if C.mg_device_set_up(d, want.nrx, want.ntx, sources, sinks) < 0 then
+    failure.raise("device %d (%s): %s", d.id, port.text, ffi.string(C.pg_error()))
+  end
+  if kind.begin then kind.begin(d.ports[0], port) end
+  return d
+end
+
+return config

@@ -1,0 +1,227 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- libmoon's module `device`: devices as objects, one of each number in a Lua state.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local config = require("moongen.devices.config")
+local failure = require("core.failure")
+local links = require("moongen.devices.links")
+local queues = require("moongen.devices.queues")
+local serialize = require("moongen.tasks.serialize")
+local statistics = require("moongen.devices.statistics")
+
+local device = {}
+
+local Device = {__type = "device"}
+Device.__index = Device
+
+local objects = {} -- by number
+
+--- Packets of a filter are dropped.
+device.DROP = -1
+Device.DROP = -1
+
+function Device:__tostring() return ("[Device: id=%d]"):format(self.id) end
+function Device:__eq(other) return self.id == other.id end
+
+serialize.class("moongen.devices.device", "device", Device,
+  function (self) return self.id end, function (id) return device.get(id) end)
+
+-- Which there are -------------------------------------------------------------------
+
+--- How many devices there are; they are numbered from 0 on.
+function device.numDevices()
+  local n = 0
+  for id = 0, C.MG_MOST_DEVICES - 1 do
+    if C.mg_device(id) ~= nil then n = id + 1 end
+  end
+  return n
+end
+
+--- A list of {id, mac, name}.
+function device.getDevices()
+  local list = {}
+  for id = 0, device.numDevices() - 1 do
+    if C.mg_device(id) ~= nil then
+      local dev = device.get(id)
+      list[#list + 1] = {id = id, mac = dev:getMacString(), name = dev:getName()}
+    end
+  end
+  return list
+end
+
+local function without_module(first, ...)
+  if first == device then return ... end
+  return first, ...
+end
+
+--- The device of that number. A usage failure if there is none.
+function device.get(...)
+  local id = without_module(...)
+  if type(id) == "table" and id.id then id = id.id end
+  if type(id) ~= "number" then
+    error("bad argument #1, expected number, got " .. type(id), 2)
+  end
+  if not objects[id] then
+    local c = config.device(id)
+    objects[id] = setmetatable({id = id, c = c, rxQueues = {}, txQueues = {},
+      driverInfo = {}}, Device)
+  end
+  local dev = objects[id]
+  dev.initialized = dev.c.configured ~= 0
+  return dev
+end
+
+--- Start a device: a table with `port` and, each optional, rxQueues, txQueues (1),
+--- rxDescs, txDescs, rssQueues, rssBaseQueue; or the port, rxQueues, txQueues, rxDescs
+--- and txDescs in this order. A device that is started already stays as it is.
+function device.config(...)
+  local args = config.arguments(without_module(...))
+  local dev = device.get(tonumber(args.port) or args.port)
+  if dev.initialized then
+    require("moongen.log"):warn("Device %d already configured, skipping initilization",
+      dev.id)
+    return dev
+  end
+  config.start(args)
+  dev.initialized = true
+  return dev
+end
+
+--- Wait until the devices' links are up (none given: all that are configured): how many
+--- are.
+function device.waitForLinks(...)
+  local list = {without_module(...)}
+  if #list == 0 then
+    for id = 0, device.numDevices() - 1 do
+      local c = C.mg_device(id)
+      if c ~= nil and c.configured ~= 0 then list[#list + 1] = device.get(id) end
+    end
+  end
+  return links.wait_for_all(list)
+end
+
+-- Nothing of these is to be done here.
+function device.reclaimTxBuffers() end
+function device.cleanupDevices() end
+
+-- Queues ------------------------------------------------------------------------------
+
+local function queue(self, list, make, kind, n, id)
+  id = tonumber(id) or 0
+  local known = list[id]
+  if known then return known end
+  if self.c.configured == 0 then
+    failure.usage("device %d isn't configured: call device.config{port = %d} first",
+      self.id, self.id)
+  end
+  if id % 1 ~= 0 or id < 0 or id >= n then
+    failure.usage("device %d is configured with %s queues 0 to %d, tried to get "
+      .. "queue %s", self.id, kind, n - 1, tostring(id))
+  end
+  list[id] = make(self, id)
+  return list[id]
+end
+
+--- Queue number `id` (from 0 on) to send to.
+function Device:getTxQueue(id)
+  return queue(self, self.txQueues, queues.tx, "tx", self.c.ntx, id)
+end
+
+--- Queue number `id` (from 0 on) to receive from.
+function Device:getRxQueue(id)
+  return queue(self, self.rxQueues, queues.rx, "rx", self.c.nrx, id)
+end
+
+-- Links -------------------------------------------------------------------------------
+
+Device.getLinkStatus, Device.wait = links.status, links.wait
+
+-- Statistics --------------------------------------------------------------------------
+
+Device.getStats, Device.getRxStats = statistics.all, statistics.received
+Device.getTxStats = statistics.sent
+function Device:clearRxStats() end
+function Device:resetTimeCounters() self:unsupported("Time counter tracking") end
+
+-- What it is --------------------------------------------------------------------------
+
+--- Its Ethernet address as "02:50:47:00:00:00", in capitals.
+function Device:getMacString()
+  local m = self.c.mac
+  return ("%02X:%02X:%02X:%02X:%02X:%02X"):format(m[0], m[1], m[2], m[3], m[4], m[5])
+end
+
+--- Its Ethernet address as an object, or as a number.
+function Device:getMac(number) return parseMacAddress(self:getMacString(), number) end
+
+--- The driver behind it.
+function Device:getDriverName() return ffi.string(C.pg_port_driver(self.c.ports[0])) end
+
+--- What the user knows it by: its port string.
+function Device:getName() return ffi.string(self.c.text) end
+
+--- Its NUMA node.
+function Device:getSocket() return math.max(self.c.ports[0].numa_node, 0) end
+function Device:checkSocket() return true end
+function Device:getPciId() return C.mg_device_pci_id(self.c) end
+function Device:getFirmware() return nil end
+function Device:store() end
+
+--- What libmoon tells of its capabilities, as far as scripts look at it.
+function Device:getInfo()
+  local most = C.MG_MOST_QUEUES
+  return {driver_name = C.pg_port_driver(self.c.ports[0]), max_rx_queues = most,
+    max_tx_queues = most, nb_rx_queues = self.c.nrx, nb_tx_queues = self.c.ntx,
+    reta_size = 128, max_rx_pktlen = tonumber(C.PACKET_MAX_PAYLOAD),
+    rx_desc_lim = {nb_min = 1, nb_max = 65535, nb_align = 1},
+    tx_desc_lim = {nb_min = 1, nb_max = 65535, nb_align = 1}}
+end
+
+-- Changing it -------------------------------------------------------------------------
+
+function Device:setPromisc(on) C.mg_device_promiscuous(self.c, on and 1 or 0) end
+
+local function change(status)
+  if status < 0 then failure.raise("%s", ffi.string(C.pg_error())) end
+end
+
+--- Frames of up to `mtu` bytes behind the Ethernet header.
+function Device:setMtu(mtu) change(C.mg_device_mtu(self.c, mtu)) end
+
+local function change_mac(self, mac, add)
+  local address = parseMacAddress(mac)
+  if not address then failure.usage("'%s' isn't a MAC address", tostring(mac)) end
+  change(C.mg_device_mac_change(self.c, ffi.cast("uint8_t *", address), add))
+end
+
+function Device:addMac(mac) change_mac(self, mac, 1) end
+function Device:removeMac(mac) change_mac(self, mac, 0) end
+
+--- Give packets to the queues `base` (default 0) to base + n - 1, by their hash.
+function Device:setRssQueues(n, base)
+  self.c.rss_base = base or 0
+  self.c.rss_queues = n
+  C.mg_device_use_sources(self.c)
+end
+
+function Device:stop() end
+
+--- Say, once, that the device can't do that.
+function Device:unsupported(operation, level)
+  self.said = self.said or {}
+  if self.said[operation] then return end
+  self.said[operation] = true
+  local log = require("moongen.log")
+  log[level or "warn"](log, "%s is not supported by the hardware or driver",
+    tostring(operation))
+end
+
+-- For modules that add methods.
+device.__devicePrototype = Device
+device.__txQueuePrototype = queues.TxQueue
+device.__rxQueuePrototype = queues.RxQueue
+
+queues.set_up(device)
+
+return device

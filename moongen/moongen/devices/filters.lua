@@ -1,0 +1,112 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Filters: which packets a queue gets. Rules that Perigee looks packets up in itself,
+-- so that they work with any port.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local device = require("moongen.devices.device")
+local failure = require("core.failure")
+
+local Device, RxQueue = device.__devicePrototype, device.__rxQueuePrototype
+
+-- A queue of this device, by object or number; -1: none.
+local function number_of(dev, queue)
+  if type(queue) == "table" then
+    if queue.id ~= dev.id then
+      failure.usage("a filter of device %d can't use a queue of device %d", dev.id,
+        queue.id)
+    end
+    return queue.qid
+  end
+  local n = tonumber(queue)
+  if not n or n < -1 or n >= dev.c.nrx then
+    failure.usage("a filter's queue is from 0 to %d, or device.DROP, not '%s'",
+      dev.c.nrx - 1, tostring(queue))
+  end
+  return n
+end
+
+local function add(dev, queue, rule)
+  local r = ffi.new("struct mg_rule", rule)
+  r.queue = number_of(dev, queue)
+  if C.mg_device_add_rule(dev.c, r) < 0 then
+    failure.usage("a device has at most %d filters", C.MG_MOST_RULES)
+  end
+end
+
+--- Frames of that Ethernet type go to the queue (an object, a number, or device.DROP).
+function Device:l2Filter(ethertype, queue)
+  add(self, queue, {kind = C.MG_RULE_ETHERTYPE, what = tonumber(ethertype)})
+end
+
+local function address(text)
+  if text == nil then return 0 end
+  if type(text) == "number" then return text end
+  local ip, is_ip4 = parseIPAddress(text)
+  if not ip or not is_ip4 then
+    failure.usage("a filter's addresses are of IPv4, not '%s'", tostring(text))
+  end
+  return ip
+end
+
+local function mask(given, value, all)
+  if given ~= nil then return given end
+  return value ~= nil and all or 0
+end
+
+--- Packets go to the queue that have these srcIp, dstIp, srcPort, dstPort and proto,
+--- each optional, as far as their masks (srcIpMask, ...) say; higher priority first.
+function Device:fiveTupleFilter(filter, queue)
+  local f = filter
+  add(self, queue, {kind = C.MG_RULE_FIVE_TUPLE, priority = f.priority or 1,
+    src_ip = address(f.srcIp), dst_ip = address(f.dstIp),
+    src_ip_mask = mask(f.srcIpMask and address(f.srcIpMask), f.srcIp, 0xffffffff),
+    dst_ip_mask = mask(f.dstIpMask and address(f.dstIpMask), f.dstIp, 0xffffffff),
+    src_port = f.srcPort or 0, dst_port = f.dstPort or 0,
+    src_port_mask = mask(f.srcPortMask, f.srcPort, 0xffff),
+    dst_port_mask = mask(f.dstPortMask, f.dstPort, 0xffff),
+    proto = f.proto or 0, proto_mask = mask(f.protoMask, f.proto, 0xff)})
+  return true
+end
+Device.addHW5tupleFilter = Device.fiveTupleFilter
+
+local function is_first(queue)
+  return (type(queue) == "table" and queue.qid or queue) == 0
+end
+
+local ETHERTYPE_PTP = 0x88f7
+
+--- PTP over UDP goes to the queue: packets whose payload begins with the bytes of a
+--- PTP message of that type (default 0, sync) and version (default 2).
+function Device:filterUdpTimestamps(queue, ptp_type, version)
+  if is_first(queue) then return end
+  local first = (ptp_type or 0) * 256 + (version or 2)
+  add(self, queue, {kind = C.MG_RULE_PTP, what = first})
+end
+
+--- PTP over Ethernet goes to the queue.
+function Device:filterL2Timestamps(queue)
+  if not is_first(queue) then self:l2Filter(ETHERTYPE_PTP, queue) end
+end
+
+function Device:filterTimestamps(queue) self:filterUdpTimestamps(queue) end
+
+function RxQueue:filterUdpTimestamps() return self.dev:filterUdpTimestamps(self) end
+function RxQueue:filterL2Timestamps() return self.dev:filterL2Timestamps(self) end
+
+--- Its rules, for people to read.
+function Device:dumpFilters()
+  for i = 0, self.c.nrules - 1 do
+    local r = self.c.rules[i]
+    print(("  filter %d: kind %d, %#x -> queue %d"):format(i, r.kind, r.what, r.queue))
+  end
+end
+
+-- Filters in the language of one kind of card: they are not Perigee's. ----------------
+
+for _, name in ipairs{"UdpGenericFilter", "TcpGenericFilter", "l2GenericFilter",
+  "genericFilter", "fiveTupleGenericFilter", "filterGeneric"} do
+  Device[name] = function (self) self:unsupported(name) end
+end
+
+return {DROP = device.DROP}

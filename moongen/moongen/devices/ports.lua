@@ -1,0 +1,114 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The ports behind the devices' numbers: those of `--port N=PORT`, else PCI devices in
+-- the order of their addresses. Opened in the main thread, for all tasks.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local check = require("lib.port.check")
+local device = require("lib.port.device")
+local failure = require("core.failure")
+local kinds = require("lib.port.kinds")
+local opened = require("lib.port.opened")
+local pci_device = require("lib.hardware.pci_device")
+local pool = require("core.pool")
+local replaced = require("lib.hardware.replaced")
+local spec = require("lib.port.spec")
+
+local ports = {}
+
+local LINGER_SECONDS = 0.1
+
+local open = {} -- parsed ports, by device number
+
+--- The port string of each device: a table from numbers to strings.
+function ports.strings()
+  local strings = replaced.numbers()
+  if next(strings) == nil then
+    for i, address in ipairs(pci_device.for_dpdk()) do strings[i - 1] = address end
+  end
+  return strings
+end
+
+local function is_zero(mac)
+  for i = 0, 5 do
+    if mac[i] ~= 0 then return false end
+  end
+  return true
+end
+
+-- A port without an address gets one of its own (locally administered, IEEE 802).
+local function read_mac(d)
+  if C.pg_port_mac(d.ports[0], d.mac) < 0 or is_zero(d.mac) then
+    ffi.copy(d.mac, ffi.new("uint8_t[6]", {0x02, 0x50, 0x47, 0, 0, d.id}), 6)
+  end
+end
+
+-- The other end of a ring is a device, too.
+local function find_peer(id, port)
+  for other, of in pairs(open) do
+    if port.kind == "ring" and of.kind == "ring" and of.name == port.name
+        and other ~= id then
+      local one, two = C.mg_device(id), C.mg_device(other)
+      one.peer, two.peer = two, one
+    end
+  end
+end
+
+--- Open device number `id`, which is that port string.
+function ports.open(id, text)
+  local port = spec.parse_text(text)
+  check.ready(port, nil, {})
+  pool.create()
+  local d = C.mg_device_new(id, text)
+  if d == nil then
+    failure.usage("--port %d=%s: devices are numbered from 0 to %d", id, text,
+      C.MG_MOST_DEVICES - 1)
+  end
+  local kind, device_port = kinds.of(port), d.ports[0]
+  local opens = kind.open or device.open
+  opens(device_port, port, kind)
+  device_port.account, device_port.burst = d.account, C.PORT_BURST
+  local near = pool.near(device_port.numa_node)
+  if device_port.pool == nil then device_port.pool = near end
+  d.account.pool = near
+  d.opened = 1
+  read_mac(d)
+  opened.note(port, device_port)
+  open[id] = port
+  find_peer(id, port)
+end
+
+--- Open all devices. A failure names the port.
+function ports.open_all()
+  local strings = ports.strings()
+  local ids = {}
+  for id in pairs(strings) do ids[#ids + 1] = id end
+  table.sort(ids)
+  for _, id in ipairs(ids) do ports.open(id, strings[id]) end
+  C.mg_tend(pool.freelist.pool)
+end
+
+--- The parsed port and its kind.
+function ports.of(id) return open[id], kinds.of(open[id]) end
+
+--- Close all of them. Returns nothing, or what was lost by it. `stuck`: are there tasks
+--- that may still use them?
+function ports.close_all(stuck)
+  C.mg_tend(nil)
+  for id in pairs(stuck and open or {}) do C.mg_device_seal(C.mg_device(id)) end
+  local problem
+  for id, port in pairs(open) do
+    local d, kind = C.mg_device(id), kinds.of(port)
+    if kind.lingers and d.configured ~= 0 then C.pg_sleep(LINGER_SECONDS) end
+    C.mg_device_drain(d)
+    local lost = device.close(d.ports[0], port, kind)
+    d.opened, d.configured = 0, 0
+    if kind.closed then kind.closed(port) end
+    opened.forget(port)
+    if lost then problem = ("port '%s': %s"):format(port.text, lost) end
+  end
+  open = {}
+  return problem
+end
+
+return ports

@@ -1,0 +1,153 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Queues of devices: what scripts send to and receive from. One call of C a burst.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local serialize = require("moongen.tasks.serialize")
+
+local queues = {}
+
+local TxQueue = {__type = "txQueue"}
+TxQueue.__index = TxQueue
+local RxQueue = {__type = "rxQueue"}
+RxQueue.__index = RxQueue
+queues.TxQueue, queues.RxQueue = TxQueue, RxQueue
+
+local device -- the module that is made of this one
+
+--- To be told of the module above.
+function queues.set_up(module) device = module end
+
+local function same(a, b) return a.id == b.id and a.qid == b.qid end
+TxQueue.__eq, RxQueue.__eq = same, same
+
+function TxQueue:__tostring()
+  return ("[TxQueue: id=%d, qid=%d]"):format(self.id, self.qid)
+end
+
+function RxQueue:__tostring()
+  return ("[RxQueue: id=%d, qid=%d]"):format(self.id, self.qid)
+end
+
+serialize.class("moongen.devices.device", "txQueue", TxQueue,
+  function (self) return self.id, self.qid end,
+  function (id, qid) return device.get(id):getTxQueue(qid) end)
+serialize.class("moongen.devices.device", "rxQueue", RxQueue,
+  function (self) return self.id, self.qid end,
+  function (id, qid) return device.get(id):getRxQueue(qid) end)
+
+--- The objects for queue number `qid` of a device.
+function queues.tx(dev, qid)
+  return setmetatable({id = dev.id, qid = qid, dev = dev, queue = dev.c.tx + qid},
+    TxQueue)
+end
+
+function queues.rx(dev, qid)
+  return setmetatable({id = dev.id, qid = qid, dev = dev, queue = dev.c.rx + qid},
+    RxQueue)
+end
+
+-- Sending -----------------------------------------------------------------------------
+
+local FAULTS = {
+  [C.MG_SENT_TWICE] = "a buffer that was sent or freed already; alloc() or receive new "
+    .. "ones for each send()",
+  [C.MG_NO_BUFFER] = "an array with places that have no buffer; alloc() or receive "
+    .. "them first, or use sendN() with as many as there are",
+}
+
+local function fail(self, fault)
+  error(("%s: sending %s"):format(tostring(self), FAULTS[fault] or "failed"), 3)
+end
+
+--- Raise what is wrong with a burst (enum mg_fault).
+TxQueue.fail = fail
+
+local function check_count(bufs, n)
+  if n > bufs.maxSize then
+    error(("sendN: %d buffers of an array of %d"):format(n, bufs.maxSize), 3)
+  end
+end
+
+--- Send all buffers of the array; how many. Waits until the device has taken them.
+function TxQueue:send(bufs)
+  local sent = C.mg_send(self.queue, bufs.array, bufs.size)
+  if sent < 0 then fail(self, sent) end
+  return bufs.size
+end
+
+--- Send the first `n`.
+function TxQueue:sendN(bufs, n)
+  if n > bufs.maxSize then check_count(bufs, n) end
+  local sent = C.mg_send(self.queue, bufs.array, n)
+  if sent < 0 then fail(self, sent) end
+  return n
+end
+
+local one = ffi.new("struct packet *[1]")
+
+--- Send one buffer.
+function TxQueue:sendSingle(buf)
+  one[0] = buf
+  local sent = C.mg_send(self.queue, one, 1)
+  if sent < 0 then fail(self, sent) end
+  return 1
+end
+
+--- Send one buffer if the device has room: 1 or 0.
+function TxQueue:trySendSingle(buf)
+  one[0] = buf
+  local sent = C.mg_try_send(self.queue, one, 1)
+  if sent < 0 then fail(self, sent) end
+  return sent
+end
+
+--- Send as many as the device has room for, of `n` (default: all) from place `start`
+--- (from 0, the default) on; how many.
+function TxQueue:trySend(bufs, start, n)
+  start = start or 0
+  n = n or bufs.size - start
+  if start < 0 or start + n > bufs.maxSize then check_count(bufs, start + n) end
+  local sent = C.mg_try_send(self.queue, bufs.array + start, n)
+  if sent < 0 then fail(self, sent) end
+  return sent
+end
+
+function TxQueue:start() return self end
+function TxQueue:stop() return self end
+
+--- The device's Ethernet address.
+function TxQueue:getMacAddr(number) return self.dev:getMac(number) end
+RxQueue.getMacAddr = TxQueue.getMacAddr
+
+-- Receiving ---------------------------------------------------------------------------
+
+local FOREVER = -1
+
+local function room(bufs, n)
+  return n and n < bufs.size and n or bufs.size
+end
+
+--- Receive up to `n` packets (default: as many as the array has places); waits until
+--- there is at least one, or until the script is to end: then 0.
+function RxQueue:recv(bufs, n)
+  return C.mg_receive_wait(self.queue, bufs.array, room(bufs, n), FOREVER, 0)
+end
+
+local function microseconds(wait)
+  if not wait or wait == math.huge then return FOREVER end
+  return wait > 0 and wait or 0
+end
+
+--- The same, for up to so many microseconds (default: as recv).
+function RxQueue:tryRecv(bufs, wait)
+  return C.mg_receive_wait(self.queue, bufs.array, bufs.size, microseconds(wait), 0)
+end
+
+--- The same, sleeping in between.
+function RxQueue:tryRecvIdle(bufs, wait)
+  return C.mg_receive_wait(self.queue, bufs.array, bufs.size, microseconds(wait), 1)
+end
+
+
+return queues

@@ -1,0 +1,81 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- libmoon's log: messages with levels to standard output, and to a file if asked to.
+
+local colors = require("moongen.colors")
+local clock = require("core.lib.clock")
+
+local log = {DEBUG = 0, INFO = 1, WARN = 2, ERROR = 3, FATAL = 4}
+
+local COLOR = {DEBUG = "green", INFO = "white", WARN = "yellow", ERROR = "bred",
+  FATAL = "red"}
+
+log.level = log.INFO       -- the least that is printed,
+log.fileLevel = log.DEBUG  -- and that goes to the file
+log.fileEnabled = false
+log.file = "debug.log"
+
+-- libmoon keeps its file in log/ where there is such a folder.
+for _, folder in ipairs{"../log/", "log/"} do
+  local there = io.open(folder)
+  if there then
+    there:close()
+    log.file = folder .. "debug.log"
+    break
+  end
+end
+
+local function level_of(name)
+  return type(name) == "number" and name or log[name] or log.INFO
+end
+
+--- Print messages from this level on ("DEBUG", "INFO", "WARN", "ERROR"; default INFO).
+function log:setLevel(name) self.level = level_of(name) end
+
+--- Write messages from this level on to the file (default: all).
+function log:setFileLevel(name) self.fileLevel = level_of(name or "DEBUG") end
+
+--- Begin to write messages to the file `log.file`.
+function log:fileEnable()
+  self.fileEnabled = true
+  self:info("Enabled logging to '%s'", self.file)
+end
+
+--- Stop writing messages to the file.
+function log:fileDisable()
+  self.fileEnabled = false
+  self:info("Disabled logging to '%s'", self.file)
+end
+
+--- Write a line to the file, with the time of day in microseconds.
+function log:writeToLog(line)
+  local now = tonumber(clock.unix_nanoseconds()) / 1e9
+  local file = assert(io.open(self.file, "a"))
+  file:write(("%s.%06d %s\n"):format(os.date("%H:%M:%S", now), now % 1 * 1e6, line))
+  file:close()
+end
+
+local function message(level, tag)
+  return function (self, text, ...)
+    local line = tag .. colors.format(text, ...)
+    if log[level] >= self.level then
+      local paint = colors.globals.getColorizedString
+      io.stdout:write(paint(line, COLOR[level]), "\n")
+      io.stdout:flush()
+    end
+    if self.fileEnabled and log[level] >= self.fileLevel then self:writeToLog(line) end
+  end
+end
+
+log.debug = message("DEBUG", "[DEBUG] ")
+log.info = message("INFO", "[INFO]  ")
+log.warn = message("WARN", "[WARN]  ")
+log.error = message("ERROR", "[ERROR] ")
+
+--- End the task with an error: the message, at the place of the caller.
+function log:fatal(text, ...)
+  local line = colors.format(text, ...)
+  if self.fileEnabled then self:writeToLog("[FATAL] " .. line) end
+  error(colors.globals.getColorizedString(line, COLOR.FATAL), 2)
+end
+
+return log

@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- libmoon's module `stats`: makes counters, in all the ways in which scripts ask for
+-- them, and runs the task that counts devices.
+
+local counters = require("moongen.measure.counters")
+local statistics = require("moongen.measure.statistics")
+local log = require("moongen.log")
+local libmoon = require("moongen.tasks.libmoon")
+local C = require("core.declare")("native/measure.h")
+
+counters.observer = function (counter, interval)
+  if C.mg_web_server(0) ~= 0 then
+    require("moongen.web.webserver").publish(counter, interval)
+  end
+end
+
+local stats = {}
+for name, f in pairs(statistics) do stats[name] = f end
+
+--- How many counters there are, in all tasks.
+function stats.numCounters() return C.mg_counters() end
+
+-- "name, device, format, file" with the name left out or nil, and queues for devices.
+local function device_counter(direction, name, device, format, file)
+  if type(name) == "table" then
+    name, device, format, file = nil, name, device, format
+  end
+  device = device and device.dev or device
+  if type(device) ~= "table" then
+    log:fatal("Bad device: a counter needs a device or a queue, not %s",
+      tostring(device))
+  end
+  return counters.of_device(C.mg_counter_new(), direction, name, device, format, file)
+end
+
+local function made_by(make)
+  return function (direction, name, format, file)
+    return make(C.mg_counter_new(), direction, name, format, file)
+  end
+end
+
+for kind, make in pairs{Dev = device_counter, Pkt = made_by(counters.of_packets),
+                        Manual = made_by(counters.manual)} do
+  for _, direction in ipairs{"Rx", "Tx"} do
+    -- Called with a colon; some scripts write a dot.
+    stats["new" .. kind .. direction .. "Counter"] = function (self, ...)
+      if self == stats then return make(direction:upper(), ...) end
+      return make(direction:upper(), self, ...)
+    end
+  end
+end
+
+-- The task
+
+local COUNT_EVERY_MS = 10
+-- Longer than the tasks that send, so that totals have all of it.
+local STAY_MS = 200
+
+--- Start the task that counts devices: `args.devices` (both directions), `rxDevices`,
+--- `txDevices`, lists of devices or of {dev, format, file}; `format` and `file` for the
+--- others. Devices right in `args` are as if they were in `devices`.
+function stats.startStatsTask(args, more)
+  if args == stats then args = more end
+  args.devices = args.devices or {}
+  if #args.devices + #(args.rxDevices or {}) + #(args.txDevices or {}) == 0 then
+    for i, device in ipairs(args) do args.devices[i] = device end
+  end
+  return libmoon.startSharedTask("__LIBMOON_STATS_TASK", args)
+end
+
+-- A counter for each device of the lists, once.
+local function add_counters(list, direction, args, ...)
+  local seen = {}
+  for i = 1, select("#", ...) do
+    for _, entry in ipairs((select(i, ...)) or {}) do
+      local plain = entry.id ~= nil
+      local device = plain and entry or entry.dev
+      local settings = plain and args or entry
+      if not seen[device.id] then
+        seen[device.id] = true
+        list[#list + 1] = device_counter(direction, nil, device, settings.format,
+          settings.file)
+      end
+    end
+  end
+end
+
+--- The task itself: counts until the script ends.
+function stats.task(args)
+  local list = {}
+  add_counters(list, "RX", args, args.rxDevices, args.devices)
+  add_counters(list, "TX", args, args.txDevices, args.devices)
+  while libmoon.running(STAY_MS) do
+    for _, counter in ipairs(list) do counter:update() end
+    libmoon.sleepMillisIdle(COUNT_EVERY_MS)
+  end
+  for _, counter in ipairs(list) do counter:finalize(0) end
+end
+
+return stats

@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Arrays of buffers, which scripts fill, send and receive into: a C structure with an
+-- array of pointers, so that bursts go to C as they are. Indexed from 1 on.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+
+local buffers = {}
+
+ffi.cdef[[
+struct mg_buffers {
+  int32_t size, maxSize;
+  struct mempool *mem;
+  struct packet *array[?];
+};
+]]
+
+--- Their methods; others add some (offloads).
+local methods = {__type = "bufArray"}
+buffers.methods = methods
+
+local DEFAULT_SIZE, MOST = 63, 65536
+
+local function dry(mem)
+  error(("the memory pool is empty: all of its %d buffers are in use, sent and not yet "
+    .. "back, or kept by the script; free what was received, or make it larger "
+    .. "(createMemPool{n = ...})"):format(mem.n), 3)
+end
+
+local function no_pool()
+  error("buf array not associated with a memory pool", 3)
+end
+
+--- Fill all places with buffers of `length` bytes from the array's pool.
+function methods.alloc(self, length)
+  if self.mem == nil then no_pool() end
+  if C.mg_alloc(self.mem, self.array, self.size, length) < 0 then dry(self.mem) end
+end
+
+--- The same with the first `n`, which are the array's size from now on.
+function methods.allocN(self, length, n)
+  methods.resize(self, n)
+  methods.alloc(self, length)
+end
+
+--- Let the array have `size` places, at most as many as it was made with.
+function methods.resize(self, size)
+  if size > self.maxSize or size < 0 then
+    error(("a bufArray of %d places can't be resized to %s"):format(self.maxSize,
+      tostring(size)), 2)
+  end
+  self.size = size
+end
+
+local function free(self, from, to)
+  if from < 0 or to > self.maxSize then
+    error(("free: buffers up to %d of an array of %d"):format(to, self.maxSize), 3)
+  end
+  if to > from and C.mg_free(self.array + from, to - from) < 0 then
+    error("a buffer is freed that was sent or freed already", 3)
+  end
+end
+
+--- Free all buffers up to the first place without one, and empty their places.
+function methods.freeAll(self)
+  local n = 0
+  while n < self.size and self.array[n] ~= nil do n = n + 1 end
+  free(self, 0, n)
+  ffi.fill(self.array, n * ffi.sizeof("void *"))
+end
+
+--- Free the first `n`.
+function methods.free(self, n) free(self, 0, n or self.size) end
+
+--- Free those behind the first `n`.
+function methods.freeAfter(self, n) free(self, n, self.size) end
+
+local function next_buffer(self, i)
+  if i < self.size then return i + 1, self.array[i] end
+end
+
+--- For buffers: give it back to its pool.
+local function free_one(buf)
+  if C.mg_free_one(buf) < 0 then
+    error("a buffer is freed that was sent or freed already", 2)
+  end
+end
+
+require("core.packet").methods.free = free_one
+
+local Buffers = {}
+
+function Buffers:__index(key)
+  if type(key) == "number" then
+    if key >= 1 and key <= self.maxSize then return self.array[key - 1] end
+    return nil
+  end
+  return methods[key]
+end
+
+function Buffers:__newindex(key, buf)
+  if type(key) ~= "number" or key < 1 or key > self.maxSize then
+    error(("a bufArray of %d has no place '%s'"):format(self.maxSize, tostring(key)), 2)
+  end
+  self.array[key - 1] = buf
+end
+
+function Buffers:__len() return self.size end
+function Buffers:__ipairs() return next_buffer, self, 0 end
+function Buffers:__tostring() return ("[bufArray: %d buffers]"):format(self.size) end
+
+local make = ffi.metatype("struct mg_buffers", Buffers)
+
+--- An array of `n` places (default 63); `mem`: the pool of alloc(), or nil.
+function buffers.new(n, mem)
+  n = tonumber(n) or DEFAULT_SIZE
+  if n % 1 ~= 0 or n < 1 or n > MOST then
+    error(("a bufArray has from 1 to %d places, not %s"):format(MOST, tostring(n)), 3)
+  end
+  local self = make(n)
+  self.size, self.maxSize, self.mem = n, n, mem
+  C.mg_note_array(n)
+  return self
+end
+
+return buffers

@@ -1,0 +1,127 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- libmoon's module `memory`: pools of buffers, arrays of them, and plain memory that
+-- isn't collected, which tasks may share.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local buffers = require("moongen.memory.buffers")
+local eal = require("core.eal")
+local failure = require("core.failure")
+
+local memory = {}
+
+local DEFAULT_N, DEFAULT_SIZE = 2047, 2048
+local MOST_N, MOST_SIZE = 2 ^ 24, 65535 - 256
+local TEMPLATE_LENGTH = 1522 -- bytes of a buffer that a template is written into
+
+local function without_module(first, ...)
+  if first == memory then return ... end
+  return first, ...
+end
+
+-- Pools -------------------------------------------------------------------------------
+
+-- {n =, func =, socket =, bufSize =} of what a script gave, in one of the ways there
+-- are: a table; a function, and a socket; a number, and a function or a socket.
+local function arguments(first, second, third, fourth)
+  if type(first) == "table" then return first end
+  if type(first) == "function" then return {func = first, socket = second} end
+  if type(second) == "function" then
+    return {n = first, func = second, socket = third, bufSize = fourth}
+  end
+  return {n = first, socket = second, bufSize = fourth}
+end
+
+local function whole(name, value, default, most)
+  if value == nil then return default end
+  value = tonumber(value) or value
+  if type(value) ~= "number" or value % 1 ~= 0 or value < 1 or value > most then
+    failure.usage("createMemPool: %s is a whole number from 1 to %d, not '%s'", name,
+      most, tostring(value))
+  end
+  return value
+end
+
+-- Let the template write into each buffer of the pool.
+local function fill(mem, func)
+  local all = buffers.new(math.min(mem.n, 65536), mem)
+  if C.mg_alloc(mem, all.array, all.size, math.min(TEMPLATE_LENGTH, mem.size)) < 0 then
+    failure.raise("createMemPool: the pool has fewer than its %d buffers", mem.n)
+  end
+  for i = 0, all.size - 1 do func(all.array[i]) end
+  all:free(all.size)
+end
+
+--- A pool of `n` buffers (default 2047) of up to `bufSize` bytes (default 2048), with
+--- each of which `func` (optional) is called once. What it writes stays in them. Takes
+--- a table of these, or func; n, func; n.
+function memory.createMemPool(...)
+  local args = arguments(without_module(...))
+  local n = whole("n", args.n, DEFAULT_N, MOST_N)
+  local size = whole("bufSize", args.bufSize, DEFAULT_SIZE, MOST_SIZE)
+  eal.start()
+  local mem = C.mg_pool_new(n, tonumber(args.socket) or -1, size)
+  if mem == nil then failure.raise("createMemPool: %s", ffi.string(C.pg_error())) end
+  if args.func then fill(mem, args.func) end
+  return mem
+end
+
+local Pool = {__type = "mempool"}
+Pool.__index = Pool
+
+--- One buffer of `length` bytes.
+function Pool:alloc(length)
+  local one = ffi.new("struct packet *[1]")
+  if C.mg_alloc(self, one, 1, length or 0) < 0 then
+    error(("the memory pool is empty: all of its %d buffers are in use")
+      :format(self.n), 2)
+  end
+  return one[0]
+end
+
+--- An array for `n` buffers (default 63) of this pool.
+function Pool:bufArray(n) return buffers.new(n, self) end
+
+--- Pools live as long as the process.
+function Pool:retain() return self end
+
+ffi.metatype("struct mempool", Pool)
+
+--- An array for `n` buffers (default 63) of any pool, to receive into.
+function memory.createBufArray(...) return buffers.new((without_module(...))) end
+memory.bufArray = memory.createBufArray
+
+--- Pools needn't be told that they may be used again.
+function memory.enableCache() end
+function memory.freeMemPools() end
+function memory.testAllocationSpace() end
+
+-- Plain memory ------------------------------------------------------------------------
+
+pcall(ffi.cdef, "void *malloc(size_t size);")
+pcall(ffi.cdef, "void free(void *memory);")
+pcall(ffi.cdef, "void *calloc(size_t n, size_t size);")
+
+local function cast(ctype, pointer)
+  return require("moongen.packets.script_ffi").cast(ctype, pointer)
+end
+
+--- `size` bytes as a pointer of the type `ctype`. Not collected: see free().
+function memory.alloc(ctype, size) return cast(ctype, ffi.C.malloc(size)) end
+
+function memory.free(pointer) ffi.C.free(pointer) end
+
+--- The same for much of it. Zeroed.
+function memory.allocHuge(ctype, size)
+  local pointer = ffi.C.calloc(1, size)
+  if pointer == nil then failure.raise("allocHuge: no memory for %s bytes", size) end
+  return cast(ctype, pointer)
+end
+
+function memory.freeHuge(pointer) ffi.C.free(pointer) end
+
+--- What other threads wrote is seen from here on. (Each call of C is a barrier for the
+--- compiler, and x86 keeps the order of stores.)
+function memory.fence() C.mg_running(0) end
+
+return memory

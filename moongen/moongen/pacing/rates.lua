@@ -1,0 +1,105 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Rates of transmit queues, as scripts set them: by the card where it has a limiter,
+-- else paced in software. These are methods of queues and devices.
+
+local ffi = require("ffi")
+local pacer = require("moongen.pacing.pacer")
+local log = require("moongen.log")
+local C = require("core.declare")("native/pace.h")
+
+local M = {queue = {}, device = {}}
+
+local CRC_BYTES = 4
+local DEFAULT_SIZE = 60    -- bytes without CRC
+local MOST_MBIT = 65535    -- DPDK 22.11 takes 16 bits
+
+-- What `what` is to be: a number of at least 0. Scripts pass arguments as they came.
+local function number(value, what)
+  local n = tonumber(value)
+  if not n or n ~= n or n < 0 then
+    log:fatal("%s is a number from 0 on (0: no limit), not %s", what, tostring(value))
+  end
+  return n
+end
+
+local function pacer_of(queue)
+  local q = queue.queue
+  if q.pacer == nil then
+    local seed = queue.id * 1000 + queue.qid + 1
+    q.pacer = ffi.cast("struct mg_pacer *", pacer.new(tostring(queue), seed))
+  end
+  return ffi.cast("struct mg_pacer *", q.pacer)
+end
+
+--- Mbit/s of the link; nil if it isn't known.
+function M.link_speed(queue)
+  local speed = tonumber(queue.dev:getLinkStatus().speed)
+  return speed and speed > 0 and speed or nil
+end
+
+-- The card's own limiter, which takes whole Mbit/s. 0 lets everything go.
+local function by_card(queue, mbit)
+  return mbit % 1 == 0 and mbit <= MOST_MBIT
+    and C.mg_limit_by_card(queue.queue, mbit) == 0
+end
+
+--- Send with `mbit` Mbit/s: with 4 bytes of CRC for each packet, without preamble and
+--- gap. 0, or what the link has or more: no limit.
+function M.queue:setRate(mbit)
+  mbit = number(mbit, "a rate in Mbit/s")
+  if mbit >= (M.link_speed(self) or math.huge) then mbit = 0 end
+  if by_card(self, mbit) or mbit == 0 then
+    if self.queue.pacer ~= nil then pacer.unpaced(pacer_of(self)) end
+  else
+    pacer.rate(pacer_of(self), mbit)
+  end
+end
+
+--- Send so many million packets a second of `size` bytes (without CRC, default 60).
+function M.queue:setRateMpps(mpps, size)
+  mpps = number(mpps, "a rate in Mpps")
+  self:setRate(mpps * ((size or DEFAULT_SIZE) + CRC_BYTES) * 8)
+end
+
+--- Send packets with the delays that they have (`buf:setDelay`): so many bytes on the
+--- wire after the end of the packet before. `n`: only the first of them. MoonGen fills
+--- the gaps with broken packets; here they are empty, so no driver has to be patched.
+--- Returns the number of packets.
+function M.queue:sendWithDelay(bufs, _, n)
+  local p = pacer_of(self)
+  if p.pattern ~= C.MG_DELAY then pacer.delay(p, M.link_speed(self)) end
+  return self:sendN(bufs, n or bufs.size)
+end
+
+--- Send with `mbit` Mbit/s on all queues together.
+function M.device:setRate(mbit)
+  mbit = number(mbit, "a rate in Mbit/s")
+  local n = self.c.ntx
+  for i = 0, n - 1 do self:getTxQueue(i):setRate(mbit / n) end
+end
+
+--- Tell what the rates of all queues and limiters of the process came to.
+function M.tell()
+  for _, p in pacer.all() do
+    local sentence = pacer.sentence(p)
+    if sentence then log:info("%s", sentence) end
+  end
+end
+
+-- Buffers
+
+M.buffer = {}
+
+--- How long the packet waits before it is sent, in bytes on the wire: for sendWithDelay
+--- and limiters.
+function M.buffer:setDelay(bytes) self.udata64 = bytes < 0 and 0 or bytes end
+
+local SCRIPTS_LINK = 1e10 -- bit/s; MoonGen's
+
+--- The delay with which packets like this one make `mpps` million packets a second, on
+--- a link of 10 Gbit/s.
+function M.buffer:setRate(mpps)
+  self:setDelay(SCRIPTS_LINK / 8 / (mpps * 1e6) - self.pkt_len - 24)
+end
+
+return M

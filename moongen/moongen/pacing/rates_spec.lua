@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: Apache-2.0
+local ffi = require("ffi")
+local rates = require("moongen.pacing.rates")
+local C = require("core.declare")("native/pace.h")
+
+-- A queue of a device without a limiter of its own (as packet and pcap ports).
+local function new_queue(speed)
+  local port = ffi.new("struct port")
+  port.own = ffi.cast("void *", 1)
+  local device = ffi.new("struct mg_device")
+  local native = ffi.new("struct mg_queue")
+  native.port, native.device = port, device
+  local queue = {id = 7, qid = 0, queue = native, keep = {port, device}, dev = {
+    getLinkStatus = function () return {speed = speed or 10000} end}}
+  return setmetatable(queue, {__index = rates.queue, __tostring = function ()
+    return "[TxQueue: id=7, qid=0]"
+  end})
+end
+
+local function pacer_of(queue)
+  return queue.queue.pacer ~= nil and ffi.cast("struct mg_pacer *", queue.queue.pacer)
+end
+
+describe("rates", function ()
+  it("pace in software where the device can't", function ()
+    local queue = new_queue()
+    queue:setRate(100)
+    local p = pacer_of(queue)
+    assert.equal(C.MG_RATE, p.pattern)
+    assert.equal(100, p.asked)
+    queue:setRate("50") -- as it came from the command line
+    assert.equal(50, p.asked)
+    assert.equal(p, pacer_of(queue))
+  end)
+
+  it("are no limit if they are 0, or the link's", function ()
+    for _, rate in ipairs{0, 10000, 40000} do
+      local queue = new_queue()
+      queue:setRate(rate)
+      assert.is_false(pacer_of(queue))
+      queue:setRate(10)
+      queue:setRate(rate)
+      assert.equal(C.MG_UNPACED, pacer_of(queue).pattern)
+    end
+  end)
+
+  it("count packets with the CRC", function ()
+    local queue = new_queue()
+    queue:setRateMpps(0.1)
+    assert.near(51.2, pacer_of(queue).asked, 1e-9)
+    queue:setRateMpps(0.1, 124)
+    assert.near(102.4, pacer_of(queue).asked, 1e-9)
+  end)
+
+  it("are refused if they aren't numbers from 0 on", function ()
+    for value, says in pairs{[-1] = "not %-1", fast = "not fast"} do
+      assert.error_matches(function () new_queue():setRate(value) end,
+        "a rate in Mbit/s is a number from 0 on %(0: no limit%), " .. says)
+    end
+    assert.error_matches(function () new_queue():setRateMpps(nil) end,
+      "a rate in Mpps is a number from 0 on")
+  end)
+
+  it("of a device are divided among its queues", function ()
+    local queues = {[0] = new_queue(), new_queue()}
+    local device = {c = {ntx = 2}, getTxQueue = function (_, i) return queues[i] end}
+    rates.device.setRate(device, 100)
+    assert.equal(50, pacer_of(queues[0]).asked)
+    assert.equal(50, pacer_of(queues[1]).asked)
+  end)
+
+  it("of buffers are delays in bytes", function ()
+    local buf = {pkt_len = 60, setDelay = rates.buffer.setDelay}
+    rates.buffer.setRate(buf, 1)
+    assert.equal(1250 - 84, buf.udata64)
+    rates.buffer.setRate(buf, 100)
+    assert.equal(0, buf.udata64)
+  end)
+
+  it("begin delays of packets once", function ()
+    local queue = new_queue()
+    queue.sendN = function (_, _, n) return n end
+    local bufs = {size = 8}
+    assert.equal(8, queue:sendWithDelay(bufs))
+    local p = pacer_of(queue)
+    assert.equal(C.MG_DELAY, p.pattern)
+    p.packets = 8
+    assert.equal(3, queue:sendWithDelay(bufs, 14.88, 3))
+    assert.equal(8, tonumber(p.packets)) -- not begun anew
+  end)
+end)

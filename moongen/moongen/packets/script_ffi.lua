@@ -1,0 +1,162 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The FFI as scripts see it: in C declarations and types, libmoon's names mean ours
+-- (struct rte_mbuf is struct packet). What a text means is kept, so that a loop that
+-- casts by text is as fast as one that casts by a type.
+
+local ffi = require("ffi")
+require("moongen.packets.headers")
+
+local script_ffi = {}
+
+-- What a name of a struct, union or enum in a script's text means.
+local NAMES = {
+  rte_mbuf = "struct packet", mac_address = "struct perigee_mac",
+  ip4_address = "struct perigee_ip4", ip6_address = "struct perigee_ip6",
+}
+
+local KINDS = {"struct", "union", "enum"}
+local ATTRIBUTE = "__attribute__%s*%b()"
+
+local function renamed(kind, attribute, name)
+  local meant = NAMES[name]
+  if not meant then return nil end
+  local its_kind, its_name = meant:match("^(%a+) (.*)$")
+  if attribute == "" and its_kind ~= kind then return meant end
+  return its_kind .. " " .. attribute .. its_name
+end
+
+--- The C text under our names.
+local function translate(text)
+  for _, kind in ipairs(KINDS) do
+    text = text:gsub("%f[%w_]" .. kind .. "(%s+)([%a_][%w_]*)", function (_, name)
+      return renamed(kind, "", name)
+    end)
+    text = text:gsub("%f[%w_]" .. kind .. "%s*(" .. ATTRIBUTE .. "%s*)([%a_][%w_]*)",
+      function (attribute, name) return renamed(kind, attribute, name) end)
+  end
+  return text
+end
+
+-- Of ours, those that a script may declare as libmoon does, and mean ours.
+local LIBMOONS = {lock = true, barrier = true, namespace = true, mempool = true,
+  packet = true}
+local defined = {} -- names that scripts have defined
+
+-- A script may define a struct under a name that one of ours has: then the name means
+-- the script's from now on.
+local function make_way(text)
+  text = text:gsub(ATTRIBUTE, " ")
+  for kind, name in text:gmatch("(%a+)%s+([%a_][%w_]*)%s*{") do
+    if (kind == "struct" or kind == "union" or kind == "enum") and not NAMES[name]
+      and not defined[name] and not LIBMOONS[name] and not name:match("^rte_") then
+      local ok, ctype = pcall(ffi.typeof, kind .. " " .. name)
+      if ok and ffi.sizeof(ctype) then
+        NAMES[name] = ("%s script_%s"):format(kind, name)
+      end
+      defined[name] = true
+    end
+  end
+end
+
+-- text -> C type. Those with parameters ($) are not kept.
+local types = setmetatable({}, {__index = function (known, text)
+  local ctype = ffi.typeof(translate(text))
+  rawset(known, text, ctype)
+  return ctype
+end})
+
+local function type_of(what)
+  if type(what) == "string" then return types[what] end
+  return what
+end
+
+for name, member in pairs(ffi) do script_ffi[name] = member end
+
+-- Declared before: by another module of the script's, or by us, under the same name.
+local function is_known(message)
+  return tostring(message):find("attempt to redefine", 1, true) ~= nil
+end
+
+-- Declarations, one by one, so that one that is known doesn't take others with it.
+local function each_declaration(text, action)
+  local depth, first = 0, 1
+  for at, char in text:gmatch("()([{};])") do
+    if char == "{" then depth = depth + 1
+    elseif char == "}" then depth = depth - 1
+    elseif depth == 0 then
+      action(text:sub(first, at))
+      first = at + 1
+    end
+  end
+  if text:find("%S", first) then action(text:sub(first)) end
+end
+
+local function without_comments(text)
+  return (text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", ""))
+end
+
+--- ffi.cdef; what has been declared before stays as it is.
+function script_ffi.cdef(text, ...)
+  text = without_comments(text)
+  make_way(text)
+  text = translate(text)
+  local ok, message = pcall(ffi.cdef, text, ...)
+  if ok then return end
+  if not is_known(message) then error(message, 2) end
+  each_declaration(text, function (declaration)
+    local fine, why = pcall(ffi.cdef, declaration)
+    if not fine and not is_known(why) then error(why, 4) end
+  end)
+end
+
+function script_ffi.typeof(what, ...)
+  if type(what) == "string" and select("#", ...) == 0 then return types[what] end
+  if type(what) == "string" then what = translate(what) end
+  return ffi.typeof(what, ...)
+end
+
+local cast, new, istype, sizeof = ffi.cast, ffi.new, ffi.istype, ffi.sizeof
+
+function script_ffi.cast(what, value)
+  return (cast(type_of(what), value))
+end
+
+function script_ffi.new(what, ...)
+  return (new(type_of(what), ...))
+end
+
+function script_ffi.istype(what, value)
+  return (istype(type_of(what), value))
+end
+
+function script_ffi.sizeof(what, n)
+  if n ~= nil then return sizeof(type_of(what), n) end
+  return (sizeof(type_of(what)))
+end
+
+function script_ffi.offsetof(what, field)
+  return ffi.offsetof(type_of(what), field)
+end
+
+function script_ffi.alignof(what)
+  return ffi.alignof(type_of(what))
+end
+
+-- Types that a script may give methods to although they have ours: its are added.
+local function add_to_ours(ctype, metatable)
+  if ctype ~= ffi.typeof("struct packet") then return false end
+  local packet = require("core.packet")
+  local index = metatable.__index
+  for name, method in pairs(type(index) == "table" and index or {}) do
+    packet.methods[name] = method
+  end
+  return true
+end
+
+function script_ffi.metatype(what, metatable)
+  local ctype = type_of(what)
+  if add_to_ours(ctype, metatable) then return ctype end
+  return ffi.metatype(ctype, metatable)
+end
+
+return script_ffi

@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Errors that scripts raise, with the place they were raised at and how they got there.
+
+local failure = require("core.failure")
+local exits = require("moongen.tasks.exits")
+local main = require("core.main")
+
+local errors = {}
+
+-- Lines of a traceback that are the script's or its modules', not Perigee's.
+local function own_lines(trace)
+  local lines = {}
+  for line in trace:gmatch("[^\n]+") do
+    local own = line:find(main.root .. "/", 1, true)
+      or line:match("%[C%]: in function 'xpcall'")
+    if line:match("^\t") and not own then lines[#lines + 1] = line end
+  end
+  return table.concat(lines, "\n")
+end
+
+--- For xpcall: an error with `text`, `status` (the exit status) and `trace`.
+function errors.explain(err)
+  local status = exits.status(err)
+  if status then return {exit = status} end
+  if failure.is(err) then return {text = err.sentence, status = err.status} end
+  local text = type(err) == "string" and err or tostring(err)
+  return {text = text, status = 1, trace = own_lines(debug.traceback("", 2))}
+end
+
+--- Tell the user of it: in which task, where, and how the script came there.
+function errors.tell(task, err)
+  io.stdout:flush()
+  local trace = err.trace and err.trace ~= "" and "\n" .. err.trace or ""
+  io.stderr:write(("perigee: task '%s': %s%s\n"):format(task, err.text, trace))
+end
+
+return errors

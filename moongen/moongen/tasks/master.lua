@@ -1,0 +1,114 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A script from its start to its end: its top level, its arguments, devices, master(),
+-- and then the end of all tasks and devices, however it ends.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local errors = require("moongen.tasks.errors")
+local exits = require("moongen.tasks.exits")
+local failure = require("core.failure")
+local leaks = require("moongen.memory.leaks")
+local main = require("core.main")
+local paths = require("moongen.tasks.paths")
+local ports = require("moongen.devices.ports")
+local state = require("moongen.tasks.state")
+local tasks = require("moongen.tasks.tasks")
+
+local master = {}
+
+local PATIENCE_SECONDS = 2 -- for tasks that still run when master() has returned
+
+-- As libmoon has it: numbers are numbers, and its option for DPDK isn't the script's.
+local function converted(args)
+  local list = {}
+  for _, word in ipairs(args) do
+    if not word:match("^%-%-dpdk%-config=") then
+      list[#list + 1] = tonumber(word) or word
+    end
+  end
+  return list
+end
+
+-- What configure(parser) makes of the arguments: a list of values.
+local function configured(words, values)
+  local configure = rawget(_G, "configure")
+  if type(configure) ~= "function" then return {} end
+  local parser = require("argparse")()
+  parser:args(unpack(words))
+  local results = {configure(parser, unpack(values))}
+  if #results == 0 and parser:is_used() then results = {parser:parse()} end
+  return results
+end
+
+local function call_master(script, words)
+  local libmoon = require("moongen.tasks.libmoon")
+  rawset(_G, "LIBMOON_TASK_NAME", "master")
+  local values = converted(words)
+  rawset(_G, "arg", {[0] = script, unpack(values)}) -- as Lua's own interpreter has it
+  state.run(script)
+  local results = configured(words, values)
+  local f = rawget(_G, "master")
+  if type(f) ~= "function" then
+    failure.usage("%s has no function master(), so it isn't a script of libmoon's",
+      script)
+  end
+  if not libmoon.config.skipInit then require("moongen.devices.dpdk").init() end
+  for _, value in ipairs(values) do results[#results + 1] = value end
+  f(unpack(results))
+end
+
+-- Whatever happened: the exit status, 0 if all is well.
+local function status_of(ok, err)
+  if ok then return 0 end
+  if err.exit then return err.exit end
+  if err.trace then errors.tell("master", err) else io.stdout:flush() end
+  if not err.trace then io.stderr:write("perigee: ", err.text, "\n") end
+  return err.status
+end
+
+local function finish(status)
+  local stuck = tasks.end_all(PATIENCE_SECONDS)
+  if C.mg_exit_wanted() > 0 then status = math.max(status, C.mg_exit_wanted()) end
+  status = math.max(status, tasks.status or 0)
+  if C.mg_failure() ~= nil then
+    io.stderr:write("perigee: ", ffi.string(C.mg_failure()), "\n")
+    status = math.max(status, 1)
+  end
+  if #stuck > 0 then
+    -- They may use anything; what is in files by now stays there.
+    io.stdout:flush()
+    require("moongen.log"):warn("still running at the end, and ended: %s",
+      table.concat(stuck, ", "))
+    io.stdout:flush()
+  end
+  return status, #stuck > 0
+end
+
+--- Run the script with arguments (a list of strings), and end the process if that
+--- didn't go well.
+function master.run(script, words)
+  C.pg_catch_signals()
+  state.prepare(script, true)
+  tasks.set_up{script = script, trees = paths.trees(), path = master.path,
+    cpath = master.cpath}
+  local status, stuck = finish(status_of(xpcall(call_master, errors.explain, script,
+    words)))
+  require("moongen.pacing.rates").tell()
+  exits.remove()
+  package.loaded["core.engine.account"] = nil -- that of an engine, which isn't used
+  local lost = ports.close_all(stuck)
+  if lost then
+    io.stderr:write("perigee: ", lost, "\n")
+    status = math.max(status, 1)
+  end
+  if not stuck and status == 0 then leaks.tell() end
+  if stuck then
+    require("core.shm").cleanup()
+    C.mg_leave(status)
+  end
+  if status ~= 0 then main.exit(status) end
+end
+
+master.path, master.cpath = package.path, package.cpath
+
+return master

@@ -1,0 +1,192 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- libmoon's module `pipe`: slow pipes take any values, fast pipes pointers, packet
+-- rings packets.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local libmoon = require("moongen.tasks.libmoon")
+local serialize = require("moongen.tasks.serialize")
+
+local pipe = {}
+
+local DEFAULT_SIZE, STEP_US = 512, 10
+
+local function address(pointer)
+  return tonumber(ffi.cast("uintptr_t", ffi.cast("void *", pointer)))
+end
+
+-- Objects with one pointer, which go to other tasks as its address.
+local function class(name, field, ctype)
+  local Class = {}
+  Class.__index = Class
+  serialize.class("moongen.tasks.pipe", name, Class,
+    function (self) return address(self[field]) end,
+    function (at)
+      return setmetatable({[field] = ffi.cast(ctype, ffi.cast("void *", at))}, Class)
+    end)
+  return Class
+end
+
+local SlowPipe = class("slowPipe", "pipe", "struct mg_pipe *")
+local FastPipe = class("fastPipe", "pipe", "struct mg_pipe *")
+local PacketRing = class("packetRing", "ring", "void *")
+pipe.slowPipe, pipe.fastPipe, pipe.packetRing = SlowPipe, FastPipe, PacketRing
+
+local function number(first, second)
+  return type(first) == "number" and first or second
+end
+
+-- Try to take something for up to `wait` microseconds.
+local function poll(take, self, wait)
+  wait = wait or 0
+  repeat
+    local value = take(self)
+    if value ~= nil then return value end
+    wait = wait - STEP_US
+    if wait >= 0 then libmoon.sleepMicrosIdle(STEP_US) end
+  until wait < 0
+  return nil
+end
+
+-- Take something, or nothing when the script is to end.
+local function wait_for(take, self)
+  repeat
+    local value = poll(take, self, STEP_US)
+    if value ~= nil then return value end
+  until not libmoon.running()
+  return nil
+end
+
+local function count(self) return tonumber(C.mg_pipe_count(self.pipe)) end
+
+-- Slow pipes: a message is its size and a serialized text, in memory of C's. ----------
+
+pcall(ffi.cdef, "void *malloc(size_t size);")
+pcall(ffi.cdef, "void free(void *memory);")
+local HEADER = ffi.sizeof("uint64_t")
+
+--- A pipe for any values; any number of tasks may write and read.
+function pipe.newSlowPipe()
+  return setmetatable({pipe = C.mg_pipe_new(DEFAULT_SIZE)}, SlowPipe)
+end
+
+--- Send the values, as one message.
+function SlowPipe:send(...)
+  local text = serialize.encode(...)
+  local m = ffi.cast("char *", ffi.C.malloc(HEADER + #text))
+  ffi.cast("uint64_t *", m)[0] = #text
+  ffi.copy(m + HEADER, text, #text)
+  C.mg_pipe_put(self.pipe, m, 1)
+end
+
+local function take_text(self)
+  local m = C.mg_pipe_take(self.pipe)
+  if m == nil then return nil end
+  m = ffi.cast("char *", m)
+  local text = ffi.string(m + HEADER, ffi.cast("uint64_t *", m)[0])
+  ffi.C.free(m)
+  return text
+end
+
+local function values(text)
+  if text then return serialize.decode(text) end
+end
+
+--- The values of the next message, waiting up to so many microseconds (default 0).
+function SlowPipe:tryRecv(wait) return values(poll(take_text, self, wait)) end
+
+--- The same, waiting for it; nothing when the script is to end.
+function SlowPipe:recv() return values(wait_for(take_text, self)) end
+
+SlowPipe.count = count
+
+--- Throw away what is in it.
+function SlowPipe:empty()
+  while take_text(self) do end -- luacheck: ignore 542
+end
+
+function SlowPipe:delete()
+  self:empty()
+  C.mg_pipe_free(self.pipe)
+end
+
+-- Fast pipes --------------------------------------------------------------------------
+
+--- A pipe for pointers. It grows from `size` (default 512) when send() finds it full.
+function pipe.newFastPipe(first, size)
+  return setmetatable({pipe = C.mg_pipe_new(number(first, size) or DEFAULT_SIZE)},
+    FastPipe)
+end
+
+function FastPipe:send(pointer) C.mg_pipe_put(self.pipe, pointer, 1) end
+
+--- Send it unless the pipe is full: true or false.
+function FastPipe:trySend(pointer) return C.mg_pipe_put(self.pipe, pointer, 0) ~= 0 end
+
+local function take_pointer(self)
+  local pointer = C.mg_pipe_take(self.pipe)
+  if pointer == nil then return nil end
+  return pointer
+end
+
+--- The next pointer (void *), waiting up to so many microseconds (default 0); nil if
+--- there is none.
+function FastPipe:tryRecv(wait) return poll(take_pointer, self, wait) end
+
+--- The same, waiting for it; nil when the script is to end.
+function FastPipe:recv() return wait_for(take_pointer, self) end
+
+FastPipe.count = count
+function FastPipe:delete() C.mg_pipe_free(self.pipe) end
+
+-- Packet rings ------------------------------------------------------------------------
+
+--- A ring for `size` packets (default 512); one task sends, one receives.
+function pipe.newPacketRing(first, size, socket)
+  if type(first) == "number" then size, socket = first, size end
+  local ring = C.mg_ring_new(size or DEFAULT_SIZE, socket or -1)
+  if ring == nil then error("no memory for a packet ring", 2) end
+  return setmetatable({ring = ring}, PacketRing)
+end
+
+function pipe.newPacketRingFromRing(first, ring)
+  return setmetatable({ring = ring or first}, PacketRing)
+end
+
+local function put(ring, bufs, n) return C.mg_ring_put(ring, bufs.array, n) > 0 end
+
+--- Send all packets of the array, or none: true or false. They are the receiver's then.
+function PacketRing:send(bufs) return put(self.ring, bufs, bufs.size) end
+function PacketRing:sendN(bufs, n)
+  return put(self.ring, bufs, math.min(n, bufs.maxSize))
+end
+
+--- Receive what is there: how many.
+function PacketRing:recv(bufs)
+  return C.mg_ring_take(self.ring, bufs.array, bufs.size)
+end
+function PacketRing:recvN(bufs, n)
+  return C.mg_ring_take(self.ring, bufs.array, math.min(n, bufs.maxSize))
+end
+
+function PacketRing:count() return C.mg_ring_count(self.ring) end
+function PacketRing:freeCount() return C.mg_ring_room(self.ring) end
+function PacketRing:empty() return self:count() == 0 end
+function PacketRing:full() return self:freeCount() == 0 end
+function PacketRing:free() C.mg_ring_free(self.ring) end
+
+-- What scripts call for objects that came to them in others. --------------------------
+
+function pipe.sendToPacketRing(_, ring, bufs, n)
+  return put(ring, bufs, n or bufs.size)
+end
+
+function pipe.sendToSlowPipe(_, slow, ...)
+  return SlowPipe.send({pipe = slow.pipe}, ...)
+end
+
+function pipe.sendToFastPipe(_, fast, pointer)
+  return C.mg_pipe_put(type(fast) == "table" and fast.pipe or fast, pointer, 0) ~= 0
+end
+
+return pipe

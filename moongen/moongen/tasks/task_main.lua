@@ -1,0 +1,79 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What runs in a task's thread and Lua state (native/dpdk/worker.c): the script's top
+-- level, and then the function the task was started for.
+
+jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
+  "maxrecord=20000", "maxirconst=10000", "maxsnap=2000", "maxside=1000")
+
+local ffi = require("ffi")
+local C = require("core.native")
+local errors = require("moongen.tasks.errors")
+local exits = require("moongen.tasks.exits")
+local main = require("core.main")
+local paths = require("moongen.tasks.paths")
+local serialize = require("moongen.tasks.serialize")
+local this_engine = require("core.this_engine")
+
+local worker
+
+local function next_message()
+  local size = tonumber(C.pg_worker_next(worker, C.TO_WORKER))
+  while size < 0 do
+    C.pg_worker_wait(worker, C.TO_WORKER, 1)
+    size = tonumber(C.pg_worker_next(worker, C.TO_WORKER))
+  end
+  local text = ffi.new("char[?]", size + 1)
+  C.pg_worker_take(worker, C.TO_WORKER, text)
+  return ffi.string(text, size)
+end
+
+local function post(...)
+  local text = serialize.encode(...)
+  C.pg_worker_post(worker, C.FROM_WORKER, text, #text)
+end
+
+-- The name of the task is that of its function; some look at it.
+local function name_task(setup)
+  rawset(_G, "LIBMOON_TASK_NAME", setup.name)
+  rawset(_G, "LIBMOON_TASK_ID", setup.id)
+end
+
+local function run(setup, arguments)
+  local state = require("moongen.tasks.state")
+  state.prepare(setup.script, false)
+  name_task(setup)
+  state.run(setup.script)
+  local f = rawget(_G, setup.name)
+  if type(f) ~= "function" then
+    error(("the script has no global function '%s'"):format(setup.name), 0)
+  end
+  return f(serialize.decode(arguments))
+end
+
+local function finish(name, ok, ...)
+  io.stdout:flush()
+  if ok then
+    local encoded, problem = pcall(post, "returned", ...)
+    if encoded then return end
+    errors.tell(name, {text = "its results: " .. tostring(problem)})
+    post("failed", 1)
+    return
+  end
+  local err = ...
+  if err.exit then return end
+  errors.tell(name, err)
+  post("failed", err.status or 1)
+end
+
+return function (handle)
+  worker = ffi.cast("struct worker *", handle)
+  this_engine.become(worker)
+  local setup = serialize.decode(next_message())
+  main.root = setup.root
+  for _, dir in ipairs(setup.trees) do paths.add_tree(dir) end
+  local arguments = next_message()
+  finish(setup.name, xpcall(run, errors.explain, setup, arguments))
+  exits.check()
+  collectgarbage()
+  io.stdout:flush()
+end

@@ -1,0 +1,202 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Tasks, as the main thread sees them: threads that run a function of the script, each
+-- with a Lua state of its own. What they return comes as a message when they end.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local affinity = require("core.cpus.affinity")
+local eal = require("core.eal")
+local exits = require("moongen.tasks.exits")
+local failure = require("core.failure")
+local main = require("core.main")
+local serialize = require("moongen.tasks.serialize")
+
+local tasks = {}
+
+local MODULE = "moongen.tasks.task_main"
+local WAIT_SECONDS = 0.001
+
+local Task = {}
+Task.__index = Task
+tasks.Task = Task
+
+local list = {}      -- all that were started and not yet seen to have ended
+local last_id = 0
+local setup          -- what each task's state is told
+local told = false   -- of more tasks than CPUs
+
+--- What tasks need to know: script (its path), trees. Only the main thread calls it,
+--- and can start tasks.
+function tasks.set_up(what) setup = what end
+
+local function check_master()
+  if not setup then error("This function is only available on the master task", 3) end
+end
+
+--- The CPUs that this process may use, a list.
+function tasks.cpus() return affinity.cpus() end
+
+-- Where it runs -----------------------------------------------------------------------
+
+-- The first CPU without a task of its own; the main thread's, the first, comes last.
+local function free_cpu()
+  local taken = {}
+  for _, task in ipairs(list) do
+    if task.pinned then taken[task.pinned] = true end
+  end
+  local cpus = tasks.cpus()
+  for i = 2, #cpus + 1 do
+    local cpu = cpus[(i - 1) % #cpus + 1]
+    if not taken[cpu] then return cpu end
+  end
+end
+
+local function own_tasks()
+  local n = 0
+  for _, task in ipairs(list) do n = n + (task.shared and 0 or 1) end
+  return n
+end
+
+-- The main thread mostly waits; a task that has a CPU with it is still alone there.
+local function note_crowd()
+  local n, cpus = own_tasks(), #tasks.cpus()
+  if n > cpus and not told then
+    told = true
+    require("moongen.log"):warn("%d tasks run on %d CPUs: they take turns, so rates "
+      .. "and times are less exact", n, cpus)
+  end
+  C.mg_crowded(#list >= cpus and 1 or 0)
+end
+
+-- The CPU for a task, or -1: any.
+local function place(where)
+  if where == "shared" then return -1 end
+  if where == "own" then return #tasks.cpus() > 1 and free_cpu() or -1 end
+  local cpu = tonumber(where)
+  for _, allowed in ipairs(tasks.cpus()) do
+    if allowed == cpu then return cpu end
+  end
+  failure.usage("a task can't run on CPU %s; this process may use %s", tostring(where),
+    eal.cpus())
+end
+
+-- Starting ----------------------------------------------------------------------------
+
+local function tell(task, text)
+  if not C.pg_worker_post(task.handle, C.TO_WORKER, text, #text) then
+    failure.raise("no memory for the arguments of task '%s'", task.name)
+  end
+end
+
+--- Start the script's global function `name` with those arguments. `where`: "own",
+--- "shared", or the number of a CPU.
+function tasks.start(where, name, ...)
+  check_master()
+  if type(name) ~= "string" then
+    error(("a task is started by the name of a global function, not by a %s")
+      :format(type(name)), 3)
+  end
+  eal.start()
+  tasks.reap()
+  last_id = last_id + 1
+  local pinned = place(where)
+  local handle = C.pg_worker_start(last_id, pinned, MODULE, setup.path, setup.cpath)
+  if handle == nil then
+    failure.raise("task '%s': %s", name, ffi.string(C.pg_error()))
+  end
+  local task = setmetatable({id = last_id, name = name, handle = handle,
+    core = math.max(pinned, 0), pinned = pinned >= 0 and pinned or nil,
+    shared = where == "shared"}, Task)
+  list[#list + 1] = task
+  note_crowd()
+  tell(task, serialize.encode({script = setup.script, trees = setup.trees,
+    root = main.root, id = task.id, name = name, options = setup.options}))
+  tell(task, serialize.encode(...))
+  return task
+end
+
+-- Ending ------------------------------------------------------------------------------
+
+local function next_message(task)
+  local size = tonumber(C.pg_worker_next(task.handle, C.FROM_WORKER))
+  if size < 0 then return nil end
+  local text = ffi.new("char[?]", size + 1)
+  C.pg_worker_take(task.handle, C.FROM_WORKER, text)
+  return ffi.string(text, size)
+end
+
+-- A thread that couldn't even begin says so with a "!".
+local function take_result(task)
+  local text = next_message(task)
+  if text and text:sub(1, 1) == "!" then
+    require("moongen.tasks.errors").tell(task.name, {text = text:sub(2)})
+    tasks.status = 1
+  elseif text then
+    local said = {serialize.decode(text)}
+    if said[1] == "failed" then tasks.status = math.max(tasks.status or 0, said[2]) end
+    if said[1] == "returned" then task.results = text end
+  end
+end
+
+local function finish(task)
+  C.pg_worker_join(task.handle)
+  take_result(task)
+  C.pg_worker_free(task.handle)
+  task.handle = nil
+end
+
+--- See which tasks have ended; how many still run.
+function tasks.reap()
+  for i = #list, 1, -1 do
+    local task = list[i]
+    if C.pg_worker_ended(task.handle) then
+      finish(task)
+      table.remove(list, i)
+    end
+  end
+  note_crowd()
+  return #list
+end
+
+--- Does it still run?
+function Task:isRunning()
+  tasks.reap()
+  return self.handle ~= nil
+end
+
+--- Wait until it has ended; what its function returned. Nothing if it raised an error.
+function Task:wait()
+  check_master()
+  while self:isRunning() do
+    C.pg_worker_wait(self.handle, C.FROM_WORKER, 0.01)
+    if not C.pg_worker_ended(self.handle) then C.pg_sleep(WAIT_SECONDS) end
+    exits.check()
+  end
+  exits.check()
+  if self.results then return select(2, serialize.decode(self.results)) end
+end
+
+--- Wait until all have ended.
+function tasks.wait_for_all()
+  check_master()
+  while tasks.reap() > 0 do
+    C.pg_sleep(WAIT_SECONDS)
+    exits.check()
+  end
+  exits.check()
+end
+
+--- Ask all tasks to end, and wait for that for up to so many seconds. The names of
+--- those that still run, a list.
+function tasks.end_all(seconds)
+  C.mg_stop()
+  local until_time = C.pg_monotonic() + seconds
+  while tasks.reap() > 0 and C.pg_monotonic() < until_time do
+    C.pg_sleep(WAIT_SECONDS)
+  end
+  local names = {}
+  for i, task in ipairs(list) do names[i] = task.name end
+  return names
+end
+
+return tasks

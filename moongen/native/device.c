@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Devices: ports of Perigee's with as many queues as a script wants. Those that the
+ * port hasn't are made of software: packets are sorted into rings (receive.c), and who
+ * sends takes a lock (send.c). All tasks share them.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_bus.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+#include <rte_ring.h>
+
+#include "../../src/native/api.h"
+#include "../../src/native/dpdk/internal.h"
+#include "internal.h"
+#include "rules.h"
+
+enum { RING_SIZE = 4096 }; /* packets that wait for an rx queue */
+
+static struct mg_device *devices[MG_MOST_DEVICES];
+
+/* The device of that number, or NULL. */
+struct mg_device *mg_device(int32_t id)
+{
+  return id >= 0 && id < MG_MOST_DEVICES ? devices[id] : NULL;
+}
+
+/* Device number `id`, from 0 on, for a port that isn't open yet; NULL: no memory. */
+struct mg_device *mg_device_new(int32_t id, const char *text)
+{
+  struct mg_device *d = aligned_alloc(64, RTE_ALIGN(sizeof *d, 64));
+  if (!d || id < 0 || id >= MG_MOST_DEVICES)
+    return NULL;
+  memset(d, 0, sizeof *d);
+  d->id = id;
+  d->account.max = FREELIST_SIZE;
+  d->account.node = -1;
+  snprintf(d->text, sizeof d->text, "%s", text);
+  devices[id] = d;
+  return d;
+}
+
+/* How many queues the port can have each way, and the entries of its table from hashes
+ * to queues (0: it has none). */
+void mg_device_limits(const struct port *port, int32_t *most_rx, int32_t *most_tx,
+                      int32_t *reta)
+{
+  struct rte_eth_dev_info info;
+  *most_rx = *most_tx = 1;
+  *reta = 0;
+  if (port->own || rte_eth_dev_info_get(port->id, &info) < 0)
+    return;
+  *most_rx = RTE_MIN(info.max_rx_queues, (uint16_t)MG_MOST_QUEUES);
+  *most_tx = RTE_MIN(info.max_tx_queues, (uint16_t)MG_MOST_QUEUES);
+  *reta = info.reta_size;
+}
+
+/* Starting --------------------------------------------------------------------- */
+
+static const uint64_t TX_OFFLOADS =
+  RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
+  RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
+
+static uint8_t rss_key[64];
+
+static void spread(struct rte_eth_conf *conf, const struct rte_eth_dev_info *info)
+{
+  const uint64_t flows = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP |
+                         RTE_ETH_RSS_SCTP;
+  for (size_t i = 0; i < sizeof rss_key; i++)
+    rss_key[i] = i % 2 ? 0x5a : 0x6d; /* symmetric, as in flows.c */
+  conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+  conf->rx_adv_conf.rss_conf = (struct rte_eth_rss_conf){
+    .rss_key = rss_key, .rss_key_len = info->hash_key_size ? info->hash_key_size : 40,
+    .rss_hf = info->flow_type_rss_offloads & flows};
+}
+
+/* Hashes to queues `base` to `base + n - 1` in turn. */
+static int fill_reta(uint16_t id, uint16_t size, int32_t n, int32_t base)
+{
+  struct rte_eth_rss_reta_entry64 entries[RTE_ETH_RSS_RETA_SIZE_512 /
+                                          RTE_ETH_RETA_GROUP_SIZE];
+  if (size == 0 || size > RTE_ETH_RSS_RETA_SIZE_512)
+    return -ENOTSUP;
+  memset(entries, 0, sizeof entries);
+  for (int i = 0; i < size; i++) {
+    struct rte_eth_rss_reta_entry64 *e = &entries[i / RTE_ETH_RETA_GROUP_SIZE];
+    e->mask |= 1ull << i % RTE_ETH_RETA_GROUP_SIZE;
+    e->reta[i % RTE_ETH_RETA_GROUP_SIZE] = base + i % n;
+  }
+  return rte_eth_dev_rss_reta_update(id, entries, size);
+}
+
+static int set_up_queues(struct port *port, int32_t nrx, int32_t ntx, uint16_t rxd,
+                         uint16_t txd)
+{
+  int32_t node = pg_numa_memory(port->numa_node);
+  int status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd);
+  for (int q = 0; q < nrx && status >= 0; q++)
+    status = rte_eth_rx_queue_setup(port->id, q, rxd, node, NULL, port->pool);
+  for (int q = 0; q < ntx && status >= 0; q++)
+    status = rte_eth_tx_queue_setup(port->id, q, txd, node, NULL);
+  return status;
+}
+
+static int start(struct mg_device *d, struct port *port, uint32_t mtu, int32_t nrx,
+                 int32_t ntx, uint16_t rxd, uint16_t txd, int32_t rss, int32_t base)
+{
+  struct rte_eth_conf conf = {.rxmode.mtu = mtu};
+  struct rte_eth_dev_info info;
+  int status = rte_eth_dev_info_get(port->id, &info);
+  if (status < 0)
+    return status;
+  if (info.max_mtu && conf.rxmode.mtu > info.max_mtu)
+    conf.rxmode.mtu = info.max_mtu;
+  port->offloads = conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
+  if (rss > 1 && nrx > 1)
+    spread(&conf, &info);
+  if ((status = rte_eth_dev_configure(port->id, nrx, ntx, &conf)) < 0 ||
+      (status = set_up_queues(port, nrx, ntx, rxd, txd)) < 0 ||
+      (status = rte_eth_dev_start(port->id)) < 0)
+    return status;
+  if (rss > 1 && nrx > 1)
+    status = fill_reta(port->id, info.reta_size, rss, base);
+  rte_eth_promiscuous_enable(port->id); /* virtual ones may not know it */
+  d->promiscuous = 1;
+  return status;
+}
+
+/* Start the port with so many queues each way of its own, `rss` of which, from `base`
+ * on, get packets by their hash. 0, or -1 and pg_error(). */
+int mg_device_start(struct mg_device *d, struct port *port, uint32_t mtu, int32_t nrx,
+                    int32_t ntx, int32_t rxd, int32_t txd, int32_t rss, int32_t base)
+{
+  if (!port->own) {
+    pg_iface_keep(port->keeps);
+    int status = start(d, port, mtu, nrx, ntx, rxd, txd, rss, base);
+    pg_iface_keep("");
+    if (status < 0)
+      return pg_fail("DPDK can't start %s: %s", port->name, rte_strerror(-status));
+    if (port->keeps[0])
+      port->promiscuous = pg_iface_hold_promiscuous(port->keeps);
+  }
+  port->started = !port->own;
+  return 0;
+}
+
+/* Queues ----------------------------------------------------------------------- */
+
+static void *make_ring(const struct mg_device *d, int q)
+{
+  char name[RTE_RING_NAMESIZE];
+  snprintf(name, sizeof name, "queue_%d_%d", d->id, q);
+  return rte_ring_create(name, RING_SIZE, SOCKET_ID_ANY, 0);
+}
+
+/* Which of the queues have the device's for themselves. */
+void mg_device_use_sources(struct mg_device *d)
+{
+  bool sorted = d->nrules > 0 || (d->rss_queues > 1 && d->sources < d->nrx) ||
+                d->sources < d->nrx;
+  for (int q = 0; q < d->nrx; q++)
+    __atomic_store_n(&d->rx[q].direct, !sorted, __ATOMIC_RELEASE);
+}
+
+/* Give the device, whose port 0 is started with `sources` queues to receive from and
+ * `sinks` to send to, `nrx` and `ntx` queues of the script's. 0, or -1 and
+ * pg_error(). */
+int mg_device_set_up(struct mg_device *d, int32_t nrx, int32_t ntx, int32_t sources,
+                     int32_t sinks)
+{
+  d->nrx = nrx;
+  d->ntx = ntx;
+  d->sources = sources;
+  d->sinks = sinks;
+  d->ports[0].account = &d->account;
+  for (int q = 1; q < RTE_MAX(sources, sinks); q++) {
+    d->ports[q] = d->ports[0];
+    d->ports[q].queue = q;
+  }
+  for (int q = 0; q < nrx; q++) {
+    d->rx[q] = (struct mg_queue){.device = d, .qid = q, .port = &d->ports[q % sources],
+                                 .lock = &d->rx_locks[q % sources]};
+    d->rx[q].ring = nrx > 1 ? make_ring(d, q) : NULL;
+    if (nrx > 1 && !d->rx[q].ring)
+      return pg_fail("no memory for queue %d: %s", q, rte_strerror(rte_errno));
+  }
+  if (nrx == 1)
+    d->rx[0].ring = make_ring(d, 0);
+  for (int q = 0; q < ntx; q++)
+    d->tx[q] = (struct mg_queue){.device = d, .qid = q, .port = &d->ports[q % sinks],
+                                 .lock = &d->tx_locks[q % sinks]};
+  mg_device_use_sources(d);
+  mg_device_stats(d, &d->began);
+  d->configured_at = rte_rdtsc();
+  __atomic_store_n(&d->configured, 1, __ATOMIC_RELEASE);
+  return 0;
+}
+
+/* Free what waits in the device's queues: how many. Nobody may use it any more. */
+uint32_t mg_device_drain(struct mg_device *d)
+{
+  uint32_t n = 0;
+  for (int q = 0; q < d->nrx; q++) {
+    struct rte_mbuf *m;
+    struct mg_queue *rx = &d->rx[q];
+    while (rx->ring && rte_ring_dequeue(rx->ring, (void **)&m) == 0) {
+      rte_pktmbuf_free(m);
+      n++;
+    }
+    n += rx->nstash;
+    rte_pktmbuf_free_bulk((struct rte_mbuf **)rx->stash, rx->nstash);
+    rx->nstash = 0;
+    rte_ring_free(rx->ring);
+    rx->ring = NULL;
+  }
+  return n;
+}
+
+/* How many devices there are. */
+int32_t mg_device_count(void)
+{
+  int32_t n = 0;
+  for (int i = 0; i < MG_MOST_DEVICES; i++)
+    n = devices[i] ? i + 1 : n;
+  return n;
+}
+
+/* Nobody gets at the device's port any more: threads that don't end wait. */
+void mg_device_seal(struct mg_device *d)
+{
+  for (int i = 0; i < d->sources; i++)
+    mg_spin_lock(&d->rx_locks[i]);
+  for (int i = 0; i < d->sinks; i++)
+    mg_spin_lock(&d->tx_locks[i]);
+}

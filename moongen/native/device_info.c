@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What devices tell of themselves, and what can be changed while they run.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "../../src/native/api.h"
+#include "../../src/native/dpdk/internal.h"
+#include "internal.h"
+
+static void add_queues(const struct mg_device *d, struct port_stats *s)
+{
+  uint64_t received = 0, rxbytes = 0;
+  for (int i = 0; i < d->sources; i++) {
+    received += d->ports[i].rxpackets;
+    rxbytes += d->ports[i].rxbytes;
+    s->imissed += d->ports[i].rx_oversize;
+  }
+  uint64_t sent = 0, txbytes = 0;
+  for (int i = 0; i < d->ntx; i++) {
+    sent += d->tx[i].packets;
+    txbytes += d->tx[i].bytes;
+    s->oerrors += d->tx[i].dropped;
+  }
+  if (d->ports[0].own || s->ipackets < received) {
+    s->ipackets = received;
+    s->ibytes = rxbytes;
+  }
+  if (s->ibytes == 0)
+    s->ibytes = rxbytes;
+  s->opackets = sent; /* drivers count late, or not at all */
+  s->obytes = txbytes;
+}
+
+/* Since it was configured, without CRC. What nobody received counts as missed. */
+int mg_device_stats(const struct mg_device *d, struct port_stats *s)
+{
+  memset(s, 0, sizeof *s);
+  if (!d->opened)
+    return -1;
+  if (!d->ports[0].own)
+    pg_port_stats(&d->ports[0], s);
+  s->ipackets -= d->began.ipackets;
+  s->ibytes -= d->began.ibytes;
+  s->imissed -= d->began.imissed;
+  s->ierrors -= d->began.ierrors;
+  s->oerrors -= d->began.oerrors;
+  s->rx_nombuf -= d->began.rx_nombuf;
+  add_queues(d, s);
+  s->imissed += d->missed;
+  s->ibytes += d->missed_bytes;
+  return 0;
+}
+
+int mg_device_promiscuous(struct mg_device *d, int32_t on)
+{
+  struct port *port = &d->ports[0];
+  d->promiscuous = on;
+  if (port->own)
+    return 0;
+  return on ? rte_eth_promiscuous_enable(port->id) : rte_eth_promiscuous_disable(port->id);
+}
+
+int mg_device_mtu(struct mg_device *d, uint32_t mtu)
+{
+  struct port *port = &d->ports[0];
+  if (port->own)
+    return pg_fail("%s keeps its MTU", d->text);
+  int status = rte_eth_dev_set_mtu(port->id, mtu);
+  return status < 0 ? pg_fail("%s: MTU %u: %s", d->text, mtu, rte_strerror(-status)) : 0;
+}
+
+int mg_device_mac_change(struct mg_device *d, const uint8_t *mac, int32_t add)
+{
+  struct rte_ether_addr address;
+  memcpy(address.addr_bytes, mac, sizeof address.addr_bytes);
+  if (d->ports[0].own)
+    return 0; /* it receives whatever comes */
+  int status = add ? rte_eth_dev_mac_addr_add(d->ports[0].id, &address, 0)
+                   : rte_eth_dev_mac_addr_remove(d->ports[0].id, &address);
+  return status < 0 && status != -ENOTSUP
+           ? pg_fail("%s: MAC address: %s", d->text, rte_strerror(-status))
+           : 0;
+}
+
+/* Vendor and device of a PCI card, 0 of others. */
+uint32_t mg_device_pci_id(const struct mg_device *d)
+{
+  (void)d;
+  return 0;
+}
+
+/* Extended statistics, by the device's number (rte_eth_xstats_get). Ports that DPDK
+ * doesn't drive have those that every port has. --------------------------------- */
+
+static const char *const names[] = {
+  "rx_good_packets", "tx_good_packets", "rx_good_bytes", "tx_good_bytes",
+  "rx_missed_errors", "rx_errors", "tx_errors", "rx_mbuf_allocation_errors"};
+
+enum { OWN = sizeof names / sizeof *names };
+
+int32_t mg_device_xstats(int32_t id, void *values, uint32_t n)
+{
+  struct mg_device *d = mg_device(id);
+  struct rte_eth_xstat *to = values;
+  struct port_stats s;
+  if (!d || !d->opened)
+    return -ENODEV;
+  if (!d->ports[0].own)
+    return rte_eth_xstats_get(d->ports[0].id, n ? to : NULL, n);
+  if (n < OWN)
+    return OWN;
+  mg_device_stats(d, &s);
+  const uint64_t counts[] = {s.ipackets, s.opackets, s.ibytes, s.obytes,
+                             s.imissed, s.ierrors, s.oerrors, s.rx_nombuf};
+  for (int i = 0; i < OWN; i++)
+    to[i] = (struct rte_eth_xstat){i, counts[i]};
+  return OWN;
+}
+
+int32_t mg_device_xstat_names(int32_t id, void *to, uint32_t n)
+{
+  struct mg_device *d = mg_device(id);
+  struct rte_eth_xstat_name *list = to;
+  if (!d || !d->opened)
+    return -ENODEV;
+  if (!d->ports[0].own)
+    return rte_eth_xstats_get_names(d->ports[0].id, n ? list : NULL, n);
+  if (n < OWN)
+    return OWN;
+  for (int i = 0; i < OWN; i++)
+    snprintf(list[i].name, sizeof list[i].name, "%s", names[i]);
+  return OWN;
+}

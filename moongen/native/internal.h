@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the C files of this family share.
+ *
+ * A buffer's field `port` tells what it is at the moment, which costs nothing as its
+ * cache line is written anyway: allocated or received (a script may send or free it),
+ * or sent or freed. So a buffer that is sent twice is found, unless its pool has given
+ * it out again meanwhile.
+ */
+#pragma once
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+#include <rte_pause.h>
+
+#include "moongen.h"
+
+enum { MG_OWNED = RTE_MBUF_PORT_INVALID, MG_GONE = 0xfffe };
+
+/* Set while more tasks run than there are CPUs: who waits lets others run. */
+extern int32_t mg_more_tasks_than_cpus;
+
+/* A lock held for the time of a burst. Its holder may lose the CPU. */
+static inline void mg_spin_lock(int32_t *lock)
+{
+  for (unsigned tries = 1; __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); tries++)
+    if (tries % 64)
+      rte_pause();
+    else
+      sched_yield();
+}
+
+static inline void mg_spin_unlock(int32_t *lock)
+{
+  __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+/* A poll that found nothing, for the `n`th time in a row. */
+static inline void mg_idle(uint32_t n)
+{
+  if (mg_more_tasks_than_cpus && n % 8 == 0)
+    sched_yield();
+  else
+    rte_pause();
+}
+
+/* Has the script been told to end for so many seconds? (lifecycle.c) */
+bool mg_ended_for(double seconds);
+
+/* 1 until then, as of some milliseconds ago: for loops that look at nothing else. */
+extern int32_t mg_goes_on;
+
+/* Do what packets ask their device for, where it can't (offload.c). */
+void pg_mg_offload(struct packet **packets, uint32_t n) __attribute__((weak));

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether scripts are to go on: until a signal, until the time they set themselves is
+ * over, or until one of them stops all. And how their threads wait.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+
+#include "../../src/native/api.h"
+#include "../../src/native/dpdk/internal.h"
+#include "internal.h"
+
+int32_t mg_more_tasks_than_cpus;
+int32_t mg_goes_on = 1;
+
+static _Atomic uint64_t stop_at = UINT64_MAX; /* TSC */
+static _Atomic uint64_t signal_at = UINT64_MAX;
+static atomic_int exit_status = -1;
+
+static uint64_t end_of_script(void)
+{
+  uint64_t end = atomic_load_explicit(&stop_at, memory_order_relaxed);
+  uint64_t came = atomic_load_explicit(&signal_at, memory_order_relaxed);
+  return came < end ? came : end;
+}
+
+/* 1 until the end, which comes `extra_ms` milliseconds later for who asks so. */
+int32_t mg_running(double extra_ms)
+{
+  if (__builtin_expect(pg_signal() != 0, 0)) {
+    uint64_t none = UINT64_MAX;
+    atomic_compare_exchange_strong(&signal_at, &none, rte_rdtsc());
+  }
+  uint64_t end = end_of_script();
+  if (__builtin_expect(end == UINT64_MAX, 1))
+    return 1;
+  uint64_t now = rte_rdtsc();
+  if (now >= end)
+    __atomic_store_n(&mg_goes_on, 0, __ATOMIC_RELAXED);
+  return now < end + (uint64_t)(extra_ms * 1e-3 * pg_tsc_hz());
+}
+
+bool mg_ended_for(double seconds)
+{
+  return !mg_running(seconds * 1e3);
+}
+
+/* End so many seconds from now. */
+void mg_set_runtime(double seconds)
+{
+  atomic_store(&stop_at, rte_rdtsc() + (uint64_t)(seconds * pg_tsc_hz()));
+}
+
+/* End now, unless that has been. */
+void mg_stop(void)
+{
+  uint64_t now = rte_rdtsc();
+  if (atomic_load(&stop_at) > now)
+    atomic_store(&stop_at, now);
+}
+
+/* Do more tasks run than there are CPUs? */
+void mg_crowded(int32_t crowded)
+{
+  mg_more_tasks_than_cpus = crowded;
+}
+
+int32_t mg_is_crowded(void)
+{
+  return mg_more_tasks_than_cpus;
+}
+
+/* A task calls os.exit: the main thread is to end the process with this status. */
+void mg_want_exit(int32_t status)
+{
+  int none = -1;
+  atomic_compare_exchange_strong(&exit_status, &none, status);
+  mg_stop();
+}
+
+/* The status, or -1. */
+int32_t mg_exit_wanted(void)
+{
+  return atomic_load(&exit_status);
+}
+
+/* End the process now, though threads still run; files are written. */
+void mg_leave(int32_t status)
+{
+  fflush(NULL);
+  _exit(status);
+}
+
+int32_t mg_this_cpu(void)
+{
+  return sched_getcpu();
+}
+
+/* Wait so long. A precise wait spins at its end: the kernel wakes late. */
+void mg_sleep(double seconds, int32_t precise)
+{
+  enum { LATE_US = 120 };
+  uint64_t hz = pg_tsc_hz(), end = rte_rdtsc() + (uint64_t)(seconds * hz);
+  uint64_t spin = precise ? hz / 1000000 * LATE_US : 0;
+  for (;;) {
+    uint64_t now = rte_rdtsc();
+    if (now >= end)
+      return;
+    if (now + spin >= end) {
+      rte_pause();
+      continue;
+    }
+    double rest = (double)(end - now - spin) / hz;
+    if (rest > 0.1) /* a wish to exit is seen in between */
+      rest = 0.1;
+    pg_sleep(rest);
+    if (atomic_load(&exit_status) >= 0)
+      return;
+  }
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pools of buffers, as scripts make them. Each is a mempool of DPDK's of its own, so
+ * that what a script has written into its buffers is still there when they come back.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "../../src/native/api.h"
+#include "../../src/native/dpdk/internal.h"
+#include "internal.h"
+#include "offload.h"
+
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static struct mempool **pools;
+static uint32_t made, room;
+
+/* Buffers kept at hand for each thread: they are missing for the others, and there is
+ * a list of them for each of 128 threads. */
+static uint32_t cache_size(uint32_t n)
+{
+  if (n < 512)
+    return 0;
+  return n < 2047 ? RTE_MIN(n / 8, 256u) : 256;
+}
+
+static bool remember(struct mempool *p)
+{
+  if (made == room) {
+    uint32_t more = room ? 2 * room : 64;
+    struct mempool **list = realloc(pools, more * sizeof *list);
+    if (!list)
+      return false;
+    pools = list;
+    room = more;
+  }
+  pools[made++] = p;
+  p->number = made;
+  return true;
+}
+
+static struct rte_mempool *make(uint32_t n, int32_t socket, uint32_t size)
+{
+  char name[RTE_MEMPOOL_NAMESIZE];
+  snprintf(name, sizeof name, "script_%u", made);
+  return rte_pktmbuf_pool_create(name, n, cache_size(n), PACKET_NOTES,
+                                 RTE_PKTMBUF_HEADROOM + size, socket);
+}
+
+/* A pool of `n` buffers of up to `size` bytes, in memory of that socket (-1: any); NULL
+ * and pg_error(). It lives as long as the process. */
+struct mempool *mg_pool_new(uint32_t n, int32_t socket, uint32_t size)
+{
+  struct mempool *p = calloc(1, sizeof *p);
+  pthread_mutex_lock(&making);
+  p->pool = make(n, pg_numa_memory(socket), size);
+  if (!p->pool)
+    p->pool = make(n, SOCKET_ID_ANY, size);
+  if (!p->pool)
+    pg_fail("no memory for a pool of %u buffers of %u bytes: %s", n, size,
+            rte_strerror(rte_errno));
+  p->n = n;
+  p->size = size;
+  if (!p->pool || !remember(p)) {
+    free(p);
+    p = NULL;
+  }
+  pthread_mutex_unlock(&making);
+  return p;
+}
+
+/* Buffers that are in the pool now. */
+uint32_t mg_pool_left(const struct mempool *p)
+{
+  return rte_mempool_avail_count(p->pool);
+}
+
+/* The pools there are; pool number `number`, from 1 on. */
+uint32_t mg_pools(void)
+{
+  return made;
+}
+
+struct mempool *mg_pool_number(uint32_t number)
+{
+  return number >= 1 && number <= made ? pools[number - 1] : NULL;
+}
+
+/* What rte_pktmbuf_reset() sets, but for what buffers in a pool have anyway (next) and
+ * what nobody looks at without a flag (tx_offload). */
+static inline void make_ready(struct rte_mbuf *m, uint32_t length)
+{
+  const uint64_t rearm = RTE_PKTMBUF_HEADROOM | 1ull << 16 | 1ull << 32 |
+                         (uint64_t)MG_OWNED << 48;
+  const uint64_t lengths = (uint64_t)length << 32;
+  if (unlikely(m->packet_type == MG_TAGGED))
+    mg_untag((struct packet *)m);
+  memcpy(&m->data_off, &rearm, sizeof rearm);
+  m->ol_flags = 0;
+  memcpy(&m->packet_type, &lengths, sizeof lengths);
+  m->data_len = length;
+  m->vlan_tci = 0;
+}
+
+_Static_assert(offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, data_off) + 2 &&
+               offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, data_off) + 4 &&
+               offsetof(struct rte_mbuf, port) == offsetof(struct rte_mbuf, data_off) + 6 &&
+               offsetof(struct rte_mbuf, pkt_len) == offsetof(struct rte_mbuf, packet_type) + 4,
+               "these fields are written together");
+
+/* The pool is empty: its buffers may come back from devices and other tasks. */
+static bool get_patiently(struct mempool *p, struct packet **to, uint32_t n)
+{
+  const double patience_s = 3;
+  uint64_t end = rte_rdtsc() + (uint64_t)(patience_s * rte_get_tsc_hz());
+  while (rte_rdtsc() < end) {
+    sched_yield();
+    if (rte_mempool_get_bulk(p->pool, (void **)to, n) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Fill the array with `n` buffers of that length, all or none: 0, or -1 if the pool
+ * has been without so many for some seconds. */
+int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t length)
+{
+  if (unlikely(rte_mempool_get_bulk(p->pool, (void **)to, n) < 0) &&
+      !get_patiently(p, to, n)) {
+    memset(to, 0, n * sizeof *to);
+    return -1;
+  }
+  for (uint32_t i = 0; i < n; i++)
+    make_ready((struct rte_mbuf *)to[i], length);
+  return 0;
+}
+
+static inline bool is_gone(const struct rte_mbuf *m)
+{
+  return m->port == MG_GONE && m->refcnt == 1;
+}
+
+static inline void note_gone(struct rte_mbuf *m)
+{
+  if (m->refcnt == 1)
+    m->port = MG_GONE;
+}
+
+/* Give buffers back to the pools they are of; null pointers are left out. 0, or
+ * MG_SENT_TWICE: then those from that one on aren't freed. */
+int32_t mg_free(struct packet **bufs, uint32_t n)
+{
+  struct rte_mbuf *list[MG_BURST];
+  uint32_t k = 0;
+  int32_t fault = 0;
+  for (uint32_t i = 0; i < n && !fault; i++) {
+    struct rte_mbuf *m = (struct rte_mbuf *)bufs[i];
+    if (!m)
+      continue;
+    if (unlikely(is_gone(m))) {
+      fault = MG_SENT_TWICE;
+      break;
+    }
+    note_gone(m);
+    list[k++] = m;
+    if (k == MG_BURST) {
+      rte_pktmbuf_free_bulk(list, k);
+      k = 0;
+    }
+  }
+  rte_pktmbuf_free_bulk(list, k);
+  return fault;
+}
+
+int32_t mg_free_one(struct packet *p)
+{
+  return mg_free(&p, 1);
+}
+
+/* Arrays of buffers have so many places more: as many buffers may be in the hands of
+ * scripts when they end. */
+static _Atomic uint64_t array_places;
+
+void mg_note_array(uint32_t places)
+{
+  array_places += places;
+}
+
+uint64_t mg_array_places(void)
+{
+  return array_places;
+}
+
+/* These may be sent again (a script holds several references to them). */
+void mg_unmark(struct packet **bufs, uint32_t n)
+{
+  for (uint32_t i = 0; i < n; i++)
+    bufs[i]->port = MG_OWNED;
+}
+
+/* How often a buffer is to be sent or freed before its pool has it back. */
+uint16_t mg_references(const struct packet *p)
+{
+  return rte_mbuf_refcnt_read((const struct rte_mbuf *)p);
+}
+
+uint16_t mg_add_references(struct packet *p, int16_t n)
+{
+  return rte_mbuf_refcnt_update((struct rte_mbuf *)p, n);
+}

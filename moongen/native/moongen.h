@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What libmoon's and MoonGen's scripts use of C, as LuaJIT sees it: plain declarations
+ * (core.declare). Devices, queues and pools are the process's; each task's Lua state
+ * has objects of its own that stand for them.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../src/native/api.h"
+
+enum {
+  MG_MOST_DEVICES = 64,
+  MG_MOST_QUEUES = 64,       /* of a device, each way */
+  MG_MOST_RULES = 64,        /* of a device */
+  MG_BURST = PORT_BURST
+};
+
+/* What mg_send and its like say instead of a number of packets. */
+enum mg_fault {
+  MG_SENT_TWICE = -1,        /* a buffer that was sent or freed already */
+  MG_NO_BUFFER = -2,         /* a null pointer among the buffers */
+  MG_FOREIGN = -3            /* what isn't a buffer of any pool */
+};
+
+/* lifecycle.c ---------------------------------------------------------------- */
+
+int32_t mg_running(double extra_ms);
+void mg_set_runtime(double seconds);
+void mg_stop(void);
+void mg_crowded(int32_t crowded);
+int32_t mg_is_crowded(void);
+void mg_sleep(double seconds, int32_t precise);
+void mg_want_exit(int32_t status);
+int32_t mg_exit_wanted(void);
+int32_t mg_this_cpu(void);
+void mg_leave(int32_t status);
+
+/* memory.c ------------------------------------------------------------------- */
+
+/* A pool of buffers. `n` of them, of up to `size` bytes. */
+struct mempool {
+  void *pool;                /* DPDK's */
+  uint32_t n, size;
+  uint32_t number;           /* of pools made, from 1 on */
+  int32_t dry;               /* it has been, and that was said */
+};
+
+struct mempool *mg_pool_new(uint32_t n, int32_t socket, uint32_t size);
+uint32_t mg_pool_left(const struct mempool *p);
+uint32_t mg_pools(void);
+struct mempool *mg_pool_number(uint32_t number);
+int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t length);
+int32_t mg_free(struct packet **bufs, uint32_t n);
+int32_t mg_free_one(struct packet *p);
+void mg_note_array(uint32_t places);
+uint64_t mg_array_places(void);
+void mg_unmark(struct packet **bufs, uint32_t n);
+uint16_t mg_references(const struct packet *p);
+uint16_t mg_add_references(struct packet *p, int16_t n);
+
+/* device.c ------------------------------------------------------------------- */
+
+struct mg_device;
+struct mg_pacer;             /* pace.c */
+
+/* A queue of a device. Counters are written by who has the queue. */
+struct mg_queue {
+  uint64_t packets, bytes;   /* sent, or given to the script; without CRC */
+  uint64_t dropped;          /* a full ring that nobody empties; too long, too short */
+  struct mg_device *device;
+  struct port *port;         /* the device's queue behind it */
+  int32_t *lock;             /* of that */
+  struct mg_pacer *pacer;    /* of a tx queue, or NULL */
+  void *ring;                /* of an rx queue: packets that others received for it */
+  uint64_t missed;           /* that it had no room for */
+  uint64_t polled;           /* TSC of the last time somebody asked for packets */
+  uint64_t before, after;    /* TSC around the last burst, if it stamps */
+  int32_t stamps;            /* note the TSC in received packets (`timestamp`) */
+  int32_t qid;
+  int32_t nstash;            /* received, and not yet given */
+  int32_t direct;            /* it has the device's queue for itself, and no rules */
+  struct packet *stash[32];
+};
+
+enum mg_rule_kind {
+  MG_RULE_ETHERTYPE,         /* what: the type; src_ip.. unused */
+  MG_RULE_FIVE_TUPLE,
+  MG_RULE_PTP                /* UDP over IPv4, whose payload begins with two bytes */
+};
+
+/* Packets for which it holds go to the queue; -1: they are dropped. Numbers are in host
+ * order, and a mask of 0 takes anything. */
+struct mg_rule {
+  int32_t kind, queue, priority;
+  uint32_t what, what_mask;
+  uint32_t src_ip, src_ip_mask, dst_ip, dst_ip_mask;
+  uint16_t src_port, src_port_mask, dst_port, dst_port_mask;
+  uint8_t proto, proto_mask;
+};
+
+struct mg_device {
+  int32_t id;
+  int32_t opened, configured;
+  int32_t nrx, ntx;          /* queues that the script has */
+  int32_t sources;           /* queues the device has to receive from, */
+  int32_t sinks;             /* and to send to */
+  int32_t rss_queues, rss_base;
+  int32_t nrules;
+  int32_t promiscuous;
+  uint32_t speed;            /* Mbit/s, 0 unknown */
+  uint8_t mac[6];
+  char text[256];            /* the port string */
+  struct mg_device *peer;    /* other end of a ring, or NULL */
+  uint64_t polled;           /* TSC of the last time a queue was asked for packets */
+  uint64_t configured_at;    /* TSC */
+  uint64_t unheard;          /* packets sent to a peer that hasn't polled for a while, */
+  uint64_t unheard_since;    /* TSC, if it never has */
+  uint64_t missed, missed_bytes; /* sent to it when nobody received */
+  struct port_stats began;   /* statistics of its port as it was configured */
+  int32_t rx_locks[64], tx_locks[64];
+  struct freelist account;
+  struct port ports[64];
+  struct mg_queue rx[64], tx[64];
+  struct mg_rule rules[64];
+};
+
+struct mg_device *mg_device(int32_t id);
+struct mg_device *mg_device_new(int32_t id, const char *text);
+int mg_device_set_up(struct mg_device *d, int32_t nrx, int32_t ntx, int32_t sources,
+                     int32_t sinks);
+int mg_device_add_rule(struct mg_device *d, const struct mg_rule *rule);
+void mg_device_use_sources(struct mg_device *d);
+int mg_device_stats(const struct mg_device *d, struct port_stats *stats);
+int mg_device_start(struct mg_device *d, struct port *port, uint32_t mtu, int32_t nrx,
+                    int32_t ntx, int32_t rxd, int32_t txd, int32_t rss, int32_t base);
+void mg_device_limits(const struct port *port, int32_t *most_rx, int32_t *most_tx,
+                      int32_t *reta);
+uint32_t mg_device_drain(struct mg_device *d);
+void mg_device_seal(struct mg_device *d);
+int32_t mg_device_count(void);
+int mg_device_promiscuous(struct mg_device *d, int32_t on);
+int mg_device_mtu(struct mg_device *d, uint32_t mtu);
+int mg_device_mac_change(struct mg_device *d, const uint8_t *mac, int32_t add);
+int32_t mg_device_xstats(int32_t id, void *values, uint32_t n);
+int32_t mg_device_xstat_names(int32_t id, void *names, uint32_t n);
+uint32_t mg_device_pci_id(const struct mg_device *d);
+void mg_tend(void *pool);
+const char *mg_failure(void);
+
+/* send.c, receive.c ---------------------------------------------------------- */
+
+int32_t mg_send(struct mg_queue *q, struct packet **bufs, uint32_t n);
+int32_t mg_try_send(struct mg_queue *q, struct packet **bufs, uint32_t n);
+int32_t mg_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n);
+int32_t mg_receive(struct mg_queue *q, struct packet **bufs, uint32_t n);
+int32_t mg_receive_wait(struct mg_queue *q, struct packet **bufs, uint32_t n,
+                        double microseconds, int32_t idle);
+int32_t mg_send_all_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
+                              uint16_t n);
+int32_t mg_send_by_number(uint16_t id, uint16_t queue, struct packet **bufs, uint16_t n);
+int32_t mg_receive_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
+                             uint16_t n);
+
+/* shared.c, pipe.c ----------------------------------------------------------- */
+
+struct lock { int32_t unseen; };
+struct barrier { int32_t unseen; };
+struct namespace { int32_t unseen; };
+
+struct lock *mg_lock_new(void);
+void mg_lock(struct lock *l);
+void mg_unlock(struct lock *l);
+int32_t mg_try_lock(struct lock *l, double microseconds);
+struct barrier *mg_barrier_new(uint64_t n);
+void mg_barrier_wait(struct barrier *b);
+void mg_barrier_again(struct barrier *b, uint64_t n);
+struct namespace *mg_namespace(const char *name);
+void mg_namespace_store(struct namespace *ns, const char *key, const char *value,
+                        uint64_t size);
+void mg_namespace_delete(struct namespace *ns, const char *key);
+const char *mg_namespace_get(struct namespace *ns, const char *key, uint64_t *size);
+const char *mg_namespace_next(struct namespace *ns, const char *key);
+struct lock *mg_namespace_lock(struct namespace *ns);
+
+struct mg_pipe { int32_t unseen; };
+
+struct mg_pipe *mg_pipe_new(uint32_t size);
+void mg_pipe_free(struct mg_pipe *p);
+int32_t mg_pipe_put(struct mg_pipe *p, void *data, int32_t grow);
+void *mg_pipe_take(struct mg_pipe *p);
+uint64_t mg_pipe_count(struct mg_pipe *p);
+
+void *mg_ring_new(uint32_t size, int32_t socket);
+void mg_ring_free(void *ring);
+int32_t mg_ring_put(void *ring, struct packet **bufs, uint32_t n);
+int32_t mg_ring_take(void *ring, struct packet **bufs, uint32_t n);
+uint32_t mg_ring_count(const void *ring);
+uint32_t mg_ring_room(const void *ring);

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The schedules of pace.h. Waits that are long are slept through, up to a margin that
+ * a woken thread may take; the rest is a busy wait, which alone keeps gaps of
+ * microseconds.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+
+#include "internal.h"
+#include "pace.h"
+
+enum {
+  CRC_BYTES = 4,
+  WIRE_OVERHEAD = 24,        /* bytes: preamble, start delimiter, CRC, gap */
+  CATCH_UP_MS = 100,         /* a busy machine takes the CPU away for so long */
+  SLEEP_OVER_US = 100,       /* shorter waits are busy ones */
+  WAKE_MARGIN_US = 60,       /* a thread that sleeps wakes up to this late */
+  LOOK_US = 10000,           /* a sleeper looks so often if it is to stop, */
+  LOOK_EVERY = 64,           /* and a busy one each so many tries */
+  TELL_FROM_PERCENT = 1      /* of the time lost: a warning */
+};
+
+/* The counter and the clock at one moment: of a few tries, the one that took least. */
+struct moment { uint64_t tsc; double seconds; };
+
+static struct moment look_at_clocks(void)
+{
+  struct moment best = {0};
+  uint64_t least = UINT64_MAX;
+  for (int i = 0; i < 5; i++) {
+    uint64_t before = rte_rdtsc();
+    double seconds = pg_monotonic();
+    uint64_t after = rte_rdtsc();
+    if (after - before < least) {
+      least = after - before;
+      best = (struct moment){before + least / 2, seconds};
+    }
+  }
+  return best;
+}
+
+static struct moment process_began;
+
+__attribute__((constructor)) static void note_beginning(void)
+{
+  process_began = look_at_clocks();
+}
+
+double mg_tsc_hz(void)
+{
+  static double measured;
+  const double enough = 0.1; /* seconds, for an error of about 1e-6 */
+  double hz;
+  __atomic_load(&measured, &hz, __ATOMIC_RELAXED);
+  if (hz > 0)
+    return hz;
+  double missing = process_began.seconds + enough - pg_monotonic();
+  if (missing > 0)
+    pg_sleep(missing);
+  struct moment now = look_at_clocks();
+  double none = 0;
+  hz = (now.tsc - process_began.tsc) / (now.seconds - process_began.seconds);
+  if (!__atomic_compare_exchange(&measured, &none, &hz, false, __ATOMIC_RELAXED,
+                                 __ATOMIC_RELAXED))
+    hz = none; /* another thread's, so that all have the same */
+  return hz;
+}
+
+static struct mg_pacer *newest;
+
+struct mg_pacer *mg_pacer_new(const char *name, double hz, uint64_t seed)
+{
+  struct mg_pacer *p = calloc(1, sizeof *p);
+  if (!p)
+    return NULL;
+  p->hz = hz > 0 ? hz : mg_tsc_hz();
+  p->allowed = p->hz * CATCH_UP_MS / 1000;
+  p->random = seed;
+  snprintf(p->name, sizeof p->name, "%s", name);
+  p->next = __atomic_load_n(&newest, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(&newest, &p->next, p, true, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED)) {}
+  return p;
+}
+
+struct mg_pacer *mg_pacers(void) { return __atomic_load_n(&newest, __ATOMIC_ACQUIRE); }
+
+void mg_pacer_set(struct mg_pacer *p, int32_t pattern, double gap, double byte_cycles,
+                  double asked, const char *unit)
+{
+  p->gap = gap;
+  p->byte_cycles = byte_cycles;
+  p->asked = asked;
+  snprintf(p->unit, sizeof p->unit, "%s", unit);
+  p->told = 0;
+  p->packets = p->bytes = p->idle = p->lost = 0;
+  p->begun = p->spaced = false;
+  __atomic_store_n(&p->pattern, pattern, __ATOMIC_RELEASE);
+}
+
+/* Uniform in (0, 1]: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+ * Generators, OOPSLA 2014). */
+static double uniform(struct mg_pacer *p)
+{
+  uint64_t z = p->random += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  z ^= z >> 31;
+  return ((z >> 11) + 1) * 0x1p-53;
+}
+
+static void later(struct mg_pacer *p, double cycles)
+{
+  double sum = p->fraction + cycles;
+  uint64_t whole = sum;
+  p->due += whole;
+  p->fraction = sum - whole;
+}
+
+/* The delay that the packet asks for, in bytes. A script that wants more than the wire
+ * can carry computes negative ones. */
+static double delay_bytes(const struct packet *packet)
+{
+  int64_t bytes = packet->note64[0];
+  return bytes > 0 ? bytes : 0;
+}
+
+static double wire_cycles(const struct mg_pacer *p, const struct packet *packet)
+{
+  return (packet->length + WIRE_OVERHEAD) * p->byte_cycles;
+}
+
+/* Cycles from the time of this packet to the next one's; with MG_SPACING and MG_DELAY,
+ * to when the next one's own delay begins. */
+static double cycles_after(struct mg_pacer *p, const struct packet *packet)
+{
+  switch (p->pattern) {
+  case MG_RATE:
+    return (packet->length + CRC_BYTES) * p->byte_cycles;
+  case MG_CBR:
+    return p->gap;
+  case MG_POISSON: {         /* not closer than the wire takes for it */
+    double wire = wire_cycles(p, packet);
+    return wire < p->gap ? wire - log(uniform(p)) * (p->gap - wire) : wire;
+  }
+  case MG_DELAY:
+    return wire_cycles(p, packet);
+  default:
+    return 0;
+  }
+}
+
+static void begin(struct mg_pacer *p, uint64_t now)
+{
+  p->due = p->first = p->left = now;
+  p->fraction = 0;
+  p->begun = true;
+}
+
+/* Behind by more than is made up for: the schedule begins anew from now. It was the
+ * sender's own pause, or the rate is too high. */
+static void give_up(struct mg_pacer *p, uint64_t now)
+{
+  uint64_t late = now - p->due;
+  if (now - p->left > p->allowed)
+    p->idle += late;
+  else
+    p->lost += late;
+  p->due = now;
+  p->fraction = 0;
+}
+
+int32_t mg_pacer_due(struct mg_pacer *p, struct packet *const *packets, int32_t n,
+                     uint64_t now)
+{
+  int32_t pattern = __atomic_load_n(&p->pattern, __ATOMIC_ACQUIRE);
+  if (pattern == MG_UNPACED)
+    return n;
+  if (!p->begun)
+    begin(p, now);
+  bool delayed = pattern == MG_SPACING || pattern == MG_DELAY;
+  int32_t i;
+  for (i = 0; i < n; i++) {
+    if (delayed && !p->spaced) {
+      later(p, delay_bytes(packets[i]) * p->byte_cycles);
+      p->spaced = true;
+    }
+    if (p->due > now)
+      break;
+    if (now - p->due > p->allowed)
+      give_up(p, now);
+    p->last = p->due;
+    p->packets++;
+    p->bytes += packets[i]->length;
+    later(p, cycles_after(p, packets[i]));
+    p->spaced = false;
+  }
+  return i;
+}
+
+/* To where users look for warnings of the script: libmoon's log is standard output. */
+static void tell_too_fast(struct mg_pacer *p, uint64_t now)
+{
+  if (p->told || p->lost * 100 < (now - p->first) * TELL_FROM_PERCENT)
+    return;
+  p->told = 1;
+  bool colours = isatty(STDOUT_FILENO);
+  printf("%s[WARN]  %s: can't be kept at %.6g %s; what is reached is told at the end%s\n",
+         colours ? "\033[1;33m" : "", p->name, p->asked, p->unit, colours ? "\033[0m" : "");
+  fflush(stdout);
+}
+
+static void sleep_until(const struct mg_pacer *p, uint64_t due, uint64_t now)
+{
+  static _Thread_local bool prompt;
+  if (!prompt) {
+    prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); /* the kernel adds 50 us otherwise */
+    prompt = true;
+  }
+  double us = (due - now) / p->hz * 1e6 - WAKE_MARGIN_US;
+  if (us > LOOK_US)
+    us = LOOK_US;
+  struct timespec t = {.tv_nsec = us * 1000};
+  nanosleep(&t, NULL);
+}
+
+int32_t mg_pace(struct mg_pacer *p, struct packet *const *packets, int32_t n)
+{
+  uint64_t sleep_over = p->hz * SLEEP_OVER_US / 1e6;
+  for (uint32_t tries = 1; n > 0; tries++) {
+    uint64_t now = rte_rdtsc(), lost = p->lost;
+    int32_t may_go = mg_pacer_due(p, packets, n, now);
+    if (p->lost > lost)
+      tell_too_fast(p, now);
+    if (may_go > 0) {
+      p->left = now;
+      return may_go;
+    }
+    bool sleeps = p->due - now > sleep_over;
+    if ((sleeps || tries % LOOK_EVERY == 0) && !mg_running(0))
+      return 0;
+    if (sleeps)
+      sleep_until(p, p->due, now);
+    else
+      rte_pause();
+  }
+  return 0;
+}
+
+int32_t mg_limit_by_card(struct mg_queue *q, uint32_t mbit)
+{
+  const struct mg_device *d = q->device;
+  if (q->port->own || d->sinks < d->ntx) /* several queues share one of the card */
+    return -1;
+  return rte_eth_set_queue_rate_limit(q->port->id, q->qid, mbit) == 0 ? 0 : -1;
+}
+
+int32_t mg_send_through(struct mg_queue *q, struct mg_pacer *p, struct packet **packets,
+                        uint32_t n)
+{
+  uint32_t sent = 0;
+  while (sent < n) {
+    int32_t may_go = mg_pace(p, packets + sent, n - sent);
+    if (may_go == 0) {
+      mg_free(packets + sent, n - sent);
+      break;
+    }
+    int32_t result = mg_send_now(q, packets + sent, may_go);
+    if (result < 0)
+      return result;
+    sent += may_go;
+  }
+  return sent;
+}
+
+int32_t mg_send_paced(struct mg_queue *q, struct packet **packets, uint32_t n)
+{
+  return mg_send_through(q, q->pacer, packets, n);
+}

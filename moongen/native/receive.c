@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Receiving into a script's array. A device that has fewer queues than the script, or
+ * can't sort packets, is shared: whoever asks takes a burst from it, keeps what is for
+ * its own queue and puts the rest into the others' rings.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "../../src/native/api.h"
+#include "../../src/native/dpdk/internal.h"
+#include "../../src/native/dpdk/port_io.h"
+#include "internal.h"
+#include "rules.h"
+
+/* Drivers with vector code return nothing when asked for fewer than 4. */
+enum { FEWEST = 32, MOST_ASLEEP = 256 };
+
+/* Who asked within this time will ask again: its packets are kept, and wait in the
+ * device if there is no more room for them. */
+#define AWAKE_SECONDS 1.0
+
+/* So long after its device was configured, nobody may have come to ask yet. */
+#define NEW_SECONDS 0.5
+
+static inline void note_polled(struct mg_queue *q, uint64_t now)
+{
+  __atomic_store_n(&q->polled, now, __ATOMIC_RELAXED);
+  __atomic_store_n(&q->device->polled, now, __ATOMIC_RELAXED);
+}
+
+/* The script owns these now. */
+static inline void give(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
+{
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    packets[i]->port = q->device->id;
+    bytes += packets[i]->data_len;
+  }
+  q->packets += n;
+  q->bytes += bytes;
+}
+
+static inline void stamp(struct rte_mbuf **packets, uint32_t n, uint64_t tsc)
+{
+  for (uint32_t i = 0; i < n; i++)
+    ((struct packet *)packets[i])->note64[1] = tsc;
+}
+
+/* A burst from the device's queue; its lock is held. */
+static inline uint32_t fetch(struct port *port, struct rte_mbuf **packets, uint32_t n)
+{
+  uint32_t got = port_receive(port, packets, RTE_MIN(n, (uint32_t)MG_BURST));
+  if (unlikely(port->tidy))
+    got = pg_tidy(port, packets, got);
+  return got;
+}
+
+/* The device's own count, which the rates of counters are made of. */
+static inline void count(struct port *port, struct rte_mbuf **packets, uint32_t n)
+{
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < n; i++)
+    bytes += packets[i]->data_len;
+  port->rxpackets += n;
+  port->rxbytes += bytes;
+}
+
+/* Of a queue that has the device's queue for itself. --------------------------- */
+
+/* Fewer are wanted than drivers like: take more, and keep them. */
+static uint32_t from_stash(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
+{
+  struct rte_mbuf **stash = (struct rte_mbuf **)q->stash;
+  if (q->nstash == 0) {
+    q->nstash = fetch(q->port, stash, FEWEST);
+    count(q->port, stash, q->nstash);
+    if (q->stamps)
+      stamp(stash, q->nstash, rte_rdtsc());
+  }
+  n = RTE_MIN(n, (uint32_t)q->nstash);
+  memcpy(packets, stash, n * sizeof *packets);
+  q->nstash -= n;
+  memmove(stash, stash + n, q->nstash * sizeof *stash);
+  return n;
+}
+
+static inline uint32_t receive_direct(struct mg_queue *q, struct rte_mbuf **packets,
+                                      uint32_t n)
+{
+  uint32_t got;
+  mg_spin_lock(q->lock);
+  if (unlikely(q->nstash > 0 || n < FEWEST)) {
+    got = from_stash(q, packets, n);
+    mg_spin_unlock(q->lock);
+    give(q, packets, got);
+    return got;
+  }
+  got = fetch(q->port, packets, n);
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < got; i++) {
+    packets[i]->port = q->device->id;
+    bytes += packets[i]->data_len;
+  }
+  q->port->rxpackets += got;
+  q->port->rxbytes += bytes;
+  mg_spin_unlock(q->lock);
+  q->packets += got;
+  q->bytes += bytes;
+  if (unlikely(q->stamps))
+    stamp(packets, got, rte_rdtsc());
+  return got;
+}
+
+/* Of a device that is shared. --------------------------------------------------- */
+
+static bool is_awake(const struct mg_queue *q, uint64_t now)
+{
+  uint64_t hz = rte_get_tsc_hz(), polled = __atomic_load_n(&q->polled, __ATOMIC_RELAXED);
+  if (!polled)
+    return now - q->device->configured_at < (uint64_t)(NEW_SECONDS * hz);
+  return (int64_t)(now - polled) < (int64_t)(AWAKE_SECONDS * hz); /* or just now */
+}
+
+/* Packets that a queue may keep. If nobody asks it, few of a ring's: the buffers are of
+ * the sender's pool. */
+static uint32_t most_kept(const struct mg_queue *q, uint64_t now)
+{
+  if (!q->device->peer || (q->polled && is_awake(q, now)))
+    return rte_ring_get_capacity(q->ring);
+  return MOST_ASLEEP;
+}
+
+/* Has each ring that is emptied, or may soon be, room for a burst? */
+static bool all_have_room(const struct mg_device *d, const struct mg_queue *own,
+                          uint64_t now)
+{
+  for (int i = 0; i < d->nrx; i++) {
+    const struct mg_queue *q = &d->rx[i];
+    if (q != own && rte_ring_count(q->ring) + MG_BURST > most_kept(q, now) &&
+        is_awake(q, now))
+      return false;
+  }
+  return true;
+}
+
+static bool has_room(const struct mg_queue *q, uint64_t now)
+{
+  return rte_ring_count(q->ring) < most_kept(q, now);
+}
+
+static void pass_on(struct mg_queue *to, struct rte_mbuf *m, uint64_t now)
+{
+  if (to->stamps)
+    stamp(&m, 1, now);
+  if (!has_room(to, now) || rte_ring_enqueue(to->ring, m) < 0) {
+    to->missed++;
+    rte_pktmbuf_free(m);
+  }
+}
+
+/* Sort a burst: those for `q` go to `packets`, which has room for them. */
+static uint32_t sort(struct mg_queue *q, struct rte_mbuf **burst, uint32_t n,
+                     struct rte_mbuf **packets, uint64_t now)
+{
+  struct mg_device *d = q->device;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    int32_t to = mg_queue_for(d, burst[i]);
+    if (to == q->qid)
+      packets[kept++] = burst[i];
+    else if (to >= 0 && to < d->nrx)
+      pass_on(&d->rx[to], burst[i], now);
+    else
+      rte_pktmbuf_free(burst[i]);
+  }
+  if (q->stamps)
+    stamp(packets, kept, now);
+  return kept;
+}
+
+static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n,
+                               uint64_t now)
+{
+  struct mg_device *d = q->device;
+  struct rte_mbuf *burst[MG_BURST], *own[MG_BURST];
+  uint32_t got = rte_ring_dequeue_burst(q->ring, (void **)packets, n, NULL);
+  if (got > 0) {
+    give(q, packets, got);
+    return got;
+  }
+  /* Another may be at it: what it finds for this queue comes by the ring. */
+  int source = q->qid % d->sources;
+  if (__atomic_exchange_n(&d->rx_locks[source], 1, __ATOMIC_ACQUIRE))
+    return 0;
+  struct port *port = &d->ports[source];
+  bool room = rte_ring_free_count(q->ring) >= MG_BURST && all_have_room(d, q, now);
+  uint32_t came = room ? fetch(port, burst, MG_BURST) : 0;
+  count(port, burst, came);
+  uint32_t kept = sort(q, burst, came, own, rte_rdtsc()); /* not before they were sent */
+  got = RTE_MIN(kept, n);
+  for (uint32_t i = got; i < kept; i++)
+    pass_on(q, own[i], now);
+  mg_spin_unlock(&d->rx_locks[source]);
+  memcpy(packets, own, got * sizeof *packets);
+  give(q, packets, got);
+  return got;
+}
+
+/* What is there now, up to `n`: how many. */
+int32_t mg_receive(struct mg_queue *q, struct packet **bufs, uint32_t n)
+{
+  if (likely(q->direct && !q->device->peer))
+    return receive_direct(q, (struct rte_mbuf **)bufs, n);
+  uint64_t now = rte_rdtsc();
+  note_polled(q, now);
+  return q->direct ? receive_direct(q, (struct rte_mbuf **)bufs, n)
+                   : receive_shared(q, (struct rte_mbuf **)bufs, n, now);
+}
+
+/* Wait for packets, for so long (less than 0: until the script is to end): how many.
+ * `idle`: sleep in between. */
+int32_t mg_receive_wait(struct mg_queue *q, struct packet **bufs, uint32_t n,
+                        double microseconds, int32_t idle)
+{
+  enum { NAP_US = 10 };
+  int32_t got = mg_receive(q, bufs, n);
+  if (got > 0 || microseconds == 0 || n == 0)
+    return got;
+  uint64_t began = rte_rdtsc();
+  uint64_t most = microseconds > 0 && microseconds < 1e12
+                    ? (uint64_t)(microseconds * 1e-6 * rte_get_tsc_hz())
+                    : UINT64_MAX;
+  for (uint32_t tries = 1; rte_rdtsc() - began < most; tries++) {
+    if (most == UINT64_MAX && !mg_running(0))
+      return 0;
+    if (idle)
+      mg_sleep(NAP_US * 1e-6, 0);
+    else
+      mg_idle(tries);
+    got = mg_receive(q, bufs, n);
+    if (got > 0)
+      return got;
+  }
+  return 0;
+}
+
+int32_t mg_receive_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
+                             uint16_t n)
+{
+  struct mg_device *d = mg_device(id);
+  return d && queue < d->nrx ? mg_receive(&d->rx[queue], bufs, n) : 0;
+}

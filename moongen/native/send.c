@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sending from a script's buffers: looked through once for what mustn't be sent, then
+ * given to the device, as a burst.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "../../src/native/api.h"
+#include "../../src/native/dpdk/internal.h"
+#include "../../src/native/dpdk/port_io.h"
+#include "internal.h"
+#include "pace.h"
+
+/* A ring whose other end nobody empties loses what is sent into it, as a cable does
+ * that leads to a card without descriptors: at once after so many packets, else the
+ * sender's pool would end up in there. While it is emptied, who sends waits. */
+#define DEAF_SECONDS 1.0
+#define NEW_SECONDS 3.0  /* for who is to begin to empty it */
+enum { MOST_UNHEARD = 256 };
+
+/* After the end, what a device doesn't take is given up. */
+#define PATIENCE_SECONDS 0.2
+
+/* What a look at a burst found. */
+struct look {
+  uint64_t bytes, flags;
+  uint16_t shortest, longest;
+};
+
+static int32_t why_not(const struct rte_mbuf *m)
+{
+  return !m ? MG_NO_BUFFER : MG_SENT_TWICE;
+}
+
+/* The bounds of lengths that aren't all the same. */
+static void find_bounds(struct rte_mbuf **packets, uint32_t n, struct look *look)
+{
+  for (uint32_t i = 0; i < n; i++) {
+    look->shortest = RTE_MIN(look->shortest, packets[i]->data_len);
+    look->longest = RTE_MAX(look->longest, packets[i]->data_len);
+  }
+}
+
+/* The 8 bytes from data_off on of a buffer that may be sent, but for the first two. */
+static inline uint64_t state_of(const struct rte_mbuf *m)
+{
+  uint64_t word;
+  memcpy(&word, &m->data_off, sizeof word);
+  return word;
+}
+
+enum { REFCNT_SHIFT = 16, PORT_SHIFT = 48 };
+
+/* Look through a burst, and mark each buffer as gone. Stops at one that mustn't be
+ * sent, and takes the marks back. */
+static inline int32_t look_at(struct rte_mbuf **packets, uint32_t n, struct look *look)
+{
+  uint64_t bytes = 0, flags = 0;
+  uint32_t i, differing = 0, first = n && packets[0] ? packets[0]->data_len : 0;
+  for (i = 0; i < n; i++) {
+    struct rte_mbuf *m = packets[i];
+    if (unlikely(!m))
+      break;
+    uint64_t state = state_of(m);
+    if (likely((uint16_t)(state >> REFCNT_SHIFT) == 1)) {
+      if (unlikely(state >> PORT_SHIFT == MG_GONE))
+        break;
+      m->port = MG_GONE;
+    }
+    uint32_t length = m->data_len;
+    if (unlikely(m->pkt_len != length))
+      m->pkt_len = length;
+    bytes += length;
+    differing |= length ^ first;
+    flags |= m->ol_flags;
+  }
+  if (unlikely(i < n)) {
+    int32_t why = why_not(packets[i]);
+    while (i-- > 0)
+      packets[i]->port = MG_OWNED;
+    return why;
+  }
+  *look = (struct look){bytes, flags, first, first};
+  if (differing)
+    find_bounds(packets, n, look);
+  return 0;
+}
+
+/* Drop what the port can't send; how many stay. */
+static uint32_t sort_out(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
+{
+  struct port *port = q->port;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    uint16_t length = packets[i]->data_len;
+    if (length <= port->max_frame && length >= port->min_frame) {
+      packets[kept++] = packets[i];
+      continue;
+    }
+    *(length > port->max_frame ? &port->tx_oversize : &port->tx_runt) += 1;
+    q->dropped++;
+    rte_pktmbuf_free(packets[i]);
+  }
+  return kept;
+}
+
+/* Checksums and VLAN tags: by the device, if it can do all of it. */
+static void offload(struct port *port, struct rte_mbuf **packets, uint32_t n)
+{
+  const uint64_t all = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+                       RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
+  if ((port->offloads & all) == all && !port->own &&
+      rte_eth_tx_prepare(port->id, port->queue, packets, n) == n)
+    return;
+  if (pg_mg_offload)
+    pg_mg_offload((struct packet **)packets, n);
+}
+
+static inline uint32_t burst(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
+{
+  mg_spin_lock(q->lock);
+  uint32_t taken = port_send(q->port, packets, n);
+  mg_spin_unlock(q->lock);
+  return taken;
+}
+
+static bool is_deaf(const struct mg_queue *q)
+{
+  struct mg_device *d = q->device;
+  if (!d->peer)
+    return false;
+  uint64_t now = rte_rdtsc(), hz = rte_get_tsc_hz();
+  uint64_t polled = __atomic_load_n(&d->peer->polled, __ATOMIC_RELAXED);
+  if (polled)
+    return (int64_t)(now - polled) > (int64_t)(DEAF_SECONDS * hz); /* or just now */
+  if (!d->unheard_since)
+    d->unheard_since = now;
+  return now - d->unheard_since > (uint64_t)(NEW_SECONDS * hz);
+}
+
+/* Is there any use in sending a burst? */
+static bool is_heard(const struct mg_queue *q, uint32_t n)
+{
+  struct mg_device *d = q->device;
+  if (!is_deaf(q)) {
+    d->unheard = 0;
+    return true;
+  }
+  d->unheard += n;
+  return d->unheard <= MOST_UNHEARD;
+}
+
+/* Nobody takes these. */
+static void lose(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
+{
+  struct mg_device *peer = q->device->peer;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < n; i++)
+    bytes += packets[i]->data_len;
+  if (peer) { /* that is where a cable's end would count them */
+    __atomic_fetch_add(&peer->missed, n, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&peer->missed_bytes, bytes, __ATOMIC_RELAXED);
+  } else {
+    q->dropped += n;
+    q->packets -= n;
+    q->bytes -= bytes;
+  }
+  rte_pktmbuf_free_bulk(packets, n);
+}
+
+/* Send the rest of a burst when the device has room. */
+static void insist(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
+{
+  for (uint32_t tries = 1; n > 0; tries++) {
+    uint32_t taken = burst(q, packets, n);
+    packets += taken;
+    n -= taken;
+    if (taken > 0 || n == 0)
+      continue;
+    if (is_deaf(q) || (tries % 1024 == 0 && mg_ended_for(PATIENCE_SECONDS))) {
+      lose(q, packets, n);
+      return;
+    }
+    mg_idle(tries);
+  }
+}
+
+/* A burst of up to MG_BURST packets, of which the script owns none any more. */
+static inline int32_t send_burst(struct mg_queue *q, struct rte_mbuf **bufs, uint32_t n)
+{
+  struct rte_mbuf *aside[MG_BURST], **packets = bufs;
+  struct look look;
+  int32_t why = look_at(bufs, n, &look);
+  if (unlikely(why))
+    return why;
+  if (unlikely(look.flags))
+    offload(q->port, bufs, n);
+  if (unlikely(look.longest > q->port->max_frame || look.shortest < q->port->min_frame)) {
+    memcpy(aside, bufs, n * sizeof *bufs); /* the script's array stays as it is */
+    packets = aside;
+    n = sort_out(q, packets, n);
+    look.bytes = 0;
+    for (uint32_t i = 0; i < n; i++)
+      look.bytes += packets[i]->data_len;
+  }
+  q->packets += n;
+  q->bytes += look.bytes;
+  if (unlikely(q->device->peer != NULL) && !is_heard(q, n)) {
+    lose(q, packets, n);
+    return 0;
+  }
+  if (unlikely(q->stamps))
+    q->before = rte_rdtsc();
+  uint32_t taken = burst(q, packets, n);
+  if (unlikely(q->stamps))
+    q->after = rte_rdtsc();
+  if (unlikely(taken < n))
+    insist(q, packets + taken, n - taken);
+  return 0;
+}
+
+/* Send all of them, whatever rate the queue has: how many, or why not (mg_fault). */
+int32_t mg_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
+{
+  for (uint32_t done = 0; done < n; done += MG_BURST) {
+    uint32_t chunk = RTE_MIN(n - done, (uint32_t)MG_BURST);
+    int32_t why = send_burst(q, (struct rte_mbuf **)bufs + done, chunk);
+    if (unlikely(why))
+      return why;
+  }
+  return n;
+}
+
+/* Send all of them, as fast as the queue may: how many, or why not (mg_fault). */
+int32_t mg_send(struct mg_queue *q, struct packet **bufs, uint32_t n)
+{
+  return unlikely(q->pacer != NULL) ? mg_send_through(q, q->pacer, bufs, n)
+                                    : mg_send_now(q, bufs, n);
+}
+
+/* Send as many as the device takes at once: how many, or why not (mg_fault). The others
+ * stay the script's. */
+int32_t mg_try_send(struct mg_queue *q, struct packet **bufs, uint32_t n)
+{
+  struct rte_mbuf **packets = (struct rte_mbuf **)bufs;
+  struct look look;
+  if (n > MG_BURST)
+    n = MG_BURST;
+  int32_t why = look_at(packets, n, &look);
+  if (unlikely(why))
+    return why;
+  if (unlikely(look.flags))
+    offload(q->port, packets, n);
+  if (unlikely(look.longest > q->port->max_frame || look.shortest < q->port->min_frame))
+    return mg_send_now(q, bufs, n); /* slow, and rare */
+  uint32_t taken = q->device->peer && !is_heard(q, n) ? 0 : burst(q, packets, n);
+  if (unlikely(taken < n)) {
+    for (uint32_t i = taken; i < n; i++) {
+      bufs[i]->port = MG_OWNED;
+      look.bytes -= bufs[i]->length;
+    }
+    if (is_deaf(q)) {
+      lose(q, packets + taken, n - taken);
+      q->packets += n - taken;
+      taken = n;
+    }
+  }
+  q->packets += taken;
+  q->bytes += look.bytes;
+  return taken;
+}
+
+/* By numbers, as scripts call DPDK's functions. */
+int32_t mg_send_by_number(uint16_t id, uint16_t queue, struct packet **bufs, uint16_t n)
+{
+  struct mg_device *d = mg_device(id);
+  return d && queue < d->ntx ? RTE_MAX(mg_try_send(&d->tx[queue], bufs, n), 0) : 0;
+}
+
+int32_t mg_send_all_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
+                              uint16_t n)
+{
+  struct mg_device *d = mg_device(id);
+  return d && queue < d->ntx ? mg_send(&d->tx[queue], bufs, n) : 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread that looks after what no script does: the packet pool that ports receive
+ * into grows in time, what was sent into files gets there, and a file that can't be
+ * written ends the script.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../src/native/api.h"
+#include "../../src/native/dpdk/internal.h"
+#include "../../src/native/dpdk/port_io.h"
+#include "internal.h"
+
+enum { STEP_US = 20000, STEPS_BETWEEN_LOOKS = 5 };
+
+static pthread_t thread;
+static atomic_bool ends;
+static bool runs;
+static char failure[512];
+static atomic_bool failed;
+
+static void look_after_pool(void *pool)
+{
+  uint32_t room = pg_pool_room(pool);
+  if (pg_pool_left(pool) * 4 <= room)
+    pg_pool_grow(pool, room);
+}
+
+/* Reading its statistics writes what a file port has buffered. */
+static void look_after_ports(void)
+{
+  for (int i = 0; i < MG_MOST_DEVICES; i++) {
+    struct mg_device *d = mg_device(i);
+    struct port_stats s;
+    if (!d || !__atomic_load_n(&d->configured, __ATOMIC_ACQUIRE) || !d->ports[0].own ||
+        strcmp(d->ports[0].own->name, "pcap") != 0)
+      continue;
+    for (int sink = 0; sink < d->sinks; sink++)
+      mg_spin_lock(&d->tx_locks[sink]);
+    d->ports[0].own->stats(&d->ports[0], &s);
+    const char *why = pg_pcap_failure(&d->ports[0]);
+    if (why && !failed) {
+      strncpy(failure, why, sizeof failure - 1);
+      failed = true;
+      mg_stop();
+    }
+    for (int sink = d->sinks; sink-- > 0;)
+      mg_spin_unlock(&d->tx_locks[sink]);
+  }
+}
+
+static void *tend(void *pool)
+{
+  for (unsigned step = 0; !ends; step++) {
+    usleep(STEP_US);
+    mg_running(0); /* notes a signal's time, and mg_goes_on */
+    if (step % STEPS_BETWEEN_LOOKS)
+      continue;
+    look_after_pool(pool);
+    look_after_ports();
+  }
+  return NULL;
+}
+
+/* Begin to look after the devices and that pool; NULL: no more. */
+void mg_tend(void *pool)
+{
+  sigset_t all, before;
+  if (!pool && runs) {
+    ends = true;
+    pthread_join(thread, NULL);
+    runs = false;
+  }
+  if (!pool || runs)
+    return;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  ends = false;
+  runs = pthread_create(&thread, NULL, tend, pool) == 0;
+  if (runs)
+    pthread_setname_np(thread, "tender");
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Why a port can't go on, or NULL. */
+const char *mg_failure(void)
+{
+  return failed ? failure : NULL;
+}

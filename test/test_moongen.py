@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scripts of libmoon's on Perigee: tasks, devices and queues, and how scripts end."""
+
+import re
+import struct
+
+import pytest
+from scapy.all import ARP, IP, UDP, Dot1Q, Ether, Raw
+
+from helpers import capture
+from helpers.command import PERIGEE, ROOT, run, running, wait_until
+
+SCRIPTS = ROOT / "test/moongen"
+
+
+def moongen(script, *args, ports=(), **kwargs):
+    """Run a script of this folder with these ports as devices 0, 1, ..."""
+    options = [word for i, port in enumerate(ports) for word in ("--port", f"{i}={port}")]
+    return run(PERIGEE, "moongen", *options, SCRIPTS / f"{script}.lua", *args, **kwargs)
+
+
+def test_tasks_pass_and_share_values():
+    result = moongen("tasks", "1", "foo")
+    assert result.returncode == 1  # a task failed
+    assert "task 'fail'" in result.stderr
+    assert re.search(r"tasks\.lua:\d+: on purpose", result.stderr)
+    lines = [line for line in result.stdout.splitlines()
+             if not re.match(r"\x1b|\[(INFO|WARN)|   Device", line)]
+    table = lines[1].split("\t")
+    assert lines[0] == "arguments\t1\tfoo"
+    assert table[:4] == ["results", "4", "nil", "two"]
+    assert table[4].startswith("table:") and table[5] == "nil"
+    assert lines[2:] == [
+        "object\ttrue\t7\ttop level", "loop\ttrue\t1", "slow pipe\ta\tnil\t2",
+        "fast pipe\t42", "held\tnil\ttrue", "held\t1", "met\ttrue\ttrue", "failed",
+        "key\theld", "key\tother", "key\tkey", "sum\t15"]
+
+
+def packets(n):
+    """UDP of several flows, some to port 53 or 9, some with a VLAN tag, and ARP."""
+    made = []
+    for i in range(n):
+        if i % 10 == 0:
+            made.append(Ether(src="02:00:00:00:00:01", dst="ff:ff:ff:ff:ff:ff")
+                        / ARP(psrc="10.0.0.1", pdst="10.0.0.2") / Raw(bytes(18)))
+            continue
+        port = {1: 53, 2: 9}.get(i % 10, 1000)
+        ether = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+        if i % 10 == 1 and i % 20 == 1:
+            ether = ether / Dot1Q(vlan=5)
+        made.append(ether / IP(src="10.0.0.1", dst="10.0.0.2")
+                    / UDP(sport=1000 + i % 50, dport=port) / Raw(bytes(20 + i % 900)))
+    return made
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_forwards_all_in_order_until_a_signal(tmp_path, threads):
+    sent = [bytes(p) for p in packets(700)]
+    capture.save(tmp_path / "a.pcap", sent)
+    capture.save(tmp_path / "b.pcap", sent[:100])
+    ports = [f"pcap:rx={tmp_path}/a.pcap,tx={tmp_path}/to0.pcap",
+             f"pcap:rx={tmp_path}/b.pcap,tx={tmp_path}/to1.pcap"]
+    command = [PERIGEE, "moongen", "--port", f"0={ports[0]}", "--port", f"1={ports[1]}",
+               SCRIPTS / "forward.lua", 0, 1, "-t", threads, "-p", "udp", "port", "53"]
+    with running(*command) as process:
+        process.wait_for("filter\tudp port 53")
+        wait_until(lambda: process.read() and written(tmp_path / "to1.pcap") == 700
+                   and written(tmp_path / "to0.pcap") == 100, "the packets")
+        assert process.interrupt() == 0
+        said = process.said
+    to0 = list(capture.load(tmp_path / "to0.pcap"))
+    to1 = list(capture.load(tmp_path / "to1.pcap"))
+    if threads == 1:
+        assert (to0, to1) == (sent[:100], sent)
+    assert (sorted(to0), sorted(to1)) == (sorted(sent[:100]), sorted(sent))
+    assert re.search(r"\[Device: id=0\] RX: .* total 700 packets", said)
+    assert re.search(r"\[Device: id=1\] TX: .* total 700 packets", said)
+
+
+def written(path):
+    """How many packets are in the file, which is being written."""
+    try:
+        return len(list(capture.load(path)))
+    except (AssertionError, OSError, struct.error):
+        return 0
+
+
+def test_queues_of_software_are_sorted_by_rules_and_hash(tmp_path):
+    capture.save(tmp_path / "in.pcap", [bytes(p) for p in packets(1000)])
+    result = moongen("sort", 0, ports=[f"pcap:rx={tmp_path}/in.pcap"])
+    assert result.returncode == 0, result.stderr
+    got = {m[1]: (int(m[2]), m[3]) for m in
+           re.finditer(r"^queue\t(\d)\t(\d+)\t(.*)$", result.stdout, re.M)}
+    assert got["0"][0] == 0
+    assert got["1"][0] == 100  # ARP
+    assert got["2"][0] == 100  # to port 53, also with a tag
+    assert got["3"][0] + got["4"][0] == 700  # 100 to port 9 were dropped
+    assert not set(got["3"][1].split(",")) & set(got["4"][1].split(","))
+    assert got["3"][0] > 0 and got["4"][0] > 0
+    assert re.search(r"^device\t1000$", result.stdout, re.M)
+
+
+def test_a_ring_loses_nothing_that_is_asked_for():
+    result = moongen("ring", 20000, ports=["ring:moongen", "ring:moongen"])
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"^received\t20000\ttrue$", result.stdout, re.M)
+
+
+@pytest.mark.parametrize("name, status, sentence", [
+    ("twice", 1, "sending a buffer that was sent or freed already"),
+    ("free_twice", 1, "a buffer is freed that was sent or freed already"),
+    ("empty_array", 1, "places that have no buffer"),
+    ("dry", 1, "the memory pool is empty: all of its 100 buffers are in use"),
+    ("no_device", 2, "there is no device 7; there is 0; say what it is with --port 7=PORT"),
+    ("no_queue", 2, "configured with tx queues 0 to 0, tried to get queue 1"),
+    ("not_configured", 2, "device 0 isn't configured: call device.config"),
+    ("queues", 2, "rssQueues 4 from queue 0 on need 4 rxQueues, not 1"),
+    ("no_task", 1, "the script has no global function 'nobody'"),
+    ("task", 1, "task 'task': "),
+    ("exit", 3, ""),
+])
+def test_what_is_wrong_is_said(tmp_path, name, status, sentence):
+    result = moongen("wrong", name, ports=["null"], cwd=tmp_path)
+    assert result.returncode == status
+    assert sentence in result.stderr
+    if name == "exit":
+        assert (tmp_path / "left.txt").read_text() == "complete"
+        assert "not reached" not in result.stdout
+
+
+def test_leaks_and_tasks_that_do_not_end_are_told():
+    leak = moongen("wrong", "leak", ports=["null"])
+    assert leak.returncode == 0
+    assert "neither sent nor freed: 500 of pool 1's 2047" in leak.stdout
+    endless = moongen("wrong", "endless", ports=["null"])
+    assert endless.returncode == 0
+    assert "still running at the end, and ended: run_on" in endless.stdout
+
+
+@pytest.mark.parametrize("text, status, sentence", [
+    (None, 2, "can't read the script: "),
+    ("x = = 1", 1, "script.lua:1: unexpected symbol near '='"),
+    ("error('top')", 1, "script.lua:1: top"),
+    ("x = 1", 2, "has no function master()"),
+])
+def test_a_script_that_can_not_begin(tmp_path, text, status, sentence):
+    script = tmp_path / "script.lua"
+    if text:
+        script.write_text(text)
+    result = run(PERIGEE, "moongen", script)
+    assert (result.returncode, result.stdout) == (status, "")
+    assert sentence in result.stderr
+
+
+def test_wrong_arguments_are_argparse_s():
+    result = moongen("forward", 0, "x", ports=["null", "null"])
+    assert result.returncode == 2
+    assert "malformed argument 'x'" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["libmoon", "MoonGen", "moongen"])
+def test_names(tmp_path, name):
+    (tmp_path / name).symlink_to(PERIGEE)
+    result = run(tmp_path / name, "--port", "0=null", SCRIPTS / "wrong.lua", "no_device")
+    assert result.returncode == 2
+    assert "there is no device 7" in result.stderr
+
+
+def test_the_option_port_may_be_before_the_program():
+    result = run(PERIGEE, "--port", "0=null", "moongen", SCRIPTS / "wrong.lua", "no_device")
+    assert "there is 0;" in result.stderr
+
+
+def test_modules_of_a_tree(tmp_path):
+    (tmp_path / "lua").mkdir()
+    (tmp_path / "lua/more.lua").write_text("return {word = 'found'}")
+    (tmp_path / "own.lua").write_text("return 'beside'")
+    script = tmp_path / "script.lua"
+    script.write_text("local more = require 'more' function master()"
+                      " print(more.word, require 'own', engine, config) end")
+    result = run(PERIGEE, "moongen", "--tree", tmp_path, script)
+    assert "found\tbeside\tnil\tnil" in result.stdout
