@@ -11,13 +11,10 @@ FOLDERS = "/dev/shm", "/run/dpdk"
 
 
 def leave():
-    """Give this process, and those it starts, mounts of its own, with empty FOLDERS; as
-    root, else they stay what they are."""
-    if os.geteuid() != 0:
+    """Give this process, and those it starts, mounts of its own, with empty FOLDERS.
+    Where that isn't allowed they stay what they are."""
+    if os.geteuid() != 0 or ctypes.CDLL(None).unshare(CLONE_NEWNS) != 0:
         return
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEWNS) != 0:
-        raise OSError(ctypes.get_errno(), "unshare")
     subprocess.run(["mount", "--make-rslave", "/"], check=True)
     for folder in FOLDERS:
         os.makedirs(folder, exist_ok=True)
