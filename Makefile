@@ -85,7 +85,7 @@ libraries:
 
 demo:
 	@sh tools/setup build
-	$(AGAIN) perigee
+	$(AGAIN) -j"$$(nproc)" perigee
 	@bash tools/demo
 
 test:
@@ -98,7 +98,7 @@ check:
 
 bench:
 	@sh tools/setup bench
-	$(AGAIN) perigee
+	$(AGAIN) -j"$$(nproc)" perigee
 	@names=$$(bench/run --list) && status=0 && for name in $$names; do \
 	  bench/run $$name $(if $(QUICK),--quick) || status=1; done; exit $$status
 

@@ -19,14 +19,6 @@ local MUTUAL = {
     .. "what is done there (configure, replicate), and workers run engines",
   ["src/core <-> src/core/check"] = "core.packet, core.link and core.native let "
     .. "--check step in, which raises failures",
-  ["moongen/moongen/devices <-> moongen/moongen/tasks"] = "devices ask whether the "
-    .. "script is to go on, and its main thread opens and closes them",
-  ["moongen/moongen/measure <-> moongen/moongen/tasks"] = "scripts' Lua "
-    .. "states load both, and each has functions that scripts find in the other",
-  ["moongen/moongen/measure <-> moongen/moongen/web"] = "scripts' Lua "
-    .. "states load both, and each has functions that scripts find in the other",
-  ["moongen/moongen/pacing <-> moongen/moongen/tasks"] = "scripts' Lua "
-    .. "states load both, and each has functions that scripts find in the other",
   ["click/click <-> click/click/router"] = "click.router is what programs know of a "
     .. "router, which is made of elements, arguments and names",
   ["src/core <-> src/core/lib"] = "core.lib is one table of what lies in core/lib, "

@@ -3,7 +3,7 @@
 -- them, or of what they are told. Each prints its rates about once a second, and the
 -- totals at the end (measure.formats). Bytes include the 4 of the CRC.
 
-local clock = require("moongen.measure.clock")
+local clock = require("moongen.clock")
 local formats = require("moongen.measure.formats")
 local statistics = require("moongen.measure.statistics")
 local log = require("moongen.log")

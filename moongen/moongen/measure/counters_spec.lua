@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-local clock = require("moongen.measure.clock")
+local clock = require("moongen.clock")
 local counters = require("moongen.measure.counters")
 
 -- What `f` writes to the file that it is given.

@@ -5,7 +5,7 @@
 
 local ffi = require("ffi")
 local bit = require("bit")
-local clock = require("moongen.measure.clock")
+local clock = require("moongen.clock")
 local timesync = require("moongen.measure.timesync")
 local log = require("moongen.log")
 local C = require("core.declare")("native/measure.h")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's timer: so many seconds from when it was made or reset.
 
-local clock = require("moongen.measure.clock")
+local clock = require("moongen.clock")
 local libmoon = require("moongen.tasks.libmoon")
 
 -- A wait that is longer is slept through but for this much, in seconds.

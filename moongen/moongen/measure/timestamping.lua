@@ -6,7 +6,7 @@
 
 local ffi = require("ffi")
 local memory = require("memory")
-local clock = require("moongen.measure.clock")
+local clock = require("moongen.clock")
 local ptp = require("moongen.measure.ptp")
 local stamps = require("moongen.measure.stamps")
 local timesync = require("moongen.measure.timesync")

@@ -3,7 +3,7 @@
 -- packets only, and one at a time each way.
 
 local ffi = require("ffi")
-local clock = require("moongen.measure.clock")
+local clock = require("moongen.clock")
 
 -- Under names of their own: scripts declare them, too.
 ffi.cdef[[

@@ -9,9 +9,9 @@ local exits = require("moongen.tasks.exits")
 local failure = require("core.failure")
 local leaks = require("moongen.memory.leaks")
 local main = require("core.main")
-local paths = require("moongen.tasks.paths")
+local paths = require("moongen.script.paths")
 local ports = require("moongen.devices.ports")
-local state = require("moongen.tasks.state")
+local state = require("moongen.script.state")
 local tasks = require("moongen.tasks.tasks")
 
 local master = {}

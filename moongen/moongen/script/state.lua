@@ -5,7 +5,7 @@
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
 local globals = require("moongen.tasks.globals")
-local paths = require("moongen.tasks.paths")
+local paths = require("moongen.script.paths")
 
 local state = {}
 

@@ -10,7 +10,7 @@ local C = require("core.native")
 local errors = require("moongen.tasks.errors")
 local exits = require("moongen.tasks.exits")
 local main = require("core.main")
-local paths = require("moongen.tasks.paths")
+local paths = require("moongen.script.paths")
 local serialize = require("moongen.tasks.serialize")
 local this_engine = require("core.this_engine")
 
@@ -39,7 +39,7 @@ local function name_task(setup)
 end
 
 local function run(setup, arguments)
-  local state = require("moongen.tasks.state")
+  local state = require("moongen.script.state")
   state.prepare(setup.script, false)
   name_task(setup)
   state.run(setup.script)

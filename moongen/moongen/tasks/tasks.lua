@@ -13,7 +13,7 @@ local serialize = require("moongen.tasks.serialize")
 
 local tasks = {}
 
-local MODULE = "moongen.tasks.task_main"
+local MODULE = "moongen.script.task_main"
 local WAIT_SECONDS = 0.001
 
 local Task = {}

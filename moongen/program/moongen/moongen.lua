@@ -23,7 +23,7 @@ port can be. Links to perigee named moongen, MoonGen or libmoon run scripts, too
 
 local OPTIONS = {
   ["--port"] = function (text) require("lib.port.spec").replace_option(text) end,
-  ["--tree"] = function (text) require("moongen.tasks.paths").add_tree(text) end,
+  ["--tree"] = function (text) require("moongen.script.paths").add_tree(text) end,
 }
 
 -- Take this program's own options off the front of `args`. True if one was all.
@@ -61,7 +61,7 @@ function M.run(args)
   if not script then
     failure.usage("say which script to run; see `perigee moongen --help`")
   end
-  require("moongen.tasks.master").run(script, args)
+  require("moongen.script.master").run(script, args)
 end
 
 return M
