@@ -50,7 +50,8 @@ uint32_t pg_softwires_list(struct softwire_table *table, struct softwire *list,
  * `line` is where it begins. */
 enum {
   SCAN_END, SCAN_WORD, SCAN_OPEN, SCAN_CLOSE, SCAN_SEMICOLON, SCAN_OPEN_QUOTE,
-  SCAN_OPEN_COMMENT, SCAN_NO_MEMORY, SCAN_READ_ERROR
+  SCAN_OPEN_COMMENT, SCAN_TOO_LONG, SCAN_NO_MEMORY, SCAN_READ_ERROR,
+  SCAN_MOST_BYTES = 1048576  /* of a word or text, with the NUL */
 };
 struct lwaftr_scan {
   void *file;

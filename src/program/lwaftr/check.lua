@@ -14,6 +14,7 @@ local totals = require("program.lwaftr.totals")
 local M = {}
 
 local SNAPLEN = 65535 -- bytes: what upstream's files say
+local QUIET_BREATHS = 20 -- in which no app takes a packet: the last has come out
 
 local function parse(args)
   local p = cli.parser("lwaftr check", "Send the packets of V4_IN and V6_IN through an "
@@ -27,7 +28,8 @@ local function parse(args)
     :args("?")
   p:flag("-r --regen", "write COUNTERS rather than compare")
   p:flag("--on-a-stick", "with one interface for both")
-  p:option("-D --duration", "seconds", 0.1):convert(cli.duration)
+  p:option("-D --duration", "Run for at least this time: seconds, or 500ms, 2m.", 0.1)
+    :argname("TIME"):convert(cli.duration)
   return cli.parse(p, args)
 end
 
@@ -54,14 +56,15 @@ local function sorted_names(...)
 end
 
 local function write(path, counters)
-  local file, problem = io.open(path, "w")
-  if not file then failure.raise("the counters can't be written: %s", problem) end
-  file:write("return {\n")
+  local lines = {"return {\n"}
   for _, name in ipairs(sorted_names(counters)) do
-    file:write(('   ["%s"] = %.0f,\n'):format(name, counters[name]))
+    lines[#lines + 1] = ('   ["%s"] = %.0f,\n'):format(name, counters[name])
   end
-  file:write("}\n")
-  file:close()
+  local file, problem = io.open(path, "w")
+  local ok = file ~= nil
+  if ok then ok, problem = file:write(table.concat(lines) .. "}\n") end
+  if ok then ok, problem = file:close() end
+  if not ok then failure.raise("the counters can't be written: %s", problem) end
 end
 
 local function compare(counters, wanted)
@@ -97,6 +100,23 @@ function M.graph(conf, files, on_a_stick)
   return c
 end
 
+local function taken()
+  local sum = 0
+  for _, l in pairs(engine.link_table) do sum = sum + tonumber(l.read) end
+  return sum
+end
+
+-- A function that tells whether that time (seconds) is over and nothing moves any more.
+-- (On a busy machine much can be left to do when the time is over.)
+local function ending(duration)
+  local began, last, quiet = engine.now(), 0, 0
+  return function ()
+    local now_taken = taken()
+    quiet, last = now_taken == last and quiet + 1 or 0, now_taken
+    return quiet >= QUIET_BREATHS and engine.now() - began >= duration
+  end
+end
+
 --- Run the command.
 function M.run(args)
   local options = parse(args)
@@ -105,7 +125,7 @@ function M.run(args)
   require("apps.ipv6.fragment").use_deterministic_first_fragment_id()
   engine.configure(M.graph(reader.file(options.conf), options, options.on_a_stick))
   local before = totals.read()
-  engine.main{duration = options.duration, no_report = true}
+  engine.main{done = ending(options.duration), no_report = true}
   local counters = totals.differences(before, totals.read())
   if not options.counters then return end
   if options.regen then return write(options.counters, counters) end
