@@ -129,7 +129,8 @@ lint: libraries
 
 # What Lua reads of the C headers (core.declare).
 DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
-  src/apps/vtep/vtep.h snabb/apps/bridge/bridge.h click/native/ip.h \
+  src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h snabb/apps/bridge/bridge.h \
+  click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flows.h \
   moongen/native/moongen.h moongen/native/pace.h moongen/native/offload.h \
   moongen/native/measure.h moongen/native/moonsniff.h

@@ -50,8 +50,9 @@ WIRES = [
     ("xdp", "apps.xdp.xdp", "XDP", "{ifname = 'one'}", "{ifname = 'two'}"),
 ]
 # Not here: the Port app by another name, whose other end these tests haven't (two
-# processes that share a queue pair, a virtual machine).
-OTHERS = {"mellanox", "vhost"}
+# processes that share a queue pair, a virtual machine); and the lwAFTR, whose packets pass
+# in C (test_lwaftr.py).
+OTHERS = {"lwaftr", "mellanox", "vhost"}
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=" ".join)

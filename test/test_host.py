@@ -29,7 +29,7 @@ def test_the_programs_are_listed_with_a_line_each(args):
                              re.MULTILINE))
     assert sorted(listed) == list(listed)
     assert set(PROGRAMS) <= set(listed)
-    in_tree = {path.parent.name for tree in ("src", "snabb", "click")
+    in_tree = {path.parent.name for tree in ("src", "snabb", "click", "moongen")
                for path in (ROOT / tree / "program").glob("*/*.lua")
                if path.stem == path.parent.name}
     assert set(listed) == in_tree

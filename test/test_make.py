@@ -33,12 +33,13 @@ def files_below(directory):
 
 def declared():
     """The text of all Lua that names headers to be read (core.native, core.declare)."""
-    return "".join(path.read_text() for room in ("src", "snabb", "click")
+    return "".join(path.read_text() for room in ("src", "snabb", "click", "moongen")
                    for path in (ROOT / room).rglob("*.lua"))
 
 
 def test_install_leaves_nothing_out_but_specs_and_c(staged):
-    source = {f"{room}/{name}" for room in ("src", "snabb", "click", "bench/model")
+    source = {f"{room}/{name}"
+              for room in ("src", "snabb", "click", "moongen", "bench/model")
               for name in files_below(ROOT / room)}
     installed = files_below(staged / "opt/my perigee/share/perigee")
     assert installed <= source
@@ -202,7 +203,7 @@ def test_tools_make_is_make(tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stdout == check("make", "-s", "-C", ROOT, "help")
     assert {"demo", "test", "check", "bench", "compat", "clicktests",
-            "clickelements", "lint", "install", "uninstall", "clean"} == \
+            "clickelements", "moongentests", "lint", "install", "uninstall", "clean"} == \
         set(re.findall(r"^make (\w+)", result.stdout, re.MULTILINE))
 
 

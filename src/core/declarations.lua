@@ -15,8 +15,10 @@ function declarations.read(path)
   local text = file:read("*a"):gsub("\n#[^\n]*", "\n")
   file:close()
   if mode.on then -- core.check.fields
-    text = text:gsub("uint16_t length;\n  uint16_t vlan_tci;",
-      "uint16_t unchecked_length;\n  uint16_t vlan_tci;")
+    local n
+    text, n = text:gsub("uint16_t length;(%s+uint16_t data_len;)",
+      "uint16_t unchecked_length;%1")
+    assert(n == (text:find("struct packet {", 1, true) and 1 or 0), path)
   end
   ffi.cdef(text)
   done[path] = true

@@ -6,7 +6,7 @@
 -- A session has receive(bytes), or receive(nil) at the end; work(); `output`, a list of
 -- strings to be sent, whose bytes are `outgoing`; `paused`, when work() has more to do
 -- once some is sent; `full`, when it takes no more bytes for now; `done`: close when
--- all is sent. It may have closed(), which is called when the connection is no more.
+-- all is sent. It may have ended(), which is called when the connection is no more.
 
 local ffi = require("ffi")
 local errno = require("posix.errno")
@@ -195,7 +195,7 @@ local function close(self, fd)
   unistd.close(fd)
   local session = self.connections[fd]
   self.connections[fd] = nil
-  if session.closed then session:closed() end
+  if session.ended then session:ended() end
   self.log(("closed connection %d"):format(fd))
 end
 

@@ -33,7 +33,7 @@ end
 -- What an app outside of regions sends to itself may be gone before its next call.
 local function unseen(spec)
   local from, _, to = config.parse_link(spec)
-  return from == to and not engine.fuse
+  return from == to
 end
 
 -- What came of it, and what the links and drops were in the end.

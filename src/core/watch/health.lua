@@ -27,6 +27,7 @@ local events, by_key = {}, {}
 local refused = {} -- the functions in which LuaJIT has given something up
 local began = math.huge -- the first event of this graph on the packet path
 local on_trace -- the handler, below
+local other -- one more
 local on_purpose = false -- a flush that was asked for
 local start = {} -- of the trace being recorded: func, pc, where, parent
 
@@ -119,6 +120,7 @@ local function stopped(number, func, pc)
 end
 
 function on_trace(what, number, func, pc, a, b)
+  if other then other(what, number, func, pc, a, b) end
   health.changes = health.changes + 1
   if what == "start" then
     start = {func = func, pc = pc, parent = a, where = running_app.here(on_trace)}
@@ -145,6 +147,12 @@ function health.flush()
   on_purpose = true
   jit.flush()
   on_purpose = false
+end
+
+--- Tell `listener` (nil: nobody) of traces, too, as jit.attach() would, which tells
+--- only who asked last.
+function health.listen(listener)
+  other = listener
 end
 
 --- Watch from now on. `breath` is the function that a packet's whole way is called

@@ -143,7 +143,7 @@ function Session:stop()
 end
 
 --- The connection is no more.
-function Session:closed()
+function Session:ended()
   self.at_end = true
   self:stop()
 end

@@ -15,7 +15,7 @@ local ALSO = {["generate-configuration"] = "generate"} -- upstream's name
 
 local function usage()
   local lines = {"Usage: perigee lwaftr COMMAND [ARGUMENTS]", "",
-    "An lwAFTR (RFC 7596). `perigee lwaftr COMMAND --help` tells more of:", ""}
+    "An lwAFTR (RFC 7596). `perigee lwaftr COMMAND --help` explains each command.", ""}
   for _, command in ipairs(COMMANDS) do
     lines[#lines + 1] = ("  %-10s %s"):format(command[1], command[2])
   end

@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local health = require("core.watch.health")
 local link = require("core.link")
 local packet = require("core.packet")
 local unistd = require("posix.unistd")
@@ -99,9 +100,9 @@ function testing.given_up(f, ...)
       given_up = given_up + 1
     end
   end
-  jit.attach(on_trace, "trace")
+  health.listen(on_trace)
   local result = f(...)
-  jit.attach(on_trace)
+  health.listen(nil)
   return given_up, result
 end
 
