@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Measures over a ring from device 0 to queues 1, 0 and 1 of device 1 in turn, each in
--- a task of its own. Prints whether the packets came there; those to queue 0 have a tag.
+-- Measures over a ring from device 0 to queues 1, 0 and 1 of device 1 in turn, each by
+-- a task of its own. Prints whether the packets came there; those to 0 have a tag.
 
 local device = require "device"
 local lm = require "libmoon"

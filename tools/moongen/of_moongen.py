@@ -155,7 +155,7 @@ def moonsniff(run):
     run.script("moongen/examples/moonsniff/sniffer.lua", 0, 1, "-d", ports=RING)
     run.script("moongen/examples/moonsniff/post-processing.lua", "-i",
                "latencies-pre.mscap", "-s", "latencies-post.mscap")
-    run.has(r"# pkts pre: 3, # pkts post 3")
+    run.has(r"# pkts post 3$")
     run.has(r"Mean: 1000000(\.0*)? \[ns\]")
 
 
@@ -165,15 +165,6 @@ def moonsniff_test_dev(run):
     run.script("moongen/examples/moonsniff/test-dev.lua", 0, 1, interrupt=1,
                ports=["pcap:rx=in.pcap,tx=0.pcap", "pcap:rx=in.pcap,tx=1.pcap"])
     expect(run.packets("0.pcap") == sent == run.packets("1.pcap"), "packets")
-
-
-@test
-def netronome_packetgen(run):
-    run.script("moongen/examples/netronome-packetgen/packetgen.lua", "-tx", 0, "-to", 2,
-               "-pd", 1, "-fps", 16, "-r", 10000, ports=["pcap:tx=0.pcap"])
-    sent = run.packets("0.pcap")
-    expect(len(sent) > 16, f"{len(sent)} packets")
-    expect(len({p[:6] for p in sent}) == 16, "flows")
 
 
 @test

@@ -121,7 +121,8 @@ describe("counters", function ()
       never:finalize()
     end)
     local rates = "TX: 0.40 (StdDev 0.00) Mpps, 205 (StdDev 0) Mbit/s " ..
-      "(269 Mbit/s with framing), total 200000 packets with 12800000 bytes (incl. CRC)\n"
+      "(269 Mbit/s with framing), total 200000 packets with 12800000 bytes " ..
+      "(incl. CRC)\n"
     assert.equal("[at once] TX: 0.00 (StdDev 0.00) Mpps, 0 (StdDev 0) Mbit/s " ..
       "(0 Mbit/s with framing), total 7 packets with 448 bytes (incl. CRC)\n" ..
       "[once] " .. rates .. "[never] " .. rates, text)
