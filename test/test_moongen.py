@@ -106,6 +106,24 @@ def test_a_ring_loses_nothing_that_is_asked_for():
     assert re.search(r"^received\t20000\ttrue$", result.stdout, re.M)
 
 
+def test_a_filter_ends_when_queue_0_is_to_be_measured():
+    result = moongen("queues", ports=["ring:moongen", "ring:moongen"])
+    assert result.returncode == 0, result.stderr
+    assert re.findall(r"^came\t(\w+)\t(\d)\t(\w+)$", result.stdout, re.M) == [
+        (udp, queue, "true") for udp in ("false", "true") for queue in "101"]
+
+
+def test_a_burst_with_a_buffer_twice_is_refused_whole(tmp_path):
+    result = moongen("marks", ports=[f"pcap:tx={tmp_path}/0.pcap"])
+    assert result.returncode == 0, result.stderr
+    lengths = [len(p) for p in capture.load(tmp_path / "0.pcap")]
+    assert lengths == 71 * [60] + [60] + [60 + i for i in range(70)] + [60, 60]
+    lines = re.findall(r"^(twice|gone|sent|two references|counted)\t(.*)$", result.stdout,
+                       re.M)
+    assert lines == 2 * [("twice", "true"), ("gone", "true"), ("sent", "70")] + [
+        ("two references", "2"), ("counted", f"{len(lengths)}\t{sum(lengths) + 4 * 144}")]
+
+
 @pytest.mark.parametrize("name, status, sentence", [
     ("twice", 1, "sending a buffer that was sent or freed already"),
     ("free_twice", 1, "a buffer is freed that was sent or freed already"),

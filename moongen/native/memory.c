@@ -144,17 +144,6 @@ int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t len
   return 0;
 }
 
-static inline bool is_gone(const struct rte_mbuf *m)
-{
-  return m->port == MG_GONE && m->refcnt == 1;
-}
-
-static inline void note_gone(struct rte_mbuf *m)
-{
-  if (m->refcnt == 1)
-    m->port = MG_GONE;
-}
-
 /* Give buffers back to the pools they are of; null pointers are left out. 0, or
  * MG_SENT_TWICE: then those from that one on aren't freed. */
 int32_t mg_free(struct packet **bufs, uint32_t n)
@@ -166,11 +155,11 @@ int32_t mg_free(struct packet **bufs, uint32_t n)
     struct rte_mbuf *m = (struct rte_mbuf *)bufs[i];
     if (!m)
       continue;
-    if (unlikely(is_gone(m))) {
+    if (unlikely(mg_is_gone(m))) {
       fault = MG_SENT_TWICE;
       break;
     }
-    note_gone(m);
+    mg_note_gone(m);
     list[k++] = m;
     if (k == MG_BURST) {
       rte_pktmbuf_free_bulk(list, k);
