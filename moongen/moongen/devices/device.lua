@@ -8,6 +8,7 @@ local failure = require("core.failure")
 local links = require("moongen.devices.links")
 local queues = require("moongen.devices.queues")
 local serialize = require("moongen.tasks.serialize")
+local start = require("moongen.devices.start")
 local statistics = require("moongen.devices.statistics")
 
 local device = {}
@@ -41,6 +42,7 @@ end
 --- A list of {id, mac, name}.
 function device.getDevices()
   local list = {}
+  start.now()
   for id = 0, device.numDevices() - 1 do
     if C.mg_device(id) ~= nil then
       local dev = device.get(id)
@@ -64,7 +66,8 @@ function device.get(...)
   end
   if not objects[id] then
     local c = config.device(id)
-    objects[id] = setmetatable({id = id, c = c, rxQueues = {}, txQueues = {},
+    start.now()
+    objects[id] = objects[id] or setmetatable({id = id, c = c, rxQueues = {}, txQueues = {},
       driverInfo = {}}, Device)
   end
   local dev = objects[id]
@@ -77,13 +80,15 @@ end
 --- and txDescs in this order. A device that is started already stays as it is.
 function device.config(...)
   local args = config.arguments(without_module(...))
-  local dev = device.get(tonumber(args.port) or args.port)
-  if dev.initialized then
+  local id = tonumber(args.port) or args.port
+  if config.device(id).configured ~= 0 then
     require("moongen.log"):warn("Device %d already configured, skipping initilization",
-      dev.id)
-    return dev
+      id)
+    return device.get(id)
   end
-  config.start(args)
+  local want = config.checked(args)
+  local dev = device.get(id)
+  config.start(id, want)
   dev.initialized = true
   return dev
 end

@@ -96,6 +96,7 @@ function tasks.start(where, name, ...)
     error(("a task is started by the name of a global function, not by a %s")
       :format(type(name)), 3)
   end
+  require("moongen.devices.start").now()
   eal.start()
   tasks.reap()
   last_id = last_id + 1
