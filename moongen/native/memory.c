@@ -48,12 +48,15 @@ static bool remember(struct mempool *p)
   return true;
 }
 
+/* Whatever headers a script takes a packet for are in its buffer. */
+enum { LEAST_ROOM = 512 };
+
 static struct rte_mempool *make(uint32_t n, int32_t socket, uint32_t size)
 {
   char name[RTE_MEMPOOL_NAMESIZE];
   snprintf(name, sizeof name, "script_%u", made);
   return rte_pktmbuf_pool_create(name, n, cache_size(n), PACKET_NOTES,
-                                 RTE_PKTMBUF_HEADROOM + size, socket);
+                                 RTE_PKTMBUF_HEADROOM + RTE_MAX(size, (uint32_t)LEAST_ROOM), socket);
 }
 
 /* A pool of `n` buffers of up to `size` bytes, in memory of that socket (-1: any); NULL
@@ -131,11 +134,12 @@ static bool get_patiently(struct mempool *p, struct packet **to, uint32_t n)
 }
 
 /* Fill the array with `n` buffers of that length, all or none: 0, or -1 if the pool
- * has been without so many for some seconds. */
+ * has been without so many for some seconds, or has none of that length. */
 int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t length)
 {
-  if (unlikely(rte_mempool_get_bulk(p->pool, (void **)to, n) < 0) &&
-      !get_patiently(p, to, n)) {
+  if (unlikely(length > p->size) ||
+      (unlikely(rte_mempool_get_bulk(p->pool, (void **)to, n) < 0) &&
+       !get_patiently(p, to, n))) {
     memset(to, 0, n * sizeof *to);
     return -1;
   }

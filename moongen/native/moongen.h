@@ -148,6 +148,7 @@ int32_t mg_device_xstats(int32_t id, void *values, uint32_t n);
 int32_t mg_device_xstat_names(int32_t id, void *names, uint32_t n);
 uint32_t mg_device_pci_id(const struct mg_device *d);
 void mg_tend(void *pool);
+void mg_fail(const char *why);
 const char *mg_failure(void);
 
 /* send.c, receive.c ---------------------------------------------------------- */

@@ -9,6 +9,7 @@ local exits = require("moongen.tasks.exits")
 local failure = require("core.failure")
 local leaks = require("moongen.memory.leaks")
 local main = require("core.main")
+local open_files = require("moongen.tasks.open_files")
 local paths = require("moongen.script.paths")
 local ports = require("moongen.devices.ports")
 local state = require("moongen.script.state")
@@ -93,6 +94,7 @@ function master.run(script, words)
     cpath = master.cpath}
   local status, stuck = finish(status_of(xpcall(call_master, errors.explain, script,
     words)))
+  status = math.max(status, status_of(xpcall(open_files.close_all, errors.explain)))
   require("moongen.pacing.rates").tell()
   exits.remove()
   package.loaded["core.engine.account"] = nil -- that of an engine, which isn't used

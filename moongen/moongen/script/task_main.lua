@@ -10,6 +10,7 @@ local C = require("core.native")
 local errors = require("moongen.tasks.errors")
 local exits = require("moongen.tasks.exits")
 local main = require("core.main")
+local open_files = require("moongen.tasks.open_files")
 local paths = require("moongen.script.paths")
 local serialize = require("moongen.tasks.serialize")
 local this_engine = require("core.this_engine")
@@ -50,8 +51,17 @@ local function run(setup, arguments)
   return f(serialize.decode(arguments))
 end
 
+-- Write what the script left in its writers. Did that go well?
+local function close_files(name)
+  local closed, err = xpcall(open_files.close_all, errors.explain)
+  if not closed then errors.tell(name, err) end
+  return closed
+end
+
 local function finish(name, ok, ...)
+  local closed = close_files(name)
   io.stdout:flush()
+  if ok and not closed then return post("failed", 1) end
   if ok then
     local encoded, problem = pcall(post, "returned", ...)
     if encoded then return end
