@@ -13,7 +13,7 @@ local link = require("core.link")
 local packet = require("core.packet")
 local reconfigure = require("program.click.reconfigure")
 local registry = require("click.registry")
-local router = require("click.router")
+local router = require("click.router.router")
 local ffi = require("ffi")
 local time = require("posix.time")
 

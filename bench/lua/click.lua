@@ -9,7 +9,7 @@ local errors = require("click.errors")
 local language = require("click.language")
 local pool = require("core.pool")
 local registry = require("click.registry")
-local router = require("click.router")
+local router = require("click.router.router")
 
 local WARM_UP_SECONDS = 0.3
 local TURNS = 64 -- between looks at the clock

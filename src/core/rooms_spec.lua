@@ -17,12 +17,8 @@ local MUTUAL = {
     .. "and the engine is made of links, packets and configurations",
   ["src/core <-> src/core/cpus"] = "core.app and core.config have Snabb's names for "
     .. "what is done there (configure, replicate), and workers run engines",
-  ["src/core <-> src/core/check"] = "core.packet, core.link and core.native let "
-    .. "--check step in, which raises failures",
-  ["click/click <-> click/click/router"] = "click.router is what programs know of a "
-    .. "router, which is made of elements, arguments and names",
   ["src/core <-> src/core/lib"] = "core.lib is one table of what lies in core/lib, "
-    .. "which raises failures and allocates memory",
+    .. "which allocates memory and calls the host",
 }
 
 -- Read the tree ------------------------------------------------------------------

@@ -10,7 +10,7 @@ local graph = require("click.router.graph")
 local language = require("click.language")
 local registry = require("click.registry")
 local requirements = require("click.language.requirements")
-local router = require("click.router")
+local router = require("click.router.router")
 
 local part = {}
 

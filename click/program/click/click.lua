@@ -111,9 +111,9 @@ end
 local function make_router(text, file, o, reporter, old)
   local flat = read_flat(text, file, o, reporter)
   local simtime = o.simtime == true and 1e9 or o.simtime
-  return flat and require("click.router").new(flat, {errors = reporter, old = old,
-    simtime = simtime, threads = o.threads, variables = o.variables,
-    ports = o.devices,
+  return flat and require("click.router.router").new(flat, {
+    errors = reporter, old = old, simtime = simtime, threads = o.threads,
+    variables = o.variables, ports = o.devices,
     affinity = o.affinity == true and 0 or o.affinity,
     cpus = o.cpus, allow_reconfigure = o.allow_reconfigure})
 end
@@ -199,7 +199,7 @@ local function draw(o)
   local text, file = source.read(o, reporter)
   local flat = text and read_flat(text, file, o, reporter)
   local drawn = flat
-    and require("click.picture").text(flat, registry.find, reporter)
+    and require("click.router.picture").text(flat, registry.find, reporter)
   return drawn and source.write(o.output or "-", drawn, reporter) and 0 or 1
 end
 

@@ -2,7 +2,7 @@
 -- For --check: the methods of apps. While one is at work it is known which; what
 -- process() and process_burst() make of their packets is looked at.
 
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 local ffi = require("ffi")
 local place = require("core.check.place")
 local record = require("core.check.record")

@@ -2,7 +2,7 @@
 -- For --check: what is known of each packet, and what is said when it is misused. A
 -- packet of which nothing is known may be anywhere: C code moves packets, too.
 
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 local place = require("core.check.place")
 
 local ffi = require("ffi")

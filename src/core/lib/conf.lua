@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Lua values as Lua text: what is written here can be loaded again and is equal.
 
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 local files = require("core.lib.files")
 
 local conf = {}

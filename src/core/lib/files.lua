@@ -8,7 +8,7 @@ local libgen = require("posix.libgen")
 local stat = require("posix.sys.stat")
 local stdio = require("posix.stdio")
 local unistd = require("posix.unistd")
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 
 local files = {}
 

@@ -2,7 +2,7 @@
 -- getopt_long for Lua, with the interface of Lua's alt-getopt. Reading stops at the
 -- first argument that isn't an option, at "-", and after "--".
 
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 
 local getopt = {}
 

@@ -3,7 +3,7 @@
 
 local ffi = require("ffi")
 local unistd = require("posix.unistd")
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 local getopt = require("core.lib.getopt")
 
 local C = ffi.C

@@ -3,7 +3,7 @@
 
 local ffi = require("ffi")
 local ctype = require("core.lib.ctype")
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 
 local random = {}
 

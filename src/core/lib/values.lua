@@ -3,7 +3,7 @@
 -- and copied by its bytes, but a pointer stands for its address.
 
 local ffi = require("ffi")
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 
 local values = {}
 

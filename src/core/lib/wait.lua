@@ -4,7 +4,7 @@
 
 local posix_time = require("posix.time")
 local clock = require("core.lib.clock")
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 
 local loaded = package.loaded
 

@@ -14,7 +14,7 @@ local note = require("click.note")
 local packet = require("core.packet")
 local ports = require("click.router.ports")
 local registry = require("click.registry")
-local router = require("click.router")
+local router = require("click.router.router")
 local signals = require("click.router.signals")
 
 local click = {}

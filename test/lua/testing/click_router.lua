@@ -11,7 +11,7 @@ local ffi = require("ffi")
 local language = require("click.language")
 local packet = require("core.packet")
 local registry = require("click.registry")
-local router = require("click.router")
+local router = require("click.router.router")
 
 local click_router = {}
 

@@ -5,7 +5,7 @@ local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local element = require("click.element")
-local keywords = require("click.keywords")
+local keywords = require("click.router.keywords")
 local note = require("click.note")
 local wire = require("click.net.wire")
 

@@ -13,7 +13,7 @@ local Mutants = require("testing.fuzz.mutants")
 local packet = require("core.packet")
 local Random = require("testing.fuzz.random")
 local registry = require("click.registry")
-local router = require("click.router")
+local router = require("click.router.router")
 local seeds = require("testing.fuzz.seeds")
 
 local click_packets = {}

@@ -8,7 +8,7 @@ local element = require("click.element")
 local errors = require("click.errors")
 local language = require("click.language")
 local registry = require("click.registry")
-local router = require("click.router")
+local router = require("click.router.router")
 local unistd = require("posix.unistd")
 
 local M = {}

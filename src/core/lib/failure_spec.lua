@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 local testing = require("testing.support")
 
 local function caught(f, ...)

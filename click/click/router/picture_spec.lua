@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 local errors = require("click.errors")
 local language = require("click.language")
-local picture = require("click.picture")
+local picture = require("click.router.picture")
 local registry = require("click.registry")
 
 local function drawn(text)
