@@ -5,6 +5,7 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local failure = require("core.failure")
 local ports = require("moongen.devices.ports")
+local shown = require("moongen.watch.shown")
 
 local config = {}
 
@@ -120,6 +121,7 @@ function config.start(args)
     failure.raise("device %d (%s): %s", d.id, port.text, ffi.string(C.pg_error()))
   end
   if kind.begin then kind.begin(d.ports[0], port) end
+  shown.device(d)
   return d
 end
 
