@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A thread that looks after what no script does: the packet pool that ports receive
- * into grows in time, what was sent into files gets there, and a file that can't be
- * written ends the script.
+ * into grows in time, what was sent into files gets there, a file that can't be written
+ * ends the script, and who watches it sees its counts.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -73,6 +73,7 @@ static void *tend(void *pool)
       continue;
     look_after_pool(pool);
     look_after_ports();
+    mg_watch_copy();
   }
   return NULL;
 }

@@ -6,6 +6,7 @@ local C = require("core.declare")("native/moongen.h")
 local failure = require("core.failure")
 local number = require("moongen.whole")
 local ports = require("moongen.devices.ports")
+local shown = require("moongen.watch.shown")
 
 local config = {}
 
@@ -116,6 +117,7 @@ function config.start(id, want)
     failure.raise("device %d (%s): %s", d.id, port.text, ffi.string(C.pg_error()))
   end
   if kind.begin then kind.begin(d.ports[0], port) end
+  shown.device(d)
   return d
 end
 
