@@ -3,8 +3,8 @@
 
 local failure = require("core.failure")
 
---- `value`, which may be a text, as a number. A usage failure that begins with `what` if
---- it isn't a whole number from `least` to `most`.
+--- `value`, which may be a text, as a number. A usage failure that begins with `what`
+--- if it isn't a whole number from `least` to `most`.
 return function (what, value, least, most)
   local number = tonumber(value)
   if not number or number % 1 ~= 0 or number < least or number > most then

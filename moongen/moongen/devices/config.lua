@@ -4,7 +4,7 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local failure = require("core.failure")
-local number = require("moongen.whole")
+local whole_number = require("moongen.whole")
 local ports = require("moongen.devices.ports")
 local shown = require("moongen.watch.shown")
 
@@ -67,7 +67,7 @@ function config.arguments(first, ...)
 end
 
 local function whole(args, name, default, least, most)
-  return number("device.config: " .. name, args[name] or default, least, most)
+  return whole_number("device.config: " .. name, args[name] or default, least, most)
 end
 
 --- What is asked for, {nrx, ntx, rxd, txd, rss, base}, by `args` (from arguments()). A
@@ -75,7 +75,8 @@ end
 function config.checked(args)
   local most = C.MG_MOST_QUEUES
   local want = {
-    nrx = whole(args, "rxQueues", 1, 1, most), ntx = whole(args, "txQueues", 1, 1, most),
+    nrx = whole(args, "rxQueues", 1, 1, most),
+    ntx = whole(args, "txQueues", 1, 1, most),
     rxd = whole(args, "rxDescs", DESCRIPTORS.rx, 1, 65535),
     txd = whole(args, "txDescs", DESCRIPTORS.tx, 1, 65535),
     rss = whole(args, "rssQueues", args.rssNQueues or 0, 0, most),

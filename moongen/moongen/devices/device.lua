@@ -67,8 +67,8 @@ function device.get(...)
   if not objects[id] then
     local c = config.device(id)
     start.now()
-    objects[id] = objects[id] or setmetatable({id = id, c = c, rxQueues = {}, txQueues = {},
-      driverInfo = {}}, Device)
+    objects[id] = objects[id] or setmetatable({id = id, c = c, rxQueues = {},
+      txQueues = {}, driverInfo = {}}, Device)
   end
   local dev = objects[id]
   dev.initialized = dev.c.configured ~= 0

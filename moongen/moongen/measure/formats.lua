@@ -85,8 +85,8 @@ end
 function ini.final(counter, file)
   local mpps, mbit, wire = counter.mpps, counter.mbit, counter.wireMbit
   write(counter, file, INI_FINAL, counter.name, OLD_WORD[counter.direction],
-    counter.total, counter.totalBytes, mpps.avg, mpps.stdDev, mbit.avg, mbit.stdDev, wire.avg,
-    wire.stdDev)
+    counter.total, counter.totalBytes, mpps.avg, mpps.stdDev, mbit.avg, mbit.stdDev,
+    wire.avg, wire.stdDev)
 end
 
 return {

@@ -118,8 +118,8 @@ function Histogram:print(name)
   io.stdout:flush()
 end
 
---- Write a line "value,count" for each value to a file, or to one of this name. Raises a
---- failure if that can't be done.
+--- Write a line "value,count" for each value to a file, or to one of this name. Raises
+--- a failure if that can't be done.
 function Histogram:save(file)
   local lines = {}
   for entry in self:samples() do

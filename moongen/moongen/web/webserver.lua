@@ -119,7 +119,9 @@ local function listen(options, handlers)
     local status, body = turbo.answer(handlers, request)
     return status, body, JSON
   end
-  return sockets.server(fd, function () return http.session(page, true) end)
+  return sockets.server(fd, function ()
+    return http.session(page, {any_method = true})
+  end)
 end
 
 --- The task: answers until the script ends.
@@ -137,7 +139,10 @@ function M.task(options, ...)
   local server = listen(options, handlers)
   while libmoon.running() do
     take()
-    if not server:poll() then libmoon.sleepMillisIdle(LOOK_MS) end
+    if not server:poll() then
+      server:work()
+      libmoon.sleepMillisIdle(LOOK_MS)
+    end
   end
   server:close()
 end

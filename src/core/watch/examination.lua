@@ -8,9 +8,8 @@ local jit_causes = require("core.watch.causes")
 local examination = {}
 
 --- What is wanted, or nil: {duration = seconds; warm_up = seconds (core.watch.health);
---- conclude() tells what was
---- found and returns the exit status: to be called by who ends the process otherwise
---- than by main.exit}.
+--- conclude() tells what was found and returns the exit status: to be called by who
+--- ends the process otherwise than by main.exit}.
 examination.wanted = nil
 
 --- Seconds of the duration that were left when the tasks ended, set by who ran them.

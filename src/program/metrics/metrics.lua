@@ -64,7 +64,10 @@ local function serve(place, name)
   end)
   C.pg_catch_signals()
   while C.pg_signal() == 0 do
-    if not server:poll() then C.pg_sleep(LOOK_SECONDS) end
+    if not server:poll() then
+      server:work()
+      C.pg_sleep(LOOK_SECONDS)
+    end
   end
   C.pg_release_signals()
   server:close()
