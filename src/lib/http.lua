@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- HTTP/1.1's messages (RFC 9110, RFC 9112) as text, for servers of lib.sockets: heads of
--- requests and of answers. What they mean is the server's.
+-- HTTP/1.1's messages (RFC 9110, RFC 9112) as text, for servers of lib.sockets: heads
+-- of requests and of answers. What they mean is the server's.
 
 local http = {}
 

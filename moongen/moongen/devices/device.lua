@@ -41,15 +41,8 @@ end
 
 --- A list of {id, mac, name}.
 function device.getDevices()
-  local list = {}
   start.now()
-  for id = 0, device.numDevices() - 1 do
-    if C.mg_device(id) ~= nil then
-      local dev = device.get(id)
-      list[#list + 1] = {id = id, mac = dev:getMacString(), name = dev:getName()}
-    end
-  end
-  return list
+  return start.list()
 end
 
 local function without_module(first, ...)
@@ -152,10 +145,7 @@ function Device:resetTimeCounters() self:unsupported("Time counter tracking") en
 -- What it is --------------------------------------------------------------------------
 
 --- Its Ethernet address as "02:50:47:00:00:00", in capitals.
-function Device:getMacString()
-  local m = self.c.mac
-  return ("%02X:%02X:%02X:%02X:%02X:%02X"):format(m[0], m[1], m[2], m[3], m[4], m[5])
-end
+function Device:getMacString() return start.mac(self.c) end
 
 --- Its Ethernet address as an object, or as a number.
 function Device:getMac(number) return parseMacAddress(self:getMacString(), number) end

@@ -80,8 +80,8 @@ local function to_buffer(mempool, room, data, captured, original, time)
 end
 
 --- The next packet in a buffer of the pool, of as many bytes as it had on the wire (up
---- to `mempoolBufSize`, 2048, and to what the pool's buffers hold); `udata64` is its time
---- in microseconds. nil at the end.
+--- to `mempoolBufSize`, 2048, and to what the pool's buffers hold); `udata64` is its
+--- time in microseconds. nil at the end.
 function Reader:readSingle(mempool, mempoolBufSize)
   local data, captured, original, time = self.file:next()
   if not data then return nil end

@@ -115,7 +115,8 @@ function master.run(script, words)
   local plain = begin_examination()
   state.prepare(script, true)
   tasks.set_up{script = script, trees = paths.trees(), path = master.path,
-    cpath = master.cpath, examined = plain, found = examination.add}
+    cpath = master.cpath, examined = plain, found = examination.add,
+    ready = function () require("moongen.devices.start").now() end}
   local status, stuck = finish(status_of(xpcall(call_master, errors.explain, script,
     words)))
   status = math.max(status, status_of(xpcall(open_files.close_all, errors.explain)))

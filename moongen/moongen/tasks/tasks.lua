@@ -27,7 +27,8 @@ local setup          -- what each task's state is told
 local told = false   -- of more tasks than CPUs
 
 --- What tasks need to know: script (its path), trees, and `examined` (or nil) for
---- moongen.script.examined. found(name, what) is called with what each says of that.
+--- moongen.script.examined. ready() is called before a task is started, and
+--- found(name, what) with what each says of its examination.
 --- Only the main thread calls this, and can start tasks.
 function tasks.set_up(what) setup = what end
 
@@ -98,7 +99,7 @@ function tasks.start(where, name, ...)
     error(("a task is started by the name of a global function, not by a %s")
       :format(type(name)), 3)
   end
-  require("moongen.devices.start").now()
+  setup.ready()
   eal.start()
   tasks.reap()
   last_id = last_id + 1

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A client of a web server (lib.sockets has what a session is): one request, one answer.
--- One that hasn't taken it in time makes room for others.
+-- A client of a web server (lib.sockets has what a session is): one request, one
+-- answer. One that hasn't taken it in time makes room for others.
 
 local C = require("core.native")
 local messages = require("lib.http")
