@@ -9,7 +9,7 @@ from scapy.all import (GRE, ICMP, IP, TCP, UDP, Ether, ICMPv6DestUnreach,
                        ICMPv6PacketTooBig, ICMPv6TimeExceeded, IPv6,
                        IPv6ExtHdrFragment, fragment, rdpcap, wrpcap)
 
-from helpers.command import perigee
+from helpers.command import ROOT, perigee
 
 LWAFTR4, LWAFTR6, BR = "10.0.1.1", "fc00::100", "fc00::200"
 EXTERNAL, INTERNAL = "02:aa:aa:aa:aa:01", "02:aa:aa:aa:aa:02"
@@ -233,6 +233,13 @@ def test_counts_every_cut_packet_and_survives(lwaftr):
     assert result.returncode == 0, result.stderr
     for frame in rdpcap(str(out[0])):
         assert frame[IP].len <= len(frame) - 14
+
+
+def test_fast_and_slow_ways_do_the_same():
+    """Mutated packets of all kinds in bursts: what is sent and counted."""
+    result = perigee("run", ROOT / "test/fuzz_lwaftr_ways.lua", 240)
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr
+    assert " packets compared, 0 differences" in result.stdout
 
 
 def test_generates_a_table_and_packets_for_it(tmp_path):
