@@ -11,7 +11,7 @@ from scapy.all import (GRE, ICMP, IP, TCP, UDP, Ether, ICMPv6DestUnreach,
                        IPv6ExtHdrFragment, fragment, rdpcap)
 
 from helpers.capture import save
-from helpers.command import PERIGEE, perigee, run
+from helpers.command import PERIGEE, ROOT, perigee, run
 
 LWAFTR4, LWAFTR6, BR = "10.0.1.1", "fc00::100", "fc00::200"
 EXTERNAL, INTERNAL = "02:aa:aa:aa:aa:01", "02:aa:aa:aa:aa:02"
@@ -235,6 +235,13 @@ def test_survives_packets_cut_off_at_each_length(lwaftr):
     for frame in out4:
         assert frame[IP].len == len(frame) - 14
     assert {frame[IPv6].src for frame in out6} <= {BR, LWAFTR6}
+
+
+def test_fast_and_slow_ways_do_the_same():
+    """Mutated packets of all kinds in bursts: what is sent and counted."""
+    result = perigee("run", ROOT / "test/fuzz_lwaftr_ways.lua", 240)
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr
+    assert " packets compared, 0 differences" in result.stdout
 
 
 def test_generates_a_table_and_packets_for_it(tmp_path):

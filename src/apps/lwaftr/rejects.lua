@@ -35,7 +35,7 @@ end
 local function send_error4(app, e)
   if not app.limit4:allow(tonumber(engine.now())) then return app:drop(e) end
   add(app.shm, "out-icmpv4-error", e.length)
-  if app.softwires:is_managed(read32(e.data + ETHERNET + 16)) then
+  if C.pg_lwaftr_is_managed(app.path, read32(e.data + ETHERNET + 16)) then
     return app:turn_back(e)
   end
   add(app.shm, "out-ipv4", e.length)

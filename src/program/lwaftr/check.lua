@@ -2,11 +2,13 @@
 -- `perigee lwaftr check`: packets from two files through an lwAFTR to two files, and
 -- the counters that it should have after that.
 
+local basic = require("apps.basic.basic_apps")
 local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
-local graph = require("program.lwaftr.graph")
+local ends = require("apps.lwaftr.graph_ends")
+local graph = require("apps.lwaftr.graph")
 local pcap = require("apps.pcap.pcap")
 local reader = require("apps.lwaftr.conf_reader")
 local totals = require("program.lwaftr.totals")
@@ -28,6 +30,7 @@ local function parse(args)
     :args("?")
   p:flag("-r --regen", "write COUNTERS rather than compare")
   p:flag("--on-a-stick", "with one interface for both")
+  p:flag("--slow", "without the fast ways: all packets by the slow apps")
   p:option("-D --duration", "Run for at least this time: seconds, or 500ms, 2m.", 0.1)
     :argname("TIME"):convert(cli.duration)
   return cli.parse(p, args)
@@ -85,18 +88,30 @@ local function timeless(path)
   return {filename = path, snaplen = SNAPLEN, timeless = true}
 end
 
+-- Frames of the two files to one interface, and what leaves it to two others.
+local function on_a_stick(c)
+  config.app(c, "stick", basic.Join)
+  config.app(c, "splitter", ends.Divide)
+  config.link(c, "capturev4.output -> stick.v4")
+  config.link(c, "capturev6.output -> stick.v6")
+  config.link(c, "splitter.v4 -> output_filev4.input")
+  config.link(c, "splitter.v6 -> output_filev6.input")
+  return {"stick.output", "splitter.input"}
+end
+
 --- The configuration's graph between files: names of apps as upstream has them.
-function M.graph(conf, files, on_a_stick)
+function M.graph(conf, files, options)
   local c = config.new()
-  local queue = graph.lwaftr(c, conf)
   config.app(c, "capturev4", pcap.PcapReader, files.v4_in)
   config.app(c, "capturev6", pcap.PcapReader, files.v6_in)
   config.app(c, "output_filev4", pcap.PcapWriter, timeless(files.v4_out))
   config.app(c, "output_filev6", pcap.PcapWriter, timeless(files.v6_out))
-  graph.between(c, queue, {
-    v4 = {"capturev4.output", "output_filev4.input"},
+  local stick = options.on_a_stick and on_a_stick(c)
+  graph.add(c, conf, {
+    v4 = stick or {"capturev4.output", "output_filev4.input"},
     v6 = {"capturev6.output", "output_filev6.input"},
-  }, on_a_stick)
+    on_a_stick = options.on_a_stick, fast = not options.slow,
+  })
   return c
 end
 
@@ -123,7 +138,7 @@ function M.run(args)
   -- So that the same packets give the same fragments.
   require("apps.ipv4.fragment").use_deterministic_first_fragment_id()
   require("apps.ipv6.fragment").use_deterministic_first_fragment_id()
-  engine.configure(M.graph(reader.file(options.conf), options, options.on_a_stick))
+  engine.configure(M.graph(reader.file(options.conf), options, options))
   local before = totals.read()
   engine.main{done = ending(options.duration), no_report = true}
   local counters = totals.differences(before, totals.read())
