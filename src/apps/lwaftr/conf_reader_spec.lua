@@ -122,7 +122,7 @@ describe("reading a configuration", function ()
     end
   end)
 
-  it("says where a file is cut short, wherever that is", function ()
+  it("says where a file is cut short, wherever that is #slow", function ()
     local text = conf(INSTANCE .. SOFTWIRES):gsub("%s+$", "")
     for length = 0, #text - 1 do
       local ok, err = pcall(reader.text, text:sub(1, length))

@@ -109,7 +109,7 @@ describe("A document", function ()
       refused("a.yaml", table.concat(lines, "\n")))
   end)
 
-  it("of any bytes raises nothing but failures", function ()
+  it("of any bytes raises nothing but failures #slow", function ()
     math.randomseed(11)
     local whole = 'a: &x [1, "b\\n", {c: *x}]\n"d": | \n  e\n'
       .. '--- {"f":\t[1e3, "\\u00e9"]}'

@@ -176,7 +176,7 @@ describe("program.vtep", function ()
     end
   end)
 
-  it("runs only text, which comes to an end and calls nothing", function ()
+  it("runs only text, which comes to an end and calls nothing #slow", function ()
     for text, part in pairs{
       [string.dump(function () return {} end)] = "FILE is bytecode",
       ["#!/bin/x\n" .. string.dump(function () return {} end)] = "FILE is bytecode",
