@@ -109,8 +109,8 @@ local OPTIONS = {
             "port; or at ADDRESS:PORT, or unix:PATH"},
     take = set_metrics},
   {"-h", "--help", help = {"show this"}, take = function () show_help() end},
-  {"--version", help = {"show the versions of Perigee, DPDK and LuaJIT"},
-    take = show_version},
+  {"-v", "--version", take = show_version,
+    help = {"show the versions of Perigee, DPDK and LuaJIT"}},
 }
 
 -- Families ---------------------------------------------------------------
@@ -121,11 +121,8 @@ local families = {}
 local function names_of_families(root)
   local names = {}
   for _, name in ipairs(require("posix.dirent").dir(root)) do
-    local file = io.open(("%s/%s/family.lua"):format(root, name))
-    if file then
-      file:close()
-      names[#names + 1] = name
-    end
+    local path = ("%s/%s/family.lua"):format(root, name)
+    if require("posix.unistd").access(path) then names[#names + 1] = name end
   end
   table.sort(names)
   return names
@@ -235,6 +232,16 @@ local function choose_anywhere(chosen, args, program)
   end
 end
 
+-- Those that environment variables give, unless the command line does.
+local function choose_environment(chosen)
+  local left = options_by_name()
+  for _, c in ipairs(chosen) do left[c.name] = nil end
+  for name, option in pairs(left) do
+    local value = os.getenv(option.environment or "") or ""
+    if value ~= "" then choose(chosen, option, name, value) end
+  end
+end
+
 local function take(list, early)
   for _, c in ipairs(list) do
     if (c.option.early or false) == early then
@@ -256,6 +263,7 @@ local function take_options(args, program)
     name = table.remove(args, 1)
   end
   choose_anywhere(chosen, args, name or program)
+  choose_environment(chosen)
   if name then table.insert(args, 1, name) end
   return take(chosen, true) or take(chosen, false)
 end

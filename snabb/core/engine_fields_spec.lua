@@ -12,7 +12,9 @@ after_each(function () engine.configure(config.new()) end)
 
 -- A class whose methods are those of `methods`.
 local function class(methods)
-  methods.new = methods.new or function () return setmetatable({}, {__index = methods}) end
+  methods.new = methods.new or function ()
+    return setmetatable({}, {__index = methods})
+  end
   return methods
 end
 
@@ -29,7 +31,9 @@ describe("apps", function ()
 
   it("and links were made at a dtime since 1970", function ()
     local before = os.time()
-    local Counting = class{new = function () return {shm = {}, pull = function () end} end}
+    local Counting = class{new = function ()
+      return {shm = {}, pull = function () end}
+    end}
     engine.configure(changes.graph({a = {Counting}, b = {basic.Sink}}, {"a.x -> b.y"}))
     for _, made in ipairs{
       engine.app_table.a.shm.dtime, engine.link_table["a.x -> b.y"].stats.dtime,
@@ -84,9 +88,11 @@ describe("an app that leaves", function ()
     local Noted, noted = changes.noting()
     local Holder = setmetatable({check_arg = function () return "card" end},
       {__index = Noted})
-    engine.configure(changes.graph({a = {Noted, "a"}, b = {Holder, "b"}}, {"a.x -> b.y"}))
+    engine.configure(changes.graph({a = {Noted, "a"}, b = {Holder, "b"}},
+      {"a.x -> b.y"}))
     noted()
-    engine.configure(changes.graph({a = {Noted, "a"}, c = {Holder, "c"}}, {"a.x -> c.y"}))
+    engine.configure(changes.graph({a = {Noted, "a"}, c = {Holder, "c"}},
+      {"a.x -> c.y"}))
     assert.same({"b unlink input y", "b stop", "c new", "a unlink output x",
       "a link output x", "c link input y"}, noted())
   end)
@@ -94,7 +100,8 @@ describe("an app that leaves", function ()
   it("so is one that becomes another without its link", function ()
     local Noted, noted = changes.noting()
     local Other = setmetatable({}, {__index = Noted})
-    engine.configure(changes.graph({a = {Noted, "a"}, b = {Noted, "b"}}, {"a.x -> b.y"}))
+    engine.configure(changes.graph({a = {Noted, "a"}, b = {Noted, "b"}},
+      {"a.x -> b.y"}))
     noted()
     engine.configure(changes.graph{a = {Noted, "a"}, b = {Other, "b"}})
     assert.same({"b unlink input y", "b stop", "b new", "a unlink output x"}, noted())

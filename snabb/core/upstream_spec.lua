@@ -87,6 +87,14 @@ describe("perigee --snabb", function ()
     assert.equal("fake\tx\tfunction\tfrom ljsyscall\nown\nfake\n\nstatus 0\n", output)
   end)
 
+  it("may be given in the environment", function ()
+    local pipe = io.popen(("PERIGEE_SNABB=%s timeout 20 %s fake x 2>&1"):format(dir,
+      PERIGEE))
+    assert.matches("^fake\tx\tfunction", pipe:read("*a"))
+    pipe:close()
+    assert.matches("/nosuch: there is no core/app.lua", perigee("--snabb /nosuch ps"))
+  end)
+
   it("makes modules of headers and texts", function ()
     local output = perigee(("--snabb %s snsh -t lib.made_up"):format(dir))
     assert.equal("4\tthe help text\nstatus 0\n", output)

@@ -26,8 +26,8 @@ local PcapReader = {
 PcapReader.__index = PcapReader
 M.PcapReader = PcapReader
 
---- Read `filename`, a pcap or pcapng file of any link type. Raises a failure when that can't be
---- read. Fields: `done`, true once the file has ended; `failure`, the sentence of
+--- Read `filename`, a pcap or pcapng file of any link type. Raises a failure when that
+--- can't be read. Fields: `done`, true once the file has ended; `failure`, the sentence of
 --- what ended it early, which is printed on stderr too.
 function PcapReader:new(filename)
   return setmetatable({
