@@ -44,6 +44,41 @@ describe("apps", function ()
   end)
 end)
 
+describe("the engine's counters", function ()
+  local packet = require("core.packet")
+  local NAMES = {"breaths", "frees", "freebytes", "freebits"}
+  local LENGTH, WIRE_BITS = 100, (12 + 8 + 100 + 4) * 8
+
+  local function read()
+    local values = {}
+    for i, name in ipairs(NAMES) do values[i] = tonumber(counter.read(engine[name])) end
+    return values
+  end
+
+  local function since(before)
+    local now = read()
+    for i = 1, #now do now[i] = now[i] - before[i] end
+    return now
+  end
+
+  it("are exact when they are read, also within a breath", function ()
+    local before, within
+    engine.configure(changes.graph{a = {class{pull = function ()
+      for _ = 1, 3 do packet.free(packet.resize(packet.allocate(), LENGTH)) end
+      within = since(before)
+    end}}})
+    for _ = 1, 300 do -- compiled, too
+      before = read()
+      engine.breathe()
+      assert.same({0, 3, 3 * LENGTH, 3 * WIRE_BITS}, within)
+      assert.same({1, 3, 3 * LENGTH, 3 * WIRE_BITS}, since(before))
+    end
+    local frees = engine.frees.c
+    engine.breathe()
+    assert.equal(frees + 3, engine.frees.c)
+  end)
+end)
+
 describe("what an app raises", function ()
   local Own = setmetatable({}, {__tostring = function () return "boom" end})
 

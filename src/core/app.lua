@@ -161,6 +161,7 @@ function engine.breathe()
   local ok, err = xpcall(take_breath, graph.rescue, C.pg_now())
   if not ok then ok, err = survive(err) end
   breathing = running
+  engine_counters.refresh() -- for those who look at them between breaths
   if not ok then error(as_raised(err), 0) end
   workers.breathe()
 end

@@ -49,8 +49,8 @@ local function has_identity(err)
 end
 
 --- What to raise in the place of the failure `err`: the table that a program has
---- raised, if it has been one, since that is what it will look for. Its sentence is kept
---- for failure.explain.
+--- raised, if it has been one, since that is what it will look for. Its sentence is
+--- kept for failure.explain.
 function failure.as_raised(err)
   local raised = failure.is(err) and err.raised
   if not raised then return err end
