@@ -47,6 +47,7 @@ local function globals()
   declarations()
   stringify_messages()
   require("lib.lua.strict").enable()
+  require("core.both").settle()
 end
 
 local function is_checkout(dir)
@@ -66,13 +67,16 @@ local function add_tree(dir)
     end
   end
   package.path = dir .. "/?.lua;" .. package.path
-  table.insert(package.loaders, 2, require("core.tree").searcher(dir))
+  local search = require("core.tree").searcher(dir)
+  table.insert(package.loaders, 2, search)
+  require("core.both").add("-p", dir, search)
   require("core.lua52").provide()
   main.add_tree(dir, true)
 end
 
 local function add_upstream(dir)
-  require("core.upstream").add(dir)
+  local search = require("core.upstream").add(dir)
+  require("core.both").add("--snabb", dir, search, true)
   main.add_tree(dir)
 end
 
@@ -90,5 +94,10 @@ return {
       help = {"take programs and modules that are not in Perigee from",
               "DIR, the src folder of a Snabb checkout (or set",
               "PERIGEE_SNABB)"}},
+    {"--prefer-tree", value = "MODULE", take = function (name)
+        require("core.both").prefer(name)
+      end,
+      help = {"take MODULE (lib.x, apps.x, ...) from the tree given with",
+              "--snabb, though Perigee has one"}},
   },
 }

@@ -183,7 +183,7 @@ end
 
 --- Let modules come from `dir`, the `src` of a Snabb checkout, where Perigee has
 --- none of the name: Perigee's come first. Its `syscall` and `pf` are in
---- `dir`/../lib.
+--- `dir`/../lib. Returns the searcher of `dir` (package.loaders).
 function upstream.add(dir)
   if not contents(dir .. "/core/app.lua") then
     failure.usage("--snabb %s: there is no core/app.lua in it; give the src folder "
@@ -194,11 +194,13 @@ function upstream.add(dir)
   for _, place in ipairs(PLACES) do
     table.insert(package.loaders, tree.searcher(dir .. place, IN_PERIGEE))
   end
-  give_its_own(package.loaders[#package.loaders - #PLACES + 1])
+  local search = package.loaders[#package.loaders - #PLACES + 1]
+  give_its_own(search)
   lua52.provide()
   provide_jit()
   provide_selftests()
   pcall(require, "syscall") -- its C types are meant to be the first of their names
+  return search
 end
 
 return upstream
