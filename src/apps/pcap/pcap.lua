@@ -27,8 +27,8 @@ PcapReader.__index = PcapReader
 M.PcapReader = PcapReader
 
 --- Read `filename`, a pcap or pcapng file of any link type. Raises a failure when that
---- can't be read. Fields: `done`, true once the file has ended; `failure`, the sentence of
---- what ended it early, which is printed on stderr too.
+--- can't be read. Fields: `done`, true once the file has ended; `failure`, the sentence
+--- of what ended it early, which is printed on stderr too.
 function PcapReader:new(filename)
   return setmetatable({
     file = reader.open(filename, {any_link = true}),

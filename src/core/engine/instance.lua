@@ -3,6 +3,7 @@
 -- that fails leaves nothing behind; a stop that fails has stopped all the same.
 
 local clock = require("core.lib.clock")
+local contract = require("core.fuse.contract")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local mode = require("core.check.mode")
@@ -59,6 +60,7 @@ function instance.start(name, description, found)
   app.appname = name
   app.zone = app.zone or module_of(class.new) or name
   app.input, app.output = {}, {}
+  if app.push and not contract.own_push(app) then app.push = false end
   app.push_link = app.push_link and own_copy(app.push_link)
   app.emit = app.emits and too_early or app.emit
   if app.shm then
