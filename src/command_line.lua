@@ -8,6 +8,7 @@
 -- that world expect; and `types`, the modules that register types of objects in shared
 -- memory (core.shm), by type. Each may be left out.
 
+require("core.luajit")
 local failure = require("core.failure")
 local main = require("core.main")
 

@@ -85,8 +85,8 @@ local function open_file(name, flags)
 end
 
 -- A process may have so many mappings (vm.max_map_count), and each object takes one.
--- Objects must leave some for LuaJIT, which can't go on without: once few are left, this
--- reserve is given up for that, and none is mapped until one is unmapped.
+-- Objects must leave some for LuaJIT, which can't go on without: once few are left,
+-- this reserve is given up for that, and none is mapped until one is unmapped.
 local PAGE, RESERVE = 4096, 128
 local EVERY, FEW = 8, 48 -- after so many objects it is looked whether so many are left
 local reserved -- its address; false: given up

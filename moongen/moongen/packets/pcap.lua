@@ -3,6 +3,7 @@
 -- savefile that lib.pcap knows is read (pcapng, nanoseconds, either byte order).
 
 local ffi = require("ffi")
+local open_files = require("moongen.tasks.open_files")
 local reader_of = require("lib.pcap.reader")
 local writer_of = require("lib.pcap.writer")
 
@@ -14,8 +15,6 @@ local DEFAULT_SIZE = 2048 -- bytes of a buffer
 
 local Writer = {}
 Writer.__index = Writer
-
-local open_writers = setmetatable({}, {__mode = "k"})
 
 --- Does nothing: files grow as they are written.
 function pcap.setInitialFilesize() end
@@ -30,17 +29,8 @@ end
 function pcap.newWriter(_, filename, startTime)
   local self = setmetatable({startTime = startTime or start_time(),
     file = writer_of.open(filename)}, Writer)
-  -- What is buffered is written when the task ends, whether or not the script says so.
-  self.guard = newproxy(true)
-  local file = self.file
-  getmetatable(self.guard).__gc = function () pcall(file.close, file) end
-  open_writers[self] = true
+  open_files.add(self)
   return self
-end
-
---- Close the files of all writers that are open: before the process ends.
-function pcap.closeWriters()
-  for writer in pairs(open_writers) do writer:close() end
 end
 
 --- Write `len` bytes at `data` of a packet that had `origLen` (nil: as many).
@@ -62,7 +52,7 @@ function Writer:resize() end -- luacheck: ignore 212
 
 --- Put all into the file, and close it. Raises a failure if that can't be done.
 function Writer:close()
-  open_writers[self] = nil
+  open_files.remove(self)
   self.file:close()
 end
 
@@ -78,7 +68,7 @@ end
 
 -- A buffer with the packet at `data`; what was cut off is 0, as far as there is room.
 local function to_buffer(mempool, room, data, captured, original, time)
-  local size = math.min(original, room)
+  local size = math.min(original, room, mempool.size)
   local buf = mempool:alloc(size)
   if buf == nil then return nil end
   captured = math.min(captured, size)
@@ -90,7 +80,8 @@ local function to_buffer(mempool, room, data, captured, original, time)
 end
 
 --- The next packet in a buffer of the pool, of as many bytes as it had on the wire (up
---- to `mempoolBufSize`, 2048); `udata64` is its time in microseconds. nil at the end.
+--- to `mempoolBufSize`, 2048, and to what the pool's buffers hold); `udata64` is its
+--- time in microseconds. nil at the end.
 function Reader:readSingle(mempool, mempoolBufSize)
   local data, captured, original, time = self.file:next()
   if not data then return nil end

@@ -68,11 +68,10 @@ PAGES["/readyz"] = function ()
   return 200, "ok\n"
 end
 
-local function page(path, openmetrics)
-  if not PAGES[path] then
-    return 404, "there are /metrics, /healthz and /readyz\n"
-  end
-  return PAGES[path](openmetrics)
+local function page(request)
+  local make = PAGES[request.path]
+  if not make then return 404, "there are /metrics, /healthz and /readyz\n" end
+  return make(metrics.is_asked_for(request))
 end
 
 --- Serve at `text` ([ADDRESS:]PORT or unix:PATH). Raises a failure if that can't be.

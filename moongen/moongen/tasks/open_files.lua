@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The writers of files that a script hasn't closed: what they hold is written when its
+-- Lua state ends, however it ends.
+
+local open_files = {}
+
+local open = {}
+
+--- `writer`, which has a method close(), is open.
+function open_files.add(writer) open[writer] = true end
+
+--- It is closed.
+function open_files.remove(writer) open[writer] = nil end
+
+--- Close all. Raises what the first of them raised that failed.
+function open_files.close_all()
+  local problem
+  for writer in pairs(open) do
+    open[writer] = nil
+    local ok, err = pcall(writer.close, writer)
+    if not ok then problem = problem or err end
+  end
+  if problem then error(problem, 0) end
+end
+
+return open_files
