@@ -20,6 +20,7 @@ local port_files = require("lib.port.files")
 ffi.cdef [[
   ssize_t perigee_send(int fd, const void *data, size_t size, int flags)
     __asm__("send");
+  ssize_t perigee_write(int fd, const void *data, size_t size) __asm__("write");
   unsigned perigee_umask(unsigned mask) __asm__("umask");
   struct perigee_pollfd { int fd; short events, revents; };
   int perigee_poll(struct perigee_pollfd *fds, unsigned long n, int ms) __asm__("poll");
@@ -179,6 +180,19 @@ local function send_some(fd, data)
   local number = ffi.errno()
   if number == errno.ENOTSOCK then return unistd.write(fd, data) end
   return would_wait(number) and 0 or nil
+end
+
+--- Write all of `data` to `fd`, a socket, pipe or file, waiting for room. False if that
+--- can't be.
+function sockets.write_all(fd, data)
+  local at, bytes = 0, ffi.cast("const char *", data)
+  while at < #data do
+    local n = tonumber(ffi.C.perigee_write(fd, bytes + at, #data - at))
+    if n < 0 and not would_wait(ffi.errno()) then return false end
+    if n < 0 then poll({[fd] = {events = {OUT = true}}}, -1) end
+    at = at + math.max(n, 0)
+  end
+  return true
 end
 
 -- Send what there is. False if the client has gone.

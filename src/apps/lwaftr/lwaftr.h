@@ -86,6 +86,7 @@ struct softwire_list {
   struct softwire last;      /* the one read last */
   const char *key;           /* the leaf that is wrong */
   uint32_t line;             /* where it is */
+  bool bare;                 /* are there only the braces of each? */
 };
 int pg_scan_softwires(struct lwaftr_scan *scan, struct softwire_table *table,
                       struct softwire_list *list);
