@@ -6,7 +6,7 @@ import struct
 
 from scapy.all import IP, TCP, Ether, IPv6
 
-from runs import RING, TESTS, expect, good_checksums, test
+from runs import RING, TESTS, capture, expect, good_checksums, test
 
 
 @test
@@ -160,6 +160,22 @@ def moonsniff(run):
                "latencies-pre.mscap", "-s", "latencies-post.mscap")
     run.has(r"# pkts post 3$")
     run.has(r"Mean: 1000000(\.0*)? \[ns\]")
+
+
+@test
+def moonsniff_pcap(run):
+    """Captures of a card that puts its time behind each packet: 40 us from one place to
+    the other, and a packet that didn't come to the second."""
+    for name, later in (("a-pre.pcap", 0), ("a-post.pcap", 40_000)):
+        run.traffic(100)
+        packets = [data + struct.pack("<II", 1000 * i + later, 5)
+                   for i, data in enumerate(run.packets("in.pcap"))]
+        capture.save(run.folder / name, packets[:99] if later else packets)
+    run.script("moongen/examples/moonsniff/post-processing.lua", "-i", "a-pre.pcap", "-s",
+               "a-post.pcap")
+    run.scripts.add("moongen/examples/moonsniff/tbbmatch.lua")
+    run.has(r"Mean: 40000(\.0*)? \[ns\], Variance: 0(\.0*)? ")
+    run.has(r"Misses: 0$")
 
 
 @test
