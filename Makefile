@@ -128,7 +128,8 @@ lint: libraries
 	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c)
 
 # What Lua reads of the C headers (core.declare).
-DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
+DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h \
+  snabb/native/snabb.h \
   src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h snabb/apps/bridge/bridge.h \
   click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flows.h \

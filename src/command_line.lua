@@ -8,6 +8,7 @@
 -- that world expect; and `types`, the modules that register types of objects in shared
 -- memory (core.shm), by type. Each may be left out.
 
+require("core.luajit")
 local failure = require("core.failure")
 local main = require("core.main")
 
@@ -48,6 +49,11 @@ local function check()
   require("core.check.mode").turn_on()
 end
 
+-- `perigee run GRAPH.yaml --check` has another meaning.
+local function checks_a_graph(program, args)
+  return program == "run" and require("lib.document.document").first_of(args) ~= nil
+end
+
 local function show_version()
   local ffi, C = require("ffi"), require("core.native")
   print(("perigee %s (%s, %s)"):format(main.version,
@@ -58,7 +64,8 @@ local show_help
 
 -- Each {name, other name or nil, value = what it takes, help = lines, take = function,
 -- anywhere = may it also be among the program's arguments?, early = is it taken before
--- the others?}. One without a value is all there is to do, unless it is early.
+-- the others?, is_own(program, arguments) = is it one of the program's own there?}. One
+-- without a value is all there is to do, unless it is early.
 local OPTIONS = {
   {"--port", value = "PCI=PORT",
     help = {"use another port in the place of a PCI address, or of a",
@@ -82,7 +89,7 @@ local OPTIONS = {
   {"--check", early = true, anywhere = true,
     help = {"find packets that apps use wrongly (freed twice, used when",
             "freed, sent twice, never freed, ...); this is slow"},
-    take = check},
+    take = check, is_own = checks_a_graph},
   {"--on-error", value = "POLICY", anywhere = true,
     help = {"what becomes of an app that raises an error: stop (the",
             "program ends: the default), restart, bypass or drop"},
@@ -213,12 +220,13 @@ local function choose_front(chosen, args)
 end
 
 -- Those among the program's own that may be anywhere, up to "--".
-local function choose_anywhere(chosen, args)
+local function choose_anywhere(chosen, args, program)
   local known, at = options_by_name(), 1
   while args[at] and args[at] ~= "--" do
     local name, value = parts_of(args[at])
     local option = known[name]
-    if option and option.anywhere then
+    local own = option and option.is_own and option.is_own(program, args)
+    if option and option.anywhere and not own then
       table.remove(args, at)
       choose(chosen, option, name, value, args, at)
     else
@@ -247,7 +255,7 @@ local function take_options(args, program)
     choose_front(chosen, args)
     name = table.remove(args, 1)
   end
-  choose_anywhere(chosen, args)
+  choose_anywhere(chosen, args, name or program)
   if name then table.insert(args, 1, name) end
   return take(chosen, true) or take(chosen, false)
 end

@@ -14,7 +14,7 @@ PAGES = sorted(ROOT.glob("doc/*.md"))
 READMES = [next(ROOT.glob(f"*/program/{name}/README.md"))
            for name in (
                "echo", "firehose", "generate", "loadtest", "lwaftr", "metrics", "model",
-               "pci_bind", "proto", "ps", "run", "shm", "snabbmark", "snsh", "test", "top",
+               "pci_bind", "plan", "proto", "ps", "run", "shm", "snabbmark", "snsh", "test", "top",
                "trace", "vtep")]
 READMES += [ROOT / "click/click/script/README.md"]
 

@@ -3,13 +3,15 @@
 comes out is what Scapy makes of RFC 7596's rules."""
 
 import random
+import re
 
 import pytest
 from scapy.all import (GRE, ICMP, IP, TCP, UDP, Ether, ICMPv6DestUnreach,
                        ICMPv6PacketTooBig, ICMPv6TimeExceeded, IPv6,
-                       IPv6ExtHdrFragment, fragment, rdpcap, wrpcap)
+                       IPv6ExtHdrFragment, fragment, rdpcap)
 
-from helpers.command import perigee
+from helpers.capture import save
+from helpers.command import PERIGEE, ROOT, perigee, run
 
 LWAFTR4, LWAFTR6, BR = "10.0.1.1", "fc00::100", "fc00::200"
 EXTERNAL, INTERNAL = "02:aa:aa:aa:aa:01", "02:aa:aa:aa:aa:02"
@@ -49,11 +51,14 @@ class Lwaftr:
         (folder / "a.conf").write_text(CONF % (external, internal))
 
     def __call__(self, v4=(), v6=()):
+        return self.frames(*([bytes(Ether(dst=INTERNAL, src=HOP6) / packet)
+                              for packet in packets] for packets in (v4, v6)))
+
+    def frames(self, v4=(), v6=()):
         names = ["in4", "in6", "out4", "out6"]
         files = [self.folder / f"{name}.pcap" for name in names]
-        for path, frames in zip(files, (v4, v6)):
-            wrpcap(str(path), [bytes(Ether(dst=INTERNAL, src=HOP6) / f) for f in frames],
-                   linktype=1)
+        save(files[0], v4)
+        save(files[1], v6)
         counters = self.folder / "counters.lua"
         result = perigee("lwaftr", "check", "-r", self.folder / "a.conf", *files,
                          counters)
@@ -206,33 +211,37 @@ def test_sorts_icmp(lwaftr):
     assert lwaftr.counters["drop-in-by-rfc7596-icmpv4-packets"] == 1
 
 
-def test_counts_every_cut_packet_and_survives(lwaftr):
-    """Each length of packets of all kinds: what comes out is sound, the rest counted."""
-    inner = from_peer(UDP(dport=PORT) / b"0123456789")
-    shapes4 = [inner, from_peer(ICMP(type=3) / inner), from_peer(GRE() / inner)]
-    back = IP(bytes(IP(src=SHARED, dst=PEER) / UDP(sport=PORT) / b"back"))
-    shapes6 = [tunnel(back), tunnel(IP(src=SHARED, dst=PEER) / ICMP(type=3) / inner),
-               IPv6(src=B4, dst=BR) / ICMPv6PacketTooBig() / tunnel(inner, BR, B4),
-               tunnel(tunnel(back))]
+INNER = from_peer(UDP(dport=PORT) / b"0123456789")
+BACK = IP(bytes(IP(src=SHARED, dst=PEER) / UDP(sport=PORT) / b"back"))
 
-    def cut(shapes):
-        # With all addresses given: Scapy would look for them on the wire.
-        frames = [bytes(Ether(dst=INTERNAL, src=HOP6) / shape) for shape in shapes]
-        return [frame[:n] for frame in frames for n in range(14, len(frame) + 1)]
 
-    def file_of(frames, name):
-        path = lwaftr.folder / name
-        wrpcap(str(path), frames, linktype=1)
-        return path
+def cut(*shapes):
+    """The frames cut off at each length, and whole."""
+    # With all addresses given: Scapy would look for them on the wire.
+    frames = [bytes(Ether(dst=INTERNAL, src=HOP6) / shape) for shape in shapes]
+    return [frame[:n] for frame in frames for n in range(len(frame) + 1)]
 
-    out = [lwaftr.folder / "o4.pcap", lwaftr.folder / "o6.pcap"]
-    result = perigee("lwaftr", "check", "-r", lwaftr.folder / "a.conf",
-                     file_of(cut(shapes4), "c4.pcap"),
-                     file_of(cut(shapes6), "c6.pcap"), *out,
-                     lwaftr.folder / "c.lua")
-    assert result.returncode == 0, result.stderr
-    for frame in rdpcap(str(out[0])):
-        assert frame[IP].len <= len(frame) - 14
+
+def test_survives_packets_cut_off_at_each_length(lwaftr):
+    """What comes out is sound: that is one for each whole packet of a softwire's."""
+    out4, out6 = lwaftr.frames(
+        v4=cut(INNER, from_peer(ICMP(type=3) / INNER), from_peer(GRE() / INNER),
+               from_peer(UDP(dport=PORT) / b"x", options=b"\x94\x04\0\0")),
+        v6=cut(tunnel(BACK), tunnel(IP(src=SHARED, dst=PEER) / ICMP(type=3) / INNER),
+               IPv6(src=B4, dst=BR) / ICMPv6PacketTooBig() / tunnel(INNER, BR, B4),
+               tunnel(tunnel(BACK))))
+    assert [frame[UDP].sport for frame in out4 if ICMP not in frame] == [PORT]
+    assert lwaftr.counters["out-ipv6-packets"] == 3  # one is an error of ICMPv6
+    for frame in out4:
+        assert frame[IP].len == len(frame) - 14
+    assert {frame[IPv6].src for frame in out6} <= {BR, LWAFTR6}
+
+
+def test_fast_and_slow_ways_do_the_same():
+    """Mutated packets of all kinds in bursts: what is sent and counted."""
+    result = perigee("run", ROOT / "test/fuzz_lwaftr_ways.lua", 240)
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr
+    assert " packets compared, 0 differences" in result.stdout
 
 
 def test_generates_a_table_and_packets_for_it(tmp_path):
@@ -267,3 +276,33 @@ def test_refuses_in_a_sentence(arguments, said):
     result = perigee("lwaftr", *arguments)
     assert result.returncode in (1, 2)
     assert said in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("source, said", [
+    ("tr '\\0' '{' < /dev/zero", "/dev/stdin:1: '{' is here, where a name should be"),
+    ("tr '\\0' x < /dev/zero", "/dev/stdin:1: a word or text that begins here has more "
+     "than a megabyte"),
+    ("echo 'softwire-config {'", "/dev/stdin:2: the end is here, where a name or '}' "
+     "should be"),
+    ("cat /dev/null", "the configuration has no instance")])
+def test_refuses_files_of_any_size(tmp_path, source, said):
+    """Endless ones, too, of which no more is read than is wrong."""
+    files = [tmp_path / name for name in "abcd"]
+    save(files[0], [])
+    save(files[1], [])
+    result = run("sh", "-c", f"{source} | '{PERIGEE}' lwaftr check /dev/stdin \"$@\"",
+                 "sh", *files)
+    assert (result.returncode, result.stderr) == (2, f"perigee: {said}\n")
+    assert not files[2].exists() and not files[3].exists()
+
+
+def test_says_what_it_cannot_write(lwaftr):
+    conf = lwaftr.folder / "a.conf"
+    lwaftr(v4=[INNER])
+    v4, v6 = lwaftr.folder / "in4.pcap", lwaftr.folder / "in6.pcap"
+    for outputs in (["/dev/null", "/dev/full", "/dev/null"],
+                    ["/dev/null", "/dev/null", "/dev/full"]):
+        result = perigee("lwaftr", "check", "-r", conf, v4, v6, *outputs)
+        assert result.returncode == 1
+        assert re.fullmatch("perigee: .*can't .*No space left on device\n",
+                            result.stderr), result.stderr

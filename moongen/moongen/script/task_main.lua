@@ -5,6 +5,7 @@
 jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
   "maxrecord=20000", "maxirconst=10000", "maxsnap=2000", "maxside=1000")
 
+require("core.luajit")
 local ffi = require("ffi")
 local C = require("core.native")
 local errors = require("moongen.tasks.errors")

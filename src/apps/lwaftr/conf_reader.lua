@@ -15,6 +15,7 @@ local reader = {}
 local TROUBLE = {
   [C.SCAN_OPEN_QUOTE] = "a quote that begins here doesn't end",
   [C.SCAN_OPEN_COMMENT] = "a comment that begins here doesn't end",
+  [C.SCAN_TOO_LONG] = "a word or text that begins here has more than a megabyte",
   [C.SCAN_NO_MEMORY] = "there is no memory to read it",
   [C.SCAN_READ_ERROR] = "it can't be read",
 }

@@ -17,6 +17,7 @@ static void find(struct softwire_table *table, struct lookup *lookups, int n,
     const struct address *address = address_slot(hash, lookups[i].ipv4);
     uint32_t psid;
     records[i] = NULL;
+    lookups[i].managed = address_is_managed(address);
     if (lookups[i].wanted && address->kind != ADDRESS_NONE &&
         address_psid(address, lookups[i].port, &psid) &&
         (records[i] = address_record(table, address, psid)))

@@ -46,11 +46,23 @@ double pg_softwires_bytes(const struct softwire_table *table);
 uint32_t pg_softwires_list(struct softwire_table *table, struct softwire *list,
                            uint32_t room);
 
+/* binding.c: the tables that are in use. */
+struct lwaftr_binding;
+struct lwaftr_path;
+struct lwaftr_binding *pg_binding_new(struct softwire_table *table);
+struct lwaftr_binding *pg_binding_find(int id);
+int pg_binding_id(const struct lwaftr_binding *binding);
+void pg_binding_release(struct lwaftr_binding *binding);
+bool pg_binding_join(struct lwaftr_binding *binding, struct lwaftr_path *path);
+void pg_binding_part(struct lwaftr_path *path);
+bool pg_binding_swap(struct lwaftr_binding *binding, struct softwire_table *table);
+
 /* scan.c: configuration files, token by token. `text` is the token's, ended by a NUL;
  * `line` is where it begins. */
 enum {
   SCAN_END, SCAN_WORD, SCAN_OPEN, SCAN_CLOSE, SCAN_SEMICOLON, SCAN_OPEN_QUOTE,
-  SCAN_OPEN_COMMENT, SCAN_NO_MEMORY, SCAN_READ_ERROR
+  SCAN_OPEN_COMMENT, SCAN_TOO_LONG, SCAN_NO_MEMORY, SCAN_READ_ERROR,
+  SCAN_MOST_BYTES = 1048576  /* of a word or text, with the NUL */
 };
 struct lwaftr_scan {
   void *file;
@@ -92,9 +104,11 @@ enum {
 };
 struct lwaftr_sum { uint64_t packets, bytes; };
 struct lwaftr_path {
-  struct softwire_table *table;
+  struct lwaftr_binding *binding; /* pg_binding_join sets it, and `reader` */
+  uint32_t reader;
   uint32_t flow_label;
-  uint32_t mtu;              /* of IPv6 */
+  uint32_t mtu, mtu4;        /* of IPv6 and IPv4 */
+  bool known4, known6;       /* are the MAC addresses known? (inet.c, b4.c) */
   bool allow_icmp4, allow_icmp6, hairpinning;
   uint8_t macs4[12], macs6[12]; /* of what is sent: destination and source */
   struct lwaftr_sum in, out, hairpin; /* of the last burst: bytes with Ethernet */
@@ -104,3 +118,13 @@ int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int
 int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int n,
                           uint8_t *results);
 bool pg_lwaftr_br(struct lwaftr_path *path, const struct packet *p, uint8_t *br);
+bool pg_lwaftr_is_managed(struct lwaftr_path *path, uint32_t ipv4);
+
+/* inet.c, b4.c: the same for packets without particulars, the rest is left as it was.
+ * Routes: */
+enum { INET_V6 = 1, INET_SLOW };
+enum { B4_V4 = 1, B4_V6, B4_SLOW };
+void pg_lwaftr_inet(struct lwaftr_path *path, struct packet **packets, int n,
+                    uint8_t *route);
+void pg_lwaftr_b4(struct lwaftr_path *path, struct packet **packets, int n,
+                  uint8_t *route);

@@ -31,6 +31,12 @@ static inline void put16(uint8_t *p, uint32_t value)
   p[1] = (uint8_t)value;
 }
 
+static inline void put32(uint8_t *p, uint32_t value)
+{
+  put16(p, value >> 16);
+  put16(p + 2, value);
+}
+
 static inline uint8_t *data_of(const struct packet *p)
 {
   return p->buf_addr + p->data_off;
@@ -52,11 +58,12 @@ static inline uint32_t ip4_header(const uint8_t *ip, uint32_t n)
   return header >= IP4 && header <= total && total <= n ? header : 0;
 }
 
-/* What a packet is looked up by: `found` is filled in, and `ends` if it is found. */
+/* What a packet is looked up by. Filled in: is there a softwire (whose ends go into
+ * `ends`), and do packets to the address reach softwires? */
 struct lookup {
   uint32_t ipv4;
   uint16_t port;
-  bool wanted, found;
+  bool wanted, found, managed;
 };
 
 /* lookup.c */

@@ -12,11 +12,7 @@ Softwires.__index = Softwires
 local softwire_t = ffi.typeof("struct softwire")
 local list_t = ffi.typeof("struct softwire[?]")
 
-local function address_text(ipv4)
-  return ("%d.%d.%d.%d"):format(bit.band(bit.rshift(ipv4, 24), 255),
-    bit.band(bit.rshift(ipv4, 16), 255), bit.band(bit.rshift(ipv4, 8), 255),
-    bit.band(ipv4, 255))
-end
+local address_text = require("lib.stack.address").ip4ToString
 
 local WRONG = {
   [C.SOFTWIRE_EXISTS] = function (s)

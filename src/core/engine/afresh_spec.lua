@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- (That code which was given up is compiled again is seen by core.fuse.garbage_spec, as
--- it runs after thousands of graphs.)
+-- (core.fuse.garbage_spec runs after thousands of graphs, too.)
 
 local afresh = require("core.engine.afresh")
 local config = require("core.config")
@@ -70,6 +69,49 @@ describe("compiled code", function ()
       for _ = 1, 200 do off() end
       print(tried)]])
     assert.equal("false\n", said)
+    assert.equal(0, status)
+  end)
+
+  -- All apps that aren't fused are called by one loop. Of its traces, the way to other
+  -- apps is given up while one runs that can't be compiled.
+  it("is made again where another graph's app couldn't be compiled", function ()
+    local said, status = testing.script([[
+      local basic = require("apps.basic.basic_apps")
+      local health = require("core.watch.health")
+      local pool = require("core.pool")
+      engine.fuse = false
+      local function run(process, breaths)
+        local c = config.new()
+        config.app(c, "source", basic.Source)
+        config.app(c, "a", {new = function () return {process = process} end})
+        config.app(c, "sink", basic.Sink)
+        config.link(c, "source.output -> a.input")
+        config.link(c, "a.output -> sink.input")
+        engine.configure(c)
+        for _ = 1, breaths do engine.breathe() end
+      end
+      local function ended() return tonumber(pool.freelist.frees) end
+      local function first(_, p) return p end
+      local function never(_, p)
+        local f = function () return p end
+        return (f())
+      end
+      local function last(_, p) return p, 1 end
+      run(first, 300)
+      run(never, 300)
+      local given_up = false
+      for _, event in ipairs(health.events()) do
+        given_up = given_up or event.kind == "interpreter"
+      end
+      print(given_up)
+      run(last, 300)
+      collectgarbage()
+      collectgarbage("stop")
+      local before, heap = ended(), collectgarbage("count")
+      for _ = 1, 1000 do engine.breathe() end
+      local bytes = 1024 * (collectgarbage("count") - heap) / (ended() - before)
+      print(bytes < 8 or bytes)]])
+    assert.equal("true\ntrue\n", said)
     assert.equal(0, status)
   end)
 

@@ -28,6 +28,9 @@ health.changes = 0
 
 local events, by_key = {}, {}
 local refused = {} -- the functions in which LuaJIT has given something up
+local roots = {} -- of each trace, by number: the trace at the root of its tree
+local leads = {} -- of each trace: the other one that it goes on in
+local stuck = {} -- the roots of trees in which a way out was given up
 local began = math.huge -- the first event of this graph on the packet path
 local on_trace -- the handler, below
 local other -- one more
@@ -89,14 +92,27 @@ local function blacklisted(func, pc)
   return instruction and given_up[bit.band(instruction, 0xff)]
 end
 
+-- What is to be tried anew is noted before anything that may fail (of a stack that is
+-- full already, for one).
 local function aborted(func, pc, code, detail)
+  local given_up_now = start.func and not start.parent
+    and blacklisted(start.func, start.pc)
+  if given_up_now then refused[start.func] = true end
   local where, reason = running_app.here(on_trace), reason_text(code, detail)
   local event = note("abort", where, func, pc, reason)
-  if start.func and not start.parent and blacklisted(start.func, start.pc) then
+  if given_up_now then
     local given = note("blacklisted", start.where, start.func, start.pc, reason)
     given.cause = event
-    refused[start.func] = true
   end
+end
+
+-- Remember to which tree of traces a new one belongs, and what it leads to. (What is
+-- stitched to a trace by a call has no way to it but that.)
+local function place(number, info)
+  local root = start.parent and roots[start.parent] or number
+  roots[number] = root
+  leads[number] = info.link ~= 0 and info.link ~= number and info.link or nil
+  if info.linktype == "interpreter" then stuck[root] = true end
 end
 
 -- Where compiled code is, so that one that doesn't end can be named.
@@ -113,6 +129,7 @@ end
 local function stopped(number, func, pc)
   health.traces, health.traces_alive = health.traces + 1, health.traces_alive + 1
   local info = util.traceinfo(number)
+  place(number, info)
   tell_watchdog(number)
   if info.linktype == "stitch" then
     note("stitch", running_app.here(on_trace), func, pc,
@@ -124,10 +141,10 @@ local function stopped(number, func, pc)
 end
 
 function on_trace(what, number, func, pc, a, b)
-  if other then other(what, number, func, pc, a, b) end
   health.changes = health.changes + 1
   if what == "start" then
-    start = {func = func, pc = pc, parent = a, where = running_app.here(on_trace)}
+    start = {func = func, pc = pc, parent = a, where = {}}
+    start.where = running_app.here(on_trace)
   elseif what == "abort" then
     aborted(func, pc, a, b)
   elseif what == "stop" then
@@ -135,15 +152,33 @@ function on_trace(what, number, func, pc, a, b)
   elseif what == "flush" then
     health.flushes = health.flushes + (on_purpose and 0 or 1)
     health.traces_alive = 0
+    roots, leads, stuck = {}, {}, {}
     C.pg_watch_flush()
+  end
+  if other then other(what, number, func, pc, a, b) end
+end
+
+-- Traces that lead into a tree that is thrown away would still run its code: theirs is
+-- thrown away, too.
+local function spread()
+  local more = next(stuck) ~= nil
+  while more do
+    more = false
+    for number, to in pairs(leads) do
+      local root = roots[number]
+      if stuck[roots[to]] and not stuck[root] then stuck[root], more = true, true end
+    end
   end
 end
 
---- Let LuaJIT try anew what it has given up. What a program turned off itself
---- (jit.off) was never tried, and stays off.
+--- Let LuaJIT try anew what it has given up: functions and loops; and ways out of
+--- traces, which it does if the traces are thrown away. What a program turned off
+--- itself (jit.off) was never tried, and stays off.
 function health.retry()
   for f in pairs(refused) do jit.on(f) end
-  refused = {}
+  spread()
+  for root in pairs(stuck) do jit.flush(root) end
+  refused, stuck = {}, {}
 end
 
 --- Throw all traces away.

@@ -6,6 +6,7 @@
 local engine = require("core.app")
 local main = require("core.main")
 local outside = require("core.outside.visitors")
+local observed = require("lib.observe.graph")
 local session = require("lib.control.session")
 local shm = require("core.shm")
 local sockets = require("lib.sockets")
@@ -90,6 +91,15 @@ commands.info = {
     local apps, links = configuration()
     return {version = main.version, program = main.program_name,
             name = engine.program_name or nil, apps = list(apps), links = list(links)}
+  end,
+}
+
+commands.graph = {
+  arguments = {},
+  run = function ()
+    local graph = observed.describe()
+    return {apps = list(graph.apps), links = list(graph.links),
+            regions = list(graph.regions)}
   end,
 }
 

@@ -5,7 +5,7 @@
 local failure = require("core.failure")
 local near = require("lib.stack.nearest")
 
-local M = {summary = "lightweight 4over6: run, check and configure an lwAFTR"}
+local M = {summary = "lightweight 4over6: check an lwAFTR, make its configuration"}
 
 local COMMANDS = {
   {"check", "send packets from files through an lwAFTR to files, and compare counters"},

@@ -94,23 +94,20 @@ local function drop(e, p)
   return nil, 1
 end
 
-function DropBroadcasts:process(p)
+local function filter(e, p)
   local kind = p.note16[TYPE]
   if kind == BROADCAST or kind == MULTICAST then
-    local q, o = drop(self, p)
+    local q, o = drop(e, p)
     return q, o
   end
   return p
 end
+DropBroadcasts.process = filter
 
 function DropBroadcasts:make_process()
   return function (_, p)
-    local kind = p.note16[TYPE]
-    if kind == BROADCAST or kind == MULTICAST then
-      local q, o = drop(self, p)
-      return q, o
-    end
-    return p
+    local q, o = filter(self, p)
+    return q, o
   end
 end
 
