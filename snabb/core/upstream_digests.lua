@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- CRC-32C of Snabb's files (commit f32729274) of Lua and DynASM, to tell a fork that
 -- has changed them (core.both).
+-- luacheck: no max line length
 
 return {
   ["apps.basic.basic_apps"] = 0xdaa2f02e,
