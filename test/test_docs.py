@@ -15,7 +15,7 @@ READMES = [next(ROOT.glob(f"*/program/{name}/README.md"))
            for name in (
                "config", "echo", "firehose", "generate", "loadtest", "lwaftr", "metrics",
                "model", "pci_bind", "plan", "proto", "ps", "run", "shm", "snabbmark",
-               "snsh", "test", "top", "trace", "vtep")]
+               "snsh", "test", "top", "trace", "vtep", "web")]
 READMES += [ROOT / "click/click/script/README.md"]
 
 ROOMS = [ROOT / "src/apps", ROOT / "snabb/apps", ROOT / "click/apps"]
