@@ -136,7 +136,7 @@ DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/nat
   click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flows.h \
   moongen/native/moongen.h moongen/native/pace.h moongen/native/offload.h \
-  moongen/native/measure.h moongen/native/moonsniff.h
+  moongen/native/hmap.h moongen/native/measure.h moongen/native/moonsniff.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee

@@ -282,4 +282,8 @@ function Server:close()
   end
 end
 
+--- Send what a connection takes of `data` without waiting: how many bytes, which may be
+--- 0; nil if its other end has gone.
+sockets.send_some = send_some
+
 return sockets

@@ -35,3 +35,14 @@ def rfc2544_latency(run):
                trees=[run.moongen / "rfc2544"])
     sizes = set(re.findall(r"^[\d.]+,\d+,(\d+),[\d.]+,1$", run.said, re.MULTILINE))
     expect(len(sizes) == 7, f"frame sizes {sizes}")
+
+
+@test
+def rfc2544_frameloss(run):
+    """At the link's rate alone."""
+    run.script("moongen/rfc2544/benchmarks/frameloss.lua", "--txport", 0, "--rxport", 1,
+               "--duration", 1, "--granularity", 1, ports=RING,
+               trees=[run.moongen / "rfc2544"])
+    rows = re.findall(r"^1,(\d+),1,(\d+),(\d+),[\d.e-]+$", run.said, re.MULTILINE)
+    expect(len(rows) == 7 and all(0 < int(got) <= int(sent) for _, got, sent in rows),
+           f"{rows}")

@@ -35,12 +35,12 @@ end
 
 -- Let the template write into each buffer of the pool.
 local function fill(mem, func)
-  local all = buffers.new(math.min(mem.n, 65536), mem)
-  if C.mg_alloc(mem, all.array, all.size, math.min(TEMPLATE_LENGTH, mem.size)) < 0 then
+  local all = ffi.new("struct packet *[?]", mem.n)
+  if C.mg_alloc(mem, all, mem.n, math.min(TEMPLATE_LENGTH, mem.size)) < 0 then
     failure.raise("createMemPool: the pool has fewer than its %d buffers", mem.n)
   end
-  for i = 0, all.size - 1 do func(all.array[i]) end
-  all:free(all.size)
+  for i = 0, mem.n - 1 do func(all[i]) end
+  C.mg_free(all, mem.n)
 end
 
 --- A pool of `n` buffers (default 2047) of up to `bufSize` bytes (default 2048), with

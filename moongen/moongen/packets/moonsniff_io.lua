@@ -48,7 +48,11 @@ function Writer:write(identification, timestamp)
   local record = ffi.cast("struct mscap *", self.bytes + self.used)
   record.identification, record.timestamp = identification, timestamp
   self.used = self.used + SIZE
+  open_files.pending = true
 end
+
+--- Put all into the file. Raises a failure if that can't be done.
+Writer.flush = flush
 
 function Writer:resize() end -- luacheck: ignore 212
 

@@ -9,7 +9,8 @@ local writer_of = require("lib.pcap.writer")
 
 local pcap = {}
 
-local DEFAULT_SIZE = 2048 -- bytes of a buffer
+local DEFAULT_SIZE = 2048  -- bytes of a buffer
+local FLUSH_SECONDS = 0.2  -- of packets' times, between writes to the file
 
 -- ---- writing ----
 
@@ -28,7 +29,7 @@ end
 --- `startTime`, seconds since 1970 (nil: when libmoon.getTime() was 0).
 function pcap.newWriter(_, filename, startTime)
   local self = setmetatable({startTime = startTime or start_time(),
-    file = writer_of.open(filename)}, Writer)
+    file = writer_of.open(filename), flush_at = -math.huge}, Writer)
   open_files.add(self)
   return self
 end
@@ -39,7 +40,15 @@ function Writer:write(timestamp, data, len, origLen)
   local seconds = math.floor(time)
   local micros = math.floor((time - seconds) * 1e6 + 0.5)
   self.file:write(data, len, origLen or len, (seconds * 1000000LL + micros) * 1000)
+  open_files.pending = true
+  if timestamp > self.flush_at then
+    self.flush_at = timestamp + FLUSH_SECONDS
+    self.file:flush()
+  end
 end
+
+--- Put all into the file. Raises a failure if that can't be done.
+function Writer:flush() self.file:flush() end
 
 --- Write the packet, or its first `snapLen` bytes.
 function Writer:writeBuf(timestamp, buf, snapLen)
