@@ -170,8 +170,24 @@ def test_watched_files_of_secrets_and_a_file_that_goes(tmp_path):
         process.wait_for_engine()
         secret.write_text("null:size=61\n")
         process.wait_for("read again: 1 app changed\n")
+        path.write_text("ports: {in: {$file: port}, out: {port: null, on_error: drop}}\n"
+                        "links: [in -> out]\n")
+        process.wait_for("read again: CPUs or policies for errors have changed\n")
         path.unlink()
         process.wait_for("No such file or directory; the graph stays as it was\n")
+        assert process.interrupt() == 0
+
+
+@pytest.mark.fast
+def test_sighup_before_the_graph_runs_ends_nothing(tmp_path):
+    (tmp_path / "hang_up.lua").write_text("""
+        require("posix.signal").kill(require("posix.unistd").getpid(), 1)
+        return require("apps.fwd.fwd")
+    """)
+    path = tmp_path / "graph.yaml"
+    path.write_text("ports: {a: null}\napps: {f: hang_up.Fwd}\nlinks: [a -> f -> a]\n")
+    with running(PERIGEE, "run", "--no-report", path) as process:
+        process.wait_for("read again: nothing has changed\n")
         assert process.interrupt() == 0
 
 

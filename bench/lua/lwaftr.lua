@@ -21,7 +21,7 @@ local workers = require("core.cpus.workers")
 
 local WARM_UP_SECONDS = 0.5
 local BREATHS = 16 -- between looks at the clock
-local PACKETS = 131072 -- net_pcap keeps those of its files in the pool
+local PACKETS = 65536 -- net_pcap keeps those of its files in the pool
 
 local function write_table(conf, path)
   local list, n = conf.softwire_config.binding_table.softwires:list()

@@ -63,7 +63,7 @@ local function change_all(new, forced)
   end
   local checked = plan.check(new, known)
   deploy.configure(new, {
-    prepare = graph.prepare, abandon = graph.abandon,
+    prepare = graph.prepare, abandon = graph.abandon, running = graph.configuration,
     change = function (part) graph.change(part, forced) end,
   })
   engine.configuration, known = new, checked

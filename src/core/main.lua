@@ -45,6 +45,8 @@ local mimics = false
 --- Is what others compare byte by byte to be as Snabb has it (a savefile's header, what
 --- ps prints)? True once mimic_snabb() has been called.
 function main.mimics_snabb() return mimics end
+
+--- From now on it is.
 function main.mimic_snabb() mimics = true end
 
 -- Ending -----------------------------------------------------------------

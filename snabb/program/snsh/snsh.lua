@@ -4,6 +4,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local lines = require("program.snsh.lines")
 local process = require("core.lib.process")
 
 local M = {summary = "Lua shell; run expressions, scripts and selftests"}
@@ -106,9 +107,7 @@ end
 local function read_chunk()
   local text, prompt = "", "perigee> "
   while true do
-    io.write(prompt)
-    io.flush()
-    local line = io.read("*l")
+    local line = lines.read(prompt)
     if not line then return nil end
     text = text .. line:gsub("^=", "return ") .. "\n"
     local chunk, err = compile(text, "=stdin")
@@ -135,6 +134,7 @@ local function shell()
   for chunk in read_chunk do
     show(xpcall(chunk, failure.explain))
   end
+  lines.finish()
   print()
 end
 

@@ -193,8 +193,8 @@ function Reading:block(node, line, last)
 end
 
 -- The entries of a list, each between braces, to the end of the text.
-function Reading:entries(node)
-  local result = {}
+function Reading:entries(node, into)
+  local result = {softwires = into}
   if node.is_softwires then
     if C.pg_scan_token(self.scan) ~= C.SCAN_END then
       C.pg_scan_push(self.scan)
@@ -210,15 +210,15 @@ function Reading:entries(node)
   return result[node.key_in_memory] or {}
 end
 
-function Reading:all(node, of_list)
-  if of_list then return self:entries(node) end
+function Reading:all(node, of_list, into)
+  if of_list then return self:entries(node, into) end
   if node.type then return self:leaf(node, C.SCAN_END, "the end") end
   return self:block(node, 1, C.SCAN_END)
 end
 
-local function read(scan, name, node, of_list)
+local function read(scan, name, node, of_list, into)
   local reading = setmetatable({scan = scan, name = name}, Reading)
-  local ok, result = pcall(reading.all, reading, node, of_list)
+  local ok, result = pcall(reading.all, reading, node, of_list, into)
   C.pg_scan_close(scan)
   if not ok then error(result, 0) end
   return result
@@ -237,9 +237,10 @@ end
 --- What the string `text`, which sentences call `name`, has for the `node` of a schema
 --- (apps.lwaftr.conf_schema; left out: the whole configuration). For a list, `of_list`
 --- says that there are entries between braces, not what is in one; softwires are a
---- table (apps.lwaftr.softwires), others by their keys.
-function reader.text(text, name, node, of_list)
-  return read(C.pg_scan_text(text, #text), name or "text", node or schema, of_list)
+--- table (apps.lwaftr.softwires; `into`, if that is given), others by their keys.
+function reader.text(text, name, node, of_list, into)
+  return read(C.pg_scan_text(text, #text), name or "text", node or schema, of_list,
+    into)
 end
 
 return reader

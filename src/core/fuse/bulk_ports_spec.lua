@@ -6,6 +6,7 @@ local bulk_ports = require("core.fuse.bulk_ports")
 local config = require("core.config")
 local engine = require("core.app")
 local link = require("core.link")
+local taps = require("core.taps.taps")
 
 -- Sends every other packet by `odd`.
 local Halve = {outputs = {"even", "odd"}}
@@ -51,6 +52,28 @@ describe("core.fuse.bulk_ports", function ()
     local app = engine.app_table
     assert.equal(0, tonumber(app.halve.output.odd.txdrop))
     assert.equal(20 * 4 * 256, tonumber(app["in"].port.rxpackets))
+  end)
+
+  it("lets taps see all packets, and loses none when they come and go", function ()
+    configure()
+    local app, seen = engine.app_table, {}
+    local tap = {wants = function () return true end, seen = function () end,
+      lost = function () end, kept = function () end, after = function () end}
+    function tap.burst(_, spec, _, n) seen[spec] = (seen[spec] or 0) + n end
+    for _ = 1, 3 do engine.breathe() end
+    local before = tonumber(app["in"].port.rxpackets)
+    taps.attach(tap)
+    for _ = 1, 5 do engine.breathe() end
+    local into, waiting = app.halve.input.input, link.nreadable(app.halve.input.input)
+    local passed = tonumber(app["in"].port.rxpackets) - before - waiting
+    assert.is_true(passed >= 4 * 256)
+    assert.same({["in.output -> halve.input"] = passed,
+      ["halve.even -> out.input"] = passed / 2,
+      ["halve.odd -> sink.input"] = passed / 2}, seen)
+    taps.detach(tap)
+    for _ = 1, 3 do engine.breathe() end
+    assert.equal(tonumber(app["in"].port.rxpackets), link.stats(into).rxpackets)
+    assert.equal(link.stats(into).rxpackets / 2, tonumber(app.out.port.txpackets))
   end)
 
   it("leaves ports alone that have other links, and where nothing is fused", function ()

@@ -64,12 +64,15 @@ function document.refuse(path, line, fmt, ...)
   failure.usage("%s:%d: %s", path, line, fmt:format(...))
 end
 
---- The node of `text`, which is what the file at `path` has. Raises a failure.
-function document.parse(path, text)
+local function no_pause() end
+
+--- The node of `text`, which is what the file at `path` has. Raises a failure. `pause`,
+--- if given, is called again and again: it may yield.
+function document.parse(path, text, pause)
   local bad = line_of_bytes(text)
   if bad then document.refuse(path, bad, "this is no text (UTF-8)") end
   text = text:gsub("^\239\187\191", "")
-  local ok, result = pcall(PARSERS[path:match("%.(%w+)$")], text)
+  local ok, result = pcall(PARSERS[path:match("%.(%w+)$")], text, pause or no_pause)
   if ok then return result end
   if type(result) ~= "table" or not result.problem then error(result, 0) end
   document.refuse(path, result.line, "%s", result.problem)

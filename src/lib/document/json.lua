@@ -134,6 +134,7 @@ local function number(self)
 end
 
 function value(self, depth)
+  self.pause()
   if take(self, "{") then return object(self, depth) end
   if take(self, "[") then return array(self, depth) end
   if take(self, '"') then
@@ -147,9 +148,10 @@ function value(self, depth)
   return number(self)
 end
 
---- The node of the text. Raises what is wrong (lib.document.node).
-function json.parse(text)
-  local self = {text = text, at = 1, line = 1}
+--- The node of the text. Raises what is wrong (lib.document.node). `pause` is called
+--- again and again.
+function json.parse(text, pause)
+  local self = {text = text, at = 1, line = 1, pause = pause}
   local root = value(self, 1)
   skip_space(self)
   if self.at <= #text then expected(self, "the end") end

@@ -55,6 +55,7 @@ local function next_event(self)
 end
 
 local function count(self, line, n)
+  self.pause()
   self.nodes = self.nodes + n
   if self.nodes > MOST_NODES then
     node.refuse(line, "this has more than %d values", MOST_NODES)
@@ -135,11 +136,12 @@ local function explain(message)
     node.plain(problem))
 end
 
---- The node of the text. Raises what is wrong (lib.document.node).
-function yaml.parse(text)
+--- The node of the text. Raises what is wrong (lib.document.node). `pause` is called
+--- again and again.
+function yaml.parse(text, pause)
   -- The parser reads `text` in place, and doesn't keep it from being collected.
   local self = {text = text, parser = require("yaml").parser(text), nodes = 0,
-    anchors = {}, escapes = text:find("\\[0xuU]") ~= nil}
+    pause = pause, anchors = {}, escapes = text:find("\\[0xuU]") ~= nil}
   local ok, result = pcall(read_all, self)
   if ok then return result end
   if type(result) == "string" and not result:match("^[^\n]*%.lua:%d+:") then

@@ -69,13 +69,15 @@ function calls.frame(text)
   return ("%d\n%s"):format(#text, text)
 end
 
--- Of what has come over a connection, frame by frame.
+-- Of what has come over a connection, frame by frame: the first `parts` from `at` on is
+-- still to be given out; `size` bytes are, in all. The frame there has `length` bytes,
+-- `head` of them in its first line, once that is known.
 local Frames = {}
 Frames.__index = Frames
 
 --- What collects bytes until they are whole frames.
 function calls.frames()
-  return setmetatable({parts = {}, size = 0}, Frames)
+  return setmetatable({parts = {}, size = 0, at = 1}, Frames)
 end
 
 function Frames:add(bytes)
@@ -85,26 +87,37 @@ end
 
 -- Large ones come in many pieces, which are put together once.
 local function all(self)
-  if #self.parts > 1 then self.parts = {table.concat(self.parts)} end
+  if #self.parts > 1 then
+    self.parts[1] = self.parts[1]:sub(self.at)
+    self.parts, self.at = {table.concat(self.parts)}, 1
+  end
   return self.parts[1]
+end
+
+-- How many bytes the frame has, with its line; nil if that isn't known yet.
+local function length_of(self, bytes)
+  local line, first = bytes:match("^(%d+)\n()", self.at)
+  local digits = line or bytes:match("^%d*", self.at)
+  if #digits > MOST_DIGITS or not line and self.at + #digits <= #bytes then
+    failure.raise("a message begins with its length on a line of its own")
+  end
+  if line then
+    self.head = first - self.at
+    return self.head + tonumber(line)
+  end
 end
 
 --- The text of the next frame, or nil if it isn't all there yet. Raises a failure if
 --- that is no frame.
 function Frames:next()
-  if self.size == 0 or self.size < (self.last or 0) then return nil end
+  if self.size == 0 or self.size < (self.length or 0) then return nil end
   local bytes = all(self)
-  if not self.last then
-    local line = bytes:match("^(%d+)\n")
-    if #(line or bytes) > MOST_DIGITS or not line and not bytes:find("^%d+$") then
-      failure.raise("a message begins with its length on a line of its own")
-    end
-    if not line then return nil end
-    self.first, self.last = #line + 2, #line + 1 + tonumber(line)
-    if self.size < self.last then return nil end
-  end
-  local text, rest = bytes:sub(self.first, self.last), bytes:sub(self.last + 1)
-  self.parts, self.size, self.last = {rest}, #rest, nil
+  self.length = self.length or length_of(self, bytes)
+  if not self.length or self.size < self.length then return nil end
+  local text = bytes:sub(self.at + self.head, self.at + self.length - 1)
+  self.at, self.size = self.at + self.length, self.size - self.length
+  self.length = nil
+  if self.size == 0 then self.parts, self.at = {}, 1 end
   return text
 end
 

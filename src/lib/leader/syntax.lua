@@ -7,7 +7,10 @@ local failure = require("core.failure")
 local syntax = {}
 
 local WORD = "[^%s;{}\"']"
-local ESCAPES = {n = "\n", t = "\t"}
+local ESCAPES = setmetatable({n = "\n", t = "\t"}, {
+  __index = function (_, letter) return letter end,
+})
+local BACKSLASH = 92
 
 --- The text as one word, quoted where it has to be.
 function syntax.quote(text)
@@ -34,21 +37,30 @@ local function skip(text, at)
   end
 end
 
+-- Where the quote ends that begins at `at`: a quote behind an odd number of backslashes
+-- is a part of it.
+local function end_of_quote(text, at, quote)
+  local found = at
+  repeat
+    found = text:find(quote, found + 1, true)
+    if not found then failure.raise("a quote doesn't end") end
+    local behind = found - 1
+    while quote == '"' and behind > at and text:byte(behind) == BACKSLASH do
+      behind = behind - 1
+    end
+  until (found - behind) % 2 == 1
+  return found
+end
+
 -- The string behind the quote at `at`, and where what follows it begins.
 local function quoted(text, at)
-  local quote, parts = text:sub(at, at), {}
-  local from = at + 1
-  while true do
-    local next_one = text:find(quote == '"' and '["\\]' or "'", from)
-    if not next_one then failure.raise("a quote doesn't end") end
-    parts[#parts + 1] = text:sub(from, next_one - 1)
-    if text:sub(next_one, next_one) == quote then
-      return table.concat(parts), next_one + 1
-    end
-    local letter = text:sub(next_one + 1, next_one + 1)
-    parts[#parts + 1] = ESCAPES[letter] or letter
-    from = next_one + 2
+  local quote = text:sub(at, at)
+  local last = end_of_quote(text, at, quote)
+  local value = text:sub(at + 1, last - 1)
+  if quote == '"' and value:find("\\", 1, true) then
+    value = value:gsub("\\(.)", ESCAPES)
   end
+  return value, last + 1
 end
 
 -- The string at `at`, of quoted parts joined by +, or the word; and what is behind it.

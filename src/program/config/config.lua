@@ -8,6 +8,8 @@ local client = require("lib.leader.client")
 local failure = require("core.failure")
 local listen = require("program.config.listen")
 local near = require("lib.stack.nearest")
+local stat = require("posix.sys.stat")
+local stdlib = require("posix.stdlib")
 
 local M = {summary = "ask and change the configuration of a running lwAFTR"}
 
@@ -57,10 +59,19 @@ end
 local function changing(name)
   return function (connection, options)
     local fields = about(connection, options)
-    if options.file then fields.path, fields.config = "/", file_text(options.file) end
     if options.takes_value then fields.config = options.value or io.read("*a") end
     connection:call(name, fields)
   end
+end
+
+-- Perigee's lwAFTR reads the file itself: large ones needn't be sent.
+local function load_file(connection, options)
+  local path = stdlib.realpath(options.file)
+  local own = stat.stat(connection.instance.directory .. "/lwaftr.state")
+  if own and path then return connection:call("load-file", {file = path}) end
+  local fields = about(connection, options)
+  fields.path, fields.config = "/", file_text(options.file)
+  connection:call("set-config", fields)
 end
 
 local PATH = "where, such as '/softwire-config/internal-interface/mtu'"
@@ -85,7 +96,7 @@ local COMMANDS = {
     path_argument}, changing("remove-config")},
   ["load"] = {"put the configuration in a file in the place of the whole one",
     {schema_option, instance_argument, function (p) p:argument("file", "the file") end},
-    changing("set-config")},
+    load_file},
   ["listen"] = {"read requests in JSON, one after the other, and print answers",
     {schema_option, instance_argument, function (p)
       p:option("-c --socket", "serve one client at this Unix socket, not standard "

@@ -78,7 +78,6 @@ function M.run(args)
   router:configure(conf)
   local lead = leader.start(router, readiness.of(router))
   rates.start(columns, options.bench_file, options.hydra)
-  engine.busywait = true
   engine.main{done = lead:ending(options.duration), no_report = true}
 end
 

@@ -25,6 +25,7 @@ local function parse(args)
   p:argument("counter", "only counters whose names have this in them"):args("?")
   p:option("-n --name", "its name; then the first argument is COUNTER")
   p:flag("-l --list-all", "print the names of all counters")
+  p:flag("--queues", "print its queues, DEVICE/NUMBER")
   p:flag("--ready", "is it ready for packets?")
   p:option("--wait", "with --ready: wait so long until it is"):convert(cli.duration)
   p:flag("--json", "print JSON")
@@ -74,15 +75,28 @@ local function print_counters(sums, part, json)
   end
 end
 
--- What the lwAFTR says of itself.
+-- What an lwAFTR says of itself, a list of lines; nil if it says nothing.
+local function lines_of(instance)
+  local file = io.open(instance.directory .. "/" .. readiness.NAME)
+  if not file then return nil end
+  local lines = {}
+  for line in file:lines() do lines[#lines + 1] = line end
+  file:close()
+  return lines
+end
+
+local SILENT = "this process tells nothing of its state"
+
 local function said(text)
   local ok, instance = pcall(running.find, text)
   if not ok then return tostring(instance) end
-  local file = io.open(instance.directory .. "/" .. readiness.NAME)
-  if not file then return "this process tells nothing of its state" end
-  local line = file:read("*l")
-  file:close()
-  return line or ""
+  local lines = lines_of(instance)
+  return lines and lines[1] or SILENT
+end
+
+local function print_queues(text)
+  local lines = lines_of((running.find(text))) or failure.raise("%s", SILENT)
+  for i = 2, #lines do print(lines[i]) end
 end
 
 local function ready(options)
@@ -106,6 +120,8 @@ function M.run(args)
     for _, name in ipairs(state.counters) do print(name) end
   elseif options.ready then
     ready(options)
+  elseif options.queues then
+    print_queues(options.instance)
   else
     local instance, list = running.find(options.instance)
     print_counters(counters(instance, list), options.counter, options.json)

@@ -13,7 +13,8 @@ local values = require("apps.lwaftr.conf_values")
 
 local readiness = {}
 
---- The file's name, in a process's directory.
+--- The file's name, in a process's directory. It has a line for the state, and one for
+--- each queue, DEVICE/NUMBER.
 readiness.NAME = "lwaftr.state"
 --- What it says of one that is ready.
 readiness.READY = "ready"
@@ -79,9 +80,13 @@ end
 
 function Readiness:look()
   local now = state(self.router.list, self.draining)
-  if now == self.told then return end
-  self.told = now
-  write(shm.path(readiness.NAME), now, true)
+  if now == self.told and self.router.list == self.list then return end
+  self.told, self.list = now, self.router.list
+  local lines = {now}
+  for i, queue in ipairs(self.list) do
+    lines[i + 1] = ("%s/%d"):format(queue.device, queue.id)
+  end
+  write(shm.path(readiness.NAME), table.concat(lines, "\n"), true)
   if not self.path then return end
   if now == readiness.READY then
     local ok, problem = write(self.path, now)

@@ -2,20 +2,24 @@
 -- `perigee run GRAPH`: runs a graph that a file tells (program.run.graph_file), and
 -- changes it while it runs when the file is read again.
 
+local C = require("core.native")
 local cli = require("lib.cli")
 local difference = require("core.engine.difference")
 local document = require("lib.document.document")
 local engine = require("core.app")
 local failure = require("core.failure")
 local graph_file = require("program.run.graph_file")
+local lib = require("core.lib")
 local log = require("core.lib.log")
 local placement = require("core.cpus.placement")
+local signals = require("core.engine.signals")
 local timer = require("core.timer")
 local watch = require("program.run.watch")
 
 local graph = {}
 
 local LOOK_NANOSECONDS = 0.25e9
+local SLICE_SECONDS, SLICE_NANOSECONDS = 0.0002, 1e6 -- of reading, and between such
 
 local function parser()
   local p = cli.parser("run", "Run the graph that FILE tells, in JSON or YAML "
@@ -44,6 +48,17 @@ local function counted(n, what)
   return ("%d %s%s"):format(n, what, n == 1 and "" or "s")
 end
 
+local function policies(c)
+  local found = {}
+  for name, app in pairs(c.apps) do found[name] = app.on_error end
+  return found
+end
+
+local function is_same(a, b)
+  return difference.none(a, b) and lib.equal(a.cpus, b.cpus)
+    and lib.equal(policies(a), policies(b))
+end
+
 -- What is new, on one line.
 local function summary(before, after)
   local d, list = difference.of(before, after), {}
@@ -55,7 +70,9 @@ local function summary(before, after)
       list[#list + 1] = ("%s %s"):format(counted(item[1], item[2]), item[3])
     end
   end
-  return #list > 0 and table.concat(list, ", ") or "nothing has changed"
+  if #list > 0 then return table.concat(list, ", ") end
+  return is_same(before, after) and "nothing has changed"
+    or "CPUs or policies for errors have changed"
 end
 
 -- What stays as it was when the process began.
@@ -68,42 +85,74 @@ local function check_constants(run, new)
   end
 end
 
--- Let the running graph be what the file tells now.
-local function reload(run)
-  local before = run.graph
-  local ok, err = pcall(function ()
-    local new = graph_file.load(before.path)
-    check_constants(run, new)
-    new:apply(engine.configure)
-    run.graph = new
-  end)
-  if ok then
-    log.info("%s: read again: %s", before.path, summary(before.configuration,
-      run.graph.configuration))
-  else
-    log.error("%s; the graph stays as it was", tostring(err))
-  end
-end
-
 -- The files that the running graph was read from.
 local function sources(run)
   return {run.graph.path, unpack(run.graph.notes.files)}
 end
 
-local function begin_to_watch(run)
-  run.files = watch.new(sources(run))
-  local look = timer.new("graph", function ()
-    if not run.files:changed() then return end
-    reload(run)
-    run.files:follow(sources(run))
-  end, LOOK_NANOSECONDS, "repeating")
-  timer.activate(look)
+-- The running graph becomes `new`. One that is the same as before is left alone:
+-- packets would stand still while it is arranged.
+local function become(run, new)
+  local before = run.graph
+  check_constants(run, new)
+  if not is_same(before.configuration, new.configuration) then
+    new:apply(engine.configure)
+  end
+  run.graph = new
+  log.info("%s: read again: %s", new.path, summary(before.configuration,
+    new.configuration))
 end
 
-local function hang_up(run)
-  if run.files then run.files:note() end
-  reload(run)
+-- A function that yields whenever it is called later than SLICE_SECONDS after the
+-- coroutine has gone on.
+local function pausing()
+  local ends = C.pg_monotonic() + SLICE_SECONDS
+  return function ()
+    if C.pg_monotonic() < ends then return end
+    coroutine.yield()
+    ends = C.pg_monotonic() + SLICE_SECONDS
+  end
+end
+
+-- A coroutine that reads the file again, bit by bit, as packets wait meanwhile: it
+-- returns true and the graph, or false and what is wrong.
+local function reader(run)
+  return coroutine.create(function ()
+    return pcall(graph_file.load, run.graph.path, pausing())
+  end)
+end
+
+-- Go on reading; at the end let the running graph be what was read.
+local function go_on(run)
+  local _, ok, result = coroutine.resume(run.reader)
+  if coroutine.status(run.reader) ~= "dead" then return end
+  run.reader = nil
+  timer.cancel(run.slices)
+  if ok then ok, result = pcall(become, run, result) end
+  if not ok then log.error("%s; the graph stays as it was", tostring(result)) end
   if run.files then run.files:follow(sources(run)) end
+  if run.again then run.begin() end
+end
+
+-- What begins to read the file again, or does so once more after this time.
+local function reloading(run)
+  run.slices = timer.new("graph file", function () go_on(run) end, SLICE_NANOSECONDS,
+    "repeating")
+  function run.begin()
+    run.again = run.reader ~= nil
+    if run.again then return end
+    if run.files then run.files:note() end
+    run.reader = reader(run)
+    timer.activate(run.slices)
+  end
+end
+
+local function begin_to_watch(run)
+  run.files = watch.new(sources(run))
+  local look = timer.new("graph files", function ()
+    if run.files:changed() then run.begin() end
+  end, LOOK_NANOSECONDS, "repeating")
+  timer.activate(look)
 end
 
 local function check(loaded)
@@ -116,17 +165,19 @@ end
 --- Run it.
 function graph.run(args)
   local options = cli.parse(parser(), args)
+  if not options.check then signals.take({HUP = true}, true) end -- from the start
   local loaded = graph_file.load(options.file)
   if options.check then return check(loaded) end
   if loaded.name then engine.claim_name(loaded.name) end
   if loaded.cpus and not placement.wanted() then placement.use(loaded.cpus) end
   loaded:apply(engine.configure)
   local run = {graph = loaded}
+  reloading(run)
   if options.watch then begin_to_watch(run) end
   local ends = options.duration and engine.now() + options.duration or math.huge
   local function done() return engine.now() >= ends or engine.finished() end
   engine.main{done = done, no_report = options.no_report,
-              on_signal = {HUP = function () hang_up(run) end}}
+              on_signal = {HUP = run.begin}}
 end
 
 return graph

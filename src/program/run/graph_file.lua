@@ -148,6 +148,7 @@ function Graph:each(what, add)
   if not n or n.value == nil and not n.map and not n.list then return end
   self:want(n, what, "map")
   for _, at in ipairs(n.keys) do
+    self.pause()
     add(self, tostring(at.key), n.map[at.key], at.line)
   end
 end
@@ -156,7 +157,10 @@ end
 function Graph:each_of(what, add)
   local n = self.root.map[what]
   local list = n and self:want(n, what, "list").list or {}
-  for _, item in ipairs(list) do add(self, item) end
+  for _, item in ipairs(list) do
+    self.pause()
+    add(self, item)
+  end
 end
 
 -- Links --------------------------------------------------------------------------
@@ -236,10 +240,11 @@ end
 
 --- The graph that `text` tells, which is what the file at `path` has: {configuration =,
 --- name =, cpus = the text of a list of CPUs (or nil), notes = program.run.values'}.
---- Raises a failure.
-function graph_file.parse(path, text)
+--- Raises a failure. `pause`, if given, is called again and again: it may yield.
+function graph_file.parse(path, text, pause)
   local self = setmetatable({path = path, lines = {}, configuration = config.new(),
-    root = document.parse(path, text), notes = values.notes(path)}, Graph)
+    pause = pause or function () end, root = document.parse(path, text, pause),
+    notes = values.notes(path)}, Graph)
   local folder = path:match("^.*/") or "./"
   classes.look_in(folder)
   build(self)
@@ -247,8 +252,8 @@ function graph_file.parse(path, text)
 end
 
 --- The same, of the file at `path`.
-function graph_file.load(path)
-  return graph_file.parse(path, document.text(path))
+function graph_file.load(path, pause)
+  return graph_file.parse(path, document.text(path), pause)
 end
 
 -- The line of the first app or link that the sentence names.

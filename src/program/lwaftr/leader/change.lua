@@ -6,6 +6,7 @@ local failure = require("core.failure")
 local path = require("program.lwaftr.leader.path")
 local reader = require("apps.lwaftr.conf_reader")
 local schema = require("apps.lwaftr.conf_schema")
+local Softwires = require("apps.lwaftr.softwires")
 local softwire = require("program.lwaftr.leader.softwire")
 local tree = require("program.lwaftr.leader.tree")
 local values = require("apps.lwaftr.conf_values")
@@ -70,6 +71,22 @@ local function add_all(router, added)
       error(err, 0)
     end
   end
+end
+
+-- A table takes 2 MB even if it is for one softwire: one is kept, and emptied.
+local MOST_KEPT = 1000 -- softwires
+local scratch
+
+local function emptied(softwires)
+  if not softwires or softwires:count() > MOST_KEPT then return Softwires.new() end
+  local list, n = softwires:list()
+  for i = 0, n - 1 do softwires:remove(list[i].ipv4, list[i].psid) end
+  return softwires
+end
+
+local function add_softwires(router, node, text)
+  scratch = emptied(scratch)
+  add_all(router, reader.text(text, NAME, node, true, scratch))
 end
 
 local function set_leaf(router, target, text)
@@ -152,6 +169,14 @@ function change.set(router, path_text, text)
   router:tell()
 end
 
+--- Let the file be the whole configuration; what is wrong is said with its name.
+function change.load(router, file)
+  local conf = reader.file(file)
+  local softwires = conf.softwire_config.binding_table.softwires
+  router:configure(conf)
+  router:swap(softwires)
+end
+
 --- Add the entries of `text`, each between braces, to the list at the path.
 function change.add(router, path_text, text)
   local target = path.find(schema, path_text)
@@ -159,11 +184,11 @@ function change.add(router, path_text, text)
     failure.usage("path %s: it leads to no list; `set` changes what is there",
       path_text)
   end
-  local added = reader.text(text, NAME, target.node, true)
   if target.node.is_softwires then
-    add_all(router, added)
+    add_softwires(router, target.node, text)
     return router:tell()
   end
+  local added = reader.text(text, NAME, target.node, true)
   router:configure(tree.with(router.conf, target, schema, function (entries)
     local all = {}
     for key, entry in pairs(entries or {}) do all[key] = entry end

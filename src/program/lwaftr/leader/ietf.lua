@@ -260,10 +260,17 @@ function ietf.set(router, path_text, text)
   end
 end
 
+-- As upstream's, a softwire gets the port set that its address has already.
 function ietf.add(router, path_text, text)
   local target = find(router, path_text)
   if target.node ~= ENTRY or not target.is_list then unsupported(path_text) end
   local given = reader.text(text, "value", ENTRY, true)
+  for _, entry in pairs(given) do
+    local length, reserved = router.binding:port_set(entry.binding_ipv4_addr)
+    if length then
+      entry.port_set.psid_len, entry.port_set.psid_offset = length, reserved
+    end
+  end
   change.add(router, SOFTWIRES, softwires_text(given))
 end
 

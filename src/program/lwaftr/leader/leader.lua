@@ -12,7 +12,9 @@ local sockets = require("lib.sockets")
 
 local leader = {}
 
-local MOST_SECONDS = 0.002 -- at a time, if calls are short
+-- At a time, if calls are short: where packets wait meanwhile, and where all apps are
+-- on other CPUs.
+local MOST_SECONDS, MOST_WITHOUT_APPS = 0.002, 0.05
 local MUCH_OUTPUT = 1048576 -- bytes that a client leaves waiting
 
 -- A connection ----------------------------------------------------------------------
@@ -29,11 +31,20 @@ function Connection:receive(bytes)
   if bytes then self.frames:add(bytes) else self.at_end = true end
 end
 
-local function answer(self, text)
+local function answers(self, text)
   local parts = {}
   for i, call in ipairs(calls.read(text)) do
     parts[i] = calls.write(call.name, requests.answer(self.leader, call, self))
   end
+  return parts
+end
+
+-- A large table takes its time: that is nothing for the watchdog.
+local function answer(self, text)
+  local watched = C.pg_watch(false)
+  local ok, parts = pcall(answers, self, text)
+  C.pg_watch(watched)
+  if not ok then error(parts, 0) end
   local frame = calls.frame(table.concat(parts))
   self.output[#self.output + 1] = frame
   self.outgoing = self.outgoing + #frame
@@ -41,12 +52,19 @@ end
 
 --- Answer what has come, until its time is up. What is no call ends the connection.
 function Connection:work()
+  self.full = true -- until all that has come is answered
   if self.outgoing >= MUCH_OUTPUT then return end
   local ok, text
   repeat
     ok, text = pcall(self.frames.next, self.frames)
-    if ok and text then ok = pcall(answer, self, text) end
+    local err = text
+    if ok and text then ok, err = pcall(answer, self, text) end
+    if not ok then
+      io.stderr:write(("perigee: a connection for `config` is closed: %s\n"):format(
+        tostring(err)))
+    end
     if not ok or not text then
+      self.full = false
       self.done = self.done or not ok or self.at_end or self.leader.over
       return
     end
@@ -63,7 +81,8 @@ local Leader = {}
 Leader.__index = Leader
 
 function Leader:tend()
-  self.until_time = C.pg_monotonic() + MOST_SECONDS
+  self.until_time = C.pg_monotonic()
+    + (next(engine.app_table) and MOST_SECONDS or MOST_WITHOUT_APPS)
   repeat until not self.server:poll() or C.pg_monotonic() >= self.until_time
   if self.server:busy() then self.server:work() end
 end

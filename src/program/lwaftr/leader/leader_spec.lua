@@ -131,7 +131,7 @@ describe("a change", function ()
       return text:sub(1, at) .. signs:sub(sign, sign)
         .. text:sub(at + math.random(0, 3))
     end
-    for _ = 1, 3000 do
+    for _ = 1, 800 do
       local r, where = router(), spoilt(paths[math.random(#paths)])
       local text = spoilt(({"1", "{ id 4; }", CONF})[math.random(3)])
       for _, verb in ipairs{"set", "add", "remove"} do

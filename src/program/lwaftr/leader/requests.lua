@@ -94,6 +94,13 @@ calls["set-config"] = changer("set")
 calls["add-config"] = changer("add")
 calls["remove-config"] = changer("remove")
 
+-- Perigee's own: the whole configuration from a file.
+calls["load-file"] = function (leader, fields, connection)
+  changing(leader, connection)
+  change.load(leader.router, fields.file or "")
+  return {}
+end
+
 calls["attach-listener"] = function (leader, _, connection)
   if leader.listener and leader.listener ~= connection then
     failure.raise("somebody listens already")
