@@ -128,6 +128,15 @@ def test_a_dpdk_device_by_its_number(tree, tmp_path):
     assert list(load(b)) == sent
 
 
+def test_another_port_in_the_place_of_a_number(tree, tmp_path):
+    sent = packets(1000)
+    a, b = save(tmp_path / "a.pcap", sent), tmp_path / "b.pcap"
+    result = perigee("-p", tree, "--port", f"0=pcap:rx={a},tx={b}", "device_echo", 0, 2,
+                     0.3)
+    assert result.returncode == 0, result.stderr
+    assert list(load(b)) == sent
+
+
 # The rest of the engine ---------------------------------------------------------
 
 
