@@ -44,6 +44,16 @@ describe("rates", function ()
     end
   end)
 
+  it("above the link's are told", function ()
+    local log, said = require("moongen.log"), {}
+    local info = log.info
+    log.info = function (_, text, ...) said[#said + 1] = text:format(...) end
+    for _, rate in ipairs{10000, 10001} do new_queue():setRate(rate) end
+    log.info = info
+    assert.same({"[TxQueue: id=7, qid=0]: 10001 Mbit/s is more than the link's 10000, "
+      .. "so nothing is limited"}, said)
+  end)
+
   it("count packets with the CRC", function ()
     local queue = new_queue()
     queue:setRateMpps(0.1)
