@@ -244,6 +244,67 @@ def test_fast_and_slow_ways_do_the_same():
     assert " packets compared, 0 differences" in result.stdout
 
 
+def fragments_of(payload, ident, where):
+    """IPv4 fragments of UDP: (offset in bytes, length, whether more follow) each."""
+    whole = bytes(UDP(dport=PORT, len=8 + len(payload), chksum=1) / payload)
+    return [IP(bytes(IP(src=PEER, dst=SHARED, proto=17, id=ident, frag=first // 8,
+                        flags="MF" if more else 0) / whole[first:first + size]))
+            for first, size, more in where]
+
+
+def test_bounds_what_it_keeps_of_fragments(tmp_path):
+    """A flood of first fragments, tiny ones and overlapping ones: all are counted."""
+    lwaftr = Lwaftr(tmp_path, "reassembly { max-packets 100; }")
+    flood = [fragments_of(b"x" * 100, ident, [(0, 16, True)])[0]
+             for ident in range(2000)]
+    tiny = fragments_of(b"y" * 24, 3000, [(0, 8, True), (8, 8, True), (16, 16, False)])
+    overlapping = fragments_of(b"z" * 100, 3001, [(0, 64, True), (56, 52, False)])
+    out4, out6 = lwaftr(v4=[*flood, *tiny, *overlapping,
+                            from_peer(UDP(dport=PORT) / b"whole")])
+    assert out4 == []
+    assert [bytes(f[UDP].payload) for f in out6] == [b"whole", b"y" * 24]
+    counters = lwaftr.counters
+    assert counters["in-ipv4-frag-needs-reassembly"] == len(flood) + 5
+    assert counters["in-ipv4-frag-reassembled"] == 1
+    assert counters["drop-ipv4-frag-invalid-reassembly"] == 1
+    assert counters["drop-ipv4-frag-random-evicted"] == len(flood) + 1 - 100
+
+
+def test_counts_what_tunnels_carry_wrongly(lwaftr):
+    """Wrong lengths, and tunnels in tunnels."""
+    back = IP(bytes(IP(src=SHARED, dst=PEER) / UDP(sport=PORT) / b"back"))
+    longer = IPv6(src=B4, dst=BR, plen=2000) / back
+    shorter = IPv6(src=B4, dst=BR) / IP(bytes(back)[:2] + b"\x00\x13" + bytes(back)[4:])
+    nested = tunnel(tunnel(back))
+    nested[IPv6].nh = 4
+    gre = IPv6(src=B4, dst=BR, nh=47) / bytes(back)
+    out4, out6 = lwaftr(v6=[longer, shorter, nested, tunnel(tunnel(back)), gre])
+    assert (out4, out6) == ([], [])
+    assert lwaftr.counters["in-ipv6-packets"] == 4  # none of `longer`
+    assert lwaftr.counters["drop-no-source-softwire-ipv6-packets"] == 2
+    assert lwaftr.counters["drop-unknown-protocol-ipv6-packets"] == 2
+    assert lwaftr.counters["drop-all-ipv6-iface-packets"] == 4
+
+
+def test_changes_and_swaps_lose_no_packet(tmp_path):
+    """1,000 changes of softwires a second, and the same table read anew and swapped in,
+    while packets pass."""
+    conf, v4, v6 = (tmp_path / name for name in ("g.conf", "4.pcap", "6.pcap"))
+    result = perigee("lwaftr", "generate", "-o", conf, "-4", v4, "-6", v6, "-n", 500,
+                     "193.5.1.0", 16, "fc00::100", "fc00:1:2:3:4:5:0:7e", 6)
+    assert result.returncode == 0, result.stderr
+    ports = [f"--vdev=net_pcap{i},rx_pcap={path},infinite_rx=1"
+             for i, path in enumerate((v4, v6))]
+    result = perigee("--eal", ports[0], "--eal", ports[1], "run",
+                     ROOT / "bench/lua/lwaftr_changes.lua", conf, 0.5)
+    assert result.returncode == 0, result.stderr
+    lines = dict(line.split(" ", 1) for line in result.stdout.splitlines())
+    made, _, packets, _, lost = lines["changes"].split()
+    assert int(made) >= 500 and int(packets) > 0 and int(lost) == 0
+    assert len(lines["swaps"].split()) == 5
+    assert lines["softwires"].startswith("1008 ")
+
+
 def test_generates_a_table_and_packets_for_it(tmp_path):
     conf, v4, v6 = tmp_path / "g.conf", tmp_path / "4.pcap", tmp_path / "6.pcap"
     result = perigee("lwaftr", "generate", "-o", conf, "-4", v4, "-6", v6, "-n", 50,

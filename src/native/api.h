@@ -203,6 +203,7 @@ int pg_take_counted(struct link *link, struct packet **to, int max);
 void pg_give(struct freelist *account, struct link *link, struct packet **from,
              int n);
 int pg_fetch(struct port *port, struct link *link, struct packet **to);
+int pg_fetch_counted(struct port *port, struct link *link, struct packet **to);
 void pg_send(struct port *port, struct link *link, struct packet **from, int n);
 
 /* handover.c */
@@ -210,6 +211,8 @@ void pg_hand(struct freelist *account, struct link *link, struct packet **from,
              int n, int bytes);
 int pg_hand_routed(struct freelist *account, struct link *link, struct packet **from,
                    int n, const uint8_t *route, int output, struct packet **chosen);
+int pg_send_routed(struct port *port, struct link *link, struct packet **from, int n,
+                   const uint8_t *route, int output, struct packet **chosen);
 int pg_accept(struct freelist *account, struct link *link, struct packet **to);
 int pg_accept_counted(struct freelist *account, struct link *link,
                       struct packet **to);

@@ -22,65 +22,94 @@ static inline bool is_plain(const struct lwaftr_path *path, const struct packet 
       n < header + PORTS || n > path->mtu4 || ip[9] == PROTOCOL_ICMP ||
       get16(ip + 6) & MORE_OR_OFFSET)
     return false;
-  source->ipv4 = get32(ip + 12);
-  source->port = (uint16_t)get16(ip + header);
-  source->wanted = true;
-  destination->ipv4 = get32(ip + 16);
-  destination->port = (uint16_t)get16(ip + header + 2);
-  destination->wanted = path->hairpinning;
+  *source = (struct lookup){get32(ip + 12), (uint16_t)get16(ip + header)};
+  *destination = (struct lookup){get32(ip + 16), (uint16_t)get16(ip + header + 2)};
   return true;
 }
 
-/* From one B4 to another, if it needs no error. */
-static inline int turn_back(struct lwaftr_path *path, struct packet *p,
-                            const struct lookup *to, const struct softwire_ends *ends)
+/* Is a packet from one B4 to another one that needs no error? */
+static inline bool may_turn(const struct lwaftr_path *path, const struct packet *p)
 {
-  uint8_t *frame = data_of(p), *ip = frame + ETHERNET + IP6;
-  uint32_t n = (uint32_t)p->length - ETHERNET - IP6;
-  if (!to->found || ip[8] < 2 || n + IP6 > path->mtu || !path->known6)
+  const uint8_t *ip = data_of(p) + ETHERNET + IP6;
+  return path->known6 && ip[8] >= 2 && p->length <= path->mtu + ETHERNET;
+}
+
+/* Where a packet goes by what its ends are looked up to be. The ends of the B4 that it
+ * turns back to, if it does, go into `to`. */
+static inline int route_of(const struct lwaftr_path *path, const struct packet *p,
+                           const struct found *from, const struct found *onto,
+                           struct softwire_ends *to)
+{
+  if (unlikely(!is_found(from) || !is_from(data_of(p) + ETHERNET, from->record)))
     return B4_SLOW;
-  add_to(&path->in, p);
-  count_down(ip);
-  write_tunnel(path, frame, ip[1], n, ends);
-  path->hairpin.packets++;
-  path->hairpin.bytes += p->length - IP6;
+  if (likely(!path->hairpinning || !onto->managed))
+    return likely(path->known4) ? B4_V4 : B4_SLOW;
+  if (!is_found(onto) || !may_turn(path, p))
+    return B4_SLOW;
+  *to = *onto->record;
   return B4_V6;
 }
 
-static inline int let_out(struct lwaftr_path *path, struct packet *p)
+/* Find out where `n` packets go; their lookups are pairs of source and destination. */
+static void find_routes(const struct lwaftr_path *path, const struct lookup *lookups,
+                        struct packet **packets, int n, uint8_t *routes,
+                        struct softwire_ends *to)
 {
-  if (unlikely(!path->known4))
-    return B4_SLOW;
-  add_to(&path->in, p);
-  leave_tunnel(path, p);
-  add_to(&path->out, p);
-  return B4_V4;
+  struct softwire_table *table = binding_enter(path);
+  struct found found[2 * STAGE];
+  uint32_t sequence;
+  do {
+    sequence = softwires_begin_read(table);
+    softwires_look(table, lookups, 2 * n, found);
+    for (int k = 0; k < n; k++)
+      routes[k] = (uint8_t)route_of(path, packets[k], &found[2 * k],
+                                    &found[2 * k + 1], &to[k]);
+  } while (!softwires_end_read(table, sequence));
+  binding_leave(path);
 }
 
-static void stage(struct lwaftr_path *path, struct softwire_table *table,
-                  struct packet **packets, int n, uint8_t *route)
+static void turn_back(const struct lwaftr_path *path, struct packet *p,
+                      const struct softwire_ends *to, struct lwaftr_sum *hairpin)
 {
-  struct lookup lookups[2 * STAGE]; /* of sources, of destinations */
-  struct softwire_ends ends[2 * STAGE];
-  uint8_t at[STAGE];
-  int wanted = 0;
+  uint8_t *frame = data_of(p), *ip = frame + ETHERNET + IP6;
+  count_down(ip);
+  write_tunnel(path, frame, ip[1], (uint32_t)p->length - ETHERNET - IP6, to);
+  hairpin->packets++;
+  hairpin->bytes += p->length - IP6;
+}
+
+static void stage(struct lwaftr_path *path, struct packet **packets, int n,
+                  uint8_t *route)
+{
+  struct lookup lookups[2 * STAGE];
+  struct softwire_ends to[STAGE];
+  struct packet *wanted[STAGE];
+  struct lwaftr_sum in = {0}, out = {0}, hairpin = {0};
+  uint8_t at[STAGE], routes[STAGE];
+  int count = 0;
   for (int i = 0; i < n; i++) {
-    fetch_header(packets, i, n);
+    fetch_headers(packets, i, n, ETHERNET + IP6);
     route[i] = B4_SLOW;
-    at[wanted] = (uint8_t)i;
-    wanted += is_plain(path, packets[i], &lookups[2 * wanted],
-                       &lookups[2 * wanted + 1]);
+    at[count] = (uint8_t)i;
+    wanted[count] = packets[i];
+    count += is_plain(path, packets[i], &lookups[2 * count], &lookups[2 * count + 1]);
   }
-  softwires_find_burst(table, lookups, 2 * wanted, ends);
-  for (int k = 0; k < wanted; k++) {
-    struct packet *p = packets[at[k]];
-    const struct lookup *from = &lookups[2 * k], *to = from + 1;
-    if (unlikely(!from->found || !is_from(data_of(p) + ETHERNET, &ends[2 * k])))
+  find_routes(path, lookups, wanted, count, routes, to);
+  for (int k = 0; k < count; k++) {
+    struct packet *p = wanted[k];
+    route[at[k]] = routes[k];
+    if (routes[k] == B4_SLOW)
       continue;
-    bool turns = path->hairpinning && to->managed;
-    route[at[k]] = (uint8_t)(turns ? turn_back(path, p, to, &ends[2 * k + 1])
-                                   : let_out(path, p));
+    add_to(&in, p);
+    if (likely(routes[k] == B4_V4)) {
+      leave_tunnel(path, p);
+      add_to(&out, p);
+    } else
+      turn_back(path, p, &to[k], &hairpin);
   }
+  add_sum(&path->in, in);
+  add_sum(&path->out, out);
+  add_sum(&path->hairpin, hairpin);
 }
 
 /* Packets from B4s: those that are for the fast way are decapsulated, and those for
@@ -89,8 +118,12 @@ void pg_lwaftr_b4(struct lwaftr_path *path, struct packet **packets, int n,
                   uint8_t *route)
 {
   path->in = path->out = path->hairpin = (struct lwaftr_sum){0};
-  struct softwire_table *table = binding_enter(path);
   for (int i = 0; i < n; i += STAGE)
-    stage(path, table, packets + i, RTE_MIN(n - i, (int)STAGE), route + i);
-  binding_leave(path);
+    stage(path, packets + i, RTE_MIN(n - i, (int)STAGE), route + i);
+  struct lwaftr_sum hairpin = path->hairpin;
+  count(&path->in_counts, path->in);
+  count(&path->out4_counts, path->out);
+  count(&path->hairpin_counts, hairpin);
+  hairpin.bytes += IP6 * hairpin.packets;
+  count(&path->out6_counts, hairpin);
 }

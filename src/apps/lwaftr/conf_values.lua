@@ -19,8 +19,9 @@ local function whole(min, max)
   }
 end
 
+-- Of a type that says how many, so that it can be copied, and sent to other CPUs.
 local function bytes(size, object)
-  local result = ffi.new("uint8_t[?]", size)
+  local result = ffi.new(("uint8_t[%d]"):format(size))
   ffi.copy(result, object, size)
   return result
 end

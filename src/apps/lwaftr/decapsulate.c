@@ -45,13 +45,14 @@ int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int
 {
   struct lookup lookups[PATH_BURST];
   struct softwire_ends ends[PATH_BURST];
+  bool found[PATH_BURST];
+  uint8_t at[PATH_BURST];
+  int wanted = 0;
   struct lwaftr_sum in = {0}, out = {0}, hairpin = {0};
   for (int i = 0; i < n; i++) {
     const struct packet *p = packets[i];
     const uint8_t *frame = data_of(p);
     fetch_header(packets, i, n);
-    lookups[i].wanted = false;
-    lookups[i].ipv4 = 0;
     if (p->length < ETHERNET || get16(frame + 12) != 0x86dd) {
       results[i] = PATH_MISPLACED;
       continue;
@@ -60,27 +61,27 @@ int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int
     int32_t port = check(path, p);
     results[i] = port < 0 ? (uint8_t)-port : PATH_NO_SOFTWIRE;
     if (port >= 0) {
-      lookups[i].wanted = true;
-      lookups[i].ipv4 = get32(frame + ETHERNET + IP6 + 12);
-      lookups[i].port = (uint16_t)port;
+      lookups[wanted] = (struct lookup){get32(frame + ETHERNET + IP6 + 12),
+                                        (uint16_t)port};
+      at[wanted++] = (uint8_t)i;
     }
   }
-  struct softwire_table *table = binding_enter(path);
-  softwires_find_burst(table, lookups, n, ends);
-  for (int i = 0; i < n; i++) {
-    if (!lookups[i].wanted || !lookups[i].found)
+  find_ends(path, lookups, wanted, ends, found);
+  for (int k = 0; k < wanted; k++) {
+    struct packet *p = packets[at[k]];
+    uint8_t *result = &results[at[k]];
+    if (!found[k])
       continue;
-    if (!is_from(data_of(packets[i]) + ETHERNET, &ends[i])) {
-      results[i] = PATH_OTHER_ENDS;
+    if (!is_from(data_of(p) + ETHERNET, &ends[k])) {
+      *result = PATH_OTHER_ENDS;
       continue;
     }
-    leave_tunnel(path, packets[i]);
+    leave_tunnel(path, p);
     bool turns = path->hairpinning &&
-      pg_softwires_is_managed(table, get32(data_of(packets[i]) + ETHERNET + 16));
-    results[i] = turns ? PATH_HAIRPIN : PATH_DONE;
-    add_to(turns ? &hairpin : &out, packets[i]);
+      pg_lwaftr_is_managed(path, get32(data_of(p) + ETHERNET + 16));
+    *result = turns ? PATH_HAIRPIN : PATH_DONE;
+    add_to(turns ? &hairpin : &out, p);
   }
-  binding_leave(path);
   path->in = in;
   path->out = out;
   path->hairpin = hairpin;

@@ -66,37 +66,34 @@ int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int
 {
   struct lookup lookups[PATH_BURST];
   struct softwire_ends ends[PATH_BURST];
+  bool found[PATH_BURST];
+  uint8_t at[PATH_BURST];
+  int wanted = 0;
   struct lwaftr_sum in = {0}, out = {0};
   for (int i = 0; i < n; i++) {
     struct packet *p = packets[i];
     const uint8_t *frame = data_of(p);
     fetch_header(packets, i, n);
-    lookups[i].wanted = false;
-    lookups[i].ipv4 = 0;
     if (!hairpinned && (p->length < ETHERNET || get16(frame + 12) != 0x0800)) {
       results[i] = PATH_MISPLACED;
       continue;
     }
-    in.packets++;
-    in.bytes += p->length;
+    add_to(&in, p);
     int32_t port = port_of(path, p);
     results[i] = port < 0 ? (uint8_t)-port : PATH_NO_SOFTWIRE;
     if (port >= 0) {
-      lookups[i].wanted = true;
-      lookups[i].ipv4 = get32(frame + ETHERNET + 16);
-      lookups[i].port = (uint16_t)port;
+      lookups[wanted] = (struct lookup){get32(frame + ETHERNET + 16), (uint16_t)port};
+      at[wanted++] = (uint8_t)i;
     }
   }
-  softwires_find_burst(binding_enter(path), lookups, n, ends);
-  binding_leave(path);
-  for (int i = 0; i < n; i++) {
-    if (!lookups[i].wanted || !lookups[i].found)
+  find_ends(path, lookups, wanted, ends, found);
+  for (int k = 0; k < wanted; k++) {
+    int i = at[k];
+    if (!found[k])
       continue;
-    results[i] = (uint8_t)encapsulate(path, packets[i], &ends[i]);
-    if (results[i] == PATH_DONE) {
-      out.packets++;
-      out.bytes += packets[i]->length;
-    }
+    results[i] = (uint8_t)encapsulate(path, packets[i], &ends[k]);
+    if (results[i] == PATH_DONE)
+      add_to(&out, packets[i]);
   }
   path->in = in;
   path->out = out;

@@ -2,16 +2,12 @@
 -- Inet and B4: the fast ways through an lwAFTR, in bursts of C (inet.c, b4.c), for most
 -- packets. The rest leaves by `slow`, as it came, for LwAftr and the apps around it,
 -- whose counters these two share in: together they are what LwAftr alone would count.
--- Packets that need neither reassembly nor fragmentation are counted as such, but where
--- filters are in between (apps.lwaftr.filtered).
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
 local counter = require("core.counter")
 local engine = require("core.app")
 local instance = require("apps.lwaftr.instance")
-
-local IP6 = 40 -- bytes of a tunnel's header
 
 local function names(list)
   local shm = {}
@@ -75,42 +71,44 @@ for _, each in ipairs{Inet, B4} do
   each.new, each.stop, each.tick = new, stop, look_for_hops
 end
 
-local add = counter.add
+-- Counting ------------------------------------------------------------------------
 
--- `filter`: is there one in front, or behind?
-local function count_in(shm, name, filter, sum)
-  local packets = sum.packets
-  add(shm["in-" .. name .. "-packets"], packets)
-  add(shm["in-" .. name .. "-bytes"], sum.bytes)
-  if not filter then add(shm["in-" .. name .. "-frag-reassembly-unneeded"], packets) end
+-- `untouched`: the counter of packets that need no reassembly, or no fragmentation; nil
+-- where there is a filter (apps.lwaftr.filtered).
+local function bind(counts, shm, name, untouched)
+  counts.packets, counts.bytes = shm[name .. "-packets"], shm[name .. "-bytes"]
+  counts.untouched = untouched and shm[name .. untouched] or nil
 end
 
-local function count_out(shm, name, filter, packets, bytes)
-  add(shm["out-" .. name .. "-packets"], packets)
-  add(shm["out-" .. name .. "-bytes"], bytes)
-  if not filter then add(shm["out-" .. name .. "-frag-not"], packets) end
+local REASSEMBLY, FRAGMENTATION = "-frag-reassembly-unneeded", "-frag-not"
+
+-- Say where C is to count, once the engine has made the counters.
+local function bind_all(self, family_in)
+  local path, shm = self.path, self.shm
+  local external, internal = self.external, self.internal
+  local from = family_in == "in-ipv4" and external or internal
+  bind(path.in_counts, shm, family_in, not from.ingress_filter and REASSEMBLY)
+  bind(path.out6_counts, shm, "out-ipv6", not internal.egress_filter and FRAGMENTATION)
+  if family_in == "in-ipv6" then
+    bind(path.out4_counts, shm, "out-ipv4",
+      not external.egress_filter and FRAGMENTATION)
+    bind(path.hairpin_counts, shm, "hairpin-ipv4")
+  end
+  self.is_bound = true
 end
 
 function Inet:process_burst(packets, n, route)
   local path = self.path
+  if not self.is_bound then bind_all(self, "in-ipv4") end
   if not path.known6 then look_for_hops(self) end
   C.pg_lwaftr_inet(path, packets, n, route)
-  count_in(self.shm, "ipv4", self.external.ingress_filter, path["in"])
-  count_out(self.shm, "ipv6", self.internal.egress_filter, path.out.packets,
-    path.out.bytes)
 end
 
 function B4:process_burst(packets, n, route)
-  local path, shm = self.path, self.shm
+  local path = self.path
+  if not self.is_bound then bind_all(self, "in-ipv6") end
   if not (path.known4 and path.known6) then look_for_hops(self) end
   C.pg_lwaftr_b4(path, packets, n, route)
-  local out, hairpin = path.out, path.hairpin
-  count_in(shm, "ipv6", self.internal.ingress_filter, path["in"])
-  count_out(shm, "ipv4", self.external.egress_filter, out.packets, out.bytes)
-  add(shm["hairpin-ipv4-packets"], hairpin.packets)
-  add(shm["hairpin-ipv4-bytes"], hairpin.bytes)
-  count_out(shm, "ipv6", self.internal.egress_filter, hairpin.packets,
-    hairpin.bytes + IP6 * hairpin.packets)
 end
 
 -- Join: what comes, by whatever input, to one output.

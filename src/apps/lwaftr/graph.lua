@@ -117,7 +117,7 @@ function Building:slow_side(side)
     self:filter("egress_filter", conf.egress_filter, side, "egress"),
     {fragmenter, "input", "output"}}
   self:link(lwaftr, out)
-  return {first, fragments}
+  return {first, {fragments}}
 end
 
 function Building:slow()
@@ -148,26 +148,24 @@ function Building:fast_entrance(side, slow)
   return whole .. ".input"
 end
 
--- From `sources`, the fast ways' outputs, and from the slow one.
+-- From `sources`, the fast ways' outputs, and from the slow one: a list of ends.
 function Building:fast_exit(side, sources, slow)
-  local join = "join" .. side.family
   local filter = self:filter("fast_egress_filter",
     self.conf.softwire_config[side.interface].egress_filter, side, "egress")
-  local into = filter and "fast" .. side.family or join
+  if not filter then
+    local list = {unpack(sources)}
+    list[#list + 1] = slow
+    return list
+  end
+  local join, sent = "fast" .. side.family, "sent" .. side.family
   self:app(join, fast.Join)
-  self:link(slow, join .. ".slow")
-  if filter then
-    local sent = "sent" .. side.family
-    self:app(into, fast.Join)
-    self:app(sent, filtered["Sent" .. side.family])
-    self:link(into .. ".output", filter[1] .. ".input")
-    self:link(filter[1] .. ".output", sent .. ".input")
-    self:link(sent .. ".output", join .. ".fast")
-  end
+  self:app(sent, filtered["Sent" .. side.family])
   for _, source in ipairs(sources) do
-    self:link(source, ("%s.%s"):format(into, source:match("^%w+")))
+    self:link(source, ("%s.%s"):format(join, source:match("^%w+")))
   end
-  return join .. ".output"
+  self:link(join .. ".output", filter[1] .. ".input")
+  self:link(filter[1] .. ".output", sent .. ".input")
+  return {sent .. ".output", slow}
 end
 
 function Building:fast(slow)
@@ -179,7 +177,7 @@ function Building:fast(slow)
   for _, side in ipairs(SIDES) do
     local family = side.family
     result[family] = {self:fast_entrance(side, slow[family][1]),
-      self:fast_exit(side, sources[family], slow[family][2])}
+      self:fast_exit(side, sources[family], slow[family][2][1])}
   end
   return result
 end

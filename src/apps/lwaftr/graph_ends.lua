@@ -58,8 +58,26 @@ local function on_a_stick(building, tags, outside)
   return {v4 = {divide .. ".v4", both .. ".v4"}, v6 = {divide .. ".v6", both .. ".v6"}}
 end
 
---- Link the ends of `ways` ({v4 = {first, last}, v6 = ...}) with what graph.add's
---- argument `o` says.
+-- Link several ends of ours to `sink`: by inputs of its own if it is a port's and has
+-- them, else by an app that joins them.
+local function link_all(building, family, list, sink)
+  local c = building.c
+  local name, input = sink:match("^(%S+)%.([^.]+)$")
+  local class = c.apps[name] and c.apps[name].class
+  local known = class and class.link_names and class.link_names.input
+  if #list > 1 and not (known and known[input .. #list]) then
+    local join = building:app("join" .. family, Join)
+    config.link(c, ("%s.output -> %s"):format(join, sink))
+    name, input = join, "input"
+  end
+  for i, from in ipairs(list) do
+    config.link(c, ("%s -> %s.%s%s"):format(building:at(from), name, input,
+      i > 1 and i or ""))
+  end
+end
+
+--- Link the ends of `ways` ({v4 = {first, a list of last ones}, v6 = ...}) with what
+--- graph.add's argument `o` says.
 function ends.link(building, ways, o)
   local tags = {v4 = building.queue.external_interface.vlan_tag,
     v6 = building.queue.internal_interface.vlan_tag}
@@ -73,7 +91,7 @@ function ends.link(building, ways, o)
   for _, family in ipairs{"v4", "v6"} do
     local way, at = ways[family], outside[family]
     config.link(building.c, ("%s -> %s"):format(at[1], building:at(way[1])))
-    config.link(building.c, ("%s -> %s"):format(building:at(way[2]), at[2]))
+    link_all(building, family, way[2], at[2])
   end
 end
 

@@ -24,36 +24,39 @@ static inline bool is_plain(const struct lwaftr_path *path, const struct packet 
     return false;
   lookup->ipv4 = get32(ip + 16);
   lookup->port = (uint16_t)get16(ip + header + 2);
-  lookup->wanted = true;
   return true;
 }
 
-static void stage(struct lwaftr_path *path, struct softwire_table *table,
-                  struct packet **packets, int n, uint8_t *route)
+static void stage(struct lwaftr_path *path, struct packet **packets, int n,
+                  uint8_t *route)
 {
   struct lookup lookups[STAGE];
   struct softwire_ends ends[STAGE];
+  bool found[STAGE];
+  struct lwaftr_sum in = {0}, out = {0};
   uint8_t at[STAGE];
   int wanted = 0;
   for (int i = 0; i < n; i++) {
-    fetch_header(packets, i, n);
+    fetch_headers(packets, i, n, -IP6);
     route[i] = INET_SLOW;
     at[wanted] = (uint8_t)i;
     wanted += is_plain(path, packets[i], &lookups[wanted]);
   }
-  softwires_find_burst(table, lookups, wanted, ends);
+  find_ends(path, lookups, wanted, ends, found);
   for (int k = 0; k < wanted; k++) {
     struct packet *p = packets[at[k]];
-    if (unlikely(!lookups[k].found))
+    if (unlikely(!found[k]))
       continue;
-    add_to(&path->in, p);
+    add_to(&in, p);
     uint8_t *ip = data_of(p) + ETHERNET;
     uint32_t bytes = (uint32_t)p->length - ETHERNET, tos = ip[1];
     count_down(ip);
     write_tunnel(path, open_room(p), tos, bytes, &ends[k]);
-    add_to(&path->out, p);
+    add_to(&out, p);
     route[at[k]] = INET_V6;
   }
+  add_sum(&path->in, in);
+  add_sum(&path->out, out);
 }
 
 /* Packets from the internet: those that are for the fast way are encapsulated. */
@@ -65,8 +68,8 @@ void pg_lwaftr_inet(struct lwaftr_path *path, struct packet **packets, int n,
     memset(route, INET_SLOW, (size_t)n);
     return;
   }
-  struct softwire_table *table = binding_enter(path);
   for (int i = 0; i < n; i += STAGE)
-    stage(path, table, packets + i, RTE_MIN(n - i, (int)STAGE), route + i);
-  binding_leave(path);
+    stage(path, packets + i, RTE_MIN(n - i, (int)STAGE), route + i);
+  count(&path->in_counts, path->in);
+  count(&path->out6_counts, path->out);
 }

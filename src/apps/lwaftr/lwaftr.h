@@ -86,11 +86,25 @@ struct softwire_list {
   struct softwire last;      /* the one read last */
   const char *key;           /* the leaf that is wrong */
   uint32_t line;             /* where it is */
+  bool bare;                 /* are there only the braces of each? */
 };
 int pg_scan_softwires(struct lwaftr_scan *scan, struct softwire_table *table,
                       struct softwire_list *list);
 uint32_t pg_print_softwire(const struct softwire *softwire, const char *indent,
                            char *text, uint32_t room);
+
+/* loader.c: reading a configuration in a thread of its own. */
+struct lwaftr_load {
+  char *file;
+  bool done, good;           /* good: `text` is the configuration, else what is wrong */
+  uint32_t length;
+  char *text;
+  struct softwire_table *table;
+};
+struct lwaftr_load *pg_load_start(const char *file, const char *path, const char *cpath);
+bool pg_load_done(const struct lwaftr_load *load);
+void pg_load_say(struct lwaftr_load *load, bool good, const char *text, uint32_t length);
+void pg_load_free(struct lwaftr_load *load);
 
 /* encapsulate.c, decapsulate.c: bursts of up to PATH_BURST packets through the lwAFTR.
  * What has come of each is its result; what is more than 0 is left as it was, but for the
@@ -103,6 +117,12 @@ enum {
   PATH_OTHER_ENDS            /* a softwire, but not of these IPv6 addresses */
 };
 struct lwaftr_sum { uint64_t packets, bytes; };
+
+/* Where the fast ways count what they take in and send: NULL where nobody does. */
+struct lwaftr_counts {
+  struct counter *packets, *bytes;
+  struct counter *untouched; /* neither put together nor cut */
+};
 struct lwaftr_path {
   struct lwaftr_binding *binding; /* pg_binding_join sets it, and `reader` */
   uint32_t reader;
@@ -112,6 +132,7 @@ struct lwaftr_path {
   bool allow_icmp4, allow_icmp6, hairpinning;
   uint8_t macs4[12], macs6[12]; /* of what is sent: destination and source */
   struct lwaftr_sum in, out, hairpin; /* of the last burst: bytes with Ethernet */
+  struct lwaftr_counts in_counts, out4_counts, out6_counts, hairpin_counts;
 };
 int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int n,
                           uint8_t *results, bool hairpinned);

@@ -38,11 +38,24 @@ local WRONG = {
   end,
 }
 
+--- Of a struct softwire_table, which is theirs from now on.
+function Softwires.of(table)
+  return setmetatable({table = ffi.gc(table, C.pg_softwires_free)}, Softwires)
+end
+
 --- An empty table.
 function Softwires.new()
   local table = C.pg_softwires_new()
   if table == nil then failure.raise("there is no memory for a binding table") end
-  return setmetatable({table = ffi.gc(table, C.pg_softwires_free)}, Softwires)
+  return Softwires.of(table)
+end
+
+--- Give up the struct softwire_table, which somebody else frees.
+function Softwires:release()
+  local table = ffi.gc(self.table, nil)
+  self.table = nil
+  setmetatable(self, nil)
+  return table
 end
 
 --- Why adding the struct softwire `s` gave `result`: a sentence without its end.

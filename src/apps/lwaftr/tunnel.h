@@ -62,17 +62,57 @@ static inline void leave_tunnel(const struct lwaftr_path *path, struct packet *p
   put16(data_of(p) + 12, 0x0800);
 }
 
+/* Look `n` up: which are found, and the ends of these. */
+static inline void find_ends(const struct lwaftr_path *path,
+                             const struct lookup *lookups, int n,
+                             struct softwire_ends *ends, bool *is_there)
+{
+  struct softwire_table *table = binding_enter(path);
+  struct found found[PATH_BURST];
+  uint32_t sequence;
+  do {
+    sequence = softwires_begin_read(table);
+    softwires_look(table, lookups, n, found);
+    for (int i = 0; i < n; i++) {
+      is_there[i] = is_found(&found[i]);
+      if (is_there[i])
+        ends[i] = *found[i].record;
+    }
+  } while (!softwires_end_read(table, sequence));
+  binding_leave(path);
+}
+
+static inline uint64_t half(const uint8_t *p)
+{
+  uint64_t value;
+  memcpy(&value, p, sizeof value);
+  return value;
+}
+
 /* Does the packet come from the softwire's B4, and to its border router? */
 static inline bool is_from(const uint8_t *ip6, const struct softwire_ends *ends)
 {
-  uint64_t a[4], b[4];
-  memcpy(a, ip6 + 8, sizeof a);
-  memcpy(b, ends, sizeof b);
-  return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+  return ((half(ip6 + 8) ^ half(ends->b4)) | (half(ip6 + 16) ^ half(ends->b4 + 8)) |
+          (half(ip6 + 24) ^ half(ends->br)) |
+          (half(ip6 + 32) ^ half(ends->br + 8))) == 0;
 }
 
 static inline void add_to(struct lwaftr_sum *sum, const struct packet *p)
 {
   sum->packets++;
   sum->bytes += p->length;
+}
+
+static inline void add_sum(struct lwaftr_sum *sum, struct lwaftr_sum more)
+{
+  sum->packets += more.packets;
+  sum->bytes += more.bytes;
+}
+
+static inline void count(const struct lwaftr_counts *counts, struct lwaftr_sum sum)
+{
+  counts->packets->c += sum.packets;
+  counts->bytes->c += sum.bytes;
+  if (counts->untouched)
+    counts->untouched->c += sum.packets;
 }

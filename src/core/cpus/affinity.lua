@@ -4,6 +4,7 @@
 
 local eal = require("core.eal")
 local failure = require("core.failure")
+local log = require("core.lib.log")
 
 local affinity = {}
 
@@ -57,7 +58,7 @@ end
 local function warn_once(key, fmt, ...)
   if told[key] then return end
   told[key] = true
-  io.stderr:write("perigee: ", fmt:format(...), "\n")
+  log.warning(fmt, ...)
 end
 
 --- The CPU that the worker of CPU number `cpu` is to run on: that, or, with a warning,

@@ -4,6 +4,7 @@
 -- hundred times a second; nothing is done for packets while nobody has asked.
 
 local engine = require("core.app")
+local log = require("core.lib.log")
 local main = require("core.main")
 local outside = require("core.outside.visitors")
 local observed = require("lib.observe.graph")
@@ -36,8 +37,7 @@ function visitor.begin()
   shm.mkdir(shm.resolve("engine"))
   local fd, problem = sockets.listen_unix(shm.path(server.NAME))
   if not fd then
-    io.stderr:write(("perigee: no control socket, so `trace` and the like can't be "
-      .. "used: %s\n"):format(problem))
+    log.warning("no control socket, so `trace` and the like can't be used: %s", problem)
     return
   end
   listening = sockets.server(fd, serve)

@@ -102,22 +102,43 @@ end
 
 blocks.STATISTICS = INTERFACE_STATISTICS
 
---- What a block of statistics tells: {comment =, received =, dropped =}.
-function blocks.read_statistics(bytes)
-  local found, at = {}, 21
+-- Call take(code, value) for each option of the block, the first of which is at `at`.
+local function each_option(bytes, at, take)
   while at + 4 <= #bytes - 4 do
     local half = ffi.cast("const uint16_t *", ffi.cast("const char *", bytes) + at - 1)
     local code, length = half[0], half[1]
-    local value = bytes:sub(at + 4, at + 3 + length)
     if code == 0 then break end
+    take(code, bytes:sub(at + 4, math.min(at + 3 + length, #bytes - 4)))
+    at = at + 4 + padded(length)
+  end
+end
+
+--- What a block of statistics tells: {comment =, received =, dropped =}.
+function blocks.read_statistics(bytes)
+  local found = {}
+  each_option(bytes, 21, function (code, value)
     if code == COMMENT then found.comment = value end
-    if (code == ISB_IFRECV or code == ISB_IFDROP) and length == 8 then
+    if (code == ISB_IFRECV or code == ISB_IFDROP) and #value == 8 then
       local n = ffi.new("uint64_t[1]")
       ffi.copy(n, value, 8)
       found[code == ISB_IFRECV and "received" or "dropped"] = tonumber(n[0])
     end
-    at = at + 4 + padded(length)
-  end
+  end)
+  return found
+end
+
+--- What an enhanced packet block tells: {data = the bytes captured, length = those that
+--- the packet had, comment =}.
+function blocks.read_packet(bytes)
+  if #bytes < PACKET_HEADER + 4 then return {data = "", length = 0} end
+  local header = ffi.cast("const struct pcapng_enhanced_packet *",
+    ffi.cast("const char *", bytes))
+  local captured = math.min(header.captured, #bytes - PACKET_HEADER - 4)
+  local found = {length = header.original,
+    data = bytes:sub(PACKET_HEADER + 1, PACKET_HEADER + captured)}
+  each_option(bytes, PACKET_HEADER + padded(captured) + 1, function (code, value)
+    if code == COMMENT then found.comment = value end
+  end)
   return found
 end
 

@@ -18,15 +18,15 @@ local SIDE = 76                      -- left and right of it: lines that lead ba
 local ENDS_APART = 12                -- of links at one box
 local CHARACTER, LEAST_WIDTH = 7.2, 96
 
-local function width_of(app)
-  local longest = math.max(#app.name, #(app.title or ""))
-  return math.max(LEAST_WIDTH, math.ceil(longest * CHARACTER) + 20)
-end
-
 -- The second line of an app's box.
 local function title_of(app)
   local text = app.port or app.class or ""
   return #text > 28 and text:sub(1, 25) .. "..." or text
+end
+
+local function width_of(app)
+  local longest = math.max(#app.name, #title_of(app))
+  return math.max(LEAST_WIDTH, math.ceil(longest * CHARACTER) + 20)
 end
 
 -- Groups ---------------------------------------------------------------------------
@@ -187,7 +187,8 @@ local function boxes(groups, columns)
     for _, member in ipairs(group.members) do
       local column = columns[member.column]
       local width = width_of(member.app)
-      apps[#apps + 1] = {app = member.app, width = width, height = APP_HEIGHT,
+      apps[#apps + 1] = {app = member.app, title = title_of(member.app),
+        width = width, height = APP_HEIGHT,
         x = column.x + (column.width - width) / 2,
         y = MARGIN + middle_of(group, member) - APP_HEIGHT / 2}
     end
@@ -235,7 +236,7 @@ local function spread_ends(edges, edges_of, box_of)
 end
 
 --- The picture of `graph`, as lib.observe.graph describes it: {width =, height =,
---- apps = a list of {app =, x =, y =, width =, height =}, regions = a list of
+--- apps = a list of {app =, title =, x =, y =, width =, height =}, regions = a list of
 --- {number =, x =, y =, width =, height =}, links = a list of {link =, points = a list
 --- of {x, y}}}.
 function layout.of(graph)
@@ -244,7 +245,6 @@ function layout.of(graph)
   for i, app in ipairs(graph.apps) do
     nodes[i] = {name = app.name, first = app.pulls}
     apps[app.name] = app
-    app.title = title_of(app)
     edges_of.from[app.name], edges_of.to[app.name] = {}, {}
   end
   for i, link in ipairs(graph.links) do

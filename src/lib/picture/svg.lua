@@ -49,7 +49,7 @@ local function app(box, shade)
   return ('<g class="app%s" data-app="%s">%s%s%s%s%s</g>'):format(
     cpu and " cpu" .. shade[cpu] % 4 or "", escape(box.app.name), rect(box, 5),
     text("name", x, y + 18, box.app.name, "middle"),
-    text("class", x, y + 33, box.app.title, "middle"),
+    text("class", x, y + 33, box.title, "middle"),
     cpu and text("cpu", box.x + box.width - 4, y + 10, "CPU " .. cpu, "end") or "",
     text("live", x, y + box.height + 11, "", "middle"))
 end
@@ -95,8 +95,9 @@ function svg.text(graph, bare)
     .. 'viewBox="0 0 %.0f %.0f">'):format(picture.width, picture.height, picture.width,
     picture.height))
   add(bare and "" or "<style>" .. svg.STYLE .. ".hit { stroke: none }</style>")
-  add('<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
-    .. 'markerHeight="7" orient="auto"><path d="M0,0 L8,4 L0,8 z"/></marker></defs>')
+  add('<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" '
+    .. 'markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">'
+    .. '<path d="M0,0 L8,4 L0,8 z"/></marker></defs>')
   local shade, shades = {}, 0
   for _, one in ipairs(graph.apps) do
     local cpu = one.cpu

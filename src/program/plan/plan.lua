@@ -169,10 +169,10 @@ local function described()
   return graph.describe(placement.place(engine.configuration).cpus)
 end
 
--- LuaJIT's empty table would be an object in JSON.
+-- A list that is empty is left out: it would be an object in JSON.
 local function json(graph_now)
   for key, value in pairs(graph_now) do
-    if #value == 0 then graph_now[key] = cjson.empty_array end
+    if #value == 0 then graph_now[key] = nil end
   end
   return cjson.encode(graph_now) .. "\n"
 end

@@ -8,6 +8,7 @@ local document = require("lib.document.document")
 local engine = require("core.app")
 local failure = require("core.failure")
 local graph_file = require("program.run.graph_file")
+local log = require("core.lib.log")
 local placement = require("core.cpus.placement")
 local timer = require("core.timer")
 local watch = require("program.run.watch")
@@ -31,10 +32,6 @@ local function parser()
     :convert(cli.duration)
   p:flag("--no-report", "Print no report at the end.")
   return p
-end
-
-local function say(fmt, ...)
-  io.stderr:write("perigee: ", fmt:format(...), "\n")
 end
 
 local function size(t)
@@ -81,10 +78,10 @@ local function reload(run)
     run.graph = new
   end)
   if ok then
-    say("%s: read again: %s", before.path, summary(before.configuration,
+    log.info("%s: read again: %s", before.path, summary(before.configuration,
       run.graph.configuration))
   else
-    say("%s; the graph stays as it was", tostring(err))
+    log.error("%s; the graph stays as it was", tostring(err))
   end
 end
 

@@ -7,6 +7,7 @@ local cjson = require("cjson")
 local cli = require("lib.cli")
 local client = require("lib.control.client")
 local instances = require("lib.observe.instances")
+local log = require("core.lib.log")
 
 local M = {summary = "follow single packets through the graph of a running process"}
 
@@ -128,13 +129,12 @@ function M.run(args)
   connection:close()
   C.pg_release_signals()
   if ended == nil then
-    io.stderr:write("perigee: the process has ended\n")
+    log.warning("the process has ended")
   elseif not ended then
-    io.stderr:write("perigee: the process hasn't said for 10 s what came last: its "
-      .. "engine doesn't run now\n")
+    log.warning("the process hasn't said for 10 s what came last: its engine doesn't "
+      .. "run now")
   elseif ended.lost > 0 then
-    io.stderr:write(("perigee: %d packets more were followed than could be told\n")
-      :format(ended.lost))
+    log.warning("%d packets more were followed than could be told", ended.lost)
   end
 end
 
