@@ -143,7 +143,6 @@ int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t len
     memset(to, 0, n * sizeof *to);
     return -1;
   }
-#pragma GCC unroll 4
   for (uint32_t i = 0; i < n; i++)
     make_ready((struct rte_mbuf *)to[i], length);
   return 0;

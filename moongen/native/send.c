@@ -111,7 +111,7 @@ static inline int32_t look_at(struct rte_mbuf **packets, uint32_t n, struct look
   uint32_t i;
   if (likely(n > 0 && packets[0]))
     read_fields(&first, packets[0]);
-#pragma GCC unroll 8
+#pragma GCC unroll 4
   for (i = 0; i < n; i++) {
     struct rte_mbuf *m = packets[i];
     if (unlikely(!m))
