@@ -16,6 +16,8 @@
 ##                 run the examples of checkouts of libmoon and MoonGen (doc/moongen.md)
 ## make clickelements
 ##                 write doc/click-elements.md
+## make manual     write man pages and completions to build/manual
+## make deb        build a Debian package in build/deb (packaging/README.md)
 ## make lint       luacheck, and the C compiler's warnings as errors
 ## make install    install under PREFIX (default /usr/local), staged in DESTDIR
 ## make uninstall  remove what make install put there
@@ -25,7 +27,7 @@
 ## SANITIZE=address,undefined
 ##                 build with these checks of GCC's
 
-VERSION := 0.1
+VERSION := 0.2
 PREFIX ?= /usr/local
 PYTHON ?= /usr/bin/python3
 
@@ -128,18 +130,34 @@ lint: libraries
 	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c)
 
 # What Lua reads of the C headers (core.declare).
-DECLARATIONS := src/native/api.h src/native/kernels.h snabb/native/snabb.h \
+DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/native/dpdk/log.h \
+  snabb/native/snabb.h \
   src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h snabb/apps/bridge/bridge.h \
   click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flows.h \
   moongen/native/moongen.h moongen/native/pace.h moongen/native/offload.h \
-  moongen/native/measure.h moongen/native/moonsniff.h
+  moongen/native/hmap.h moongen/native/measure.h moongen/native/moonsniff.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 
-install: perigee
+# Made by the program itself, from what --help prints.
+manual: perigee
+	./perigee run tools/manual/make.lua build/manual
+
+deb:
+	packaging/deb
+
+MAN := $(DESTDIR)$(PREFIX)/share/man/man1
+BASH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+
+install: perigee manual
 	install -D perigee '$(DESTDIR)$(PREFIX)/bin/perigee'
+	install -d '$(MAN)'
+	install -m 644 build/manual/man1/*.1 '$(MAN)'
+	install -D -m 644 build/manual/bash/perigee '$(BASH_COMPLETIONS)/perigee'
+	install -D -m 644 build/manual/zsh/_perigee '$(ZSH_COMPLETIONS)/_perigee'
 	find src snabb click moongen bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
 	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
@@ -147,7 +165,8 @@ install: perigee
 	  install -D -m 644 "$$file" '$(DOC)'/"$$file" || exit 1; done
 
 uninstall:
-	rm -rf '$(DESTDIR)$(PREFIX)/bin/perigee' '$(SHARE)' '$(DOC)'
+	rm -rf '$(DESTDIR)$(PREFIX)/bin/perigee' '$(SHARE)' '$(DOC)' '$(MAN)'/perigee.1 \
+	  '$(MAN)'/perigee-*.1 '$(BASH_COMPLETIONS)/perigee' '$(ZSH_COMPLETIONS)/_perigee'
 
 clean:
 	rm -rf build perigee
@@ -157,4 +176,4 @@ help:
 
 FORCE:
 
-.PHONY: demo test check bench compat clicktests moongentests clickelements lint install uninstall clean help libraries FORCE
+.PHONY: demo test check bench compat clicktests moongentests clickelements lint manual deb install uninstall clean help libraries FORCE

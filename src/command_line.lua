@@ -4,107 +4,18 @@
 -- uses this, but workers, whose Lua states are to be alike.
 --
 -- A family (snabb/, ...) is a folder beside src whose family.lua returns a table with
--- `options`, like OPTIONS below; globals(), which sets the globals that programs of
--- that world expect; and `types`, the modules that register types of objects in shared
--- memory (core.shm), by type. Each may be left out.
+-- `options`, like those of command_line.options; globals(), which sets the globals that
+-- programs of that world expect; and `types`, the modules that register types of
+-- objects in shared memory (core.shm), by type. Each may be left out.
 
+require("core.luajit")
 local failure = require("core.failure")
+local log = require("core.lib.log")
 local main = require("core.main")
+local near = require("lib.stack.nearest")
+local options = require("command_line.options")
 
 local command_line = {}
-
--- Options ----------------------------------------------------------------
-
-local function limit_packets(text)
-  local n, most = tonumber(text), 2 ^ 24
-  if not n or n < 1024 or n > most or n % 1 ~= 0 then
-    failure.usage("--packets %s: give a number from 1024 to %d", text, most)
-  end
-  require("core.pool").limit(n)
-end
-
-local function set_watchdog(text)
-  local seconds = tonumber(text)
-  local allowed = require("core.engine.main_options").is_patience
-  if text ~= "off" and not allowed(seconds) then
-    failure.usage("--watchdog %s: give a number of seconds from 0.2 on, or 'off'", text)
-  end
-  require("core.engine.settings").watchdog = seconds or false
-end
-
-local function set_on_error(text)
-  require("core.engine.settings").on_error =
-    require("core.on_error").check("--on-error", text)
-end
-
-local control, metrics = true, nil
-
-local function set_metrics(text)
-  require("lib.control.listen").parse("--metrics", text)
-  metrics = text
-end
-
-local function check()
-  require("core.check.mode").turn_on()
-end
-
-local function show_version()
-  local ffi, C = require("ffi"), require("core.native")
-  print(("perigee %s (%s, %s)"):format(main.version,
-    ffi.string(C.pg_dpdk_version()), jit.version))
-end
-
-local show_help
-
--- Each {name, other name or nil, value = what it takes, help = lines, take = function,
--- anywhere = may it also be among the program's arguments?, early = is it taken before
--- the others?}. One without a value is all there is to do, unless it is early.
-local OPTIONS = {
-  {"--port", value = "PCI=PORT",
-    help = {"use another port in the place of a PCI address, or of a",
-            "device's number (--port 0000:01:00.0=pcap:rx=a.pcap)"},
-    take = function (text) require("lib.port.spec").replace_option(text) end},
-  {"--packets", value = "N",
-    help = {"let the packet pool grow to N packets (default 262144)"},
-    take = limit_packets},
-  {"--cpus", value = "LIST",
-    help = {"run the program's apps on these CPUs (1-4 or 0,2), also",
-            "written behind the program: perigee PROGRAM --cpus 1-4"},
-    take = function (text) require("core.cpus.placement").use(text) end},
-  {"--watchdog", value = "SECONDS",
-    help = {"end a program of which an app doesn't return for so long",
-            "(default 5), or never: off"},
-    take = set_watchdog},
-  {"--results", early = true, anywhere = true,
-    help = {"print what was measured as lines 'RESULT-NAME value', for",
-            "programs that run experiments, such as NPF"},
-    take = function () require("core.engine.results").want() end},
-  {"--check", early = true, anywhere = true,
-    help = {"find packets that apps use wrongly (freed twice, used when",
-            "freed, sent twice, never freed, ...); this is slow"},
-    take = check},
-  {"--on-error", value = "POLICY", anywhere = true,
-    help = {"what becomes of an app that raises an error: stop (the",
-            "program ends: the default), restart, bypass or drop"},
-    take = set_on_error},
-  {"--eal", value = '"ARGUMENTS"', help = {"pass these on to DPDK"},
-    take = function (text) require("core.eal").pass(text) end},
-  {"--group", value = "GROUP",
-    help = {"let members of the group read counters (perigee top);",
-            "else only this user can"},
-    take = function (text) require("core.shm").share_with(text) end},
-  {"--no-control", early = true, anywhere = true,
-    help = {"have no control socket, by which `perigee trace` and",
-            "others look into a running process"},
-    take = function () control = false end},
-  {"--metrics", value = "PLACE", anywhere = true,
-    help = {"serve OpenMetrics at http://127.0.0.1:PLACE/metrics, a TCP",
-            "port; or at ADDRESS:PORT, or unix:PATH"},
-    take = set_metrics},
-  {"-h", "--help", help = {"show this"}, take = function () show_help() end},
-  {"--version", help = {"show the versions of Perigee, DPDK and LuaJIT"},
-    take = show_version},
-}
 
 -- Families ---------------------------------------------------------------
 
@@ -141,12 +52,13 @@ local function join_families(root)
   end
 end
 
-local function all_options()
+--- The options for all programs, families' first (command_line.options).
+function command_line.options()
   local list = {}
   for _, family in ipairs(families) do
     for _, option in ipairs(family.options or {}) do list[#list + 1] = option end
   end
-  for _, option in ipairs(OPTIONS) do list[#list + 1] = option end
+  for _, option in ipairs(options.list) do list[#list + 1] = option end
   return list
 end
 
@@ -154,10 +66,10 @@ end
 
 local COLUMN = 21
 
-function show_help()
+local function show_help()
   io.write("Usage: perigee [OPTIONS] PROGRAM [ARGUMENTS]\n",
     "       perigee PROGRAM --help\n\nOptions:\n")
-  for _, option in ipairs(all_options()) do
+  for _, option in ipairs(command_line.options()) do
     local left = ("%s%s%s"):format(option[1], option[2] and ", " .. option[2] or "",
       option.value and " " .. option.value or "")
     for i, line in ipairs(option.help) do
@@ -170,14 +82,28 @@ function show_help()
   end
 end
 
+local function show_version()
+  local ffi, C = require("ffi"), require("core.native")
+  print(("perigee %s (%s, %s)"):format(main.version,
+    ffi.string(C.pg_dpdk_version()), jit.version))
+end
+
+local SHOWS = {help = show_help, version = show_version}
+
 -- Starting ---------------------------------------------------------------
 
 local function options_by_name()
   local by_name = {}
-  for _, option in ipairs(all_options()) do
+  for _, option in ipairs(command_line.options()) do
     for _, name in ipairs(option) do by_name[name] = option end
   end
   return by_name
+end
+
+local function names_of(known)
+  local list = {}
+  for name in pairs(known) do list[#list + 1] = name end
+  return list
 end
 
 -- The name of an option that `word` is, and its value, if it is written into it.
@@ -205,7 +131,8 @@ local function choose_front(chosen, args)
     local name, value = parts_of(table.remove(args, 1))
     local option = known[name]
     if not option then
-      failure.usage("unknown option '%s'; `perigee --help` lists them", name)
+      failure.usage("unknown option '%s'%s; `perigee --help` lists them", name,
+        near.hint(name, names_of(known)))
     end
     choose(chosen, option, name, value, args, 1)
     if not option.value and not option.early then return end
@@ -213,12 +140,13 @@ local function choose_front(chosen, args)
 end
 
 -- Those among the program's own that may be anywhere, up to "--".
-local function choose_anywhere(chosen, args)
+local function choose_anywhere(chosen, args, program)
   local known, at = options_by_name(), 1
   while args[at] and args[at] ~= "--" do
     local name, value = parts_of(args[at])
     local option = known[name]
-    if option and option.anywhere then
+    local own = option and option.is_own and option.is_own(program, args)
+    if option and option.anywhere and not own then
       table.remove(args, at)
       choose(chosen, option, name, value, args, at)
     else
@@ -230,7 +158,7 @@ end
 local function take(list, early)
   for _, c in ipairs(list) do
     if (c.option.early or false) == early then
-      c.option.take(c.value)
+      (c.option.take or SHOWS[c.option.shows])(c.value)
       if not (c.value or early) then return true end
       table.insert(main.options, c.name)
       table.insert(main.options, c.value)
@@ -247,7 +175,7 @@ local function take_options(args, program)
     choose_front(chosen, args)
     name = table.remove(args, 1)
   end
-  choose_anywhere(chosen, args)
+  choose_anywhere(chosen, args, name or program)
   if name then table.insert(args, 1, name) end
   return take(chosen, true) or take(chosen, false)
 end
@@ -267,8 +195,10 @@ local function prepare()
   require("core.shm").sweep()
   local lib = require("core.lib")
   lib.randomseed(lib.getenv("SNABB_RANDOM_SEED"))
-  if control then require("lib.control.server").start() end
+  if options.control then require("lib.control.server").start() end
+  local metrics = options.metrics
   if metrics then require("lib.control.metrics").start(metrics) end
+  require("lib.service.service").start()
 end
 
 --- Make this Lua state, a worker's (core.cpus.worker_main), like that of the main
@@ -320,8 +250,10 @@ end
 --- version); the exit status.
 function command_line.start(argv)
   main.begin(argv.root, argv.version, "command_line", prepare)
+  main.hint_by(function (name) return near.hint(name, main.program_names()) end)
   local status = 0
   local ok, err = xpcall(function ()
+    if log.is_of_journal() then log.begin("journal") end
     join_families(argv.root)
     run(argv)
   end, failure.explain)

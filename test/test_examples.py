@@ -239,6 +239,6 @@ def test_readme_lists_all_kinds_of_port():
 def test_bounce_runs_on_two_cpus():
     """Snabb's driver apps get a queue for each copy, as Port does."""
     result = perigee("-p", "examples/snabb", "--port", "0000:01:00.0=null", "bounce",
-                     "01:00.0", "0.2", "--cpus", "0-1", cwd=ROOT)
+                     "01:00.0", "2", "--cpus", "0-1", cwd=ROOT)
     assert result.returncode == 0, result.stderr
     assert re.search(r"[1-9][\d,]* sent on nic.tx -> swap.input", result.stdout)

@@ -98,7 +98,7 @@ assert(#taken > 1000)
 """
 
 
-@pytest.mark.parametrize("left", [60, 90])
+@pytest.mark.parametrize("left", [3, 60, 75, 90])
 def test_no_mapping_left_stops_nothing(left, tmp_path):
     with open("/proc/sys/vm/max_map_count", encoding="ascii") as limit:
         if int(limit.read()) > 500_000:

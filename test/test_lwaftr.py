@@ -3,13 +3,15 @@
 comes out is what Scapy makes of RFC 7596's rules."""
 
 import random
+import re
 
 import pytest
 from scapy.all import (GRE, ICMP, IP, TCP, UDP, Ether, ICMPv6DestUnreach,
                        ICMPv6PacketTooBig, ICMPv6TimeExceeded, IPv6,
-                       IPv6ExtHdrFragment, fragment, rdpcap, wrpcap)
+                       IPv6ExtHdrFragment, fragment, rdpcap)
 
-from helpers.command import perigee
+from helpers.capture import save
+from helpers.command import PERIGEE, ROOT, perigee, run
 
 LWAFTR4, LWAFTR6, BR = "10.0.1.1", "fc00::100", "fc00::200"
 EXTERNAL, INTERNAL = "02:aa:aa:aa:aa:01", "02:aa:aa:aa:aa:02"
@@ -49,11 +51,14 @@ class Lwaftr:
         (folder / "a.conf").write_text(CONF % (external, internal))
 
     def __call__(self, v4=(), v6=()):
+        return self.frames(*([bytes(Ether(dst=INTERNAL, src=HOP6) / packet)
+                              for packet in packets] for packets in (v4, v6)))
+
+    def frames(self, v4=(), v6=()):
         names = ["in4", "in6", "out4", "out6"]
         files = [self.folder / f"{name}.pcap" for name in names]
-        for path, frames in zip(files, (v4, v6)):
-            wrpcap(str(path), [bytes(Ether(dst=INTERNAL, src=HOP6) / f) for f in frames],
-                   linktype=1)
+        save(files[0], v4)
+        save(files[1], v6)
         counters = self.folder / "counters.lua"
         result = perigee("lwaftr", "check", "-r", self.folder / "a.conf", *files,
                          counters)
@@ -206,33 +211,98 @@ def test_sorts_icmp(lwaftr):
     assert lwaftr.counters["drop-in-by-rfc7596-icmpv4-packets"] == 1
 
 
-def test_counts_every_cut_packet_and_survives(lwaftr):
-    """Each length of packets of all kinds: what comes out is sound, the rest counted."""
-    inner = from_peer(UDP(dport=PORT) / b"0123456789")
-    shapes4 = [inner, from_peer(ICMP(type=3) / inner), from_peer(GRE() / inner)]
+INNER = from_peer(UDP(dport=PORT) / b"0123456789")
+BACK = IP(bytes(IP(src=SHARED, dst=PEER) / UDP(sport=PORT) / b"back"))
+
+
+def cut(*shapes):
+    """The frames cut off at each length, and whole."""
+    # With all addresses given: Scapy would look for them on the wire.
+    frames = [bytes(Ether(dst=INTERNAL, src=HOP6) / shape) for shape in shapes]
+    return [frame[:n] for frame in frames for n in range(len(frame) + 1)]
+
+
+def test_survives_packets_cut_off_at_each_length(lwaftr):
+    """What comes out is sound: that is one for each whole packet of a softwire's."""
+    out4, out6 = lwaftr.frames(
+        v4=cut(INNER, from_peer(ICMP(type=3) / INNER), from_peer(GRE() / INNER),
+               from_peer(UDP(dport=PORT) / b"x", options=b"\x94\x04\0\0")),
+        v6=cut(tunnel(BACK), tunnel(IP(src=SHARED, dst=PEER) / ICMP(type=3) / INNER),
+               IPv6(src=B4, dst=BR) / ICMPv6PacketTooBig() / tunnel(INNER, BR, B4),
+               tunnel(tunnel(BACK))))
+    assert [frame[UDP].sport for frame in out4 if ICMP not in frame] == [PORT]
+    assert lwaftr.counters["out-ipv6-packets"] == 3  # one is an error of ICMPv6
+    for frame in out4:
+        assert frame[IP].len == len(frame) - 14
+    assert {frame[IPv6].src for frame in out6} <= {BR, LWAFTR6}
+
+
+def test_fast_and_slow_ways_do_the_same():
+    """Mutated packets of all kinds in bursts: what is sent and counted."""
+    result = perigee("run", ROOT / "test/fuzz_lwaftr_ways.lua", 240)
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr
+    assert " packets compared, 0 differences" in result.stdout
+
+
+def fragments_of(payload, ident, where):
+    """IPv4 fragments of UDP: (offset in bytes, length, whether more follow) each."""
+    whole = bytes(UDP(dport=PORT, len=8 + len(payload), chksum=1) / payload)
+    return [IP(bytes(IP(src=PEER, dst=SHARED, proto=17, id=ident, frag=first // 8,
+                        flags="MF" if more else 0) / whole[first:first + size]))
+            for first, size, more in where]
+
+
+def test_bounds_what_it_keeps_of_fragments(tmp_path):
+    """A flood of first fragments, tiny ones and overlapping ones: all are counted."""
+    lwaftr = Lwaftr(tmp_path, "reassembly { max-packets 100; }")
+    flood = [fragments_of(b"x" * 100, ident, [(0, 16, True)])[0]
+             for ident in range(2000)]
+    tiny = fragments_of(b"y" * 24, 3000, [(0, 8, True), (8, 8, True), (16, 16, False)])
+    overlapping = fragments_of(b"z" * 100, 3001, [(0, 64, True), (56, 52, False)])
+    out4, out6 = lwaftr(v4=[*flood, *tiny, *overlapping,
+                            from_peer(UDP(dport=PORT) / b"whole")])
+    assert out4 == []
+    assert [bytes(f[UDP].payload) for f in out6] == [b"whole", b"y" * 24]
+    counters = lwaftr.counters
+    assert counters["in-ipv4-frag-needs-reassembly"] == len(flood) + 5
+    assert counters["in-ipv4-frag-reassembled"] == 1
+    assert counters["drop-ipv4-frag-invalid-reassembly"] == 1
+    assert counters["drop-ipv4-frag-random-evicted"] == len(flood) + 1 - 100
+
+
+def test_counts_what_tunnels_carry_wrongly(lwaftr):
+    """Wrong lengths, and tunnels in tunnels."""
     back = IP(bytes(IP(src=SHARED, dst=PEER) / UDP(sport=PORT) / b"back"))
-    shapes6 = [tunnel(back), tunnel(IP(src=SHARED, dst=PEER) / ICMP(type=3) / inner),
-               IPv6(src=B4, dst=BR) / ICMPv6PacketTooBig() / tunnel(inner, BR, B4),
-               tunnel(tunnel(back))]
+    longer = IPv6(src=B4, dst=BR, plen=2000) / back
+    shorter = IPv6(src=B4, dst=BR) / IP(bytes(back)[:2] + b"\x00\x13" + bytes(back)[4:])
+    nested = tunnel(tunnel(back))
+    nested[IPv6].nh = 4
+    gre = IPv6(src=B4, dst=BR, nh=47) / bytes(back)
+    out4, out6 = lwaftr(v6=[longer, shorter, nested, tunnel(tunnel(back)), gre])
+    assert (out4, out6) == ([], [])
+    assert lwaftr.counters["in-ipv6-packets"] == 4  # none of `longer`
+    assert lwaftr.counters["drop-no-source-softwire-ipv6-packets"] == 2
+    assert lwaftr.counters["drop-unknown-protocol-ipv6-packets"] == 2
+    assert lwaftr.counters["drop-all-ipv6-iface-packets"] == 4
 
-    def cut(shapes):
-        # With all addresses given: Scapy would look for them on the wire.
-        frames = [bytes(Ether(dst=INTERNAL, src=HOP6) / shape) for shape in shapes]
-        return [frame[:n] for frame in frames for n in range(14, len(frame) + 1)]
 
-    def file_of(frames, name):
-        path = lwaftr.folder / name
-        wrpcap(str(path), frames, linktype=1)
-        return path
-
-    out = [lwaftr.folder / "o4.pcap", lwaftr.folder / "o6.pcap"]
-    result = perigee("lwaftr", "check", "-r", lwaftr.folder / "a.conf",
-                     file_of(cut(shapes4), "c4.pcap"),
-                     file_of(cut(shapes6), "c6.pcap"), *out,
-                     lwaftr.folder / "c.lua")
+def test_changes_and_swaps_lose_no_packet(tmp_path):
+    """1,000 changes of softwires a second, and the same table read anew and swapped in,
+    while packets pass."""
+    conf, v4, v6 = (tmp_path / name for name in ("g.conf", "4.pcap", "6.pcap"))
+    result = perigee("lwaftr", "generate", "-o", conf, "-4", v4, "-6", v6, "-n", 500,
+                     "193.5.1.0", 16, "fc00::100", "fc00:1:2:3:4:5:0:7e", 6)
     assert result.returncode == 0, result.stderr
-    for frame in rdpcap(str(out[0])):
-        assert frame[IP].len <= len(frame) - 14
+    ports = [f"--vdev=net_pcap{i},rx_pcap={path},infinite_rx=1"
+             for i, path in enumerate((v4, v6))]
+    result = perigee("--eal", ports[0], "--eal", ports[1], "run",
+                     ROOT / "bench/lua/lwaftr_changes.lua", conf, 0.5)
+    assert result.returncode == 0, result.stderr
+    lines = dict(line.split(" ", 1) for line in result.stdout.splitlines())
+    made, _, packets, _, lost = lines["changes"].split()
+    assert int(made) >= 500 and int(packets) > 0 and int(lost) == 0
+    assert len(lines["swaps"].split()) == 5
+    assert lines["softwires"].startswith("1008 ")
 
 
 def test_generates_a_table_and_packets_for_it(tmp_path):
@@ -267,3 +337,33 @@ def test_refuses_in_a_sentence(arguments, said):
     result = perigee("lwaftr", *arguments)
     assert result.returncode in (1, 2)
     assert said in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("source, said", [
+    ("tr '\\0' '{' < /dev/zero", "/dev/stdin:1: '{' is here, where a name should be"),
+    ("tr '\\0' x < /dev/zero", "/dev/stdin:1: a word or text that begins here has more "
+     "than a megabyte"),
+    ("echo 'softwire-config {'", "/dev/stdin:2: the end is here, where a name or '}' "
+     "should be"),
+    ("cat /dev/null", "the configuration has no instance")])
+def test_refuses_files_of_any_size(tmp_path, source, said):
+    """Endless ones, too, of which no more is read than is wrong."""
+    files = [tmp_path / name for name in "abcd"]
+    save(files[0], [])
+    save(files[1], [])
+    result = run("sh", "-c", f"{source} | '{PERIGEE}' lwaftr check /dev/stdin \"$@\"",
+                 "sh", *files)
+    assert (result.returncode, result.stderr) == (2, f"perigee: {said}\n")
+    assert not files[2].exists() and not files[3].exists()
+
+
+def test_says_what_it_cannot_write(lwaftr):
+    conf = lwaftr.folder / "a.conf"
+    lwaftr(v4=[INNER])
+    v4, v6 = lwaftr.folder / "in4.pcap", lwaftr.folder / "in6.pcap"
+    for outputs in (["/dev/null", "/dev/full", "/dev/null"],
+                    ["/dev/null", "/dev/null", "/dev/full"]):
+        result = perigee("lwaftr", "check", "-r", conf, v4, v6, *outputs)
+        assert result.returncode == 1
+        assert re.fullmatch("perigee: .*can't .*No space left on device\n",
+                            result.stderr), result.stderr

@@ -151,6 +151,20 @@ def test_setup_does_nothing_where_all_is_there(machine):
     assert not machine.log.exists()
 
 
+def test_setup_for_tests_does_without_a_browser(machine):
+    machine.setup("test")
+    machine.installed |= machine.asked_to_install()
+    machine.provide("apt-cache", "echo '  Candidate: 156.0'")
+    machine.provide("apt-get", f'echo "$@" >> "{machine.log}"; exit 100')
+    result = machine.setup("test")
+    assert result.returncode == 0
+    assert machine.asked_to_install() == {"chromium"}
+    assert "couldn't install chromium: tests that need it are skipped" in result.stderr
+    machine.log.unlink()
+    assert machine.setup("build").returncode == 0
+    assert not machine.log.exists()
+
+
 def test_setup_goes_on_with_old_package_lists(machine):
     machine.provide("apt-get", f'echo "$@" >> "{machine.log}"; '
                     'case "$*" in *update*) exit 100;; esac')
@@ -203,7 +217,8 @@ def test_tools_make_is_make(tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stdout == check("make", "-s", "-C", ROOT, "help")
     assert {"demo", "test", "check", "bench", "compat", "clicktests",
-            "clickelements", "moongentests", "lint", "install", "uninstall", "clean"} == \
+            "clickelements", "moongentests", "manual", "deb", "lint", "install",
+            "uninstall", "clean"} == \
         set(re.findall(r"^make (\w+)", result.stdout, re.MULTILINE))
 
 

@@ -13,10 +13,11 @@ from helpers.command import PERIGEE, ROOT, run, running, wait_until
 SCRIPTS = ROOT / "test/moongen"
 
 
-def moongen(script, *args, ports=(), **kwargs):
+def moongen(script, *args, ports=(), eal="", **kwargs):
     """Run a script of this folder with these ports as devices 0, 1, ..."""
     options = [word for i, port in enumerate(ports) for word in ("--port", f"{i}={port}")]
-    return run(PERIGEE, "moongen", *options, SCRIPTS / f"{script}.lua", *args, **kwargs)
+    return run(PERIGEE, *(["--eal", eal] if eal else []), "moongen", *options,
+               SCRIPTS / f"{script}.lua", *args, **kwargs)
 
 
 def test_tasks_pass_and_share_values():
@@ -106,11 +107,30 @@ def test_a_ring_loses_nothing_that_is_asked_for():
     assert re.search(r"^received\t20000\ttrue$", result.stdout, re.M)
 
 
+def test_a_filter_ends_when_queue_0_is_to_be_measured():
+    result = moongen("queues", ports=["ring:moongen", "ring:moongen"])
+    assert result.returncode == 0, result.stderr
+    assert re.findall(r"^came\t(\w+)\t(\d)\t(\w+)$", result.stdout, re.M) == [
+        (udp, queue, "true") for udp in ("false", "true") for queue in "101"]
+
+
+def test_a_burst_with_a_buffer_twice_is_refused_whole(tmp_path):
+    result = moongen("marks", ports=[f"pcap:tx={tmp_path}/0.pcap"])
+    assert result.returncode == 0, result.stderr
+    lengths = [len(p) for p in capture.load(tmp_path / "0.pcap")]
+    assert lengths == 71 * [60] + [60] + [60 + i for i in range(70)] + [60, 60]
+    lines = re.findall(r"^(twice|gone|sent|two references|counted)\t(.*)$", result.stdout,
+                       re.M)
+    assert lines == 2 * [("twice", "true"), ("gone", "true"), ("sent", "70")] + [
+        ("two references", "2"), ("counted", f"{len(lengths)}\t{sum(lengths) + 4 * 144}")]
+
+
 @pytest.mark.parametrize("name, status, sentence", [
     ("twice", 1, "sending a buffer that was sent or freed already"),
     ("free_twice", 1, "a buffer is freed that was sent or freed already"),
     ("empty_array", 1, "places that have no buffer"),
     ("dry", 1, "the memory pool is empty: all of its 100 buffers are in use"),
+    ("too_long", 1, "a buffer of this pool holds 0 to 100 bytes, not 101"),
     ("no_device", 2, "there is no device 7; there is 0; say what it is with --port 7=PORT"),
     ("no_queue", 2, "configured with tx queues 0 to 0, tried to get queue 1"),
     ("not_configured", 2, "device 0 isn't configured: call device.config"),
@@ -120,12 +140,78 @@ def test_a_ring_loses_nothing_that_is_asked_for():
     ("exit", 3, ""),
 ])
 def test_what_is_wrong_is_said(tmp_path, name, status, sentence):
-    result = moongen("wrong", name, ports=["null"], cwd=tmp_path)
+    result = moongen("wrong", name, ports=["null"], cwd=tmp_path, eal="--no-huge")
     assert result.returncode == status
     assert sentence in result.stderr
     if name == "exit":
         assert (tmp_path / "left.txt").read_text() == "complete"
         assert "not reached" not in result.stdout
+
+
+@pytest.mark.parametrize("script, args, sentence", [
+    ("wrong", ["no_device"], "there is no device 7; there is 0, 1;"),
+    ("wrong", ["queues"], "rssQueues 4 from queue 0 on need 4 rxQueues, not 1"),
+    ("forward", [0, "x"], "malformed argument 'x'"),
+])
+def test_wrong_arguments_are_found_before_dpdk_starts(script, args, sentence):
+    result = moongen(script, *args, ports=["null", "null"], eal="--no-such-option")
+    assert result.returncode == 2
+    assert sentence in result.stderr and "DPDK" not in result.stdout + result.stderr
+    started = moongen("forward", 0, 1, ports=["null", "null"], eal="--no-such-option")
+    assert started.returncode == 1 and "DPDK doesn't start" in started.stderr
+
+
+@pytest.mark.parametrize("ports, sentence", [
+    (["null", "packet:perigee-none"], "perigee-none"),
+    (["pcap:rx=/nowhere/a.pcap"], "/nowhere/a.pcap"), (["nosuch:x"], "nosuch")])
+def test_ports_that_can_not_be_are_found_before_dpdk_starts(ports, sentence):
+    result = moongen("wrong", "twice", ports=ports, eal="--no-such-option")
+    assert result.returncode == 2
+    assert sentence in result.stderr and "DPDK" not in result.stdout
+    assert result.stderr.count("\n") == 1
+
+
+def test_two_devices_of_one_port():
+    result = moongen("wrong", "twice", ports=["packet:lo", "packet:lo"], eal="--no-huge")
+    assert result.returncode == 2
+    assert "this process uses it already" in result.stderr or "needs root" in result.stderr
+
+
+def test_headers_that_truncated_packets_do_not_have(tmp_path):
+    """Reading and writing them stays in the packet's buffer."""
+    whole = bytes(Ether() / IP() / UDP() / bytes(20))
+    capture.save(tmp_path / "in.pcap", [whole[:n] for n in range(1, len(whole))])
+    script = tmp_path / "script.lua"
+    script.write_text("""
+        local device, memory = require "device", require "memory"
+        function master(n)
+          local own = memory.createMemPool{n = 100, bufSize = 1, func = function (buf)
+            buf:getVxlanEthernetPacket():fill{pktLength = 1}
+          end}
+          local rx = device.config{port = 0}:getRxQueue(0)
+          local bufs, got = memory.bufArray(), 0
+          while got < n do
+            local m = rx:tryRecv(bufs, 1e6)
+            for i = 1, m do
+              bufs[i]:getTcpPacket().tcp:setWindow(bufs[i]:getUdpPacket().udp:getLength())
+              bufs[i]:get()
+              bufs[i]:dump(nil, io.stderr)
+            end
+            bufs:offloadTcpChecksums()
+            device.get(0):getTxQueue(0):sendN(bufs, m)
+            got = got + m
+          end
+          local mine = own:bufArray(100)
+          mine:alloc(1)
+          mine:freeAll()
+          print("read", got)
+        end""")
+    port = f"pcap:rx={tmp_path}/in.pcap,tx={tmp_path}/out.pcap"
+    result = run(PERIGEE, "moongen", "--port", f"0={port}", script, len(whole) - 1)
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert f"read\t{len(whole) - 1}\n" in result.stdout
+    sizes = [len(p) for p in capture.load(tmp_path / "out.pcap")]
+    assert sizes == list(range(sizes[0], len(whole)))
 
 
 def test_leaks_and_tasks_that_do_not_end_are_told():

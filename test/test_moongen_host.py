@@ -71,6 +71,38 @@ def test_savefiles_and_filters(tmp_path, expression):
         assert abs(p.time - q.time) <= 1e-6
 
 
+LEFT_OPEN = """
+local lm, memory, pcap = require "libmoon", require "memory", require "pcap"
+function write(file)
+  local bufs = memory.createMemPool():bufArray(1)
+  bufs:alloc(60)
+  pcap:newWriter(file, 0):writeBuf(0, bufs[1])
+  bufs:freeAll()
+end
+function fail(file)
+  write(file)
+  error("on purpose")
+end
+function master(file, how)
+  if how == "task" then lm.startTask("write", file):wait() else _G[how](file) end
+end
+"""
+
+
+@pytest.mark.parametrize("how", ["write", "task", "fail"])
+def test_savefiles_that_are_left_open(tmp_path, how):
+    """What scripts wrote is in the file however they end; else that is told."""
+    script = tmp_path / "script.lua"
+    script.write_text(LEFT_OPEN)
+    said = perigee("moongen", script, tmp_path / "out", how)
+    assert said.returncode == (how == "fail"), said.stderr
+    [packet] = rdpcap(str(tmp_path / "out"))
+    assert len(packet) == 60
+    said = perigee("moongen", script, "/dev/full", how)
+    assert said.returncode == 1
+    assert said.stderr.count("/dev/full: No space left on device") == 1
+
+
 def test_cut_and_damaged_files(tmp_path):
     """Cut packets keep their length; what can't be read is told in a sentence."""
     wrpcap(str(tmp_path / "in"), [Ether() / IP() / UDP() / bytes(range(200))])

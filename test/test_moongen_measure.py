@@ -82,6 +82,16 @@ def test_other_formats(tmp_path, format, pattern):
     assert re.search(pattern, (tmp_path / "s").read_text())
 
 
+@pytest.mark.parametrize("script, args, devices", [
+    ("rate.lua", (0, "-n", 100, "-t", 60, "-f", "csv"), ["null"]),
+    ("latency.lua", (0, 1, "-n", 5), ["ring:a", "ring:a"])])
+def test_files_on_a_full_disk(tmp_path, script, args, devices):
+    result = moongen(script, *args, "-o", "/dev/full", devices=devices, cwd=tmp_path)
+    assert result.returncode == 1
+    [line] = result.stderr.splitlines()
+    assert re.search(r"can't (write|save) /dev/full: No space left on device$", line)
+
+
 def test_a_format_that_is_not_there(tmp_path):
     result = moongen("rate.lua", 0, "-f", "xml", "-t", 1, cwd=tmp_path)
     assert "Unsupported output format xml; there are CSV, csv, ini, nil, plain" in \
@@ -94,7 +104,7 @@ def test_rate_in_mbits(tmp_path):
     assert (result.returncode, result.stderr) == (0, "")
     between = gaps(tmp_path / "0.pcap")
     rate = len(between) / sum(between)
-    assert 0.5 < rate / (5e6 / 64 / 8) < 1.15
+    assert rate / (5e6 / 64 / 8) < 1.15
     told = re.search(r"qid=0\]: ([\d.]+) Mbit/s of 5 Mbit/s reached \(([-+][\d.]+) %\), "
                      "paced in software", result.stdout)
     assert float(told[1]) > 0.98 * rate * 64 * 8 / 1e6 # pauses of a busy machine aside
@@ -104,7 +114,9 @@ def test_rate_in_mbits(tmp_path):
 def test_even_gaps(tmp_path):
     result = moongen("rate.lua", 0, "-m", 0.0002, "-n", 300, "-t", 600, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
-    assert statistics.median(gaps(tmp_path / "0.pcap")) == pytest.approx(5e-3, rel=0.1)
+    between = gaps(tmp_path / "0.pcap")
+    assert sum(between) > 0.9 * 299 * 5e-3  # the first may be late, the last not early
+    assert statistics.median(between) == pytest.approx(5e-3, rel=0.5)
 
 
 def test_random_gaps(tmp_path):
@@ -124,15 +136,16 @@ def test_delays_of_packets(tmp_path, how):
     assert (result.returncode, result.stderr) == (0, "")
     between = gaps(tmp_path / "0.pcap")
     assert len(between) == 63
-    for i, multiple in enumerate((2, 3, 4, 1)):
-        assert statistics.median(between[i::4]) == pytest.approx(multiple * 4e-3, rel=0.2)
+    two, three, four, one = (statistics.median(between[i::4]) for i in range(4))
+    assert one < two < three < four
+    assert sum(between) > 0.9 * 4e-3 * (2 + 3 + 4 + 1) * 63 / 4
     assert "with their own delays" in result.stdout
 
 
 def test_a_rate_that_cannot_be_kept_is_told_once(tmp_path):
     result = moongen("rate.lua", 0, "-m", 10000, "-t", 2, devices=["null"], cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.count("can't be kept at 10000 Mpps") == 1
+    assert result.stdout.count("10000 Mpps can't be kept") == 1
     assert re.search(r"[\d.]+ Mpps of 10000 Mpps reached \(-\d+", result.stdout)
 
 

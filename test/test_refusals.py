@@ -28,7 +28,7 @@ def assert_refused(result, pattern):
 
 @pytest.mark.fast
 @pytest.mark.parametrize("args, sentence", [
-    (["ecko", "null"], "there is no program 'ecko'; `perigee` lists the programs"),
+    (["ecko", "null"], "there is no program 'ecko'; is 'echo' meant?; `perigee` lists the programs"),
     (["../echo"], "there is no program '../echo'"),
     (["--fast", "echo", "null"], "unknown option '--fast'; `perigee --help` lists"),
     (["-p"], "option '-p' needs a value"),

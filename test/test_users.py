@@ -163,6 +163,17 @@ def modes_below(folder):
     return files, folders
 
 
+def groups_below(folder):
+    """The groups of all that is below the folder."""
+    groups = set()
+    for path in folder.rglob("*"):
+        try:
+            groups.add(path.group())
+        except FileNotFoundError:
+            continue
+    return groups
+
+
 @pytest.mark.parametrize("options, files, folders", [
     ([], 0o600, 0o700), (["--group", "daemon"], 0o640, 0o750)])
 def test_shared_memory_is_this_users(options, files, folders, tmp_path):
@@ -170,9 +181,9 @@ def test_shared_memory_is_this_users(options, files, folders, tmp_path):
     with running(PERIGEE, *options, "echo", "null", 1, env=environment) as program:
         folder = tmp_path / "shm" / str(program.process.pid)
         wait_until((folder / "apps").exists, "its apps")
-        assert modes_below(folder) == ({files}, {folders})
+        wait_until(lambda: modes_below(folder) == ({files}, {folders}), "its modes")
         if options:
-            assert {path.group() for path in folder.rglob("*")} == {"daemon"}
+            wait_until(lambda: groups_below(folder) == {"daemon"}, "the group's files")
 
 
 def test_a_group_that_is_not_there():

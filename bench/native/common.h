@@ -34,14 +34,19 @@ static inline double cpu_seconds(void)
   return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-/* A pool as large as perigee's is at first. */
-static inline struct rte_mempool *make_pool(void)
+static inline struct rte_mempool *make_larger_pool(unsigned packets)
 {
   struct rte_mempool *pool = rte_pktmbuf_pool_create(
-    "pool", 8192, RTE_MEMPOOL_CACHE_MAX_SIZE, 0,
+    "pool", packets, RTE_MEMPOOL_CACHE_MAX_SIZE, 0,
     PACKET_MAX_HEADROOM + PACKET_MAX_PAYLOAD, SOCKET_ID_ANY);
   check(pool, "the packet pool");
   return pool;
+}
+
+/* A pool as large as perigee's is at first. */
+static inline struct rte_mempool *make_pool(void)
+{
+  return make_larger_pool(8192);
 }
 
 /* Start a virtual device ("net_null_pg0,size=60"), one queue each way; its

@@ -2,7 +2,9 @@
 -- libmoon's log: messages with levels to standard output, and to a file if asked to.
 
 local colors = require("moongen.colors")
-local clock = require("core.lib.clock")
+local failure = require("core.failure")
+local files = require("core.lib.files")
+local clock = require("moongen.clock")
 
 local log = {DEBUG = 0, INFO = 1, WARN = 2, ERROR = 3, FATAL = 4}
 
@@ -48,9 +50,11 @@ end
 
 --- Write a line to the file, with the time of day in microseconds.
 function log:writeToLog(line)
-  local now = tonumber(clock.unix_nanoseconds()) / 1e9
-  local file = assert(io.open(self.file, "a"))
-  file:write(("%s.%06d %s\n"):format(os.date("%H:%M:%S", now), now % 1 * 1e6, line))
+  local now = clock.unix()
+  local text = ("%s.%06d %s\n"):format(os.date("%H:%M:%S", now), now % 1 * 1e6, line)
+  local file, why = io.open(self.file, "a")
+  if not file then failure.raise("can't write the log: %s", why) end
+  files.append(file, self.file, text)
   file:close()
 end
 

@@ -37,8 +37,10 @@ struct mg_device *mg_device(int32_t id)
 /* Device number `id`, from 0 on, for a port that isn't open yet; NULL: no memory. */
 struct mg_device *mg_device_new(int32_t id, const char *text)
 {
+  if (id < 0 || id >= MG_MOST_DEVICES)
+    return NULL;
   struct mg_device *d = aligned_alloc(64, RTE_ALIGN(sizeof *d, 64));
-  if (!d || id < 0 || id >= MG_MOST_DEVICES)
+  if (!d)
     return NULL;
   memset(d, 0, sizeof *d);
   d->id = id;

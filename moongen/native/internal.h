@@ -2,10 +2,11 @@
  *
  * What the C files of this family share.
  *
- * A buffer's field `port` tells what it is at the moment, which costs nothing as its
- * cache line is written anyway: allocated or received (a script may send or free it),
- * or sent or freed. So a buffer that is sent twice is found, unless its pool has given
- * it out again meanwhile.
+ * A buffer's field `port` tells what it is at the moment, which costs little as its
+ * cache line is written anyway: allocated or received (a script may send or free it), or,
+ * with the bit MG_GONE, sent or freed. So a buffer that is sent twice is found, unless its
+ * pool has given it out again meanwhile. Those that DPDK has allocated for others have
+ * RTE_MBUF_PORT_INVALID, and may be sent.
  */
 #pragma once
 
@@ -20,7 +21,19 @@
 
 #include "moongen.h"
 
-enum { MG_OWNED = RTE_MBUF_PORT_INVALID, MG_GONE = 0xfffe };
+enum { MG_OWNED = 0x7ffe, MG_GONE = 0x8000 };
+
+static inline bool mg_is_gone(const struct rte_mbuf *m)
+{
+  return (m->port & MG_GONE) && m->port != RTE_MBUF_PORT_INVALID && m->refcnt == 1;
+}
+
+/* It is sent or freed, unless there are other references to it. */
+static inline void mg_note_gone(struct rte_mbuf *m)
+{
+  if (m->refcnt == 1)
+    m->port = MG_OWNED | MG_GONE;
+}
 
 /* Set while more tasks run than there are CPUs: who waits lets others run. */
 extern int32_t mg_more_tasks_than_cpus;

@@ -22,6 +22,8 @@ int32_t mg_goes_on = 1;
 
 static _Atomic uint64_t stop_at = UINT64_MAX; /* TSC */
 static _Atomic uint64_t signal_at = UINT64_MAX;
+static _Atomic uint64_t latest = UINT64_MAX; /* of an examination */
+static double examined_for;                  /* seconds; 0: there is none */
 static atomic_int exit_status = -1;
 
 static uint64_t end_of_script(void)
@@ -52,10 +54,16 @@ bool mg_ended_for(double seconds)
   return !mg_running(seconds * 1e3);
 }
 
-/* End so many seconds from now. */
+static uint64_t in_so_long(double seconds)
+{
+  return rte_rdtsc() + (uint64_t)(seconds * pg_tsc_hz());
+}
+
+/* End so many seconds from now, if no examination ends before. */
 void mg_set_runtime(double seconds)
 {
-  atomic_store(&stop_at, rte_rdtsc() + (uint64_t)(seconds * pg_tsc_hz()));
+  uint64_t end = in_so_long(seconds);
+  atomic_store(&stop_at, end < latest ? end : latest);
 }
 
 /* End now, unless that has been. */
@@ -64,6 +72,24 @@ void mg_stop(void)
   uint64_t now = rte_rdtsc();
   if (atomic_load(&stop_at) > now)
     atomic_store(&stop_at, now);
+}
+
+/* The script is examined (perigee doctor) for so many seconds from when it begins with
+ * what it does: its first task, or the first time it asks whether to go on. */
+void mg_examine(double seconds)
+{
+  examined_for = seconds;
+}
+
+/* That is now, unless it has been. Returns the seconds that are left. */
+double mg_examination_begins(void)
+{
+  uint64_t none = UINT64_MAX, end = in_so_long(examined_for);
+  if (examined_for <= 0)
+    return 0;
+  if (atomic_compare_exchange_strong(&latest, &none, end) && atomic_load(&stop_at) > end)
+    atomic_store(&stop_at, end);
+  return ((double)latest - (double)rte_rdtsc()) / pg_tsc_hz();
 }
 
 /* Do more tasks run than there are CPUs? */
@@ -85,10 +111,14 @@ void mg_want_exit(int32_t status)
   mg_stop();
 }
 
-/* The status, or -1. */
+/* The status, or -1. Tasks that go on after an examination are waited for no longer. */
 int32_t mg_exit_wanted(void)
 {
-  return atomic_load(&exit_status);
+  enum { PATIENCE_SECONDS = 2 };
+  int32_t status = atomic_load(&exit_status);
+  if (status < 0 && latest != UINT64_MAX && mg_examination_begins() < -PATIENCE_SECONDS)
+    return 0;
+  return status;
 }
 
 /* End the process now, though threads still run; files are written. */
@@ -121,7 +151,7 @@ void mg_sleep(double seconds, int32_t precise)
     if (rest > 0.1) /* a wish to exit is seen in between */
       rest = 0.1;
     pg_sleep(rest);
-    if (atomic_load(&exit_status) >= 0)
+    if (mg_exit_wanted() >= 0)
       return;
   }
 }

@@ -48,12 +48,15 @@ static bool remember(struct mempool *p)
   return true;
 }
 
+/* Whatever headers a script takes a packet for are in its buffer. */
+enum { LEAST_ROOM = 512 };
+
 static struct rte_mempool *make(uint32_t n, int32_t socket, uint32_t size)
 {
   char name[RTE_MEMPOOL_NAMESIZE];
   snprintf(name, sizeof name, "script_%u", made);
   return rte_pktmbuf_pool_create(name, n, cache_size(n), PACKET_NOTES,
-                                 RTE_PKTMBUF_HEADROOM + size, socket);
+                                 RTE_PKTMBUF_HEADROOM + RTE_MAX(size, (uint32_t)LEAST_ROOM), socket);
 }
 
 /* A pool of `n` buffers of up to `size` bytes, in memory of that socket (-1: any); NULL
@@ -131,28 +134,18 @@ static bool get_patiently(struct mempool *p, struct packet **to, uint32_t n)
 }
 
 /* Fill the array with `n` buffers of that length, all or none: 0, or -1 if the pool
- * has been without so many for some seconds. */
+ * has been without so many for some seconds, or has none of that length. */
 int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t length)
 {
-  if (unlikely(rte_mempool_get_bulk(p->pool, (void **)to, n) < 0) &&
-      !get_patiently(p, to, n)) {
+  if (unlikely(length > p->size) ||
+      (unlikely(rte_mempool_get_bulk(p->pool, (void **)to, n) < 0) &&
+       !get_patiently(p, to, n))) {
     memset(to, 0, n * sizeof *to);
     return -1;
   }
   for (uint32_t i = 0; i < n; i++)
     make_ready((struct rte_mbuf *)to[i], length);
   return 0;
-}
-
-static inline bool is_gone(const struct rte_mbuf *m)
-{
-  return m->port == MG_GONE && m->refcnt == 1;
-}
-
-static inline void note_gone(struct rte_mbuf *m)
-{
-  if (m->refcnt == 1)
-    m->port = MG_GONE;
 }
 
 /* Give buffers back to the pools they are of; null pointers are left out. 0, or
@@ -166,11 +159,11 @@ int32_t mg_free(struct packet **bufs, uint32_t n)
     struct rte_mbuf *m = (struct rte_mbuf *)bufs[i];
     if (!m)
       continue;
-    if (unlikely(is_gone(m))) {
+    if (unlikely(mg_is_gone(m))) {
       fault = MG_SENT_TWICE;
       break;
     }
-    note_gone(m);
+    mg_note_gone(m);
     list[k++] = m;
     if (k == MG_BURST) {
       rte_pktmbuf_free_bulk(list, k);

@@ -33,6 +33,8 @@ void mg_stop(void);
 void mg_crowded(int32_t crowded);
 int32_t mg_is_crowded(void);
 void mg_sleep(double seconds, int32_t precise);
+void mg_examine(double seconds);
+double mg_examination_begins(void);
 void mg_want_exit(int32_t status);
 int32_t mg_exit_wanted(void);
 int32_t mg_this_cpu(void);
@@ -148,7 +150,17 @@ int32_t mg_device_xstats(int32_t id, void *values, uint32_t n);
 int32_t mg_device_xstat_names(int32_t id, void *names, uint32_t n);
 uint32_t mg_device_pci_id(const struct mg_device *d);
 void mg_tend(void *pool);
+void mg_fail(const char *why);
 const char *mg_failure(void);
+
+/* watch.c -------------------------------------------------------------------- */
+
+int32_t mg_watch_count(const uint64_t *from, uint64_t *to);
+int32_t mg_watch_missed(const struct mg_device *d, uint64_t *to);
+int32_t mg_watch_limit(const struct mg_queue *q, uint64_t *to);
+int32_t mg_watch_this_thread(uint64_t *to);
+void mg_unwatch(const uint64_t *to);
+void mg_watch_copy(void);
 
 /* send.c, receive.c ---------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
  * What MoonSniff's scripts call. Means and variances by Welford's method, which needs
  * one look at each value (Technometrics 4, 1962).
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,36 +89,56 @@ struct ms_stats ms_fetch_stats()
   return counts;
 }
 
-static void log_packet(FILE *file, const struct packet *p, uint32_t offset)
+/* What was written to the file is lost: the script's exit status tells. */
+static void tell_lost(const char *filename, int error)
+{
+  char text[512];
+  snprintf(text, sizeof text, "can't write %s: %s", filename, strerror(error));
+  mg_fail(text);
+}
+
+/* Close a file; `error` is that of a write before, or 0. */
+static void close_file(FILE *file, const char *filename, int error)
+{
+  if (fclose(file) != 0 && !error)
+    error = errno;
+  if (error)
+    tell_lost(filename, error);
+}
+
+/* 0, or the error of a file that can't be written. */
+static int log_packet(FILE *file, const struct packet *p, uint32_t offset)
 {
   uint64_t time = p->note64[1] * (1e9 / mg_tsc_hz());
   uint32_t number;
-  if (offset + sizeof number > p->length)
-    return;
+  if ((uint64_t)offset + sizeof number > p->length)
+    return 0;
   memcpy(&number, p->buf_addr + p->data_off + offset, sizeof number);
-  fwrite(&time, sizeof time, 1, file);
-  fwrite(&number, sizeof number, 1, file);
+  bool written = fwrite(&time, sizeof time, 1, file) == 1 &&
+                 fwrite(&number, sizeof number, 1, file) == 1;
+  return written ? 0 : errno;
 }
 
 void ms_log_pkts(uint8_t port_id, uint16_t queue_id, struct packet **rx_pkts,
                  uint16_t nb_pkts, uint32_t seqnum_offset, const char *filename)
 {
   FILE *file = fopen(filename, "a");
+  int error = 0;
   if (!file) {
-    fprintf(stderr, "can't write %s\n", filename);
+    tell_lost(filename, errno);
     return;
   }
-  for (uint32_t idle = 1; mg_running(0); idle++) {
+  for (uint32_t idle = 1; !error && mg_running(0); idle++) {
     int32_t n = mg_receive_by_number(port_id, queue_id, rx_pkts, nb_pkts);
-    for (int32_t i = 0; i < n; i++)
-      log_packet(file, rx_pkts[i], seqnum_offset);
+    for (int32_t i = 0; i < n && !error; i++)
+      error = log_packet(file, rx_pkts[i], seqnum_offset);
     mg_free(rx_pkts, n);
     if (n > 0)
       idle = 0;
     else
       mg_idle(idle);
   }
-  fclose(file);
+  close_file(file, filename, error);
 }
 
 /* The histogram: buckets by value, in a table that grows. ---------------------- */
@@ -201,13 +222,15 @@ void hs_finalize() {}
 void hs_write(const char *filename)
 {
   FILE *file = fopen(filename, "w");
+  int error = 0;
   if (!file) {
-    fprintf(stderr, "can't write %s\n", filename);
+    tell_lost(filename, errno);
     return;
   }
-  for (uint32_t i = 0; i < histogram.n; i++)
-    fprintf(file, "%ld,%u\n", (long)histogram.values[i], histogram.found[i]);
-  fclose(file);
+  for (uint32_t i = 0; i < histogram.n && !error; i++)
+    if (fprintf(file, "%ld,%u\n", (long)histogram.values[i], histogram.found[i]) < 0)
+      error = errno;
+  close_file(file, filename, error);
 }
 
 uint64_t hs_getCount() { return histogram.moments.count; }

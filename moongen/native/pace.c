@@ -24,8 +24,8 @@ enum {
   CRC_BYTES = 4,
   WIRE_OVERHEAD = 24,        /* bytes: preamble, start delimiter, CRC, gap */
   CATCH_UP_MS = 100,         /* a busy machine takes the CPU away for so long */
-  SLEEP_OVER_US = 100,       /* shorter waits are busy ones */
-  WAKE_MARGIN_US = 60,       /* a thread that sleeps wakes up to this late */
+  SLEEP_OVER_US = 250,       /* shorter waits are busy ones */
+  WAKE_MARGIN_US = 150,      /* a thread that sleeps wakes up to this late */
   LOOK_US = 10000,           /* a sleeper looks so often if it is to stop, */
   LOOK_EVERY = 64,           /* and a busy one each so many tries */
   TELL_FROM_PERCENT = 1      /* of the time lost: a warning */
@@ -215,9 +215,12 @@ static void tell_too_fast(struct mg_pacer *p, uint64_t now)
   if (p->told || p->lost * 100 < (now - p->first) * TELL_FROM_PERCENT)
     return;
   p->told = 1;
+  char what[64] = "its packets' delays";
+  if (p->asked > 0)
+    snprintf(what, sizeof what, "%.6g %s", p->asked, p->unit);
   bool colours = isatty(STDOUT_FILENO);
-  printf("%s[WARN]  %s: can't be kept at %.6g %s; what is reached is told at the end%s\n",
-         colours ? "\033[1;33m" : "", p->name, p->asked, p->unit, colours ? "\033[0m" : "");
+  printf("%s[WARN]  %s: %s can't be kept; what is reached is told at the end%s\n",
+         colours ? "\033[1;33m" : "", p->name, what, colours ? "\033[0m" : "");
   fflush(stdout);
 }
 

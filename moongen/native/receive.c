@@ -34,14 +34,26 @@ static inline void note_polled(struct mg_queue *q, uint64_t now)
   __atomic_store_n(&q->device->polled, now, __ATOMIC_RELAXED);
 }
 
-/* The script owns these now. */
-static inline void give(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
+/* How many bytes these have, each in one segment. */
+static inline uint32_t bytes_of(struct rte_mbuf **packets, uint32_t n)
 {
-  uint64_t bytes = 0;
+  uint32_t sum = 0;
   for (uint32_t i = 0; i < n; i++) {
-    packets[i]->port = q->device->id;
-    bytes += packets[i]->data_len;
+    sum += packets[i]->pkt_len;
+    rte_compiler_barrier(); /* gathering them in vectors is slower */
   }
+  return sum;
+}
+
+/* The script owns these now. DPDK's drivers have mostly written the device's number
+ * already, into all or none. */
+static inline void give(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n,
+                        uint64_t bytes)
+{
+  uint16_t id = q->device->id;
+  if (n > 0 && (q->device->peer || q->port->own || packets[0]->port != id))
+    for (uint32_t i = 0; i < n; i++)
+      packets[i]->port = id;
   q->packets += n;
   q->bytes += bytes;
 }
@@ -64,11 +76,8 @@ static inline uint32_t fetch(struct port *port, struct rte_mbuf **packets, uint3
 /* The device's own count, which the rates of counters are made of. */
 static inline void count(struct port *port, struct rte_mbuf **packets, uint32_t n)
 {
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < n; i++)
-    bytes += packets[i]->data_len;
   port->rxpackets += n;
-  port->rxbytes += bytes;
+  port->rxbytes += bytes_of(packets, n);
 }
 
 /* Of a queue that has the device's queue for itself. --------------------------- */
@@ -98,20 +107,15 @@ static inline uint32_t receive_direct(struct mg_queue *q, struct rte_mbuf **pack
   if (unlikely(q->nstash > 0 || n < FEWEST)) {
     got = from_stash(q, packets, n);
     mg_spin_unlock(q->lock);
-    give(q, packets, got);
+    give(q, packets, got, bytes_of(packets, got));
     return got;
   }
   got = fetch(q->port, packets, n);
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < got; i++) {
-    packets[i]->port = q->device->id;
-    bytes += packets[i]->data_len;
-  }
+  uint32_t bytes = bytes_of(packets, got);
   q->port->rxpackets += got;
   q->port->rxbytes += bytes;
   mg_spin_unlock(q->lock);
-  q->packets += got;
-  q->bytes += bytes;
+  give(q, packets, got, bytes);
   if (unlikely(q->stamps))
     stamp(packets, got, rte_rdtsc());
   return got;
@@ -191,7 +195,7 @@ static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, ui
   struct rte_mbuf *burst[MG_BURST], *own[MG_BURST];
   uint32_t got = rte_ring_dequeue_burst(q->ring, (void **)packets, n, NULL);
   if (got > 0) {
-    give(q, packets, got);
+    give(q, packets, got, bytes_of(packets, got));
     return got;
   }
   /* Another may be at it: what it finds for this queue comes by the ring. */
@@ -208,7 +212,7 @@ static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, ui
     pass_on(q, own[i], now);
   mg_spin_unlock(&d->rx_locks[source]);
   memcpy(packets, own, got * sizeof *packets);
-  give(q, packets, got);
+  give(q, packets, got, bytes_of(packets, got));
   return got;
 }
 

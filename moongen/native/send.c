@@ -4,6 +4,7 @@
  * given to the device, as a burst.
  */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -32,62 +33,108 @@ struct look {
   uint16_t shortest, longest;
 };
 
-static int32_t why_not(const struct rte_mbuf *m)
+/* A buffer's fields from data_off to data_len, which are all that is looked at. */
+typedef uint64_t fields __attribute__((vector_size(32)));
+
+enum { FIELDS = offsetof(struct rte_mbuf, data_off) };
+
+_Static_assert(offsetof(struct rte_mbuf, refcnt) == FIELDS + 2 &&
+               offsetof(struct rte_mbuf, port) == FIELDS + 6 &&
+               offsetof(struct rte_mbuf, ol_flags) == FIELDS + 8 &&
+               offsetof(struct rte_mbuf, pkt_len) == FIELDS + 20 &&
+               offsetof(struct rte_mbuf, data_len) == FIELDS + 24,
+               "these fields are read together");
+
+/* In the first 8 bytes of them: the mark, and the references, of which there is one. */
+static const uint64_t STATE = (uint64_t)MG_GONE << 48 | 0xffffull << 16;
+static const uint64_t ORDINARY = 1ull << 16;
+
+static inline void read_fields(fields *f, const struct rte_mbuf *m)
 {
-  return !m ? MG_NO_BUFFER : MG_SENT_TWICE;
+  memcpy(f, (const char *)m + FIELDS, sizeof *f);
 }
 
-/* The bounds of lengths that aren't all the same. */
-static void find_bounds(struct rte_mbuf **packets, uint32_t n, struct look *look)
+static inline uint32_t pkt_len_of(const fields *f)
 {
+  return (*f)[2] >> 32;
+}
+
+static inline uint16_t data_len_of(const fields *f)
+{
+  return (*f)[3];
+}
+
+/* Of buffers that aren't all alike. */
+static __attribute__((noinline)) void measure(struct rte_mbuf **packets, uint32_t n,
+                                              struct look *look)
+{
+  *look = (struct look){.shortest = UINT16_MAX};
   for (uint32_t i = 0; i < n; i++) {
-    look->shortest = RTE_MIN(look->shortest, packets[i]->data_len);
-    look->longest = RTE_MAX(look->longest, packets[i]->data_len);
+    struct rte_mbuf *m = packets[i];
+    uint16_t length = m->data_len;
+    if (m->pkt_len != length)
+      m->pkt_len = length;
+    look->bytes += length;
+    look->flags |= m->ol_flags;
+    look->shortest = RTE_MIN(look->shortest, length);
+    look->longest = RTE_MAX(look->longest, length);
   }
 }
 
-/* The 8 bytes from data_off on of a buffer that may be sent, but for the first two. */
-static inline uint64_t state_of(const struct rte_mbuf *m)
+/* Mark buffers of which some aren't ordinary: 0, or why one mustn't be sent; then none
+ * is marked. One with several references may be sent as often. */
+static __attribute__((noinline)) int32_t mark_each(struct rte_mbuf **packets, uint32_t n)
 {
-  uint64_t word;
-  memcpy(&word, &m->data_off, sizeof word);
-  return word;
+  int32_t why = 0;
+  uint32_t i;
+  for (i = 0; i < n && !why; i++) {
+    struct rte_mbuf *m = packets[i];
+    if (!m)
+      why = MG_NO_BUFFER;
+    else if (mg_is_gone(m))
+      why = MG_SENT_TWICE;
+    else
+      mg_note_gone(m);
+  }
+  if (why)
+    for (i--; i-- > 0;)
+      packets[i]->port = MG_OWNED;
+  return why;
 }
 
-enum { REFCNT_SHIFT = 16, PORT_SHIFT = 48 };
-
-/* Look through a burst, and mark each buffer as gone. Stops at one that mustn't be
- * sent, and takes the marks back. */
+/* Look through a burst, and mark each buffer as gone: 0, or why one mustn't be sent; then
+ * none is marked. Most bursts are of ordinary buffers that are alike, for which one pass
+ * without a decision does: marks are turned over, so that they can be turned back. */
 static inline int32_t look_at(struct rte_mbuf **packets, uint32_t n, struct look *look)
 {
-  uint64_t bytes = 0, flags = 0;
-  uint32_t i, differing = 0, first = n && packets[0] ? packets[0]->data_len : 0;
+  fields first = {0}, differing = {0};
+  uint32_t i;
+  if (likely(n > 0 && packets[0]))
+    read_fields(&first, packets[0]);
+#pragma GCC unroll 4
   for (i = 0; i < n; i++) {
     struct rte_mbuf *m = packets[i];
     if (unlikely(!m))
       break;
-    uint64_t state = state_of(m);
-    if (likely((uint16_t)(state >> REFCNT_SHIFT) == 1)) {
-      if (unlikely(state >> PORT_SHIFT == MG_GONE))
-        break;
-      m->port = MG_GONE;
-    }
-    uint32_t length = m->data_len;
-    if (unlikely(m->pkt_len != length))
-      m->pkt_len = length;
-    bytes += length;
-    differing |= length ^ first;
-    flags |= m->ol_flags;
+    fields f;
+    read_fields(&f, m);
+    differing |= f ^ first;
+    m->port ^= MG_GONE;
   }
-  if (unlikely(i < n)) {
-    int32_t why = why_not(packets[i]);
+  if (unlikely(i < n || ((first[0] ^ ORDINARY) & STATE) || (differing[0] & STATE))) {
     while (i-- > 0)
-      packets[i]->port = MG_OWNED;
-    return why;
+      packets[i]->port ^= MG_GONE;
+    int32_t why = mark_each(packets, n);
+    if (why)
+      return why;
+    measure(packets, n, look);
+    return 0;
   }
-  *look = (struct look){bytes, flags, first, first};
-  if (differing)
-    find_bounds(packets, n, look);
+  uint16_t length = data_len_of(&first);
+  *look = (struct look){(uint64_t)n * length, first[1], length, length};
+  if (unlikely(differing[1] || pkt_len_of(&differing) || data_len_of(&differing) ||
+               pkt_len_of(&first) != length))
+    measure(packets, n, look);
   return 0;
 }
 

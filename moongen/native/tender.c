@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A thread that looks after what no script does: the packet pool that ports receive
- * into grows in time, what was sent into files gets there, and a file that can't be
- * written ends the script.
+ * into grows in time, what was sent into files gets there, a file that can't be written
+ * ends the script, and who watches it sees its counts.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -24,7 +24,16 @@ static pthread_t thread;
 static atomic_bool ends;
 static bool runs;
 static char failure[512];
-static atomic_bool failed;
+static atomic_bool noted, failed; /* there is one; and it is whole */
+
+/* The process is to end with this sentence, unless there is another already. */
+void mg_fail(const char *why)
+{
+  if (atomic_exchange(&noted, true))
+    return;
+  strncpy(failure, why, sizeof failure - 1);
+  failed = true;
+}
 
 static void look_after_pool(void *pool)
 {
@@ -47,8 +56,7 @@ static void look_after_ports(void)
     d->ports[0].own->stats(&d->ports[0], &s);
     const char *why = pg_pcap_failure(&d->ports[0]);
     if (why && !failed) {
-      strncpy(failure, why, sizeof failure - 1);
-      failed = true;
+      mg_fail(why);
       mg_stop();
     }
     for (int sink = d->sinks; sink-- > 0;)
@@ -65,6 +73,7 @@ static void *tend(void *pool)
       continue;
     look_after_pool(pool);
     look_after_ports();
+    mg_watch_copy();
   }
   return NULL;
 }

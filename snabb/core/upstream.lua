@@ -248,7 +248,7 @@ local function provide_selftests()
 end
 
 -- Programs that Perigee has in another form: with a checkout, its own are meant.
-local ITS_OWN = {"program.lwaftr.lwaftr"}
+local ITS_OWN = {"program.lwaftr.lwaftr", "program.config.config"}
 
 local function give_its_own()
   for _, name in ipairs(ITS_OWN) do

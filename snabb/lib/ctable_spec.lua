@@ -118,7 +118,7 @@ describe("lib.ctable", function ()
   end)
 
   -- 200,000 hashes of 31 bits: some nine keys share one with another.
-  it("tells keys of the same hash apart", function ()
+  it("tells keys of the same hash apart #slow", function ()
     local table = new{initial_size = 300000}
     for i = 1, 200000 do table:add(key_of(i), i) end
     table:selfcheck()

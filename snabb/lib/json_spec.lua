@@ -68,7 +68,7 @@ describe("lib.json", function ()
     end
   end)
 
-  it("reads what cjson writes", function ()
+  it("reads what cjson writes #slow", function ()
     math.randomseed(SEED)
     for _ = 1, 2000 do
       local text = cjson.encode(random_value(0))

@@ -13,6 +13,7 @@ local drain = require("core.engine.drain")
 local failure = require("core.failure")
 local graph = require("core.engine.graph")
 local histogram = require("core.histogram")
+local log = require("core.lib.log")
 local main_options = require("core.engine.main_options")
 local measure = require("core.cpus.measure")
 local mode = require("core.check.mode")
@@ -237,6 +238,14 @@ local function run_placed(options)
   run(rest)
 end
 
+-- A signal has ended the run: what is on its way gets to its end.
+local function run_out()
+  outside.stopping()
+  if settings.drain <= 0 then return end
+  C.pg_watch(true)
+  deploy.run_out(settings.drain)
+end
+
 local function main(options)
   check_idle("engine.main")
   main_options.check(options)
@@ -258,6 +267,8 @@ local function main(options)
   breath.pause()
   signals.take(options.on_signal, false)
   workers.pause()
+  if ok and interrupted() then ok, err = xpcall(run_out, graph.rescue_explained) end
+  C.pg_watch(false)
   results.pause()
   breath.sync(true)
   local reported, problem = true, nil
@@ -266,7 +277,7 @@ local function main(options)
   end
   C.pg_release_signals()
   if not ok and not reported then
-    io.stderr:write("perigee: ", tostring(problem), "\n")
+    log.error("%s", tostring(problem))
   end
   if not ok then error(err, 0) end
   workers.raise_failure()

@@ -5,6 +5,7 @@
 -- that create gives is of one C type: a second type would cost hot loops a guard each.
 
 local ffi = require("ffi")
+local log = require("core.lib.log")
 local unistd = require("posix.unistd")
 local comma_value = require("core.lib.values").comma_value
 local shm = require("core.shm")
@@ -49,8 +50,7 @@ local function publish(name)
   if type(err) ~= "table" or not err.no_room then error(err, 0) end
   if not told then
     told = true
-    io.stderr:write(("perigee: other programs won't see all counters: %s\n"):format(
-      tostring(err)))
+    log.warning("other programs won't see all counters: %s", tostring(err))
   end
 end
 

@@ -7,6 +7,8 @@ local ffi = require("ffi")
 local C = require("core.native")
 local failure = require("core.failure")
 local fcntl = require("posix.fcntl")
+local limits = require("core.lib.limits")
+local log = require("core.lib.log")
 local run_folder = require("core.run_folder")
 local unistd = require("posix.unistd")
 
@@ -30,13 +32,14 @@ local function read_line(path)
   return line
 end
 
---- Free memory in hugepages of 2 MB and 1 GB, in MB.
+--- Free memory in hugepages of 2 MB and 1 GB that this process may use, in MB.
 function eal.free_huge_mb()
   local mb = 0
   for _, size_kb in ipairs{2048, 1048576} do
     local free = read_line(
       ("/sys/kernel/mm/hugepages/hugepages-%dkB/free_hugepages"):format(size_kb))
-    mb = mb + (tonumber(free) or 0) * size_kb / 1024
+    local allowed = limits.hugepages(size_kb) or math.huge
+    mb = mb + math.min((tonumber(free) or 0) * size_kb / 1024, allowed / 2 ^ 20)
   end
   return mb
 end
@@ -74,7 +77,7 @@ local function can_use_hugepages()
     and eal.huge_can_be_had(ENOUGH_HUGE_MB)
   local why = not enough and why_not_huge(free)
   if why then
-    io.stderr:write(("perigee: %s, so plain memory is used\n"):format(why))
+    log.info("%s, so plain memory is used", why)
   end
   return enough
 end
@@ -120,9 +123,10 @@ function eal.cpus()
   return "0"
 end
 
+-- What this process may use.
 local function total_memory_mb()
-  local kb = read_line("/proc/meminfo"):match("MemTotal:%s*(%d+)")
-  return math.floor(tonumber(kb) / 1024)
+  local kb = tonumber(read_line("/proc/meminfo"):match("MemTotal:%s*(%d+)"))
+  return math.floor(math.min(kb / 1024, (limits.memory() or math.huge) / 2 ^ 20))
 end
 
 --- The arguments EAL is started with; `user` may override any of them.

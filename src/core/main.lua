@@ -13,6 +13,7 @@ jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
   "loopunroll=60")
 
 local failure = require("core.failure")
+local log = require("core.lib.log")
 local mode = require("core.check.mode")
 
 local main = {}
@@ -70,13 +71,12 @@ end
 --- Tell the user about the error `err`; the exit status. It is 128 and the signal's
 --- number if that was a signal.
 function main.status_of(err)
-  io.stdout:flush()
   local number = main.ended_by()
   if number then
-    io.stderr:write(("perigee: ended by %s\n"):format(main.SIGNALS[number]))
+    log.info("ended by %s", main.SIGNALS[number])
     return 128 + number
   end
-  io.stderr:write("perigee: ", tostring(err), "\n")
+  log.error("%s", tostring(err))
   return failure.is(err) and err.status or 1
 end
 
@@ -87,8 +87,7 @@ local function look_at_packets(failed)
     list = require("core.check.held").at_end(failed)
   end
   if account and not failed then list[#list + 1] = account.at_end() end
-  if #list > 0 then io.stdout:flush() end
-  for i = 1, #list - 1 do io.stderr:write("perigee: ", list[i], "\n") end
+  for i = 1, #list - 1 do log.error("%s", list[i]) end
   return pcall(function ()
     if #list > 0 then failure.raise("%s", list[#list]) end
   end)
@@ -182,20 +181,30 @@ local function summary_of(tree, name)
   return ok and program.summary or "(in " .. tree .. ")"
 end
 
---- The programs there are: a sorted list of {name, summary}.
-function main.programs()
+--- The names of the programs there are, sorted, and the tree of each by its name.
+function main.program_names()
   local dirent = require("posix.dirent")
-  local found, list = {}, {}
+  local tree_of, names = {}, {}
   for _, tree in ipairs(trees) do
     local ok, entries = pcall(dirent.dir, tree .. "/program")
     for _, name in ipairs(ok and entries or {}) do
-      if not found[name] and readable(program_file(tree, name)) then
-        found[name] = true
-        list[#list + 1] = {name = name, summary = summary_of(tree, name)}
+      if not tree_of[name] and readable(program_file(tree, name)) then
+        tree_of[name] = tree
+        names[#names + 1] = name
       end
     end
   end
-  table.sort(list, function (a, b) return a.name < b.name end)
+  table.sort(names)
+  return names, tree_of
+end
+
+--- The programs there are: a sorted list of {name, summary}.
+function main.programs()
+  local names, tree_of = main.program_names()
+  local list = {}
+  for i, name in ipairs(names) do
+    list[i] = {name = name, summary = summary_of(tree_of[name], name)}
+  end
   return list
 end
 
@@ -225,6 +234,11 @@ local function take_cpus(program, args)
   end
 end
 
+local hint = function () return "" end
+
+--- Let f(name) say which program may be meant by a name that is none's.
+function main.hint_by(f) hint = f end
+
 --- Make this Lua state ready for programs, once.
 function main.prepare()
   local once = prepare
@@ -252,7 +266,8 @@ end
 function main.launch(name, args)
   local module = main.find_program(name)
   if not module then
-    failure.usage("there is no program '%s'; `perigee` lists the programs", name)
+    failure.usage("there is no program '%s'%s; `perigee` lists the programs", name,
+      hint(main.programname(name)))
   end
   main.prepare()
   main.program_name = name

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The C shim, as LuaJIT sees it: the declarations of native/api.h and kernels.h, read
--- from the files the shim itself is compiled with, so that the two can't differ.
+-- The C shim, as LuaJIT sees it: the declarations of native/api.h, kernels.h and
+-- ports.h, read from the files the shim itself is compiled with, so that the two can't
+-- differ.
 -- (core.declare does the same for C that lies beside its app.)
 
 local declarations = require("core.declarations")
 local mode = require("core.check.mode")
 
 local here = debug.getinfo(1, "S").source:match("^@(.*)core/native%.lua$")
-for _, name in ipairs{"native/api.h", "native/kernels.h"} do
+for _, name in ipairs{"native/api.h", "native/kernels.h", "native/ports.h"} do
   declarations.read(here .. name)
 end
 

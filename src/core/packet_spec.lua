@@ -209,7 +209,7 @@ describe("random operations", function ()
   local seed = os.time()
   before_each(function () math.randomseed(seed) end)
 
-  it(("agree with a string (seed %d)"):format(seed), function ()
+  it(("agree with a string (seed %d) #slow"):format(seed), function ()
     for _ = 1, 300 do
       local p = packet.from_string(text_pool:sub(1, math.random(0, 2000)))
       run_sequence(p, 30)

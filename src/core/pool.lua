@@ -8,6 +8,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local eal = require("core.eal")
 local failure = require("core.failure")
+local log = require("core.lib.log")
 local this_engine = require("core.this_engine")
 
 local pool = {}
@@ -36,7 +37,7 @@ local freelist = pool.freelist
 local used = {} -- pools: that of the free list, and those of ports
 
 local function say(fmt, ...)
-  io.stderr:write("perigee: " .. fmt:format(...) .. "\n")
+  log.info(fmt, ...)
 end
 
 -- " of NUMA node 1", where there are several.

@@ -85,30 +85,49 @@ local function open_file(name, flags)
 end
 
 -- A process may have so many mappings (vm.max_map_count), and each object takes one.
--- Objects must leave some for LuaJIT, which can't go on without. Once no more can be
--- had, this reserve is given up for that, and none is mapped until one is unmapped.
+-- Objects must leave some for LuaJIT, which can't go on without: once few are left,
+-- this reserve is given up for that, and none is mapped until one is unmapped.
 local PAGE, RESERVE = 4096, 128
+local EVERY, FEW = 8, 48 -- after so many objects it is looked whether so many are left
 local reserved -- its address; false: given up
 local exhausted = false
+local mapped = 0
 
--- Pages beside each other of which every second may be read are a mapping each.
-local function hold_reserve()
+-- The address of `n` mappings that lead nowhere: pages beside each other of which every
+-- second may be read are a mapping each. And whether there are so many.
+local function take_mappings(n)
   local flags = MAP_PRIVATE + MAP_ANONYMOUS + MAP_NORESERVE
-  local memory = C.mmap(nil, RESERVE * PAGE, PROT_NONE, flags, -1, 0)
-  reserved = memory ~= MAP_FAILED and memory
-  for i = 0, reserved and RESERVE - 1 or -1, 2 do
-    C.mprotect(ffi.cast("char *", reserved) + i * PAGE, PAGE, PROT_READ)
+  local memory = C.mmap(nil, n * PAGE, PROT_NONE, flags, -1, 0)
+  if memory == MAP_FAILED then return nil, false end
+  for i = 0, n - 1, 2 do
+    local page = ffi.cast("char *", memory) + i * PAGE
+    if C.mprotect(page, PAGE, PROT_READ) ~= 0 then return memory, false end
   end
+  return memory, true
+end
+
+local function give_back(memory, n)
+  if memory then C.munmap(memory, n * PAGE) end
 end
 
 local function give_reserve_up()
-  if reserved then C.munmap(reserved, RESERVE * PAGE) end
+  give_back(reserved, RESERVE)
   reserved, exhausted = false, true
+end
+
+local function look_ahead()
+  if reserved == nil then reserved = take_mappings(RESERVE) end
+  if mapped % EVERY == 0 and not exhausted then
+    local memory, enough = take_mappings(FEW)
+    give_back(memory, FEW)
+    if not enough then give_reserve_up() end
+  end
+  mapped = mapped + 1
 end
 
 local function map(name, fd, size, protection)
   local code = errno.ENOMEM
-  if reserved == nil then hold_reserve() end
+  look_ahead()
   if not exhausted then
     local memory = C.mmap(nil, size, protection, MAP_SHARED, fd, 0)
     if memory ~= MAP_FAILED then return memory end

@@ -31,7 +31,7 @@ describe("core.shm", function()
   before_each(function() dir = shm_root.make() end)
   after_each(shm_root.remove)
 
-  it("shows others only objects that are whole", function()
+  it("shows others only objects that are whole #slow", function()
     local pid = unistd.fork()
     if pid == 0 then
       pcall(function()

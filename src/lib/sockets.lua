@@ -20,6 +20,7 @@ local port_files = require("lib.port.files")
 ffi.cdef [[
   ssize_t perigee_send(int fd, const void *data, size_t size, int flags)
     __asm__("send");
+  ssize_t perigee_write(int fd, const void *data, size_t size) __asm__("write");
   unsigned perigee_umask(unsigned mask) __asm__("umask");
   struct perigee_pollfd { int fd; short events, revents; };
   int perigee_poll(struct perigee_pollfd *fds, unsigned long n, int ms) __asm__("poll");
@@ -31,6 +32,7 @@ local MSG_DONTWAIT, MSG_NOSIGNAL = 0x40, 0x4000 -- Linux, <sys/socket.h>
 local POLLIN = 1                            -- <poll.h>
 local LONGEST_PATH = 107                    -- <linux/un.h>, without the final zero
 local BACKLOG = 16
+local PATIENCE_SECONDS = 2 -- with a server that takes no connections
 local MOST_CONNECTIONS = 64
 local AT_ONCE = 65536     -- bytes read from a client at a time
 local OTHERS = 127        -- the bits (octal 177) of a mode that only leave the owner's
@@ -113,10 +115,12 @@ function sockets.listen_unix(path)
 end
 
 --- A connection to the Unix socket at `path`, which waits when it is read; or nil, a
---- message and the error's number.
+--- message and the error's number. A server that takes no connections, or nothing of
+--- what is sent, is waited for two seconds: then the error is EAGAIN.
 function sockets.connect_unix(path)
   local fd, problem = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0)
   if not fd then return nil, "socket: " .. problem end
+  socket.setsockopt(fd, socket.SOL_SOCKET, socket.SO_SNDTIMEO, PATIENCE_SECONDS, 0)
   fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
   local ok, reason, number = at_path(socket.connect, fd, path)
   if ok then return fd end
@@ -179,6 +183,19 @@ local function send_some(fd, data)
   local number = ffi.errno()
   if number == errno.ENOTSOCK then return unistd.write(fd, data) end
   return would_wait(number) and 0 or nil
+end
+
+--- Write all of `data` to `fd`, a socket, pipe or file, waiting for room. False if that
+--- can't be.
+function sockets.write_all(fd, data)
+  local at, bytes = 0, ffi.cast("const char *", data)
+  while at < #data do
+    local n = tonumber(ffi.C.perigee_write(fd, bytes + at, #data - at))
+    if n < 0 and not would_wait(ffi.errno()) then return false end
+    if n < 0 then poll({[fd] = {events = {OUT = true}}}, -1) end
+    at = at + math.max(n, 0)
+  end
+  return true
 end
 
 -- Send what there is. False if the client has gone.
@@ -264,5 +281,9 @@ function Server:close()
     self.fd = nil
   end
 end
+
+--- Send what a connection takes of `data` without waiting: how many bytes, which may be
+--- 0; nil if its other end has gone.
+sockets.send_some = send_some
 
 return sockets

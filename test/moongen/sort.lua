@@ -6,6 +6,8 @@ local device = require "device"
 local dpdk = require "dpdk"
 local memory = require "memory"
 
+local SORTED = 900 -- of 1000; a rule drops the others
+
 function master(port)
   local dev = device.config(port, 5, 1)
   dev:setRssQueues(2, 3)
@@ -14,8 +16,14 @@ function master(port)
   dev:fiveTupleFilter({dstPort = 9}, device.DROP)
   local tasks = {}
   for i = 0, 4 do tasks[i] = dpdk.launchLua("count", dev:getRxQueue(i)) end
-  while dev:getRxStats() < 1000 do dpdk.sleepMillisIdle(10) end
-  dpdk.setRuntime(0.5)
+  local function taken()
+    local sum = 0
+    for i = 0, 4 do sum = sum + tonumber(dev:getRxQueue(i).queue.packets) end
+    return sum
+  end
+  local ends = dpdk.getTime() + 40
+  while taken() < SORTED and dpdk.getTime() < ends do dpdk.sleepMillisIdle(10) end
+  dpdk.stop()
   dpdk.waitForSlaves()
   for i = 0, 4 do print("queue", i, tasks[i]:wait()) end
   print("device", (dev:getRxStats()))

@@ -32,6 +32,10 @@ function wrongs.dry()
   mem:bufArray(60):alloc(60)
 end
 
+function wrongs.too_long()
+  memory.createMemPool{bufSize = 100}:bufArray(1):alloc(101)
+end
+
 function wrongs.no_device() device.config{port = 7} end
 function wrongs.no_queue() device.config{port = 0}:getTxQueue(1) end
 function wrongs.not_configured() device.get(0):getRxQueue(0) end

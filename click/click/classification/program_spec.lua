@@ -133,7 +133,7 @@ local function matches(node, words)
 end
 
 describe("an optimized program", function ()
-  it("sends packets where the trees say", function ()
+  it("sends packets where the trees say #slow", function ()
     math.randomseed(4)
     local random = math.random
     for _ = 1, 300 do

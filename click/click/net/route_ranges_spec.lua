@@ -38,7 +38,7 @@ describe("route ranges", function ()
     assert.equal(0, find(routes, 0x0a010200))
   end)
 
-  it("find what a search through all finds", function ()
+  it("find what a search through all finds #slow", function ()
     math.randomseed(7)
     local routes, list, at = route_ranges.new(), {}, {}
     local wrong

@@ -42,7 +42,7 @@ describe("A rewriter that replaces another", function ()
     assert.is_nil(pass(old, BACK .. "T", 2))
   end)
 
-  it("does so again and again", function ()
+  it("does so again and again #slow", function ()
     local unit = rewriter(PATTERN .. ", drop")
     local line = pass(unit, OUT .. "T")
     for _ = 1, 5 do

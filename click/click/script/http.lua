@@ -9,6 +9,7 @@
 
 local errors = require("click.errors")
 local calls = require("click.script.calls")
+local messages = require("lib.http")
 local paths = require("click.script.http_paths")
 
 local http = {}
@@ -17,11 +18,7 @@ local LONGEST_HEAD = 64 * 1024
 local MOST_DATA = 64 * 1024 * 1024
 local MUCH_OUTPUT = 1024 * 1024
 
-local STATUS = {
-  [200] = "OK", [400] = "Bad Request", [403] = "Forbidden", [404] = "Not Found",
-  [405] = "Method Not Allowed", [411] = "Length Required",
-  [413] = "Content Too Large", [431] = "Request Header Fields Too Large",
-}
+local REASONS = messages.REASONS
 
 local Session = {}
 Session.__index = Session
@@ -42,10 +39,7 @@ end
 
 local function answer(self, request, status, body, kind)
   if not request.keep then self.at_end, self.input = true, "" end
-  send(self, ("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n"
-    .. "X-Content-Type-Options: nosniff\r\nConnection: %s\r\n\r\n"):format(status,
-    STATUS[status], kind or "text/plain; charset=utf-8", #body,
-    request.keep and "keep-alive" or "close"))
+  send(self, messages.head(status, #body, kind, request.keep))
   if request.method ~= "HEAD" then send(self, body) end
 end
 
@@ -54,6 +48,13 @@ local function failure_text(reporter, default)
 end
 
 -- Reading and writing -------------------------------------------------------------
+
+-- Does the client want lists as JSON?
+local function wants_json(request)
+  local accept = request.headers.accept or ""
+  return request.query == "json"
+    or accept:lower():find("application/json", 1, true) ~= nil
+end
 
 local function read(self, request, call)
   if not call.handler.read then
@@ -64,7 +65,7 @@ local function read(self, request, call)
   if not text or reporter.count > 0 then
     return answer(self, request, 400, failure_text(reporter, "it can't be read"))
   end
-  if request.json then
+  if wants_json(request) then
     return answer(self, request, 200, paths.json(self.router, call, text) .. "\n",
       "application/json")
   end
@@ -132,27 +133,6 @@ end
 
 -- Requests ------------------------------------------------------------------------
 
--- The request whose head is `head`; nil if it isn't one.
-local function parse(head)
-  local method, target, version, rest =
-    head:match("^([%w!#$%%&'*+%-.^_`|~]+) (%S+) HTTP/1%.([01])\r?\n(.*)$")
-  if not method then return nil end
-  local headers = {}
-  for line in rest:gmatch("[^\r\n]+") do
-    local name, value = line:match("^([^:%s]+):%s*(.-)%s*$")
-    if not name then return nil end
-    headers[name:lower()] = value
-  end
-  local path, query = target:gsub("^http://[^/]*", ""):match("^([^?]*)%??(.*)$")
-  local connection = (headers.connection or ""):lower()
-  return {
-    method = method, headers = headers, path = path,
-    json = query == "json"
-      or (headers.accept or ""):lower():find("application/json", 1, true) ~= nil,
-    keep = version == "1" and connection ~= "close" or connection == "keep-alive",
-  }
-end
-
 -- How many bytes the body has; nil after an answer that refuses it.
 local function body_length(self, request)
   local headers = request.headers
@@ -162,24 +142,24 @@ local function body_length(self, request)
     or length and tonumber(length) > MOST_DATA and 413
   if not problem then return tonumber(length or 0) end
   request.keep = false
-  answer(self, request, problem, STATUS[problem] .. "\n")
+  answer(self, request, problem, REASONS[problem] .. "\n")
 end
 
 -- Take the next request; false if it isn't complete.
 local function take(self)
   local request = self.request
   if not request then
-    local head, behind = self.input:match("^[\r\n]*(.-\r?\n)\r?\n()")
-    if not head then
+    local behind
+    request, behind = messages.request(self.input)
+    if request == nil then
       if #self.input > LONGEST_HEAD then
-        answer(self, {}, 431, STATUS[431] .. "\n")
+        answer(self, {}, 431, REASONS[431] .. "\n")
       end
       return false
     end
     self.input = self.input:sub(behind)
-    request = parse(head)
     if not request then
-      answer(self, {}, 400, STATUS[400] .. "\n")
+      answer(self, {}, 400, REASONS[400] .. "\n")
       return false
     end
     request.length = body_length(self, request)

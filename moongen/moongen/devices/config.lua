@@ -4,20 +4,13 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local failure = require("core.failure")
+local whole_number = require("moongen.whole")
 local ports = require("moongen.devices.ports")
+local shown = require("moongen.watch.shown")
 
 local config = {}
 
 local DESCRIPTORS = {rx = 1024, tx = 1024}
-
-local function whole(name, value, least, most)
-  value = tonumber(value)
-  if not value or value % 1 ~= 0 or value < least or value > most then
-    failure.usage("device.config: %s is a whole number from %d to %d, not '%s'", name,
-      least, most, tostring(value))
-  end
-  return value
-end
 
 local function known_ids()
   local ids = {}
@@ -73,17 +66,27 @@ function config.arguments(first, ...)
   return args
 end
 
-local function checked(args)
+local function whole(args, name, default, least, most)
+  return whole_number("device.config: " .. name, args[name] or default, least, most)
+end
+
+--- What is asked for, {nrx, ntx, rxd, txd, rss, base}, by `args` (from arguments()). A
+--- usage failure if it can't be.
+function config.checked(args)
   local most = C.MG_MOST_QUEUES
-  local base = args.rssBaseQueue or 0
-  return {
-    nrx = whole("rxQueues", args.rxQueues or 1, 1, most),
-    ntx = whole("txQueues", args.txQueues or 1, 1, most),
-    rxd = whole("rxDescs", args.rxDescs or DESCRIPTORS.rx, 1, 65535),
-    txd = whole("txDescs", args.txDescs or DESCRIPTORS.tx, 1, 65535),
-    rss = whole("rssQueues", args.rssQueues or args.rssNQueues or 0, 0, most),
-    base = whole("rssBaseQueue", base, 0, most - 1),
+  local want = {
+    nrx = whole(args, "rxQueues", 1, 1, most),
+    ntx = whole(args, "txQueues", 1, 1, most),
+    rxd = whole(args, "rxDescs", DESCRIPTORS.rx, 1, 65535),
+    txd = whole(args, "txDescs", DESCRIPTORS.tx, 1, 65535),
+    rss = whole(args, "rssQueues", args.rssNQueues or 0, 0, most),
+    base = whole(args, "rssBaseQueue", 0, 0, most - 1),
   }
+  if want.rss > 0 and want.base + want.rss > want.nrx then
+    failure.usage("device.config: rssQueues %d from queue %d on need %d rxQueues, "
+      .. "not %d", want.rss, want.base, want.base + want.rss, want.nrx)
+  end
+  return want
 end
 
 -- How many queues the port has itself for that: as many as it can to send; to receive
@@ -98,14 +101,9 @@ local function own_queues(d, kind, want)
   return (endless or spreads) and want.nrx or 1, sinks
 end
 
---- Start device number args.port as `args` (from arguments()) say.
-function config.start(args)
-  local d = config.device(args.port)
-  local want = checked(args)
-  if want.rss > 0 and want.base + want.rss > want.nrx then
-    failure.usage("device.config: rssQueues %d from queue %d on need %d rxQueues, "
-      .. "not %d", want.rss, want.base, want.base + want.rss, want.nrx)
-  end
+--- Start device number `id` as wanted (from checked()).
+function config.start(id, want)
+  local d = config.device(id)
   local port, kind = ports.of(d.id)
   local sources, sinks = own_queues(d, kind, want)
   local rss = sources > 1 and want.rss > 1 and kind.name ~= "null" and want.rss or 0
@@ -120,6 +118,7 @@ function config.start(args)
     failure.raise("device %d (%s): %s", d.id, port.text, ffi.string(C.pg_error()))
   end
   if kind.begin then kind.begin(d.ports[0], port) end
+  shown.device(d)
   return d
 end
 

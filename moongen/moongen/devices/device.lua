@@ -8,6 +8,7 @@ local failure = require("core.failure")
 local links = require("moongen.devices.links")
 local queues = require("moongen.devices.queues")
 local serialize = require("moongen.tasks.serialize")
+local start = require("moongen.devices.start")
 local statistics = require("moongen.devices.statistics")
 
 local device = {}
@@ -40,14 +41,8 @@ end
 
 --- A list of {id, mac, name}.
 function device.getDevices()
-  local list = {}
-  for id = 0, device.numDevices() - 1 do
-    if C.mg_device(id) ~= nil then
-      local dev = device.get(id)
-      list[#list + 1] = {id = id, mac = dev:getMacString(), name = dev:getName()}
-    end
-  end
-  return list
+  start.now()
+  return start.list()
 end
 
 local function without_module(first, ...)
@@ -64,8 +59,9 @@ function device.get(...)
   end
   if not objects[id] then
     local c = config.device(id)
-    objects[id] = setmetatable({id = id, c = c, rxQueues = {}, txQueues = {},
-      driverInfo = {}}, Device)
+    start.now()
+    objects[id] = objects[id] or setmetatable({id = id, c = c, rxQueues = {},
+      txQueues = {}, driverInfo = {}}, Device)
   end
   local dev = objects[id]
   dev.initialized = dev.c.configured ~= 0
@@ -77,13 +73,15 @@ end
 --- and txDescs in this order. A device that is started already stays as it is.
 function device.config(...)
   local args = config.arguments(without_module(...))
-  local dev = device.get(tonumber(args.port) or args.port)
-  if dev.initialized then
+  local id = tonumber(args.port) or args.port
+  if config.device(id).configured ~= 0 then
     require("moongen.log"):warn("Device %d already configured, skipping initilization",
-      dev.id)
-    return dev
+      id)
+    return device.get(id)
   end
-  config.start(args)
+  local want = config.checked(args)
+  local dev = device.get(id)
+  config.start(id, want)
   dev.initialized = true
   return dev
 end
@@ -147,10 +145,7 @@ function Device:resetTimeCounters() self:unsupported("Time counter tracking") en
 -- What it is --------------------------------------------------------------------------
 
 --- Its Ethernet address as "02:50:47:00:00:00", in capitals.
-function Device:getMacString()
-  local m = self.c.mac
-  return ("%02X:%02X:%02X:%02X:%02X:%02X"):format(m[0], m[1], m[2], m[3], m[4], m[5])
-end
+function Device:getMacString() return start.mac(self.c) end
 
 --- Its Ethernet address as an object, or as a number.
 function Device:getMac(number) return parseMacAddress(self:getMacString(), number) end

@@ -11,7 +11,7 @@ function dpdk.skipInit() libmoon.config.skipInit = true end
 
 local done = false
 
---- Open the devices and list them.
+--- Find the devices. They are opened when the first is asked for.
 function dpdk.init()
   if done then return true end
   done = true

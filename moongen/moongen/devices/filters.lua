@@ -76,17 +76,30 @@ end
 
 local ETHERTYPE_PTP = 0x88f7
 
+-- Queue 0 gets what no filter takes: it needs none, but one for another queue, of a
+-- measurement before, has to end.
+local function is_taken(dev, kind, what)
+  for i = 0, dev.c.nrules - 1 do
+    local rule = dev.c.rules[i]
+    if rule.kind == kind and rule.what == what and rule.queue > 0 then return true end
+  end
+  return false
+end
+
 --- PTP over UDP goes to the queue: packets whose payload begins with the bytes of a
 --- PTP message of that type (default 0, sync) and version (default 2).
 function Device:filterUdpTimestamps(queue, ptp_type, version)
-  if is_first(queue) then return end
   local first = (ptp_type or 0) * 256 + (version or 2)
+  if is_first(queue) and not is_taken(self, C.MG_RULE_PTP, first) then return end
   add(self, queue, {kind = C.MG_RULE_PTP, what = first})
 end
 
 --- PTP over Ethernet goes to the queue.
 function Device:filterL2Timestamps(queue)
-  if not is_first(queue) then self:l2Filter(ETHERTYPE_PTP, queue) end
+  if is_first(queue) and not is_taken(self, C.MG_RULE_ETHERTYPE, ETHERTYPE_PTP) then
+    return
+  end
+  self:l2Filter(ETHERTYPE_PTP, queue)
 end
 
 function Device:filterTimestamps(queue) self:filterUdpTimestamps(queue) end

@@ -18,7 +18,7 @@ local ports = {}
 
 local LINGER_SECONDS = 0.1
 
-local open = {} -- parsed ports, by device number
+local declared, open = {}, {} -- parsed ports, by device number
 
 --- The port string of each device: a table from numbers to strings.
 function ports.strings()
@@ -54,16 +54,38 @@ local function find_peer(id, port)
   end
 end
 
---- Open device number `id`, which is that port string.
-function ports.open(id, text)
-  local port = spec.parse_text(text)
-  check.ready(port, nil, {})
-  pool.create()
-  local d = C.mg_device_new(id, text)
-  if d == nil then
+-- Device number `id` is that port string.
+local function declare(id, text)
+  if id >= C.MG_MOST_DEVICES then
     failure.usage("--port %d=%s: devices are numbered from 0 to %d", id, text,
       C.MG_MOST_DEVICES - 1)
   end
+  local port = spec.parse_text(text)
+  check.ready(port, nil, {})
+  if C.mg_device_new(id, text) == nil then
+    failure.raise("no memory for device %d", id)
+  end
+  declared[id] = port
+end
+
+local function in_order(t)
+  local ids = {}
+  for id in pairs(t) do ids[#ids + 1] = id end
+  table.sort(ids)
+  return ids
+end
+
+--- Look which devices there are, and whether they can be; DPDK needn't run. A failure
+--- names the port.
+function ports.declare()
+  local strings = ports.strings()
+  for _, id in ipairs(in_order(strings)) do declare(id, strings[id]) end
+end
+
+local function open_device(id, port)
+  local d = C.mg_device(id)
+  check.unclaimed(port, {})
+  pool.create()
   local kind, device_port = kinds.of(port), d.ports[0]
   local opens = kind.open or device.open
   opens(device_port, port, kind)
@@ -78,13 +100,9 @@ function ports.open(id, text)
   find_peer(id, port)
 end
 
---- Open all devices. A failure names the port.
+--- Open all devices that were declared. A failure names the port.
 function ports.open_all()
-  local strings = ports.strings()
-  local ids = {}
-  for id in pairs(strings) do ids[#ids + 1] = id end
-  table.sort(ids)
-  for _, id in ipairs(ids) do ports.open(id, strings[id]) end
+  for _, id in ipairs(in_order(declared)) do open_device(id, declared[id]) end
   C.mg_tend(pool.freelist.pool)
 end
 

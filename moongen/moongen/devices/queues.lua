@@ -3,6 +3,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local open_files = require("moongen.tasks.open_files")
 local serialize = require("moongen.tasks.serialize")
 
 local queues = {}
@@ -123,15 +124,28 @@ RxQueue.getMacAddr = TxQueue.getMacAddr
 -- Receiving ---------------------------------------------------------------------------
 
 local FOREVER = -1
+local SHORT = 1000 -- microseconds
 
 local function room(bufs, n)
   return n and n < bufs.size and n or bufs.size
 end
 
+-- Wait for up to `n` packets. What was captured is in its files before a long wait.
+local function receive(self, bufs, n, wait, idle)
+  if open_files.pending and wait == FOREVER then
+    local got = C.mg_receive_wait(self.queue, bufs.array, n, SHORT, idle)
+    if got > 0 then return got end
+    open_files.flush()
+  end
+  local got = C.mg_receive_wait(self.queue, bufs.array, n, wait, idle)
+  if got == 0 and open_files.pending then open_files.flush() end
+  return got
+end
+
 --- Receive up to `n` packets (default: as many as the array has places); waits until
 --- there is at least one, or until the script is to end: then 0.
 function RxQueue:recv(bufs, n)
-  return C.mg_receive_wait(self.queue, bufs.array, room(bufs, n), FOREVER, 0)
+  return receive(self, bufs, room(bufs, n), FOREVER, 0)
 end
 
 local function microseconds(wait)
@@ -141,13 +155,12 @@ end
 
 --- The same, for up to so many microseconds (default: as recv).
 function RxQueue:tryRecv(bufs, wait)
-  return C.mg_receive_wait(self.queue, bufs.array, bufs.size, microseconds(wait), 0)
+  return receive(self, bufs, bufs.size, microseconds(wait), 0)
 end
 
 --- The same, sleeping in between.
 function RxQueue:tryRecvIdle(bufs, wait)
-  return C.mg_receive_wait(self.queue, bufs.array, bufs.size, microseconds(wait), 1)
+  return receive(self, bufs, bufs.size, microseconds(wait), 1)
 end
-
 
 return queues

@@ -70,6 +70,7 @@ function M.new(id, direction, name, format, file, throughput)
     format = format, closeFile = named,
     file = named and open(named) or file or io.stdout,
     getThroughput = throughput,
+    began = clock.seconds(),
     current = 0, currentBytes = 0, -- what it was shown or told
     total = 0, totalBytes = 0,     -- as of the last update
     mpps = {}, mbit = {}, wireMbit = {},
@@ -107,12 +108,19 @@ function Counter:print(event, ...)
   formats[self.format][event](self, self.file, ...)
 end
 
+-- Begin the first interval, at `now`.
+local function begin(self, now)
+  self.lastUpdate = now
+  self:print("init")
+end
+
 -- Take the totals as of `now` (seconds). The first call only begins an interval.
 local function advance(self, now, packets, bytes, quietly)
   local elapsed = self.lastUpdate and now - self.lastUpdate
   local more_packets, more_bytes = packets - self.total, bytes - self.totalBytes
-  self.lastUpdate, self.total, self.totalBytes = now, packets, bytes
-  if not elapsed then self:print("init") end
+  self.total, self.totalBytes = packets, bytes
+  if not elapsed then begin(self, now) end
+  self.lastUpdate = now
   if not elapsed or elapsed <= 0 then return false end
   local mpps = more_packets / elapsed / 1e6
   local mbit = more_bytes * 8 / elapsed / 1e6
@@ -154,6 +162,11 @@ function Manual:updateWithSize(packets, size)
 end
 Manual.updateWithLength = Manual.updateWithSize
 
+-- No time has passed since it was made: it has no rate, and no figure is "nan".
+local function without_rate(self)
+  for _, list in ipairs{self.mpps, self.mbit, self.wireMbit} do list[1] = 0 end
+end
+
 local function figures(self)
   for _, list in ipairs{self.mpps, self.mbit, self.wireMbit} do
     statistics.addStats(list, true)
@@ -170,11 +183,14 @@ function Counter:getStats(now)
 end
 
 --- Print the totals, after so many milliseconds in which packets may still come
---- (default: 100 for what a device received, 50 for what it sent, else 0).
+--- (default: 100 for what a device received, 50 for what it sent, else 0). Rates of a
+--- counter that never was updated are those since it was made.
 function Counter:finalize(sleep_ms)
   clock.sleep((sleep_ms or self.sleep or 0) / 1000)
   local packets, bytes = self:getThroughput()
+  if not self.lastUpdate then begin(self, self.began) end
   advance(self, clock.seconds(), packets, bytes, true)
+  if #self.mpps == 0 then without_rate(self) end
   figures(self)
   self:print("final")
   if self.closeFile then close(self.closeFile) end

@@ -106,6 +106,28 @@ describe("counters", function ()
     assert.same({0, 0, 0}, {#mpps, #mbit, #wire})
   end)
 
+  it("tell rates of runs that end before the first second", function ()
+    local text = written(function (name)
+      local never = counters.manual(1, "TX", "never", "plain", name)
+      local once = counters.manual(2, "TX", "once", "plain", name)
+      local at_once = counters.manual(3, "TX", "at once", "plain", name)
+      at_once:update(7, 448)
+      at_once:finalize()
+      once:update(0, 0)
+      now = now + 0.5
+      once:update(200000, 12800000)
+      never.current, never.currentBytes = 200000, 12800000
+      once:finalize()
+      never:finalize()
+    end)
+    local rates = "TX: 0.40 (StdDev 0.00) Mpps, 205 (StdDev 0) Mbit/s " ..
+      "(269 Mbit/s with framing), total 200000 packets with 12800000 bytes " ..
+      "(incl. CRC)\n"
+    assert.equal("[at once] TX: 0.00 (StdDev 0.00) Mpps, 0 (StdDev 0) Mbit/s " ..
+      "(0 Mbit/s with framing), total 7 packets with 448 bytes (incl. CRC)\n" ..
+      "[once] " .. rates .. "[never] " .. rates, text)
+  end)
+
   it("average without the first and the last interval", function ()
     local counter = counters.manual(1, "TX", "A", "nil")
     for _, packets in ipairs{0, 100, 20, 40, 100} do

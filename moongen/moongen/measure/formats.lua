@@ -7,12 +7,14 @@
 -- and lists `mpps`, `mbit`, `wireMbit` with their figures (measure.statistics).
 
 local colors = require("moongen.colors")
+local files = require("core.lib.files")
 
 local COLOR = {RX = "cyan", TX = "blue"}
 local OLD_WORD = {RX = "Received", TX = "Sent"}
 
 local CSV_HEADER =
   "Time,Device,Direction,PacketRate,Mbit,MbitWithFraming,TotalPackets,TotalBytes\n"
+local CSV_LINE = "%d,%s,%s,%s,%s,%s,%s,%s\n"
 local UPDATE = "%s[%s] %s%s: %.2f Mpps, %.0f Mbit/s (%.0f Mbit/s with framing)\n"
 local FINAL = "%s[%s] %s%s: %.2f (StdDev %.2f) Mpps, %.0f (StdDev %.0f) Mbit/s " ..
   "(%.0f Mbit/s with framing), total %d packets with %d bytes (incl. CRC)\n"
@@ -22,9 +24,12 @@ local INI_FINAL = "%sTotal%s,packets=%d,bytes=%d,rate=%f,rate_dev=%f,rate_mbits=
 
 local function nothing() end
 
-local function write(file, text, ...)
-  file:write(text:format(...))
-  file:flush()
+-- Raises a failure if the counter's file (of the name counter.closeFile) can't be
+-- written.
+local function write(counter, file, text, ...)
+  local name = counter.closeFile or file == io.stdout and "standard output"
+    or "the statistics"
+  files.append(file, name, text:format(...))
 end
 
 -- What switches the direction's colour on and off, where the file is a terminal.
@@ -37,13 +42,13 @@ local plain = {init = nothing}
 
 function plain.update(counter, file, interval)
   local on, off = paint(file, counter.direction)
-  write(file, UPDATE, on, counter.name, counter.direction, off,
+  write(counter, file, UPDATE, on, counter.name, counter.direction, off,
     interval.mpps, interval.mbit, interval.wireMbit)
 end
 
 function plain.final(counter, file)
   local on, off = paint(file, counter.direction)
-  write(file, FINAL, on, counter.name, counter.direction, off,
+  write(counter, file, FINAL, on, counter.name, counter.direction, off,
     counter.mpps.avg, counter.mpps.stdDev, counter.mbit.avg, counter.mbit.stdDev,
     counter.wireMbit.avg, counter.total, counter.totalBytes)
 end
@@ -51,15 +56,15 @@ end
 local csv = {}
 local headed = setmetatable({}, {__mode = "k"}) -- the files that have their header
 
-function csv.init(_, file)
+function csv.init(counter, file)
   if headed[file] then return end
   headed[file] = true
-  write(file, CSV_HEADER)
+  write(counter, file, CSV_HEADER)
 end
 
 local function csv_line(counter, file, mpps, mbit, wire)
-  write(file, "%d,%s,%s,%s,%s,%s,%s,%s\n", os.time(), counter.name, counter.direction,
-    mpps, mbit, wire, counter.total, counter.totalBytes)
+  write(counter, file, CSV_LINE, os.time(), counter.name, counter.direction, mpps, mbit,
+    wire, counter.total, counter.totalBytes)
 end
 
 function csv.update(counter, file, interval)
@@ -73,15 +78,15 @@ end
 local ini = {init = nothing}
 
 function ini.update(counter, file, interval)
-  write(file, INI_UPDATE, counter.name, OLD_WORD[counter.direction], counter.total,
-    interval.mpps, interval.mbit, interval.wireMbit)
+  write(counter, file, INI_UPDATE, counter.name, OLD_WORD[counter.direction],
+    counter.total, interval.mpps, interval.mbit, interval.wireMbit)
 end
 
 function ini.final(counter, file)
   local mpps, mbit, wire = counter.mpps, counter.mbit, counter.wireMbit
-  write(file, INI_FINAL, counter.name, OLD_WORD[counter.direction], counter.total,
-    counter.totalBytes, mpps.avg, mpps.stdDev, mbit.avg, mbit.stdDev, wire.avg,
-    wire.stdDev)
+  write(counter, file, INI_FINAL, counter.name, OLD_WORD[counter.direction],
+    counter.total, counter.totalBytes, mpps.avg, mpps.stdDev, mbit.avg, mbit.stdDev,
+    wire.avg, wire.stdDev)
 end
 
 return {

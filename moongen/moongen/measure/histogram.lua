@@ -3,6 +3,7 @@
 -- Scripts read its fields, too: `histo` (counts by value) and, after `calc`,
 -- `sortedHisto`, `numSamples`, `sum`, `avg`, `stdDev`, `minimum`, `maximum`, `quarts`.
 
+local files = require("core.lib.files")
 local log = require("moongen.log")
 local serialize = require("moongen.tasks.serialize")
 
@@ -117,23 +118,17 @@ function Histogram:print(name)
   io.stdout:flush()
 end
 
---- Write a line "value,count" for each value to a file, or to one of this name.
+--- Write a line "value,count" for each value to a file, or to one of this name. Raises
+--- a failure if that can't be done.
 function Histogram:save(file)
-  local own
-  if type(file) ~= "userdata" then
-    log:info("Saving histogram to '%s'", file)
-    local problem
-    own, problem = io.open(file, "w+")
-    if not own then log:fatal("can't save the histogram: %s", problem) end
-  end
+  local lines = {}
   for entry in self:samples() do
-    (own or file):write(("%s,%s\n"):format(entry.k, entry.v))
+    lines[#lines + 1] = ("%s,%s\n"):format(entry.k, entry.v)
   end
-  if own then
-    own:close()
-  else
-    file:flush()
-  end
+  local text = table.concat(lines)
+  if type(file) == "userdata" then return files.append(file, "the histogram", text) end
+  log:info("Saving histogram to '%s'", file)
+  files.replace(tostring(file), text, "save")
 end
 
 -- To another task it goes with all its fields, scripts' own ones too.

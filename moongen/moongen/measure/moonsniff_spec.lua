@@ -1,4 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
+local ffi = require("ffi")
+require("core.declare")("native/moongen.h")
 local C = require("core.declare")("native/moonsniff.h")
 
 describe("moonsniff", function ()
@@ -29,6 +31,10 @@ describe("moonsniff", function ()
     for line in io.lines(name) do lines[#lines + 1] = line end
     assert.same({"-10,1", "0,1", "10,2", "20,1"}, lines)
     os.remove(name)
+    assert.is_true(C.mg_failure() == nil)
+    C.hs_write("/dev/full")
+    assert.equal("can't write /dev/full: No space left on device",
+      ffi.string(C.mg_failure()))
     C.hs_destroy()
   end)
 end)

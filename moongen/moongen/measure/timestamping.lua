@@ -48,7 +48,7 @@ function M:newTimestamper(txQueue, rxQueue, mem, udp)
     stamps.by_cpu(txQueue)
     stamps.by_cpu(rxQueue)
   end
-  if rxQueue.qid ~= 0 then sort(rxQueue, udp) end
+  sort(rxQueue, udp)
   return setmetatable({
     mem = mem, txBufs = mem:bufArray(1), rxBufs = mem:bufArray(RECEIVE_BUFFERS),
     txQueue = txQueue, rxQueue = rxQueue, txDev = txQueue.dev, rxDev = rxQueue.dev,

@@ -21,7 +21,12 @@ buffers.methods = methods
 
 local DEFAULT_SIZE, MOST = 63, 65536
 
-local function dry(mem)
+--- Raise why mg_alloc() gave no buffers of the pool.
+function buffers.none(mem, length)
+  if not (length >= 0 and length <= mem.size) then
+    error(("a buffer of this pool holds 0 to %d bytes, not %s (createMemPool{bufSize = "
+      .. "...})"):format(mem.size, tostring(length)), 3)
+  end
   error(("the memory pool is empty: all of its %d buffers are in use, sent and not yet "
     .. "back, or kept by the script; free what was received, or make it larger "
     .. "(createMemPool{n = ...})"):format(mem.n), 3)
@@ -34,7 +39,9 @@ end
 --- Fill all places with buffers of `length` bytes from the array's pool.
 function methods.alloc(self, length)
   if self.mem == nil then no_pool() end
-  if C.mg_alloc(self.mem, self.array, self.size, length) < 0 then dry(self.mem) end
+  if C.mg_alloc(self.mem, self.array, self.size, length) < 0 then
+    buffers.none(self.mem, length)
+  end
 end
 
 --- The same with the first `n`, which are the array's size from now on.
@@ -75,18 +82,10 @@ function methods.free(self, n) free(self, 0, n or self.size) end
 --- Free those behind the first `n`.
 function methods.freeAfter(self, n) free(self, n, self.size) end
 
-local function next_buffer(self, i)
+--- The next of the array, for ipairs.
+function buffers.next(self, i)
   if i < self.size then return i + 1, self.array[i] end
 end
-
---- For buffers: give it back to its pool.
-local function free_one(buf)
-  if C.mg_free_one(buf) < 0 then
-    error("a buffer is freed that was sent or freed already", 2)
-  end
-end
-
-require("core.packet").methods.free = free_one
 
 local Buffers = {}
 
@@ -106,7 +105,7 @@ function Buffers:__newindex(key, buf)
 end
 
 function Buffers:__len() return self.size end
-function Buffers:__ipairs() return next_buffer, self, 0 end
+function Buffers:__ipairs() return buffers.next, self, 0 end
 function Buffers:__tostring() return ("[bufArray: %d buffers]"):format(self.size) end
 
 local make = ffi.metatype("struct mg_buffers", Buffers)

@@ -7,6 +7,7 @@ local C = require("core.declare")("native/moongen.h")
 local buffers = require("moongen.memory.buffers")
 local eal = require("core.eal")
 local failure = require("core.failure")
+local whole = require("moongen.whole")
 
 local memory = {}
 
@@ -32,24 +33,14 @@ local function arguments(first, second, third, fourth)
   return {n = first, socket = second, bufSize = fourth}
 end
 
-local function whole(name, value, default, most)
-  if value == nil then return default end
-  value = tonumber(value) or value
-  if type(value) ~= "number" or value % 1 ~= 0 or value < 1 or value > most then
-    failure.usage("createMemPool: %s is a whole number from 1 to %d, not '%s'", name,
-      most, tostring(value))
-  end
-  return value
-end
-
 -- Let the template write into each buffer of the pool.
 local function fill(mem, func)
-  local all = buffers.new(math.min(mem.n, 65536), mem)
-  if C.mg_alloc(mem, all.array, all.size, math.min(TEMPLATE_LENGTH, mem.size)) < 0 then
+  local all = ffi.new("struct packet *[?]", mem.n)
+  if C.mg_alloc(mem, all, mem.n, math.min(TEMPLATE_LENGTH, mem.size)) < 0 then
     failure.raise("createMemPool: the pool has fewer than its %d buffers", mem.n)
   end
-  for i = 0, all.size - 1 do func(all.array[i]) end
-  all:free(all.size)
+  for i = 0, mem.n - 1 do func(all[i]) end
+  C.mg_free(all, mem.n)
 end
 
 --- A pool of `n` buffers (default 2047) of up to `bufSize` bytes (default 2048), with
@@ -57,8 +48,9 @@ end
 --- a table of these, or func; n, func; n.
 function memory.createMemPool(...)
   local args = arguments(without_module(...))
-  local n = whole("n", args.n, DEFAULT_N, MOST_N)
-  local size = whole("bufSize", args.bufSize, DEFAULT_SIZE, MOST_SIZE)
+  local n = whole("createMemPool: n", args.n or DEFAULT_N, 1, MOST_N)
+  local size = whole("createMemPool: bufSize", args.bufSize or DEFAULT_SIZE, 1,
+    MOST_SIZE)
   eal.start()
   local mem = C.mg_pool_new(n, tonumber(args.socket) or -1, size)
   if mem == nil then failure.raise("createMemPool: %s", ffi.string(C.pg_error())) end
@@ -72,10 +64,7 @@ Pool.__index = Pool
 --- One buffer of `length` bytes.
 function Pool:alloc(length)
   local one = ffi.new("struct packet *[1]")
-  if C.mg_alloc(self, one, 1, length or 0) < 0 then
-    error(("the memory pool is empty: all of its %d buffers are in use")
-      :format(self.n), 2)
-  end
+  if C.mg_alloc(self, one, 1, length or 0) < 0 then buffers.none(self, length or 0) end
   return one[0]
 end
 

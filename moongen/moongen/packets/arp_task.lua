@@ -91,8 +91,7 @@ local function handle(nic, received, bufs)
   received:freeAll()
 end
 
-local function prepare(nic, i)
-  responder.prepare(nic, i, pipes)
+local function prepare(nic)
   nic.own, nic.mac = {}, nic.txQueue.dev:getMacString()
   for k, text in ipairs(nic.ips) do
     local ip = type(text) == "number" and text or address.parseIP4Address(text)
@@ -140,34 +139,24 @@ local function look_after(nics, bufs)
   end
 end
 
-local function receive(nic, received, bufs)
-  if nic.rxQueue and nic.rxQueue:tryRecvIdle(received, 1000) > 0 then
-    handle(nic, received, bufs)
-  end
-  local buf = nic.pipe:tryRecv(100)
-  if buf then
-    received[1] = buf
-    handle(nic, received, bufs)
-  end
-end
-
 local function task(nics)
-  if nics[1] == nil and nics.txQueue then nics = {nics} end
-  for i, nic in ipairs(nics) do prepare(nic, i) end
+  local every = nics.gratArpInterval or math.huge
+  nics = responder.devices(nics, pipes, prepare)
   local received = memory.createBufArray(1)
   local bufs = memory.createMemPool(function (buf)
     buf:getArpPacket():fill{arpOperation = arp.OP_REPLY, pktLength = SIZE}
   end):bufArray(1)
+  local function answer_one(nic, one) handle(nic, one, bufs) end
   state.running = true
   local announce = 0 -- when to announce the addresses
   while libmoon.running() and not state.stop do
     if time() >= announce then
-      announce = time() + (nics.gratArpInterval or math.huge)
+      announce = time() + every
       for _, nic in ipairs(nics) do
         if nic.first then request(nic, bufs, nic.first, nic.first) end
       end
     end
-    for _, nic in ipairs(nics) do receive(nic, received, bufs) end
+    for _, nic in ipairs(nics) do responder.receive(nic, received, answer_one) end
     look_after(nics, bufs)
     libmoon.sleepMillisIdle(1)
   end

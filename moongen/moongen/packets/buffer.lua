@@ -72,24 +72,6 @@ function methods.getVlan(p)
   return band(tci, 0xfff), rshift(tci, 13), band(rshift(tci, 12), 1)
 end
 
---- Have the device note when it sends the packet.
-function methods.enableTimestamps(p)
-  p.ol_flags = bor(p.ol_flags, constants.PKT_TX_IEEE1588_TMST)
-end
-
---- Did the device note when it received the packet?
-function methods.hasTimestamp(p)
-  return band(p.ol_flags, constants.PKT_RX_IEEE1588_TMST) ~= 0
-end
-
---- What a receive queue that stamps all packets noted: nanoseconds, or nil.
-function methods.getTimestamp(p)
-  if band(p.ol_flags, constants.PKT_RX_IEEE1588_TMST) == 0 then return nil end
-  return (tonumber(p.timestamp))
-end
-
-function methods.getTimesync(p) return p.timesync end
-
 --- What IPsec in the card found: no card here has it.
 function methods.getSecFlags() return 0, 0 end
 

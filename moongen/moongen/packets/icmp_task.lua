@@ -48,8 +48,7 @@ local function handle(nic, received)
   nic.txQueue:send(received)
 end
 
-local function prepare(nic, i)
-  responder.prepare(nic, i, pipes)
+local function prepare(nic)
   nic.own = {}
   for _, ip in ipairs(nic.ips) do
     nic.own[ip] = true
@@ -61,20 +60,10 @@ local function prepare(nic, i)
 end
 
 local function task(nics)
-  if nics[1] == nil and nics.txQueue then nics = {nics} end
-  for i, nic in ipairs(nics) do prepare(nic, i) end
+  nics = responder.devices(nics, pipes, prepare)
   local received = memory.createBufArray(1)
   while libmoon.running() do
-    for _, nic in ipairs(nics) do
-      if nic.rxQueue and nic.rxQueue:tryRecvIdle(received, 1000) > 0 then
-        handle(nic, received)
-      end
-      local buf = nic.pipe:tryRecv(1000)
-      if buf then
-        received[1] = buf
-        handle(nic, received)
-      end
-    end
+    for _, nic in ipairs(nics) do responder.receive(nic, received, handle) end
   end
 end
 

@@ -4,6 +4,8 @@
 
 local ffi = require("ffi")
 local failure = require("core.failure")
+local files = require("core.lib.files")
+local open_files = require("moongen.tasks.open_files")
 
 ffi.cdef[[
 struct mscap { uint64_t timestamp; uint32_t identification; };
@@ -29,14 +31,15 @@ Writer.__index = Writer
 function io_.newWriter(_, filename)
   local self = setmetatable({file = open(filename, "wb"), filename = filename, used = 0,
     bytes = ffi.new("uint8_t[?]", FLUSH + 16)}, Writer)
+  open_files.add(self)
   return self
 end
 
 local function flush(writer)
   if writer.used == 0 then return end
-  local ok, message = writer.file:write(ffi.string(writer.bytes, writer.used))
+  local records = ffi.string(writer.bytes, writer.used)
   writer.used = 0
-  if not ok then failure.raise("can't write %s: %s", writer.filename, message) end
+  files.append(writer.file, writer.filename, records)
 end
 
 --- Add a record: a number of 32 bits, and nanoseconds.
@@ -45,11 +48,17 @@ function Writer:write(identification, timestamp)
   local record = ffi.cast("struct mscap *", self.bytes + self.used)
   record.identification, record.timestamp = identification, timestamp
   self.used = self.used + SIZE
+  open_files.pending = true
 end
+
+--- Put all into the file. Raises a failure if that can't be done.
+Writer.flush = flush
 
 function Writer:resize() end -- luacheck: ignore 212
 
+--- Put all into the file, and close it. Raises a failure if that can't be done.
 function Writer:close()
+  open_files.remove(self)
   flush(self)
   self.file:close()
 end

@@ -3,19 +3,19 @@
 -- savefile that lib.pcap knows is read (pcapng, nanoseconds, either byte order).
 
 local ffi = require("ffi")
+local open_files = require("moongen.tasks.open_files")
 local reader_of = require("lib.pcap.reader")
 local writer_of = require("lib.pcap.writer")
 
 local pcap = {}
 
-local DEFAULT_SIZE = 2048 -- bytes of a buffer
+local DEFAULT_SIZE = 2048  -- bytes of a buffer
+local FLUSH_SECONDS = 0.2  -- of packets' times, between writes to the file
 
 -- ---- writing ----
 
 local Writer = {}
 Writer.__index = Writer
-
-local open_writers = setmetatable({}, {__mode = "k"})
 
 --- Does nothing: files grow as they are written.
 function pcap.setInitialFilesize() end
@@ -29,18 +29,9 @@ end
 --- `startTime`, seconds since 1970 (nil: when libmoon.getTime() was 0).
 function pcap.newWriter(_, filename, startTime)
   local self = setmetatable({startTime = startTime or start_time(),
-    file = writer_of.open(filename)}, Writer)
-  -- What is buffered is written when the task ends, whether or not the script says so.
-  self.guard = newproxy(true)
-  local file = self.file
-  getmetatable(self.guard).__gc = function () pcall(file.close, file) end
-  open_writers[self] = true
+    file = writer_of.open(filename), flush_at = -math.huge}, Writer)
+  open_files.add(self)
   return self
-end
-
---- Close the files of all writers that are open: before the process ends.
-function pcap.closeWriters()
-  for writer in pairs(open_writers) do writer:close() end
 end
 
 --- Write `len` bytes at `data` of a packet that had `origLen` (nil: as many).
@@ -49,7 +40,15 @@ function Writer:write(timestamp, data, len, origLen)
   local seconds = math.floor(time)
   local micros = math.floor((time - seconds) * 1e6 + 0.5)
   self.file:write(data, len, origLen or len, (seconds * 1000000LL + micros) * 1000)
+  open_files.pending = true
+  if timestamp > self.flush_at then
+    self.flush_at = timestamp + FLUSH_SECONDS
+    self.file:flush()
+  end
 end
+
+--- Put all into the file. Raises a failure if that can't be done.
+function Writer:flush() self.file:flush() end
 
 --- Write the packet, or its first `snapLen` bytes.
 function Writer:writeBuf(timestamp, buf, snapLen)
@@ -62,7 +61,7 @@ function Writer:resize() end -- luacheck: ignore 212
 
 --- Put all into the file, and close it. Raises a failure if that can't be done.
 function Writer:close()
-  open_writers[self] = nil
+  open_files.remove(self)
   self.file:close()
 end
 
@@ -78,7 +77,7 @@ end
 
 -- A buffer with the packet at `data`; what was cut off is 0, as far as there is room.
 local function to_buffer(mempool, room, data, captured, original, time)
-  local size = math.min(original, room)
+  local size = math.min(original, room, mempool.size)
   local buf = mempool:alloc(size)
   if buf == nil then return nil end
   captured = math.min(captured, size)
@@ -90,7 +89,8 @@ local function to_buffer(mempool, room, data, captured, original, time)
 end
 
 --- The next packet in a buffer of the pool, of as many bytes as it had on the wire (up
---- to `mempoolBufSize`, 2048); `udata64` is its time in microseconds. nil at the end.
+--- to `mempoolBufSize`, 2048, and to what the pool's buffers hold); `udata64` is its
+--- time in microseconds. nil at the end.
 function Reader:readSingle(mempool, mempoolBufSize)
   local data, captured, original, time = self.file:next()
   if not data then return nil end

@@ -2,19 +2,19 @@
 -- libmoon's functions of time and rates that scripts know as globals.
 
 local C = require("core.native")
-local clock = require("core.lib.clock")
+local clock = require("moongen.clock")
+local wall = require("core.lib.clock")
 
 local utils = {}
 
 --- Seconds since 1970, and microseconds.
 function utils.gettimeofday()
-  local micros = math.floor(tonumber(clock.unix_nanoseconds()) / 1000)
+  local micros = math.floor(tonumber(wall.unix_nanoseconds()) / 1000)
   return math.floor(micros / 1000000), micros % 1000000
 end
 
 --- Seconds since 1970, with a fraction.
-function utils.time() return tonumber(clock.unix_nanoseconds()) / 1e9 end
-utils.wallTime = utils.time
+utils.time, utils.wallTime = clock.unix, clock.unix
 
 --- Seconds of a clock that is never set, with a fraction.
 function utils.getMonotonicTime() return (tonumber(C.pg_monotonic())) end

@@ -5,10 +5,12 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local errors = require("moongen.tasks.errors")
+local examination = require("core.watch.examination")
 local exits = require("moongen.tasks.exits")
 local failure = require("core.failure")
 local leaks = require("moongen.memory.leaks")
 local main = require("core.main")
+local open_files = require("moongen.tasks.open_files")
 local paths = require("moongen.script.paths")
 local ports = require("moongen.devices.ports")
 local state = require("moongen.script.state")
@@ -17,6 +19,7 @@ local tasks = require("moongen.tasks.tasks")
 local master = {}
 
 local PATIENCE_SECONDS = 2 -- for tasks that still run when master() has returned
+local examined             -- the module, if somebody examines the script
 
 -- As libmoon has it: numbers are numbers, and its option for DPDK isn't the script's.
 local function converted(args)
@@ -54,7 +57,27 @@ local function call_master(script, words)
   end
   if not libmoon.config.skipInit then require("moongen.devices.dpdk").init() end
   for _, value in ipairs(values) do results[#results + 1] = value end
-  f(unpack(results))
+  if not examined then return f(unpack(results)) end
+  examined.call(f, unpack(results))
+end
+
+-- As far as plain data go to tasks, what is wanted of them; nil if nobody examines.
+local function begin_examination()
+  local wanted = examination.wanted
+  if not wanted then return nil end
+  C.mg_examine(wanted.duration)
+  local plain = {warm_up = wanted.warm_up}
+  examined = require("moongen.script.examined")
+  examined.prepare("master", plain)
+  return plain
+end
+
+-- What the examination found; `stuck`: tasks that couldn't say.
+local function end_examination(stuck)
+  if not examined then return end
+  examination.left = C.mg_examination_begins()
+  examination.add("master", examined.found())
+  for _, name in ipairs(stuck) do examination.add(name, nil) end
 end
 
 -- Whatever happened: the exit status, 0 if all is well.
@@ -81,6 +104,7 @@ local function finish(status)
       table.concat(stuck, ", "))
     io.stdout:flush()
   end
+  end_examination(stuck)
   return status, #stuck > 0
 end
 
@@ -88,11 +112,14 @@ end
 --- didn't go well.
 function master.run(script, words)
   C.pg_catch_signals()
+  local plain = begin_examination()
   state.prepare(script, true)
   tasks.set_up{script = script, trees = paths.trees(), path = master.path,
-    cpath = master.cpath}
+    cpath = master.cpath, examined = plain, found = examination.add,
+    ready = function () require("moongen.devices.start").now() end}
   local status, stuck = finish(status_of(xpcall(call_master, errors.explain, script,
     words)))
+  status = math.max(status, status_of(xpcall(open_files.close_all, errors.explain)))
   require("moongen.pacing.rates").tell()
   exits.remove()
   package.loaded["core.engine.account"] = nil -- that of an engine, which isn't used
@@ -103,6 +130,9 @@ function master.run(script, words)
   end
   if not stuck and status == 0 then leaks.tell() end
   if stuck then
+    if examined and status == 0 then
+      status = examination.wanted.conclude()
+    end
     require("core.shm").cleanup()
     C.mg_leave(status)
   end

@@ -5,16 +5,19 @@
 jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
   "maxrecord=20000", "maxirconst=10000", "maxsnap=2000", "maxside=1000")
 
+require("core.luajit")
 local ffi = require("ffi")
 local C = require("core.native")
 local errors = require("moongen.tasks.errors")
 local exits = require("moongen.tasks.exits")
 local main = require("core.main")
+local open_files = require("moongen.tasks.open_files")
 local paths = require("moongen.script.paths")
 local serialize = require("moongen.tasks.serialize")
+local shown = require("moongen.watch.shown")
 local this_engine = require("core.this_engine")
 
-local worker
+local worker, examined
 
 local function next_message()
   local size = tonumber(C.pg_worker_next(worker, C.TO_WORKER))
@@ -40,6 +43,10 @@ end
 
 local function run(setup, arguments)
   local state = require("moongen.script.state")
+  if setup.examined then
+    examined = require("moongen.script.examined")
+    examined.prepare(setup.name, setup.examined)
+  end
   state.prepare(setup.script, false)
   name_task(setup)
   state.run(setup.script)
@@ -47,11 +54,21 @@ local function run(setup, arguments)
   if type(f) ~= "function" then
     error(("the script has no global function '%s'"):format(setup.name), 0)
   end
+  if examined then return examined.call(f, serialize.decode(arguments)) end
   return f(serialize.decode(arguments))
 end
 
+-- Write what the script left in its writers. Did that go well?
+local function close_files(name)
+  local closed, err = xpcall(open_files.close_all, errors.explain)
+  if not closed then errors.tell(name, err) end
+  return closed
+end
+
 local function finish(name, ok, ...)
+  local closed = close_files(name)
   io.stdout:flush()
+  if ok and not closed then return post("failed", 1) end
   if ok then
     local encoded, problem = pcall(post, "returned", ...)
     if encoded then return end
@@ -69,10 +86,12 @@ return function (handle)
   worker = ffi.cast("struct worker *", handle)
   this_engine.become(worker)
   local setup = serialize.decode(next_message())
+  shown.this_task(setup.shown)
   main.root = setup.root
   for _, dir in ipairs(setup.trees) do paths.add_tree(dir) end
   local arguments = next_message()
   finish(setup.name, xpcall(run, errors.explain, setup, arguments))
+  if examined then post("examined", examined.found()) end
   exits.check()
   collectgarbage()
   io.stdout:flush()

@@ -3,17 +3,15 @@
 -- (__ipairs), as in LuaJIT's 5.2 mode, and of arrays of buffers. libmoon's functions
 -- are in moongen.packets.utils.
 
+local buffers = require("moongen.memory.buffers")
+
 local globals = {}
 
 local plain_ipairs = ipairs
 
-local function next_buffer(bufs, i)
-  if i < bufs.size then return i + 1, bufs.array[i] end
-end
-
 --- ipairs, also of arrays of buffers.
 function globals.ipairs(list)
-  if type(list) == "cdata" then return next_buffer, list, 0 end
+  if type(list) == "cdata" then return buffers.next, list, 0 end
   local meta = getmetatable(list)
   if type(meta) == "table" and rawget(meta, "__ipairs") then
     return meta.__ipairs(list)

@@ -2,8 +2,8 @@
 -- What scripts know as `libmoon` (and `moongen`, `dpdk`): whether to go on, the time,
 -- and tasks. All may be called with a dot or a colon.
 
-require("core.declare")("native/moongen.h")
-local C = require("core.declare")("native/pace.h")
+local C = require("core.declare")("native/moongen.h")
+local clock = require("moongen.clock")
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
 local tasks = require("moongen.tasks.tasks")
@@ -46,21 +46,14 @@ function libmoon.stop() C.mg_stop() end
 
 -- Time ----------------------------------------------------------------------------
 
-local hz
-
 --- Cycles a second of the time stamp counter (a number).
-function libmoon.getCyclesFrequency()
-  hz = hz or C.mg_tsc_hz()
-  return hz
-end
+libmoon.getCyclesFrequency = clock.hz
 
 --- The time stamp counter (uint64_t).
-function libmoon.getCycles() return C.pg_tsc() end
+function libmoon.getCycles() return clock.cycles() end
 
 --- The same in seconds.
-function libmoon.getTime()
-  return tonumber(C.pg_tsc()) / (hz or libmoon.getCyclesFrequency())
-end
+libmoon.getTime = clock.seconds
 
 local function sleep(unit, precise)
   return plain(function (n)

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local eal = require("core.eal")
 local libmoon = require("moongen.tasks.libmoon")
 local serialize = require("moongen.tasks.serialize")
 
@@ -144,6 +145,7 @@ function FastPipe:delete() C.mg_pipe_free(self.pipe) end
 --- A ring for `size` packets (default 512); one task sends, one receives.
 function pipe.newPacketRing(first, size, socket)
   if type(first) == "number" then size, socket = first, size end
+  eal.start()
   local ring = C.mg_ring_new(size or DEFAULT_SIZE, socket or -1)
   if ring == nil then error("no memory for a packet ring", 2) end
   return setmetatable({ring = ring}, PacketRing)

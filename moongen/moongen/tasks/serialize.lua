@@ -22,7 +22,7 @@ end
 local function outgoing_cdata(value)
   if ffi.istype("int64_t", value) or ffi.istype("uint64_t", value) then return value end
   local text = type_of(value)
-  if text:match("%d+ ?[*&]*$") and text:match("^[%a ]*%d+") then
+  if text:match("^[%a ]* %d+ ?[*&]*$") then
     error("C data of a type without a name can't go to another task: " .. text, 0)
   end
   if text:match("[*&]$") or text:match("%)$") then -- a pointer

@@ -10,6 +10,7 @@ local exits = require("moongen.tasks.exits")
 local failure = require("core.failure")
 local main = require("core.main")
 local serialize = require("moongen.tasks.serialize")
+local shown = require("moongen.watch.shown")
 
 local tasks = {}
 
@@ -25,8 +26,10 @@ local last_id = 0
 local setup          -- what each task's state is told
 local told = false   -- of more tasks than CPUs
 
---- What tasks need to know: script (its path), trees. Only the main thread calls it,
---- and can start tasks.
+--- What tasks need to know: script (its path), trees, and `examined` (or nil) for
+--- moongen.script.examined. ready() is called before a task is started, and
+--- found(name, what) with what each says of its examination.
+--- Only the main thread calls this, and can start tasks.
 function tasks.set_up(what) setup = what end
 
 local function check_master()
@@ -96,21 +99,25 @@ function tasks.start(where, name, ...)
     error(("a task is started by the name of a global function, not by a %s")
       :format(type(name)), 3)
   end
+  setup.ready()
   eal.start()
   tasks.reap()
   last_id = last_id + 1
   local pinned = place(where)
+  local number = shown.task(last_id, name)
   local handle = C.pg_worker_start(last_id, pinned, MODULE, setup.path, setup.cpath)
   if handle == nil then
     failure.raise("task '%s': %s", name, ffi.string(C.pg_error()))
   end
   local task = setmetatable({id = last_id, name = name, handle = handle,
     core = math.max(pinned, 0), pinned = pinned >= 0 and pinned or nil,
-    shared = where == "shared"}, Task)
+    shared = where == "shared", shown = number}, Task)
   list[#list + 1] = task
   note_crowd()
   tell(task, serialize.encode({script = setup.script, trees = setup.trees,
-    root = main.root, id = task.id, name = name, options = setup.options}))
+    root = main.root, id = task.id, name = name, options = setup.options,
+    shown = task.shown, examined = setup.examined}))
+  C.mg_examination_begins()
   tell(task, serialize.encode(...))
   return task
 end
@@ -126,21 +133,22 @@ local function next_message(task)
 end
 
 -- A thread that couldn't even begin says so with a "!".
-local function take_result(task)
-  local text = next_message(task)
-  if text and text:sub(1, 1) == "!" then
+local function take_result(task, text)
+  if text:sub(1, 1) == "!" then
     require("moongen.tasks.errors").tell(task.name, {text = text:sub(2)})
     tasks.status = 1
-  elseif text then
-    local said = {serialize.decode(text)}
-    if said[1] == "failed" then tasks.status = math.max(tasks.status or 0, said[2]) end
-    if said[1] == "returned" then task.results = text end
+    return
   end
+  local said = {serialize.decode(text)}
+  if said[1] == "failed" then tasks.status = math.max(tasks.status or 0, said[2]) end
+  if said[1] == "returned" then task.results = text end
+  if said[1] == "examined" then setup.found(task.name, said[2]) end
 end
 
 local function finish(task)
   C.pg_worker_join(task.handle)
-  take_result(task)
+  for text in next_message, task do take_result(task, text) end
+  shown.no_task(task.id, task.name, task.shown)
   C.pg_worker_free(task.handle)
   task.handle = nil
 end

@@ -8,15 +8,17 @@ local libmoon = require("moongen.tasks.libmoon")
 local namespaces = require("namespaces")
 local pipe = require("pipe")
 local clock = require("moongen.clock")
-local http = require("moongen.web.http")
+local http = require("lib.control.http")
 local log = require("moongen.log")
+local sockets = require("lib.sockets")
 local turbo = require("moongen.web.turbo")
 local C = require("core.declare")("native/measure.h")
 
 local M = {}
 
 local PORT, ADDRESS = 8888, "127.0.0.1"
-local WAIT_S = 0.05
+local LOOK_MS = 10 -- between looks for requests
+local JSON = "application/json; charset=UTF-8"
 local MOST_UPDATES = 3600 -- of a counter that are kept
 
 -- What all tasks know: whether there is a server, and the pipe to it.
@@ -105,15 +107,26 @@ local function own_handlers(options, ...)
   return list or {}
 end
 
+-- A server at options.bind and options.port, for these handlers.
+local function listen(options, handlers)
+  local address, port = options.bind or ADDRESS, tonumber(options.port) or PORT
+  local fd, bound = sockets.listen_tcp(address, port)
+  if not fd then
+    log:fatal("can't serve statistics at %s:%d: %s", address, port, bound)
+  end
+  log:info("Starting REST API on port %d", bound)
+  local function page(request)
+    local status, body = turbo.answer(handlers, request)
+    return status, body, JSON
+  end
+  return sockets.server(fd, function ()
+    return http.session(page, {any_method = true})
+  end)
+end
+
 --- The task: answers until the script ends.
 function M.task(options, ...)
   local stats = require("stats")
-  local address, port = options.bind or ADDRESS, tonumber(options.port) or PORT
-  local server, problem = http.listen(address, port)
-  if not server then
-    log:fatal("can't serve statistics at %s:%d: %s", address, port, problem)
-  end
-  log:info("Starting REST API on port %d", server.port)
   local known, take = updates_by_counter(share.updates)
   local handlers = {
     {"^/devices/([^/]+)/?$", of_many("devices", 0, device.numDevices, device_info)},
@@ -123,14 +136,15 @@ function M.task(options, ...)
   for _, entry in ipairs(own_handlers(options, ...)) do
     table.insert(handlers, entry)
   end
+  local server = listen(options, handlers)
   while libmoon.running() do
     take()
-    http.serve(server, WAIT_S, function (request)
-      take()
-      return turbo.answer(handlers, request)
-    end)
+    if not server:poll() then
+      server:work()
+      libmoon.sleepMillisIdle(LOOK_MS)
+    end
   end
-  http.close(server)
+  server:close()
 end
 
 return M

@@ -49,7 +49,7 @@ describe("apps.interlink", function ()
     for name in pairs(worker.status()) do worker.stop(name) end
   end)
 
-  it("brings packets from another process, though the receiver pauses", function ()
+  it("brings packets from a process though the receiver pauses #slow", function ()
     worker.start("source", SOURCE:format(COUNT, QUEUE, QUEUE))
     local c = config.new()
     config.app(c, QUEUE, Receiver)

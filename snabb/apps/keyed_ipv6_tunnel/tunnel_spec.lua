@@ -66,7 +66,7 @@ describe("SimpleKeyedTunnel", function ()
     assert.equal(5, testing.count(back, "rxerrors"))
   end)
 
-  it("reads nothing outside a packet", function ()
+  it("reads nothing outside a packet #slow", function ()
     local back, p = tunnel(BACK), into(tunnel(), {"frame"})[1]
     assert.equal(0, testing.at_the_edge(back, "encapsulated", 3000, function ()
       return testing.mutate(p, 12)

@@ -55,7 +55,7 @@ for _, kind in ipairs(KINDS) do
   describe("lib.lpm." .. kind.name .. " up to " .. kind.most, function ()
     local class = require("lib.lpm." .. kind.name:lower())[kind.name]
 
-    it("finds what a look at each prefix does, through changes", function ()
+    it("finds what a look at each prefix does, through changes #slow", function ()
       math.randomseed(31)
       local object, prefixes = class:new(kind.config), {}
       for round = 1, 6 do

@@ -9,9 +9,8 @@ local counter = require("core.counter")
 local failure = require("core.failure")
 local lib = require("core.lib")
 local link = require("core.link")
+local next_hop = require("lib.next_hop")
 local packet = require("core.packet")
-local resolution = require("lib.resolution_alarm")
-local shared_mac = require("lib.shared_mac")
 
 local C = ffi.C
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
@@ -20,12 +19,15 @@ local read16 = bytes.read16
 local ETHERNET, LENGTH = bytes.ETHERNET, 42 -- bytes: of the header, with ARP's
 local REQUEST, REPLY = 1, 2
 local ETHERNET_IPV4 = "\0\1\8\0\6\4" -- hardware and protocol types, address lengths
-local INTERVAL = 3 -- seconds between requests
 local mac_t = ffi.typeof("uint8_t[6]")
 local NOBODY = mac_t()
 local EVERYBODY = mac_t(255, 255, 255, 255, 255, 255)
 
+local count = next_hop.count
+
 local ARP = {
+  protocol = {name = "ARP", address = address.Ip4, counter = "next-hop-macaddr-v4",
+              what = "IP address"},
   shm = {
     ["next-hop-macaddr-v4"] = {counter}, ["drop-arp-invalid-packets"] = {counter},
     ["in-arp-request-bytes"] = {counter}, ["in-arp-request-packets"] = {counter},
@@ -41,12 +43,6 @@ local ARGUMENTS = {
   next_mac = {default = false}, next_ip = {default = false},
   alarm_notification = {default = false}, shared_next_mac_key = {},
 }
-
-local ip4_p, mac_p = ffi.typeof("$ *", address.Ip4), ffi.typeof("$ *", address.Mac)
-
-local function text(kind, bytes_of_it)
-  return ffi.cast(kind, bytes_of_it)[0]:getString()
-end
 
 -- An ARP packet to the MAC address `to`.
 local function make(operation, from_mac, from_ip, to, to_mac, to_ip)
@@ -64,54 +60,23 @@ local function make(operation, from_mac, from_ip, to, to_mac, to_ip)
   return p
 end
 
-local function random_mac()
-  local mac = lib.random_bytes(6)
-  mac[0] = bit.band(mac[0], 0xfc) + 2 -- locally administered, unicast
-  return mac
-end
-
 --- ARP{self_ip=, next_ip= or next_mac=, self_mac=, ...}: the README tells.
 function ARP:new(arg)
   local o = lib.parse(arg, ARGUMENTS)
   if not (o.next_mac or o.next_ip) then
     failure.usage("ARP needs next_ip, to find the next hop's MAC address, or next_mac")
   end
-  o.self_mac = o.self_mac or random_mac()
+  next_hop.begin(setmetatable(o, ARP))
   if not o.next_mac then
     o.request = make(REQUEST, o.self_mac, o.self_ip, EVERYBODY, NOBODY, o.next_ip)
-    o.next_request = 0 -- when it is due: at once
   end
-  o.alarm = resolution.new("arp-resolution",
-    "Raise up if ARP app cannot resolve IP address",
-    "Make sure you can ARP resolve IP addresses on NIC")
-  return setmetatable(o, ARP)
-end
-
-local function count(self, what, p)
-  counter.add(self.shm[what .. "-bytes"], p.length)
-  counter.add(self.shm[what .. "-packets"])
+  return o
 end
 
 local function ask(self, output)
-  if self.next_mac or engine.now() < self.next_request then return end
-  self.next_request = engine.now() + INTERVAL
-  print(("ARP: Resolving '%s'"):format(text(ip4_p, self.next_ip)))
-  if self.alarm_notification then self.alarm:raise() end
+  if not next_hop.is_due(self) then return end
   count(self, "out-arp-request", self.request)
   transmit(output, packet.clone(self.request))
-end
-
--- The next hop has the MAC address; we have heard it ourselves, or a process of ours
--- has.
-local function resolved(self, mac, heard)
-  print(("ARP: '%s' resolved (%s)"):format(text(ip4_p, self.next_ip),
-    text(mac_p, mac)))
-  if self.alarm_notification then self.alarm:clear() end
-  self.next_mac = mac
-  counter.set(self.shm["next-hop-macaddr-v4"], shared_mac.number(mac))
-  if heard and self.shared_next_mac_key then
-    shared_mac.share("arp", self.shared_next_mac_key, mac)
-  end
 end
 
 -- Read an ARP packet, which stays the caller's.
@@ -131,9 +96,7 @@ local function listen(self, p, south)
   else
     count(self, "in-arp-reply", p)
     if self.next_ip and C.memcmp(data + 28, self.next_ip, 4) == 0 then
-      local mac = mac_t()
-      ffi.copy(mac, data + 22, 6)
-      resolved(self, mac, true)
+      next_hop.heard(self, data + 22)
     end
   end
 end
@@ -175,9 +138,8 @@ function ARP:push()
   from_south(self, input.south, output.north, output.south, nreadable(input.south))
   if self.next_mac then
     from_north(self, input.north, output.south, nreadable(input.north))
-  elseif self.shared_next_mac_key then
-    local mac = shared_mac.find(self.shared_next_mac_key)
-    if mac then resolved(self, mac, false) end
+  else
+    next_hop.look(self)
   end
 end
 

@@ -42,7 +42,7 @@ end
 local function field(f, place) return f:byte(place + 1) * 256 + f:byte(place + 2) end
 
 describe("the IPv4 Fragmenter", function ()
-  it("cuts what is too long, and that can be put together again", function ()
+  it("cuts what is too long, and that can be put together again #slow", function ()
     for _, mtu in ipairs{68, 69, 576, 1500} do
       for _, n in ipairs{1, 47, 48, 49, 556, 557, 1480, 1481, 2000, 5000} do
         local app, original = fragmenter(mtu), frame(payload_of(n))
@@ -118,7 +118,7 @@ describe("the IPv4 Reassembler", function ()
   local whole = frame(payload_of(1000), {id = 0})
   local parts = testing.through(fragmenter(300), {frame(payload_of(1000))})
 
-  it("takes fragments in any order, and more than once", function ()
+  it("takes fragments in any order, and more than once #slow", function ()
     math.randomseed(3)
     for _ = 1, 200 do
       local app, order = reassembler(), {unpack(parts)}
@@ -207,7 +207,7 @@ describe("the IPv4 Reassembler", function ()
     assert.equal(728203264, testing.count(app, "memuse-ipv4-frag-reassembly-buffer"))
   end)
 
-  it("reads nothing outside a packet, whatever is in it", function ()
+  it("reads nothing outside a packet, whatever is in it #slow", function ()
     math.randomseed(9)
     local app, cutter = reassembler{max_concurrent_reassemblies = 50}, fragmenter(68)
     local options = frame(payload_of(300), {options = ("\7\4\4\0"):rep(10)})

@@ -31,7 +31,7 @@ describe("apps.load.cycles", function ()
     end)
   end
 
-  it("takes what is asked for by packet, in a graph", function ()
+  it("takes what is asked for by packet, in a graph #slow", function ()
     local c = config.new()
     config.app(c, "source", basic.Source)
     config.app(c, "load", Cycles, {cycles = 5000})
@@ -62,7 +62,7 @@ describe("apps.load.cycles", function ()
     assert.is_true(app:takes() < Cycles:new(1):takes())
   end)
 
-  it("adds what is asked for to a graph that was compiled without", function ()
+  it("adds what is asked for to a graph that was compiled without #slow", function ()
     local c = config.new()
     config.app(c, "port", Port, {port = "null", burst = 32})
     config.app(c, "load", Cycles, 0)

@@ -15,6 +15,7 @@ local reader = {}
 local TROUBLE = {
   [C.SCAN_OPEN_QUOTE] = "a quote that begins here doesn't end",
   [C.SCAN_OPEN_COMMENT] = "a comment that begins here doesn't end",
+  [C.SCAN_TOO_LONG] = "a word or text that begins here has more than a megabyte",
   [C.SCAN_NO_MEMORY] = "there is no memory to read it",
   [C.SCAN_READ_ERROR] = "it can't be read",
 }
@@ -89,8 +90,8 @@ local LIST_ERRORS = {
   end,
 }
 
-function Reading:softwires(result)
-  local list = ffi.new("struct softwire_list")
+function Reading:softwires(result, bare)
+  local list = ffi.new("struct softwire_list", {bare = bare or false})
   result.softwires = result.softwires or Softwires.new()
   local found = C.pg_scan_softwires(self.scan, result.softwires.table, list)
   if found == C.LIST_OK then return end
@@ -100,14 +101,14 @@ end
 
 -- Everything else
 
-function Reading:leaf(field)
+function Reading:leaf(field, last, what)
   self:take(C.SCAN_WORD, "a value")
   local line, text = self.scan.line, self:text()
   local value = field.type.read(text)
   if value == nil then
     self:wrong(line, "%s is %s, not %s", field.name, field.type.what, shown(text))
   end
-  self:take(C.SCAN_SEMICOLON, "';'")
+  self:take(last or C.SCAN_SEMICOLON, what or "';'")
   return value
 end
 
@@ -117,11 +118,14 @@ function Reading:entry(field, result)
   local entry = self:block(field, line)
   local entries = result[field.key_in_memory] or {}
   result[field.key_in_memory] = entries
-  local key = entry[field.key]
+  local of_key = field.by_name[field.key]
+  local key = entry[of_key.key_in_memory]
+  entry[of_key.key_in_memory] = nil
+  if type(key) == "cdata" then key = of_key.type.write(key) end
   if entries[key] then
     self:wrong(line, "%s %s is there twice", field.name, shown(tostring(key)))
   end
-  entries[key], entry[field.key] = entry, nil
+  entries[key] = entry
 end
 
 -- What isn't said is as the schema says.
@@ -168,10 +172,10 @@ function Reading:field(node, field, result)
   end
 end
 
--- What stands between braces, or in the whole file (`node` is the schema).
-function Reading:block(node, line)
+-- What stands between braces, or up to the token `last`.
+function Reading:block(node, line, last)
   local result, scan = {}, self.scan
-  local last = node.name and C.SCAN_CLOSE or C.SCAN_END
+  last = last or C.SCAN_CLOSE
   while true do
     local kind = C.pg_scan_token(scan)
     if kind == last then break end
@@ -181,16 +185,40 @@ function Reading:block(node, line)
       if not field then self:unknown(scan.line, name, node.name, node.names) end
       self:field(node, field, result)
     elseif kind ~= C.SCAN_SEMICOLON then
-      self:expected(node.name and "a name or '}'" or "a name")
+      self:expected(last == C.SCAN_CLOSE and "a name or '}'" or "a name")
     end
   end
   fill_in(self, node, result, line)
   return result
 end
 
-local function read(scan, name)
+-- The entries of a list, each between braces, to the end of the text.
+function Reading:entries(node, into)
+  local result = {softwires = into}
+  if node.is_softwires then
+    if C.pg_scan_token(self.scan) ~= C.SCAN_END then
+      C.pg_scan_push(self.scan)
+      self:softwires(result, true)
+    end
+    self:take(C.SCAN_END, "'{'")
+    return result.softwires or Softwires.new()
+  end
+  while C.pg_scan_token(self.scan) ~= C.SCAN_END do
+    C.pg_scan_push(self.scan)
+    self:entry(node, result)
+  end
+  return result[node.key_in_memory] or {}
+end
+
+function Reading:all(node, of_list, into)
+  if of_list then return self:entries(node, into) end
+  if node.type then return self:leaf(node, C.SCAN_END, "the end") end
+  return self:block(node, 1, C.SCAN_END)
+end
+
+local function read(scan, name, node, of_list, into)
   local reading = setmetatable({scan = scan, name = name}, Reading)
-  local ok, result = pcall(reading.block, reading, schema, 1)
+  local ok, result = pcall(reading.all, reading, node, of_list, into)
   C.pg_scan_close(scan)
   if not ok then error(result, 0) end
   return result
@@ -203,12 +231,16 @@ function reader.file(path)
     local _, problem = io.open(path, "r")
     failure.usage("the configuration can't be read: %s", problem or path)
   end
-  return read(scan, path)
+  return read(scan, path, schema)
 end
 
---- The configuration in the string `text`, which sentences call `name`.
-function reader.text(text, name)
-  return read(C.pg_scan_text(text, #text), name or "text")
+--- What the string `text`, which sentences call `name`, has for the `node` of a schema
+--- (apps.lwaftr.conf_schema; left out: the whole configuration). For a list, `of_list`
+--- says that there are entries between braces, not what is in one; softwires are a
+--- table (apps.lwaftr.softwires; `into`, if that is given), others by their keys.
+function reader.text(text, name, node, of_list, into)
+  return read(C.pg_scan_text(text, #text), name or "text", node or schema, of_list,
+    into)
 end
 
 return reader

@@ -122,6 +122,28 @@ describe("reading a configuration", function ()
     end
   end)
 
+  it("says where a file is cut short, wherever that is #slow", function ()
+    local text = conf(INSTANCE .. SOFTWIRES):gsub("%s+$", "")
+    for length = 0, #text - 1 do
+      local ok, err = pcall(reader.text, text:sub(1, length))
+      if length == 0 then
+        assert.True(ok) -- all is as the schema says, and there is no instance
+      elseif text:sub(1, length):find("%S") then
+        assert.False(ok, length)
+        assert.truthy(tostring(err):find("^text:%d+: [^\n]+$"), tostring(err))
+      end
+    end
+  end)
+
+  it("has an end with words that have none", function ()
+    for _, start in ipairs{"x", "'", '"\\'} do
+      assert.equal("a.conf:3: a word or text that begins here has more than a megabyte",
+        wrong("\n" .. start .. ("x"):rep(2 ^ 20)))
+    end
+    local text = ("x"):rep(2 ^ 20 - 1)
+    assert.equal(text, reader.text(conf("name " .. text .. ";")).softwire_config.name)
+  end)
+
   it("says which file can't be read", function ()
     local ok, err = pcall(reader.file, "/nowhere/a.conf")
     assert.False(ok)

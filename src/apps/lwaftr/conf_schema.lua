@@ -68,10 +68,20 @@ local function queue_interface(name, address)
   })
 end
 
--- A list that C reads and writes (apps.lwaftr.softwires).
-local softwires = {name = "softwire", is_softwires = true}
+-- A list that C reads and writes (apps.lwaftr.softwires); its leaves are for those that
+-- are asked for or changed one by one.
+local softwires = named{name = "softwire", is_softwires = true, keys = {"ipv4", "psid"},
+  fields = {
+    leaf("ipv4", values.ipv4, NEEDED), leaf("psid", values.uint16, NEEDED),
+    leaf("b4-ipv6", values.ipv6, NEEDED), leaf("br-address", values.ipv6, NEEDED),
+    leaf("padding", values.uint16, {default = 0}),
+    container("port-set", {
+      leaf("psid-length", values.whole(0, 16), NEEDED),
+      leaf("reserved-ports-bit-count", values.whole(0, 16), {default = 0}),
+    }),
+  }}
 
-return named{fields = {container("softwire-config", {
+local schema = named{fields = {container("softwire-config", {
   leaf("name", values.text),
   container("binding-table", {
     softwires,
@@ -93,3 +103,8 @@ return named{fields = {container("softwire-config", {
     leaf("hairpinning", values.boolean, {default = true}),
   }),
 })}}
+
+--- Nodes for other schemas, of {name =, type =} and such nodes.
+schema.container, schema.list = container, list
+
+return schema

@@ -4,7 +4,7 @@
 -- bytes.
 
 local ffi = require("ffi")
-local parse = require("lib.stack.address")
+local address = require("lib.stack.address")
 
 local values = {}
 
@@ -19,8 +19,9 @@ local function whole(min, max)
   }
 end
 
+-- Of a type that says how many, so that it can be copied, and sent to other CPUs.
 local function bytes(size, object)
-  local result = ffi.new("uint8_t[?]", size)
+  local result = ffi.new(("uint8_t[%d]"):format(size))
   ffi.copy(result, object, size)
   return result
 end
@@ -56,45 +57,38 @@ values.date = {
   write = values.text.write,
 }
 
+-- The text of such an address, which lies in memory as `type` does.
+local function text_of(type)
+  return function (object)
+    local copy = type()
+    ffi.copy(copy, object, ffi.sizeof(type))
+    return tostring(copy)
+  end
+end
+
 values.ipv4 = {
   what = "an IPv4 address such as 192.0.2.1",
-  read = function (text)
-    local n = text:match("^%d+%.%d+%.%d+%.%d+$") and parse.parseIP4Address(text)
-    return n and n % 2^32
-  end,
-  write = function (n)
-    return ("%d.%d.%d.%d"):format(math.floor(n / 2^24), math.floor(n / 2^16) % 256,
-      math.floor(n / 2^8) % 256, n % 256)
-  end,
+  read = address.parseIP4Address,
+  write = address.ip4ToString,
 }
 
 values.ipv6 = {
   what = "an IPv6 address such as 2001:db8::1",
   read = function (text)
-    local address = parse.parseIP6Address(text)
-    return address and bytes(16, address)
+    local found = address.parseIP6Address(text)
+    return found and bytes(16, found)
   end,
-  write = function (address)
-    local copy = ffi.new(parse.Ip6)
-    ffi.copy(copy, address, 16)
-    return tostring(copy)
-  end,
+  write = text_of(address.Ip6),
 }
 
 values.mac = {
   what = "a MAC address such as 02:00:00:00:00:01",
-  read = function (text)
-    if not text:match("^%x%x:%x%x:%x%x:%x%x:%x%x:%x%x$") then return end
-    local result, i = ffi.new("uint8_t[6]"), 0
-    for digits in text:gmatch("%x+") do
-      result[i], i = tonumber(digits, 16), i + 1
-    end
-    return result
+  read = function (text) -- in the one form that YANG has (RFC 6991)
+    local found = text:match("^%x%x:%x%x:%x%x:%x%x:%x%x:%x%x$")
+      and address.parseMacAddress(text)
+    return found and bytes(6, found)
   end,
-  write = function (mac)
-    return ("%02x:%02x:%02x:%02x:%02x:%02x"):format(mac[0], mac[1], mac[2], mac[3],
-      mac[4], mac[5])
-  end,
+  write = text_of(address.Mac),
 }
 
 return values

@@ -3,7 +3,7 @@
  * From the B4s to the internet: IPv4 out of IPv6 (RFC 7596, section 6.2). A packet must
  * come through the tunnel of the softwire whose address and port it has.
  */
-#include "path.h"
+#include "tunnel.h"
 
 /* The port of the B4 that sent a packet, or -PATH_INVALID. That of an ICMP message is its
  * identifier if it is an echo request, and 0 if it is a reply (RFC 7596, section 8.1). */
@@ -39,70 +39,48 @@ static int32_t check(const struct lwaftr_path *path, const struct packet *p)
   }
 }
 
-static void decapsulate(const struct lwaftr_path *path, struct packet *p)
-{
-  p->data_off += IP6;
-  p->length -= IP6;
-  if (p->data_off > PACKET_MAX_HEADROOM) {
-    memmove(p->buf_addr + PACKET_HEADROOM, data_of(p), p->length);
-    p->data_off = PACKET_HEADROOM;
-  }
-  memcpy(data_of(p), path->macs4, sizeof path->macs4);
-  put16(data_of(p) + 12, 0x0800);
-}
-
-/* Is the packet for an address of the table? */
-static bool turns_back(const struct lwaftr_path *path, const struct packet *p)
-{
-  return path->hairpinning &&
-    pg_softwires_is_managed(path->table, get32(data_of(p) + ETHERNET + 16));
-}
-
-static void add(struct lwaftr_sum *sum, const struct packet *p)
-{
-  sum->packets++;
-  sum->bytes += p->length;
-}
-
 /* Packets from B4s; returns how many of them aren't done. */
 int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int n,
                           uint8_t *results)
 {
   struct lookup lookups[PATH_BURST];
   struct softwire_ends ends[PATH_BURST];
+  bool found[PATH_BURST];
+  uint8_t at[PATH_BURST];
+  int wanted = 0;
   struct lwaftr_sum in = {0}, out = {0}, hairpin = {0};
   for (int i = 0; i < n; i++) {
     const struct packet *p = packets[i];
     const uint8_t *frame = data_of(p);
     fetch_header(packets, i, n);
-    lookups[i].wanted = false;
-    lookups[i].ipv4 = 0;
     if (p->length < ETHERNET || get16(frame + 12) != 0x86dd) {
       results[i] = PATH_MISPLACED;
       continue;
     }
-    add(&in, p);
+    add_to(&in, p);
     int32_t port = check(path, p);
     results[i] = port < 0 ? (uint8_t)-port : PATH_NO_SOFTWIRE;
     if (port >= 0) {
-      lookups[i].wanted = true;
-      lookups[i].ipv4 = get32(frame + ETHERNET + IP6 + 12);
-      lookups[i].port = (uint16_t)port;
+      lookups[wanted] = (struct lookup){get32(frame + ETHERNET + IP6 + 12),
+                                        (uint16_t)port};
+      at[wanted++] = (uint8_t)i;
     }
   }
-  softwires_find_burst(path->table, lookups, n, ends);
-  for (int i = 0; i < n; i++) {
-    if (!lookups[i].wanted || !lookups[i].found)
+  find_ends(path, lookups, wanted, ends, found);
+  for (int k = 0; k < wanted; k++) {
+    struct packet *p = packets[at[k]];
+    uint8_t *result = &results[at[k]];
+    if (!found[k])
       continue;
-    const uint8_t *ip6 = data_of(packets[i]) + ETHERNET;
-    if (memcmp(ip6 + 8, ends[i].b4, 16) != 0 || memcmp(ip6 + 24, ends[i].br, 16) != 0) {
-      results[i] = PATH_OTHER_ENDS;
+    if (!is_from(data_of(p) + ETHERNET, &ends[k])) {
+      *result = PATH_OTHER_ENDS;
       continue;
     }
-    decapsulate(path, packets[i]);
-    bool turns = turns_back(path, packets[i]);
-    results[i] = turns ? PATH_HAIRPIN : PATH_DONE;
-    add(turns ? &hairpin : &out, packets[i]);
+    leave_tunnel(path, p);
+    bool turns = path->hairpinning &&
+      pg_lwaftr_is_managed(path, get32(data_of(p) + ETHERNET + 16));
+    *result = turns ? PATH_HAIRPIN : PATH_DONE;
+    add_to(turns ? &hairpin : &out, p);
   }
   path->in = in;
   path->out = out;
@@ -119,9 +97,20 @@ bool pg_lwaftr_br(struct lwaftr_path *path, const struct packet *p, uint8_t *br)
     return false;
   int32_t port = source_port(ip, (uint32_t)p->length - ETHERNET - IP6);
   struct softwire_ends ends;
-  if (port < 0 ||
-      !pg_softwires_find(path->table, get32(ip + 12), (uint16_t)port, &ends))
+  if (port < 0)
     return false;
-  memcpy(br, ends.br, sizeof ends.br);
-  return true;
+  bool found = pg_softwires_find(binding_enter(path), get32(ip + 12), (uint16_t)port,
+                                 &ends);
+  binding_leave(path);
+  if (found)
+    memcpy(br, ends.br, sizeof ends.br);
+  return found;
+}
+
+/* Are packets to this address for softwires? */
+bool pg_lwaftr_is_managed(struct lwaftr_path *path, uint32_t ipv4)
+{
+  bool managed = pg_softwires_is_managed(binding_enter(path), ipv4);
+  binding_leave(path);
+  return managed;
 }

@@ -3,7 +3,7 @@
  * From the internet to the B4s: IPv4 in IPv6 (RFC 7596, section 6.2; RFC 2473).
  */
 #include "../../native/kernels/checksum.h"
-#include "path.h"
+#include "tunnel.h"
 
 /* The port by which an ICMP message from the internet finds its softwire, or what is
  * wrong with it, negated. An echo request is for port 0: it reaches only who has the
@@ -43,31 +43,6 @@ static int32_t port_of(const struct lwaftr_path *path, const struct packet *p)
   return (int32_t)get16(ip + header + 2);
 }
 
-/* Count the time to live down, and mend the checksum (RFC 1624); the new one. */
-static uint32_t count_down(uint8_t *ip)
-{
-  if (ip[8] == 0)
-    return 0;
-  ip[8]--;
-  uint32_t sum = (0xffff0000u | (~get16(ip + 10) & 0xffff)) - 0x100;
-  sum = (sum & 0xffff) + (sum >> 16);
-  sum = (sum & 0xffff) + (sum >> 16);
-  put16(ip + 10, ~sum);
-  return ip[8];
-}
-
-/* Room for an IPv6 header before the packet's IPv4. */
-static uint8_t *open_room(struct packet *p)
-{
-  if (p->data_off < IP6) {
-    memmove(p->buf_addr + PACKET_HEADROOM + IP6, data_of(p), p->length);
-    p->data_off = PACKET_HEADROOM + IP6;
-  }
-  p->data_off -= IP6;
-  p->length += IP6;
-  return data_of(p);
-}
-
 static int encapsulate(const struct lwaftr_path *path, struct packet *p,
                        const struct softwire_ends *ends)
 {
@@ -79,17 +54,8 @@ static int encapsulate(const struct lwaftr_path *path, struct packet *p,
     return PATH_EXPIRED;
   if (n + IP6 > path->mtu && get16(ip + 6) & DONT_FRAGMENT)
     return PATH_TOO_BIG;
-  uint32_t first = 6u << 28 | (uint32_t)ip[1] << 20 | path->flow_label;
-  uint8_t *frame = open_room(p), *ip6 = frame + ETHERNET;
-  memcpy(frame, path->macs6, sizeof path->macs6);
-  put16(frame + 12, 0x86dd);
-  put16(ip6, first >> 16);
-  put16(ip6 + 2, first);
-  put16(ip6 + 4, n);
-  ip6[6] = PROTOCOL_IP4;
-  ip6[7] = 255;
-  memcpy(ip6 + 8, ends->br, 16);
-  memcpy(ip6 + 24, ends->b4, 16);
+  uint32_t tos = ip[1];
+  write_tunnel(path, open_room(p), tos, n, ends);
   return PATH_DONE;
 }
 
@@ -100,36 +66,34 @@ int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int
 {
   struct lookup lookups[PATH_BURST];
   struct softwire_ends ends[PATH_BURST];
+  bool found[PATH_BURST];
+  uint8_t at[PATH_BURST];
+  int wanted = 0;
   struct lwaftr_sum in = {0}, out = {0};
   for (int i = 0; i < n; i++) {
     struct packet *p = packets[i];
     const uint8_t *frame = data_of(p);
     fetch_header(packets, i, n);
-    lookups[i].wanted = false;
-    lookups[i].ipv4 = 0;
     if (!hairpinned && (p->length < ETHERNET || get16(frame + 12) != 0x0800)) {
       results[i] = PATH_MISPLACED;
       continue;
     }
-    in.packets++;
-    in.bytes += p->length;
+    add_to(&in, p);
     int32_t port = port_of(path, p);
     results[i] = port < 0 ? (uint8_t)-port : PATH_NO_SOFTWIRE;
     if (port >= 0) {
-      lookups[i].wanted = true;
-      lookups[i].ipv4 = get32(frame + ETHERNET + 16);
-      lookups[i].port = (uint16_t)port;
+      lookups[wanted] = (struct lookup){get32(frame + ETHERNET + 16), (uint16_t)port};
+      at[wanted++] = (uint8_t)i;
     }
   }
-  softwires_find_burst(path->table, lookups, n, ends);
-  for (int i = 0; i < n; i++) {
-    if (!lookups[i].wanted || !lookups[i].found)
+  find_ends(path, lookups, wanted, ends, found);
+  for (int k = 0; k < wanted; k++) {
+    int i = at[k];
+    if (!found[k])
       continue;
-    results[i] = (uint8_t)encapsulate(path, packets[i], &ends[i]);
-    if (results[i] == PATH_DONE) {
-      out.packets++;
-      out.bytes += packets[i]->length;
-    }
+    results[i] = (uint8_t)encapsulate(path, packets[i], &ends[k]);
+    if (results[i] == PATH_DONE)
+      add_to(&out, packets[i]);
   }
   path->in = in;
   path->out = out;

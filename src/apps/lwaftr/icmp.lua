@@ -3,18 +3,16 @@
 -- 4443). Their Ethernet addresses are left zero.
 
 local ffi = require("ffi")
+local bytes = require("apps.ipv4.bytes")
 local checksum = require("lib.stack.checksum")
 local packet = require("core.packet")
 
 local icmp = {}
 
+local write16 = bytes.write16
 local ETHERNET, IP4, IP6, ICMP = 14, 20, 40, 8 -- bytes
 local MOST4, MOST6 = 576, 1280 -- bytes of an error: RFC 1812 4.3.2.3, RFC 4443 2.4 (c)
 local LIFE = 255
-
-local function put16(p, value)
-  p[0], p[1] = bit.band(bit.rshift(value, 8), 255), bit.band(value, 255)
-end
 
 --- Types and codes of errors.
 icmp.HOST_UNREACHABLE = {type = 3, code = 1}
@@ -39,15 +37,15 @@ end
 function icmp.error4(from, to, p, skip, kind, mtu)
   local e, message, length = begin(p, skip, kind, IP4, MOST4)
   local ip = e.data + ETHERNET
-  put16(e.data + 12, 0x0800)
+  write16(e.data + 12, 0x0800)
   ip[0], ip[8], ip[9] = 0x45, LIFE, 1
-  put16(ip + 2, IP4 + length)
-  put16(ip + 12, bit.rshift(bit.tobit(from), 16))
-  put16(ip + 14, bit.tobit(from))
+  write16(ip + 2, IP4 + length)
+  write16(ip + 12, bit.rshift(bit.tobit(from), 16))
+  write16(ip + 14, bit.tobit(from))
   ffi.copy(ip + 16, to, 4)
-  put16(ip + 10, checksum.of(ip, IP4))
-  if mtu then put16(message + 6, mtu) end
-  put16(message + 2, checksum.of(message, length))
+  bytes.set_checksum(ip, IP4)
+  if mtu then write16(message + 6, mtu) end
+  write16(message + 2, checksum.of(message, length))
   return e
 end
 
@@ -55,12 +53,12 @@ end
 function icmp.error6(from, to, p, kind)
   local e, message, length = begin(p, ETHERNET, kind, IP6, MOST6)
   local ip = e.data + ETHERNET
-  put16(e.data + 12, 0x86dd)
+  write16(e.data + 12, 0x86dd)
   ip[0], ip[6], ip[7] = 0x60, 58, LIFE
-  put16(ip + 4, length)
+  write16(ip + 4, length)
   ffi.copy(ip + 8, from, 16)
   ffi.copy(ip + 24, to, 16)
-  put16(message + 2, checksum.of(message, length, checksum.pseudo6(ip, 58, length)))
+  write16(message + 2, checksum.of(message, length, checksum.pseudo6(ip, 58, length)))
   return e
 end
 

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The part of a configuration that one LwAftr app is for.
+-- The part of a configuration that one queue's apps are for.
 
 local ffi = require("ffi")
 local failure = require("core.failure")
+local Binding = require("apps.lwaftr.binding")
 local Softwires = require("apps.lwaftr.softwires")
 
 local instance = {}
@@ -25,17 +26,24 @@ local function joined(a, b)
   return result
 end
 
---- The device, the number and the settings of the one queue that `conf` is of.
---- (Upstream's workers have the whole configuration, and say which queue is theirs.)
-function instance.queue(conf)
-  local instances = conf.softwire_config.instance
-  local own = conf.worker_config
-  if own then
-    return own.device, own.queue_id, instances[own.device].queue[own.queue_id]
+-- The entry `key`, or the only one if that is nil; and its key.
+local function pick(entries, key, what)
+  if key == nil then return only(entries, what) end
+  if not entries[key] then
+    failure.usage("the configuration has no %s '%s'", what, tostring(key))
   end
-  local device, settings = only(instances, "instance")
-  local id, queue = only(settings.queue, "queue")
-  return device, id, queue
+  return key, entries[key]
+end
+
+--- The device, the number and the settings of the queue that `conf` is of, or of that
+--- `device` and queue number `id` of it. (Upstream's workers have the whole
+--- configuration, and say which queue is theirs.)
+function instance.queue(conf, device, id)
+  local own = conf.worker_config
+  if own and not device then device, id = own.device, own.queue_id end
+  local name, settings = pick(conf.softwire_config.instance, device, "instance")
+  local number, queue = pick(settings.queue, id, "queue")
+  return name, number, queue
 end
 
 --- The settings of softwire-config, its interfaces joined with those of the queue.
@@ -66,9 +74,22 @@ local function copy(list)
   return softwires
 end
 
---- The binding table (apps.lwaftr.softwires) of a configuration's.
+--- The softwires (apps.lwaftr.softwires) of a configuration's binding table.
 function instance.softwires(binding_table)
   return binding_table.softwires or copy(binding_table.softwire)
+end
+
+--- Let `path` (struct lwaftr_path) look things up in a configuration's binding table;
+--- returns the apps.lwaftr.binding.
+function instance.join(binding_table, path)
+  local binding
+  if binding_table.shared then
+    binding = Binding.numbered(binding_table.shared)
+  else
+    binding = Binding.new(instance.softwires(binding_table))
+  end
+  binding:join(path)
+  return binding
 end
 
 return instance

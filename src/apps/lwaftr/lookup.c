@@ -5,39 +5,29 @@
  */
 #include "path.h"
 
-static void find(struct softwire_table *table, struct lookup *lookups, int n,
-                 struct softwire_ends *ends)
+/* Look up `n`, at most PATH_BURST; between softwires_begin_read() and
+ * softwires_end_read(). The records are on their way to the cache. */
+void softwires_look(struct softwire_table *table, const struct lookup *lookups, int n,
+                    struct found *found)
 {
-  const struct softwire_ends *records[PATH_BURST];
+  const struct address *slots[PATH_BURST];
   struct address_hash *hash =
     atomic_load_explicit(&table->addresses, memory_order_acquire);
-  for (int i = 0; i < n; i++)
-    rte_prefetch0(&hash->slot[softwire_hash(lookups[i].ipv4) >> hash->shift]);
   for (int i = 0; i < n; i++) {
-    const struct address *address = address_slot(hash, lookups[i].ipv4);
+    slots[i] = &hash->slot[softwire_hash(lookups[i].ipv4) >> hash->shift];
+    rte_prefetch0(slots[i]);
+  }
+  for (int i = 0; i < n; i++) {
+    const struct address *address = slots[i];
     uint32_t psid;
-    records[i] = NULL;
-    if (lookups[i].wanted && address->kind != ADDRESS_NONE &&
+    if (address->kind != ADDRESS_NONE && address->ipv4 != lookups[i].ipv4)
+      address = address_slot(hash, lookups[i].ipv4);
+    found[i] = (struct found){NULL, address_is_managed(address)};
+    if (address->kind != ADDRESS_NONE &&
         address_psid(address, lookups[i].port, &psid) &&
-        (records[i] = address_record(table, address, psid)))
-      rte_prefetch0(records[i]);
+        (found[i].record = address_record(table, address, psid)))
+      rte_prefetch0(found[i].record);
   }
-  for (int i = 0; i < n; i++) {
-    lookups[i].found = records[i] && softwire_is_there(records[i]);
-    if (lookups[i].found)
-      ends[i] = *records[i];
-  }
-}
-
-/* Look up those of `n` that are wanted. */
-void softwires_find_burst(struct softwire_table *table, struct lookup *lookups, int n,
-                          struct softwire_ends *ends)
-{
-  uint32_t sequence;
-  do {
-    sequence = softwires_begin_read(table);
-    find(table, lookups, n, ends);
-  } while (!softwires_end_read(table, sequence));
 }
 
 /* The source port of the packet that an ICMP error of `n` bytes is about (RFC 5508,

@@ -46,11 +46,23 @@ double pg_softwires_bytes(const struct softwire_table *table);
 uint32_t pg_softwires_list(struct softwire_table *table, struct softwire *list,
                            uint32_t room);
 
+/* binding.c: the tables that are in use. */
+struct lwaftr_binding;
+struct lwaftr_path;
+struct lwaftr_binding *pg_binding_new(struct softwire_table *table);
+struct lwaftr_binding *pg_binding_find(int id);
+int pg_binding_id(const struct lwaftr_binding *binding);
+void pg_binding_release(struct lwaftr_binding *binding);
+bool pg_binding_join(struct lwaftr_binding *binding, struct lwaftr_path *path);
+void pg_binding_part(struct lwaftr_path *path);
+bool pg_binding_swap(struct lwaftr_binding *binding, struct softwire_table *table);
+
 /* scan.c: configuration files, token by token. `text` is the token's, ended by a NUL;
  * `line` is where it begins. */
 enum {
   SCAN_END, SCAN_WORD, SCAN_OPEN, SCAN_CLOSE, SCAN_SEMICOLON, SCAN_OPEN_QUOTE,
-  SCAN_OPEN_COMMENT, SCAN_NO_MEMORY, SCAN_READ_ERROR
+  SCAN_OPEN_COMMENT, SCAN_TOO_LONG, SCAN_NO_MEMORY, SCAN_READ_ERROR,
+  SCAN_MOST_BYTES = 1048576  /* of a word or text, with the NUL */
 };
 struct lwaftr_scan {
   void *file;
@@ -74,11 +86,25 @@ struct softwire_list {
   struct softwire last;      /* the one read last */
   const char *key;           /* the leaf that is wrong */
   uint32_t line;             /* where it is */
+  bool bare;                 /* are there only the braces of each? */
 };
 int pg_scan_softwires(struct lwaftr_scan *scan, struct softwire_table *table,
                       struct softwire_list *list);
 uint32_t pg_print_softwire(const struct softwire *softwire, const char *indent,
                            char *text, uint32_t room);
+
+/* loader.c: reading a configuration in a thread of its own. */
+struct lwaftr_load {
+  char *file;
+  bool done, good;           /* good: `text` is the configuration, else what is wrong */
+  uint32_t length;
+  char *text;
+  struct softwire_table *table;
+};
+struct lwaftr_load *pg_load_start(const char *file, const char *path, const char *cpath);
+bool pg_load_done(const struct lwaftr_load *load);
+void pg_load_say(struct lwaftr_load *load, bool good, const char *text, uint32_t length);
+void pg_load_free(struct lwaftr_load *load);
 
 /* encapsulate.c, decapsulate.c: bursts of up to PATH_BURST packets through the lwAFTR.
  * What has come of each is its result; what is more than 0 is left as it was, but for the
@@ -91,16 +117,35 @@ enum {
   PATH_OTHER_ENDS            /* a softwire, but not of these IPv6 addresses */
 };
 struct lwaftr_sum { uint64_t packets, bytes; };
+
+/* Where the fast ways count what they take in and send: NULL where nobody does. */
+struct lwaftr_counts {
+  struct counter *packets, *bytes;
+  struct counter *untouched; /* neither put together nor cut */
+};
 struct lwaftr_path {
-  struct softwire_table *table;
+  struct lwaftr_binding *binding; /* pg_binding_join sets it, and `reader` */
+  uint32_t reader;
   uint32_t flow_label;
-  uint32_t mtu;              /* of IPv6 */
+  uint32_t mtu, mtu4;        /* of IPv6 and IPv4 */
+  bool known4, known6;       /* are the MAC addresses known? (inet.c, b4.c) */
   bool allow_icmp4, allow_icmp6, hairpinning;
   uint8_t macs4[12], macs6[12]; /* of what is sent: destination and source */
   struct lwaftr_sum in, out, hairpin; /* of the last burst: bytes with Ethernet */
+  struct lwaftr_counts in_counts, out4_counts, out6_counts, hairpin_counts;
 };
 int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int n,
                           uint8_t *results, bool hairpinned);
 int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int n,
                           uint8_t *results);
 bool pg_lwaftr_br(struct lwaftr_path *path, const struct packet *p, uint8_t *br);
+bool pg_lwaftr_is_managed(struct lwaftr_path *path, uint32_t ipv4);
+
+/* inet.c, b4.c: the same for packets without particulars, the rest is left as it was.
+ * Routes: */
+enum { INET_V6 = 1, INET_SLOW };
+enum { B4_V4 = 1, B4_V6, B4_SLOW };
+void pg_lwaftr_inet(struct lwaftr_path *path, struct packet **packets, int n,
+                    uint8_t *route);
+void pg_lwaftr_b4(struct lwaftr_path *path, struct packet **packets, int n,
+                  uint8_t *route);

@@ -39,8 +39,7 @@ function LwAftr:new(conf)
   local c = instance.merge(conf)
   local external, internal = c.external_interface, c.internal_interface
   local o = setmetatable({
-    conf = c, softwires = instance.softwires(c.binding_table),
-    ip = external.ip,
+    conf = c, ip = external.ip,
     errors4 = external.generate_icmp_errors, errors6 = internal.generate_icmp_errors,
     limit4 = RateLimit.new(external.error_rate_limiting.packets,
       external.error_rate_limiting.period),
@@ -50,12 +49,12 @@ function LwAftr:new(conf)
     results = ffi.new("uint8_t[?]", BURST),
   }, self)
   o.path = ffi.new("struct lwaftr_path", {
-    table = o.softwires.table,
     flow_label = internal.flow_label, mtu = internal.mtu,
     allow_icmp4 = external.allow_incoming_icmp,
     allow_icmp6 = internal.allow_incoming_icmp,
     hairpinning = internal.hairpinning,
   })
+  o.binding = instance.join(c.binding_table, o.path)
   o.alarm4 = alarm(o, "ipv4", "drop-no-dest-softwire-ipv4-packets", "destination")
   o.alarm6 = alarm(o, "ipv6", "drop-no-source-softwire-ipv6-packets", "source")
   return o
@@ -63,11 +62,11 @@ end
 
 --- Called by upstream's lib.ptree.worker as softwires come and go.
 function LwAftr:add_softwire_entry(blob)
-  blobs.add(self.softwires, blob)
+  blobs.add(self.binding, blob)
 end
 
 function LwAftr:remove_softwire_entry(blob)
-  blobs.remove(self.softwires, blob)
+  blobs.remove(self.binding, blob)
 end
 
 local function fill(burst, input, n)
@@ -151,5 +150,7 @@ function LwAftr:send6(p) transmit(self.output.v6, p) end
 
 --- Drop `p`; it is counted already.
 function LwAftr:drop(p) packet.free(p) end
+
+function LwAftr:stop() self.binding:part(self.path) end
 
 return {LwAftr = LwAftr}

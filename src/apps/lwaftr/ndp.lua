@@ -11,19 +11,20 @@ local failure = require("core.failure")
 local lib = require("core.lib")
 local link = require("core.link")
 local nd = require("apps.ipv6.nd")
+local next_hop = require("lib.next_hop")
 local packet = require("core.packet")
-local resolution = require("lib.resolution_alarm")
-local shared_mac = require("lib.shared_mac")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 
 local ETHERNET, HEADERS, ICMP = bytes.ETHERNET, bytes.HEADERS, bytes.ICMP
-local INTERVAL = 3 -- seconds between solicitations
-local mac_t = ffi.typeof("uint8_t[6]")
 local FIRST, LAST = 133, 137 -- types of neighbour discovery (RFC 4861, section 4)
 local SOURCE_MAC, TARGET_MAC = 1, 2 -- options
 
+local count = next_hop.count
+
 local NDP = {
+  protocol = {name = "NDP", address = address.Ip6, counter = "next-hop-macaddr-v6",
+              what = "IPv6 address"},
   shm = {
     ["next-hop-macaddr-v6"] = {counter},
     ["in-ndp-ns-bytes"] = {counter}, ["in-ndp-ns-packets"] = {counter},
@@ -41,58 +42,21 @@ local ARGUMENTS = {
   shared_next_mac_key = {},
 }
 
-local ip6_p, mac_p = ffi.typeof("$ *", address.Ip6), ffi.typeof("$ *", address.Mac)
-
-local function text(kind, bytes_of_it)
-  return ffi.cast(kind, bytes_of_it)[0]:getString()
-end
-
-local function random_mac()
-  local mac = lib.random_bytes(6)
-  mac[0] = bit.band(mac[0], 0xfc) + 2 -- locally administered, unicast
-  return mac
-end
-
 --- NDP{self_ip=, next_ip= or next_mac=, self_mac=, ...}: the README tells.
 function NDP:new(arg)
   local o = lib.parse(arg, ARGUMENTS)
   if not (o.next_mac or o.next_ip) then
     failure.usage("NDP needs next_ip, to find the next hop's MAC address, or next_mac")
   end
-  o.self_mac = o.self_mac or random_mac()
-  o.next_request = 0 -- when it is due: at once
-  o.alarm = resolution.new("ndp-resolution",
-    "Raise up if NDP app cannot resolve IPv6 address",
-    "Make sure you can NDP resolve IP addresses on NIC")
-  return setmetatable(o, NDP)
-end
-
-local function count(self, what, p)
-  counter.add(self.shm[what .. "-bytes"], p.length)
-  counter.add(self.shm[what .. "-packets"])
+  next_hop.begin(setmetatable(o, NDP))
+  return o
 end
 
 local function ask(self, south)
-  if self.next_mac or engine.now() < self.next_request then return end
-  self.next_request = engine.now() + INTERVAL
-  print(("NDP: Resolving '%s'"):format(text(ip6_p, self.next_ip)))
-  if self.alarm_notification then self.alarm:raise() end
+  if not next_hop.is_due(self) then return end
   local p = nd.solicitation(self.self_mac, self.self_ip, self.next_ip)
   count(self, "out-ndp-ns", p)
   transmit(south, p)
-end
-
--- The next hop has the MAC address; we have heard it ourselves, or a process of ours
--- has.
-local function resolved(self, mac, heard)
-  print(("NDP: '%s' resolved (%s)"):format(text(ip6_p, self.next_ip),
-    text(mac_p, mac)))
-  if self.alarm_notification then self.alarm:clear() end
-  self.next_mac = mac
-  counter.set(self.shm["next-hop-macaddr-v6"], shared_mac.number(mac))
-  if heard and self.shared_next_mac_key then
-    shared_mac.share("ndp", self.shared_next_mac_key, mac)
-  end
 end
 
 local function is_discovery(p)
@@ -107,9 +71,7 @@ local function advertised(self, p, size)
   end
   -- Without the option it is the frame's own address (RFC 4861, section 4.4).
   local at = nd.option(p, size, TARGET_MAC)
-  local mac = mac_t()
-  ffi.copy(mac, p.data + (at > 0 and at or 6), 6)
-  resolved(self, mac, true)
+  next_hop.heard(self, p.data + (at > 0 and at or 6))
 end
 
 local function solicited(self, p, size, south)
@@ -166,9 +128,8 @@ function NDP:push()
   from_south(self, input.south, output.north, output.south, nreadable(input.south))
   if self.next_mac then
     from_north(self, input.north, output.south, nreadable(input.north))
-  elseif self.shared_next_mac_key then
-    local mac = shared_mac.find(self.shared_next_mac_key)
-    if mac then resolved(self, mac, false) end
+  else
+    next_hop.look(self)
   end
 end
 

@@ -31,6 +31,12 @@ static inline void put16(uint8_t *p, uint32_t value)
   p[1] = (uint8_t)value;
 }
 
+static inline void put32(uint8_t *p, uint32_t value)
+{
+  put16(p, value >> 16);
+  put16(p + 2, value);
+}
+
 static inline uint8_t *data_of(const struct packet *p)
 {
   return p->buf_addr + p->data_off;
@@ -40,6 +46,15 @@ static inline void fetch_header(struct packet **packets, int i, int n)
 {
   if (i + AHEAD < n)
     rte_prefetch0(data_of(packets[i + AHEAD]));
+}
+
+/* The same with the line `offset` bytes from there. */
+static inline void fetch_headers(struct packet **packets, int i, int n, int offset)
+{
+  if (i + AHEAD < n) {
+    rte_prefetch0(data_of(packets[i + AHEAD]));
+    rte_prefetch0(data_of(packets[i + AHEAD]) + offset);
+  }
 }
 
 /* The IPv4 header's length if a packet that has `n` bytes is as it says (RFC 1812,
@@ -52,14 +67,19 @@ static inline uint32_t ip4_header(const uint8_t *ip, uint32_t n)
   return header >= IP4 && header <= total && total <= n ? header : 0;
 }
 
-/* What a packet is looked up by: `found` is filled in, and `ends` if it is found. */
-struct lookup {
-  uint32_t ipv4;
-  uint16_t port;
-  bool wanted, found;
-};
+/* What a packet is looked up by. */
+struct lookup { uint32_t ipv4; uint16_t port; };
+
+/* What is found: a record, which may be empty, or NULL; and do packets to the address
+ * reach softwires? */
+struct found { const struct softwire_ends *record; bool managed; };
 
 /* lookup.c */
-void softwires_find_burst(struct softwire_table *table, struct lookup *lookups, int n,
-                          struct softwire_ends *ends);
+void softwires_look(struct softwire_table *table, const struct lookup *lookups, int n,
+                    struct found *found);
 int32_t embedded_port(const uint8_t *icmp, uint32_t n);
+
+static inline bool is_found(const struct found *found)
+{
+  return found->record && softwire_is_there(found->record);
+}

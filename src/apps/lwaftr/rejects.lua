@@ -4,6 +4,7 @@
 -- 6.2 and 8.1; RFC 2473, sections 7 and 8).
 
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
+local bytes = require("apps.ipv4.bytes")
 local counter = require("core.counter")
 local counters = require("apps.lwaftr.counters")
 local engine = require("core.app")
@@ -12,11 +13,9 @@ local icmp = require("apps.lwaftr.icmp")
 
 local rejects = {}
 
-local add = counters.add
+local add, read16 = counters.add, bytes.read16
 local ETHERNET, IP4, IP6, ICMP = 14, 20, 40, 8 -- bytes
 local PROTOCOL_ICMP = 1
-
-local function read16(p) return p[0] * 256 + p[1] end
 
 local function read32(p) return read16(p) * 65536 + read16(p + 2) end
 
@@ -36,7 +35,7 @@ end
 local function send_error4(app, e)
   if not app.limit4:allow(tonumber(engine.now())) then return app:drop(e) end
   add(app.shm, "out-icmpv4-error", e.length)
-  if app.softwires:is_managed(read32(e.data + ETHERNET + 16)) then
+  if C.pg_lwaftr_is_managed(app.path, read32(e.data + ETHERNET + 16)) then
     return app:turn_back(e)
   end
   add(app.shm, "out-ipv4", e.length)

@@ -57,17 +57,20 @@ static inline int advance(struct lwaftr_scan *scan)
   return c;
 }
 
-static bool put(struct lwaftr_scan *scan, int c)
+/* Add to the token; 0, or what is wrong. */
+static int put(struct lwaftr_scan *scan, int c)
 {
   if (scan->length + 1 >= scan->room) {
+    if (scan->room >= SCAN_MOST_BYTES)
+      return SCAN_TOO_LONG;
     char *text = realloc(scan->text, scan->room * 2);
     if (!text)
-      return false;
+      return SCAN_NO_MEMORY;
     scan->text = text;
     scan->room *= 2;
   }
   scan->text[scan->length++] = (char)c;
-  return true;
+  return 0;
 }
 
 static inline bool is_space(int c)
@@ -93,14 +96,16 @@ static bool skip_comment(struct lwaftr_scan *scan)
 }
 
 /* Escapes of RFC 7950, section 6.1.3; others stay as they are. */
-static bool put_escaped(struct lwaftr_scan *scan)
+static int put_escaped(struct lwaftr_scan *scan)
 {
-  int c = scan->next == EOF ? '\\' : advance(scan);
+  int c = scan->next == EOF ? '\\' : advance(scan), wrong;
   switch (c) {
   case 'n': return put(scan, '\n');
   case 't': return put(scan, '\t');
   case '"': case '\\': return put(scan, c);
-  default: return put(scan, '\\') && put(scan, c);
+  default:
+    wrong = put(scan, '\\');
+    return wrong ? wrong : put(scan, c);
   }
 }
 
@@ -112,8 +117,9 @@ static int quoted(struct lwaftr_scan *scan)
     if (scan->next == EOF)
       return SCAN_OPEN_QUOTE;
     int c = advance(scan);
-    if (!(c == '\\' && quote == '"' ? put_escaped(scan) : put(scan, c)))
-      return SCAN_NO_MEMORY;
+    int wrong = c == '\\' && quote == '"' ? put_escaped(scan) : put(scan, c);
+    if (wrong)
+      return wrong;
   }
   advance(scan);
   return SCAN_WORD;
@@ -128,8 +134,9 @@ static int word(struct lwaftr_scan *scan)
         return SCAN_OPEN_COMMENT;
       return scan->length ? SCAN_WORD : -1;
     }
-    if (!put(scan, c))
-      return SCAN_NO_MEMORY;
+    int wrong = put(scan, c);
+    if (wrong)
+      return wrong;
   } while (scan->next != EOF && !is_space(scan->next) && !strchr("{};\"'", scan->next));
   return SCAN_WORD;
 }

@@ -117,7 +117,8 @@ static int read_leaves(struct lwaftr_scan *scan, struct softwire_list *list,
 }
 
 /* Behind the word "softwire": read softwires as long as there are more, and add them to
- * the table. When something is wrong, `list` says where, and the token is the scan's. */
+ * the table; if `list` is bare, they come without the word. When something is wrong,
+ * `list` says where, and the token is the scan's. */
 int pg_scan_softwires(struct lwaftr_scan *scan, struct softwire_table *table,
                       struct softwire_list *list)
 {
@@ -142,10 +143,13 @@ int pg_scan_softwires(struct lwaftr_scan *scan, struct softwire_table *table,
       list->line = line;
       return result;
     }
-    if (pg_scan_token(scan) != SCAN_WORD || strcmp(scan->text, "softwire") != 0) {
+    int kind = pg_scan_token(scan);
+    bool more = list->bare ? kind == SCAN_OPEN
+                           : kind == SCAN_WORD && strcmp(scan->text, "softwire") == 0;
+    if (list->bare || !more)
       pg_scan_push(scan);
+    if (!more)
       return LIST_OK;
-    }
   }
 }
 

@@ -12,11 +12,7 @@ Softwires.__index = Softwires
 local softwire_t = ffi.typeof("struct softwire")
 local list_t = ffi.typeof("struct softwire[?]")
 
-local function address_text(ipv4)
-  return ("%d.%d.%d.%d"):format(bit.band(bit.rshift(ipv4, 24), 255),
-    bit.band(bit.rshift(ipv4, 16), 255), bit.band(bit.rshift(ipv4, 8), 255),
-    bit.band(ipv4, 255))
-end
+local address_text = require("lib.stack.address").ip4ToString
 
 local WRONG = {
   [C.SOFTWIRE_EXISTS] = function (s)
@@ -42,11 +38,24 @@ local WRONG = {
   end,
 }
 
+--- Of a struct softwire_table, which is theirs from now on.
+function Softwires.of(table)
+  return setmetatable({table = ffi.gc(table, C.pg_softwires_free)}, Softwires)
+end
+
 --- An empty table.
 function Softwires.new()
   local table = C.pg_softwires_new()
   if table == nil then failure.raise("there is no memory for a binding table") end
-  return setmetatable({table = ffi.gc(table, C.pg_softwires_free)}, Softwires)
+  return Softwires.of(table)
+end
+
+--- Give up the struct softwire_table, which somebody else frees.
+function Softwires:release()
+  local table = ffi.gc(self.table, nil)
+  self.table = nil
+  setmetatable(self, nil)
+  return table
 end
 
 --- Why adding the struct softwire `s` gave `result`: a sentence without its end.

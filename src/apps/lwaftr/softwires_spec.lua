@@ -111,7 +111,7 @@ describe("the binding table", function ()
     assert.equal(1, t:count())
   end)
 
-  it("takes no more memory when softwires come and go", function ()
+  it("takes no more memory when softwires come and go #slow", function ()
     local t = Softwires.new()
     local function round(first)
       for psid = 0, 1023 do t:add(softwire(first, psid, 10, 1)) end

@@ -8,6 +8,7 @@ local counter = require("core.counter")
 local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
+local log = require("core.lib.log")
 local main = require("core.main")
 local packet = require("core.packet")
 local reader = require("lib.pcap.reader")
@@ -44,7 +45,7 @@ local function give_up(self, err)
   end
   self.done = true
   self.failure = tostring(err)
-  io.stderr:write("perigee: ", self.failure, "\n")
+  log.error("%s", self.failure)
 end
 
 local function next_slowly(self)

@@ -38,7 +38,7 @@ describe("a Port", function ()
   end)
 
   it("has no other links, and one each way", function ()
-    assert.matches("app 'nic' has no input 'foo'; it has input, rx",
+    assert.matches("app 'nic' has no input 'foo'; it has input, input2, input3, rx",
       refused({nic = {Port, "null"}, e = {Idle}}, {"e.y -> nic.foo"}))
     assert.matches("app 'nic' has no output 'rx'; it has output, tx",
       refused({nic = {Port, "null"}, e = {Idle}}, {"nic.rx -> e.x"}))

@@ -18,7 +18,7 @@ Port.__index = Port
 --- Names its links may have; `rx` and `tx` are those of Snabb before 2016, as
 --- seen from the app: it receives from `rx` what it sends to the wire.
 Port.link_names = {
-  input = {input = "input", rx = "input"},
+  input = {input = "input", rx = "input", input2 = "input2", input3 = "input3"},
   output = {output = "output", tx = "output"},
 }
 
@@ -123,6 +123,7 @@ end
 function Port:link()
   self.source = self.output.output or self.output.tx
   self.sink = self.input.input or self.input.rx
+  self.sink2, self.sink3 = self.input.input2, self.input.input3
 end
 Port.unlink = Port.link
 
@@ -132,11 +133,13 @@ function Port:pull()
   if source then C.pg_receive(self.port, source) end
 end
 
---- Send what waits in the link. (Tests of Snabb's give an app links behind the engine's
---- back, and push.)
+--- Send what waits in the links. (Tests of Snabb's give an app links behind the
+--- engine's back, and push.)
 function Port:push()
   if not self.sink then Port.link(self) end
   if self.sink then C.pg_transmit(self.port, self.sink) end
+  if self.sink2 then C.pg_transmit(self.port, self.sink2) end
+  if self.sink3 then C.pg_transmit(self.port, self.sink3) end
 end
 
 --- Look now and then whether the device is still there; publish counters.

@@ -318,7 +318,7 @@ describe("apps.vtep.decap, with damaged packets,", function ()
   end
 
   for name, case in pairs{IPv4 = {four, PACKET, 14}, IPv6 = {six, PACKET6, 14}} do
-    it("reads nothing behind their end: " .. name, function ()
+    it("reads nothing behind their end:  #slow" .. name, function ()
       math.randomseed(11)
       local tunnel, good = case[1], case[2]
       local passed = 0

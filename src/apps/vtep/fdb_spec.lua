@@ -35,7 +35,7 @@ describe("apps.vtep.fdb", function ()
     assert.equal(1, t.count)
   end)
 
-  it("agrees with a table of Lua's through insertions and removals", function ()
+  it("agrees with a table of Lua's through insertions and removals #slow", function ()
     local t, model, present = fdb.new(3000), {}, 0
     math.randomseed(7)
     for _ = 1, 60000 do
@@ -66,7 +66,7 @@ describe("apps.vtep.fdb", function ()
     assert.equal(present, t.count)
   end)
 
-  it("takes as many as it was made for, whatever the seed", function ()
+  it("takes as many as it was made for, whatever the seed #slow", function ()
     for seed = 1, 20 do
       local t = fdb.new(2048, seed)
       for n = 1, 2048 do assert.equal("new", (t:insert(n, 0x10000, 1, 0))) end

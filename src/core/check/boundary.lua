@@ -64,6 +64,18 @@ local function sender(packets, n)
   return r and r.by or place.actor(place.here())
 end
 
+-- Those of the n packets that are routed to the output, and how many.
+local function routed(packets, n, route, output)
+  local list, count = ffi.new("struct packet *[?]", n), 0
+  for i = 0, n - 1 do
+    if route[i] == output then
+      list[count] = packets[i]
+      count = count + 1
+    end
+  end
+  return list, count
+end
+
 --- The C library, with those functions as they are here.
 function boundary.around(C)
   local around = {}
@@ -85,10 +97,12 @@ function boundary.around(C)
     return n
   end
 
-  function around.pg_fetch(port, l, to)
-    local n = C.pg_fetch(port, l, to)
-    take(to, n, "received it", port_name(port))
-    return n
+  for _, name in ipairs{"pg_fetch", "pg_fetch_counted"} do
+    around[name] = function (port, l, to)
+      local n = C[name](port, l, to)
+      take(to, n, "received it", port_name(port))
+      return n
+    end
   end
 
   function around.pg_send(port, l, packets, n)
@@ -133,16 +147,16 @@ function boundary.around(C)
   end
 
   function around.pg_hand_routed(account, l, packets, n, route, output, chosen)
-    local list, count = ffi.new("struct packet *[?]", n), 0
-    for i = 0, n - 1 do
-      if route[i] == output then
-        list[count] = packets[i]
-        count = count + 1
-      end
-    end
+    local list, count = routed(packets, n, route, output)
     return give(function ()
       return C.pg_hand_routed(account, l, packets, n, route, output, chosen)
     end, l, list, count)
+  end
+
+  function around.pg_send_routed(port, l, packets, n, route, output)
+    local list, count = routed(packets, n, route, output)
+    around.pg_send(port, l, list, count)
+    return count
   end
 
   function around.pg_queue_handed(account, l)

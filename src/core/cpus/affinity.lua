@@ -4,6 +4,7 @@
 
 local eal = require("core.eal")
 local failure = require("core.failure")
+local log = require("core.lib.log")
 
 local affinity = {}
 
@@ -22,16 +23,18 @@ function affinity.parse(text)
   return cpus
 end
 
---- The same, of what a user wrote: a usage failure if it isn't such a text.
-function affinity.list(text)
+--- The same, of what a user wrote: a usage failure if it isn't such a text. `option` is
+--- what it was given to (--cpus).
+function affinity.list(text, option)
+  option = option or "--cpus"
   for range in (text .. ","):gmatch("(.-),") do
     if not range:match("^%s*%d+%s*$") and not range:match("^%s*%d+%-%d+%s*$") then
-      failure.usage("--cpus %s: give CPUs such as 1-4 or 0,2", text)
+      failure.usage("%s %s: give CPUs such as 1-4 or 0,2", option, text)
     end
     local first, last = range:match("(%d+)%s*%-%s*(%d+)")
     if first and tonumber(first) > tonumber(last) then
-      failure.usage("--cpus %s: %s-%s has no CPU; the lower one comes first", text,
-        first, last)
+      failure.usage("%s %s: %s-%s has no CPU; the lower one comes first", option,
+        text, first, last)
     end
   end
   local cpus, seen = {}, {}
@@ -40,7 +43,8 @@ function affinity.list(text)
     seen[cpu] = true
   end
   if #cpus == 0 then
-    failure.usage("--cpus %s has no CPU; they are numbered from 0 to %d", text, MOST)
+    failure.usage("%s %s has no CPU; they are numbered from 0 to %d", option, text,
+      MOST)
   end
   return cpus
 end
@@ -54,7 +58,7 @@ end
 local function warn_once(key, fmt, ...)
   if told[key] then return end
   told[key] = true
-  io.stderr:write("perigee: ", fmt:format(...), "\n")
+  log.warning(fmt, ...)
 end
 
 --- The CPU that the worker of CPU number `cpu` is to run on: that, or, with a warning,

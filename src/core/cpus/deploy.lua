@@ -97,8 +97,8 @@ end
 
 -- Let the engines of these CPUs, and this one, pass on what is in their links and in
 -- the rings between them. Best effort: an app may keep what it has.
-local function drain_all(list, goes)
-  local ends = C.pg_monotonic() + DRAIN_SECONDS
+local function drain_all(list, goes, seconds)
+  local ends = C.pg_monotonic() + seconds
   local least, tries = math.huge, 0
   repeat
     local waiting = drain.here()
@@ -145,12 +145,21 @@ local function switch(new, list, new_crossings, main)
   local moving = movers(new)
   pause_some(list)
   if next(moving) then
-    drain_all(list, function (key) return not new_crossings[key] end)
+    drain_all(list, function (key) return not new_crossings[key] end, DRAIN_SECONDS)
   end
   local ok, err = pcall(distribute, new, list, moving, main)
   if not ok then put_back(list, main.change) end
   go_on(list)
   if not ok then error(err, 0) end
+end
+
+--- Let what is in links and rings run out, for `seconds` at most, while nothing is
+--- received. No engine runs.
+function deploy.run_out(seconds)
+  local places = workers.places()
+  drain_all(places, function () return true end, seconds)
+  drain.release()
+  for _, cpu in ipairs(places) do workers.ask(cpu, {what = "release"}) end
 end
 
 --- Make the running graph that of `new`, which has been checked. Each worker whose part

@@ -5,6 +5,7 @@
 local C = require("core.native")
 local errors = require("core.engine.errors")
 local failure = require("core.failure")
+local log = require("core.lib.log")
 local on_error = require("core.on_error")
 local rings = require("core.cpus.rings")
 local settings = require("core.engine.settings")
@@ -41,9 +42,8 @@ end
 --- The worker has stopped: `message` = {sentence =, app = a name or nil, stuck = was it
 --- the watchdog that stopped it?}. Starts again soon, if it `restarts`.
 function failures.stopped(worker, message, restarts)
-  io.stdout:flush()
-  io.stderr:write(("perigee: the worker on CPU %d has stopped: %s\n"):format(
-    worker.cpu, sentence_of(worker, message)))
+  log.error("the worker on CPU %d has stopped: %s", worker.cpu,
+    sentence_of(worker, message))
   if restarts then
     worker.dead, worker.failures = message, (worker.failures or 0) + 1
     worker.restart_at = C.pg_monotonic() + on_error.PAUSE_SECONDS

@@ -3,6 +3,7 @@
 -- files aren't read twice.
 
 local affinity = require("core.cpus.affinity")
+local measure = require("core.cpus.measure")
 local script = require("testing.support").script
 
 local cpus = affinity.cpus()
@@ -22,6 +23,15 @@ local TELL = [[
 ]]
 
 describe("A graph that is cut after it was measured", function ()
+  it("is measured for a small part of a short run", function ()
+    local measured
+    local rest = measure.run({duration = 0.4}, function (options)
+      measured = options.duration
+    end)
+    assert.near(0.1, measured, 1e-9)
+    assert.near(0.3, rest.duration, 1e-9)
+  end)
+
   it("has empty links then", function ()
     local said, status = script(TELL .. [[
       local basic = require("apps.basic.basic_apps")

@@ -2,6 +2,7 @@
 -- What runs in a worker's thread and Lua state (native/dpdk/worker.c): an engine over a
 -- part of the graph, which does what the main thread says, between breaths.
 
+require("core.luajit")
 local ffi = require("ffi")
 local C = require("core.native")
 local mode = require("core.check.mode")

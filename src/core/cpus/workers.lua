@@ -6,6 +6,7 @@ local C = require("core.native")
 local account = require("core.engine.account")
 local failures = require("core.cpus.failures")
 local link = require("core.link")
+local log = require("core.lib.log")
 local mode = require("core.check.mode")
 local pace = require("core.engine.pace")
 local parts = require("core.cpus.parts")
@@ -147,7 +148,7 @@ local function start_again(worker)
     failures.stopped(worker, {sentence = tostring(err)}, true)
     return
   end
-  io.stderr:write(("perigee: the worker on CPU %d runs again\n"):format(worker.cpu))
+  log.info("the worker on CPU %d runs again", worker.cpu)
   if running then workers.tell_run(worker.cpu) end
 end
 

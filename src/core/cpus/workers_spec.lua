@@ -68,7 +68,7 @@ describe("core.cpus.workers", function ()
   before_each(function () engine.stop() end)
   after_each(function () engine.stop() end)
 
-  it("gives the same packets however the apps are placed", function ()
+  it("gives the same packets however the apps are placed #slow", function ()
     local held = packets_now().held
     local reference = outcome(20000, {"a"}, {})
     assert.same({20000, 0, 0}, {reference.received, reference.mixed_up, reference.lost})
@@ -177,7 +177,7 @@ describe("core.cpus.workers", function ()
     end
   end)
 
-  it("joins apps by a ring port, in order", function ()
+  it("joins apps by a ring port, in order #slow", function ()
     local function missing() -- from pool and free list: other specs may hold some
       return C.pg_pool_size() - C.pg_pool_available() - pool.freelist.nfree
     end

@@ -4,6 +4,7 @@
 
 local config = require("core.config")
 local failure = require("core.failure")
+local log = require("core.lib.log")
 local settings = require("core.engine.settings")
 local signals = require("core.engine.signals")
 
@@ -39,8 +40,8 @@ function options.check(given)
   for key in pairs(given) do
     if not KNOWN[key] and not told[key] then
       told[key] = true
-      io.stderr:write(("perigee: engine.main has no option '%s'; it takes %s\n")
-        :format(tostring(key), table.concat(config.sorted_keys(KNOWN), ", ")))
+      log.warning("engine.main has no option '%s'; it takes %s", tostring(key),
+        table.concat(config.sorted_keys(KNOWN), ", "))
     end
   end
   for name in pairs(given.on_signal or {}) do

@@ -14,7 +14,8 @@ local function link_of(name)
   return "/by-name/" .. name
 end
 
-local function check(name)
+--- Raise a failure unless `name` can name a program.
+function names.check(name)
   if type(name) ~= "string" or not name:match("^[%w_%-.]+$") or name:match("^%.") then
     failure.usage("'%s' can't name a program: use letters, digits, '_', '-' and '.'",
       tostring(name))
@@ -34,7 +35,7 @@ end
 
 --- Claim `name` for this process, which gives up the name `before` (or false).
 function names.claim(name, before)
-  check(name)
+  names.check(name)
   if name == before then return end
   shm.sweep()
   local owner = names.list()[name]

@@ -151,7 +151,7 @@ describe("the order of links", function ()
     end
   end)
 
-  it("of a chain of 5,000 apps is the chain, whatever their names", function ()
+  it("of a chain of 5,000 apps is the chain, whatever their names #slow", function ()
     for _, step in ipairs{1, 1499} do
       local links, name = {}, function (i) return "n" .. i * step % 5003 end
       for i = 1, 5000 do
@@ -218,7 +218,7 @@ describe("a breath", function ()
     assert.same({}, breathe({a = Neither, b = Neither}, {"a.o -> b.i"}))
   end)
 
-  it("carries a packet through 300 apps", function ()
+  it("carries a packet through 300 apps #slow", function ()
     local basic = require("apps.basic.basic_apps")
     local Fwd = require("apps.fwd.fwd").Fwd
     local link = require("core.link")

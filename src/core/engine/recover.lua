@@ -10,6 +10,7 @@ local failure = require("core.failure")
 local graph = require("core.engine.graph")
 local instance = require("core.engine.instance")
 local link = require("core.link")
+local log = require("core.lib.log")
 local mode = require("core.check.mode")
 local on_error = require("core.on_error")
 local packet = require("core.packet")
@@ -30,8 +31,7 @@ local due = {} -- by app: when to try again, the stand-in until then, and the er
 -- Telling ----------------------------------------------------------------
 
 local function say(fmt, ...)
-  io.stdout:flush()
-  io.stderr:write("perigee: ", fmt:format(...), "\n")
+  log.error(fmt, ...)
 end
 
 -- Count the error; told if it is the first of its cause.

@@ -11,6 +11,7 @@ local cycles_report = require("core.watch.cycles_report")
 local failure = require("core.failure")
 local health = require("core.watch.health")
 local lib = require("core.lib")
+local log = require("core.lib.log")
 local mode = require("core.check.mode")
 local totals = require("core.engine.totals")
 
@@ -250,9 +251,8 @@ function report.attach(engine, inner)
 
   -- Tell all of them: the last is raised.
   local function raise_last(problems)
-    io.stdout:flush()
     for i = 1, #problems - 1 do
-      io.stderr:write("perigee: ", tostring(problems[i]), "\n")
+      log.error("%s", tostring(problems[i]))
     end
     local last = problems[#problems]
     if failure.is(last) then error(last, 0) end

@@ -24,6 +24,9 @@ settings.count_cycles = true
 --- Seconds after which an engine that doesn't come back from an app is stuck (the
 --- watchdog, native/dpdk/watchdog.c); false: never.
 settings.watchdog = 5
+--- Seconds that packets on their way have at most to run out when a signal ends
+--- engine.main; 0: they stay where they are.
+settings.drain = 2
 --- What becomes of a worker that is stuck: "stop" ends engine.main with an error, with
 --- "give up" the others go on.
 settings.stuck_worker = "stop"

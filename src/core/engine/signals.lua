@@ -3,6 +3,7 @@
 -- of being ended by them: to read its configuration again, say.
 
 local C = require("core.native")
+local outside = require("core.outside.visitors")
 
 local signals = {}
 
@@ -18,12 +19,19 @@ function signals.take(handlers, take)
   for name in pairs(handlers or {}) do C.pg_take_signal(NUMBERS[name], take) end
 end
 
+-- SIGHUP asks for the configuration to be read again.
+local function call(name, handler)
+  if name == "HUP" then outside.reload(false) end
+  handler()
+  if name == "HUP" then outside.reload(true) end
+end
+
 --- Call the handlers of the signals that came.
 function signals.answer(handlers)
   local number = C.pg_taken_signal()
   while number ~= 0 do
     for name, handler in pairs(handlers) do
-      if NUMBERS[name] == number then handler() end
+      if NUMBERS[name] == number then call(name, handler) end
     end
     number = C.pg_taken_signal()
   end

@@ -58,9 +58,10 @@ running_app.caller(process_all, "process", 1, function (variables)
 end)
 
 --- The push(app) of a per-packet or bulk app that isn't fused, or nil. `numbers` are
---- those that its process() knows its inputs by: {[LINK] = number}.
-function alone.push_of(app, numbers)
-  if app.process_burst then return bulk.push_of(app) end
+--- those that its process() knows its inputs by: {[LINK] = number}; `ports` those that
+--- a bulk app receives from and sends to past links: {[LINK] = struct port}.
+function alone.push_of(app, numbers, ports)
+  if app.process_burst then return bulk.push_of(app, ports) end
   local outputs = app.outputs or ONE_OUTPUT
   return app.process and function ()
     for i = 1, #app.input do

@@ -8,6 +8,7 @@ local drops = require("core.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
 local pool = require("core.pool")
+local rounds = require("core.rounds")
 local running_app = require("core.watch.running_app")
 
 local bulk = {}
@@ -16,6 +17,7 @@ local BURST = C.PORT_BURST
 local CODES = 256 -- of a route: a byte, in which -k is CODES - k
 local ONE_OUTPUT = {"output"}
 local NONE = {}
+local ROOM = C.LINK_MAX_PACKETS - BURST -- packets in a link that has room for a burst
 
 local array_t = ffi.typeof("struct packet *[?]")
 local route_t = ffi.typeof("uint8_t[?]")
@@ -25,7 +27,7 @@ local free, fill = packet.free, ffi.fill
 -- What compiled code needs for each burst is kept as pointers in upvalues, which LuaJIT
 -- takes for constants; larger cdata it loads anew.
 local array_p, route_p = ffi.typeof("struct packet **"), ffi.typeof("uint8_t *")
-local link_p = ffi.typeof("struct link *")
+local link_p, port_p = ffi.typeof("struct link *"), ffi.typeof("struct port *")
 local account = ffi.cast("struct freelist *", pool.freelist)
 
 -- By the functions that call an app's process_burst: what the function has pointers to.
@@ -79,47 +81,66 @@ local function drop_rest(app, outputs, packets, route, n, rest)
   settle_all(app, outputs, rest)
 end
 
--- What takes a burst from a link, lets the app route it, and passes it on. By output,
--- `links` has a pointer, or false, and `chosen` an array for those that go there.
-local function step_of(app, outputs, packets, route, links, chosen)
-  return function (l)
+local watched = false
+
+--- Let all packets pass the links, where taps (core.taps) look at them; or no longer.
+function bulk.watch(wanted) watched = wanted end
+
+-- What takes a burst from a link, or its port, lets the app route it, and passes it on;
+-- returns whether the burst was full. By output, `links` has a pointer, or false,
+-- `chosen` an array for those that go there, and `to_ports` the port or false.
+local function step_of(app, outputs, packets, route, links, chosen, to_ports)
+  return function (l, port)
     for o = 1, #links do
       local out = links[o]
       if out and out.nhanded > 0 then C.pg_queue_handed(account, out) end
     end
-    local n = C.pg_accept_counted(account, l, packets)
-    if n == 0 then return end
+    local n = port and C.pg_fetch_counted(port, l, packets)
+      or C.pg_accept_counted(account, l, packets)
+    if n == 0 then return false end
     fill(route, n, 1)
     app:process_burst(packets, n, route)
     local passed = 0
     for o = 1, #links do
-      local out = links[o]
-      if out then
+      local out, to_port = links[o], to_ports[o]
+      if passed == n then break end
+      if to_port and not watched then
+        passed = passed
+          + C.pg_send_routed(to_port, out, packets, n, route, o, chosen[o])
+      elseif out then
         passed = passed
           + C.pg_hand_routed(account, out, packets, n, route, o, chosen[o])
       end
     end
     if passed < n then drop_rest(app, outputs, packets, route, n, n - passed) end
+    return n == BURST
   end
 end
 
---- The push(app) of the bulk app, for the links it has now.
-function bulk.push_of(app)
+local NO_PORTS = {}
+
+--- The push(app) of the bulk app, for the links it has now. `ports` are those at the
+--- other ends of links, by link: a burst is received from or sent to them directly.
+function bulk.push_of(app, ports)
+  ports = ports or NO_PORTS
   local outputs, kept = app.outputs or ONE_OUTPUT, {}
   local function pointer(kind, to)
+    if not to then return false end
     kept[#kept + 1] = to
     return ffi.cast(kind, to)
   end
-  local inputs, links, chosen = {}, {}, {}
-  for i, l in ipairs(app.input) do inputs[i] = pointer(link_p, l) end
+  local inputs, from_ports, links, chosen, to_ports = {}, {}, {}, {}, {}
+  for i, l in ipairs(app.input) do
+    inputs[i], from_ports[i] = pointer(link_p, l), pointer(port_p, ports[l])
+  end
   for o, name in ipairs(outputs) do
     local l = app.output[name]
-    links[o] = l and pointer(link_p, l) or false
+    links[o], to_ports[o] = pointer(link_p, l), l and pointer(port_p, ports[l])
     chosen[o] = pointer(array_p, array_t(BURST))
   end
   kept.packets = pointer(array_p, array_t(BURST))
   local step = step_of(app, outputs, kept.packets, pointer(route_p, route_t(BURST)),
-    links, chosen)
+    links, chosen, to_ports)
   kept_for[step] = kept
   running_app.caller(step, "process_burst", app, function (variables)
     local list = {}
@@ -127,10 +148,35 @@ function bulk.push_of(app)
     return list
   end)
   local nreadable = link.nreadable
+  local function take_all(l)
+    for _ = 1, nreadable(l) + l.nhanded, BURST do step(l, false) end
+  end
+  -- Is there room for another burst in all links that aren't direct?
+  local function has_room()
+    for o = 1, #links do
+      local out = links[o]
+      if out and not to_ports[o]
+        and (out.direct ~= 0 or nreadable(out) > ROOM) then return false end
+    end
+    return true
+  end
+  local function receive_all(l, port)
+    if watched then -- what comes now is seen before the next call
+      take_all(l)
+      C.pg_receive(port, l)
+      return
+    end
+    for _ = 1, rounds.MOST do
+      if not (step(l, port) and has_room()) then return end
+    end
+  end
   return function ()
     for i = 1, #inputs do
-      local l = inputs[i]
-      for _ = 1, nreadable(l) + l.nhanded, BURST do step(l) end
+      if from_ports[i] then
+        receive_all(inputs[i], from_ports[i])
+      else
+        take_all(inputs[i])
+      end
     end
   end
 end

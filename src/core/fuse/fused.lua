@@ -4,6 +4,8 @@
 -- A region whose apps and links are as before is kept, with its compiled code.
 
 local alone = require("core.fuse.alone")
+local bulk = require("core.fuse.bulk")
+local bulk_ports = require("core.fuse.bulk_ports")
 local config = require("core.config")
 local contract = require("core.fuse.contract")
 local drift = require("core.fuse.recompile")
@@ -25,7 +27,7 @@ function fuse.none()
   return setmetatable({
     regions = {}, run = {}, over = {}, pulled = {}, push = {}, reasons = {},
     region_of = {}, region_with = {}, direct = {}, once = {}, flushes = {},
-    problems = {},
+    problems = {}, fetched = {},
   }, Fused)
 end
 
@@ -61,6 +63,7 @@ function Fused:watch(taps)
     for i, emit in pairs(r.emit) do r.app[i].emit = emit end
   end
   alone.tell_losses(taps and taps.lost)
+  bulk.watch(taps ~= nil)
 end
 
 --- Settle which links are passed without their rings. `specs` are all in the order of
@@ -69,11 +72,13 @@ function Fused:hand_over(apps, links, specs)
   self.direct = handover.arrange(apps, links, self, specs)
 end
 
--- The set of apps that some link leaves which no region fetches from.
+-- The set of apps that some link leaves which no region or bulk app fetches from.
 local function needed(fused, links)
   local set = {}
   for spec in pairs(links) do
-    if not fused.run[spec] then set[config.parse_link(spec)] = true end
+    if not (fused.run[spec] or fused.fetched[spec]) then
+      set[config.parse_link(spec)] = true
+    end
   end
   return set
 end
@@ -98,13 +103,17 @@ local function take_over(fused, r)
   for _, l in pairs(d.links) do fused.region_of[shm.pointer_to_number(l)] = r end
 end
 
--- Ports from which regions receive whatever they receive need not be pulled.
+-- Ports from which regions and bulk apps receive whatever they receive need not be
+-- pulled.
 local function take_over_ports(fused, links)
   local others = needed(fused, links)
   for _, r in ipairs(fused.regions) do
     for name in pairs(r.direct) do
       if not others[name] then fused.pulled[name] = true end
     end
+  end
+  for spec in pairs(fused.fetched) do
+    fused.pulled[config.parse_link(spec)] = true
   end
 end
 
@@ -146,11 +155,16 @@ function fuse.plan(apps, links, wanted, old)
     fused.regions[#fused.regions + 1] = r
     take_over(fused, r)
   end
+  local ports
+  ports, fused.fetched = bulk_ports.of(apps, links, wanted)
+  for spec in pairs(fused.fetched) do
+    table.insert(fused.once, ports[links[spec]])
+  end
   take_over_ports(fused, links)
   local numbers = input_numbers(apps, links)
   for name, app in pairs(apps) do
     if not app.push and not (wanted and not reasons[name]) then
-      fused.push[name] = alone.push_of(app, numbers)
+      fused.push[name] = alone.push_of(app, numbers, ports)
       if app.emits then app.emit = alone.emit_of(app) end
     end
   end

@@ -38,12 +38,12 @@ describe("a region", function ()
       for n = 1, 60 do passes(n) end
     end)
 
-    it("passes packets through 1,000 apps, in 8 regions", function ()
+    it("passes packets through 1,000 apps, in 8 regions #slow", function ()
       passes(1000)
       assert.equal(8, #engine.regions)
     end)
 
-    it("may have more exits than a function may have variables", function ()
+    it("may have more exits than a function may have variables #slow", function ()
       for _, n in ipairs{10, 19, 20, 21, 50, 130, 250} do
         local outputs, apps, links = {}, {}, {"in.x -> split.i", "in.y -> split.j"}
         for i = 1, n do
@@ -68,7 +68,7 @@ describe("a region", function ()
       end
     end)
 
-    it("may end a long run of apps in many branches", function ()
+    it("may end a long run of apps in many branches #slow", function ()
       for _, n in ipairs{1, 5, 6, 7, 10, 60, 100} do
         local apps, links = chain(23, Pass)
         local outputs = {}
@@ -91,7 +91,7 @@ describe("a region", function ()
       end
     end)
 
-    it("may be 300 runs of apps: a tree of branches", function ()
+    it("may be 300 runs of apps: a tree of branches #slow", function ()
       local apps, links, fork = {}, {}, class{
         outputs = {"a", "b"},
         process = function (_, p)

@@ -76,6 +76,14 @@ function files.replace(path, text, verb)
   end
 end
 
+--- Write `text` to the open file called `name`, at once. Raises a failure if not all of
+--- it could be written.
+function files.append(file, name, text)
+  local ok, problem = file:write(text)
+  if ok then ok, problem = file:flush() end
+  if not ok then failure.raise("can't write %s: %s", name, problem) end
+end
+
 --- A file to write for as long as the program runs, created or emptied. Nil and a
 --- reason if it can't be opened, or if this process reads it, or somebody writes it
 --- already: this process, unless that ends now (`anew`), or another.

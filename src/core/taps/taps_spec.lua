@@ -94,9 +94,9 @@ describe("taps", function ()
     assert.is_true(compared > rounds / 3, compared .. " compared")
   end
 
-  it("see all packets of trees", function () compare(5, false, false, true, 100) end)
-  it("see all packets of loops", function () compare(5, true, false, true, 100) end)
-  it("see all that apps emit", function () compare(5, true, true, true, 100) end)
+  it("see all of trees #slow", function () compare(5, false, false, true, 100) end)
+  it("see all of loops #slow", function () compare(5, true, false, true, 100) end)
+  it("see all that apps emit #slow", function () compare(5, true, true, true, 100) end)
   it("see all where nothing is fused", function ()
     compare(4, true, true, false, 60)
   end)

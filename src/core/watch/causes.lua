@@ -23,16 +23,20 @@ local function root_of(event, given_up)
   return event
 end
 
-local function add_once(list, item)
+--- Add `item` to the list, unless it is there.
+function jit_causes.add_once(list, item)
   for _, present in ipairs(list) do
     if present == item then return end
   end
   list[#list + 1] = item
 end
 
+local add_once = jit_causes.add_once
+
 --- The causes of `events` in their order: a list of {file, line, kind and reason of
---- the first event; count; apps = names; region or nil; given_up = places
---- ("FILE:LINE") of the loops and functions that LuaJIT doesn't compile any more}.
+--- the first event; count; apps = names; region or nil; callers = places ("FILE:LINE")
+--- in the user's own files that it was called from; given_up = places of the loops and
+--- functions that LuaJIT doesn't compile any more}.
 function jit_causes.of(events)
   local given_up, causes, by_key = {}, {}, {}
   for _, event in ipairs(events) do
@@ -45,7 +49,7 @@ function jit_causes.of(events)
     if not cause then
       cause = {file = root.file, line = root.line, kind = root.kind,
                reason = root.reason, region = root.region, count = 0,
-               apps = {root.app}, given_up = {}, counted = {}}
+               apps = {root.app}, callers = {}, given_up = {}, counted = {}}
       by_key[key], causes[#causes + 1] = cause, cause
     end
     for _, e in ipairs{root, event} do
@@ -53,9 +57,11 @@ function jit_causes.of(events)
         cause.counted[e], cause.count = true, cause.count + e.count
       end
       if e.app then add_once(cause.apps, e.app) end
+      if e.caller then add_once(cause.callers, e.caller) end
     end
     if event.kind == "blacklisted" then add_once(cause.given_up, at(event)) end
   end
+  for _, cause in ipairs(causes) do cause.counted = nil end
   return causes
 end
 

@@ -11,6 +11,9 @@ local running_app = require("core.watch.running_app")
 
 local health = {}
 
+-- Not to be compiled: what listens to the compiler mustn't run its code meanwhile.
+jit.off(true, true)
+
 --- Seconds of breathing in which aborts are no news: LuaJIT tries what works.
 health.warm_up = 1
 
@@ -64,11 +67,12 @@ end
 
 local function note(kind, where, func, pc, reason)
   local file, line = location(func, pc, where)
-  local key = table.concat({kind, file, line, reason, where.app or ""}, "|")
+  local key = table.concat({kind, file, line, reason, where.app or "",
+    where.caller or ""}, "|")
   local event = by_key[key]
   if not event then
     event = {kind = kind, file = file, line = line, reason = reason, count = 0,
-             app = where.app, region = where.region,
+             app = where.app, region = where.region, caller = where.caller,
              packet_path = where.packet_path or false}
     by_key[key], events[#events + 1] = event, event
   end
@@ -216,8 +220,9 @@ end
 -- The verdict ------------------------------------------------------------------
 
 --- Everything noted: a list of {kind = "abort", "blacklisted", "stitch" or
---- "interpreter"; file, line, reason; count; last = when (C.pg_monotonic()); app and
---- region or nil; packet_path; cause = the abort that led to a blacklisting}.
+--- "interpreter"; file, line, reason; count; last = when (C.pg_monotonic()); app,
+--- region and caller (core.watch.running_app) or nil; packet_path; cause = the abort
+--- that led to a blacklisting}.
 function health.events()
   return events
 end

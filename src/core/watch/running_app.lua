@@ -147,11 +147,27 @@ end
 -- For the JIT's watchers -----------------------------------------------------------
 
 local packet_path, off_path = false, {}
+local libraries = {} -- folders whose files aren't the user's
 
 --- The packet path is what the function `on` calls, but for the functions in the set
 --- `off`.
 function running_app.packet_path(on, off)
   packet_path, off_path = on, off
+end
+
+--- What is below these folders, a list, isn't the user's: from now on, `caller` says
+--- which of the user's lines has called it.
+function running_app.libraries(folders) libraries = folders end
+
+-- The innermost line of the user's.
+local function note_caller(found, frame)
+  local file = frame.source:match("^@(.*)$")
+  if #libraries == 0 or found.caller or not file then return end
+  for i = 1, #libraries do -- scripts' ipairs is another, which may be compiled
+    local folder = libraries[i]
+    if file:sub(1, #folder + 1) == folder .. "/" then return end
+  end
+  found.caller = ("%s:%d"):format(file, frame.currentline)
 end
 
 local function note(found, frame, first)
@@ -162,6 +178,7 @@ local function note(found, frame, first)
   if not found.file and frame.currentline > 0 then
     found.file, found.line = frame.source:gsub("^[@=]", ""), frame.currentline
   end
+  note_caller(found, frame)
   local code = generated[frame.func]
   found.region = found.region or code and code.name
 end
@@ -186,7 +203,8 @@ local function walk(callee, thread)
 end
 
 --- What the present thread is in, outside of the function `callee` that asks: {app,
---- region, file, line, packet_path = boolean}; what there isn't is nil.
+--- region, file, line, caller = "FILE:LINE" (running_app.libraries), packet_path =
+--- boolean}; what there isn't is nil.
 function running_app.here(callee) return walk(callee) end
 
 --- The same of another thread.

@@ -32,7 +32,7 @@ local function pass_on(id, entry)
   elseif worker.waiting[C.FROM_WORKER] < MOST_WAITING then
     local text = messages.encode(message)
     C.pg_worker_post(worker, C.FROM_WORKER, text, #text)
-  elseif entry.tap.lose then
+  else
     entry.tap:lose(entry.told)
   end
   entry.told = {}

@@ -7,16 +7,13 @@ local C = require("core.native")
 local blocks = require("lib.pcap.blocks")
 local clock = require("core.lib.clock")
 local filter = require("lib.filter")
-local format = require("lib.pcap.format")
 
 local capturer = {}
 
 local match = C.pg_filter -- found now: LuaJIT can't compile a loop that looks for it
 
 local ROOM = 4 * 1024 * 1024
-local HEADER = ffi.sizeof(format.enhanced_packet_t)
-local packet_p = ffi.typeof("struct pcapng_enhanced_packet *")
-local u32_p = ffi.typeof("uint32_t *")
+local packet_bytes, write_packet = blocks.packet_bytes, blocks.write_packet
 
 local Capturer = {}
 Capturer.__index = Capturer
@@ -40,23 +37,15 @@ end
 -- Put the packet into the buffer, with these options.
 local function write(self, interface, p, options)
   local captured = math.min(p.length, self.snaplen)
-  local padded = format.padded(captured)
-  local total = HEADER + padded + #options + 4
+  local total = packet_bytes(captured, #options)
   if self.used + total > ROOM then
     self.missed = self.missed + 1
     return
   end
   local start = self.buffer + self.used
-  local block = ffi.cast(packet_p, start)
-  local time = clock.unix_nanoseconds()
-  block.type, block.total_length = format.ENHANCED_PACKET, total
-  block.interface = interface
-  block.time_high, block.time_low = time / 0x100000000ULL, time % 0x100000000ULL
-  block.captured, block.original = captured, p.length
-  ffi.copy(start + HEADER, p.data, captured)
-  ffi.fill(start + HEADER + captured, padded - captured)
-  ffi.copy(start + HEADER + padded, options, #options)
-  ffi.cast(u32_p, start + total - 4)[0] = total
+  write_packet(start, total, interface, p.data, captured, p.length,
+    clock.unix_nanoseconds())
+  ffi.copy(start + total - 4 - #options, options, #options)
   self.used, self.packets = self.used + total, self.packets + 1
 end
 

@@ -34,6 +34,9 @@ local function refuse(instance, number, reason)
   elseif number == errno.ENOENT then
     failure.raise("process %d has no control socket: it was started with --no-control, "
       .. "its engine doesn't run yet, or it isn't Perigee's", instance.pid)
+  elseif number == errno.EAGAIN then
+    failure.raise("process %d takes no connections: its engine doesn't run now",
+      instance.pid)
   end
   failure.raise("can't connect to process %d: %s", instance.pid, reason)
 end

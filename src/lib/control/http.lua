@@ -1,32 +1,41 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A client of a web server (lib.sockets has what a session is): one GET, one answer.
+-- A client of a web server (lib.sockets has what a session is): one request, one
+-- answer. One that hasn't taken it in time makes room for others.
+
+local C = require("core.native")
+local messages = require("lib.http")
 
 local http = {}
 
-local LONGEST_REQUEST = 16384
-local REASONS = {[200] = "OK", [400] = "Bad Request", [404] = "Not Found",
-                 [405] = "Method Not Allowed", [500] = "Internal Server Error",
-                 [503] = "Service Unavailable"}
+local LONGEST_HEAD, LONGEST_BODY = 16384, 1048576 -- bytes
+local PATIENCE_SECONDS = 60 -- from its connection on
 
 local Session = {}
 Session.__index = Session
 
---- A session that gets its pages from page(path, openmetrics): status, body, media
---- type. `openmetrics`: does the client take that format? page() runs in a coroutine:
---- it may yield, and goes on with the next work().
-function http.session(page)
-  return setmetatable({page = page, input = "", output = {}, outgoing = 0}, Session)
+--- A session that gets its pages from page(request): status, body, media type.
+--- `request`: as from lib.http, without the part of the path from "#" on, and with its
+--- `body`. page() runs in a coroutine: it may yield, and goes on with the next work().
+--- `options`, all optional: any_method, or else requests other than GET and HEAD are
+--- refused; now(), seconds (for tests).
+function http.session(page, options)
+  options = options or {}
+  local now = options.now or C.pg_monotonic
+  return setmetatable({page = page, any_method = options.any_method, input = "",
+    output = {}, outgoing = 0, now = now, ends = now() + PATIENCE_SECONDS}, Session)
 end
 
 --- Bytes have come; nil: the client has said all.
 function Session:receive(bytes)
-  if bytes then self.input = self.input .. bytes else self.at_end = true end
+  if not bytes then
+    self.at_end = true
+  elseif not self.thread then -- what comes behind the request is nobody's
+    self.input = self.input .. bytes
+  end
 end
 
 local function answer(self, status, body, kind, head_only)
-  local text = ("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n"
-    .. "Connection: close\r\n\r\n%s"):format(status, REASONS[status],
-    kind or "text/plain; charset=utf-8", #body, head_only and "" or body)
+  local text = messages.head(status, #body, kind) .. (head_only and "" or body)
   self.output, self.outgoing = {text}, #text
   self.done, self.at_end = true, true
 end
@@ -39,27 +48,51 @@ local function make(self, ...)
   answer(self, status, body, kind, self.head_only)
 end
 
---- Answer, when the request is whole.
-function Session:work()
-  if self.done then return end
-  if self.thread then return make(self) end
-  local head = self.input:match("^(.-)\r?\n\r?\n")
-  if not head then
-    if #self.input > LONGEST_REQUEST then
-      answer(self, 400, "the request is too long\n")
-    elseif self.at_end then
-      self.done = true
+-- The answer to a request that is refused: a status and a sentence; or nil.
+local function refusal(self, request)
+  if not request then return 400, "this is no request of HTTP/1.1\n" end
+  local length = request.headers["content-length"]
+  if not self.any_method and request.method ~= "GET" and request.method ~= "HEAD" then
+    return 405, "there is only GET and HEAD\n"
+  elseif request.headers["transfer-encoding"] then
+    return 411, "say how long the body is: Content-Length\n"
+  elseif length and not length:find("^%d+$") then
+    return 400, "Content-Length is a number of bytes\n"
+  elseif tonumber(length or 0) > LONGEST_BODY then
+    return 413, ("the body has more than %d bytes\n"):format(LONGEST_BODY)
+  end
+end
+
+-- Take the request's head from the input, when it is whole.
+local function take_head(self)
+  local request, behind = messages.request(self.input)
+  if request == nil then
+    if #self.input > LONGEST_HEAD then
+      answer(self, 431, "the request is too long\n")
     end
     return
   end
-  local method, path = head:match("^(%u+) (%S+) HTTP/1%.[01]")
-  if not method then return answer(self, 400, "this is no request of HTTP/1.1\n") end
-  if method ~= "GET" and method ~= "HEAD" then
-    return answer(self, 405, "there is only GET and HEAD\n")
+  local status, sentence = refusal(self, request)
+  if status then return answer(self, status, sentence) end
+  request.path = request.path:gsub("#.*$", "")
+  self.input, self.request = self.input:sub(behind), request
+  self.length = tonumber(request.headers["content-length"] or 0)
+end
+
+--- Answer, when the request is whole.
+function Session:work()
+  if self.now() > self.ends then self.output, self.outgoing, self.done = {}, 0, true end
+  if self.done then return end
+  if self.thread then return make(self) end
+  if not self.request then take_head(self) end
+  local request = self.request
+  if request and #self.input >= self.length then
+    request.body = self.input:sub(1, self.length)
+    self.thread = coroutine.create(self.page)
+    self.head_only = request.method == "HEAD"
+    return make(self, request)
   end
-  self.thread, self.head_only = coroutine.create(self.page), method == "HEAD"
-  make(self, (path:gsub("[?#].*$", "")),
-    head:lower():find("application/openmetrics-text", 1, true) ~= nil)
+  self.done = self.done or self.at_end
 end
 
 return http

@@ -12,8 +12,8 @@ local outside = require("core.outside.visitors")
 local process = require("lib.observe.process")
 local shm = require("core.shm")
 local sockets = require("lib.sockets")
+local state = require("lib.service.state")
 local unistd = require("posix.unistd")
-local workers = require("core.cpus.workers")
 
 local server = {}
 
@@ -43,16 +43,6 @@ local function own_metrics(plain)
     pool = {size = C.pg_pool_size(), available = C.pg_pool_available()}}}, plain)
 end
 
--- Why it isn't ready, or nil.
-local function not_ready()
-  if not next(engine.configuration.apps) then return "no app runs" end
-  for cpu, worker in pairs(workers.by_cpu) do
-    if worker.dead or worker:is_given_up() then
-      return ("the worker on CPU %d has stopped"):format(cpu)
-    end
-  end
-end
-
 local PAGES = {}
 
 PAGES["/metrics"] = function (openmetrics)
@@ -63,16 +53,15 @@ end
 PAGES["/healthz"] = function () return 200, "ok\n" end
 
 PAGES["/readyz"] = function ()
-  local why = not_ready()
+  local why = state.not_ready()
   if why then return 503, why .. "\n" end
   return 200, "ok\n"
 end
 
-local function page(path, openmetrics)
-  if not PAGES[path] then
-    return 404, "there are /metrics, /healthz and /readyz\n"
-  end
-  return PAGES[path](openmetrics)
+local function page(request)
+  local make = PAGES[request.path]
+  if not make then return 404, "there are /metrics, /healthz and /readyz\n" end
+  return make(metrics.is_asked_for(request))
 end
 
 --- Serve at `text` ([ADDRESS:]PORT or unix:PATH). Raises a failure if that can't be.

@@ -4,8 +4,10 @@
 -- hundred times a second; nothing is done for packets while nobody has asked.
 
 local engine = require("core.app")
+local log = require("core.lib.log")
 local main = require("core.main")
 local outside = require("core.outside.visitors")
+local observed = require("lib.observe.graph")
 local session = require("lib.control.session")
 local shm = require("core.shm")
 local sockets = require("lib.sockets")
@@ -35,8 +37,7 @@ function visitor.begin()
   shm.mkdir(shm.resolve("engine"))
   local fd, problem = sockets.listen_unix(shm.path(server.NAME))
   if not fd then
-    io.stderr:write(("perigee: no control socket, so `trace` and the like can't be "
-      .. "used: %s\n"):format(problem))
+    log.warning("no control socket, so `trace` and the like can't be used: %s", problem)
     return
   end
   listening = sockets.server(fd, serve)
@@ -90,6 +91,15 @@ commands.info = {
     local apps, links = configuration()
     return {version = main.version, program = main.program_name,
             name = engine.program_name or nil, apps = list(apps), links = list(links)}
+  end,
+}
+
+commands.graph = {
+  arguments = {},
+  run = function ()
+    local graph = observed.describe()
+    return {apps = list(graph.apps), links = list(graph.links),
+            regions = list(graph.regions)}
   end,
 }
 

@@ -68,6 +68,12 @@ local function obey(self, request)
   return command.run(self, request)
 end
 
+-- A number or a string; JSON has no way to write some numbers that are read (1e999).
+local function id_of(request)
+  local id = request.id
+  if type(id) == "string" or type(id) == "number" and id - id == 0 then return id end
+end
+
 local function handle(self, line)
   if self.raw then return self:stop() end -- no line can be sent any more
   local parsed, request = pcall(cjson.decode, line)
@@ -75,9 +81,8 @@ local function handle(self, line)
     return self:say(nil, {error = "a request is a line with an object in JSON, not: "
       .. line:sub(1, 40):gsub("[^\32-\126]", "?")})
   end
-  local id = request.id
+  local id = id_of(request)
   local ok, answer, job = pcall(obey, self, request)
-  if type(id) == "table" or id == cjson.null then id = nil end
   if not ok then return self:say(id, {error = tostring(answer)}) end
   self:say(id, {answer = answer})
   if job then

@@ -241,6 +241,9 @@ function Tracer:tend(now)
   self.left = math.min(self.left, self.count)
 end
 
+--- The main thread hasn't taken what was told: as many others are chosen.
+function Tracer:lose(told) self.count = self.count + #told end
+
 --- Nothing more is to be chosen, or followed: those on their way are told of.
 function Tracer:stop()
   for _, record in pairs(self.records) do finish(self, record, {what = "kept"}) end

@@ -11,6 +11,12 @@ local metrics = {}
 metrics.TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 metrics.PLAIN_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
+--- Does a request (lib.control.http) ask for the first of them?
+function metrics.is_asked_for(request)
+  local accepts = (request.headers.accept or ""):lower()
+  return accepts:find("application/openmetrics-text", 1, true) ~= nil
+end
+
 -- Families in the order in which they are told: name, type, help.
 local FAMILIES = {
   {"perigee", "info", "What runs."},

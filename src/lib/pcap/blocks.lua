@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Blocks of pcapng as strings, in host byte order, for streams that aren't files of
--- lib.pcap.writer's: the section, interfaces with names, statistics. Source:
--- draft-ietf-opsawg-pcapng.
+-- Blocks of pcapng in host byte order, for files (lib.pcap.writer) and streams: the
+-- section, interfaces, packets, statistics. Source: draft-ietf-opsawg-pcapng.
 
 local ffi = require("ffi")
 local bit = require("bit")
@@ -13,7 +12,11 @@ local INTERFACE_STATISTICS = 5
 local COMMENT = 1
 local IF_NAME, IF_TSRESOL = 2, format.IF_TSRESOL
 local ISB_IFRECV, ISB_IFDROP = 4, 5
-local NANOSECONDS = "\9"
+local NANOSECONDS = 9 -- 10^-9 s
+local PACKET_HEADER = ffi.sizeof(format.enhanced_packet_t)
+local packet_ptr = ffi.typeof("struct pcapng_enhanced_packet *")
+local u32_ptr = ffi.typeof("uint32_t *")
+local cast, copy, fill, padded = ffi.cast, ffi.copy, ffi.fill, format.padded
 
 local function u16(n) return ffi.string(ffi.new("uint16_t[1]", n), 2) end
 local function u32(n) return ffi.string(ffi.new("uint32_t[1]", n), 4) end
@@ -41,11 +44,35 @@ function blocks.section()
     u32(format.BYTE_ORDER_MAGIC) .. u16(1) .. u16(0) .. u64(-1LL))
 end
 
---- The description of an interface of that name: Ethernet, times in nanoseconds.
-function blocks.interface(name, snaplen)
+--- The description of an interface of that name (nil: without) and `linktype` (nil:
+--- Ethernet), whose times are in units of 10^-`exponent` seconds (nil: nanoseconds).
+function blocks.interface(name, snaplen, exponent, linktype)
+  local list = {{IF_TSRESOL, string.char(exponent or NANOSECONDS)}}
+  if name then table.insert(list, 1, {IF_NAME, name}) end
   return block(format.INTERFACE_DESCRIPTION,
-    u16(format.LINKTYPE_ETHERNET) .. u16(0) .. u32(snaplen)
-      .. options{{IF_NAME, name}, {IF_TSRESOL, NANOSECONDS}})
+    u16(linktype or format.LINKTYPE_ETHERNET) .. u16(0) .. u32(snaplen)
+      .. options(list))
+end
+
+--- The bytes of an enhanced packet block for `captured` bytes and `n` bytes of options.
+function blocks.packet_bytes(captured, n)
+  return PACKET_HEADER + padded(captured) + n + 4
+end
+
+--- Write an enhanced packet block of `total` bytes (packet_bytes) at `start`:
+--- `captured` bytes at `data` of a packet that had `original`, at a time in the
+--- interface's units (uint64_t). Options are the caller's to put before the last 4
+--- bytes.
+function blocks.write_packet(start, total, interface, data, captured, original, time)
+  local header = cast(packet_ptr, start)
+  header.type, header.total_length = format.ENHANCED_PACKET, total
+  header.interface = interface
+  header.time_high, header.time_low = time / 0x100000000ULL, time % 0x100000000ULL
+  header.captured, header.original = captured, original
+  local at = start + PACKET_HEADER
+  copy(at, data, captured)
+  fill(at + captured, padded(captured) - captured)
+  cast(u32_ptr, start + total - 4)[0] = total
 end
 
 --- The statistics of interface number `id` at `time_ns` (nanoseconds since 1970, a
@@ -75,22 +102,43 @@ end
 
 blocks.STATISTICS = INTERFACE_STATISTICS
 
---- What a block of statistics tells: {comment =, received =, dropped =}.
-function blocks.read_statistics(bytes)
-  local found, at = {}, 21
+-- Call take(code, value) for each option of the block, the first of which is at `at`.
+local function each_option(bytes, at, take)
   while at + 4 <= #bytes - 4 do
     local half = ffi.cast("const uint16_t *", ffi.cast("const char *", bytes) + at - 1)
     local code, length = half[0], half[1]
-    local value = bytes:sub(at + 4, at + 3 + length)
     if code == 0 then break end
+    take(code, bytes:sub(at + 4, math.min(at + 3 + length, #bytes - 4)))
+    at = at + 4 + padded(length)
+  end
+end
+
+--- What a block of statistics tells: {comment =, received =, dropped =}.
+function blocks.read_statistics(bytes)
+  local found = {}
+  each_option(bytes, 21, function (code, value)
     if code == COMMENT then found.comment = value end
-    if (code == ISB_IFRECV or code == ISB_IFDROP) and length == 8 then
+    if (code == ISB_IFRECV or code == ISB_IFDROP) and #value == 8 then
       local n = ffi.new("uint64_t[1]")
       ffi.copy(n, value, 8)
       found[code == ISB_IFRECV and "received" or "dropped"] = tonumber(n[0])
     end
-    at = at + 4 + format.padded(length)
-  end
+  end)
+  return found
+end
+
+--- What an enhanced packet block tells: {data = the bytes captured, length = those that
+--- the packet had, comment =}.
+function blocks.read_packet(bytes)
+  if #bytes < PACKET_HEADER + 4 then return {data = "", length = 0} end
+  local header = ffi.cast("const struct pcapng_enhanced_packet *",
+    ffi.cast("const char *", bytes))
+  local captured = math.min(header.captured, #bytes - PACKET_HEADER - 4)
+  local found = {length = header.original,
+    data = bytes:sub(PACKET_HEADER + 1, PACKET_HEADER + captured)}
+  each_option(bytes, PACKET_HEADER + padded(captured) + 1, function (code, value)
+    if code == COMMENT then found.comment = value end
+  end)
   return found
 end
 

@@ -14,16 +14,6 @@ struct savefile_header {
 struct savefile_record {
   uint32_t ts_sec, ts_usec, incl_len, orig_len;
 };
-struct pcapng_section_header {
-  uint32_t type, total_length, byte_order_magic;
-  uint16_t version_major, version_minor;
-  uint32_t section_length[2];
-};
-struct pcapng_interface_description {
-  uint32_t type, total_length;
-  uint16_t linktype, reserved;
-  uint32_t snaplen;
-};
 struct pcapng_enhanced_packet {
   uint32_t type, total_length, interface, time_high, time_low, captured, original;
 };
@@ -65,9 +55,7 @@ M.OPTION_END = 0
 M.IF_TSRESOL = 9
 M.IF_TSOFFSET = 14
 
--- The fixed parts at the start of the blocks.
-M.section_header_t = ffi.typeof("struct pcapng_section_header")
-M.interface_description_t = ffi.typeof("struct pcapng_interface_description")
+-- The fixed part at the start of the block.
 M.enhanced_packet_t = ffi.typeof("struct pcapng_enhanced_packet")
 
 --- The length that `n` bytes take in a block: padded to a multiple of four.

@@ -4,26 +4,20 @@
 -- `flush` or `close` puts it into the file.
 
 local ffi = require("ffi")
+local blocks = require("lib.pcap.blocks")
 local failure = require("core.failure")
 local format = require("lib.pcap.format")
 local output = require("lib.pcap.output")
 local reader = require("lib.pcap.reader")
 
-local cast, copy, fill = ffi.cast, ffi.copy, ffi.fill
-local padded = format.padded
+local cast, copy = ffi.cast, ffi.copy
+local packet_bytes, write_packet = blocks.packet_bytes, blocks.write_packet
 
 local FILE_HEADER_SIZE = ffi.sizeof(format.file_header_t)
 local RECORD_HEADER_SIZE = ffi.sizeof(format.record_t)
-local PACKET_HEADER_SIZE = ffi.sizeof(format.enhanced_packet_t)
-local SECTION_SIZE = ffi.sizeof(format.section_header_t) + 4
-local INTERFACE_SIZE = ffi.sizeof(format.interface_description_t) + 8 + 4 + 4
 
 local file_header_ptr = ffi.typeof("struct savefile_header *")
 local record_ptr = ffi.typeof("struct savefile_record *")
-local section_ptr = ffi.typeof("struct pcapng_section_header *")
-local interface_ptr = ffi.typeof("struct pcapng_interface_description *")
-local packet_ptr = ffi.typeof("struct pcapng_enhanced_packet *")
-local u32_ptr = ffi.typeof("uint32_t *")
 
 local NS_PER_S = 1000000000ULL
 local resolutions = {
@@ -71,36 +65,14 @@ end
 local Pcapng = {}
 Pcapng.__index = Pcapng
 
-local function write_section(out)
-  local start = out:reserve(SECTION_SIZE)
-  local section = cast(section_ptr, start)
-  section.type, section.total_length = format.SECTION_HEADER, SECTION_SIZE
-  section.byte_order_magic = format.BYTE_ORDER_MAGIC
-  section.version_major, section.version_minor = 1, 0
-  -- All bits set: the section's length isn't given.
-  section.section_length[0], section.section_length[1] = 0xffffffff, 0xffffffff
-  cast(u32_ptr, start + SECTION_SIZE - 4)[0] = SECTION_SIZE
-  out:commit(SECTION_SIZE)
-end
-
-local function write_interface(out, snaplen, exponent, linktype)
-  local start = out:reserve(INTERFACE_SIZE)
-  fill(start, INTERFACE_SIZE)
-  local interface = cast(interface_ptr, start)
-  interface.type = format.INTERFACE_DESCRIPTION
-  interface.total_length = INTERFACE_SIZE
-  interface.linktype = linktype
-  interface.snaplen = snaplen
-  local option = cast("uint16_t *", start + 16)
-  option[0], option[1] = format.IF_TSRESOL, 1
-  start[20] = exponent
-  cast(u32_ptr, start + INTERFACE_SIZE - 4)[0] = INTERFACE_SIZE
-  out:commit(INTERFACE_SIZE)
+local function put(out, block)
+  copy(out:reserve(#block), block, #block)
+  out:commit(#block)
 end
 
 function Pcapng:write_header()
-  write_section(self.output)
-  write_interface(self.output, self.snaplen, self.exponent, self.linktype)
+  put(self.output, blocks.section())
+  put(self.output, blocks.interface(nil, self.snaplen, self.exponent, self.linktype))
 end
 
 --- As the `write` of a pcap file.
@@ -108,19 +80,9 @@ function Pcapng:write(pointer, captured, original, time_ns)
   if captured > self.snaplen then
     captured = self.snaplen
   end
-  local room = padded(captured)
-  local total = PACKET_HEADER_SIZE + room + 4
-  local start = self.output:reserve(total)
-  local block = cast(packet_ptr, start)
+  local total = packet_bytes(captured, 0)
   local units = cast("uint64_t", time_ns) / self.ns_per_unit
-  block.type, block.total_length = format.ENHANCED_PACKET, total
-  block.interface = 0
-  block.time_high, block.time_low = units / 0x100000000ULL, units % 0x100000000ULL
-  block.captured, block.original = captured, original
-  local data = start + PACKET_HEADER_SIZE
-  copy(data, pointer, captured)
-  fill(data + captured, room - captured)
-  cast(u32_ptr, data + room)[0] = total
+  write_packet(self.output:reserve(total), total, 0, pointer, captured, original, units)
   self.output:commit(total)
 end
 

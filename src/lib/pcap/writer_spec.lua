@@ -96,7 +96,7 @@ describe("lib.pcap.writer", function()
     assert.are.equal(block, testing.load(path):sub(-#block))
   end)
 
-  it("gives back random packets in every format", function()
+  it("gives back random packets in every format #slow", function()
     for round = 1, 10 do
       for _, kind in ipairs(KINDS) do
         local packets = random_packets(60)

@@ -6,6 +6,7 @@ local failure = require("core.failure")
 local capability = require("lib.hardware.capability")
 local files = require("lib.port.files")
 local interfaces = require("lib.hardware.interfaces")
+local log = require("core.lib.log")
 local opened = require("lib.port.opened")
 
 local needs = {}
@@ -77,8 +78,7 @@ end
 --- Before the port makes its Unix socket: remove what a process that was killed left.
 function needs.free_socket(port)
   if not opened.serves(port.socket) and files.remove_dead_socket(port.socket) then
-    io.stderr:write(("port '%s': removed the socket that a process left as it ended\n")
-      :format(port.text))
+    log.info("port '%s': removed the socket that a process left as it ended", port.text)
   end
 end
 

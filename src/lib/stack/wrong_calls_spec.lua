@@ -70,7 +70,7 @@ describe("a header of every protocol", function ()
   before_each(function () p = packet.from_string(("\0"):rep(2000)) end)
   after_each(function () packet.free(p) end)
 
-  it("says what there isn't, and what may be meant", function ()
+  it("says what there isn't, and what may be meant #slow", function ()
     for _, name in ipairs(stack.protocols()) do
       local pkt = stack.createStack({name, name = "h"})(p)
       local view = stack.resolve(p, name)

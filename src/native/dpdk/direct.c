@@ -77,6 +77,14 @@ int pg_fetch(struct port *port, struct link *link, struct packet **to)
   return n;
 }
 
+/* The same, and adds up their bytes. */
+int pg_fetch_counted(struct port *port, struct link *link, struct packet **to)
+{
+  int n = pg_fetch(port, link, to);
+  link->rxbytes += length_of(to, n);
+  return n;
+}
+
 /* Take up to `max` packets out of the link and add up their bytes; how many. */
 int pg_take_counted(struct link *link, struct packet **to, int max)
 {

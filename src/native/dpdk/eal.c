@@ -20,6 +20,7 @@
 
 #include "../api.h"
 #include "internal.h"
+#include "log.h"
 
 static _Thread_local char error_text[512];
 static bool started;
@@ -58,6 +59,7 @@ int pg_eal_start(int argc, char **argv)
   if (started)
     return pg_fail("DPDK is running already");
   pg_survive_broken_sockets();
+  pg_log_dpdk();
   if (rte_eal_init(argc, argv) < 0)
     return pg_fail("%s", rte_strerror(rte_errno));
   silence("libbpf.so.1", "libbpf_set_print");

@@ -29,24 +29,40 @@ void pg_hand(struct freelist *account, struct link *link, struct packet **from, 
   link->handed_bytes = bytes;
 }
 
-/* The same with those of `n` packets whose `route` is `output`; how many. They may
- * have to be gathered in the array `chosen`, of PORT_BURST. */
-int pg_hand_routed(struct freelist *account, struct link *link, struct packet **from,
-                   int n, const uint8_t *route, int output, struct packet **chosen)
+/* Those of `*n` packets whose route is `output`, and how many they are. They may have to
+ * be gathered in the array `chosen`, of PORT_BURST. */
+static inline struct packet **routed(struct packet **from, int *n, const uint8_t *route,
+                                     int output, struct packet **chosen)
 {
   int count = 0, others = 0;
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < *n; i++)
     others |= route[i] ^ output;
-  if (likely(others == 0)) {
-    pg_hand(account, link, from, n, -1);
-    return n;
-  }
-  for (int i = 0; i < n; i++) {
+  if (likely(others == 0))
+    return from;
+  for (int i = 0; i < *n; i++) {
     chosen[count] = from[i];
     count += route[i] == output;
   }
-  pg_hand(account, link, chosen, count, -1);
-  return count;
+  *n = count;
+  return chosen;
+}
+
+/* The same with those of `n` packets whose `route` is `output`; how many. */
+int pg_hand_routed(struct freelist *account, struct link *link, struct packet **from,
+                   int n, const uint8_t *route, int output, struct packet **chosen)
+{
+  from = routed(from, &n, route, output, chosen);
+  pg_hand(account, link, from, n, -1);
+  return n;
+}
+
+/* Send these by the port that the link leads to (pg_send); how many. */
+int pg_send_routed(struct port *port, struct link *link, struct packet **from, int n,
+                   const uint8_t *route, int output, struct packet **chosen)
+{
+  from = routed(from, &n, route, output, chosen);
+  pg_send(port, link, from, n);
+  return n;
 }
 
 /* Put what was handed over, if anything was, into the ring. */

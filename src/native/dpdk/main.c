@@ -20,6 +20,7 @@
 
 #include "../api.h"
 #include "internal.h"
+#include "log.h"
 
 #ifndef PERIGEE_VERSION
 #error "the Makefile passes PERIGEE_VERSION"
@@ -114,8 +115,8 @@ static void check_output(void)
     return;
   if (!errno && (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
     errno = EBADF; /* as fill_descriptors() left it */
-  fprintf(stderr, "perigee: standard output can't be written%s%s\n",
-          errno ? ": " : "", errno ? strerror(errno) : " (is the disk full?)");
+  pg_logf(LOG_ERROR, "standard output can't be written%s%s", errno ? ": " : "",
+          errno ? strerror(errno) : " (is the disk full?)");
   _exit(1);
 }
 

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "internal.h"
+#include "log.h"
 
 enum { FIRST_PAGE = 4096 }; /* nothing is ever mapped there */
 
@@ -25,8 +26,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
     return; /* it comes again */
   bool compiled = pg_where_compiled(pg_reader, context, &line, &app);
   pg_what_call(pg_reader, app, call, sizeof call);
-  dprintf(STDERR_FILENO, "perigee: %s%s%s: NULL was used as a packet, or as an address; "
-          "which app has sent it tells `perigee --check PROGRAM`\n", call,
+  pg_logf(LOG_ERROR, "%s%s%s: NULL was used as a packet, or as an address; which app "
+          "has sent it tells `perigee --check PROGRAM`", call,
           compiled ? ", at " : "", compiled ? line : "");
   pg_end(1);
 }

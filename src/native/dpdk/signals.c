@@ -20,6 +20,7 @@
 
 #include "../api.h"
 #include "clock.h"
+#include "log.h"
 
 /* `timeout` signals the group and the process: what follows so soon is the same
  * wish. */
@@ -94,12 +95,10 @@ static void who_is_at_work(const void *context, char *text, size_t size)
 
 static _Noreturn void end_at_once(int number, const char *why, const void *context)
 {
-  char who[300], text[500];
+  char who[300];
   who_is_at_work(context, who, sizeof who);
-  int n = snprintf(text, sizeof text, "perigee: %s %s%s\n", name_of(number), why, who);
   pg_restore_terminal();
-  if (write(STDERR_FILENO, text, n) < 0)
-    _exit(128 + number);
+  pg_logf(LOG_ERROR, "%s %s%s", name_of(number), why, who);
   _exit(128 + number);
 }
 

@@ -24,6 +24,7 @@
 #include "../api.h"
 #include "clock.h"
 #include "internal.h"
+#include "log.h"
 
 enum {
   STEP_US = 100000,
@@ -128,8 +129,8 @@ static void give_up(struct reader *r)
 {
   char call[120];
   pg_what_call(r, NULL, call, sizeof call);
-  dprintf(STDERR_FILENO, "perigee: %s: it hasn't returned for %g s (--watchdog sets how "
-          "long it may take)\n", r->where[0] ? r->where : call,
+  pg_logf(LOG_ERROR, "%s: it hasn't returned for %g s (--watchdog sets how long it may "
+          "take)", r->where[0] ? r->where : call,
           patience_s + GRACE_STEPS * STEP_US * 1e-6);
   if (!r->worker)
     pg_end(1);

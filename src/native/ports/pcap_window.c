@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../dpdk/log.h"
 #include "pcap.h"
 
 enum { WINDOW_BYTES = 256 * 1024 };
@@ -47,8 +48,8 @@ static bool make_room(struct capture *c)
   struct window *w = &c->window;
   if (w->keep && w->limit == w->size && w->size >= KEPT_BYTES) {
     w->keep = false;
-    fprintf(stderr, "perigee: %s has more than %d MB, which are read again for each "
-            "round\n", c->source.path, KEPT_BYTES >> 20);
+    pg_logf(LOG_INFO, "%s has more than %d MB, which are read again for each round",
+            c->source.path, KEPT_BYTES >> 20);
   }
   if (!w->keep && w->cursor > 0)
     move_to_start(w);

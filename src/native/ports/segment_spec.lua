@@ -56,7 +56,7 @@ describe("segmentation", function ()
       {__index = right}))) -- more than 1,000 segments
   end)
 
-  it("stays in bounds whatever the frame and the offload data are", function ()
+  it("stays in bounds whatever the frame and the offload data are #slow", function ()
     math.randomseed(7)
     local whole = {frame(asTcp4, 900), frame(asTcp6, 900)}
     local accepted = 0

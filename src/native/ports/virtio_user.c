@@ -31,6 +31,7 @@
 
 #include "../api.h"
 #include "../dpdk/internal.h"
+#include "../dpdk/log.h"
 #include "../dpdk/port_io.h"
 #include "vhost_device.h"
 
@@ -109,8 +110,8 @@ static bool join(struct virtio_user *v, int peer)
     atomic_store(&v->offloads, v->device.offloads);
     atomic_store(&v->id, v->device.id);
   } else if (!v->told && !pg_vhost_has_gone(peer)) {
-    fprintf(stderr, "perigee: the peer at the socket '%s' doesn't answer, or can't use "
-            "this memory; waiting for another\n", v->address.sun_path);
+    pg_logf(LOG_WARNING, "the peer at the socket '%s' doesn't answer, or can't use "
+            "this memory; waiting for another", v->address.sun_path);
     v->told = true;
   }
   return joined;

@@ -28,6 +28,7 @@
 
 #include <linux/if_xdp.h>
 
+#include "../dpdk/log.h"
 #include "../ports/xdp_program.h"
 
 /* struct xsk_socket_config (xdp/xsk.h of libxdp 1) */
@@ -58,7 +59,7 @@ static void *real(const char *name)
   void *handle = dlopen("libxdp.so.1", RTLD_NOW | RTLD_NOLOAD);
   void *function = handle ? dlsym(handle, name) : NULL;
   if (!function) {
-    fprintf(stderr, "perigee: libxdp.so.1 has no %s\n", name);
+    pg_logf(LOG_ERROR, "libxdp.so.1 has no %s", name);
     abort();
   }
   dlclose(handle);

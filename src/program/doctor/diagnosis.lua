@@ -2,7 +2,6 @@
 -- What `perigee doctor` says: the JIT's events as text, with remedies.
 
 local config = require("core.config")
-local jit_causes = require("core.watch.causes")
 local remedies = require("program.doctor.remedies")
 
 local diagnosis = {}
@@ -11,20 +10,6 @@ local MOST_ROWS = 20
 local RARE = 0.02 -- of the time of an app
 local CHANCE = 1 -- so many samples say nothing: on a busy CPU an app has few
 local COLUMNS = {"compiled", "interpreted", "c", "gc", "compiling"}
-
---- What `health` (core.watch.health) has found up to now: {traces, flushes,
---- aborts, on_path (of these), causes (core.watch.causes)}.
-function diagnosis.health(health)
-  local found = {traces = health.traces, flushes = health.flushes, aborts = 0,
-                 on_path = 0, causes = jit_causes.of(health.problems())}
-  for _, event in ipairs(health.events()) do
-    if event.kind == "abort" then
-      found.aborts = found.aborts + event.count
-      if event.packet_path then found.on_path = found.on_path + event.count end
-    end
-  end
-  return found
-end
 
 -- The text of a line of a file, without what is before and behind it, or nil.
 local function source_line(file, number)
@@ -54,20 +39,31 @@ local function wrapped(text, indent)
   return table.concat(lines, "\n")
 end
 
+local function add_list(lines, what, list)
+  if #list == 0 then return end
+  lines[#lines + 1] = wrapped(what .. ": " .. table.concat(list, ", "), "  ")
+end
+
+-- Where the user's own files call the line, if it isn't in one of them.
+local function callers_elsewhere(cause)
+  local list = {}
+  for _, caller in ipairs(cause.callers) do
+    if caller:match("^(.*):%d+$") ~= cause.file then list[#list + 1] = caller end
+  end
+  return list
+end
+
 local function cause_text(cause)
   local lines = {("%s:%d: %s"):format(cause.file, cause.line, cause.reason)}
   local source = source_line(cause.file, cause.line)
   lines[#lines + 1] = source and "    " .. source
-  if #cause.apps > 0 then
-    lines[#lines + 1] = wrapped("app: " .. table.concat(cause.apps, ", "), "  ")
-  end
+  add_list(lines, "app", cause.apps)
+  add_list(lines, "task", cause.tasks or {})
+  add_list(lines, "called from", callers_elsewhere(cause))
   if cause.region then lines[#lines + 1] = "  in the " .. cause.region end
   lines[#lines + 1] = ("  seen %d time%s"):format(cause.count,
     cause.count == 1 and "" or "s")
-  if #cause.given_up > 0 then
-    lines[#lines + 1] = wrapped("interpreted from now on (blacklisted): "
-      .. table.concat(cause.given_up, ", "), "  ")
-  end
+  add_list(lines, "interpreted from now on (blacklisted)", cause.given_up)
   lines[#lines + 1] = wrapped("remedy: " .. remedies.of(cause.reason), "  ")
   return table.concat(lines, "\n")
 end
@@ -101,6 +97,11 @@ local function profile_text(samples, rows)
   return table.concat(lines, "\n")
 end
 
+local function is_outside(row)
+  local outside = row.interpreted + row.c
+  return outside > CHANCE and outside > RARE * row.samples
+end
+
 -- Nothing is given up, and the apps' time goes to compiled code all the same: a way
 -- out of a trace, or an abort, that is hardly ever met.
 local function is_rare(cause, rows)
@@ -109,8 +110,7 @@ local function is_rare(cause, rows)
   for _, app in ipairs(cause.apps) do names[#names + 1] = "app '" .. app .. "'" end
   for _, name in ipairs(names) do
     local row = rows[name]
-    local outside = row and row.interpreted + row.c or 0
-    if outside > CHANCE and outside > RARE * row.samples then return false end
+    if row and is_outside(row) then return false end
   end
   return true
 end
@@ -125,16 +125,32 @@ function diagnosis.counting(causes, rows)
   return list
 end
 
---- All that is to be said about an examination: {listened = diagnosis.health(),
---- samples and rows as from core.watch.profile, or nil; interrupted = by what and when,
---- or false}.
+-- The last line: is it clean?
+local function verdict(examination, n)
+  local unknown = examination.unknown or {}
+  if n > 0 then
+    return ("The packet path is not clean: %d line%s to blame."):format(n,
+      n == 1 and " is" or "s are")
+  elseif #unknown > 0 then
+    return ("Nothing was found, but these tasks didn't end, so nothing is known of "
+      .. "them: %s. Their loops are to ask running()."):format(
+      table.concat(unknown, ", "))
+  end
+  return examination.interrupted and "Nothing was found so far."
+    or "The packet path is clean."
+end
+
+--- All that is to be said about an examination: {listened = as from
+--- core.watch.examination, samples and rows as from core.watch.profile, or nil;
+--- interrupted = by what and when, or false; unknown = names of the tasks that nothing
+--- is known of, or nil where there are no tasks, which aren't profiled}.
 function diagnosis.text(examination)
   local found, parts = examination.listened, {}
   parts[1] = ("jit: %d traces, %d flushes, %d aborts, %d of them on the packet path")
     :format(found.traces, found.flushes, found.aborts, found.on_path)
   if examination.rows then
     parts[#parts + 1] = profile_text(examination.samples, examination.rows)
-  else
+  elseif not examination.unknown then
     parts[#parts + 1] = "The program ended before it could be profiled."
   end
   if examination.interrupted then
@@ -143,11 +159,7 @@ function diagnosis.text(examination)
   end
   local causes = diagnosis.counting(found.causes, examination.rows)
   for _, cause in ipairs(causes) do parts[#parts + 1] = cause_text(cause) end
-  local n = #causes
-  parts[#parts + 1] = n == 0 and (examination.interrupted
-      and "Nothing was found so far." or "The packet path is clean.")
-    or ("The packet path is not clean: %d line%s to blame."):format(n,
-      n == 1 and " is" or "s are")
+  parts[#parts + 1] = verdict(examination, #causes)
   return table.concat(parts, "\n\n") .. "\n"
 end
 

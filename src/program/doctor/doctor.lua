@@ -11,6 +11,7 @@ local failure = require("core.failure")
 local jit_health = require("core.watch.health")
 local jit_profile = require("core.watch.profile")
 local main = require("core.main")
+local tasks = require("core.watch.examination")
 
 local M = {summary = "run a program, and show what LuaJIT doesn't compile, and why"}
 
@@ -40,18 +41,31 @@ local Examination = {}
 Examination.__index = Examination
 
 function Examination:listened_enough()
-  self.listened = diagnosis.health(jit_health)
+  self.listened = tasks.listened(jit_health)
 end
 
+-- Take over what was found in tasks; false if there were none.
+function Examination:take_tasks()
+  local found = tasks.found()
+  for key, value in pairs(found or {}) do self[key] = value end
+  return found ~= nil
+end
+
+function Examination:note_interruption(by, seconds)
+  self.interrupted = by and seconds < self.duration
+    and ("%s after %.1f of %g seconds"):format(by, seconds, self.duration)
+end
+
+-- Tell what was found; the exit status.
 function Examination:finish()
-  if not self.began then
+  if self:take_tasks() then
+    self:note_interruption(main.SIGNALS[C.pg_signal()], self.duration - tasks.left)
+  elseif not self.began then
     failure.raise("%s ended without starting the engine: there is nothing to examine",
       main.program_name)
+  else
+    self:note_interruption(engine.interrupted, C.pg_monotonic() - self.began)
   end
-  local seconds = C.pg_monotonic() - self.began
-  self.interrupted = engine.interrupted and seconds < self.duration
-    and ("%s after %.1f of %g seconds"):format(engine.interrupted, seconds,
-      self.duration)
   if not self.listened then self:listened_enough() end
   if self.profiling then
     self.profiling = false
@@ -59,6 +73,7 @@ function Examination:finish()
   end
   io.write(diagnosis.text(self))
   local bad = #diagnosis.counting(self.listened.causes, self.rows) > 0
+    or #(self.unknown or {}) > 0
   return bad and 1 or self.interrupted and INTERRUPTED or 0
 end
 
@@ -114,7 +129,10 @@ function M.run(args)
     failure.usage("doctor needs a program: perigee doctor PROGRAM ARGS")
   end
   jit_health.warm_up = math.min(jit_health.warm_up, WARM_UP * options.duration)
-  local finish = attend(setmetatable({duration = options.duration}, Examination))
+  local examination = setmetatable({duration = options.duration}, Examination)
+  local finish = attend(examination)
+  tasks.wanted = {duration = options.duration, warm_up = jit_health.warm_up,
+    conclude = function () return examination:finish() end}
   main.launch(program, rest)
   finish()
 end

@@ -61,7 +61,7 @@ local REASONS = {
   {"mixed sparse/dense", "a table is written with keys out of order: fill it before "
     .. "packets come"},
   {"isn't compiled", "it is called for each packet or burst: do without, or do it in "
-    .. "tick() or report()"},
+    .. "tick() or report(), or once a second"},
   {"failed too often", "a rare branch here goes on in the interpreter, because what "
     .. "follows couldn't be compiled, often because of a pcall() around it: see the "
     .. "other lines about this app; else make the branch rarer or simpler"},

@@ -2,11 +2,13 @@
 -- `perigee lwaftr check`: packets from two files through an lwAFTR to two files, and
 -- the counters that it should have after that.
 
+local basic = require("apps.basic.basic_apps")
 local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
-local graph = require("program.lwaftr.graph")
+local ends = require("apps.lwaftr.graph_ends")
+local graph = require("apps.lwaftr.graph")
 local pcap = require("apps.pcap.pcap")
 local reader = require("apps.lwaftr.conf_reader")
 local totals = require("program.lwaftr.totals")
@@ -14,6 +16,7 @@ local totals = require("program.lwaftr.totals")
 local M = {}
 
 local SNAPLEN = 65535 -- bytes: what upstream's files say
+local QUIET_BREATHS = 20 -- in which no app takes a packet: the last has come out
 
 local function parse(args)
   local p = cli.parser("lwaftr check", "Send the packets of V4_IN and V6_IN through an "
@@ -27,7 +30,9 @@ local function parse(args)
     :args("?")
   p:flag("-r --regen", "write COUNTERS rather than compare")
   p:flag("--on-a-stick", "with one interface for both")
-  p:option("-D --duration", "seconds", 0.1):convert(cli.duration)
+  p:flag("--slow", "without the fast ways: all packets by the slow apps")
+  p:option("-D --duration", "Run for at least this time: seconds, or 500ms, 2m.", 0.1)
+    :argname("TIME"):convert(cli.duration)
   return cli.parse(p, args)
 end
 
@@ -54,14 +59,15 @@ local function sorted_names(...)
 end
 
 local function write(path, counters)
-  local file, problem = io.open(path, "w")
-  if not file then failure.raise("the counters can't be written: %s", problem) end
-  file:write("return {\n")
+  local lines = {"return {\n"}
   for _, name in ipairs(sorted_names(counters)) do
-    file:write(('   ["%s"] = %.0f,\n'):format(name, counters[name]))
+    lines[#lines + 1] = ('   ["%s"] = %.0f,\n'):format(name, counters[name])
   end
-  file:write("}\n")
-  file:close()
+  local file, problem = io.open(path, "w")
+  local ok = file ~= nil
+  if ok then ok, problem = file:write(table.concat(lines) .. "}\n") end
+  if ok then ok, problem = file:close() end
+  if not ok then failure.raise("the counters can't be written: %s", problem) end
 end
 
 local function compare(counters, wanted)
@@ -82,19 +88,48 @@ local function timeless(path)
   return {filename = path, snaplen = SNAPLEN, timeless = true}
 end
 
+-- Frames of the two files to one interface, and what leaves it to two others.
+local function on_a_stick(c)
+  config.app(c, "stick", basic.Join)
+  config.app(c, "splitter", ends.Divide)
+  config.link(c, "capturev4.output -> stick.v4")
+  config.link(c, "capturev6.output -> stick.v6")
+  config.link(c, "splitter.v4 -> output_filev4.input")
+  config.link(c, "splitter.v6 -> output_filev6.input")
+  return {"stick.output", "splitter.input"}
+end
+
 --- The configuration's graph between files: names of apps as upstream has them.
-function M.graph(conf, files, on_a_stick)
+function M.graph(conf, files, options)
   local c = config.new()
-  local queue = graph.lwaftr(c, conf)
   config.app(c, "capturev4", pcap.PcapReader, files.v4_in)
   config.app(c, "capturev6", pcap.PcapReader, files.v6_in)
   config.app(c, "output_filev4", pcap.PcapWriter, timeless(files.v4_out))
   config.app(c, "output_filev6", pcap.PcapWriter, timeless(files.v6_out))
-  graph.between(c, queue, {
-    v4 = {"capturev4.output", "output_filev4.input"},
+  local stick = options.on_a_stick and on_a_stick(c)
+  graph.add(c, conf, {
+    v4 = stick or {"capturev4.output", "output_filev4.input"},
     v6 = {"capturev6.output", "output_filev6.input"},
-  }, on_a_stick)
+    on_a_stick = options.on_a_stick, fast = not options.slow,
+  })
   return c
+end
+
+local function taken()
+  local sum = 0
+  for _, l in pairs(engine.link_table) do sum = sum + tonumber(l.read) end
+  return sum
+end
+
+-- A function that tells whether that time (seconds) is over and nothing moves any more.
+-- (On a busy machine much can be left to do when the time is over.)
+local function ending(duration)
+  local began, last, quiet = engine.now(), 0, 0
+  return function ()
+    local now_taken = taken()
+    quiet, last = now_taken == last and quiet + 1 or 0, now_taken
+    return quiet >= QUIET_BREATHS and engine.now() - began >= duration
+  end
 end
 
 --- Run the command.
@@ -103,9 +138,9 @@ function M.run(args)
   -- So that the same packets give the same fragments.
   require("apps.ipv4.fragment").use_deterministic_first_fragment_id()
   require("apps.ipv6.fragment").use_deterministic_first_fragment_id()
-  engine.configure(M.graph(reader.file(options.conf), options, options.on_a_stick))
+  engine.configure(M.graph(reader.file(options.conf), options, options))
   local before = totals.read()
-  engine.main{duration = options.duration, no_report = true}
+  engine.main{done = ending(options.duration), no_report = true}
   local counters = totals.differences(before, totals.read())
   if not options.counters then return end
   if options.regen then return write(options.counters, counters) end

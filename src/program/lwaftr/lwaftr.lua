@@ -5,12 +5,25 @@
 local failure = require("core.failure")
 local near = require("lib.stack.nearest")
 
-local M = {summary = "lightweight 4over6: run, check and configure an lwAFTR"}
+local M = {summary = "lightweight 4over6: check an lwAFTR, make its configuration"}
+
+--- `run` and `bench` place queues on CPUs themselves.
+M.own_cpus = true
+
+--- What `perigee ps` is to call it.
+function M.title(args) return "lwaftr " .. (args[1] or "") end
 
 local COMMANDS = {
+  {"run", "run the lwAFTRs of a configuration between ports"},
+  {"bench", "run them with packets from files, over and over"},
+  {"config", "ask and change the configuration of a running one"},
+  {"monitor", "choose whose packets a running one mirrors"},
+  {"query", "print counters of a running one, or ask whether it is ready"},
+  {"drain", "let a running one be ready no more, before it is stopped"},
   {"check", "send packets from files through an lwAFTR to files, and compare counters"},
   {"generate", "make a configuration of many softwires, and packets for it"},
 }
+local MODULES = {config = "program.config.config"}
 local ALSO = {["generate-configuration"] = "generate"} -- upstream's name
 
 local function usage()
@@ -43,7 +56,7 @@ function M.run(args)
   if not name then
     failure.usage("lwaftr needs a command; see `perigee lwaftr --help`")
   end
-  local command = require("program.lwaftr." .. find(name))
+  local command = require(MODULES[name] or "program.lwaftr." .. find(name))
   command.run({unpack(args, 2)})
 end
 

@@ -3,6 +3,7 @@
 -- softwire's first port, or from there through its tunnel.
 
 local ffi = require("ffi")
+local bytes = require("apps.ipv6.bytes")
 local checksum = require("lib.stack.checksum")
 local writer = require("lib.pcap.writer")
 
@@ -11,20 +12,12 @@ local M = {}
 local ETHERNET, IP4, IP6, UDP = 14, 20, 40, 8 -- bytes
 local PEER, PEER_PORT, LIFE = 0x01020304, 12345, 15
 local MOST = 10240 -- bytes of a packet
-
-local function put16(p, value)
-  p[0], p[1] = bit.band(bit.rshift(value, 8), 255), bit.band(value, 255)
-end
-
-local function put32(p, value)
-  put16(p, bit.rshift(value, 16))
-  put16(p + 2, bit.band(value, 0xffff))
-end
+local write16, write32 = bytes.write16, bytes.write32
 
 local function put_macs(p, destination, source, type)
   ffi.fill(p, 6, destination)
   ffi.fill(p + 6, 6, source)
-  put16(p + 12, type)
+  write16(p + 12, type)
 end
 
 -- IPv4 and UDP with `size` bytes of zeros as digits; how long it is.
@@ -32,17 +25,17 @@ local function put_udp(p, size, from, from_port, to, to_port)
   local length = UDP + size
   ffi.fill(p, IP4 + UDP)
   p[0], p[8], p[9] = 0x45, LIFE, 17
-  put16(p + 2, IP4 + length)
-  put32(p + 12, from)
-  put32(p + 16, to)
-  put16(p + 10, checksum.of(p, IP4))
+  write16(p + 2, IP4 + length)
+  write32(p + 12, from)
+  write32(p + 16, to)
+  write16(p + 10, checksum.of(p, IP4))
   local udp = p + IP4
-  put16(udp, from_port)
-  put16(udp + 2, to_port)
-  put16(udp + 4, length)
+  write16(udp, from_port)
+  write16(udp + 2, to_port)
+  write16(udp + 4, length)
   ffi.fill(udp + UDP, size, 0x30)
   local sum = checksum.of(udp, length, checksum.pseudo4(p, 17, length))
-  put16(udp + 6, sum == 0 and 0xffff or sum)
+  write16(udp + 6, sum == 0 and 0xffff or sum)
   return IP4 + length
 end
 
@@ -66,8 +59,8 @@ function M.from_b4(p, size, softwire)
   local ip6 = p + ETHERNET
   local length = put_udp(ip6 + IP6, math.max(4, size - ETHERNET - IP6 - IP4 - UDP),
     softwire.ipv4, M.port(softwire), PEER, PEER_PORT)
-  put32(ip6, 0x60100000) -- traffic class 1
-  put16(ip6 + 4, length)
+  write32(ip6, 0x60100000) -- traffic class 1
+  write16(ip6 + 4, length)
   ip6[6], ip6[7] = 4, 255
   ffi.copy(ip6 + 8, softwire.ends.b4, 16)
   ffi.copy(ip6 + 24, softwire.ends.br, 16)

@@ -52,16 +52,22 @@ end
 local function serve(place, name)
   local fd, path = listen.open("--listen", place)
   local server = sockets.server(fd, function ()
-    return http.session(function (page, openmetrics)
-      if page == "/healthz" then return 200, "ok\n" end
-      if page ~= "/metrics" then return 404, "there are /metrics and /healthz\n" end
+    return http.session(function (request)
+      if request.path == "/healthz" then return 200, "ok\n" end
+      if request.path ~= "/metrics" then
+        return 404, "there are /metrics and /healthz\n"
+      end
+      local openmetrics = metrics.is_asked_for(request)
       return 200, M.text(chosen(name), not openmetrics),
         openmetrics and metrics.TYPE or metrics.PLAIN_TYPE
     end)
   end)
   C.pg_catch_signals()
   while C.pg_signal() == 0 do
-    if not server:poll() then C.pg_sleep(LOOK_SECONDS) end
+    if not server:poll() then
+      server:work()
+      C.pg_sleep(LOOK_SECONDS)
+    end
   end
   C.pg_release_signals()
   server:close()

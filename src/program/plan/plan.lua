@@ -3,16 +3,21 @@
 -- The program runs as ever, up to its first engine.main.
 
 local C = require("core.native")
+local cjson = require("cjson")
 local RemoteApp = require("core.cpus.remote_app")
 local affinity = require("core.cpus.affinity")
 local placement = require("core.cpus.placement")
 local cli = require("lib.cli")
 local config = require("core.config")
+local dot = require("lib.picture.dot")
 local engine = require("core.app")
+local unistd = require("posix.unistd")
 local workers = require("core.cpus.workers")
 local failure = require("core.failure")
+local graph = require("lib.observe.graph")
 local main = require("core.main")
 local partition = require("core.cpus.partition")
+local svg = require("lib.picture.svg")
 
 local M = {summary = "show the loops that the engine would run for a program"}
 
@@ -23,8 +28,11 @@ local function parser()
     .. "and show what the engine would run: the regions of per-packet apps that "
     .. "are fused into one loop, their source, the order of calls in a breath, and "
     .. "what is not fused and why. Ports are opened, but no packet moves.")
-  p:usage("Usage: perigee plan [--no-source] PROGRAM [ARGS]...")
-  p:flag("--no-source", "Leave out the source of the loops.")
+  p:usage("Usage: perigee plan [--no-source|--svg|--dot|--json] PROGRAM [ARGS]...")
+  p:mutex(p:flag("--no-source", "Leave out the source of the loops."),
+    p:flag("--svg", "Draw the graph: regions as boxes, CPUs as colours."),
+    p:flag("--dot", "Write it for Graphviz."),
+    p:flag("--json", "Write apps, links, regions and CPUs as JSON."))
   p:argument("program", "the program and its arguments"):args("?")
   return p
 end
@@ -154,6 +162,37 @@ local function show_workers(with_source)
   return next(parts) ~= nil
 end
 
+-- The graph that would run, as it would be placed.
+local function described()
+  if not placement.concerns(engine.configuration) then return graph.describe() end
+  placement.weigh(nil)
+  return graph.describe(placement.place(engine.configuration).cpus)
+end
+
+-- A list that is empty is left out: it would be an object in JSON.
+local function json(graph_now)
+  for key, value in pairs(graph_now) do
+    if #value == 0 then graph_now[key] = nil end
+  end
+  return cjson.encode(graph_now) .. "\n"
+end
+
+-- What draws the picture that is asked for, as text; or nil.
+local function drawing(options)
+  return options.svg and svg.text or options.dot and dot.text or options.json and json
+end
+
+-- What the program prints goes to standard error until restore() is called.
+local function divert()
+  local out = unistd.dup(1)
+  unistd.dup2(2, 1)
+  return function ()
+    io.stdout:flush()
+    unistd.dup2(out, 1)
+    unistd.close(out)
+  end
+end
+
 --- Run with the command line's arguments (a list of strings).
 function M.run(args)
   local own, rest = cli.split(args, {})
@@ -162,7 +201,15 @@ function M.run(args)
   if not program then
     failure.usage("plan needs a program: perigee plan PROGRAM ARGS")
   end
+  local draw = drawing(options)
+  local restore = draw and divert()
   engine.intercept{main = function ()
+    if draw then
+      local text = draw(described())
+      restore()
+      io.write(text)
+      main.exit(0)
+    end
     show_reasons()
     local placed = show_workers(not options.no_source)
     if not placed or workers.main_has_apps() then

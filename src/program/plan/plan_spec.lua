@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local cjson = require("cjson")
 local testing = require("testing.support")
 
 -- Two per-packet apps between two null ports, apps of other kinds beside them, and what
@@ -87,5 +88,28 @@ a breath calls:
       assert.matches(case[2], said, 1, true)
       assert.equal(2, status)
     end
+  end)
+
+  it("draws the graph, and what the program prints isn't in the picture", function ()
+    local function plan(option)
+      local said, status = testing.script("print('hello')\n" .. PROGRAM,
+        {"plan", option}, {"engine"})
+      assert.equal(0, status)
+      return (said:gsub("hello\n", "")) -- (said has standard error, too)
+    end
+    local graph = cjson.decode(plan("--json"))
+    assert.equal(7, #graph.apps)
+    assert.equal(6, #graph.links)
+    assert.same({{number = 1, apps = {"pass", "split"}}}, graph.regions)
+    local by_name = {}
+    for _, app in ipairs(graph.apps) do by_name[app.name] = app end
+    assert.same({name = "from", class = "Port", port = "null", pulls = true,
+      why = "it has no process()"}, by_name.from)
+    assert.equal(1, by_name.pass.region)
+    assert.same({link = "split.other -> old.input", from = "split", output = "other",
+      to = "old", input = "input"}, graph.links[5])
+    assert.matches('^<svg .*data%-app="both".*</svg>\n$', plan("--svg"))
+    assert.matches('^digraph perigee {.*"split" %-> "old" %[taillabel="other"',
+      plan("--dot"))
   end)
 end)

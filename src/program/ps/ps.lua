@@ -10,6 +10,7 @@ local instances = require("lib.observe.instances")
 local process = require("lib.observe.process")
 local shm = require("core.shm")
 local stat = require("posix.sys.stat")
+local sysfs = require("lib.hardware.sysfs")
 local unistd = require("posix.unistd")
 
 local M = {summary = "list the running instances of Perigee and Snabb"}
@@ -23,9 +24,21 @@ function M.duration(seconds)
   return ("%dd%02dh"):format(s / 86400, s % 86400 / 3600)
 end
 
+-- Numbered in the order in which they began (program.top.tasks).
+local function task_names(directory)
+  local names = {}
+  for i, name in ipairs(sysfs.entries(directory .. "/tasks")) do
+    names[i] = shm.name_of_part(name)
+  end
+  table.sort(names, function (a, b)
+    return (tonumber(a:match("^%d+")) or 0) < (tonumber(b:match("^%d+")) or 0)
+  end)
+  return names[1] and names or nil
+end
+
 --- The `list` (lib.observe.instances) with the times of each process: `cpu` and
---- `uptime`, in seconds, and `load`, CPU time a second since it began. Those that have
---- ended meanwhile are left out.
+--- `uptime`, in seconds, `load`, CPU time a second since it began, and `tasks`, the
+--- names of those it has, or nil. Those that have ended meanwhile are left out.
 function M.with_times(list, proc)
   local result = {}
   for _, instance in ipairs(list) do
@@ -34,6 +47,7 @@ function M.with_times(list, proc)
       instance.cpu, instance.uptime = cpu, uptime
       instance.load = uptime > 0 and cpu / uptime or 0
       instance.control = client.path(instance)
+      instance.tasks = task_names(instance.directory)
       result[#result + 1] = instance
     end
   end
@@ -42,7 +56,8 @@ end
 
 local FORMAT = "%-8s %-16s %-20s %6s %8s  %s\n"
 
---- The list as a table for people; workers say whose they are.
+--- The list as a table for people; workers say whose they are, and tasks stand below
+--- their process.
 function M.text(list)
   local lines = {FORMAT:format("PID", "PROGRAM", "NAME", "CPU", "UPTIME", "CONTROL")}
   for _, instance in ipairs(list) do
@@ -51,6 +66,9 @@ function M.text(list)
     lines[#lines + 1] = FORMAT:format(instance.pid, instance.program, name,
       ("%.0f%%"):format(100 * instance.load), M.duration(instance.uptime),
       instance.control or "-")
+    for _, task in ipairs(instance.tasks or {}) do
+      lines[#lines + 1] = ("         task %s\n"):format(task)
+    end
   end
   return table.concat(lines)
 end

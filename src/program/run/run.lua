@@ -1,23 +1,30 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `perigee run FILE.lua ARGS`: a single file as a program.
+-- `perigee run FILE.lua ARGS`: a single file as a program; `perigee run GRAPH.yaml`: a
+-- graph that a file tells (program.run.graph).
 
+local document = require("lib.document.document")
 local failure = require("core.failure")
+local graph = require("program.run.graph")
 
-local M = {summary = "run one Lua file inside the runtime"}
+local M = {summary = "run a Lua file, or a graph in JSON or YAML"}
 
 --- What perigee ps shows: "run" and the file's name.
 function M.title(args)
-  return args[1] and "run " .. args[1]:match("[^/]*$") or "run"
+  local first = document.first_of(args) or args[1]
+  return first and "run " .. first:match("[^/]*$") or "run"
 end
 
 --- Run args[1] with the rest as its arguments (`...`); if the file returns a
 --- table with run(), that is called with them too.
 function M.run(args)
   if args[1] == "-h" or args[1] == "--help" then
-    print("Usage: perigee run FILE.lua [ARGUMENTS]\n\n"
-      .. "Run FILE.lua with ARGUMENTS as `...`, `arg` and main.parameters.")
+    print("Usage: perigee run FILE.lua [ARGUMENTS]\n"
+      .. "       perigee run GRAPH.json|GRAPH.yaml [OPTIONS]\n\n"
+      .. "Run FILE.lua with ARGUMENTS as `...`, `arg` and main.parameters; or a graph\n"
+      .. "in JSON or YAML: `perigee run GRAPH.yaml --help` tells its options.")
     return
   end
+  if document.first_of(args) then return graph.run(args) end
   local file = table.remove(args, 1)
   if not file then failure.usage("run needs a file: perigee run FILE.lua") end
   local chunk, err = loadfile(file)

@@ -7,18 +7,30 @@ local engines = require("program.top.engines")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
 local shm = require("core.shm")
+local sysfs = require("lib.hardware.sysfs")
+local tasks = require("program.top.tasks")
 
 local sample = {}
 
 local WIRE_OVERHEAD = 24 -- bytes around a frame on the wire, with its frame check
 
---- The instance (of lib.observe.instances) now: {time, cpu, uptime, objects}; nil if
---- its process has ended.
+-- What the devices are, by number.
+local function ports_of(directory)
+  local ports = {}
+  for _, id in ipairs(sysfs.entries(directory .. "/devices")) do
+    ports[id] = sysfs.line(("%s/devices/%s/port"):format(directory, id))
+  end
+  return ports
+end
+
+--- The instance (of lib.observe.instances) now: {time, cpu, uptime, objects, ports =
+--- what its devices are, by number}; nil if its process has ended.
 function sample.take(instance)
   local cpu, uptime = process.times(instance.pid)
   if not cpu then return nil end
   return {time = C.pg_monotonic(), cpu = cpu, uptime = uptime,
-          objects = objects.all(instance.directory)}
+          objects = objects.all(instance.directory),
+          ports = ports_of(instance.directory)}
 end
 
 local function counter(s, name)
@@ -132,14 +144,20 @@ local function latency(before, now)
   return {least = least, average = average, greatest = greatest}
 end
 
-local function engine(before, now)
+-- Of what has no engine, the packets are its devices'.
+local function engine(before, now, devices)
   local seconds = math.max(now.time - before.time, 1e-9)
   local pps = rate(before, now, "engine/frees") or 0
   local bytes = rate(before, now, "engine/freebytes") or 0
   local breaths = rate(before, now, "engine/breaths") or 0
+  local bits = rate(before, now, "engine/freebits") or 0
+  if #devices > 0 and breaths == 0 then
+    pps, bits = tasks.load(devices)
+    bytes = bits / 8 - WIRE_OVERHEAD * pps
+  end
   local load = (now.cpu - before.cpu) / seconds
   return {
-    pps = pps, bits = rate(before, now, "engine/freebits") or 0, breaths = breaths,
+    pps = pps, bits = bits, breaths = breaths,
     configs = counter(now, "engine/configs"), load = load,
     size = pps > 0 and bytes / pps or 0,
     burst = breaths > 0 and pps / breaths or 0,
@@ -150,17 +168,22 @@ end
 
 --- What happened between the samples `before` and `now`: {seconds, uptime, engine,
 --- latency (or nil), links, apps, drops, others, workers, cycles, core_hz (or nil), jit
---- (or nil)}; lists without an order. Rates are a second; `bits` are on the wire.
+--- (or nil), and tasks, queues and devices as of program.top.tasks}; lists without an
+--- order. Rates are a second; `bits` are on the wire.
 function sample.difference(before, now)
   local all_links = links(before, now)
   local jit, slowed = engines.jit(now, counter)
   local cycles, core_hz = engines.cycles(before, now, rate)
+  local queues = tasks.queues(before, now, rate)
+  local devices = tasks.devices(before, now, rate, queues)
   return {
     seconds = now.time - before.time, uptime = now.uptime,
-    engine = engine(before, now), latency = latency(before, now), links = all_links,
+    engine = engine(before, now, devices), latency = latency(before, now),
+    links = all_links,
     apps = apps(before, now, all_links, slowed), drops = drops(before, now),
     others = others(before, now), workers = engines.workers(before, now, rate),
-    cycles = cycles, core_hz = core_hz, jit = jit,
+    cycles = cycles, core_hz = core_hz, jit = jit, queues = queues, devices = devices,
+    tasks = tasks.list(before, now, rate),
   }
 end
 

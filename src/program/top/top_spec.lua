@@ -95,6 +95,39 @@ describe("top", function ()
     assert.is_nil(by_name(f.others)["slow: dtime"])
   end)
 
+  it("shows tasks, devices and queues of what has no engine", function ()
+    local function script(scale)
+      return {
+        ["tasks/1 load/cpu_ns"] = 5e8 * scale,
+        ["devices/0/missed"] = 3 * scale,
+        ["devices/0/rx/0/packets"] = 0, ["devices/0/rx/0/bytes"] = 0,
+        ["devices/0/rx/0/dropped"] = 2 * scale,
+        ["devices/0/tx/0/packets"] = 1000 * scale,
+        ["devices/0/tx/0/bytes"] = 60000 * scale, ["devices/0/tx/0/dropped"] = 0,
+        ["devices/0/tx/1/packets"] = 500 * scale,
+        ["devices/0/tx/1/bytes"] = 30000 * scale, ["devices/0/tx/1/dropped"] = 0,
+        ["devices/0/tx/0/limit"] = 0, ["devices/0/tx/1/limit"] = 1e6,
+      }
+    end
+    local before, now = at(10, 1, script(1)), at(12, 2, script(3))
+    now.ports = {["0"] = "null"}
+    f = sample.difference(before, now)
+    assert.same({{name = "1 load", pps = 0.5, load = 0.5, cpu = 1.5}}, f.tasks)
+    local d, queue = f.devices[1], by_name(f.queues)["0 tx 0"]
+    assert.same({"0 null", 0, 1500, 5}, {d.name, d.input, d.output, d.drops})
+    assert.same({1000, 3000, 8 * 84000}, {queue.pps, queue.packets, queue.bits})
+    assert.same({1500, 60}, {f.engine.pps, f.engine.size})
+    local lines = view.lines(INSTANCE, f, "name")
+    for _, line in ipairs(lines) do assert.is_true(#line <= 80, line) end
+    local text = table.concat(lines, "\n")
+    assert.not_matches("breath", text)
+    for _, row in ipairs{"1 load +50%% +1.50 s", "0 null +0 +0 +1.50k +1.01M +5",
+                         "0 tx 0 +1.00k +672k +0 +3,000",
+                         "0 tx 1 +500 +336k +1.00M +0 +1,500"} do
+      assert.matches("\n" .. row .. "\n?", text)
+    end
+  end)
+
   it("gives no cycles a packet where most breaths found none", function ()
     local busy, idle = graph(1), graph(3)
     idle["engine/breaths"], idle["engine/cycles/breaths"] = 1e6, 1e6

@@ -103,6 +103,26 @@ local CYCLES = {
   end},
 }
 
+local function percent(field)
+  return function (row) return ("%.0f%%"):format(100 * row[field]) end
+end
+
+local TASKS = {
+  {"CPU", 9, percent("load")},
+  {"CPU time", 12, function (row) return seconds(row.cpu) end},
+}
+local DEVICES = {
+  {"in pps", 9, of("input")}, {"in bit/s", 10, of("input_bits")},
+  {"out pps", 9, of("output")}, {"out bit/s", 11, of("output_bits")},
+  {"dropped/s", 11, of("drops")},
+}
+local QUEUES = {
+  {"pps", 9, of("pps")}, {"bit/s", 9, of("bits")},
+  {"limit", 9, function (row) return row.limit and short(row.limit) or "" end},
+  {"dropped/s", 11, of("drops")},
+  {"packets", 18, function (row) return commas(row.packets) end},
+}
+
 local function jit_line(jit)
   local texts = {}
   for _, name in ipairs{"traces", "aborts", "blacklisted", "flushes", "stitches"} do
@@ -128,14 +148,15 @@ local function head(instance, f)
       seconds(f.seconds)),
     ("load    %spps  %sbit/s  %.0f%% CPU  %s cycles/packet  %.0f byte/packet"):format(
       short(e.pps), short(e.bits), 100 * e.load, cycles, e.size),
-    ("breath  %s/s  %.1f packets each"):format(short(e.breaths), e.burst),
   }
+  lines.headings = {true}
+  if e.breaths == 0 and #f.devices > 0 then return lines end -- it has no engine
+  lines[3] = ("breath  %s/s  %.1f packets each"):format(short(e.breaths), e.burst)
   if f.latency and f.latency.greatest > 0 then
     lines[3] = lines[3] .. ("  %s on average, %s at most"):format(
       seconds(f.latency.average), seconds(f.latency.greatest))
   end
   for _, line in ipairs(f.jit and jit_line(f.jit) or {}) do lines[#lines + 1] = line end
-  lines.headings = {true}
   return lines
 end
 
@@ -143,6 +164,9 @@ end
 --- the numbers of heading lines. `order` is one of view.orders.
 function view.lines(instance, f, order)
   local lines = head(instance, f)
+  add_table(lines, f.tasks, order, "TASKS", TASKS)
+  add_table(lines, f.devices, order, "DEVICES", DEVICES)
+  add_table(lines, f.queues, order, "QUEUES", QUEUES)
   add_table(lines, f.apps, order, "APPS", APPS)
   add_table(lines, f.links, order, "LINKS", LINKS)
   add_table(lines, f.drops, order, "DROPPED", TOTALS)
@@ -155,9 +179,7 @@ function view.lines(instance, f, order)
 end
 
 local LIST = {
-  {"pps", 9, of("pps")}, {"bit/s", 9, of("bits")}, {"CPU", 7, function (row)
-    return ("%.0f%%"):format(100 * row.load)
-  end},
+  {"pps", 9, of("pps")}, {"bit/s", 9, of("bits")}, {"CPU", 7, percent("load")},
   {"dropped/s", 11, of("drops")},
   {"up", 9, function (row) return duration(row.uptime) end},
 }
@@ -168,6 +190,7 @@ function view.list(pairs_of, order)
   for i, pair in ipairs(pairs_of) do
     local f, dropped = pair[2], 0
     for _, d in ipairs(f.drops) do dropped = dropped + d.pps end
+    for _, d in ipairs(f.devices) do dropped = dropped + d.drops end
     rows[i] = {name = view.title(pair[1]), pps = f.engine.pps, bits = f.engine.bits,
                load = f.engine.load, drops = dropped, uptime = f.uptime}
   end

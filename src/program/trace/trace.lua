@@ -7,10 +7,12 @@ local cjson = require("cjson")
 local cli = require("lib.cli")
 local client = require("lib.control.client")
 local instances = require("lib.observe.instances")
+local log = require("core.lib.log")
 
 local M = {summary = "follow single packets through the graph of a running process"}
 
 local LOOK_SECONDS = 0.2
+local LAST_WORDS_SECONDS = 10
 
 --- Why --cpus is refused.
 M.one_cpu = "it runs no graph"
@@ -95,10 +97,11 @@ end
 
 -- The program -----------------------------------------------------------
 
--- Print what comes until the end, or a signal; returns what the end tells.
+-- Print what comes until the end, or a signal, after which the end is waited for;
+-- returns what that tells: nil if the process has ended, false if it says nothing.
 local function print_all(connection, write)
-  local stopping = false
-  while true do
+  local patience
+  while not patience or C.pg_monotonic() < patience do
     local line = connection:line(LOOK_SECONDS)
     if line == nil then return end
     if line and line["end"] then return line["end"] end
@@ -106,11 +109,12 @@ local function print_all(connection, write)
       io.write(write(line.packet))
       io.flush()
     end
-    if C.pg_signal() ~= 0 and not stopping then
-      stopping = true
+    if C.pg_signal() ~= 0 and not patience then
+      patience = C.pg_monotonic() + LAST_WORDS_SECONDS
       connection:send{["do"] = "stop"}
     end
   end
+  return false
 end
 
 --- Run the program: `args` as in its usage.
@@ -124,11 +128,13 @@ function M.run(args)
   local ended = print_all(connection, options.json and M.json or M.text)
   connection:close()
   C.pg_release_signals()
-  if not ended then
-    io.stderr:write("perigee: the process has ended\n")
+  if ended == nil then
+    log.warning("the process has ended")
+  elseif not ended then
+    log.warning("the process hasn't said for 10 s what came last: its engine doesn't "
+      .. "run now")
   elseif ended.lost > 0 then
-    io.stderr:write(("perigee: %d packets more were followed than could be told\n")
-      :format(ended.lost))
+    log.warning("%d packets more were followed than could be told", ended.lost)
   end
 end
 

@@ -81,6 +81,20 @@ function M.within(where, func, ...)
   error(err, 0)
 end
 
+-- The number of the line where the text gives a value to the name, or nil.
+local function line_of(text, name)
+  local at = text:find("%f[%w_]" .. name .. "%s*=[^=]")
+  return at and select(2, text:sub(1, at):gsub("\n", "")) + 1
+end
+
+-- Where in the file it is that the sentence speaks of: the path, with the line of the
+-- field that isn't known, if it can be found.
+local function place_of(path, sentence)
+  local name = sentence:match("has no field '([%a_][%w_]*)'")
+  local number = name and line_of(text_of(path), name)
+  return number and ("%s:%d"):format(path, number) or path
+end
+
 --- The table that the file at `path` returns; its names and kinds of values are right.
 function M.load(path)
   local ok, result = run(chunk_of(path))
@@ -93,7 +107,8 @@ function M.load(path)
     failure.usage("the configuration %s doesn't return a table: write 'return {...}'",
       path)
   end
-  M.within(path, shape.check, result, M.OWN)
+  local right, err = pcall(shape.check, result, M.OWN)
+  if not right then M.within(place_of(path, tostring(err)), error, err, 0) end
   return result
 end
 

@@ -10,6 +10,7 @@ local files = require("core.lib.files")
 local link = require("core.link")
 local arguments = require("program.vtep.arguments")
 local file = require("program.vtep.file")
+local log = require("core.lib.log")
 local reports = require("program.vtep.reports")
 local results = require("program.vtep.results")
 local Port = require("apps.port.port").Port
@@ -79,7 +80,7 @@ end
 local function attempt(and_so, func, ...)
   local ok, err = pcall(func, ...)
   if not ok then
-    io.stderr:write(("perigee: %s%s\n"):format(tostring(err), and_so))
+    log.error("%s%s", tostring(err), and_so)
   end
 end
 
@@ -96,7 +97,7 @@ local function reload(run)
   run.options = new
   run.say(reports.heading(run.tunnel))
   if problem then
-    io.stderr:write(("perigee: %s: %s\n"):format(run.parsed.config, problem))
+    log.error("%s: %s", run.parsed.config, problem)
   end
 end
 

@@ -156,7 +156,7 @@ describe("program.vtep", function ()
 
   it("says which name was meant, and which kinds of values there are", function ()
     for text, part in pairs{
-      ["return {vni = 42}"] = "FILE: the configuration has no field 'vni'; is 'vnis'",
+      ["return {vni = 42}"] = "FILE:1: the configuration has no field 'vni'; is 'vnis'",
       ["return {lern = true}"] = "no field 'lern'; is 'learn' meant?",
       ["return {x = 1}"] = "no field 'x'; it has address, ageing, capacity, dscp",
       ["return {[1] = 42}"] = "the configuration has a value without a name",
@@ -176,7 +176,7 @@ describe("program.vtep", function ()
     end
   end)
 
-  it("runs only text, which comes to an end and calls nothing", function ()
+  it("runs only text, which comes to an end and calls nothing #slow", function ()
     for text, part in pairs{
       [string.dump(function () return {} end)] = "FILE is bytecode",
       ["#!/bin/x\n" .. string.dump(function () return {} end)] = "FILE is bytecode",

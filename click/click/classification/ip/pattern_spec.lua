@@ -48,7 +48,7 @@ describe("an IP pattern", function ()
       pattern.words("src tcp port>=80||!(ip[0:4]&0xff==1)"))
   end)
 
-  it("says the same in other words", function ()
+  it("says the same in other words #slow", function ()
     local function same(a, b)
       assert.equal((matches(a)), (matches(b)), a .. " / " .. b)
     end

@@ -3,13 +3,14 @@
 
 local arguments = require("lib.port.arguments")
 local needs = require("lib.port.needs")
+local given = require("lib.hardware.given")
 local pci_device = require("lib.hardware.pci_device")
 local unistd = require("posix.unistd")
 
 local pci = {
   name = "pci", order = 10,
   summary = "a PCI device bound to vfio-pci",
-  show = "0000:01:00.0", written = "0000:01:00.0 or 01:00.0",
+  show = "0000:01:00.0", written = "0000:01:00.0 or 01:00.0, PCIDEVICE_NAME",
   phrase = "a PCI address such as %s",
   args = arguments.of_devices,
   mtu = 9600,
@@ -17,7 +18,7 @@ local pci = {
 }
 
 function pci.device(text)
-  local address = pci_device.full_address(text)
+  local address = pci_device.full_address(text) or given.device(text)
   if address then return {address = address, text = address} end
 end
 

@@ -5,6 +5,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local arguments = require("lib.port.arguments")
 local interfaces = require("lib.hardware.interfaces")
+local log = require("core.lib.log")
 local needs = require("lib.port.needs")
 local opened = require("lib.port.opened")
 local sysfs = require("lib.hardware.sysfs")
@@ -71,10 +72,9 @@ end
 -- AF_XDP doesn't tell that a checksum is still to be computed.
 local function warn_of_checksums(port)
   if C.pg_iface_leaves_checksums(port.iface) then
-    io.stderr:write(("perigee: port '%s': what local programs send over a veth pair "
-      .. "has no checksums yet, and AF_XDP doesn't say so; use packet:%s, or turn that "
-      .. "off at both ends with: ethtool -K %s tx off\n"):format(port.text, port.iface,
-      port.iface))
+    log.warning("port '%s': what local programs send over a veth pair has no checksums "
+      .. "yet, and AF_XDP doesn't say so; use packet:%s, or turn that off at both ends "
+      .. "with: ethtool -K %s tx off", port.text, port.iface, port.iface)
   end
 end
 

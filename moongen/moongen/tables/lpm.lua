@@ -1,0 +1,142 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- libmoon's module `lpm`: a table of IPv4 routes, looked up by the longest prefix for
+-- the packets of a burst. Routes are entries of a C structure of the script's.
+
+local bit = require("bit")
+local ffi = require("ffi")
+local failure = require("core.failure")
+local serialize = require("moongen.tasks.serialize")
+
+local M = {}
+
+local ADDRESS_BITS = 32
+local DESTINATION_AT, HEADERS = 30, 34 -- bytes of Ethernet and IPv4
+local MAC_BYTES = 6
+local DEFAULT_ENTRY_OFFSET = 1
+
+local Table = {}
+Table.__index = Table
+M.mg_lpm4Table = Table
+
+--- A table whose entries are of the C type `entry_ctype` (a string). The first two
+--- arguments are of libmoon's that don't matter here.
+function M.createLpm4Table(_, _, entry_ctype)
+  return setmetatable({entry_ctype = entry_ctype, nets = {}, depths = {}}, Table)
+end
+
+local function mask(address, depth)
+  if depth == 0 then return 0 end
+  return bit.band(address, bit.lshift(-1, ADDRESS_BITS - depth))
+end
+
+-- The prefixes' lengths, the longest first.
+local function note_depth(self, depth)
+  if self.nets[depth] then return end
+  self.nets[depth] = {}
+  table.insert(self.depths, depth)
+  table.sort(self.depths, function (a, b) return a > b end)
+end
+
+--- Add a route, or replace it: to the net with this address (a number) and prefix of
+--- `depth` bits. The entry is copied. True.
+function Table:addEntry(address, depth, entry)
+  if depth % 1 ~= 0 or depth < 0 or depth > ADDRESS_BITS then
+    failure.usage("lpm: a prefix has 0 to %d bits, not %s", ADDRESS_BITS,
+      tostring(depth))
+  end
+  local copy = self:allocateEntry()
+  ffi.copy(copy, entry, ffi.sizeof(self.entry_ctype))
+  note_depth(self, depth)
+  self.nets[depth][mask(address, depth)] = copy
+  return true
+end
+
+--- The entry for an address (a number); nil if there is no route.
+function Table:lookup(address)
+  local depths, nets = self.depths, self.nets
+  for i = 1, #depths do
+    local found = nets[depths[i]][mask(address, depths[i])]
+    if found then return found end
+  end
+end
+
+local function destination(packet)
+  local p = packet:getBytes() + DESTINATION_AT
+  return bit.bor(bit.lshift(p[0], 24), bit.lshift(p[1], 16), bit.lshift(p[2], 8), p[3])
+end
+
+--- Look up the destinations of the packets (an array of buffers of IPv4) that `mask`
+--- has. Those that have a route are in `hit_mask`, which may be the same mask, and
+--- their entries in `entries`, from allocateEntryPtrs.
+function Table:lookupBurst(packets, in_mask, hit_mask, entries)
+  for i = 1, packets.size do
+    local packet, found = packets[i], nil
+    if in_mask[i] and packet.length >= HEADERS then
+      found = self:lookup(destination(packet))
+    end
+    hit_mask[i] = found ~= nil
+    if found then entries.array[i - 1] = found end
+  end
+  return 0
+end
+
+--- A new entry, of zeros.
+function Table:allocateEntry() return ffi.new(self.entry_ctype .. "[1]") end
+
+local Pointers = {}
+
+function Pointers:__index(key)
+  if type(key) == "number" then return self.array[key - 1] end
+end
+
+--- Places for the entries of `n` packets.
+function Table:allocateEntryPtrs(n)
+  return setmetatable({array = ffi.new(self.entry_ctype .. "*[?]", n)}, Pointers)
+end
+
+-- To another task it goes as a copy.
+serialize.class("moongen.tables.lpm", "lpm", Table, function (t)
+  local list = {}
+  for depth, nets in pairs(t.nets) do
+    for address, entry in pairs(nets) do
+      table.insert(list, {address, depth,
+        ffi.string(entry, ffi.sizeof(t.entry_ctype))})
+    end
+  end
+  return t.entry_ctype, list
+end, function (entry_ctype, list)
+  local t = M.createLpm4Table(nil, nil, entry_ctype)
+  for _, route in ipairs(list) do t:addEntry(unpack(route)) end
+  return t
+end)
+
+--- Write the Ethernet destinations of the packets in the mask: the 6 bytes at
+--- `entry_offset` (default 1) of each one's entry.
+function M.applyRoute(packets, in_mask, entries, entry_offset)
+  for i = 1, packets.size do
+    if in_mask[i] and packets[i].length >= MAC_BYTES then
+      local entry = ffi.cast("uint8_t *", entries.array[i - 1])
+      ffi.copy(packets[i]:getBytes(), entry + (entry_offset or DEFAULT_ENTRY_OFFSET),
+        MAC_BYTES)
+    end
+  end
+  return 0
+end
+
+--- Take 1 from the TTLs of the packets (IPv4) in the mask. Those that don't come to 0
+--- by that are in `out_mask`.
+function M.decrementTTL(packets, in_mask, out_mask, ipv4)
+  if ipv4 == false then failure.usage("lpm: decrementTTL is for IPv4") end
+  for i = 1, packets.size do
+    local goes_on = in_mask[i] and packets[i].length >= HEADERS
+    if goes_on then
+      local ip4 = packets[i]:getIP4Packet().ip4
+      local ttl = ip4:getTTL()
+      goes_on = ttl > 1
+      ip4:setTTL(math.max(ttl - 1, 0))
+    end
+    out_mask[i] = goes_on
+  end
+end
+
+return M

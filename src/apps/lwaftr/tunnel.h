@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Packets on their way into a tunnel, and out of it.
+ */
+#pragma once
+
+#include "binding.h"
+#include "path.h"
+
+/* Count the time to live down, and mend the checksum (RFC 1624); the new one. */
+static inline uint32_t count_down(uint8_t *ip)
+{
+  if (ip[8] == 0)
+    return 0;
+  ip[8]--;
+  uint32_t sum = (0xffff0000u | (~get16(ip + 10) & 0xffff)) - 0x100;
+  sum = (sum & 0xffff) + (sum >> 16);
+  sum = (sum & 0xffff) + (sum >> 16);
+  put16(ip + 10, ~sum);
+  return ip[8];
+}
+
+/* Room for an IPv6 header before the packet's IPv4. */
+static inline uint8_t *open_room(struct packet *p)
+{
+  if (p->data_off < IP6) {
+    memmove(p->buf_addr + PACKET_HEADROOM + IP6, data_of(p), p->length);
+    p->data_off = PACKET_HEADROOM + IP6;
+  }
+  p->data_off -= IP6;
+  p->length += IP6;
+  return data_of(p);
+}
+
+/* Ethernet's and the tunnel's header of a packet to a B4, which has `n` bytes of IPv4. */
+static inline void write_tunnel(const struct lwaftr_path *path, uint8_t *frame,
+                                uint32_t tos, uint32_t n,
+                                const struct softwire_ends *ends)
+{
+  uint8_t *ip6 = frame + ETHERNET;
+  uint32_t first = 6u << 28 | tos << 20 | path->flow_label;
+  memcpy(frame, path->macs6, sizeof path->macs6);
+  put16(frame + 12, 0x86dd);
+  put32(ip6, first);
+  put16(ip6 + 4, n);
+  ip6[6] = PROTOCOL_IP4;
+  ip6[7] = 255;
+  memcpy(ip6 + 8, ends->br, 16);
+  memcpy(ip6 + 24, ends->b4, 16);
+}
+
+/* Take the tunnel's header off. */
+static inline void leave_tunnel(const struct lwaftr_path *path, struct packet *p)
+{
+  p->data_off += IP6;
+  p->length -= IP6;
+  if (p->data_off > PACKET_MAX_HEADROOM) {
+    memmove(p->buf_addr + PACKET_HEADROOM, data_of(p), p->length);
+    p->data_off = PACKET_HEADROOM;
+  }
+  memcpy(data_of(p), path->macs4, sizeof path->macs4);
+  put16(data_of(p) + 12, 0x0800);
+}
+
+/* Look `n` up: which are found, and the ends of these. */
+static inline void find_ends(const struct lwaftr_path *path,
+                             const struct lookup *lookups, int n,
+                             struct softwire_ends *ends, bool *is_there)
+{
+  struct softwire_table *table = binding_enter(path);
+  struct found found[PATH_BURST];
+  uint32_t sequence;
+  do {
+    sequence = softwires_begin_read(table);
+    softwires_look(table, lookups, n, found);
+    for (int i = 0; i < n; i++) {
+      is_there[i] = is_found(&found[i]);
+      if (is_there[i])
+        ends[i] = *found[i].record;
+    }
+  } while (!softwires_end_read(table, sequence));
+  binding_leave(path);
+}
+
+static inline uint64_t half(const uint8_t *p)
+{
+  uint64_t value;
+  memcpy(&value, p, sizeof value);
+  return value;
+}
+
+/* Does the packet come from the softwire's B4, and to its border router? */
+static inline bool is_from(const uint8_t *ip6, const struct softwire_ends *ends)
+{
+  return ((half(ip6 + 8) ^ half(ends->b4)) | (half(ip6 + 16) ^ half(ends->b4 + 8)) |
+          (half(ip6 + 24) ^ half(ends->br)) |
+          (half(ip6 + 32) ^ half(ends->br + 8))) == 0;
+}
+
+static inline void add_to(struct lwaftr_sum *sum, const struct packet *p)
+{
+  sum->packets++;
+  sum->bytes += p->length;
+}
+
+static inline void add_sum(struct lwaftr_sum *sum, struct lwaftr_sum more)
+{
+  sum->packets += more.packets;
+  sum->bytes += more.bytes;
+}
+
+static inline void count(const struct lwaftr_counts *counts, struct lwaftr_sum sum)
+{
+  counts->packets->c += sum.packets;
+  counts->bytes->c += sum.bytes;
+  if (counts->untouched)
+    counts->untouched->c += sum.packets;
+}

@@ -1,0 +1,134 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The options that all programs have, before the program's name. `perigee --help`, the
+-- man page and shells' completions are made from this list.
+
+local failure = require("core.failure")
+local log = require("core.lib.log")
+
+local options = {}
+
+local function limit_packets(text)
+  local n, most = tonumber(text), 2 ^ 24
+  if not n or n < 1024 or n > most or n % 1 ~= 0 then
+    failure.usage("--packets %s: give a number from 1024 to %d", text, most)
+  end
+  require("core.pool").limit(n)
+end
+
+local function set_watchdog(text)
+  local seconds = tonumber(text)
+  local allowed = require("core.engine.main_options").is_patience
+  if text ~= "off" and not allowed(seconds) then
+    failure.usage("--watchdog %s: give a number of seconds from 0.2 on, or 'off'", text)
+  end
+  require("core.engine.settings").watchdog = seconds or false
+end
+
+local function set_on_error(text)
+  require("core.engine.settings").on_error =
+    require("core.on_error").check("--on-error", text)
+end
+
+local function set_drain(text)
+  local seconds = require("lib.quantity").duration(text)
+  if not seconds then
+    failure.usage("--drain %s: give a time such as 500ms or 2s, or 0", text)
+  end
+  require("core.engine.settings").drain = seconds
+end
+
+-- With the names allowed, for --log-format and --log-level.
+local function set_log(option, names, set)
+  return function (text)
+    if not names[text] then
+      local list = {}
+      for name in pairs(names) do list[#list + 1] = name end
+      table.sort(list)
+      failure.usage("%s %s: give one of %s", option, text, table.concat(list, ", "))
+    end
+    set(text)
+  end
+end
+
+--- Is there to be a control socket? Where are metrics to be served, or nil?
+options.control, options.metrics = true, nil
+
+local function set_metrics(text)
+  require("lib.control.listen").parse("--metrics", text)
+  options.metrics = text
+end
+
+local function check()
+  require("core.check.mode").turn_on()
+end
+
+-- `perigee run GRAPH.yaml --check` has another meaning.
+local function checks_a_graph(program, args)
+  return program == "run" and require("lib.document.document").first_of(args) ~= nil
+end
+
+--- Each {name, other name or nil, value = what it takes, help = lines, take =
+--- function, anywhere = may it also be among the program's arguments?, early = is it
+--- taken before the others?, is_own(program, arguments) = is it one of the program's
+--- own there?}. One without a value is all there is to do, unless it is early. `shows`
+--- instead of `take`: what it prints.
+options.list = {
+  {"--port", value = "PCI=PORT",
+    help = {"use another port in the place of a PCI address, or of a",
+            "device's number (--port 0000:01:00.0=pcap:rx=a.pcap)"},
+    take = function (text) require("lib.port.spec").replace_option(text) end},
+  {"--packets", value = "N",
+    help = {"let the packet pool grow to N packets (default 262144)"},
+    take = limit_packets},
+  {"--cpus", value = "LIST",
+    help = {"run the program's apps on these CPUs (1-4 or 0,2), also",
+            "written behind the program: perigee PROGRAM --cpus 1-4"},
+    take = function (text) require("core.cpus.placement").use(text) end},
+  {"--watchdog", value = "SECONDS",
+    help = {"end a program of which an app doesn't return for so long",
+            "(default 5), or never: off"},
+    take = set_watchdog},
+  {"--results", early = true, anywhere = true,
+    help = {"print what was measured as lines 'RESULT-NAME value', for",
+            "programs that run experiments, such as NPF"},
+    take = function () require("core.engine.results").want() end},
+  {"--check", early = true, anywhere = true,
+    help = {"find packets that apps use wrongly (freed twice, used when",
+            "freed, sent twice, never freed, ...); this is slow"},
+    take = check, is_own = checks_a_graph},
+  {"--on-error", value = "POLICY", anywhere = true,
+    help = {"what becomes of an app that raises an error: stop (the",
+            "program ends: the default), restart, bypass or drop"},
+    take = set_on_error},
+  {"--eal", value = '"ARGUMENTS"', help = {"pass these on to DPDK"},
+    take = function (text) require("core.eal").pass(text) end},
+  {"--group", value = "GROUP",
+    help = {"let members of the group read counters (perigee top);",
+            "else only this user can"},
+    take = function (text) require("core.shm").share_with(text) end},
+  {"--no-control", early = true, anywhere = true,
+    help = {"have no control socket, by which `perigee trace` and",
+            "others look into a running process"},
+    take = function () options.control = false end},
+  {"--metrics", value = "PLACE", anywhere = true,
+    help = {"serve OpenMetrics at http://127.0.0.1:PLACE/metrics, a TCP",
+            "port; or at ADDRESS:PORT, or unix:PATH"},
+    take = set_metrics},
+  {"--drain", value = "TIME",
+    help = {"let packets on their way run out for so long at most",
+            "when a signal ends the program (default 2s)"},
+    take = set_drain},
+  {"--log-format", value = "FORM", anywhere = true,
+    help = {"what is said on stderr: text, timed, json, or journal (the",
+            "default below systemd)"},
+    take = set_log("--log-format", log.FORMATS, function (text) log.begin(text) end)},
+  {"--log-level", value = "LEVEL", anywhere = true,
+    help = {"say nothing below: error, warning or info (the default)"},
+    take = set_log("--log-level", log.LEVELS,
+      function (text) log.begin(nil, text) end)},
+  {"-h", "--help", help = {"show this"}, shows = "help"},
+  {"--version", help = {"show the versions of Perigee, DPDK and LuaJIT"},
+    shows = "version"},
+}
+
+return options

@@ -1,0 +1,104 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local http = require("lib.control.http")
+
+-- What a session says to the pieces of text, and whether it is done.
+local function ask(page, options, ...)
+  local session = http.session(page, options)
+  for _, piece in ipairs{...} do
+    session:receive(piece)
+    session:work()
+  end
+  return table.concat(session.output), session.done
+end
+
+local function never() error("asked") end
+
+local GET = "GET / HTTP/1.1\r\n\r\n"
+
+describe("a client of a web server", function ()
+  it("gets an answer to a request that comes in pieces", function ()
+    local asked
+    local text, done = ask(function (request)
+      asked = request
+      return 200, '{"a":1}', "application/json"
+    end, {any_method = true}, "POST /a/b#x?c=1 HTTP/1.1\r\nHost: x\r\nAccept: a\r\n",
+      "Content-Length: 4\r\n\r\nbo", "dy and more")
+    assert.is_true(done)
+    assert.same({"POST", "/a/b", "c=1", "body", "a"}, {asked.method, asked.path,
+      asked.query, asked.body, asked.headers.accept})
+    assert.matches("^HTTP/1.1 200 OK\r\n", text)
+    assert.matches('Content%-Type: application/json\r\nContent%-Length: 7\r\n', text)
+    assert.matches('\r\n\r\n{"a":1}$', text)
+  end)
+
+  it("gets no body with what HEAD asks for", function ()
+    local text = ask(function () return 200, "body" end, nil, "HEAD / HTTP/1.0\n\n")
+    assert.matches("Content%-Length: 4\r\n", text)
+    assert.matches("Connection: close\r\n\r\n$", text)
+  end)
+
+  it("gets a page when it is made, and no more is read meanwhile", function ()
+    local session = http.session(function ()
+      coroutine.yield()
+      return 200, "late"
+    end)
+    session:receive(GET)
+    session:work()
+    assert.is_nil(session.done)
+    for _ = 1, 100 do session:receive(("x"):rep(10000)) end
+    assert.is_true(#session.input < 100)
+    session:work()
+    assert.matches("late$", session.output[1])
+  end)
+
+  it("is told what is wrong with its request", function ()
+    for text, status in pairs{
+      ["hello\r\n\r\n"] = 400, ["DELETE / HTTP/1.1\r\n\r\n"] = 405,
+      ["GET / HTTP/1.1\r\nx\r\n\r\n"] = 400,
+      ["GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n"] = 400,
+      ["GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"] = 400,
+      ["GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"] = 400,
+      ["GET / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n"] = 413,
+      ["GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"] = 411,
+      [("x"):rep(20000)] = 431} do
+      local answer, done = ask(never, nil, text)
+      assert.is_true(done)
+      assert.matches(("^HTTP/1.1 %d "):format(status), answer)
+    end
+  end)
+
+  it("that ends early gets nothing", function ()
+    for _, text in ipairs{"GET / HTTP/1.1\r\nConte",
+                          "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nshort"} do
+      local session = http.session(never, {any_method = true})
+      session:receive(text)
+      session:work()
+      assert.falsy(session.done)
+      session:receive(nil)
+      session:work()
+      assert.same({true, 0}, {session.done, session.outgoing})
+    end
+  end)
+
+  it("is told of a page's error", function ()
+    assert.matches("^HTTP/1.1 500 .*a bug\n$", (ask(function () error("a bug") end,
+      nil, GET)))
+  end)
+
+  it("that says nothing, or takes nothing, is waited for a while only", function ()
+    for _, request in ipairs{"", "GET /", GET} do
+      local seconds = 0
+      local session = http.session(function () return 200, "page" end,
+        {now = function () return seconds end})
+      session:receive(request)
+      session:work()
+      seconds = 59
+      session:work()
+      assert.equal(request == GET, session.outgoing > 0)
+      seconds = 61
+      session:work()
+      assert.same({true, 0}, {session.done, session.outgoing})
+    end
+  end)
+end)

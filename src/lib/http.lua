@@ -1,0 +1,50 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- HTTP/1.1's messages (RFC 9110, RFC 9112) as text, for servers of lib.sockets: heads
+-- of requests and of answers. What they mean is the server's.
+
+local http = {}
+
+http.REASONS = {
+  [200] = "OK", [400] = "Bad Request", [403] = "Forbidden", [404] = "Not Found",
+  [405] = "Method Not Allowed", [411] = "Length Required",
+  [413] = "Content Too Large", [431] = "Request Header Fields Too Large",
+  [500] = "Internal Server Error", [503] = "Service Unavailable",
+}
+local REASONS = http.REASONS
+
+local function parse(head)
+  local method, target, version, rest =
+    head:match("^([%w!#$%%&'*+%-.^_`|~]+) (%S+) HTTP/1%.([01])\r?\n(.*)$")
+  if not method then return false end
+  local headers = {}
+  for line in rest:gmatch("[^\r\n]+") do
+    local name, value = line:match("^([^:%s]+):%s*(.-)%s*$")
+    if not name then return false end
+    name = name:lower()
+    headers[name] = headers[name] and headers[name] .. ", " .. value or value
+  end
+  local path, query = target:gsub("^http://[^/]*", ""):match("^([^?]*)%??(.*)$")
+  local connection = (headers.connection or ""):lower()
+  return {method = method, headers = headers, path = path, query = query,
+    keep = version == "1" and connection ~= "close" or connection == "keep-alive"}
+end
+
+--- The request that `input` begins with: {method =, path =, query =, headers = by their
+--- names in small letters, keep = may the connection go on?}, and where what is behind
+--- its head begins. False if it isn't one; nil if its head isn't whole yet.
+function http.request(input)
+  local head, behind = input:match("^[\r\n]*(.-\r?\n)\r?\n()")
+  if not head then return nil end
+  return parse(head), behind
+end
+
+--- The head of an answer with a body of `length` bytes of the media type `kind` (nil:
+--- text).
+function http.head(status, length, kind, keep)
+  return ("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n"
+    .. "X-Content-Type-Options: nosniff\r\nConnection: %s\r\n\r\n"):format(status,
+    REASONS[status] or "Status", kind or "text/plain; charset=utf-8", length,
+    keep and "keep-alive" or "close")
+end
+
+return http

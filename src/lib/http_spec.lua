@@ -1,0 +1,36 @@
+-- SPDX-License-Identifier: Apache-2.0
+local http = require("lib.http")
+
+describe("HTTP's messages", function ()
+  it("are read once their heads are whole", function ()
+    local text = "GET http://x/a/b?json HTTP/1.1\r\nHost: x\r\nACCEPT:  a \r\n"
+      .. "accept: b\r\n\r\nrest"
+    for n = 0, #text - 5 do assert.is_nil(http.request(text:sub(1, n))) end
+    local request, behind = http.request(text)
+    assert.same({method = "GET", path = "/a/b", query = "json", keep = true,
+      headers = {host = "x", accept = "a, b"}}, request)
+    assert.equal("rest", text:sub(behind))
+  end)
+
+  it("say whether the connection goes on", function ()
+    local function keep(version, header)
+      return http.request(("GET / HTTP/%s\n%s\n"):format(version, header or "")).keep
+    end
+    assert.same({true, false, false, true}, {keep("1.1"),
+      keep("1.1", "Connection: close\n"), keep("1.0"),
+      keep("1.0", "connection: Keep-Alive\n")})
+  end)
+
+  it("that are something else are told apart from those that aren't whole", function ()
+    for _, text in ipairs{"\n\n", "GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n",
+      "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET a b HTTP/1.1\r\n\r\n"} do
+      assert.is_false((http.request(text)), text)
+    end
+  end)
+
+  it("are answered", function ()
+    assert.equal("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n"
+      .. "Content-Length: 3\r\nX-Content-Type-Options: nosniff\r\n"
+      .. "Connection: close\r\n\r\n", http.head(404, 3))
+  end)
+end)

@@ -1,0 +1,124 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is said over the socket by which a running function is configured: calls and
+-- answers, both statements (lib.leader.syntax) that have a field a line. The protocol
+-- is that of `snabb config` (its snabb-config-leader-v1). Pure.
+
+local failure = require("core.failure")
+local syntax = require("lib.leader.syntax")
+
+local calls = {}
+
+--- The socket's name in a process's directory in shared memory.
+calls.SOCKET = "config-leader-socket"
+
+local MOST_DIGITS = 10 -- of a length
+
+local function put_fields(parts, fields, indent)
+  local names = {}
+  for name in pairs(fields) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local value = fields[name]
+    for _, item in ipairs(type(value) == "table" and value or {value}) do
+      parts[#parts + 1] = indent .. name .. " "
+      if type(item) == "table" then
+        parts[#parts + 1] = "{\n"
+        put_fields(parts, item, indent .. "  ")
+        parts[#parts + 1] = indent .. "}\n"
+      else
+        parts[#parts + 1] = syntax.quote(tostring(item)) .. ";\n"
+      end
+    end
+  end
+end
+
+--- A call, or the answer to one, as text: its name and fields, a table by name. A value
+--- is a string, number or boolean, or a list of such, or of tables of fields.
+function calls.write(name, fields)
+  local parts = {name, " {\n"}
+  put_fields(parts, fields, "  ")
+  parts[#parts + 1] = "}\n"
+  return table.concat(parts)
+end
+
+local function fields_of(block)
+  local fields, lists = {}, {}
+  for _, statement in ipairs(block) do
+    local value = statement.block and fields_of(statement.block)
+      or statement.value or ""
+    lists[statement.name] = lists[statement.name] or {}
+    table.insert(lists[statement.name], value)
+    fields[statement.name] = value
+  end
+  return fields, lists
+end
+
+--- The calls or answers in `text`: a list of {name =, fields = the last value of each
+--- field, lists = all values of each}. Raises a failure.
+function calls.read(text)
+  local list = {}
+  for i, statement in ipairs(syntax.read(text)) do
+    local fields, lists = fields_of(statement.block or {})
+    list[i] = {name = statement.name, fields = fields, lists = lists}
+  end
+  return list
+end
+
+--- The text as it goes over the socket: its length in front.
+function calls.frame(text)
+  return ("%d\n%s"):format(#text, text)
+end
+
+-- Of what has come over a connection, frame by frame: the first `parts` from `at` on is
+-- still to be given out; `size` bytes are, in all. The frame there has `length` bytes,
+-- `head` of them in its first line, once that is known.
+local Frames = {}
+Frames.__index = Frames
+
+--- What collects bytes until they are whole frames.
+function calls.frames()
+  return setmetatable({parts = {}, size = 0, at = 1}, Frames)
+end
+
+function Frames:add(bytes)
+  self.parts[#self.parts + 1] = bytes
+  self.size = self.size + #bytes
+end
+
+-- Large ones come in many pieces, which are put together once.
+local function all(self)
+  if #self.parts > 1 then
+    self.parts[1] = self.parts[1]:sub(self.at)
+    self.parts, self.at = {table.concat(self.parts)}, 1
+  end
+  return self.parts[1]
+end
+
+-- How many bytes the frame has, with its line; nil if that isn't known yet.
+local function length_of(self, bytes)
+  local line, first = bytes:match("^(%d+)\n()", self.at)
+  local digits = line or bytes:match("^%d*", self.at)
+  if #digits > MOST_DIGITS or not line and self.at + #digits <= #bytes then
+    failure.raise("a message begins with its length on a line of its own")
+  end
+  if line then
+    self.head = first - self.at
+    return self.head + tonumber(line)
+  end
+end
+
+--- The text of the next frame, or nil if it isn't all there yet. Raises a failure if
+--- that is no frame.
+function Frames:next()
+  if self.size == 0 or self.size < (self.length or 0) then return nil end
+  local bytes = all(self)
+  self.length = self.length or length_of(self, bytes)
+  if not self.length or self.size < self.length then return nil end
+  local text = bytes:sub(self.at + self.head, self.at + self.length - 1)
+  self.at, self.size = self.at + self.length, self.size - self.length
+  self.length = nil
+  if self.size == 0 then self.parts, self.at = {}, 1 end
+  return text
+end
+
+return calls

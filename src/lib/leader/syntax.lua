@@ -1,0 +1,129 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Statements in the syntax of YANG (RFC 7950, section 6.1), in which `snabb config` and
+-- what it configures talk: NAME VALUE; or NAME { STATEMENTS }. Pure.
+
+local failure = require("core.failure")
+
+local syntax = {}
+
+local WORD = "[^%s;{}\"']"
+local ESCAPES = setmetatable({n = "\n", t = "\t"}, {
+  __index = function (_, letter) return letter end,
+})
+local BACKSLASH = 92
+
+--- The text as one word, quoted where it has to be.
+function syntax.quote(text)
+  if text:find("^" .. WORD .. "+$") and not text:find("/[/*]") then return text end
+  local escaped = text:gsub('[\\"]', "\\%0"):gsub("\n", "\\n"):gsub("\t", "\\t")
+  return '"' .. escaped .. '"'
+end
+
+-- Where the first token at or behind `at` begins; nil at the end.
+local function skip(text, at)
+  while true do
+    at = text:find("%S", at)
+    local two = at and text:sub(at, at + 1)
+    if two == "//" then
+      at = text:find("\n", at, true)
+    elseif two == "/*" then
+      local _, last = text:find("*/", at + 2, true)
+      if not last then failure.raise("a comment doesn't end") end
+      at = last + 1
+    else
+      return at
+    end
+    if not at then return nil end
+  end
+end
+
+-- Where the quote ends that begins at `at`: a quote behind an odd number of backslashes
+-- is a part of it.
+local function end_of_quote(text, at, quote)
+  local found = at
+  repeat
+    found = text:find(quote, found + 1, true)
+    if not found then failure.raise("a quote doesn't end") end
+    local behind = found - 1
+    while quote == '"' and behind > at and text:byte(behind) == BACKSLASH do
+      behind = behind - 1
+    end
+  until (found - behind) % 2 == 1
+  return found
+end
+
+-- The string behind the quote at `at`, and where what follows it begins.
+local function quoted(text, at)
+  local quote = text:sub(at, at)
+  local last = end_of_quote(text, at, quote)
+  local value = text:sub(at + 1, last - 1)
+  if quote == '"' and value:find("\\", 1, true) then
+    value = value:gsub("\\(.)", ESCAPES)
+  end
+  return value, last + 1
+end
+
+-- The string at `at`, of quoted parts joined by +, or the word; and what is behind it.
+local function string_at(text, at)
+  if not text:find("^[\"']", at) then
+    local _, last = text:find("^" .. WORD .. "+", at)
+    if not last then
+      failure.raise("'%s' is where a word should be", text:sub(at, at))
+    end
+    return text:sub(at, last), last + 1
+  end
+  local value, behind = quoted(text, at)
+  local plus = skip(text, behind)
+  while plus and text:sub(plus, plus) == "+" do
+    local more
+    more, behind = quoted(text, skip(text, plus + 1) or #text + 1)
+    value, plus = value .. more, skip(text, behind)
+  end
+  return value, behind
+end
+
+local MOST_SHOWN = 40 -- letters of a name
+
+local function missing(what, statement)
+  failure.raise("%s is missing behind %s", what,
+    (statement.name:sub(1, MOST_SHOWN):gsub("[^\32-\126]", "?")))
+end
+
+local statements
+
+local function statement(text, at)
+  local result = {}
+  result.name, at = string_at(text, at)
+  at = skip(text, at)
+  if at and not text:find("^[;{}]", at) then
+    result.value, at = string_at(text, at)
+    at = skip(text, at)
+  end
+  local sign = at and text:sub(at, at)
+  if sign == ";" then return result, at + 1 end
+  if sign ~= "{" then missing("';' or '{'", result) end
+  result.block, at = statements(text, at + 1)
+  if not at then missing("'}'", result) end
+  return result, at + 1
+end
+
+-- The statements from `at` on, and where the brace is that ends them (nil: the end).
+function statements(text, at)
+  local list = {}
+  at = skip(text, at)
+  while at and text:sub(at, at) ~= "}" do
+    list[#list + 1], at = statement(text, at)
+    at = skip(text, at)
+  end
+  return list, at
+end
+
+--- The statements in `text`: a list of {name =, value = (or nil), block = a list of
+--- statements (or nil)}. Raises a failure.
+function syntax.read(text)
+  local list, at = statements(text, 1)
+  if at then failure.raise("there is a '}' too many") end
+  return list
+end
+
+return syntax

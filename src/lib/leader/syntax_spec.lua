@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local calls = require("lib.leader.calls")
+local syntax = require("lib.leader.syntax")
+
+describe("statements", function ()
+  it("are read with comments, quotes and blocks", function ()
+    assert.same({{name = "a", value = "b c"}, {name = "d", block = {
+      {name = "e", value = "/x[y=1]/z"}, {name = "f"}}},
+      {name = "g", value = "1\n\t\"\\"}}, syntax.read([[
+      a 'b' + " c"; // one
+      d { /* two
+      */ e /x[y=1]/z; f; } g "1\n\t\"\\";]]))
+    assert.same({}, syntax.read(" // nothing"))
+  end)
+
+  it("are refused in a sentence", function ()
+    for text, said in pairs{
+      ["a 'b"] = "a quote doesn't end", ["/* a"] = "a comment doesn't end",
+      ["a b"] = "';' or '{' is missing behind a", ["a {"] = "'}' is missing behind a",
+      ["}"] = "there is a '}' too many", [";"] = "';' is where a word should be",
+    } do
+      local ok, err = pcall(syntax.read, text)
+      assert.same({false, said}, {ok, tostring(err)})
+    end
+  end)
+
+  it("take any text without harm", function ()
+    math.randomseed(5)
+    local signs = "{};\"'/*+ \n\\ax"
+    for _ = 1, 3000 do
+      local text = {}
+      for i = 1, math.random(12) do
+        local n = math.random(#signs)
+        text[i] = signs:sub(n, n)
+      end
+      local ok, err = pcall(syntax.read, table.concat(text))
+      assert(ok or tostring(err):match("^[%w%p ]+$"), err)
+    end
+  end)
+end)
+
+describe("calls", function ()
+  it("are written and read", function ()
+    local text = calls.write("get-config",
+      {schema = "a-b", config = "x {\n y 1; }", list = {"1", "2"}, on = true,
+       pair = {{a = "1", b = {"2", "3"}}}})
+    local call = calls.read(text .. calls.write("describe", {}))
+    assert.equal("get-config", call[1].name)
+    assert.same({schema = "a-b", config = "x {\n y 1; }", list = "2", on = "true",
+      pair = {a = "1", b = "3"}}, call[1].fields)
+    assert.same({"1", "2"}, call[1].lists.list)
+    assert.same({name = "describe", fields = {}, lists = {}}, call[2])
+  end)
+
+  it("come in frames, however they are cut", function ()
+    local bytes = calls.frame("hello") .. calls.frame("") .. calls.frame("a\nb")
+    local frames, found = calls.frames(), {}
+    for i = 1, #bytes do
+      frames:add(bytes:sub(i, i))
+      local text = frames:next()
+      found[#found + 1] = text
+    end
+    assert.same({"hello", "", "a\nb"}, found)
+    frames:add(bytes)
+    assert.same({"hello", "", "a\nb"}, {frames:next(), frames:next(), frames:next()})
+    for _, wrong in ipairs{"x", "\n", "-1\n", "12345678901\n", "1 \n"} do
+      frames = calls.frames()
+      frames:add(wrong)
+      assert.has_error(function () frames:next() end)
+    end
+  end)
+end)

@@ -1,0 +1,114 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What ARP and NDP have in common: when the next hop's MAC address is asked for, and
+-- what becomes of the answer. With several queues only one process hears that, and
+-- tells the others by shared memory. Where lib.yang.alarms is to be had (Snabb's), an
+-- alarm is raised as long as the address isn't known.
+--
+-- The app has `next_ip`, `next_mac` (false: not known yet), `self_mac`, `next_request`
+-- (when to ask), `alarm`, `alarm_notification`, `shared_next_mac_key` and `protocol`, a
+-- table {name = "ARP", address = the C type of next_ip, counter = the name of that of
+-- the next hop's address, what = what it resolves, as alarms say}.
+
+local ffi = require("ffi")
+local address = require("lib.stack.address")
+local counter = require("core.counter")
+local lib = require("core.lib")
+local shm = require("core.shm")
+local unistd = require("posix.unistd")
+
+local next_hop = {}
+
+local INTERVAL_SECONDS = 3 -- between requests
+local NO_ALARM = {raise = function () end, clear = function () end}
+
+local mac_t = ffi.typeof("uint8_t[6]")
+local number_t = ffi.typeof("union { uint64_t number; uint8_t bytes[8]; }")
+local mac_p = ffi.typeof("$ *", address.Mac)
+
+local function text(kind, bytes) return ffi.cast(kind, bytes)[0]:getString() end
+
+local function ip_text(app)
+  return text(ffi.typeof("$ *", app.protocol.address), app.next_ip)
+end
+
+local function random_mac()
+  local mac = lib.random_bytes(6)
+  mac[0] = bit.band(mac[0], 0xfc) + 2 -- locally administered, unicast
+  return mac
+end
+
+local function new_alarm(protocol)
+  if not lib.have_module("lib.yang.alarms") then return NO_ALARM end
+  local alarms = require("lib.yang.alarms")
+  local key = {resource = tostring(unistd.getpid()),
+    alarm_type_id = protocol.name:lower() .. "-resolution"}
+  alarms.add_to_inventory({alarm_type_id = key.alarm_type_id},
+    {resource = key.resource, has_clear = true, description =
+      ("Raise up if %s app cannot resolve %s"):format(protocol.name, protocol.what)})
+  return alarms.declare_alarm(key, {perceived_severity = "critical", alarm_text =
+    ("Make sure you can %s resolve IP addresses on NIC"):format(protocol.name)})
+end
+
+--- Give the app what is missing: an address of its own, and the alarm. It asks at once.
+function next_hop.begin(app)
+  app.self_mac = app.self_mac or random_mac()
+  app.alarm = new_alarm(app.protocol)
+  app.next_request = 0
+end
+
+--- Is the next hop to be asked for now? Then its time is noted, and told.
+function next_hop.is_due(app)
+  if app.next_mac or engine.now() < app.next_request then return false end
+  app.next_request = engine.now() + INTERVAL_SECONDS
+  print(("%s: Resolving '%s'"):format(app.protocol.name, ip_text(app)))
+  if app.alarm_notification then app.alarm:raise() end
+  return true
+end
+
+-- Put the address where other processes look for it.
+local function share(app, mac)
+  local key = app.shared_next_mac_key
+  local ok, shared = pcall(shm.create, key, mac_t)
+  if not ok then ok, shared = pcall(shm.open, key, mac_t) end
+  if not ok then
+    print(("warning: %s: failed to update shared next MAC key!"):format(
+      app.protocol.name:lower()))
+    return
+  end
+  ffi.copy(shared, mac, 6)
+  shm.unmap(shared)
+end
+
+local function resolved(app, mac)
+  print(("%s: '%s' resolved (%s)"):format(app.protocol.name, ip_text(app),
+    text(mac_p, mac)))
+  if app.alarm_notification then app.alarm:clear() end
+  app.next_mac = mac
+  local number = number_t()
+  ffi.copy(number.bytes, mac, 6)
+  counter.set(app.shm[app.protocol.counter], number.number)
+end
+
+--- The app has heard that the address is in the 6 bytes at `bytes`.
+function next_hop.heard(app, bytes)
+  local mac = mac_t()
+  ffi.copy(mac, bytes, 6)
+  resolved(app, mac)
+  if app.shared_next_mac_key then share(app, mac) end
+end
+
+--- Has another process told it? (It is mapped, not copied: it will be what that process
+--- makes it.)
+function next_hop.look(app)
+  if not app.shared_next_mac_key then return end
+  local ok, mac = pcall(shm.open, app.shared_next_mac_key, mac_t)
+  if ok then resolved(app, mac) end
+end
+
+--- Count the packet under the name `what`.
+function next_hop.count(app, what, p)
+  counter.add(app.shm[what .. "-bytes"], p.length)
+  counter.add(app.shm[what .. "-packets"])
+end
+
+return next_hop

@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The picture of a graph (lib.picture.layout) as SVG 1.1. Apps, links and regions have
+-- classes and data- attributes, by which a page finds and changes them. Pure.
+
+local layout = require("lib.picture.layout")
+
+local svg = {}
+
+local BEND = 60       -- pixels: how far a line goes straight on before it bends
+local ENTITIES = {["<"] = "&lt;", [">"] = "&gt;", ["&"] = "&amp;", ['"'] = "&quot;",
+                  ["'"] = "&#39;"}
+
+--- How a picture that stands alone looks.
+svg.STYLE = [[
+.app rect { fill: #fff; stroke: #345; stroke-width: 1.2 }
+.app.cpu0 rect { fill: #eef4fb } .app.cpu1 rect { fill: #fdf3e3 }
+.app.cpu2 rect { fill: #eaf7ea } .app.cpu3 rect { fill: #f7eaf4 }
+.region rect { fill: #f4f6f8; stroke: #9ab; stroke-dasharray: 4 3 }
+.link path { fill: none; stroke: #567; stroke-width: 1.4 }
+text { font: 12px sans-serif; fill: #123 }
+.class, .end, .region text, .cpu { font-size: 10px; fill: #678 }
+.name { font-weight: bold }
+]]
+
+local function escape(text)
+  return (tostring(text):gsub("[<>&\"']", ENTITIES):gsub("[%c\127]", "?"))
+end
+
+local function text(class, x, y, content, anchor)
+  return ('<text class="%s" x="%.1f" y="%.1f"%s>%s</text>'):format(class, x, y,
+    anchor and (' text-anchor="%s"'):format(anchor) or "", escape(content))
+end
+
+local function rect(box, radius)
+  return ('<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%d"/>'):format(box.x,
+    box.y, box.width, box.height, radius)
+end
+
+local function region(box, of_graph)
+  local cpu = of_graph.cpu and (", CPU %d"):format(of_graph.cpu) or ""
+  return ('<g class="region" data-region="%d">%s%s</g>'):format(box.number,
+    rect(box, 8), text("title", box.x + 8, box.y + 13,
+      ("region %d%s"):format(box.number, cpu)))
+end
+
+local function app(box, shade)
+  local x, y = box.x + box.width / 2, box.y
+  local cpu = box.app.cpu
+  return ('<g class="app%s" data-app="%s">%s%s%s%s%s</g>'):format(
+    cpu and " cpu" .. shade[cpu] % 4 or "", escape(box.app.name), rect(box, 5),
+    text("name", x, y + 18, box.app.name, "middle"),
+    text("class", x, y + 33, box.title, "middle"),
+    cpu and text("cpu", box.x + box.width - 4, y + 10, "CPU " .. cpu, "end") or "",
+    text("live", x, y + box.height + 11, "", "middle"))
+end
+
+-- A curve from point to point; lanes are straight.
+local function path(link)
+  local points = link.points
+  local parts = {("M%.1f,%.1f"):format(unpack(points[1]))}
+  for i = 2, #points do
+    local a, b = points[i - 1], points[i]
+    if #points == 4 and i == 3 then
+      parts[#parts + 1] = ("L%.1f,%.1f"):format(unpack(b))
+    else
+      local turned = link.back and BEND or math.min(BEND, math.abs(b[1] - a[1]) / 2)
+      local out = i == 2 and 1 or link.back and -1 or 1
+      local into = i == #points and 1 or link.back and -1 or 1
+      parts[#parts + 1] = ("C%.1f,%.1f %.1f,%.1f %.1f,%.1f"):format(
+        a[1] + out * turned, a[2], b[1] - into * turned, b[2], b[1], b[2])
+    end
+  end
+  return table.concat(parts, " ")
+end
+
+local function link_group(link)
+  local first, last = link.points[1], link.points[#link.points]
+  local second = link.points[2]
+  local l, d = link.link, path(link)
+  local ends = (l.output ~= "output" and text("end", first[1] + 3, first[2] - 4,
+    l.output) or "") .. (l.input ~= "input" and text("end", last[1] - 8, last[2] - 4,
+    l.input, "end") or "")
+  return ('<g class="link" data-link="%s"><path class="hit" d="%s"/><path class="line" '
+    .. 'd="%s" marker-end="url(#arrow)"/>%s%s</g>'):format(escape(l.link), d, d, ends,
+    text("rate", (first[1] + second[1]) / 2, (first[2] + second[2]) / 2 - 5, "",
+      "middle"))
+end
+
+--- The picture of `graph` (lib.observe.graph.describe) as text. With `bare` without a
+--- style of its own, for a page that has one.
+function svg.text(graph, bare)
+  local picture, lines = layout.of(graph), {}
+  local function add(line) lines[#lines + 1] = line end
+  add(('<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" '
+    .. 'viewBox="0 0 %.0f %.0f">'):format(picture.width, picture.height, picture.width,
+    picture.height))
+  add(bare and "" or "<style>" .. svg.STYLE .. ".hit { stroke: none }</style>")
+  add('<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" '
+    .. 'markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">'
+    .. '<path d="M0,0 L8,4 L0,8 z"/></marker></defs>')
+  local shade, shades = {}, 0
+  for _, one in ipairs(graph.apps) do
+    local cpu = one.cpu
+    if cpu and not shade[cpu] then shade[cpu], shades = shades, shades + 1 end
+  end
+  for _, box in ipairs(picture.regions) do
+    add(region(box, graph.regions[box.number]))
+  end
+  for _, link in ipairs(picture.links) do add(link_group(link)) end
+  for _, box in ipairs(picture.apps) do add(app(box, shade)) end
+  add("</svg>")
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return svg

@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Rates, sizes, counts and times as users write them, for all programs: a number in
+-- decimal notation with a unit behind it. Each function returns the number, or nil and
+-- what is wrong, a clause that begins with the text.
+
+local quantity = {}
+
+-- Powers of 1,000 (SI), and of 1,024 (IEC 80000-13).
+local THOUSANDS = {k = 1e3, K = 1e3, M = 1e6, G = 1e9, T = 1e12}
+local BINARY = {Ki = 2^10, Mi = 2^20, Gi = 2^30, Ti = 2^40}
+
+--- The number that the text is in decimal notation, or nil. (tonumber() also takes
+--- "0x10", "inf" and "nan".)
+function quantity.decimal(text)
+  if text:match("^[+-]?%d+%.?%d*[eE]?[+-]?%d*$")
+    or text:match("^[+-]?%.%d+[eE]?[+-]?%d*$") then
+    return tonumber(text)
+  end
+end
+local decimal = quantity.decimal
+
+-- The text's number (nil: it has none) and what stands behind it.
+local function parts(text)
+  local digits, unit = text:match("^(.-)%s*(%a[%a/]*)$")
+  if digits then return decimal(digits), unit end
+  return decimal(text), ""
+end
+
+local function refusal(text, wanted)
+  return nil, ("'%s' isn't %s"):format(text, wanted)
+end
+
+local function is_finite(n) return n and n - n == 0 end
+
+--- How many: a whole number of at least 0, such as 1500, 10k, 1.5M or 2G.
+function quantity.count(text)
+  local n, unit = parts(text)
+  local value = n and n * (unit == "" and 1 or THOUSANDS[unit] or 0/0)
+  if is_finite(value) and value >= 0 and value % 1 == 0 and value <= 2^53 then
+    return value
+  end
+  return refusal(text, "a count such as 1500, 10k or 1M")
+end
+
+--- Bytes: a count, also with B behind it, or Ki, Mi, Gi (1,024 and its powers).
+function quantity.bytes(text)
+  local n, unit = parts(text)
+  unit = unit:gsub("B$", "")
+  local value = n and n * (unit == "" and 1 or THOUSANDS[unit] or BINARY[unit] or 0/0)
+  if is_finite(value) and value >= 0 and value % 1 == 0 and value <= 2^53 then
+    return value
+  end
+  return refusal(text, "a size such as 1500, 64k or 2MiB")
+end
+
+local SECONDS = {ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, sec = 1, m = 60, min = 60,
+                 h = 3600, d = 86400}
+
+--- A time of at least 0, in seconds: 10, 0.5, 500ms, 2m (minutes), 1h.
+function quantity.duration(text)
+  local n, unit = parts(text)
+  local value = n and n * (unit == "" and 1 or SECONDS[unit] or 0/0)
+  if is_finite(value) and value >= 0 then return value end
+  return refusal(text, "a duration in seconds, or such as 500ms, 2m, 1h")
+end
+
+-- What rates are of, by how they are written; "" is packets.
+local PACKETS, BITS = "packets", "bits"
+local OF = {
+  [""] = PACKETS, pps = PACKETS, ["p/s"] = PACKETS,
+  bit = BITS, ["bit/s"] = BITS, bps = BITS, ["b/s"] = BITS, ["bits/s"] = BITS,
+}
+
+--- A rate above 0: how many a second, and of what: "packets" (2M, 2Mpps) or "bits"
+--- (10Gbit/s, 10Gbps).
+function quantity.rate(text)
+  local n, unit = parts(text)
+  local prefix, of = unit:match("^([kKMGT]?)(.*)$")
+  local value = n and OF[of] and n * (prefix == "" and 1 or THOUSANDS[prefix])
+  if is_finite(value) and value > 0 then return value, OF[of] end
+  return refusal(text, "a rate such as 1500, 10k or 2Mpps (packets a second), or "
+    .. "100Mbit/s")
+end
+
+return quantity

@@ -1,0 +1,75 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A process that a service manager runs tells it how it goes: that it is ready once
+-- packets flow, that it is alive as long as its engine breathes and its workers do,
+-- that it reads its configuration again, and that it stops.
+
+local engine = require("core.app")
+local notify = require("lib.service.notify")
+local outside = require("core.outside.visitors")
+local state = require("lib.service.state")
+local C = require("core.native")
+
+local service = {}
+
+local NS_PER_US = 1000
+
+local visitor = {}
+local ready, period, next_sign = false, nil, 0
+
+-- "RELOADING=1" wants to know since when.
+local function monotonic_us() return math.floor(C.pg_monotonic() * 1e9 / NS_PER_US) end
+
+local function count(t)
+  local n = 0
+  for _ in pairs(t) do n = n + 1 end
+  return n
+end
+
+local function status()
+  local why = state.not_ready()
+  if why then return why end
+  return ("%d apps and %d links"):format(count(engine.configuration.apps),
+    count(engine.configuration.links))
+end
+
+local function tell_ready()
+  notify.tell("READY=1\nSTATUS=" .. status())
+end
+
+--- Between breaths.
+function visitor.tend(now)
+  if not ready and not state.not_ready() then
+    ready = true
+    tell_ready()
+  end
+  if period and now >= next_sign and not state.ill() then
+    next_sign = now + period
+    notify.tell("WATCHDOG=1")
+  end
+end
+
+--- A program is asked to read its configuration again; or has done so.
+function visitor.reload(done)
+  if not done then
+    notify.tell(("RELOADING=1\nMONOTONIC_USEC=%d"):format(monotonic_us()))
+  else
+    tell_ready()
+  end
+end
+
+--- The engine lets packets run out.
+function visitor.stopping() notify.tell("STOPPING=1\nSTATUS=packets run out") end
+
+--- The process ends.
+function visitor.leave() notify.tell("STOPPING=1") end
+
+for _, f in pairs(visitor) do jit.off(f, true) end
+
+--- Tell the manager, if there is one.
+function service.start()
+  if not notify.wanted() then return end
+  period = notify.period()
+  outside.let_in(visitor)
+end
+
+return service

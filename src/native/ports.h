@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What ports are, DPDK's and Perigee's own, and the kernel's interfaces below them: what
+ * the C shim and Lua share of plugging, starting and asking them. (How packets come and
+ * go is in api.h.) Plain declarations, as there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct freelist;
+struct own_driver;
+
+/* One port, plugged. Counted in packets unless the name says bytes. */
+struct port {
+  uint16_t id;
+  uint16_t min_frame;        /* shortest and longest frame it can send, */
+  uint16_t max_frame;        /* bytes; 4 more where there is a VLAN tag */
+  uint8_t tidy;              /* may receive chained or foreign mbufs */
+  uint8_t started;
+  uint8_t found_nothing;     /* the last receive did */
+  uint8_t full;              /* or gave PORT_BURST packets */
+  uint8_t lent;              /* --eal made it: stop it, don't remove it */
+  uint16_t burst;            /* packets received by one call, <= PORT_BURST */
+  uint16_t queue, queues;    /* the one this is, of so many (0: one) */
+  int32_t numa_node;         /* -1: unknown, or there is only one */
+  int32_t promiscuous;       /* descriptor that keeps `keeps` so, or -1 */
+  uint64_t offloads;         /* on: RTE_ETH_TX_OFFLOAD_*; the rest in offload.c */
+  uint64_t rxpackets, rxbytes;
+  uint64_t txpackets, txbytes;
+  uint64_t rx_oversize;      /* received longer than PACKET_MAX_PAYLOAD */
+  uint64_t rx_nomem;         /* received, no packet to copy it to */
+  uint64_t rx_bad_offload;   /* received, can't be segmented or checksummed (ports) */
+  uint64_t tx_oversize;      /* longer than max_frame */
+  uint64_t tx_runt;          /* shorter than min_frame */
+  struct freelist *account;  /* of the engine it works for */
+  void *pool;                /* it receives into */
+  const struct own_driver *own; /* instead of DPDK (dpdk/port_io.h), or NULL */
+  void *state;               /* of that driver */
+  char name[64];             /* of the device */
+  char keeps[16];            /* kernel interface that is to stay as it is, or "" */
+};
+
+struct port_stats {
+  uint64_t ipackets, opackets, ibytes, obytes;
+  uint64_t imissed, ierrors, oerrors, rx_nombuf;
+};
+
+struct port_link {
+  uint32_t speed;            /* Mbit/s, 0 unknown */
+  uint8_t up, full_duplex;
+};
+
+/* What Perigee puts back on a kernel interface when it leaves it. */
+struct iface {
+  uint32_t mtu;
+  uint32_t flags;            /* IFF_UP and so on, linux/if.h */
+  uint8_t mac[6];
+};
+
+/* port.c */
+/* Each plug fills in `port` but for `account`, which the caller sets. */
+int pg_port_plug(struct port *port, const char *devargs, const char *keeps);
+int pg_port_ring(struct port *port, const char *name, int side);
+int pg_ring_take(const char *name);
+void pg_ring_leave(const char *name, int side);
+int pg_port_small_pool(struct port *port);
+int pg_port_next_id(void);
+bool pg_port_join(struct port *port, const char *device);
+int pg_port_share(const struct port *port, const char *device);
+bool pg_port_leave(const char *device);
+int pg_port_adopt(struct port *port, uint16_t id);
+int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload);
+int pg_port_unplug(struct port *port);
+int pg_probe_pci(const char *address);
+
+/* port_told.c */
+int pg_port_stats(const struct port *port, struct port_stats *stats);
+int pg_port_link(const struct port *port, struct port_link *link);
+int pg_port_mac(const struct port *port, uint8_t *mac);
+const char *pg_port_driver(const struct port *port);
+int pg_port_count(void);
+
+/* ports/packet.c */
+int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
+                   bool alone);
+int pg_packet_fit_mtu(struct port *port);
+
+/* ports/virtio_user.c */
+int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool offload,
+                        void *pool);
+
+/* iface.c */
+int pg_iface_read(const char *name, struct iface *iface);
+int pg_iface_write(const char *name, const struct iface *iface);
+bool pg_iface_has_xdp(const char *name);
+double pg_iface_tx_dropped(const char *name);
+bool pg_iface_leaves_checksums(const char *name);
+
+/* ports/xdp_program.c */
+const char *pg_xdp_problem(void);
+
+/* ports/pcap.c */
+int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);
+int pg_pcap_create(struct port *port);
+int pg_pcap_ended(const struct port *port);
+const char *pg_pcap_failure(const struct port *port);

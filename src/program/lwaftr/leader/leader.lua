@@ -1,0 +1,121 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The socket by which a running lwAFTR is asked and changed, as upstream's are: looked
+-- at between breaths, and for a limited time, as packets may be waiting.
+
+local C = require("core.native")
+local calls = require("lib.leader.calls")
+local engine = require("core.app")
+local outside = require("core.outside.visitors")
+local requests = require("program.lwaftr.leader.requests")
+local shm = require("core.shm")
+local sockets = require("lib.sockets")
+
+local leader = {}
+
+-- At a time, if calls are short: where packets wait meanwhile, and where all apps are
+-- on other CPUs.
+local MOST_SECONDS, MOST_WITHOUT_APPS = 0.002, 0.05
+local MUCH_OUTPUT = 1048576 -- bytes that a client leaves waiting
+
+-- A connection ----------------------------------------------------------------------
+
+local Connection = {}
+Connection.__index = Connection
+
+local function connection(of)
+  return setmetatable({leader = of, frames = calls.frames(), output = {}, outgoing = 0},
+    Connection)
+end
+
+function Connection:receive(bytes)
+  if bytes then self.frames:add(bytes) else self.at_end = true end
+end
+
+local function answers(self, text)
+  local parts = {}
+  for i, call in ipairs(calls.read(text)) do
+    parts[i] = calls.write(call.name, requests.answer(self.leader, call, self))
+  end
+  return parts
+end
+
+-- A large table takes its time: that is nothing for the watchdog.
+local function answer(self, text)
+  local watched = C.pg_watch(false)
+  local ok, parts = pcall(answers, self, text)
+  C.pg_watch(watched)
+  if not ok then error(parts, 0) end
+  local frame = calls.frame(table.concat(parts))
+  self.output[#self.output + 1] = frame
+  self.outgoing = self.outgoing + #frame
+end
+
+--- Answer what has come, until its time is up. What is no call ends the connection.
+function Connection:work()
+  self.full = true -- until all that has come is answered
+  if self.outgoing >= MUCH_OUTPUT then return end
+  local ok, text
+  repeat
+    ok, text = pcall(self.frames.next, self.frames)
+    local err = text
+    if ok and text then ok, err = pcall(answer, self, text) end
+    if not ok then
+      io.stderr:write(("perigee: a connection for `config` is closed: %s\n"):format(
+        tostring(err)))
+    end
+    if not ok or not text then
+      self.full = false
+      self.done = self.done or not ok or self.at_end or self.leader.over
+      return
+    end
+  until C.pg_monotonic() >= self.leader.until_time
+end
+
+function Connection:ended()
+  if self.leader.listener == self then self.leader.listener = nil end
+end
+
+-- The socket --------------------------------------------------------------------------
+
+local Leader = {}
+Leader.__index = Leader
+
+function Leader:tend()
+  self.until_time = C.pg_monotonic()
+    + (next(engine.app_table) and MOST_SECONDS or MOST_WITHOUT_APPS)
+  repeat until not self.server:poll() or C.pg_monotonic() >= self.until_time
+  if self.server:busy() then self.server:work() end
+end
+
+function Leader:leave() self.server:close() end
+
+--- Let the `router` (program.lwaftr.router) be asked and changed from outside from now
+--- on; `readiness` is what can be drained.
+function leader.start(router, readiness)
+  local o = setmetatable({router = router, readiness = readiness, over = false,
+    until_time = 0}, Leader)
+  shm.mkdir(shm.resolve("engine"))
+  local fd, problem = sockets.listen_unix(shm.path(calls.SOCKET))
+  if not fd then
+    io.stderr:write(("perigee: this lwAFTR can't be configured while it runs: %s\n")
+      :format(problem))
+    return o
+  end
+  o.server = sockets.server(fd, function () return connection(o) end)
+  outside.let_in{tend = function () o:tend() end, leave = function () o:leave() end}
+  return o
+end
+
+--- For `done` of engine.main: have `duration` seconds (nil: any number) passed, or was
+--- it called to end?
+function Leader:ending(duration)
+  local ends = duration and engine.now() + duration or math.huge
+  return function () return self.over or engine.now() >= ends end
+end
+
+-- It isn't part of the packet path.
+for _, f in pairs(Leader) do
+  if type(f) == "function" then jit.off(f, true) end
+end
+
+return leader

@@ -1,0 +1,216 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Configurations and state as text, in the formats of `snabb config get`: "yang", which
+-- is read again; "xpath", a line PATH VALUE for each leaf; and "influxdb", lines for
+-- that database. A walk through the tree tells each format what it meets.
+
+local ffi = require("ffi")
+local C = require("core.declare")("apps/lwaftr/lwaftr.h")
+local failure = require("core.failure")
+local softwire = require("program.lwaftr.leader.softwire")
+local tree = require("program.lwaftr.leader.tree")
+local values = require("apps.lwaftr.conf_values")
+
+local printer = {}
+
+local ROOM = 512 -- bytes of a softwire's text
+
+-- The formats -------------------------------------------------------------------
+
+-- open(name, keys) and close() are told of containers and entries (which have keys, a
+-- list of {name, text}), leaf(field, value) of leaves, and only(field, value) of one
+-- that is all there is.
+local yang = {}
+yang.__index = yang
+
+function yang:open(name)
+  self[#self + 1] = {head = name == "" and "{\n" or name .. " {\n"}
+end
+
+-- What is around a leaf is written with the first one.
+local function write_heads(self)
+  for i, level in ipairs(self) do
+    if not level.written then self.out(("  "):rep(i - 1) .. level.head) end
+    level.written = true
+  end
+  return ("  "):rep(#self)
+end
+
+function yang:leaf(field, value)
+  local indent = write_heads(self)
+  self.out(("%s%s %s;\n"):format(indent, field.name, field.type.write(value)))
+end
+
+function yang:close()
+  local level = table.remove(self)
+  if level.written then self.out(("  "):rep(#self) .. "}\n") end
+end
+
+function yang:only(field, value) self.out(field.type.write(value)) end
+
+-- A million of them are why this is in C.
+function yang:softwire(s)
+  self.text = self.text or ffi.new("char[?]", ROOM)
+  local indent = write_heads(self)
+  local text = ffi.string(self.text, C.pg_print_softwire(s, indent, self.text, ROOM))
+  self.out(self.bare and (text:gsub("^(%s*)softwire ", "%1")) or text)
+end
+
+local xpath = {}
+xpath.__index = xpath
+
+function xpath:open(name, keys)
+  local text = name ~= "" and "/" .. name or ""
+  for _, key in ipairs(keys or {}) do
+    text = ("%s[%s=%s]"):format(text, key[1], key[2])
+  end
+  self[#self + 1] = text
+end
+
+function xpath:leaf(field, value)
+  self.out(("%s%s/%s %s\n"):format(self.root, table.concat(self), field.name,
+    field.type.write(value)))
+end
+
+function xpath:close() table.remove(self) end
+
+function xpath:only(field, value)
+  self.out(("%s %s\n"):format(self.root, field.type.write(value)))
+end
+
+local influxdb = {}
+influxdb.__index = influxdb
+
+function influxdb:open(name, keys)
+  self[#self + 1] = {name = name ~= "" and "/" .. name or "", keys = keys or {}}
+end
+
+local function influx_value(value, text)
+  if type(value) == "number" then return text .. "i" end
+  if type(value) == "boolean" then return text end
+  return '"' .. text:gsub('["\\]', "\\%0") .. '"'
+end
+
+function influxdb:leaf(field, value)
+  local names, tags = {}, {}
+  for _, level in ipairs(self) do
+    names[#names + 1] = level.name
+    for _, key in ipairs(level.keys) do
+      tags[#tags + 1] = (",%s=%s"):format(key[1], (key[2]:gsub("[, =]", "\\%0")))
+    end
+  end
+  self.out(("%s%s/%s%s value=%s\n"):format(self.root:gsub("%b[]", ""),
+    table.concat(names), field.name, table.concat(tags),
+    influx_value(value, field.type.write(value))))
+end
+
+function influxdb:close() table.remove(self) end
+
+function influxdb:only(field, value)
+  self.out(("%s value=%s\n"):format(self.root:gsub("%b[]", ""),
+    influx_value(value, field.type.write(value))))
+end
+
+local FORMATS = {yang = yang, xpath = xpath, influxdb = influxdb}
+
+-- The walk ------------------------------------------------------------------------
+
+local fields
+
+local function entries(self, node, list, name)
+  local field = node.by_name[node.key]
+  for key, entry in tree.entries(list or {}) do
+    local is_text = type(key) == "string" -- also of an address (path.key)
+    self:open(name, {{field.name, is_text and key or field.type.write(key)}})
+    self:leaf(is_text and {name = field.name, type = values.text} or field, key)
+    fields(self, node, entry, field.name)
+    self:close()
+  end
+end
+
+local function softwires(self, node, list, name)
+  if not list then return end
+  local all, n = list:list()
+  for i = 0, n - 1 do
+    if self.softwire then
+      self:softwire(all[i])
+    else
+      local entry = softwire.table(all[i])
+      self:open(name, {{"ipv4", node.by_name.ipv4.type.write(entry.ipv4)},
+                       {"psid", tostring(entry.psid)}})
+      fields(self, node, entry)
+      self:close()
+    end
+  end
+end
+
+local function is_shown(self, field, value)
+  return value ~= nil and (self.defaults or value ~= field.default)
+end
+
+-- The fields of a container or an entry, but for its key.
+function fields(self, node, value, key)
+  for _, field in ipairs(node.fields) do
+    local item = value[field.key_in_memory]
+    if field.is_softwires then
+      softwires(self, field, value.softwires, field.name)
+    elseif field.is_list then
+      entries(self, field, item, field.name)
+    elseif field.fields then
+      self:open(field.name)
+      fields(self, field, item or {})
+      self:close()
+    elseif field.name ~= key and is_shown(self, field, item) then
+      self:leaf(field, item)
+    end
+  end
+end
+
+local function is_key(node, name)
+  for _, key in ipairs(node.keys or {node.key}) do
+    if key == name then return true end
+  end
+end
+
+-- What is in an entry that its path names, without its keys.
+local function rest(node)
+  local left = {fields = {}}
+  for _, field in ipairs(node.fields) do
+    if not is_key(node, field.name) then table.insert(left.fields, field) end
+  end
+  return left
+end
+
+--- Write `value`, which is what is at the `target` (program.lwaftr.leader.path), by
+--- calling out(TEXT). `format` is "yang" (nil), "xpath" or "influxdb"; `defaults`: also
+--- leaves that have their default values. Raises a failure for other formats.
+function printer.print(target, value, out, format, defaults)
+  local class = FORMATS[format or "yang"]
+  if not class then
+    failure.usage("the format '%s' isn't known; there are yang, xpath and influxdb",
+      format)
+  end
+  local root = target.text:gsub("/+$", "")
+  local self = setmetatable({out = out, defaults = defaults, root = root,
+    bare = target.is_list}, class)
+  local node = target.node
+  local last = target.steps[#target.steps]
+  if node.type then
+    self:only(node, value)
+  elseif target.is_list and node.is_softwires then
+    softwires(self, node, value, "")
+  elseif target.is_list then
+    entries(self, node, value, "")
+  else
+    fields(self, last and last.key ~= nil and rest(node) or node, value)
+  end
+end
+
+--- The same as one string.
+function printer.text(target, value, format, defaults)
+  local parts = {}
+  printer.print(target, value, function (part) parts[#parts + 1] = part end, format,
+    defaults)
+  return table.concat(parts)
+end
+
+return printer

@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Rates of links, a line a second, as upstream's programs write them: as a table of
+-- comma separated values, or in the form of its benchmarks ("hydra").
+
+local engine = require("core.app")
+local failure = require("core.failure")
+local timer = require("core.timer")
+
+local rates = {}
+
+local SECOND = 1e9 -- nanoseconds
+
+local Rates = {}
+Rates.__index = Rates
+
+-- Packets and bytes so far, {[NAME] = {packets =, bytes =}}.
+local function read(self)
+  local totals, sums = engine.link_totals(), {}
+  for _, column in ipairs(self.columns()) do
+    local sum = sums[column.name] or {packets = 0, bytes = 0}
+    sums[column.name] = sum
+    for spec, link in pairs(totals) do
+      if column.of(spec) then
+        sum.packets = sum.packets + tonumber(link.rxpackets)
+        sum.bytes = sum.bytes + tonumber(link.rxbytes)
+      end
+    end
+  end
+  return sums
+end
+
+local function heading(self)
+  if self.hydra then return "benchmark,id,score,unit\n" end
+  local parts = {"Time (s)"}
+  for _, column in ipairs(self.columns()) do
+    parts[#parts + 1] = ("%s MPPS,%s Gbps"):format(column.name, column.name)
+  end
+  return table.concat(parts, ",") .. "\n"
+end
+
+local function format(self, elapsed, column, mpps, gbps)
+  if not self.hydra then return (",%f,%f"):format(mpps, gbps) end
+  local name = column.name:lower():gsub("%W", "")
+  return ("%s_mpps,%.0f,%f,mpps\n%s_gbps,%.0f,%f,gbps\n"):format(name, elapsed, mpps,
+    name, elapsed, gbps)
+end
+
+local function put(self, text)
+  local ok, problem = self.file:write(text)
+  if ok then ok, problem = self.file:flush() end
+  if not ok then failure.raise("the rates can't be written: %s", problem) end
+end
+
+-- A line for the time since the one before. The timer may be late, and make up for it.
+function Rates:line()
+  local now, sums = engine.now(), read(self)
+  local seconds = now - self.time
+  if seconds < 0.5 then return end
+  local parts = {}
+  for _, column in ipairs(self.columns()) do
+    local sum = sums[column.name]
+    local before = self.before[column.name] or sum
+    local mpps = (sum.packets - before.packets) / seconds / 1e6
+    local gbps = (sum.bytes - before.bytes) * 8 / seconds / 1e9
+    parts[#parts + 1] = format(self, now - self.start, column, mpps, gbps)
+  end
+  local line = table.concat(parts)
+  put(self, self.hydra and line or ("%f%s\n"):format(now - self.start, line))
+  self.time, self.before = now, sums
+end
+
+--- Write rates from now on. columns() returns a list of {name =, of = a function that
+--- tells whether a link (its text) belongs to it}; `path` is where to write (nil: to
+--- stdout). Raises a failure if that can't be.
+function rates.start(columns, path, hydra)
+  local file = io.stdout
+  if path then
+    local opened, problem = io.open(path, "w")
+    if not opened then failure.raise("the rates can't be written: %s", problem) end
+    file = opened
+  end
+  local o = setmetatable({columns = columns, file = file, hydra = hydra}, Rates)
+  o.start = engine.now()
+  o.time, o.before = o.start, read(o)
+  put(o, heading(o))
+  timer.activate(timer.new("rates", function () o:line() end, SECOND, "repeating"))
+  return o
+end
+
+return rates

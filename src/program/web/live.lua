@@ -1,0 +1,129 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What an instance does now, for the page: rates of links, drops and counters of apps,
+-- cycles, from two samples of its shared memory (program.top.sample). All browsers
+-- share the samples.
+
+local C = require("core.native")
+local failure = require("core.failure")
+local sample = require("program.top.sample")
+local shm = require("core.shm")
+
+local live = {}
+
+local LEAST_SECONDS = 0.5 -- between two samples
+local FORGET_SECONDS = 60 -- an instance that nobody asks for
+
+local known = {} -- by process id: {before =, now =}
+
+local function take(instance)
+  local s = sample.take(instance)
+  if not s then failure.raise("process %d has ended", instance.pid) end
+  return s
+end
+
+-- The two samples to compare; none is taken anew within half a second.
+local function samples(instance)
+  for pid, entry in pairs(known) do
+    if C.pg_monotonic() - entry.now.time > FORGET_SECONDS then known[pid] = nil end
+  end
+  local entry = known[instance.pid]
+  if not entry then
+    entry = {now = take(instance)}
+    known[instance.pid] = entry
+  end
+  if not entry.before or C.pg_monotonic() - entry.now.time >= LEAST_SECONDS then
+    local first = entry.before == nil
+    while first and C.pg_monotonic() - entry.now.time < LEAST_SECONDS do
+      coroutine.yield()
+    end
+    entry.before, entry.now = entry.now, take(instance)
+  end
+  return entry.before, entry.now
+end
+
+local function links(d)
+  local found = {}
+  for _, l in ipairs(d.links) do
+    found[l.name] = {pps = l.pps, bits = l.bits, packets = l.packets, drops = l.drops,
+      dropped = l.dropped, waiting = l.waiting}
+  end
+  return found
+end
+
+-- What counts packets that went nowhere in an app that names no reasons, such as a
+-- port; in one that does, the same packets again.
+local IN_GENERAL = {rxerrors = true, txerrors = true, rxdrop = true, txdrop = true}
+
+-- The apps whose drops have reasons.
+local function apps_with_reasons(d)
+  local found = {}
+  for _, drop in ipairs(d.drops) do
+    local name, reason = drop.name:match("^(.-): (.*)$")
+    if not IN_GENERAL[reason] then found[name] = true end
+  end
+  return found
+end
+
+-- Drops and counters of apps, by name.
+local function apps(d)
+  local found = {}
+  local function app(name)
+    found[name] = found[name] or {}
+    return found[name]
+  end
+  local function add(name, what, item)
+    local entry = app(name)
+    entry[what] = entry[what] or {}
+    table.insert(entry[what], item)
+  end
+  for _, a in ipairs(d.apps) do
+    local entry = app(a.name)
+    entry.pps, entry.interpreted = a.pps, a.interpreted
+  end
+  local has_reasons = apps_with_reasons(d)
+  for _, drop in ipairs(d.drops) do
+    local name, reason = drop.name:match("^(.-): (.*)$")
+    if IN_GENERAL[reason] and has_reasons[name] then
+      add(name, "counters", {name = reason, pps = drop.pps, value = drop.packets})
+    elseif not name:find("->", 1, true) then
+      add(name, "drops", {reason = reason, pps = drop.pps, packets = drop.packets})
+    end
+  end
+  for _, counter in ipairs(d.others) do
+    local name, what = counter.name:match("^(.-): (.*)$")
+    add(shm.name_of_part(name), "counters", {name = what, pps = counter.pps,
+      value = counter.packets})
+  end
+  return found
+end
+
+local PARTS = {receive = true, send = true, engine = true, empty = true, sleep = true}
+
+-- Cycles by part and by task: {name =, cpu =, cycles = of a packet or nil, rate = a
+-- second, app = the first app of the task}.
+local function cycles(d)
+  local list = {}
+  for i, c in ipairs(d.cycles) do
+    local cpu, name = c.name:match("^cpu (%d+): (.*)$")
+    name = shm.name_of_part(name or c.name)
+    list[i] = {name = name, cpu = tonumber(cpu), cycles = c.value, rate = c.pps,
+      app = not PARTS[name] and name:match("^(.-)%+?%d*$") or nil}
+    if list[i].app and not name:find("+", 1, true) then list[i].app = name end
+  end
+  return list
+end
+
+-- A list that is empty would be an object in JSON.
+local function list(t) return #t > 0 and t or nil end
+
+--- What the instance does now; lists that are empty are left out. Yields if it has to
+--- wait for a second sample; raises a failure if the process has ended.
+function live.of(instance)
+  local before, now = samples(instance)
+  local d = sample.difference(before, now)
+  return {time = now.time, seconds = d.seconds, uptime = d.uptime, engine = d.engine,
+    links = links(d), apps = apps(d), cycles = list(cycles(d)), jit = d.jit,
+    tsc_hz = tonumber(C.pg_tsc_hz())}
+end
+
+return live

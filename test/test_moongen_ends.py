@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How scripts of libmoon's end that go on for long, that are killed, or whose disk is
+full: nothing of what was captured is lost."""
+
+import re
+import signal
+import struct
+
+import pytest
+
+from helpers import capture
+from helpers.command import PERIGEE, ROOT, run, running, wait_until
+
+SCRIPTS = ROOT / "test/moongen"
+
+
+def frames(n):
+    return [bytes([i % 256]) * (60 + i % 1000) for i in range(n)]
+
+
+def written(path):
+    """The packets that are in the file by now."""
+    try:
+        return list(capture.load(path))
+    except (AssertionError, OSError, struct.error):
+        return []
+
+
+def test_what_was_captured_is_there_after_a_kill(tmp_path):
+    """In the script's own file and in the port's, though more packets may come."""
+    sent = frames(200)
+    capture.save(tmp_path / "in.pcap", sent)
+    port = f"pcap:rx={tmp_path}/in.pcap,tx={tmp_path}/tx.pcap"
+    with running(PERIGEE, "moongen", "--port", f"0={port}", SCRIPTS / "capture.lua",
+                 tmp_path / "own.pcap") as process:
+        for name in "own.pcap", "tx.pcap":
+            wait_until(lambda name=name: process.read()
+                       and len(written(tmp_path / name)) == len(sent), name)
+        process.send(signal.SIGKILL)
+        assert process.finish() == -signal.SIGKILL
+    assert written(tmp_path / "own.pcap") == written(tmp_path / "tx.pcap") == sent
+
+
+@pytest.mark.parametrize("own, port", [("own.pcap", "null"), ("/dev/null", "tx.pcap")])
+def test_a_file_that_can_grow_no_more(tmp_path, own, port):
+    """The script ends with a sentence, and the file has whole packets."""
+    sent = frames(4000)
+    capture.save(tmp_path / "in.pcap", sent)
+    sink = "/dev/null" if port == "null" else port
+    result = run(PERIGEE, "moongen", "--port", f"0=pcap:rx=in.pcap,tx={sink}",
+                 SCRIPTS / "capture.lua", own, "-l", 1_000_000, cwd=tmp_path)
+    name = port if own == "/dev/null" else own
+    assert result.returncode == 1
+    assert re.search(f"can't write {name}.*: File too large", result.stderr)
+    got = written(tmp_path / name)
+    assert len(got) > 1000 and got == sent[:len(got)]
+
+
+def test_a_template_is_in_all_buffers(tmp_path):
+    script = tmp_path / "script.lua"
+    script.write_text("""
+        local memory = require "memory"
+        function master(n)
+          local mem = memory.createMemPool{n = n, bufSize = 64, func = function (buf)
+            buf:getEthernetPacket():fill{ethType = 0x1234}
+          end}
+          local first, found = mem:bufArray(n / 2), 0
+          local second = mem:bufArray(n / 2)
+          first:alloc(60)
+          second:alloc(60)
+          for _, bufs in ipairs{first, second} do
+            for _, buf in ipairs(bufs) do
+              if buf:getEthernetPacket().eth:getType() == 0x1234 then found = found + 1 end
+            end
+            bufs:freeAll()
+          end
+          print("found", found)
+        end""")
+    result = run(PERIGEE, "moongen", script, 70000)
+    assert "found\t70000\n" in result.stdout, result.stderr
+
+
+def test_forwarding_leaks_nothing():
+    """A short time of what test/moongen/soak.lua can do for hours."""
+    ports = [word for i, name in enumerate("aabb")
+             for word in ("--port", f"{i}=ring:{name}")]
+    result = run(PERIGEE, "moongen", *ports, SCRIPTS / "soak.lua", "-t", 2)
+    assert result.returncode == 0, result.stderr
+    sent, got, lost = map(int, re.search(r"^packets\t(\d+)\t(\d+)\t(\d+)$", result.stdout,
+                                         re.M).groups())
+    assert sent == got + lost and sent > 1000
+    assert re.search(r"^missing\t0$", result.stdout, re.M)
+    assert "neither sent nor freed" not in result.stdout

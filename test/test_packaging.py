@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What packages bring beside the program: man pages and completions, which are made of
+what --help prints; the service; the manifest for Kubernetes."""
+
+import re
+import shutil
+
+import pytest
+
+from helpers.command import PERIGEE, ROOT, check, perigee, run, tool
+
+PROGRAMS = [line.split()[0] for line in
+            perigee("--help").stdout.partition("Programs:\n")[2].splitlines()]
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("manual")
+    check(str(PERIGEE), "run", ROOT / "tools" / "manual" / "make.lua", folder)
+    return folder
+
+
+def options_of(*words):
+    """Those that --help lists, at the beginnings of lines."""
+    text = perigee(*words, "--help").stdout
+    return set(re.findall(r"^ {1,4}(?:-\w, )?(--[\w-]+)", text, re.M))
+
+
+def complete(manual, *words):
+    """What bash offers for the last word."""
+    script = (f"source {manual}/bash/perigee; COMP_WORDS=(\"$@\"); "
+              "COMP_CWORD=$(($# - 1)); _perigee; printf '%s\\n' \"${COMPREPLY[@]}\"")
+    return set(check("bash", "-c", script, "bash", *words).split())
+
+
+def test_each_program_has_a_page_with_its_options(manual):
+    names = {path.stem for path in (manual / "man1").iterdir()}
+    assert names == {"perigee"} | {f"perigee-{name}" for name in PROGRAMS}
+    page = (manual / "man1" / "perigee.1").read_text().replace("\\-", "-")
+    assert options_of() and all(option in page for option in options_of())
+    for name in "generate", "top", "vtep", "replay", "capture":
+        page = (manual / "man1" / f"perigee-{name}.1").read_text().replace("\\-", "-")
+        assert options_of(name) and all(option in page for option in options_of(name))
+    page = (manual / "man1" / "perigee-loadtest.1").read_text().replace("\\-", "-")
+    assert all(option in page for option in options_of("loadtest", "find-limit"))
+
+
+def test_pages_are_sound(manual):
+    if not shutil.which("groff"):
+        pytest.skip("there is no groff here")
+    pages = sorted((manual / "man1").iterdir())
+    result = run("groff", "-man", "-ww", "-Tutf8", "-z", *pages)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_bash_completes(manual):
+    assert set(PROGRAMS) <= complete(manual, "perigee", "")
+    assert options_of() <= complete(manual, "perigee", "--")
+    assert complete(manual, "perigee", "gen") == {"generate"}
+    assert complete(manual, "perigee", "--cpus", "1-2", "gen") == {"generate"}
+    for program in "generate", "top", "vtep":
+        assert options_of(program) <= complete(manual, "perigee", program, "--")
+    assert "--metrics" in complete(manual, "perigee", "echo", "null", "--m")
+    assert "find-limit" in complete(manual, "perigee", "loadtest", "find")
+    assert options_of("loadtest", "find-limit") <= complete(
+        manual, "perigee", "loadtest", "find-limit", "--")
+
+
+def test_zsh_takes_its_file(manual):
+    if not shutil.which("zsh"):
+        pytest.skip("there is no zsh here")
+    result = run("zsh", "-n", manual / "zsh" / "_perigee")
+    assert (result.returncode, result.stderr) == (0, "")
+    text = (manual / "zsh" / "_perigee").read_text()
+    assert all(f"'{name}:" in text for name in PROGRAMS)
+    assert all(f"*{option}[" in text for option in options_of("vtep"))
+
+
+@pytest.mark.fast
+def test_the_package_has_the_version_and_what_setup_installs():
+    version = re.search(r"^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
+    debian = ROOT / "packaging" / "debian"
+    assert (debian / "changelog").read_text().startswith(f"perigee ({version}) ")
+    assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text()
+    control = (debian / "control").read_text().replace("\n ", " ")
+    needed = set(re.search(r'BUILD="([^"]*)"',
+                           (ROOT / "tools" / "setup").read_text())[1].split())
+    given = {"make", "gcc", "libc6-dev"}  # build-essential
+    build = set(re.findall(r"[\w.+-]+", re.search(r"^Build-Depends: (.*)$", control, re.M)[1]))
+    assert needed - given <= build
+    depends = re.search(r"^Depends: (.*)$", control, re.M)[1]
+    assert all(name in depends for name in needed if name.startswith("lua-"))
+
+
+def test_the_manifest_names_options_that_there_are():
+    yaml = pytest.importorskip("yaml")
+    text = (ROOT / "packaging" / "kubernetes" / "daemonset.yaml").read_text()
+    pod = yaml.safe_load(text)["spec"]["template"]["spec"]
+    container, = pod["containers"]
+    args = container["args"]
+    options = {word for word in args if word.startswith("--")}
+    assert options <= options_of() | options_of("vtep")
+    mounts = {mount["name"] for mount in container["volumeMounts"]}
+    assert mounts == {volume["name"] for volume in pod["volumes"]}
+    assert container["resources"]["limits"] == container["resources"]["requests"]
+    if shutil.which("kubeconform"):
+        check(tool("kubeconform"), "-strict",
+              ROOT / "packaging" / "kubernetes" / "daemonset.yaml")

@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`perigee web`: what its server answers and refuses, and the page in a real browser."""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+
+import pytest
+from scapy.utils import RawPcapNgReader
+
+from helpers.browser import CHROMIUM, browser
+from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.control import wait_for_socket
+
+TOKEN = "0123456789abcdef-token"
+
+# While a file of the folder exists, `gate` drops what comes.
+GRAPH = """
+engine.claim_name(%r)
+local Gate = {drops = {"shut"}}
+Gate.__index = Gate
+function Gate:new() return setmetatable({shut = false}, Gate) end
+function Gate:process(p)
+  if self.shut then return nil, 1 end
+  p.data[0] = 7
+  return p
+end
+function Gate:tick()
+  local file = io.open(%r)
+  self.shut = file ~= nil
+  if file then file:close() end
+end
+local c = config.new()
+config.app(c, "in", require("apps.port.port").Port, "null")
+config.app(c, "gate", Gate)
+config.app(c, "fwd", require("apps.fwd.fwd").Fwd)
+config.app(c, "sink", require("apps.basic.basic_apps").Sink)
+config.link(c, "in.output -> gate.input")
+config.link(c, "gate.output -> fwd.input")
+config.link(c, "fwd.output -> sink.input")
+engine.configure(c)
+engine.Hz = 200
+engine.main{duration = 300, no_report = true}
+"""
+LINKS = ["fwd.output -> sink.input", "gate.output -> fwd.input",
+         "in.output -> gate.input"]
+
+
+@contextlib.contextmanager
+def graph(folder, name):
+    script = folder / "graph.lua"
+    script.write_text(GRAPH % (name, str(folder / "shut")))
+    with running(PERIGEE, "run", script) as process:
+        process.name = name
+        wait_for_socket(process)
+        yield process
+
+
+class Web:
+    """A running `perigee web`."""
+
+    def __init__(self, process):
+        process.wait_for("http://")
+        self.process = process
+        wait_until(lambda: process.read() and "\n" in process.said, "its address")
+        self.url = process.said.split("\n")[0]
+        self.port = int(re.search(r":(\d+)/", self.url)[1])
+
+    def request(self, method, path, body=None, headers=(), host="127.0.0.1"):
+        """The status, and the body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.putrequest(method, path, skip_host=True)
+        for name, value in {"Host": host, **dict(headers)}.items():
+            connection.putheader(name, value)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer.status, content
+
+    def ask(self, name, body=b"{}", token=TOKEN, **headers):
+        if isinstance(body, dict):
+            body = json.dumps(body).encode()
+        headers = {"X-Perigee": "1", "Authorization": f"Bearer {token}", **headers}
+        return self.request("POST", f"/api/{name}", body, headers)
+
+    def get(self, name, **body):
+        status, content = self.ask(name, body)
+        assert status == 200, content
+        return json.loads(content)
+
+    def refused(self, name, body, **others):
+        status, content = self.ask(name, body, **others)
+        assert status != 200, content
+        return status, json.loads(content)["error"]
+
+
+@contextlib.contextmanager
+def web(*args, **env):
+    env = {**os.environ, "PERIGEE_WEB_TOKEN": TOKEN, **env}
+    with running(PERIGEE, "web", "--listen", "0", *args, env=env) as process:
+        yield Web(process)
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("web")
+    with graph(folder, f"web-{os.getpid()}") as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def server(instance):
+    with web(instance.name) as it:
+        yield it
+
+
+def test_it_tells_the_graph_and_what_it_does(server, instance):
+    told = server.get("graph")
+    assert (told["pid"], told["name"]) == (instance.pid, instance.name)
+    assert [link["link"] for link in told["links"]] == LINKS
+    assert told["regions"] == [{"number": 1, "apps": ["gate", "fwd"]}]
+    assert told["svg"].count('class="app"') == 4
+    now = server.get("live")
+    assert set(now["links"]) == set(LINKS)
+    assert now["links"][LINKS[0]]["packets"] > 0
+    later = wait_until(lambda: (s := server.get("live"))["time"] > now["time"] and s,
+                       "another sample")
+    assert later["links"][LINKS[0]]["packets"] > now["links"][LINKS[0]]["packets"]
+    assert {"receive", "send", "engine", "gate+1"} <= {c["name"] for c in later["cycles"]}
+    assert server.get("instances")["only"] == instance.name
+
+
+def test_packets_traces_and_captures(server, tmp_path):
+    packets = server.get("packets", link=LINKS[0])["packets"]
+    assert len(packets) == 10
+    eth = packets[0]["headers"][0]
+    assert eth["name"] == "eth" and ["Dst", "07:00:00:00:00:00"] in eth["fields"]
+    traces = server.get("trace", app="fwd", count=3)["traces"]
+    assert len(traces) == 3
+    assert traces[0]["links"] == [LINKS[1], LINKS[0]]
+    assert "freed by sink" in traces[0]["text"]
+    status, capture = server.ask("capture", {"link": LINKS[1], "limit": 20})
+    assert status == 200
+    (tmp_path / "capture.pcapng").write_bytes(capture)
+    assert len(list(RawPcapNgReader(str(tmp_path / "capture.pcapng")))) == 20
+    assert server.get("packets", link=LINKS[0], filter="ip6") == {}
+
+
+@pytest.mark.fast
+def test_who_may_ask(server):
+    for path in "/", "/page.js", "/page.css":
+        assert server.request("GET", path)[0] == 200
+        assert server.request("HEAD", path) == (200, b"")
+    for path in ("/page.html", "/web.lua", "/../web.lua", "/page.js/../web.lua", "//",
+                 "/%2e%2e/web.lua", "/page.js%00", "/api/live", "/etc/passwd"):
+        assert server.request("GET", path)[0] == 404
+    for host in "localhost", "127.0.0.1:80", "[::1]":
+        assert server.request("GET", "/", host=host)[0] == 200
+        assert server.ask("live", Host=host)[0] == 200
+    for host in "evil.example", "127.0.0.1.evil.example", "":
+        assert server.request("GET", "/", host=host)[0] == 403
+        assert server.ask("live", Host=host)[0] == 403
+    for token in "", "x", TOKEN[:-1], TOKEN + "0", TOKEN.upper():
+        status, sentence = server.refused("live", {}, token=token)
+        assert status == 403 and "token is missing or wrong" in sentence
+    assert server.ask("live", **{"X-Perigee": "0"})[0] == 403
+    assert server.request("PUT", "/", b"")[0] in (403, 404)
+
+
+@pytest.mark.fast
+def test_what_is_wrong_is_told(server):
+    for name, body, status, sentence in [
+            ("live", b"[", 400, "the body is no object in JSON"),
+            ("live", b"7", 400, "the body is no object in JSON"),
+            ("live", b"[" * 100000, 400, "the body is no object in JSON"),
+            ("nothing", b"{}", 404, "nothing of that name"),
+            ("../live", b"{}", 404, "nothing of that name"),
+            ("packets", {"link": "in.output -> gat.input"}, 400,
+             "is 'in.output -> gate.input' or"),
+            ("packets", {"link": 7}, 400, "link is a string"),
+            ("packets", {}, 400, "one of"),
+            ("trace", {"app": "gat"}, 400, "there is no app 'gat'; is 'gate' meant?"),
+            ("trace", {"filter": "no such"}, 400, "'no such' is no packet filter"),
+            ("trace", {"count": -1}, 400, "count is a number up to 100"),
+            ("trace", {"seconds": 1e9}, 400, "seconds is a number up to 30")]:
+        told = server.refused(name, body)
+        assert told[0] == status and sentence in told[1], told
+    big = server.ask("live", b" " * (2 << 20))
+    assert big[0] == 413
+
+
+def test_of_any_instance_and_none(instance):
+    with web() as it:
+        listed = it.get("instances")["instances"]
+        assert instance.pid in [i["pid"] for i in listed]
+        assert it.get("graph", instance=instance.name)["pid"] == instance.pid
+        assert "say which instance" in it.refused("graph", {})[1]
+        assert "no running instance 'none'" in it.refused("graph", {"instance": "none"})[1]
+
+
+@pytest.mark.fast
+def test_options():
+    for args, env, sentence in [
+            (["no-such-instance"], {}, "there is no running instance 'no-such-instance'"),
+            (["--no-token", "--listen", "0.0.0.0:0"], {}, "at 127.0.0.1 only"),
+            (["--listen", "here"], {}, "--listen here: give a TCP port"),
+            ([], {"PERIGEE_WEB_TOKEN": "short"}, "a token has at least 16")]:
+        result = perigee("web", *args, env={**os.environ, **env})
+        assert result.returncode == 2 and sentence in result.stderr
+    urls = set()
+    for args in ["--no-token"], ["--host", "box.example"], []:
+        with web(*args, PERIGEE_WEB_TOKEN="") as it:
+            urls.add(it.url.partition("#")[2])
+            assert it.ask("instances")[0] == (200 if args == ["--no-token"] else 403)
+            assert it.request("GET", "/", host="box.example")[0] \
+                == (200 if "box.example" in args else 403)
+            assert it.process.interrupt() == 0
+    assert "" in urls and len(urls) == 3 and all(
+        not url or re.fullmatch("token=[0-9a-f]{32}", url) for url in urls)
+
+
+def test_unix_socket(tmp_path, instance):
+    path = tmp_path / "web.socket"
+    with running(PERIGEE, "web", instance.name, "--listen", f"unix:{path}") as process:
+        process.wait_for("unix:")
+        assert path.stat().st_mode & 0o777 == 0o600
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            client.sendall(b"POST /api/live HTTP/1.1\r\nHost: localhost\r\n"
+                           b"X-Perigee: 1\r\nContent-Length: 2\r\n\r\n{}")
+            assert client.recv(12) == b"HTTP/1.1 200"
+        assert process.interrupt() == 0
+    assert not path.exists()
+
+
+def sent(instance):
+    """Packets that the instance has sent or freed."""
+    listed = perigee("metrics", instance.name).stdout
+    return int(re.search(r"perigee_packets_total{[^}]*} (\d+)", listed)[1])
+
+
+def test_dead_browsers_and_a_killed_server_stop_nothing(tmp_path):
+    name = f"web-dead-{os.getpid()}"
+    with graph(tmp_path, name) as process, web(name) as it:
+        body = json.dumps({"filter": "host 1.2.3.4", "seconds": 30}).encode()
+        head = (f"POST /api/trace HTTP/1.1\r\nHost: localhost\r\nX-Perigee: 1\r\n"
+                f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n")
+        browsers = []
+        for i in range(20):  # some go at once, the others never read
+            client = socket.create_connection(("127.0.0.1", it.port))
+            client.sendall(head.encode() + body)
+            if i % 2:
+                client.close()
+            else:
+                browsers.append(client)
+        assert it.get("live")["pid"] == process.pid
+        before = sent(process)
+        wait_until(lambda: sent(process) > before, "more packets")
+        it.process.process.kill()
+        before = sent(process)
+        wait_until(lambda: sent(process) > before, "more packets")
+        with web(name) as again:
+            assert len(again.get("trace", count=1)["traces"]) == 1
+        for client in browsers:
+            client.close()
+        assert process.interrupt() == 0
+
+
+def test_an_instance_that_stands_still_or_dies(tmp_path):
+    name = f"web-dies-{os.getpid()}"
+    with graph(tmp_path, name) as process, web(name) as it:
+        it.get("live")
+        process.send(signal.SIGSTOP)
+        body = b'{"count": 1}'
+        waiting = socket.create_connection(("127.0.0.1", it.port))
+        waiting.sendall((
+            f"POST /api/trace HTTP/1.1\r\nHost: localhost\r\nX-Perigee: 1\r\n"
+            f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
+        ).encode() + body)
+        assert it.request("GET", "/")[0] == 200  # others needn't wait for that one
+        assert it.get("live")["pid"] == process.pid
+        assert b"its engine doesn't run now" in waiting.makefile("rb").read()
+        waiting.close()
+        process.send(signal.SIGKILL)
+        process.finish()
+        status, sentence = it.refused("live", {})
+        assert status in (400, 503)
+        assert "has ended" in sentence or "there is no running instance" in sentence
+
+
+# The page ----------------------------------------------------------------------
+
+needs_a_browser = pytest.mark.skipif(
+    not CHROMIUM, reason="there is no Chromium (Debian's package chromium)")
+
+
+def text(selector):
+    return f"(document.querySelector({json.dumps(selector)}) || {{}}).textContent"
+
+
+def link(spec):
+    return f'g.link[data-link="{spec}"]'
+
+
+def press(page, title):
+    page.run(f"[...document.querySelectorAll('button')]"
+             f".find(b => b.textContent == {json.dumps(title)}).click()")
+
+
+@needs_a_browser
+def test_the_page(tmp_path):
+    name = f"web-page-{os.getpid()}"
+    with graph(tmp_path, name) as process, web(name) as it, browser(tmp_path) as page:
+        page.open(it.url)
+        # The graph is drawn, with rates.
+        page.wait("document.querySelectorAll('g.app').length == 4")
+        assert page.run("document.querySelectorAll('g.link').length") == 3
+        assert page.run("document.querySelectorAll('g.region').length") == 1
+        page.wait(f"/^[1-9]/.test({text(link(LINKS[0]) + ' .rate')})")
+        page.wait(f"/cycles a packet$/.test({text('g.region .title')})")
+        page.wait("/^measured: .* which allow .*pps a CPU/.test("
+                  + text("#cost") + ")")
+
+        # A click on a link shows its packets, decoded.
+        page.click(link(LINKS[0]) + " .hit")
+        page.wait("document.querySelectorAll('.packet').length == 10")
+        assert page.run(text("#detail h2")) == LINKS[0]
+        assert "07:00:00:00:00:00" in page.run(text(".packet"))
+        assert "packets a second" in page.run(text("#numbers"))
+
+        # A trace, whose way is shown in the picture.
+        press(page, "Trace")
+        page.wait("document.querySelectorAll('pre.way').length == 5")
+        assert "freed by sink" in page.run(text("pre.way"))
+        assert page.run("document.querySelectorAll('.traced').length") == 1
+
+        # A capture.
+        press(page, "Capture")
+        page.wait(f"{text('#found a')} == 'saved'")
+
+        # The rate changes, and a drop appears.
+        (tmp_path / "shut").touch()
+        page.wait(f"{text(link(LINKS[0]) + ' .rate')} == '0'")
+        assert page.run(f"!!document.querySelector('{link(LINKS[0])}.idle')")
+        page.wait(f"/drops.s$/.test({text('g.app[data-app=gate] .live')})")
+        page.click("g.app[data-app=gate] rect")
+        page.wait(f"/Dropsshut[0-9]/.test({text('#numbers')})")
+        press(page, "Dropped")
+        page.wait(f"/dropped by gate: shut/.test({text('.packet')})")
+        page.wait("(document.querySelector('.chart polyline').getAttribute('points')"
+                  ".match(/,/g) || []).length > 2")
+        if folder := os.environ.get("PERIGEE_PICTURES"):
+            page.picture(tmp_path.__class__(folder) / "web.png")
+
+        # What is wrong with a filter is told there.
+        page.run("document.getElementById('filter').value = 'no such'")
+        press(page, "Packets")
+        page.wait(f"/is no packet filter/.test({text('#found')})")
+        assert not [e for e in page.errors if "400" not in str(e)]
+
+        # The instance dies, and another one of its name comes.
+        process.send(signal.SIGKILL)
+        process.finish()
+        page.wait(f"/no running instance|has ended/.test({text('#problem')})")
+        (tmp_path / "shut").unlink()
+        with graph(tmp_path, name):
+            page.wait(f"document.getElementById('problem').hidden && "
+                      f"/^[1-9]/.test({text(link(LINKS[0]) + ' .rate')})")
+
+        # So does the server.
+        it.process.process.kill()
+        page.wait(f"/doesn't answer any more/.test({text('#problem')})")
+
+
+def look_at_odd_names(page, it):
+    page.open(it.url)
+    page.wait("document.querySelectorAll('g.app').length == 2")
+    page.click("g.app[data-app=p] rect")
+    page.wait(f"/onerror/.test({text('#numbers')})")
+    assert page.run("document.querySelectorAll('img').length") == 0
+    assert page.errors == []
+
+
+@needs_a_browser
+def test_names_that_look_like_html_are_text(tmp_path):
+    script = tmp_path / "x.lua"
+    name = f"web-names-{os.getpid()}"
+    script.write_text(f"""
+        engine.claim_name("{name}")
+        local c = config.new()
+        local Port = require("apps.port.port").Port
+        config.app(c, "p", Port, "pcap:rx={tmp_path}/<img onerror>.pcap,loop=1")
+        config.app(c, "q", Port, "null")
+        config.link(c, "p.output -> q.input")
+        engine.configure(c)
+        engine.main{{duration = 100, no_report = true}}""")
+    from scapy.all import Ether, wrpcap
+    wrpcap(f"{tmp_path}/<img onerror>.pcap", [Ether() / bytes(50)])
+    with running(PERIGEE, "run", script) as process, browser(tmp_path) as page:
+        wait_for_socket(process)
+        with web(name) as it:
+            look_at_odd_names(page, it)
+
+
+@needs_a_browser
+def test_without_the_token_the_page_says_so(server, tmp_path):
+    with browser(tmp_path) as page:
+        page.open(server.url.split("#")[0])
+        page.wait(f"/token is missing or wrong/.test({text('#problem')})")
