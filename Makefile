@@ -17,6 +17,7 @@
 ## make clickelements
 ##                 write doc/click-elements.md
 ## make manual     write man pages and completions to build/manual
+## make docs       write the API reference to build/reference (ldoc)
 ## make deb        build a Debian package in build/deb (packaging/README.md)
 ## make lint       luacheck, and the C compiler's warnings as errors
 ## make install    install under PREFIX (default /usr/local), staged in DESTDIR
@@ -146,6 +147,16 @@ DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 manual: perigee
 	./perigee run tools/manual/make.lua build/manual
 
+# Fails if a public function has no comment.
+docs: perigee
+	@command -v ldoc >/dev/null || { echo "make docs needs ldoc: apt-get install\
+	  lua-ldoc" >&2; exit 1; }
+	rm -rf build/reference build/reference.in
+	mkdir -p build/reference build/reference.in
+	cp tools/reference/config.ld build/reference.in
+	./perigee run tools/reference/make.lua build/reference.in/modules
+	cd build/reference.in && ldoc -q -d ../reference -c config.ld modules
+
 deb:
 	packaging/deb
 
@@ -177,4 +188,4 @@ help:
 
 FORCE:
 
-.PHONY: demo test check bench compat clicktests moongentests clickelements lint manual deb install uninstall clean help libraries FORCE
+.PHONY: demo test check bench compat clicktests moongentests clickelements lint manual docs deb install uninstall clean help libraries FORCE

@@ -24,6 +24,18 @@ local function stringify_messages()
   end)
 end
 
+-- Upstream's C declarations, which Perigee's modules have made.
+local DECLARED = {
+  core_counter_h = "core.counter", core_link_h = "core.link",
+  core_packet_h = "core.packet",
+}
+
+local function declarations()
+  for symbol, module in pairs(DECLARED) do
+    package.preload[symbol:gsub("_", ".", 1)] = function () require(module) end
+  end
+end
+
 local function globals()
   for name, module in pairs(GLOBALS) do rawset(_G, name, require(module)) end
   rawset(_G, "main", main)
@@ -32,20 +44,39 @@ local function globals()
   require("lib.lua.class") -- the global subClass
   require("core.clib_h")
   require("core.lib_h")
+  declarations()
   stringify_messages()
   require("lib.lua.strict").enable()
+  require("core.both").settle()
+end
+
+local function is_checkout(dir)
+  local file = io.open(dir .. "/core/app.lua")
+  if file then file:close() end
+  return file ~= nil
 end
 
 local function add_tree(dir)
   if not require("posix.sys.stat").stat(dir) then
     failure.usage("-p %s: there is no such directory", dir)
   end
+  for _, src in ipairs{dir, dir .. "/src"} do
+    if is_checkout(src) then
+      failure.usage("-p %s: it is a whole checkout of Snabb; use --snabb %s, or give "
+        .. "the folder of your own programs", dir, src)
+    end
+  end
   package.path = dir .. "/?.lua;" .. package.path
+  local search = require("core.tree").searcher(dir)
+  table.insert(package.loaders, 2, search)
+  require("core.both").add("-p", dir, search)
+  require("core.lua52").provide()
   main.add_tree(dir, true)
 end
 
 local function add_upstream(dir)
-  require("core.upstream").add(dir)
+  local search = require("core.upstream").add(dir)
+  require("core.both").add("--snabb", dir, search, true)
   main.add_tree(dir)
 end
 
@@ -59,8 +90,14 @@ return {
     {"-p", value = "DIR", take = add_tree,
       help = {"look for programs and modules in DIR first",
               "(DIR/program/NAME/NAME.lua, DIR/apps/..., as in Snabb)"}},
-    {"--snabb", value = "DIR", take = add_upstream,
+    {"--snabb", value = "DIR", take = add_upstream, environment = "PERIGEE_SNABB",
       help = {"take programs and modules that are not in Perigee from",
-              "DIR, the src folder of a Snabb checkout"}},
+              "DIR, the src folder of a Snabb checkout (or set",
+              "PERIGEE_SNABB)"}},
+    {"--prefer-tree", value = "MODULE", take = function (name)
+        require("core.both").prefer(name)
+      end,
+      help = {"take MODULE (lib.x, apps.x, ...) from the tree given with",
+              "--snabb, though Perigee has one"}},
   },
 }

@@ -155,6 +155,16 @@ local function choose_anywhere(chosen, args, program)
   end
 end
 
+-- Those that environment variables give, unless the command line does.
+local function choose_environment(chosen)
+  local left = options_by_name()
+  for _, c in ipairs(chosen) do left[c.name] = nil end
+  for name, option in pairs(left) do
+    local value = os.getenv(option.environment or "") or ""
+    if value ~= "" then choose(chosen, option, name, value) end
+  end
+end
+
 local function take(list, early)
   for _, c in ipairs(list) do
     if (c.option.early or false) == early then
@@ -176,6 +186,7 @@ local function take_options(args, program)
     name = table.remove(args, 1)
   end
   choose_anywhere(chosen, args, name or program)
+  choose_environment(chosen)
   if name then table.insert(args, 1, name) end
   return take(chosen, true) or take(chosen, false)
 end

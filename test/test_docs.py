@@ -82,8 +82,8 @@ def test_every_app_is_in_the_list_and_has_an_example():
 
 
 def test_every_page_is_on_the_map():
-    listed = re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "doc/README.md").read_text())
-    assert set(listed) | {"README.md"} == {page.name for page in PAGES}
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "doc/index.md").read_text())
+    assert set(listed) | {"index.md"} == {page.name for page in PAGES}
 
 
 def test_the_engines_files_have_the_names_that_its_page_gives():

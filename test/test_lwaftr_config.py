@@ -202,6 +202,14 @@ def test_ends_when_it_is_told_to(tmp_path):
         assert process.finish() == 0
 
 
+def test_runs_with_both_sides_on_ports_of_one_name(tmp_path):
+    conf = tmp_path / "a.conf"
+    conf.write_text(CONF)
+    result = perigee("lwaftr", "run", "-c", conf, "--v4", "null", "--v6", "null",
+                     "-D", "0.1")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_helps():
     for words in (["lwaftr", "--help"], ["lwaftr", "run", "--help"], ["config", "--help"],
                   ["lwaftr", "bench", "--help"], ["lwaftr", "query", "--help"],

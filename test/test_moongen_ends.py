@@ -56,6 +56,16 @@ def test_a_file_that_can_grow_no_more(tmp_path, own, port):
     assert len(got) > 1000 and got == sent[:len(got)]
 
 
+def test_a_second_signal_ends_a_task_that_does_not_listen():
+    with running(PERIGEE, "moongen", "--port", "0=null", SCRIPTS / "loops.lua",
+                 "deaf") as process:
+        process.wait_for("Device 0")
+        wait_until(lambda: process.send(signal.SIGINT) or not process.runs_for(0.5),
+                   "the end")
+        assert process.finish() == 128 + signal.SIGINT
+        assert "SIGINT came again, so it ends at once" in process.said
+
+
 def test_a_template_is_in_all_buffers(tmp_path):
     script = tmp_path / "script.lua"
     script.write_text("""

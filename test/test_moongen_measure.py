@@ -12,10 +12,11 @@ import urllib.request
 import pytest
 from scapy.all import UDP, Ether, PcapReader
 
-from helpers.command import PERIGEE, ROOT, perigee, running
+from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
 
 SCRIPTS = ROOT / "examples" / "moongen"
 CRC = 4
+FILE_HEADER = 24
 FINAL = re.compile(
     r"\[Device: id=0\] TX: [\d.]+ \(StdDev [\d.]+\) Mpps, \d+ \(StdDev \d+\) Mbit/s "
     r"\(\d+ Mbit/s with framing\), total (\d+) packets with (\d+) bytes \(incl. CRC\)\n")
@@ -143,7 +144,7 @@ def test_delays_of_packets(tmp_path, how):
 
 
 def test_a_rate_that_cannot_be_kept_is_told_once(tmp_path):
-    result = moongen("rate.lua", 0, "-m", 10000, "-t", 2, devices=["null"], cwd=tmp_path)
+    result = moongen("rate.lua", 0, "-m", 10000, "-t", 6, devices=["null"], cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.count("10000 Mpps can't be kept") == 1
     assert re.search(r"[\d.]+ Mpps of 10000 Mpps reached \(-\d+", result.stdout)
@@ -164,7 +165,10 @@ def test_a_slow_sender_ends_at_once(tmp_path):
                "-m", "0.000000001", "-t", "1000"]
     with running(*command, cwd=tmp_path) as process:
         process.wait_for("1 device is up")
-        assert process.runs_for(1)
+        path = tmp_path / "0.pcap"
+        wait_until(lambda: process.read() and path.exists()
+                   and path.stat().st_size > FILE_HEADER, "the first packet")
+        assert process.runs_for(0.2)
         assert process.interrupt() == 0
         assert FINAL.search(process.said)[1] == "1"
     assert len(packets(tmp_path / "0.pcap")) == 1

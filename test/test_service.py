@@ -117,6 +117,13 @@ def test_a_manager_that_has_gone_harms_nothing(tmp_path):
         assert (result.returncode, result.stderr) == (0, "")
 
 
+def test_metrics_of_a_machine_are_a_service(manager, tmp_path):
+    with running(PERIGEE, "metrics", "--listen", f"unix:{tmp_path}/m",
+                 env=environment(NOTIFY_SOCKET=str(manager.path))) as process:
+        manager.wait_for("READY=1", process)
+        assert process.interrupt(signal.SIGTERM) == 0
+
+
 # Stopping -----------------------------------------------------------------------
 
 

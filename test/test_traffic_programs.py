@@ -128,7 +128,7 @@ def test_replay_refuses_other_files(tmp_path, content, sentence):
 
 
 @pytest.mark.parametrize("arguments, sentence", [
-    (["--rate", "fast", "f", "null"], "'fast' isn't a rate such as 1.5Mpps"),
+    (["--rate", "fast", "f", "null"], "'fast' isn't a rate such as 500kpps, 1.5Mpps"),
     (["--speed", "0", "f", "null"], "a number above 0"),
     (["--speed", "1", "--topspeed", "f", "null"], "--topspeed"),
     (["f"], "port"),

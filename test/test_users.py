@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import stat
 import tempfile
@@ -19,6 +20,7 @@ NOBODYS_SHM = pathlib.Path(f"/tmp/snabb-{NOBODY}")
 NR_HUGEPAGES = pathlib.Path("/proc/sys/vm/nr_hugepages")
 FREE_HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
 ENOUGH = 256  # pages of 2 MB: several processes' pools
+FEW = 20      # fewer than one's
 
 HAS_HUGEPAGES = """packet.allocate()
 print(require("core.native").pg_eal_hugepages())"""
@@ -204,6 +206,23 @@ def test_anothers_folder_is_passed_over():
     assert result.stdout == "/var/run/perigee\n0\n", result.stderr
 
 
+NO_SHM = """mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 &&
+    mknod -m 666 /dev/zero c 1 5 && mknod -m 666 /dev/urandom c 1 9 &&"""
+READ_ONLY_SHM = "mount -t tmpfs -o ro none /dev/shm &&"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a /dev: wants root")
+@pytest.mark.parametrize("user", [0, NOBODY])
+@pytest.mark.parametrize("mounts", [NO_SHM, READ_ONLY_SHM], ids=["none", "read-only"])
+def test_without_a_shared_memory_folder(mounts, user):
+    """As in containers: another place is found."""
+    result = run("unshare", "--mount", "sh", "-c",
+                 f"{mounts} exec setpriv --reuid={user} --regid={user} --clear-groups "
+                 f"{PERIGEE} --eal --no-huge echo null 1 50ms")
+    assert (result.returncode, result.stderr) == (0, "")
+    account(result.stdout)
+
+
 # What DPDK leaves behind ---------------------------------------------------------
 
 
@@ -242,3 +261,17 @@ def test_hugepages_that_cannot_be_used(tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stderr == (f"perigee: the hugetlbfs at {tmp_path} is closed to this "
                              "user, so plain memory is used\n")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reserves hugepages: wants root")
+def test_hugepages_that_are_nearly_used_up():
+    """Too few for a pool are left alone, with one line that says why."""
+    with hugepages(FEW):
+        free = int(pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB/"
+                                "free_hugepages").read_text())
+        if not 0 < free <= FEW:
+            pytest.skip(f"there are {free} free hugepages, not a few")
+        result = perigee("echo", "null", "1", "50ms")
+    assert result.returncode == 0, result.stderr
+    assert re.fullmatch(r"perigee: 128 MB of hugepages can't be had \(\d+ MB are free\), "
+                        r"so plain memory is used\n", result.stderr), result.stderr

@@ -38,6 +38,7 @@ static inline void note_polled(struct mg_queue *q, uint64_t now)
 static inline uint32_t bytes_of(struct rte_mbuf **packets, uint32_t n)
 {
   uint32_t sum = 0;
+#pragma GCC unroll 8
   for (uint32_t i = 0; i < n; i++) {
     sum += packets[i]->pkt_len;
     rte_compiler_barrier(); /* gathering them in vectors is slower */

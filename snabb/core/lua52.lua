@@ -148,12 +148,22 @@ local function iterator(plain, name)
   end
 end
 
---- Make them globals: __len, rawlen, and pairs and ipairs in the place of Lua 5.1's.
+local provided = false
+
+--- Make them globals: __len, rawlen, and pairs and ipairs in the place of Lua 5.1's;
+--- and the library's functions as they are in 5.2 (core.lua52_library). Snabb's modules
+--- are fields of globals, too: code of it says core.app.now, without require.
 function lua52.provide()
+  if provided then return end
+  provided = true
   rawset(_G, "__len", lua52.len)
   rawset(_G, "rawlen", function (value) return #value end)
   rawset(_G, "pairs", iterator(pairs, "__pairs"))
   rawset(_G, "ipairs", iterator(ipairs, "__ipairs"))
+  rawset(_G, "core", setmetatable({}, {
+    __index = function (_, name) return package.loaded["core." .. name] end,
+  }))
+  require("core.lua52_library").provide()
 end
 
 return lua52

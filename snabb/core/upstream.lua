@@ -1,101 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Modules from the `src` folder of a Snabb checkout, built or not, for those that
--- Perigee hasn't. Beside Lua files a checkout has C headers and texts that its
--- build turns into modules: here they become modules as they are loaded.
+-- Modules from the `src` folder of a Snabb checkout (core.tree), for those that Perigee
+-- hasn't, and the checkout's selftests on Perigee's modules.
 
 local failure = require("core.failure")
 local lua52 = require("core.lua52")
+local tree = require("core.tree")
 
 local upstream = {}
 
 --- The `src` folder given, once there is one.
 upstream.dir = nil
 
-local function contents(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local contents = tree.contents
 
--- How a file of this suffix becomes a module: its text and path -> a loader.
-local function declare(text)
-  return function () require("ffi").cdef(text) end
-end
+-- C of Snabb's whose functions Perigee has.
+local IN_PERIGEE = {
+  ["checksum.c"] = true, ["lib.c"] = true, ["lpm4_248.c"] = true, ["lpm4_dxr.c"] = true,
+  ["mac_table.c"] = true, ["memory.c"] = true, ["poll.c"] = true, ["shmem.c"] = true,
+  ["snabbswitch.c"] = true, ["track_seq_no.c"] = true, ["vhost_user.c"] = true,
+}
 
-local function give(text)
-  return function () return text end
-end
-
-local makers = {h = declare, inc = give, events = give, yang = give}
-
--- The text of `programs.inc`, which the build makes: a program's name a line.
-local function list_programs()
-  local names = {}
-  for name in require("posix.dirent").files(upstream.dir .. "/program") do
-    if not name:match("%.") then names[#names + 1] = name end
-  end
-  table.sort(names)
-  return table.concat(names, "\n") .. "\n"
-end
-
--- The file's text and its path. Where a module's name has "_" the file's may have "-":
--- the build of Snabb changes them.
-local function read_module(path)
-  local text = contents(path)
-  if text then return text, path end
-  local folder, file = path:match("^(.*/)(.*)$")
-  path = folder .. file:gsub("_", "-")
-  return contents(path), path
-end
-
--- Modules whose results hang on the order of a table's keys (lib.yang.binary adds keys
--- to a table it goes through): theirs is a fixed one.
-local ORDERED = {["lib.yang.schema"] = true, ["lib.yang.binary"] = true}
-local ORDERED_PAIRS = "local pairs = require('core.ordered').pairs "
-
--- The text of the Lua module `name`, for a LuaJIT without Lua 5.2's metamethods.
-local function adapt(name, text)
-  text = lua52.lengths(text)
-  return ORDERED[name] and ORDERED_PAIRS .. text or text
-end
-
-local places = {"", "/../lib/ljsyscall", "/../lib/pflua/src"}
-
--- For package.loaders: Lua files, which may rely on Lua 5.2's metamethods.
-local function search_lua(name)
-  local tried = {}
-  for i, place in ipairs(places) do
-    local path = ("%s%s/%s.lua"):format(upstream.dir, place, name:gsub("%.", "/"))
-    local text, found = read_module(path)
-    if text then
-      local chunk, err = loadstring(adapt(name, text), "@" .. found)
-      return chunk or error(err, 0)
-    end
-    tried[i] = ("\n\tno file '%s'"):format(path)
-  end
-  return table.concat(tried)
-end
-
--- For package.loaders: files of other kinds.
-local function search_other(name)
-  local stem, suffix = name:match("^(.*)[_.](%l+)$") -- also "lib.virtio.virtio.h"
-  local maker = makers[suffix]
-  if not maker then return nil end
-  if name == "programs_inc" then return give(list_programs()) end
-  local path = ("%s/%s.%s"):format(upstream.dir, stem:gsub("%.", "/"), suffix)
-  local text = read_module(path)
-  if not text then return ("\n\tno file '%s'"):format(path) end
-  return maker(text)
-end
-
--- Snabb's modules are globals too: code of it says core.app.now, without require.
-local function provide_core()
-  rawset(_G, "core", setmetatable({}, {
-    __index = function (_, name) return package.loaded["core." .. name] end,
-  }))
-end
+local PLACES = {"", "/../lib/ljsyscall", "/../lib/pflua/src", "/../lib/ljndpi"}
 
 -- pflua compiles filters to Lua or, with DynASM, to machine code. Here they become Lua
 -- in any case, which LuaJIT compiles.
@@ -250,15 +175,15 @@ end
 -- Programs that Perigee has in another form: with a checkout, its own are meant.
 local ITS_OWN = {"program.lwaftr.lwaftr", "program.config.config"}
 
-local function give_its_own()
+local function give_its_own(search)
   for _, name in ipairs(ITS_OWN) do
-    package.preload[name] = function (...) return search_lua(name)(...) end
+    package.preload[name] = function (...) return search(name)(...) end
   end
 end
 
 --- Let modules come from `dir`, the `src` of a Snabb checkout, where Perigee has
 --- none of the name: Perigee's come first. Its `syscall` and `pf` are in
---- `dir`/../lib.
+--- `dir`/../lib. Returns the searcher of `dir` (package.loaders).
 function upstream.add(dir)
   if not contents(dir .. "/core/app.lua") then
     failure.usage("--snabb %s: there is no core/app.lua in it; give the src folder "
@@ -266,14 +191,16 @@ function upstream.add(dir)
   end
   upstream.dir = dir
   require("core.main").mimic_snabb()
-  give_its_own()
-  table.insert(package.loaders, search_lua)
-  table.insert(package.loaders, search_other)
+  for _, place in ipairs(PLACES) do
+    table.insert(package.loaders, tree.searcher(dir .. place, IN_PERIGEE))
+  end
+  local search = package.loaders[#package.loaders - #PLACES + 1]
+  give_its_own(search)
   lua52.provide()
-  provide_core()
   provide_jit()
   provide_selftests()
   pcall(require, "syscall") -- its C types are meant to be the first of their names
+  return search
 end
 
 return upstream

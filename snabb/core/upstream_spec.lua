@@ -65,7 +65,8 @@ describe("perigee --snabb", function ()
       :format(PERIGEE, arguments))
     local output = pipe:read("*a")
     pipe:close()
-    return output
+    -- What is said of modules that Perigee has, too (core.both).
+    return (output:gsub("^perigee: %-%-snabb %S+ Perigee's own[^\n]*\n", ""))
   end
 
   setup(function ()
@@ -85,6 +86,14 @@ describe("perigee --snabb", function ()
   it("runs a program of the tree on Perigee's modules", function ()
     local output = perigee(("--snabb %s fake x"):format(dir))
     assert.equal("fake\tx\tfunction\tfrom ljsyscall\nown\nfake\n\nstatus 0\n", output)
+  end)
+
+  it("may be given in the environment", function ()
+    local pipe = io.popen(("PERIGEE_SNABB=%s timeout 20 %s fake x 2>&1"):format(dir,
+      PERIGEE))
+    assert.matches("\nfake\tx\tfunction", pipe:read("*a"))
+    pipe:close()
+    assert.matches("/nosuch: there is no core/app.lua", perigee("--snabb /nosuch ps"))
   end)
 
   it("makes modules of headers and texts", function ()

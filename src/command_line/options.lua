@@ -127,7 +127,7 @@ options.list = {
     take = set_log("--log-level", log.LEVELS,
       function (text) log.begin(nil, text) end)},
   {"-h", "--help", help = {"show this"}, shows = "help"},
-  {"--version", help = {"show the versions of Perigee, DPDK and LuaJIT"},
+  {"-v", "--version", help = {"show the versions of Perigee, DPDK and LuaJIT"},
     shows = "version"},
 }
 

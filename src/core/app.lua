@@ -35,6 +35,7 @@ local totals = require("core.engine.totals")
 local engine_counters = require("core.engine.counters")
 local workers = require("core.cpus.workers")
 
+local as_raised = failure.as_raised
 local engine = settings
 
 --- The running apps by name, links by text, and their configuration. (Not those that
@@ -62,7 +63,7 @@ local function change_all(new, forced)
   end
   local checked = plan.check(new, known)
   deploy.configure(new, {
-    prepare = graph.prepare, abandon = graph.abandon,
+    prepare = graph.prepare, abandon = graph.abandon, running = graph.configuration,
     change = function (part) graph.change(part, forced) end,
   })
   engine.configuration, known = new, checked
@@ -82,7 +83,7 @@ local function apply_now(new, forced)
     function () change_all(new, forced) end)
   C.pg_watch(watched)
   changing = false
-  if not ok then error(err, 0) end
+  if not ok then error(as_raised(err), 0) end
   engine_counters.count_configuration()
 end
 
@@ -161,7 +162,8 @@ function engine.breathe()
   local ok, err = xpcall(take_breath, graph.rescue, C.pg_now())
   if not ok then ok, err = survive(err) end
   breathing = running
-  if not ok then error(err, 0) end
+  engine_counters.refresh() -- for those who look at them between breaths
+  if not ok then error(as_raised(err), 0) end
   workers.breathe()
 end
 
@@ -279,7 +281,7 @@ local function main(options)
   if not ok and not reported then
     log.error("%s", tostring(problem))
   end
-  if not ok then error(err, 0) end
+  if not ok then error(as_raised(err), 0) end
   workers.raise_failure()
   if not reported then error(problem, 0) end
 end

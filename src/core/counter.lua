@@ -122,8 +122,18 @@ function counter.set(c, value) c.c = value end
 --- Add `value` (1) to `c`.
 function counter.add(c, value) c.c = c.c + (value or 1) end
 
+local refreshes = {} -- by counter
+
+--- Call refresh() before `c` is read in this process: it is counted elsewhere, and only
+--- set now and then.
+function counter.before_reading(c, refresh) refreshes[c] = refresh end
+
 --- The value of `c`, a uint64_t.
-function counter.read(c) return c.c end
+function counter.read(c)
+  local refresh = refreshes[c]
+  if refresh then refresh() end
+  return c.c
+end
 
 local counter_p = ffi.typeof("$ *", counter_t)
 

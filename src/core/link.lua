@@ -7,6 +7,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local clock = require("core.lib.clock")
 local counter = require("core.counter")
 local mode = require("core.check.mode")
 local packet = require("core.packet")
@@ -50,7 +51,7 @@ function link.new(name, half)
     counters[stat] = counter_of(name, stat, counted)
     l.counters[stat] = counters[stat]
   end
-  counter.set(counters.dtime, C.pg_monotonic())
+  counter.set(counters.dtime, clock.unix_seconds())
   anchors[l] = counters
   return l
 end

@@ -85,8 +85,10 @@ local group -- the number of the one whose members may read, or nil
 --- Let members of the group of that number read what this process has.
 function tree.share_with(gid) group = gid end
 
---- The mode of a file that is made, and what else is to be done to it.
+--- The mode of a file that is made.
 function tree.file_mode() return group and SHARED_FILE or OWN_FILE end
+
+--- Give the file or folder to that group, if there is one.
 function tree.give_to_group(path, mode)
   if not group then return end
   unistd.chown(path, unistd.geteuid(), group)

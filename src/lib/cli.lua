@@ -5,6 +5,7 @@
 
 local argparse = require("argparse")
 local failure = require("core.failure")
+local quantity = require("lib.quantity")
 
 local M = {}
 
@@ -66,22 +67,7 @@ end
 
 -- Numbers
 
--- Decimal notation alone: tonumber() also takes "0x10", "inf" and "nan".
-local function decimal(text)
-  if text:match("^[+-]?%d+%.?%d*[eE]?[+-]?%d*$")
-    or text:match("^[+-]?%.%d+[eE]?[+-]?%d*$") then
-    return tonumber(text)
-  end
-end
-
--- `scale` maps the suffixes allowed to their factors.
-local function quantity(text, scale)
-  local value = decimal(text)
-  if value then return value end
-  local digits, unit = text:match("^(.-)%s*(%a+)$")
-  value = digits and scale[unit] and decimal(digits)
-  return value and value * scale[unit]
-end
+local decimal = quantity.decimal
 
 local function bounds(min, max)
   if min and max then return ("from %.15g to %.15g"):format(min, max) end
@@ -124,30 +110,15 @@ function M.positive_number(text)
   return nil, refusal(text, "a number above 0", "")
 end
 
-local THOUSANDS = {k = 1e3, K = 1e3, M = 1e6, G = 1e9}
+--- Converters: how many (1500, 10k, 1.5M), bytes (64, 2MiB) and a time in seconds (10,
+--- 0.5, 500ms, 2m, 1h), as lib.quantity has them.
+M.count, M.bytes, M.duration = quantity.count, quantity.bytes, quantity.duration
 
---- Converter: how many, a whole number of at least 0, such as 1500, 10k, 1.5M or 2G
---- (k, M and G are powers of 1,000).
-function M.count(text)
-  local value = quantity(text, THOUSANDS)
-  if value and value >= 0 and value % 1 == 0 and value <= 2^53 then return value end
-  return nil, refusal(text, "a count", "", " such as 1500, 10k or 1M")
-end
-
---- Converter: how many a second, a number above 0 with the suffixes of `count`.
+--- Converter: bits a second, a number above 0: 10e9, 10G, 500Mbit/s.
 function M.rate(text)
-  local value = quantity(text, THOUSANDS)
-  if value and value > 0 and value < math.huge then return value end
-  return nil, refusal(text, "a rate", "", " such as 1500, 10k or 1M")
-end
-
-local SECONDS = {us = 1e-6, ms = 1e-3, s = 1, m = 60, min = 60, h = 3600}
-
---- Converter: a time of at least 0, in seconds: 10, 0.5, 500ms, 2m (minutes) or 1h.
-function M.duration(text)
-  local value = quantity(text, SECONDS)
-  if value and value >= 0 and value < math.huge then return value end
-  return nil, refusal(text, "a duration", "", " in seconds, or such as 500ms, 2m, 1h")
+  local value, of = quantity.rate(text, "bits")
+  if value and of == "bits" then return value end
+  return nil, refusal(text, "a rate", "", " such as 1500, 10k or 1M, of bits a second")
 end
 
 return M

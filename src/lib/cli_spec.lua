@@ -39,7 +39,8 @@ describe("cli.parse", function()
   it("names the option whose value is wrong", function()
     local parser = example()
     local args = {"null", "--rate", "fast"}
-    local expected = "^%-%-rate: 'fast' isn't a rate such as 1500, 10k or 1M; see "
+    local expected = "^%-%-rate: 'fast' isn't a rate such as 1500, 10k or 1M, of bits "
+      .. "a second; see "
     assert.matches(expected, sentence(cli.parse, parser, args))
     assert.matches(expected, sentence(cli.parse, parser, args))
   end)

@@ -36,6 +36,18 @@ local function libpcap()
   return library
 end
 
+-- What pflua (Snabb's compiler) takes and libpcap writes otherwise: `ip proto tcp` is
+-- `ip proto \tcp` there (a name that is a keyword, too), `ip proto \6` is `ip proto 6`,
+-- and `len-4` is `len - 4`, not a host.
+local function for_libpcap(expression)
+  local text = expression
+  for _, word in ipairs{"proto", "protochain"} do
+    text = text:gsub(("%%f[%%w]%s(%%s+)(%%a%%w*)"):format(word), word .. "%1\\%2")
+      :gsub(("%%f[%%w]%s(%%s+)\\(%%d)"):format(word), word .. "%1%2")
+  end
+  return (text:gsub("%f[%w]len%-", "len - "))
+end
+
 -- What the compiled expression gives func(program, error): nil and libpcap's words
 -- if it doesn't compile.
 local function with_program(expression, func)
@@ -44,7 +56,8 @@ local function with_program(expression, func)
   if p == nil then failure.raise("libpcap is out of memory") end
   local program = ffi.new("struct bpf_code")
   local result
-  if pcap.perigee_pcap_compile(p, program, expression, 1, NETMASK_UNKNOWN) == 0 then
+  local text = for_libpcap(expression)
+  if pcap.perigee_pcap_compile(p, program, text, 1, NETMASK_UNKNOWN) == 0 then
     result = func(program)
     pcap.perigee_pcap_freecode(program)
   else

@@ -27,6 +27,28 @@ local function verdict(program, bytes)
 end
 
 describe("lib.filter", function ()
+  it("takes what pflua takes, as libpcap means it", function ()
+    for pflua, libpcap in pairs{
+      ["ip proto tcp"] = "ip proto \\tcp", ["ip6 proto udp"] = "ip6 proto \\udp",
+      ["ether proto arp"] = "arp", ["proto tcp"] = "proto \\tcp",
+      ["ip proto \\6"] = "ip proto 6", ["not (ip  proto udp) or tcp"] = "not udp and "
+        .. "not (ip proto 17) or not ip or tcp", ["ip proto \\tcp"] = "ip proto 6",
+      ["len-4 = 10"] = "len = 14", ["ip6 protochain icmp6"] = "ip6 protochain 58",
+      ["net 10.0.0.0/8 and ip proto tcp and port 80"] = "net 10.0.0.0/8 and tcp and "
+        .. "ip and port 80",
+    } do
+      local taken, meant = filter.program(pflua), filter.program(libpcap)
+      for length = 0, #DNS do
+        local bytes = DNS:sub(1, length)
+        assert.equal(verdict(meant, bytes), verdict(taken, bytes), pflua)
+      end
+      for protocol = 0, 255 do
+        local bytes = DNS:sub(1, 23) .. string.char(protocol) .. DNS:sub(25)
+        assert.equal(verdict(meant, bytes), verdict(taken, bytes), pflua)
+      end
+    end
+  end)
+
   it("accepts what the expression says", function ()
     for expression, expected in pairs{
       [""] = true, ["udp"] = true, ["udp port 53"] = true, ["port 54"] = false,

@@ -6,8 +6,8 @@
 local quantity = {}
 
 -- Powers of 1,000 (SI), and of 1,024 (IEC 80000-13).
-local THOUSANDS = {k = 1e3, K = 1e3, M = 1e6, G = 1e9, T = 1e12}
-local BINARY = {Ki = 2^10, Mi = 2^20, Gi = 2^30, Ti = 2^40}
+local THOUSANDS = {k = 1e3, K = 1e3, M = 1e6, G = 1e9}
+local BINARY = {Ki = 2^10, Mi = 2^20, Gi = 2^30}
 
 --- The number that the text is in decimal notation, or nil. (tonumber() also takes
 --- "0x10", "inf" and "nan".)
@@ -54,7 +54,7 @@ function quantity.bytes(text)
 end
 
 local SECONDS = {ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, sec = 1, m = 60, min = 60,
-                 h = 3600, d = 86400}
+                 h = 3600}
 
 --- A time of at least 0, in seconds: 10, 0.5, 500ms, 2m (minutes), 1h.
 function quantity.duration(text)
@@ -64,22 +64,23 @@ function quantity.duration(text)
   return refusal(text, "a duration in seconds, or such as 500ms, 2m, 1h")
 end
 
--- What rates are of, by how they are written; "" is packets.
+-- What rates are of, by how they are written.
 local PACKETS, BITS = "packets", "bits"
 local OF = {
-  [""] = PACKETS, pps = PACKETS, ["p/s"] = PACKETS,
+  pps = PACKETS, ["p/s"] = PACKETS,
   bit = BITS, ["bit/s"] = BITS, bps = BITS, ["b/s"] = BITS, ["bits/s"] = BITS,
 }
 
---- A rate above 0: how many a second, and of what: "packets" (2M, 2Mpps) or "bits"
---- (10Gbit/s, 10Gbps).
-function quantity.rate(text)
+--- A rate above 0: how many a second, and of what: "packets" (2Mpps) or "bits"
+--- (10Gbit/s, 10Gbps). `plain`: what those without a unit are of (nil: nothing, they
+--- are refused).
+function quantity.rate(text, plain)
   local n, unit = parts(text)
-  local prefix, of = unit:match("^([kKMGT]?)(.*)$")
-  local value = n and OF[of] and n * (prefix == "" and 1 or THOUSANDS[prefix])
-  if is_finite(value) and value > 0 then return value, OF[of] end
-  return refusal(text, "a rate such as 1500, 10k or 2Mpps (packets a second), or "
-    .. "100Mbit/s")
+  local prefix, word = unit:match("^([kKMG]?)(.*)$")
+  local of = OF[word] or word == "" and plain
+  local value = n and of and n * (prefix == "" and 1 or THOUSANDS[prefix])
+  if is_finite(value) and value > 0 then return value, of end
+  return refusal(text, "a rate such as 500kpps, 1.5Mpps, 100Mbit or 10Gbit")
 end
 
 return quantity

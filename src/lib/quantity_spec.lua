@@ -33,13 +33,11 @@ describe("quantities", function ()
   end)
 
   it("are rates, of packets or of bits", function ()
-    for text, wanted in pairs{["2M"] = {2e6, "packets"},
-        ["1.5Mpps"] = {1.5e6, "packets"}, ["500kpps"] = {5e5, "packets"},
-        ["10Gbit/s"] = {1e10, "bits"},
-        ["10 Gbps"] = {1e10, "bits"}, ["100bit"] = {100, "bits"},
-        ["1T"] = {1e12, "packets"}} do
+    for text, wanted in pairs{["1.5Mpps"] = {1.5e6, "packets"},
+        ["500kpps"] = {5e5, "packets"}, ["10Gbit/s"] = {1e10, "bits"},
+        ["10 Gbps"] = {1e10, "bits"}, ["100bit"] = {100, "bits"}} do
       assert.same(wanted, {quantity.rate(text)}, text)
     end
-    refused(quantity.rate, {"", "0", "-1", "Mpps", "1Xpps", "10Gfoo", "1e999"})
+    refused(quantity.rate, {"", "0", "-1", "2M", "Mpps", "1Xpps", "10Gfoo", "1e999"})
   end)
 end)

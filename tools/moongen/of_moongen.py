@@ -48,6 +48,7 @@ def rate_control(method, pattern):
             run.has("HW only supports CBR")
             return
         times = run.times("0.pcap")
+        expect(len(times) > 1, "nothing was sent")
         reached = (len(times) - 1) / (times[-1] - times[0])
         expect(abs(reached - 1e5) < 1e3, f"{reached} packets a second: {run.said[-300:]}")
     TESTS[f"rate_control_{method}_{pattern}"] = run_it

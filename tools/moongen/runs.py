@@ -3,9 +3,10 @@
 
 import pathlib
 import re
+import signal
 import struct
-import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test"))
@@ -13,9 +14,10 @@ sys.path.insert(0, str(ROOT / "test"))
 from scapy.all import IP, TCP, UDP, Ether, Raw, wrpcap  # noqa: E402
 
 from helpers import capture  # noqa: E402
+from helpers.command import running  # noqa: E402
 
 RING = ["ring:moongentests", "ring:moongentests"]
-STARTING = 2  # seconds that a script may take until its tasks run
+SLOWNESS = 3  # so many times as long as DPDK a script may take until its tasks run
 END_SECONDS = 60
 
 
@@ -60,15 +62,18 @@ class Run:
         self.run(self.file(path), *args, **kwargs)
 
     def run(self, script, *args, interrupt=None, **kwargs):
-        """Run it; `interrupt` after so many seconds. Its exit status must be 0."""
+        """Run it; `interrupt` so many seconds after it began. Its exit status must be 0."""
         command = self.command(script, *args, **kwargs)
-        if interrupt:
-            command = ["timeout", "--preserve-status", "-s", "INT",
-                       str(interrupt + STARTING), *command]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True,
-                              errors="replace", timeout=END_SECONDS + (interrupt or 0))
-        self.said = re.sub(r"\x1b\[[\d;]*m", "", done.stdout + done.stderr)
-        expect(done.returncode == 0, f"status {done.returncode}: {self.said[-400:]}")
+        began = time.monotonic()
+        with running(*command, cwd=self.folder) as process:
+            if interrupt:
+                process.wait_for("usable devices:")
+                slow = SLOWNESS * (time.monotonic() - began) # as this machine is now
+                process.runs_for(interrupt + slow)
+                process.send(signal.SIGINT)
+            status = process.finish(END_SECONDS)
+        self.said = re.sub(r"\x1b\[[\d;]*m", "", process.said)
+        expect(status == 0, f"status {status}: {self.said[-400:]}")
 
     def has(self, pattern):
         found = re.search(pattern, self.said, re.MULTILINE)

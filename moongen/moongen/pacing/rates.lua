@@ -47,7 +47,12 @@ end
 --- gap. 0, or what the link has or more: no limit.
 function M.queue:setRate(mbit)
   mbit = number(mbit, "a rate in Mbit/s")
-  if mbit >= (M.link_speed(self) or math.huge) then mbit = 0 end
+  local most = M.link_speed(self) or math.huge
+  if mbit > most then
+    log:info("%s: %.6g Mbit/s is more than the link's %.6g, so nothing is limited",
+      tostring(self), mbit, most)
+  end
+  if mbit >= most then mbit = 0 end
   if by_card(self, mbit) or mbit == 0 then
     if self.queue.pacer ~= nil then pacer.unpaced(pacer_of(self)) end
   else

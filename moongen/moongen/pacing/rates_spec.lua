@@ -34,7 +34,7 @@ describe("rates", function ()
   end)
 
   it("are no limit if they are 0, or the link's", function ()
-    for _, rate in ipairs{0, 10000, 40000} do
+    for _, rate in ipairs{0, 10000} do
       local queue = new_queue()
       queue:setRate(rate)
       assert.is_false(pacer_of(queue))
@@ -42,6 +42,18 @@ describe("rates", function ()
       queue:setRate(rate)
       assert.equal(C.MG_UNPACED, pacer_of(queue).pattern)
     end
+  end)
+
+  it("above the link's are told", function ()
+    local log, said = require("moongen.log"), {}
+    local info = log.info
+    log.info = function (_, text, ...) said[#said + 1] = text:format(...) end
+    local queue = new_queue()
+    for _, rate in ipairs{10000, 10001} do queue:setRate(rate) end
+    log.info = info
+    assert.is_false(pacer_of(queue))
+    assert.same({"[TxQueue: id=7, qid=0]: 10001 Mbit/s is more than the link's 10000, "
+      .. "so nothing is limited"}, said)
   end)
 
   it("count packets with the CRC", function ()

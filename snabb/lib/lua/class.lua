@@ -37,9 +37,10 @@ end
 
 --- Recycle the object, which must not be used any more.
 function Elementary:free()
-  local freelist = self:class()._freelist
-  freelist.index = freelist.index + 1
-  freelist.list[freelist.index] = self
+  local freelist = self._freelist -- its class's
+  local index = freelist.index + 1
+  freelist.index = index
+  freelist.list[index] = self
 end
 
 --- A new class derived from `base` (the elementary class if nil). It has the methods

@@ -69,7 +69,7 @@ end
 --- `lib.pcap.reader` reads: a string of the packet's captured bytes, and a record
 --- with `ts_sec`, `ts_usec`, `incl_len`, `orig_len`. Raises failures as the reader.
 function M.records(filename)
-  local file = reader.open(filename)
+  local file = reader.open(filename, {any_link = true})
   return function()
     local data, captured, original, time = file:next()
     if not data then

@@ -57,6 +57,15 @@ describe("lib.pcap.pcap", function()
                     {first.ts_sec, first.ts_usec, first.incl_len, first.orig_len})
   end)
 
+  it("iterates over records of any link type", function()
+    local raw_ip = 101 -- LINKTYPE_RAW
+    testing.save(path, other:pcap_header{linktype = raw_ip} .. other:record("ip"))
+    for packet in pcap.records(path) do assert.equal("ip", packet) end
+    local app = require("apps.pcap.pcap").PcapReader:new(path)
+    assert.equal(2, select(2, app:next_packet()))
+    app:stop()
+  end)
+
   it("says which file can't be read", function()
     local ok, err = pcall(pcap.records, "/nonexistent")
     assert.is_false(ok)

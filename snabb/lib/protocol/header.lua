@@ -31,7 +31,16 @@ end
 
 -- A new or recycled object, with its base header in use.
 local function object(self)
-  local o = header:superClass().new(self)
+  local freelist = rawget(self, "_freelist") -- nil if `self` is an object itself
+  local index = freelist and freelist.index or 0
+  local o = index > 0 and freelist.list[index]
+  if o then -- as the class of all classes does it, without calls
+    freelist.list[index] = nil
+    freelist.index = index - 1
+    o._recycled = true
+  else
+    o = header:superClass().new(self)
+  end
   if not o._recycled then
     local variants = {}
     for i, variant in ipairs(self._headers) do

@@ -32,7 +32,7 @@ local function parser()
   p:argument("library", "the shared library, such as ./count.so"):args("?")
   p:option("-i --input", "Receive from this port, a PCI address or any other; may "
            .. "be repeated."):argname("PORT"):count("*")
-  p:option("-t --time", "End after this time: seconds, or 500ms, 2m, 1h.")
+  p:option("-t --time --duration", "End after this time: seconds, or 500ms, 2m, 1h.")
     :argname("TIME"):convert(cli.duration)
   p:option("-r --ring-size", "Packets in the ring that the function sees; a power of "
            .. "two (default 2048)."):argname("N"):convert(ring_size)

@@ -4,6 +4,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local lines = require("program.snsh.lines")
 local process = require("core.lib.process")
 
 local M = {summary = "Lua shell; run expressions, scripts and selftests"}
@@ -21,6 +22,11 @@ local function parser()
     :argname("MODULE"):count("*"):action(step("load"))
   p:option("-t --test", "run MODULE's selftest(); exit status 43 means skipped")
     :argname("MODULE"):count("*"):action(step("test"))
+  p:option("-p --program", "run PROGRAM with FILE and ARGUMENTS as its arguments")
+    :argname("PROGRAM")
+  p:flag("-d --debug", "set developer_debug, for modules that look at it")
+  p:option("-q --sigquit", "'repl': SIGQUIT (Ctrl-\\) opens the shell while "
+    .. "engine.main runs"):argname("ACTION")
   p:option("-P --package-path", "look for modules by this package.path first")
     :argname("PATH")
   p:flag("-i --interactive", "read Lua from the terminal afterwards")
@@ -31,7 +37,8 @@ end
 
 local VALUED = {
   ["-e"] = true, ["--eval"] = true, ["-l"] = true, ["--load"] = true, ["-t"] = true,
-  ["--test"] = true, ["-P"] = true, ["--package-path"] = true,
+  ["--test"] = true, ["-P"] = true, ["--package-path"] = true, ["-p"] = true,
+  ["--program"] = true, ["-q"] = true, ["--sigquit"] = true,
 }
 
 -- The options in `args`; the file behind them; and what follows it, which is the
@@ -100,9 +107,7 @@ end
 local function read_chunk()
   local text, prompt = "", "perigee> "
   while true do
-    io.write(prompt)
-    io.flush()
-    local line = io.read("*l")
+    local line = lines.read(prompt)
     if not line then return nil end
     text = text .. line:gsub("^=", "return ") .. "\n"
     local chunk, err = compile(text, "=stdin")
@@ -129,7 +134,33 @@ local function shell()
   for chunk in read_chunk do
     show(xpcall(chunk, failure.explain))
   end
+  lines.finish()
   print()
+end
+
+-- On SIGQUIT, while timers run.
+local function open_shell_on_quit(action)
+  if action ~= "repl" then
+    failure.usage("--sigquit=%s: the one action there is is 'repl'", action)
+  end
+  require("program.snsh.sigquit").call(function ()
+    print("[snsh: SIGQUIT: end the shell with Ctrl-D to go on]")
+    local C = require("core.native")
+    local watched = C.pg_watch(false) -- it may take its time
+    shell()
+    C.pg_watch(watched)
+  end)
+end
+
+local function run_program(name, file, args)
+  if file then table.insert(args, 1, file) end
+  local main = require("core.main")
+  local module = main.find_program(name)
+  if not module then
+    failure.usage("--program %s: there is no such program; `perigee` lists them", name)
+  end
+  main.parameters = args
+  require(module).run(args)
 end
 
 --- Run with the command line's arguments (a list of strings).
@@ -138,12 +169,19 @@ function M.run(args)
   local own, file, arguments = split(args)
   local options = cli.parse(p, own)
   require("core.main").parameters = arguments
+  if options.debug then rawset(_G, "developer_debug", true) end
+  if options.sigquit then open_shell_on_quit(options.sigquit) end
   if options.package_path then
     package.path = options.package_path .. ";" .. package.path
   end
   for _, step in ipairs(steps) do actions[step[1]](step[2]) end
-  if file then run_file(file, arguments) end
-  if options.interactive or (#steps == 0 and not file) then shell() end
+  if options.program then
+    run_program(options.program, file, arguments)
+  elseif file then
+    run_file(file, arguments)
+  end
+  local nothing_done = #steps == 0 and not file and not options.program
+  if options.interactive or nothing_done then shell() end
 end
 
 return M

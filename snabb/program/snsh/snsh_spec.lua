@@ -37,6 +37,41 @@ local function type_in(text)
   return said
 end
 
+describe("snsh -p, -d and -q", function ()
+  it("run a program with the rest as its arguments, with debugging", function ()
+    local dir = tree_with("")
+    os.execute(("mkdir -p %s/program/say"):format(dir))
+    local file = assert(io.open(dir .. "/program/say/say.lua", "w"))
+    file:write("return {run = function (args) "
+      .. "print(developer_debug, unpack(args)) end}")
+    file:close()
+    local said, status = testing.perigee{"-p", dir, "snsh", "-d", "-p", "say", "a",
+      "-b"}
+    assert.equal("true\ta\t-b\n", said)
+    assert.equal(0, status)
+    os.execute("rm -r " .. dir)
+  end)
+
+  it("say which program or action there isn't", function ()
+    local said, status = snsh("--program", "nosuch")
+    assert.equal(2, status)
+    assert.matches("--program nosuch: there is no such program", said, 1, true)
+    said, status = snsh("-q", "core", "-e", "1")
+    assert.equal(2, status)
+    assert.matches("--sigquit=core: the one action there is is 'repl'", said, 1, true)
+  end)
+
+  it("open a shell on SIGQUIT, and go on when it ends", function ()
+    local perigee = assert(unistd.readlink("/proc/self/exe"))
+    local pipe = io.popen(([[echo 'print("in the shell"); done = true' | timeout 60 %s \
+      snsh -q repl -e 'rawset(_G, "done", false); os.execute("kill -QUIT $PPID")
+        engine.main{done = function () return done end, no_report = true}
+        print("over")' 2>&1]]):format(perigee))
+    assert.matches("SIGQUIT.*in the shell\n.*over\n$", pipe:read("*a"))
+    pipe:close()
+  end)
+end)
+
 describe("snsh -e", function ()
   it("runs statements and expressions, in order", function ()
     local said, status = snsh("-e", "print(1)", "--eval", "x = 2", "-e", "print(x)",

@@ -7,6 +7,7 @@
 local failure = require("core.failure")
 local link = require("core.link")
 local packet = require("core.packet")
+local subclass = require("core.fuse.subclass")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 
@@ -194,12 +195,14 @@ function Truncate.check_arg(n)
 end
 
 function Truncate:new(n)
-  return setmetatable({n = tonumber(n)}, self)
+  return subclass.new(self, {n = tonumber(n)})
 end
 
 function Truncate:process(p)
   return packet.resize(p, self.n)
 end
+
+subclass.give_push(Truncate)
 
 --- Sample(n): passes every nth packet and drops the others.
 local Sample = class()
@@ -211,7 +214,7 @@ function Sample.check_arg(n)
 end
 
 function Sample:new(n)
-  return setmetatable({n = tonumber(n), seen = 1}, self)
+  return subclass.new(self, {n = tonumber(n), seen = 1})
 end
 
 function Sample:process(p)
@@ -222,6 +225,8 @@ function Sample:process(p)
   self.seen = 1
   return p
 end
+
+subclass.give_push(Sample)
 
 return {
   Source = Source, Join = Join, Split = Split, Sink = Sink, Tee = Tee,

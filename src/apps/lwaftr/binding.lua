@@ -43,6 +43,7 @@ function Binding:join(path)
   end
 end
 
+--- The path uses the table no more.
 function Binding:part(path)
   if path.binding ~= nil then C.pg_binding_part(path) end
 end

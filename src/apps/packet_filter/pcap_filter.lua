@@ -6,6 +6,7 @@ local C = require("core.native")
 local conntrack = require("apps.packet_filter.conntrack")
 local counter = require("core.counter")
 local filter = require("lib.filter")
+local subclass = require("core.fuse.subclass")
 
 local add = counter.add
 local match, match_stateful = C.pg_filter, C.pg_filter_stateful
@@ -55,7 +56,7 @@ function PcapFilter:new(conf)
     app.connections = conntrack.define(conf.state_table)
     app.process = process_stateful
   end
-  return setmetatable(app, self)
+  return subclass.new(self, app)
 end
 
 function PcapFilter:link(direction, name)
@@ -67,5 +68,11 @@ function PcapFilter:unlink() end
 function PcapFilter:tick()
   if self.connections then conntrack.tell_time(self.connections) end
 end
+
+-- A class that isn't derived from this one doesn't have its link() and tick().
+subclass.give_push(PcapFilter, function (app)
+  app.way = app.output.tx and 2 or 1
+  PcapFilter.tick(app)
+end)
 
 return {PcapFilter = PcapFilter}

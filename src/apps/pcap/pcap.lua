@@ -27,12 +27,12 @@ local PcapReader = {
 PcapReader.__index = PcapReader
 M.PcapReader = PcapReader
 
---- Read `filename`, a pcap or pcapng file. Raises a failure when that can't be
---- read. Fields: `done`, true once the file has ended; `failure`, the sentence of
---- what ended it early, which is printed on stderr too.
+--- Read `filename`, a pcap or pcapng file of any link type. Raises a failure when that
+--- can't be read. Fields: `done`, true once the file has ended; `failure`, the sentence
+--- of what ended it early, which is printed on stderr too.
 function PcapReader:new(filename)
   return setmetatable({
-    file = reader.open(filename),
+    file = reader.open(filename, {any_link = true}),
     done = false,
     packets = 0,
     oversize = 0,

@@ -6,6 +6,7 @@ local counter = require("core.counter")
 local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
+local subclass = require("core.fuse.subclass")
 
 local add, now = counter.add, engine.now
 local EXCEEDED = 1
@@ -39,8 +40,8 @@ function RateLimiter:reset(rate, bucket_capacity, initial_capacity)
 end
 
 function RateLimiter:new(conf)
-  local app = setmetatable({shm = {txdrop = {counter}}}, self)
-  app:reset(conf.rate, conf.bucket_capacity, conf.initial_capacity)
+  local app = subclass.new(self, {shm = {txdrop = {counter}}})
+  RateLimiter.reset(app, conf.rate, conf.bucket_capacity, conf.initial_capacity)
   return app
 end
 
@@ -62,6 +63,8 @@ function RateLimiter:process(p)
   add(self.shm.txdrop)
   return nil, EXCEEDED
 end
+
+subclass.give_push(RateLimiter)
 
 --- Packets received (`rx`) and sent (`tx`) so far, and the `time` in nanoseconds, of
 --- the clock that Snabb's programs compare it with (C.get_time_ns).

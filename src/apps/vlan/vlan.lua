@@ -9,6 +9,7 @@ local failure = require("core.failure")
 local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
+local subclass = require("core.fuse.subclass")
 
 ffi.cdef("void *memmove(void *, const void *, size_t);")
 
@@ -83,7 +84,7 @@ local IN_OUT = {input = {input = true}, output = {output = true}}
 
 -- For a class with the argument `tag`.
 local function new_with_tag(self, arg)
-  local o = vlan.new_aux(setmetatable({}, self), arg)
+  local o = vlan.new_aux(subclass.new(self, {}), arg)
   o.tag = build_tag(vlan.check_tag(arg.tag), o.tpid)
   return o
 end
@@ -100,6 +101,8 @@ function Tagger:process(p)
   return push_tag(p, self.tag)
 end
 
+subclass.give_push(Tagger)
+
 --- Untagger{tag=, encapsulation=}: takes the tag off frames with it, drops others.
 local Untagger = class{tag = {required = true}}
 Untagger.link_names, Untagger.new = IN_OUT, new_with_tag
@@ -112,6 +115,8 @@ function Untagger:process(p)
   end
   return pop_tag(p)
 end
+
+subclass.give_push(Untagger)
 
 --- VlanMux{encapsulation=}: frames of the link `trunk` go to `vlanN` by their tag,
 --- which is taken off, untagged ones to `native`; and the other way.

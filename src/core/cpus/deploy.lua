@@ -164,11 +164,15 @@ end
 
 --- Make the running graph that of `new`, which has been checked. Each worker whose part
 --- changes is told; `main` is the engine of this thread: prepare(part, except),
---- abandon() and change(part), as core.engine.graph has them. Workers whose part stays
---- as it is go on meanwhile; no packet is lost by moving apps. When it fails, it raises
---- why, and the parts are as before: untouched, if a new app doesn't start.
+--- abandon(), change(part) and running(), as core.engine.graph has them. Workers whose
+--- part stays as it is go on meanwhile; no packet is lost by moving apps. When it
+--- fails, it raises why, and the parts are as before: untouched, if a new app doesn't
+--- start.
 function deploy.configure(new, main)
   local new_parts, new_crossings = partition.of(new)
+  if #workers.places() == 0 then -- what runs is all in the main thread
+    workers.installed((partition.of(main.running())), {})
+  end
   local list = changed(new_parts)
   eal.start()
   rings.make(new_crossings)

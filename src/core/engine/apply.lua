@@ -163,8 +163,9 @@ local function make_links(specs, halves)
 end
 
 -- Everything that may fail: start what is new, stop what stands in its way,
--- reconfigure, begin. Returns the apps started and a set of the names stopped.
-local function exchange(state, new, plan)
+-- reconfigure, begin. Returns the apps started and a set of the names stopped; adds to
+-- `problems` what those raised that leave.
+local function exchange(state, new, plan, problems)
   local fresh, stopped = {}, {}
   local free, blocked = split_by_conflict(plan.start, plan.claims, state.claims)
   start_all(free, new.apps, fresh, plan.found, state.ready)
@@ -173,6 +174,7 @@ local function exchange(state, new, plan)
   local ok, err = pcall(function ()
     for _, name in ipairs(first) do
       stopped[name] = true
+      wiring.leave(state, name, plan.old_links, problems)
       instance.stop(state.apps[name])
     end
     start_all(blocked, new.apps, fresh, plan.found, state.ready)
@@ -213,12 +215,12 @@ local everything = setmetatable({}, {__index = function () return true end})
 --- raised, with the old graph as it was; and what other callbacks raised, with the new.
 function apply.plan(state, new, plan)
   local made = make_links(plan.new_links, new.halves)
-  local ok, fresh, stopped = pcall(exchange, state, new, plan)
+  local problems = {}
+  local ok, fresh, stopped = pcall(exchange, state, new, plan, problems)
   if not ok then
     free_links(made)
     error(fresh, 0)
   end
-  local problems = {}
   for _, spec in ipairs(plan.old_links) do
     wiring.remove(state, spec, stopped, problems)
   end

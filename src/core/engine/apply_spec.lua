@@ -47,7 +47,7 @@ describe("configure", function ()
       {"s.x -> a.in", "s.y -> b.in"}))
     noted()
     engine.breathe()
-    assert.same({"s pull", "a push in", "b push in"}, noted())
+    assert.same({"s pull", "b push in", "a push in"}, noted())
     assert.is_nil(next(Each.push_link))
   end)
 

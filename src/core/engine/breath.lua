@@ -81,7 +81,7 @@ local function housekeeping(now)
   if now >= next_tending then
     next_tending = now + TEND_SECONDS
     pool.tend()
-    engine_counters.publish(breaths)
+    engine_counters.publish()
     if graph.drifted(now, breaths) then graph.arrange() end
     all_dead = tend_workers()
     outside.tend(now)
@@ -115,8 +115,10 @@ function breath.time() return breath_time end
 --- Have all workers ended, with nothing to do here?
 function breath.all_dead() return all_dead end
 
+engine_counters.count_breaths(function () return breaths end)
+
 --- Bring all counters up to date and publish them, those of cycles too if `now`.
-function breath.sync(now) engine_counters.publish(breaths, now) end
+function breath.sync(now) engine_counters.publish(now) end
 
 --- Breaths follow without a pause from here on: cycles are sampled, if they are to be.
 function breath.begin()

@@ -24,13 +24,29 @@ local breaths_of_workers = function () return 0 end
 --- Count the breaths of workers, too: `breaths` returns them.
 function engine_counters.include(breaths) breaths_of_workers = breaths end
 
---- Publish all there is as of breath number `breaths`, what cycles went to as well if
---- `now` (else ten times a second).
-function engine_counters.publish(breaths, now)
-  graph.publish()
-  counter.set(counters.breaths, breaths + breaths_of_workers())
-  this_engine.count_breaths(breaths)
+local breaths_here = function () return 0 end
+
+--- The breaths up to now are what `breaths` returns.
+function engine_counters.count_breaths(breaths) breaths_here = breaths end
+
+--- Set the counters of breaths and of packets freed to what they are now. It is also
+--- done before one of them is read in this process.
+function engine_counters.refresh()
+  counter.set(counters.breaths, breaths_here() + breaths_of_workers())
   account.sync(counters)
+end
+
+for _, name in ipairs{"breaths", "frees", "freebits", "freebytes"} do
+  counter.before_reading(counters[name], engine_counters.refresh)
+end
+
+--- Publish all there is, what cycles went to as well if `now` (else ten times a
+--- second).
+function engine_counters.publish(now)
+  local breaths = breaths_here()
+  graph.publish()
+  this_engine.count_breaths(breaths)
+  engine_counters.refresh()
   health_counters.sync(graph.apps)
   cycles.sync(breaths, account.progress(), now)
   counter.commit()

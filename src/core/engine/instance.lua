@@ -2,7 +2,8 @@
 -- Making an app of its class and argument, letting it begin, and stopping it. A start
 -- that fails leaves nothing behind; a stop that fails has stopped all the same.
 
-local C = require("core.native")
+local clock = require("core.lib.clock")
+local contract = require("core.fuse.contract")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local mode = require("core.check.mode")
@@ -15,7 +16,7 @@ local function named(name, err)
 end
 
 local function create_frame(name, app)
-  app.shm.dtime = {counter, C.pg_monotonic()}
+  app.shm.dtime = {counter, clock.unix_seconds()}
   app.shm = shm.create_frame("apps/" .. shm.part(name), app.shm)
 end
 
@@ -39,6 +40,12 @@ local function too_early()
   failure.raise("emit() was called before the app runs, in link() or the like")
 end
 
+-- The name of the module that the function is of, if that called module(), as those
+-- of Snabb do.
+local function module_of(f)
+  return type(f) == "function" and rawget(getfenv(f), "_NAME") or nil
+end
+
 --- Start the app `name` of `description`, {class =, arg =}; the app. `found`: what
 --- the class's check_arg() found out about the argument, if anything.
 function instance.start(name, description, found)
@@ -51,7 +58,9 @@ function instance.start(name, description, found)
       app == nil and "nil" or "a " .. type(app))
   end
   app.appname = name
+  app.zone = app.zone or module_of(class.new) or name
   app.input, app.output = {}, {}
+  if app.push and not contract.own_push(app) then app.push = false end
   app.push_link = app.push_link and own_copy(app.push_link)
   app.emit = app.emits and too_early or app.emit
   if app.shm then

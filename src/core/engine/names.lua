@@ -10,6 +10,8 @@ local unistd = require("posix.unistd")
 
 local names = {}
 
+local BACK = "name" -- in the process's own directory
+
 local function link_of(name)
   return "/by-name/" .. name
 end
@@ -44,14 +46,17 @@ function names.claim(name, before)
   end
   shm.unlink(link_of(name)) -- a link that leads nowhere
   shm.mkdir(shm.resolve("engine")) -- so that no sweep finds it leading nowhere
-  shm.alias(link_of(name), "")
+  -- As Snabb's programs read them: it ends with the number, and there is one back.
+  shm.alias(link_of(name), "/" .. unistd.getpid())
   if before then names.release(before) end
+  shm.alias(BACK, link_of(name))
 end
 
 --- Give up `name`.
 function names.release(name)
   if not name then error("this process has claimed no name", 3) end
   shm.unlink(link_of(name))
+  shm.unlink(BACK)
 end
 
 --- Give `engine` its fields about names.

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local engine = require("core.app")
+local shm = require("core.shm")
 local testing = require("testing.support")
 local unistd = require("posix.unistd")
 
@@ -15,11 +16,16 @@ describe("a program's name", function ()
     assert.equal(unistd.getpid(), engine.enumerate_named_programs().spec1)
     engine.claim_name("spec1")
     engine.claim_name("spec2")
+    local link = shm.root .. "/by-name/spec2"
+    local own = shm.root .. "/" .. unistd.getpid()
+    assert.equal(own, unistd.readlink(link)) -- what `snabb ps` reads a number of
+    assert.equal(link, unistd.readlink(own .. "/name"))
     local list = engine.enumerate_named_programs()
     assert.is_nil(list.spec1)
     assert.equal(unistd.getpid(), list.spec2)
     engine.unclaim_name()
     assert.is_nil(engine.enumerate_named_programs().spec2)
+    assert.is_nil(unistd.readlink(own .. "/name"))
     assert.is_false(engine.program_name)
     assert.has_error(engine.unclaim_name, "this process has claimed no name")
   end)

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- In which order a breath calls the apps: pull() by app name, then push() once
 -- for each link, links sorted so that a packet passes the whole graph in one
--- breath: reverse post-order, where names break ties. A loop is cut where it
--- passes an app that pulls (a port), as in Snabb: its links come first.
+-- breath: reverse post-order, where the names of the links' ends break ties as in
+-- Snabb, so that packets of parallel paths meet in the same order. A loop is cut where
+-- it passes an app that pulls (a port): its links come first.
 
 local config = require("core.config")
 local graph = require("core.depth_first")
@@ -10,16 +11,25 @@ local rounds = require("core.rounds")
 
 local order = {}
 
--- Names of the links' ends, and the links that leave each app, last name first.
-local function ends_of(specs)
-  local from, to, leaving = {}, {}, {}
+-- The texts of the links, sorted by where they lead to (several may lead to one input);
+-- names of the apps at their ends; and the links that leave each app, also sorted.
+local function ends_of(links)
+  local specs, from, to, input, leaving = {}, {}, {}, {}, {}
+  for spec in pairs(links) do
+    local a, _, b, name = config.parse_link(spec)
+    specs[#specs + 1] = spec
+    from[spec], to[spec], input[spec] = a, b, b .. "." .. name
+  end
+  table.sort(specs, function (a, b)
+    if input[a] ~= input[b] then return input[a] < input[b] end
+    return a < b
+  end)
   for _, spec in ipairs(specs) do
-    local a, _, b = config.parse_link(spec)
-    from[spec], to[spec] = a, b
+    local a = from[spec]
     leaving[a] = leaving[a] or {}
     table.insert(leaving[a], spec)
   end
-  return from, to, leaving
+  return specs, from, to, leaving
 end
 
 -- The same graph without the ways through pulling apps that are part of a loop.
@@ -40,17 +50,12 @@ end
 --- lead to it, but for loops. `pulling` is the set of the names of apps that
 --- pull.
 function order.links(links, pulling)
-  local specs = graph.reversed(config.sorted_keys(links))
-  local from, to, leaving = ends_of(specs)
-  local successors, entered = {}, {}
-  for _, spec in ipairs(specs) do
-    successors[spec] = leaving[to[spec]] or {}
-    entered[to[spec]] = true
-  end
+  local specs, from, to, leaving = ends_of(links)
+  local successors = {}
+  for _, spec in ipairs(specs) do successors[spec] = leaving[to[spec]] or {} end
   local roots, others = {}, {} -- where packets come in, and the rest
   for _, spec in ipairs(specs) do
-    local root = pulling[from[spec]] or not entered[from[spec]]
-    table.insert(root and roots or others, spec)
+    table.insert(pulling[from[spec]] and roots or others, spec)
   end
   for _, spec in ipairs(others) do roots[#roots + 1] = spec end
   return (graph.sort(roots, cut(specs, successors, to, pulling)))

@@ -51,6 +51,20 @@ function wiring.connect(state, spec, names, problems)
   end
 end
 
+--- The app `name` leaves, before others: take it off its links among the list `specs`,
+--- and call its unlink(direction, name), or link(), for each.
+function wiring.leave(state, name, specs, problems)
+  local app = state.apps[name]
+  for _, spec in ipairs(specs) do
+    for _, side in ipairs(ends_of(spec)) do
+      if side[1] == name then
+        detach(app, side[2], side[3], state.links[spec])
+        tell(app, app.unlink and "unlink" or "link", side[2], side[3], problems)
+      end
+    end
+  end
+end
+
 --- Take the link away, and call unlink(direction, name) of the apps at its
 --- ends, or link() of those without (Snabb does so), but for the apps in the
 --- set `stopped`. Frees the link; the packets that were in it.

@@ -57,6 +57,10 @@ running_app.caller(process_all, "process", 1, function (variables)
   return not variables.app.emits and {variables.p} or nil
 end)
 
+--- Let the per-packet app process `n` packets that wait in its input `l`, and send them
+--- to its outputs, which have the names in the list `outputs`.
+alone.process_all = process_all
+
 --- The push(app) of a per-packet or bulk app that isn't fused, or nil. `numbers` are
 --- those that its process() knows its inputs by: {[LINK] = number}; `ports` those that
 --- a bulk app receives from and sends to past links: {[LINK] = struct port}.

@@ -9,6 +9,19 @@ local contract = {}
 local ONE_OUTPUT = {"output"}
 local MOST = 255 -- outputs and drops of a bulk app: each needs a code in a byte
 
+-- The push functions that per-packet classes have for others to call (core.fuse.
+-- subclass): the engine does better than to call them.
+local standard = setmetatable({}, {__mode = "k"})
+
+--- Let push() be none of the app's, or class's, own.
+function contract.is_for_others(push) standard[push] = true end
+
+--- The push() that the app, or class, has of its own; or nil.
+function contract.own_push(app)
+  local push = app.push
+  return push and not standard[push] and push or nil
+end
+
 local function check_list(name, field, list)
   if list == nil then return 0 end
   if type(list) ~= "table" then
@@ -27,15 +40,16 @@ end
 --- Is it a per-packet class: one that sees no links, but gets packets by process(p, i),
 --- or sends them by emit(o, p)?
 function contract.is_per_packet(class)
-  return (class.process or class.emits) and not (class.push or class.push_link
-    or class.process_burst or class.pull and not class.emits) and true or false
+  return (class.process or class.emits) and not (contract.own_push(class)
+    or class.push_link or class.process_burst
+    or class.pull and not class.emits) and true or false
 end
 
 --- The names of the outputs that links can leave an app of the class by, a list; or
 --- nil if its methods may send packets to any.
 function contract.outputs(class)
   local listed = class.process or class.process_burst or type(class.outputs) == "table"
-  local own = class.push or class.pull or class.push_link -- ways to send
+  local own = contract.own_push(class) or class.pull or class.push_link -- ways to send
   if not contract.is_per_packet(class) and (own or not listed) then return nil end
   return class.outputs or ONE_OUTPUT
 end

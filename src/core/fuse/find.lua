@@ -3,6 +3,7 @@
 -- process(p), or emit), cut where a path gets too long. Pure: works on names.
 
 local config = require("core.config")
+local contract = require("core.fuse.contract")
 local graph = require("core.depth_first")
 
 local regions = {}
@@ -13,10 +14,12 @@ local sorted_keys = config.sorted_keys
 function regions.reason(app)
   if app.process_burst then return "it is a bulk app (process_burst)" end
   if app.emits then
-    if app.push then return "it has push() beside emit()" end
+    if contract.own_push(app) then return "it has push() beside emit()" end
   else
     if not app.process then return "it has no process()" end
-    if app.pull or app.push then return "it has pull() or push() beside process()" end
+    if app.pull or contract.own_push(app) then
+      return "it has pull() or push() beside process()"
+    end
   end
   if app.push_link then return "it has push_link" end
 end

@@ -164,16 +164,16 @@ describe("handing over", function ()
     local Two = class{outputs = {"output", "aside"}, process = function (_, p)
       return p, p.data[0] == 122 and 2 or 1
     end}
-    run({["in"] = {Idle}, r = {Two}, bad = {Bad}, bulk = {Bulk}, s = {Pass},
+    run({["in"] = {Idle}, r = {Two}, worst = {Bad}, bulk = {Bulk}, s = {Pass},
          out = {Idle}},
-      {CHAIN[1], "r.output -> bulk.input", "r.aside -> bad.x", CHAIN[3], CHAIN[4]})
+      {CHAIN[1], "r.output -> bulk.input", "r.aside -> worst.x", CHAIN[3], CHAIN[4]})
     local calls = engine.calls().pushes
     local position = {}
     for i, call in ipairs(calls) do position[call.app] = i end
     local before = held()
     send(CHAIN[1], {"a", "z", "b"})
     assert.is_false(pcall(engine.breathe))
-    assert.is_true(position.bad < position.bulk)
+    assert.is_true(position.worst < position.bulk)
     assert.equal(2, link.nreadable(engine.link_table[CHAIN[2]]))
     assert.equal(before, held())
     send(CHAIN[1], {"c"})

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Is a region better made anew? When traffic has moved to other branches: LuaJIT
 -- shapes a region's loop for the way that most packets went when it was compiled;
--- those that take another pay some 10 cycles more. And when LuaJIT has given the
--- loop up (twice at most). Each time it waits twice as long before the next.
+-- those that take another pay some 10 cycles more. When the packet for which it was
+-- compiled was a rare one. And when LuaJIT has given the loop up (twice at most). Each
+-- time it waits twice as long before the next.
 
 local interpreted = require("core.fuse.interpreted")
+local shape = require("core.fuse.shape")
 
 local drift = {}
 
@@ -50,6 +52,7 @@ local function look(region)
       moved = moved or (output and output ~= state.shaped_for[k])
     end
   end
+  moved = shape.rare(region) or moved
   state.strikes = moved and state.strikes + 1 or 0
   return state.strikes >= PERIODS
 end

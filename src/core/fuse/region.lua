@@ -10,6 +10,7 @@ local drops = require("core.fuse.drops")
 local link = require("core.link")
 local pool = require("core.pool")
 local running_app = require("core.watch.running_app")
+local shape = require("core.fuse.shape")
 local source = require("core.fuse.source")
 local Tally = require("core.fuse.tally")
 local watched = require("core.fuse.watched")
@@ -273,6 +274,7 @@ function region.new(found, apps, links)
     self.code.run[i], self.code.run[#r.entries + i] = run, self.pass[i]
   end
   running_app.region(self.code)
+  shape.follow(self)
   local to_ports = true -- all that leaves: no link need hold it
   for _, spec in ipairs(r.exits) do
     local _, _, to = config.parse_link(spec)

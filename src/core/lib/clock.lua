@@ -31,4 +31,9 @@ function clock.unix_nanoseconds()
   return timespec[0].sec * 1000000000LL + timespec[0].nsec
 end
 
+--- Seconds since 1970 (UTC), whole ones, as a number: for `dtime` counters.
+function clock.unix_seconds()
+  return tonumber(clock.unix_nanoseconds() / 1000000000LL)
+end
+
 return clock

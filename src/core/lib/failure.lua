@@ -41,6 +41,23 @@ function failure.is(err)
   return getmetatable(err) == Failure
 end
 
+local sentences = setmetatable({}, {__mode = "k"}) -- of what is raised as it was
+
+-- Values that a program may know again when it catches them.
+local function has_identity(err)
+  return type(err) == "table" or type(err) == "cdata" or type(err) == "userdata"
+end
+
+--- What to raise in the place of the failure `err`: the table that a program has
+--- raised, if it has been one, since that is what it will look for. Its sentence is
+--- kept for failure.explain.
+function failure.as_raised(err)
+  local raised = failure.is(err) and err.raised
+  if not raised then return err end
+  sentences[raised] = err.sentence
+  return raised
+end
+
 -- What was raised, as text. It may be anything, whose own __tostring may be wrong, too.
 local function text_of(err)
   if type(err) == "string" then return err end
@@ -53,17 +70,29 @@ end
 
 --- For xpcall: the error `err` as a failure. One that isn't a failure yet is a
 --- bug of some program: its sentence is its message with a traceback, of `thread` if it
---- isn't this one that raised it, from `level` on (2: as if called by xpcall).
+--- isn't this one that raised it, from `level` on (2: as if called by xpcall). Its
+--- field `raised` is the error itself, if that is a table.
 function failure.explain(err, thread, level)
-  if failure.is(err) then return err end
-  local text = thread and debug.traceback(thread, text_of(err), 1)
-    or debug.traceback(text_of(err), level or 2)
-  return setmetatable({sentence = text, status = 1, bug = true}, Failure)
+  if failure.is(err) and not err.bare then return err end
+  local raised = failure.is(err) and err.raised or has_identity(err) and err or nil
+  local text = has_identity(err) and sentences[err]
+  if text then
+    sentences[err] = nil -- it may be raised again elsewhere
+  else
+    text = thread and debug.traceback(thread, text_of(err), 1)
+      or debug.traceback(text_of(err), level or 2)
+  end
+  return setmetatable({sentence = text, status = 1, bug = true, raised = raised},
+    Failure)
 end
 
 --- The error `err` with the app it was raised in, and the app's method, in front.
 function failure.in_app(name, method, err)
   local where = ("app '%s': in %s(): "):format(name, method)
+  if has_identity(err) and not failure.is(err) then
+    return setmetatable({sentence = where .. text_of(err), status = 1, raised = err,
+      bare = true}, Failure) -- to be explained: with a traceback
+  end
   if not failure.is(err) then return where .. text_of(err) end
   err.sentence = where .. err.sentence
   return err

@@ -39,6 +39,18 @@ describe("a failure", function ()
     assert.equal(1, caught(failure.within, "app 'a'", "text").status)
   end)
 
+  it("remembers the table that was raised, and its sentence", function ()
+    local own = {code = 7}
+    local _, bug = xpcall(error, failure.explain, own)
+    assert.equal(own, failure.as_raised(failure.in_app("a", "new", bug)))
+    local _, again = xpcall(error, failure.explain, own)
+    assert.matches("^app 'a': in new%(%): an error that is no text: table",
+      tostring(again))
+    _, again = xpcall(error, failure.explain, own)
+    assert.matches("^an error that is no text: table", tostring(again))
+    assert.equal("text", failure.as_raised("text"))
+  end)
+
   it("explains a bug with a traceback, and a failure not", function ()
     local _, bug = xpcall(function () error("oops") end, failure.explain)
     assert.is_true(bug.bug)

@@ -62,6 +62,13 @@ function process.execv(path, argv)
   return unistd.exec(path, arguments)
 end
 
+--- Does the shell's command end with exit status 0? (os.execute tells that in another
+--- way where programs expect Lua 5.2's.)
+function process.succeeds(command)
+  local status = os.execute(command)
+  return status == 0 or status == true
+end
+
 --- Keep LuaJIT from moving loads and stores across this call (any C call does that).
 function process.compiler_barrier()
   C.abs(0)

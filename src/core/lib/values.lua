@@ -7,13 +7,13 @@ local failure = require("core.lib.failure")
 
 local values = {}
 
--- Is the C data `x` a struct, a union or an array of known size, that is, a value
--- made of bytes? Pointers, references and scalars are not.
+-- Is the C data `x` a struct, a union or an array, that is, a value made of bytes?
+-- Pointers, scalars and types (which are numbers to tonumber()) are not.
 local function is_aggregate(x)
   local name = tostring(ffi.typeof(x))
   if name:find("[*&]>$") or name:find("(*", 1, true) then return false end
-  return name:find("^ctype<struct ") or name:find("^ctype<union ")
-    or name:find("%]>$")
+  return (name:find("^ctype<struct ") or name:find("^ctype<union ")
+    or name:find("%]>$")) and tonumber(x) == nil
 end
 
 local function equal_cdata(x, y)
@@ -38,6 +38,28 @@ function values.equal(x, y)
   return true
 end
 
+-- Uninitialized C data of the type of `x`, an aggregate; nil if that type can't be
+-- named. What is read from an array in a struct is a reference, `int (&)[4]`; and
+-- an array `int [?]`, or a struct that ends with one, has its size at run time.
+local function made_like(x)
+  local ctype, name = ffi.typeof(x), tostring(ffi.typeof(x))
+  if name:find("(&)", 1, true) then
+    local known, plain = pcall(ffi.typeof, (name:match("<(.*)>"):gsub("%(&%)", "")))
+    return known and ffi.sizeof(plain) == ffi.sizeof(x) and ffi.new(plain) or nil
+  end
+  local least = ffi.sizeof(ctype, 0)
+  local element = ffi.sizeof(ctype, 1) - least
+  if element == 0 then return ffi.new(ctype) end
+  return ffi.new(ctype, (ffi.sizeof(x) - least) / element)
+end
+
+local function copy_cdata(x)
+  local result = is_aggregate(x) and made_like(x)
+  if not result then return x end
+  ffi.copy(result, x, ffi.sizeof(x))
+  return result
+end
+
 local function copy(x, copies)
   if copies[x] then return copies[x] end
   if type(x) == "table" then
@@ -47,12 +69,8 @@ local function copy(x, copies)
       result[copy(key, copies)] = copy(value, copies)
     end
     return setmetatable(result, getmetatable(x))
-  elseif type(x) == "cdata" and is_aggregate(x) and ffi.sizeof(ffi.typeof(x)) then
-    local result = ffi.new(ffi.typeof(x))
-    ffi.copy(result, x, ffi.sizeof(x))
-    return result
   end
-  return x
+  return type(x) == "cdata" and copy_cdata(x) or x
 end
 
 --- A copy of `x` that shares no table, struct or C array with it (metatables, and

@@ -34,6 +34,7 @@ local stuck = {} -- the roots of trees in which a way out was given up
 local began = math.huge -- the first event of this graph on the packet path
 local on_trace -- the handler, below
 local other -- one more
+local followed = setmetatable({}, {__mode = "kv"}) -- by function, who follows its loop
 local on_purpose = false -- a flush that was asked for
 local start = {} -- of the trace being recorded: func, pc, where, parent
 
@@ -131,6 +132,7 @@ local function stopped(number, func, pc)
   local info = util.traceinfo(number)
   place(number, info)
   tell_watchdog(number)
+  if start.follower then start.follower:stopped() end
   if info.linktype == "stitch" then
     note("stitch", running_app.here(on_trace), func, pc,
       builtin_name(func) .. " isn't compiled")
@@ -145,6 +147,8 @@ function on_trace(what, number, func, pc, a, b)
   if what == "start" then
     start = {func = func, pc = pc, parent = a, where = {}}
     start.where = running_app.here(on_trace)
+    start.follower = not a and followed[func] or nil
+    if start.follower then start.follower:started() end
   elseif what == "abort" then
     aborted(func, pc, a, b)
   elseif what == "stop" then
@@ -192,6 +196,12 @@ end
 --- only who asked last.
 function health.listen(listener)
   other = listener
+end
+
+--- Call follower:started() when LuaJIT begins to record a loop of the function `f`, and
+--- follower:stopped() when it has compiled one. The caller keeps `follower`.
+function health.follow(f, follower)
+  followed[f] = follower
 end
 
 --- Watch from now on. `breath` is the function that a packet's whole way is called

@@ -131,6 +131,8 @@ end
 
 --- DPDK sets bus mastering and resets devices itself: nothing is done.
 function M.set_bus_master() end
+
+--- As set_bus_master.
 function M.reset_device() end
 
 for _, name in ipairs {"open_pci_resource", "open_pci_resource_locked",

@@ -2,7 +2,7 @@
 -- Rates of traffic: packets a second, or bits a second on an Ethernet wire, where a
 -- frame takes more room than its bytes.
 
-local cli = require("lib.cli")
+local quantity = require("lib.quantity")
 local si = require("core.engine.report").si
 
 local M = {}
@@ -13,10 +13,6 @@ local M = {}
 local WIRE_OVERHEAD = 8 + 12 + 4
 local SHORTEST_FRAME = 60 -- without its frame check: shorter ones are padded
 
-local UNITS = {
-  pps = "packets", bps = "bits", bit = "bits", ["bit/s"] = "bits", ["b/s"] = "bits",
-}
-
 --- The bits that a frame of `size` bytes (without its frame check) takes on the wire.
 function M.wire_bits(size)
   return 8 * (math.max(size, SHORTEST_FRAME) + WIRE_OVERHEAD)
@@ -25,14 +21,9 @@ end
 --- Converter (lib.cli): "1.5Mpps" is {packets = 1.5e6}, "10Gbit" (or Gbit/s, Gbps)
 --- {bits = 1e10}, on the wire. k, M and G are powers of 1,000.
 function M.parse(text)
-  local number, unit = text:match("^([%d.]+%s*[kKMG]?)%s*(%l[%l/]*)$")
-  local kind = UNITS[unit]
-  local value = kind and cli.rate(number)
-  if not value then
-    return nil, ("'%s' isn't a rate such as 500kpps, 1.5Mpps, 100Mbit or 10Gbit")
-      :format(text)
-  end
-  return {[kind] = value}
+  local value, of = quantity.rate(text)
+  if not value then return nil, of end
+  return {[of] = value}
 end
 
 --- A rate (as from parse; nil: none) as text.

@@ -17,7 +17,7 @@ describe("lib.traffic.rate", function()
 
   it("refuses what is no rate", function()
     for _, text in ipairs{"", "10", "Mpps", "1.5Mps", "-1kpps", "0pps", "1Tbit",
-                          "1Mpps x", "1..5Mpps", "1e3pps", "10GBit"} do
+                          "1Mpps x", "1..5Mpps", "10GBit"} do
       local value, problem = rate.parse(text)
       assert.is_nil(value)
       assert.are.equal(("'%s' isn't a rate such as 500kpps, 1.5Mpps, 100Mbit or 10Gbit")

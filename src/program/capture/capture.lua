@@ -10,6 +10,7 @@ local link = require("core.link")
 local cli = require("lib.cli")
 local format = require("lib.pcap.format")
 local progress = require("lib.progress")
+local run_report = require("lib.observe.run_report")
 local running = require("program.capture.running")
 local Port = require("apps.port.port").Port
 local PcapWriter = require("apps.pcap.pcap").PcapWriter
@@ -39,6 +40,7 @@ local function parser()
   p:option("--rate", "With @INSTANCE: at most so many packets a second and CPU.")
     :argname("N"):convert(cli.count)
   p:flag("--pcapng", "Write pcapng rather than pcap.")
+  run_report.option(p)
   p:flag("--ns", "Write times in nanoseconds rather than microseconds.")
   return p
 end
@@ -109,6 +111,9 @@ end
 function M.run(args)
   local options = cli.parse(parser(), args)
   local instance, what = running.parse(options.port)
+  if instance and options.json then
+    failure.usage("--json is for ports, not for @INSTANCE:WHAT")
+  end
   if instance then return running.run(instance, what, options) end
   for _, name in ipairs{"filter", "rate"} do
     if options[name] then
@@ -123,7 +128,9 @@ function M.run(args)
   engine.configure(c)
   local writer = engine.app_table.writer
   local ok, err = run_engine(writer, options)
-  io.write(M.report(writer, engine.app_table.port))
+  local stream = options.json == "-" and io.stderr or io.stdout
+  stream:write(M.report(writer, engine.app_table.port))
+  run_report.save(options.json, {written = (writer.file:written())})
   if not ok then
     error(err, 0)
   end

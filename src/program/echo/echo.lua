@@ -8,6 +8,7 @@ local engine = require("core.app")
 local fwd = require("apps.fwd.fwd")
 local kinds = require("lib.port.kinds")
 local port = require("apps.port.port")
+local run_report = require("lib.observe.run_report")
 local spec = require("lib.port.spec")
 
 local M = {summary = "send packets back to their port through a chain of apps"}
@@ -39,16 +40,24 @@ function M.run(args)
   parser:argument("port", "a port string; `perigee ports` lists ports")
   parser:argument("chain_length", "apps in the chain (default 1)"):args("?")
     :convert(cli.integer(0, MAX_CHAIN))
-  parser:argument("duration", "seconds"):args("?"):convert(cli.duration)
+  parser:argument("duration", "seconds, or 500ms, 2m, 1h"):args("?")
+    :convert(cli.duration)
+  parser:option("--duration", "The same."):argname("TIME"):target("time")
+    :convert(cli.duration)
+  run_report.option(parser)
   local options = cli.parse(parser, args)
+  local duration = options.time or options.duration
   engine.configure(M.graph(options.port, options.chain_length or 1))
   local kind = kinds.of(spec.parse(options.port))
   engine.busywait = kind.always_ready == true
-  if not kind.ends then return engine.main{duration = options.duration} end
-  local ends = options.duration and engine.now() + options.duration or math.huge
-  engine.main{done = function ()
-    return engine.now() >= ends or engine.finished()
-  end}
+  local ends = duration and engine.now() + duration or math.huge
+  local run = {duration = duration, no_report = options.json == "-"}
+  if kind.ends then
+    run.duration = nil
+    run.done = function () return engine.now() >= ends or engine.finished() end
+  end
+  engine.main(run)
+  run_report.save(options.json)
 end
 
 return M

@@ -5,7 +5,7 @@
 local failure = require("core.failure")
 local near = require("lib.stack.nearest")
 
-local M = {summary = "lightweight 4over6: check an lwAFTR, make its configuration"}
+local M = {summary = "lightweight 4over6: run an lwAFTR, measure it, ask and change it"}
 
 --- `run` and `bench` place queues on CPUs themselves.
 M.own_cpus = true

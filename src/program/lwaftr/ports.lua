@@ -33,9 +33,8 @@ local function attachments(queue, kind)
   local v6 = {queue = queue, family = "v6", mac = internal.mac,
     vlan = internal.vlan_tag}
   local port = ports.string(queue.device, kind)
-  if queue.external_device then
-    return {[ports.string(queue.external_device, kind)] = {v4}, [port] = {v6}}
-  end
+  local other = ports.string(queue.external_device or queue.device, kind)
+  if other ~= port then return {[other] = {v4}, [port] = {v6}} end
   if v4.vlan ~= v6.vlan and lib.equal(v4.mac, v6.mac) then
     failure.usage("instance '%s', queue %d: on one interface, an external and an "
       .. "internal one of different VLANs need different MAC addresses, not both %s",

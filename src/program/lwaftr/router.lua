@@ -43,6 +43,7 @@ function Router:configure(conf)
   claim(conf.softwire_config.name)
   local ok, err = pcall(engine.configure, c)
   if not ok then
+    if not before and engine.program_name then engine.unclaim_name() end
     claim(before)
     error(err, 0)
   end

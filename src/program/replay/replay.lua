@@ -7,6 +7,8 @@ local failure = require("core.failure")
 local link = require("core.link")
 local cli = require("lib.cli")
 local progress = require("lib.progress")
+local rates = require("lib.traffic.rate")
+local run_report = require("lib.observe.run_report")
 local summary = require("program.replay.summary")
 local Port = require("apps.port.port").Port
 local Replayer = require("apps.pcap.replayer").Replayer
@@ -22,12 +24,9 @@ local STUCK_S = 3
 --- Converter of a rate: 1.5Mpps, 100kpps (packets a second), 10Gbps (bits a second
 --- on the wire). Returns {packet_rate = 1.5e6} or {bit_rate = 1e10}.
 function M.rate(text)
-  local number, unit = text:match("^(.-)%s*([pb]ps)$")
-  local value = number and cli.rate(number)
-  if not value then
-    return nil, ("'%s' isn't a rate such as 1.5Mpps, 100kpps or 10Gbps"):format(text)
-  end
-  return unit == "pps" and {packet_rate = value} or {bit_rate = value}
+  local rate, problem = rates.parse(text)
+  if not rate then return nil, problem end
+  return {packet_rate = rate.packets, bit_rate = rate.bits}
 end
 
 local function parser()
@@ -48,6 +47,7 @@ local function parser()
   p:option("--limit", "Send at most N packets."):argname("N"):convert(cli.count)
   p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
     :argname("TIME"):convert(cli.duration)
+  run_report.option(p)
   return p
 end
 
@@ -108,7 +108,9 @@ function M.run(args)
   local source = engine.app_table.source
   local ok, err = run_engine(source, options)
   local figures = summary.figures(source, engine.app_table.port, engine.now())
-  io.write(summary.text(options, figures))
+  local stream = options.json == "-" and io.stderr or io.stdout
+  stream:write(summary.text(options, figures))
+  run_report.save(options.json, {replay = figures})
   if not ok then
     error(err, 0)
   elseif source.failure then

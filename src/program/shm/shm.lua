@@ -10,8 +10,7 @@ local stat = require("posix.sys.stat")
 
 local M = {summary = "print the counters, histograms, ... that a process shares"}
 
--- `dtime` is when something was made: seconds since 1970 in Snabb, since the machine
--- was started in Perigee.
+-- `dtime` is when something was made, in seconds since 1970.
 local ERA_S = 1e9
 
 local function date(seconds)

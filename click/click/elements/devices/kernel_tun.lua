@@ -9,6 +9,7 @@ local ffi = require("ffi")
 local link_layers = require("click.devices.link_layers")
 local note = require("click.note")
 local packet = require("core.packet")
+local process = require("core.lib.process")
 local signals = require("click.router.signals")
 local unistd = require("posix.unistd")
 
@@ -101,7 +102,7 @@ local function open(self)
 end
 
 local function run(command, ...)
-  return os.execute(command:format(...) .. " >&2") == 0
+  return process.succeeds(command:format(...) .. " >&2")
 end
 
 -- Give it its addresses; what is wrong, if anything.

@@ -39,7 +39,10 @@ local function number_of(name, names, word)
   return number
 end
 
+--- The number of the type ("MX", "TYPE15").
 function rdata.type_number(name) return number_of(name, TYPES, "TYPE") end
+
+--- The number of the class ("IN", "CLASS1").
 function rdata.class_number(name) return number_of(name, CLASSES, "CLASS") end
 
 --- The number in n bytes; `what` is for the sentence raised if it doesn't fit.
@@ -54,6 +57,7 @@ function rdata.number_bytes(value, n, what)
   return string.char(unpack(bytes))
 end
 
+--- A length, as two bytes.
 function rdata.word(value) return rdata.number_bytes(value, 2, "a length") end
 
 -- The labels of a name, their escapes undone.

@@ -6,6 +6,7 @@ local cli = require("lib.cli")
 local failure = require("core.failure")
 local files = require("core.lib.files")
 local numa = require("lib.numa")
+local process = require("core.lib.process")
 local report = require("program.loadtest.report")
 local search = require("program.loadtest.search")
 local streams = require("program.loadtest.streams")
@@ -82,7 +83,7 @@ end
 --- whether or not this machine was late.
 function M.verdict(result, options)
   if options.exec then
-    return os.execute(options.exec) == 0, "the command said so", true
+    return process.succeeds(options.exec), "the command said so", true
   end
   for _, s in ipairs(result.streams) do
     if not s.kept then return false, "the rate was not kept" end

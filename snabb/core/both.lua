@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Modules that both Perigee and a tree given with -p or --snabb have: which is used is
+-- said at start, and --prefer-tree chooses the tree's.
+
+local C = require("core.native")
+local dirent = require("posix.dirent")
+local failure = require("core.failure")
+local main = require("core.main")
+local this_engine = require("core.this_engine")
+local tree = require("core.tree")
+local unistd = require("posix.unistd")
+
+local both = {}
+
+local FOLDERS = {"apps", "arch", "core", "lib", "program"}
+local OURS = {"src", "snabb"} -- where Perigee has modules of Snabb's names
+local NAMED = 8 -- modules in one line; of more it is told how many
+
+local trees = {} -- {dir =, search =} by -p and --snabb, the last first
+local preferred = {} -- names of modules
+
+local function has(name)
+  for _, root in ipairs(OURS) do
+    local path = ("%s/%s/%s.lua"):format(main.root, root, (name:gsub("%.", "/")))
+    if unistd.access(path) then return root end
+  end
+end
+
+-- Call visit(name, path) for each module of Lua or DynASM below the folder.
+local function each_module(folder, prefix, visit)
+  local ok, names = pcall(dirent.dir, folder)
+  if ok then table.sort(names) end
+  for _, name in ipairs(ok and names or {}) do
+    local stem, suffix = name:match("^([%w_-]+)%.(%l+)$")
+    if suffix == "lua" or suffix == "dasl" then
+      visit(prefix .. stem:gsub("-", "_"), folder .. "/" .. name)
+    elseif not name:find(".", 1, true) then
+      each_module(folder .. "/" .. name, prefix .. name:gsub("-", "_") .. ".", visit)
+    end
+  end
+end
+
+-- Is the file as in the last version of Snabb?
+local function is_upstreams(name, path)
+  local text = tree.contents(path) or ""
+  return require("core.upstream_digests")[name] == C.pg_crc32c(text, #text, 0)
+end
+
+-- The names of modules in `dir` that Perigee has, too, but for what is unchanged.
+local function modules_in(dir, unchanged)
+  local list = {}
+  for _, folder in ipairs(FOLDERS) do
+    each_module(dir .. "/" .. folder, folder .. ".", function (name, path)
+      if has(name) and not unchanged(name, path) then list[#list + 1] = name end
+    end)
+  end
+  return list
+end
+
+local function listed(names)
+  local shown = table.concat(names, ", ", 1, math.min(#names, NAMED))
+  if #names <= NAMED then return shown end
+  return ("%s and %d more"):format(shown, #names - NAMED)
+end
+
+-- Workers, and what they run for their managers, need not say it again.
+local function is_first()
+  return not this_engine.worker() and not os.getenv("SNABB_PROGRAM_LUACODE")
+end
+
+--- The tree `dir`, searched by search(name), was given with the option. If Perigee's
+--- modules come first, say which differ from Snabb's; else which take their place.
+function both.add(option, dir, search, ours_first)
+  table.insert(trees, 1, {dir = dir, search = search})
+  if not is_first() then return end
+  local names = modules_in(dir, ours_first and is_upstreams or function () end)
+  if #names == 0 then return end
+  local what = ours_first
+    and "Perigee's own modules are used, not the tree's changed ones (--prefer-tree "
+      .. "MODULE chooses those): %s"
+    or "these modules are used, not Perigee's: %s"
+  io.stderr:write(("perigee: %s %s: "):format(option, dir), what:format(listed(names)),
+    "\n")
+end
+
+--- Use the tree's module `name`, not Perigee's (before both.settle).
+function both.prefer(name)
+  if name:match("^core%.") and name ~= "core.lib" and has(name) == "src" then
+    failure.usage("--prefer-tree %s: Perigee's engine is made of its own %s; give "
+      .. "core.lib, or a module of lib, apps or program", name, name)
+  end
+  preferred[#preferred + 1] = name
+end
+
+-- What programs get: the tree's module, with what only Perigee's has.
+local function take(name, load)
+  local ours = package.loaded[name]
+  package.loaded[name] = nil
+  package.preload[name] = function (...)
+    local result = load(...)
+    local module = result ~= nil and result or package.loaded[name]
+    if type(module) == "table" and type(ours) == "table" then
+      for key, value in pairs(ours) do
+        if rawget(module, key) == nil then rawset(module, key, value) end
+      end
+    end
+    return result
+  end
+end
+
+--- Have the modules that were preferred come from the trees.
+function both.settle()
+  for _, name in ipairs(preferred) do
+    local load
+    for _, one in ipairs(trees) do
+      local found = not load and one.search(name)
+      load = type(found) == "function" and found or load
+    end
+    if not load then
+      failure.usage("--prefer-tree %s: no tree given with --snabb or -p has it", name)
+    end
+    take(name, load)
+  end
+end
+
+return both

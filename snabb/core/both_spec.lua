@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Runs the binary on trees that have modules which Perigee has, too.
+
+local stat = require("posix.sys.stat")
+local testing = require("testing.support")
+
+local FILES = {
+  ["core/app.lua"] = "",
+  ["core/lib.lua"] = "module(..., package.seeall)\nfunction own() return 'fork' end",
+  ["lib/macaddress.lua"] = "return {new = function () return 'fork' end}",
+  ["lib/made_up.lua"] = "return {}",
+}
+local CODE = [[print(require("lib.macaddress"):new("02:00:00:00:00:01"),
+  rawget(require("core.lib"), "own"), require("core.lib").comma_value(1000))]]
+
+describe("a tree with modules of Perigee's names #slow", function ()
+  local top = os.tmpname()
+  local fork, own = top .. "/fork", top .. "/own"
+
+  local function write(path, text)
+    for parent in path:gmatch("()/") do stat.mkdir(path:sub(1, parent - 1)) end
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+  end
+
+  setup(function ()
+    os.remove(top)
+    for name, text in pairs(FILES) do write(fork .. "/" .. name, text) end
+    write(own .. "/lib/macaddress.lua", FILES["lib/macaddress.lua"])
+  end)
+
+  teardown(function () os.execute("rm -r " .. top) end)
+
+  local NOTICE = "perigee: --snabb %s: Perigee's own modules are used, not the tree's "
+    .. "changed ones (--prefer-tree MODULE chooses those): core.app, core.lib, "
+    .. "lib.macaddress\n"
+
+  it("gives way, which is said", function ()
+    assert.equal(NOTICE:format(fork) .. "02:00:00:00:00:01\tnil\t1,000\n",
+      (testing.perigee{"--snabb", fork, "snsh", "-e", CODE}))
+  end)
+
+  it("is used where --prefer-tree says so, with what only Perigee's has", function ()
+    assert.equal(NOTICE:format(fork) .. "fork\tfunction\t1,000\n",
+      (testing.perigee{"--snabb", fork, "--prefer-tree", "core.lib", "--prefer-tree",
+        "lib.macaddress", "snsh", "-e", (CODE:gsub('(rawget%b())', "type(%1)"))}))
+  end)
+
+  it("comes first with -p, which is said", function ()
+    assert.equal(("perigee: -p %s: these modules are used, not Perigee's: "
+      .. "lib.macaddress\nfork\tnil\t1,000\n"):format(own),
+      (testing.perigee{"-p", own, "snsh", "-e", CODE}))
+  end)
+
+  it("can't take the engine's place, or give what it hasn't", function ()
+    for name, why in pairs{
+      ["core.link"] = "--prefer-tree core.link: Perigee's engine is made of its own",
+      ["lib.gone"] = "--prefer-tree lib.gone: no tree given with --snabb or -p has it",
+    } do
+      local said, status = testing.perigee{"--snabb", fork, "--prefer-tree", name, "ps"}
+      assert.equal(2, status)
+      assert.matches(why, said, 1, true)
+    end
+  end)
+end)

@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Functions of Lua's library as they are in Lua 5.2, and so in Snabb's LuaJIT, where
+-- Debian's has Lua 5.1's.
+
+local ffi = require("ffi")
+
+ffi.cdef "int snabb_closed_status(void);" -- snabb/native/pclose.c
+local C = ffi.C
+
+local library = {}
+
+-- What os.execute and close() return for a status as waitpid() gives it: true or nil,
+-- "exit" or "signal", and the number of either.
+local function result(status)
+  local signal, code = status % 128, math.floor(status / 256) % 256
+  if signal ~= 0 then return nil, "signal", signal end
+  return code == 0 or nil, "exit", code
+end
+
+local execute = os.execute
+
+--- os.execute: is there a shell, or what became of the command.
+function library.execute(command)
+  if command == nil then return execute() ~= 0 end
+  local status = execute(command)
+  if status == -1 then return nil, "the shell can't be run", ffi.errno() end
+  return result(status)
+end
+
+--- table.pack: the arguments in a table, and how many (`n`).
+function library.pack(...)
+  return {n = select("#", ...), ...}
+end
+
+-- file:close(): of a pipe, what became of its command.
+local function closing(close)
+  return function (...)
+    C.snabb_closed_status()
+    local ok, why, number = close(...)
+    local status = C.snabb_closed_status()
+    if not ok or status == -1 then return ok, why, number end
+    return result(status)
+  end
+end
+
+-- file:write(): the file, so that writes can be chained.
+local function writing(write, default)
+  return function (...)
+    local ok, why, number = write(...)
+    if not ok then return ok, why, number end
+    return default and default() or (...)
+  end
+end
+
+--- Put them in the place of Lua 5.1's.
+function library.provide()
+  local file = getmetatable(io.stdout).__index
+  file.close, file.write = closing(file.close), writing(file.write)
+  rawset(io, "close", closing(io.close))
+  rawset(io, "write", writing(io.write, io.output))
+  rawset(os, "execute", library.execute)
+  rawset(table, "pack", library.pack)
+  rawset(table, "unpack", unpack)
+  rawset(package, "searchers", package.loaders)
+end
+
+return library

@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Which way did the packet go for which LuaJIT has compiled a region's loop? It takes
+-- the packet at hand when the loop is hot; all that go another way leave the trace, and
+-- come back to its beginning, which costs as much as the work itself. So a loop that
+-- was made for a rare packet is better made anew. The region's own counters tell: what
+-- they have counted while LuaJIT recorded is what that packet did.
+
+local ffi = require("ffi")
+local health = require("core.watch.health")
+
+local shape = {}
+
+local RARE = 8 -- so many times as many packets have gone another way at the same app
+local FEWEST_PACKETS = 1000 -- in a look, at one app, for it to count
+local NONE = {}
+
+local Shape = {}
+Shape.__index = Shape
+
+--- To be called when LuaJIT begins to record the loop.
+function Shape:started()
+  for event = 1, self.events do self.before[event] = self.counts[event].packets end
+end
+
+--- To be called when it has compiled it.
+function Shape:stopped()
+  self.taken, self.seen = {}, {}
+  for event = 1, self.events do
+    local n = self.counts[event].packets
+    if n ~= self.before[event] then self.taken[event] = n end
+  end
+end
+
+--- Learn which way the loops of the region, just made, are compiled for: region.shapes.
+function shape.follow(region)
+  local events = #region.description.events
+  region.shapes = {}
+  for i, f in ipairs(region.loop) do
+    region.shapes[i] = setmetatable({counts = region.tally.counts, events = events,
+      before = ffi.new("int64_t[?]", events + 1)}, Shape)
+    health.follow(f, region.shapes[i])
+  end
+end
+
+-- The most packets that have gone one way at app `k` since the last time, of which
+-- `seen` tells.
+local function most_at(tally, k, seen)
+  local rest, most = tally.into[k].packets, 0
+  local function moved(way, n)
+    most = math.max(most, tonumber(n - (seen[way] or n)))
+    seen[way] = n
+  end
+  local function event_moved(event)
+    local n = tally.counts[event].packets
+    rest = rest - n
+    moved(event, n)
+  end
+  for event = tally.first[k], tally.last[k] do event_moved(event) end
+  for _, out in ipairs(tally.outs[k]) do
+    if out.event then event_moved(out.event) end
+  end
+  moved("straight on", rest)
+  return most
+end
+
+-- Was the loop that `self` follows made for packets that are rare by now?
+local function is_rare(self, d, tally)
+  local most, rare = {}, false
+  for event, before in pairs(self.taken or NONE) do
+    local k = d.index[d.events[event].app]
+    self.seen[k] = self.seen[k] or {}
+    most[k] = most[k] or most_at(tally, k, self.seen[k])
+    local n = tally.counts[event].packets
+    self.taken[event] = n
+    rare = rare
+      or most[k] >= FEWEST_PACKETS and tonumber(n - before) * RARE < most[k]
+  end
+  return rare
+end
+
+--- Was one of the region's loops compiled for a packet that is rare by what has come
+--- since the last call? The region's counters are up to date.
+function shape.rare(region)
+  local rare = false
+  for _, self in ipairs(region.shapes or NONE) do
+    rare = is_rare(self, region.description, region.tally) or rare
+  end
+  return rare
+end
+
+return shape
