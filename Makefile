@@ -133,7 +133,8 @@ lint: libraries
 # What Lua reads of the C headers (core.declare).
 DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/native/dpdk/log.h \
   snabb/native/snabb.h \
-  src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h snabb/apps/bridge/bridge.h \
+  src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
+  snabb/apps/bridge/bridge.h \
   click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flows.h \
   moongen/native/moongen.h moongen/native/pace.h moongen/native/offload.h \

@@ -78,6 +78,7 @@ int pg_probe_pci(const char *address);
 /* port_told.c */
 int pg_port_stats(const struct port *port, struct port_stats *stats);
 int pg_port_link(const struct port *port, struct port_link *link);
+uint32_t pg_most_ports(void);
 int pg_port_mac(const struct port *port, uint8_t *mac);
 const char *pg_port_driver(const struct port *port);
 int pg_port_count(void);

@@ -44,6 +44,12 @@ int pg_port_link(const struct port *port, struct port_link *link)
   return 0;
 }
 
+/* How many ports a process may have: what DPDK was built for. */
+uint32_t pg_most_ports(void)
+{
+  return RTE_MAX_ETHPORTS;
+}
+
 /* The port's Ethernet address, 6 bytes. */
 int pg_port_mac(const struct port *port, uint8_t *mac)
 {

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The switch by VLAN and MAC address: a burst of one port's frames, each sent to the
+ * port that has its destination. Where an address lies in the table is chance, and
+ * ports follow each other at random: in Lua each case would be a trace of its own.
+ *
+ * Inside the switch frames have no tag; a trunk's lose it here, and get it here.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../../native/api.h"
+#include "vlan_switch.h"
+
+enum {
+  WAYS = 8,          /* slots in a bucket */
+  MACS = 12,         /* bytes of a frame before its EtherType */
+  HEADER = 14, TAG = 4,
+  GROUP_ADDRESS = 1, /* of a MAC address's first byte (IEEE 802) */
+  PREFETCH = 4,
+  FLOOD = 0x10000,   /* of a verdict: to all ports of the VLAN */
+  FLOOD_OPEN,        /* to those without an address */
+  DROP = 0x20000     /* and a reason */
+};
+
+#define ADDRESS 0xffffffffffffu
+#define USED (1ull << 60) /* so that no key is an empty slot's 0 */
+
+static inline uint8_t *data_of(const struct packet *p)
+{
+  return p->buf_addr + p->data_off;
+}
+
+static inline uint64_t key_of(uint64_t mac, uint32_t vlan)
+{
+  return (mac & ADDRESS) | (uint64_t)vlan << 48 | USED;
+}
+
+static inline uint64_t load(const uint8_t *mac)
+{
+  uint64_t value;
+  memcpy(&value, mac, sizeof value); /* two bytes more than it has */
+  return value;
+}
+
+static inline struct vswitch_entry *bucket(const struct vswitch *s, uint64_t key)
+{
+  unsigned __int128 product = (unsigned __int128)(key ^ s->seed) * 0x9e3779b97f4a7c15u;
+  uint64_t hash = (uint64_t)product ^ (uint64_t)(product >> 64);
+  return &s->slot[((hash ^ hash >> 32) & s->mask) * WAYS];
+}
+
+static inline bool fresh(const struct vswitch *s, const struct vswitch_entry *e)
+{
+  return e->fixed || s->now - e->seen <= s->timeout;
+}
+
+static inline struct vswitch_entry *find(const struct vswitch *s, uint64_t key)
+{
+  struct vswitch_entry *e = bucket(s, key);
+  for (int i = 0; i < WAYS; i++)
+    if (e[i].key == key)
+      return &e[i];
+  return NULL;
+}
+
+/* A slot for a new key: empty, or of an address that has been quiet for long. */
+static inline struct vswitch_entry *slot_for(const struct vswitch *s, uint64_t key)
+{
+  struct vswitch_entry *e = bucket(s, key);
+  for (int i = 0; i < WAYS; i++)
+    if (e[i].key == 0 || !fresh(s, &e[i]))
+      return &e[i];
+  return NULL;
+}
+
+/* The address is the port's, for good. -1 if its bucket is full, -2 if another port has
+ * it. `mac` is the address as its 6 bytes in memory are read. */
+int pg_vswitch_add(struct vswitch *s, uint64_t mac, uint32_t vlan, uint32_t port)
+{
+  uint64_t key = key_of(mac, vlan);
+  if (find(s, key))
+    return -2;
+  struct vswitch_entry *e = slot_for(s, key);
+  if (!e)
+    return -1;
+  *e = (struct vswitch_entry){key, s->now, (uint16_t)port, 1};
+  return 0;
+}
+
+/* The port of the address, or -1. */
+int64_t pg_vswitch_port_of(const struct vswitch *s, uint64_t mac, uint32_t vlan)
+{
+  const struct vswitch_entry *e = find(s, key_of(mac, vlan));
+  return e && fresh(s, e) ? (int64_t)e->port : -1;
+}
+
+static inline void learn(struct vswitch *s, uint64_t mac, uint32_t vlan, uint16_t port)
+{
+  uint64_t key = key_of(mac, vlan);
+  struct vswitch_entry *e = find(s, key);
+  if (e && e->fixed)
+    return;
+  if (!e)
+    e = slot_for(s, key);
+  if (e)
+    *e = (struct vswitch_entry){key, s->now, port, 0};
+}
+
+static inline bool is_tag(const uint8_t *type)
+{
+  return (type[0] == 0x81 && type[1] == 0x00) || (type[0] == 0x88 && type[1] == 0xa8);
+}
+
+static inline void pop_tag(struct packet *p)
+{
+  uint8_t *data = data_of(p);
+  memmove(data + TAG, data, MACS);
+  p->data_off += TAG;
+  p->length -= TAG;
+}
+
+/* Put the tag of `vlan` on the frame, unless that is 0. False if it would be too long. */
+bool pg_vswitch_tag(struct packet *p, uint32_t vlan)
+{
+  if (vlan == 0)
+    return true;
+  if (p->length > PACKET_MAX_PAYLOAD - TAG || p->data_off < TAG)
+    return false;
+  p->data_off -= TAG;
+  p->length += TAG;
+  uint8_t *data = data_of(p);
+  memmove(data, data + TAG, MACS);
+  data[MACS] = 0x81;
+  data[MACS + 1] = 0x00;
+  data[MACS + 2] = (uint8_t)(vlan >> 8);
+  data[MACS + 3] = (uint8_t)vlan;
+  return true;
+}
+
+/* The VLAN of a frame of the trunk, whose tag comes off; or DROP and a reason. */
+static inline uint32_t vlan_from_trunk(const struct vswitch *s, struct packet *p)
+{
+  const uint8_t *data = data_of(p);
+  uint32_t vlan = 0;
+  if (data[MACS] == 0x81 && data[MACS + 1] == 0x00) {
+    if (p->length < HEADER + TAG)
+      return DROP | VSWITCH_SHORT;
+    vlan = (data[MACS + 2] & 15u) << 8 | data[MACS + 3];
+    pop_tag(p);
+  }
+  return s->used[vlan] ? vlan : DROP | VSWITCH_UNKNOWN_VLAN;
+}
+
+/* The VLAN of a frame of a port. A port without a VLAN sends no tags of its own: they
+ * would reach other VLANs by the trunk. */
+static inline uint32_t vlan_from_port(const struct vswitch *s, const struct packet *p,
+                                      uint32_t port)
+{
+  uint32_t vlan = s->vlan[port];
+  return vlan == 0 && is_tag(data_of(p) + MACS) ? DROP | VSWITCH_TAGGED : vlan;
+}
+
+/* Where a frame goes: a port, FLOOD, FLOOD_OPEN, or DROP and a reason. */
+static inline uint32_t destination(struct vswitch *s, const struct packet *p,
+                                   uint32_t vlan, uint32_t port)
+{
+  const uint8_t *data = data_of(p);
+  if (s->learns[port] && s->open[vlan] && !(data[6] & GROUP_ADDRESS))
+    learn(s, load(data + 6), vlan, (uint16_t)port);
+  if (data[0] & GROUP_ADDRESS)
+    return FLOOD;
+  const struct vswitch_entry *e = find(s, key_of(load(data), vlan));
+  if (e && fresh(s, e))
+    return e->port == port ? DROP | VSWITCH_OWN_PORT : e->port;
+  if (s->open[vlan])
+    return FLOOD_OPEN;
+  return port == 0 || !s->has_trunk ? DROP | VSWITCH_UNKNOWN_MAC : 0;
+}
+
+static inline uint32_t decide(struct vswitch *s, struct packet *p, uint32_t port,
+                              uint32_t *vlan)
+{
+  if (p->length < HEADER)
+    return DROP | VSWITCH_SHORT;
+  *vlan = port == 0 ? vlan_from_trunk(s, p) : vlan_from_port(s, p, port);
+  if (*vlan & DROP)
+    return *vlan;
+  uint32_t to = destination(s, p, *vlan, port);
+  if (to == 0 && !pg_vswitch_tag(p, *vlan))
+    return DROP | VSWITCH_OVERSIZE;
+  return to;
+}
+
+/* Take a burst from the link `in` of port number `port`, and send what goes to one port
+ * by that one's link. What is left are packets to flood and packets to drop, in `s`.
+ * How many packets it took. */
+int pg_vswitch(struct vswitch *s, struct freelist *account, struct link *in,
+               uint32_t port)
+{
+  struct packet *packets[PORT_BURST];
+  uint32_t to[PORT_BURST], vlan[PORT_BURST];
+  int n = pg_take_counted(in, packets, PORT_BURST);
+  s->floods = s->drops = 0;
+  for (int i = 0; i < n; i++) {
+    if (i + PREFETCH < n)
+      __builtin_prefetch(data_of(packets[i + PREFETCH]));
+    to[i] = decide(s, packets[i], port, &vlan[i]);
+  }
+  for (int i = 0, run; i < n; i += run) {
+    run = 1;
+    if (!(to[i] & (DROP | FLOOD)) && !s->out[to[i]])
+      to[i] = DROP | VSWITCH_UNKNOWN_MAC;
+    if (to[i] & DROP) {
+      s->dropped[to[i] & 7]++;
+      s->drop[s->drops++] = packets[i];
+    } else if (to[i] & FLOOD) {
+      s->flood_vlan[s->floods] = (uint16_t)vlan[i];
+      s->flood_all[s->floods] = to[i] == FLOOD;
+      s->flood[s->floods++] = packets[i];
+    } else {
+      while (i + run < n && to[i + run] == to[i])
+        run++;
+      pg_give(account, s->out[to[i]], &packets[i], run);
+    }
+  }
+  return n;
+}

@@ -1,0 +1,233 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- VlanSwitch: an Ethernet switch whose ports have a VLAN and a MAC address each, and a
+-- trunk: what a card does by its queues for virtual machines (VMDq), in software. A
+-- burst of packets at a time (vlan_switch.c); here are the ports, and copies for
+-- several of them.
+
+local ffi = require("ffi")
+local C = require("core.declare")("apps/vlan_switch/vlan_switch.h")
+local addresses = require("lib.stack.address")
+local counter = require("core.counter")
+local engine = require("core.app")
+local failure = require("core.failure")
+local lib = require("core.lib")
+local link = require("core.link")
+local packet = require("core.packet")
+local pool = require("core.pool")
+
+local clone, free, transmit = packet.clone, packet.free, link.transmit
+
+local BURST, WAYS = C.PORT_BURST, 8
+local TRUNK = 0 -- the number of the trunk
+local MOST_VLAN, MOST_PORTS = 4094, 4096
+local REASONS = {"short", "oversize", "unknown_vlan", "unknown_mac", "own_port",
+  "tagged"} -- enum vswitch_drop
+
+local VlanSwitch = {
+  config = {
+    ports = {required = true},
+    trunk = {},
+    timeout = {default = 300},
+    addresses = {default = 4096},
+  },
+  shm = {flooded = {counter}},
+}
+VlanSwitch.__index = VlanSwitch
+for _, reason in ipairs(REASONS) do VlanSwitch.shm["drop_" .. reason] = {counter} end
+
+-- The argument --------------------------------------------------------------------
+
+local word = ffi.new("union { uint64_t number; uint8_t bytes[8]; }")
+
+-- The address as C reads its 6 bytes.
+local function number_of(mac, of)
+  local parsed = type(mac) == "string" and addresses.parseMacAddress(mac)
+  if not parsed then
+    failure.usage("%s: '%s' is no MAC address; write one such as 52:54:00:00:00:01", of,
+      tostring(mac))
+  end
+  word.number = 0
+  ffi.copy(word.bytes, parsed, 6)
+  if word.bytes[0] % 2 == 1 then
+    failure.usage("%s: %s is the address of a group; a port has one of its own", of,
+      mac)
+  end
+  return word.number + 0
+end
+
+local function check_port(port, seen)
+  local name = type(port) == "table" and port.name
+  if type(name) ~= "string" then
+    failure.usage("each of a VlanSwitch's ports is a table with a `name`")
+  elseif seen[name] then
+    failure.usage("a VlanSwitch has two ports '%s'", name)
+  end
+  seen[name] = true
+  local vlan = port.vlan or 0
+  if type(vlan) ~= "number" or vlan % 1 ~= 0 or vlan < 0 or vlan > MOST_VLAN then
+    failure.usage("port '%s' of a VlanSwitch: a VLAN is a whole number from 0 to %d, "
+      .. "not '%s'", name, MOST_VLAN, tostring(vlan))
+  end
+  return {name = name, vlan = vlan, mac = port.mac}
+end
+
+local function whole(what, value, most)
+  if type(value) ~= "number" or value % 1 ~= 0 or value < 1 or value > most then
+    failure.usage("a VlanSwitch's %s is a whole number from 1 to %d, not '%s'", what,
+      most, tostring(value))
+  end
+end
+
+-- The ports, by number: a list of {name =, vlan =, mac = or nil}.
+local function ports_of(arg)
+  if type(arg.ports) ~= "table" or #arg.ports > MOST_PORTS then
+    failure.usage("a VlanSwitch's `ports` are a list of up to %d", MOST_PORTS)
+  end
+  whole("timeout", arg.timeout, 1e6)
+  whole("addresses", arg.addresses, 2 ^ 24)
+  local list, seen = {}, {[arg.trunk or false] = true}
+  for i, port in ipairs(arg.ports) do list[i] = check_port(port, seen) end
+  return list
+end
+
+-- Put the ports' addresses into a table with so many buckets. False if one is full.
+local function fill(s, ports, buckets, hold)
+  hold.slot = ffi.new("struct vswitch_entry[?]", buckets * WAYS)
+  s.slot, s.mask = hold.slot, buckets - 1
+  for i, port in ipairs(ports) do
+    local of = ("port '%s' of a VlanSwitch"):format(port.name)
+    local done = port.mac and C.pg_vswitch_add(s, number_of(port.mac, of), port.vlan, i)
+    if done == -2 then
+      failure.usage("%s: another port of VLAN %d has the address %s, too", of,
+        port.vlan,
+        port.mac)
+    elseif done == -1 then
+      return false
+    end
+  end
+  return true
+end
+
+-- To which ports a flooded frame may go, by VLAN: lists of numbers; `all` ports, or
+-- those that are `open`, without an address.
+local function segments(s, ports)
+  local all, open = {}, {}
+  for i, port in ipairs(ports) do
+    local vlan = port.vlan
+    all[vlan], open[vlan] = all[vlan] or {}, open[vlan] or {}
+    table.insert(all[vlan], i)
+    s.used[vlan] = 1
+    if not port.mac then
+      table.insert(open[vlan], i)
+      s.open[vlan] = 1
+    end
+  end
+  return all, open
+end
+
+-- What follows from the argument, a table; nothing of a running app has changed then.
+local function build(arg)
+  local ports = ports_of(arg)
+  local s, hold = ffi.new("struct vswitch"), {}
+  hold.vlan = ffi.new("uint16_t[?]", #ports + 1)
+  hold.learns = ffi.new("uint8_t[?]", #ports + 1)
+  hold.out = ffi.new("struct link *[?]", #ports + 1)
+  s.vlan, s.learns, s.out = hold.vlan, hold.learns, hold.out
+  s.seed = ffi.cast("uint64_t *", lib.random_bytes(8))[0]
+  s.timeout, s.now = arg.timeout, math.floor(engine.now())
+  s.has_trunk = arg.trunk and 1 or 0
+  hold.learns[TRUNK] = 1
+  for i, port in ipairs(ports) do
+    hold.vlan[i], hold.learns[i] = port.vlan, port.mac and 0 or 1
+  end
+  local buckets = 1
+  while buckets * WAYS < 2 * (#ports + arg.addresses) do buckets = buckets * 2 end
+  while not fill(s, ports, buckets, hold) do buckets = buckets * 2 end
+  local all, open = segments(s, ports)
+  return {s = s, hold = hold, ports = ports, all = all, open = open,
+    trunk = arg.trunk, inputs = {}}
+end
+
+--- VlanSwitch{ports = {{name =, vlan =, mac =}, ...}, trunk = NAME}: the README tells.
+function VlanSwitch:new(arg)
+  return setmetatable(build(arg), self)
+end
+
+--- Other ports, of a switch that runs: what is in its links stays. Addresses that were
+--- learned are learned again.
+function VlanSwitch:reconfig(arg)
+  for key, value in pairs(build(arg)) do self[key] = value end
+  if self.input then self:link() end
+end
+
+--- The engine tells which links there are.
+function VlanSwitch:link()
+  self.inputs = {}
+  for number = TRUNK, #self.ports do
+    local name = number == TRUNK and self.trunk or number ~= TRUNK
+      and self.ports[number].name
+    local input, output = self.input[name], self.output[name]
+    self.hold.out[number] = output
+    if input then table.insert(self.inputs, {link = input, number = number}) end
+  end
+end
+VlanSwitch.unlink = VlanSwitch.link
+
+-- Packets -------------------------------------------------------------------------
+
+-- Copies of the packet to the ports `to` but `from`; the packet itself to the trunk.
+local function flood(self, p, vlan, to, from)
+  local out = self.s.out
+  for i = 1, #to do
+    local number = to[i]
+    if number ~= from and out[number] ~= nil then transmit(out[number], clone(p)) end
+  end
+  if from == TRUNK or out[TRUNK] == nil then return free(p) end
+  if C.pg_vswitch_tag(p, vlan) then return transmit(out[TRUNK], p) end
+  counter.add(self.shm.drop_oversize)
+  free(p)
+end
+
+local function flood_all(self, n, from)
+  local s = self.s
+  counter.add(self.shm.flooded, n)
+  for i = 0, n - 1 do
+    local vlan = s.flood_vlan[i]
+    local lists = s.flood_all[i] ~= 0 and self.all or self.open
+    flood(self, s.flood[i], vlan, lists[vlan], from)
+  end
+end
+
+local function drop(self, n)
+  local s = self.s
+  for i = 0, n - 1 do free(s.drop[i]) end
+  for i, reason in ipairs(REASONS) do
+    counter.add(self.shm["drop_" .. reason], s.dropped[i])
+    s.dropped[i] = 0
+  end
+end
+
+local function forward(self, input, number)
+  local s = self.s
+  local n
+  repeat
+    n = C.pg_vswitch(s, pool.freelist, input, number)
+    if s.floods > 0 then flood_all(self, s.floods, number) end
+    if s.drops > 0 then drop(self, s.drops) end
+  until n < BURST
+end
+
+function VlanSwitch:push()
+  local inputs = self.inputs
+  self.s.now = engine.now()
+  for i = 1, #inputs do forward(self, inputs[i].link, inputs[i].number) end
+end
+
+--- The name of the port that frames of that VLAN for the address (text) go to, or nil.
+function VlanSwitch:port_of(vlan, mac)
+  local number = tonumber(C.pg_vswitch_port_of(self.s, number_of(mac, "a frame"), vlan))
+  if number < 0 then return nil end
+  return number == TRUNK and self.trunk or self.ports[number].name
+end
+
+return {VlanSwitch = VlanSwitch}
