@@ -33,7 +33,7 @@ describe("lib.filter", function ()
       ["ether proto arp"] = "arp", ["proto tcp"] = "proto \\tcp",
       ["ip proto \\6"] = "ip proto 6", ["not (ip  proto udp) or tcp"] = "not udp and "
         .. "not (ip proto 17) or not ip or tcp", ["ip proto \\tcp"] = "ip proto 6",
-      ["len-4 = 10"] = "len = 14", ["ip6 protochain icmp6"] = "ip6 protochain 58",
+      ["len-4 = 10"] = "len = 14", ["ip6 protochain udp"] = "ip6 protochain 17",
       ["net 10.0.0.0/8 and ip proto tcp and port 80"] = "net 10.0.0.0/8 and tcp and "
         .. "ip and port 80",
     } do
