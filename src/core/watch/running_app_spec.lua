@@ -89,7 +89,7 @@ describe("core.watch.running_app #slow", function ()
 
     it("gives on the table that " .. kind .. " raised", function ()
       local program = GRAPH:format("{code = 42}", "1e12, 1e12, " .. most, kind)
-        :gsub("print%(pcall(%b())%)", "local ok, raised = pcall%1 print(ok, raised.code)")
+        :gsub("print%(pcall(%b())%)", "local ok, err = pcall%1 print(ok, err.code)")
       local said, status = testing.script(program)
       assert.equal(0, status, said)
       assert.equal(("false\t42\nin\t%s3\n"):format(kind), said)
