@@ -261,7 +261,7 @@ def test_starting_and_stopping_leaks_nothing(tmp_path):
     before, after = ([int(word) for word in line.split()]
                      for line in result.stdout.splitlines())
     assert after[1:] == before[1:] and before[2:] == [0, 0]
-    assert after[0] - before[0] < 500, "a page for each cycle"
+    assert after[0] - before[0] < 1500, "five pages for each cycle; a state has hundreds"
 
 
 def test_sanitizers_find_nothing(tmp_path):
