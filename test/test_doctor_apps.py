@@ -27,7 +27,7 @@ PLAIN = [
     ("bridge", "bridge", "flooding"), ("interlink", "interlink"),
     ("rate_limiter", "rate_limiter"), ("vtep", "vtep", "4"),
     ("vtep", "vtep", "6"), ("load", "load"), ("ipv4", "arp"), ("ipv6", "nd_light"),
-    ("ipv6", "ns_responder"),
+    ("ipv6", "ns_responder"), ("ipsec", "ipsec"), ("vlan_switch", "vlan_switch"),
 ]
 FILE = [("pcap", "replayer", *rest) for rest in
         [("speed", "1e6"), ("bit_rate", "1e12"), ("packet_rate", "1e9"),

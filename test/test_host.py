@@ -65,11 +65,19 @@ def test_trees_are_searched_the_last_first(tmp_path):
     program(one, "only_here", 'print("only", unpack(parameters))')
     program(two, "hello", 'print("two", unpack(parameters))')
     program(two, "echo", 'print("not the echo you know")')
+
+    def with_two(*args, **kwargs):
+        """It is told which modules of the tree are in the place of Perigee's."""
+        result = perigee(*args, **kwargs)
+        assert result.returncode == 0
+        assert result.stderr.endswith("are used, not Perigee's: program.echo.echo\n")
+        return result.stdout
+
     assert ok("-p", one, "hello", "a", "--b") == "one\ta\t--b\n"
-    assert ok("-p", one, "-p", two, "hello") == "two\n"
-    assert ok("-p", one, "-p", two, "only-here", "-p") == "only\t-p\n"
-    assert ok("-p", two, "echo", "null") == "not the echo you know\n"
-    assert ok("-p", "two", "hello", cwd=tmp_path) == "two\n"
+    assert with_two("-p", one, "-p", two, "hello") == "two\n"
+    assert with_two("-p", one, "-p", two, "only-here", "-p") == "only\t-p\n"
+    assert with_two("-p", two, "echo", "null") == "not the echo you know\n"
+    assert with_two("-p", "two", "hello", cwd=tmp_path) == "two\n"
     listed = ok("-p", one)
     assert "  hello " in listed and "  echo " in listed
 

@@ -151,15 +151,16 @@ def test_setup_does_nothing_where_all_is_there(machine):
     assert not machine.log.exists()
 
 
-def test_setup_for_tests_does_without_a_browser(machine):
+def test_setup_for_tests_does_without_what_is_optional(machine):
     machine.setup("test")
     machine.installed |= machine.asked_to_install()
     machine.provide("apt-cache", "echo '  Candidate: 156.0'")
     machine.provide("apt-get", f'echo "$@" >> "{machine.log}"; exit 100')
     result = machine.setup("test")
     assert result.returncode == 0
-    assert machine.asked_to_install() == {"chromium"}
-    assert "couldn't install chromium: tests that need it are skipped" in result.stderr
+    assert machine.asked_to_install() == {"chromium", "lua-ldoc", "lua-readline"}
+    assert "couldn't install chromium lua-ldoc lua-readline: tests that need it are " \
+        "skipped" in result.stderr
     machine.log.unlink()
     assert machine.setup("build").returncode == 0
     assert not machine.log.exists()

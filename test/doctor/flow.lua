@@ -51,4 +51,16 @@ function graphs.generate()
     {"from.output -> to.input"})
 end
 
+-- Two hosts of a VLAN, and the network.
+function graphs.vlan_switch()
+  local Synth = require("apps.test.synth").Synth
+  local VlanSwitch = require("apps.vlan_switch.vlan_switch").VlanSwitch
+  local a, b = "02:00:00:00:00:01", "02:00:00:00:00:02"
+  run({frames = {Frames}, a = {Synth, {src = a, dst = b}}, sink = {basic.Sink},
+       switch = {VlanSwitch, {trunk = "net", ports = {
+         {name = "a", vlan = 7, mac = a}, {name = "b", vlan = 7, mac = b}}}}},
+    {"frames.output -> switch.net", "a.output -> switch.a", "switch.a -> sink.a",
+     "switch.b -> sink.b", "switch.net -> sink.net"})
+end
+
 return graphs

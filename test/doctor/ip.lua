@@ -104,4 +104,16 @@ function graphs.keyed_ipv6_tunnel()
      "tunnel.encapsulated -> tunnel.encapsulated"})
 end
 
+-- Both ends in one.
+function graphs.ipsec()
+  local Tunnel6 = require("apps.ipsec.esp").Tunnel6
+  local key, salt = ("5a"):rep(16), "00000001"
+  run({frames = {Frames}, sink = {basic.Sink}, esp = {Tunnel6, {
+         self_ip = "fd00::1", nexthop_ip = "fd00::1", spi = 1, transmit_key = key,
+         receive_key = key, transmit_salt = salt, receive_salt = salt,
+         selftest = true}}},
+    {"frames.output -> esp.decapsulated", "esp.decapsulated -> sink.input",
+     "esp.encapsulated -> esp.encapsulated"})
+end
+
 return graphs

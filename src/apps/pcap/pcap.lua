@@ -31,8 +31,13 @@ M.PcapReader = PcapReader
 --- can't be read. Fields: `done`, true once the file has ended; `failure`, the sentence
 --- of what ended it early, which is printed on stderr too.
 function PcapReader:new(filename)
+  return PcapReader.of(reader.open(filename, {any_link = true}))
+end
+
+--- The same, of a file that lib.pcap.reader has opened.
+function PcapReader.of(file)
   return setmetatable({
-    file = reader.open(filename, {any_link = true}),
+    file = file,
     done = false,
     packets = 0,
     oversize = 0,

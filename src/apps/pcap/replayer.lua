@@ -8,6 +8,7 @@ local failure = require("core.failure")
 local link = require("core.link")
 local packet = require("core.packet")
 local PcapReader = require("apps.pcap.pcap").PcapReader
+local reader = require("lib.pcap.reader")
 local schedule = require("apps.pcap.schedule")
 
 -- What was missed while a rate couldn't be kept is made up for, up to this much.
@@ -38,7 +39,7 @@ local function schedule_of(arg)
 end
 
 --- Replay a savefile. `arg` is a table:
----  filename: of a pcap or pcapng file;
+---  filename: of a pcap or pcapng file of Ethernet frames;
 ---  packet_rate (packets/s), bit_rate (bits/s on the wire) or speed (1: as recorded,
 ---    2: twice as fast): at most one of them; none: as fast as the link takes them;
 ---  loops: how many times to go through the file (default 1; math.huge: for ever);
@@ -48,7 +49,7 @@ end
 --- to the last packet sent, had nothing been late.
 function Replayer:new(arg)
   local gap = schedule_of(arg)
-  local app = PcapReader:new(arg.filename)
+  local app = PcapReader.of(reader.open(arg.filename))
   app.gap = gap
   app.is_rate = arg.packet_rate ~= nil or arg.bit_rate ~= nil
   app.loops = arg.loops or 1
