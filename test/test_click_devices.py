@@ -29,7 +29,6 @@ def load(path):
 FRAMES = [bytes([i]) * (60 + i) for i in range(100)]
 
 
-@pytest.mark.fast
 def test_port_strings_and_numbers(tmp_path):
     """A file comes to its end, which stops the router; numbers are ports of --port."""
     save(tmp_path / "in", FRAMES)
@@ -84,7 +83,6 @@ def test_an_interface_is_shared_by_its_elements(namespace):
         assert click.interrupt() == 0
 
 
-@pytest.mark.fast
 def test_from_device_knows_to_whom_frames_are_sent(namespace):
     router, peer = namespace("a"), namespace("b")
     veth(router, "eth0", peer, "eth1", offloads=False)
@@ -102,7 +100,6 @@ def test_from_device_knows_to_whom_frames_are_sent(namespace):
         assert click.interrupt() == 0
 
 
-@pytest.mark.fast
 def test_kernel_tun_answers_pings(namespace):
     router = namespace()
     config = ("tun :: KernelTun(10.9.0.1/24, DEVNAME tun9) -> CheckIPHeader"

@@ -10,7 +10,6 @@ import pytest
 from helpers.capture import save
 from helpers.command import PERIGEE, perigee, running, wait_until
 
-pytestmark = pytest.mark.fast
 
 KEPT = b"what somebody has kept\n"
 

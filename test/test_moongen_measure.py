@@ -45,7 +45,6 @@ def gaps(path):
     return [b - a for a, b in zip(times, times[1:])]
 
 
-@pytest.mark.fast
 def test_totals(tmp_path):
     """A counter's last line tells what is in the file; all lines are libmoon's."""
     result = moongen("rate.lua", 0, "-n", 1000, "-t", 60, "-s", 124, cwd=tmp_path)
@@ -62,7 +61,6 @@ def test_totals(tmp_path):
     assert "\033" not in result.stdout
 
 
-@pytest.mark.fast
 def test_csv(tmp_path):
     result = moongen("rate.lua", 0, "-n", 300, "-t", 60, "-o", "stats.csv", "-f", "csv",
                      cwd=tmp_path)

@@ -82,7 +82,7 @@ describe("lib.ctable", function ()
     work({}, 60000, 20000)
   end)
 
-  it("looks up many keys at once as it does one by one", function ()
+  it("looks up many keys at once as it does one by one #slow", function ()
     local table, model = work({}, 3000, 1000)
     for _, width in ipairs{1, 3, 4, 32, 63, 64, 65, 200} do
       local streamer = table:make_lookup_streamer(width)

@@ -70,7 +70,7 @@ local function is_sound(p)
 end
 
 describe("elements of Ethernet and IP", function ()
-  it("live through packets of chance", function ()
+  it("live through packets of chance #slow", function ()
     math.randomseed(42)
     local unsound
     for _, config in ipairs(CONFIGS) do

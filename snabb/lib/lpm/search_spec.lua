@@ -10,7 +10,7 @@ uint16_t lpm4_dxr_search(uint32_t ip, uint16_t *ints, uint16_t *keys,
 ]]
 
 describe("snabb/native/lpm.c", function ()
-  it("finds ranges as a look at each does", function ()
+  it("finds ranges as a look at each does #slow", function ()
     math.randomseed(6)
     local bottoms, tops = ffi.new("uint32_t[65536]"), ffi.new("uint32_t[65536]")
     for n = 1, 150 do

@@ -187,7 +187,7 @@ describe("the IPv6 Reassembler", function ()
     assert.equal(8, testing.count(app, "drop-ipv6-frag-invalid-length"))
   end)
 
-  it("reads nothing outside a packet, whatever is in it", function ()
+  it("reads nothing outside a packet, whatever is in it #slow", function ()
     math.randomseed(9)
     local app = reassembler{max_concurrent_reassemblies = 50}
     local cutter = fragmenter{mtu = 1280, pmtud = true}

@@ -189,7 +189,7 @@ describe("ICMPEcho", function ()
       .. body .. "data"
   end
 
-  it("answers IPv4's pings to its addresses", function ()
+  it("answers IPv4's pings to its addresses #slow", function ()
     local us, them = "\192\0\2\1", "\192\0\2\2"
     local a = testing.app(Echo4, {addresses = {ipv4:pton("192.0.2.1")}}, ENDS, ENDS)
     local ping = ping4("\8", them, us, "\9", macs)

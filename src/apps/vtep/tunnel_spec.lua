@@ -99,7 +99,7 @@ describe("a tunnel that changes", function ()
     assert.equal("unknown_vlan", to())
   end)
 
-  it("changes VNIs many times, and never mixes their numbers up", function ()
+  it("changes VNIs many times, and never mixes their numbers up #slow", function ()
     math.randomseed(3)
     for _ = 1, 200 do
       local vnis = {}
