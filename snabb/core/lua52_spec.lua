@@ -27,7 +27,7 @@ describe("core.lua52", function ()
     becomes("return #a -- b\n.c", "return __len(a -- b\n.c)")
   end)
 
-  it("means the same in all of Perigee's own code", function ()
+  it("means the same in all of Perigee's own code #slow", function ()
     local pipe = io.popen("find src -name '*.lua'")
     local files = 0
     for path in pipe:lines() do

@@ -41,7 +41,7 @@ describe("a link", function ()
   end)
 
   for _, start in ipairs(STARTS) do
-    it(("holds 1,023 packets in order after %.0f"):format(start), function ()
+    it(("holds 1,023 packets in order after %.0f #slow"):format(start), function ()
       l = link_after(start)
       for round = 1, 3 do
         for i = 1, 1023 do

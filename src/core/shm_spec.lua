@@ -159,7 +159,7 @@ describe("core.shm", function()
       assert.has_error(function() shm.unmap(point) end)
     end)
 
-    it("don't pile up mappings or files", function()
+    it("don't pile up mappings or files #slow", function()
       local before, mapped = #shm.children("/"), count(shm.mappings)
       local objects = {}
       for i = 1, 500 do objects[i] = shm.create("many/" .. i, "uint64_t[1]") end

@@ -92,7 +92,7 @@ for _, kind in ipairs(KINDS) do
       compare(other, prefixes)
     end)
 
-    it("is empty at first", function ()
+    it("is empty at first #slow", function ()
       local object = class:new(kind.config)
       compare(object, {})
     end)

@@ -225,7 +225,7 @@ describe("options of neighbour discovery", function ()
     assert.has_error(function () tlv:new(1, ffi.new("uint8_t[7]")) end)
   end)
 
-  it("stay within the packet, whatever the bytes", function ()
+  it("stay within the packet, whatever the bytes #slow", function ()
     local p = guard.packet()
     local buffer = ffi.new("uint8_t[64]")
     math.randomseed(7)

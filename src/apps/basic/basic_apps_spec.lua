@@ -61,7 +61,7 @@ end
 after_each(function () engine.configure(config.new()) end)
 
 describe("Source", function ()
-  it("sends pull_npackets of 60 zero bytes to each output", function ()
+  it("sends pull_npackets of 60 zero bytes to each output #slow", function ()
     local app = setup(basic.Source, nil, {}, {"a", "b"})
     app:pull()
     assert.equal(102, link.nreadable(app.output.a))

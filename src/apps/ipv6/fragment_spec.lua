@@ -55,7 +55,7 @@ end
 local function field(f, place) return f:byte(place + 1) * 256 + f:byte(place + 2) end
 
 describe("the IPv6 Fragmenter", function ()
-  it("cuts what is too long, and that can be put together again", function ()
+  it("cuts what is too long, and that can be put together again #slow", function ()
     for _, mtu in ipairs{1280, 1281, 1500} do
       for _, n in ipairs{1, 1239, 1240, 1241, 1460, 1461, 5000, 10000} do
         local app, original = fragmenter{mtu = mtu}, frame(payload_of(n))

@@ -145,7 +145,7 @@ describe("core.cpus.workers", function ()
     assert.same({0, 0}, disorder())
   end)
 
-  it("doesn't stop workers that don't change", function ()
+  it("doesn't stop workers that don't change #slow", function ()
     local function with(arg)
       local c = line(1e9, {"a", "b"}, {source = FIRST, a = FIRST, b = SECOND,
                                        check = SECOND})
@@ -166,7 +166,7 @@ describe("core.cpus.workers", function ()
     assert.is_true(received() > 0)
   end)
 
-  it("moves apps from one CPU to another", function ()
+  it("moves apps from one CPU to another #slow", function ()
     for _, to in ipairs{SECOND, FIRST, "main", SECOND} do
       local c = line(1e9, {"a"}, {source = FIRST, check = SECOND})
       if to ~= "main" then config.cpu(c, "a", to) end

@@ -60,7 +60,7 @@ describe("what only one app can have", function ()
     assert.equal("x", engine.app_table.a.thing)
   end)
 
-  it("is let go wholly after random changes", function ()
+  it("is let go wholly after random changes #slow", function ()
     math.randomseed(os.time())
     local things = {"x", "y", "z"}
     for _ = 1, 200 do

@@ -53,7 +53,7 @@ describe("the order of links", function ()
   local seed = os.time()
   before_each(function () math.randomseed(seed) end)
 
-  it(("follows the packets in random graphs (seed %d)"):format(seed), function ()
+  it(("follows the packets in random graphs (seed %d) #slow"):format(seed), function ()
     for _ = 1, 200 do
       local n = math.random(2, 30)
       local links, pulling = random_links(n, math.random(0, 3 * n), true), {}

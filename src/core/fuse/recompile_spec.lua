@@ -48,13 +48,13 @@ describe("drift", function ()
 
   local function passed(spec) return link.stats(engine.link_table[spec]).txpackets end
 
-  it("leaves a region alone while its traffic stays", function ()
+  it("leaves a region alone while its traffic stays #slow", function ()
     local region = setup()
     run(0.3)
     assert.equal(region, engine.regions[1])
   end)
 
-  it("makes a region anew when traffic has moved, and counts on", function ()
+  it("makes a region anew when traffic has moved, and counts on #slow", function ()
     local region = setup()
     run(0.2)
     local first, second = passed("split.first -> a.input"),

@@ -97,7 +97,7 @@ describe("taps", function ()
   it("see all of trees #slow", function () compare(5, false, false, true, 100) end)
   it("see all of loops #slow", function () compare(5, true, false, true, 100) end)
   it("see all that apps emit #slow", function () compare(5, true, true, true, 100) end)
-  it("see all where nothing is fused", function ()
+  it("see all where nothing is fused #slow", function ()
     compare(4, true, true, false, 60)
   end)
 

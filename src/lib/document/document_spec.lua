@@ -64,7 +64,7 @@ describe("A document", function ()
     end
   end)
 
-  it("that is wrong gets one sentence with the line", function ()
+  it("that is wrong gets one sentence with the line #slow", function ()
     for text, sentence in pairs{
       [""] = "a.json:1: a value was expected, not the end of the file",
       ['{"a":1,\n"a":2}'] = "a.json:2: the key 'a' is here twice; first in line 1",

@@ -228,7 +228,7 @@ describe("lib.pcap.writer", function()
   end
 
   for _, format in ipairs{"pcap", "pcapng"} do
-    it("loses nothing written to a full disk, in " .. format, function()
+    it("loses nothing written to a full disk, in  #slow" .. format, function()
       local lines = write_with_limit{format = format}
       assert.matches("false\tcan't write .*: File too large", lines[1])
       assert.are.equal("false\ttrue", lines[2])

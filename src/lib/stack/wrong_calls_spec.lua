@@ -112,7 +112,7 @@ describe("a header of every protocol", function ()
     end
   end)
 
-  it("refuses labels that fill doesn't know", function ()
+  it("refuses labels that fill doesn't know #slow", function ()
     for _, name in ipairs(stack.protocols()) do
       local pkt = stack.createStack({name, name = "h"})(p)
       for _, field in ipairs(stack.registry.find(name).default.fields) do
