@@ -220,6 +220,17 @@ def test_listens_to_requests_without_waiting(bench):
     assert answers[501]["value"] == get(MTU).strip()
 
 
+def test_listens_while_answers_wait(bench):
+    """More requests than fit on the way there, and answers than fit on the way back."""
+    done("set", TABLE, input="".join(softwire(n, "198.51.100.1", 6) for n in range(60)))
+    text = json.dumps({"id": "x", "verb": "get", "path": TABLE})
+    result = config("listen", input=text * 800)
+    assert result.returncode == 0, result.stderr
+    answers = result.stdout.splitlines()
+    assert len(answers) == 800 and len(set(answers)) == 1
+    assert answers[0].count("psid-length") == 60
+
+
 def test_counts_and_queries(bench):
     result = perigee("lwaftr", "query", NAME)
     assert result.stdout.startswith("lwAFTR operational counters (non-zero)\n")

@@ -73,7 +73,9 @@ end
 local function load_file(connection, options)
   local path = stdlib.realpath(options.file)
   local own = stat.stat(connection.instance.directory .. "/lwaftr.state")
-  if own and is_regular(path) then return connection:call("load-file", {file = path}) end
+  if own and is_regular(path) then
+    return connection:call("load-file", {file = path})
+  end
   local fields = about(connection, options)
   fields.path, fields.config = "/", file_text(options.file)
   connection:call("set-config", fields)
