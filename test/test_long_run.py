@@ -14,6 +14,7 @@ from helpers.report import account
 WARM_UP = 2e6
 PACKETS = 1e9 if os.environ.get("PERIGEE_LONG") else 1e8
 CHANGES = 10_000 if os.environ.get("PERIGEE_LONG") else 700  # of a configuration
+OPENINGS = 140  # of ports; a leak of 2 kB for each is found
 
 # Rare paths are compiled late, and LuaJIT's traces are in its heap.
 TRACES_KB = 512
@@ -69,9 +70,10 @@ local function once(i)
   for _ = 1, 5 do engine.breathe() end
   if i %% 3 == 0 then engine.configure(config.new()) end
 end
-for _, rounds in ipairs{20, 60} do
-  for i = 1, rounds do once(i) end
+for _ = 1, 2 do
+  for i = 1, %d do once(i) end
   engine.configure(config.new())
+  jit.flush()
   measure()
 end
 engine.report{showpackets = true}
@@ -168,8 +170,9 @@ def test_packets_leave_everything_as_it_was(tmp_path):
 
 
 def test_ports_that_come_and_go_leave_everything_as_it_was(tmp_path):
-    (heap_kb, available, size), a = measured(tmp_path, RECONFIGURE % ())
+    (heap_kb, available, size), a = measured(tmp_path, RECONFIGURE % OPENINGS)
     assert a["allocated"] > 5_000 and a["in links"] == 0
-    assert heap_kb[1] < heap_kb[0] + 256
+    # Without the traces; what is kept for good, and LuaJIT's own tables, still grow.
+    assert heap_kb[1] < heap_kb[0] + 2 * OPENINGS
     assert available[0] == available[1]
     assert size[0] == size[1]

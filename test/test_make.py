@@ -290,6 +290,21 @@ def test_the_tests_are_counted_whatever_they_print(checkout, options, sum_):
     assert result.stdout.splitlines()[-1] == sum_, result.stdout
 
 
+def test_what_passes_alone_is_counted_apart(checkout):
+    (checkout / "test/test_it.py").write_text("""
+import pathlib
+def test_that_fails(): assert False
+def test_that_fails_once():
+    first = pathlib.Path("been")
+    assert first.exists() or first.touch()
+""")
+    result = run(checkout / "tools/test", env={**os.environ, "HUGEPAGES": "0",
+                                               "PYTHON": "/usr/bin/python3"})
+    assert result.returncode == 1
+    assert "\n1 of these failed at first and passed alone:\n" in result.stdout
+    assert result.stdout.splitlines()[-1] == "3 passed, 2 failed, 1 skipped"
+
+
 def test_a_half_that_dies_is_a_failure(checkout):
     (checkout / "specs/b_spec.lua").write_text("os.execute('kill -9 $PPID')")
     result = run(checkout / "tools/test", env={**os.environ, "HUGEPAGES": "0"})

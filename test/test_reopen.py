@@ -76,9 +76,10 @@ def write(tmp_path, script, **values):
 
 def assert_no_descriptor_stays(result):
     assert result.returncode == 0, result.stderr
-    counts = re.findall(r"^descriptors (\d+)$", result.stdout, re.M)
+    counts = list(map(int, re.findall(r"^descriptors (\d+)$", result.stdout, re.M)))
     assert len(counts) == 4
-    assert len(set(counts[1:])) == 1, counts  # the first may start something for good
+    # Two openings lie between one count and the next. Threads have some for moments.
+    assert max(counts[1:]) < counts[1] + 2, counts
 
 
 def test_an_xdp_port(pair, tmp_path):

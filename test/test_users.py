@@ -166,11 +166,13 @@ def modes_below(folder):
 
 
 def groups_below(folder):
-    """The groups of all that is below the folder."""
+    """The groups of all files and folders below the folder, not of its socket, by which
+    a program is changed."""
     groups = set()
     for path in folder.rglob("*"):
         try:
-            groups.add(path.group())
+            if not path.is_socket():
+                groups.add(path.group())
         except FileNotFoundError:
             continue
     return groups
@@ -186,6 +188,9 @@ def test_shared_memory_is_this_users(options, files, folders, tmp_path):
         wait_until(lambda: modes_below(folder) == ({files}, {folders}), "its modes")
         if options:
             wait_until(lambda: groups_below(folder) == {"daemon"}, "the group's files")
+        socket = folder / "control.socket"
+        wait_until(socket.exists, "its socket")
+        assert stat.S_IMODE(socket.stat().st_mode) == 0o600
 
 
 def test_a_group_that_is_not_there():

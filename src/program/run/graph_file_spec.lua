@@ -88,6 +88,9 @@ links: [in -> cut -> fwd, fwd.output -> out.input]
     assert.is_nil(said:find("s3cret", 1, true))
     assert.matches("g.yaml:1: app 'p': port '%(%$env PERIGEE_SPEC_PORT%)': there is no "
       .. "kernel interface '%(%$env PERIGEE_SPEC_PORT%)'", said)
+    stdlib.setenv("PERIGEE_SPEC_PORT", "null") -- a word of the sentence, too
+    local unknown = refused("ports: {p: nix, q: {$env: PERIGEE_SPEC_PORT}}")
+    assert.truthy(unknown:find("'nix' isn't a port; a port is null[:size=60]", 1, true))
     stdlib.setenv("PERIGEE_SPEC_PORT", nil)
     assert.equal("g.yaml:1: $env: there is no variable PERIGEE_SPEC_PORT",
       refused("ports: {p: {$env: PERIGEE_SPEC_PORT}}"))

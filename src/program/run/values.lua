@@ -8,7 +8,8 @@ local document = require("lib.document.document")
 local values = {}
 
 local MOST_SECRET = 65536 -- bytes
-local LEAST_HIDDEN = 3    -- bytes: shorter ones are in many a sentence
+-- Shorter ones are in many a sentence. What somebody wrote is between quotes in it.
+local LEAST_HIDDEN, LEAST_OUTSIDE_QUOTES = 3, 8 -- bytes
 
 -- The string that a file has, without the end of its last line.
 local function of_file(notes, at, name)
@@ -82,7 +83,7 @@ function values.hide(notes, sentence)
     return hide_part(notes, text)
   end)
   for _, secret in ipairs(notes.secrets) do
-    if #secret.text >= LEAST_HIDDEN then
+    if #secret.text >= LEAST_OUTSIDE_QUOTES then
       local at, ends = sentence:find(secret.text, 1, true)
       while at do
         local name = ("(%s)"):format(secret.source)
