@@ -152,7 +152,9 @@ def test_a_burst_with_a_buffer_twice_is_refused_whole(tmp_path):
     ("not_configured", 2, "device 0 isn't configured: call device.config"),
     ("queues", 2, "rssQueues 4 from queue 0 on need 4 rxQueues, not 1"),
     ("no_task", 1, "the script has no global function 'nobody'"),
-    ("task", 1, "task 'task': "),
+    ("limiter", 1, f"task 'master': {SCRIPTS}/wrong.lua:45: Unsupported mode even; "),
+    ("no_folder", 1, f"{SCRIPTS}/wrong.lua:54: can't write statistics: nowhere/counts: "),
+    ("task", 1, f"task 'task': {SCRIPTS}/wrong.lua:"),
     ("exit", 3, ""),
 ])
 def test_what_is_wrong_is_said(tmp_path, name, status, sentence):
