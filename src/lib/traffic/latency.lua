@@ -62,6 +62,16 @@ function M.add(h, value)
   if value > h.greatest then h.greatest = value end
 end
 
+--- Count in `h` what `other` has counted, too.
+function M.merge(h, other)
+  for bucket = 0, BUCKETS - 1 do
+    h.buckets[bucket] = h.buckets[bucket] + other.buckets[bucket]
+  end
+  h.count, h.sum = h.count + other.count, h.sum + other.sum
+  h.least = math.min(h.least, other.least)
+  h.greatest = math.max(h.greatest, other.greatest)
+end
+
 -- The middle of a bucket.
 local function value_of(bucket)
   local tier = floor(bucket / TIER_BUCKETS)
@@ -91,6 +101,13 @@ function M.summary(h)
     median = M.quantile(h, 0.5), p90 = M.quantile(h, 0.9), p99 = M.quantile(h, 0.99),
     p999 = M.quantile(h, 0.999), max = h.greatest,
   }
+end
+
+--- So many nanoseconds as text.
+function M.text(ns)
+  if ns < 1e3 then return ("%.0f ns"):format(ns) end
+  if ns < 1e6 then return ("%.3f us"):format(ns / 1e3) end
+  return ns < 1e9 and ("%.3f ms"):format(ns / 1e6) or ("%.3f s"):format(ns / 1e9)
 end
 
 return M
