@@ -180,7 +180,7 @@ def test_rfc2544_does_all_four_tests(device, tmp_path):
             "--results", "loadtest", "rfc2544", "--quick", "-D", "50ms",
             "--latency-duration", "100ms", "--burst-duration", "50ms", "--bursts", "2",
             "--warm-up", "50ms", "--wait", "50ms", "-b", "200M", "-p", "20M", "--sizes",
-            "252", "--json", report, "--page", page,
+            "252", "--json", report, "--page", page, "--histogram", tmp_path / "log",
             f"memif:{tmp_path}/m.sock,role=client")
     assert result.returncode == 0, result.stdout + result.stderr
     found = json.loads(report.read_text())
@@ -210,6 +210,8 @@ def test_rfc2544_does_all_four_tests(device, tmp_path):
         assert r["back_to_back"]["frames"] <= 1.2 * frames
     assert re.search(r"^RESULT-LIMIT \d", result.stdout, re.M)
     assert re.search(r"^RESULT-BURST \d", result.stdout, re.M)
+    logged = (tmp_path / "log").read_text().count("\nTag=256-NIC,0.000,0.100,")
+    assert logged == (found["results"][0]["throughput"]["limit"] > 0)
     text = page.read_text()
     assert balanced(text) and text.count("<svg") >= 3
 

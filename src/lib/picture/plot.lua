@@ -27,11 +27,11 @@ local function round_up(x)
   return 10 * power
 end
 
--- The round numbers from 0 to the first that isn't below `most`.
+-- The round numbers from 0 to the first that isn't below `most`, or 1.
 local function ticks(most)
-  local step, list = round_up(math.max(most, 1e-9) / STEPS), {0}
+  if most <= 0 then most = 1 end
+  local step, list = round_up(most / STEPS), {0}
   while list[#list] < most * (1 - 1e-9) do list[#list + 1] = #list * step end
-  if #list == 1 then list[2] = step end
   return list
 end
 

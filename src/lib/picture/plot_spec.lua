@@ -32,6 +32,7 @@ describe("A plot", function ()
     for _, points in ipairs{{}, {{0, 0}}} do
       assert.is_nil(of(points):find("nan", 1, true))
       assert.is_nil(of(points):find("inf", 1, true))
+      assert.equal("0 0.2 0.4 0.6 0.8 1 0 0.2 0.4 0.6 0.8 1", numbers(of(points)))
     end
   end)
 

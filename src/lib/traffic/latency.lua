@@ -78,6 +78,18 @@ local function value_of(bucket)
   return (bucket % TIER_BUCKETS + 0.5) * GROWTH ^ tier
 end
 
+--- Call f(value, count) for each bucket that has any, in order: a value in its middle,
+--- but no less than the least and no more than the greatest there is, or LONGEST.
+function M.each(h, f)
+  for bucket = 0, BUCKETS - 1 do
+    local count = h.buckets[bucket]
+    if count > 0 then
+      local value = math.min(math.max(value_of(bucket), h.least), h.greatest)
+      f(math.min(value, M.LONGEST), count)
+    end
+  end
+end
+
 --- The value that the share `q` (0 to 1) of all values doesn't exceed, in ns; nil if
 --- there are none.
 function M.quantile(h, q)

@@ -2,6 +2,7 @@
 -- The latency test of RFC 2544, section 26.2, at the throughput that was found. Every
 -- packet is measured, not one of a trial alone: each carries the time when it was made.
 
+local clock = require("core.lib.clock")
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
@@ -102,34 +103,40 @@ end
 --- for so many seconds; then `wait` seconds at most for those under way. A list of
 --- {name, tx, rx, lost (packets), numbered = those that came back with their time,
 --- latency = lib.traffic.latency's summary (nil: nothing came), late = the most that a
---- packet was sent too late, in seconds, histogram}.
+--- packet was sent too late, in seconds, start = when it began, in seconds since 1970,
+--- seconds, histogram}.
 function delay.trial(list, size, rate, seconds, wait, trial)
   engine.configure(graph(list, size, rate, trial))
   engine.busywait = true
+  local began = tonumber(clock.unix_nanoseconds()) / 1e9
   local all, results = lanes(list, trial), {}
   for _, lane in ipairs(all) do lane.generator:go() end
   run_for(seconds)
   for _, lane in ipairs(all) do lane.generator:hold() end
   run_for(STUCK_S, function () return handed_over(all) end)
   run_for(wait, function () return arrived(all) end)
-  for i, lane in ipairs(all) do results[i] = result_of(lane) end
+  for i, lane in ipairs(all) do
+    results[i] = result_of(lane)
+    results[i].start, results[i].seconds = began, seconds
+  end
   return results
 end
 
 --- The trials of a test together: {trials = lists as trial() returns them, without
 --- histograms, mean = the mean of their means, as the RFC has it, summary = of all
---- packets, histogram}; mean and summary are nil if nothing came back.
+--- packets}; mean and summary are nil if nothing came back. say(result, number) is
+--- called with each of a stream, before its histogram goes.
 function delay.test(list, size, rate, options, say)
   local all, means, count = latency.new(), 0, 0
-  local test = {trials = {}, rate = rate, histogram = all}
+  local test = {trials = {}, rate = rate}
   for trial = 1, options.latency_trials do
     local results = delay.trial(list, size, rate, options.latency_duration,
       options.wait, trial)
     for _, r in ipairs(results) do
       latency.merge(all, r.histogram)
-      r.histogram = nil
       if r.latency then means, count = means + r.latency.mean, count + 1 end
       say(r, trial)
+      r.histogram = nil
     end
     test.trials[trial] = results
     if options.pause > 0 then run_for(options.pause) end

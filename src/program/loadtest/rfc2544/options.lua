@@ -78,6 +78,8 @@ local function parser()
   p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
   p:option("--json", "Write the results to FILE; -: to standard output, and "
     .. "everything else to standard error."):argname("FILE")
+  p:option("--histogram", "Write the latencies of each trial to FILE, as a log of "
+    .. "HdrHistogram."):argname("FILE")
   p:option("--page", "Write a report with plots, one HTML page, to FILE.")
     :argname("FILE")
   return p

@@ -5,6 +5,7 @@
 local bursts = require("program.loadtest.rfc2544.bursts")
 local delay = require("program.loadtest.rfc2544.delay")
 local files = require("core.lib.files")
+local hdr_log = require("lib.traffic.hdr_log")
 local loss = require("program.loadtest.rfc2544.loss")
 local main = require("core.main")
 local numa = require("lib.numa")
@@ -28,22 +29,27 @@ local function with_throughput(result, options, say)
   say(text.throughput(found))
 end
 
-local function with_latency(result, options, say)
+-- `entries` are those of the log of histograms.
+local function with_latency(result, options, say, entries)
   local limit = result.throughput.limit
   if limit == 0 then return say("Latency: not measured, since no rate passes.\n") end
   result.latency = delay.test(options.list, result.size, limit, options,
-    function (trial, number) say(text.latency_trial(trial, number)) end)
+    function (trial, number)
+      say(text.latency_trial(trial, number))
+      entries[#entries + 1] = {histogram = trial.histogram, start = trial.start,
+        seconds = trial.seconds, tag = ("%d-%s"):format(result.frame, trial.name)}
+    end)
   say(text.latency(result.latency))
 end
 
 -- The tests of one size.
-local function measure(size, options, say)
+local function measure(size, options, say, entries)
   local result = {size = size, frame = size + 4,
                   line_pps = options.max / rate.wire_bits(size)}
   say(("Frames of %d bytes, with the frame check %d; the line carries %s.\n"):format(
     size, size + 4, si(result.line_pps, "pps")))
   if options.tests.throughput then with_throughput(result, options, say) end
-  if options.tests.latency then with_latency(result, options, say) end
+  if options.tests.latency then with_latency(result, options, say, entries) end
   if options.tests.loss or options.tests.bursts then
     local t = tester.new(options.list, size)
     t:trial(options.max / 100, options.warm_up, options.wait)
@@ -93,14 +99,16 @@ function M.run(args)
   local out = options.json == "-" and io.stderr or io.stdout
   out:setvbuf("line")
   local function say(sentence) out:write(sentence) end
-  local found = summary(options)
+  local found, entries = summary(options), {}
   for i, size in ipairs(options.sizes) do
-    local result = measure(size, options, say)
+    local result = measure(size, options, say, entries)
     add_results(result, options)
-    if result.latency then result.latency.histogram = nil end
     found.results[i] = result
     -- Hours of work: what there is is kept from the first size on.
     if options.page then files.replace(options.page, page.text(found)) end
+    if options.histogram then
+      files.replace(options.histogram, hdr_log.text(entries, main.version))
+    end
     if options.json and options.json ~= "-" then
       files.replace(options.json, report.json(found))
     end
