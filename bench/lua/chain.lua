@@ -3,8 +3,9 @@
 -- through a chain of apps and back. Prints what bench/native/chain.c prints:
 -- packets, CPU seconds, TSC Hz. What comes before SECONDS isn't measured.
 --
--- KIND: push (a link before and after each app), fused (process(p) that passes
--- each packet on), or swap (fused; each app swaps the Ethernet addresses).
+-- KIND: push (a link before and after each app), lifted (the same apps, which the
+-- engine fuses as they are), fused (process(p) that passes each packet on), or swap
+-- (fused; each app swaps the Ethernet addresses).
 -- BURST: packets received at once, 1 to 256; "random", 0 to 64, another number in
 -- each breath; or "late:S", single packets for S seconds, then 256.
 
@@ -24,6 +25,8 @@ function kinds.push:push()
     link.transmit(output, link.receive(input))
   end
 end
+
+kinds.lifted = {push = kinds.push.push}
 
 function kinds.fused.process(_, p) return p end
 
@@ -76,6 +79,7 @@ local function graph(kind, length, burst)
 end
 
 local function main(kind, length, burst, seconds)
+  engine.lift = kind == "lifted"
   engine.configure(graph(kind, tonumber(length), burst))
   engine.busywait = true
   local apps = engine.app_table

@@ -67,7 +67,8 @@ end
 
 --- Work out what is fused and what a breath calls, for the apps and links there are.
 function graph.arrange()
-  fused = fused_graph.plan(state.apps, state.links, settings.fuse, fused)
+  fused = fused_graph.plan(state.apps, state.links, settings.fuse, fused,
+    settings.lift)
   errors.keep(state.apps)
   settings.regions, settings.not_fused = fused.regions, fused.reasons
   fused:watch(taps)

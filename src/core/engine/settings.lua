@@ -19,6 +19,9 @@ settings.sleep = 0
 settings.pull_npackets = math.floor(link.max / 10)
 --- Fuse per-packet apps into loops without links; false to run each by itself.
 settings.fuse = true
+--- Fuse apps with push() too, where it surely deals with one packet after the other
+--- (core.lift.lift).
+settings.lift = true
 --- Sample breaths, to tell where the cycles go (core.watch.cycles).
 settings.count_cycles = true
 --- Seconds after which an engine that doesn't come back from an app is stuck (the
@@ -45,6 +48,6 @@ settings.test_skipped_code = 43
 
 --- Those above that a worker's engine takes over from the main thread's.
 settings.SHARED = {"busywait", "Hz", "tick_Hz", "maxsleep", "pull_npackets", "fuse",
-                   "on_error"}
+                   "lift", "on_error"}
 
 return settings

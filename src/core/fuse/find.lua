@@ -24,6 +24,13 @@ function regions.reason(app)
   if app.push_link then return "it has push_link" end
 end
 
+--- Is the app of Snabb's form, with push() alone? Then it may be lifted
+--- (core.lift.lift).
+function regions.pushes(app)
+  return type(contract.own_push(app)) == "function"
+    and not (app.pull or app.push_link or app.process_burst or app.emits)
+end
+
 -- The links among fusible apps: for each app those that leave it; and the apps that
 -- links from others lead to.
 local function inner_links(fusible, links)

@@ -11,11 +11,13 @@ local contract = require("core.fuse.contract")
 local drift = require("core.fuse.recompile")
 local drops = require("core.fuse.drops")
 local handover = require("core.fuse.handover")
+local lift = require("core.lift.lift")
 local region = require("core.fuse.region")
 local regions = require("core.fuse.find")
 local rescue = require("core.fuse.rescue")
 local running_app = require("core.watch.running_app")
 local shm = require("core.shm")
+local unfit = require("core.lift.unfit")
 
 local fuse = {}
 
@@ -132,14 +134,36 @@ local function input_numbers(apps, links)
   return numbers
 end
 
+-- The regions, why other apps are in none, and the apps as regions see them: those of
+-- Snabb's form that can be lifted as per-packet apps.
+local function find(apps, links, lifting)
+  if not lifting then
+    local found, reasons = regions.find(apps, links)
+    return found, reasons, apps
+  end
+  local views, why = lift.all(apps, links, regions.pushes)
+  while true do
+    local found, reasons = regions.find(views, links)
+    local odd = unfit.of(found, views)
+    if not next(odd) then
+      for name, reason in pairs(why) do
+        reasons[name] = reasons[name] .. "; its push() isn't lifted: " .. reason
+      end
+      return found, reasons, views
+    end
+    for name, reason in pairs(odd) do views[name], why[name] = apps[name], reason end
+  end
+end
+
 --- Plan how the running `apps` and `links` are fused; `old` is the plan before.
---- With `wanted` false nothing is, and each per-packet app runs by itself.
+--- With `wanted` false nothing is, and each per-packet app runs by itself; with
+--- `lifting` apps of Snabb's form are fused, too, where that is sure (core.lift.lift).
 --- `problems` is a list of what apps raised as packets were moved out of links that are
 --- fused now.
-function fuse.plan(apps, links, wanted, old)
+function fuse.plan(apps, links, wanted, old, lifting)
   local fused = fuse.none()
-  local found, reasons = {}, {}
-  if wanted then found, reasons = regions.find(apps, links) end
+  local found, reasons, views = {}, {}, apps
+  if wanted then found, reasons, views = find(apps, links, lifting) end
   fused.reasons, fused.wanted = reasons, wanted
   local before = {}
   for _, r in ipairs(old.regions) do
@@ -148,9 +172,9 @@ function fuse.plan(apps, links, wanted, old)
   end
   for _, f in ipairs(found) do
     local r = before[f.apps[1]]
-    if not (r and not r.stale and r:fits(f, apps, links)) then
-      alone.drain(f, apps, links, rescue.alone, fused.problems)
-      r = region.new(f, apps, links)
+    if not (r and not r.stale and r:fits(f, views, links)) then
+      alone.drain(f, views, links, rescue.alone, fused.problems)
+      r = region.new(f, views, links)
     end
     fused.regions[#fused.regions + 1] = r
     take_over(fused, r)

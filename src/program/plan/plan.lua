@@ -59,6 +59,14 @@ local function show_region(say, number, region, with_source)
   local d = region.description
   say("region %d: %d app%s", number, #d.apps, #d.apps == 1 and "" or "s")
   say("  apps: %s", table.concat(d.apps, ", "))
+  local lifted = {}
+  for _, name in ipairs(d.apps) do
+    if d.app_of[name].lifted then lifted[#lifted + 1] = name end
+  end
+  if #lifted > 0 then
+    say("  of these with push(), which is run packet by packet: %s",
+      table.concat(lifted, ", "))
+  end
   show_ends(say, "entry", d.entries, region, "from")
   show_ends(say, "exit", d.exits, region, "to")
   if with_source then

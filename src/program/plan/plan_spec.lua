@@ -42,7 +42,8 @@ region 1: 2 apps
   entry: from.output -> pass.input (the port itself)
   exit: split.other -> old.input
   exit: split.output -> to.input (the port itself)
-not fused: both: it has pull() or push() beside process()
+not fused: both: it has pull() or push() beside process(); its push() isn't lifted: ]]
+      .. [[it has 0 parameters, not only self (PROGRAM:10)
 not fused: bulk: it is a bulk app (process_burst)
 not fused: from, old, to: it has no process()
 a breath calls:
@@ -51,7 +52,30 @@ a breath calls:
   old: push, from split.other -> old.input
   bulk: process_burst, from old.output -> bulk.input
   both: push, from bulk.output -> both.input
-]], said)
+]], (said:gsub("%([^ ]+:10%)", "(PROGRAM:10)")))
+    assert.equal(0, status)
+  end)
+
+  it("names apps of Snabb's form that are fused", function ()
+    local said, status = testing.script([[
+      local Fwd = {}
+      Fwd.__index = Fwd
+      function Fwd:new() return setmetatable({}, Fwd) end
+      function Fwd:push()
+        while not link.empty(self.input.input) do
+          local p = link.receive(self.input.input)
+          link.transmit(self.output.output, p)
+        end
+      end
+      local c = config.new()
+      config.app(c, "port", require("apps.port.port").Port, "null")
+      config.app(c, "fwd", Fwd)
+      config.link(c, "port.output -> fwd.input")
+      config.link(c, "fwd.output -> port.input")
+      engine.configure(c)
+      engine.main{duration = 1}]], {"plan", "--no-source"})
+    assert.matches("  of these with push%(%), which is run packet by packet: "
+      .. "fwd\n", said)
     assert.equal(0, status)
   end)
 

@@ -1,0 +1,130 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Snabb's apps as per-packet apps, where their push() is surely no more than that: what
+-- the engine fuses in their place. An app has one such view, as long as its links have
+-- the same names.
+
+local config = require("core.config")
+local methods = require("core.lift.methods")
+local rewrite = require("core.lift.rewrite")
+local shape = require("core.lift.shape")
+local syntax = require("core.lift.syntax")
+
+local lift = {}
+
+-- By app. A view has its app, and what uses it keeps it.
+local views = setmetatable({}, {__mode = "kv"})
+local refused = setmetatable({}, {__mode = "k"}) -- {links = text, why =}
+
+-- By push function, what is needed of its shape: many apps may have it.
+local shapes = setmetatable({}, {__mode = "k"})
+
+-- For each app the names of its links, {input = list, output = list}, sorted.
+local function ends_of(links)
+  local ends = {}
+  local function add(name, direction, port)
+    ends[name] = ends[name] or {input = {}, output = {}}
+    table.insert(ends[name][direction], port)
+  end
+  for _, spec in ipairs(config.sorted_keys(links)) do
+    local from, output, to, input = config.parse_link(spec)
+    add(from, "output", output)
+    add(to, "input", input)
+  end
+  return ends
+end
+
+local function has(list, name)
+  for _, known in ipairs(list) do
+    if known == name then return true end
+  end
+  return false
+end
+
+local function shape_of(app, set, assigned)
+  local push = app.push
+  local text = assigned["*"] and "*" or table.concat(config.sorted_keys(assigned), " ")
+  local known = shapes[push]
+  if known and known.assigned == text then return known end
+  local s, why, line = shape.of(app, set, assigned)
+  known = {assigned = text}
+  if s then
+    known.make, known.input, known.outputs = rewrite.maker(s), s.input, s.outputs
+    known.emits, known.only_sends = s.emits, s.only_sends
+  else
+    local at = debug.getinfo(push, "S")
+    known.why = ("%s (%s:%d)"):format(why, at.short_src, line or at.linedefined)
+  end
+  shapes[push] = known
+  return known
+end
+
+local function view_of(app, s, ends)
+  local outputs = {unpack(s.outputs)}
+  for _, name in ipairs(ends.output) do
+    if not has(outputs, name) then outputs[#outputs + 1] = name end
+  end
+  local view = {
+    appname = app.appname, input = app.input, output = app.output, inputs = {s.input},
+    outputs = outputs, emits = s.emits or nil, bound = true,
+    lengthens = s.only_sends and 0 or nil, lifted = app,
+  }
+  view.process = s.make(app, app.push, view)
+  return view
+end
+
+-- The view of the app with links of these names; or nil and why there is none.
+local function make(app, ends)
+  if #ends.input ~= 1 then return nil, "it hasn't one link in" end
+  local set, assigned = methods.of(app)
+  if not set then return nil, assigned end
+  local s = shape_of(app, set, assigned)
+  if s.why then return nil, s.why end
+  if ends.input[1] ~= s.input then
+    return nil, ("it receives from '%s'"):format(s.input)
+  end
+  for _, name in ipairs(s.outputs) do
+    if not has(ends.output, name) then
+      return nil, ("no link leaves its output '%s'"):format(name)
+    end
+  end
+  return view_of(app, s, ends)
+end
+
+-- Changes with the names of its links.
+local function signature(ends)
+  return table.concat(ends.input, " ") .. " -> " .. table.concat(ends.output, " ")
+end
+
+local function cached(app, ends)
+  local links = signature(ends)
+  local view, no = views[app], refused[app]
+  if view and view.links == links and view.of == app.push then return view end
+  if no and no.links == links then return nil, no.why end
+  local why
+  view, why = make(app, ends)
+  if view then
+    view.links, view.of = links, app.push
+    views[app], refused[app] = view, nil
+  else
+    views[app], refused[app] = nil, {links = links, why = why}
+  end
+  return view, why
+end
+
+--- The running `apps` by name, with views in the place of those that can be lifted; and
+--- a table from others to the reason why they can't. may_be(app): is it of Snabb's form
+--- at all?
+function lift.all(apps, links, may_be)
+  local all, reasons, ends = {}, {}, ends_of(links)
+  for name, app in pairs(apps) do
+    all[name] = app
+    if ends[name] and may_be(app) then
+      local view, why = cached(app, ends[name])
+      all[name], reasons[name] = view or app, why
+    end
+  end
+  syntax.forget()
+  return all, reasons
+end
+
+return lift

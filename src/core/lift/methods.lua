@@ -1,0 +1,79 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What an app's functions but push() do with its links: if one of them may receive or
+-- send, then push() alone doesn't say what becomes of the packets.
+
+local assignments = require("core.lift.assignments")
+local syntax = require("core.lift.syntax")
+
+local methods = {}
+
+-- Called before packets come, after the last, or only to look.
+local APART = {new = true, link = true, unlink = true, stop = true, report = true,
+               selftest = true, push = true, begin = true}
+
+-- The tables that the app's fields are found in; nil if one is a function.
+local function chain(app)
+  local tables, at = {}, app
+  while type(at) == "table" do
+    for _, seen in ipairs(tables) do
+      if seen == at then return tables end
+    end
+    tables[#tables + 1] = at
+    at = (getmetatable(at) or {}).__index
+  end
+  return at == nil and tables or nil
+end
+
+-- The line in which the tree has a field `input` or `output`, or nil.
+local function line_of_links(tree)
+  local line
+  syntax.walk(tree, function (node)
+    local key = node.tag == "Index" and node[2]
+    if key and key.tag == "String" and (key[1] == "input" or key[1] == "output") then
+      line = line or node.line
+    end
+  end)
+  return line
+end
+
+-- By function: {why = text or nil, assigned = set}.
+local known = setmetatable({}, {__mode = "k"})
+
+local function look_at(f)
+  local found = known[f]
+  if found then return found end
+  found = {assigned = {}}
+  local tree, why = syntax.of(f)
+  if tree then
+    local line = line_of_links(tree.node)
+    found.why = line and ("uses links in line %d"):format(line)
+    assignments.add(tree.node, found.assigned)
+  else
+    found.why = why
+  end
+  known[f] = found
+  return found
+end
+
+--- The functions of the app, but push() and those that aren't called as packets flow,
+--- which don't deal with links: a set; and the set of the names of fields that they
+--- assign ("*": any). Or nil and why one may.
+function methods.of(app)
+  local tables = chain(app)
+  if not tables then return nil, "its class finds methods by a function" end
+  local set, assigned = {}, {}
+  for _, t in ipairs(tables) do
+    for name, f in pairs(t) do
+      local info = type(f) == "function" and not APART[name] and debug.getinfo(f, "S")
+      if info and info.what ~= "C" then
+        local found = look_at(f)
+        if found.why then return nil, ("its %s() %s"):format(name, found.why) end
+        for field in pairs(found.assigned) do assigned[field] = true end
+        set[f] = true
+      end
+    end
+  end
+  return set, assigned
+end
+
+return methods

@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Where Snabb's apps that could be lifted mustn't be: in a region a packet goes all the
+-- way before the next one begins, so that packets of several paths would meet in
+-- another order than with links, and go round a loop at once. Pure.
+
+local config = require("core.config")
+
+local unfit = {}
+
+local IN_LOOP = "it is part of a loop"
+local MEETING = "packets that it sends meet those of another path"
+local ALONE = "no app or port beside it is fused"
+
+-- For each app of the region those that links within it come from, one for each link.
+local function predecessors(region)
+  local before = {}
+  for _, spec in ipairs(config.sorted_keys(region.inner)) do
+    local from, _, to = config.parse_link(spec)
+    before[to] = before[to] or {}
+    table.insert(before[to], from)
+  end
+  return before
+end
+
+-- Give all lifted apps that lead to `name` the reason.
+local function refuse_before(name, before, apps, odd, seen)
+  for _, from in ipairs(before[name] or {}) do
+    if not seen[from] then
+      seen[from] = true
+      if apps[from].lifted then odd[from] = MEETING end
+      refuse_before(from, before, apps, odd, seen)
+    end
+  end
+end
+
+local function beside_port(region, apps)
+  for _, list in ipairs{region.entries, region.exits} do
+    for _, spec in ipairs(list) do
+      local from, _, to = config.parse_link(spec)
+      if apps[from].direct or apps[to].direct then return true end
+    end
+  end
+  return false
+end
+
+--- The lifted apps (core.lift.lift) in the `regions` that were found (core.fuse.find)
+--- among `apps`, which must not be: a table from their names to the reasons.
+function unfit.of(regions, apps)
+  local odd = {}
+  for _, region in ipairs(regions) do
+    local before = predecessors(region)
+    for _, name in ipairs(region.apps) do
+      if #(before[name] or {}) > 1 then
+        refuse_before(name, before, apps, odd, {})
+      end
+      if apps[name].lifted then
+        odd[name] = odd[name] or (next(region.closing) or region.looped) and IN_LOOP
+          or #region.apps == 1 and not beside_port(region, apps) and ALONE or nil
+      end
+    end
+  end
+  return odd
+end
+
+return unfit
