@@ -111,7 +111,8 @@ end
 --- Packets the app `name` has dropped: a table from reason to number.
 function Region:drops(name)
   self:account()
-  return drops.of(self.description.app_of[name])
+  local app = self.description.app_of[name]
+  return drops.of(app.lifted or app)
 end
 
 --- Let the taps (core.taps) see what passes the region, or nobody, if they are nil:

@@ -58,6 +58,9 @@ local function shape_of(app, set, assigned)
   return known
 end
 
+-- As link.transmit(output, nil) does, where that was called.
+local function nothing() error("link.transmit: nil isn't a packet", 2) end
+
 local function view_of(app, s, ends)
   local outputs = {unpack(s.outputs)}
   for _, name in ipairs(ends.output) do
@@ -66,7 +69,7 @@ local function view_of(app, s, ends)
   local view = {
     appname = app.appname, input = app.input, output = app.output, inputs = {s.input},
     outputs = outputs, emits = s.emits or nil, bound = true,
-    lengthens = s.only_sends and 0 or nil, lifted = app,
+    lengthens = s.only_sends and 0 or nil, lifted = app, nothing = nothing,
   }
   view.process = s.make(app, app.push, view)
   return view

@@ -24,7 +24,7 @@ local function sending(s, send)
   if not send.last then
     return ("%s.emit(%d, %s)"):format(VIEW, send.output, packet)
   end
-  return ("do return (%s), %d end"):format(packet, send.output)
+  return ("do return (%s) or %s.nothing(), %d end"):format(packet, VIEW, send.output)
 end
 
 -- The text of the loop's statements, with packets received and sent as above.

@@ -258,6 +258,34 @@ function Fork:push()
   end
 end
 
+-- Of Snabb's form, and fused as it is: changes packets, frees some and copies others.
+local Old = {counts_hops = true, must_send = true}
+Old.__index = Old
+
+function Old:new(salt) return setmetatable({salt = salt}, Old) end
+
+function Old:push()
+  local input, output = self.input.input, self.output.output
+  while not link.empty(input) do
+    local p = link.receive(input)
+    local head = header(p)
+    local h = mixed(head.id, head.hops, self.salt)
+    if head.hops == 0 or h % 9 == 0 then
+      packet.free(p)
+    else
+      head.hops = head.hops - 1
+      head.path = tobit(head.path * 31 + self.salt)
+      if h % 16 == 1 then
+        local copy = packet.clone(p)
+        header(copy).path = tobit(head.path * 7 + 1)
+        link.transmit(output, copy)
+      end
+      if h % 2 == 0 then p = CHANGES[rshift(h, 3) % #CHANGES + 1](p, h) end
+      link.transmit(output, p)
+    end
+  end
+end
+
 -- A bulk app with two outputs, which now and then names a third, and drops by name.
 local Bulk = {outputs = {"a", "b"}, drops = {"c d", "e"}, counts_hops = true}
 Bulk.__index = Bulk
@@ -276,6 +304,6 @@ end
 
 testing.Feeder, testing.EmittingFeeder, testing.Collector = Feeder, EmittingFeeder,
   Collector
-testing.Fork, testing.Bulk = Fork, Bulk
+testing.Fork, testing.Bulk, testing.Old = Fork, Bulk, Old
 
 return testing

@@ -22,7 +22,7 @@ for i, by in ipairs{14, -14, 0} do STEADY[i] = random_apps.steady_class(i, by) e
 for n = 1, 3 do EMITTING[n] = random_apps.emitting_class(n) end
 
 local Feeder, Collector = random_apps.Feeder, random_apps.Collector
-local Fork, Bulk = random_apps.Fork, random_apps.Bulk
+local Fork, Bulk, Old = random_apps.Fork, random_apps.Bulk, random_apps.Old
 
 testing.class, testing.Feeder, testing.Collector = random_apps.class, Feeder, Collector
 
@@ -33,7 +33,7 @@ local random = math.random
 -- Snabb's way: class, number of inputs and outputs, their names.
 local NEIGHBOURS = {
   {Fork, 2, 2}, {Bulk, 2, 2, 5}, {Bulk, 1, 2, 7}, {Bulk, 1, 2, 3}, {basic.Join, 3, 1},
-  {basic.Truncate, 1, 1, 60}, {fwd.Fwd, 1, 1},
+  {basic.Truncate, 1, 1, 60}, {fwd.Fwd, 1, 1}, {Old, 1, 1, 11}, {Old, 1, 1, 13},
 }
 
 -- Link the nodes' outputs to later nodes' inputs at random. With `loops` those that
@@ -50,7 +50,7 @@ local function join(c, nodes, loops)
         local input = to.inputs[at]
         if not to.takes_many or random(3) > 1 then table.remove(to.inputs, at) end
         config.link(c, ("%s%s.%s"):format(from, to.name, input))
-      elseif node.source then
+      elseif node.source or c.apps[node.name].class.must_send then
         config.link(c, from .. "rest." .. node.name)
       end
     end
@@ -88,7 +88,7 @@ function testing.random_graph(most, loops, packets, emitting)
     end
   end
   for i = 1, random(most) do
-    if random(5) == 1 then
+    if random(4) == 1 then
       local kind = NEIGHBOURS[random(#NEIGHBOURS)]
       local inputs = {"input", "i2", "i3"}
       for k = #inputs, kind[2] + 1, -1 do inputs[k] = nil end
