@@ -12,6 +12,7 @@ local files = require("core.lib.files")
 local fit = require("program.model.fit")
 local predict = require("program.model.predict")
 local report = require("core.engine.report")
+local results = require("core.engine.results")
 
 local M = {}
 
@@ -166,6 +167,8 @@ function M.run(options)
   end
   local median = fit.median(errors)
   say(("median error: %.1f %%"):format(100 * median))
+  results.add("CYCLES", base.cycles)
+  results.add("ERROR", median)
   if options.json then
     files.save(options.json, cjson.encode{
       report = "model check", program = options.program, measured = graph_of(base),

@@ -5,6 +5,7 @@ local cjson = require("cjson")
 local failure = require("core.failure")
 local fit = require("program.model.fit")
 local report = require("core.engine.report")
+local results = require("core.engine.results")
 
 local M = {}
 
@@ -107,6 +108,7 @@ function M.run(options)
   end
   local p = fit.predict{io = io_cycles, task = options.task, hz = ghz * 1e9,
                         line = options.line, size = options.size}
+  results.add("PPS", p.rate)
   if options.json then
     return print(cjson.encode{
       report = "model predict", hz = ghz * 1e9, io = io_cycles, io_from = how,
