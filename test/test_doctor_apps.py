@@ -51,7 +51,7 @@ WIRES = [
 ]
 # Not here: the Port app by another name, whose other end these tests haven't (two
 # processes that share a queue pair, a virtual machine); and the lwAFTR, whose packets pass
-# in C (test_lwaftr.py).
+# in C (test_lwaftr_bad_packets.py).
 OTHERS = {"lwaftr", "mellanox", "vhost"}
 
 

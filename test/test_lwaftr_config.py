@@ -110,6 +110,54 @@ def test_loads_a_file_and_gives_it_back(bench):
     assert get("/") == before
 
 
+def test_refuses_files_and_changes_nothing(bench):
+    before, path = get("/"), bench / "bad.conf"
+    for text, said in [(CONF.replace("psid 2", "psid x"), f"{path}:5: psid is a whole"),
+                       (CONF.replace("psid 2", "psid 1"), f"{path}:5: softwire 192.0.2.1"),
+                       (CONF[:-3], f"{path}:12: the end is here, where")]:
+        path.write_text(text)
+        result = config("load", path)
+        assert result.returncode == 1 and said in result.stderr, result.stderr
+        assert result.stderr.count("\n") == 1
+    path.unlink()
+    for absent in path, bench:
+        result = config("load", absent)
+        assert result.returncode == 1 and "can't be read: " in result.stderr
+    assert get("/") == before
+    done("load", "/dev/stdin", input=before)
+
+
+WAITING = """
+local client, calls = require("lib.leader.client"), require("lib.leader.calls")
+local name, fifo = main.parameters[1], main.parameters[2]
+local slow, other = client.connect(name), client.connect(name)
+slow:send("load-file", {file = fifo})
+slow:send("get-config", {path = "%s"})
+print(other:call("get-config", {path = "%s"}).fields.config)
+local file = io.open(fifo, "w")
+file:write(other:call("get-config", {path = "/"}).fields.config)
+file:close()
+while true do
+  local answer = slow:answer()
+  if answer then print(answer.name, answer.fields.error, answer.fields.config) end
+  if answer and answer.fields.config then break end
+  if not answer then slow:read() end
+end
+"""
+
+
+def test_goes_on_while_a_file_is_read(bench):
+    """It comes through a pipe, which is written once another client has its answer."""
+    fifo, script = bench / "fifo", bench / "waiting.lua"
+    os.mkfifo(fifo)
+    script.write_text(WAITING % (MTU, MTU))
+    mtu = get(MTU).strip()
+    result = perigee("run", script, NAME, fifo)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.split() == [mtu, "load-file", "nil", "nil", "get-config", "nil",
+                                     mtu]
+
+
 REFUSALS = [
     (["set", MTU, "70000"],
      "value:1: mtu is a whole number from 0 to 65535, not '70000'"),
@@ -170,6 +218,17 @@ def test_listens_to_requests_without_waiting(bench):
     assert all(a["status"] == "ok" for a in answers[:500])
     assert answers[500]["status"] == "error" and "none" in answers[500]["error"]
     assert answers[501]["value"] == get(MTU).strip()
+
+
+def test_listens_while_answers_wait(bench):
+    """More requests than fit on the way there, and answers than fit on the way back."""
+    done("set", TABLE, input="".join(softwire(n, "198.51.100.1", 6) for n in range(60)))
+    text = json.dumps({"id": "x", "verb": "get", "path": TABLE})
+    result = config("listen", input=text * 800)
+    assert result.returncode == 0, result.stderr
+    answers = result.stdout.splitlines()
+    assert len(answers) == 800 and len(set(answers)) == 1
+    assert answers[0].count("psid-length") == 60
 
 
 def test_counts_and_queries(bench):

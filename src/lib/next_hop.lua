@@ -80,8 +80,11 @@ local function share(app, mac)
 end
 
 local function resolved(app, mac)
-  print(("%s: '%s' resolved (%s)"):format(app.protocol.name, ip_text(app),
-    text(mac_p, mac)))
+  if engine.now() >= (app.next_line or 0) then
+    app.next_line = app.next_mac and engine.now() + INTERVAL_SECONDS
+    print(("%s: '%s' resolved (%s)"):format(app.protocol.name, ip_text(app),
+      text(mac_p, mac)))
+  end
   if app.alarm_notification then app.alarm:clear() end
   app.next_mac = mac
   local number = number_t()
@@ -89,8 +92,10 @@ local function resolved(app, mac)
   counter.set(app.shm[app.protocol.counter], number.number)
 end
 
---- The app has heard that the address is in the 6 bytes at `bytes`.
+--- The app has heard that the address is in the 6 bytes at `bytes`. What it knows isn't
+--- told again, and changes, which anybody could send by the thousands, now and then.
 function next_hop.heard(app, bytes)
+  if app.next_mac and ffi.C.memcmp(app.next_mac, bytes, 6) == 0 then return end
   local mac = mac_t()
   ffi.copy(mac, bytes, 6)
   resolved(app, mac)

@@ -176,13 +176,17 @@ local function receive(fd, session)
   end
 end
 
--- One write: bytes taken; nil if the client has gone.
-local function send_some(fd, data)
-  local n = ffi.C.perigee_send(fd, data, #data, MSG_DONTWAIT + MSG_NOSIGNAL)
+-- One write of what is in `data` behind its first `sent` bytes: bytes taken; nil if the
+-- client has gone.
+local function send_some(fd, data, sent)
+  sent = sent or 0
+  local bytes, size = ffi.cast("const char *", data) + sent, #data - sent
+  local n = ffi.C.perigee_send(fd, bytes, size, MSG_DONTWAIT + MSG_NOSIGNAL)
+  if n < 0 and ffi.errno() == errno.ENOTSOCK then
+    n = ffi.C.perigee_write(fd, bytes, size)
+  end
   if n >= 0 then return tonumber(n) end
-  local number = ffi.errno()
-  if number == errno.ENOTSOCK then return unistd.write(fd, data) end
-  return would_wait(number) and 0 or nil
+  return would_wait(ffi.errno()) and 0 or nil
 end
 
 --- Write all of `data` to `fd`, a socket, pipe or file, waiting for room. False if that
@@ -198,13 +202,20 @@ function sockets.write_all(fd, data)
   return true
 end
 
--- Send what there is. False if the client has gone.
+-- Send what there is. False if the client has gone. Of the first string, `sent` bytes
+-- have been: a large one isn't copied for each write.
 local function send(fd, session)
   if session.outgoing == 0 then return true end
-  local data = table.concat(session.output)
-  local n = send_some(fd, data)
+  local output, sent = session.output, session.sent or 0
+  if #output > 1 then
+    output[1] = output[1]:sub(sent + 1)
+    output, sent = {table.concat(output)}, 0
+  end
+  local n = send_some(fd, output[1], sent)
   if not n then return false end
-  session.output, session.outgoing = {data:sub(n + 1)}, #data - n
+  session.outgoing = session.outgoing - n
+  if session.outgoing == 0 then output, sent, n = {}, 0, 0 end
+  session.output, session.sent = output, sent + n
   return true
 end
 
@@ -282,8 +293,8 @@ function Server:close()
   end
 end
 
---- Send what a connection takes of `data` without waiting: how many bytes, which may be
---- 0; nil if its other end has gone.
+--- Send what a connection takes of `data`, behind its first `sent` bytes (0), without
+--- waiting: how many bytes, which may be 0; nil if its other end has gone.
 sockets.send_some = send_some
 
 return sockets

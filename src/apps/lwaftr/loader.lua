@@ -25,9 +25,10 @@ end
 function Loading:poll()
   local load = self.load
   if not C.pg_load_done(load) then return nil end
-  local text = ffi.string(load.text, load.length)
+  local text = load.text ~= nil and ffi.string(load.text, load.length)
+    or "there is no memory to read the configuration"
   local good, softwires = load.good, load.table
-  load.table = nil
+  if good then load.table = nil end
   C.pg_load_free(ffi.gc(load, nil))
   self.load = nil
   if not good then return false, text end

@@ -26,7 +26,8 @@ function client.of(instance)
       (problem:gsub("^.*: ", "")))
   end
   posix_signal.signal(posix_signal.SIGPIPE, posix_signal.SIG_IGN)
-  return setmetatable({fd = fd, frames = calls.frames(), instance = instance}, Client)
+  return setmetatable({fd = fd, frames = calls.frames(), instance = instance,
+    unsent = {}, sent = 0}, Client)
 end
 
 --- A connection to the instance that `text` names, by a name or a process id.
@@ -42,6 +43,27 @@ end
 function Client:send(name, fields)
   local frame = calls.frame(calls.write(name, fields))
   if not sockets.write_all(self.fd, frame) then gone(self) end
+end
+
+--- Have a call sent by flush(), whose answer is to be received later.
+function Client:post(name, fields)
+  table.insert(self.unsent, calls.frame(calls.write(name, fields)))
+end
+
+--- Send what post() has left, as far as there is room. True if that is all.
+function Client:flush()
+  while #self.unsent > 0 do
+    if #self.unsent > 1 and self.sent == 0 then
+      self.unsent = {table.concat(self.unsent)}
+    end
+    local n = sockets.send_some(self.fd, self.unsent[1], self.sent)
+    if not n then gone(self) end
+    self.sent = self.sent + n
+    if self.sent < #self.unsent[1] then return false end
+    table.remove(self.unsent, 1)
+    self.sent = 0
+  end
+  return true
 end
 
 --- Read what has come; this waits if nothing has.

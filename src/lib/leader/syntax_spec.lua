@@ -14,6 +14,14 @@ describe("statements", function ()
     assert.same({}, syntax.read(" // nothing"))
   end)
 
+  it("are quoted as they are read", function ()
+    for _, text in ipairs{"a", "", "a b", 'a"b', "\\", "\\n\n\t\"", "//", "a;", "'"} do
+      assert.same({{name = "x", value = text}},
+        syntax.read("x " .. syntax.quote(text) .. ";"))
+    end
+    assert.equal('"1\\n\\t\\"\\\\2"', syntax.quote('1\n\t"\\2'))
+  end)
+
   it("are refused in a sentence", function ()
     for text, said in pairs{
       ["a 'b"] = "a quote doesn't end", ["/* a"] = "a comment doesn't end",

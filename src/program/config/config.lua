@@ -64,11 +64,18 @@ local function changing(name)
   end
 end
 
+local function is_regular(path)
+  local found = path and stat.stat(path)
+  return found and stat.S_ISREG(found.st_mode) ~= 0
+end
+
 -- Perigee's lwAFTR reads the file itself: large ones needn't be sent.
 local function load_file(connection, options)
   local path = stdlib.realpath(options.file)
   local own = stat.stat(connection.instance.directory .. "/lwaftr.state")
-  if own and path then return connection:call("load-file", {file = path}) end
+  if own and is_regular(path) then
+    return connection:call("load-file", {file = path})
+  end
   local fields = about(connection, options)
   fields.path, fields.config = "/", file_text(options.file)
   connection:call("set-config", fields)

@@ -79,7 +79,7 @@ function Listener:request(text)
       .. "path, and a value where there is one to set or add, all text; not: %s", text)
   end
   table.insert(self.waiting, {id = request.id, field = verb[2] or false})
-  self.connection:send(verb[1], {schema = request.schema or self.schema,
+  self.connection:post(verb[1], {schema = request.schema or self.schema,
     path = request.path or "/", config = request.value})
 end
 
@@ -105,11 +105,14 @@ function Listener:answers()
   end
 end
 
+-- Answers are taken, too, while requests wait for room: the function takes no more of
+-- those before its answers are gone.
 function Listener:run()
   local leader = self.connection.fd
   repeat
-    local fds = {[leader] = {events = {IN = true}}}
-    if not self.at_end then fds[self.input] = {events = {IN = true}} end
+    local all_sent = self.connection:flush()
+    local fds = {[leader] = {events = {IN = true, OUT = not all_sent}}}
+    if all_sent and not self.at_end then fds[self.input] = {events = {IN = true}} end
     poll(fds, -1)
     local events = fds[self.input] and fds[self.input].revents
     if events and (events.IN or events.HUP) then self:requests() end

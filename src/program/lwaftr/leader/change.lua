@@ -3,6 +3,7 @@
 -- works, or raises a failure and leaves everything as it was.
 
 local failure = require("core.failure")
+local loader = require("apps.lwaftr.loader")
 local path = require("program.lwaftr.leader.path")
 local reader = require("apps.lwaftr.conf_reader")
 local schema = require("apps.lwaftr.conf_schema")
@@ -169,9 +170,20 @@ function change.set(router, path_text, text)
   router:tell()
 end
 
---- Let the file be the whole configuration; what is wrong is said with its name.
-function change.load(router, file)
-  local conf = reader.file(file)
+--- The configuration in a file, which a thread reads: wait() is called until it has.
+--- What is wrong is said with the file's name.
+function change.read(file, wait)
+  local loading = loader.start(file)
+  local conf, wrong = loading:poll()
+  while conf == nil do
+    wait()
+    conf, wrong = loading:poll()
+  end
+  return conf or failure.usage("%s", wrong)
+end
+
+--- Let `conf` be the whole configuration.
+function change.load(router, conf)
   local softwires = conf.softwire_config.binding_table.softwires
   router:configure(conf)
   router:swap(softwires)

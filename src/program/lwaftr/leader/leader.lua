@@ -31,39 +31,46 @@ function Connection:receive(bytes)
   if bytes then self.frames:add(bytes) else self.at_end = true end
 end
 
-local function answers(self, text)
+local function answer(self, text)
   local parts = {}
   for i, call in ipairs(calls.read(text)) do
     parts[i] = calls.write(call.name, requests.answer(self.leader, call, self))
   end
-  return parts
-end
-
--- A large table takes its time: that is nothing for the watchdog.
-local function answer(self, text)
-  local watched = C.pg_watch(false)
-  local ok, parts = pcall(answers, self, text)
-  C.pg_watch(watched)
-  if not ok then error(parts, 0) end
   local frame = calls.frame(table.concat(parts))
   self.output[#self.output + 1] = frame
   self.outgoing = self.outgoing + #frame
+end
+
+-- Go on with the frame that is being answered, or begin with the next one: true if
+-- there was one, and it is answered. A large table takes its time: that is nothing for
+-- the watchdog.
+local function go_on(self)
+  if not self.answering then
+    local text = self.frames:next()
+    if not text then return false end
+    self.answering = coroutine.create(function () answer(self, text) end)
+  end
+  local watched = C.pg_watch(false)
+  local ok, err = coroutine.resume(self.answering)
+  C.pg_watch(watched)
+  if coroutine.status(self.answering) ~= "dead" then return false end
+  self.answering = nil
+  if not ok then error(err, 0) end
+  return true
 end
 
 --- Answer what has come, until its time is up. What is no call ends the connection.
 function Connection:work()
   self.full = true -- until all that has come is answered
   if self.outgoing >= MUCH_OUTPUT then return end
-  local ok, text
   repeat
-    ok, text = pcall(self.frames.next, self.frames)
-    local err = text
-    if ok and text then ok, err = pcall(answer, self, text) end
+    local ok, more = pcall(go_on, self)
     if not ok then
       io.stderr:write(("perigee: a connection for `config` is closed: %s\n"):format(
-        tostring(err)))
+        tostring(more)))
     end
-    if not ok or not text then
+    if ok and self.answering then return end
+    if not ok or not more then
       self.full = false
       self.done = self.done or not ok or self.at_end or self.leader.over
       return

@@ -16,7 +16,8 @@ local requests = {}
 local NATIVE, IETF = "snabb-softwire-v3", "ietf-softwire-br"
 
 --- By name: a function from the leader (program.lwaftr.leader.leader), the fields of a
---- call and its connection to the fields of the answer. They raise what is wrong.
+--- call and its connection to the fields of the answer. They raise what is wrong, and
+--- yield where they have to wait.
 requests.calls = {}
 local calls = requests.calls
 
@@ -94,10 +95,13 @@ calls["set-config"] = changer("set")
 calls["add-config"] = changer("add")
 calls["remove-config"] = changer("remove")
 
--- Perigee's own: the whole configuration from a file.
+-- Perigee's own: the whole configuration from a file. Packets move on, and others are
+-- answered, while it is read.
 calls["load-file"] = function (leader, fields, connection)
   changing(leader, connection)
-  change.load(leader.router, fields.file or "")
+  local conf = change.read(fields.file or "", coroutine.yield)
+  changing(leader, connection) -- somebody may listen by now
+  change.load(leader.router, conf)
   return {}
 end
 
