@@ -2,6 +2,8 @@
 """Watching scripts of libmoon's: `perigee doctor`, `top` and `ps`."""
 
 import json
+import os
+import pathlib
 import re
 
 import pytest
@@ -97,3 +99,29 @@ def test_top_and_ps_show_tasks_devices_and_queues():
         assert re.search(rf"^{row} +\S", said, re.M), said
     assert all(len(line) <= 80 for line in said.splitlines()), said
     assert "task 2 clean\n" in listed and instance["tasks"] == ["2 clean"]
+
+
+def threads(pid):
+    """Of a process: name and CPUs of each thread that hasn't ended meanwhile."""
+    for path in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            yield (path / "comm").read_text().strip(), os.sched_getaffinity(int(path.name))
+        except OSError:
+            pass
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="takes two CPUs")
+def test_who_wakes_often_keeps_off_the_cpus_of_tasks():
+    """The main thread and the tender are elsewhere than the task that sends."""
+    script = ROOT / "examples" / "moongen" / "rate.lua"
+    with running(PERIGEE, "moongen", "--port", "0=null", script, 0, "-m", 0.001, "-t", 600,
+                 "-f", "nil") as process:
+        def apart():
+            assert process.read(), process.said
+            of_main = os.sched_getaffinity(process.pid)
+            found = list(threads(process.pid))
+            return ("tender", of_main) in found and any(
+                len(cpus) == 1 and not cpus & of_main for _, cpus in found)
+
+        wait_until(apart, "CPUs of their own")
+        assert process.interrupt() == 0

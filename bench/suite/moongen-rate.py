@@ -47,22 +47,41 @@ def of_a_loop(ns, count):
     return float(measure.command([measure.ROOT / "build" / "bench" / "gaps", ns, count], 120))
 
 
+def close(gaps, ns):
+    """The share of the gaps that are."""
+    return sum(abs(gap - ns) <= CLOSE_NS for gap in gaps) / len(gaps)
+
+
+def percent(shares):
+    return "%.1f %%" % (100 * statistics.median(shares))
+
+
+def of_pattern(directory, pattern, mpps, packets, rounds):
+    """A row: what the script sent in all rounds, and how even the loop was."""
+    gaps, mine, loops = [], [], []
+    wanted = 1000 / mpps
+    for _ in range(rounds):
+        some = sent(directory, mpps, pattern, packets)
+        gaps += some
+        if pattern == "cbr":
+            mine.append(close(some, wanted))
+            loops.append(of_a_loop(wanted, len(some)))
+    gaps.sort()
+    n, mean = len(gaps), statistics.fmean(gaps)
+    us = (mean, statistics.pstdev(gaps, mean), gaps[n // 20], gaps[n // 2], gaps[-n // 20])
+    shares = [percent(mine), percent(loops)] if mine else ["", ""]
+    return FORM.format("%s, %g Mpps" % (pattern, mpps), *("%.3f" % (ns / 1000) for ns in us),
+                       *shares, "%+.3f %%" % (100 * (wanted / mean - 1)))
+
+
 def run(quick, rounds=None):
-    seconds = 1 if quick else 5
+    seconds = 1 if quick else 2
+    rounds = rounds or (1 if quick else 5)
     measure.build("gaps")
     print(FORM.format("", "mean", "deviation", "5 %", "median", "95 %", "within 2",
                       "a loop", "rate"))
     with tempfile.TemporaryDirectory() as directory:
         for pattern, mpps in [(p, m) for p in ("cbr", "poisson") for m in MPPS]:
-            gaps = sorted(sent(directory, mpps, pattern, int(mpps * 1e6 * seconds)))
-            n, wanted, mean = len(gaps), 1000 / mpps, statistics.mean(gaps)
-            shares = ["", ""]
-            if pattern == "cbr":
-                close = sum(abs(gap - wanted) <= CLOSE_NS for gap in gaps) / n
-                shares = ["%.1f %%" % (100 * share)
-                          for share in (close, of_a_loop(wanted, n))]
-            print(FORM.format("%s, %g Mpps" % (pattern, mpps), *(
-                "%.3f" % (ns / 1000) for ns in (mean, statistics.pstdev(gaps), gaps[n // 20],
-                                               gaps[n // 2], gaps[-n // 20])),
-                *shares, "%+.3f %%" % (100 * (wanted / mean - 1))))
+            print(of_pattern(directory, pattern, mpps, int(mpps * 1e6 * seconds), rounds),
+                  flush=True)
     return []

@@ -153,6 +153,11 @@ void mg_tend(void *pool);
 void mg_fail(const char *why);
 const char *mg_failure(void);
 
+/* helpers.c ------------------------------------------------------------------ */
+
+void mg_be_helper(void);
+void mg_keep_helpers_on(const int32_t *cpus, int32_t n);
+
 /* watch.c -------------------------------------------------------------------- */
 
 int32_t mg_watch_count(const uint64_t *from, uint64_t *to);

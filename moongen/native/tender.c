@@ -66,6 +66,7 @@ static void look_after_ports(void)
 
 static void *tend(void *pool)
 {
+  mg_be_helper();
   for (unsigned step = 0; !ends; step++) {
     usleep(STEP_US);
     mg_running(0); /* notes a signal's time, and mg_goes_on */

@@ -88,6 +88,7 @@ def replay_pcap(run):
 def vxlan(run):
     sent = run.traffic()
     run.script("moongen/examples/vxlan-example.lua", 1, 0, 1, 0, interrupt=1,
+               until=run.holds(sent, "1.pcap", more=50),
                ports=["pcap:rx=in.pcap", "pcap:tx=1.pcap"])
     got = run.packets("1.pcap")
     expect([p[50:] for p in got] == sent, "inner packets differ")
@@ -201,6 +202,7 @@ def moonsniff_pcap(run):
 def moonsniff_test_dev(run):
     sent = run.traffic()
     run.script("moongen/examples/moonsniff/test-dev.lua", 0, 1, interrupt=1,
+               until=run.holds(sent, "0.pcap", "1.pcap"),
                ports=["pcap:rx=in.pcap,tx=0.pcap", "pcap:rx=in.pcap,tx=1.pcap"])
     expect(run.packets("0.pcap") == sent == run.packets("1.pcap"), "packets")
 

@@ -15,7 +15,7 @@ local shown = require("moongen.watch.shown")
 local tasks = {}
 
 local MODULE = "moongen.script.task_main"
-local WAIT_SECONDS = 0.001
+local WAIT_SECONDS, LONGEST_WAIT = 0.001, 0.01
 
 local Task = {}
 Task.__index = Task
@@ -30,7 +30,10 @@ local told = false   -- of more tasks than CPUs
 --- moongen.script.examined. ready() is called before a task is started, and
 --- found(name, what) with what each says of its examination.
 --- Only the main thread calls this, and can start tasks.
-function tasks.set_up(what) setup = what end
+function tasks.set_up(what)
+  setup = what
+  C.mg_be_helper()
+end
 
 local function check_master()
   if not setup then error("This function is only available on the master task", 3) end
@@ -41,17 +44,30 @@ function tasks.cpus() return affinity.cpus() end
 
 -- Where it runs -----------------------------------------------------------------------
 
--- The first CPU without a task of its own; the main thread's, the first, comes last.
-local function free_cpu()
-  local taken = {}
+-- Those without a task of their own; the main thread's, the first, comes last.
+local function free_cpus()
+  local taken, free = {}, {}
   for _, task in ipairs(list) do
     if task.pinned then taken[task.pinned] = true end
   end
   local cpus = tasks.cpus()
   for i = 2, #cpus + 1 do
     local cpu = cpus[(i - 1) % #cpus + 1]
-    if not taken[cpu] then return cpu end
+    if not taken[cpu] then free[#free + 1] = cpu end
   end
+  return free
+end
+
+local helped -- the CPUs that threads which help have now
+
+-- Threads that only help use what is free, or all.
+local function place_helpers()
+  local cpus = free_cpus()
+  if #cpus == 0 then cpus = tasks.cpus() end
+  local text = table.concat(cpus, ",")
+  if text == helped then return end
+  helped = text
+  C.mg_keep_helpers_on(ffi.new("int32_t[?]", #cpus, cpus), #cpus)
 end
 
 local function own_tasks()
@@ -74,7 +90,7 @@ end
 -- The CPU for a task, or -1: any.
 local function place(where)
   if where == "shared" then return -1 end
-  if where == "own" then return #tasks.cpus() > 1 and free_cpu() or -1 end
+  if where == "own" then return #tasks.cpus() > 1 and free_cpus()[1] or -1 end
   local cpu = tonumber(where)
   for _, allowed in ipairs(tasks.cpus()) do
     if allowed == cpu then return cpu end
@@ -114,9 +130,10 @@ function tasks.start(where, name, ...)
     shared = where == "shared", shown = number}, Task)
   list[#list + 1] = task
   note_crowd()
+  place_helpers()
   tell(task, serialize.encode({script = setup.script, trees = setup.trees,
     root = main.root, id = task.id, name = name, options = setup.options,
-    shown = task.shown, examined = setup.examined}))
+    shared = task.shared, shown = task.shown, examined = setup.examined}))
   C.mg_examination_begins()
   tell(task, serialize.encode(...))
   return task
@@ -163,6 +180,7 @@ function tasks.reap()
     end
   end
   note_crowd()
+  place_helpers()
   return #list
 end
 
@@ -187,8 +205,10 @@ end
 --- Wait until all have ended.
 function tasks.wait_for_all()
   check_master()
+  local wait = WAIT_SECONDS
   while tasks.reap() > 0 do
-    C.pg_sleep(WAIT_SECONDS)
+    C.pg_sleep(wait)
+    wait = math.min(wait * 1.01, LONGEST_WAIT)
     exits.check()
   end
   exits.check()

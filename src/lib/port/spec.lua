@@ -201,12 +201,16 @@ end
 
 -- Replaced devices
 
+-- A device's number and its full PCI address, as a user writes one of them.
+local function named_device(text)
+  return tonumber(text:match("^%d%d?%d?$")), pci_device.full_address(text)
+end
+
 --- Put the port `text` in the place of the PCI device `address`, or of the device of
 --- that number (a string), for every later `parse`; nil takes the replacement away.
 --- Either may be wrong: a usage error.
 function M.replace(address, text)
-  local number = address:match("^%d%d?%d?$") and tonumber(address)
-  local full = pci_device.full_address(address)
+  local number, full = named_device(address)
   if not full and not number then
     failure.usage("'%s' isn't a PCI address such as 0000:01:00.0 or 01:00.0, nor a"
       .. " device's number; only those can be replaced", address)
@@ -215,12 +219,19 @@ function M.replace(address, text)
   if number then replaced.set_number(number, text) else replaced.set(full, text) end
 end
 
---- `replace` as written on a command line: "0000:01:00.0=pcap:rx=a.pcap", "0=null".
+--- `replace` as written on a command line: "0000:01:00.0=pcap:rx=a.pcap", "0=null". A
+--- usage error if that device is another port already.
 function M.replace_option(option)
   local address, text = option:match("^([^=]*)=(.*)$")
   if not address then
     failure.usage("--port '%s' isn't ADDRESS=PORT or N=PORT, such as"
       .. " 0000:01:00.0=pcap:rx=a.pcap", option)
+  end
+  local number, full = named_device(address)
+  local before = number and replaced.number(number) or full and replaced.by(full)
+  if before and before ~= text then
+    failure.usage("--port '%s': it is '%s' already; say once what each device is",
+      option, before)
   end
   M.replace(address, text)
 end

@@ -171,6 +171,16 @@ describe("spec.replace", function()
     assert.equal("pcap:rx=a.pcap,tx=b.pcap", spec.parse("01:00.0").text)
   end)
 
+  it("refuses two ports for one device", function()
+    spec.replace_option("01:00.0=null")
+    spec.replace_option("0000:01:00.0=null")
+    assert.matches("it is 'null' already",
+      sentence(spec.replace_option, "0000:01:00.0=ring:a"))
+    spec.replace_option("900=null")
+    assert.matches("it is 'null' already", sentence(spec.replace_option, "900=ring:a"))
+    spec.replace("900")
+  end)
+
   it("refuses what can't be replaced or isn't a port", function()
     assert.matches("^'eth0' isn't a PCI address",
       sentence(spec.replace, "eth0", "null"))
