@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """lib.filter against tcpdump: random expressions on random, mutated packets."""
 
+import os
 import pathlib
 import random
 import shutil
@@ -12,6 +13,8 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrHopByHop
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.utils import RawPcapReader
+
+from helpers.command import PERIGEE, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SEED = random.randrange(2**32)
@@ -108,3 +111,15 @@ def test_agrees_with_tcpdump(tmp_path):
         assert found == expected, (SEED, expression)
         passed += len(found)
     assert passed > 1000
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="hides /etc/protocols, as root")
+def test_names_of_protocols_are_known_without_etc_protocols(tmp_path):
+    names = "icmp igmp tcp igrp udp esp ah icmp6 pim vrrp sctp".split()
+    script = tmp_path / "names.lua"
+    script.write_text("".join(f'require("lib.filter").new("ip proto {name}")\n'
+                              f'require("lib.filter").new("ip6 proto \\\\{name}")\n'
+                              for name in names))
+    hidden = '[ ! -e /etc/protocols ] || mount --bind /dev/null /etc/protocols; "$@"'
+    result = run("unshare", "--mount", "sh", "-c", hidden, "sh", PERIGEE, "run", script)
+    assert result.returncode == 0, result.stderr

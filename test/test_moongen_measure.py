@@ -12,11 +12,12 @@ import urllib.request
 import pytest
 from scapy.all import UDP, Ether, PcapReader
 
-from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
+from helpers.command import PERIGEE, ROOT, TIMEOUT_S, perigee, running, wait_until
 
 SCRIPTS = ROOT / "examples" / "moongen"
 CRC = 4
 FILE_HEADER = 24
+CATCH_UP_S = 0.1  # so late a sender may be, and still keep the time of what follows
 FINAL = re.compile(
     r"\[Device: id=0\] TX: [\d.]+ \(StdDev [\d.]+\) Mpps, \d+ \(StdDev \d+\) Mbit/s "
     r"\(\d+ Mbit/s with framing\), total (\d+) packets with (\d+) bytes \(incl. CRC\)\n")
@@ -131,14 +132,19 @@ def test_random_gaps(tmp_path):
 
 @pytest.mark.parametrize("how", [(), ("-l",)])
 def test_delays_of_packets(tmp_path, how):
-    result = moongen("delays.lua", 0, "-n", 64, "-g", 4000, *how, cwd=tmp_path)
-    assert (result.returncode, result.stderr) == (0, "")
-    between = gaps(tmp_path / "0.pcap")
-    assert len(between) == 63
-    two, three, four, one = (statistics.median(between[i::4]) for i in range(4))
-    assert one < two < three < four
-    assert sum(between) > 0.9 * 4e-3 * (2 + 3 + 4 + 1) * 63 / 4
-    assert "with their own delays" in result.stdout
+    """They are never shorter in all; on a busy machine it takes some tries until most
+    are as long as is asked."""
+    def as_asked():
+        result = moongen("delays.lua", 0, "-n", 64, "-g", 4000, *how, cwd=tmp_path)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert "with their own delays" in result.stdout
+        between = gaps(tmp_path / "0.pcap")
+        assert len(between) == 63
+        assert sum(between) > 4e-3 * (2 + 3 + 4 + 1) * 63 / 4 - 1.1 * CATCH_UP_S
+        medians = [statistics.median(between[i::4]) for i in range(4)]
+        return medians == pytest.approx([4e-3 * n for n in (2, 3, 4, 1)], rel=0.25)
+
+    wait_until(as_asked, "delays of 2, 3, 4 and 1 times 4 ms")
 
 
 def test_a_rate_that_cannot_be_kept_is_told_once(tmp_path):
@@ -204,18 +210,24 @@ def test_statistics_by_http(tmp_path):
     with running(PERIGEE, "moongen", "--port", "0=null", SCRIPTS / "served.lua", "0",
                  cwd=tmp_path) as process:
         process.wait_for("Starting REST API on port ")
-        process.wait_for("\n[Device: id=0] TX")
         port = re.search(r"API on port (\d+)", process.said)[1]
 
         def ask(path):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as answer:
+            url = f"http://127.0.0.1:{port}{path}"
+            with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
                 return json.load(answer)
+
+        def sent():
+            """What is known of the counter of packets that were sent, once there are
+            some."""
+            assert process.read(), process.said
+            for counter in ask("/counters/all"):
+                if counter.get("direction") == "tx" and counter["data"][-1]["packets"] > 0:
+                    return counter
 
         assert ask("/devices/num") == {"num": 1}
         assert ask("/devices/0")["linkSpeed"] == 10000
-        counters = {c["direction"]: c for c in ask("/counters/all")}
-        assert counters["tx"]["name"] == "Device: id=0"
-        assert counters["tx"]["data"][-1]["packets"] > 0
+        assert wait_until(sent, "packets")["name"] == "Device: id=0"
         assert ask("/hello/you") == {"hello": "you"}
         for path, status in (("/counters/99", 400), ("/nothing", 404)):
             with pytest.raises(urllib.error.HTTPError) as refused:

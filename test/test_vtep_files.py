@@ -2,6 +2,8 @@
 """`perigee vtep` over capture files, against Scapy; its counters and command line."""
 
 import json
+import os
+import signal
 
 import pytest
 from scapy.layers.inet import IP, IPOption, TCP, UDP
@@ -10,7 +12,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 
 from helpers.capture import load, save
-from helpers.command import PERIGEE, perigee
+from helpers.command import PERIGEE, perigee, running
 from helpers.report import account, drops
 from helpers.vtep import V4, V6
 
@@ -166,3 +168,18 @@ def test_json_alone_to_stdout_and_what_cannot_be_written():
         result = perigee(*words, option, "/no/such/file")
         assert result.returncode == 1
         assert "can't write /no/such/file" in result.stderr
+
+
+def test_a_signal_comes_before_it_runs(tmp_path):
+    """While its configuration is read, from a pipe here: it is read again later."""
+    file, new = tmp_path / "vtep.lua", tmp_path / "new.lua"
+    new.write_text('return {inner = "null", outer = "null", address = "192.0.2.1/24", '
+                   'remotes = {"192.0.2.2"}, vnis = {[42] = 0}}')
+    os.mkfifo(file)
+    with running(PERIGEE, "vtep", "--config", file) as program:
+        with open(file, "w", encoding="ascii") as pipe:  # waits for the reader
+            pipe.write(new.read_text())
+            os.rename(new, file)
+            program.send(signal.SIGHUP)
+        program.wait_for("vtep: 192.0.2.1", count=2)
+        assert program.interrupt() == 0, program.said

@@ -1,111 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`perigee web`: what its server answers and refuses, and the page in a real browser."""
+"""`perigee web`: what its server answers and refuses, whatever becomes of browsers and
+instances."""
 
-import contextlib
-import http.client
 import json
 import os
 import re
 import signal
 import socket
+import subprocess
 
 import pytest
 from scapy.utils import RawPcapNgReader
 
-from helpers.browser import CHROMIUM, browser
-from helpers.command import PERIGEE, perigee, running, wait_until
-from helpers.control import wait_for_socket
-
-TOKEN = "0123456789abcdef-token"
-
-# While a file of the folder exists, `gate` drops what comes.
-GRAPH = """
-engine.claim_name(%r)
-local Gate = {drops = {"shut"}}
-Gate.__index = Gate
-function Gate:new() return setmetatable({shut = false}, Gate) end
-function Gate:process(p)
-  if self.shut then return nil, 1 end
-  p.data[0] = 7
-  return p
-end
-function Gate:tick()
-  local file = io.open(%r)
-  self.shut = file ~= nil
-  if file then file:close() end
-end
-local c = config.new()
-config.app(c, "in", require("apps.port.port").Port, "null")
-config.app(c, "gate", Gate)
-config.app(c, "fwd", require("apps.fwd.fwd").Fwd)
-config.app(c, "sink", require("apps.basic.basic_apps").Sink)
-config.link(c, "in.output -> gate.input")
-config.link(c, "gate.output -> fwd.input")
-config.link(c, "fwd.output -> sink.input")
-engine.configure(c)
-engine.Hz = 200
-engine.main{duration = 300, no_report = true}
-"""
-LINKS = ["fwd.output -> sink.input", "gate.output -> fwd.input",
-         "in.output -> gate.input"]
-
-
-@contextlib.contextmanager
-def graph(folder, name):
-    script = folder / "graph.lua"
-    script.write_text(GRAPH % (name, str(folder / "shut")))
-    with running(PERIGEE, "run", script) as process:
-        process.name = name
-        wait_for_socket(process)
-        yield process
-
-
-class Web:
-    """A running `perigee web`."""
-
-    def __init__(self, process):
-        process.wait_for("http://")
-        self.process = process
-        wait_until(lambda: process.read() and "\n" in process.said, "its address")
-        self.url = process.said.split("\n")[0]
-        self.port = int(re.search(r":(\d+)/", self.url)[1])
-
-    def request(self, method, path, body=None, headers=(), host="127.0.0.1"):
-        """The status, and the body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        connection.putrequest(method, path, skip_host=True)
-        for name, value in {"Host": host, **dict(headers)}.items():
-            connection.putheader(name, value)
-        if body is not None:
-            connection.putheader("Content-Length", str(len(body)))
-        connection.endheaders(body)
-        answer = connection.getresponse()
-        content = answer.read()
-        connection.close()
-        return answer.status, content
-
-    def ask(self, name, body=b"{}", token=TOKEN, **headers):
-        if isinstance(body, dict):
-            body = json.dumps(body).encode()
-        headers = {"X-Perigee": "1", "Authorization": f"Bearer {token}", **headers}
-        return self.request("POST", f"/api/{name}", body, headers)
-
-    def get(self, name, **body):
-        status, content = self.ask(name, body)
-        assert status == 200, content
-        return json.loads(content)
-
-    def refused(self, name, body, **others):
-        status, content = self.ask(name, body, **others)
-        assert status != 200, content
-        return status, json.loads(content)["error"]
-
-
-@contextlib.contextmanager
-def web(*args, **env):
-    env = {**os.environ, "PERIGEE_WEB_TOKEN": TOKEN, **env}
-    with running(PERIGEE, "web", "--listen", "0", *args, env=env) as process:
-        yield Web(process)
+from helpers.command import PERIGEE, perigee, run, running, wait_until
+from helpers.web import LINKS, TOKEN, graph, web
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +63,8 @@ def test_packets_traces_and_captures(server, tmp_path):
 
 @pytest.mark.fast
 def test_who_may_ask(server):
-    for path in "/", "/page.js", "/page.css":
+    for path in "/", "/page.css", "/page.js", "/state.js", "/server.js", "/elements.js", \
+            "/picture.js", "/details.js":
         assert server.request("GET", path)[0] == 200
         assert server.request("HEAD", path) == (200, b"")
     for path in ("/page.html", "/web.lua", "/../web.lua", "/page.js/../web.lua", "//",
@@ -295,122 +204,10 @@ def test_an_instance_that_stands_still_or_dies(tmp_path):
         assert "has ended" in sentence or "there is no running instance" in sentence
 
 
-# The page ----------------------------------------------------------------------
-
-needs_a_browser = pytest.mark.skipif(
-    not CHROMIUM, reason="there is no Chromium (Debian's package chromium)")
-
-
-def text(selector):
-    return f"(document.querySelector({json.dumps(selector)}) || {{}}).textContent"
-
-
-def link(spec):
-    return f'g.link[data-link="{spec}"]'
-
-
-def press(page, title):
-    page.run(f"[...document.querySelectorAll('button')]"
-             f".find(b => b.textContent == {json.dumps(title)}).click()")
-
-
-@needs_a_browser
-def test_the_page(tmp_path):
-    name = f"web-page-{os.getpid()}"
-    with graph(tmp_path, name) as process, web(name) as it, browser(tmp_path) as page:
-        page.open(it.url)
-        # The graph is drawn, with rates.
-        page.wait("document.querySelectorAll('g.app').length == 4")
-        assert page.run("document.querySelectorAll('g.link').length") == 3
-        assert page.run("document.querySelectorAll('g.region').length") == 1
-        page.wait(f"/^[1-9]/.test({text(link(LINKS[0]) + ' .rate')})")
-        page.wait(f"/cycles a packet$/.test({text('g.region .title')})")
-        page.wait("/^measured: .* which allow .*pps a CPU/.test("
-                  + text("#cost") + ")")
-
-        # A click on a link shows its packets, decoded.
-        page.click(link(LINKS[0]) + " .hit")
-        page.wait("document.querySelectorAll('.packet').length == 10")
-        assert page.run(text("#detail h2")) == LINKS[0]
-        assert "07:00:00:00:00:00" in page.run(text(".packet"))
-        assert "packets a second" in page.run(text("#numbers"))
-
-        # A trace, whose way is shown in the picture.
-        press(page, "Trace")
-        page.wait("document.querySelectorAll('pre.way').length == 5")
-        assert "freed by sink" in page.run(text("pre.way"))
-        assert page.run("document.querySelectorAll('.traced').length") == 1
-
-        # A capture.
-        press(page, "Capture")
-        page.wait(f"{text('#found a')} == 'saved'")
-
-        # The rate changes, and a drop appears.
-        (tmp_path / "shut").touch()
-        page.wait(f"{text(link(LINKS[0]) + ' .rate')} == '0'")
-        assert page.run(f"!!document.querySelector('{link(LINKS[0])}.idle')")
-        page.wait(f"/drops.s$/.test({text('g.app[data-app=gate] .live')})")
-        page.click("g.app[data-app=gate] rect")
-        page.wait(f"/Dropsshut[0-9]/.test({text('#numbers')})")
-        press(page, "Dropped")
-        page.wait(f"/dropped by gate: shut/.test({text('.packet')})")
-        page.wait("(document.querySelector('.chart polyline').getAttribute('points')"
-                  ".match(/,/g) || []).length > 2")
-        if folder := os.environ.get("PERIGEE_PICTURES"):
-            page.picture(tmp_path.__class__(folder) / "web.png")
-
-        # What is wrong with a filter is told there.
-        page.run("document.getElementById('filter').value = 'no such'")
-        press(page, "Packets")
-        page.wait(f"/is no packet filter/.test({text('#found')})")
-        assert not [e for e in page.errors if "400" not in str(e)]
-
-        # The instance dies, and another one of its name comes.
-        process.send(signal.SIGKILL)
-        process.finish()
-        page.wait(f"/no running instance|has ended/.test({text('#problem')})")
-        (tmp_path / "shut").unlink()
-        with graph(tmp_path, name):
-            page.wait(f"document.getElementById('problem').hidden && "
-                      f"/^[1-9]/.test({text(link(LINKS[0]) + ' .rate')})")
-
-        # So does the server.
-        it.process.process.kill()
-        page.wait(f"/doesn't answer any more/.test({text('#problem')})")
-
-
-def look_at_odd_names(page, it):
-    page.open(it.url)
-    page.wait("document.querySelectorAll('g.app').length == 2")
-    page.click("g.app[data-app=p] rect")
-    page.wait(f"/onerror/.test({text('#numbers')})")
-    assert page.run("document.querySelectorAll('img').length") == 0
-    assert page.errors == []
-
-
-@needs_a_browser
-def test_names_that_look_like_html_are_text(tmp_path):
-    script = tmp_path / "x.lua"
-    name = f"web-names-{os.getpid()}"
-    script.write_text(f"""
-        engine.claim_name("{name}")
-        local c = config.new()
-        local Port = require("apps.port.port").Port
-        config.app(c, "p", Port, "pcap:rx={tmp_path}/<img onerror>.pcap,loop=1")
-        config.app(c, "q", Port, "null")
-        config.link(c, "p.output -> q.input")
-        engine.configure(c)
-        engine.main{{duration = 100, no_report = true}}""")
-    from scapy.all import Ether, wrpcap
-    wrpcap(f"{tmp_path}/<img onerror>.pcap", [Ether() / bytes(50)])
-    with running(PERIGEE, "run", script) as process, browser(tmp_path) as page:
-        wait_for_socket(process)
-        with web(name) as it:
-            look_at_odd_names(page, it)
-
-
-@needs_a_browser
-def test_without_the_token_the_page_says_so(server, tmp_path):
-    with browser(tmp_path) as page:
-        page.open(server.url.split("#")[0])
-        page.wait(f"/token is missing or wrong/.test({text('#problem')})")
+@pytest.mark.fast
+def test_an_address_that_cannot_be_told():
+    with open("/dev/full", "w") as full:
+        result = run(PERIGEE, "web", "--listen", "0", capture_output=False, stdout=full,
+                     stderr=subprocess.PIPE)
+    assert result.returncode == 1
+    assert "its address can't be told: No space left on device\n" in result.stderr

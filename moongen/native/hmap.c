@@ -123,7 +123,7 @@ static void take_out(struct part *part, struct mg_hmap_entry **at)
   free_if_last(e);
 }
 
-/* Let others hold it first. */
+/* Wait until nobody holds it, or it is gone. */
 static void wait_for(struct part *part, struct mg_hmap_entry *e)
 {
   e->waiting++;

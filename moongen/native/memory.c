@@ -54,9 +54,9 @@ enum { LEAST_ROOM = 512 };
 static struct rte_mempool *make(uint32_t n, int32_t socket, uint32_t size)
 {
   char name[RTE_MEMPOOL_NAMESIZE];
+  uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(size, (uint32_t)LEAST_ROOM);
   snprintf(name, sizeof name, "script_%u", made);
-  return rte_pktmbuf_pool_create(name, n, cache_size(n), PACKET_NOTES,
-                                 RTE_PKTMBUF_HEADROOM + RTE_MAX(size, (uint32_t)LEAST_ROOM), socket);
+  return rte_pktmbuf_pool_create(name, n, cache_size(n), PACKET_NOTES, room, socket);
 }
 
 /* A pool of `n` buffers of up to `size` bytes, in memory of that socket (-1: any); NULL
@@ -64,6 +64,10 @@ static struct rte_mempool *make(uint32_t n, int32_t socket, uint32_t size)
 struct mempool *mg_pool_new(uint32_t n, int32_t socket, uint32_t size)
 {
   struct mempool *p = calloc(1, sizeof *p);
+  if (!p) {
+    pg_fail("no memory for a pool");
+    return NULL;
+  }
   pthread_mutex_lock(&making);
   p->pool = make(n, pg_numa_memory(socket), size);
   if (!p->pool)

@@ -37,22 +37,15 @@ function CSV:begin()
   self.linkfile = create(self.directory .. "/link.csv", LINK_COLUMNS)
 end
 
-local function sorted_names(t)
-  local names = {}
-  for name in pairs(t) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 --- Write a line for each app and link now. CPU time, crashes and dropped bytes aren't
 --- known and 0.
 function CSV:output_now()
   local now = engine.now()
-  for _, name in ipairs(sorted_names(engine.app_table)) do
+  for _, name in ipairs(config.sorted_keys(engine.app_table)) do
     local zone = engine.app_table[name].zone or ""
     self.appfile:write(("%f,%s,%s,0,0,0\n"):format(now, name, zone))
   end
-  for _, spec in ipairs(sorted_names(engine.link_table)) do
+  for _, spec in ipairs(config.sorted_keys(engine.link_table)) do
     local s = link.stats(engine.link_table[spec])
     local from, output, to, input = config.parse_link(spec)
     self.linkfile:write(("%f,%s,%s,%s,%s,%d,%d,%d,%d,0,%d\n"):format(now, from, output,

@@ -154,7 +154,7 @@ function config.graphviz(c)
   return table.concat(lines, "\n")
 end
 
---- The keys of a table whose keys are strings, sorted.
+--- The keys of a table, all of them strings or all numbers, sorted.
 function config.sorted_keys(t)
   local keys = {}
   for key in pairs(t) do keys[#keys + 1] = key end

@@ -36,13 +36,24 @@ local function libpcap()
   return library
 end
 
+-- IANA's numbers of the protocols above IP that pcap-filter(7) names.
+local PROTOCOLS = {icmp = 1, igmp = 2, tcp = 6, igrp = 9, udp = 17, esp = 50, ah = 51,
+  icmp6 = 58, pim = 103, vrrp = 112, sctp = 132}
+-- Words before `proto` that mean the link layer's.
+local LINKS = {ether = true, link = true, fddi = true, tr = true, wlan = true}
+
 -- What pflua (Snabb's compiler) takes and libpcap writes otherwise: `ip proto tcp` is
 -- `ip proto \tcp` there (a name that is a keyword, too), `ip proto \6` is `ip proto 6`,
--- and `len-4` is `len - 4`, not a host.
+-- and `len-4` is `len - 4`, not a host. Names of protocols become numbers: libpcap
+-- looks for those in /etc/protocols, which not every system has.
 local function for_libpcap(expression)
+  local function named(before, proto, name)
+    local number = not LINKS[before:match("^%a*")] and PROTOCOLS[name]
+    return before .. proto .. (number or "\\" .. name)
+  end
   local text = expression
   for _, word in ipairs{"proto", "protochain"} do
-    text = text:gsub(("%%f[%%w]%s(%%s+)(%%a%%w*)"):format(word), word .. "%1\\%2")
+    text = text:gsub(("(%%a*%%s*)%%f[%%w](%s%%s+)\\?(%%a%%w*)"):format(word), named)
       :gsub(("%%f[%%w]%s(%%s+)\\(%%d)"):format(word), word .. "%1%2")
   end
   return (text:gsub("%f[%w]len%-", "len - "))

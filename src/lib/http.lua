@@ -12,15 +12,22 @@ http.REASONS = {
 }
 local REASONS = http.REASONS
 
+-- Without spaces around it. (One pattern for both sides would go over spaces within the
+-- value again and again.)
+local function trimmed(value)
+  local first = value:find("%S")
+  return first and value:match("^.*%S", first) or ""
+end
+
 local function parse(head)
   local method, target, version, rest =
     head:match("^([%w!#$%%&'*+%-.^_`|~]+) (%S+) HTTP/1%.([01])\r?\n(.*)$")
   if not method then return false end
   local headers = {}
   for line in rest:gmatch("[^\r\n]+") do
-    local name, value = line:match("^([^:%s]+):%s*(.-)%s*$")
+    local name, value = line:match("^([^:%s]+):(.*)$")
     if not name then return false end
-    name = name:lower()
+    name, value = name:lower(), trimmed(value)
     headers[name] = headers[name] and headers[name] .. ", " .. value or value
   end
   local path, query = target:gsub("^http://[^/]*", ""):match("^([^?]*)%??(.*)$")
@@ -31,11 +38,13 @@ end
 
 --- The request that `input` begins with: {method =, path =, query =, headers = by their
 --- names in small letters, keep = may the connection go on?}, and where what is behind
---- its head begins. False if it isn't one; nil if its head isn't whole yet.
+--- its head begins. False if it isn't one; nil if its head isn't whole yet. Takes time
+--- in proportion to the input, whatever that is.
 function http.request(input)
-  local head, behind = input:match("^[\r\n]*(.-\r?\n)\r?\n()")
-  if not head then return nil end
-  return parse(head), behind
+  local first = input:find("[^\r\n]")
+  local newline, last = input:find("\n\r?\n", first)
+  if not first or not newline then return nil end
+  return parse(input:sub(first, newline)), last + 1
 end
 
 --- The head of an answer with a body of `length` bytes of the media type `kind` (nil:

@@ -22,10 +22,23 @@ describe("HTTP's messages", function ()
   end)
 
   it("that are something else are told apart from those that aren't whole", function ()
-    for _, text in ipairs{"\n\n", "GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n",
+    for _, text in ipairs{"GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n",
       "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET a b HTTP/1.1\r\n\r\n"} do
       assert.is_false((http.request(text)), text)
     end
+  end)
+
+  it("are read in time, whatever they are", function ()
+    local n = 65536
+    for _, text in ipairs{("\r"):rep(n), ("\r\n"):rep(n), (" "):rep(n),
+        "GET / HTTP/1.1\r\na: x" .. (" "):rep(n) .. "y\r\n\r\n",
+        "GET / HTTP/1.1\r\na:" .. (" "):rep(n) .. "\r\n\r\n"} do
+      local began = os.clock()
+      for _ = 1, 10 do http.request(text) end
+      assert.is_true(os.clock() - began < 5) -- it was minutes
+    end
+    assert.equal("x  y", http.request("GET / HTTP/1.1\na: \t x  y \t\n\n").headers.a)
+    assert.equal("", http.request("GET / HTTP/1.1\na:  \n\n").headers.a)
   end)
 
   it("are answered", function ()

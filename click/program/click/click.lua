@@ -139,6 +139,15 @@ local function take_dpdk(o, reporter)
   return true
 end
 
+local function warn_of_threads(router, reporter)
+  for _, e in ipairs(router.elements) do
+    if e.class.name == "StaticThreadSched" then
+      return reporter:warning("%s :: StaticThreadSched has no effect: all elements of "
+        .. "a router run in one thread", e.name)
+    end
+  end
+end
+
 -- Run copies on several CPUs, if that is asked for and can be: true if it has run.
 local function run_copies(router, text, o, reporter)
   local cpus = not o.quit and #router.elements > 0 and copies.wanted(o)
@@ -170,6 +179,7 @@ local function run(o)
   if not router then return 1 end
   local ok = not o.output
     or source.write(o.output, router:handler_read("flatconfig"), reporter)
+  if not o.quit then warn_of_threads(router, reporter) end
   local start = handlers.clock()
   local copied = run_copies(router, text, o, reporter)
   if not copied then router = run_router(router, o, file, reporter) end

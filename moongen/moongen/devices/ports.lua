@@ -5,6 +5,7 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local check = require("lib.port.check")
+local config = require("core.config")
 local device = require("lib.port.device")
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
@@ -68,18 +69,11 @@ local function declare(id, text)
   declared[id] = port
 end
 
-local function in_order(t)
-  local ids = {}
-  for id in pairs(t) do ids[#ids + 1] = id end
-  table.sort(ids)
-  return ids
-end
-
 --- Look which devices there are, and whether they can be; DPDK needn't run. A failure
 --- names the port.
 function ports.declare()
   local strings = ports.strings()
-  for _, id in ipairs(in_order(strings)) do declare(id, strings[id]) end
+  for _, id in ipairs(config.sorted_keys(strings)) do declare(id, strings[id]) end
 end
 
 local function open_device(id, port)
@@ -102,7 +96,7 @@ end
 
 --- Open all devices that were declared. A failure names the port.
 function ports.open_all()
-  for _, id in ipairs(in_order(declared)) do open_device(id, declared[id]) end
+  for _, id in ipairs(config.sorted_keys(declared)) do open_device(id, declared[id]) end
   C.mg_tend(pool.freelist.pool)
 end
 

@@ -12,7 +12,7 @@ local unistd = require("posix.unistd")
 
 local M = {}
 
-local PORT = 2003
+local PORT, MOST_PORT = 2003, 65535
 local RETRY_SECONDS, CONNECT_SECONDS = 10, 2
 
 local Writer = {}
@@ -22,8 +22,11 @@ Writer.__index = Writer
 local function parse(target)
   local host, port = target:match("^%[(.*)%]:?(%d*)$")
   if not host then host, port = target:match("^([^:]+):?(%d*)$") end
-  if not host then log:fatal("graphite: '%s' is no host[:port]", target) end
-  return host, tonumber(port) or PORT
+  port = tonumber(port) or PORT
+  if not host or port > MOST_PORT then
+    log:fatal("graphite: '%s' is no host[:port]", target)
+  end
+  return host, port
 end
 
 local function complain(self, text, ...)
@@ -31,22 +34,29 @@ local function complain(self, text, ...)
   self.told = true
 end
 
+-- A connection to the address, or nil and why there is none.
+local function open(address)
+  local fd, why = socket.socket(address.family, socket.SOCK_STREAM, 0)
+  if not fd then return nil, why end
+  socket.setsockopt(fd, socket.SOL_SOCKET, socket.SO_SNDTIMEO, CONNECT_SECONDS, 0)
+  fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+  local ok
+  ok, why = socket.connect(fd, address)
+  if ok then return fd end
+  unistd.close(fd)
+  return nil, why
+end
+
 local function connect(self)
   self.tried = clock.seconds()
   local list, why = socket.getaddrinfo(self.host, tostring(self.port),
     {socktype = socket.SOCK_STREAM})
   for _, address in ipairs(list or {}) do
-    local fd = socket.socket(address.family, socket.SOCK_STREAM, 0)
-    socket.setsockopt(fd, socket.SOL_SOCKET, socket.SO_SNDTIMEO, CONNECT_SECONDS, 0)
-    local ok
-    ok, why = socket.connect(fd, address)
-    if ok then
-      fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.O_NONBLOCK)
-      fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
-      self.fd, self.told = fd, false
+    self.fd, why = open(address)
+    if self.fd then
+      self.told = false
       return
     end
-    unistd.close(fd)
   end
   complain(self, "could not connect to %s: %s", self.target, why)
 end

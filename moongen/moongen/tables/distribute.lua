@@ -3,7 +3,6 @@
 -- routing entry (moongen.tables.lpm). Each output gathers packets, and sends when it
 -- has enough of them, or when the first has waited too long.
 
-local ffi = require("ffi")
 local clock = require("moongen.clock")
 local failure = require("core.failure")
 local memory = require("moongen.memory.memory")
@@ -57,7 +56,7 @@ end
 function Distributor:send(packets, mask, entries)
   for i = 1, packets.size do
     if mask[i] then
-      local number = ffi.cast("uint8_t *", entries.array[i - 1])[self.entry_offset]
+      local number = entries:bytes(i, self.entry_offset, 1)[0]
       local output = self.outputs[number]
       if not output then
         failure.usage("no queue is registered for the distributor's output %d", number)

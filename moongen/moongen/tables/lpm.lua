@@ -69,6 +69,10 @@ end
 --- has. Those that have a route are in `hit_mask`, which may be the same mask, and
 --- their entries in `entries`, from allocateEntryPtrs.
 function Table:lookupBurst(packets, in_mask, hit_mask, entries)
+  if packets.size > entries.n then
+    failure.usage("lpm: there are places for %d entries, but %d packets", entries.n,
+      packets.size)
+  end
   for i = 1, packets.size do
     local packet, found = packets[i], nil
     if in_mask[i] and packet.length >= HEADERS then
@@ -83,15 +87,31 @@ end
 --- A new entry, of zeros.
 function Table:allocateEntry() return ffi.new(self.entry_ctype .. "[1]") end
 
-local Pointers = {}
+local Pointers, methods = {}, {}
 
 function Pointers:__index(key)
   if type(key) == "number" then return self.array[key - 1] end
+  return methods[key]
+end
+
+--- Packet `i`'s entry from byte `at` on, of which there are `n` (uint8_t *). A usage
+--- failure if there are fewer, or if the packet has no entry.
+function methods:bytes(i, at, n)
+  if i > self.n or self.array[i - 1] == nil then
+    failure.usage("lpm: packet %d has no entry: it isn't for a mask of routed packets",
+      i)
+  end
+  if at % 1 ~= 0 or at < 0 or at + n > self.entry_bytes then
+    failure.usage("lpm: entries have %d bytes, so %d from byte %s on aren't there",
+      self.entry_bytes, n, tostring(at))
+  end
+  return ffi.cast("uint8_t *", self.array[i - 1]) + at
 end
 
 --- Places for the entries of `n` packets.
 function Table:allocateEntryPtrs(n)
-  return setmetatable({array = ffi.new(self.entry_ctype .. "*[?]", n)}, Pointers)
+  return setmetatable({array = ffi.new(self.entry_ctype .. "*[?]", n), n = n,
+    entry_bytes = ffi.sizeof(self.entry_ctype)}, Pointers)
 end
 
 -- To another task it goes as a copy.
@@ -115,9 +135,8 @@ end)
 function M.applyRoute(packets, in_mask, entries, entry_offset)
   for i = 1, packets.size do
     if in_mask[i] and packets[i].length >= MAC_BYTES then
-      local entry = ffi.cast("uint8_t *", entries.array[i - 1])
-      ffi.copy(packets[i]:getBytes(), entry + (entry_offset or DEFAULT_ENTRY_OFFSET),
-        MAC_BYTES)
+      ffi.copy(packets[i]:getBytes(),
+        entries:bytes(i, entry_offset or DEFAULT_ENTRY_OFFSET, MAC_BYTES), MAC_BYTES)
     end
   end
   return 0

@@ -6,6 +6,7 @@
 
 local class = require("lib.lua.class")
 local failure = require("core.failure")
+local sorted_keys = require("core.config").sorted_keys
 
 local bridge = class.subClass(nil)
 bridge._name = "base bridge"
@@ -25,17 +26,10 @@ local function add_port(ports, name, group)
   return port
 end
 
-local function sorted_names(groups)
-  local names = {}
-  for name in pairs(groups) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 -- Fills in `ports`, by number and by name; the groups, by number and by name.
 local function add_groups(ports, members)
   local groups = {}
-  for handle, name in ipairs(sorted_names(members)) do
+  for handle, name in ipairs(sorted_keys(members)) do
     local group = {name = name, handle = handle, ports = {}}
     groups[name], groups[handle] = group, group
     for _, port in ipairs(members[name]) do

@@ -63,15 +63,6 @@ local function payload_size(p)
   return size
 end
 
--- Transport mode: the IPv6 header stays ---------------------------------------------
-
-local Transport6 = class{}
-
---- Transport6{spi=, transmit_key=, ...}: the README tells.
-function Transport6:new(arg)
-  return setmetatable(ends_of(arg), self)
-end
-
 local function refuse(self, p, name)
   counter.add(self.shm[name])
   packet.free(p)
@@ -80,7 +71,7 @@ end
 local function seal_all(self, input, output, n)
   for _ = 1, n do
     local p = receive(input)
-    local sealed = payload_size(p) >= 0 and self.encrypt:encapsulate_transport6(p)
+    local sealed = payload_size(p) >= 0 and self:seal(p)
     if sealed then
       transmit(output, sealed)
     else
@@ -93,7 +84,7 @@ local function open_all(self, input, output, n)
   for _ = 1, n do
     local p = receive(input)
     local opened = payload_size(p) >= 0 and p.data[NEXT_HEADER] == esp.PROTOCOL
-      and self.decrypt:decapsulate_transport6(p)
+      and self:open(p)
     if opened then
       transmit(output, opened)
     else
@@ -102,20 +93,34 @@ local function open_all(self, input, output, n)
   end
 end
 
-local function push(seal, open)
-  return function (self)
-    local input, output = self.input, self.output
-    local plain, sealed = input.decapsulated, input.encapsulated
-    if plain then seal(self, plain, output.encapsulated, nreadable(plain)) end
-    if sealed then open(self, sealed, output.decapsulated, nreadable(sealed)) end
-  end
+-- The push() of both classes, which have seal(p) and open(p): the packet, or nil if it
+-- is refused.
+local function push(self)
+  local input, output = self.input, self.output
+  local plain, sealed = input.decapsulated, input.encapsulated
+  if plain then seal_all(self, plain, output.encapsulated, nreadable(plain)) end
+  if sealed then open_all(self, sealed, output.decapsulated, nreadable(sealed)) end
 end
-Transport6.push = push(seal_all, open_all)
+
+-- Transport mode: the IPv6 header stays ---------------------------------------------
+
+local Transport6 = class{}
+Transport6.push = push
+
+--- Transport6{spi=, transmit_key=, ...}: the README tells.
+function Transport6:new(arg)
+  return setmetatable(ends_of(arg), self)
+end
+
+function Transport6:seal(p) return self.encrypt:encapsulate_transport6(p) end
+
+function Transport6:open(p) return self.decrypt:decapsulate_transport6(p) end
 
 -- Tunnel mode: IPv6 packets in IPv6 packets between two hosts ------------------------
 
 local Tunnel6 = class{self_ip = {required = true}, nexthop_ip = {required = true},
   selftest = {default = false}}
+Tunnel6.push = push
 
 local function put_address(header, place, name, text)
   local address = ipv6:pton(tostring(text))
@@ -137,8 +142,8 @@ function Tunnel6:new(arg)
   return o
 end
 
-local function encapsulate(self, p)
-  if tobit(p.length) < ETHERNET or p.length > LONGEST - 2 * HEADERS then return nil end
+function Tunnel6:seal(p)
+  if p.length > LONGEST - 2 * HEADERS then return nil end
   local sealed = self.encrypt:encapsulate_tunnel(packet.shiftleft(p, ETHERNET),
     IPV6_IN_IPV6)
   local size = tobit(sealed.length)
@@ -148,34 +153,11 @@ local function encapsulate(self, p)
   return sealed
 end
 
-local function wrap_all(self, input, output, n)
-  for _ = 1, n do
-    local p = receive(input)
-    local sealed = encapsulate(self, p)
-    if sealed then
-      transmit(output, sealed)
-    else
-      refuse(self, p, "txerrors")
-    end
-  end
+function Tunnel6:open(p)
+  local opened, next_header = self.decrypt:decapsulate_tunnel(
+    packet.shiftleft(p, HEADERS))
+  if next_header ~= IPV6_IN_IPV6 then return nil end
+  return packet.prepend(opened, self.header, ETHERNET)
 end
-
-local function unwrap_all(self, input, output, n)
-  for _ = 1, n do
-    local p = receive(input)
-    local opened, next_header
-    if payload_size(p) >= 0 and p.data[NEXT_HEADER] == esp.PROTOCOL then
-      p = packet.shiftleft(p, HEADERS)
-      opened, next_header = self.decrypt:decapsulate_tunnel(p)
-    end
-    if opened and next_header == IPV6_IN_IPV6 then
-      opened = packet.prepend(opened, self.header, ETHERNET)
-      transmit(output, opened)
-    else
-      refuse(self, p, "rxerrors")
-    end
-  end
-end
-Tunnel6.push = push(wrap_all, unwrap_all)
 
 return {Transport6 = Transport6, Tunnel6 = Tunnel6}

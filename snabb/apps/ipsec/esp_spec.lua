@@ -18,8 +18,11 @@ local function ends(class, more)
   return one(a, b), one(b, a)
 end
 
+local ARP = ("\255"):rep(12) .. "\8\6" .. ("\0"):rep(46)
+
 local function frame(payload, padding)
-  return ("\2"):rep(12) .. "\134\221\96\0\0\0\0" .. string.char(#payload) .. "\17\64"
+  return ("\2"):rep(12) .. "\134\221\96\0\0\0"
+    .. string.char(math.floor(#payload / 256), #payload % 256) .. "\17\64"
     .. ("\9"):rep(32) .. payload .. (padding or "")
 end
 
@@ -48,11 +51,10 @@ describe("Transport6", function ()
 
   it("lets nothing pass in the clear", function ()
     local a, b = ends(esp.Transport6)
-    local arp = ("\255"):rep(12) .. "\8\6" .. ("\0"):rep(46)
-    assert.same({}, seal(a, {arp, "", frame("x"):sub(1, 54), frame("x"):sub(1, 53)}))
+    assert.same({}, seal(a, {ARP, "", frame("x"):sub(1, 54), frame("x"):sub(1, 53)}))
     assert.equal(4, testing.count(a, "txerrors"))
     local sealed = seal(a, {frame("x")})[1]
-    assert.same({}, open(b, {arp, frame("not sealed, but long enough to be so....")}))
+    assert.same({}, open(b, {ARP, frame("not sealed, but long enough to be so....")}))
     assert.same({frame("x")}, open(b, {sealed}))
     assert.same({}, open(b, {sealed}))
     assert.equal(3, testing.count(b, "rxerrors"))
@@ -78,13 +80,14 @@ describe("Tunnel6", function ()
   it("carries IPv6 packets between two hosts", function ()
     local a, b = ends(esp.Tunnel6, ADDRESSES)
     local sealed = seal(a, {frame("hello")})
-    assert.equal("\0\80\50\64\32\1\13\184", sealed[1]:sub(19,
-      26)) -- 16 + 45 + 1 + 2 + 16
+    -- 80 bytes: 16 + 45 + 1 + 2 + 16
+    assert.equal("\0\80\50\64\32\1\13\184", sealed[1]:sub(19, 26))
     local opened = open(b, sealed)
     assert.equal(frame("hello"):sub(13), opened[1]:sub(13))
     assert.same({}, open(b, sealed))
-    assert.same({}, seal(a, {"short", frame(("x"):rep(255), ("x"):rep(9900))}))
-    assert.equal(2, testing.count(a, "txerrors"))
+    local cut = frame("x"):sub(1, 54)
+    assert.same({}, seal(a, {"short", frame(("x"):rep(10100)), ARP, cut}))
+    assert.equal(4, testing.count(a, "txerrors"))
     assert.has_error(function () ends(esp.Tunnel6, {self_ip = "10.0.0.1"}) end)
   end)
 end)

@@ -11,6 +11,7 @@ local file = require("program.nfv.file")
 local format = require("program.nfv.format")
 local graph = require("program.nfv.graph")
 local plan = require("core.engine.plan")
+local signals = require("core.engine.signals")
 local timer = require("core.timer")
 local watch = require("program.run.watch")
 
@@ -131,6 +132,7 @@ function traffic.run(args)
   end
   local options = cli.parse(p, args)
   if options.dry_run then return check(options) end
+  if not options.benchmark then signals.take({HUP = true}, true) end -- from the start
   local c, ports, notes = load(options)
   for _, note in ipairs(notes) do say("%s: %s", options.config, note) end
   engine.busywait = options.busy or engine.busywait

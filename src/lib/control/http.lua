@@ -58,18 +58,19 @@ local function refusal(self, request)
     return 411, "say how long the body is: Content-Length\n"
   elseif length and not length:find("^%d+$") then
     return 400, "Content-Length is a number of bytes\n"
-  elseif tonumber(length or 0) > LONGEST_BODY then
-    return 413, ("the body has more than %d bytes\n"):format(LONGEST_BODY)
+  end
+  local most = self.any_method and LONGEST_BODY or 0
+  if tonumber(length or 0) > most then
+    return 413, ("the body has more than %d bytes\n"):format(most)
   end
 end
 
 -- Take the request's head from the input, when it is whole.
 local function take_head(self)
   local request, behind = messages.request(self.input)
-  if request == nil then
-    if #self.input > LONGEST_HEAD then
-      answer(self, 431, "the request is too long\n")
-    end
+  if (behind or #self.input) > LONGEST_HEAD then
+    return answer(self, 431, "the request is too long\n")
+  elseif request == nil then
     return
   end
   local status, sentence = refusal(self, request)

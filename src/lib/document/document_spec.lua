@@ -109,6 +109,16 @@ describe("A document", function ()
       refused("a.yaml", table.concat(lines, "\n")))
   end)
 
+  it("takes no longer by line the more lines it has #slow", function ()
+    local function seconds(lines)
+      local text = '- "\\x41"\n' .. ('- "b"\n'):rep(lines)
+      local began = os.clock()
+      assert.equal(lines + 1, #document.parse("a.yaml", text).list)
+      return os.clock() - began
+    end
+    assert.is_true(seconds(30000) < 50 * (seconds(3000) + 0.01)) -- 10; it was 100
+  end)
+
   it("of any bytes raises nothing but failures #slow", function ()
     math.randomseed(11)
     local whole = 'a: &x [1, "b\\n", {c: *x}]\n"d": | \n  e\n'

@@ -19,24 +19,33 @@ local function is_number(text)
     or text:match("^[-+]?%d+%.?%d*[eE][-+]?%d+$") or text:match("^0x%x+$")
 end
 
+local NULS = {"\\0", "\\x00", "\\u0000", "\\U00000000"} -- in double quotes
+
+-- The numbers of the lines in which a NUL is written, as a set.
+local function lines_with_nul(text)
+  local found, number = {}, 0
+  if not text:find("\\[0xuU]") then return found end
+  for line in text:gmatch("([^\n]*)\n?") do
+    number = number + 1
+    line = line:gsub("\\\\", "")
+    for _, nul in ipairs(NULS) do
+      if line:find(nul, 1, true) then found[number] = true end
+    end
+  end
+  return found
+end
+
 -- Is a NUL written in one of these lines? lyaml ends a string there.
 local function has_nul(self, first, last)
-  local number = 0
-  for text in self.text:gmatch("([^\n]*)\n?") do
-    number = number + 1
-    if number > last then return false end
-    text = text:gsub("\\\\", "")
-    if number >= first and (text:find("\\0", 1, true) or text:find("\\x00", 1, true)
-        or text:find("\\u0000", 1, true) or text:find("\\U00000000", 1, true)) then
-      return true
-    end
+  for number = first, last do
+    if self.nuls[number] then return true end
   end
 end
 
 -- The node of a word, with or without quotes.
 local function scalar(self, event, line)
   local text = event.value
-  if event.style == "DOUBLE_QUOTED" and self.escapes
+  if event.style == "DOUBLE_QUOTED"
       and has_nul(self, line, event.end_mark.line + 1) then
     node.refuse(line, "%s has a NUL in it", node.shown(text))
   end
@@ -141,7 +150,7 @@ end
 function yaml.parse(text, pause)
   -- The parser reads `text` in place, and doesn't keep it from being collected.
   local self = {text = text, parser = require("yaml").parser(text), nodes = 0,
-    pause = pause, anchors = {}, escapes = text:find("\\[0xuU]") ~= nil}
+    pause = pause, anchors = {}, nuls = lines_with_nul(text)}
   local ok, result = pcall(read_all, self)
   if ok then return result end
   if type(result) == "string" and not result:match("^[^\n]*%.lua:%d+:") then

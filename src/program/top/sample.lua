@@ -66,15 +66,32 @@ local function links(before, now)
   return list
 end
 
--- Does an app's or a link's counter of this name count packets that went nowhere? Those
--- called length_errors and the like are no more packets: they say what part of rxerrors
--- is.
-local function is_drop(what)
-  return what:find("drop", 1, true) or what == "rxerrors" or what == "txerrors"
+-- The apps whose objects count packets by reason (drop_REASON).
+local function with_reasons(names)
+  local found = {}
+  for name in pairs(names) do
+    local owner = name:match("^apps/([^/]+)/drop_[^/]+$")
+    if owner then found[owner] = true end
+  end
+  return found
+end
+
+-- What counts packets that went nowhere, whatever the reason.
+local IN_GENERAL = {rxerrors = true, txerrors = true, rxdrop = true, txdrop = true}
+
+-- A function of an app or a link and the name of its counter: does that count packets
+-- which went nowhere? Those called length_errors and the like are no more packets, they
+-- say what part of rxerrors is; nor are rxerrors of an app with reasons.
+local function drop_counters(names)
+  local has_reasons = with_reasons(names)
+  return function (owner, what)
+    if IN_GENERAL[what] then return not has_reasons[owner] end
+    return what:find("drop", 1, true) ~= nil
+  end
 end
 
 -- Apps by name, from their links, their counters and what LuaJIT says of them.
-local function apps(before, now, all_links, slowed)
+local function apps(before, now, all_links, slowed, is_drop)
   local found = {}
   local function app(name)
     found[name] = found[name] or {name = name, input = 0, output = 0, drops = 0}
@@ -85,9 +102,9 @@ local function apps(before, now, all_links, slowed)
     if l.to then app(l.to).input = app(l.to).input + l.pps end
   end
   for name in pairs(now.objects) do
-    local owner, what = name:match("^apps/([^/]+)/([^/]+)$")
-    owner = owner and shm.name_of_part(owner)
-    if owner and is_drop(what) then
+    local part, what = name:match("^apps/([^/]+)/([^/]+)$")
+    local owner = part and shm.name_of_part(part)
+    if owner and is_drop(part, what) then
       app(owner).drops = app(owner).drops + (rate(before, now, name) or 0)
     elseif owner then
       app(owner)
@@ -103,11 +120,11 @@ local function apps(before, now, all_links, slowed)
 end
 
 -- Everything that counts packets which went nowhere: {name, pps, packets}.
-local function drops(before, now)
+local function drops(before, now, is_drop)
   local list = {}
   for name in pairs(now.objects) do
     local kind, owner, what = name:match("^(%a+)/(.*)/([^/]+)$")
-    if (kind == "apps" or kind == "links") and is_drop(what) then
+    if (kind == "apps" or kind == "links") and is_drop(owner, what) then
       local pps, packets = rate(before, now, name)
       if packets and packets > 0 then
         local reason = kind == "links" and "link full"
@@ -121,11 +138,11 @@ local function drops(before, now)
 end
 
 -- Counters of apps that are no drops: {name, pps = a second, packets = in all}.
-local function others(before, now)
+local function others(before, now, is_drop)
   local list = {}
   for name in pairs(now.objects) do
     local owner, what = name:match("^apps/(.*)/([^/]+)$")
-    if owner and not is_drop(what) and what ~= "dtime" then
+    if owner and not is_drop(owner, what) and what ~= "dtime" then
       local per_second, total = rate(before, now, name)
       if total then
         list[#list + 1] = {name = owner .. ": " .. what, pps = per_second,
@@ -171,7 +188,7 @@ end
 --- (or nil), and tasks, queues and devices as of program.top.tasks}; lists without an
 --- order. Rates are a second; `bits` are on the wire.
 function sample.difference(before, now)
-  local all_links = links(before, now)
+  local all_links, is_drop = links(before, now), drop_counters(now.objects)
   local jit, slowed = engines.jit(now, counter)
   local cycles, core_hz = engines.cycles(before, now, rate)
   local queues = tasks.queues(before, now, rate)
@@ -180,8 +197,9 @@ function sample.difference(before, now)
     seconds = now.time - before.time, uptime = now.uptime,
     engine = engine(before, now, devices), latency = latency(before, now),
     links = all_links,
-    apps = apps(before, now, all_links, slowed), drops = drops(before, now),
-    others = others(before, now), workers = engines.workers(before, now, rate),
+    apps = apps(before, now, all_links, slowed, is_drop),
+    drops = drops(before, now, is_drop), others = others(before, now, is_drop),
+    workers = engines.workers(before, now, rate),
     cycles = cycles, core_hz = core_hz, jit = jit, queues = queues, devices = devices,
     tasks = tasks.list(before, now, rate),
   }

@@ -36,8 +36,9 @@ local function graph(scale)
     ["workers/3/engine/cycles/empty"] = 90 * scale,
     ["workers/3/engine/jit/apps/far"] = 1,
     ["apps/slow/drop_TTL_expired"] = 40 * scale, ["apps/slow/hits"] = 5 * scale,
-    ["apps/slow/dtime"] = 77, ["apps/a/rxerrors"] = 6 * scale,
-    ["apps/a/length_errors"] = 4 * scale, ["apps/a/cookie_errors"] = 2 * scale,
+    ["apps/slow/rxerrors"] = 40 * scale, ["apps/slow/dtime"] = 77,
+    ["apps/a/rxerrors"] = 6 * scale, ["apps/a/length_errors"] = 4 * scale,
+    ["apps/a/cookie_errors"] = 2 * scale,
     ["links/a.output -> slow.input/txpackets"] = 1100 * scale,
     ["links/a.output -> slow.input/rxpackets"] = 1100 * scale - 3,
     ["links/a.output -> slow.input/txbytes"] = 66000 * scale,
@@ -78,6 +79,8 @@ describe("top", function ()
     assert.same({0, 1100, 6}, {apps.a.input, apps.a.output, apps.a.drops})
     local drops = by_name(f.drops)
     assert.equal(120, drops["slow: TTL expired"].packets)
+    assert.is_nil(drops["slow: rxerrors"]) -- the same packets
+    assert.equal(40, by_name(f.others)["slow: rxerrors"].pps)
     assert.equal(300, drops["a.output -> slow.input: link full"].packets)
     assert.is_nil(drops["slow.output -> b.input: link full"])
     assert.equal(18, drops["a: rxerrors"].packets)

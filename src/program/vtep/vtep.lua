@@ -15,6 +15,7 @@ local reports = require("program.vtep.reports")
 local results = require("program.vtep.results")
 local Port = require("apps.port.port").Port
 local settings = require("apps.vtep.settings")
+local signals = require("core.engine.signals")
 local vtep = require("apps.vtep.vtep")
 
 local M = {summary = "join Ethernet segments over IP: a VXLAN tunnel end point"}
@@ -122,6 +123,9 @@ end
 function M.run(args)
   math.randomseed(tonumber(C.pg_tsc() % 2^31))
   local parsed = cli.parse(arguments.parser(), args)
+  local run = {parsed = parsed}
+  local handlers = on_signal(run)
+  signals.take(handlers, true) -- from the start
   local options = arguments.options(parsed)
   arguments.check(options, parsed)
   local mac = options.mac
@@ -132,7 +136,7 @@ function M.run(args)
   local c, tunnel = M.graph(options, mac)
   engine.configure(c)
   local stream = parsed.json == "-" and io.stderr or io.stdout
-  local run = {parsed = parsed, options = options, mac = mac, tunnel = tunnel}
+  run.options, run.mac, run.tunnel = options, mac, tunnel
   function run.say(text)
     stream:write(text)
     stream:flush()
@@ -141,7 +145,7 @@ function M.run(args)
   if options.report then reports.every(options.report, tunnel, run.say) end
   local apps = engine.app_table
   engine.main{done = ending({apps.inner, apps.outer}, options.duration),
-              on_signal = on_signal(run), no_report = parsed.json == "-"}
+              on_signal = handlers, no_report = parsed.json == "-"}
   write_results(run)
 end
 

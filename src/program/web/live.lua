@@ -50,20 +50,6 @@ local function links(d)
   return found
 end
 
--- What counts packets that went nowhere in an app that names no reasons, such as a
--- port; in one that does, the same packets again.
-local IN_GENERAL = {rxerrors = true, txerrors = true, rxdrop = true, txdrop = true}
-
--- The apps whose drops have reasons.
-local function apps_with_reasons(d)
-  local found = {}
-  for _, drop in ipairs(d.drops) do
-    local name, reason = drop.name:match("^(.-): (.*)$")
-    if not IN_GENERAL[reason] then found[name] = true end
-  end
-  return found
-end
-
 -- Drops and counters of apps, by name.
 local function apps(d)
   local found = {}
@@ -80,12 +66,9 @@ local function apps(d)
     local entry = app(a.name)
     entry.pps, entry.interpreted = a.pps, a.interpreted
   end
-  local has_reasons = apps_with_reasons(d)
   for _, drop in ipairs(d.drops) do
     local name, reason = drop.name:match("^(.-): (.*)$")
-    if IN_GENERAL[reason] and has_reasons[name] then
-      add(name, "counters", {name = reason, pps = drop.pps, value = drop.packets})
-    elseif not name:find("->", 1, true) then
+    if not name:find("->", 1, true) then
       add(name, "drops", {reason = reason, pps = drop.pps, packets = drop.packets})
     end
   end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the server of `perigee web` answers: three files by GET, and by POST what the
--- page asks for, in JSON both ways (README.md lists it). A request names what it wants
--- of a fixed set; no path of a file comes from outside.
+-- What the server of `perigee web` answers: the page's files by GET, and by POST what
+-- the page asks for, in JSON both ways (README.md lists it). A request names what it
+-- wants of a fixed set; no path of a file comes from outside.
 
 local access = require("program.web.access")
 local ask = require("program.web.ask")
@@ -20,9 +20,11 @@ local pages = {}
 
 local FILES = {
   ["/"] = {"page.html", "text/html; charset=utf-8"},
-  ["/page.js"] = {"page.js", "text/javascript; charset=utf-8"},
   ["/page.css"] = {"page.css", "text/css; charset=utf-8"},
 }
+for _, name in ipairs{"page", "state", "server", "elements", "picture", "details"} do
+  FILES[("/%s.js"):format(name)] = {name .. ".js", "text/javascript; charset=utf-8"}
+end
 local JSON, PCAPNG = "application/json", "application/x-pcapng"
 local LAST_PACKETS, LAST_SECONDS, LAST_RATE = 10, 1.5, 1000
 local DROPS = 500 -- among which those of one app are looked for
@@ -149,7 +151,7 @@ end
 
 local function file(path)
   local name, kind = unpack(FILES[path])
-  local path_of_it = ("%s/src/program/web/%s"):format(main.root, name)
+  local path_of_it = ("%s/src/program/web/page/%s"):format(main.root, name)
   local handle = assert(io.open(path_of_it, "rb"))
   local content = handle:read("*a")
   handle:close()

@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: Apache-2.0
+local bitmask = require("moongen.measure.bitmask")
+local distribute = require("moongen.tables.distribute")
+local ffi = require("ffi")
+local lpm = require("moongen.tables.lpm")
+
+ffi.cdef "struct lpm_spec_route { uint8_t output; uint8_t mac[6]; };"
+
+local TO = 30 -- where an IPv4 packet has its destination
+
+-- Stands for a buffer with a packet to the address.
+local function packet(a, b, c, d)
+  local bytes = ffi.new("uint8_t[64]")
+  bytes[TO], bytes[TO + 1], bytes[TO + 2], bytes[TO + 3] = a, b, c, d
+  return {length = 60, getBytes = function () return bytes end}
+end
+
+local function array(...)
+  local list = {...}
+  list.size = #list
+  list.array = ffi.new("struct packet *[?]", #list)
+  return list
+end
+
+local function routes()
+  local t = lpm.createLpm4Table(nil, nil, "struct lpm_spec_route")
+  for output, route in ipairs{{0x0a000000, 8}, {0x0a010000, 16}, {0xc0a80101, 32}} do
+    local entry = t:allocateEntry()
+    entry[0].output = output
+    t:addEntry(route[1], route[2], entry)
+  end
+  return t
+end
+
+local function all(n) return bitmask.createBitMask(n):setAll() end
+
+describe("lpm", function ()
+  it("finds the longest prefix", function ()
+    local t, found = routes(), {}
+    for i, address in ipairs{0x0a020304, 0x0a010203, 0xc0a80101, 0xc0a80102} do
+      local entry = t:lookup(address)
+      found[i] = entry and entry[0].output or "none"
+    end
+    assert.same({1, 2, 3, "none"}, found)
+    t:addEntry(0, 0, t:allocateEntry())
+    assert.equal(0, t:lookup(0xc0a80102)[0].output)
+    assert.has_error(function () t:addEntry(0, 33, t:allocateEntry()) end)
+  end)
+
+  it("looks up a burst", function ()
+    local t, hits = routes(), bitmask.createBitMask(3)
+    local packets = array(packet(10, 1, 2, 3), packet(11, 0, 0, 1), packet(10, 0, 0, 1))
+    packets[3].length = 33
+    local entries = t:allocateEntryPtrs(3)
+    t:lookupBurst(packets, all(3), hits, entries)
+    assert.same({true, false, false}, {hits[1], hits[2], hits[3]})
+    lpm.applyRoute(packets, hits, entries)
+    assert.error_matches(function ()
+      t:lookupBurst(packets, all(3), hits, t:allocateEntryPtrs(2))
+    end, "there are places for 2 entries, but 3 packets")
+  end)
+
+  it("refuses to follow entries that aren't there", function ()
+    local t = routes()
+    local packets, entries = array(packet(11, 0, 0, 1)), t:allocateEntryPtrs(1)
+    local to = distribute.createDistributor(nil, 0, 2)
+    for _, f in ipairs{function () lpm.applyRoute(packets, all(1), entries) end,
+                       function () to:send(packets, all(1), entries) end} do
+      assert.error_matches(f, "packet 1 has no entry")
+    end
+    entries.array[0] = t:lookup(0x0a000001)
+    assert.error_matches(function () lpm.applyRoute(packets, all(1), entries, 2) end,
+      "entries have 7 bytes, so 6 from byte 2 on aren't there")
+    assert.error_matches(function () to:send(packets, all(1), entries) end,
+      "no queue is registered for the distributor's output 1")
+  end)
+end)
