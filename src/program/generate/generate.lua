@@ -14,11 +14,15 @@ local rate = require("lib.traffic.rate")
 local report = require("program.generate.report")
 local resolve = require("program.generate.resolve")
 local results = require("program.generate.results")
+local run_results = require("core.engine.results")
 
 local M = {summary = "send generated packets; measure loss, order and latency"}
 
 --- Why --cpus is refused.
 M.one_cpu = "one thread keeps to the rate, and counts what is sent and what comes back"
+
+local LATENCIES = {{"LATENCY", "mean"}, {"LATENCY-MEDIAN", "median"},
+                   {"LATENCY-P99", "p99"}, {"LATENCY-MAX", "max"}} -- in seconds
 
 -- For --strict: the first stream whose rate wasn't kept.
 local function check_kept(list)
@@ -52,6 +56,25 @@ local function histograms(directions, began)
   return list
 end
 
+-- What --results prints of the streams: with their names where they are several, and of
+-- the way back with BACK.
+local function add_results(list)
+  for i, r in ipairs(list) do
+    for _, item in ipairs(r.streams or {r}) do
+      local got = item.received
+      local tail = (item.name and "-" .. item.name or "") .. (i > 1 and "-BACK" or "")
+      local function add(name, value) run_results.add(name .. tail, value) end
+      local l = got and got.latency
+      if got then
+        add("NOT-RECEIVED", got.lost)
+        add("REORDERED", got.reordered)
+        add("DUPLICATES", got.duplicates)
+      end
+      for _, of in ipairs(l and LATENCIES or {}) do add(of[1], l[of[2]] / 1e9) end
+    end
+  end
+end
+
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
@@ -66,6 +89,7 @@ function M.run(args)
   local ok, err, cpu = course.run(directions, options, stream)
   local list = results.all(directions, cpu)
   stream:write(report.all_text(list))
+  add_results(list)
   if options.json then files.save(options.json, report.all_json(list)) end
   if options.histogram then
     files.save(options.histogram, hdr_log.text(histograms(directions, began),

@@ -7,6 +7,7 @@ local failure = require("core.failure")
 local files = require("core.lib.files")
 local numa = require("lib.numa")
 local report = require("program.loadtest.report")
+local run_results = require("core.engine.results")
 local streams = require("program.loadtest.streams")
 local throughput = require("program.loadtest.throughput")
 
@@ -81,6 +82,8 @@ local function results(list, options, say)
   for i, size in ipairs(options.sizes or {false}) do
     if size then say(("Frames of %d bytes.\n"):format(size)) end
     all[i] = throughput.find(list, size or nil, options, say)
+    local tail = size and #options.sizes > 1 and "-" .. size or ""
+    run_results.add("LIMIT" .. tail, all[i].limit)
   end
   return {bitrate = options.max, precision = options.precision, loss = options.loss,
           duration = options.duration, retries = options.retries, results = all}
