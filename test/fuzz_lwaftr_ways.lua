@@ -14,8 +14,8 @@ local ways = require("testing.lwaftr_ways")
 local BURSTS, SEED = tonumber(main.parameters[1] or 1000),
   tonumber(main.parameters[2] or 1)
 local MOST = tonumber(main.parameters[3] or 40) -- packets in a burst
--- Then there is a new graph: fragments that wait for others are given up after a
--- minute, not at the same moment on both ways.
+-- Then there is a new graph, before so many fragments wait for others that some are
+-- given up, which is by chance.
 local BURSTS_OF_A_GRAPH = 500
 
 -- Settings of the external and the internal interface, and of their queues.

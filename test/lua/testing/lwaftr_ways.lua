@@ -33,7 +33,8 @@ local function configuration(settings)
 end
 
 --- Begin anew, with counters at 0. `settings`: those of the external and the internal
---- interface, and `unresolved`, if the next hops' MAC addresses aren't given.
+--- interface, and `unresolved`, if the next hops' MAC addresses aren't given. Fragments
+--- wait for others for ever: both ways give them up at the same packet, or not at all.
 function ways.configure(settings)
   local c, conf = config.new(), configuration(settings)
   for _, way in ipairs(ways.NAMES) do
@@ -44,6 +45,9 @@ function ways.configure(settings)
   end
   engine.configure(config.new()) -- so that all counters begin anew
   engine.configure(c)
+  for _, app in pairs(engine.app_table) do
+    if app.datagrams then app.datagrams.timeout = math.huge end
+  end
 end
 
 --- Send a frame to both; `side` is "v4" or "v6".
