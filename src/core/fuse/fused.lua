@@ -166,6 +166,7 @@ function fuse.prepare(apps, links, unknown, wanted, old)
       made[f.apps[1]] = region.new(f, apps, links)
     end
   end
+  meanwhile.pause()
 end
 
 --- Forget what fuse.prepare has made.
