@@ -14,6 +14,8 @@
 ##                 run the tests of a FastClick checkout (doc/click-tests.md)
 ## make moongentests LIBMOON=DIR MOONGEN=DIR
 ##                 run the examples of checkouts of libmoon and MoonGen (doc/moongen.md)
+## make moongensoak
+##                 forward as such scripts do for SECONDS (3600), and count buffers
 ## make clickelements
 ##                 write doc/click-elements.md
 ## make manual     write man pages and completions to build/manual
@@ -123,6 +125,11 @@ moongentests: perigee
 	  "LIBMOON=DIR MOONGEN=DIR: say where checkouts of libmoon and MoonGen are" >&2; exit 2; }
 	@$(PYTHON) tools/moongentests '$(LIBMOON)' '$(MOONGEN)'
 
+SECONDS ?= 3600
+moongensoak: perigee
+	./perigee moongen --port 0=ring:a --port 1=ring:a --port 2=ring:b --port 3=ring:b \
+	  test/moongen/soak.lua -t '$(SECONDS)'
+
 clickelements: perigee
 	./perigee run tools/click/elements.lua > doc/click-elements.md
 
@@ -188,4 +195,4 @@ help:
 
 FORCE:
 
-.PHONY: demo test check bench compat clicktests moongentests clickelements lint manual docs deb install uninstall clean help libraries FORCE
+.PHONY: demo test check bench compat clicktests moongentests moongensoak clickelements lint manual docs deb install uninstall clean help libraries FORCE

@@ -25,8 +25,12 @@ local ETHERNET, IP6 = 14, 40
 -- The app under test, with links and counters of its own.
 local function rig(class, conf, name)
   local app = class:new(conf)
-  app.shm, app.input, app.output = {}, {}, {}
-  for key in pairs(class.shm) do app.shm[key] = ffi.new("struct counter") end
+  app.shm, app.input, app.output, app.counter_names, app.counted = {}, {}, {}, {}, {}
+  for key in pairs(class.shm) do
+    app.shm[key], app.counted[key] = ffi.new("struct counter"), 0
+    table.insert(app.counter_names, key)
+  end
+  table.sort(app.counter_names)
   for _, l in ipairs{"v4", "v6", "hairpin_in"} do
     app.input[l] = link.new(name .. "_in_" .. l)
   end
@@ -44,19 +48,16 @@ local function taken(l)
   return table.concat(frames, "|")
 end
 
--- What comes out for a frame, and the counters that changed, as one string.
+-- What comes out for a frame, and the counters that changed, as a list of strings.
 local function outcome(app, frame, input)
-  local before = {}
-  for name, c in pairs(app.shm) do before[name] = counter.read(c) end
   link.transmit(app.input[input], packet.from_string(frame))
   for _ = 1, 3 do app:push() end
   local lines = {taken(app.output.v4), taken(app.output.v6)}
-  local names = {}
-  for name in pairs(app.shm) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    local change = tonumber(counter.read(app.shm[name]) - before[name])
+  for _, name in ipairs(app.counter_names) do
+    local now = tonumber(counter.read(app.shm[name]))
+    local change = now - app.counted[name]
     if change ~= 0 then lines[#lines + 1] = name .. "=" .. change end
+    app.counted[name] = now
   end
   return lines
 end

@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports as JSON, and one spelling of times and rates in all programs."""
+"""Reports as JSON, which are as doc/reports.schema.json says, and one spelling of times
+and rates in all programs."""
 
 import json
 
+import jsonschema
 import pytest
 
 from helpers.capture import load, save
-from helpers.command import perigee
+from helpers.command import PERIGEE, ROOT, perigee, running
+from helpers.control import wait_for_socket
 
 FRAME = bytes(12) + b"\x08\0" + bytes(46)
+
+
+SCHEMA = json.loads((ROOT / "doc" / "reports.schema.json").read_text())
+
+
+def valid(name, text):
+    """The report, which is as the schema's definition of that name says."""
+    report = json.loads(text)
+    jsonschema.Draft202012Validator(
+        {"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]}).validate(report)
+    return report
 
 
 def balance(packets):
@@ -64,3 +78,97 @@ def test_rates_are_spelt_alike(words):
     assert result.returncode == 2
     assert "'fast' isn't a rate such as 500kpps, 1.5Mpps, 100Mbit or 10Gbit" in \
         result.stderr, result.stderr
+
+
+# The schema -----------------------------------------------------------------------
+
+
+@pytest.mark.fast
+def test_the_schema_is_one_and_closed():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    with pytest.raises(jsonschema.ValidationError):
+        valid("echo", '{"packets": {}, "links": {}, "apps": {}, "more": 1}')
+
+
+STREAMS = ["--stream", "eth,ip4,udp;name=a", "--stream", "eth,ip6,udp;name=b"]
+QUICK = ["-D", "20ms", "--warm-up", "0", "-b", "20M", "-p", "10M"]
+REPORTS = [
+    ("echo", "echo null --duration 50ms --json -"),
+    ("capture", "capture null:size=60 c.pcap --limit 20 --json -"),
+    ("replay", "replay in.pcap null --topspeed --json -"),
+    ("generate", "generate --port null --rate 20kpps --count 200 --json -"),
+    ("generate", "generate --port ring:a --receive ring:a --count 200 --json -"),
+    ("generate", "generate --receive pcap:rx=in.pcap --json -"),
+    ("generate", ["generate", "--port", "ring:a", "--receive", "ring:a", "--both",
+                  "--count", "200", "--json", "-", *STREAMS]),
+    ("find-limit", ["loadtest", "find-limit", *QUICK, "--sizes", "60", "-r", "0",
+                    "--json", "-", *"A B ring:x B A ring:x".split()]),
+    ("rfc2544", ["loadtest", "rfc2544", "--quick", *QUICK, "--sizes", "60",
+                 "--latency-duration", "20ms", "--burst-duration", "10ms", "--json", "-",
+                 *"A B ring:x B - ring:x".split()]),
+    ("rfc2544", ["loadtest", "rfc2544", "--quick", *QUICK, "--sizes", "60", "--tests",
+                 "throughput,latency", "--wait", "0", "--json", "-", "null"]),
+    ("transient", "loadtest transient -D 20ms --warm-up 0 -b 2e6 --json /dev/stderr "
+     "in.pcap null"),
+    ("doctor", "doctor --duration 500ms --json - echo null"),
+    ("model-predict", "model predict --task 100 --io 50 --ghz 2.5 --json"),
+    ("model-predict", "model predict --task 100 --io 50 --ghz 2.5 --line 10G --json"),
+    ("model-check", "model check --duration 200ms --rounds 1 --limit 1000 --json - echo "
+     "null"),
+    ("plan", "plan --json echo null 3"), ("ports", "ports --json"), ("ps", "ps --json"),
+]
+
+
+@pytest.mark.parametrize("name, words", REPORTS)
+def test_reports_are_as_the_schema_says(name, words, tmp_path):
+    save(tmp_path / "in.pcap", [FRAME] * 50)
+    words = words.split() if isinstance(words, str) else words
+    result = perigee(*words, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    valid(name, result.stderr if "/dev/stderr" in words else result.stdout)
+
+
+def test_reports_of_a_running_graph(tmp_path):
+    with running(PERIGEE, "echo", "null", "3") as process:
+        wait_for_socket(process)
+        process.wait_for_engine()
+        pid = str(process.pid)
+        valid("shm", perigee("shm", "--json", pid).stdout)
+        [instance] = json.loads(perigee("top", "--once", "--json", pid).stdout)
+        valid("top", json.dumps(instance))
+        for line in perigee("trace", "--json", "--count", "2", pid).stdout.splitlines():
+            valid("trace", line)
+
+
+SLOW = """
+local Slow = {}
+Slow.__index = Slow
+function Slow:new() return setmetatable({}, Slow) end
+function Slow:process(p)
+  self.last = string.gsub('abc', 'b', function (x) return x end)
+  return p
+end
+local c = config.new()
+config.app(c, "port", require("apps.port.port").Port, "null")
+config.app(c, "slow", Slow)
+config.link(c, "port.output -> slow.input")
+config.link(c, "slow.output -> port.input")
+engine.configure(c)
+engine.main{duration = 10}
+"""
+
+
+def test_the_doctor_tells_what_is_to_blame(tmp_path):
+    script = tmp_path / "slow.lua"
+    script.write_text(SLOW)
+    result = perigee("doctor", "--duration", "3", "--json", tmp_path / "found", "run",
+                     script)
+    assert result.returncode == 1 and "not clean" in result.stdout
+    found = valid("doctor", (tmp_path / "found").read_text())
+    assert not found["clean"]
+    [cause] = [c for c in found["causes"] if "FNEW" in c["reason"]]
+    assert (cause["file"], cause["line"]) == (str(script), 6)
+    assert cause["apps"] == ["slow"] and "outside" in cause["remedy"]
+    assert found["profile"]["samples"] >= max(
+        part["samples"] for part in found["profile"]["parts"].values())
+    assert cause["source"].startswith("self.last = string.gsub")

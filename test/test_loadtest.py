@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import time
+from html.parser import HTMLParser
 
 import pytest
 from scapy.all import IP, UDP, Ether, wrpcap
@@ -145,6 +146,86 @@ def test_find_limit_writes_json_alone_to_stdout(capture):
                      "-e", "true", "--json", "-", capture, "null")
     assert json.loads(result.stdout)["results"][0]["limit"] == 10e6
     assert "Applying 0.010000 Gbps of load.\n" in result.stderr
+
+
+def balanced(html):
+    """Is every element of the page closed, and nothing in it from elsewhere?"""
+    class Reader(HTMLParser):
+        open = []
+
+        def handle_starttag(self, tag, attributes):
+            assert tag not in ("script", "link", "img", "iframe")
+            assert not {"src", "href"} & {name for name, _ in attributes}
+            if tag != "meta":
+                self.open.append(tag)
+
+        def handle_startendtag(self, tag, attributes):
+            assert tag in ("circle", "polyline", "line", "rect")
+
+        def handle_endtag(self, tag):
+            assert self.open.pop() == tag
+
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    return reader.open == []
+
+
+def test_rfc2544_does_all_four_tests(device, tmp_path):
+    limit, line = 50e6, 200e6
+    report, page = tmp_path / "found.json", tmp_path / "found.html"
+    with running(*device(limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
+        dut.wait_for_engine()
+        result = perigee(
+            "--results", "loadtest", "rfc2544", "--quick", "-D", "50ms",
+            "--latency-duration", "100ms", "--burst-duration", "50ms", "--bursts", "2",
+            "--warm-up", "50ms", "--wait", "50ms", "-b", "200M", "-p", "20M", "--sizes",
+            "252", "--json", report, "--page", page, "--histogram", tmp_path / "log",
+            f"memif:{tmp_path}/m.sock,role=client")
+    assert result.returncode == 0, result.stdout + result.stderr
+    found = json.loads(report.read_text())
+    assert [r["frame"] for r in found["results"]] == [256]
+    for r in found["results"]:
+        throughput = r["throughput"]
+        assert r["line_pps"] == pytest.approx(line / 8 / (r["size"] + 24))
+        assert throughput["limit"] <= 1.25 * limit, result.stdout
+        assert throughput["limit"] >= 0.4 * limit or throughput["machine"], result.stdout
+        assert throughput["pps"] == pytest.approx(throughput["limit"] / 8
+                                                  / (r["size"] + 24))
+        if throughput["limit"] > 0:
+            [[trial]] = r["latency"]["trials"]
+            assert trial["numbered"] == trial["rx"] > 0
+            seen = r["latency"]["summary"]
+            assert 0 < seen["min"] <= seen["median"] <= seen["p99"] <= seen["max"]
+            assert r["latency"]["mean"] == pytest.approx(trial["latency"]["mean"])
+        # Of four times the limit three quarters are lost, but for what is let through.
+        first = r["loss"][0]
+        assert first["rate"] == line and first["loss"] == pytest.approx(
+            first["lost"] / first["tx"])
+        if first["kept"]:
+            assert 0.4 < first["loss"] < 0.9, result.stdout
+        assert len(r["back_to_back"]["trials"]) == 2
+        # What the device lets through at once is 20 ms of its limit.
+        frames = (limit * 0.05 + limit * 0.02) / 8 / (r["size"] + 24)
+        assert r["back_to_back"]["frames"] <= 1.2 * frames
+    assert re.search(r"^RESULT-LIMIT \d", result.stdout, re.M)
+    assert re.search(r"^RESULT-BURST \d", result.stdout, re.M)
+    logged = (tmp_path / "log").read_text().count("\nTag=256-NIC,0.000,0.100,")
+    assert logged == (found["results"][0]["throughput"]["limit"] > 0)
+    text = page.read_text()
+    assert balanced(text) and text.count("<svg") >= 3
+
+
+def test_rfc2544_keeps_what_there_is(tmp_path):
+    """Ctrl-C in the second size: the first is in the files."""
+    report = tmp_path / "found.json"
+    with running(PERIGEE, "loadtest", "rfc2544", "--quick", "-D", "20ms", "--tests",
+                 "throughput", "--warm-up", "10ms", "--wait", "0", "-b", "10M", "--sizes",
+                 "60,124,252", "--pause", "300ms", "--json", report, "null") as process:
+        wait_until(report.exists, "the first size")
+        assert process.interrupt(signal.SIGINT) != 0
+    assert "SIGINT" in process.said
+    assert json.loads(report.read_text())["results"][0]["size"] == 60
 
 
 def test_transient_goes_through_the_rates(capture, tmp_path):

@@ -107,6 +107,22 @@ def test_a_ring_loses_nothing_that_is_asked_for():
     assert re.search(r"^received\t20000\ttrue$", result.stdout, re.M)
 
 
+def test_one_look_goes_past_the_packets_of_other_queues(tmp_path):
+    """On a busy machine a task may not get to look again soon."""
+    udp = Ether() / IP() / UDP() / Raw(bytes(18))
+    capture.save(tmp_path / "in.pcap", [bytes(udp)] * 500 + [bytes(Ether() / ARP())])
+    script = tmp_path / "look.lua"
+    script.write_text("""
+        local device, memory = require "device", require "memory"
+        function master()
+          local dev = device.config{port = 0, rxQueues = 2}
+          dev:l2Filter(0x0806, dev:getRxQueue(1))
+          print("got", dev:getRxQueue(1):tryRecv(memory.bufArray(), 0))
+        end""")
+    result = run(PERIGEE, "moongen", "--port", f"0=pcap:rx={tmp_path}/in.pcap", script)
+    assert "got\t1\n" in result.stdout, result.stderr
+
+
 def test_a_filter_ends_when_queue_0_is_to_be_measured():
     result = moongen("queues", ports=["ring:moongen", "ring:moongen"])
     assert result.returncode == 0, result.stderr
@@ -136,7 +152,9 @@ def test_a_burst_with_a_buffer_twice_is_refused_whole(tmp_path):
     ("not_configured", 2, "device 0 isn't configured: call device.config"),
     ("queues", 2, "rssQueues 4 from queue 0 on need 4 rxQueues, not 1"),
     ("no_task", 1, "the script has no global function 'nobody'"),
-    ("task", 1, "task 'task': "),
+    ("limiter", 1, f"task 'master': {SCRIPTS}/wrong.lua:45: Unsupported mode even; "),
+    ("no_folder", 1, f"{SCRIPTS}/wrong.lua:54: can't write statistics: nowhere/counts: "),
+    ("task", 1, f"task 'task': {SCRIPTS}/wrong.lua:"),
     ("exit", 3, ""),
 ])
 def test_what_is_wrong_is_said(tmp_path, name, status, sentence):

@@ -42,7 +42,8 @@ def test_each_program_has_a_page_with_its_options(manual):
         page = (manual / "man1" / f"perigee-{name}.1").read_text().replace("\\-", "-")
         assert options_of(name) and all(option in page for option in options_of(name))
     page = (manual / "man1" / "perigee-loadtest.1").read_text().replace("\\-", "-")
-    assert all(option in page for option in options_of("loadtest", "find-limit"))
+    for name in "find-limit", "rfc2544":
+        assert all(option in page for option in options_of("loadtest", name))
 
 
 def test_pages_are_sound(manual):

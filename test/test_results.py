@@ -9,7 +9,7 @@ import pytest
 from helpers.command import PERIGEE, ROOT
 
 EXPERIMENTS = sorted((ROOT / "experiments").glob("*.npf"))
-LINE = re.compile(r"^([\d.]+-)?RESULT-([A-Z-]+) (\S+)$", re.M)
+LINE = re.compile(r"^([\d.]+-)?RESULT-([A-Z0-9-]+) (\S+)$", re.M)
 
 
 def results(text):
@@ -55,3 +55,38 @@ def test_experiments_run_with_their_first_values(path, tmp_path):
     found = results(done.stdout)
     for name in re.search(r"results_expect=\{(.*)\}", parts["config"])[1].split(","):
         assert found[name] > 0
+
+
+# What programs know better than the engine, or without it.
+OWN = [
+    ("generate --port ring:a --receive ring:a --count 200",
+     "NOT-RECEIVED REORDERED DUPLICATES LATENCY LATENCY-MEDIAN LATENCY-P99 LATENCY-MAX "
+     "PPS"),
+    ("generate --port ring:a --receive ring:a --both --count 200 --stream "
+     "eth,ip4,udp;name=a --stream eth,ip6,udp;name=b", "LATENCY-B LATENCY-B-BACK"),
+    ("generate --port null --count 200", "PPS"),
+    ("loadtest find-limit -D 10ms --warm-up 0 --wait 0 -b 1e6 -p 1e6 -e true --sizes "
+     "60,1514 null", "LIMIT-60 LIMIT-1514 PPS"),
+    ("model predict --task 100 --io 50 --ghz 3", "PPS"),
+    ("model check --duration 50ms --rounds 1 --limit 1000 echo null", "CYCLES ERROR"),
+    ("snabbmark checksum", "SIMD-SIZE-550-BYTES-MPPS-2-M"),
+    ("snabbmark esp 100 64 transport encapsulate", "ENCAPSULATION"),
+]
+
+
+@pytest.mark.parametrize("words, names", OWN)
+def test_programs_add_what_they_know(words, names):
+    done = subprocess.run([PERIGEE, "--results", *words.split()], capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = results(done.stdout)
+    assert set(names.split()) <= set(found), done.stdout
+    assert all(value >= 0 for value in found.values())
+    if "predict" in words:
+        assert found == {"PPS": 2e7}
+
+
+def test_nothing_is_added_where_nothing_is_wanted():
+    done = subprocess.run([PERIGEE, "model", "predict", "--task", "1", "--io", "1",
+                           "--ghz", "1"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "RESULT" not in done.stdout

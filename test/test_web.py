@@ -7,11 +7,12 @@ import os
 import re
 import signal
 import socket
+import subprocess
 
 import pytest
 from scapy.utils import RawPcapNgReader
 
-from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.command import PERIGEE, perigee, run, running, wait_until
 from helpers.web import LINKS, TOKEN, graph, web
 
 
@@ -201,3 +202,12 @@ def test_an_instance_that_stands_still_or_dies(tmp_path):
         status, sentence = it.refused("live", {})
         assert status in (400, 503)
         assert "has ended" in sentence or "there is no running instance" in sentence
+
+
+@pytest.mark.fast
+def test_an_address_that_cannot_be_told():
+    with open("/dev/full", "w") as full:
+        result = run(PERIGEE, "web", "--listen", "0", capture_output=False, stdout=full,
+                     stderr=subprocess.PIPE)
+    assert result.returncode == 1
+    assert "its address can't be told: No space left on device\n" in result.stderr

@@ -2,6 +2,8 @@
 -- The report as one HTML page that needs nothing else: text, tables, and the figures
 -- (SVG) within it.
 
+local page = require("lib.picture.page")
+
 local html = {}
 
 local FIGURES = {
@@ -12,18 +14,7 @@ local FIGURES = {
   {"frequency", "Throughput that the model predicts by the core's frequency"},
 }
 
-local STYLE = [[body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;
-padding:0 1em;color:#222}
-pre{background:#f4f4f4;padding:1em;overflow-x:auto;font-size:13px}
-figure{margin:2em 0}figcaption{font-size:14px;color:#555}svg{max-width:100%;height:auto}
-table{border-collapse:collapse}td,th{padding:.2em .8em;border-bottom:1px solid #ccc;
-text-align:right}td:first-child,th:first-child{text-align:left}]]
-
-local ENTITIES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;"}
-
-local function escaped(text)
-  return (tostring(text):gsub('[&<>"]', ENTITIES))
-end
+local escaped = page.escape
 
 -- An SVG file as it may stand in a page: without its XML header. The ids in it are
 -- those of this figure alone.
@@ -67,10 +58,8 @@ end
 
 --- The page for `result` and its `text`; figures are read from `directory`.
 function html.page(result, text, directory)
-  local parts = {("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
-    .. "<title>Where the cycles go</title><style>%s</style>\n"):format(STYLE)}
+  local parts = {}
   local function add(fmt, ...) parts[#parts + 1] = fmt:format(...) end
-  add("<h1>Where the cycles go</h1>\n")
   add("<p>%s, TSC at %.3f GHz, core at %.2f times that; measured in %.0f seconds, %s. "
     .. "F<sub>CPU</sub> = T &middot; (C<sub>IO</sub> + C<sub>task</sub> + "
     .. "C<sub>busy</sub>); cycles are TSC cycles of CPU time a packet.</p>\n",
@@ -80,8 +69,8 @@ function html.page(result, text, directory)
   for _, f in ipairs(FIGURES) do
     parts[#parts + 1] = figure(("%s/%s.svg"):format(directory, f[1]), f[1], f[2])
   end
-  parts[#parts + 1] = "<h2>All figures</h2><pre>" .. escaped(text) .. "</pre></html>\n"
-  return table.concat(parts)
+  parts[#parts + 1] = "<h2>All figures</h2><pre>" .. escaped(text) .. "</pre>\n"
+  return page.text("Where the cycles go", table.concat(parts))
 end
 
 return html

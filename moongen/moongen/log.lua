@@ -5,6 +5,7 @@ local colors = require("moongen.colors")
 local failure = require("core.failure")
 local files = require("core.lib.files")
 local clock = require("moongen.clock")
+local paths = require("moongen.script.paths")
 
 local log = {DEBUG = 0, INFO = 1, WARN = 2, ERROR = 3, FATAL = 4}
 
@@ -75,11 +76,21 @@ log.info = message("INFO", "[INFO]  ")
 log.warn = message("WARN", "[WARN]  ")
 log.error = message("ERROR", "[ERROR] ")
 
---- End the task with an error: the message, at the place of the caller.
+-- The level, for log:fatal's error(), of the script's function that led there; 0, for
+-- no place in the message, if there is none.
+local function level_of_script()
+  for level = 2, math.huge do
+    local info = debug.getinfo(level + 1, "S")
+    if not info then return 0 end
+    if info.what ~= "C" and not paths.is_own(info.source) then return level end
+  end
+end
+
+--- End the task with an error: the message, at the place of the script.
 function log:fatal(text, ...)
   local line = colors.format(text, ...)
   if self.fileEnabled then self:writeToLog("[FATAL] " .. line) end
-  error(colors.globals.getColorizedString(line, COLOR.FATAL), 2)
+  error(colors.globals.getColorizedString(line, COLOR.FATAL), level_of_script())
 end
 
 return log

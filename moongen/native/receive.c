@@ -21,6 +21,10 @@
 /* Drivers with vector code return nothing when asked for fewer than 4. */
 enum { FEWEST = 32, MOST_ASLEEP = 256 };
 
+/* Who asks passes so many bursts on to others, until there is something for itself: if
+ * it gave up its CPU after each, a busy machine would never see the end of them. */
+enum { MOST_BURSTS = 16 };
+
 /* Who asked within this time will ask again: its packets are kept, and wait in the
  * device if there is no more room for them. */
 #define AWAKE_SECONDS 1.0
@@ -189,30 +193,38 @@ static uint32_t sort(struct mg_queue *q, struct rte_mbuf **burst, uint32_t n,
   return kept;
 }
 
-static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n,
-                               uint64_t now)
+/* A burst from the device, sorted, with its lock held: how many came; `got` of them are
+ * in `packets`, which has room for `n`. */
+static uint32_t fetch_sorted(struct mg_queue *q, int source, struct rte_mbuf **packets,
+                             uint32_t n, uint64_t now, uint32_t *got)
 {
   struct mg_device *d = q->device;
-  struct rte_mbuf *burst[MG_BURST], *own[MG_BURST];
-  uint32_t got = rte_ring_dequeue_burst(q->ring, (void **)packets, n, NULL);
-  if (got > 0) {
-    give(q, packets, got, bytes_of(packets, got));
-    return got;
-  }
-  /* Another may be at it: what it finds for this queue comes by the ring. */
-  int source = q->qid % d->sources;
-  if (__atomic_exchange_n(&d->rx_locks[source], 1, __ATOMIC_ACQUIRE))
-    return 0;
   struct port *port = &d->ports[source];
+  struct rte_mbuf *burst[MG_BURST], *own[MG_BURST];
   bool room = rte_ring_free_count(q->ring) >= MG_BURST && all_have_room(d, q, now);
   uint32_t came = room ? fetch(port, burst, MG_BURST) : 0;
   count(port, burst, came);
   uint32_t kept = sort(q, burst, came, own, rte_rdtsc()); /* not before they were sent */
-  got = RTE_MIN(kept, n);
-  for (uint32_t i = got; i < kept; i++)
+  *got = RTE_MIN(kept, n);
+  for (uint32_t i = *got; i < kept; i++)
     pass_on(q, own[i], now);
-  mg_spin_unlock(&d->rx_locks[source]);
-  memcpy(packets, own, got * sizeof *packets);
+  memcpy(packets, own, *got * sizeof *packets);
+  return came;
+}
+
+static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n,
+                               uint64_t now)
+{
+  struct mg_device *d = q->device;
+  int source = q->qid % d->sources;
+  uint32_t got = rte_ring_dequeue_burst(q->ring, (void **)packets, n, NULL);
+  /* Another may be at the device: what it finds for this queue comes by the ring. */
+  if (got == 0 && !__atomic_exchange_n(&d->rx_locks[source], 1, __ATOMIC_ACQUIRE)) {
+    uint32_t came = 1;
+    for (int i = 0; i < MOST_BURSTS && came > 0 && got == 0; i++)
+      came = fetch_sorted(q, source, packets, n, now, &got);
+    mg_spin_unlock(&d->rx_locks[source]);
+  }
   give(q, packets, got, bytes_of(packets, got));
   return got;
 }

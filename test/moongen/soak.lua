@@ -3,10 +3,8 @@
 -- ends of one, 2 and 3 of the other. What is sent on 0 now and then, after sleeping, is
 -- forwarded from 1 to 2 and counted on 3. Prints the memory of the process meanwhile,
 -- and in the end what was sent, came and was lost, and the buffers that pools haven't
--- back.
---
---   perigee moongen --port 0=ring:a --port 1=ring:a --port 2=ring:b --port 3=ring:b
---     test/moongen/soak.lua -t 3600
+-- back. Fails if packets or buffers are missing, or if memory grew in the last three
+-- quarters of a run of ten minutes or more. `make moongensoak` runs it for an hour.
 
 local device = require "device"
 local leaks = require "moongen.memory.leaks"
@@ -17,6 +15,7 @@ local namespaces = require "namespaces"
 local SAMPLES = 20
 local END_SECONDS = 20 -- that what is under way may take
 local PAGE_KB = 4
+local LONG_SECONDS, MOST_KB = 600, 1024 -- of a long run, memory grows by no more
 
 function configure(parser)
   parser:option("-t --time", "Seconds."):default(60):convert(tonumber)
@@ -33,13 +32,17 @@ local function resident()
   return tonumber(pages) * PAGE_KB
 end
 
-local function show_memory(seconds)
+-- Whether it stays as it is after the first quarter.
+local function watch_memory(seconds)
+  local kb = {}
   for i = 1, SAMPLES do
     lm.sleepMillisIdle(seconds * 1000 / SAMPLES)
-    if not lm.running() then return end
-    print("resident", i, resident())
+    if not lm.running() then return true end
+    kb[i] = resident()
+    print("resident", i, kb[i])
     io.stdout:flush()
   end
+  return seconds < LONG_SECONDS or kb[SAMPLES] - kb[SAMPLES / 4] <= MOST_KB
 end
 
 function master(args)
@@ -53,7 +56,7 @@ function master(args)
     lm.startTask("forward", devs[2]:getRxQueue(0), devs[1]:getTxQueue(0)),
     lm.startTask("count", devs[3]:getRxQueue(0)),
   }
-  show_memory(args.time)
+  local flat = watch_memory(args.time)
   local sent = tasks[1]:wait()
   local function lost()
     return tonumber(devs[1]:getStats().imissed + devs[3]:getStats().imissed)
@@ -64,8 +67,12 @@ function master(args)
   end
   lm.stop()
   lm.waitForTasks()
+  local missing = leaks.missing()
   print("packets", sent, counted.n, lost())
-  print("missing", (leaks.missing()))
+  print("missing", missing)
+  if sent ~= counted.n + lost() then error("packets are missing") end
+  if missing ~= 0 then error("buffers are missing") end
+  if not flat then error("memory grew") end
 end
 
 -- Bursts of all sizes, and pauses of all lengths.

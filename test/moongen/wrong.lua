@@ -41,6 +41,19 @@ function wrongs.no_queue() device.config{port = 0}:getTxQueue(1) end
 function wrongs.not_configured() device.get(0):getRxQueue(0) end
 function wrongs.queues() device.config{port = 0, rxQueues = 1, rssQueues = 4} end
 function wrongs.no_task() lm.startTask("nobody"):wait() end
+function wrongs.limiter()
+  require("software-ratecontrol"):new(device.config{port = 0}:getTxQueue(0), "even", 1)
+end
+
+function wrongs.no_folder()
+  local queue = device.config{port = 0}:getTxQueue(0)
+  lm.startTask("count_to", queue, "nowhere/counts"):wait()
+end
+
+function count_to(queue, file)
+  require("stats"):newDevTxCounter(queue, "csv", file)
+end
+
 function wrongs.task() lm.startTask("task"):wait() end
 function wrongs.exit() lm.startTask("leave") lm.waitForTasks() print("not reached") end
 function wrongs.leak()

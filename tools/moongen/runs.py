@@ -19,6 +19,7 @@ from helpers.command import running  # noqa: E402
 RING = ["ring:moongentests", "ring:moongentests"]
 SLOWNESS = 3  # so many times as long as DPDK a script may take until its tasks run
 END_SECONDS = 60
+CATCH_UP_S = 0.1  # so late a sender may be, and still keep the time of what follows
 
 
 class Failed(Exception):
@@ -83,15 +84,17 @@ class Run:
     def packets(self, name):
         return list(capture.load(self.folder / name))
 
-    def times(self, name):
-        """When each packet of the file was sent, in seconds."""
-        data, at, times = (self.folder / name).read_bytes(), 24, []
+    def records(self, name):
+        """Of the file: when each packet was sent, in seconds, and the packet."""
+        data, at = (self.folder / name).read_bytes(), 24
         fraction = 1e-9 if data[:4] == struct.pack("=I", capture.NANOSECONDS) else 1e-6
         while at < len(data):
             seconds, part, length = struct.unpack_from("=III", data, at)
-            times.append(seconds + part * fraction)
+            yield seconds + part * fraction, data[at + 16:at + 16 + length]
             at += 16 + length
-        return times
+
+    def times(self, name):
+        return [time for time, _ in self.records(name)]
 
     def traffic(self, n=300):
         """A file of UDP packets, to ports 53 and 1234."""
@@ -101,6 +104,15 @@ class Run:
                 / Raw(bytes(20 + i)) for i in range(n)]
         wrpcap(str(self.folder / "in.pcap"), made)
         return [bytes(p) for p in made]
+
+
+def rate(times):
+    """Packets a second of a sender, from when each was sent. Without the gaps in which
+    the machine gave it no CPU for so long that it didn't make up for them."""
+    gaps = [b - a for a, b in zip(times, times[1:])]
+    kept = [gap for gap in gaps if gap < CATCH_UP_S]
+    expect(sum(kept) > 1, f"only {len(times)} packets in {sum(kept)} s were sent in time")
+    return len(kept) / sum(kept)
 
 
 def good_checksums(packet):

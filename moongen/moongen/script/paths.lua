@@ -26,6 +26,13 @@ end
 --- The trees that were added, a list.
 function paths.trees() return trees end
 
+--- Does the line (of a traceback, or the path of a file) name Perigee's own Lua, rather
+--- than the script or its modules?
+function paths.is_own(line)
+  return (line:find(main.root .. "/src/", 1, true)
+    or line:find(main.root .. "/moongen/", 1, true)) ~= nil
+end
+
 local function add_cpath(list, dir)
   list[#list + 1] = dir .. "/?.so"
 end

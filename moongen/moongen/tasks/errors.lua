@@ -3,7 +3,7 @@
 
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
-local main = require("core.main")
+local paths = require("moongen.script.paths")
 
 local errors = {}
 
@@ -11,8 +11,7 @@ local errors = {}
 local function own_lines(trace)
   local lines = {}
   for line in trace:gmatch("[^\n]+") do
-    local own = line:find(main.root .. "/", 1, true)
-      or line:match("%[C%]: in function 'xpcall'")
+    local own = paths.is_own(line) or line:match("%[C%]: in function '%w+'$")
     if line:match("^\t") and not own then lines[#lines + 1] = line end
   end
   return table.concat(lines, "\n")

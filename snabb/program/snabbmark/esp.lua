@@ -5,6 +5,7 @@ local C = require("core.native")
 local ffi = require("ffi")
 local failure = require("core.failure")
 local packet = require("core.packet")
+local results = require("core.engine.results")
 local measure = require("program.snabbmark.measure")
 
 local M = {}
@@ -78,6 +79,7 @@ function M.run(packets, size, mode, direction, aead)
     decapsulate(decrypt, mode, sealed, count)
   end
   local seconds = C.pg_cpu_seconds() - before
+  results.add(label, 8 * size * count / seconds)
   print(("%s (packet size = %d): %.2f Gbit/s"):format(label, size,
     8 * size * count / seconds / 2 ^ 30))
 end

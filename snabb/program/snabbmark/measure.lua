@@ -5,6 +5,7 @@
 local C = require("core.native")
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local results = require("core.engine.results")
 
 local measure = {}
 
@@ -40,6 +41,7 @@ function measure.time(work, iterations, what, rest)
   local ns = (C.pg_cpu_seconds() - before) * 1e9 / iterations
   io.write(("%.2f ns per iteration (result: %s)%s\n"):format(ns, tostring(result),
     rest and rest(ns) or ""))
+  results.add(what, ns / 1e9)
   return ns
 end
 

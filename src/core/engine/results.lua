@@ -73,9 +73,12 @@ function results.pause()
   began = nil
 end
 
---- Print the value of `name` with the others: of what the program knows better.
+--- Print the value of `name` with the others: of what the program knows better. Names
+--- become capitals, digits and hyphens; there's nothing to print of nil.
 function results.add(name, value)
-  if value then own[#own + 1] = {name, value} end
+  if not value then return end
+  name = name:upper():gsub("[^%w]+", "-"):gsub("^%-", ""):gsub("%-$", "")
+  own[#own + 1] = {name, value}
 end
 
 -- Packets that links had no room for, or that ports couldn't send.
@@ -85,10 +88,16 @@ local function lost()
   return n
 end
 
---- Print the results, once: when the program ends.
+local function print_own()
+  for _, result in ipairs(own) do say("RESULT-" .. result[1], result[2]) end
+end
+
+--- Print the results, once: when the program ends. Those of the engine are there if it
+--- has run.
 function results.print()
-  if not (wanted and ready) or printed then return end
+  if not wanted or printed then return end
   printed = true
+  if not ready then return print_own() end
   local seconds = math.max(sum.time, 1e-9)
   say("RESULT-TIME", sum.time)
   say("RESULT-PACKETS", sum.packets)
@@ -99,7 +108,7 @@ function results.print()
   if sum.packets > 0 then
     say("RESULT-CYCLES", sum.cpu * tonumber(C.pg_tsc_hz()) / sum.packets)
   end
-  for _, result in ipairs(own) do say("RESULT-" .. result[1], result[2]) end
+  print_own()
 end
 
 return results

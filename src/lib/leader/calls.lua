@@ -3,6 +3,7 @@
 -- answers, both statements (lib.leader.syntax) that have a field a line. The protocol
 -- is that of `snabb config` (its snabb-config-leader-v1). Pure.
 
+local buffer = require("string.buffer")
 local failure = require("core.failure")
 local syntax = require("lib.leader.syntax")
 
@@ -13,20 +14,21 @@ calls.SOCKET = "config-leader-socket"
 
 local MOST_DIGITS = 10 -- of a length
 
-local function put_fields(parts, fields, indent)
+local function put_fields(out, fields, indent)
   local names = {}
   for name in pairs(fields) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do
     local value = fields[name]
     for _, item in ipairs(type(value) == "table" and value or {value}) do
-      parts[#parts + 1] = indent .. name .. " "
+      out:put(indent, name, " ")
       if type(item) == "table" then
-        parts[#parts + 1] = "{\n"
-        put_fields(parts, item, indent .. "  ")
-        parts[#parts + 1] = indent .. "}\n"
+        out:put("{\n")
+        put_fields(out, item, indent .. "  ")
+        out:put(indent, "}\n")
       else
-        parts[#parts + 1] = syntax.quote(tostring(item)) .. ";\n"
+        syntax.put(out, tostring(item))
+        out:put(";\n")
       end
     end
   end
@@ -35,10 +37,11 @@ end
 --- A call, or the answer to one, as text: its name and fields, a table by name. A value
 --- is a string, number or boolean, or a list of such, or of tables of fields.
 function calls.write(name, fields)
-  local parts = {name, " {\n"}
-  put_fields(parts, fields, "  ")
-  parts[#parts + 1] = "}\n"
-  return table.concat(parts)
+  local out = buffer.new()
+  out:put(name, " {\n")
+  put_fields(out, fields, "  ")
+  out:put("}\n")
+  return out:tostring()
 end
 
 local function fields_of(block)

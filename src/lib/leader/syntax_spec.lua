@@ -1,7 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local buffer = require("string.buffer")
 local calls = require("lib.leader.calls")
 local syntax = require("lib.leader.syntax")
+
+local function quoted(text)
+  local out = buffer.new()
+  syntax.put(out, text)
+  return out:tostring()
+end
 
 describe("statements", function ()
   it("are read with comments, quotes and blocks", function ()
@@ -15,11 +22,12 @@ describe("statements", function ()
   end)
 
   it("are quoted as they are read", function ()
-    for _, text in ipairs{"a", "", "a b", 'a"b', "\\", "\\n\n\t\"", "//", "a;", "'"} do
+    for _, text in ipairs{"a", "", "a b", 'a"b', "\\", "\\n\n\t\"", "//", "a;", "'",
+      " \0\n\0", "\0", '"'} do
       assert.same({{name = "x", value = text}},
-        syntax.read("x " .. syntax.quote(text) .. ";"))
+        syntax.read("x " .. quoted(text) .. ";"))
     end
-    assert.equal('"1\\n\\t\\"\\\\2"', syntax.quote('1\n\t"\\2'))
+    assert.equal('"1\\n\\t\\"\\\\2"', quoted('1\n\t"\\2'))
   end)
 
   it("are refused in a sentence", function ()

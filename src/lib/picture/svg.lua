@@ -22,9 +22,12 @@ text { font: 12px sans-serif; fill: #123 }
 .name { font-weight: bold }
 ]]
 
-local function escape(text)
+--- The text as it may stand in XML and HTML.
+function svg.escape(text)
   return (tostring(text):gsub("[<>&\"']", ENTITIES):gsub("[%c\127]", "?"))
 end
+
+local escape = svg.escape
 
 local function text(class, x, y, content, anchor)
   return ('<text class="%s" x="%.1f" y="%.1f"%s>%s</text>'):format(class, x, y,

@@ -62,10 +62,32 @@ function M.add(h, value)
   if value > h.greatest then h.greatest = value end
 end
 
+--- Count in `h` what `other` has counted, too.
+function M.merge(h, other)
+  for bucket = 0, BUCKETS - 1 do
+    h.buckets[bucket] = h.buckets[bucket] + other.buckets[bucket]
+  end
+  h.count, h.sum = h.count + other.count, h.sum + other.sum
+  h.least = math.min(h.least, other.least)
+  h.greatest = math.max(h.greatest, other.greatest)
+end
+
 -- The middle of a bucket.
 local function value_of(bucket)
   local tier = floor(bucket / TIER_BUCKETS)
   return (bucket % TIER_BUCKETS + 0.5) * GROWTH ^ tier
+end
+
+--- Call f(value, count) for each bucket that has any, in order: a value in its middle,
+--- but no less than the least and no more than the greatest there is, or LONGEST.
+function M.each(h, f)
+  for bucket = 0, BUCKETS - 1 do
+    local count = h.buckets[bucket]
+    if count > 0 then
+      local value = math.min(math.max(value_of(bucket), h.least), h.greatest)
+      f(math.min(value, M.LONGEST), count)
+    end
+  end
 end
 
 --- The value that the share `q` (0 to 1) of all values doesn't exceed, in ns; nil if
@@ -91,6 +113,13 @@ function M.summary(h)
     median = M.quantile(h, 0.5), p90 = M.quantile(h, 0.9), p99 = M.quantile(h, 0.99),
     p999 = M.quantile(h, 0.999), max = h.greatest,
   }
+end
+
+--- So many nanoseconds as text.
+function M.text(ns)
+  if ns < 1e3 then return ("%.0f ns"):format(ns) end
+  if ns < 1e6 then return ("%.3f us"):format(ns / 1e3) end
+  return ns < 1e9 and ("%.3f ms"):format(ns / 1e6) or ("%.3f s"):format(ns / 1e9)
 end
 
 return M

@@ -43,6 +43,19 @@ describe("lib.traffic.latency", function()
     assert.are.equal(1e12, latency.quantile(h, 1))
   end)
 
+  it("takes in another", function ()
+    local a, b, both = latency.new(), latency.new(), latency.new()
+    for i = 1, 100 do
+      local v = 37 * i ^ 2
+      latency.add(i % 3 == 0 and a or b, v)
+      latency.add(both, v)
+    end
+    latency.merge(a, b)
+    assert.same(latency.summary(both), latency.summary(a))
+    latency.merge(a, latency.new())
+    assert.same(latency.summary(both), latency.summary(a))
+  end)
+
   it("agrees with a sorted list on any distribution", function()
     local h, list = latency.new(), {}
     for i = 1, 20000 do

@@ -140,6 +140,47 @@ local function verdict(examination, n)
     or "The packet path is clean."
 end
 
+-- Lists that are empty are left out: they would be objects in JSON.
+local function list(t) return t and #t > 0 and t or nil end
+
+local function cause_of(cause)
+  return {
+    file = cause.file, line = cause.line, reason = cause.reason, count = cause.count,
+    source = source_line(cause.file, cause.line), apps = list(cause.apps),
+    tasks = list(cause.tasks), called_from = list(callers_elsewhere(cause)),
+    region = cause.region, blacklisted = list(cause.given_up),
+    remedy = remedies.of(cause.reason),
+  }
+end
+
+local function profile_of(samples, rows)
+  local parts = {}
+  for name, row in pairs(rows) do
+    parts[name] = {samples = row.samples}
+    for _, column in ipairs(COLUMNS) do parts[name][column] = row[column] end
+  end
+  return {samples = samples, parts = parts}
+end
+
+--- The same as text() says, as a table for JSON: clean, interrupted, traces, flushes,
+--- aborts, aborts_on_path, causes (what is to blame), profile (samples, also by app
+--- and region) and unknown (tasks that nothing is known of); what there is none of is
+--- left out.
+function diagnosis.report(examination)
+  local found, causes = examination.listened, {}
+  for i, cause in ipairs(diagnosis.counting(found.causes, examination.rows)) do
+    causes[i] = cause_of(cause)
+  end
+  local unknown = list(examination.unknown)
+  return {
+    report = "doctor", clean = #causes == 0 and not unknown,
+    interrupted = examination.interrupted or nil, traces = found.traces,
+    flushes = found.flushes, aborts = found.aborts, aborts_on_path = found.on_path,
+    causes = list(causes), unknown = unknown,
+    profile = examination.rows and profile_of(examination.samples, examination.rows),
+  }
+end
+
 --- All that is to be said about an examination: {listened = as from
 --- core.watch.examination, samples and rows as from core.watch.profile, or nil;
 --- interrupted = by what and when, or false; unknown = names of the tasks that nothing

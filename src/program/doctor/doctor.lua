@@ -4,10 +4,12 @@
 -- only listens; the profiler, which changes what is compiled, comes after that.
 
 local C = require("core.native")
+local cjson = require("cjson")
 local cli = require("lib.cli")
 local diagnosis = require("program.doctor.diagnosis")
 local engine = require("core.app")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local jit_health = require("core.watch.health")
 local jit_profile = require("core.watch.profile")
 local main = require("core.main")
@@ -28,10 +30,12 @@ local function parser()
     .. "packet path is compiled: traces, aborts and what LuaJIT has given up on, with "
     .. "file, line and remedy, and where CPU time goes. The exit status is 0 if the "
     .. "packet path is clean, and 1 if it isn't.")
-  p:usage("Usage: perigee doctor [--duration TIME] PROGRAM [ARGS]...")
+  p:usage("Usage: perigee doctor [--duration TIME] [--json FILE] PROGRAM [ARGS]...")
   p:option("-D --duration", "End after this time: seconds, or 500ms, 2m, 1h "
     .. "(default 5); earlier if the program does."):argname("TIME")
     :convert(cli.duration):default(tostring(DURATION_S))
+  p:option("--json", "Also write what is found as JSON to FILE; -: to standard output, "
+    .. "and the text to standard error."):argname("FILE")
   p:argument("program", "the program and its arguments"):args("?")
   return p
 end
@@ -71,7 +75,11 @@ function Examination:finish()
     self.profiling = false
     self.samples, self.rows = jit_profile.stop()
   end
-  io.write(diagnosis.text(self))
+  local out = self.json == "-" and io.stderr or io.stdout
+  out:write(diagnosis.text(self))
+  if self.json then
+    files.save(self.json, cjson.encode(diagnosis.report(self)) .. "\n")
+  end
   local bad = #diagnosis.counting(self.listened.causes, self.rows) > 0
     or #(self.unknown or {}) > 0
   return bad and 1 or self.interrupted and INTERRUPTED or 0
@@ -122,14 +130,16 @@ end
 
 --- Run with the command line's arguments (a list of strings).
 function M.run(args)
-  local own, rest = cli.split(args, {["-D"] = true, ["--duration"] = true})
+  local own, rest = cli.split(args, {["-D"] = true, ["--duration"] = true,
+    ["--json"] = true})
   local options = cli.parse(parser(), own)
   local program = table.remove(rest, 1)
   if not program then
     failure.usage("doctor needs a program: perigee doctor PROGRAM ARGS")
   end
   jit_health.warm_up = math.min(jit_health.warm_up, WARM_UP * options.duration)
-  local examination = setmetatable({duration = options.duration}, Examination)
+  local examination = setmetatable({duration = options.duration,
+    json = options.json}, Examination)
   local finish = attend(examination)
   tasks.wanted = {duration = options.duration, warm_up = jit_health.warm_up,
     conclude = function () return examination:finish() end}

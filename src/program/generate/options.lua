@@ -49,6 +49,8 @@ local function parser()
   p:option("--script", "A Lua file with a function for each packet."):argname("FILE")
   p:option("--json", "Write the results to FILE too; -: to standard output, and the"
            .. " report to standard error."):argname("FILE")
+  p:option("--histogram", "Write the latencies to FILE, as a log of HdrHistogram.")
+    :argname("FILE")
   p:flag("--strict", "Exit with status 1 if the rate was not kept.")
   return p
 end
@@ -109,6 +111,11 @@ local function check(options)
   if not options.port and not options.receive then
     failure.usage("give --port PORT to send, --receive PORT to measure, or both; see"
       .. " `perigee generate --help`")
+  end
+  if options.histogram and not options.receive then
+    failure.usage("--histogram is of what comes back: give --receive PORT too")
+  elseif options.histogram == "-" and options.json == "-" then
+    failure.usage("--histogram and --json can't both go to standard output")
   end
   local given = {}
   for _, name in ipairs(FOR_SENDING) do

@@ -6,6 +6,7 @@ local core_lib = require("core.lib")
 local latency = require("lib.traffic.latency")
 local probe = require("lib.traffic.probe")
 local rate = require("lib.traffic.rate")
+local nanoseconds = latency.text
 local si = require("core.engine.report").si
 
 local M = {}
@@ -19,12 +20,6 @@ end
 
 local function share(n, of)
   return of > 0 and (" (%.3g %%)"):format(100 * n / of) or ""
-end
-
-local function nanoseconds(ns)
-  if ns < 1e3 then return ("%.0f ns"):format(ns) end
-  if ns < 1e6 then return ("%.3f us"):format(ns / 1e3) end
-  return ns < 1e9 and ("%.3f ms"):format(ns / 1e6) or ("%.3f s"):format(ns / 1e9)
 end
 
 --- Per second, of an amount that `packets` packets carried in the `seconds` from the

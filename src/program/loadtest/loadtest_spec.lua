@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local engine = require("core.app")
-local find_limit = require("program.loadtest.find_limit.find_limit")
 local frames = require("program.loadtest.frames")
 local link = require("core.link")
 local packet = require("core.packet")
@@ -10,6 +9,7 @@ local Repeater = require("program.loadtest.repeater").RateLimitedRepeater
 local search = require("program.loadtest.search")
 local streams = require("program.loadtest.streams")
 local tester = require("program.loadtest.tester")
+local throughput = require("program.loadtest.throughput")
 local transient = require("program.loadtest.transient.transient")
 
 local function fails(sentence, func, ...)
@@ -252,7 +252,7 @@ describe("a trial in which this machine was late", function ()
   end)
 
   it("may be why a limit is found", function ()
-    local function of(...) return find_limit.limited_by_machine({...}, 5) end
+    local function of(...) return throughput.limited_by_machine({...}, 5) end
     assert.is_nil(of())
     assert.is_nil(of({rate = 5, passed = true}))
     assert.equal(7, of({rate = 9}, {rate = 7, void = true}, {rate = 5, passed = true}))
@@ -286,19 +286,19 @@ describe("loadtest", function ()
 
   it("judges a trial", function ()
     local options = {loss = 0.01}
-    assert.is_true((find_limit.verdict(result(), options)))
-    assert.is_true((find_limit.verdict(result{loss = 0.01}, options)))
+    assert.is_true((throughput.verdict(result(), options)))
+    assert.is_true((throughput.verdict(result{loss = 0.01}, options)))
     for reason, change in pairs{
       ["packets were lost"] = {loss = 0.011}, ["nothing was sent"] = {tx = 0},
       ["the rate was not kept"] = {kept = false},
       ["the port couldn't send"] = {failed = 1},
     } do
-      local passed, why = find_limit.verdict(result(change), options)
+      local passed, why = throughput.verdict(result(change), options)
       assert.is_false(passed)
       assert.equal(reason, why)
     end
-    assert.is_false((find_limit.verdict(result(), {exec = "exit 3"})))
-    assert.is_true((find_limit.verdict(result{loss = 1}, {exec = "true"})))
+    assert.is_false((throughput.verdict(result(), {exec = "exit 3"})))
+    assert.is_true((throughput.verdict(result{loss = 1}, {exec = "true"})))
   end)
 
   it("writes results in each form", function ()

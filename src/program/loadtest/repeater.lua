@@ -32,12 +32,14 @@ function Repeater:new(arg)
   end
   return setmetatable({kept = kept, cursor = 1, rate = 0, since = 0, ahead = 0,
                        packets = 0, bits = 0, late = 0, held = 0, full = false,
-                       pulled = 0}, Repeater)
+                       pulled = 0, left = math.huge}, Repeater)
 end
 
---- Send at `bits` a second on the wire from now on; 0: nothing.
-function Repeater:set_rate(bits)
+--- Send at `bits` a second on the wire from now on; 0: nothing. `most`: no more than so
+--- many packets; `left` counts them down.
+function Repeater:set_rate(bits, most)
   self.rate, self.since, self.ahead = bits, engine.now(), 0
+  self.left = most or math.huge
   self.late, self.held, self.full, self.pulled = 0, 0, false, self.since
 end
 
@@ -58,6 +60,7 @@ local function send(self, output, n, due)
   end
   self.cursor, self.packets = cursor, self.packets + sent
   self.bits, self.ahead = self.bits + bits, self.ahead + bits
+  self.left = self.left - sent
 end
 
 -- Give up what is due beyond what is made up for; the bits that are due then.
@@ -77,11 +80,11 @@ end
 function Repeater:pull()
   local input, output = self.input.input, self.output.output
   if input then keep(self, input) end
-  if self.rate == 0 or #self.kept == 0 or not output then return end
+  if self.rate == 0 or self.left == 0 or #self.kept == 0 or not output then return end
   local now = engine.now()
   local due = capped(self, now, (now - self.since) * self.rate - self.ahead)
   local room = nwritable(output)
-  if due > 0 then send(self, output, min(MOST_A_BREATH, room), due) end
+  if due > 0 then send(self, output, min(MOST_A_BREATH, room, self.left), due) end
   self.full, self.pulled = room < MOST_A_BREATH and nwritable(output) == 0, now
 end
 

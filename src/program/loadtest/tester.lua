@@ -93,8 +93,17 @@ local function run_for(self, seconds, done)
   end
 end
 
-local function set_rates(self, bits)
-  for _, stream in ipairs(self.streams) do app("repeater", stream):set_rate(bits) end
+local function set_rates(self, bits, most)
+  for _, stream in ipairs(self.streams) do
+    app("repeater", stream):set_rate(bits, most)
+  end
+end
+
+local function all_sent(self)
+  for _, stream in ipairs(self.streams) do
+    if app("repeater", stream).left > 0 then return false end
+  end
+  return true
 end
 
 -- Let the ports take what is in their links, unless they take no more.
@@ -133,18 +142,12 @@ local function late(self)
   return seconds
 end
 
---- Send at `rate` (bits a second on the wire, each stream) for so many seconds; wait
---- for what is under way, `wait` seconds at most. Returns {rate, seconds (it took),
---- streams = a list of {name, tx, rx (packets), tx_bytes, rx_bytes, lost, loss (share
---- of those sent), drops (by the receiving port), failed (in the sending one), tx_pps,
---- rx_pps, tx_rate, rx_rate (bits a second), kept = was the rate kept?}, late = the
---- seconds in which this machine didn't do its part, since the process had to wait for
---- a CPU or was too slow; 0 if that were less than what the sender makes up for}.
-function Tester:trial(rate, seconds, wait)
+-- Send at `rate` for so many seconds, or `most` packets; then wait for those under way.
+local function send(self, rate, seconds, wait, most)
   local before, began = totals(self), engine.now()
   self.gap, self.last = 0, began
-  set_rates(self, rate)
-  run_for(self, seconds)
+  set_rates(self, rate, most)
+  run_for(self, seconds, most and function () return all_sent(self) end)
   local took = engine.now() - began -- longer, if the process had to wait for a CPU
   local sending_late = late(self)
   set_rates(self, 0)
@@ -163,29 +166,57 @@ function Tester:trial(rate, seconds, wait)
   return result
 end
 
+--- Send at `rate` (bits a second on the wire, each stream) for so many seconds; wait
+--- for what is under way, `wait` seconds at most. Returns {rate, seconds (it took),
+--- streams = a list of {name, tx, rx (packets), tx_bytes, rx_bytes, lost, loss (share
+--- of those sent), drops (by the receiving port), failed (in the sending one), tx_pps,
+--- rx_pps, tx_rate, rx_rate (bits a second), kept = was the rate kept?}, late = the
+--- seconds in which this machine didn't do its part, since the process had to wait for
+--- a CPU or was too slow; 0 if that were less than what the sender makes up for}.
+function Tester:trial(rate, seconds, wait)
+  return send(self, rate, seconds, wait)
+end
+
+--- Send a burst of so many packets, each stream, at `rate`; the result as trial()'s.
+--- `kept` says whether all were sent, and at the rate, but for what the sender makes up
+--- for. It gives up a second after they should have been.
+function Tester:burst(rate, packets, seconds, wait)
+  local result = send(self, rate, seconds + STUCK_S, wait, packets)
+  local most = KEPT * rate * (result.seconds - Repeater.CATCHING_UP_S)
+  for _, s in ipairs(result.streams) do s.kept = s.tx >= packets and s.bits >= most end
+  return result
+end
+
 --- How many trials at a rate may be void.
 tester.MOST_VOID = 3
 
---- Trials as trial(), until one counts: judge(result) says, without looking at `late`,
---- whether it has passed, if not, why, and whether that holds in any case. One that
---- hasn't, and in which this machine was late, is void: the device may have nothing to
---- do with it. again(result) is called, and it is done again, but no more than
---- MOST_VOID times at one rate; `void` is set in the result if the last is void still.
---- Returns the result, with `passed` and `reason`.
-function Tester:valid_trial(rate, seconds, wait, judge, again)
+--- Trials, until one counts: `try`() makes one and returns trial()'s result, and
+--- judge(result) says, without looking at `late`, whether it has passed, if not, why,
+--- and whether that holds in any case. One that hasn't, and in which this machine was
+--- late, is void: the device may have nothing to do with it. again(result) is called,
+--- and it is done again, but no more than MOST_VOID times in all for the same `what` (a
+--- rate); `void` is set in the result if the last is void still. Returns the result,
+--- with `passed` and `reason`.
+function Tester:valid(what, try, judge, again)
   while true do
-    local result = self:trial(rate, seconds, wait)
+    local result = try()
     local passed, reason, holds = judge(result)
     result.passed, result.reason = passed, not passed and reason or nil
     if passed or holds or result.late == 0 then return result end
     result.void = true
     result.reason = ("this machine can't keep the rate: it was %.1f ms late")
       :format(1e3 * result.late)
-    local voids = self.voids[rate] or 0
+    local voids = self.voids[what] or 0
     if voids == tester.MOST_VOID then return result end
-    self.voids[rate] = voids + 1
+    self.voids[what] = voids + 1
     again(result)
   end
+end
+
+--- The same with trial(rate, seconds, wait).
+function Tester:valid_trial(rate, seconds, wait, judge, again)
+  return self:valid(rate, function () return self:trial(rate, seconds, wait) end,
+    judge, again)
 end
 
 --- Send nothing for so many seconds.

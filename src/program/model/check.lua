@@ -2,14 +2,17 @@
 -- `perigee model check PROGRAM ARGS`: measures a graph, predicts its throughput with
 -- known work in it and on other machines, and sees whether the work makes it so.
 
+local cjson = require("cjson")
 local stdlib = require("posix.stdlib")
 local apart = require("program.model.apart")
 local children = require("program.model.children")
 local compose = require("program.model.compose")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local fit = require("program.model.fit")
 local predict = require("program.model.predict")
 local report = require("core.engine.report")
+local results = require("core.engine.results")
 
 local M = {}
 
@@ -60,13 +63,13 @@ local function compose_apart(options)
   return compose.predict(result, ports, tasks)
 end
 
-local function show_composed(p, problem, base)
-  if not p then return print("not predicted from the table of ports: " .. problem) end
-  print(("predicted from the table of ports, and the tasks apart from them: %.1f "
+local function show_composed(say, p, problem, base)
+  if not p then return say("not predicted from the table of ports: " .. problem) end
+  say(("predicted from the table of ports, and the tasks apart from them: %.1f "
     .. "cycles = %s"):format(p.cycles, report.si(base.tsc_hz / p.cycles, "pps")))
-  print(("  C_IO %.1f (receive %.1f, send %.1f), C_task %.1f, engine %.1f"):format(
+  say(("  C_IO %.1f (receive %.1f, send %.1f), C_task %.1f, engine %.1f"):format(
     p.receive + p.send, p.receive, p.send, p.task, p.engine))
-  print(("measured: %.1f cycles = %s, error %+.1f %%"):format(base.cycles,
+  say(("measured: %.1f cycles = %s, error %+.1f %%"):format(base.cycles,
     report.si(base.tsc_hz / base.cycles, "pps"), 100 * (base.cycles / p.cycles - 1)))
 end
 
@@ -97,20 +100,20 @@ local function run_in_turn(loads, options)
   return medians
 end
 
-local function show_graph(base)
+local function show_graph(say, base)
   local core = base.core_per_tsc
-  print(("a packet takes %.1f TSC cycles of CPU time (%.1f of the core's, at %.2f GHz)")
+  say(("a packet takes %.1f TSC cycles of CPU time (%.1f of the core's, at %.2f GHz)")
     :format(base.cycles, base.cycles * core, core * base.tsc_hz / 1e9))
   if base.receive then
-    print(("  C_IO %.1f (receive %.1f, send %.1f), C_task %.1f, engine %.1f, "
+    say(("  C_IO %.1f (receive %.1f, send %.1f), C_task %.1f, engine %.1f, "
       .. "empty polls %.1f; %.0f packets a breath"):format(base.receive + base.send,
       base.receive, base.send, base.task, base.engine, base.empty, base.batch))
   end
 end
 
-local function show_predictions(base, size)
+local function show_predictions(say, base, size)
   local cycles = (base.cycles - (base.empty or 0)) * base.core_per_tsc
-  print(("predicted for frames of %d bytes:"):format(size))
+  say(("predicted for frames of %d bytes:"):format(size))
   for _, ghz in ipairs(GHZ) do
     local parts = {}
     for i, line in ipairs(LINES) do
@@ -119,12 +122,25 @@ local function show_predictions(base, size)
       parts[i] = ("%g Gbit/s: %s (%s)"):format(line / 1e9, report.si(p.rate, "pps"),
         p.limit)
     end
-    print(("  core at %g GHz   %s"):format(ghz, table.concat(parts, "   ")))
+    say(("  core at %g GHz   %s"):format(ghz, table.concat(parts, "   ")))
   end
 end
 
+-- What of a run, and of a prediction from the table, is written as JSON.
+local function graph_of(base)
+  return {cycles = base.cycles, receive = base.receive, send = base.send,
+          task = base.task, engine = base.engine, empty = base.empty,
+          batch = base.batch, core_per_tsc = base.core_per_tsc, tsc_hz = base.tsc_hz}
+end
+
+local function composed_of(p)
+  return {cycles = p.cycles, receive = p.receive, send = p.send, task = p.task,
+          engine = p.engine}
+end
+
 --- Run and print; the median error of the predictions (0.01 is 1 percent).
---- `options`: program, args, duration and rounds of each run, size (bytes with CRC).
+--- `options`: program, args, duration and rounds of each run, size (bytes with CRC),
+--- json = where to write it as JSON, or nil.
 function M.run(options)
   local composed, problem = compose_apart(options)
   local cycles, loads = watch(0, options).cycles, {0}
@@ -132,22 +148,33 @@ function M.run(options)
     loads[i + 1] = math.max(LEAST_LOAD, cycles) * share
   end
   local runs = run_in_turn(loads, options)
-  local base, errors = runs[1], {}
-  show_graph(base)
-  show_composed(composed, problem, base)
-  show_predictions(base, options.size)
-  print("work put behind each port, and throughput (packets a second of CPU time):")
+  local base, errors, checks = runs[1], {}, {}
+  local out = options.json == "-" and io.stderr or io.stdout
+  local function say(text) out:write(text, "\n") end
+  show_graph(say, base)
+  show_composed(say, composed, problem, base)
+  show_predictions(say, base, options.size)
+  say("work put behind each port, and throughput (packets a second of CPU time):")
   local own = base.cycles - (base.empty or 0)
   for i = 2, #runs do
     local load, run = loads[i], runs[i]
     local predicted = math.max(base.cycles, own + load * base.tax)
     errors[i - 1] = math.abs(predicted / run.cycles - 1)
-    print(("  %6.0f cycles: predicted %s, measured %s, error %+.1f %%"):format(load,
+    checks[i - 1] = {work = load, predicted = predicted, measured = run.cycles}
+    say(("  %6.0f cycles: predicted %s, measured %s, error %+.1f %%"):format(load,
       report.si(base.tsc_hz / predicted, "pps"), report.si(run.tsc_hz / run.cycles,
       "pps"), 100 * (run.cycles / predicted - 1)))
   end
   local median = fit.median(errors)
-  print(("median error: %.1f %%"):format(100 * median))
+  say(("median error: %.1f %%"):format(100 * median))
+  results.add("CYCLES", base.cycles)
+  results.add("ERROR", median)
+  if options.json then
+    files.save(options.json, cjson.encode{
+      report = "model check", program = options.program, measured = graph_of(base),
+      predicted = composed and composed_of(composed), why = problem, checks = checks,
+      error = median} .. "\n")
+  end
   return median
 end
 

@@ -63,6 +63,7 @@ local function parse_predict(args)
     :convert(cli.integer(1, 256)):default("32")
   p:option("--port", "The kind of port measured."):argname("KIND")
     :default("null")
+  p:flag("--json", "Print JSON.")
   p:option("--io", "C_IO, cycles a packet, instead of what was measured.")
     :argname("CYCLES"):convert(finite(0))
   p:option("--model", "What `perigee model` wrote.")
@@ -71,7 +72,7 @@ local function parse_predict(args)
 end
 
 local VALUED = {["--duration"] = true, ["--rounds"] = true, ["--size"] = true,
-                ["--limit"] = true, ["--model"] = true}
+                ["--limit"] = true, ["--model"] = true, ["--json"] = true}
 
 local function parse_check(args)
   local own, rest = cli.split(args, VALUED)
@@ -92,6 +93,8 @@ local function parse_check(args)
     :convert(cli.positive_number):default("10")
   p:option("--model", "What `perigee model` wrote.")
     :argname("FILE"):default(DIRECTORY .. "/model.json")
+  p:option("--json", "Also write the results as JSON to FILE; -: to standard output, "
+    .. "and the text to standard error."):argname("FILE")
   p:argument("program", "the program and its arguments"):args("?")
   local options = cli.parse(p, own)
   options.program, options.args = table.remove(rest, 1), rest

@@ -5,6 +5,7 @@ local cjson = require("cjson")
 local failure = require("core.failure")
 local fit = require("program.model.fit")
 local report = require("core.engine.report")
+local results = require("core.engine.results")
 
 local M = {}
 
@@ -107,6 +108,14 @@ function M.run(options)
   end
   local p = fit.predict{io = io_cycles, task = options.task, hz = ghz * 1e9,
                         line = options.line, size = options.size}
+  results.add("PPS", p.rate)
+  if options.json then
+    return print(cjson.encode{
+      report = "model predict", hz = ghz * 1e9, io = io_cycles, io_from = how,
+      task = options.task, busy = p.busy, size = options.size, pps = p.rate,
+      limit = p.limit, cpu_pps = p.cpu_rate, line_rate = options.line,
+      line_pps = options.line and p.line_rate})
+  end
   print(("F_CPU = T * (C_IO + C_task + C_busy): %.2f GHz = T * (%.1f + %g + %.1f)")
     :format(ghz, io_cycles, options.task, p.busy))
   print(("C_IO:  %.1f cycles (%s)"):format(io_cycles, how))

@@ -64,6 +64,13 @@ local function token_of(options, place)
   return given
 end
 
+-- Nobody could open a page whose address isn't told.
+local function tell(address)
+  local ok, problem = io.stdout:write(address, "\n")
+  if ok then ok, problem = io.stdout:flush() end
+  if not ok then failure.raise("its address can't be told: %s", problem) end
+end
+
 local function serve(server)
   C.pg_catch_signals()
   while C.pg_signal() == 0 do
@@ -88,13 +95,8 @@ function M.run(args)
   local server = sockets.server(fd, function ()
     return http.session(page, {any_method = true})
   end)
-  if path then
-    print(("unix:%s"):format(path))
-  else
-    print(("http://%s:%d/%s"):format(place.address, socket.getsockname(fd).port,
-      token and "#token=" .. token or ""))
-  end
-  io.stdout:flush()
+  tell(path and ("unix:%s"):format(path) or ("http://%s:%d/%s"):format(place.address,
+    socket.getsockname(fd).port, token and "#token=" .. token or ""))
   serve(server)
   if path then os.remove(path) end
 end

@@ -41,6 +41,8 @@ local SOFTWIRES = {
   {"\192\0\2\1", 5 * 1024 + 7, b4(1), BR}, {"\192\0\2\1", 9 * 1024 + 1, b4(2), BR},
   {"\192\0\2\2", 99, b4(3), BR}, {"\192\0\2\3", 40000, b4(4), OTHER_BR},
 }
+local PROTOCOL_IP4 = 4
+local SHORT = 200 -- bytes
 local PEER, LWAFTR4, LWAFTR6 = "\198\51\100\7", "\10\0\1\1", of_lwaftr(1, 0)
 
 local function be16(n) return string.char(math.floor(n / 256) % 256, n % 256) end
@@ -89,6 +91,29 @@ local function fragment6(next_header, from, to, payload, at)
     local more = first + at < #payload and 1 or 0
     list[#list + 1] = M.ip6(44, from, to, string.char(next_header, 0)
       .. be16(first + more) .. "\0\0\18\52" .. payload:sub(first + 1, first + at))
+  end
+  return list
+end
+
+--- First fragments of `size` bytes of a datagram with the identification `id`: one from
+--- the internet, and one of a tunnel's, by "v4" and "v6".
+function M.first_fragments(id, size)
+  local s = SOFTWIRES[1]
+  local data = M.udp(53, s[2], ("f"):rep(2 * size)):sub(1, size)
+  local inner = M.ip4(17, s[1], PEER, data, {id = id})
+  local rest = string.char(PROTOCOL_IP4, 0) .. be16(1) .. "\0\0" .. be16(id)
+  return {
+    v4 = M.ethernet(0x0800, M.ip4(17, PEER, s[1], data, {id = id, flags = 0x2000})),
+    v6 = M.ethernet(0x86dd, M.ip6(44, s[3], s[4], rest
+      .. inner:sub(1, #inner - #inner % 8))),
+  }
+end
+
+--- Those of seeds() that are no longer than most headers together.
+function M.short_seeds()
+  local list = {}
+  for _, frame in ipairs(M.seeds()) do
+    if #frame <= SHORT then list[#list + 1] = frame end
   end
   return list
 end

@@ -6,15 +6,13 @@ local cli = require("lib.cli")
 local failure = require("core.failure")
 local files = require("core.lib.files")
 local numa = require("lib.numa")
-local process = require("core.lib.process")
 local report = require("program.loadtest.report")
-local search = require("program.loadtest.search")
+local run_results = require("core.engine.results")
 local streams = require("program.loadtest.streams")
-local tester = require("program.loadtest.tester")
+local throughput = require("program.loadtest.throughput")
 
 local M = {}
 
-local MOST_WARM_UP_RATE = 1e9
 -- RFC 2544, sections 23 and 24.
 local RFC2544 = {duration = 60, wait = 2, pause = 5}
 local USUAL = {duration = 1, wait = 0.2, pause = 0}
@@ -79,75 +77,13 @@ local function with_defaults(options)
   return options
 end
 
---- Has the trial with this result passed? And if not, why; true behind that if it is so
---- whether or not this machine was late.
-function M.verdict(result, options)
-  if options.exec then
-    return process.succeeds(options.exec), "the command said so", true
-  end
-  for _, s in ipairs(result.streams) do
-    if not s.kept then return false, "the rate was not kept" end
-    if s.tx == 0 then return false, "nothing was sent" end
-    if s.failed > 0 then return false, "the port couldn't send" end
-    if s.loss > options.loss then return false, "packets were lost" end
-  end
-  return true
-end
-
---- The lowest rate above the limit that failed, if that was because this machine can't
---- keep it; nil if not. `trials` in the order in which they were made.
-function M.limited_by_machine(trials, limit)
-  local lowest
-  for _, trial in ipairs(trials) do
-    if trial.rate > limit and (not lowest or trial.rate <= lowest.rate) then
-      lowest = trial
-    end
-  end
-  return lowest and lowest.void and lowest.rate or nil
-end
-
--- One rate after another; the result of the search, for one size or for the files.
-local function find(list, size, options, say)
-  local t, trials = tester.new(list, size), {}
-  local warm_up_rate = math.min(options.max, MOST_WARM_UP_RATE)
-  say(("Warming up at %f Gb/s for %g seconds.\n"):format(warm_up_rate / 1e9,
-    options.warm_up))
-  t:trial(warm_up_rate, options.warm_up, options.wait)
-  local best
-  local function judge(result) return M.verdict(result, options) end
-  local function note(result)
-    trials[#trials + 1] = result
-    say(report.text(result))
-  end
-  local limit = search.limit(options, function (rate)
-    say(("Applying %f Gbps of load.\n"):format(rate / 1e9))
-    local result = t:valid_trial(rate, options.duration, options.wait, judge,
-      function (void)
-        note(void)
-        say(report.void(void))
-        t:pause(options.pause)
-      end)
-    note(result)
-    if result.passed then best = result end
-    say(result.passed and "Success.\n" or ("Failed: %s.\n"):format(result.reason))
-    t:pause(options.pause)
-    return result.passed
-  end)
-  local machine = M.limited_by_machine(trials, limit)
-  if machine then
-    say(("The limit may be this machine's, which can't keep %g Gbps.\n")
-      :format(machine / 1e9))
-  end
-  say(("%g Gbps\n"):format(limit / 1e9))
-  return {size = size, limit = limit, streams = limit > 0 and best.streams or nil,
-          machine = machine ~= nil, trials = trials}
-end
-
 local function results(list, options, say)
   local all = {}
   for i, size in ipairs(options.sizes or {false}) do
     if size then say(("Frames of %d bytes.\n"):format(size)) end
-    all[i] = find(list, size or nil, options, say)
+    all[i] = throughput.find(list, size or nil, options, say)
+    local tail = size and #options.sizes > 1 and "-" .. size or ""
+    run_results.add("LIMIT" .. tail, all[i].limit)
   end
   return {bitrate = options.max, precision = options.precision, loss = options.loss,
           duration = options.duration, retries = options.retries, results = all}

@@ -16,6 +16,7 @@ local leader = {}
 -- on other CPUs.
 local MOST_SECONDS, MOST_WITHOUT_APPS = 0.002, 0.05
 local MUCH_OUTPUT = 1048576 -- bytes that a client leaves waiting
+local MUCH_GARBAGE = 16777216 -- bytes of calls and answers
 
 -- A connection ----------------------------------------------------------------------
 
@@ -23,8 +24,8 @@ local Connection = {}
 Connection.__index = Connection
 
 local function connection(of)
-  return setmetatable({leader = of, frames = calls.frames(), output = {}, outgoing = 0},
-    Connection)
+  return setmetatable({leader = of, frames = calls.frames(), output = {}, outgoing = 0,
+    garbage = 0}, Connection)
 end
 
 function Connection:receive(bytes)
@@ -39,6 +40,7 @@ local function answer(self, text)
   local frame = calls.frame(table.concat(parts))
   self.output[#self.output + 1] = frame
   self.outgoing = self.outgoing + #frame
+  self.garbage = self.garbage + #text + #frame
 end
 
 -- Go on with the frame that is being answered, or begin with the next one: true if
@@ -80,6 +82,7 @@ end
 
 function Connection:ended()
   if self.leader.listener == self then self.leader.listener = nil end
+  if self.garbage >= MUCH_GARBAGE then collectgarbage() end -- else it stays for hours
 end
 
 -- The socket --------------------------------------------------------------------------

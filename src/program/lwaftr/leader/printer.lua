@@ -3,6 +3,7 @@
 -- is read again; "xpath", a line PATH VALUE for each leaf; and "influxdb", lines for
 -- that database. A walk through the tree tells each format what it meets.
 
+local buffer = require("string.buffer")
 local ffi = require("ffi")
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
 local failure = require("core.failure")
@@ -29,7 +30,7 @@ end
 -- What is around a leaf is written with the first one.
 local function write_heads(self)
   for i, level in ipairs(self) do
-    if not level.written then self.out(("  "):rep(i - 1) .. level.head) end
+    if not level.written then self.out:put(("  "):rep(i - 1), level.head) end
     level.written = true
   end
   return ("  "):rep(#self)
@@ -37,22 +38,26 @@ end
 
 function yang:leaf(field, value)
   local indent = write_heads(self)
-  self.out(("%s%s %s;\n"):format(indent, field.name, field.type.write(value)))
+  self.out:put(indent, field.name, " ", field.type.write(value), ";\n")
 end
 
 function yang:close()
   local level = table.remove(self)
-  if level.written then self.out(("  "):rep(#self) .. "}\n") end
+  if level.written then self.out:put(("  "):rep(#self), "}\n") end
 end
 
-function yang:only(field, value) self.out(field.type.write(value)) end
+function yang:only(field, value) self.out:put(field.type.write(value)) end
 
 -- A million of them are why this is in C.
 function yang:softwire(s)
   self.text = self.text or ffi.new("char[?]", ROOM)
   local indent = write_heads(self)
-  local text = ffi.string(self.text, C.pg_print_softwire(s, indent, self.text, ROOM))
-  self.out(self.bare and (text:gsub("^(%s*)softwire ", "%1")) or text)
+  local n = C.pg_print_softwire(s, indent, self.text, ROOM)
+  if self.bare then
+    self.out:put((ffi.string(self.text, n):gsub("^(%s*)softwire ", "%1")))
+  else
+    self.out:putcdata(self.text, n)
+  end
 end
 
 local xpath = {}
@@ -67,14 +72,15 @@ function xpath:open(name, keys)
 end
 
 function xpath:leaf(field, value)
-  self.out(("%s%s/%s %s\n"):format(self.root, table.concat(self), field.name,
-    field.type.write(value)))
+  self.out:put(self.root)
+  for i = 1, #self do self.out:put(self[i]) end
+  self.out:put("/", field.name, " ", field.type.write(value), "\n")
 end
 
 function xpath:close() table.remove(self) end
 
 function xpath:only(field, value)
-  self.out(("%s %s\n"):format(self.root, field.type.write(value)))
+  self.out:put(self.root, " ", field.type.write(value), "\n")
 end
 
 local influxdb = {}
@@ -98,16 +104,15 @@ function influxdb:leaf(field, value)
       tags[#tags + 1] = (",%s=%s"):format(key[1], (key[2]:gsub("[, =]", "\\%0")))
     end
   end
-  self.out(("%s%s/%s%s value=%s\n"):format(self.root:gsub("%b[]", ""),
-    table.concat(names), field.name, table.concat(tags),
-    influx_value(value, field.type.write(value))))
+  self.out:put((self.root:gsub("%b[]", "")), table.concat(names), "/", field.name,
+    table.concat(tags), " value=", influx_value(value, field.type.write(value)), "\n")
 end
 
 function influxdb:close() table.remove(self) end
 
 function influxdb:only(field, value)
-  self.out(("%s value=%s\n"):format(self.root:gsub("%b[]", ""),
-    influx_value(value, field.type.write(value))))
+  self.out:put((self.root:gsub("%b[]", "")), " value=",
+    influx_value(value, field.type.write(value)), "\n")
 end
 
 local FORMATS = {yang = yang, xpath = xpath, influxdb = influxdb}
@@ -180,17 +185,17 @@ local function rest(node)
   return left
 end
 
---- Write `value`, which is what is at the `target` (program.lwaftr.leader.path), by
---- calling out(TEXT). `format` is "yang" (nil), "xpath" or "influxdb"; `defaults`: also
---- leaves that have their default values. Raises a failure for other formats.
-function printer.print(target, value, out, format, defaults)
+--- The text of `value`, which is what is at the `target` (program.lwaftr.leader.path).
+--- `format` is "yang" (nil), "xpath" or "influxdb"; `defaults`: also leaves that have
+--- their default values. Raises a failure for other formats.
+function printer.text(target, value, format, defaults)
   local class = FORMATS[format or "yang"]
   if not class then
     failure.usage("the format '%s' isn't known; there are yang, xpath and influxdb",
       format)
   end
   local root = target.text:gsub("/+$", "")
-  local self = setmetatable({out = out, defaults = defaults, root = root,
+  local self = setmetatable({out = buffer.new(), defaults = defaults, root = root,
     bare = target.is_list}, class)
   local node = target.node
   local last = target.steps[#target.steps]
@@ -203,14 +208,7 @@ function printer.print(target, value, out, format, defaults)
   else
     fields(self, last and last.key ~= nil and rest(node) or node, value)
   end
-end
-
---- The same as one string.
-function printer.text(target, value, format, defaults)
-  local parts = {}
-  printer.print(target, value, function (part) parts[#parts + 1] = part end, format,
-    defaults)
-  return table.concat(parts)
+  return self.out:tostring()
 end
 
 return printer

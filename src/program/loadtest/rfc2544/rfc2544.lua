@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee loadtest rfc2544`: the four tests of RFC 2544, section 26, that need no more
+-- than a generator: throughput, latency, frame loss rate, back-to-back frames.
+
+local bursts = require("program.loadtest.rfc2544.bursts")
+local delay = require("program.loadtest.rfc2544.delay")
+local files = require("core.lib.files")
+local hdr_log = require("lib.traffic.hdr_log")
+local loss = require("program.loadtest.rfc2544.loss")
+local main = require("core.main")
+local numa = require("lib.numa")
+local options_of = require("program.loadtest.rfc2544.options").parse
+local page = require("program.loadtest.rfc2544.page")
+local rate = require("lib.traffic.rate")
+local report = require("program.loadtest.report")
+local results = require("core.engine.results")
+local si = require("core.engine.report").si
+local tester = require("program.loadtest.tester")
+local text = require("program.loadtest.rfc2544.text")
+local throughput = require("program.loadtest.throughput")
+
+local M = {}
+
+local function with_throughput(result, options, say)
+  local found = throughput.find(options.list, result.size, options, say)
+  found.pps = found.limit / rate.wire_bits(result.size)
+  found.share = found.limit / options.max
+  result.throughput = found
+  say(text.throughput(found))
+end
+
+-- `entries` are those of the log of histograms.
+local function with_latency(result, options, say, entries)
+  local limit = result.throughput.limit
+  if limit == 0 then return say("Latency: not measured, since no rate passes.\n") end
+  result.latency = delay.test(options.list, result.size, limit, options,
+    function (trial, number)
+      say(text.latency_trial(trial, number))
+      entries[#entries + 1] = {histogram = trial.histogram, start = trial.start,
+        seconds = trial.seconds, tag = ("%d-%s"):format(result.frame, trial.name)}
+    end)
+  say(text.latency(result.latency))
+end
+
+-- The tests of one size.
+local function measure(size, options, say, entries)
+  local result = {size = size, frame = size + 4,
+                  line_pps = options.max / rate.wire_bits(size)}
+  say(("Frames of %d bytes, with the frame check %d; the line carries %s.\n"):format(
+    size, size + 4, si(result.line_pps, "pps")))
+  if options.tests.throughput then with_throughput(result, options, say) end
+  if options.tests.latency then with_latency(result, options, say, entries) end
+  if options.tests.loss or options.tests.bursts then
+    local t = tester.new(options.list, size)
+    t:trial(options.max / 100, options.warm_up, options.wait)
+    if options.tests.loss then
+      result.loss = loss.test(t, options, function (trial) say(text.loss(trial)) end)
+    end
+    if options.tests.bursts then
+      result.back_to_back = bursts.test(t, size, options,
+        function (trial, number) say(text.burst_trial(trial, number)) end)
+      say(text.bursts(result.back_to_back))
+    end
+  end
+  return result
+end
+
+-- What --results prints; sizes are named where there are several.
+local function add_results(result, options)
+  local tail = #options.sizes > 1 and "-" .. result.frame or ""
+  local function add(name, value) results.add(name .. tail, value) end
+  add("LIMIT", result.throughput and result.throughput.limit)
+  add("LATENCY", result.latency and result.latency.mean and result.latency.mean / 1e9)
+  add("LOSS", result.loss and result.loss[1].loss)
+  add("BURST", result.back_to_back and result.back_to_back.frames)
+end
+
+-- All that is written, without what JSON can't have.
+local function summary(options)
+  local ports = {}
+  for i, stream in ipairs(options.list) do
+    ports[i] = {tx = stream.tx, rx = stream.rx, port = stream.port}
+  end
+  return {
+    report = "rfc2544", version = main.version, time = os.date("!%Y-%m-%dT%H:%M:%SZ"),
+    streams = ports, bitrate = options.max, precision = options.precision,
+    duration = options.duration, wait = options.wait, pause = options.pause,
+    latency_duration = options.latency_duration,
+    latency_trials = options.latency_trials, burst_duration = options.burst_duration,
+    bursts = options.bursts, step = options.step, quick = options.quick or false,
+    results = {},
+  }
+end
+
+--- Run the program: `args` as in its usage.
+function M.run(args)
+  local options = options_of(args)
+  if options.cpu then numa.bind_to_cpu(options.cpu) end
+  local out = options.json == "-" and io.stderr or io.stdout
+  out:setvbuf("line")
+  local function say(sentence) out:write(sentence) end
+  local found, entries = summary(options), {}
+  for i, size in ipairs(options.sizes) do
+    local result = measure(size, options, say, entries)
+    add_results(result, options)
+    found.results[i] = result
+    -- Hours of work: what there is is kept from the first size on.
+    if options.page then files.replace(options.page, page.text(found)) end
+    if options.histogram then
+      files.replace(options.histogram, hdr_log.text(entries, main.version))
+    end
+    if options.json and options.json ~= "-" then
+      files.replace(options.json, report.json(found))
+    end
+  end
+  say(text.summary(found))
+  if options.json == "-" then files.save("-", report.json(found)) end
+end
+
+return M
