@@ -107,16 +107,23 @@ function text.uncomment(s)
   return (clean(s, 1))
 end
 
---- The arguments of the configuration string `s`, a list: it splits at commas, each
---- argument is without comments. An empty last one isn't there.
-function text.arguments(s)
-  local list, i = {}, 1
-  while i <= #s do
+--- Iterate over the arguments of the configuration string `s`, with their numbers: it
+--- splits at commas, each argument is without comments. An empty last one isn't there.
+function text.each_argument(s)
+  local i = 1
+  return function (_, n)
+    if i > #s then return nil end
     meanwhile.step()
     local argument, comma = clean(s, i, true)
-    if argument ~= "" or comma <= #s then list[#list + 1] = argument end
     i = comma + 1
-  end
+    if argument ~= "" or comma <= #s then return n + 1, argument end
+  end, nil, 0
+end
+
+--- The same as a list.
+function text.arguments(s)
+  local list = {}
+  for n, argument in text.each_argument(s) do list[n] = argument end
   return list
 end
 

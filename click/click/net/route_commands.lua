@@ -43,10 +43,10 @@ local function has_output(e, route, least)
 end
 
 --- Take the arguments of a lookup element, a route each.
-function route_commands.configure(e, texts)
+function route_commands.configure(e, arguments)
   local again = 0
-  for i, text in ipairs(texts) do
-    meanwhile.step()
+  for i, text in text_of.each_argument(arguments) do
+    meanwhile.step(4)
     local route = parse(e, text)
     if not route then
       e:error("argument %d should be 'ADDR/MASK [GATEWAY] OUTPUT'", i)

@@ -2,7 +2,8 @@
 -- Many routes to IPv4 addresses, laid out for C (native/ip4_routes.c). A route is
 -- {address=, length=, way=}: a prefix in host order, and a number from 1 on. What is
 -- changed is laid out again chunk by chunk, when commit() is called; a chunk is 65536
--- addresses with the same first 16 bits.
+-- addresses with the same first 16 bits. What there are many of lies in arrays, not in
+-- tables, for which the garbage collector would keep packets waiting.
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
@@ -15,6 +16,12 @@ local CHUNK, CHUNKS = 2 ^ 16, 2 ^ 16
 local CHUNK_BITS = 16
 local FIRST_RANGES = 1024
 local ranges_t = ffi.typeof("struct ip4_range[?]")
+
+-- Prefixes that are longer than a chunk's, in a list for each chunk.
+local FIRST_LONG = 1024
+local long_t = ffi.typeof("struct { uint32_t address; int32_t length, way, next; }[?]")
+local heads_t = ffi.typeof("int32_t[?]")
+local long_size = ffi.sizeof(long_t, 1)
 
 -- Room for so many ranges; those there are remain.
 local function allot(self, capacity)
@@ -31,7 +38,9 @@ local function new()
   local self = setmetatable({
     memory = ffi.new("struct ip4_routes"),
     short = {}, -- [length][address] = way, of prefixes of up to 16 bits
-    long = {},  -- [chunk] = list of routes with longer ones
+    long = long_t(FIRST_LONG), capacity_long = FIRST_LONG, -- of longer ones, from 1 on
+    used_long = 0, free_long = 0, -- the first in the list of those not in use
+    first = heads_t(CHUNKS), -- [chunk] = the first in its list; 0: none
     changed = {}, useful = 0, -- of the `used` ranges
   }, RouteRanges)
   for length = 0, CHUNK_BITS do self.short[length] = {} end
@@ -48,12 +57,47 @@ local function mark(self, address, length)
   end
 end
 
+-- The number of the prefix in `long`, and of the one before it in its list; 0: none.
 local function find_long(self, chunk, address, length)
-  local list = self.long[chunk] or {}
-  for i, route in ipairs(list) do
-    if route.address == address and route.length == length then return i, list end
+  local long, before, i = self.long, 0, self.first[chunk]
+  while i ~= 0 and not (long[i].address == address and long[i].length == length) do
+    before, i = i, long[i].next
   end
-  return nil, list
+  return i, before
+end
+
+local function new_long(self)
+  local i = self.free_long
+  if i ~= 0 then
+    self.free_long = self.long[i].next
+    return i
+  end
+  i = self.used_long + 1
+  if i >= self.capacity_long then
+    local long = long_t(self.capacity_long * 2)
+    ffi.copy(long, self.long, long_size * self.capacity_long)
+    self.long, self.capacity_long = long, self.capacity_long * 2
+  end
+  self.used_long = i
+  return i
+end
+
+local function set_long(self, address, length, way)
+  local chunk = math.floor(address / CHUNK)
+  local i, before = find_long(self, chunk, address, length)
+  if i ~= 0 and way then
+    self.long[i].way = way
+  elseif i ~= 0 then
+    local following = self.long[i].next
+    if before ~= 0 then self.long[before].next = following
+    else self.first[chunk] = following end
+    self.long[i].next, self.free_long = self.free_long, i
+  elseif way then
+    i = new_long(self)
+    local route = self.long[i]
+    route.address, route.length, route.way = address, length, way
+    route.next, self.first[chunk] = self.first[chunk], i
+  end
 end
 
 --- Let the prefix have that way, whatever it had; nil: none.
@@ -61,17 +105,8 @@ function RouteRanges:set(address, length, way)
   mark(self, address, length)
   if length <= CHUNK_BITS then
     self.short[length][address] = way
-    return
-  end
-  local chunk = math.floor(address / CHUNK)
-  local i, list = find_long(self, chunk, address, length)
-  self.long[chunk] = list
-  if i and not way then
-    table.remove(list, i)
-  elseif i then
-    list[i].way = way
-  elseif way then
-    table.insert(list, {address = address, length = length, way = way})
+  else
+    set_long(self, address, length, way)
   end
 end
 
@@ -108,7 +143,13 @@ end
 local function ranges_of(self, chunk)
   local outer = {last = CHUNK - 1, way = way_of_chunk(self, chunk)}
   local ranges, stack = {{start = 0, way = outer.way}}, {outer}
-  local list = self.long[chunk] or {}
+  local list, i = {}, self.first[chunk]
+  while i ~= 0 do
+    meanwhile.step()
+    local route = self.long[i]
+    list[#list + 1] = {address = route.address, length = route.length, way = route.way}
+    i = route.next
+  end
   table.sort(list, by_address)
   local function leave(position)
     while #stack > 1 and stack[#stack].last < position do
@@ -117,6 +158,7 @@ local function ranges_of(self, chunk)
     end
   end
   for _, route in ipairs(list) do
+    meanwhile.step()
     local start = route.address % CHUNK
     leave(start)
     continue(ranges, start, route.way)
@@ -136,8 +178,8 @@ local function place_for(self, chunk, n)
 end
 
 local function lay_out(self, number)
-  local chunk, long = self.memory.chunk[number], self.long[number]
-  local ranges = long and long[1] and ranges_of(self, number)
+  local chunk = self.memory.chunk[number]
+  local ranges = self.first[number] ~= 0 and ranges_of(self, number)
   self.useful = self.useful - chunk.n
   if not ranges or #ranges == 1 then
     chunk.n = 0
@@ -168,8 +210,8 @@ end
 --- Make what was set count.
 function RouteRanges:commit()
   for number in pairs(self.changed) do
-    meanwhile.step()
     lay_out(self, number)
+    meanwhile.step()
   end
   self.changed = {}
   tidy(self)
@@ -178,7 +220,9 @@ end
 --- Forget all routes.
 function RouteRanges:clear()
   for length = 0, CHUNK_BITS do self.short[length] = {} end
-  self.long, self.changed, self.used, self.useful = {}, {}, 0, 0
+  self.used_long, self.free_long = 0, 0
+  ffi.fill(self.first, ffi.sizeof(self.first))
+  self.changed, self.used, self.useful = {}, 0, 0
   ffi.fill(self.memory.chunk, ffi.sizeof(self.memory.chunk))
 end
 

@@ -10,6 +10,7 @@
 
 local meanwhile = require("core.lib.meanwhile")
 local route_ranges = require("click.net.route_ranges")
+local route_store = require("click.net.route_store")
 local wire = require("click.net.wire")
 
 local Routes = {}
@@ -22,8 +23,7 @@ local MOST_WAYS = 65535 -- a range's number of a way is of 16 bits
 --- An empty table.
 local function new()
   return setmetatable({
-    list = {}, by_prefix = {}, -- in order, with holes; by mask and address
-    n = 0, last = 0, hole = 1, -- how many; no place is taken behind, none free before
+    store = route_store.new(),
     made = 0,                  -- functions of comparisons
     gateways = {[0] = 0}, ports = {[0] = -1}, -- of ways: word, port from 1
     ways = {}, nways = 0,      -- the numbers of ways by port and gateway
@@ -63,32 +63,19 @@ local function put_range(self, route, way)
   if self.ranges and length then self.ranges:set(route.address, length, way) end
 end
 
--- The routes of that one's mask, by address.
-local function with_mask(self, route)
-  local list = self.by_prefix[route.mask]
-  if not list then
-    list = {}
-    self.by_prefix[route.mask] = list
-  end
-  return list
-end
-
 --- The route for exactly that prefix, or nil.
-function Routes:find(route) return with_mask(self, route)[route.address] end
+function Routes:find(route)
+  local place = self.store:place_of(route.address, route.mask)
+  return place and self.store:at(place)
+end
 
 --- Add the route, in the place of the one for its prefix if `replace`. Returns the one
 --- that was there, if any: without `replace`, it stays.
 function Routes:add(route, replace)
   local before = self:find(route)
   if before and not replace then return before end
-  local place = before and before.place or self.hole
-  if not before then
-    while self.list[place] do place = place + 1 end
-    self.n, self.last, self.hole = self.n + 1, math.max(self.last, place), place + 1
-    count_odd(self, route, 1)
-  end
-  route.place = place
-  self.list[place], with_mask(self, route)[route.address] = route, route
+  if not before then count_odd(self, route, 1) end
+  self.store:put(route)
   put_range(self, route, way_of(self, route))
   return before
 end
@@ -103,8 +90,7 @@ function Routes:remove(route)
     and (output ~= route.port or there.gateway ~= route.gateway) then
     return nil
   end
-  self.list[there.place], with_mask(self, route)[route.address] = nil, nil
-  self.n, self.hole = self.n - 1, math.min(self.hole, there.place)
+  self.store:remove(there.place)
   count_odd(self, route, -1)
   put_range(self, route, nil)
   return there
@@ -112,19 +98,17 @@ end
 
 --- Remove all.
 function Routes:clear()
-  self.list, self.by_prefix, self.n, self.last, self.hole = {}, {}, 0, 0, 1
-  self.odd = 0
+  self.store, self.odd = route_store.new(), 0
   if self.ranges then self.ranges:clear() end
 end
 
---- The routes in the order of their places.
-function Routes:in_order()
-  local list = {}
-  for place = 1, self.last do
+-- Call f(route) of each route in the order of their places.
+local function each(self, f)
+  for place = 1, self.store.last do
     meanwhile.step()
-    list[#list + 1] = self.list[place]
+    local route = self.store:at(place)
+    if route then f(route) end
   end
-  return list
 end
 
 -- Lookup ---------------------------------------------------------------------------
@@ -137,7 +121,8 @@ end
 -- A function of comparisons; what is more special comes first.
 local function compare(self)
   local lines = {"local band = bit.band", "return function (word)"}
-  local list = self:in_order()
+  local list = {}
+  each(self, function (route) list[#list + 1] = route end)
   table.sort(list, by_mask)
   for _, route in ipairs(list) do
     local way = way_of(self, route)
@@ -159,10 +144,7 @@ end
 local function search(self)
   if not self.ranges then
     self.ranges = route_ranges.new()
-    for _, route in ipairs(self:in_order()) do
-      meanwhile.step()
-      put_range(self, route, way_of(self, route))
-    end
+    each(self, function (route) put_range(self, route, way_of(self, route)) end)
   end
   self.ranges:commit()
   local find, ports, gateways = self.ranges:finder(), self.ports, self.gateways
@@ -176,7 +158,7 @@ end
 --- from 1, -1 if there is no route; and the gateway, a word, 0 if there is none. One
 --- for many routes knows of later changes once this has been called again.
 function Routes:finder()
-  local few = self.n <= FEW and self.made < MOST_COMPARISONS and not self.ranges
+  local few = self.store.n <= FEW and self.made < MOST_COMPARISONS and not self.ranges
   if few or (self.odd or 0) > 0 then
     self.made = self.made + 1
     return compare(self)
@@ -206,10 +188,10 @@ end
 --- The table, a line for each route.
 function Routes:text()
   local lines = {}
-  for i, route in ipairs(self:in_order()) do
-    lines[i] = column(wire.prefix_text(route.address, route.mask), 17)
+  each(self, function (route)
+    lines[#lines + 1] = column(wire.prefix_text(route.address, route.mask), 17)
       .. column(gateway_text(route), 9) .. (route.label or route.port) .. "\n"
-  end
+  end)
   return table.concat(lines)
 end
 

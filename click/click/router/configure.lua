@@ -11,6 +11,7 @@ local configure = {}
 --- to element:error.
 function configure.element(e, text)
   if e.reuse and e:reuse(text) then return end
+  if e.configure_text then return e:configure_text(text) end
   local list = text_of.arguments(text)
   if e.configure_raw then return e:configure_raw(list, text) end
   local values = arguments.parse(e.class.arguments, list, e)

@@ -190,6 +190,7 @@ function fuse.prepare(apps, links, unknown, wanted, old, lifting)
       made[f.apps[1]] = region.new(f, views, links)
     end
   end
+  meanwhile.pause()
 end
 
 --- Forget what fuse.prepare has made.

@@ -8,6 +8,7 @@ local config = require("core.config")
 local description = require("core.fuse.description")
 local drops = require("core.fuse.drops")
 local link = require("core.link")
+local meanwhile = require("core.lib.meanwhile")
 local pool = require("core.pool")
 local running_app = require("core.watch.running_app")
 local shape = require("core.fuse.shape")
@@ -256,7 +257,9 @@ end
 function region.new(found, apps, links)
   local r = description.of(found, apps, links)
   r.room = PUTS
+  meanwhile.pause() -- each of these takes a while
   local tally, text, app_at = Tally.new(r), source.generate(r)
+  meanwhile.pause()
   local self = setmetatable({
     description = r, tally = tally, text = text, direct = {}, port = {},
     process = {}, inputs = {}, outputs = {}, reasons = {}, app = {}, fetch = {},

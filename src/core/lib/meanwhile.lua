@@ -48,10 +48,11 @@ end
 --- Is there anything to go on with?
 function meanwhile.serving() return serve and true or false end
 
---- Some work is done, less than 10 microseconds of it: is it time to go on with others?
-function meanwhile.step()
+--- Some work is done, less than 10 microseconds of it, or so many times that: is it
+--- time to go on with others?
+function meanwhile.step(times)
   if not serve then return end
-  steps = steps + 1
+  steps = steps + (times or 1)
   if steps >= MANY then look() end
 end
 

@@ -30,9 +30,10 @@ local RadixIPsecLookup = element.define{
 
 -- Routes into tunnels have outputs of their own in the table of routes, behind all that
 -- there are.
-function RadixIPsecLookup:configure_raw(texts)
+function RadixIPsecLookup:configure_text(text)
   self.tunnels, self.inward = {}, {}
-  RadixIPLookup.configure_raw(self, texts)
+  RadixIPLookup.configure_text(self, text)
+  self.source = nil -- another's table isn't taken: it has tunnels
 end
 
 function RadixIPsecLookup:cleanup()

@@ -8,6 +8,7 @@ local meanwhile = require("core.lib.meanwhile")
 local note = require("click.note")
 local route_commands = require("click.net.route_commands")
 local routes = require("click.net.routes")
+local text_of = require("click.language.text")
 local wire = require("click.net.wire")
 local bit = require("bit")
 
@@ -22,9 +23,10 @@ local StaticIPLookup = element.define{
   teller = "LinearIPLookup", -- whom Click says it is that tells
 }
 
-function StaticIPLookup:configure_raw(texts, text)
+-- (One by one: a list of 100,000 routes would keep the garbage collector busy.)
+function StaticIPLookup:configure_text(text)
   self.routes, self.untold = routes.new(), MOST_TOLD
-  route_commands.configure(self, texts)
+  route_commands.configure(self, text)
   self.source = text
 end
 
@@ -131,11 +133,10 @@ local LookupIPRouteMP = element.define{
 }
 
 -- Of several routes for a prefix, the last counts.
-function LookupIPRouteMP:configure_raw(texts, whole)
+function LookupIPRouteMP:configure_text(whole)
   self.routes, self.untold = routes.new(), MOST_TOLD
   local most, failed = -1, false
-  for i, text in ipairs(texts) do
-    meanwhile.step()
+  for i, text in text_of.each_argument(whole) do
     local route = route_commands.parse(self, text)
     if route and route.port >= 0 then
       self.routes:add(route, true)
