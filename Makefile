@@ -7,6 +7,10 @@
 ## make demo       install what is missing, build, and forward a generated pcap file
 ## make test       the same, and run all tests; HUGEPAGES=N reserves N (default 1024)
 ## make check      the same in a minute: luacheck, and the tests that are fast
+## make test-guests
+##                 the long tests in virtual machines (doc/hardware.md)
+## make guest      a shell in a virtual machine with two network cards; CARDS='MODEL MODEL'
+##                 or VHOST=SOCKET (doc/hardware.md, doc/nfv.md)
 ## make bench      the same, and run all benchmarks; QUICK=1 takes less time
 ## make compat SNABB=DIR
 ##                 run the selftests of a Snabb checkout (doc/compat.md)
@@ -54,32 +58,40 @@ SOURCES := $(wildcard src/native/*/*.c src/apps/*/*.c snabb/native/*.c snabb/app
   click/native/*.c moongen/native/*.c)
 HEADERS := $(wildcard src/native/*.h src/native/*/*.h src/apps/*/*.h snabb/native/*.h \
   snabb/apps/*/*.h click/native/*.h moongen/native/*.h)
-OBJECTS := $(SOURCES:%.c=build/%.o)
+# What is built for guests lies apart.
+BUILD := build
+PROGRAM := $(if $(filter build,$(BUILD)),,$(BUILD)/)perigee
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 
 # What `make demo` and its like call once everything is installed.
 AGAIN := @$(MAKE) --no-print-directory
 
-perigee: $(OBJECTS)
+$(PROGRAM): $(OBJECTS)
 	$(CC) -rdynamic -o $@ $^ $(LDFLAGS) $(LUAJIT_LIBS) $(DPDK_LIBS) \
 	  -lrte_net_ring -lIPSec_MB -lm
 
-build/%.o: %.c $(HEADERS) build/flags
+# A perigee for the CPU that QEMU emulates, without AVX-512.
+guest-perigee:
+	@$(MAKE) --no-print-directory BUILD=build/guest ARCH=x86-64-v2 CFLAGS=-O1 \
+	  build/guest/perigee
+
+$(BUILD)/%.o: %.c $(HEADERS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c -o $@ $<
 
 # The C references of the benchmarks (bench/native).
-build/bench/%: bench/native/%.c bench/native/common.h $(HEADERS) build/flags
+build/bench/%: bench/native/%.c bench/native/common.h $(HEADERS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
 
 # References that a benchmark loads beside its own code.
-build/bench/%.so: bench/native/%.c bench/native/common.h $(HEADERS) build/flags
+build/bench/%.so: bench/native/%.c bench/native/common.h $(HEADERS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $< $(LDFLAGS)
 
 # Changes when the compiler or its options do, so that all is built again.
 FLAGS = $(CC) $(CFLAGS) $(LDFLAGS)
-build/flags: libraries FORCE
+$(BUILD)/flags: libraries FORCE
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || \
 	  echo '$(subst ','\'',$(FLAGS))' > $@
@@ -95,11 +107,21 @@ demo:
 
 test:
 	@sh tools/setup test
+	@tools/guest/kernel || true
 	@PYTHON='$(PYTHON)' bash tools/test
 
 check:
 	@sh tools/setup test
 	@PYTHON='$(PYTHON)' bash tools/test --fast
+
+test-guests: perigee
+	@sh tools/setup test
+	PERIGEE_LONG=1 $(PYTHON) -m pytest -v test/test_guest_cards.py test/test_guest_vhost.py
+
+guest: perigee
+	@sh tools/setup test
+	@tools/guest/kernel
+	@$(PYTHON) tools/guest/shell
 
 bench:
 	@sh tools/setup bench
@@ -195,4 +217,5 @@ help:
 
 FORCE:
 
-.PHONY: demo test check bench compat clicktests moongentests moongensoak clickelements lint manual docs deb install uninstall clean help libraries FORCE
+.PHONY: demo test test-guests guest guest-perigee check bench compat clicktests moongentests \
+  moongensoak clickelements lint manual docs deb install uninstall clean help libraries FORCE

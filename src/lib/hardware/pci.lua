@@ -125,7 +125,7 @@ end
 function M.unbind_device_from_linux(address)
   if not M.device_info(address).usable then
     failure.usage("the PCI device %s isn't bound to vfio-pci; bind it with:"
-      .. " dpdk-devbind.py -b vfio-pci %s", address, full(address))
+      .. " perigee pci_bind -u %s --do", address, full(address))
   end
 end
 

@@ -14,6 +14,7 @@ local VIRTIO = "apps.virtio_net.virtio_net"
 -- "vendor:device" as in sysfs; numbers and names: the PCI ID Repository (pci.ids).
 local cards = {
   ["0x8086:0x10fb"] = {"Intel 82599 SFP", INTEL_MP},
+  ["0x8086:0x100e"] = {"Intel 82540EM"},
   ["0x8086:0x10d3"] = {"Intel 82574L", INTEL_MP},
   ["0x8086:0x105e"] = {"Intel 82571", INTEL_MP},
   ["0x8086:0x151c"] = {"Intel 82599 T3", INTEL_MP},

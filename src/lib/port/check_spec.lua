@@ -192,12 +192,12 @@ describe("check.ready", function()
     it("names the kernel driver, and says how to bind to vfio-pci", function()
       tree.device("0000:01:00.0", {driver = "ixgbe", interface = "eth1"})
       refused_device("the kernel driver 'ixgbe' has the device",
-        "dpdk-devbind.py -b vfio-pci 0000:01:00.0", "xdp:eth1 or packet:eth1")
+        "perigee pci_bind -u 0000:01:00.0 --do", "xdp:eth1 or packet:eth1")
     end)
 
     it("refuses one without a driver", function()
       tree.device("0000:01:00.0")
-      refused_device("has no kernel driver; bind it to vfio-pci with: dpdk-devbind.py")
+      refused_device("has no kernel driver; bind it to vfio-pci with: perigee pci_bind")
     end)
 
     it("refuses one whose interface carries the default route", function()

@@ -166,18 +166,28 @@ static int set_up_queue(const struct port *port, uint16_t q, uint16_t rxd,
   return status < 0 ? status : rte_eth_tx_queue_setup(port->id, q, txd, node, NULL);
 }
 
+/* The MTU, or the most that the device takes. Some (net_e1000_em) only tell their longest
+ * frame, and rte_eth_dev_configure() refuses longer ones. */
+static uint32_t possible_mtu(uint32_t mtu, const struct rte_eth_dev_info *info)
+{
+  enum { AROUND = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN };
+  if (info->max_mtu && mtu > info->max_mtu)
+    mtu = info->max_mtu;
+  bool framed = info->max_mtu == UINT16_MAX && info->max_rx_pktlen > AROUND;
+  return framed ? RTE_MIN(mtu, info->max_rx_pktlen - AROUND) : mtu;
+}
+
 static int configure(struct port *port, uint32_t mtu, bool offload)
 {
   int32_t node = pg_numa_memory(port->numa_node);
-  struct rte_eth_conf conf = {.rxmode.mtu = mtu};
+  struct rte_eth_conf conf = {0};
   struct rte_eth_dev_info info;
   uint16_t rxd = DESCRIPTORS, txd = DESCRIPTORS;
   uint16_t queues = RTE_MAX(port->queues, 1);
   int status = rte_eth_dev_info_get(port->id, &info);
   if (status < 0)
     return status;
-  if (info.max_mtu && conf.rxmode.mtu > info.max_mtu)
-    conf.rxmode.mtu = info.max_mtu;
+  conf.rxmode.mtu = possible_mtu(mtu, &info);
   if (offload)
     conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
   port->offloads = conf.txmode.offloads;

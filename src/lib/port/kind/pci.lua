@@ -27,8 +27,7 @@ function pci.devargs(port) return {port.address} end
 function pci.thing(port) return "pci " .. port.address end
 
 local function bind_hint(address, device)
-  local hint = ("dpdk-devbind.py -b vfio-pci %s (after modprobe vfio-pci)")
-    :format(address)
+  local hint = ("perigee pci_bind -u %s --do (after modprobe vfio-pci)"):format(address)
   local iface = device.interfaces[1]
   if not iface then return hint end
   return ("%s, or use its kernel interface: xdp:%s or packet:%s")

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Perigee on PCI devices, by DPDK's drivers for real and for emulated cards, in a virtual
+machine (helpers/guest.py). The wire at each card ends in this test."""
+
+import contextlib
+import json
+import os
+import struct
+import threading
+
+import pytest
+
+from helpers.capture import load, save
+from helpers.guest import booted
+from helpers.report import account
+
+LONG = bool(os.environ.get("PERIGEE_LONG"))
+CARDS = {"e1000": "0000:00:10.0", "e1000e": "0000:01:00.0", "vmxnet3": "0000:02:00.0",
+         "virtio-net-pci": "0000:03:00.0"}
+KERNEL_DRIVER = {"virtio-net-pci": "virtio-pci"}  # else called as the card
+SIZES = list(range(60, 1515, 1 if LONG else 13)) * (7 if LONG else 1)
+JUMBO = [1515, 1519, 2048, 4096, 8192, 9000, 9216]
+RESTARTS = 20
+GENERATED = 50_000
+
+takes_minutes = pytest.mark.skipif(not LONG, reason="minutes: `make test-guests`")
+
+
+def frame(number, size):
+    """An Ethernet frame of a protocol without a meaning (0x88b5): emulated cards drop
+    what calls itself IP and isn't."""
+    head = b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb5" + struct.pack("!I", number)
+    return head + bytes((number + i) % 256 for i in range(size - len(head)))
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory):
+    with booted(tmp_path_factory.mktemp("guest"), cards=CARDS) as running:
+        yield running
+
+
+class Card:
+    """A card of the guest, and the wire that the test has in its hands."""
+
+    def __init__(self, guest, model):
+        self.guest, self.model, self.address = guest, model, CARDS[model]
+        self.number = list(CARDS).index(model)
+        self.wire = guest.wires[self.number]
+
+    def owner(self):
+        """The kernel's driver of it, as `perigee ports` says."""
+        lines = self.guest.perigee("ports").stdout.splitlines()
+        return next(line.split()[-1] for line in lines if line[2:].startswith(self.address))
+
+    def bind(self, option):
+        said = self.guest.perigee("pci_bind", option, self.address, "--do")
+        assert said.returncode == 0, said.stdout
+
+    def link(self, up):
+        self.guest.monitor("set_link", name=f"card{self.number}", up=up)
+
+    def echo(self):
+        """A running `perigee echo`, which has echoed."""
+        program = self.guest.start("echo", self.address)
+        self.wire.wait_for_echo(program, 120)
+        return program
+
+
+@pytest.fixture(scope="module", params=CARDS if LONG else ["e1000e", "virtio-net-pci"])
+def card(request, guest):
+    """A card that vfio-pci has."""
+    card = Card(guest, request.param)
+    assert card.owner() == KERNEL_DRIVER.get(card.model, card.model)
+    card.bind("-u")
+    return card
+
+
+def test_frames_of_all_sizes_come_back(card):
+    """Byte for byte; the report counts them all."""
+    program = card.echo()
+    frames = [frame(i, size) for i, size in enumerate(SIZES + JUMBO)]
+    assert card.wire.exchange(frames, 60) == frames
+    assert program.interrupt() == 0, program.said
+    counts = account(program.said)
+    assert counts["received"] == counts["sent"] > len(frames)
+
+
+@takes_minutes
+def test_killed_unplugged_and_started_again(card):
+    """kill -9, a cable pulled out and put in, and starts one after the other."""
+    for _ in range(RESTARTS):
+        program = card.echo()
+        program.guest.check(f"kill -9 {program.pid}")
+        assert program.finish() == 128 + 9
+    program = card.echo()
+    card.link(False)
+    assert card.wire.exchange([frame(1, 100)], 1) == []
+    card.link(True)
+    card.wire.wait_for_echo(program, 120)
+    assert program.interrupt() == 0, program.said
+
+
+@takes_minutes
+def test_replay_and_generate_lose_nothing(card, guest):
+    """A file replayed comes out in order; what is generated comes back from the wire."""
+    frames = [frame(i, size) for i, size in enumerate(SIZES)]
+    save(guest.folder / "in.pcap", frames)
+    program = guest.start("replay", "--topspeed", guest.folder / "in.pcap", card.address)
+    assert [card.wire.receive(120) for _ in frames] == frames
+    assert program.finish() == 0, program.said
+
+    ended = threading.Event()
+
+    def return_all():
+        while not ended.is_set():
+            data = card.wire.receive(0.2)
+            if data:
+                card.wire.send(data)
+
+    back = threading.Thread(target=return_all)
+    back.start()
+    try:
+        said = guest.perigee("generate", "--port", card.address, "--receive", card.address,
+                             "--count", GENERATED, "--rate", "5kpps", "--idle", "5s",
+                             "--json", guest.folder / "json", timeout=300)
+    finally:
+        ended.set()
+        back.join()
+    assert said.returncode == 0, said.stdout
+    figures = json.loads((guest.folder / "json").read_text())
+    assert figures["sent"]["packets"] == figures["received"]["numbered"] == GENERATED
+    assert figures["received"]["lost"] == figures["received"]["reordered"] == 0
+
+
+@takes_minutes
+def test_capture_has_what_came(card, guest):
+    """From the packet on with which it began."""
+    file = guest.folder / f"{card.model}.pcap"
+    program = guest.start("capture", "--limit", 100, card.address, file)
+    frames = [frame(i, 60 + 9 * i) for i in range(100)]
+    sent = 0
+    while program.runs():
+        with contextlib.suppress(TimeoutError):  # the card doesn't receive yet, or any more
+            for _ in frames:
+                card.wire.send(frames[sent % len(frames)], timeout=1)
+                sent += 1
+    assert program.finish() == 0, program.said
+    captured = list(load(file))
+    first = frames.index(captured[0])
+    assert captured == frames[first:] + frames[:first]
+
+
+def test_back_to_the_kernel(card, guest):
+    """The kernel's driver carries packets again."""
+    card.bind("-b")
+    assert card.owner() == KERNEL_DRIVER.get(card.model, card.model)
+    names = guest.check(f"ls /sys/bus/pci/devices/{card.address}/net "
+                        f"/sys/bus/pci/devices/{card.address}/virtio*/net 2>/dev/null; true")
+    guest.check("ip", "link", "set", names.split()[-1], "up")
+    data = frame(1, 100)
+    assert card.wire.receive(60)  # the kernel speaks, of IPv6
+    guest.check("ip", "link", "set", names.split()[-1], "down")
+    card.wire.send(data)

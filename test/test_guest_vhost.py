@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`perigee nfv` between two virtual machines (helpers/guest.py), whose kernels drive the
+virtio cards."""
+
+import contextlib
+import os
+import re
+
+import pytest
+
+from helpers import guest_image
+from helpers.command import wait_until
+from helpers.guest import Guest, vhost_user
+from helpers.nfv import A, B, Bench, port
+
+LONG = bool(os.environ.get("PERIGEE_LONG"))
+REBOOTS = 5 if LONG else 1
+MTU = 9000
+
+
+class Machines(Bench):
+    """A switch, and the guests A and B at it."""
+
+    def __init__(self, folder, stack):
+        super().__init__(folder)
+        self.stack, self.switch = stack, None
+        self.write(port("A", vlan=42), port("B", vlan=42))
+
+    def start_switch(self):
+        self.switch = self.stack.enter_context(self.nfv())
+        self.switch.wait_for("nfv traffic:")
+
+    def change(self, *ports):
+        """Another configuration, which the running switch takes over."""
+        before = self.switch.said.count("read again")
+        self.write(*ports)
+        self.switch.wait_for("read again", count=before + 1)
+
+    def boot(self):
+        self.guests = []
+        for name, mac in ("A", A), ("B", B):
+            folder = self.folder / name
+            folder.mkdir()
+            guest = Guest(folder, memory=256, hugepages=0, shared=True, reboot=True,
+                          devices=vhost_user(self.folder / f"{name}.sock", mac,
+                                             f",host_mtu={MTU}"))
+            self.stack.callback(guest.stop)
+            self.guests.append(guest)
+        for number in 0, 1:
+            self.set_up(number)
+
+    def set_up(self, number):
+        self.guests[number].check(f"ip link set eth0 up && "
+                                  f"ip addr add 10.0.0.{number + 1}/24 dev eth0")
+
+    def ping(self, *options, deadline=60):
+        """How many of 5 pings, or of those until the deadline, are answered."""
+        self.switch.read()
+        said = self.guests[0].run("ping", "-c5", "-i0.2", "-w", deadline, *options,
+                                  "10.0.0.2").stdout
+        return int(re.search(r"(\d+) received", said).group(1))
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory):
+    guest_image.require()
+    with contextlib.ExitStack() as stack:
+        machines = Machines(tmp_path_factory.mktemp("nfv"), stack)
+        machines.start_switch()
+        machines.boot()
+        yield machines
+
+
+def test_one_vlan_and_two(machines):
+    """Guests of one VLAN see each other, and those of two don't."""
+    assert machines.ping() == 5
+    machines.change(port("A", vlan=42), port("B", vlan=43))
+    assert machines.ping(deadline=5) == 0
+    machines.change(port("A", vlan=42), port("B", vlan=42))
+    assert machines.ping() == 5
+
+
+def test_jumbo_frames_and_tcp(machines):
+    """The MTU that QEMU tells the guests; TCP with the offloads that were agreed on."""
+    assert machines.ping("-Mdo", "-s", MTU - 28) == 5
+    there, here = machines.guests[1], machines.guests[0]
+    there.check("sleep 9999 | busybox nc -l -p 5000 | sha256sum >/tmp/sum &")
+    wait_until(lambda: ":5000" in there.check("ss -ltn"), "nc")
+    size = 50 << 20 if LONG else 2 << 20
+    sent = here.check(f"head -c {size} /dev/urandom >/tmp/data; sha256sum </tmp/data; "
+                      "busybox nc 10.0.0.2 5000 </tmp/data", timeout=300)
+    wait_until(lambda: there.check("cat /tmp/sum") == sent, "what was sent")
+
+
+def test_the_switch_is_killed_and_guests_reboot(machines):
+    """A new switch takes the dead one's sockets, and QEMU connects to it again."""
+    machines.switch.process.kill()
+    machines.switch.finish()
+    machines.start_switch()
+    assert machines.ping() == 5
+    assert machines.switch.interrupt() == 0, machines.switch.said
+    machines.start_switch()
+    assert machines.ping() == 5
+    for _ in range(REBOOTS):
+        machines.guests[1].reboot()
+        machines.set_up(1)
+        assert machines.ping() == 5
