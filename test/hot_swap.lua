@@ -116,6 +116,7 @@ end
 
 local texts = {}
 for number = 0, swaps do texts[number] = configuration(number) end
+collectgarbage() -- of what these were made of
 local number, due, took = 0, nil, 0
 
 -- Let the router exchange itself when it is time; the next one does so, too.

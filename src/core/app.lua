@@ -15,6 +15,7 @@ local graph = require("core.engine.graph")
 local histogram = require("core.histogram")
 local log = require("core.lib.log")
 local main_options = require("core.engine.main_options")
+local meanwhile = require("core.lib.meanwhile")
 local measure = require("core.cpus.measure")
 local mode = require("core.check.mode")
 local names = require("core.engine.names")
@@ -62,7 +63,7 @@ local function change_all(new, forced)
     return
   end
   local checked = plan.check(new, known)
-  deploy.configure(new, {
+  meanwhile.alone(deploy.configure, new, {
     prepare = graph.prepare, abandon = graph.abandon, running = graph.configuration,
     change = function (part) graph.change(part, forced) end,
   })
@@ -89,7 +90,7 @@ end
 
 local function configure(new, forced)
   on_error.check("engine.on_error", settings.on_error)
-  if changing then
+  if changing and not at_work then
     failure.raise("engine.configure was called while a configuration is being "
       .. "applied, in an app's new(), link() or the like; call it in push() or tick()")
   end
@@ -108,8 +109,18 @@ function engine.configure(new)
   configure(new)
 end
 
---- The same; the apps named in `forced` are restarted or reconfigured ("restart",
---- "reconfig") though their arguments may be as before.
+local breathe_in_change -- defined below
+
+--- The same, but packets go on being moved while the change is prepared: only the
+--- exchange itself lets them wait. Apps see breaths before this returns. To be called
+--- between breaths.
+function engine.configure_meanwhile(new)
+  if at_work then return engine.configure(new) end
+  meanwhile.call(breathe_in_change, engine.configure, new)
+end
+
+--- The same as engine.configure; the apps named in `forced` are restarted or
+--- reconfigured ("restart", "reconfig") though their arguments may be as before.
 function engine.configure_anew(new, forced) configure(new, forced) end
 
 --- Stop every app and remove every link.
@@ -135,7 +146,7 @@ local function take_breath(now)
   breathing, at_work = true, true
   breath.take(now)
   at_work = false
-  if waiting then apply_now(waiting, waiting_forced) end
+  if waiting and not changing then apply_now(waiting, waiting_forced) end
   if now >= recover.next_start then recover.start_again() end
   if find_late then find_late() end
 end
@@ -144,11 +155,23 @@ end
 local function survive(err)
   at_work = false
   local ok, why = recover.from(graph.name_call(err))
-  if ok and waiting then
+  if ok and waiting and not changing then
     ok, why = xpcall(apply_now, failure.explain, waiting, waiting_forced)
   end
   return ok, why
 end
+
+-- A breath of this thread's graph.
+local function breathe_once()
+  local running = breathing
+  local ok, err = xpcall(take_breath, graph.rescue, C.pg_now())
+  if not ok then ok, err = survive(err) end
+  breathing = running
+  engine_counters.refresh() -- for those who look at them between breaths
+  if not ok then error(as_raised(err), 0) end
+end
+
+function breathe_in_change() blocked.but_for(breathe_once) end
 
 -- A region runs with one burst at a time.
 local function check_idle(what)
@@ -158,12 +181,7 @@ end
 --- One breath: pull(), then push(), then what is due.
 function engine.breathe()
   check_idle("engine.breathe")
-  local running = breathing
-  local ok, err = xpcall(take_breath, graph.rescue, C.pg_now())
-  if not ok then ok, err = survive(err) end
-  breathing = running
-  engine_counters.refresh() -- for those who look at them between breaths
-  if not ok then error(as_raised(err), 0) end
+  breathe_once()
   workers.breathe()
 end
 

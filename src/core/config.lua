@@ -55,15 +55,30 @@ function config.app(c, name, class, arg)
   c.apps[name] = {class = class, arg = arg}
 end
 
---- The parts of "app.output -> app.input": from app, output, to app, input.
-function config.parse_link(spec)
+-- The parts of links, by text: a change of a graph asks for them again and again.
+local MOST_KNOWN = 65536
+local known, nknown = {}, 0
+
+local function parse_link(spec)
   local from, output, to, input = tostring(spec):match(config.link_syntax)
   if not from then
     failure.usage("'%s' isn't a link: write 'app.output -> app.input'",
       tostring(spec))
   end
-  return from, output, to, input
+  if nknown >= MOST_KNOWN then known, nknown = {}, 0 end
+  local parts = {from, output, to, input}
+  known[spec], nknown = parts, nknown + 1
+  return parts
 end
+
+--- The parts of "app.output -> app.input": from app, output, to app, input.
+function config.parse_link(spec)
+  local parts = known[spec] or parse_link(spec)
+  return parts[1], parts[2], parts[3], parts[4]
+end
+-- Loops that ask for links stay interpreted, as with string.match before: compiled, some
+-- of them crashed (core/fuse/fused_spec).
+jit.off(config.parse_link)
 
 --- The text of a link in its one canonical form.
 function config.format_link(from, output, to, input)

@@ -3,6 +3,8 @@
 -- but nil; `successors` is a table from each node to the list of those it leads to.
 -- No recursion: chains may be thousands of nodes long. Pure.
 
+local meanwhile = require("core.lib.meanwhile")
+
 local graph = {}
 
 --- The items of a list, the last first.
@@ -18,6 +20,7 @@ local reversed = graph.reversed
 function graph.depth_first(roots, successors)
   local finished, root_of = {}, {}
   for _, root in ipairs(roots) do
+    meanwhile.step()
     local stack, child_of = {}, {}
     local function enter(node)
       if root_of[node] then return end
@@ -26,6 +29,7 @@ function graph.depth_first(roots, successors)
     end
     enter(root)
     while #stack > 0 do
+      meanwhile.step()
       local top = #stack
       local child = successors[stack[top]][child_of[top]]
       child_of[top] = child_of[top] + 1

@@ -5,7 +5,7 @@
 -- Configuration strings are no tokens: config() takes the text up to the parenthesis
 -- that closes them. A line `# 12 "file"` says where the next one comes from.
 
-local meanwhile = require("click.language.meanwhile")
+local meanwhile = require("core.lib.meanwhile")
 local text_of = require("click.language.text")
 
 local scanner = {}

@@ -7,7 +7,7 @@
 -- The functions after_... take a text and the position where something begins, and
 -- return the position behind it; what isn't closed ends with the text.
 
-local meanwhile = require("click.language.meanwhile")
+local meanwhile = require("core.lib.meanwhile")
 
 local text = {}
 

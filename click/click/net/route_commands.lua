@@ -6,7 +6,7 @@
 -- knows.
 
 local bit = require("bit")
-local meanwhile = require("click.language.meanwhile")
+local meanwhile = require("core.lib.meanwhile")
 local routes = require("click.net.routes")
 local text_of = require("click.language.text")
 local types = require("click.arguments").types

@@ -6,7 +6,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
-local meanwhile = require("click.language.meanwhile")
+local meanwhile = require("core.lib.meanwhile")
 
 local RouteRanges = {}
 RouteRanges.__index = RouteRanges

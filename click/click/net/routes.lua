@@ -8,7 +8,7 @@
 -- none; ports count from 0. With `label`, that is shown in the port's place; `output`
 -- is what users call the port.
 
-local meanwhile = require("click.language.meanwhile")
+local meanwhile = require("core.lib.meanwhile")
 local route_ranges = require("click.net.route_ranges")
 local wire = require("click.net.wire")
 

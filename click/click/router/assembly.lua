@@ -6,7 +6,7 @@
 local configure = require("click.router.configure")
 local element = require("click.element")
 local hookup = require("click.router.hookup")
-local meanwhile = require("click.language.meanwhile")
+local meanwhile = require("core.lib.meanwhile")
 local pulls = require("click.router.pulls")
 local signals = require("click.router.signals")
 

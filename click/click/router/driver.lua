@@ -113,8 +113,13 @@ end
 --- Make it the one that runs: it takes over from `old`, if it replaces one.
 function Router:activate()
   if #self.connections > 0 then pool.create() end
-  if self.options.direct then direct.connect(self)
-  else engine.configure(graph.configuration(self)) end
+  if self.options.direct then
+    direct.connect(self)
+  elseif self.old then
+    engine.configure_meanwhile(graph.configuration(self))
+  else
+    engine.configure(graph.configuration(self))
+  end
   self:begin()
 end
 

@@ -42,8 +42,9 @@ local function class_of(e)
   e.inputs = names_of(e.ninputs, e.class.more_inputs)
   e.outputs = names_of(e.noutputs, e.class.more_outputs)
   return {
-    new = function () return e end, process = e.process or nil, emits = e.emits or nil,
-    bound = e.bound, lengthens = e.lengthens, inputs = e.inputs, outputs = e.outputs,
+    new = function () return e end, made = e,
+    process = e.process or nil, emits = e.emits or nil, bound = e.bound,
+    lengthens = e.lengthens, inputs = e.inputs, outputs = e.outputs,
     drops = e.class.drops,
   }
 end

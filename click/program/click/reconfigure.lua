@@ -4,7 +4,7 @@
 
 local errors = require("click.errors")
 local failure = require("core.failure")
-local meanwhile = require("click.language.meanwhile")
+local meanwhile = require("core.lib.meanwhile")
 
 local reconfigure = {}
 

@@ -7,6 +7,7 @@ local config = require("core.config")
 local failure = require("core.failure")
 local instance = require("core.engine.instance")
 local link = require("core.link")
+local meanwhile = require("core.lib.meanwhile")
 local planning = require("core.engine.plan")
 local wiring = require("core.engine.wiring")
 
@@ -26,6 +27,7 @@ end
 local function start_all(names, apps, started, found, ready)
   local done = {}
   for _, name in ipairs(names) do
+    meanwhile.pause()
     local ok, app = pcall(start, name, apps[name], found[name], ready)
     if not ok then
       for _, other in ipairs(done) do
@@ -145,21 +147,42 @@ local function begin_all(state, fresh, reconfigured)
 end
 
 local function free_links(made)
-  for spec, l in pairs(made) do link.free(l, spec) end
+  for spec, l in pairs(made) do
+    link.free(l, spec)
+    made[spec] = nil
+  end
 end
 
--- The new links, made before anything changes.
-local function make_links(specs, halves)
-  local made = {}
-  for _, spec in ipairs(specs) do
-    local ok, l = pcall(link.new, spec, halves and halves[spec])
-    if not ok then
-      free_links(made)
-      error(l, 0)
+--- Make the new links of `plan`, before anything changes. They are in state.made until
+--- apply.plan takes them, or apply.abandon frees them.
+function apply.make_links(state, new, plan)
+  for _, spec in ipairs(plan.new_links) do
+    meanwhile.pause()
+    if not state.made[spec] then
+      state.made[spec] = link.new(spec, new.halves and new.halves[spec])
     end
-    made[spec] = l
   end
-  return made
+end
+
+--- The apps and links that there will be, by name and by text; and a set of the names
+--- of apps that are only started in the exchange: something of their class stands for
+--- them. (A class may say which app its new() returns: class.made.)
+function apply.future(state, new, plan)
+  local apps, links, unknown = {}, {}, {}
+  for name, app in pairs(new.apps) do
+    meanwhile.step()
+    local class = app.class
+    local what = plan.change[name]
+    local stays = (not what or what == "reconfig") and state.apps[name]
+    apps[name] = stays or state.ready[name] or class.made
+    if not apps[name] then
+      unknown[name], apps[name] = true, setmetatable({}, {__index = class})
+    end
+  end
+  for spec in pairs(new.links) do
+    links[spec] = state.made[spec] or state.links[spec]
+  end
+  return apps, links, unknown
 end
 
 -- Everything that may fail: start what is new, stop what stands in its way,
@@ -199,8 +222,9 @@ function apply.prepare(state, new, plan, except)
   start_all(names, new.apps, state.ready, plan.found, {})
 end
 
---- Stop what apply.prepare has started.
+--- Stop what apply.prepare has started, and free what apply.make_links has made.
 function apply.abandon(state)
+  free_links(state.made)
   for name, app in pairs(state.ready) do
     pcall(instance.stop, app)
     state.ready[name] = nil
@@ -210,13 +234,13 @@ end
 local everything = setmetatable({}, {__index = function () return true end})
 
 --- Carry out `plan` (engine/plan.lua) to turn `state` ({apps =, links =,
---- claims =, configuration =, lost =, ready =}) into the configuration `new`. Raises
---- what an app's new(), begin(), reconfig(), or stop() of one that is in the way
+--- claims =, configuration =, lost =, ready =, made =}) into the configuration `new`.
+--- Raises what an app's new(), begin(), reconfig(), or stop() of one that is in the way
 --- raised, with the old graph as it was; and what other callbacks raised, with the new.
 function apply.plan(state, new, plan)
-  local made = make_links(plan.new_links, new.halves)
-  local problems = {}
-  local ok, fresh, stopped = pcall(exchange, state, new, plan, problems)
+  local made, problems = state.made, {}
+  local ok, fresh, stopped = pcall(apply.make_links, state, new, plan)
+  if ok then ok, fresh, stopped = pcall(exchange, state, new, plan, problems) end
   if not ok then
     free_links(made)
     error(fresh, 0)
@@ -232,11 +256,11 @@ function apply.plan(state, new, plan)
     state.apps[name] = nil
   end
   for name, app in pairs(fresh) do state.apps[name] = app end
-  for _, spec in ipairs(sorted_keys(state.links)) do
+  for _, spec in ipairs(wiring.among(state.links, fresh)) do
     wiring.connect(state, spec, fresh, problems)
   end
   for _, spec in ipairs(plan.new_links) do
-    state.links[spec] = made[spec]
+    state.links[spec], made[spec] = made[spec], nil
     wiring.connect(state, spec, everything, problems)
   end
   state.claims, state.configuration = plan.claims, new

@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What a change of configuration costs the traffic: no packet moves while it is
--- carried out. Counts the time, and what ports with a queue that overflows
--- missed meanwhile; lost packets / offered rate is the time a change blocked.
+-- carried out, but for breaths in its midst. Counts the time, and what ports with a
+-- queue that overflows missed meanwhile; lost packets / offered rate is the time a
+-- change blocked.
 
 local C = require("core.native")
 
 local blocked = {}
 
---- Changes of a graph that had links; seconds in all, and of the longest;
---- packets ports missed meanwhile.
+--- Changes of a graph that had links; seconds in all, and of the longest without a
+--- breath; packets ports missed meanwhile.
 blocked.changes, blocked.seconds, blocked.longest, blocked.missed = 0, 0, 0, 0
 
 local function missed_by(apps)
@@ -19,16 +20,31 @@ local function missed_by(apps)
   return sum
 end
 
+local began -- to stand still
+
+local function stood_still()
+  local seconds = C.pg_monotonic() - began
+  blocked.seconds = blocked.seconds + seconds
+  blocked.longest = math.max(blocked.longest, seconds)
+end
+
+--- Call breathe() in the midst of a change: meanwhile packets move.
+function blocked.but_for(breathe)
+  if began then stood_still() end
+  breathe()
+  if began then began = C.pg_monotonic() end
+end
+
 --- Call change() and count what it costs the running `apps`, if `running`;
 --- raises what it raises.
 function blocked.measure(apps, running, change)
   if not running then return change() end
-  local missed, began = missed_by(apps), C.pg_monotonic()
+  local missed = missed_by(apps)
+  began = C.pg_monotonic()
   local ok, err = pcall(change)
-  local seconds = C.pg_monotonic() - began
+  stood_still()
+  began = nil
   blocked.changes = blocked.changes + 1
-  blocked.seconds = blocked.seconds + seconds
-  blocked.longest = math.max(blocked.longest, seconds)
   blocked.missed = blocked.missed + math.max(0, missed_by(apps) - missed)
   if not ok then error(err, 0) end
 end

@@ -3,6 +3,7 @@
 
 local config = require("core.config")
 local lib = require("core.lib")
+local meanwhile = require("core.lib.meanwhile")
 
 local difference = {}
 
@@ -25,6 +26,7 @@ end
 local function missing(a, b)
   local list = {}
   for _, key in ipairs(sorted_keys(a)) do
+    meanwhile.step()
     if not b[key] then list[#list + 1] = key end
   end
   return list
@@ -42,6 +44,7 @@ function difference.of(old, new, can_reconfig, forced)
     old_links = missing(old.links, new.links), change = {},
   }
   for _, name in ipairs(sorted_keys(new.apps)) do
+    meanwhile.step()
     local app = new.apps[name]
     local what = change(old.apps[name], app, function ()
       if can_reconfig then return can_reconfig(name) end

@@ -16,6 +16,7 @@ local failure = require("core.failure")
 local fused_graph = require("core.fuse.fused")
 local health = require("core.watch.health")
 local link = require("core.link")
+local meanwhile = require("core.lib.meanwhile")
 local order = require("core.engine.order")
 local plan = require("core.engine.plan")
 local settings = require("core.engine.settings")
@@ -25,7 +26,7 @@ local graph = {}
 
 local state = {
   apps = {}, links = {}, configuration = config.new(), claims = {}, lost = 0,
-  ready = {},
+  ready = {}, made = {},
 }
 local taps -- what is attached from outside (core.taps), or nil
 local known -- of the apps that are ready (plan.check)
@@ -58,8 +59,10 @@ local function lay_out()
   cycles.arrange(calls.pulls, calls.pushes, fused)
   calls.pushes.before = calls.pulls.n
   calls.ticks = {before = calls.pulls.n + calls.pushes.n}
-  for _, name in ipairs(config.sorted_keys(state.apps)) do
-    if state.apps[name].tick then calls.ticks[#calls.ticks + 1] = state.apps[name] end
+  local ticking = {}
+  for name, app in pairs(state.apps) do ticking[name] = app.tick and app or nil end
+  for _, name in ipairs(config.sorted_keys(ticking)) do
+    calls.ticks[#calls.ticks + 1] = ticking[name]
   end
   calls_text = order.text(graph.list_calls(), calls.ticks)
   C.pg_watch_calls(calls_text)
@@ -103,18 +106,58 @@ function graph.abandon()
   known = nil
 end
 
---- Make the graph that of the configuration `new`; `forced` as for plan.make. Raises
---- what is wrong with it, or what an app raised.
-function graph.change(new, forced)
-  new = expand.all(new)
+-- While packets go on being moved: the apps and links that are new, and what follows
+-- from those that there will be, as far as that is known before the exchange.
+local function prepare_meanwhile(new, actions)
+  apply.prepare(state, new, actions, {})
+  apply.make_links(state, new, actions)
+  local apps, links, unknown = apply.future(state, new, actions)
+  order.links(links, order.pulling(apps))
+  fused_graph.prepare(apps, links, unknown, settings.fuse, fused)
+end
+
+-- The exchange, in which packets wait.
+local function exchange(new, actions)
   fused:account() -- the links' cursors, before anything looks at them
-  local actions = plan.make(state.configuration, new, state.apps, forced, known)
   local ok, err = pcall(apply.plan, state, new, actions)
   graph.abandon() -- what wasn't wanted after all
   afresh.tend()
   graph.arrange() -- in any case: a failed change may have started apps again
   if ok and fused.problems[1] then ok, err = false, fused.problems[1] end
   if not ok then error(err, 0) end
+end
+
+-- The same without pauses for the garbage collector and for LuaJIT, which wouldn't come
+-- to an end with such code.
+local function exchange_at_once(new, actions)
+  local before = fused.regions
+  local collecting, compiling = collectgarbage("isrunning"), jit.status()
+  if collecting then collectgarbage("stop") end
+  if compiling then jit.off() end
+  local ok, err = pcall(exchange, new, actions)
+  if compiling then jit.on() end
+  if not fused:has_any(before) then health.flush() end
+  if collecting then collectgarbage("restart") end
+  if not ok then error(err, 0) end
+end
+
+--- Make the graph that of the configuration `new`; `forced` as for plan.make. Raises
+--- what is wrong with it, or what an app raised. If there is something to go on with
+--- (core.lib.meanwhile), it is called before the exchange.
+function graph.change(new, forced)
+  new = expand.all(new)
+  local actions = plan.make(state.configuration, new, state.apps, forced, known)
+  if meanwhile.serving() then
+    local ok, err = pcall(prepare_meanwhile, new, actions)
+    if ok then ok, err = pcall(meanwhile.alone, exchange_at_once, new, actions) end
+    fused_graph.forget()
+    if not ok then
+      graph.abandon()
+      error(err, 0)
+    end
+  else
+    exchange(new, actions)
+  end
   if settings.log then io.write(plan.text(actions)) end
 end
 

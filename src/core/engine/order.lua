@@ -7,6 +7,7 @@
 
 local config = require("core.config")
 local graph = require("core.depth_first")
+local meanwhile = require("core.lib.meanwhile")
 local rounds = require("core.rounds")
 
 local order = {}
@@ -24,7 +25,9 @@ local function ends_of(links)
     if input[a] ~= input[b] then return input[a] < input[b] end
     return a < b
   end)
+  meanwhile.pause()
   for _, spec in ipairs(specs) do
+    meanwhile.step()
     local a = from[spec]
     leaving[a] = leaving[a] or {}
     table.insert(leaving[a], spec)
@@ -46,11 +49,29 @@ local function cut(specs, successors, to, pulling)
   return remaining
 end
 
---- The texts of `links` (a table that has them as keys), each after those that
---- lead to it, but for loops. `pulling` is the set of the names of apps that
---- pull.
-function order.links(links, pulling)
+-- What the last question was, and the answer: a graph is often arranged again as it is,
+-- and what it will be is worked out while packets pass.
+local last = {links = {}, pulling = {}, sorted = {}}
+
+local function same_keys(a, b)
+  for key in pairs(a) do
+    if not b[key] then return false end
+  end
+  for key in pairs(b) do
+    if not a[key] then return false end
+  end
+  return true
+end
+
+local function set_of(t)
+  local set = {}
+  for key in pairs(t) do set[key] = true end
+  return set
+end
+
+local function sort_links(links, pulling)
   local specs, from, to, leaving = ends_of(links)
+  meanwhile.pause()
   local successors = {}
   for _, spec in ipairs(specs) do successors[spec] = leaving[to[spec]] or {} end
   local roots, others = {}, {} -- where packets come in, and the rest
@@ -59,6 +80,26 @@ function order.links(links, pulling)
   end
   for _, spec in ipairs(others) do roots[#roots + 1] = spec end
   return (graph.sort(roots, cut(specs, successors, to, pulling)))
+end
+
+--- The texts of `links` (a table that has them as keys), each after those that
+--- lead to it, but for loops. `pulling` is the set of the names of apps that
+--- pull. The list isn't to be changed.
+function order.links(links, pulling)
+  if not (same_keys(last.links, links) and same_keys(last.pulling, pulling)) then
+    local sorted = sort_links(links, pulling)
+    last = {links = set_of(links), pulling = set_of(pulling), sorted = sorted}
+  end
+  return last.sorted
+end
+
+--- The set of the names of those of `apps` that pull.
+function order.pulling(apps)
+  local set = {}
+  for name, app in pairs(apps) do
+    if app.pull then set[name] = true end
+  end
+  return set
 end
 
 -- What carries packets on from the link `spec`: push(app, link) and the app;
@@ -89,12 +130,9 @@ end
 --- is called as if pulled after the apps.
 function order.breath(apps, links, fused)
   local pulls, pushes = {}, {push = {}, app = {}, link = {}}
-  local pulling = {}
-  for _, name in ipairs(config.sorted_keys(apps)) do
-    if apps[name].pull then
-      pulling[name] = true
-      if not fused.pulled[name] then pulls[#pulls + 1] = apps[name] end
-    end
+  local pulling = order.pulling(apps)
+  for _, name in ipairs(config.sorted_keys(pulling)) do
+    if not fused.pulled[name] then pulls[#pulls + 1] = apps[name] end
   end
   for _, flush in ipairs(fused.flushes) do pulls[#pulls + 1] = flush end
   local specs = order.links(links, pulling)
@@ -122,12 +160,12 @@ local function method_of(app)
   return app.process_burst and "process_burst" or app.process and "process" or "push"
 end
 
-local function region_of(run, regions)
+local function regions_by_run(regions)
+  local region_of = {}
   for _, region in ipairs(regions) do
-    for _, entry in ipairs(region.run) do
-      if entry == run then return region end
-    end
+    for _, run in ipairs(region.run) do region_of[run] = region end
   end
+  return region_of
 end
 
 --- The calls of a breath in their order, for those who show them: pulls, a list of
@@ -135,7 +173,7 @@ end
 --- the app is fused into or nil}; rounds, how often the pushes may be made
 --- (core.rounds).
 function order.by_name(pulls, pushes, links, fused)
-  local text = {}
+  local text, region_of = {}, regions_by_run(fused.regions)
   local list = {pulls = {}, pushes = {}, rounds = pushes.ports and rounds.MOST or 1}
   for spec, l in pairs(links) do text[l] = spec end
   for i = 1, pulls.n do list.pulls[i] = pulls[i].appname end
@@ -143,7 +181,7 @@ function order.by_name(pulls, pushes, links, fused)
     local spec = text[pushes.link[i]]
     list.pushes[i] = {app = pushes.app[i].appname, link = spec,
                       method = method_of(pushes.app[i]),
-                      region = region_of(fused.run[spec] or false, fused.regions)}
+                      region = region_of[fused.run[spec] or false]}
   end
   return list
 end

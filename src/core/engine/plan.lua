@@ -7,6 +7,7 @@ local config = require("core.config")
 local contract = require("core.fuse.contract")
 local difference = require("core.engine.difference")
 local failure = require("core.failure")
+local meanwhile = require("core.lib.meanwhile")
 local on_error = require("core.on_error")
 
 local plan = {}
@@ -63,10 +64,12 @@ end
 -- (Apps first: links are checked against the lists of their classes.)
 local function check_links(new)
   for _, name in ipairs(sorted_keys(new.apps)) do
+    meanwhile.step()
     contract.check(name, new.apps[name].class)
   end
   local taken = {}
   for _, spec in ipairs(sorted_keys(new.links)) do
+    meanwhile.step()
     local from, _, to = config.parse_link(spec)
     for _, name in ipairs{from, to} do
       if not new.apps[name] then
@@ -96,6 +99,7 @@ end
 local function check_apps(new, known)
   local owner, claims, found = {}, {}, {}
   for _, name in ipairs(sorted_keys(new.apps)) do
+    meanwhile.step()
     local app, had = new.apps[name], known and known[name]
     local same = had and difference.same_app(had, app)
     local claim = same and had.claim

@@ -83,6 +83,17 @@ function wiring.remove(state, spec, stopped, problems)
   state.links[spec] = nil
 end
 
+--- The texts of those of `links` that begin or end at apps of the set `names`, sorted.
+function wiring.among(links, names)
+  local list = {}
+  for spec in pairs(next(names) and links or {}) do
+    local from, _, to = config.parse_link(spec)
+    if names[from] or names[to] then list[#list + 1] = spec end
+  end
+  table.sort(list)
+  return list
+end
+
 --- Does the link `spec` begin or end at the app `name`?
 function wiring.touches(spec, name)
   local from, _, to = config.parse_link(spec)

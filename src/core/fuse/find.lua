@@ -5,6 +5,7 @@
 local config = require("core.config")
 local contract = require("core.fuse.contract")
 local graph = require("core.depth_first")
+local meanwhile = require("core.lib.meanwhile")
 
 local regions = {}
 
@@ -30,6 +31,7 @@ local function inner_links(fusible, links)
   local leaving, entered = {}, {}
   for name in pairs(fusible) do leaving[name] = {} end
   for _, spec in ipairs(sorted_keys(links)) do
+    meanwhile.step()
     local from, output, to = config.parse_link(spec)
     if fusible[from] and fusible[to] then
       table.insert(leaving[from], {spec = spec, to = to, output = output})
@@ -94,21 +96,59 @@ local function groups(fusible, leaving, layer)
   return root
 end
 
+-- What the regions follow from, but for the links; and why apps are in none.
+local function look_at(apps)
+  local reasons, emits = {}, {}
+  for name, app in pairs(apps) do
+    reasons[name] = regions.reason(app) or false
+    emits[name] = app.emits and true or false
+  end
+  return reasons, emits
+end
+
+local function equal(a, b)
+  for key, value in pairs(a) do
+    if b[key] ~= value then return false end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then return false end
+  end
+  return true
+end
+
+local last -- question and answer: see core.engine.order
+
+local search
+
 --- The regions of the graph of `apps` and `links` (tables by name and by text): a list
 --- of {apps = names in topological order, inner = set of fused links, closing = those
 --- of them that close a loop, entries, exits = lists of links in and out, looped =
 --- whether an entry closes a loop, puts = whether packets may leave it in the midst of
 --- an app's process(): with emit(), or in a loop}. Also a table from each app that is
---- in none to the reason.
+--- in none to the reason. Neither is to be changed.
 function regions.find(apps, links)
+  local reasons, emits = look_at(apps)
+  local texts = {}
+  for spec in pairs(links) do texts[spec] = true end
+  if not (last and equal(last.reasons, reasons) and equal(last.emits, emits)
+          and equal(last.links, texts)) then
+    local list, why = search(apps, links, reasons)
+    last = {reasons = reasons, emits = emits, links = texts, list = list, why = why}
+  end
+  return last.list, last.why
+end
+
+function search(apps, links, reason)
   local fusible, reasons = {}, {}
-  for name, app in pairs(apps) do
-    reasons[name] = regions.reason(app)
-    if not reasons[name] then fusible[name] = true end
+  for name in pairs(apps) do
+    if reason[name] then reasons[name] = reason[name] else fusible[name] = true end
   end
   local leaving, entered = inner_links(fusible, links)
+  meanwhile.pause()
   local order, closing = sort(fusible, leaving, entered)
+  meanwhile.pause()
   local root = groups(fusible, leaving, layers(order, leaving, closing))
+  meanwhile.pause()
   local list, of = {}, {}
   for _, name in ipairs(order) do
     local region = of[root(name)]
@@ -122,6 +162,7 @@ function regions.find(apps, links)
     region.puts = region.puts or apps[name].emits or false
   end
   for _, spec in ipairs(sorted_keys(links)) do
+    meanwhile.step()
     local from, _, to = config.parse_link(spec)
     local a, b = of[from], of[to]
     if a and a == b then

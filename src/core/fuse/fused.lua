@@ -11,6 +11,7 @@ local contract = require("core.fuse.contract")
 local drift = require("core.fuse.recompile")
 local drops = require("core.fuse.drops")
 local handover = require("core.fuse.handover")
+local meanwhile = require("core.lib.meanwhile")
 local region = require("core.fuse.region")
 local regions = require("core.fuse.find")
 local rescue = require("core.fuse.rescue")
@@ -117,6 +118,16 @@ local function take_over_ports(fused, links)
   end
 end
 
+--- Is one of these regions among those there are?
+function Fused:has_any(list)
+  local set = {}
+  for _, r in ipairs(self.regions) do set[r] = true end
+  for _, r in ipairs(list) do
+    if set[r] then return true end
+  end
+  return false
+end
+
 --- Is a region better made anew, by fuse.plan (core.fuse.recompile)?
 function Fused:drifted(now, breaths)
   return drift.check(self.regions, now, breaths)
@@ -130,6 +141,45 @@ local function input_numbers(apps, links)
     numbers[l] = contract.number_of(apps[to], input)
   end
   return numbers
+end
+
+local made = {} -- regions for the graph that there will be, by their first app
+
+local function any(names, set)
+  for _, name in ipairs(names) do
+    if set[name] then return true end
+  end
+  return false
+end
+
+--- Make those regions that fuse.plan is going to need for the `apps` and `links` that
+--- there will be, as far as these are known: not those with apps of the set `unknown`.
+function fuse.prepare(apps, links, unknown, wanted, old)
+  made = {}
+  if not wanted then return end
+  local before = {}
+  for _, r in ipairs(old.regions) do before[r.description.apps[1]] = r end
+  for _, f in ipairs((regions.find(apps, links))) do
+    meanwhile.pause()
+    local r = before[f.apps[1]]
+    if not (any(f.apps, unknown) or r and r:fits(f, apps, links)) then
+      made[f.apps[1]] = region.new(f, apps, links)
+    end
+  end
+end
+
+--- Forget what fuse.prepare has made.
+function fuse.forget() made = {} end
+
+-- The region of what was found: one that has been made before, or a new one.
+local function region_for(f, apps, links, problems)
+  local r = made[f.apps[1]]
+  local fits = r and r:fits(f, apps, links)
+  alone.drain(f, apps, links, rescue.alone, problems)
+  if not fits then return region.new(f, apps, links) end
+  made[f.apps[1]] = nil
+  r:begin()
+  return r
 end
 
 --- Plan how the running `apps` and `links` are fused; `old` is the plan before.
@@ -149,8 +199,7 @@ function fuse.plan(apps, links, wanted, old)
   for _, f in ipairs(found) do
     local r = before[f.apps[1]]
     if not (r and not r.stale and r:fits(f, apps, links)) then
-      alone.drain(f, apps, links, rescue.alone, fused.problems)
-      r = region.new(f, apps, links)
+      r = region_for(f, apps, links, fused.problems)
     end
     fused.regions[#fused.regions + 1] = r
     take_over(fused, r)

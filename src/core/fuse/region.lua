@@ -181,17 +181,56 @@ local function bind_puts(self)
   end
 end
 
+--- It runs from now on: what its links counted before is no concern of it.
+function Region:begin() self.tally:begin() end
+
+local function same(list, other)
+  if #list ~= #other then return false end
+  for i = 1, #list do
+    if list[i] ~= other[i] then return false end
+  end
+  return true
+end
+
+-- The region's links with what is at their ends.
+local function ends_of(links)
+  local list = {}
+  for spec, l in pairs(links) do
+    local from, _, to = config.parse_link(spec)
+    list[#list + 1] = {spec = spec, link = l, from = from, to = to}
+  end
+  return list
+end
+
+-- Of a graph of 1,000 apps all regions are asked, in each change.
+local function same_links(self, found, apps, links)
+  local inner, port = self.description.inner, self.port
+  for i = 1, #self.ends do
+    local e = self.ends[i]
+    local spec = e.spec
+    if links[spec] ~= e.link then return false end
+    if inner[spec] then
+      if not found.inner[spec] then return false end
+    elseif found.inner[spec] or port[e.from] ~= port_at(apps[e.from])
+        or port[e.to] ~= port_at(apps[e.to]) then
+      return false
+    end
+  end
+  return true
+end
+
+local function same_app(self, i, app)
+  local d = self.description
+  return d.app_of[d.apps[i]] == app and self.process[i] == (app.process or false)
+    and self.inputs[i] == app.inputs and self.outputs[i] == app.outputs
+    and self.reasons[i] == app.drops and d.lengthens[i] == (app.lengthens or false)
+    and d.bound[i] == (app.bound or false)
+end
+
 --- Is the region made of exactly what regions.find has `found`, joined to the same
 --- ports? Then its code does for that.
 function Region:fits(found, apps, links)
   local d = self.description
-  local function same(list, other)
-    if #list ~= #other then return false end
-    for i, item in ipairs(list) do
-      if item ~= other[i] then return false end
-    end
-    return true
-  end
   if d.looped ~= found.looped or d.puts ~= found.puts then return false end
   if not (same(d.apps, found.apps) and same(d.entries, found.entries)
           and same(d.exits, found.exits)) then
@@ -204,24 +243,10 @@ function Region:fits(found, apps, links)
     local _, _, to = config.parse_link(spec)
     if d.weighed[x] ~= description.weighed(apps[to]) then return false end
   end
-  for i, name in ipairs(d.apps) do
-    local app = apps[name]
-    if d.app_of[name] ~= app or self.process[i] ~= (app.process or false)
-        or self.inputs[i] ~= app.inputs or self.outputs[i] ~= app.outputs
-        or self.reasons[i] ~= app.drops or d.lengthens[i] ~= (app.lengthens or false)
-        or d.bound[i] ~= (app.bound or false) then
-      return false
-    end
+  for i = 1, #d.apps do
+    if not same_app(self, i, apps[d.apps[i]]) then return false end
   end
-  for spec, l in pairs(d.links) do
-    local from, _, to = config.parse_link(spec)
-    if links[spec] ~= l or self.port[from] ~= port_at(apps[from])
-        or self.port[to] ~= port_at(apps[to])
-        or (d.inner[spec] or false) ~= (found.inner[spec] or false) then
-      return false
-    end
-  end
-  return true
+  return same_links(self, found, apps, links)
 end
 
 --- Build the region `found` (regions.find) of the running apps and links. Its
@@ -236,7 +261,8 @@ function region.new(found, apps, links)
     process = {}, inputs = {}, outputs = {}, reasons = {}, app = {}, fetch = {},
     entry = {}, out = {}, flush = {}, run = {}, pass = {}, loop = {}, wide = {},
     segment = {}, emit = {}, whole = {}, full = {}, out_p = {}, once = {},
-    packets = array_t(BURST), fill = int32s_t(#r.exits + 1), depth = int32s_t(1),
+    ends = ends_of(r.links), packets = array_t(BURST),
+    fill = int32s_t(#r.exits + 1), depth = int32s_t(1),
   }, Region)
   self.count, self.drop, self.lose, self.grow = tally:functions()
   for i, name in ipairs(r.apps) do

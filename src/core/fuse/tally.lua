@@ -188,9 +188,17 @@ function Tally:raised(k, bytes)
   self.counts[event].bytes = self.counts[event].bytes + bytes
 end
 
--- A link's counters as they are now, from which the tally counts on.
-local function from_now(l, to)
-  return {link = l, to = to, packets = l.read, bytes = l.rxbytes}
+--- From the links' counters as they are now, the tally counts on.
+function Tally:begin()
+  for _, entry in ipairs(self.entries) do
+    entry.packets, entry.bytes = entry.link.read, entry.link.rxbytes
+  end
+  for _, outs in ipairs(self.outs) do
+    for _, out in ipairs(outs) do
+      if out.link then out.packets, out.bytes = out.link.read, out.link.rxbytes end
+    end
+  end
+  for _, exit in ipairs(self.exits) do exit.bytes = bytes_into(exit.link) end
 end
 
 local function flows(self, r)
@@ -200,7 +208,7 @@ local function flows(self, r)
     self.outs[k] = {}
     for i, lead in ipairs(r.outputs[name]) do
       local l = lead.kind == "app" and r.links[lead.spec]
-      local out = l and from_now(l, r.index[lead.to]) or {}
+      local out = l and {link = l, to = r.index[lead.to]} or {}
       out.event, out.emitted, out.closing = lead.event, lead.emitted, lead.closing
       self.outs[k][i] = out
     end
@@ -219,10 +227,10 @@ function Tally.new(r)
   flows(self, r)
   for i, spec in ipairs(r.entries) do
     local _, _, to = config.parse_link(spec)
-    self.entries[i] = from_now(r.links[spec], r.index[to])
+    self.entries[i] = {link = r.links[spec], to = r.index[to]}
   end
   for i, spec in ipairs(r.exits) do
-    self.exits[i] = {link = r.links[spec], bytes = bytes_into(r.links[spec])}
+    self.exits[i] = {link = r.links[spec]}
   end
   for event, e in ipairs(r.events) do
     if e.drop or e.raised then self.lost[#self.lost + 1] = event end
@@ -231,6 +239,7 @@ function Tally.new(r)
         {event = event, app = r.app_of[e.app], reason = e.drop, told = 0LL}
     end
   end
+  self:begin()
   return self
 end
 

@@ -96,7 +96,7 @@ local function become(run, new)
   local before = run.graph
   check_constants(run, new)
   if not is_same(before.configuration, new.configuration) then
-    new:apply(engine.configure)
+    new:apply(engine.configure_meanwhile)
   end
   run.graph = new
   log.info("%s: read again: %s", new.path, summary(before.configuration,

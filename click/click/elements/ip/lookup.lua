@@ -4,7 +4,7 @@
 -- several algorithms for this; here they are one, under all their names.
 
 local element = require("click.element")
-local meanwhile = require("click.language.meanwhile")
+local meanwhile = require("core.lib.meanwhile")
 local note = require("click.note")
 local route_commands = require("click.net.route_commands")
 local routes = require("click.net.routes")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lets the running router pass packets while another one is being read and built, in
--- the same thread: what may take long (a table of 100,000 routes) calls step() again
--- and again.
+-- Lets packets pass while something else is worked out in the same thread: what may
+-- take long (reading a table of 100,000 routes, planning a graph of 1,000 apps) calls
+-- step() again and again.
 
 local C = require("core.native")
 
@@ -13,8 +13,8 @@ local MANY = 16       -- steps between looks at the clock
 local serve      -- what is to be called, if anything
 local next_time, steps = 0, 0
 
-local function finish(ok, ...)
-  serve = nil
+local function finish(before, ok, ...)
+  serve = before
   if not ok then error((...), 0) end
   return ...
 end
@@ -24,7 +24,14 @@ end
 function meanwhile.call(go_on, f, ...)
   if serve ~= nil then return f(...) end
   serve, next_time, steps = go_on, 0, 0
-  return finish(pcall(f, ...))
+  return finish(nil, pcall(f, ...))
+end
+
+--- Call f(...), and nothing meanwhile. Returns what f returns.
+function meanwhile.alone(f, ...)
+  local before = serve
+  serve = before and false
+  return finish(before, pcall(f, ...))
 end
 
 local function look()
@@ -37,6 +44,9 @@ local function look()
   if not ok then error(err, 0) end
   next_time = C.pg_now() + PERIOD
 end
+
+--- Is there anything to go on with?
+function meanwhile.serving() return serve and true or false end
 
 --- Some work is done, less than 10 microseconds of it: is it time to go on with others?
 function meanwhile.step()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-local meanwhile = require("click.language.meanwhile")
+local meanwhile = require("core.lib.meanwhile")
 
 describe("What goes on meanwhile", function ()
   it("is called in steps of a long computation", function ()
