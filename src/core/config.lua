@@ -76,8 +76,8 @@ function config.parse_link(spec)
   local parts = known[spec] or parse_link(spec)
   return parts[1], parts[2], parts[3], parts[4]
 end
--- Loops that ask for links stay interpreted, as with string.match before: compiled, some
--- of them crashed (core/fuse/fused_spec).
+-- Loops that ask for links stay interpreted, as with string.match before: compiled,
+-- some of them crashed (core/fuse/fused_spec).
 jit.off(config.parse_link)
 
 --- The text of a link in its one canonical form.
