@@ -13,7 +13,7 @@ from helpers.command import ROOT, check, perigee, run
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-from suite import measure, router, stack, tcp, traffic  # noqa: E402
+from suite import measure, page, router, stack, tcp, traffic  # noqa: E402
 
 NULL = "net_null_pg0,size=60,copy=0"
 
@@ -151,6 +151,11 @@ def test_plot_knows_its_benchmarks():
     spec.loader.exec_module(plot)
     listed = check(ROOT / "bench/run", "--list").split()
     assert set(plot.TITLES) <= set(listed)
+
+
+def test_page():
+    rows = page.run(True, rounds=1, seconds=0.2)
+    assert len(rows) == 2 and all(row["cycles"] > 0 for row in rows)
 
 
 # bench/compare ------------------------------------------------------------------------

@@ -219,7 +219,7 @@ def test_tools_make_is_make(tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stdout == check("make", "-s", "-C", ROOT, "help")
     assert {"demo", "test", "check", "bench", "compat", "clicktests",
-            "clickelements", "moongentests", "manual", "docs", "deb", "lint", "install",
+            "clickelements", "moongentests", "moongensoak", "guest", "manual", "docs", "deb", "lint", "install",
             "uninstall", "clean"} == \
         set(re.findall(r"^make (\w+)", result.stdout, re.MULTILINE))
 

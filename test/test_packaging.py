@@ -93,6 +93,15 @@ def test_the_package_has_the_version_and_what_setup_installs():
     assert all(name in depends for name in needed if name.startswith("lua-"))
 
 
+@pytest.mark.fast
+def test_the_container_is_built_with_what_the_package_wants():
+    text = (ROOT / "packaging" / "container" / "Containerfile").read_text()
+    control = (ROOT / "packaging" / "debian" / "control").read_text().replace("\n ", " ")
+    wanted = re.sub(r"\([^)]*\)", "", re.search(r"^Build-Depends: (.*)$", control, re.M)[1])
+    names = {name.strip() for name in wanted.split(",")} - {"debhelper-compat"}
+    assert names | {"build-essential", "debhelper", "git"} <= set(text.split())
+
+
 def test_the_manifest_names_options_that_there_are():
     yaml = pytest.importorskip("yaml")
     text = (ROOT / "packaging" / "kubernetes" / "daemonset.yaml").read_text()

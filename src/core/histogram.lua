@@ -106,12 +106,14 @@ function histogram.wrap_thunk(h, thunk, now)
 end
 
 --- The least, the average and the greatest value counted (since the snapshot
---- `previous`), as near as the buckets tell; 0, 0, 0 if there is none.
+--- `previous`), as near as the buckets tell; 0, 0, 0 if there is none. What is above
+--- the maximum counts as that.
 function histogram.summarize(h, previous)
   local least, greatest, sum, total = nil, 0, 0, 0
   for count, low, high in histogram.iterate(h, previous) do
     if count ~= 0 then
       local n = tonumber(count)
+      if high == math.huge then high = low end -- numbers of reports are finite
       least, greatest = least or low, high
       sum, total = sum + n * (low + high) / 2, total + n
     end

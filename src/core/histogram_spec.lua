@@ -60,6 +60,15 @@ describe("core.histogram", function()
     assert.equal(math.huge, end_of_last)
   end)
 
+  it("summarizes what is above its maximum as that", function()
+    h:add(5)
+    h:add(1 / 0)
+    local least, average, greatest = h:summarize()
+    for _, value in ipairs{least, average, greatest} do
+      assert.is_true(math.abs(value - 1) < 1e-9)
+    end
+  end)
+
   it("summarizes all, or what came after a snapshot", function()
     assert.same({0, 0, 0}, {h:summarize()})
     h:add(0.001)

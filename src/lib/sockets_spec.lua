@@ -43,7 +43,7 @@ end
 
 describe("servers that don't wait", function ()
   it("listen at TCP ports, the next free one if that is wanted", function ()
-    local fd, port = sockets.listen_tcp("127.0.0.1", 0)
+    local fd, port = assert(sockets.listen_tcp("127.0.0.1", 0))
     assert.is_true(port > 0)
     assert.same({nil, "bind: Address already in use"},
       {sockets.listen_tcp("127.0.0.1", port)})
@@ -55,7 +55,7 @@ describe("servers that don't wait", function ()
 
   it("serve several clients", function ()
     local log = {}
-    local fd, port = sockets.listen_tcp("127.0.0.1", 0)
+    local fd, port = assert(sockets.listen_tcp("127.0.0.1", 0))
     local server = sockets.server(fd, echo, function (line) log[#log + 1] = line end)
     assert.is_false(server:poll())
     local a = connect{family = socket.AF_INET, addr = "127.0.0.1", port = port}
@@ -77,7 +77,7 @@ describe("servers that don't wait", function ()
   end)
 
   it("send what a client takes slowly", function ()
-    local fd, port = sockets.listen_tcp("127.0.0.1", 0)
+    local fd, port = assert(sockets.listen_tcp("127.0.0.1", 0))
     local long = ("x"):rep(8 * 1024 * 1024)
     local server = sockets.server(fd, function ()
       local session = echo()

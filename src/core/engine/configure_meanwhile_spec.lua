@@ -113,7 +113,7 @@ describe("A change that is prepared while packets pass", function ()
     engine.configure_meanwhile(graph("x"))
     assert.equal(kept, region_with("a2"))
     assert.not_equal(replaced, region_with("a1"))
-    assert.same({"a1", "b1", "extra"}, region_with("a1").description.apps)
+    assert.same({"a1", "b1", "extra", "sink1"}, region_with("a1").description.apps)
   end)
 
   it("leaves the old graph if an app doesn't start", function ()
