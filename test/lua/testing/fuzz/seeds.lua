@@ -17,10 +17,12 @@ local function free_fields(header)
   local def, layout = header.protocol.def, header.layout
   local told = layout.variable and layout.variable.size
   if def.check or told or type(layout.next) == "function" then return list end
-  local whens = {def.when, layout.subtype and def.subtypes[layout.subtype].when,
-    type(def.next) == "table" and def.next.when}
+  local whens = {def.when or {}, type(def.next) == "table" and def.next.when or {}}
+  for _, subtype in pairs(def.subtypes or {}) do -- or it would be one of those
+    whens[#whens + 1] = subtype.when
+  end
   for _, when in pairs(whens) do
-    for name in pairs(when or {}) do held[name] = true end
+    for name in pairs(when) do held[name] = true end
   end
   for _, flag in ipairs(header.protocol.flags) do held[flag] = true end
   local next = type(def.next) == "table" and def.next or {}
