@@ -260,7 +260,7 @@ def test_starting_and_stopping_leaks_nothing(tmp_path):
     assert result.returncode == 0, result.stderr
     before, after = ([int(word) for word in line.split()]
                      for line in result.stdout.splitlines())
-    assert after[1:] == before[1:] and before[2:] == [0, 0]
+    assert after[1] <= before[1] and after[2:] == before[2:] == [0, 0]
     assert after[0] - before[0] < 1500, "five pages for each cycle; a state has hundreds"
 
 

@@ -12,7 +12,7 @@ import pytest
 from helpers.command import PERIGEE, ROOT, check, run
 
 BUILD_PACKAGES = {"gcc", "libdpdk-dev", "libluajit-5.1-dev", "lua-posix", "make"}
-TEST_PACKAGES = {"lua-busted", "lua-check", "python3-pytest", "python3-scapy", "iperf3"}
+TEST_PACKAGES = {"lua-busted", "python3-pytest", "python3-scapy", "iperf3"}
 
 
 # make install -------------------------------------------------------------------

@@ -102,6 +102,8 @@ def prepare():
 
 def require():
     """Skip the test where guests can't be had; make what they need where they can."""
+    if not (os.environ.get("PERIGEE_GUESTS") or os.environ.get("PERIGEE_LONG")):
+        pytest.skip("virtual machines take minutes: PERIGEE_GUESTS=1, or `make test-guests`")
     reason = missing()
     if reason:
         pytest.skip(reason)

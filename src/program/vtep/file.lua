@@ -2,12 +2,16 @@
 -- The configuration file of `perigee vtep`: Lua text that returns a table. It runs with
 -- nothing to call, and not for ever; whatever is wrong with it is a sentence.
 
+local errno = require("posix.errno")
 local failure = require("core.failure")
+local fcntl = require("posix.fcntl")
+local unistd = require("posix.unistd")
 local shape = require("apps.vtep.shape")
 
 local M = {}
 
 local MOST_BYTES = 16 * 1024 * 1024
+local CHUNK = 65536
 local MOST_INSTRUCTIONS = 1e7
 local MOST_NAME = 1000 -- bytes of a port's
 local BYTECODE = "\27" -- the first byte of what string.dump writes
@@ -17,19 +21,31 @@ local function line(text)
   return (tostring(text):gsub("[%c\127-\255]", "?"))
 end
 
+-- Up to `most` bytes of the file; or nil and why there are none. A signal may come in
+-- between.
+local function read(path, most)
+  local fd, problem = fcntl.open(path, fcntl.O_RDONLY)
+  if not fd then return nil, problem end
+  local parts, size = {}, 0
+  local part, code
+  repeat
+    part, problem, code = unistd.read(fd, math.min(most - size, CHUNK))
+    if part then parts[#parts + 1], size = part, size + #part end
+  until part and (part == "" or size == most) or not part and code ~= errno.EINTR
+  unistd.close(fd)
+  if not part then return nil, ("%s: %s"):format(path, problem) end
+  return table.concat(parts)
+end
+
 local function text_of(path)
-  local file, problem = io.open(path, "r")
-  if not file then failure.usage("the configuration can't be read: %s", problem) end
-  local text
-  text, problem = file:read(MOST_BYTES + 1)
-  file:close()
-  if not text and problem then
-    failure.usage("the configuration can't be read: %s: %s", path, problem)
-  elseif text and #text > MOST_BYTES then
+  local text, problem = read(path, MOST_BYTES + 1)
+  if not text then
+    failure.usage("the configuration can't be read: %s", problem)
+  elseif #text > MOST_BYTES then
     failure.usage("the configuration can't be read: %s has more than %d MB", path,
       MOST_BYTES / 2^20)
   end
-  return text or ""
+  return text
 end
 
 local function chunk_of(path)
