@@ -272,7 +272,7 @@ describe("a signal", function ()
     if ... then engine.main{duration = 30} print("never") end]]
 
   for _, name in ipairs{"INT", "TERM", "HUP"} do
-    it("SIG" .. name .. " ends the run with its report and stops apps", function ()
+    it("SIG" .. name .. " ends the run with its report and stops apps #slow", function ()
       local code = SCRIPT:gsub("%%s", name)
       local said, status = testing.script(code)
       assert.equal(0, status)
@@ -280,7 +280,7 @@ describe("a signal", function ()
     end)
   end
 
-  it("ends a program that would run again", function ()
+  it("ends a program that would run again #slow", function ()
     local code = SCRIPT:gsub("%%s", "INT")
     local said, status = testing.script(code, {}, {"again"})
     assert.equal(0, status)

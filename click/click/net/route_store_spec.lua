@@ -14,7 +14,7 @@ local function random_route()
 end
 
 describe("Routes in arrays", function ()
-  it("are found, replaced and removed as in a table", function ()
+  it("are found, replaced and removed as in a table #slow", function ()
     math.randomseed(1)
     local store, model, n = route_store.new(), {}, 0
     for _ = 1, 20000 do

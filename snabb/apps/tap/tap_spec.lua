@@ -46,7 +46,7 @@ describe("apps.tap", function()
     assert.matches("^1500\n", run("true", "start('t0') print(mtu('t0'))"))
   end)
 
-  it("sets the MTU of the interface that it makes", function()
+  it("sets the MTU of the interface that it makes #slow", function()
     assert.matches("^9000\n1514\n", run("true", [[
       start {name = "t0", mtu = 9014}
       print(mtu("t0"))

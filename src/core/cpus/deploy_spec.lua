@@ -61,7 +61,7 @@ describe("A configuration of several CPUs", function ()
   end
 
   for _, moving in ipairs{"trusting", "a"} do
-    it("moves app " .. moving .. " under traffic, and loses nothing", function ()
+    it("moves app " .. moving .. " under traffic, and loses nothing #slow", function ()
       check_moves(moving, 7)
     end)
     it("moves app " .. moving .. " again and again #slow", function ()

@@ -32,7 +32,7 @@ describe("A graph that is cut after it was measured", function ()
     assert.near(0.3, rest.duration, 1e-9)
   end)
 
-  it("has empty links then", function ()
+  it("has empty links then #slow", function ()
     local said, status = script(TELL .. [[
       local basic = require("apps.basic.basic_apps")
       local Slow = {}

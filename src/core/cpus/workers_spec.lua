@@ -244,7 +244,7 @@ describe("An error on one CPU", function ()
     engine.configure(c)
   ]]
 
-  it("stops only that worker, and is told", function ()
+  it("stops only that worker, and is told #slow", function ()
     local said, status = script(GRAPH:format(FIRST, SECOND, "nil") .. [[
       for _ = 1, 100 do engine.main{no_report = true, duration = 0.1} end
     ]])
@@ -255,7 +255,7 @@ describe("An error on one CPU", function ()
       .. "'failing'; the others went on\n$", said)
   end)
 
-  it("leaves the others at work, and drops are named", function ()
+  it("leaves the others at work, and drops are named #slow", function ()
     local said, status = script(GRAPH:format(FIRST, SECOND, "nil") .. [[
       local ok, err
       repeat

@@ -42,7 +42,7 @@ local function published(body, wanted)
 end
 
 describe("jit_publish", function ()
-  it("counts traces, and no problem where there is none", function ()
+  it("counts traces, and no problem where there is none #slow", function ()
     local said, status = published("self.count = self.count + 1")
     assert.equal(0, status)
     assert.matches("traces some\n", said, 1, true)
@@ -51,7 +51,7 @@ describe("jit_publish", function ()
     assert.is_nil(said:find("apps/", 1, true))
   end)
 
-  it("names apps and regions that are slowed down", function ()
+  it("names apps and regions that are slowed down #slow", function ()
     local said, status = published(
       "self.s = string.gsub('abc', 'b', function (x) return x end)", "apps/x.counter")
     assert.equal(0, status)

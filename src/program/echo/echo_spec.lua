@@ -21,7 +21,7 @@ describe("echo", function ()
     return tonumber((text:gsub(",", "")))
   end
 
-  it("sends back what it receives, and its sum holds", function ()
+  it("sends back what it receives, and its sum holds #slow", function ()
     for _, length in ipairs{"0", "1", "10"} do
       local said, status = testing.perigee{"echo", "null:size=100", length, "100ms"}
       assert.equal(0, status, said)
@@ -34,7 +34,7 @@ describe("echo", function ()
     end
   end)
 
-  it("ends with the file", function ()
+  it("ends with the file #slow", function ()
     local rx, tx = os.tmpname(), os.tmpname()
     assert.equal(0, select(2, testing.script([[
       local writer = require("lib.pcap.pcap")
