@@ -272,7 +272,7 @@ describe("a signal", function ()
     if ... then engine.main{duration = 30} print("never") end]]
 
   for _, name in ipairs{"INT", "TERM", "HUP"} do
-    it("SIG" .. name .. " ends the run with its report and stops apps #slow", function ()
+    it("SIG" .. name .. " ends the run with its report, stops apps #slow", function ()
       local code = SCRIPT:gsub("%%s", name)
       local said, status = testing.script(code)
       assert.equal(0, status)

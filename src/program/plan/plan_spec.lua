@@ -114,7 +114,7 @@ a breath calls:
     end
   end)
 
-  it("draws the graph, and what the program prints isn't in the picture #slow", function ()
+  it("draws the graph, without what the program prints #slow", function ()
     local function plan(option)
       local said, status = testing.script("print('hello')\n" .. PROGRAM,
         {"plan", option}, {"engine"})
