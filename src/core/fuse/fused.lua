@@ -145,6 +145,10 @@ local function input_numbers(apps, links)
   return numbers
 end
 
+local function joins(app)
+  return regions.pushes(app) or app.direct or not regions.reason(app)
+end
+
 -- The regions, why other apps are in none, and the apps as regions see them: those of
 -- Snabb's form that can be lifted as per-packet apps.
 local function find(apps, links, lifting)
@@ -152,7 +156,7 @@ local function find(apps, links, lifting)
     local found, reasons = regions.find(apps, links)
     return found, reasons, apps
   end
-  local views, why = lift.all(apps, links, regions.pushes)
+  local views, why = lift.all(apps, links, regions.pushes, joins)
   while true do
     local found, reasons = regions.find(views, links)
     local odd = unfit.of(found, views)

@@ -8,6 +8,7 @@ local methods = require("core.lift.methods")
 local rewrite = require("core.lift.rewrite")
 local shape = require("core.lift.shape")
 local syntax = require("core.lift.syntax")
+local unfit = require("core.lift.unfit")
 
 local lift = {}
 
@@ -31,6 +32,17 @@ local function ends_of(links)
     add(to, "input", input)
   end
   return ends
+end
+
+-- The set of the apps with another beside them that may be in a region, or at its end.
+local function company_of(apps, links, joins)
+  local company = {}
+  for spec in pairs(links) do
+    local from, _, to = config.parse_link(spec)
+    if apps[from] and joins(apps[from]) then company[to] = true end
+    if apps[to] and joins(apps[to]) then company[from] = true end
+  end
+  return company
 end
 
 local function has(list, name)
@@ -116,12 +128,16 @@ end
 
 --- The running `apps` by name, with views in the place of those that can be lifted; and
 --- a table from others to the reason why they can't. may_be(app): is it of Snabb's form
---- at all?
-function lift.all(apps, links, may_be)
+--- at all? joins(app): may it be in a region, or beside one, whatever its push() is?
+--- Others aren't looked at, as that takes time.
+function lift.all(apps, links, may_be, joins)
   local all, reasons, ends = {}, {}, ends_of(links)
+  local company = company_of(apps, links, joins)
   for name, app in pairs(apps) do
     all[name] = app
-    if ends[name] and may_be(app) then
+    if ends[name] and may_be(app) and not company[name] then
+      reasons[name] = unfit.ALONE
+    elseif ends[name] and may_be(app) then
       local view, why = cached(app, ends[name])
       all[name], reasons[name] = view or app, why
     end

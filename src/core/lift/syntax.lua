@@ -7,8 +7,15 @@ local bytecode = require("core.lift.bytecode")
 
 local syntax = {}
 
-local found, parser = pcall(require, "luacheck.parser")
-local decoder = found and require("luacheck.decoder")
+-- Loaded when it is needed: by each worker, and not by programs without such apps.
+local function parse(text)
+  local parser, decoder = require("luacheck.parser"), require("luacheck.decoder")
+  return parser.parse(decoder.decode(text), {}, {})
+end
+
+local function can_parse()
+  return (pcall(require, "luacheck.parser"))
+end
 
 local files = {} -- by source, as debug.getinfo has it: what read() returned
 
@@ -33,14 +40,13 @@ local function note(node, by_line)
 end
 
 local function read(source)
-  if not found then
+  if not can_parse() then
     return nil, "luacheck isn't installed (apt install lua-check)"
   end
   local text, why = text_of(source)
   if not text then return nil, why end
   -- Offsets count characters, and luacheck's are those of UTF-8.
-  local ok, tree = pcall(parser.parse, decoder.decode((text:gsub("[\128-\255]", "?"))),
-    {}, {})
+  local ok, tree = pcall(parse, (text:gsub("[\128-\255]", "?")))
   if not ok then return nil, "its source can't be parsed" end
   local by_line = {}
   note(tree, by_line)

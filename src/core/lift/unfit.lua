@@ -9,7 +9,9 @@ local unfit = {}
 
 local IN_LOOP = "it is part of a loop"
 local MEETING = "packets that it sends meet those of another path"
-local ALONE = "no app or port beside it is fused"
+
+--- The reason for those that nothing beside them is fused with.
+unfit.ALONE = "no app or port beside it is fused"
 
 -- For each app of the region those that links within it come from, one for each link.
 local function predecessors(region)
@@ -55,7 +57,7 @@ function unfit.of(regions, apps)
       end
       if apps[name].lifted then
         odd[name] = odd[name] or (next(region.closing) or region.looped) and IN_LOOP
-          or #region.apps == 1 and not beside_port(region, apps) and ALONE or nil
+          or #region.apps == 1 and not beside_port(region, apps) and unfit.ALONE or nil
       end
     end
   end

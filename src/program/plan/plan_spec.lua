@@ -43,7 +43,7 @@ region 1: 2 apps
   exit: split.other -> old.input
   exit: split.output -> to.input (the port itself)
 not fused: both: it has pull() or push() beside process(); its push() isn't lifted: ]]
-      .. [[it has 0 parameters, not only self (PROGRAM:10)
+      .. [[no app or port beside it is fused
 not fused: bulk: it is a bulk app (process_burst)
 not fused: from, old, to: it has no process()
 a breath calls:
@@ -52,7 +52,7 @@ a breath calls:
   old: push, from split.other -> old.input
   bulk: process_burst, from old.output -> bulk.input
   both: push, from bulk.output -> both.input
-]], (said:gsub("%([^ ]+:10%)", "(PROGRAM:10)")))
+]], said)
     assert.equal(0, status)
   end)
 
