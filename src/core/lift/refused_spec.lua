@@ -274,7 +274,7 @@ describe("an app of Snabb's form isn't fused if", function ()
 
   it("it has several inputs", function ()
     local apps, reasons = lift.all(
-      {a = {push = Fwd.push, input = {}, output = {}, appname = "a"}},
+      {a = {push = Fwd.push, input = {}, output = {}, appname = "a"}, y = {}},
       {["x.o -> a.input"] = 1, ["x.p -> a.other"] = 1, ["a.output -> y.i"] = 1},
       function () return true end, function () return true end)
     assert.is_nil(apps.a.lifted)
