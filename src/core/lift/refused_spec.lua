@@ -276,7 +276,7 @@ describe("an app of Snabb's form isn't fused if", function ()
     local apps, reasons = lift.all(
       {a = {push = Fwd.push, input = {}, output = {}, appname = "a"}, y = {}},
       {["x.o -> a.input"] = 1, ["x.p -> a.other"] = 1, ["a.output -> y.i"] = 1},
-      function () return true end, function () return true end)
+      function (app) return app.push end, function () return true end)
     assert.is_nil(apps.a.lifted)
     assert.equal("it hasn't one link in", reasons.a)
   end)
