@@ -4,6 +4,7 @@
 
 local config = require("core.config")
 local contract = require("core.fuse.contract")
+local equal = require("core.lib.values").equal
 local graph = require("core.depth_first")
 local meanwhile = require("core.lib.meanwhile")
 
@@ -103,49 +104,9 @@ local function groups(fusible, leaving, layer)
   return root
 end
 
--- What the regions follow from, but for the links; and why apps are in none.
-local function look_at(apps)
-  local reasons, emits = {}, {}
-  for name, app in pairs(apps) do
-    reasons[name] = regions.reason(app) or false
-    emits[name] = app.emits and true or false
-  end
-  return reasons, emits
-end
-
-local function equal(a, b)
-  for key, value in pairs(a) do
-    if b[key] ~= value then return false end
-  end
-  for key in pairs(b) do
-    if a[key] == nil then return false end
-  end
-  return true
-end
-
-local last -- question and answer: see core.engine.order
-
-local search
-
---- The regions of the graph of `apps` and `links` (tables by name and by text): a list
---- of {apps = names in topological order, inner = set of fused links, closing = those
---- of them that close a loop, entries, exits = lists of links in and out, looped =
---- whether an entry closes a loop, puts = whether packets may leave it in the midst of
---- an app's process(): with emit(), or in a loop}. Also a table from each app that is
---- in none to the reason. Neither is to be changed.
-function regions.find(apps, links)
-  local reasons, emits = look_at(apps)
-  local texts = {}
-  for spec in pairs(links) do texts[spec] = true end
-  if not (last and equal(last.reasons, reasons) and equal(last.emits, emits)
-          and equal(last.links, texts)) then
-    local list, why = search(apps, links, reasons)
-    last = {reasons = reasons, emits = emits, links = texts, list = list, why = why}
-  end
-  return last.list, last.why
-end
-
-function search(apps, links, reason)
+-- The regions, as regions.find has them; `reason` tells by name why an app is in none,
+-- or false.
+local function search(apps, links, reason)
   local fusible, reasons = {}, {}
   for name in pairs(apps) do
     if reason[name] then reasons[name] = reason[name] else fusible[name] = true end
@@ -182,6 +143,46 @@ function search(apps, links, reason)
     end
   end
   return list, reasons
+end
+
+-- What the regions follow from: why apps are in none, or false; which emit; the links.
+local function question_of(apps, links)
+  local question = {reasons = {}, emits = {}, links = {}}
+  for name, app in pairs(apps) do
+    question.reasons[name] = regions.reason(app) or false
+    question.emits[name] = app.emits and true or false
+  end
+  for spec in pairs(links) do question.links[spec] = true end
+  return question
+end
+
+-- The last questions and answers (see core.engine.order): two, as those that are asked
+-- with apps of Snabb's form have a second without some of them.
+local MOST_KNOWN = 2
+local known = {}
+
+local function answer(question)
+  for _, k in ipairs(known) do
+    if equal(k.question, question) then return k end
+  end
+end
+
+--- The regions of the graph of `apps` and `links` (tables by name and by text): a list
+--- of {apps = names in topological order, inner = set of fused links, closing = those
+--- of them that close a loop, entries, exits = lists of links in and out, looped =
+--- whether an entry closes a loop, puts = whether packets may leave it in the midst of
+--- an app's process(): with emit(), or in a loop}. Also a table from each app that is
+--- in none to the reason. Neither is to be changed.
+function regions.find(apps, links)
+  local question = question_of(apps, links)
+  local k = answer(question)
+  if not k then
+    k = {question = question}
+    k.list, k.why = search(apps, links, question.reasons)
+    table.insert(known, 1, k)
+    known[MOST_KNOWN + 1] = nil
+  end
+  return k.list, k.why
 end
 
 return regions

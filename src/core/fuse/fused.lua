@@ -161,10 +161,12 @@ local function find(apps, links, lifting)
     local found, reasons = regions.find(views, links)
     local odd = unfit.of(found, views)
     if not next(odd) then
-      for name, reason in pairs(why) do
-        reasons[name] = reasons[name] .. "; its push() isn't lifted: " .. reason
+      local all = {}
+      for name, reason in pairs(reasons) do
+        all[name] = why[name] and ("%s; its push() isn't lifted: %s"):format(reason,
+          why[name]) or reason
       end
-      return found, reasons, views
+      return found, all, views
     end
     for name, reason in pairs(odd) do views[name], why[name] = apps[name], reason end
   end

@@ -14,7 +14,7 @@ local lifted = 0 -- apps of Snabb's form that were fused, so far
 local function count_lifted()
   for _, region in ipairs(engine.regions) do
     for _, app in pairs(region.description.app_of) do
-      if app.lifted then lifted = lifted + 1 end
+      if app.lifted_from then lifted = lifted + 1 end
     end
   end
 end

@@ -113,7 +113,7 @@ end
 function Region:drops(name)
   self:account()
   local app = self.description.app_of[name]
-  return drops.of(app.lifted or app)
+  return drops.of(app.lifted_from or app)
 end
 
 --- Let the taps (core.taps) see what passes the region, or nobody, if they are nil:

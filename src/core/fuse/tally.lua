@@ -236,7 +236,7 @@ function Tally.new(r)
     if e.drop or e.raised then self.lost[#self.lost + 1] = event end
     if e.drop then
       self.drops[#self.drops + 1] =
-        {event = event, app = r.app_of[e.app].lifted or r.app_of[e.app],
+        {event = event, app = r.app_of[e.app].lifted_from or r.app_of[e.app],
          reason = e.drop, told = 0LL}
     end
   end

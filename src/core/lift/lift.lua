@@ -4,6 +4,7 @@
 -- the same names.
 
 local config = require("core.config")
+local meanwhile = require("core.lib.meanwhile")
 local methods = require("core.lift.methods")
 local rewrite = require("core.lift.rewrite")
 local shape = require("core.lift.shape")
@@ -62,7 +63,9 @@ local function shape_of(app, set, assigned)
   if s then
     known.make, known.input, known.outputs = rewrite.maker(s), s.input, s.outputs
     known.emits, known.only_sends = s.emits, s.only_sends
-  else
+    why = not known.make and "it can't be rewritten"
+  end
+  if why then
     local at = debug.getinfo(push, "S")
     known.why = ("%s (%s:%d)"):format(why, at.short_src, line or at.linedefined)
   end
@@ -81,7 +84,7 @@ local function view_of(app, s, ends)
   local view = {
     appname = app.appname, input = app.input, output = app.output, inputs = {s.input},
     outputs = outputs, emits = s.emits or nil, bound = true,
-    lengthens = s.only_sends and 0 or nil, lifted = app, nothing = nothing,
+    lengthens = s.only_sends and 0 or nil, lifted_from = app, nothing = nothing,
   }
   view.process = s.make(app, app.push, view)
   return view
@@ -134,6 +137,7 @@ function lift.all(apps, links, may_be, joins)
   local all, reasons, ends = {}, {}, ends_of(links)
   local company = company_of(apps, links, joins)
   for name, app in pairs(apps) do
+    meanwhile.pause()
     all[name] = app
     if ends[name] and may_be(app) and not company[name] then
       reasons[name] = unfit.ALONE

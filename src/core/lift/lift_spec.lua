@@ -18,13 +18,7 @@ local passed = 0 -- by all apps that count here
 
 local LIFTED = {}
 
-LIFTED["empties its input"] = function (self)
-  local i, o = self.input.input, self.output.output
-  while not link.empty(i) do
-    local p = link.receive(i)
-    link.transmit(o, p)
-  end
-end
+LIFTED["empties its input"] = regions.forward
 
 LIFTED["has no name for the packet"] = function (self)
   local input, output = self.input.input, self.output.output
@@ -57,6 +51,15 @@ LIFTED["names no links"] = function (self)
     local p = receive(self.input.input)
     p.data[0] = p.data[0] + 1
     transmit(self.output.output, p)
+  end
+end
+
+LIFTED["is written in an odd way"] = function (self)
+  local i, o, free = self.input.input, self.output.output,
+    packet.free -- what is too short
+  while (not link.empty(i)) do
+    local p = link.receive(i); -- luacheck: ignore
+    if p.length < 10 then free(p) else link.transmit(o, p); end;
   end
 end
 
@@ -314,6 +317,16 @@ describe("an app of Snabb's form", function ()
     texts.send("in.x -> a.input", {"abc"})
     engine.breathe()
     assert.same({"abc"}, texts.take("a.output -> out.x"))
+  end)
+
+  it("may have any fields", function ()
+    local Drop = class{process = function () return nil end}
+    Drop.new = function (self) return setmetatable({lifted = {}}, {__index = self}) end
+    run_anew({a = {Drop}, b = {snabb(LIFTED["empties its input"])}},
+      {"in.x -> a.input", "a.output -> b.input", "b.output -> out.x"})
+    texts.send("in.x -> a.input", {"abc"})
+    engine.breathe()
+    assert.same({dropped = 1}, engine.drops("a"))
   end)
 
   it("isn't kept for its view", function ()

@@ -24,16 +24,26 @@ local function chain(app)
   return at == nil and tables or nil
 end
 
--- The line in which the tree has a field `input` or `output`, or nil.
-local function line_of_links(tree)
-  local line
-  syntax.walk(tree, function (node)
-    local key = node.tag == "Index" and node[2]
-    if key and key.tag == "String" and (key[1] == "input" or key[1] == "output") then
-      line = line or node.line
+-- What the function does with links, or lets others do: "uses links in line 5"; nil if
+-- it has no field `input` or `output`, and gives its first parameter, which may be the
+-- app, to nobody.
+local function deed(tree)
+  local app, held, found = tree[1][1] and tree[1][1][1], {}, nil
+  local function note(what, node)
+    found = found or ("%s in line %d"):format(what, node.line)
+  end
+  syntax.walk(tree[2], function (node)
+    local base, key = node[1], node[2]
+    if node.tag == "Index" and key.tag == "String"
+        and (key[1] == "input" or key[1] == "output") then
+      note("uses links", node)
+    end
+    if node.tag == "Index" or node.tag == "Invoke" then held[base] = true end
+    if node.tag == "Id" and node[1] == app and not held[node] then
+      note("passes on what it is given first", node)
     end
   end)
-  return line
+  return found
 end
 
 -- By function: {why = text or nil, assigned = set}.
@@ -45,8 +55,7 @@ local function look_at(f)
   found = {assigned = {}}
   local tree, why = syntax.of(f)
   if tree then
-    local line = line_of_links(tree.node)
-    found.why = line and ("uses links in line %d"):format(line)
+    found.why = deed(tree.node)
     assignments.add(tree.node, found.assigned)
   else
     found.why = why

@@ -11,13 +11,7 @@ local texts = require("testing.texts")
 
 local class, run_anew = regions.class, regions.run_anew
 
-local function forward(self)
-  local i, o = self.input.input, self.output.output
-  while not link.empty(i) do
-    local p = link.receive(i)
-    link.transmit(o, p)
-  end
-end
+local forward = regions.forward
 
 local REFUSED = {}
 
@@ -155,6 +149,15 @@ end)
 refused("its later() uses links in line", forward,
   {later = function (self) link.transmit(self.output.output, self.kept) end})
 
+local function send(app, p) link.transmit(app.output.output, p) end
+
+refused("its handle() passes on what it is given first in line", function (self)
+  while not link.empty(self.input.input) do
+    local p = link.receive(self.input.input)
+    self:handle(p)
+  end
+end, {handle = function (self, p) send(self, p) end})
+
 refused("its class finds methods by a function", forward,
   {new = function (self)
     return setmetatable({push = self.push}, {__index = function () end})
@@ -272,12 +275,25 @@ describe("an app of Snabb's form isn't fused if", function ()
     assert.equal("it has no process()", reason(Fwd))
   end)
 
+  it("anything of this holds, and says so once", function ()
+    local apps, links = {a = {Fwd}}, {"in.x -> a.input", "a.output -> out.x"}
+    run_anew(apps, links)
+    local why = engine.not_fused.a
+    regions.run(apps, links)
+    assert.equal(why, engine.not_fused.a)
+    engine.fuse = false
+    regions.run(apps, links)
+    engine.fuse = true
+    regions.run(apps, links)
+    assert.equal(why, engine.not_fused.a)
+  end)
+
   it("it has several inputs", function ()
     local apps, reasons = lift.all(
       {a = {push = Fwd.push, input = {}, output = {}, appname = "a"}, y = {}},
       {["x.o -> a.input"] = 1, ["x.p -> a.other"] = 1, ["a.output -> y.i"] = 1},
       function (app) return app.push end, function () return true end)
-    assert.is_nil(apps.a.lifted)
+    assert.is_nil(apps.a.lifted_from)
     assert.equal("it hasn't one link in", reasons.a)
   end)
 end)

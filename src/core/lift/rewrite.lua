@@ -40,28 +40,29 @@ local function body_text(s)
   return table.concat(parts)
 end
 
--- What is named before the loop, in one line.
+-- What is named before the loop.
 local function kept_text(s)
-  local lines = {}
+  local parts = {}
   for _, kept in ipairs(s.kept) do
-    lines[#lines + 1] = ("local %s = %s;"):format(kept.name,
-      (s.tree.text:sub(kept.node.offset, kept.node.end_offset):gsub("\n", " ")))
+    parts[#parts + 1] = ("local %s = %s;"):format(kept.name,
+      s.tree.text:sub(kept.node.offset, kept.node.end_offset))
   end
-  return table.concat(lines, " ")
+  return table.concat(parts, " ")
 end
 
-local function line_at(text, offset)
-  return select(2, text:sub(1, offset):gsub("\n", ""))
+local function newlines(text)
+  return select(2, text:gsub("\n", ""))
 end
 
 local function text_of(s)
   local upvalues = syntax.upvalues(s.push)
-  local lines = line_at(s.tree.text, s.after - 1)
+  local kept = kept_text(s)
+  local lines = newlines(s.tree.text:sub(1, s.after - 1)) - newlines(kept)
   return ("\n"):rep(lines) .. ("%s return function (%s, %s) return function (_, %s) %s "
     .. "do %s end return false end end"):format(
       #upvalues > 0 and "local " .. table.concat(upvalues, ", ") or "",
       s.self or "__self", VIEW,
-      s.packet, kept_text(s), body_text(s))
+      s.packet, kept, body_text(s))
 end
 
 local function join_upvalues(process, push)
@@ -73,10 +74,12 @@ local function join_upvalues(process, push)
 end
 
 --- What makes process(_, p) of apps whose push() has the shape `s`: a function of the
---- app, its push(), and `view`, a table by which it emits.
+--- app, its push(), and `view`, a table by which it emits. Nil if the text that is made
+--- can't be loaded.
 function rewrite.maker(s)
   local callee = s.callee -- not push itself, which may belong to an app
-  local chunk = assert(loadstring(text_of(s), s.tree.source))
+  local chunk = loadstring(text_of(s), s.tree.source)
+  if not chunk then return nil end
   setfenv(chunk, getfenv(s.push))
   local make = chunk()
   return function (app, push, view)

@@ -111,7 +111,8 @@ local function find_packet(s, body)
   end
   s.received = calls_of[1]
   if first.tag == "Local" and #names == 1 and values[1] == s.received then
-    s.packet, s.after = names[1][1], first.end_offset + 1
+    s.packet = names[1][1]
+    s.after = select(2, s.tree.text:find("^%s*;?", first.end_offset + 1)) + 1
     if s.names[s.packet] then other(first, "'%s' is declared twice", s.packet) end
   else
     s.packet, s.after = PACKET, first.offset

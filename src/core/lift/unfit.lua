@@ -29,7 +29,7 @@ local function refuse_before(name, before, apps, odd, seen)
   for _, from in ipairs(before[name] or {}) do
     if not seen[from] then
       seen[from] = true
-      if apps[from].lifted then odd[from] = MEETING end
+      if apps[from].lifted_from then odd[from] = MEETING end
       refuse_before(from, before, apps, odd, seen)
     end
   end
@@ -55,7 +55,7 @@ function unfit.of(regions, apps)
       if #(before[name] or {}) > 1 then
         refuse_before(name, before, apps, odd, {})
       end
-      if apps[name].lifted then
+      if apps[name].lifted_from then
         odd[name] = odd[name] or (next(region.closing) or region.looped) and IN_LOOP
           or #region.apps == 1 and not beside_port(region, apps) and unfit.ALONE or nil
       end

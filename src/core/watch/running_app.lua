@@ -132,7 +132,7 @@ function running_app.at_error(first, thread)
     end
     if code and code.segment[f] and (code == inner or not found) then
       local k, values = code.app_at[frame.currentline], variables(level, thread)
-      local method = code.region.app[k].lifted and "push" or "process"
+      local method = code.region.app[k].lifted_from and "push" or "process"
       found = found or {app = code.apps[k], method = method, region = code.region,
                         in_region = {}, packets = given(code, k, values)}
       inner = code

@@ -61,7 +61,7 @@ local function show_region(say, number, region, with_source)
   say("  apps: %s", table.concat(d.apps, ", "))
   local lifted = {}
   for _, name in ipairs(d.apps) do
-    if d.app_of[name].lifted then lifted[#lifted + 1] = name end
+    if d.app_of[name].lifted_from then lifted[#lifted + 1] = name end
   end
   if #lifted > 0 then
     say("  of these with push(), which is run packet by packet: %s",

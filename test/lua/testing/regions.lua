@@ -4,6 +4,7 @@
 
 local config = require("core.config")
 local engine = require("core.app")
+local link = require("core.link")
 
 local regions = {}
 
@@ -18,6 +19,15 @@ function regions.class(fields)
 end
 
 regions.Pass = regions.class{process = function (_, p) return p end}
+
+--- push() of Snabb's form.
+function regions.forward(self)
+  local i, o = self.input.input, self.output.output
+  while not link.empty(i) do
+    local p = link.receive(i)
+    link.transmit(o, p)
+  end
+end
 
 --- apps: {name = {class, arg}}; links: texts. "in" and "out" are idle apps.
 function regions.configuration(apps, links)
