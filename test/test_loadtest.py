@@ -228,6 +228,20 @@ def test_rfc2544_keeps_what_there_is(tmp_path):
     assert json.loads(report.read_text())["results"][0]["size"] == 60
 
 
+def test_rfc2544_survives_a_full_disk(tmp_path):
+    """What one file can't take, the others do, and the tests go on."""
+    report = tmp_path / "found.json"
+    result = perigee("loadtest", "rfc2544", "--quick", "-D", "20ms", "--tests",
+                     "throughput", "--warm-up", "0", "--wait", "0", "-b", "10M", "-p",
+                     "10M", "--sizes", "60,124", "--page", "/dev/full", "--json", report,
+                     "null")
+    assert result.returncode == 1
+    problem = "can't write /dev/full: No space left on device"
+    assert result.stdout.count(f"{problem}; the tests go on.\n") == 1
+    assert result.stderr == f"perigee: {problem}\n"
+    assert [r["size"] for r in json.loads(report.read_text())["results"]] == [60, 124]
+
+
 def test_transient_goes_through_the_rates(capture, tmp_path):
     bench, results = tmp_path / "bench.csv", tmp_path / "results.json"
     result = perigee("loadtest", "transient", "-D", "100ms", "--warm-up", "100ms",

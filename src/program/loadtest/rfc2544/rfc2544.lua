@@ -92,6 +92,21 @@ local function summary(options)
   }
 end
 
+-- Write what there is to the files. The first problem, if there is one; the others are
+-- written all the same.
+local function keep(options, found, entries)
+  local first
+  local function write(path, text_of, ...)
+    if not path or path == "-" then return end
+    local ok, problem = pcall(files.replace, path, text_of(...))
+    if not ok then first = first or problem end
+  end
+  write(options.page, page.text, found)
+  write(options.histogram, hdr_log.text, entries, main.version)
+  write(options.json, report.json, found)
+  return first
+end
+
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
@@ -99,22 +114,20 @@ function M.run(args)
   local out = options.json == "-" and io.stderr or io.stdout
   out:setvbuf("line")
   local function say(sentence) out:write(sentence) end
-  local found, entries = summary(options), {}
+  local found, entries, problem = summary(options), {}, nil
   for i, size in ipairs(options.sizes) do
     local result = measure(size, options, say, entries)
     add_results(result, options)
     found.results[i] = result
     -- Hours of work: what there is is kept from the first size on.
-    if options.page then files.replace(options.page, page.text(found)) end
-    if options.histogram then
-      files.replace(options.histogram, hdr_log.text(entries, main.version))
-    end
-    if options.json and options.json ~= "-" then
-      files.replace(options.json, report.json(found))
+    problem = keep(options, found, entries)
+    if problem and i < #options.sizes then
+      say(("%s; the tests go on.\n"):format(problem))
     end
   end
   say(text.summary(found))
   if options.json == "-" then files.save("-", report.json(found)) end
+  if problem then error(problem, 0) end
 end
 
 return M

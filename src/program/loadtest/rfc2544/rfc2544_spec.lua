@@ -104,6 +104,8 @@ describe("loadtest rfc2544", function ()
       ["-D 0 null"] = "--duration 0: a trial takes some time",
       ["--burst-duration 0 null"] = "--burst-duration 0",
       ["-b 1M -p 2M null"] = "--precision 2e+06 is above the line's rate, 1e+06",
+      ["--page - null"] = "--page -: only --json goes to standard output",
+      ["--json /none/x null"] = "--json /none/x: this file can't be written",
     } do
       local list = {}
       for word in words:gmatch("%S+") do list[#list + 1] = word end
