@@ -30,10 +30,14 @@ local function tests(text)
   return set
 end
 
+local LEAST_STEP, MOST_STEP = 0.01, 10 -- percent
+
 local function step(text)
   local value, problem = cli.positive_number((text:gsub("%%$", "")))
-  if value and value > 10 then
+  if value and value > MOST_STEP then
     return nil, ("'%s' is more than 10, the RFC's largest step in percent"):format(text)
+  elseif value and value < LEAST_STEP then
+    return nil, ("'%s' is less than 0.01, which makes 10,000 rates"):format(text)
   end
   return value and value / 100, problem
 end

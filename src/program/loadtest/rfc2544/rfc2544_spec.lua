@@ -101,6 +101,7 @@ describe("loadtest rfc2544", function ()
       ["--tests x null"] = "'x' is none of throughput, latency, loss, bursts",
       ["--tests latency null"] = "add throughput",
       ["--step 11% null"] = "'11%' is more than 10",
+      ["--step 1e-9 null"] = "'1e-9' is less than 0.01, which makes 10,000 rates",
       ["-D 0 null"] = "--duration 0: a trial takes some time",
       ["--burst-duration 0 null"] = "--burst-duration 0",
       ["-b 1M -p 2M null"] = "--precision 2e+06 is above the line's rate, 1e+06",
