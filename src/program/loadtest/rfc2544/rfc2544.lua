@@ -71,7 +71,7 @@ local function add_results(result, options)
   local function add(name, value) results.add(name .. tail, value) end
   add("LIMIT", result.throughput and result.throughput.limit)
   add("LATENCY", result.latency and result.latency.mean and result.latency.mean / 1e9)
-  add("LOSS", result.loss and result.loss[1].loss)
+  add("LOSS", result.loss and result.loss[1].tx > 0 and result.loss[1].loss or nil)
   add("BURST", result.back_to_back and result.back_to_back.frames)
 end
 

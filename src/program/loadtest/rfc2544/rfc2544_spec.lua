@@ -116,6 +116,12 @@ describe("loadtest rfc2544", function ()
     end
   end)
 
+  it("knows no loss of nothing", function ()
+    local trial = {rate = 1e9, tx = 0, lost = 0, loss = 0, kept = false}
+    assert.equal("At 1.000 Gbit/s: nothing was sent.\n", text.loss(trial))
+    assert.equal("-", text.share(trial))
+  end)
+
   local function found(results)
     return {report = "rfc2544", version = "1", time = "now", bitrate = 1e9,
       streams = {{tx = "<A>", rx = "<A>", port = "null"}}, precision = 1e7,
