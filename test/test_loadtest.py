@@ -3,6 +3,7 @@
 
 import csv
 import json
+import os
 import re
 import signal
 import time
@@ -11,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 from scapy.all import IP, UDP, Ether, wrpcap
 
-from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.command import PERIGEE, perigee, run, running, wait_until
 from helpers.network import veth
 
 # Sends back what comes, but drops what is above `limit` bits a second on the wire.
@@ -226,6 +227,36 @@ def test_rfc2544_keeps_what_there_is(tmp_path):
         assert process.interrupt(signal.SIGINT) != 0
     assert "SIGINT" in process.said
     assert json.loads(report.read_text())["results"][0]["size"] == 60
+
+
+def test_rfc2544_survives_a_full_disk(tmp_path):
+    """What one file can't take, the others do, and the tests go on."""
+    report = tmp_path / "found.json"
+    result = perigee("loadtest", "rfc2544", "--quick", "-D", "20ms", "--tests",
+                     "throughput", "--warm-up", "0", "--wait", "0", "-b", "10M", "-p",
+                     "10M", "--sizes", "60,124", "--page", "/dev/full", "--json", report,
+                     "null")
+    assert result.returncode == 1
+    problem = "can't write /dev/full: No space left on device"
+    assert result.stdout.count(f"{problem}; the tests go on.\n") == 1
+    assert result.stderr == f"perigee: {problem}\n"
+    assert [r["size"] for r in json.loads(report.read_text())["results"]] == [60, 124]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
+def test_rfc2544_keeps_what_a_full_disk_has(tmp_path):
+    disk, copy = tmp_path / "disk", tmp_path / "copy"
+    disk.mkdir()
+    script = f"""mount -t tmpfs -o size=12k tmpfs {disk} || exit 99
+        {PERIGEE} loadtest rfc2544 --quick -D 10ms --tests throughput --warm-up 0 \\
+          --wait 0 -b 10M -p 10M --sizes {",".join(map(str, range(60, 80)))} \\
+          --json {disk}/found null
+        status=$?; cp -r {disk} {copy}; exit $status"""
+    result = run("unshare", "-m", "sh", "-c", script)
+    assert result.returncode == 1
+    assert f"can't write {disk}/found.new: No space left on device" in result.stderr
+    assert [path.name for path in copy.iterdir()] == ["found"]
+    assert 0 < len(json.loads((copy / "found").read_text())["results"]) < 20
 
 
 def test_transient_goes_through_the_rates(capture, tmp_path):

@@ -205,9 +205,11 @@ def test_an_instance_that_stands_still_or_dies(tmp_path):
 
 
 @pytest.mark.fast
-def test_an_address_that_cannot_be_told():
+@pytest.mark.parametrize("place", ["0", "unix:socket"])
+def test_an_address_that_cannot_be_told(place, tmp_path):
     with open("/dev/full", "w") as full:
-        result = run(PERIGEE, "web", "--listen", "0", capture_output=False, stdout=full,
-                     stderr=subprocess.PIPE)
+        result = run(PERIGEE, "web", "--listen", place, capture_output=False, stdout=full,
+                     stderr=subprocess.PIPE, cwd=tmp_path)
     assert result.returncode == 1
     assert "its address can't be told: No space left on device\n" in result.stderr
+    assert not list(tmp_path.iterdir())  # no socket is left

@@ -9,6 +9,7 @@ import contextlib
 import http.client
 import json
 import os
+import pathlib
 import subprocess
 import time
 
@@ -40,7 +41,7 @@ def started(*args, cpus):
 
 def counters(pid):
     found = json.loads(measure.command([measure.PERIGEE, "shm", "--json", pid], 10))
-    nanoseconds = int(open(f"/proc/{pid}/schedstat").read().split()[0])
+    nanoseconds = int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0])
     return (found["apps/port/rxpackets"], nanoseconds / 1e9,
             found["engine/cycles/tsc_hz"])
 
@@ -55,7 +56,10 @@ def cycles(pid, work):
 
 class Page:
     def __init__(self, web):
-        self.port = int(web.stdout.readline().rsplit(":", 1)[1].split("/")[0])
+        address = web.stdout.readline()
+        if not address:
+            raise measure.Failed("`perigee web` ended before it told its address")
+        self.port = int(address.rsplit(":", 1)[1].split("/")[0])
 
     def ask(self, name, **body):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)

@@ -93,6 +93,8 @@ describe("A document", function ()
       ["a: !!int x"] = "a.yaml:1: the tag 'tag:yaml.org,2002:int' isn't taken here",
       ["? [a]\n: b"] = "a.yaml:1: a key is a word or a number",
       ['a: "b\\0c"'] = "a.yaml:1: 'b' has a NUL in it",
+      ['x: 1\ra: "b\\0c"'] = "a.yaml:2: 'b' has a NUL in it",
+      ['x: 1\226\128\168\r\na: "b\\0c"'] = "a.yaml:3: 'b' has a NUL in it",
       [("- "):rep(1e5)] = "a.yaml:1: this is nested more than 40 deep",
     } do
       assert.equal(sentence, refused("a.yaml", text))

@@ -21,10 +21,14 @@ end
 
 local NULS = {"\\0", "\\x00", "\\u0000", "\\U00000000"} -- in double quotes
 
+-- What ends a line for the parser (YAML 1.1), besides "\n".
+local LINE_ENDS = {"\r\n?", "\194\133", "\226\128[\168\169]"}
+
 -- The numbers of the lines in which a NUL is written, as a set.
 local function lines_with_nul(text)
   local found, number = {}, 0
   if not text:find("\\[0xuU]") then return found end
+  for _, ending in ipairs(LINE_ENDS) do text = text:gsub(ending, "\n") end
   for line in text:gmatch("([^\n]*)\n?") do
     number = number + 1
     line = line:gsub("\\\\", "")

@@ -115,9 +115,9 @@ local function is_rare(cause, rows)
   return true
 end
 
---- Of the causes those that count, by the profile (rows as from
---- core.watch.profile, or nil).
-function diagnosis.counting(causes, rows)
+-- Of the causes those that count, by the profile (rows as from core.watch.profile, or
+-- nil).
+local function counting(causes, rows)
   local list = {}
   for _, cause in ipairs(causes) do
     if not is_rare(cause, rows) then list[#list + 1] = cause end
@@ -168,7 +168,7 @@ end
 --- left out.
 function diagnosis.report(examination)
   local found, causes = examination.listened, {}
-  for i, cause in ipairs(diagnosis.counting(found.causes, examination.rows)) do
+  for i, cause in ipairs(counting(found.causes, examination.rows)) do
     causes[i] = cause_of(cause)
   end
   local unknown = list(examination.unknown)
@@ -198,7 +198,7 @@ function diagnosis.text(examination)
     parts[#parts + 1] = ("The examination was interrupted by %s: what follows is of "
       .. "that time only."):format(examination.interrupted)
   end
-  local causes = diagnosis.counting(found.causes, examination.rows)
+  local causes = counting(found.causes, examination.rows)
   for _, cause in ipairs(causes) do parts[#parts + 1] = cause_text(cause) end
   parts[#parts + 1] = verdict(examination, #causes)
   return table.concat(parts, "\n\n") .. "\n"

@@ -77,12 +77,9 @@ function Examination:finish()
   end
   local out = self.json == "-" and io.stderr or io.stdout
   out:write(diagnosis.text(self))
-  if self.json then
-    files.save(self.json, cjson.encode(diagnosis.report(self)) .. "\n")
-  end
-  local bad = #diagnosis.counting(self.listened.causes, self.rows) > 0
-    or #(self.unknown or {}) > 0
-  return bad and 1 or self.interrupted and INTERRUPTED or 0
+  local found = diagnosis.report(self)
+  if self.json then files.save(self.json, cjson.encode(found) .. "\n") end
+  return not found.clean and 1 or self.interrupted and INTERRUPTED or 0
 end
 
 -- To be asked after each breath: is the examination over?

@@ -162,6 +162,10 @@ T =    14.881 Mpps: the line is the limit; the CPU has 87 cycles a packet left
     end
     for said, args in pairs{
       ["are both 0"] = {"--task", "0", "--io", "0", "--ghz", "3"},
+      ["at 1e+300 GHz can't be reckoned with"] = {"--task", "1", "--io", "0", "--ghz",
+        "1e300", "--json"},
+      ["inf cycles a packet at 3 GHz can't be reckoned with"] = {"--task", "1e308",
+        "--io", "1e308", "--ghz", "3"},
       ["'1e400' isn't a number"] = {"--task", "1e400", "--io", "3", "--ghz", "3"},
       ["'inf' isn't a number"] = {"--task", "1", "--io", "3", "--ghz", "inf"},
     } do

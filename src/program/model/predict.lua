@@ -108,6 +108,10 @@ function M.run(options)
   end
   local p = fit.predict{io = io_cycles, task = options.task, hz = ghz * 1e9,
                         line = options.line, size = options.size}
+  if not (p.cpu_rate > 0 and p.cpu_rate < math.huge) then
+    failure.usage("%g cycles a packet at %g GHz can't be reckoned with",
+      io_cycles + options.task, ghz)
+  end
   results.add("PPS", p.rate)
   if options.json then
     return print(cjson.encode{

@@ -64,11 +64,11 @@ local function token_of(options, place)
   return given
 end
 
--- Nobody could open a page whose address isn't told.
+-- Nil and the reason, if it can't be told: then nobody could open the page.
 local function tell(address)
   local ok, problem = io.stdout:write(address, "\n")
   if ok then ok, problem = io.stdout:flush() end
-  if not ok then failure.raise("its address can't be told: %s", problem) end
+  return ok, problem
 end
 
 local function serve(server)
@@ -95,10 +95,12 @@ function M.run(args)
   local server = sockets.server(fd, function ()
     return http.session(page, {any_method = true})
   end)
-  tell(path and ("unix:%s"):format(path) or ("http://%s:%d/%s"):format(place.address,
-    socket.getsockname(fd).port, token and "#token=" .. token or ""))
-  serve(server)
+  local told, problem = tell(path and ("unix:%s"):format(path)
+    or ("http://%s:%d/%s"):format(place.address, socket.getsockname(fd).port,
+      token and "#token=" .. token or ""))
+  if told then serve(server) end
   if path then os.remove(path) end
+  if not told then failure.raise("its address can't be told: %s", problem) end
 end
 
 return M

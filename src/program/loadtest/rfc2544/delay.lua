@@ -25,22 +25,18 @@ local FIELDS = {"ethDst=02:00:00:00:00:02", "ethSrc=02:00:00:00:00:01",
 
 -- Apps of another trial have other names, so that they begin anew; ports stay.
 local function graph(list, size, rate, trial)
-  local c = config.new()
+  local c, is_back = config.new(), {}
   for i, stream in ipairs(list) do
     config.app(c, "nic" .. i, Port, stream.port)
+    if not stream.silent then is_back[stream.back] = true end
   end
   for i, stream in ipairs(list) do
     local tail = ("%d_%d"):format(i, trial)
-    if stream.silent then
-      local is_back = false
-      for _, other in ipairs(list) do
-        is_back = is_back or not other.silent and other.back == stream
-      end
-      if not is_back then
-        config.app(c, "sink" .. i, Sink)
-        config.link(c, ("nic%d.output -> sink%d.input"):format(i, i))
-      end
-    else
+    if not is_back[stream] then
+      config.app(c, "sink" .. i, Sink)
+      config.link(c, ("nic%d.output -> sink%d.input"):format(i, i))
+    end
+    if not stream.silent then
       config.app(c, "generator" .. tail, Generator, {stack = STACK, set = FIELDS,
         size = tostring(size), rate = {bits = rate}, stream = i, held = true})
       config.app(c, "meter" .. tail, Meter, {stack = STACK, stream = i})

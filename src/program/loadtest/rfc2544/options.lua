@@ -3,6 +3,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local streams = require("program.loadtest.streams")
 
 local options = {}
@@ -29,10 +30,14 @@ local function tests(text)
   return set
 end
 
+local LEAST_STEP, MOST_STEP = 0.01, 10 -- percent
+
 local function step(text)
   local value, problem = cli.positive_number((text:gsub("%%$", "")))
-  if value and value > 10 then
+  if value and value > MOST_STEP then
     return nil, ("'%s' is more than 10, the RFC's largest step in percent"):format(text)
+  elseif value and value < LEAST_STEP then
+    return nil, ("'%s' is less than 0.01, which makes 10,000 rates"):format(text)
   end
   return value and value / 100, problem
 end
@@ -85,6 +90,19 @@ local function parser()
   return p
 end
 
+-- Before hours of work.
+local function check_files(o)
+  for _, key in ipairs{"json", "histogram", "page"} do
+    local path = o[key]
+    if path == "-" and key ~= "json" then
+      failure.usage("--%s -: only --json goes to standard output; give a file", key)
+    elseif path and path ~= "-" and not files.can_write(path) then
+      failure.usage("--%s %s: this file can't be written; give one in a folder that is "
+        .. "there, and that you may write to", key, path)
+    end
+  end
+end
+
 --- The options that `args` mean, with defaults, and `list` (program.loadtest.streams).
 function options.parse(args)
   local o = cli.parse(parser(), args)
@@ -106,6 +124,7 @@ function options.parse(args)
   if o.precision > o.max then
     failure.usage("--precision %g is above the line's rate, %g", o.precision, o.max)
   end
+  check_files(o)
   o.list = streams.parse(o.streams, false)
   return o
 end

@@ -78,11 +78,13 @@ local function loss(add, found)
   local series, rows = {}, {}
   for _, r in ipairs(found.results) do
     local list = {}
-    for i, trial in ipairs(r.loss or {}) do
-      list[i] = {100 * trial.rate / found.bitrate, 100 * trial.loss}
+    for _, trial in ipairs(r.loss or {}) do
+      if trial.tx > 0 then
+        list[#list + 1] = {100 * trial.rate / found.bitrate, 100 * trial.loss}
+      end
       rows[#rows + 1] = {("%d"):format(r.frame), si(trial.rate, "bit/s"),
         ("%.0f"):format(trial.tx), ("%.0f"):format(trial.lost),
-        ("%.4g %%"):format(100 * trial.loss), trial.kept and "" or "rate not kept",
+        text.share(trial), trial.kept and "" or "rate not kept",
         trial.void and "this machine was late" or ""}
     end
     series[#series + 1] = {name = ("%d bytes"):format(r.frame), points = list}

@@ -4,6 +4,7 @@
 
 local bursts = require("program.loadtest.rfc2544.bursts")
 local delay = require("program.loadtest.rfc2544.delay")
+local failure = require("core.failure")
 local files = require("core.lib.files")
 local hdr_log = require("lib.traffic.hdr_log")
 local loss = require("program.loadtest.rfc2544.loss")
@@ -15,6 +16,7 @@ local rate = require("lib.traffic.rate")
 local report = require("program.loadtest.report")
 local results = require("core.engine.results")
 local si = require("core.engine.report").si
+local stat = require("posix.sys.stat")
 local tester = require("program.loadtest.tester")
 local text = require("program.loadtest.rfc2544.text")
 local throughput = require("program.loadtest.throughput")
@@ -71,7 +73,7 @@ local function add_results(result, options)
   local function add(name, value) results.add(name .. tail, value) end
   add("LIMIT", result.throughput and result.throughput.limit)
   add("LATENCY", result.latency and result.latency.mean and result.latency.mean / 1e9)
-  add("LOSS", result.loss and result.loss[1].loss)
+  add("LOSS", result.loss and result.loss[1].tx > 0 and result.loss[1].loss or nil)
   add("BURST", result.back_to_back and result.back_to_back.frames)
 end
 
@@ -92,6 +94,36 @@ local function summary(options)
   }
 end
 
+-- Let the file hold `text`; on a full disk it keeps what it has.
+local function exchange(path, text_of_it)
+  local found, new = stat.lstat(path), path .. ".new"
+  if found and stat.S_ISREG(found.st_mode) == 0 or not files.can_write(new) then
+    return files.replace(path, text_of_it)
+  end
+  local ok, problem = pcall(files.replace, new, text_of_it)
+  if not ok then
+    os.remove(new)
+    error(problem, 0)
+  end
+  ok, problem = os.rename(new, path)
+  if not ok then failure.raise("can't write %s", problem) end
+end
+
+-- Write what there is to the files. The first problem, if there is one; the others are
+-- written all the same.
+local function keep(options, found, entries)
+  local first
+  local function write(path, text_of, ...)
+    if not path or path == "-" then return end
+    local ok, problem = pcall(exchange, path, text_of(...))
+    if not ok then first = first or problem end
+  end
+  write(options.page, page.text, found)
+  write(options.histogram, hdr_log.text, entries, main.version)
+  write(options.json, report.json, found)
+  return first
+end
+
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
@@ -99,22 +131,20 @@ function M.run(args)
   local out = options.json == "-" and io.stderr or io.stdout
   out:setvbuf("line")
   local function say(sentence) out:write(sentence) end
-  local found, entries = summary(options), {}
+  local found, entries, problem = summary(options), {}, nil
   for i, size in ipairs(options.sizes) do
     local result = measure(size, options, say, entries)
     add_results(result, options)
     found.results[i] = result
     -- Hours of work: what there is is kept from the first size on.
-    if options.page then files.replace(options.page, page.text(found)) end
-    if options.histogram then
-      files.replace(options.histogram, hdr_log.text(entries, main.version))
-    end
-    if options.json and options.json ~= "-" then
-      files.replace(options.json, report.json(found))
+    problem = keep(options, found, entries)
+    if problem and i < #options.sizes then
+      say(("%s; the tests go on.\n"):format(problem))
     end
   end
   say(text.summary(found))
   if options.json == "-" then files.save("-", report.json(found)) end
+  if problem then error(problem, 0) end
 end
 
 return M

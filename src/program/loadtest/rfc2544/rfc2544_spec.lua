@@ -101,9 +101,12 @@ describe("loadtest rfc2544", function ()
       ["--tests x null"] = "'x' is none of throughput, latency, loss, bursts",
       ["--tests latency null"] = "add throughput",
       ["--step 11% null"] = "'11%' is more than 10",
+      ["--step 1e-9 null"] = "'1e-9' is less than 0.01, which makes 10,000 rates",
       ["-D 0 null"] = "--duration 0: a trial takes some time",
       ["--burst-duration 0 null"] = "--burst-duration 0",
       ["-b 1M -p 2M null"] = "--precision 2e+06 is above the line's rate, 1e+06",
+      ["--page - null"] = "--page -: only --json goes to standard output",
+      ["--json /none/x null"] = "--json /none/x: this file can't be written",
     } do
       local list = {}
       for word in words:gmatch("%S+") do list[#list + 1] = word end
@@ -111,6 +114,12 @@ describe("loadtest rfc2544", function ()
       assert.is_false(ok)
       assert.matches(sentence, tostring(err), 1, true)
     end
+  end)
+
+  it("knows no loss of nothing", function ()
+    local trial = {rate = 1e9, tx = 0, lost = 0, loss = 0, kept = false}
+    assert.equal("At 1.000 Gbit/s: nothing was sent.\n", text.loss(trial))
+    assert.equal("-", text.share(trial))
   end)
 
   local function found(results)

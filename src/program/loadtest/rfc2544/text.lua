@@ -33,8 +33,16 @@ function text.latency(test)
   return ("Latency: %s, the mean of the trials.\n"):format(latency_text(test.mean))
 end
 
+--- The share that was lost in a trial, where anything was sent.
+function text.share(trial)
+  return trial.tx > 0 and percent(trial.loss) or "-"
+end
+
 --- One rate of the frame loss test.
 function text.loss(trial)
+  if trial.tx == 0 then
+    return ("At %s: nothing was sent.\n"):format(si(trial.rate, "bit/s"))
+  end
   return ("At %s: %s of %.0f packets lost%s%s.\n"):format(si(trial.rate, "bit/s"),
     percent(trial.loss), trial.tx,
     trial.kept and "" or "; the rate was not kept",
@@ -69,7 +77,7 @@ function text.rows(found)
       ("%d"):format(r.frame),
       t and si(t.pps, "pps") .. (t.machine and " *" or "") or "-",
       t and percent(t.share) or "-", l and l.mean and latency_text(l.mean) or "-",
-      r.loss and percent(r.loss[1].loss) .. (r.loss[1].kept and "" or " *") or "-",
+      r.loss and text.share(r.loss[1]) .. (r.loss[1].kept and "" or " *") or "-",
       b and ("%.0f frames"):format(b.frames) .. (b.machine and " *" or "") or "-"}
   end
   return head, rows
