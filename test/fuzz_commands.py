@@ -20,7 +20,7 @@ import time
 
 from helpers import command_lines
 from helpers.capture import save
-from helpers.command import PERIGEE, catches_sigint, tool
+from helpers.command import PERIGEE, catches, tool
 
 ENDS_S, PATIENCE_S = 3, 60  # by itself; and in any case, on a busy machine
 MOST_FAULTS = 5
@@ -54,7 +54,7 @@ def end(process):
         try:
             return process.communicate(timeout=ENDS_S)[0].decode(errors="replace")
         except subprocess.TimeoutExpired:
-            if not interrupted and catches_sigint(process.pid):
+            if not interrupted and catches(process.pid):
                 process.send_signal(signal.SIGINT)
                 interrupted, ends = True, time.monotonic() + PATIENCE_S
     process.kill()

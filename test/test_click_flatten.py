@@ -79,6 +79,7 @@ def test_variables_come_from_the_command_line(run, tmp_path):
      "config:2: missing element type in declaration\n"),
     (["none.click"], "none.click: No such file or directory\n"),
     (["-o", "no/where", "-e", "A"], "no/where: No such file or directory\n"),
+    (["-o", "/dev/full", "-e", "A"], "/dev/full: No space left on device\n"),
     (["-z"], "click-flatten: unrecognized option '-z'\n"
      "Usage: click-flatten [OPTION]... [VAR=VALUE]... [FILE]\n"
      "Try 'click-flatten --help' for more information.\n"),

@@ -220,6 +220,17 @@ def test_listens_to_requests_without_waiting(bench):
     assert answers[501]["value"] == get(MTU).strip()
 
 
+def test_says_that_a_request_was_cut_short(bench):
+    """Those before it have their answers."""
+    whole = json.dumps({"id": "x", "verb": "get", "path": MTU})
+    for rest, said in [('{"id": "y', "the last request doesn't end: {\"id\": \"y"),
+                       ("junk", "a request is an object in JSON, not: junk")]:
+        result = config("listen", input=whole + rest)
+        assert (result.returncode, result.stderr) == (2, f"perigee: {said}\n")
+    result = config("listen", input=whole + '{"id": "y')
+    assert json.loads(result.stdout)["value"] == get(MTU).strip()
+
+
 def test_listens_while_answers_wait(bench):
     """More requests than fit on the way there, and answers than fit on the way back."""
     done("set", TABLE, input="".join(softwire(n, "198.51.100.1", 6) for n in range(60)))

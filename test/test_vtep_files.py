@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import time
 
 import pytest
 from scapy.layers.inet import IP, IPOption, TCP, UDP
@@ -12,7 +13,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 
 from helpers.capture import load, save
-from helpers.command import PERIGEE, perigee, running
+from helpers.command import PERIGEE, catches, perigee, running, wait_until
 from helpers.report import account, drops
 from helpers.vtep import V4, V6
 
@@ -171,12 +172,18 @@ def test_json_alone_to_stdout_and_what_cannot_be_written():
 
 
 def test_a_signal_comes_before_it_runs(tmp_path):
-    """While its configuration is read, from a pipe here: it is read again later."""
+    """While its configuration is opened and read, from a pipe here: it is read again
+    later."""
     file, new = tmp_path / "vtep.lua", tmp_path / "new.lua"
     new.write_text('return {inner = "null", outer = "null", address = "192.0.2.1/24", '
                    'remotes = {"192.0.2.2"}, vnis = {[42] = 0}}')
     os.mkfifo(file)
     with running(PERIGEE, "vtep", "--config", file) as program:
+        wait_until(lambda: catches(program.pid, signal.SIGHUP), "its handler")
+        for _ in range(20):  # some of them while it waits for a writer
+            program.send(signal.SIGHUP)
+            time.sleep(0.01)
+        assert program.runs_for(0.3), program.said  # else nobody would read the pipe
         with open(file, "w", encoding="ascii") as pipe:  # waits for the reader
             pipe.write(new.read_text())
             os.rename(new, file)

@@ -255,7 +255,8 @@ function Server:take_over(connections)
   for fd, session in pairs(connections) do serve(self, fd, session, {}) end
 end
 
---- Do what there is to do. True if there was anything.
+--- Do what there is to do. True if there was anything; that a client has gone whose
+--- session isn't done is something once.
 function Server:poll()
   if not next(self.connections) and ffi.C.perigee_poll(self.listening, 1, 0) <= 0 then
     return false -- without any garbage, as this is called again and again
@@ -263,14 +264,16 @@ function Server:poll()
   local fds = wanted(self)
   local n = next(fds) and poll(fds, 0)
   if not n or n == 0 then return false end
-  if self.fd and fds[self.fd] and fds[self.fd].revents.IN then accept_all(self) end
+  local anything = self.fd and fds[self.fd] and fds[self.fd].revents.IN or false
+  if anything then accept_all(self) end
   for fd, session in pairs(self.connections) do
     local events = not fds[fd] and {} or fds[fd].revents
     if not fds[fd] or events.IN or events.OUT or events.HUP or events.ERR then
+      anything = anything or events.IN or events.OUT or not session.at_end
       serve(self, fd, session, events)
     end
   end
-  return true
+  return anything
 end
 
 --- Is anybody connected?

@@ -90,6 +90,26 @@ describe("servers that don't wait", function ()
     unistd.close(a)
   end)
 
+  it("have nothing to do while a session goes on whose client has gone", function ()
+    local path, works = os.tmpname(), 0
+    os.remove(path)
+    local server = sockets.server(assert(sockets.listen_unix(path)), function ()
+      local session = {output = {}, outgoing = 0}
+      function session:receive(data) self.at_end = data == nil end
+      function session.work() works = works + 1 end
+      return session
+    end)
+    local a = connect{family = socket.AF_UNIX, path = path}
+    assert.is_true(server:poll())
+    unistd.close(a)
+    assert.is_true(server:poll())
+    local before = works
+    assert.is_false(server:poll())
+    assert.is_true(server:busy() and works > before)
+    server:close()
+    os.remove(path)
+  end)
+
   it("have Unix sockets of their own, and replace what was left", function ()
     local path = os.tmpname()
     os.remove(path)

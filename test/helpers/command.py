@@ -41,11 +41,11 @@ def perigee(*args, **kwargs):
     return run(PERIGEE, *args, **kwargs)
 
 
-def catches_sigint(pid):
-    """Has the process a handler for it (proc(5))?"""
+def catches(pid, number=signal.SIGINT):
+    """Has the process a handler for the signal (proc(5))?"""
     with open(f"/proc/{pid}/status") as status:
         mask = next(line for line in status if line.startswith("SigCgt"))
-    return int(mask.split()[1], 16) & 1 << signal.SIGINT - 1
+    return int(mask.split()[1], 16) & 1 << number - 1
 
 
 class Running:
@@ -98,7 +98,7 @@ class Running:
         """Wait until the engine of a perigee runs: it catches SIGINT (proc(5))."""
         def caught():
             assert self.read(), self.said
-            return catches_sigint(self.pid)
+            return catches(self.pid)
         wait_until(caught, "the engine")
 
     def send(self, number):

@@ -27,8 +27,10 @@ function source.write(name, text, errors)
   if name == "-" then return io.write(text) and true end
   local file, problem = io.open(name, "wb")
   if not file then return errors:error("%s", problem) end
-  file:write(text)
-  return file:close()
+  local written, reason = file:write(text)
+  local closed, last_reason = file:close()
+  if written and closed then return true end
+  return errors:error("%s: %s", name, reason or last_reason)
 end
 
 --- Look for libraries in these folders (CLICKPATH), if there are any.

@@ -9,6 +9,7 @@ local failure = require("core.failure")
 -- Texts may have 100 MB: what stands between two special bytes is copied as a whole.
 ffi.cdef [[
   size_t perigee_strcspn(const char *text, const char *bytes) __asm__("strcspn");
+  const char *perigee_memchr(const char *text, int byte, size_t n) __asm__("memchr");
 ]]
 
 local syntax = {}
@@ -22,10 +23,10 @@ local SPECIAL, QUOTED = '\\"\n\t', {["\n"] = "\\n", ["\t"] = "\\t",
   ['"'] = '\\"', ["\\"] = "\\\\"}
 local char_p = ffi.typeof("const char *")
 
--- Put what is from p[at] on, up to one of the `bytes` or p[last], into the buffer;
--- where that is.
-local function copy(out, p, at, last, bytes)
-  local n = math.min(tonumber(ffi.C.perigee_strcspn(p + at, bytes)), last - at)
+-- Put what is from p[at] on, up to a special byte or the zero at the end, into the
+-- buffer; where that is.
+local function copy(out, p, at)
+  local n = tonumber(ffi.C.perigee_strcspn(p + at, SPECIAL))
   out:putcdata(p + at, n)
   return at + n
 end
@@ -38,11 +39,11 @@ function syntax.put(out, text)
   end
   local p, last = ffi.cast(char_p, text), #text
   out:put('"')
-  local at = copy(out, p, 0, last, SPECIAL)
+  local at = copy(out, p, 0)
   while at < last do
     local letter = text:sub(at + 1, at + 1)
     out:put(QUOTED[letter] or letter) -- strcspn stops at a zero, too
-    at = copy(out, p, at + 1, last, SPECIAL)
+    at = copy(out, p, at + 1)
   end
   out:put('"')
 end
@@ -84,15 +85,15 @@ end
 local function unescaped(text, at, last)
   local p, out = ffi.cast(char_p, text), buffer.new(last - at)
   last = last - 1
-  at = copy(out, p, at, last, "\\")
   while at < last do
-    if p[at] == BACKSLASH then
-      at = at + 1
-      out:put(ESCAPES[text:sub(at + 1, at + 1)])
-    else
-      out:put("\0")
+    local found = ffi.C.perigee_memchr(p + at, BACKSLASH, last - at)
+    local n = found ~= nil and tonumber(found - (p + at)) or last - at
+    out:putcdata(p + at, n)
+    at = at + n
+    if at < last then
+      out:put(ESCAPES[text:sub(at + 2, at + 2)])
+      at = at + 2
     end
-    at = copy(out, p, at + 1, last, "\\")
   end
   return out:tostring()
 end

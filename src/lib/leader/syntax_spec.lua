@@ -30,6 +30,18 @@ describe("statements", function ()
     assert.equal('"1\\n\\t\\"\\\\2"', quoted('1\n\t"\\2'))
   end)
 
+  it("are read in a time that goes with their length, however many quotes", function ()
+    local function seconds(text)
+      local began = os.clock()
+      syntax.read(text)
+      return os.clock() - began
+    end
+    local quotes, text = ('x "ab";\n'):rep(4000), "y '" .. ("z"):rep(4e6) .. "';"
+    seconds(quotes) -- it is compiled
+    local apart = seconds(quotes) + seconds(text)
+    assert.is_true(seconds(quotes .. text) < 10 * apart) -- it was a hundred times
+  end)
+
   it("are refused in a sentence", function ()
     for text, said in pairs{
       ["a 'b"] = "a quote doesn't end", ["/* a"] = "a comment doesn't end",

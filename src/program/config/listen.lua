@@ -14,6 +14,7 @@ local listen = {}
 
 local AT_ONCE = 65536 -- bytes
 local STDIN, STDOUT = 0, 1
+local MOST_SHOWN = 40 -- letters of what is wrong
 
 -- What a request is called here, there, and the field of the answer that has its value.
 local VERBS = {
@@ -44,13 +45,16 @@ local function end_of_object(text, at)
   end
 end
 
+local function shown(text)
+  return (text:sub(1, MOST_SHOWN):gsub("[^\32-\126]", "?"))
+end
+
 --- The first JSON object in `text` (nil if there is no whole one), and the rest.
 function listen.next_object(text)
   local first = text:find("%S")
   if not first then return nil, "" end
   if text:sub(first, first) ~= "{" then
-    failure.usage("a request is an object in JSON, not: %s",
-      text:sub(first, first + 40):gsub("[^\32-\126]", "?"))
+    failure.usage("a request is an object in JSON, not: %s", shown(text:sub(first)))
   end
   local last = end_of_object(text, first)
   if not last then return nil, text end
@@ -121,6 +125,9 @@ function Listener:run()
       self:answers()
     end
   until self.at_end and #self.waiting == 0
+  if self.text ~= "" then
+    failure.usage("the last request doesn't end: %s", shown(self.text))
+  end
 end
 
 -- The connection of the one client at the Unix socket `path`.

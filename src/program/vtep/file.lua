@@ -21,17 +21,24 @@ local function line(text)
   return (tostring(text):gsub("[%c\127-\255]", "?"))
 end
 
--- Up to `most` bytes of the file; or nil and why there are none. A signal may come in
--- between.
-local function read(path, most)
-  local fd, problem = fcntl.open(path, fcntl.O_RDONLY)
-  if not fd then return nil, problem end
-  local parts, size = {}, 0
-  local part, code
+-- What the call returns once no signal comes in between.
+local function calmly(call, ...)
+  local result, problem, number
   repeat
-    part, problem, code = unistd.read(fd, math.min(most - size, CHUNK))
+    result, problem, number = call(...)
+  until result or number ~= errno.EINTR
+  return result, problem
+end
+
+-- Up to `most` bytes of the file; or nil and why there are none.
+local function read(path, most)
+  local fd, problem = calmly(fcntl.open, path, fcntl.O_RDONLY)
+  if not fd then return nil, problem end
+  local parts, size, part = {}, 0
+  repeat
+    part, problem = calmly(unistd.read, fd, math.min(most - size, CHUNK))
     if part then parts[#parts + 1], size = part, size + #part end
-  until part and (part == "" or size == most) or not part and code ~= errno.EINTR
+  until not part or part == "" or size == most
   unistd.close(fd)
   if not part then return nil, ("%s: %s"):format(path, problem) end
   return table.concat(parts)
