@@ -31,7 +31,7 @@ def test_a_guest_that_fails_leaves_nothing(tmp_path, monkeypatch, program, timeo
     monkeypatch.setattr(guest, "command_line",
                         lambda folder, **_: ["sh", "-c", program])
     with pytest.raises(AssertionError, match=sentence):
-        guest.Guest(tmp_path, cards=["e1000"])
+        guest.Guest(tmp_path)
     assert started[0].returncode is not None
     assert list(tmp_path.iterdir()) == []
 
