@@ -2,14 +2,17 @@
 """What starts virtual machines (helpers/guest.py, tools/guest), without one: a program
 stands for QEMU."""
 
+import os
 import runpy
+import shutil
+import signal
 import subprocess
 import tempfile
 
 import pytest
 
 from helpers import guest, guest_image
-from helpers.command import ROOT
+from helpers.command import ROOT, wait_until
 
 pytestmark = pytest.mark.fast
 
@@ -45,3 +48,22 @@ def test_make_guest_ends_as_qemu_does(tmp_path, monkeypatch):
     with pytest.raises(SystemExit) as end:
         shell["main"]()
     assert end.value.code == 3
+
+
+def test_ctrl_c_while_the_kernel_is_fetched(tmp_path):
+    tools, tree = tmp_path / "bin", tmp_path / "tree"
+    tools.mkdir()
+    for name, text in (("apt-cache", "echo ' Depends: linux-image-1'"),
+                       ("apt-get", "exec sleep 600"), ("dpkg-deb", "exit 1")):
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tools / name).chmod(0o755)
+    (tree / "tools" / "guest").mkdir(parents=True)
+    script = shutil.copy(ROOT / "tools" / "guest" / "kernel", tree / "tools" / "guest")
+    with subprocess.Popen(["sh", script], start_new_session=True,
+                          env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}) as fetch:
+        try:
+            wait_until(lambda: list(tree.glob("build/guest/new.*")), "the folder")
+        finally:
+            os.killpg(fetch.pid, signal.SIGINT)
+        assert fetch.wait() == 130
+    assert list(tree.glob("build/guest/*")) == []
