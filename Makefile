@@ -107,7 +107,7 @@ demo:
 
 test:
 	@sh tools/setup test
-	@tools/guest/kernel || true
+	@[ -z "$$PERIGEE_GUESTS$$PERIGEE_LONG" ] || tools/guest/kernel || true
 	@PYTHON='$(PYTHON)' bash tools/test
 
 check:
@@ -116,6 +116,7 @@ check:
 
 test-guests: perigee
 	@sh tools/setup test
+	@tools/guest/kernel
 	PERIGEE_LONG=1 $(PYTHON) -m pytest -v test/test_guest_cards.py test/test_guest_vhost.py
 
 guest: perigee

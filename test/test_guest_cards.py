@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from helpers.capture import load, save
+from helpers.command import wait_until
 from helpers.guest import booted
 from helpers.report import account
 
@@ -156,8 +157,14 @@ def test_back_to_the_kernel(card, guest):
     assert card.owner() == KERNEL_DRIVER.get(card.model, card.model)
     names = guest.check(f"ls /sys/bus/pci/devices/{card.address}/net "
                         f"/sys/bus/pci/devices/{card.address}/virtio*/net 2>/dev/null; true")
-    guest.check("ip", "link", "set", names.split()[-1], "up")
-    data = frame(1, 100)
+    name = names.split()[-1]
+
+    def received():
+        return int(guest.check("cat", f"/sys/class/net/{name}/statistics/rx_packets"))
+
+    guest.check("ip", "link", "set", name, "up")
     assert card.wire.receive(60)  # the kernel speaks, of IPv6
-    guest.check("ip", "link", "set", names.split()[-1], "down")
-    card.wire.send(data)
+    before = received()
+    card.wire.send(frame(1, 100))
+    wait_until(lambda: received() > before, "the frame")
+    guest.check("ip", "link", "set", name, "down")

@@ -45,8 +45,8 @@ def command_line(folder, *, listen=LISTEN, memory=512, cpus=1, hugepages=64, sha
                     *BUSY_HOST, f"FOLDER={folder}", f"TREE={ROOT}", f"HUGEPAGES={hugepages}",
                     f'SHELL_COMMAND="{listen}"']
     words = [tool(guest_image.QEMU), "-nodefaults", "-no-user-config", "-display", "none",
-             *([] if reboot else ["-no-reboot"]), "-M", "q35,kernel-irqchip=split", "-accel", "tcg", "-cpu", "max",
-             "-smp", str(cpus), "-m", str(memory), "-device", "intel-iommu,intremap=on",
+             *([] if reboot else ["-no-reboot"]), "-M", "q35,kernel-irqchip=split",
+             "-accel", "tcg", "-cpu", "max", "-smp", str(cpus), "-m", str(memory), "-device", "intel-iommu,intremap=on",
              "-kernel", guest_image.kernel(), "-initrd", guest_image.INITRD,
              "-append", " ".join(kernel_words)]
     if shared:
@@ -150,8 +150,12 @@ class Guest:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.raw, self.logs = b"", 0
-        self.wait_for_shell()
-        self.monitor = Monitor(monitor)
+        try:
+            self.wait_for_shell()
+            self.monitor = Monitor(monitor)
+        except BaseException:
+            self.stop()
+            raise
 
     def wait_for_shell(self):
         """Wait until a guest that boots takes commands."""

@@ -31,17 +31,16 @@ def missing():
     for program, package in (QEMU, "qemu-system-x86"), ("busybox", "busybox-static"):
         if not shutil.which(program):
             return f"guests need {program} (Debian's {package})"
-    if b"statically" not in subprocess.run(
-            ["busybox"], capture_output=True, check=False).stdout and interpreter():
+    if is_dynamic(shutil.which("busybox")):
         return "guests need a static busybox (Debian's busybox-static)"
     if not (BUILD / "kernel" / "boot").exists():
         return "guests need a kernel: tools/guest/kernel fetches one"
     return None
 
 
-def interpreter():
-    """Does busybox need a dynamic linker (ELF's PT_INTERP)?"""
-    return b"/ld-linux" in pathlib.Path(shutil.which("busybox")).read_bytes()[:4096]
+def is_dynamic(program):
+    """Does it need a dynamic linker (ELF's PT_INTERP)?"""
+    return b"/ld-linux" in pathlib.Path(program).read_bytes()[:4096]
 
 
 def kernel():
