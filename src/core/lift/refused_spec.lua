@@ -223,6 +223,21 @@ describe("an app of Snabb's form isn't fused if", function ()
 
   local Fwd = class{push = forward}
 
+  it("its source is a pipe", function ()
+    local pipe = os.tmpname()
+    os.remove(pipe)
+    finally(function () os.remove(pipe) end)
+    assert.equal(0, os.execute("mkfifo " .. pipe))
+    local push = assert(loadstring([[
+      local link = require("core.link")
+      return function (self)
+        while not link.empty(self.input.input) do
+          link.transmit(self.output.output, link.receive(self.input.input))
+        end
+      end]], "@" .. pipe))()
+    assert.matches("its source isn't a file", reason(class{push = push}))
+  end)
+
   it("link.receive has been replaced", function ()
     local original = link.receive
     finally(function () link.receive = original end)

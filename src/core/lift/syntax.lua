@@ -4,6 +4,7 @@
 -- taken for what was loaded: the function's bytecode is compared.
 
 local bytecode = require("core.lift.bytecode")
+local stat = require("posix.sys.stat")
 
 local syntax = {}
 
@@ -22,7 +23,13 @@ local files = {} -- by source, as debug.getinfo has it: what read() returned
 local function text_of(source)
   if source:sub(1, 1) == "=" then return nil, "its source isn't known" end
   if source:sub(1, 1) ~= "@" then return source end
-  local file, why = io.open(source:sub(2), "rb")
+  local found, why = stat.stat(source:sub(2))
+  if not found then return nil, why end
+  if stat.S_ISREG(found.st_mode) == 0 then -- a pipe doesn't say the same twice
+    return nil, "its source isn't a file"
+  end
+  local file
+  file, why = io.open(source:sub(2), "rb")
   if not file then return nil, why end
   local text = file:read("*a")
   file:close()
