@@ -116,7 +116,7 @@ local STEP = [[
   end]]
 
 --- datagram:parse_match(wanted, check): parse the next header, of the class `wanted`,
---- or of the one that the header before tells of. Nil, and nothing has changed, if there
+--- or of the one that the last header tells of. Nil, and nothing has changed, if there
 --- is no such header, or `check` is given and check(header) isn't true.
 datagram.parse_match = own_code.make(STEP)
 
