@@ -61,17 +61,6 @@ def test_a_file_is_not_copied(tmp_path):
     assert f"port 'pcap:rx={capture}' has one queue" in result.stderr
 
 
-def test_threads_that_are_not_there_are_told_once():
-    """StaticThreadSched has no effect."""
-    text = ("s :: InfiniteSource(LIMIT 1) -> Discard; StaticThreadSched(s 1);"
-            "StaticThreadSched(s 0); DriverManager(wait 0.01, stop)")
-    result = run(PERIGEE, "click", "-e", text)
-    assert result.returncode == 0
-    assert result.stderr == ("warning: StaticThreadSched@3 :: StaticThreadSched has no "
-                             "effect: all elements of a router run in one thread\n")
-    assert run(PERIGEE, "click", "-w", "-e", text).stderr == ""
-
-
 def test_a_list_that_is_none_is_refused():
     result = run(PERIGEE, "click", "--cpus", "0-x", "-e", "Idle -> Discard")
     assert result.returncode != 0

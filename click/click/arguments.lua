@@ -24,6 +24,8 @@
 --
 -- With `list = true`, the argument is several of them at spaces, and its value a list.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local addresses = require("click.arguments.addresses")
 local names = require("click.names")
 local note = require("click.note")

@@ -2,6 +2,8 @@
 -- Click's language, whole: from the text of a configuration to the flat one that a
 -- router is built of.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local archive = require("click.language.archive")
 local expansion = require("click.language.expansion")
 local parser = require("click.language.parser")

@@ -56,20 +56,6 @@ int32_t pg_ip4_neighbours_find(const struct ip4_neighbours *list, uint32_t n,
 int32_t pg_ip6_prefix_find(const struct ip6_prefix *list, uint32_t n,
                            const uint8_t *address);
 
-/* Routes to IPv4 addresses: chunk[ADDRESS / 65536] is about addresses with the same
- * first 16 bits. `n` is 0 if all of them have the same way, which is `at` (0: none);
- * else that many ranges from ranges[at] on say it, each from an address's lower 16 bits
- * on. */
-struct ip4_range { uint16_t start, way; };
-struct ip4_chunk { int32_t at, n; };
-struct ip4_routes {
-  struct ip4_chunk chunk[65536];
-  const struct ip4_range *ranges;
-};
-
-/* ip4_routes.c */
-int32_t pg_ip4_routes_find(const struct ip4_routes *r, uint32_t address);
-
 /* What an ICMPError makes. Addresses in network order; the rest in the host's. */
 struct icmp_error {
   uint32_t source;

@@ -55,14 +55,15 @@ local instead = {} -- see engine.intercept
 local known -- what is known of the apps of a graph with workers (plan.check)
 
 -- The whole graph: what is placed on CPUs, on workers.
-local function change_all(new, forced)
+local function change_all(new, forced, before)
   if placement.ready(new) then new = placement.place(new) end
   if not workers.concern(new) then
-    graph.change(new, forced)
+    graph.change(new, forced, before)
     engine.configuration, known = graph.configuration(), nil
     return
   end
   local checked = plan.check(new, known)
+  if before then before() end
   meanwhile.alone(deploy.configure, new, {
     prepare = graph.prepare, abandon = graph.abandon, running = graph.configuration,
     change = function (part) graph.change(part, forced) end,
@@ -76,26 +77,26 @@ local at_work = false -- in a breath
 local changing = false -- applying a configuration
 local waiting, waiting_forced -- for the end of the breath: a configuration
 
-local function apply_now(new, forced)
+local function apply_now(new, forced, before)
   local running = next(graph.links) ~= nil
   waiting, changing = nil, true
   local watched = C.pg_watch(false) -- it may take its time
   local ok, err = xpcall(blocked.measure, failure.explain, graph.apps, running,
-    function () change_all(new, forced) end)
+    function () change_all(new, forced, before) end)
   C.pg_watch(watched)
   changing = false
   if not ok then error(as_raised(err), 0) end
   engine_counters.count_configuration()
 end
 
-local function configure(new, forced)
+local function configure(new, forced, before)
   on_error.check("engine.on_error", settings.on_error)
   if changing and not at_work then
     failure.raise("engine.configure was called while a configuration is being "
       .. "applied, in an app's new(), link() or the like; call it in push() or tick()")
   end
   new = config.copy(new)
-  if not at_work then return apply_now(new, forced) end
+  if not at_work then return apply_now(new, forced, before) end
   plan.check(new, known)
   waiting, waiting_forced = new, forced
 end
@@ -112,11 +113,11 @@ end
 local breathe_in_change -- defined below
 
 --- The same, but packets go on being moved while the change is prepared: only the
---- exchange itself lets them wait. Apps see breaths before this returns. To be called
---- between breaths.
-function engine.configure_meanwhile(new)
-  if at_work then return engine.configure(new) end
-  meanwhile.call(breathe_in_change, engine.configure, new)
+--- exchange itself lets them wait, before which before() is called, if it is given.
+--- Apps see breaths before this returns. To be called between breaths.
+function engine.configure_meanwhile(new, before)
+  if at_work or instead.configure then return engine.configure(new) end
+  meanwhile.call(breathe_in_change, configure, new, nil, before)
 end
 
 --- The same as engine.configure; the apps named in `forced` are restarted or
@@ -181,7 +182,7 @@ end
 --- One breath: pull(), then push(), then what is due.
 function engine.breathe()
   check_idle("engine.breathe")
-  breathe_once()
+  if changing then breathe_in_change() else breathe_once() end
   workers.breathe()
 end
 

@@ -2,6 +2,8 @@
 -- Configurations: which apps there are and how they are linked. Plain data;
 -- engine.configure() makes it run.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local failure = require("core.failure")
 local lib = require("core.lib")
 local on_error = require("core.on_error")

@@ -3,6 +3,8 @@
 -- but nil; `successors` is a table from each node to the list of those it leads to.
 -- No recursion: chains may be thousands of nodes long. Pure.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local meanwhile = require("core.lib.meanwhile")
 
 local graph = {}

@@ -11,12 +11,14 @@ local part = require("apps.click.part")
 local Click = {config = {
   file = {}, text = {}, variables = {default = {}}, devices = {default = {}},
   copy = {}, -- {number =, of =}: this one of several has a queue of each device
+  thread = {}, -- {number =, of = {ELEMENT = NUMBER}}: only the elements of that thread
 }}
 Click.__index = Click
 
 -- What runs of the app, by its name: {key =, router =, part =}; and what is to run
 -- next.
 local running, pending = {}, {}
+local elsewhere = {} -- by app: what knows the elements of other threads
 
 -- The app of that name in the engine: it runs the router's tasks and timers.
 local Driver = {}
@@ -42,6 +44,7 @@ function Click.expand(arg, name)
   end
   local old = running[name] and running[name].router
   local router = part.router(text, file, arg, name, old)
+  router.elsewhere = elsewhere[name]
   local entry = {key = key, router = router}
   entry.part = part.of(router, name, {class = Driver, arg = entry})
   pending[name] = entry
@@ -96,4 +99,35 @@ function Driver:stop()
   if running[name] and running[name].router == self.router then running[name] = nil end
 end
 
-return {Click = Click}
+-- Parts of one router -----------------------------------------------------------------
+
+local M = {Click = Click}
+
+--- Let the router of the app `name` have the method elsewhere (click.router.handlers).
+function M.look_elsewhere(name, method) elsewhere[name] = method end
+
+-- For who asks from another Lua state, with a table:
+
+--- {text =, problem =} of the read handler `handler` of the app `app`.
+function M.read(a)
+  local text, problem = running[a.app].router:handler_read(a.handler)
+  return {text = text ~= nil and tostring(text) or nil, problem = problem}
+end
+
+--- {ok =, problem =} of writing `text` there.
+function M.write(a)
+  local called, ok, problem = pcall(running[a.app].router.handler_write,
+    running[a.app].router, a.handler, a.text)
+  if not called then ok, problem = false, tostring(ok) end
+  return {ok = ok, problem = problem}
+end
+
+--- Has one of these apps that run here stopped?
+function M.any_ended(names)
+  for _, name in ipairs(names) do
+    if running[name] and running[name].router:has_ended() then return true end
+  end
+  return false
+end
+
+return M

@@ -36,7 +36,23 @@ local Output = element.define{
 
 function Output:process(p, i) return p, i end -- luacheck: no self
 
-local CLASSES = {AppInput = Input, AppOutput = Output}
+-- The same between parts of one router (click.router.division): what is noted of
+-- packets stays.
+local PartInput = element.define{
+  name = "PartInput", summary = "packets of other threads", ports = "0/-",
+  processing = "/h", more_inputs = names_of("input"), reads = {}, lengthens = 0,
+}
+
+function PartInput:process(p, i) return p, i end -- luacheck: no self
+
+-- (Elements of the other part may look at whatever is noted.)
+local PartOutput = element.define{
+  name = "PartOutput", summary = "packets for other threads", extends = Output,
+  lengthens = 0, process = Output.process,
+}
+
+local CLASSES = {AppInput = Input, AppOutput = Output, PartInput = PartInput,
+                 PartOutput = PartOutput}
 
 --- The class of that name, or nil.
 function ends.find(name) return CLASSES[name] end
@@ -49,7 +65,7 @@ ends.declarations = "input :: AppInput; output :: AppOutput; "
 function ends.place(e, app, name)
   local word, number = name:match("^(%a+)(%d*)$")
   number = number == "" and 0 or tonumber(number)
-  local is_input = e.class == Input
+  local is_input = e.class == Input or e.class == PartInput
   local count = is_input and e.noutputs or e.ninputs
   if word ~= (is_input and "input" or "output") or not number or number >= count then
     return nil

@@ -3,6 +3,7 @@
 -- become the apps APP/ELEMENT, and APP itself runs their tasks and timers.
 
 local config = require("core.config")
+local division = require("click.router.division")
 local ends = require("apps.click.ends")
 local errors = require("click.errors")
 local failure = require("core.failure")
@@ -34,13 +35,23 @@ end
 --- A usage error says what is wrong with it.
 function part.router(text, file, arg, name, old)
   local report = errors.new()
-  local flat = language.read{text = ends.declarations .. text, file = file,
-    errors = report, variables = arg.variables, class_of = find_class,
+  local thread = arg.thread -- of a router over several
+  local flat = language.read{text = (thread and "" or ends.declarations) .. text,
+    file = file, errors = report, variables = arg.variables, class_of = find_class,
     class_names = registry.names, packages = requirements.PACKAGES}
+  if flat and thread then
+    flat = division.part(flat, thread.of, thread.number, "PartInput", "PartOutput")
+  end
   local made = flat and router.new(flat, {errors = report, old = old,
     find_class = find_class, variables = arg.variables, ports = arg.devices,
     prefix = name .. "/", copy = arg.copy})
-  return made or failure.usage("app '%s': %s", name, (report:text():gsub("\n$", "")))
+  if not made then
+    failure.usage("app '%s': %s", name, (report:text():gsub("\n$", "")))
+  end
+  for _, e in ipairs(thread and made.elements or {}) do
+    e.home_thread = thread.number
+  end
+  return made
 end
 
 --- The part for the app `name`, which is itself `app` ({class =, arg =}).

@@ -2,6 +2,8 @@
 -- Types of arguments that are addresses and ports, as numbers says: parsers from the
 -- text, the specification and the element, whose compound may have names for addresses.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local bit = require("bit")
 local numbers = require("click.arguments.numbers")
 

@@ -3,6 +3,8 @@
 -- specification, and returns the value, or nil and what is wrong ("parse error", if
 -- nothing is said).
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local numbers = {}
 
 -- Integers -------------------------------------------------------------------------

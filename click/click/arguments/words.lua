@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Types of arguments that are text or elements, as numbers says.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local text_of = require("click.language.text")
 
 local words = {}

@@ -2,6 +2,8 @@
 -- Archives (ar(1), with the long names of GNU and BSD): Click's tools put a
 -- configuration, as the member `config`, and what belongs to it in one file.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local archive = {}
 
 local MAGIC, HEADER = "!<arch>\n", 60

@@ -13,6 +13,8 @@
 -- into one comes out, port by port. `input` and `output` are such, and so are those of
 -- a group, its `entry` and `exit`.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local compound = {}
 
 local Compound = {}

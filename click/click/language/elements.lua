@@ -3,6 +3,8 @@
 -- of items is read first, then each is looked up or declared, as a class may follow the
 -- last of several names. `p` is the parser.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local ports = require("click.language.ports")
 local scanner = require("click.language.scanner")
 

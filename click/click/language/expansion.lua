@@ -3,6 +3,8 @@
 -- replaced by what they are made of, `a` :: A with an element b becoming `a/b`; what
 -- stood for their ports, pipes, vanishes; variables get their values.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local compound = require("click.language.compound")
 local text_of = require("click.language.text")
 local variables = require("click.language.variables")

@@ -2,6 +2,8 @@
 -- Writing a flat configuration as Click writes it: requirements, declarations, and
 -- connections in chains as long as can be.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local text_of = require("click.language.text")
 
 local flatfile = {}

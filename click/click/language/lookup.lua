@@ -3,6 +3,8 @@
 -- fields they use: classes (by name, of this scope and those around), plain (classes
 -- that are no compounds), class_of, class_names, any_class, compound, group.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local nearest = require("lib.stack.nearest")
 local scanner = require("click.language.scanner")
 

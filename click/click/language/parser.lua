@@ -3,6 +3,8 @@
 -- classes but aren't expanded yet. A name is a class if one of that name is known where
 -- it stands, else an element. All errors are reported, none ends the reading.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local compound = require("click.language.compound")
 local elements = require("click.language.elements")
 local lookup = require("click.language.lookup")

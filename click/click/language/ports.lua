@@ -5,6 +5,8 @@
 -- numbers, or nil where no ports were written. A list with `more = true` goes on behind
 -- its last number, as far as the other side needs it: [0,] or [].
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local scanner = require("click.language.scanner")
 
 local ports = {}

@@ -2,6 +2,8 @@
 -- require(...): packages, which are known by name; libraries, files which are read
 -- where they are required, once; and compact_config. `p` is the parser.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local scanner = require("click.language.scanner")
 local stat = require("posix.sys.stat")
 local text_of = require("click.language.text")

@@ -5,6 +5,8 @@
 -- Configuration strings are no tokens: config() takes the text up to the parenthesis
 -- that closes them. A line `# 12 "file"` says where the next one comes from.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local meanwhile = require("core.lib.meanwhile")
 local text_of = require("click.language.text")
 

@@ -7,6 +7,8 @@
 -- The functions after_... take a text and the position where something begins, and
 -- return the position behind it; what isn't closed ends with the text.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local meanwhile = require("core.lib.meanwhile")
 
 local text = {}
@@ -107,23 +109,25 @@ function text.uncomment(s)
   return (clean(s, 1))
 end
 
---- Iterate over the arguments of the configuration string `s`, with their numbers: it
---- splits at commas, each argument is without comments. An empty last one isn't there.
-function text.each_argument(s)
-  local i = 1
-  return function (_, n)
-    if i > #s then return nil end
-    meanwhile.step()
-    local argument, comma = clean(s, i, true)
-    i = comma + 1
-    if argument ~= "" or comma <= #s then return n + 1, argument end
-  end, nil, 0
+--- The argument of the configuration string `s` that begins at `i`, without comments,
+--- and the position behind the comma after it; nil if there is none: an empty last one
+--- isn't.
+function text.argument_at(s, i)
+  if i > #s then return nil end
+  local argument, comma = clean(s, i, true)
+  if argument == "" and comma > #s then return nil end
+  return argument, comma + 1
 end
 
---- The same as a list.
+--- The arguments of the configuration string `s`, a list: it splits at commas.
 function text.arguments(s)
   local list = {}
-  for n, argument in text.each_argument(s) do list[n] = argument end
+  local argument, i = text.argument_at(s, 1)
+  while argument do
+    meanwhile.step()
+    list[#list + 1] = argument
+    argument, i = text.argument_at(s, i)
+  end
   return list
 end
 

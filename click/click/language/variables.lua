@@ -4,6 +4,8 @@
 -- replaced outside of single quotes and comments; within double quotes the value is
 -- escaped, so that it stays the same text. What isn't defined stays as it is.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local text_of = require("click.language.text")
 
 local variables = {}

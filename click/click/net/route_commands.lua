@@ -42,11 +42,26 @@ local function has_output(e, route, least)
   return route.port >= least and (route.port < e.noutputs or route.label)
 end
 
---- Take the arguments of a lookup element, a route each.
+--- Read the arguments of a lookup element, a route each: most of them at once, in C,
+--- and what is written in an unusual way one by one, by take(number, text). `ports` and
+--- `replace` as for click.net.route_table. Returns what that has read.
+function route_commands.read(e, text, ports, replace, take)
+  local reading = routes.reading(text, ports, replace)
+  while true do
+    e.routes:read(text, reading)
+    local argument, behind = text_of.argument_at(text, reading.at + 1)
+    if not argument then return reading end
+    reading.number = reading.number + 1
+    take(reading.number, argument)
+    reading.at = math.min(behind - 1, #text)
+    meanwhile.step()
+  end
+end
+
+--- Take the arguments of a lookup element.
 function route_commands.configure(e, arguments)
   local again = 0
-  for i, text in text_of.each_argument(arguments) do
-    meanwhile.step(4)
+  local function take(i, text)
     local route = parse(e, text)
     if not route then
       e:error("argument %d should be 'ADDR/MASK [GATEWAY] OUTPUT'", i)
@@ -56,6 +71,8 @@ function route_commands.configure(e, arguments)
       again = again + 1
     end
   end
+  local reading = route_commands.read(e, arguments, e.noutputs, false, take)
+  again = again + reading.again
   if again > 0 then
     e:warning("%d %s replaced by later versions", again,
       again > 1 and "routes" or "route")

@@ -2,15 +2,14 @@
 -- A table of IPv4 routes: added, removed and shown as Click's lookup elements do it,
 -- and compiled to a function that looks up an address. Up to FEW routes become
 -- comparisons with constants, the longest prefix first; more, or those that change
--- often, are laid out for C (click.net.route_ranges).
+-- often, are laid out for C (click.net.route_table).
 --
 -- A route is {address=, mask=, gateway=, port=}: numbers in host order, gateway 0 for
 -- none; ports count from 0. With `label`, that is shown in the port's place; `output`
 -- is what users call the port.
 
 local meanwhile = require("core.lib.meanwhile")
-local route_ranges = require("click.net.route_ranges")
-local route_store = require("click.net.route_store")
+local route_table = require("click.net.route_table")
 local wire = require("click.net.wire")
 
 local Routes = {}
@@ -18,55 +17,21 @@ Routes.__index = Routes
 
 local FEW = 16
 local MOST_COMPARISONS = 8 -- functions: LuaJIT compiles what uses them for each
-local MOST_WAYS = 65535 -- a range's number of a way is of 16 bits
 
 --- An empty table.
 local function new()
   return setmetatable({
-    store = route_store.new(),
-    made = 0,                  -- functions of comparisons
-    gateways = {[0] = 0}, ports = {[0] = -1}, -- of ways: word, port from 1
-    ways = {}, nways = 0,      -- the numbers of ways by port and gateway
+    routes = route_table.new(),
+    made = 0, -- functions of comparisons
   }, Routes)
-end
-
--- Ways -----------------------------------------------------------------------------
-
--- The number of the way that the route goes: a gateway and a port.
-local function way_of(self, route)
-  local by_gateway = self.ways[route.port]
-  if not by_gateway then
-    by_gateway = {}
-    self.ways[route.port] = by_gateway
-  end
-  local way = by_gateway[route.gateway]
-  if not way then
-    way = self.nways + 1
-    if way > MOST_WAYS then error("too many different gateways", 0) end
-    self.nways, by_gateway[route.gateway] = way, way
-    self.gateways[way], self.ports[way] = wire.word_of(route.gateway), route.port + 1
-  end
-  return way
 end
 
 -- Changes --------------------------------------------------------------------------
 
-local function prefix_length(route) return wire.prefix_length(route.mask) end
-
--- A mask with holes has no length: such routes are compared with, however many.
-local function count_odd(self, route, by)
-  if not prefix_length(route) then self.odd = (self.odd or 0) + by end
-end
-
-local function put_range(self, route, way)
-  local length = prefix_length(route)
-  if self.ranges and length then self.ranges:set(route.address, length, way) end
-end
-
 --- The route for exactly that prefix, or nil.
 function Routes:find(route)
-  local place = self.store:place_of(route.address, route.mask)
-  return place and self.store:at(place)
+  local place = self.routes:place_of(route.address, route.mask)
+  return place and self.routes:at(place)
 end
 
 --- Add the route, in the place of the one for its prefix if `replace`. Returns the one
@@ -74,9 +39,7 @@ end
 function Routes:add(route, replace)
   local before = self:find(route)
   if before and not replace then return before end
-  if not before then count_odd(self, route, 1) end
-  self.store:put(route)
-  put_range(self, route, way_of(self, route))
+  self.routes:put(route)
   return before
 end
 
@@ -90,23 +53,23 @@ function Routes:remove(route)
     and (output ~= route.port or there.gateway ~= route.gateway) then
     return nil
   end
-  self.store:remove(there.place)
-  count_odd(self, route, -1)
-  put_range(self, route, nil)
+  self.routes:remove(there.place)
   return there
 end
 
 --- Remove all.
 function Routes:clear()
-  self.store, self.odd = route_store.new(), 0
-  if self.ranges then self.ranges:clear() end
+  self.routes, self.searching = route_table.new(), nil
 end
+
+--- Read routes on out of a text (click.net.route_table).
+function Routes:read(text, reading) self.routes:read(text, reading) end
 
 -- Call f(route) of each route in the order of their places.
 local function each(self, f)
-  for place = 1, self.store.last do
+  for place = 1, self.routes:last() do
     meanwhile.step()
-    local route = self.store:at(place)
+    local route = self.routes:at(place)
     if route then f(route) end
   end
 end
@@ -125,8 +88,7 @@ local function compare(self)
   each(self, function (route) list[#list + 1] = route end)
   table.sort(list, by_mask)
   for _, route in ipairs(list) do
-    local way = way_of(self, route)
-    local answer = ("return %d, %d"):format(self.ports[way], self.gateways[way])
+    local answer = ("return %d, %d"):format(route.port + 1, wire.word_of(route.gateway))
     local address, mask = wire.word_of(route.address), wire.word_of(route.mask)
     if route.mask == 0 then
       lines[#lines + 1] = "do " .. answer .. " end"
@@ -141,30 +103,18 @@ local function compare(self)
   return loadstring(table.concat(lines, "\n"))()
 end
 
-local function search(self)
-  if not self.ranges then
-    self.ranges = route_ranges.new()
-    each(self, function (route) put_range(self, route, way_of(self, route)) end)
-  end
-  self.ranges:commit()
-  local find, ports, gateways = self.ranges:finder(), self.ports, self.gateways
-  return function (word)
-    local way = find(word)
-    return ports[way], gateways[way]
-  end
-end
-
 --- A function that looks up an address (a word) in the table as it is now: the port,
 --- from 1, -1 if there is no route; and the gateway, a word, 0 if there is none. One
 --- for many routes knows of later changes once this has been called again.
 function Routes:finder()
-  local few = self.store.n <= FEW and self.made < MOST_COMPARISONS and not self.ranges
-  if few or (self.odd or 0) > 0 then
+  local few = self.routes:count() <= FEW and self.made < MOST_COMPARISONS
+    and not self.searching
+  if few or self.routes:odd() then
     self.made = self.made + 1
     return compare(self)
   end
-  self.searching = self.searching or search(self)
-  self.ranges:commit()
+  self.searching = self.searching or self.routes:finder()
+  self.routes:lay_out()
   return self.searching
 end
 
@@ -195,4 +145,4 @@ function Routes:text()
   return table.concat(lines)
 end
 
-return {new = new, route_text = Routes.route_text}
+return {new = new, reading = route_table.reading, route_text = Routes.route_text}

@@ -3,6 +3,8 @@
 -- are counted, push and pull are settled, connections checked; then all elements are
 -- configured, so that the errors of all are seen; then they are initialized.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local configure = require("click.router.configure")
 local element = require("click.element")
 local hookup = require("click.router.hookup")

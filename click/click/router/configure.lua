@@ -2,6 +2,8 @@
 -- Gives an element its configuration: the text in parentheses, split at commas, and
 -- parsed as its class says. Classes with live = true take a new one while they run.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local arguments = require("click.arguments")
 local text_of = require("click.language.text")
 

@@ -8,6 +8,7 @@ local drain = require("core.engine.drain")
 local engine = require("core.app")
 local graph = require("click.router.graph")
 local link = require("core.link")
+local meanwhile = require("core.lib.meanwhile")
 local pool = require("core.pool")
 
 local Router = {}
@@ -92,7 +93,9 @@ end
 
 --- Let the engine know that elements' process() has changed.
 function Router:rearrange()
-  if self.active and not self.options.direct then
+  if self.giving_way then
+    self.disarranged = true
+  elseif self.active and not self.options.direct then
     engine.configure(engine.configuration)
   end
 end
@@ -110,13 +113,29 @@ function Router:arrivals(e)
   return self.active and packets_into(e) - (self.arrived[e] or 0) or 0
 end
 
+-- What is on its way gets to its end, so that no link is freed with packets in it.
+local function run_out()
+  drain.here()
+  drain.release()
+end
+
+-- Take the place of `old`, which goes on while that is prepared.
+local function succeed(self, old)
+  old.turning, old.giving_way = "polls", true
+  local ok, err = pcall(meanwhile.call, function () old:go_on() end, function ()
+    engine.configure_meanwhile(graph.configuration(self), run_out)
+  end)
+  old.turning, old.giving_way = nil, nil
+  if not ok then error(err, 0) end
+end
+
 --- Make it the one that runs: it takes over from `old`, if it replaces one.
 function Router:activate()
   if #self.connections > 0 then pool.create() end
   if self.options.direct then
     direct.connect(self)
   elseif self.old then
-    engine.configure_meanwhile(graph.configuration(self))
+    succeed(self, self.old)
   else
     engine.configure(graph.configuration(self))
   end
@@ -146,26 +165,46 @@ local function run_turn(self)
   return self:has_ended()
 end
 
-local function run_engine(self)
+-- The router that runs next: the successor of this one, if it has one.
+local function next_router(self, exchange)
+  return self.successor and exchange(self) or self
+end
+
+local function run_engine(self, exchange)
+  local running = self
   engine.main{no_report = true, measure_latency = false, done = function ()
-    return run_turn(self)
+    running = next_router(running, exchange)
+    return run_turn(running) and not running.successor
   end}
   engine.busywait = false
-  drain.here()
-  drain.release()
+  run_out()
   engine.sync(true)
+  return running
 end
 
 --- Go on after another router should have taken its place, and couldn't.
 function Router:resume()
   self.ended, self.replaced = nil, nil
+  if self.disarranged then self:rearrange() end
+  self.disarranged = nil
 end
 
---- Run until it ends.
-function Router:run()
+-- Without the engine.
+local function run_directly(self, exchange)
+  local running = self
+  repeat
+    while not running:has_ended() do running:turn() end
+    local before = running
+    running = next_router(running, exchange)
+  until running == before
+  return running
+end
+
+--- Run until it ends. When it gets a successor (the field), exchange(router) makes that
+--- take its place, and returns the one that runs on. Returns the last one.
+function Router:run(exchange)
   if not self.active then self:activate() end
-  if not self.options.direct then return run_engine(self) end
-  while not self:has_ended() do self:turn() end
+  return (self.options.direct and run_directly or run_engine)(self, exchange)
 end
 
 --- Clean up: elements free what they hold. (Only those that were configured; whether

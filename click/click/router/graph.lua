@@ -14,8 +14,11 @@
 -- configuration (devices). For those links it may name further ports, behind those of
 -- Click: class.more_inputs, class.more_outputs.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local config = require("core.config")
 local element = require("click.element")
+local meanwhile = require("core.lib.meanwhile")
 
 local graph = {}
 
@@ -63,6 +66,7 @@ end
 function graph.configuration(router)
   local c = config.new()
   for _, e in ipairs(router.elements) do
+    meanwhile.pause()
     local class = not e.app and class_of(e)
     if class then config.app(c, e.name, class)
     elseif e.app then c.apps[e.name] = e.app end

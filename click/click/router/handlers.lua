@@ -171,7 +171,8 @@ end
 
 --- What "element.handler" stands for as the element `near` sees it (nil: the router):
 --- the element (router.root for the router's own) and the handler's name; or nil and
---- what is wrong.
+--- what is wrong. Elements that aren't here may be known to router:elsewhere(name,
+--- near): what that returns has name, router and own_handlers.
 function handlers.resolve(router, text, near)
   if text == "" or text:match("%.$") then return nil, "syntax error" end
   if text:match("^%.") then return router.root, text:sub(2) end
@@ -184,6 +185,8 @@ function handlers.resolve(router, text, near)
   if not name or handlers.find(router, router.root, text) then
     return router.root, text
   end
+  local other = router.elsewhere and router:elsewhere(name, near)
+  if other then return other, rest end
   return nil, ("no element named '%s'"):format(name)
 end
 

@@ -6,6 +6,8 @@
 -- Elements have a class, a name and a landmark; connections are {from=, output=, to=,
 -- input=}, elements by index from 1, ports from 0.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local ports = require("click.router.ports")
 
 local hookup = {}

@@ -7,6 +7,8 @@
 --   flow        "xy/x", "#/[^#]": an input leads to the outputs that share a letter
 --               with it; # is the port's own number
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local ports = {}
 
 -- The range at the beginning of `text` ("2", "1-", "-"), and the rest of it; or nil.

@@ -14,6 +14,7 @@ local reconfigure = require("program.click.reconfigure")
 local registry = require("click.registry")
 local requirements = require("click.language.requirements")
 local source = require("program.click.source")
+local threads = require("program.click.threads")
 
 local M = {summary = "run a Click configuration", own_cpus = true}
 
@@ -139,13 +140,13 @@ local function take_dpdk(o, reporter)
   return true
 end
 
-local function warn_of_threads(router, reporter)
-  for _, e in ipairs(router.elements) do
-    if e.class.name == "StaticThreadSched" then
-      return reporter:warning("%s :: StaticThreadSched has no effect: all elements of "
-        .. "a router run in one thread", e.name)
-    end
-  end
+-- Run it on the threads that StaticThreadSched names. Returns the router, which may be
+-- another one, and true if it has run.
+local function run_threads(router, text, file, o, reporter)
+  local plan = not o.quit and threads.plan(router, o, reporter)
+  if not plan then return router, false end
+  if threads.run(router, plan, text, o, reporter) then return router, true end
+  return make_router(text, file, o, reporter), false
 end
 
 -- Run copies on several CPUs, if that is asked for and can be: true if it has run.
@@ -179,10 +180,13 @@ local function run(o)
   if not router then return 1 end
   local ok = not o.output
     or source.write(o.output, router:handler_read("flatconfig"), reporter)
-  if not o.quit then warn_of_threads(router, reporter) end
   local start = handlers.clock()
-  local copied = run_copies(router, text, o, reporter)
-  if not copied then router = run_router(router, o, file, reporter) end
+  local settled, has_run = run_threads(router, text, file, o, reporter)
+  if not settled then return 1 end
+  router = settled
+  if not (has_run or run_copies(router, text, o, reporter)) then
+    router = run_router(router, o, file, reporter)
+  end
   if o.time then print(handlers.elapsed(start)) end
   ok = handlers.print_all(router, o.handlers or {}, reporter) and ok
   local status = ok and 0 or 1

@@ -19,9 +19,11 @@ local function build(make, text, running)
   return nil, "the router has been stopped meanwhile"
 end
 
--- Let `new` take the place of `old`: the router that runs on. A port that can't be
--- opened is only found out now.
-local function take_turns(old, new)
+-- Let the router's successor take its place: the router that runs on. A port that can't
+-- be opened is only found out now.
+local function exchange(old)
+  local new = old.successor
+  old.successor = nil
   local ok, err = pcall(new.activate, new)
   if ok then return new end
   if not failure.is(err) then error(err, 0) end
@@ -35,6 +37,7 @@ end
 -- Give the router the handler, by which it gets a successor.
 local function offer(router, make)
   router.global_handlers.hotconfig = {write = function (_, text)
+    if router.giving_way then return "another configuration is taking over" end
     local new, problem = build(make, text, router)
     if not new then return problem end
     offer(new, make) -- as soon as it runs there may be a command for it
@@ -48,13 +51,9 @@ end
 --- is wrong; without it there is no such handler.
 function reconfigure.run(router, make)
   if make then offer(router, make) end
-  while true do
-    router:run()
-    local successor = router.successor
-    if not successor then return router end
-    router.successor = nil
-    router = take_turns(router, successor)
-  end
+  local last = router:run(exchange)
+  if last.successor then last.successor:close() end
+  return last
 end
 
 return reconfigure

@@ -12,10 +12,11 @@ local afresh = {}
 afresh.MOST_TRACES = 5000
 
 --- Let LuaJIT try anew what it has given up; if there is much compiled code, throw that
---- away. To be called between breaths.
-function afresh.tend()
+--- away. To be called between breaths. `within`: compiled code may be waiting for this
+--- to return. LuaJIT forgets that when a single trace goes, so none does.
+function afresh.tend(within)
   if health.traces_alive >= afresh.MOST_TRACES then health.flush() end
-  health.retry()
+  health.retry(within)
 end
 
 return afresh

@@ -3,6 +3,8 @@
 -- else changes, and stopped again if one of them does: the old graph runs on.
 -- From then on there is no way back: what callbacks raise is raised at the end.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local config = require("core.config")
 local failure = require("core.failure")
 local instance = require("core.engine.instance")

@@ -161,6 +161,24 @@ describe("A change that is prepared while packets pass", function ()
     assert.equal(sent, got)
   end)
 
+  it("tells when the exchange begins: from then on packets wait", function ()
+    local told
+    engine.configure_meanwhile(graph("x"), function ()
+      told = sent
+      assert.is_nil(engine.app_table.extra)
+    end)
+    assert.truthy(engine.app_table.extra)
+    assert.equal(told, sent)
+    told = nil
+    local c = graph("x")
+    config.app(c, "wrong", Slow, "fail")
+    config.link(c, "source1.more -> wrong.input")
+    assert.has_error(function ()
+      engine.configure_meanwhile(c, function () told = true end)
+    end)
+    assert.is_nil(told)
+  end)
+
   it("happens at once for those who don't ask", function ()
     local before = sent
     engine.configure(graph("x"))

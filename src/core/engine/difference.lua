@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What two configurations differ in: which apps and links come, go and change. Pure.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local config = require("core.config")
 local lib = require("core.lib")
 local meanwhile = require("core.lib.meanwhile")

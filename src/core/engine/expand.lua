@@ -10,6 +10,8 @@
 -- the same argument, expand() returns equal classes and arguments, so that nothing is
 -- started anew. It is called in the Lua state that the app runs in.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local config = require("core.config")
 local failure = require("core.failure")
 local on_error = require("core.on_error")

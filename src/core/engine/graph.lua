@@ -118,46 +118,46 @@ local function prepare_meanwhile(new, actions)
 end
 
 -- The exchange, in which packets wait.
-local function exchange(new, actions)
+local function exchange(new, actions, before)
+  if before then before() end
   fused:account() -- the links' cursors, before anything looks at them
   local ok, err = pcall(apply.plan, state, new, actions)
   graph.abandon() -- what wasn't wanted after all
-  afresh.tend()
+  afresh.tend(before ~= nil)
   graph.arrange() -- in any case: a failed change may have started apps again
   if ok and fused.problems[1] then ok, err = false, fused.problems[1] end
   if not ok then error(err, 0) end
 end
 
--- The same without pauses for the garbage collector and for LuaJIT, which wouldn't come
--- to an end with such code.
-local function exchange_at_once(new, actions)
-  local before = fused.regions
+-- The same without pauses for the garbage collector and for LuaJIT.
+local function exchange_at_once(new, actions, before)
   local collecting, compiling = collectgarbage("isrunning"), jit.status()
   if collecting then collectgarbage("stop") end
   if compiling then jit.off() end
-  local ok, err = pcall(exchange, new, actions)
+  local ok, err = pcall(exchange, new, actions, before)
   if compiling then jit.on() end
-  if not fused:has_any(before) then health.flush() end
   if collecting then collectgarbage("restart") end
   if not ok then error(err, 0) end
 end
 
 --- Make the graph that of the configuration `new`; `forced` as for plan.make. Raises
 --- what is wrong with it, or what an app raised. If there is something to go on with
---- (core.lib.meanwhile), it is called before the exchange.
-function graph.change(new, forced)
+--- (core.lib.meanwhile), it is called before the exchange; so is before(), last.
+function graph.change(new, forced, before)
   new = expand.all(new)
   local actions = plan.make(state.configuration, new, state.apps, forced, known)
   if meanwhile.serving() then
     local ok, err = pcall(prepare_meanwhile, new, actions)
-    if ok then ok, err = pcall(meanwhile.alone, exchange_at_once, new, actions) end
+    if ok then
+      ok, err = pcall(meanwhile.alone, exchange_at_once, new, actions, before)
+    end
     fused_graph.forget()
     if not ok then
       graph.abandon()
       error(err, 0)
     end
   else
-    exchange(new, actions)
+    exchange(new, actions, before)
   end
   if settings.log then io.write(plan.text(actions)) end
 end

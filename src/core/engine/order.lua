@@ -5,6 +5,8 @@
 -- Snabb, so that packets of parallel paths meet in the same order. A loop is cut where
 -- it passes an app that pulls (a port): its links come first.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local config = require("core.config")
 local graph = require("core.depth_first")
 local meanwhile = require("core.lib.meanwhile")

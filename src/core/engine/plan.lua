@@ -3,6 +3,8 @@
 -- that can be known to be wrong with the new one is found here, before
 -- anything changes.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local config = require("core.config")
 local contract = require("core.fuse.contract")
 local difference = require("core.engine.difference")

@@ -2,6 +2,8 @@
 -- Links in the tables `input` and `output` of the apps at their ends, by name
 -- and in an array, and the apps' callbacks about them.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local config = require("core.config")
 local failure = require("core.failure")
 local link = require("core.link")

@@ -2,6 +2,8 @@
 -- What classes of per-packet and bulk apps promise: the names of their inputs, outputs
 -- and drops. Other apps name none; they may have links of any name. Pure.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local failure = require("core.failure")
 
 local contract = {}

@@ -2,6 +2,8 @@
 -- What the source and the counters of a fused region are made of: its apps, where their
 -- outputs lead, and the events that are counted. Pure, but for the apps it refers to.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local alone = require("core.fuse.alone")
 local config = require("core.config")
 local contract = require("core.fuse.contract")

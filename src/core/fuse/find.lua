@@ -2,6 +2,8 @@
 -- Which apps are fused: the largest connected groups of per-packet apps (those with
 -- process(p), or emit), cut where a path gets too long. Pure: works on names.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local config = require("core.config")
 local contract = require("core.fuse.contract")
 local equal = require("core.lib.values").equal

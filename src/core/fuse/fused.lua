@@ -140,16 +140,6 @@ local function take_over_ports(fused, links)
   end
 end
 
---- Is one of these regions among those there are?
-function Fused:has_any(list)
-  local set = {}
-  for _, r in ipairs(self.regions) do set[r] = true end
-  for _, r in ipairs(list) do
-    if set[r] then return true end
-  end
-  return false
-end
-
 --- Is a region better made anew, by fuse.plan (core.fuse.recompile)?
 function Fused:drifted(now, breaths)
   return drift.check(self.regions, now, breaths)

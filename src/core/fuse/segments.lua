@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A region's apps as segments: linear runs, each of which becomes one function. Pure.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local segments = {}
 
 -- Number of ways that lead to each app: packets that are sent from the midst of

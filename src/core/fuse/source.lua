@@ -6,6 +6,8 @@
 -- leave in the midst of process() it puts them into the exit's array itself
 -- (core.fuse.source_puts).
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local puts = require("core.fuse.source_puts")
 local segments = require("core.fuse.segments")
 

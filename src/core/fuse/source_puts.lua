@@ -5,6 +5,8 @@
 -- array is flushed when it is full, and after each burst. A packet that goes round a
 -- loop is a call of the segment that begins there, so many calls deep at most.
 
+jit.off(true, true) -- what runs once isn't worth it, and packets would wait
+
 local alone = require("core.fuse.alone")
 
 local puts = {}

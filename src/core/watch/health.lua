@@ -177,12 +177,14 @@ end
 
 --- Let LuaJIT try anew what it has given up: functions and loops; and ways out of
 --- traces, which it does if the traces are thrown away. What a program turned off
---- itself (jit.off) was never tried, and stays off.
-function health.retry()
+--- itself (jit.off) was never tried, and stays off. `keep`: no trace is thrown away.
+function health.retry(keep)
   for f in pairs(refused) do jit.on(f) end
+  refused = {}
+  if keep then return end
   spread()
   for root in pairs(stuck) do jit.flush(root) end
-  refused, stuck = {}, {}
+  stuck = {}
 end
 
 --- Throw all traces away.

@@ -8,7 +8,6 @@ local meanwhile = require("core.lib.meanwhile")
 local note = require("click.note")
 local route_commands = require("click.net.route_commands")
 local routes = require("click.net.routes")
-local text_of = require("click.language.text")
 local wire = require("click.net.wire")
 local bit = require("bit")
 
@@ -23,7 +22,6 @@ local StaticIPLookup = element.define{
   teller = "LinearIPLookup", -- whom Click says it is that tells
 }
 
--- (One by one: a list of 100,000 routes would keep the garbage collector busy.)
 function StaticIPLookup:configure_text(text)
   self.routes, self.untold = routes.new(), MOST_TOLD
   route_commands.configure(self, text)
@@ -136,7 +134,7 @@ local LookupIPRouteMP = element.define{
 function LookupIPRouteMP:configure_text(whole)
   self.routes, self.untold = routes.new(), MOST_TOLD
   local most, failed = -1, false
-  for i, text in text_of.each_argument(whole) do
+  local reading = route_commands.read(self, whole, nil, true, function (i, text)
     local route = route_commands.parse(self, text)
     if route and route.port >= 0 then
       self.routes:add(route, true)
@@ -145,7 +143,8 @@ function LookupIPRouteMP:configure_text(whole)
       self:error("argument %d should be 'DADDR/MASK [GATEWAY] OUTPUT'", i)
       failed = true
     end
-  end
+  end)
+  most = math.max(most, reading.most_port)
   if failed then return end
   if most < 0 then self:warning("no routes") end
   if most >= self.noutputs then

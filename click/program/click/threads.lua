@@ -1,0 +1,198 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- StaticThreadSched: a router in parts (click.router.division), each of which runs on
+-- the thread that it names. Thread 0 is the main thread, and has scripts, too, which
+-- may read and write the handlers of all elements.
+
+local C = require("core.native")
+local affinity = require("core.cpus.affinity")
+local click = require("apps.click.click")
+local config = require("core.config")
+local division = require("click.router.division")
+local engine = require("core.app")
+local failure = require("core.failure")
+local handlers = require("click.router.handlers")
+local placement = require("core.cpus.placement")
+local workers = require("core.cpus.workers")
+
+local threads = {}
+
+local OWN_ROUTER = {ports = "-p", unix_sockets = "-u", sockets = "--socket",
+  allow_reconfigure = "-R", simtime = "--simtime"}
+local MOST_LINKS = 64 -- between a part and the others
+local ASK_SECONDS = 0.05
+
+local function is_given(value)
+  return value and (type(value) ~= "table" or next(value) ~= nil)
+end
+
+-- The CPUs of threads from 0 on, and how many threads there may be.
+local function cpus_of(o)
+  local list = o.cpus or placement.wanted()
+  if list then return list, #list end
+  local first = type(o.affinity) == "number" and o.affinity or 0
+  local there, cpus = affinity.cpus(), {}
+  for i = 1, #there do cpus[i] = there[(first + i - 1) % #there + 1] end
+  return cpus, o.threads or math.huge
+end
+
+-- Threads that there aren't become thread 0; does anything name another one?
+local function settle_threads(router, most, reporter)
+  local others = false
+  for _, e in ipairs(router.elements) do
+    if (e.home_thread or 0) >= most then
+      reporter:warning("%s: StaticThreadSched wants thread %d, but there are %d; it "
+        .. "runs on thread 0", e.name, e.home_thread, most)
+      e.home_thread = 0
+    end
+    others = others or (e.home_thread or 0) ~= 0
+  end
+  return others
+end
+
+local function count_links(plan, flat)
+  local n = {}
+  division.crossings(flat, plan.of, function (from, _, to)
+    n[from], n[to] = (n[from] or 0) + 1, (n[to] or 0) + 1
+  end)
+  for thread, count in pairs(n) do
+    if count > MOST_LINKS then
+      return ("%d connections lead to or from thread %d, more than %d"):format(count,
+        thread, MOST_LINKS)
+    end
+  end
+end
+
+--- How the router (which isn't running) is to be divided: nil if it runs on one thread,
+--- which the reporter is told if StaticThreadSched wants it otherwise.
+function threads.plan(router, o, reporter)
+  local cpus, most = cpus_of(o)
+  if not settle_threads(router, most, reporter) then return nil end
+  local of, numbers, notes = division.of(router)
+  local plan = {cpus = cpus, of = of, numbers = numbers}
+  local why = count_links(plan, router.flat)
+  for field, option in pairs(OWN_ROUTER) do
+    if is_given(o[field]) then why = ("%s needs one router"):format(option) end
+  end
+  if why then
+    reporter:warning("StaticThreadSched has no effect: %s", why)
+    return nil
+  end
+  for _, note in ipairs(notes) do reporter:warning("StaticThreadSched: %s", note) end
+  if #plan.numbers == 1 and plan.numbers[1] == 0 then return nil end
+  return plan
+end
+
+local function app_of(thread) return "click_" .. thread end
+
+local function cpu_of(plan, thread) return plan.cpus[thread % #plan.cpus + 1] end
+
+local function configuration(plan, flat, text, o)
+  local c = config.new()
+  for _, thread in ipairs(plan.numbers) do
+    config.app(c, app_of(thread), click.Click, {text = text, variables = o.variables,
+      devices = o.devices, thread = {number = thread, of = plan.of}})
+    if thread > 0 then config.cpu(c, app_of(thread), cpu_of(plan, thread)) end
+  end
+  division.crossings(flat, plan.of, function (from, output, to, input)
+    config.link(c, ("%s.output%d -> %s.input%d"):format(app_of(from), output,
+      app_of(to), input))
+  end)
+  return c
+end
+
+-- Handlers -------------------------------------------------------------------------
+
+-- The thread of the element that `near` calls `name`, and its whole name; nil: there is
+-- no such element.
+local function find(plan, name, near)
+  local scope = near and near.name:match("^(.*/)") or ""
+  while true do
+    local thread = plan.of[scope .. name]
+    if thread then return thread, scope .. name end
+    if scope == "" then return nil end
+    scope = scope:match("^(.*/)[^/]*/$") or ""
+  end
+end
+
+local function ask(plan, thread, what, argument)
+  argument.app = app_of(thread)
+  if thread == 0 then return click[what](argument) end
+  return workers.call(cpu_of(plan, thread), "apps.click.click", what, argument)
+end
+
+-- The handler `name` of an element of some thread, which knows what is wrong with it.
+local function handler(plan, thread, element, name)
+  local full = element .. "." .. name
+  return {
+    param = true,
+    read = function (_, arguments)
+      local answer = ask(plan, thread, "read", {handler = full .. " " .. arguments})
+      return answer.text, answer.problem
+    end,
+    write = function (_, text)
+      local answer = ask(plan, thread, "write", {handler = full, text = text})
+      if not answer.ok then return answer.problem end
+    end,
+  }
+end
+
+-- What finds the elements of all threads (click.router.handlers).
+local function finder(plan)
+  return function (router, name, near)
+    local thread, element = find(plan, name, near)
+    local function own(_, key) return handler(plan, thread, element, key) end
+    return thread and {name = element, router = router,
+      own_handlers = setmetatable({}, {__index = own})}
+  end
+end
+
+-- Running --------------------------------------------------------------------------
+
+-- A function that tells whether one of the parts has stopped: then all of them do.
+local function watch(plan)
+  local by_cpu, next_time = {}, 0
+  for _, thread in ipairs(plan.numbers) do
+    local cpu = thread > 0 and cpu_of(plan, thread) or "main"
+    by_cpu[cpu] = by_cpu[cpu] or {}
+    table.insert(by_cpu[cpu], app_of(thread))
+  end
+  return function ()
+    if click.any_ended(by_cpu.main or {}) then return true end
+    local now = C.pg_now()
+    if now < next_time then return false end
+    next_time = now + ASK_SECONDS
+    for cpu, names in pairs(by_cpu) do
+      local ended = cpu ~= "main"
+        and workers.call(cpu, "apps.click.click", "any_ended", names)
+      if ended then return true end
+    end
+    return false
+  end
+end
+
+--- Run the router's parts until one of them stops. The router itself, which is closed,
+--- has their handlers then. False if it can't be divided, which the reporter is told:
+--- nothing has run.
+function threads.run(router, plan, text, o, reporter)
+  router:close()
+  placement.use(nil)
+  local elsewhere = finder(plan)
+  click.look_elsewhere(app_of(0), elsewhere)
+  local ok, err = pcall(engine.configure, configuration(plan, router.flat, text, o))
+  if not ok then
+    if not failure.is(err) then error(err, 0) end
+    reporter:warning("StaticThreadSched has no effect: %s", tostring(err))
+    return false
+  end
+  engine.main{no_report = true, measure_latency = false, done = watch(plan)}
+  function router:handler_read(full)
+    local name, arguments = handlers.split(full)
+    local element, rest = name:match("^([^.]+)%.(.+)$")
+    local e = element and elsewhere(self, element)
+    if not e then return nil, ("no '%s' handler"):format(name) end
+    return handlers.read(self, e, rest, arguments)
+  end
+  return true
+end
+
+return threads

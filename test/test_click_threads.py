@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""StaticThreadSched: a Click configuration in parts, each on the thread that it names."""
+
+import json
+
+import pytest
+
+from helpers.command import PERIGEE, perigee, run, running, wait_until
+
+# Nothing is lost where packets pass from thread to thread: they are fewer than the
+# links between hold.
+PARTS = """
+    s :: InfiniteSource(LIMIT 1000, BURST 10) -> c :: Counter -> q :: Queue(2000)
+      -> u :: Unqueue -> Strip(2) -> d :: Counter -> p :: Pipeliner -> z :: Counter
+      -> Discard;
+    elementclass Lane { InfiniteSource(LIMIT 500) -> e :: Counter -> Discard };
+    lane :: Lane; AddressInfo(a 1.0.0.1);
+    StaticThreadSched(u 1, p 2, lane 2);
+"""
+
+
+def test_packets_pass_from_thread_to_thread_and_handlers_are_found():
+    script = """
+        DriverManager(label again, goto again $(lt $(add $(z.count) $(lane/e.count)) 1500),
+          print "$(c.count) $(d.count) $(s.home_thread) $(u.home_thread) $(z.home_thread)",
+          write d.reset, print $(d.count), stop);"""
+    result = run(PERIGEE, "click", "-h", "z.count", "-h", "lane/e.count", "-e",
+                 PARTS + script.replace("label again, goto", "label again, wait 0.01, goto"),
+                 timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == ("1000 1000 0 1 2\n0\n"
+                             "z.count:\n1000\n\nlane/e.count:\n500\n\n")
+    assert result.stderr == ""
+
+
+def test_each_part_is_on_its_thread():
+    text = ('in :: FromDPDKDevice("null:size=60") -> c :: Counter -> q :: Queue(500)'
+            ' -> u :: Unqueue -> d :: Counter -> Discard; StaticThreadSched(in 1, u 2)')
+    with running(PERIGEE, "click", "-e", text) as click:
+        click.wait_for_engine()
+
+        def busy():
+            result = perigee("top", "--once", "--json", "-i", "300ms", click.pid)
+            apps = json.loads(result.stdout)[0]["apps"] if result.returncode == 0 else []
+            return {app["name"] for app in apps if app["output"] > 0}
+        wait_until(lambda: {"click_1/c", "click_2/d"} <= busy(), "both parts")
+        assert click.interrupt() == 0
+
+
+def test_a_wrong_handler_is_told_with_its_name():
+    result = run(PERIGEE, "click", "-h", "d.nonesuch", "-e",
+                 PARTS + "Script(wait 0.05, print $(z.nope), stop)", timeout=60)
+    assert result.returncode == 1
+    assert "no 'z.nope' read handler" in result.stderr
+    assert "no 'd.nonesuch' read handler" in result.stderr
+
+
+@pytest.mark.parametrize("options, said", [
+    (("-j", "1"), "s: StaticThreadSched wants thread 1, but there are 1; it runs on "
+                  "thread 0"),
+    (("-p", "0"), "StaticThreadSched has no effect: -p needs one router"),
+    (("--simtime",), "StaticThreadSched has no effect: --simtime needs one router"),
+], ids=["j", "socket", "simtime"])
+def test_where_it_has_no_effect_a_sentence_says_why(options, said):
+    text = ("s :: InfiniteSource(LIMIT 1) -> d :: Counter -> Discard;"
+            "StaticThreadSched(s 1); DriverManager(wait 0.01, print $(d.count), stop)")
+    result = run(PERIGEE, "click", *options, "-e", text)
+    assert (result.returncode, result.stdout) == (0, "1\n"), result.stderr
+    assert f"warning: {said}\n" in result.stderr
+    assert "warning" not in run(PERIGEE, "click", "-w", *options, "-e", text).stderr
+
+
+def test_elements_that_need_each_other_stay_together():
+    """An ARPQuerier finds no table that another thread has."""
+    text = ("t :: ARPTable; s :: InfiniteSource(LIMIT 1)"
+            "-> arp :: ARPQuerier(1.0.0.1, 2:0:0:0:0:1, TABLE t) -> Discard;"
+            "Idle -> [1] arp; StaticThreadSched(s 1);"
+            "DriverManager(wait 0.01, print $(arp.class), stop)")
+    result = run(PERIGEE, "click", "-e", text)
+    assert (result.returncode, result.stdout) == (0, "ARPQuerier\n"), result.stderr
+    assert "warning: StaticThreadSched has no effect: " in result.stderr
