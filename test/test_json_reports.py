@@ -8,22 +8,11 @@ import jsonschema
 import pytest
 
 from helpers.capture import load, save
-from helpers.command import PERIGEE, ROOT, perigee, running
+from helpers.command import PERIGEE, perigee, running
 from helpers.control import wait_for_socket
+from helpers.schema import SCHEMA, valid
 
 FRAME = bytes(12) + b"\x08\0" + bytes(46)
-
-
-SCHEMA = json.loads((ROOT / "doc" / "reports.schema.json").read_text())
-
-
-def valid(name, text):
-    """The report, which is as the schema's definition of that name says."""
-    report = json.loads(text)
-    jsonschema.Draft202012Validator(
-        {"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]}).validate(report)
-    return report
-
 
 def balance(packets):
     here = packets["in_links"] + packets["in_rings"] + packets["held"]
@@ -57,6 +46,20 @@ def test_replay_and_capture(tmp_path):
     assert report["written"] == len(list(load(tmp_path / "c.pcap"))) == 20
     result = perigee("capture", "@1:dropped", "-", "--json", "-")
     assert result.returncode == 2 and "--json" in result.stderr
+
+
+@pytest.mark.parametrize("words", [
+    ("echo", "null", "--json"), ("generate", "--port", "null", "--json"),
+    ("generate", "--receive", "null", "--histogram"), ("capture", "null", "f", "--json"),
+    ("loadtest", "find-limit", "--sizes", "60", "null", "--json"),
+    ("loadtest", "rfc2544", "null", "--page"), ("doctor", "--json"),
+    ("loadtest", "transient", "f", "null", "--json"), ("model", "check", "--json")])
+def test_what_cannot_be_written_is_told_at_once(words, tmp_path):
+    for path in tmp_path / "none" / "results", tmp_path:
+        result = perigee(*words, path)
+        assert result.returncode == 2
+        assert f"{words[-1]}: '{path}' can't be written: give a file in a folder that is " \
+            "there, and that you may write to" in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("words", [

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import time
 from html.parser import HTMLParser
 
@@ -14,6 +15,7 @@ from scapy.all import IP, UDP, Ether, wrpcap
 
 from helpers.command import PERIGEE, perigee, run, running, wait_until
 from helpers.network import veth
+from helpers.schema import valid
 
 # Sends back what comes, but drops what is above `limit` bits a second on the wire.
 DUT = """
@@ -227,6 +229,29 @@ def test_rfc2544_keeps_what_there_is(tmp_path):
         assert process.interrupt(signal.SIGINT) != 0
     assert "SIGINT" in process.said
     assert json.loads(report.read_text())["results"][0]["size"] == 60
+
+
+def test_rfc2544_prints_what_there_is():
+    """Ctrl-C between two tests of the first size, with the results to standard output."""
+    process = subprocess.Popen(
+        [PERIGEE, "loadtest", "rfc2544", "--quick", "-D", "20ms", "--tests",
+         "throughput,loss", "--warm-up", "0", "--wait", "0", "-b", "10M", "-p", "10M",
+         "--sizes", "60,124", "--pause", "500ms", "--json", "-", "null"],
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process:
+        said = ""
+        while not said.endswith("of the line.\n"):
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+        process.send_signal(signal.SIGINT)
+        out, more = process.communicate(timeout=60)
+    assert process.returncode == 1
+    found = valid("rfc2544", out)
+    assert found["stopped"] == "stopped by SIGINT before the end"
+    [result] = found["results"]
+    assert result["size"] == 60 and "throughput" in result and "loss" not in result
+    assert "back to back\n" in more
 
 
 def test_rfc2544_survives_a_full_disk(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from scapy.all import UDP, Ether, IP, wrpcap
 
 from helpers.command import PERIGEE, perigee, run, running, wait_until
+from helpers.schema import valid
 
 NAME = f"lwaftr-config-{os.getpid()}"
 TABLE = "/softwire-config/binding-table/softwire"
@@ -247,8 +248,14 @@ def test_counts_and_queries(bench):
     assert result.stdout.startswith("lwAFTR operational counters (non-zero)\n")
     wait_until(lambda: "in-ipv4-packets" in
                perigee("lwaftr", "query", "-n", NAME, "in-ipv4").stdout, "packets")
-    sums = json.loads(perigee("lwaftr", "query", "--json", NAME).stdout)
+    sums = valid("lwaftr-query", perigee("lwaftr", "query", "--json", NAME).stdout)
     assert sums["in-ipv4-packets"] > 0
+    assert valid("lwaftr-query", perigee("lwaftr", "query", "--json", NAME, "x").stdout) \
+        == {}
+    ready = perigee("lwaftr", "query", "--ready", "--json", NAME)
+    assert valid("lwaftr-ready", ready.stdout) == {"ready": True, "state": "ready"}
+    other = perigee("lwaftr", "query", "--ready", "--json", NAME + "-none")
+    assert not valid("lwaftr-ready", other.stdout)["ready"] and other.returncode == 1
     state = perigee("config", "get-state", "-f", "xpath", NAME, "/").stdout
     of_all, of_instance = [
         {line.split()[0].rsplit("/", 1)[1]: line.split()[1]

@@ -2,13 +2,13 @@
 """perigee model on kernel interfaces and as an ordinary user: every kind of port is
 measured, or it is said why not; nothing is left behind."""
 
-import json
 import os
 import pathlib
 
 import pytest
 
 from helpers.command import PERIGEE, perigee, run, tool
+from helpers.schema import valid
 
 KERNEL_KINDS = "packet,xdp,tap"
 SHARED_KINDS = "pcap,memif,vhost"
@@ -20,8 +20,8 @@ def measured(directory, *options):
     result = perigee("model", "--quick", "--no-memory", *options, "--out", directory,
                      timeout=120)
     assert result.returncode == 0, result.stderr
-    ports = json.loads((directory / "model.json").read_text())["ports"]
-    return {port["name"]: port for port in ports}
+    found = valid("model", (directory / "model.json").read_text())
+    return {port["name"]: port for port in found["ports"]}
 
 
 def interfaces():
@@ -65,7 +65,7 @@ def test_without_root_what_is_not_allowed_is_named(scratch):
                  "--out", out, cwd=scratch, timeout=120)
     assert result.returncode == 0, result.stderr
     ports = {port["name"]: port
-             for port in json.loads((out / "model.json").read_text())["ports"]}
+             for port in valid("model", (out / "model.json").read_text())["ports"]}
     assert "problem" not in ports["null"] and ports["null"]["cells"]
     assert "problem" not in ports["ring"] and ports["ring"]["cells"]
     assert ports["xdp"]["problem"]

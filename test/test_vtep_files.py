@@ -15,6 +15,7 @@ from scapy.layers.vxlan import VXLAN
 from helpers.capture import load, save
 from helpers.command import PERIGEE, catches, perigee, running, wait_until
 from helpers.report import account, drops
+from helpers.schema import valid
 from helpers.vtep import V4, V6
 
 
@@ -129,7 +130,7 @@ def test_counters_of_vnis_and_remotes(tmp_path):
         tmp_path, V4, frames + tagged, packets, "--vlan", "7=43", "--json", file,
         "--state", state, "--remote", "192.0.2.3@02:00:00:00:00:03",
         "--static", "42,02:00:00:00:01:05,192.0.2.2")
-    results = json.loads(file.read_text())
+    results = valid("vtep", file.read_text())
 
     def traffic(data):
         return {"packets": len(data), "bytes": sum(map(len, data))}
@@ -154,7 +155,7 @@ def test_counters_of_vnis_and_remotes(tmp_path):
                                      for r in results["remotes"])
     assert f"VNI 43: encapsulated 6 ({traffic(2 * untagged)['bytes']} bytes), " in said
     assert "remote 192.0.2.3: encapsulated 102 " in said
-    entries = json.loads(state.read_text())["entries"]
+    entries = valid("vtep", state.read_text())["entries"]
     assert {(e["vni"], e["mac"], e["remote"], e["static"]) for e in entries} == {
         (42, "02:00:00:00:01:05", "192.0.2.2", True),
         (43, "02:00:00:00:00:09", "192.0.2.3", False)}
@@ -163,12 +164,12 @@ def test_counters_of_vnis_and_remotes(tmp_path):
 def test_json_alone_to_stdout_and_what_cannot_be_written():
     words = ["vtep", "--inner", "null", "--outer", "null", "--address", "192.0.2.1/24",
              "--vni", 42, "--remote", "192.0.2.2@02:00:00:00:00:02", "--duration", "0.1"]
-    results = json.loads(perigee(*words, "--json", "-").stdout)
+    results = valid("vtep", perigee(*words, "--json", "-").stdout)
     assert results["vnis"][0]["vni"] == 42 and results["remotes"][0]["named"]
     for option in "--json", "--state":
         result = perigee(*words, option, "/no/such/file")
-        assert result.returncode == 1
-        assert "can't write /no/such/file" in result.stderr
+        assert result.returncode == 2
+        assert f"{option}: '/no/such/file' can't be written: " in result.stderr
 
 
 def test_a_signal_comes_before_it_runs(tmp_path):

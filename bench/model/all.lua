@@ -163,6 +163,22 @@ local function clock(ports)
   return #all > 0 and fit.median(all) or C.pg_core_per_tsc()
 end
 
+-- The result as JSON: cjson takes an empty list for an object, so there is none.
+local function json(result)
+  local function list(items) return #items > 0 and items or nil end
+  local copy = {report = "model", ports = {}}
+  for key, value in pairs(result) do
+    if key ~= "ports" then copy[key] = value end
+  end
+  copy.memory = list(result.memory)
+  for i, port in ipairs(result.ports) do
+    copy.ports[i] = {}
+    for key, value in pairs(port) do copy.ports[i][key] = value end
+    copy.ports[i].cells, copy.ports[i].checks = list(port.cells), list(port.checks)
+  end
+  return cjson.encode(copy) .. "\n"
+end
+
 --- Measure everything `options` ask for, print it, and write it to options.out.
 function M.run(options)
   local list = wanted(options)
@@ -200,7 +216,7 @@ function M.run(options)
   result.seconds = C.pg_monotonic() - shown.began
   local text = tables.text(result)
   io.write(text)
-  files.save(options.out .. "/model.json", cjson.encode(result) .. "\n")
+  files.save(options.out .. "/model.json", json(result))
   files.save(options.out .. "/model.txt", text)
   local problem = plot(options.out)
   if problem then print("no plots: " .. problem) end

@@ -127,7 +127,7 @@ def main():
                    lambda cell: cell["size"] != 64 or cell["burst"] == 32)
         draw_tasks(ports, directory)
         draw_frequencies(ports, result["core_per_tsc"], directory)
-    if result["memory"]:
+    if "memory" in result:
         draw_memory(result["memory"], directory)
 
 

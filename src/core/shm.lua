@@ -4,6 +4,7 @@
 -- "/a/b" is <root>/a/b. Only files whose blocks are reserved are mapped: a full disk
 -- is an error when an object is made, not a SIGBUS when it is used.
 
+local C = require("core.native")
 local ffi = require("ffi")
 local errno = require("posix.errno")
 local fcntl = require("posix.fcntl")
@@ -13,13 +14,12 @@ local ctype = require("core.lib.ctype")
 local failure = require("core.failure")
 local tree = require("core.shm_tree")
 
-local C = ffi.C
 ffi.cdef [[
   void *mmap(void *address, size_t length, int protection, int flags, int fd,
              int64_t offset);
   int munmap(void *address, size_t length);
   int mprotect(void *address, size_t length, int protection);
-  int posix_fallocate(int fd, int64_t offset, int64_t length);
+  int close(int fd);
 ]]
 
 -- <sys/mman.h>
@@ -69,26 +69,16 @@ end
 
 --- Make the directory `path`, relative to shm.root, and those above it.
 function shm.mkdir(path)
+  if path:find("/") and tree.make_in_place(shm.root .. "/" .. path) then return end
   tree.make_root(shm.root)
   tree.make_directories(shm.root, path)
-end
-
-local function open_file(name, flags)
-  local path = shm.path(name)
-  local fd, reason, code = fcntl.open(path, flags, tree.file_mode())
-  if not fd and code == errno.ENOENT and flags >= fcntl.O_CREAT then
-    shm.mkdir(shm.resolve(name):match("^(.*)/") or "")
-    fd, reason, code = fcntl.open(path, flags, tree.file_mode())
-  end
-  if not fd then tree.refuse(code, "can't open shared memory: %s", reason) end
-  return fd
 end
 
 -- A process may have so many mappings (vm.max_map_count), and each object takes one.
 -- Objects must leave some for LuaJIT, which can't go on without: once few are left,
 -- this reserve is given up for that, and none is mapped until one is unmapped.
 local PAGE, RESERVE = 4096, 128
-local EVERY, FEW = 8, 48 -- after so many objects it is looked whether so many are left
+local EVERY, FEW = 32, 72 -- after so many objects it is looked whether so many are left
 local reserved -- its address; false: given up
 local exhausted = false
 local mapped = 0
@@ -138,42 +128,49 @@ local function map(name, fd, size, protection)
   tree.refuse(code, "can't map %s: %s%s", shm.path(name), errno.errno(code), hint)
 end
 
-local function map_object(name, fd, object_type, size, protection)
+local function map_object(fd, name, object_type, size, protection)
   local memory = map(name, fd, size, protection)
   shm.mappings[shm.pointer_to_number(memory)] = size
   return ffi.cast(ctype.reference_to(object_type), memory)
 end
 
--- Call func(...), close `fd` even if that fails, and return the result.
+-- Call func(fd, ...), close `fd` even if that fails, and return the result.
 local function closing(fd, func, ...)
-  local ok, result = pcall(func, ...)
-  unistd.close(fd)
+  local ok, result = pcall(func, fd, ...)
+  C.close(fd)
   if not ok then error(result, 0) end
   return result
 end
 
-local function reserve(name, fd, size)
-  local code = C.posix_fallocate(fd, 0, size)
-  if code == 0 then return end
-  tree.refuse(code, "can't reserve %d bytes for %s: %s",
-    tonumber(size), shm.path(name), errno.errno(code))
-end
+-- What can't be done at each step of pg_shm_file, and what it is done with.
+local STEPS = {
+  [C.SHM_OPEN] = function (code, path)
+    tree.refuse(code, "can't open shared memory: %s: %s", path, errno.errno(code))
+  end,
+  [C.SHM_RESERVE] = function (code, path, size)
+    tree.refuse(code, "can't reserve %d bytes for %s: %s", size, path,
+      errno.errno(code))
+  end,
+  [C.SHM_NAME] = function (code, path)
+    tree.refuse(code, "can't make %s: %s", path, errno.errno(code))
+  end,
+}
 
--- Make the file of the object `name`, under a name that no one looks for until its
--- size is right: other processes map objects as soon as they see them.
-local function make_file(name, size)
-  local directory, last = name:match("^(.-)([^/]*)$")
-  local hidden = ("%s.%s.%d"):format(directory, last, unistd.getpid())
-  local fd = open_file(hidden, fcntl.O_CREAT + fcntl.O_RDWR)
-  tree.give_to_group(shm.path(hidden), tree.file_mode())
-  local ok, err = pcall(closing, fd, reserve, name, fd, size)
-  local linked, reason, code = ok, nil, nil
-  if ok then linked, reason, code = unistd.link(shm.path(hidden), shm.path(name)) end
-  unistd.unlink(shm.path(hidden))
-  if not ok then error(err, 0) end
-  if not linked and code ~= errno.EEXIST then -- somebody else made it
-    tree.refuse(code, "can't make %s: %s", shm.path(name), reason)
+local file = ffi.new("struct shm_file")
+
+-- A descriptor of the file of the object `name`, which is made if there is none.
+local function made_file(name, size)
+  local path = shm.path(name)
+  local directory, last = path:match("^(.*)/([^/]*)$")
+  local hidden = ("%s/.%s.%d"):format(directory, last, unistd.getpid())
+  file.size, file.mode, file.group = size, tree.file_mode(), tree.group() or -1
+  local fd = C.pg_shm_file(file, path, hidden)
+  if fd < 0 and ffi.errno() == errno.ENOENT then
+    shm.mkdir(directory:sub(#shm.root + 2))
+    fd = C.pg_shm_file(file, path, hidden)
   end
+  if fd < 0 then STEPS[file.step](ffi.errno(), path, tonumber(size)) end
+  return fd
 end
 
 --- Make (or reuse) the object `name` of the C type `object_type`, a struct or an array
@@ -182,12 +179,8 @@ end
 function shm.create(name, object_type, ...)
   object_type = ffi.typeof(object_type)
   local size = ffi.sizeof(object_type, ...)
-  if not shm.exists(name) then make_file(name, size) end
-  local fd = open_file(name, fcntl.O_RDWR)
-  return closing(fd, function()
-    reserve(name, fd, size)
-    return map_object(name, fd, object_type, size, PROT_READ + PROT_WRITE)
-  end)
+  return closing(made_file(name, size), map_object, name, object_type, size,
+    PROT_READ + PROT_WRITE)
 end
 
 --- Map the existing object `name`; writing to it crashes if `readonly`. Raises a
@@ -195,14 +188,16 @@ end
 function shm.open(name, object_type, readonly, ...)
   object_type = ffi.typeof(object_type)
   local size = ffi.sizeof(object_type, ...)
-  local fd = open_file(name, readonly and fcntl.O_RDONLY or fcntl.O_RDWR)
+  local fd, reason, code = fcntl.open(shm.path(name),
+    readonly and fcntl.O_RDONLY or fcntl.O_RDWR)
+  if not fd then tree.refuse(code, "can't open shared memory: %s", reason) end
   return closing(fd, function()
     local available = unistd.lseek(fd, 0, unistd.SEEK_END)
     if available < size then
       failure.raise("shared memory %s has %d bytes, not the %d of its type",
         shm.path(name), available, tonumber(size))
     end
-    return map_object(name, fd, object_type, size,
+    return map_object(fd, name, object_type, size,
       readonly and PROT_READ or PROT_READ + PROT_WRITE)
   end)
 end

@@ -124,6 +124,24 @@ describe("core.shm", function()
       shm.unmap(point)
     end)
 
+    it("are reused, and leave no other files", function()
+      local point = shm.create("once/point", point_t)
+      point.x = 7
+      local hidden = io.open(shm.path("once/.point." .. unistd.getpid()), "w")
+      hidden:close() -- as if it had been killed there before, under the same number
+      local same = shm.create("once/point", point_t)
+      assert.equal(7, same.x)
+      shm.unmap(point)
+      shm.unmap(same)
+      shm.unmap(shm.create("once/more/deep/point", point_t))
+      local names = {}
+      for _, name in ipairs(require("posix.dirent").dir(shm.path("once"))) do
+        if not name:find("^%.+$") then names[#names + 1] = name end
+      end
+      table.sort(names)
+      assert.same({"more", "point"}, names)
+    end)
+
     it("are this user's alone", function()
       shm.unmap(shm.create("point", point_t))
       assert.equal(tonumber("600", 8), stat.stat(shm.path("point")).st_mode % 512)

@@ -80,18 +80,21 @@ function tree.refuse(code, fmt, ...)
   failure.raise(fmt, ...)
 end
 
-local group -- the number of the one whose members may read, or nil
+local group_number -- of the one whose members may read, or nil
 
 --- Let members of the group of that number read what this process has.
-function tree.share_with(gid) group = gid end
+function tree.share_with(gid) group_number = gid end
+
+--- That number, or nil.
+function tree.group() return group_number end
 
 --- The mode of a file that is made.
-function tree.file_mode() return group and SHARED_FILE or OWN_FILE end
+function tree.file_mode() return group_number and SHARED_FILE or OWN_FILE end
 
 --- Give the file or folder to that group, if there is one.
 function tree.give_to_group(path, mode)
-  if not group then return end
-  unistd.chown(path, unistd.geteuid(), group)
+  if not group_number then return end
+  unistd.chown(path, unistd.geteuid(), group_number)
   stat.chmod(path, mode)
 end
 
@@ -108,6 +111,14 @@ local function make_directory(path, mode)
     tree.refuse(code, "can't make the shared memory directory%s: %s",
       process.getenv("SNABB_SHM_ROOT") and ", which SNABB_SHM_ROOT names" or "", reason)
   end
+end
+
+--- Make the directory `path`, for this user alone, in one that is there. False if that
+--- isn't, or it can't be made.
+function tree.make_in_place(path)
+  local ok, _, code = stat.mkdir(path, OWN)
+  if ok then tree.give_to_group(path, SHARED) end
+  return ok ~= nil or code == errno.EEXIST
 end
 
 -- Where the tree is in memory instead of under /var/run, tools that look there are led

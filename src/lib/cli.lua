@@ -5,6 +5,7 @@
 
 local argparse = require("argparse")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local quantity = require("lib.quantity")
 
 local M = {}
@@ -63,6 +64,14 @@ function M.split(args, valued)
   end
   for k = i, #args do rest[#rest + 1] = args[k] end
   return own, rest
+end
+
+--- Converter: a file for results, or "-", standard output. What can't be written is
+--- told before the work, not behind it.
+function M.output(path)
+  if path == "-" or files.can_write(path) then return path end
+  return nil, ("'%s' can't be written: give a file in a folder that is there, and that "
+    .. "you may write to"):format(path)
 end
 
 -- Numbers

@@ -240,6 +240,16 @@ uint64_t pg_physical(const void *address);
 void pg_file_uses(int fd, bool writes);
 int pg_file_create(const char *path, int flags, bool anew);
 
+/* shm.c */
+enum { SHM_OPEN, SHM_RESERVE, SHM_NAME }; /* what is done with such a file, in turn */
+struct shm_file {
+  int64_t size;
+  uint32_t mode;
+  int32_t group; /* whose it becomes, or -1 */
+  int32_t step;
+};
+int pg_shm_file(struct shm_file *f, const char *path, const char *hidden);
+
 /* sys.c */
 uint64_t pg_tsc(void);
 uint64_t pg_tsc_hz(void);

@@ -4,6 +4,7 @@
 
 local account = require("core.engine.account")
 local cjson = require("cjson")
+local cli = require("lib.cli")
 local engine = require("core.app")
 local files = require("core.lib.files")
 local totals = require("core.engine.totals")
@@ -50,7 +51,7 @@ end
 --- Add the option --json to a program's argparse parser.
 function run_report.option(parser)
   parser:option("--json", "Also write the report as JSON to FILE; -: to standard "
-    .. "output, and nothing else."):argname("FILE")
+    .. "output, and nothing else."):argname("FILE"):convert(cli.output)
 end
 
 --- Write the report to the file at `path` (nil: nowhere), with what the table `more`

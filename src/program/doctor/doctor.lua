@@ -35,7 +35,7 @@ local function parser()
     .. "(default 5); earlier if the program does."):argname("TIME")
     :convert(cli.duration):default(tostring(DURATION_S))
   p:option("--json", "Also write what is found as JSON to FILE; -: to standard output, "
-    .. "and the text to standard error."):argname("FILE")
+    .. "and the text to standard error."):argname("FILE"):convert(cli.output)
   p:argument("program", "the program and its arguments"):args("?")
   return p
 end

@@ -48,9 +48,9 @@ local function parser()
     :argname("N"):convert(cli.integer(0, 2^32))
   p:option("--script", "A Lua file with a function for each packet."):argname("FILE")
   p:option("--json", "Write the results to FILE too; -: to standard output, and the"
-           .. " report to standard error."):argname("FILE")
+           .. " report to standard error."):argname("FILE"):convert(cli.output)
   p:option("--histogram", "Write the latencies to FILE, as a log of HdrHistogram.")
-    :argname("FILE")
+    :argname("FILE"):convert(cli.output)
   p:flag("--strict", "Exit with status 1 if the rate was not kept.")
   return p
 end

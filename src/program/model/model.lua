@@ -94,7 +94,7 @@ local function parse_check(args)
   p:option("--model", "What `perigee model` wrote.")
     :argname("FILE"):default(DIRECTORY .. "/model.json")
   p:option("--json", "Also write the results as JSON to FILE; -: to standard output, "
-    .. "and the text to standard error."):argname("FILE")
+    .. "and the text to standard error."):argname("FILE"):convert(cli.output)
   p:argument("program", "the program and its arguments"):args("?")
   local options = cli.parse(p, own)
   options.program, options.args = table.remove(rest, 1), rest

@@ -24,9 +24,10 @@ end
 
 local function is_port(port)
   if type(port) ~= "table" or type(port.name) ~= "string"
-      or type(port.cells) ~= "table" then
+      or port.cells ~= nil and type(port.cells) ~= "table" then
     return false
   end
+  port.cells = port.cells or {} -- of one that couldn't be measured
   for _, cell in pairs(port.cells) do
     if not has_numbers(cell, {"burst", "size", "io"}, {"receive", "send"}) then
       return false

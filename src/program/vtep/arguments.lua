@@ -105,8 +105,9 @@ function M.parser()
   option("--report", "Print counters every so often.", "TIME", cli.duration)
   p:option("--json", "At the end, write the counters of each VNI and remote to FILE; -:"
            .. " to standard output, and nothing else."):argname("FILE")
+    :convert(cli.output)
   p:option("--state", "Write these and the forwarding table to FILE, at the end and"
-           .. " when SIGUSR1 comes."):argname("FILE")
+           .. " when SIGUSR1 comes."):argname("FILE"):convert(cli.output)
   option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.", "TIME",
          cli.duration)
   return p

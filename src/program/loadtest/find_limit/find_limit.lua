@@ -58,7 +58,7 @@ local function parser()
     .. "whether the trial has passed."):argname("COMMAND")
   p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
   p:option("--json", "Write the results to FILE; -: to standard output, and "
-    .. "everything else to standard error."):argname("FILE")
+    .. "everything else to standard error."):argname("FILE"):convert(cli.output)
   return p
 end
 

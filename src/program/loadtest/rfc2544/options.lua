@@ -3,7 +3,6 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
-local files = require("core.lib.files")
 local streams = require("program.loadtest.streams")
 
 local options = {}
@@ -82,23 +81,18 @@ local function parser()
     .. "1)."):argname("TIME"):convert(cli.duration)
   p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
   p:option("--json", "Write the results to FILE; -: to standard output, and "
-    .. "everything else to standard error."):argname("FILE")
+    .. "everything else to standard error."):argname("FILE"):convert(cli.output)
   p:option("--histogram", "Write the latencies of each trial to FILE, as a log of "
-    .. "HdrHistogram."):argname("FILE")
+    .. "HdrHistogram."):argname("FILE"):convert(cli.output)
   p:option("--page", "Write a report with plots, one HTML page, to FILE.")
-    :argname("FILE")
+    :argname("FILE"):convert(cli.output)
   return p
 end
 
--- Before hours of work.
 local function check_files(o)
-  for _, key in ipairs{"json", "histogram", "page"} do
-    local path = o[key]
-    if path == "-" and key ~= "json" then
+  for _, key in ipairs{"histogram", "page"} do
+    if o[key] == "-" then
       failure.usage("--%s -: only --json goes to standard output; give a file", key)
-    elseif path and path ~= "-" and not files.can_write(path) then
-      failure.usage("--%s %s: this file can't be written; give one in a folder that is "
-        .. "there, and that you may write to", key, path)
     end
   end
 end

@@ -2,6 +2,7 @@
 -- `perigee loadtest rfc2544`: the four tests of RFC 2544, section 26, that need no more
 -- than a generator: throughput, latency, frame loss rate, back-to-back frames.
 
+local C = require("core.native")
 local bursts = require("program.loadtest.rfc2544.bursts")
 local delay = require("program.loadtest.rfc2544.delay")
 local failure = require("core.failure")
@@ -44,10 +45,9 @@ local function with_latency(result, options, say, entries)
   say(text.latency(result.latency))
 end
 
--- The tests of one size.
-local function measure(size, options, say, entries)
-  local result = {size = size, frame = size + 4,
-                  line_pps = options.max / rate.wire_bits(size)}
+-- The tests of one size; `result` has what is known when one of them doesn't end.
+local function measure(result, options, say, entries)
+  local size = result.size
   say(("Frames of %d bytes, with the frame check %d; the line carries %s.\n"):format(
     size, size + 4, si(result.line_pps, "pps")))
   if options.tests.throughput then with_throughput(result, options, say) end
@@ -64,7 +64,6 @@ local function measure(size, options, say, entries)
       say(text.bursts(result.back_to_back))
     end
   end
-  return result
 end
 
 -- What --results prints; sizes are named where there are several.
@@ -124,6 +123,33 @@ local function keep(options, found, entries)
   return first
 end
 
+-- All sizes, one after the other. Returns the first problem with the files, if there is
+-- one; raises a failure if it was interrupted.
+local function measure_all(options, found, entries, say)
+  local problem
+  for i, size in ipairs(options.sizes) do
+    local result = {size = size, frame = size + 4,
+                    line_pps = options.max / rate.wire_bits(size)}
+    found.results[i] = result
+    measure(result, options, say, entries)
+    add_results(result, options)
+    -- Hours of work: what there is is kept from the first size on.
+    problem = keep(options, found, entries)
+    if problem and i < #options.sizes then
+      say(("%s; the tests go on.\n"):format(problem))
+    end
+  end
+  return problem
+end
+
+-- What is known of a run that was stopped: of its last size there may be nothing.
+local function cut_short(found, why)
+  local list = found.results
+  local last = list[#list]
+  if not (last.throughput or last.loss or last.back_to_back) then list[#list] = nil end
+  found.stopped = tostring(why)
+end
+
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
@@ -131,19 +157,18 @@ function M.run(args)
   local out = options.json == "-" and io.stderr or io.stdout
   out:setvbuf("line")
   local function say(sentence) out:write(sentence) end
-  local found, entries, problem = summary(options), {}, nil
-  for i, size in ipairs(options.sizes) do
-    local result = measure(size, options, say, entries)
-    add_results(result, options)
-    found.results[i] = result
-    -- Hours of work: what there is is kept from the first size on.
-    problem = keep(options, found, entries)
-    if problem and i < #options.sizes then
-      say(("%s; the tests go on.\n"):format(problem))
-    end
+  local found, entries = summary(options), {}
+  C.pg_catch_signals() -- between trials, too: the next trial sees that one came
+  local whole, problem = pcall(measure_all, options, found, entries, say)
+  C.pg_release_signals()
+  if not whole then
+    cut_short(found, problem)
+    if #found.results > 0 then keep(options, found, entries) end
   end
-  say(text.summary(found))
-  if options.json == "-" then files.save("-", report.json(found)) end
+  if #found.results > 0 then
+    say(text.summary(found))
+    if options.json == "-" then files.save("-", report.json(found)) end
+  end
   if problem then error(problem, 0) end
 end
 

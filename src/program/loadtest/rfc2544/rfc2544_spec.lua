@@ -106,7 +106,7 @@ describe("loadtest rfc2544", function ()
       ["--burst-duration 0 null"] = "--burst-duration 0",
       ["-b 1M -p 2M null"] = "--precision 2e+06 is above the line's rate, 1e+06",
       ["--page - null"] = "--page -: only --json goes to standard output",
-      ["--json /none/x null"] = "--json /none/x: this file can't be written",
+      ["--json /none/x null"] = "--json: '/none/x' can't be written",
     } do
       local list = {}
       for word in words:gmatch("%S+") do list[#list + 1] = word end
