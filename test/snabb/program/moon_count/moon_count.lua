@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- moon_count SAVEFILE DEVICE: sends the file's packets to a device, and counts those that
--- come from it into arrays of libmoon's.
+-- moon_count SAVEFILE DEVICE: sends the file's packets to a device, and counts those
+-- that come from it into arrays of libmoon's.
 
 module(..., package.seeall)
 
