@@ -50,10 +50,13 @@ local function globals()
   require("core.both").settle()
 end
 
+local function has(dir, file)
+  return require("posix.unistd").access(dir .. "/" .. file) ~= nil
+end
+
+-- Other trees may have a core/app.lua of their own.
 local function is_checkout(dir)
-  local file = io.open(dir .. "/core/app.lua")
-  if file then file:close() end
-  return file ~= nil
+  return has(dir, "core/app.lua") and has(dir, "program/snsh")
 end
 
 local function add_tree(dir)
@@ -69,6 +72,7 @@ local function add_tree(dir)
   package.path = dir .. "/?.lua;" .. package.path
   local search = require("core.tree").searcher(dir)
   table.insert(package.loaders, 2, search)
+  table.insert(package.loaders, 2, require("core.both").find_ours)
   require("core.both").add("-p", dir, search)
   require("core.lua52").provide()
   main.add_tree(dir, true)

@@ -140,6 +140,23 @@ def test_another_port_in_the_place_of_a_number(tree, tmp_path):
 # The rest of the engine ---------------------------------------------------------
 
 
+def test_libmoons_modules_beside_snabbs(tree, tmp_path):
+    # As in "Accelerating Snabb Programs": the tree has its own core, and a driver.
+    for name in "core/app.lua", "core/shm.lua", "apps/dpdk_device/dpdk_device.lua":
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text("error('not for Perigee')\n")
+    sent = [frame[:1000] for frame in packets(300)]
+    a, b = save(tmp_path / "a.pcap", sent), tmp_path / "b.pcap"
+    result = perigee("-p", tree, "--port", f"0=pcap:rx={a},tx={b}", "moon_count", a, 0)
+    assert result.returncode == 0, result.stderr
+    assert list(load(b)) == sent
+    assert "counted 300 packets" in result.stdout
+    result = perigee("-p", tree, "moon_count")
+    assert result.returncode == 1
+    assert "usage: moon_count SAVEFILE DEVICE" in result.stdout
+
+
+
 @pytest.mark.fast
 def test_apps_with_many_links(tree, tmp_path):
     sent = packets(1500)

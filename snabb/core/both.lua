@@ -26,6 +26,22 @@ local function has(name)
   end
 end
 
+-- Drives devices by libmoon in "Accelerating Snabb Programs": Perigee's ports are the
+-- counterpart.
+local DRIVERS = {["apps.dpdk_device.dpdk_device"] = true}
+
+-- Is Perigee's module used, whatever a tree has? So it is with its engine.
+local function is_ours(name)
+  return DRIVERS[name] or name:match("^core%.") and has(name) == "src"
+end
+
+--- Searches (package.loaders) modules that are Perigee's in any case.
+function both.find_ours(name)
+  if not is_ours(name) then return nil end
+  local path = ("%s/%s/%s.lua"):format(main.root, has(name), (name:gsub("%.", "/")))
+  return assert(loadfile(path))
+end
+
 -- Call visit(name, path) for each module of Lua or DynASM below the folder.
 local function each_module(folder, prefix, visit)
   local ok, names = pcall(dirent.dir, folder)
@@ -73,7 +89,7 @@ end
 function both.add(option, dir, search, ours_first)
   table.insert(trees, 1, {dir = dir, search = search})
   if not is_first() then return end
-  local names = modules_in(dir, ours_first and is_upstreams or function () end)
+  local names = modules_in(dir, ours_first and is_upstreams or is_ours)
   if #names == 0 then return end
   local what = ours_first
     and "Perigee's own modules are used, not the tree's changed ones (--prefer-tree "

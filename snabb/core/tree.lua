@@ -56,7 +56,7 @@ local ORDERED = {["lib.yang.schema"] = true, ["lib.yang.binary"] = true}
 local ORDERED_PAIRS = "local pairs = require('core.ordered').pairs "
 
 local function load_lua(name, text, path)
-  text = lua52.lengths(text)
+  text = lua52.lengths(text):gsub("struct rte_mbuf", "struct packet") -- they are one
   if ORDERED[name] then text = ORDERED_PAIRS .. text end
   local chunk, err = loadstring(text, "@" .. path)
   return chunk or error(err, 0)

@@ -101,6 +101,8 @@ describe("perigee -p #slow", function ()
     stat.mkdir(top .. "/checkout/src")
     stat.mkdir(top .. "/checkout/src/core")
     assert(io.open(top .. "/checkout/src/core/app.lua", "w")):close()
+    stat.mkdir(top .. "/checkout/src/program")
+    stat.mkdir(top .. "/checkout/src/program/snsh")
     for _, given in ipairs{"/checkout", "/checkout/src"} do
       local said, status = testing.perigee{"-p", top .. given, "fake"}
       assert.equal(2, status)
