@@ -49,6 +49,13 @@ def test_steady(kind, history):
     bench("steady", kind, history, 0.1)
 
 
+def test_vhost(tmp_path):
+    bench("vhost", "ports", tmp_path / "perigee", 0.1)
+    reference("vhost", tmp_path / "c", 0.1)
+    for what in "switch", "links":
+        bench("vhost", what, 4, 0.1)
+
+
 @pytest.mark.parametrize("what", ["direct", "calls:2", "swap:2", "links:0", "links:2"])
 def test_chain_in_c(what):
     reference("chain", NULL, what, "random", 0.1)

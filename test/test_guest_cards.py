@@ -165,6 +165,6 @@ def test_back_to_the_kernel(card, guest):
     guest.check("ip", "link", "set", name, "up")
     assert card.wire.receive(60)  # the kernel speaks, of IPv6
     before = received()
-    card.wire.send(frame(1, 100))
+    card.wire.send(b"\xff" * 6 + frame(1, 100)[6:])
     wait_until(lambda: received() > before, "the frame")
     guest.check("ip", "link", "set", name, "down")

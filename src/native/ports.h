@@ -27,6 +27,8 @@ struct port {
   uint8_t guest;             /* enum guest_state: is a virtual machine at the other end? */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   uint16_t queue, queues;    /* the one this is, of so many (0: one) */
+  uint16_t pairs;            /* of a guest's queues; this port's: queue, queue + queues, ... */
+  uint16_t turn;             /* of these, that which is received from first */
   int32_t numa_node;         /* -1: unknown, or there is only one */
   int32_t promiscuous;       /* descriptor that keeps `keeps` so, or -1 */
   uint64_t offloads;         /* on: RTE_ETH_TX_OFFLOAD_*; the rest in offload.c */
@@ -71,6 +73,7 @@ int pg_ring_take(const char *name);
 void pg_ring_leave(const char *name, int side);
 int pg_port_small_pool(struct port *port);
 int pg_port_next_id(void);
+bool pg_port_shared(const char *device);
 bool pg_port_join(struct port *port, const char *device);
 int pg_port_share(const struct port *port, const char *device);
 bool pg_port_leave(const char *device);

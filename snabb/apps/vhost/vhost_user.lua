@@ -6,14 +6,15 @@ local failure = require("core.failure")
 
 local M = {}
 
---- VhostUser:new {socket_path=, is_server=}
+--- VhostUser:new {socket_path=, is_server=, queues=}
 M.VhostUser = alias {
   name = "VhostUser",
   port = function(conf)
     if type(conf) ~= "table" or not conf.socket_path then
       failure.usage("VhostUser's argument is a table with `socket_path`")
     end
-    return ("vhost:%s,client=%d"):format(conf.socket_path, conf.is_server and 0 or 1)
+    return ("vhost:%s,client=%d,queues=%d"):format(conf.socket_path,
+      conf.is_server and 0 or 1, conf.queues or 1)
   end,
 }
 

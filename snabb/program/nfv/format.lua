@@ -13,6 +13,7 @@ CONFIG is a Lua file that returns a list of ports:
       stateful_filter = true,                 -- connections once accepted may go on
       rx_police       = 1,                    -- Gbit/s to the guest
       tx_police       = 0.5,                  -- Gbit/s from the guest
+      queues          = 2,                    -- pairs that the guest may use, up to 16
       tunnel          = { type = "L2TPv3",    -- Ethernet over IPv6 (RFC 8159)
                           local_ip = "2001:db8::1", remote_ip = "2001:db8::2",
                           next_hop = "2001:db8::3", session = 16,

@@ -132,7 +132,8 @@ function graph.of(ports, nic, socket_of, serve, trunk)
     config.link(c, ("Switch.%s -> %s.input"):format(TRUNK, trunk.send[1]))
   end
   for _, port in ipairs(ports) do
-    add_port(c, port, {socket_path = socket_of(port.port_id), is_server = serve})
+    add_port(c, port, {socket_path = socket_of(port.port_id), is_server = serve,
+      queues = port.queues})
   end
   return c
 end

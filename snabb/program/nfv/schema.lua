@@ -35,6 +35,12 @@ local function whole(most)
   end
 end
 
+local function queues(value)
+  if type(value) ~= "number" or value % 1 ~= 0 or value < 1 or value > 16 then
+    return ("%s isn't a whole number from 1 to 16"):format(values.shown(value))
+  end
+end
+
 local function gigabits(value)
   if type(value) ~= "number" or not (value > 0 and value <= 1e5) then
     return ("%s isn't a number of Gbit/s above 0"):format(values.shown(value))
@@ -104,7 +110,7 @@ local PORT = {
   ingress_filter = expression, egress_filter = expression, stateful_filter = boolean,
   tunnel = TUNNEL, crypto = CRYPTO, rx_police = gigabits, tx_police = gigabits,
   rx_police_gbps = gigabits, tx_police_gbps = gigabits,
-  disable_mrg_rxbuf = ANY, disable_indirect_desc = ANY, gbps = ANY,
+  queues = queues, disable_mrg_rxbuf = ANY, disable_indirect_desc = ANY, gbps = ANY,
 }
 
 local REQUIRED = {

@@ -48,7 +48,7 @@ local function with_queue(port, queues, queue)
     failure.usage("port '%s': queue is a whole number from 0 to %d, not '%s'",
       port.text, queues - 1, tostring(queue))
   end
-  port.queues, port.queue, port.device = queues, queue, port.text
+  port.split = {of = queues, number = queue, device = port.text}
   return port
 end
 

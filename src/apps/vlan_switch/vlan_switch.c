@@ -10,6 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #include "../../native/api.h"
 #include "vlan_switch.h"
 
@@ -44,35 +48,53 @@ static inline uint64_t load(const uint8_t *mac)
   return value;
 }
 
-static inline struct vswitch_entry *bucket(const struct vswitch *s, uint64_t key)
+static inline struct vswitch_bucket *bucket(const struct vswitch *s, uint64_t key)
 {
   unsigned __int128 product = (unsigned __int128)(key ^ s->seed) * 0x9e3779b97f4a7c15u;
   uint64_t hash = (uint64_t)product ^ (uint64_t)(product >> 64);
-  return &s->slot[((hash ^ hash >> 32) & s->mask) * WAYS];
+  return &s->table[(hash ^ hash >> 32) & s->mask];
 }
 
-static inline bool fresh(const struct vswitch *s, const struct vswitch_entry *e)
+static inline bool fresh(const struct vswitch *s, const struct vswitch_bucket *b, int i)
 {
-  return e->fixed || s->now - e->seen <= s->timeout;
+  return b->fixed[i] || s->now - b->seen[i] <= s->timeout;
 }
 
-static inline struct vswitch_entry *find(const struct vswitch *s, uint64_t key)
+/* Which of the bucket's keys it is, or -1. All are looked at: where it lies is chance,
+ * and a branch for each would be one that the CPU can't foretell. */
+static inline int find(const struct vswitch_bucket *b, uint64_t key)
 {
-  struct vswitch_entry *e = bucket(s, key);
+  uint32_t equal = 0;
+#ifdef __AVX2__
+  __m256i wanted = _mm256_set1_epi64x((long long)key);
+  for (int i = 0; i < WAYS; i += 4) {
+    __m256i keys = _mm256_loadu_si256((const __m256i *)&b->key[i]);
+    __m256i same = _mm256_cmpeq_epi64(keys, wanted);
+    equal |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(same)) << i;
+  }
+#else
   for (int i = 0; i < WAYS; i++)
-    if (e[i].key == key)
-      return &e[i];
-  return NULL;
+    equal |= (uint32_t)(b->key[i] == key) << i;
+#endif
+  return equal ? __builtin_ctz(equal) : -1;
 }
 
-/* A slot for a new key: empty, or of an address that has been quiet for long. */
-static inline struct vswitch_entry *slot_for(const struct vswitch *s, uint64_t key)
+/* A slot for a new key: empty, or of an address that has been quiet for long; or -1. */
+static inline int slot_for(const struct vswitch *s, const struct vswitch_bucket *b)
 {
-  struct vswitch_entry *e = bucket(s, key);
   for (int i = 0; i < WAYS; i++)
-    if (e[i].key == 0 || !fresh(s, &e[i]))
-      return &e[i];
-  return NULL;
+    if (b->key[i] == 0 || !fresh(s, b, i))
+      return i;
+  return -1;
+}
+
+static inline void put(const struct vswitch *s, struct vswitch_bucket *b, int i,
+                       uint64_t key, uint16_t port, bool fixed)
+{
+  b->key[i] = key;
+  b->seen[i] = s->now;
+  b->port[i] = port;
+  b->fixed[i] = fixed;
 }
 
 /* The address is the port's, for good. -1 if its bucket is full, -2 if another port has
@@ -80,32 +102,41 @@ static inline struct vswitch_entry *slot_for(const struct vswitch *s, uint64_t k
 int pg_vswitch_add(struct vswitch *s, uint64_t mac, uint32_t vlan, uint32_t port)
 {
   uint64_t key = key_of(mac, vlan);
-  if (find(s, key))
+  struct vswitch_bucket *b = bucket(s, key);
+  if (find(b, key) >= 0)
     return -2;
-  struct vswitch_entry *e = slot_for(s, key);
-  if (!e)
+  int i = slot_for(s, b);
+  if (i < 0)
     return -1;
-  *e = (struct vswitch_entry){key, s->now, (uint16_t)port, 1};
+  put(s, b, i, key, (uint16_t)port, true);
   return 0;
+}
+
+/* The port of the key, or -1. */
+static inline int port_of(const struct vswitch *s, uint64_t key)
+{
+  const struct vswitch_bucket *b = bucket(s, key);
+  int i = find(b, key);
+  return i >= 0 && fresh(s, b, i) ? b->port[i] : -1;
 }
 
 /* The port of the address, or -1. */
 int64_t pg_vswitch_port_of(const struct vswitch *s, uint64_t mac, uint32_t vlan)
 {
-  const struct vswitch_entry *e = find(s, key_of(mac, vlan));
-  return e && fresh(s, e) ? (int64_t)e->port : -1;
+  return port_of(s, key_of(mac, vlan));
 }
 
 static inline void learn(struct vswitch *s, uint64_t mac, uint32_t vlan, uint16_t port)
 {
   uint64_t key = key_of(mac, vlan);
-  struct vswitch_entry *e = find(s, key);
-  if (e && e->fixed)
+  struct vswitch_bucket *b = bucket(s, key);
+  int i = find(b, key);
+  if (i >= 0 && b->fixed[i])
     return;
-  if (!e)
-    e = slot_for(s, key);
-  if (e)
-    *e = (struct vswitch_entry){key, s->now, port, 0};
+  if (i < 0)
+    i = slot_for(s, b);
+  if (i >= 0)
+    put(s, b, i, key, port, false);
 }
 
 static inline bool is_tag(const uint8_t *type)
@@ -171,9 +202,9 @@ static inline uint32_t destination(struct vswitch *s, const struct packet *p,
     learn(s, load(data + 6), vlan, (uint16_t)port);
   if (data[0] & GROUP_ADDRESS)
     return FLOOD;
-  const struct vswitch_entry *e = find(s, key_of(load(data), vlan));
-  if (e && fresh(s, e))
-    return e->port == port ? DROP | VSWITCH_OWN_PORT : e->port;
+  int to = port_of(s, key_of(load(data), vlan));
+  if (to >= 0)
+    return (uint32_t)to == port ? DROP | VSWITCH_OWN_PORT : (uint32_t)to;
   if (s->open[vlan])
     return FLOOD_OPEN;
   return port == 0 || !s->has_trunk ? DROP | VSWITCH_UNKNOWN_MAC : 0;
@@ -193,6 +224,18 @@ static inline uint32_t decide(struct vswitch *s, struct packet *p, uint32_t port
   return to;
 }
 
+/* One packet into a link, as pg_give() does with several: where ports follow each other
+ * at random, runs are short. */
+static inline void give_one(struct freelist *account, struct link *link, struct packet *p)
+{
+  if ((uint32_t)link->write - (uint32_t)link->read >= LINK_MAX_PACKETS) {
+    pg_give(account, link, &p, 1);
+    return;
+  }
+  link->packets[(uint32_t)link->write & (LINK_RING_SIZE - 1)] = p;
+  link->write = (int32_t)((uint32_t)link->write + 1);
+}
+
 /* Take a burst from the link `in` of port number `port`, and send what goes to one port
  * by that one's link. What is left are packets to flood and packets to drop, in `s`.
  * How many packets it took. */
@@ -207,6 +250,8 @@ int pg_vswitch(struct vswitch *s, struct freelist *account, struct link *in,
     if (i + PREFETCH < n)
       __builtin_prefetch(data_of(packets[i + PREFETCH]));
     to[i] = decide(s, packets[i], port, &vlan[i]);
+    if (!(to[i] & (DROP | FLOOD)))
+      __builtin_prefetch(s->out[to[i]], 1);
   }
   for (int i = 0, run; i < n; i += run) {
     run = 1;
@@ -222,7 +267,10 @@ int pg_vswitch(struct vswitch *s, struct freelist *account, struct link *in,
     } else {
       while (i + run < n && to[i + run] == to[i])
         run++;
-      pg_give(account, s->out[to[i]], &packets[i], run);
+      if (run == 1)
+        give_one(account, s->out[to[i]], packets[i]);
+      else
+        pg_give(account, s->out[to[i]], &packets[i], run);
     }
   }
   return n;

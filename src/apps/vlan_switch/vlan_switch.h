@@ -17,15 +17,15 @@ enum vswitch_drop {
   VSWITCH_OWN_PORT, VSWITCH_TAGGED, VSWITCH_DROPS
 };
 
-struct vswitch_entry {
-  uint64_t key;              /* VLAN and address; 0: empty */
-  uint32_t seen;             /* seconds */
-  uint16_t port;
-  uint16_t fixed;            /* configured: isn't forgotten, doesn't move */
+struct vswitch_bucket {
+  uint64_t key[8];           /* VLAN and address; 0: empty */
+  uint32_t seen[8];          /* seconds */
+  uint16_t port[8];
+  uint8_t fixed[8];          /* configured: isn't forgotten, doesn't move */
 };
 
 struct vswitch {
-  struct vswitch_entry *slot; /* 8 a bucket */
+  struct vswitch_bucket *table;
   uint64_t seed;
   uint32_t mask;             /* buckets - 1 */
   uint32_t now, timeout;     /* seconds */

@@ -92,8 +92,8 @@ end
 
 -- Put the ports' addresses into a table with so many buckets. False if one is full.
 local function fill(s, ports, buckets, hold)
-  hold.slot = ffi.new("struct vswitch_entry[?]", buckets * WAYS)
-  s.slot, s.mask = hold.slot, buckets - 1
+  hold.table = ffi.new("struct vswitch_bucket[?]", buckets)
+  s.table, s.mask = hold.table, buckets - 1
   for i, port in ipairs(ports) do
     local of = ("port '%s' of a VlanSwitch"):format(port.name)
     local done = port.mac and C.pg_vswitch_add(s, number_of(port.mac, of), port.vlan, i)

@@ -14,7 +14,8 @@ local M = {}
 function M.thing(port)
   local of = kinds.of(port).thing
   local name = of and of(port) or nil
-  return name and port.queues and ("%s/queue %d"):format(name, port.queue) or name
+  local split = port.split
+  return name and split and ("%s/queue %d"):format(name, split.number) or name
 end
 local thing = M.thing
 

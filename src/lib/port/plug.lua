@@ -14,7 +14,7 @@ local plug = {}
 
 -- Of a device with several queues this app has one: the last to go unplugs it.
 local function others_use(port)
-  return port.queues and not C.pg_port_leave(port.device)
+  return port.split and not C.pg_port_leave(port.split.device)
 end
 
 local function unplug(port, device_port)
@@ -27,7 +27,7 @@ end
 
 local function note_open(port, device_port)
   device_port.account, device_port.burst = pool.freelist, C.PORT_BURST
-  device_port.queue = port.queues and port.queue or 0 -- the device's: xdp's is another
+  device_port.queue = port.split and port.split.number or 0 -- the device's
   opened.note(port, device_port)
   return device_port
 end
@@ -36,14 +36,15 @@ end
 local function start(port, device_port, kind)
   local near = pool.near(device_port.numa_node)
   if device_port.pool == nil then device_port.pool = near end
-  device_port.queues = port.queues or 0
+  device_port.queues = port.split and port.split.of or 0
+  device_port.pairs = port.queues or 0
   if C.pg_port_start(device_port, kind.mtu or 0, true, port.offload == 1) < 0 then
     local reason = ffi.string(C.pg_error())
     unplug(port, device_port)
     failure.raise("port '%s': %s", port.text,
       kind.not_started and kind.not_started(port, reason) or reason)
   end
-  if port.queues and C.pg_port_share(device_port, port.device) < 0 then
+  if port.split and C.pg_port_share(device_port, port.split.device) < 0 then
     failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
   end
 end
@@ -52,7 +53,7 @@ end
 function plug.open(port)
   pool.create()
   local device_port, kind = ffi.new("struct port"), kinds.of(port)
-  if port.queues and C.pg_port_join(device_port, port.device) then
+  if port.split and C.pg_port_join(device_port, port.split.device) then
     pool.near(device_port.numa_node)
     return note_open(port, device_port)
   end

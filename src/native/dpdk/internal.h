@@ -63,6 +63,9 @@ struct rte_mempool;
  * counted; -1: any number (packet_ops.c). */
 void pg_pool_allow(int32_t packets);
 
+/* Hear which queues virtual machines use (ports/guest_queues.c). */
+void pg_guest_watch(void);
+
 /* Is that one of the packet pools (pool.c)? */
 bool pg_pool_is_ours(const void *pool);
 

@@ -183,18 +183,21 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
   struct rte_eth_conf conf = {0};
   struct rte_eth_dev_info info;
   uint16_t rxd = DESCRIPTORS, txd = DESCRIPTORS;
-  uint16_t queues = RTE_MAX(port->queues, 1);
+  uint16_t queues = RTE_MAX(RTE_MAX(port->queues, port->pairs), 1);
   int status = rte_eth_dev_info_get(port->id, &info);
   if (status < 0)
     return status;
   conf.rxmode.mtu = possible_mtu(mtu, &info);
   port->guest = strcmp(info.driver_name, "net_vhost") == 0 ? GUEST_OPEN : GUEST_NONE;
-  if (port->guest) /* ports/guest.c does them */
+  if (port->guest) { /* ports/guest.c does them */
+    pg_guest_watch();
+    port->pairs = queues;
     conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
+  }
   if (offload)
     conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
   port->offloads = conf.txmode.offloads;
-  if (queues > 1 && (status = spread(port, &conf, &info)) < 0)
+  if (port->queues > 1 && (status = spread(port, &conf, &info)) < 0)
     return status;
   if ((status = rte_eth_dev_configure(port->id, queues, queues, &conf)) < 0 ||
       (status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd)) < 0)

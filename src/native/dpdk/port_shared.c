@@ -43,6 +43,15 @@ static int find(const char *device)
   return -1;
 }
 
+/* Has another app of this process a queue of the device? */
+bool pg_port_shared(const char *device)
+{
+  pthread_mutex_lock(&lock);
+  int i = find(device);
+  pthread_mutex_unlock(&lock);
+  return i >= 0;
+}
+
 /* Is the device in use? Then fill in the port for another of its queues, which are
  * as many as the first app said; the caller sets `queue` and `account`. */
 bool pg_port_join(struct port *port, const char *device)

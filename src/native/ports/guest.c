@@ -19,6 +19,7 @@
 #include "../dpdk/internal.h"
 #include "../dpdk/log.h"
 #include "../dpdk/port_io.h"
+#include "guest.h"
 #include "layers.h"
 
 /* Packets that the driver may take for a burst. It takes as many as a guest's chain of
@@ -47,12 +48,21 @@ uint16_t pg_guest_receive(struct port *port, struct rte_mbuf **packets, uint16_t
   if (unlikely(port->guest == GUEST_SHUT))
     return 0;
   pg_pool_allow(MOST_TAKEN);
-  n = rte_eth_rx_burst(port->id, port->queue, packets, n);
+  n = port->pairs == 1 ? rte_eth_rx_burst(port->id, 0, packets, n)
+                       : pg_guest_receive_all(port, packets, n);
   pg_pool_allow(-1);
   for (uint16_t i = 0; i < n; i++)
     if (unlikely(lacks_checksum(packets[i])))
       finish_checksum(packets[i]);
   return n;
+}
+
+uint16_t pg_guest_send(struct port *port, struct rte_mbuf **packets, uint16_t n)
+{
+  if (unlikely(port->guest == GUEST_SHUT))
+    return 0;
+  return port->pairs == 1 ? rte_eth_tx_burst(port->id, 0, packets, n)
+                          : pg_guest_send_all(port, packets, n);
 }
 
 /* How many more buffers the guest says to wait than the ring has room for, or 0. */
@@ -67,13 +77,17 @@ static uint32_t excess(int vid, uint16_t ring, uint32_t waiting, uint32_t *size)
 
 static uint32_t lie(const struct port *port, int vid, uint32_t *size)
 {
-  uint16_t receives = 2 * port->queue, sends = receives + 1; /* as the guest sees them */
+  uint32_t told = 0;
   if (vid < 0)
     return 0;
-  uint16_t waiting = rte_vhost_rx_queue_count(vid, sends); /* modulo 2^16 */
-  uint32_t told = excess(vid, sends, waiting, size);
-  return told ? told
-              : excess(vid, receives, rte_vhost_avail_entries(vid, receives), size);
+  for (uint16_t q = port->queue; q < port->pairs && !told; q += RTE_MAX(port->queues, 1)) {
+    uint16_t receives = 2 * q, sends = receives + 1; /* as the guest sees them */
+    uint16_t waiting = rte_vhost_rx_queue_count(vid, sends); /* modulo 2^16 */
+    told = excess(vid, sends, waiting, size);
+    if (!told)
+      told = excess(vid, receives, rte_vhost_avail_entries(vid, receives), size);
+  }
+  return told;
 }
 
 static void tell(int vid, uint32_t waiting, uint32_t size)

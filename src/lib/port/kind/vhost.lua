@@ -14,19 +14,24 @@ return {
       help = "the vhost-user socket"},
     {name = "client", type = arguments.flag, default = 0, show = "1",
       help = "1: connect to the socket; 0: make it"},
+    {name = "queues", type = arguments.integer(1, 16), default = 1, show = "N",
+      help = "pairs of queues that the virtual machine may use"},
   },
   driver = "net_vhost",
   devargs = function (port)
-    return {"iface=" .. port.socket, "queues=1", "client=" .. port.client,
-      "linear-buffer=1"}
+    local workers = port.split and port.split.of or 1
+    return {"iface=" .. port.socket, "queues=" .. math.max(port.queues, workers),
+      "client=" .. port.client, "linear-buffer=1"}
   end,
   thing = function (port) return "vhost " .. port.socket end,
   check = function (port, roots)
-    needs.socket(port, port.client == 0, false, roots)
+    local made = port.split and C.pg_port_shared(port.split.device) -- by another app
+    needs.socket(port, port.client == 0 and not made, false, roots)
   end,
   before_open = function (port)
     if port.client == 0 then needs.free_socket(port) end
   end,
+  has_queues = true, -- the virtual machine spreads flows over them
   tidy = true,
   lingers = true,
   tend = C.pg_guest_tend,

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A virtual machine's port against net_vhost in C, and a switch for 2 and 64 of them
+
+192 packets of 60 bytes go round between both ends of a vhost-user socket, in one thread:
+`vhost:` and `virtio-user:` ports, and the same two devices in C. Then 2 and 64 ports give
+bursts of 32 packets each for the others, through the switch by VLAN and MAC address and
+by links past it.
+"""
+import itertools
+import statistics
+import tempfile
+
+from suite import measure
+
+LIMIT = 1.5  # the aim is 1.10
+SWITCH_CYCLES = {2: 45, 64: 110}  # more than links take, by ports; the aim is 30
+
+
+def run(quick, rounds=None):
+    measure.build("vhost")
+    measure.pin()
+    seconds = 0.3 if quick else 1
+    rounds = rounds or (5 if quick else 20)
+    numbers = itertools.count()
+    with tempfile.TemporaryDirectory() as folder:
+        def path():
+            return f"{folder}/{next(numbers)}"
+
+        results = measure.in_turn(rounds, {
+            "perigee": lambda: measure.script_cycles("vhost", "ports", path(), seconds),
+            "c": lambda: measure.reference_cycles("vhost", path(), seconds)})
+    rows = [measure.row("vhost and virtio-user", results["perigee"], results["c"], LIMIT),
+            measure.worst_row("vhost and virtio-user", results["perigee"], results["c"])]
+    for ports, more in SWITCH_CYCLES.items():
+        results = measure.in_turn(rounds, {
+            what: lambda what=what: measure.script_cycles("vhost", what, ports, seconds)
+            for what in ("switch", "links")})
+        past = statistics.median(results["links"])
+        rows.append(measure.row(f"switch, {ports} ports, against links", results["switch"],
+                                results["links"], (past + more) / past))
+    return rows

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The queues of a virtual machine with several of them (guest_queues.c), all that are a
+ * port's: a burst from them in turn, and a burst to those that it uses.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "../api.h"
+
+struct rte_mbuf;
+
+uint16_t pg_guest_receive_all(struct port *port, struct rte_mbuf **packets, uint16_t n);
+uint16_t pg_guest_send_all(struct port *port, struct rte_mbuf **packets, uint16_t n);
