@@ -15,6 +15,7 @@ return {
       help = "1: connect to the socket; 0: make it"},
   },
   driver = "net_vhost",
+  takes_shared = true,
   devargs = function (port)
     return {"iface=" .. port.socket, "queues=1", "client=" .. port.client,
       "linear-buffer=1"}
