@@ -232,6 +232,7 @@ void pg_give(struct freelist *account, struct link *link, struct packet **from,
 int pg_fetch(struct port *port, struct link *link, struct packet **to);
 int pg_fetch_counted(struct port *port, struct link *link, struct packet **to);
 void pg_send(struct port *port, struct link *link, struct packet **from, int n);
+void pg_forward(struct port *from, struct link *link, struct port *to, int bursts);
 
 /* handover.c */
 void pg_hand(struct freelist *account, struct link *link, struct packet **from,

@@ -109,6 +109,7 @@ local function carrier(spec, apps, fused)
   local app = apps[to]
   if fused.run[spec] then return fused.run[spec], app, true end
   if fused.over[spec] then return nil end
+  if fused.forward[spec] then return fused.forward[spec], app, true end
   local special = app.push_link and app.push_link[input]
   return special or app.push or fused.push[to], app, special
 end
@@ -126,8 +127,8 @@ end
 --- `ports` of the pushes are those that give a burst with each round of them
 --- (core.engine.breath); `specs` are the texts of all links, in that order. `fused`
 --- (core.fuse.fused) says what regions have taken over: run[spec], over[spec],
---- pulled[name], once; push[name], for per-packet apps on their own; and flushes, what
---- is called as if pulled after the apps.
+--- pulled[name], once; forward[spec], from port to port; push[name], for apps on their
+--- own; and flushes, what is called as if pulled after the apps.
 function order.breath(apps, links, fused)
   local pulls, pushes = {}, {push = {}, app = {}, link = {}}
   local pulling = order.pulling(apps)
