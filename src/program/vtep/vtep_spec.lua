@@ -182,8 +182,7 @@ describe("program.vtep", function ()
       ["#!/bin/x\n" .. string.dump(function () return {} end)] = "FILE is bytecode",
       ["while true do end"] = "configuration FILE: it doesn't come to an end",
       ["local function f() return f() end return f()"] = "doesn't come to an end",
-      ["local function f() return 1 + f() end return f()"] =
-        "configuration FILE: stack overflow",
+      ["local function f() return 1 + f() end return f()"] = "stack overflow",
       ["return {\n\n mtu = }"] = "can't be read: FILE:3: unexpected symbol near '}'",
       ["return {\nmtu = os.time()}"] = "FILE:2: attempt to index global 'os'",
       ["return {} + 1"] = "FILE:1: attempt to perform arithmetic",
