@@ -45,8 +45,8 @@ local function leaving(links)
 end
 
 --- Of the running `apps` and `links`: what moves packets along a link that leads from a
---- port, and is the only one, to a port; by the link's text. Nothing unless `wanted`, nor
---- with --check, which follows each packet.
+--- port, and is the only one, to a port; by the link's text. Nothing unless it is
+--- `wanted`, nor with --check, which follows each packet.
 function straight.of(apps, links, wanted)
   local forward = {}
   wanted = wanted and not mode.on

@@ -89,8 +89,8 @@ end
 --- `set`, a struct packet_set, `path`, and close(), which the caller calls. (Until then
 --- the file is open, so that nobody in this process takes it for one to write.)
 ---
---- Nil if they can't be kept, and a sentence if that is for want of memory. Otherwise it
---- is better to read the file packet by packet, which tells what is wrong: it isn't
+--- Nil if they can't be kept, and a sentence if that is for want of memory; else it is
+--- better to read the file packet by packet, which tells what is wrong: it isn't
 --- regular, is empty or damaged, or has too long a packet; or a signal came.
 function packet_set.load(path, options)
   local status = stat.stat(path)
