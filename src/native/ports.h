@@ -102,12 +102,16 @@ int pg_guest_tend(struct port *port);
 /* iface.c */
 int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);
-bool pg_iface_has_xdp(const char *name);
+uint32_t pg_iface_xdp_program(const char *name);
 double pg_iface_tx_dropped(const char *name);
 bool pg_iface_leaves_checksums(const char *name);
 
-/* ports/xdp_program.c */
+/* ports/xdp_program.c, ports/xdp_others.c */
 const char *pg_xdp_problem(void);
+
+/* Whose XDP program the interface has: XDP_UNKNOWN without CAP_SYS_ADMIN. */
+enum { XDP_NOBODYS, XDP_PERIGEES, XDP_ANOTHERS, XDP_UNKNOWN };
+int pg_xdp_owner(const char *name);
 
 /* ports/pcap.c */
 int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);
