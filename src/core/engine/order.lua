@@ -128,7 +128,7 @@ end
 --- (core.engine.breath); `specs` are the texts of all links, in that order. `fused`
 --- (core.fuse.fused) says what regions have taken over: run[spec], over[spec],
 --- pulled[name], once; forward[spec], from port to port; push[name], for apps on their
---- own; before[spec], what is called once before that run and others with the same list;
+--- own; before[spec], what is called once before that run and others with that list;
 --- and flushes, what is called as if pulled after the apps. Those before are by their
 --- numbers in `aside`.
 function order.breath(apps, links, fused)
