@@ -101,6 +101,24 @@ def test_queues_of_software_are_sorted_by_rules_and_hash(tmp_path):
     assert re.search(r"^device\t1000$", result.stdout, re.M)
 
 
+def test_queues_of_software_keep_the_order_of_their_packets(tmp_path):
+    """Tasks take turns at the device. What one finds for the other's queue, after that
+    has looked into it, mustn't be overtaken by what the other then fetches itself."""
+    made = []
+    for i in range(8000):
+        udp = UDP(sport=1000 + i % 16, dport=9) / Raw(struct.pack("=I", i) + bytes(14))
+        made.append(bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+                          / IP(src="10.0.0.1", dst="10.0.0.2") / udp))
+    capture.save(tmp_path / "in.pcap", made)
+    result = moongen("order", 4, len(made), 2,
+                     ports=[f"pcap:rx={tmp_path}/in.pcap,loop=1"])
+    assert result.returncode == 0, result.stderr
+    got = re.findall(r"^queue\t\d\t(\d+)\t(\d+)\t(\d+)$", result.stdout, re.M)
+    assert len(got) == 4
+    assert sum(int(came) for came, _, _ in got) > len(made)
+    assert all(late == "0" or missed != "0" for _, late, missed in got), got
+
+
 def test_a_ring_loses_nothing_that_is_asked_for():
     result = moongen("ring", 20000, ports=["ring:moongen", "ring:moongen"])
     assert result.returncode == 0, result.stderr

@@ -57,6 +57,7 @@ def number(pattern, text):
 
 @pytest.mark.parametrize("options, expected", [
     (["--topspeed"], 1),
+    (["--topspeed", "--loop", "7"], 7),
     (["--rate", "1Mpps"], 1),
     (["--rate", "10Gbps", "--loop", "3"], 3),
     (["--speed", "10"], 1),
@@ -145,6 +146,23 @@ def test_replay_counts_what_it_drops(tmp_path):
     result = perigee("replay", "--topspeed", file, f"pcap:tx={tmp_path / 'out.pcap'}")
     assert result.returncode == 0
     assert "1 longer than 10240 bytes" in result.stdout
+
+
+@pytest.mark.parametrize("program", [
+    ["replay", "--topspeed", "--loop", "2"],
+    ["packetblaster", "replay", "-D", "0.2"],
+])
+def test_files_that_do_not_fit_into_memory_are_sent_all_the_same(tmp_path, program):
+    packets = frames(20000)
+    file, out = save(tmp_path / "in.pcap", packets), tmp_path / "out.pcap"
+    result = perigee("--eal", "--no-huge -m 100", *program, file, f"pcap:tx={out}")
+    assert re.search("in.pcap needs [0-9]+ MB to be kept in memory", result.stderr)
+    if program[0] == "replay":
+        assert result.returncode == 0
+        assert load(out) == packets * 2
+    else:
+        assert result.returncode == 1
+        assert "the packet pool is empty" in result.stderr
 
 
 def test_replay_is_ended_by_a_signal(tmp_path):

@@ -220,6 +220,8 @@ static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, ui
   uint32_t got = rte_ring_dequeue_burst(q->ring, (void **)packets, n, NULL);
   /* Another may be at the device: what it finds for this queue comes by the ring. */
   if (got == 0 && !__atomic_exchange_n(&d->rx_locks[source], 1, __ATOMIC_ACQUIRE)) {
+    /* Since the look above another may have been here: what it found comes first. */
+    got = rte_ring_dequeue_burst(q->ring, (void **)packets, n, NULL);
     uint32_t came = 1;
     for (int i = 0; i < MOST_BURSTS && came > 0 && got == 0; i++)
       came = fetch_sorted(q, source, packets, n, now, &got);

@@ -141,6 +141,33 @@ uint32_t pg_pool_left(const void *pool);
 int pg_freelist_refill(struct freelist *fl, int32_t n);
 void pg_freelist_spill(struct freelist *fl, int32_t n);
 
+/* Packets kept to be sent again and again (packet_set.c), `n` of them. */
+enum { PACKET_SET_CLASSES = 9 };
+struct packet_set {
+  struct packet **packets;   /* the set, over and over: `slots`, and some more */
+  int32_t n, room, slots;
+  uint32_t shortest, longest; /* bytes of a packet */
+  void *pools[PACKET_SET_CLASSES]; /* or NULL */
+};
+
+/* How far a set has been sent by one link. What it counts: double, so that Lua can read
+ * it without garbage. */
+struct replay {
+  int32_t at;                /* the next slot */
+  double packets, bytes;     /* done with */
+  double bits;               /* on the wire, of those sent */
+};
+
+int pg_packet_set_class(uint32_t length);
+double pg_packet_set_bytes(const uint32_t *counts);
+double pg_memory_at_hand(void);
+struct packet_set *pg_packet_set_new(const uint32_t *counts);
+bool pg_packet_set_add(struct packet_set *set, const void *data, uint32_t length);
+bool pg_packet_set_close(struct packet_set *set);
+void pg_packet_set_free(struct packet_set *set);
+int pg_packet_set_send(struct port *port, struct link *link, struct packet_set *set,
+                       struct replay *r, int max);
+
 /* check.c */
 enum check_result {
   CHECK_GOOD, CHECK_NO_PACKET, CHECK_HEADER, CHECK_LENGTH, CHECK_OFFSET, CHECK_GUARD
@@ -205,6 +232,7 @@ void pg_give(struct freelist *account, struct link *link, struct packet **from,
 int pg_fetch(struct port *port, struct link *link, struct packet **to);
 int pg_fetch_counted(struct port *port, struct link *link, struct packet **to);
 void pg_send(struct port *port, struct link *link, struct packet **from, int n);
+void pg_forward(struct port *from, struct link *link, struct port *to, int bursts);
 
 /* handover.c */
 void pg_hand(struct freelist *account, struct link *link, struct packet **from,

@@ -137,7 +137,7 @@ describe("a Port", function ()
     engine.app_table.nic:tick()
     counter.commit()
     local published = counter.open("apps/nic/rxpackets.counter")
-    assert.equal(1280, tonumber(counter.read(published)))
+    assert.equal(5 * 4 * 256, tonumber(counter.read(published)))
   end)
 
   it("reports DPDK's statistics, and its drops by name", function ()
@@ -195,17 +195,17 @@ describe("queues of one device", function ()
     rawset(_G, "print", function (text) lines[#lines + 1] = text end)
     for queue = 0, 1 do
       local nic = engine.app_table["nic" .. queue]
-      local s, packets = nic:statistics(), 320 * (queue + 1)
+      local s, packets = nic:statistics(), 4 * 320 * (queue + 1)
       assert.same({packets, packets, 60 * packets}, {s.ipackets, s.opackets, s.obytes})
       nic:report()
     end
     rawset(_G, "print", plain_print)
     local text = table.concat(lines, "\n")
-    assert.matches("port null, queue 0 of 2 %b()\n  ipackets 320  opackets 320  "
-      .. "obytes 19,200\n  of all queues: ibytes %d+  imissed 0  ierrors 0  "
+    assert.matches("port null, queue 0 of 2 %b()\n  ipackets 1,280  opackets 1,280  "
+      .. "obytes 76,800\n  of all queues: ibytes %d+  imissed 0  ierrors 0  "
       .. "rx_nombuf 0  oerrors 0\n", text)
-    assert.matches("port null, queue 1 of 2 %b()\n  ipackets 640  opackets 640  "
-      .. "obytes 38,400$", text)
+    assert.matches("port null, queue 1 of 2 %b()\n  ipackets 2,560  opackets 2,560  "
+      .. "obytes 153,600$", text)
   end)
 end)
 
@@ -227,7 +227,7 @@ describe("a DPDK port's number", function ()
       config.app(c, "nic", DPDKDevice, 5)
       engine.configure(c)]],
       {"--eal", "--vdev=net_null0,size=64 --vdev=net_null1,size=64"})
-    assert.matches("1\t256\t256\n1\t256\t256\n0\t256\t256\n", said)
+    assert.matches("1\t1024\t1024\n1\t1024\t1024\n0\t1024\t1024\n", said)
     assert.matches("app 'nic': port '5': DPDK has only ports 0 to 1", said)
     assert.equal(2, status)
   end)

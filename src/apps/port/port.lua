@@ -109,6 +109,7 @@ function Port:new(arg, checked)
   port.burst = description.burst
   return setmetatable({
     description = description, kind = kind, port = port,
+    takes_shared = kind.takes_shared or false,
     next_check = 0, token = check.token(description), stats = statistics.new(),
     lost = statistics.since(kind.lost, description), shm = statistics.frame(),
   }, self)

@@ -20,6 +20,7 @@ local meanwhile = require("core.lib.meanwhile")
 local order = require("core.engine.order")
 local plan = require("core.engine.plan")
 local settings = require("core.engine.settings")
+local shared_ports = require("core.fuse.shared_ports")
 local wiring = require("core.engine.wiring")
 
 local graph = {}
@@ -55,6 +56,7 @@ local function lay_out()
   health.rearranged()
   calls.pulls, calls.pushes = order.breath(state.apps, state.links, fused)
   fused:hand_over(state.apps, state.links, calls.pushes.specs)
+  shared_ports.tell(state.apps, state.links, settings.fuse and not taps)
   if taps then beside.wrap(calls.pushes, state.links, fused, taps) end
   cycles.arrange(calls.pulls, calls.pushes, fused)
   calls.pushes.before = calls.pulls.n

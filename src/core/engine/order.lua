@@ -111,6 +111,7 @@ local function carrier(spec, apps, fused)
   local app = apps[to]
   if fused.run[spec] then return fused.run[spec], app, true end
   if fused.over[spec] then return nil end
+  if fused.forward[spec] then return fused.forward[spec], app, true end
   local special = app.push_link and app.push_link[input]
   return special or app.push or fused.push[to], app, special
 end
@@ -128,9 +129,10 @@ end
 --- `ports` of the pushes are those that give a burst with each round of them
 --- (core.engine.breath); `specs` are the texts of all links, in that order. `fused`
 --- (core.fuse.fused) says what regions have taken over: run[spec], over[spec],
---- pulled[name], once; push[name], for per-packet apps on their own; before[spec], what
---- is called once before that run and others with the same list; and flushes, what is
---- called as if pulled after the apps. Those before are by their numbers in `aside`.
+--- pulled[name], once; forward[spec], from port to port; push[name], for apps on their
+--- own; before[spec], what is called once before that run and others with that list;
+--- and flushes, what is called as if pulled after the apps. Those before are by their
+--- numbers in `aside`.
 function order.breath(apps, links, fused)
   local pulls, pushes = {}, {push = {}, app = {}, link = {}, aside = {}}
   local pulling = order.pulling(apps)

@@ -18,6 +18,7 @@ local regions = require("core.fuse.find")
 local rescue = require("core.fuse.rescue")
 local running_app = require("core.watch.running_app")
 local shm = require("core.shm")
+local straight = require("core.fuse.straight")
 local unfit = require("core.lift.unfit")
 
 local fuse = {}
@@ -30,7 +31,7 @@ function fuse.none()
   return setmetatable({
     regions = {}, run = {}, over = {}, pulled = {}, push = {}, reasons = {},
     region_of = {}, region_with = {}, direct = {}, once = {}, flushes = {},
-    problems = {}, fetched = {}, before = {},
+    problems = {}, fetched = {}, forward = {}, before = {},
   }, Fused)
 end
 
@@ -67,6 +68,7 @@ function Fused:watch(taps)
   end
   alone.tell_losses(taps and taps.lost)
   bulk.watch(taps ~= nil)
+  straight.watch(taps ~= nil)
 end
 
 --- Settle which links are passed without their rings. `specs` are all in the order of
@@ -136,6 +138,9 @@ local function take_over_ports(fused, links)
     end
   end
   for spec in pairs(fused.fetched) do
+    fused.pulled[config.parse_link(spec)] = true
+  end
+  for spec in pairs(fused.forward) do
     fused.pulled[config.parse_link(spec)] = true
   end
 end
@@ -251,6 +256,7 @@ function fuse.plan(apps, links, wanted, old, lifting)
   for spec in pairs(fused.fetched) do
     table.insert(fused.once, ports[links[spec]])
   end
+  fused.forward = straight.of(apps, links, wanted)
   take_over_ports(fused, links)
   local numbers = input_numbers(apps, links)
   for name, app in pairs(apps) do

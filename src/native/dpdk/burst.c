@@ -22,10 +22,6 @@ enum { MASK = LINK_RING_SIZE - 1, SMALLEST_RX = 32 };
 
 #define VLAN_TAG_SIZE 4
 
-/* A frame on the wire has 8 bytes preamble, 12 gap and 4 CRC more, and none is
- * shorter than 60 (IEEE 802.3, clause 4.2). */
-enum { WIRE_OVERHEAD = 8 + 12 + 4, SHORTEST_FRAME = 60 };
-
 static inline uint64_t wire_bits(uint16_t length)
 {
   return 8 * (WIRE_OVERHEAD + RTE_MAX(length, SHORTEST_FRAME));

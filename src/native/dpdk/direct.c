@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Packets between a port and the array of a fused region: past the link that
- * joins them, whose cursors only count. What is in the link all the same (from
+ * Packets between a port and the array of a fused region, or another port: past the
+ * link that joins them, whose cursors only count. What is in the link all the same (from
  * before the region was made, or what the device didn't take) goes first.
  */
 #include <stdbool.h>
@@ -48,18 +48,24 @@ int pg_take(struct link *link, struct packet **to, int max)
   return n;
 }
 
-static inline int fetch(struct port *port, struct link *link, struct packet **to)
+/* A burst of up to `n` from the device. */
+static inline int receive_burst(struct port *port, struct packet **to, uint16_t n)
 {
-  if (unlikely(waiting(link) > 0))
-    return pg_take(link, to, PORT_BURST);
-  uint16_t n =
-    port_receive(port, (struct rte_mbuf **)to, port->burst);
+  n = port_receive(port, (struct rte_mbuf **)to, n);
   port->found_nothing = n == 0;
   port->full = n == PORT_BURST;
   port->rxpackets += n;
   port->account->received += n;
   if (port->tidy)
     n = pg_tidy(port, (struct rte_mbuf **)to, n);
+  return n;
+}
+
+static inline int fetch(struct port *port, struct link *link, struct packet **to)
+{
+  if (unlikely(waiting(link) > 0))
+    return pg_take(link, to, PORT_BURST);
+  int n = receive_burst(port, to, port->burst);
   passed(link, n);
   return n;
 }
@@ -164,4 +170,46 @@ void pg_send(struct port *port, struct link *link, struct packet **from, int n)
   uint64_t began = rte_rdtsc();
   send_burst(port, link, from, n);
   spent_on_ports(c, &c->send, began);
+}
+
+/* How many packets to receive before they are sent. The first cache holds 64 of them, as
+ * they are in it twice (by their headers' two lines); but where a port makes a system
+ * call for each burst it had better be a full one. */
+static uint16_t most_at_once(const struct port *from, const struct port *to)
+{
+  enum { CACHED = 64 };
+  bool calls = from->own || to->own || from->tidy || to->tidy;
+  return calls ? from->burst : RTE_MIN(from->burst, CACHED);
+}
+
+/* Receive up to `n` packets from one port and send them by another. */
+static int forward(struct port *from, struct link *link, struct port *to, uint16_t n)
+{
+  struct packet *packets[PORT_BURST];
+  struct cycles *c = sample_of(from->account);
+  uint64_t began = unlikely(c) ? rte_rdtsc() : 0;
+  n = receive_burst(from, packets, n);
+  if (unlikely(c))
+    spent_on_ports(c, n ? &c->receive : &c->empty, began);
+  if (n > 0)
+    pg_send(to, link, packets, n);
+  return n;
+}
+
+/* Pass what comes at one port on to another, past the link between them, up to `bursts`
+ * times as many as a burst has. What the second doesn't take waits in the link, and while
+ * any does what comes goes there, too. */
+void pg_forward(struct port *from, struct link *link, struct port *to, int bursts)
+{
+  uint16_t most = most_at_once(from, to);
+  if (unlikely(waiting(link) > 0)) {
+    pg_transmit(to, link);
+    if (waiting(link) > 0) {
+      pg_receive(from, link);
+      return;
+    }
+  }
+  for (int left = bursts * from->burst; left > 0; left -= most)
+    if (forward(from, link, to, most) < most || waiting(link) > 0)
+      return;
 }

@@ -5,11 +5,14 @@ local engine = require("core.app")
 local config = require("core.config")
 local failure = require("core.failure")
 local link = require("core.link")
+local log = require("core.lib.log")
 local cli = require("lib.cli")
+local packet_set = require("lib.pcap.packet_set")
 local progress = require("lib.progress")
 local rates = require("lib.traffic.rate")
 local run_report = require("lib.observe.run_report")
 local summary = require("program.replay.summary")
+local Looper = require("apps.pcap.looper").Looper
 local Port = require("apps.port.port").Port
 local Replayer = require("apps.pcap.replayer").Replayer
 
@@ -65,6 +68,21 @@ function M.replayer_argument(options)
   }
 end
 
+-- The app that sends the file's packets, and its argument. What is sent more than once,
+-- as fast as possible, is kept in memory.
+local function source_of(options)
+  local arg = M.replayer_argument(options)
+  if options.topspeed and (arg.loops or 1) > 1 then
+    local kept, why = packet_set.load(options.file)
+    if kept then
+      return Looper, {kept = kept, loops = arg.loops, limit = arg.limit}
+    elseif why then
+      log.info("%s: it is read over and over instead", why)
+    end
+  end
+  return Replayer, arg
+end
+
 -- A function that tells whether the run has ended: all is sent, or the time is over,
 -- or the port has stopped taking packets.
 local function ending(source, duration)
@@ -101,7 +119,7 @@ end
 function M.run(args)
   local options = cli.parse(parser(), args)
   local c = config.new()
-  config.app(c, "source", Replayer, M.replayer_argument(options))
+  config.app(c, "source", source_of(options))
   config.app(c, "port", Port, options.port)
   config.link(c, "source.output -> port.input")
   engine.configure(c)

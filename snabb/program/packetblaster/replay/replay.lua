@@ -4,7 +4,10 @@
 local engine = require("core.app")
 local config = require("core.config")
 local link = require("core.link")
+local log = require("core.lib.log")
 local cli = require("lib.cli")
+local packet_set = require("lib.pcap.packet_set")
+local Looper = require("apps.pcap.looper").Looper
 local PcapReader = require("apps.pcap.pcap").PcapReader
 local packetblaster = require("program.packetblaster.packetblaster")
 local Spread = require("program.packetblaster.replay.spread").Spread
@@ -45,13 +48,24 @@ local function sent_once()
   end
 end
 
+-- The app `source`, which sends the file's packets to each of its outputs: of a set in
+-- memory, to send it for ever; or those that another app reads.
+local function add_source(c, options)
+  local loop = not options.no_loop
+  local kept, why
+  if loop then kept, why = packet_set.load(options.file, {any_link = true}) end
+  if kept then return config.app(c, "source", Looper, {kept = kept}) end
+  if why then log.info("%s: its packets are copied instead", why) end
+  config.app(c, "pcap", PcapReader, options.file)
+  config.app(c, "source", Spread, {loop = loop})
+  config.link(c, "pcap.output -> source.input")
+end
+
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = cli.parse(parser(), args)
   local c = config.new()
-  config.app(c, "pcap", PcapReader, options.file)
-  config.app(c, "source", Spread, {loop = not options.no_loop})
-  config.link(c, "pcap.output -> source.input")
+  add_source(c, options)
   packetblaster.blast(c, options.pci, options.duration,
                       options.no_loop and not options.duration and sent_once() or nil)
 end

@@ -25,6 +25,7 @@ return {
       help = "number of the interface, the same at both ends"},
   },
   driver = "net_memif",
+  takes_shared = true,
   devargs = function (port)
     return {"role=" .. port.role, ("id=%.0f"):format(port.id),
       "socket=" .. absolute(port.socket), "socket-abstract=no"}

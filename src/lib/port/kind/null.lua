@@ -11,6 +11,7 @@ return {
       help = "bytes of each packet received"},
   },
   driver = "net_null",
+  takes_shared = true,
   devargs = function (port) return {"size=" .. port.size, "copy=0"} end,
   has_queues = true, -- the queues all have packets of their own
   always_ready = true,

@@ -24,6 +24,7 @@ local packet = {
   },
   bench = {order = 6, receive = "packet:pgm0", send = "packet:pgm1", round = 256,
     namespace = "veth"},
+  takes_shared = true,
 }
 
 --- One that shares its interface takes nothing for itself.

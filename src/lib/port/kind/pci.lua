@@ -15,6 +15,7 @@ local pci = {
   args = arguments.of_devices,
   mtu = 9600,
   has_queues = true,
+  takes_shared = true,
 }
 
 function pci.device(text)

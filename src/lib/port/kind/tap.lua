@@ -22,6 +22,7 @@ local tap = {
   makes_interface = true,
   restores_state = true,
   tidy = true,
+  takes_shared = true,
   bench = {order = 8, receive = "tap:pgm0", send = "tap:pgm1", round = 128, most = 64,
     namespace = "bridge"},
 }

@@ -18,6 +18,7 @@ return {
       help = "pairs of queues that the virtual machine may use"},
   },
   driver = "net_vhost",
+  takes_shared = true,
   devargs = function (port)
     local workers = port.split and port.split.of or 1
     return {"iface=" .. port.socket, "queues=" .. math.max(port.queues, workers),
