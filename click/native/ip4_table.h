@@ -82,3 +82,5 @@ struct ip4_reading {
 /* ip4_text.c */
 int32_t pg_ip4_table_read(struct ip4_table *t, const char *text, struct ip4_reading *r,
                           int32_t most);
+uint32_t pg_ip4_table_text(const struct ip4_table *t, int32_t *place, char *text,
+                           uint32_t size);

@@ -2,7 +2,7 @@
  *
  * Routes in a configuration's text, as nearly all are written: "10.0.0.0/8 10.0.0.1 2",
  * with commas between them. What is written otherwise (names, quotes, comments, errors)
- * is left to click.net.route_commands.
+ * is left to click.net.route_commands. And the text of a table.
  */
 #include "ip4_table.h"
 
@@ -117,4 +117,69 @@ int32_t pg_ip4_table_read(struct ip4_table *t, const char *text, struct ip4_read
     r->most_port = new.port > r->most_port ? new.port : r->most_port;
   }
   return 1;
+}
+
+/* The table as Click shows it ---------------------------------------------------------- */
+
+enum { LONGEST_LINE = 80, PREFIX_COLUMN = 17, GATEWAY_COLUMN = 9 };
+
+static char *put_number(char *to, uint32_t n)
+{
+  char digits[10];
+  int i = 0;
+  do
+    digits[i++] = (char)('0' + n % 10);
+  while (n /= 10);
+  while (i > 0)
+    *to++ = digits[--i];
+  return to;
+}
+
+static char *put_address(char *to, uint32_t address)
+{
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    to = put_number(to, address >> shift & 255);
+    if (shift)
+      *to++ = '.';
+  }
+  return to;
+}
+
+/* The end of what began at `from`, in a column so wide. */
+static char *put_tabs(char *to, const char *from, int width)
+{
+  if (to - from + 1 < width)
+    *to++ = '\t';
+  *to++ = '\t';
+  return to;
+}
+
+static char *put_line(char *to, const struct ip4_route *r)
+{
+  char *from = to;
+  to = put_address(to, r->address);
+  *to++ = '/';
+  to = r->length < 0 ? put_address(to, r->mask) : put_number(to, (uint32_t)r->length);
+  to = put_tabs(to, from, PREFIX_COLUMN);
+  from = to;
+  if (r->gateway)
+    to = put_address(to, r->gateway);
+  else
+    *to++ = '-';
+  to = put_tabs(to, from, GATEWAY_COLUMN);
+  to = put_number(to, (uint32_t)r->port);
+  *to++ = '\n';
+  return to;
+}
+
+/* Lines of the routes from *place on, as many as fit into `size` bytes: how many bytes
+ * they are. *place is that of the next one; 0 bytes: there is none. */
+uint32_t pg_ip4_table_text(const struct ip4_table *t, int32_t *place, char *text,
+                           uint32_t size)
+{
+  char *to = text, *last = text + size - LONGEST_LINE;
+  for (; *place <= t->last && to <= last; ++*place)
+    if (t->routes[*place].used)
+      to = put_line(to, &t->routes[*place]);
+  return (uint32_t)(to - text);
 }

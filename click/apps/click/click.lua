@@ -106,18 +106,21 @@ local M = {Click = Click}
 --- Let the router of the app `name` have the method elsewhere (click.router.handlers).
 function M.look_elsewhere(name, method) elsewhere[name] = method end
 
+-- The router of the app, which may not have breathed yet.
+local function router_of(name) return (running[name] or pending[name]).router end
+
 -- For who asks from another Lua state, with a table:
 
 --- {text =, problem =} of the read handler `handler` of the app `app`.
 function M.read(a)
-  local text, problem = running[a.app].router:handler_read(a.handler)
+  local text, problem = router_of(a.app):handler_read(a.handler)
   return {text = text ~= nil and tostring(text) or nil, problem = problem}
 end
 
 --- {ok =, problem =} of writing `text` there.
 function M.write(a)
-  local called, ok, problem = pcall(running[a.app].router.handler_write,
-    running[a.app].router, a.handler, a.text)
+  local router = router_of(a.app)
+  local called, ok, problem = pcall(router.handler_write, router, a.handler, a.text)
   if not called then ok, problem = false, tostring(ok) end
   return {ok = ok, problem = problem}
 end

@@ -147,9 +147,16 @@ local function look_up(e, text)
     or ("%d"):format(port - 1)
 end
 
+-- Packets pass while a long table is written.
+local function text(e)
+  local routes_of, router = e.routes, e.router
+  if not router.go_on then return routes_of:text() end
+  return meanwhile.call(function () router:go_on() end, routes_of.text, routes_of)
+end
+
 --- Handlers that read.
 route_commands.readers = {
-  table = {read = function (e) return e.routes:text() end},
+  table = {read = text},
   lookup = {read = look_up, param = true},
 }
 

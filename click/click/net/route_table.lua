@@ -97,6 +97,22 @@ function RouteTable:read(text, reading)
   end
 end
 
+local TEXT = 32768 -- bytes at once
+local text_t, place_t = ffi.typeof("char[?]"), ffi.typeof("int32_t[1]")
+
+--- The table as Click shows it, a line for each route; packets pass meanwhile. Nil if
+--- there are routes with labels.
+function RouteTable:text()
+  if next(self.more) then return nil end
+  local parts, place, text = {}, place_t(1), text_t(TEXT)
+  while place[0] <= self.c.last do
+    local n = C.pg_ip4_table_text(self.c, place, text, TEXT)
+    parts[#parts + 1] = ffi.string(text, n)
+    meanwhile.pause()
+  end
+  return table.concat(parts)
+end
+
 --- Let all that was put and removed count for lookups; packets pass meanwhile.
 function RouteTable:lay_out()
   while checked(C.pg_ip4_table_lay_out(self.c, PIECE)) > 0 do meanwhile.pause() end

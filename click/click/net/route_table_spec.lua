@@ -172,6 +172,29 @@ describe("A table of routes", function ()
     assert.is_true(routes.c.used_ranges < 4 * most)
   end)
 
+  it("shows itself, however many routes it has", function ()
+    local routes, lines = route_table.new(), {}
+    local function add(address, mask, gateway, port, line)
+      routes:put{address = address, mask = mask, gateway = gateway, port = port}
+      lines[#lines + 1] = line .. "\n"
+    end
+    assert.equal("", routes:text())
+    add(0x01020000, mask_of(20), 0, 0, "1.2.0.0/20\t\t-\t\t0")
+    add(0x6fde6fde, mask_of(32), 0, 12, "111.222.111.222/32\t-\t\t12")
+    add(0, 0, 0x6f6f6f6f, 65535, "0.0.0.0/0\t\t111.111.111.111\t65535")
+    add(0x01000000, 0xff0000ff, 0x02020202, 1, "1.0.0.0/255.0.0.255\t2.2.2.2\t\t1")
+    for i = 0, 2999 do
+      add(2 ^ 31 + i * 256, mask_of(24), 0, i % 4, wire.ip_text(2 ^ 31 + i * 256)
+        .. "/24\t" .. (#wire.ip_text(i * 256 + 2 ^ 31) + 4 < 17 and "\t" or "")
+        .. "-\t\t" .. i % 4)
+    end
+    routes:remove(2)
+    table.remove(lines, 2)
+    assert.equal(table.concat(lines), routes:text())
+    routes:put{address = 5, mask = mask_of(32), gateway = 0, port = 1, label = "x"}
+    assert.is_nil(routes:text()) -- C knows no labels
+  end)
+
   it("says that there are too many gateways", function ()
     local routes = route_table.new()
     for i = 1, 65535 do put(routes, i, 32, 0, i) end

@@ -137,6 +137,8 @@ end
 
 --- The table, a line for each route.
 function Routes:text()
+  local plain = self.routes:text()
+  if plain then return plain end
   local lines = {}
   each(self, function (route)
     lines[#lines + 1] = column(wire.prefix_text(route.address, route.mask), 17)
