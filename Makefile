@@ -68,7 +68,7 @@ AGAIN := @$(MAKE) --no-print-directory
 
 $(PROGRAM): $(OBJECTS)
 	$(CC) -rdynamic -o $@ $^ $(LDFLAGS) $(LUAJIT_LIBS) $(DPDK_LIBS) \
-	  -lrte_net_ring -lIPSec_MB -lm
+	  -lrte_net_ring -lrte_net_vhost -lIPSec_MB -lm
 
 # A perigee for the CPU that QEMU emulates, without AVX-512.
 guest-perigee:
@@ -117,7 +117,8 @@ check:
 test-guests: perigee
 	@sh tools/setup test
 	@tools/guest/kernel
-	PERIGEE_LONG=1 $(PYTHON) -m pytest -v test/test_guest_cards.py test/test_guest_vhost.py
+	PERIGEE_LONG=1 $(PYTHON) -m pytest -v test/test_guest_cards.py \
+	  test/test_guest_vhost.py test/test_lying_guest.py
 
 guest: perigee
 	@sh tools/setup test

@@ -146,7 +146,8 @@ REFUSED = [
     (["@{}", "x"], "@INSTANCE:LINK, @INSTANCE:APP or @INSTANCE:dropped"),
     (["@nobody:half", "x"], "there is no running instance 'nobody'"),
     (["--filter", "no such", "@{}:half", "x"], "'no such' is no packet filter"),
-    (["--filter", "ip", "null", "x"], "--filter is for @INSTANCE:WHAT"),
+    (["--rate", "5", "null", "x"], "--rate is for @INSTANCE:WHAT"),
+    (["--filter", "no such", "null", "x"], "'no such' is no packet filter"),
 ]
 
 

@@ -14,7 +14,7 @@ from helpers.report import account
 WARM_UP = 2e6
 PACKETS = 1e9 if os.environ.get("PERIGEE_LONG") else 1e8
 CHANGES = 10_000 if os.environ.get("PERIGEE_LONG") else 700  # of a configuration
-OPENINGS = 140  # of ports; a leak of 2 kB for each is found
+OPENINGS = 100  # of ports; a leak of 2 kB for each is found
 
 # Rare paths are compiled late, and LuaJIT's traces are in its heap.
 TRACES_KB = 512
@@ -70,7 +70,7 @@ local function once(i)
   for _ = 1, 5 do engine.breathe() end
   if i %% 3 == 0 then engine.configure(config.new()) end
 end
-for _ = 1, 2 do
+for _ = 1, 3 do
   for i = 1, %d do once(i) end
   engine.configure(config.new())
   jit.flush()
@@ -150,14 +150,15 @@ def test_code_is_a_bounded_sawtooth_over_reconfigurations(tmp_path):
 
 
 def measured(tmp_path, script):
-    """What the script measured before and after, as (kB, packets, pool size) pairs;
-    and its account."""
+    """What the script measured each time: lists of kB, packets and pool sizes; and its
+    account."""
     file = tmp_path / "script.lua"
     file.write_text(MEASURE + script)
     result = perigee("run", file, timeout=600)
     assert (result.returncode, result.stderr) == (0, "")
-    lines = [map(float, line.split()) for line in result.stdout.splitlines()[:2]]
-    return list(zip(*lines)), account(result.stdout)
+    lines = [line.split() for line in result.stdout.splitlines()]
+    rows = [map(float, words) for words in lines if len(words) == 3 and words[2].isdigit()]
+    return list(zip(*rows)), account(result.stdout)
 
 
 def test_packets_leave_everything_as_it_was(tmp_path):
@@ -172,7 +173,8 @@ def test_packets_leave_everything_as_it_was(tmp_path):
 def test_ports_that_come_and_go_leave_everything_as_it_was(tmp_path):
     (heap_kb, available, size), a = measured(tmp_path, RECONFIGURE % OPENINGS)
     assert a["allocated"] > 5_000 and a["in links"] == 0
-    # Without the traces; what is kept for good, and LuaJIT's own tables, still grow.
-    assert heap_kb[1] < heap_kb[0] + 2 * OPENINGS
-    assert available[0] == available[1]
-    assert size[0] == size[1]
+    # Without the traces. LuaJIT's own tables (of strings, of C types) still double now
+    # and then, which takes some hundred kB, but hardly in both.
+    assert min(heap_kb[1] - heap_kb[0], heap_kb[2] - heap_kb[1]) < 2 * OPENINGS
+    assert len(set(available)) == 1
+    assert len(set(size)) == 1

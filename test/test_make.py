@@ -96,7 +96,7 @@ class Machine:
         self.provide("dpkg-query", 'grep -qx "$4" "$0.installed" && echo installed')
         self.provide("id", "echo 0")
         self.provide("apt-get", f'echo "$@" >> "{self.log}"')
-        for name in "env", "grep", "sh", "dirname":
+        for name in "env", "grep", "sed", "sh", "dirname":
             (path / name).symlink_to(shutil.which(name))
 
     def provide(self, name, script):
@@ -161,10 +161,56 @@ def test_setup_for_tests_does_without_what_is_optional(machine):
     assert machine.asked_to_install() == {"busybox-static", "chromium", "lua-ldoc", "lua-readline",
                                           "qemu-system-x86"}
     assert "couldn't install busybox-static chromium lua-ldoc lua-readline " \
-        "qemu-system-x86: tests that need it are skipped" in result.stderr
+        "qemu-system-x86; what needs it is skipped" in result.stderr
     machine.log.unlink()
     assert machine.setup("build").returncode == 0
     assert not machine.log.exists()
+
+
+LUAJITS = """case $2 in
+libluajit-5.1-dev) echo '  Candidate: 2.1.0~beta3+git20220320+dfsg-4.1' ;;
+libluajit2-5.1-dev) echo '  Candidate: 2.1-20230119-1' ;;
+esac"""
+
+
+def with_two_luajits(machine, removed="libluajit-5.1-2"):
+    """Debian 12's, of which the second compiles all loops rightly; it removes that."""
+    machine.provide("apt-cache", LUAJITS)
+    machine.provide("apt-get", f'case "$1" in -s) echo "Remv {removed} [1]"; exit;; esac; '
+                    f'echo "$@" >> "{machine.log}"')
+
+
+def test_setup_takes_the_better_luajit(machine):
+    with_two_luajits(machine)
+    assert machine.setup().returncode == 0
+    assert machine.asked_to_install() >= \
+        BUILD_PACKAGES - {"libluajit-5.1-dev"} | {"libluajit2-5.1-dev"}
+    assert "libluajit-5.1-dev" not in machine.asked_to_install()
+    machine.installed |= machine.asked_to_install()
+    machine.log.unlink()
+    assert machine.setup().returncode == 0
+    assert not machine.log.exists()
+
+
+def test_setup_removes_nothing_for_a_luajit(machine):
+    with_two_luajits(machine, "neovim")
+    assert machine.setup().returncode == 0
+    assert machine.asked_to_install() >= BUILD_PACKAGES
+    assert "libluajit2-5.1-dev" not in machine.asked_to_install()
+
+
+def test_setup_exchanges_the_luajit_if_it_can(machine):
+    machine.setup()
+    machine.installed |= machine.asked_to_install()
+    with_two_luajits(machine)
+    assert machine.setup().returncode == 0
+    assert machine.asked_to_install() == {"libluajit2-5.1-dev"}
+    machine.provide("apt-get", '[ "$1" = -s ]')
+    result = machine.setup()
+    assert result.returncode == 0
+    assert "couldn't install libluajit2-5.1-dev; what needs it is skipped" in result.stderr
+    machine.provide("id", "echo 1000")
+    assert machine.setup().returncode == 0
 
 
 def test_setup_goes_on_with_old_package_lists(machine):

@@ -208,6 +208,19 @@ def test_capture_cuts_at_its_limit_and_snap_length(tmp_path):
     assert [meta.wirelen for _, meta in records] == [len(p) for p in packets[:20]]
 
 
+def test_capture_leaves_out_what_its_filter_does_not_accept(tmp_path):
+    packets = frames(400)
+    right = [p for p in packets if len(p) >= 700]
+    file, out = save(tmp_path / "in.pcap", packets), tmp_path / "out.pcap"
+    result = perigee("capture", "--filter", "greater 700", "--limit", len(right),
+                     f"pcap:rx={file}", out)
+    assert result.returncode == 0, result.stderr
+    assert load(out) == right and 0 < len(right) < 400
+    assert f"{len(right)} written" in result.stdout
+    assert number(r"not written: (\d+) that the filter doesn't accept",
+                  result.stdout) <= 400 - len(right)
+
+
 @pytest.mark.parametrize("number_of", [signal.SIGINT, signal.SIGTERM])
 def test_capture_is_ended_by_a_signal(tmp_path, number_of):
     out = tmp_path / "out.pcap"

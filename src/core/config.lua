@@ -76,11 +76,6 @@ function config.parse_link(spec)
   local parts = known[spec] or parse_link(spec)
   return parts[1], parts[2], parts[3], parts[4]
 end
--- So that loops over tables of links stay interpreted, as with string.match before.
--- LuaJIT 2.1.0-beta3 compiles some such loops wrongly: where both results of lj_vm_next
--- are in each other's registers, it exchanges 32 bits of them, and half of a pointer is
--- lost (ra_destpair in lj_asm.c). core/fuse/fused_spec crashes without this.
-jit.off(config.parse_link)
 
 --- The text of a link in its one canonical form.
 function config.format_link(from, output, to, input)

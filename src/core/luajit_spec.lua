@@ -2,6 +2,30 @@
 local overwritten = require("testing.overwritten")
 local testing = require("testing.support")
 
+local luajit = require("core.luajit")
+local util = require("jit.util")
+
+describe("Loops over tables", function ()
+  it("are compiled where LuaJIT compiles them rightly", function ()
+    local native = not luajit.miscompiles_next()
+    for _, f in ipairs{next, pairs} do
+      assert.equal(native, util.funcinfo(f).ffid ~= nil)
+    end
+    assert.equal(native, pcall(require, "table.isempty")
+      or not jit.version:find("beta3", 1, true))
+  end)
+
+  it("take what they are given, and name what is wrong", function ()
+    local seen = {}
+    for key, value in pairs{a = 1, 2, [3.5] = 3} do seen[value] = key end
+    assert.same({"a", 1, 3.5}, seen)
+    assert.equal("a", next{a = 1})
+    assert.is_nil(next{})
+    assert.error_matches(function () pairs(nil) end, "bad argument #1 to 'pairs'")
+    assert.error_matches(function () next({}, "key") end, "invalid key to 'next'")
+  end)
+end)
+
 describe("Compiled code", function ()
   for way in pairs(overwritten.ways) do
     it("does nothing again that comes before " .. way, function ()

@@ -12,6 +12,8 @@
 struct freelist;
 struct own_driver;
 
+enum guest_state { GUEST_NONE, GUEST_OPEN, GUEST_SHUT };
+
 /* One port, plugged. Counted in packets unless the name says bytes. */
 struct port {
   uint16_t id;
@@ -22,6 +24,7 @@ struct port {
   uint8_t found_nothing;     /* the last receive did */
   uint8_t full;              /* or gave PORT_BURST packets */
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
+  uint8_t guest;             /* enum guest_state: is a virtual machine at the other end? */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   uint16_t queue, queues;    /* the one this is, of so many (0: one) */
   int32_t numa_node;         /* -1: unknown, or there is only one */
@@ -38,6 +41,7 @@ struct port {
   void *pool;                /* it receives into */
   const struct own_driver *own; /* instead of DPDK (dpdk/port_io.h), or NULL */
   void *state;               /* of that driver */
+  double quiet_until;        /* about a guest (guest.c) */
   char name[64];             /* of the device */
   char keeps[16];            /* kernel interface that is to stay as it is, or "" */
 };
@@ -92,15 +96,22 @@ int pg_packet_fit_mtu(struct port *port);
 int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool offload,
                         void *pool);
 
+/* ports/guest.c */
+int pg_guest_tend(struct port *port);
+
 /* iface.c */
 int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);
-bool pg_iface_has_xdp(const char *name);
+uint32_t pg_iface_xdp_program(const char *name);
 double pg_iface_tx_dropped(const char *name);
 bool pg_iface_leaves_checksums(const char *name);
 
-/* ports/xdp_program.c */
+/* ports/xdp_program.c, ports/xdp_others.c */
 const char *pg_xdp_problem(void);
+
+/* Whose XDP program the interface has: XDP_UNKNOWN without CAP_SYS_ADMIN. */
+enum { XDP_NOBODYS, XDP_PERIGEES, XDP_ANOTHERS, XDP_UNKNOWN };
+int pg_xdp_owner(const char *name);
 
 /* ports/pcap.c */
 int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);

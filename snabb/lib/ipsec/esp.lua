@@ -143,6 +143,8 @@ function Decrypt:new(conf)
   o.resync_threshold = conf.resync_threshold or 1024
   o.resync_attempts = conf.resync_attempts or 8
   o.decap_fail = 0
+  o.MIN_SIZE, o.CTEXT_OFFSET, o.PLAIN_OVERHEAD = SMALLEST, BEHIND_HEADER,
+    BEHIND_HEADER + TAG -- which programs may read
   o.log = conf.auditing and logger.new{rate = 32, module = "esp"}
   return o
 end

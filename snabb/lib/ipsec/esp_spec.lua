@@ -81,6 +81,11 @@ describe("lib.ipsec.aes_gcm", function ()
 end)
 
 describe("lib.ipsec.esp", function ()
+  it("tells the sizes that Snabb's programs read", function ()
+    local d = esp.decrypt:new(CONF)
+    assert.same({36, 16, 32}, {d.MIN_SIZE, d.CTEXT_OFFSET, d.PLAIN_OVERHEAD})
+  end)
+
   it("writes the header of RFC 4303 over the payload", function ()
     local e = esp.encrypt:new(CONF)
     local plain = frame("payload")

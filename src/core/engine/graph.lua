@@ -233,12 +233,16 @@ graph.rescue_explained = deep_stack.handler(function (err, first, thread)
   return explained
 end)
 
---- What xpcall returned as the error: as the handler has made it. LuaJIT calls none if
---- compiled code runs out of stack, and puts no place in front. All that is known then
---- is which call of the breath it was, and maybe whose; the packets of its burst stay
---- with the apps.
+-- What comes of a stack that has no room: LuaJIT calls no handler if compiled code runs
+-- out of it, and puts no place in front. Some LuaJITs call one where there is no room.
+local OUT_OF_STACK = {["stack overflow"] = true, ["error in error handling"] = true}
+
+--- What xpcall returned as the error: as the handler has made it. Where none could be
+--- called, all that is known is which call of the breath it was, and maybe whose; the
+--- packets of its burst stay with the apps.
 function graph.name_call(err)
-  if err ~= "stack overflow" then return err end
+  if not OUT_OF_STACK[err] then return err end
+  err = "stack overflow"
   local number = 0
   for text in calls_text:gmatch("[^\n]+") do
     number = number + 1

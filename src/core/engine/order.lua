@@ -126,10 +126,11 @@ end
 --- `ports` of the pushes are those that give a burst with each round of them
 --- (core.engine.breath); `specs` are the texts of all links, in that order. `fused`
 --- (core.fuse.fused) says what regions have taken over: run[spec], over[spec],
---- pulled[name], once; push[name], for per-packet apps on their own; and flushes, what
---- is called as if pulled after the apps.
+--- pulled[name], once; push[name], for per-packet apps on their own; before[spec], what
+--- is called once before that run and others with the same list; and flushes, what is
+--- called as if pulled after the apps. Those before are by their numbers in `aside`.
 function order.breath(apps, links, fused)
-  local pulls, pushes = {}, {push = {}, app = {}, link = {}}
+  local pulls, pushes = {}, {push = {}, app = {}, link = {}, aside = {}}
   local pulling = order.pulling(apps)
   for _, name in ipairs(config.sorted_keys(pulling)) do
     if not fused.pulled[name] then pulls[#pulls + 1] = apps[name] end
@@ -137,13 +138,27 @@ function order.breath(apps, links, fused)
   for _, flush in ipairs(fused.flushes) do pulls[#pulls + 1] = flush end
   local specs = order.links(links, pulling)
   local repeatable = #pulls == 0 and #fused.once > 0
+  local function add(push, app, l)
+    local n = #pushes.push + 1
+    pushes.push[n], pushes.app[n], pushes.link[n] = push, app, l
+    return n
+  end
+  local called = {}
+  local function call_before(list)
+    if not list or called[list] then return end
+    called[list] = true
+    for _, it in ipairs(list) do
+      pushes.aside[add(it.call, it.app, it.link)] = true
+      repeatable = false
+    end
+  end
   for _, spec in ipairs(specs) do
+    call_before(fused.before[spec])
     local push, app, always = carrier(spec, apps, fused)
     local n = #pushes.push
     local again = not always and pushes.app[n] == app and pushes.push[n] == push
     if push and not again then
-      pushes.push[n + 1], pushes.app[n + 1] = push, app
-      pushes.link[n + 1] = links[spec]
+      add(push, app, links[spec])
       repeatable = repeatable and knows_rounds(push, app, spec, fused)
     end
   end
@@ -181,7 +196,8 @@ function order.by_name(pulls, pushes, links, fused)
     local spec = text[pushes.link[i]]
     list.pushes[i] = {app = pushes.app[i].appname, link = spec,
                       method = method_of(pushes.app[i]),
-                      region = region_of[fused.run[spec] or false]}
+                      region = not pushes.aside[i]
+                        and region_of[fused.run[spec] or false] or nil}
   end
   return list
 end

@@ -118,6 +118,7 @@ function alone.drain(found, apps, links, explain, problems)
     if apps[name].emits then apps[name].emit = alone.emit_of(apps[name]) end
   end
   local function push(app, l)
+    if app.before then app.before() end
     local ok, err = xpcall(process_all, explain, app, app.outputs or ONE_OUTPUT, l,
       link.nreadable(l), numbers[l])
     if not ok then

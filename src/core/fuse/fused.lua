@@ -30,7 +30,7 @@ function fuse.none()
   return setmetatable({
     regions = {}, run = {}, over = {}, pulled = {}, push = {}, reasons = {},
     region_of = {}, region_with = {}, direct = {}, once = {}, flushes = {},
-    problems = {}, fetched = {},
+    problems = {}, fetched = {}, before = {},
   }, Fused)
 end
 
@@ -86,8 +86,26 @@ local function needed(fused, links)
   return set
 end
 
+-- What lifted apps of the region do once in each breath, before its packets pass
+-- (core.lift.before_loop): {call =, app =, link = that to the app}.
+local function calls_before(r)
+  local list, into = {}, {}
+  for spec, l in pairs(r.description.links) do
+    local _, _, to = config.parse_link(spec)
+    into[to] = l
+  end
+  for i, name in ipairs(r.description.apps) do
+    local view = r.app[i]
+    if view.before then
+      list[#list + 1] = {call = view.before, app = view.lifted_from, link = into[name]}
+    end
+  end
+  return list
+end
+
 local function take_over(fused, r)
   local d = r.description
+  local before = calls_before(r)
   for i, name in ipairs(d.apps) do
     fused.region_with[name] = r
     if r.process[i] then running_app.method(r.process[i], name) end
@@ -97,7 +115,9 @@ local function take_over(fused, r)
     table.insert(fused.flushes, {appname = d.apps[1], pull = r.flush_all})
   end
   for spec in pairs(d.inner) do fused.over[spec] = true end
-  for i, spec in ipairs(d.entries) do fused.run[spec] = r.run[i] end
+  for i, spec in ipairs(d.entries) do
+    fused.run[spec], fused.before[spec] = r.run[i], before
+  end
   for _, spec in ipairs(d.exits) do
     local _, _, to = config.parse_link(spec)
     if r.direct[to] then fused.over[spec] = true end

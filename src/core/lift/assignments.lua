@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which fields a function assigns, by their names alone. Pure.
+-- Which fields and variables a function assigns, by their names alone. Pure.
 
 local syntax = require("core.lift.syntax")
 
@@ -18,6 +18,17 @@ function assignments.add(tree, set)
       end
     end
   end)
+end
+
+--- The set of the names of variables that are assigned in the tree.
+function assignments.of_variables(tree)
+  local set = {}
+  syntax.walk(tree, function (node)
+    for _, target in ipairs(node.tag == "Set" and node[1] or {}) do
+      if target.tag == "Id" then set[target[1]] = true end
+    end
+  end)
+  return set
 end
 
 return assignments

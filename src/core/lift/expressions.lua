@@ -14,10 +14,19 @@ function expressions.other(node, fmt, ...)
   error(setmetatable({why = fmt:format(...), line = node.line}, Other), 0)
 end
 
---- The direction ("input" or "output") and name of self.input.NAME; nil if it isn't
---- that.
+-- Of `self.input.a or self.input.b` the one that is linked.
+local function either(s, node)
+  local direction, name = expressions.end_of_link(s, node[2])
+  if direction and s.linked[direction][name] then return direction, name end
+  local second, other_name = expressions.end_of_link(s, node[3])
+  if direction and second then return second, other_name end
+end
+
+--- The direction ("input" or "output") and name of self.input.NAME, or of two of them
+--- with `or`; nil if it isn't that.
 function expressions.end_of_link(s, node)
   if node.tag == "Paren" then return expressions.end_of_link(s, node[1]) end
+  if node.tag == "Op" and node[1] == "or" then return either(s, node) end
   if node.tag == "Id" then
     local known = s.ends[node[1]]
     if known then return known.direction, known.name end

@@ -17,7 +17,8 @@ local lift = {}
 local views = setmetatable({}, {__mode = "kv"})
 local refused = setmetatable({}, {__mode = "k"}) -- {links = text, why =}
 
--- By push function, what is needed of its shape: many apps may have it.
+-- By push function, and a text of what else it depends on, what is needed of its shape:
+-- many apps may have it.
 local shapes = setmetatable({}, {__mode = "k"})
 
 -- For each app the names of its links, {input = list, output = list}, sorted.
@@ -53,13 +54,27 @@ local function has(list, name)
   return false
 end
 
-local function shape_of(app, set, assigned)
+-- Changes with the names of its links.
+local function signature(ends)
+  return table.concat(ends.input, " ") .. " -> " .. table.concat(ends.output, " ")
+end
+
+local function set_of(list)
+  local set = {}
+  for _, name in ipairs(list) do set[name] = true end
+  return set
+end
+
+local function shape_of(app, set, assigned, ends)
   local push = app.push
-  local text = assigned["*"] and "*" or table.concat(config.sorted_keys(assigned), " ")
-  local known = shapes[push]
-  if known and known.assigned == text then return known end
-  local s, why, line = shape.of(app, set, assigned)
-  known = {assigned = text}
+  local text = ("%s; %s"):format(signature(ends), assigned["*"] and "*"
+    or table.concat(config.sorted_keys(assigned), " "))
+  shapes[push] = shapes[push] or {}
+  local known = shapes[push][text]
+  if known then return known end
+  local s, why, line = shape.of(app, set, assigned,
+    {input = set_of(ends.input), output = set_of(ends.output)})
+  known = {}
   if s then
     known.make, known.input, known.outputs = rewrite.maker(s), s.input, s.outputs
     known.emits, known.only_sends = s.emits, s.only_sends
@@ -69,7 +84,7 @@ local function shape_of(app, set, assigned)
     local at = debug.getinfo(push, "S")
     known.why = ("%s (%s:%d)"):format(why, at.short_src, line or at.linedefined)
   end
-  shapes[push] = known
+  shapes[push][text] = known
   return known
 end
 
@@ -86,7 +101,7 @@ local function view_of(app, s, ends)
     outputs = outputs, emits = s.emits or nil, bound = true,
     lengthens = s.only_sends and 0 or nil, lifted_from = app, nothing = nothing,
   }
-  view.process = s.make(app, app.push, view)
+  view.process, view.before = s.make(app, app.push, view)
   return view
 end
 
@@ -95,7 +110,7 @@ local function make(app, ends)
   if #ends.input ~= 1 then return nil, "it hasn't one link in" end
   local set, assigned = methods.of(app)
   if not set then return nil, assigned end
-  local s = shape_of(app, set, assigned)
+  local s = shape_of(app, set, assigned, ends)
   if s.why then return nil, s.why end
   if ends.input[1] ~= s.input then
     return nil, ("it receives from '%s'"):format(s.input)
@@ -106,11 +121,6 @@ local function make(app, ends)
     end
   end
   return view_of(app, s, ends)
-end
-
--- Changes with the names of its links.
-local function signature(ends)
-  return table.concat(ends.input, " ") .. " -> " .. table.concat(ends.output, " ")
 end
 
 local function cached(app, ends)

@@ -4,12 +4,14 @@
 
 local config = require("core.config")
 local engine = require("core.app")
+local lifted = require("testing.lifted")
 local link = require("core.link")
 local packet = require("core.packet")
 local regions = require("testing.regions")
 local texts = require("testing.texts")
 
 local class, run_anew = regions.class, regions.run_anew
+local outcome, snabb = lifted.outcome, lifted.class
 local receive, transmit = link.receive, link.transmit
 
 local plain_assert = getfenv(require).assert -- here it's luassert's
@@ -183,39 +185,6 @@ LIFTED["sends from within a block"] = function (self)
   end
 end
 
-local function snabb(push)
-  return class{push = push, new = function (self)
-    return setmetatable({salt = {value = 7}}, {__index = self})
-  end, salted = function (_, p, salt)
-    return packet.append(p, "0123456789", p.length % salt)
-  end}
-end
-
-local function random_texts(n)
-  local list = {}
-  for k = 1, n do list[k] = ("%03d"):format(k) .. ("."):rep(math.random(0, 60)) end
-  return list
-end
-
--- What comes out of two such apps behind each other, and what they count.
-local function outcome(push, lists)
-  run_anew({a = {snabb(push)}, b = {snabb(push)}},
-    {"in.x -> a.input", "a.output -> b.input", "b.output -> out.x"})
-  local all, fused = {}, #engine.regions
-  for _, list in ipairs(lists) do
-    texts.send("in.x -> a.input", list)
-    engine.breathe()
-    for _, text in ipairs(texts.take("b.output -> out.x")) do all[#all + 1] = text end
-  end
-  local apps = engine.app_table
-  local result = {packets = all, bytes = {apps.a.bytes or 0, apps.b.bytes or 0},
-                  totals = texts.totals("a.output -> b.input"), held = texts.held()}
-  for _, app in pairs(apps) do
-    if app.kept then packet.free(app.kept) end
-  end
-  return result, fused
-end
-
 describe("an app of Snabb's form", function ()
   before_each(function () packet.free(packet.allocate()) end)
   after_each(function ()
@@ -225,19 +194,7 @@ describe("an app of Snabb's form", function ()
 
   for name, push in pairs(LIFTED) do
     it(name .. ", fused as well as by itself #slow", function ()
-      math.randomseed(1)
-      local lists = {}
-      for i = 1, 10 do lists[i] = random_texts(math.random(0, 50)) end
-      local before = texts.held()
-      engine.lift = true
-      local fused, n = outcome(push, lists)
-      assert.equal(1, n, engine.not_fused.a)
-      assert.equal(before, texts.held())
-      engine.lift = false
-      local alone, none = outcome(push, lists)
-      assert.equal(0, none)
-      assert.is_true(#alone.packets > 100)
-      assert.same(alone, fused)
+      lifted.same_both_ways(push)
     end)
   end
 
@@ -263,7 +220,7 @@ describe("an app of Snabb's form", function ()
 
   it("shares its upvalues and globals", function ()
     passed = 0
-    outcome(LIFTED["counts to what there is"], {random_texts(10)})
+    outcome(LIFTED["counts to what there is"], {lifted.random_texts(10)})
     assert.equal(20, passed)
     local push = setfenv(assert(loadstring([[
       function push(self)

@@ -3,9 +3,12 @@
 -- send, then push() alone doesn't say what becomes of the packets.
 
 local assignments = require("core.lift.assignments")
+local link = require("core.link")
 local syntax = require("core.lift.syntax")
 
 local methods = {}
+
+local stats = link.stats -- as it was: a program may put another in its place
 
 -- Called before packets come, after the last, or only to look.
 local APART = {new = true, link = true, unlink = true, stop = true, report = true,
@@ -25,15 +28,18 @@ local function chain(app)
 end
 
 -- What the function does with links, or lets others do: "uses links in line 5"; nil if
--- it has no field `input` or `output`, and gives its first parameter, which may be the
--- app, to nobody.
-local function deed(tree)
+-- it has no field `input` or `output`, but to ask for the counters of a link, and gives
+-- its first parameter, which may be the app, to nobody.
+local function deed(f, tree)
   local app, held, found = tree[1][1] and tree[1][1][1], {}, nil
   local function note(what, node)
     found = found or ("%s in line %d"):format(what, node.line)
   end
   syntax.walk(tree[2], function (node)
     local base, key = node[1], node[2]
+    if node.tag == "Call" and syntax.value(f, base, {}) == stats then
+      return false
+    end
     if node.tag == "Index" and key.tag == "String"
         and (key[1] == "input" or key[1] == "output") then
       note("uses links", node)
@@ -55,7 +61,7 @@ local function look_at(f)
   found = {assigned = {}}
   local tree, why = syntax.of(f)
   if tree then
-    found.why = deed(tree.node)
+    found.why = deed(f, tree.node)
     assignments.add(tree.node, found.assigned)
   else
     found.why = why

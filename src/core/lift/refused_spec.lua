@@ -75,32 +75,6 @@ refused("its loop doesn't begin with", function (self)
   end
 end)
 
-refused("what 'n' is may differ from packet to packet", function (self)
-  local n = self.sent
-  while not link.empty(self.input.input) do
-    local p = link.receive(self.input.input)
-    self.sent = n + 1
-    link.transmit(self.output.output, p)
-  end
-end)
-
-refused("it assigns 'n'", function (self)
-  local n = 0
-  while not link.empty(self.input.input) do
-    local p = link.receive(self.input.input)
-    n = n + 1
-    if n == 1 then packet.free(p) else link.transmit(self.output.output, p) end
-  end
-end)
-
-refused("it does more than to name things before its loop", function (self)
-  self.pushes = (self.pushes or 0) + 1
-  while not link.empty(self.input.input) do
-    local p = link.receive(self.input.input)
-    link.transmit(self.output.output, p)
-  end
-end)
-
 refused("it passes self on", function (self)
   local o = self.output.output
   while not link.empty(self.input.input) do

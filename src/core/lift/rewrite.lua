@@ -7,7 +7,7 @@ local syntax = require("core.lift.syntax")
 
 local rewrite = {}
 
-local VIEW = "__view" -- an app's: nobody has such a name
+local VIEW, BEFORE = "__view", "__before" -- nobody has such names
 
 -- The text from one offset to another, with the packet in the place of the call that
 -- receives it.
@@ -54,15 +54,34 @@ local function newlines(text)
   return select(2, text:gsub("\n", ""))
 end
 
+-- What is done once for each call of push(), each part in its line of `text` on.
+local function once_text(s)
+  local parts, line = {}, 1
+  local function add(text) parts[#parts + 1], line = text, line + newlines(text) end
+  for _, once in ipairs(s.once) do
+    add(("\n"):rep(once.line - line))
+    local text = once.from and s.tree.text:sub(once.from, once.to) or "nil"
+    add(once.names and ("%s = %s;"):format(once.names, text) or text .. ";")
+  end
+  return table.concat(parts)
+end
+
+-- The function of app and view that makes process(), and what is to be called before
+-- each burst, if anything.
 local function text_of(s)
   local upvalues = syntax.upvalues(s.push)
-  local kept = kept_text(s)
+  local kept, once = kept_text(s), once_text(s)
+  local head = ("%s return function (%s, %s) %s"):format(
+    #upvalues > 0 and "local " .. table.concat(upvalues, ", ") or "",
+    s.self or "__self", VIEW,
+    #s.variables > 0 and "local " .. table.concat(s.variables, ", ") or "")
+  local before = #s.once > 0
+    and ("local function %s() %s %s end"):format(BEFORE, kept, once) or ""
   local lines = newlines(s.tree.text:sub(1, s.after - 1)) - newlines(kept)
-  return ("\n"):rep(lines) .. ("%s return function (%s, %s) return function (_, %s) %s "
-    .. "do %s end return false end end"):format(
-      #upvalues > 0 and "local " .. table.concat(upvalues, ", ") or "",
-      s.self or "__self", VIEW,
-      s.packet, kept, body_text(s))
+    - newlines(before)
+  return ("%s %s %s return function (_, %s) %s do %s end return false end%s end")
+    :format(head, before, ("\n"):rep(lines), s.packet, kept, body_text(s),
+      #s.once > 0 and ", " .. BEFORE or "")
 end
 
 local function join_upvalues(process, push)
@@ -73,19 +92,21 @@ local function join_upvalues(process, push)
   end
 end
 
---- What makes process(_, p) of apps whose push() has the shape `s`: a function of the
---- app, its push(), and `view`, a table by which it emits. Nil if the text that is made
---- can't be loaded.
+--- What makes process(_, p) of apps whose push() has the shape `s`, and what is to be
+--- called in each breath before it, or nil: a function of the app, its push(), and
+--- `view`, a table by which it emits. Nil if the text that is made can't be loaded.
 function rewrite.maker(s)
   local callee = s.callee -- not push itself, which may belong to an app
+  if #s.once > 0 and newlines(kept_text(s)) > 0 then return nil end
   local chunk = loadstring(text_of(s), s.tree.source)
   if not chunk then return nil end
   setfenv(chunk, getfenv(s.push))
   local make = chunk()
   return function (app, push, view)
-    local process = make(app, view)
+    local process, before = make(app, view)
     join_upvalues(process, callee or push)
-    return process
+    if before then join_upvalues(before, callee or push) end
+    return process, before
   end
 end
 

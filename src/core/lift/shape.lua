@@ -4,6 +4,7 @@
 -- the next. Only what is surely of that shape counts: everything else has a reason.
 
 local assignments = require("core.lift.assignments")
+local before_loop = require("core.lift.before_loop")
 local expressions = require("core.lift.expressions")
 local link = require("core.link")
 local statements = require("core.lift.body")
@@ -20,52 +21,6 @@ local receive, transmit = link.receive, link.transmit
 
 local calls, end_of_link, of_input, other = expressions.calls, expressions.end_of_link,
   expressions.of_input, expressions.other
-
--- What comes before the loop ----------------------------------------------------
-
--- self.FIELD or self.FIELD.FIELD..., the same for all packets: nothing assigns them.
-local function is_kept_field(s, node)
-  if node.tag == "Id" then return node[1] == s.self end
-  if node.tag ~= "Index" or node[2].tag ~= "String" then return false end
-  local field = node[2][1]
-  if field == "input" or field == "output" then return false end
-  return not (s.assigned[field] or s.assigned["*"]) and is_kept_field(s, node[1])
-end
-
--- What can't be another from packet to packet, if nobody assigns the name.
-local REFERENCES = {["function"] = true, table = true, cdata = true, userdata = true}
-
-local CONSTANTS = {Number = true, String = true, True = true, False = true, Nil = true}
-
--- local NAME = VALUE, which is kept if it's the same before each packet.
-local function declare(s, id, node)
-  local name = id[1]
-  s.names[name], s.constant[name] = true, true
-  local value = node
-  if calls(s, node, assert) then value = node[2] end
-  local direction, of = end_of_link(s, value)
-  if direction then
-    s.ends[name] = {direction = direction, name = of}
-  elseif of_input(s, node, nreadable) then
-    s.counts[name] = of_input(s, node, nreadable)
-  else
-    local known = syntax.value(s.push, node, s.locals)
-    if not (REFERENCES[type(known)] or CONSTANTS[node.tag]
-            or node.tag == "Index" and is_kept_field(s, node)) then
-      other(node, "what '%s' is may differ from packet to packet", name)
-    end
-    s.locals[name] = {value = known}
-    s.kept[#s.kept + 1] = {name = name, node = node}
-  end
-end
-
-local function before_loop(s, statement)
-  local names, values = statement[1], statement[2] or {}
-  if statement.tag ~= "Local" or #names ~= #values then
-    other(statement, "it does more than to name things before its loop")
-  end
-  for i, id in ipairs(names) do declare(s, id, values[i]) end
-end
 
 -- The loop ----------------------------------------------------------------------
 
@@ -84,6 +39,26 @@ local function emptied(s, loop)
 end
 
 local function body_of(loop) return loop[#loop] end
+
+-- The loop in `for _, input in ipairs(self.input) do LOOP end`, where the app has one
+-- input; any other loop is itself.
+local function of_only_input(s, loop)
+  local ids, values, block = loop[1], loop[2], loop[3]
+  if loop.tag ~= "Forin" or #ids ~= 2 or #values ~= 1 or #block ~= 1
+      or not (calls(s, values[1], ipairs) or calls(s, values[1], pairs)) then
+    return loop
+  end
+  local over, index, id = values[1][2], ids[1][1], ids[2][1]
+  if over.tag ~= "Index" or over[1].tag ~= "Id" or over[1][1] ~= s.self
+      or over[2][1] ~= "input" or index == id or s.names[id] then
+    return loop
+  end
+  local name = next(s.linked.input)
+  s.names[index], s.names[id] = true, true
+  s.constant[index], s.constant[id] = true, true
+  s.ends[id], s.counts[index] = {direction = "input", name = name}, name
+  return of_only_input(s, block[1])
+end
 
 -- The calls of link.receive(INPUT) in the tree.
 local function receiving(s, tree)
@@ -172,13 +147,15 @@ end
 local function note_meanings(s)
   for i, name in ipairs(syntax.upvalues(s.push)) do
     s.names[name] = true
-    s.constant[name] = REFERENCES[type((select(2, debug.getupvalue(s.push, i))))]
+    local _, value = debug.getupvalue(s.push, i)
+    s.constant[name] = before_loop.is_reference(value)
   end
   if s.self then s.names[s.self], s.constant[s.self] = true, true end
 end
 
 -- The loop that empties an input, and what it does.
 local function analyze_loop(s, loop)
+  loop = of_only_input(s, loop)
   s.input = emptied(s, loop)
   if not s.input then
     other(loop, "it doesn't end with a loop that empties one input")
@@ -199,12 +176,14 @@ local function analyze_loop(s, loop)
 end
 
 -- What is known of `func`, whose tree that is, before it is looked at.
-local function begin(app, func, tree, methods, assigned)
+local function begin(app, func, tree, methods, assigned, linked)
   assigned = setmetatable({}, {__index = assigned})
   assignments.add(tree.node, assigned)
   return {
     app = app, push = func, tree = tree, methods = methods, assigned = assigned,
+    linked = linked, rewritten = assignments.of_variables(tree.node),
     locals = {}, names = {}, constant = {}, ends = {}, counts = {}, kept = {},
+    mentioned = {}, mentioned_once = {}, variables = {}, once = {},
     outputs = {}, sends = {}, sent = {}, fine = {}, emits = false,
   }
 end
@@ -228,18 +207,19 @@ end
 
 local MOST_CALLS = 3
 
--- The function's block: what it names, and a loop, or the call of a function that has
--- one.
+-- The function's block: what it names and does before, and a loop, or the call of a
+-- function that has one.
 local function analyze_block(s, depth)
   note_meanings(s)
-  local block = s.tree.node[2]
-  for i = 1, #block - 1 do before_loop(s, block[i]) end
+  local block = before_loop.flatten(s, s.tree.node[2])
+  if #block == 0 then other(s.tree.node, "it does nothing with its links") end
+  for i = 1, #block - 1 do before_loop.statement(s, block[i]) end
   local last = block[#block]
   local func = last.tag == "Call" and syntax.value(s.push, last[1], s.locals)
-  local tree = type(func) == "function" and depth < MOST_CALLS and #s.kept == 0
-    and syntax.of(func)
+  local tree = type(func) == "function" and depth < MOST_CALLS
+    and #s.kept + #s.once == 0 and syntax.of(func)
   if not tree then return analyze_loop(s, last) end
-  local called = begin(s.app, func, tree, s.methods, s.assigned)
+  local called = begin(s.app, func, tree, s.methods, s.assigned, s.linked)
   called.callee = func
   local parameters = tree.node[1]
   local last_parameter = parameters[#parameters]
@@ -260,19 +240,22 @@ local function analyze(s)
 end
 
 --- What the push() of the app does. `methods` is the set of functions that may be given
---- the app, `assigned` that of the names of fields which they assign. A table: tree
+--- the app, `assigned` that of the names of fields which they assign, `linked` has the
+--- names of its links as keys, {input = set, output = set}. A table: tree
 --- (core.lift.syntax) of the function with the loop, which is push() or `callee`; self
 --- and packet (names of variables; self may be nil), input (a name), outputs (a list of
---- names), kept (a list of {name =, node =}, what is named before the loop), body (the
+--- names), kept (a list of {name =, node =}, what is named before the loop), once and
+--- variables (what is done before the loop: a list of {line =, from =, to = offsets,
+--- names = text or nil}, and the names of what it gives values to), body (the
 --- statements of the loop), received (the call that receives the packet), after (the
 --- offset from which the body is run with the packet), sends (a list of {node =,
 --- packet = node, output = number, last = whether nothing follows}), emits: whether one
 --- isn't the last; only_sends: whether nothing else is done with packets, but to look
 --- at them. Or nil, a reason, and the line.
-function shape.of(app, methods, assigned)
+function shape.of(app, methods, assigned, linked)
   local tree, why = syntax.of(app.push)
   if not tree then return nil, why end
-  return expressions.try(analyze, begin(app, app.push, tree, methods, assigned))
+  return expressions.try(analyze, begin(app, app.push, tree, methods, assigned, linked))
 end
 
 return shape

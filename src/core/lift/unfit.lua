@@ -9,6 +9,7 @@ local unfit = {}
 
 local IN_LOOP = "it is part of a loop"
 local MEETING = "packets that it sends meet those of another path"
+local AT_ANY_TIME = "packets come at any time, and it does something once for each call"
 
 --- The reason for those that nothing beside them is fused with.
 unfit.ALONE = "no app or port beside it is fused"
@@ -45,6 +46,20 @@ local function beside_port(region, apps)
   return false
 end
 
+-- Do packets come by emit() of a source within the region, past its entries?
+local function has_source(region, apps)
+  for _, name in ipairs(region.apps) do
+    if apps[name].emits and not apps[name].lifted_from then return true end
+  end
+  return #region.entries == 0
+end
+
+local function reason(region, name, apps)
+  if next(region.closing) or region.looped then return IN_LOOP end
+  if #region.apps == 1 and not beside_port(region, apps) then return unfit.ALONE end
+  if apps[name].before and has_source(region, apps) then return AT_ANY_TIME end
+end
+
 --- The lifted apps (core.lift.lift) in the `regions` that were found (core.fuse.find)
 --- among `apps`, which must not be: a table from their names to the reasons.
 function unfit.of(regions, apps)
@@ -56,8 +71,7 @@ function unfit.of(regions, apps)
         refuse_before(name, before, apps, odd, {})
       end
       if apps[name].lifted_from then
-        odd[name] = odd[name] or (next(region.closing) or region.looped) and IN_LOOP
-          or #region.apps == 1 and not beside_port(region, apps) and unfit.ALONE or nil
+        odd[name] = odd[name] or reason(region, name, apps)
       end
     end
   end

@@ -27,7 +27,7 @@ end
 
 local function note_open(port, device_port)
   device_port.account, device_port.burst = pool.freelist, C.PORT_BURST
-  device_port.queue = port.queue or 0
+  device_port.queue = port.queues and port.queue or 0 -- the device's: xdp's is another
   opened.note(port, device_port)
   return device_port
 end

@@ -127,15 +127,21 @@ static struct rtattr *of_link(struct nlmsghdr *link, int type)
 
 enum { ANSWER_BYTES = 32768 };
 
-/* Does the interface have an XDP program, of whichever process? */
-bool pg_iface_has_xdp(const char *name)
+/* The kernel's number of the XDP program that is attached to the interface, of whichever
+ * process; 0 if there is none. */
+uint32_t pg_iface_xdp_program(const char *name)
 {
   _Alignas(NLMSG_ALIGNTO) char answer[ANSWER_BYTES];
   struct nlmsghdr *link = ask_of(name, answer, sizeof answer);
   struct rtattr *xdp = link ? of_link(link, IFLA_XDP) : NULL;
-  struct rtattr *attached =
-    xdp ? find(RTA_DATA(xdp), RTA_PAYLOAD(xdp), IFLA_XDP_ATTACHED) : NULL;
-  return attached && *(uint8_t *)RTA_DATA(attached) != XDP_ATTACHED_NONE;
+  static const int KINDS[] = {IFLA_XDP_PROG_ID, IFLA_XDP_DRV_PROG_ID,
+                              IFLA_XDP_SKB_PROG_ID, IFLA_XDP_HW_PROG_ID};
+  for (size_t i = 0; xdp && i < sizeof KINDS / sizeof *KINDS; i++) {
+    struct rtattr *program = find(RTA_DATA(xdp), RTA_PAYLOAD(xdp), KINDS[i]);
+    if (program)
+      return *(uint32_t *)RTA_DATA(program);
+  }
+  return 0;
 }
 
 /* Packets to send that the interface has dropped since it was made (IFLA_STATS64); -1 if

@@ -59,6 +59,10 @@ extern _Thread_local uint64_t pg_slept_cycles;
 
 struct rte_mempool;
 
+/* From now on this thread may take so many packets from the pools, cached ones not
+ * counted; -1: any number (packet_ops.c). */
+void pg_pool_allow(int32_t packets);
+
 /* Is that one of the packet pools (pool.c)? */
 bool pg_pool_is_ours(const void *pool);
 

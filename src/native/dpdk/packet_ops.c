@@ -40,8 +40,20 @@ static int put(struct rte_mempool *mp, void *const *packets, unsigned n)
   return rte_ring_mp_enqueue_bulk(mp->pool_data, packets, n, NULL) ? 0 : -ENOBUFS;
 }
 
+static _Thread_local int32_t allowed = -1;
+
+void pg_pool_allow(int32_t packets)
+{
+  allowed = packets;
+}
+
 static int get(struct rte_mempool *mp, void **packets, unsigned n)
 {
+  if (unlikely(allowed >= 0)) {
+    if ((int64_t)n > allowed)
+      return -ENOBUFS;
+    allowed -= n;
+  }
   return rte_ring_mc_dequeue_bulk(mp->pool_data, packets, n, NULL) ? 0 : -ENOBUFS;
 }
 

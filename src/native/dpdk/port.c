@@ -188,6 +188,9 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
   if (status < 0)
     return status;
   conf.rxmode.mtu = possible_mtu(mtu, &info);
+  port->guest = strcmp(info.driver_name, "net_vhost") == 0 ? GUEST_OPEN : GUEST_NONE;
+  if (port->guest) /* ports/guest.c does them */
+    conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
   if (offload)
     conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
   port->offloads = conf.txmode.offloads;

@@ -31,11 +31,16 @@ struct own_driver {
   uint64_t (*offloads)(const struct port *port, uint16_t *id);
 };
 
+/* From a virtual machine (ports/guest.c). */
+uint16_t pg_guest_receive(struct port *port, struct rte_mbuf **packets, uint16_t n);
+
 static inline uint16_t port_receive(struct port *port, struct rte_mbuf **packets,
                                     uint16_t n)
 {
   if (unlikely(port->own != NULL))
     return port->own->receive(port, packets, n);
+  if (unlikely(port->guest))
+    return pg_guest_receive(port, packets, n);
   return rte_eth_rx_burst(port->id, port->queue, packets, n);
 }
 
@@ -44,5 +49,7 @@ static inline uint16_t port_send(struct port *port, struct rte_mbuf **packets,
 {
   if (unlikely(port->own != NULL))
     return port->own->send(port, packets, n);
+  if (unlikely(port->guest == GUEST_SHUT))
+    return 0;
   return rte_eth_tx_burst(port->id, port->queue, packets, n);
 }

@@ -3,8 +3,9 @@
  * The XDP program of AF_XDP ports. It is attached by a BPF link (Linux 5.9), which ends
  * with its last descriptor: when this process ends, however it does, the kernel takes
  * the program off the interface. The one of libxdp would stay after kill -9, in the way
- * of the next process. One for all queues of an interface; where another program is
- * attached, the kernel refuses ours.
+ * of the next process. One for all queues of an interface: processes that come later
+ * take descriptors of the same map and link (xdp_others.c), so that the program stays as
+ * long as one of them runs. Where another program is attached, the kernel refuses ours.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #include <linux/if_link.h>
 
 #include "../api.h"
+#include "xdp_bpf.h"
 #include "xdp_program.h"
 
 enum { FEWEST_QUEUES = 1024 }; /* that the map has room for */
@@ -38,7 +40,7 @@ const char *pg_xdp_problem(void)
   return problem;
 }
 
-static int bpf(int command, union bpf_attr *attr)
+int pg_bpf(int command, union bpf_attr *attr)
 {
   return syscall(SYS_bpf, command, attr, sizeof *attr);
 }
@@ -47,8 +49,8 @@ static int make_map(uint32_t entries)
 {
   union bpf_attr attr = {.map_type = BPF_MAP_TYPE_XSKMAP, .key_size = sizeof(uint32_t),
                          .value_size = sizeof(int), .max_entries = entries,
-                         .map_name = "perigee_xsks"};
-  return bpf(BPF_MAP_CREATE, &attr);
+                         .map_name = XDP_MAP_NAME};
+  return pg_bpf(BPF_MAP_CREATE, &attr);
 }
 
 /* return bpf_redirect_map(&map, context->rx_queue_index, XDP_PASS); */
@@ -66,8 +68,9 @@ static int load_program(int map)
   };
   union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_XDP, .insns = (uintptr_t)code,
                          .insn_cnt = sizeof code / sizeof *code,
-                         .license = (uintptr_t) "Apache-2.0", .prog_name = "perigee"};
-  return bpf(BPF_PROG_LOAD, &attr);
+                         .license = (uintptr_t) "Apache-2.0",
+                         .prog_name = XDP_PROGRAM_NAME};
+  return pg_bpf(BPF_PROG_LOAD, &attr);
 }
 
 static int attach_as(unsigned interface, int program, uint32_t mode)
@@ -75,7 +78,7 @@ static int attach_as(unsigned interface, int program, uint32_t mode)
   union bpf_attr attr = {.link_create = {.prog_fd = program,
                                          .target_ifindex = interface,
                                          .attach_type = BPF_XDP, .flags = mode}};
-  return bpf(BPF_LINK_CREATE, &attr);
+  return pg_bpf(BPF_LINK_CREATE, &attr);
 }
 
 /* In the interface's driver, or else in the kernel, for any interface. */
@@ -91,13 +94,18 @@ static int set_queue(int map, uint32_t queue, int *socket)
 {
   union bpf_attr attr = {.map_fd = map, .key = (uintptr_t)&queue,
                          .value = (uintptr_t)socket};
-  return bpf(socket ? BPF_MAP_UPDATE_ELEM : BPF_MAP_DELETE_ELEM, &attr);
+  return pg_bpf(socket ? BPF_MAP_UPDATE_ELEM : BPF_MAP_DELETE_ELEM, &attr);
 }
 
 static int failed(const char *what)
 {
   problem = what;
   return -1;
+}
+
+void pg_xdp_refused(const char *why)
+{
+  problem = why;
 }
 
 /* Load and attach the program; 0, or -1, errno and a problem. */
@@ -118,6 +126,32 @@ static int start(struct program *p, uint32_t queue)
   return failed(errno == EBUSY || errno == EEXIST
                   ? "another XDP program is attached to it"
                   : "the XDP program can't be attached (Linux 5.9 or later can)");
+}
+
+/* The program of a process that uses the interface already, or one of our own; as
+ * start(). Between a look and the next step that process may end, or another begin. */
+static int find_or_start(struct program *p, uint32_t queue)
+{
+  enum { TRIES = 10 };
+  for (int i = 0; i < TRIES; i++) {
+    int found = pg_xdp_of_others(p->interface, &p->map, &p->link);
+    if (found > 0)
+      return 0;
+    if (found == 0 && start(p, queue) == 0)
+      return 0;
+    int error = errno;
+    if (p->map >= 0)
+      close(p->map);
+    p->map = -1;
+    errno = error;
+    if (error != EBUSY && error != EEXIST && error != ENOENT)
+      break;
+  }
+  if (*problem)
+    return -1;
+  return failed(errno == EPERM ? "another process has an XDP program on it; to share "
+                                 "the interface with that takes CAP_SYS_ADMIN"
+                               : "another XDP program is attached to it");
 }
 
 static void end(struct program *p)
@@ -148,7 +182,7 @@ static int join(unsigned interface, uint32_t queue, int socket)
       return failed("no memory");
     *made = (struct program){programs, interface, -1, -1, 0};
   }
-  if ((made && start(made, queue) < 0) ||
+  if ((made && find_or_start(made, queue) < 0) ||
       (set_queue(p->map, queue, &socket) < 0 &&
        failed("the kernel has no such queue of it") < 0)) {
     if (made)

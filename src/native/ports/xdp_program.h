@@ -12,3 +12,6 @@ int pg_xdp_join(unsigned interface, uint32_t queue, int socket);
 
 /* Take that back; with the last socket the program goes. */
 void pg_xdp_leave(unsigned interface, uint32_t queue);
+
+/* What pg_xdp_problem() is to say, where the kernel refused something else. */
+void pg_xdp_refused(const char *why);

@@ -7,6 +7,8 @@
  * about once in a hundred times. It has marked the port as disconnected by then, so no
  * new burst touches them. What is missing is to wait for the end of the old one: until
  * every engine has looked at the clock again, which it does in each breath.
+ *
+ * What lies behind a guest's memory (vhost_memory.c) goes with it.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -16,6 +18,7 @@
 #include "../api.h"
 #include "../dpdk/internal.h"
 #include "interrupt_thread.h"
+#include "vhost_thread.h"
 
 int munmap(void *address, size_t length)
 {
@@ -23,5 +26,5 @@ int munmap(void *address, size_t length)
     __sync_synchronize();
     pg_clock_await_all();
   }
-  return syscall(SYS_munmap, address, length);
+  return syscall(SYS_munmap, address, length + pg_vhost_apron_taken(address));
 }

@@ -16,6 +16,7 @@
  *   the ring to receive from was full. Here they are among the others.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <net/if.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -105,6 +106,8 @@ int xsk_socket__create(void **socket, const char *interface, uint32_t queue,
   without.flags |= NO_PROGRAM;
   deleted = NULL;
   int status = create(socket, interface, queue, memory, rx, tx, &without);
+  if (status == -EBUSY)
+    pg_xdp_refused("another process has that queue of the interface");
   if (status < 0)
     return status;
   status = pg_xdp_join(record.interface, queue, descriptor(*socket));

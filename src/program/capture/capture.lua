@@ -6,13 +6,16 @@ local engine = require("core.app")
 local failure = require("core.failure")
 local config = require("core.config")
 local core_lib = require("core.lib")
+local counter = require("core.counter")
 local link = require("core.link")
 local cli = require("lib.cli")
+local filter = require("lib.filter")
 local format = require("lib.pcap.format")
 local progress = require("lib.progress")
 local run_report = require("lib.observe.run_report")
 local running = require("program.capture.running")
 local Port = require("apps.port.port").Port
+local PcapFilter = require("apps.packet_filter.pcap_filter").PcapFilter
 local PcapWriter = require("apps.pcap.pcap").PcapWriter
 
 local M = {summary = "write the packets of a port, or of a running graph, to a file"}
@@ -35,7 +38,7 @@ local function parser()
     :argname("BYTES"):convert(cli.integer(1, format.MAX_CAPTURED))
   p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
     :argname("TIME"):convert(cli.duration)
-  p:option("-f --filter", "With @INSTANCE: only packets that this expression accepts "
+  p:option("-f --filter", "Only packets that this expression accepts "
     .. "(pcap-filter(7))."):argname("EXPR")
   p:option("--rate", "With @INSTANCE: at most so many packets a second and CPU.")
     :argname("N"):convert(cli.count)
@@ -76,10 +79,12 @@ local function run_engine(writer, options)
 end
 
 -- Names and counts of all that was received and isn't in the file.
-local function losses(writer, port)
+local function losses(writer, port, chosen)
   local _, lost = writer.file:written()
   local stats = port:statistics()
   return {
+    {"that the filter doesn't accept",
+     chosen and tonumber(counter.read(chosen.shm.rxerrors)) or 0},
     {"that the file couldn't take", lost},
     {"after the last one to write", writer.over_limit},
     {"not yet written", link.nreadable(writer.input.input)},
@@ -91,20 +96,35 @@ local function losses(writer, port)
   }
 end
 
---- The report of a run, from the apps `writer` (PcapWriter) and `port` (Port).
-function M.report(writer, port)
+--- The report of a run, from the apps `writer` (PcapWriter), `port` (Port) and, where
+--- there is one, `chosen` (PcapFilter).
+function M.report(writer, port, chosen)
   local function commas(n) return core_lib.comma_value(("%.0f"):format(n)) end
   local lines = {
     ("capture: %s packets received, %s written to %s"):format(
       commas(tonumber(port.port.rxpackets)), commas((writer.file:written())),
       writer.file.path),
   }
-  for _, loss in ipairs(losses(writer, port)) do
+  for _, loss in ipairs(losses(writer, port, chosen)) do
     if loss[2] > 0 then
       lines[#lines + 1] = ("not written: %s %s"):format(commas(loss[2]), loss[1])
     end
   end
   return table.concat(lines, "\n") .. "\n"
+end
+
+-- The port's packets through the filter, if there is one, to the file.
+local function graph(options)
+  local c, from = config.new(), "port"
+  config.app(c, "port", Port, {port = options.port, receive_only = true})
+  if options.filter then
+    config.app(c, "filter", PcapFilter, {filter = options.filter})
+    config.link(c, "port.output -> filter.input")
+    from = "filter"
+  end
+  config.app(c, "writer", PcapWriter, M.writer_argument(options))
+  config.link(c, from .. ".output -> writer.input")
+  return c
 end
 
 --- Run the program: `args` as in its usage.
@@ -115,21 +135,15 @@ function M.run(args)
     failure.usage("--json is for ports, not for @INSTANCE:WHAT")
   end
   if instance then return running.run(instance, what, options) end
-  for _, name in ipairs{"filter", "rate"} do
-    if options[name] then
-      failure.usage("--%s is for @INSTANCE:WHAT, not for the port '%s'", name,
-        options.port)
-    end
+  if options.rate then
+    failure.usage("--rate is for @INSTANCE:WHAT, not for the port '%s'", options.port)
   end
-  local c = config.new()
-  config.app(c, "port", Port, {port = options.port, receive_only = true})
-  config.app(c, "writer", PcapWriter, M.writer_argument(options))
-  config.link(c, "port.output -> writer.input")
-  engine.configure(c)
+  if options.filter then filter.new(options.filter) end -- before a file is replaced
+  engine.configure(graph(options))
   local writer = engine.app_table.writer
   local ok, err = run_engine(writer, options)
   local stream = options.json == "-" and io.stderr or io.stdout
-  stream:write(M.report(writer, engine.app_table.port))
+  stream:write(M.report(writer, engine.app_table.port, engine.app_table.filter))
   run_report.save(options.json, {written = (writer.file:written())})
   if not ok then
     error(err, 0)

@@ -35,7 +35,8 @@ local REASONS = {
   {"^blacklisted", "it calls a function that LuaJIT has given up on because it was "
     .. "also called where it can't be compiled (tables, strings, reports): have one "
     .. "function for the packet path and one for the rest"},
-  {"^JIT compilation disabled", "somebody called jit.off() for it: slow code only"},
+  {"^JIT compilation disabled", "somebody called jit.off() for it: slow code only. "
+    .. "(Debian 12's first LuaJIT has it off for pairs and next: take its libluajit2)"},
   {"^too many snapshots", "too many branches in one loop: split the app in two, or "
     .. "move rare cases into functions of their own"},
   {"^trace too long", "the loop does too much: split the app in two"},

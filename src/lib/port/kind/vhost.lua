@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- vhost: the host's end of a vhost-user socket.
 
+local C = require("core.native")
 local arguments = require("lib.port.arguments")
 local needs = require("lib.port.needs")
 
@@ -28,6 +29,7 @@ return {
   end,
   tidy = true,
   lingers = true,
+  tend = C.pg_guest_tend,
   bench = {order = 5, receive = "vhost:%s/vhost", send = "virtio-user:%s/vhost",
     round = 192, most = 128},
 }

@@ -78,12 +78,17 @@ local function warn_of_checksums(port)
   end
 end
 
---- Another process's program is in the way; ours ends with its process, however that
---- does (native/ports/xdp_program.c).
+--- Another program is in the way. Those of Perigee share the interface, each process
+--- with queues of its own; theirs ends with the last of them, however that does
+--- (native/ports/xdp_program.c).
 function xdp.before_open(port)
-  if C.pg_iface_has_xdp(port.iface) and not shares_interface(port) then
+  local owner = C.pg_xdp_owner(port.iface)
+  if owner == C.XDP_ANOTHERS then
     needs.refuse(port, "the interface has an XDP program already; end the process that "
       .. "uses it, or take the program off with: ip link set %s xdp off", port.iface)
+  elseif owner == C.XDP_UNKNOWN and not shares_interface(port) then
+    needs.refuse(port, "the interface has an XDP program already; to share it with "
+      .. "another process of Perigee takes CAP_SYS_ADMIN")
   end
   warn_of_checksums(port)
 end

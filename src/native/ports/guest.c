@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is received from virtual machines (DPDK's net_vhost), which are believed nothing.
+ * Checksums that a guest left to its card are computed here: net_vhost does that too, but
+ * takes the length of the IP header from the packet, and ends the process if that is more
+ * than the packet has (vhost_dev_rx_sw_csum, seen in DPDK 22.11.11).
+ */
+#include <limits.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_eth_vhost.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_vhost.h>
+
+#include "../api.h"
+#include "../dpdk/internal.h"
+#include "../dpdk/log.h"
+#include "../dpdk/port_io.h"
+#include "layers.h"
+
+/* Packets that the driver may take for a burst. It takes as many as a guest's chain of
+ * buffers is long, and doesn't see where the sum of their lengths overflows. */
+enum { MOST_TAKEN = 2048 };
+
+enum { QUIET_S = 10 }; /* between two sentences about a guest */
+
+static bool lacks_checksum(const struct rte_mbuf *m)
+{
+  return (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE;
+}
+
+static void finish_checksum(struct rte_mbuf *m)
+{
+  struct layers l;
+  bool tcp = (m->packet_type & RTE_PTYPE_L4_MASK) == RTE_PTYPE_L4_TCP;
+  uint8_t protocol = tcp ? IPPROTO_TCP : IPPROTO_UDP;
+  m->ol_flags &= ~RTE_MBUF_F_RX_L4_CKSUM_MASK;
+  if (pg_layers(&l, rte_pktmbuf_mtod(m, uint8_t *), m->data_len, protocol, 0))
+    pg_fill_l4((struct packet *)m, l.of[l.count - 1].at, l.l4, protocol);
+}
+
+uint16_t pg_guest_receive(struct port *port, struct rte_mbuf **packets, uint16_t n)
+{
+  if (unlikely(port->guest == GUEST_SHUT))
+    return 0;
+  pg_pool_allow(MOST_TAKEN);
+  n = rte_eth_rx_burst(port->id, port->queue, packets, n);
+  pg_pool_allow(-1);
+  for (uint16_t i = 0; i < n; i++)
+    if (unlikely(lacks_checksum(packets[i])))
+      finish_checksum(packets[i]);
+  return n;
+}
+
+/* How many more buffers the guest says to wait than the ring has room for, or 0. */
+static uint32_t excess(int vid, uint16_t ring, uint32_t waiting, uint32_t *size)
+{
+  struct rte_vhost_vring vring;
+  if (rte_vhost_get_vhost_vring(vid, ring, &vring) < 0)
+    return 0;
+  *size = vring.size;
+  return waiting > vring.size ? waiting : 0;
+}
+
+static uint32_t lie(const struct port *port, int vid, uint32_t *size)
+{
+  uint16_t receives = 2 * port->queue, sends = receives + 1; /* as the guest sees them */
+  if (vid < 0)
+    return 0;
+  uint16_t waiting = rte_vhost_rx_queue_count(vid, sends); /* modulo 2^16 */
+  uint32_t told = excess(vid, sends, waiting, size);
+  return told ? told
+              : excess(vid, receives, rte_vhost_avail_entries(vid, receives), size);
+}
+
+static void tell(int vid, uint32_t waiting, uint32_t size)
+{
+  char path[PATH_MAX] = "";
+  rte_vhost_get_ifname(vid, path, sizeof path);
+  pg_logf(LOG_WARNING, "the virtual machine at '%s' says that %u buffers wait in a ring of "
+          "%u; its port is shut until it resets its card", path, waiting, size);
+}
+
+/* Called now and then: shut the port for as long as the guest's rings can't be true. */
+int pg_guest_tend(struct port *port)
+{
+  uint32_t size = 0;
+  if (!port->guest)
+    return 0;
+  int vid = rte_eth_vhost_get_vid_from_port_id(port->id);
+  uint32_t waiting = lie(port, vid, &size);
+  double now = pg_monotonic();
+  if (waiting && port->guest != GUEST_SHUT && now > port->quiet_until) {
+    port->quiet_until = now + QUIET_S;
+    tell(vid, waiting, size);
+  }
+  port->guest = waiting ? GUEST_SHUT : GUEST_OPEN;
+  return 0;
+}
