@@ -144,8 +144,9 @@ static void write_tunnel(uint8_t *frame, struct rte_ipv4_hdr *ip, uint32_t n,
   ip6->payload_len = rte_cpu_to_be_16(n);
   ip6->proto = 4;
   ip6->hop_limits = 255;
-  memcpy(ip6->src_addr, ends->br, 16);
-  memcpy(ip6->dst_addr, ends->b4, 16);
+  /* Arrays, and in DPDK 24.11 structs. */
+  memcpy(&ip6->src_addr, ends->br, 16);
+  memcpy(&ip6->dst_addr, ends->b4, 16);
 }
 
 static void leave(struct rte_mbuf *m)

@@ -50,7 +50,8 @@ static void write_template(struct rte_mempool *mp, void *arg, void *object, unsi
 {
   struct rte_mbuf *m = object;
   struct tunnel t = {.outer = udp_template(SIZE),
-                     .vxlan = {RTE_BE32(0x08000000), rte_cpu_to_be_32(VNI << 8)}};
+                     .vxlan.vx_flags = RTE_BE32(0x08000000),
+                     .vxlan.vx_vni = rte_cpu_to_be_32(VNI << 8)};
   (void)mp;
   (void)i;
   t.outer.udp.dst_port = *(int *)arg ? RTE_BE16(RTE_VXLAN_DEFAULT_PORT) : RTE_BE16(1234);

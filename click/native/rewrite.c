@@ -17,6 +17,7 @@
 
 enum {
   TCP = 6, UDP = 17, ICMP = 1, DCCP = 33,
+  PING_REQUEST = 8, PING_REPLY = 0,
   PORTS = 8,      /* bytes behind the IP header that a packet with ports has */
   PING = 6,       /* and one with an identifier */
   TCP_SUM = 18,   /* and one with TCP's checksum */
@@ -70,7 +71,7 @@ static bool has_ports(const struct view *v)
 static bool is_ping(const struct view *v)
 {
   return v->ip->next_proto_id == ICMP && v->first && v->length >= PING &&
-         (v->l4[0] == RTE_IP_ICMP_ECHO_REQUEST || v->l4[0] == RTE_IP_ICMP_ECHO_REPLY);
+         (v->l4[0] == PING_REQUEST || v->l4[0] == PING_REPLY);
 }
 
 /* The key of pings has the identifier as the requester's port, and the next number as
@@ -95,7 +96,7 @@ static int32_t key_of(const struct click_rewriter *r, const struct view *v,
   case REWRITE_PING:
     if (!is_ping(v))
       return -1;
-    key_of_ping(key, half(v->l4 + 4), v->l4[0] == RTE_IP_ICMP_ECHO_REPLY);
+    key_of_ping(key, half(v->l4 + 4), v->l4[0] == PING_REPLY);
     return r->other;
   default:
     if (!has_ports(v))
@@ -275,7 +276,7 @@ int32_t pg_rewrite(struct click_rewriter *r, struct packet *p, int64_t now)
   r->kind = kind;
   r->protocol = v.ip->next_proto_id;
   /* Only requests make mappings. */
-  if (r->how == REWRITE_PING && v.l4[0] != RTE_IP_ICMP_ECHO_REQUEST)
+  if (r->how == REWRITE_PING && v.l4[0] != PING_REQUEST)
     return 0;
   return -1;
 }

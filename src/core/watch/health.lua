@@ -52,10 +52,12 @@ local function builtin_name(func)
   return info.ffid and vmdef.ffnames[info.ffid] or "a C function"
 end
 
--- The reason of an abort as LuaJIT's own text, with names for its numbers.
+-- The reason of an abort as LuaJIT's own text, with names for its numbers. (Since 2024
+-- the text has %s for a bytecode's number. Patterns aren't compiled, and an abort in
+-- here would not be told.)
 local function reason_text(code, detail)
   local text = vmdef.traceerr[code] or ("error %s"):format(tostring(code))
-  if text:find("bytecode %d", 1, true) then
+  if text:find("bytecode %d", 1, true) or text:find("bytecode %s", 1, true) then
     local names = vmdef.bcnames
     return "NYI: bytecode " .. names:sub(detail * 6 + 1, detail * 6 + 6):match("%w+")
   end

@@ -9,7 +9,7 @@ describe("remedies", function ()
   it("know what LuaJIT says about code", function ()
     local rest = {}
     for _, reason in pairs(vmdef.traceerr) do
-      reason = reason:gsub("bytecode %%d", "bytecode FNEW")
+      reason = reason:gsub("bytecode %%[ds]", "bytecode FNEW") -- %s: since 2024
       if remedies.of(reason) == unknown then rest[#rest + 1] = reason end
     end
     table.sort(rest)

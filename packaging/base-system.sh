@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the scripts beside it share: a fresh base system of Debian or Ubuntu, made with
+# debootstrap and kept in build/chroot-SUITE.tar, and running commands in it.
+
+UBUNTU="focal jammy noble oracular plucky questing resolute"
+UBUNTU_MIRROR=http://archive.ubuntu.com/ubuntu
+UBUNTU_KEYS=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+
+# fail SENTENCE...: end with it.
+fail() {
+  echo "$0: $*" >&2
+  exit 1
+}
+
+# is_ubuntu SUITE
+is_ubuntu() {
+  case " $UBUNTU " in *" $1 "*) ;; *) return 1 ;; esac
+}
+
+# Where apt fetches packages from on this machine.
+debian_mirror() {
+  sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' \
+    /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
+    grep -v -e security -e ubuntu | head -n 1
+}
+
+# bootstrap SUITE FOLDER
+bootstrap() {
+  command -v debootstrap >/dev/null || fail "debootstrap is missing: apt-get install debootstrap"
+  if is_ubuntu "$1"; then
+    [ -e "$UBUNTU_KEYS" ] || fail "Ubuntu's keys are missing: apt-get install ubuntu-keyring"
+    debootstrap --variant=minbase --components=main,universe --keyring="$UBUNTU_KEYS" \
+      "$1" "$2" "${MIRROR:-$UBUNTU_MIRROR}" /usr/share/debootstrap/scripts/gutsy
+  else
+    debootstrap --variant=minbase "$1" "$2" "${MIRROR:-$(debian_mirror)}"
+  fi
+}
+
+# base_of SUITE: the archive of its base system, which is made if there is none.
+base_of() {
+  base=$PWD/build/chroot-$1.tar
+  [ ! -e "$base" ] || return 0
+  mkdir -p build
+  fresh=$(mktemp -d)
+  bootstrap "$1" "$fresh" || {
+    rm -rf --one-file-system "$fresh"
+    fail "debootstrap couldn't make a base system of '$1'"
+  }
+  rm -rf "$fresh"/var/cache/apt/archives/*.deb
+  tar -C "$fresh" --one-file-system -cf "$base.new" . && mv "$base.new" "$base"
+  rm -rf --one-file-system "$fresh"
+}
+
+# enter SUITE: unpack its base system in the folder $root, which is removed at the end; or
+# in the folder $ROOT, which stays.
+enter() {
+  [ "$(id -u)" = 0 ] || fail "wants root, for debootstrap and chroot"
+  base_of "$1"
+  root=${ROOT:-$(mktemp -d)}
+  trap leave EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+  if [ ! -e "$root/usr" ]; then
+    mkdir -p "$root"
+    tar -C "$root" -xf "$base"
+  fi
+  chmod 755 "$root"
+  for file in /etc/resolv.conf /etc/hosts; do cp "$file" "$root$file"; done
+  for file in /etc/apt/apt.conf.d/*proxy*; do
+    [ ! -e "$file" ] || cp "$file" "$root/etc/apt/apt.conf.d/"
+  done
+  # Services that packages bring don't start.
+  printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+  chmod 755 "$root/usr/sbin/policy-rc.d"
+  mount --bind "$root" "$root" # network namespaces want a root that is a mount point
+  mount -t proc proc "$root/proc"
+  mount -o ro --bind /sys "$root/sys"
+  mkdir -p "$root/dev/shm" "$root/dev/net"
+  mount -t tmpfs none "$root/dev/shm"
+  [ ! -e /dev/net/tun ] || [ -e "$root/dev/net/tun" ] || mknod -m 666 "$root/dev/net/tun" c 10 200
+}
+
+leave() {
+  for place in dev/shm sys proc .; do umount -l "$root/$place" 2>/dev/null || :; done
+  [ -n "${ROOT-}" ] || rm -rf --one-file-system "$root"
+}
+
+# inside COMMAND...: run it in the base system.
+inside() {
+  chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    DEBIAN_FRONTEND=noninteractive HOME=/root LANG=C.UTF-8 TERM="${TERM-dumb}" \
+    ${http_proxy:+http_proxy=$http_proxy} "$@"
+}
