@@ -4,8 +4,9 @@
 -- packets, CPU seconds, TSC Hz. What comes before SECONDS isn't measured.
 --
 -- KIND: push (a link before and after each app), lifted (the same apps, which the
--- engine fuses as they are), fused (process(p) that passes each packet on), or swap
--- (fused; each app swaps the Ethernet addresses).
+-- engine fuses as they are), fused (process(p) that passes each packet on), swap
+-- (fused; each app swaps the Ethernet addresses), or service and service-lifted
+-- (bench/lua/service.lua, between links and fused as it is, LENGTH times).
 -- BURST: packets received at once, 1 to 256; "random", 0 to 64, another number in
 -- each breath; or "late:S", single packets for S seconds, then 256.
 
@@ -69,8 +70,11 @@ local function graph(kind, length, burst)
   config.app(c, "port", Port, {port = "null", burst = tonumber(burst)})
   if burst == "random" then config.app(c, "dice", Dice, 1) end
   local from = "port"
-  for i = 1, length do
-    config.app(c, "app" .. i, kinds[kind])
+  local service = kind:match("^service")
+    and dofile(debug.getinfo(1, "S").source:match("^@(.*)chain.lua$") .. "service.lua")
+  for i = 1, length * (service and #service.CHAIN or 1) do
+    local app = service and service.CHAIN[(i - 1) % #service.CHAIN + 1] or {kinds[kind]}
+    config.app(c, "app" .. i, app[1], app[2])
     config.link(c, ("%s.output -> app%d.input"):format(from, i))
     from = "app" .. i
   end
@@ -79,7 +83,7 @@ local function graph(kind, length, burst)
 end
 
 local function main(kind, length, burst, seconds)
-  engine.lift = kind == "lifted"
+  engine.lift = kind:match("lifted$") ~= nil
   engine.configure(graph(kind, tonumber(length), burst))
   engine.busywait = true
   local apps = engine.app_table

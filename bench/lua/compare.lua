@@ -5,7 +5,10 @@
 --
 -- KIND: chain:N (N apps that pass packets on), filter or filter:native (a pcap filter
 -- that half of the packets pass), bridge (a learning one of 4 ports with 64 stations
--- each), rate (a rate limiter that lets all pass).
+-- each), rate (a rate limiter that lets all pass), swap (lib.protocol: an object of
+-- each packet's Ethernet header, whose addresses are exchanged), headers (the same of
+-- its Ethernet, IPv4 and UDP headers, of which some fields are set), datagram (those
+-- parsed by lib.protocol.datagram), push (three headers taken off, others put before).
 
 local basic = require("apps.basic.basic_apps")
 local ffi = require("ffi")
@@ -74,19 +77,19 @@ function graphs.chain(length)
   config.link(c, from .. " -> sink.input")
 end
 
--- UDP and TCP in turn, from changing ports.
-local function ipv4_traffic()
+-- Frames from changing ports, of the protocols (hexadecimal) in turn.
+local function ipv4_traffic(protocols)
   local packets = {}
   for i = 1, 256 do
     packets[i] = frame(("02 00 00 00 00 01 02 00 00 00 00 02 08 00 45 00 00 2e 00 00 "
       .. "00 00 40 %s 00 00 0a 00 00 01 0a 00 00 02 %04x 00 35")
-      :format(i % 2 == 0 and "11" or "06", 1024 + i))
+      :format(protocols[i % #protocols + 1], 1024 + i))
   end
   return packets
 end
 
 function graphs.filter(native)
-  config.app(c, "source", Traffic, ipv4_traffic())
+  config.app(c, "source", Traffic, ipv4_traffic{"11", "06"})
   config.app(c, "filter", require("apps.packet_filter.pcap_filter").PcapFilter,
     {filter = "ip and udp dst port 53 and src net 10.0.0.0/8",
      native = native == "native"})
@@ -100,6 +103,100 @@ function graphs.rate()
     {rate = 1e12, bucket_capacity = 1e12})
   config.link(c, "source.output -> rate.input")
   config.link(c, "rate.output -> sink.input")
+end
+
+-- An app that calls change(p) for each packet, and sends what it returns.
+local function changing(change)
+  local App = {new = function (self) return setmetatable({}, {__index = self}) end}
+
+  function App:push()
+    local input, output = self.input.input, self.output.output
+    for _ = 1, link.nreadable(input) do
+      link.transmit(output, change(link.receive(input)))
+    end
+  end
+
+  return App
+end
+
+local function protocol(change)
+  config.app(c, "source", Traffic, ipv4_traffic{"11"})
+  config.app(c, "change", changing(change))
+  config.link(c, "source.output -> change.input")
+  config.link(c, "change.output -> sink.input")
+end
+
+function graphs.swap()
+  local ethernet = require("lib.protocol.ethernet")
+  protocol(function (p)
+    local eth = ethernet:new_from_mem(p.data, p.length)
+    eth:swap()
+    eth:free()
+    return p
+  end)
+end
+
+function graphs.headers()
+  local ethernet = require("lib.protocol.ethernet")
+  local ipv4, udp = require("lib.protocol.ipv4"), require("lib.protocol.udp")
+  local mac, address = ethernet:pton("02:00:00:00:00:07"), ipv4:pton("192.0.2.1")
+  protocol(function (p)
+    local eth = ethernet:new_from_mem(p.data, p.length)
+    if eth:type() == 0x0800 then
+      local ip = ipv4:new_from_mem(p.data + 14, p.length - 14)
+      if ip:protocol() == 17 then
+        local ports = udp:new_from_mem(p.data + 34, p.length - 34)
+        ports:dst_port(ports:dst_port() + 1)
+        ports:free()
+      end
+      ip:src(address)
+      ip:ttl(ip:ttl() - 1)
+      ip:checksum()
+      ip:free()
+    end
+    eth:src(mac)
+    eth:free()
+    return p
+  end)
+end
+
+function graphs.datagram()
+  local datagram = require("lib.protocol.datagram")
+  local ethernet = require("lib.protocol.ethernet")
+  local parsed = datagram:new(nil, ethernet)
+  packet.free(parsed:packet())
+  protocol(function (p)
+    local d = parsed:new(p, ethernet)
+    d:parse_n(3)
+    local stack = d:stack()
+    local ip, udp = stack[2], stack[3]
+    ip:ttl(ip:ttl() - 1)
+    udp:src_port(udp:src_port() + 1)
+    return d:packet()
+  end)
+end
+
+function graphs.push()
+  local datagram = require("lib.protocol.datagram")
+  local ethernet = require("lib.protocol.ethernet")
+  local ipv4, udp = require("lib.protocol.ipv4"), require("lib.protocol.udp")
+  local parsed = datagram:new(nil, ethernet, {delayed_commit = true})
+  packet.free(parsed:packet())
+  local mac, address = ethernet:pton("02:00:00:00:00:07"), ipv4:pton("192.0.2.1")
+  local eth = ethernet:new{src = mac, dst = mac, type = 0x0800}
+  local ip = ipv4:new{src = address, dst = address, protocol = 17, ttl = 64}
+  local ports = udp:new{src_port = 7, dst_port = 9}
+  local options = {delayed_commit = true}
+  protocol(function (p)
+    local d = parsed:new(p, ethernet, options)
+    d:parse_n(3)
+    d:pop(3)
+    d:push(ports)
+    d:push(ip)
+    d:push(eth)
+    d:commit()
+    return d:packet()
+  end)
 end
 
 local PORTS, STATIONS = 4, 64

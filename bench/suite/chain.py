@@ -16,6 +16,7 @@ LIFTED_LIMIT = 1.3
 ONE_LIMIT = 1.15
 SWAP_LIMIT = 1.0
 SWAPS = 10
+SERVICE_LIMIT = 0.67
 
 
 def run(quick, rounds=None):
@@ -40,6 +41,8 @@ def run(quick, rounds=None):
         if n > 0:
             functions["fused", n] = perigee("fused", n)
             functions["lifted", n] = perigee("lifted", n)
+    for kind in "service", "service-lifted":
+        functions[kind] = perigee(kind, 1)
     functions["swap"] = perigee("swap", SWAPS)
     functions["stages"] = reference("swap:%d" % SWAPS)
     cycles = measure.in_turn(rounds, functions)
@@ -63,6 +66,8 @@ def run(quick, rounds=None):
     add("Snabb's form, fused, 100 apps / 1 app", ("lifted", 100), ("lifted", 1),
         LIFTED_LIMIT)
     add("Snabb's form, fused, 100 apps / with links", ("lifted", 100), ("push", 100))
+    add("filters, VLAN, NAT, limiter, counters in Snabb's form, fused / with links",
+        "service-lifted", "service", SERVICE_LIMIT)
     add("swap, %d fused apps / %d loops in C" % (SWAPS, SWAPS), "swap", "stages",
         SWAP_LIMIT)
     for kind, n in [key for key in cycles if key[0] in titles]:

@@ -8,6 +8,7 @@
 local ffi = require("ffi")
 local packet = require("core.packet")
 local class = require("lib.lua.class")
+local own_code = require("lib.protocol.own_code")
 
 local bytes_t = ffi.typeof("uint8_t *")
 
@@ -17,6 +18,33 @@ datagram._name = "datagram"
 datagram.push_buffer_size = 512
 
 local NO_OPTIONS = {}
+
+-- Free the first `n` parsed headers, one at least; their bytes. There is no loop for
+-- three: an inner loop of so few rounds keeps LuaJIT from compiling that over packets.
+local function release(stack, n)
+  local a = stack[1]
+  local bytes = a:sizeof()
+  a:free()
+  stack[1] = nil
+  if n > 1 then
+    local b = stack[2]
+    bytes = bytes + b:sizeof()
+    b:free()
+    stack[2] = nil
+  end
+  if n > 2 then
+    local c = stack[3]
+    bytes = bytes + c:sizeof()
+    c:free()
+    stack[3] = nil
+  end
+  for i = 4, n do
+    bytes = bytes + stack[i]:sizeof()
+    stack[i]:free()
+    stack[i] = nil
+  end
+  return bytes
+end
 
 --- A datagram of `p`, or of a new empty packet. `first` is the class of the first
 --- header, if it is to be parsed. `options`: {delayed_commit = true}.
@@ -28,10 +56,7 @@ function datagram:new(p, first, options)
     o._packet = ffi.new("struct packet *[1]")
   end
   local parse = o._parse
-  for i = 1, parse.index do
-    parse.stack[i]:free()
-    parse.stack[i] = nil
-  end
+  if parse.index > 0 then release(parse.stack, parse.index) end
   parse.index, parse.offset, parse.ulp = 0, 0, first
   o._offset = 0 -- bytes popped, while the commit is delayed
   o._push.offset, o._push.size = datagram.push_buffer_size, 0
@@ -68,34 +93,53 @@ function datagram:push_raw(data, length)
   end
 end
 
---- Parse the next header: of the class `wanted`, or of the one that the header before
---- tells of. Nil, and nothing has changed, if there is no such header, or `check` is
---- given and check(header) isn't true.
-function datagram:parse_match(wanted, check)
-  local parse = self._parse
-  wanted = wanted or parse.ulp
-  if not wanted then return nil end
-  local p = self._packet[0]
-  local proto = wanted:new_from_mem(p.data + parse.offset, p.length - parse.offset)
-  if not proto then return nil end
-  if check and not check(proto) then
-    proto:free()
-    return nil
-  end
-  parse.index = parse.index + 1
-  parse.stack[parse.index] = proto
-  parse.ulp = proto:upper_layer()
-  parse.offset = parse.offset + proto:sizeof()
-  return proto
+-- Parsing one header. Each step of a sequence has code of its own, since it mostly is
+-- about the same class (lib.protocol.own_code).
+local STEP = [[
+  return function (self, wanted, check)
+    local parse = self._parse
+    wanted = wanted or parse.ulp
+    if not wanted then return nil end
+    local p, offset = self._packet[0], parse.offset
+    local proto = wanted:new_from_mem(p.data + offset, p.length - offset)
+    if not proto then return nil end
+    if check and not check(proto) then
+      proto:free()
+      return nil
+    end
+    local index = parse.index + 1
+    parse.index = index
+    parse.stack[index] = proto
+    parse.ulp = proto:upper_layer()
+    parse.offset = offset + proto:sizeof()
+    return proto
+  end]]
+
+--- datagram:parse_match(wanted, check): parse the next header, of the class `wanted`,
+--- or of the one that the last header tells of. Nil, and nothing has changed, if there
+--- is no such header, or `check` is given and check(header) isn't true.
+datagram.parse_match = own_code.make(STEP)
+
+local first, second, third, next_one = own_code.make(STEP), own_code.make(STEP),
+  own_code.make(STEP), own_code.make(STEP)
+
+-- One of the list of {class, check}.
+local function parse_one(self, step, sequence, i)
+  local one = sequence[i]
+  return step(self, one[1], one[2])
 end
 
---- Parse one header, or for a list of {class, check} one for each; the last, or nil if
---- one fails.
+--- Parse one header, or for a list of {class, check} one for each; the last, or nil
+--- if one fails.
 function datagram:parse(sequence)
   if not sequence then return (self:parse_match()) end
-  local proto
-  for _, step in ipairs(sequence) do
-    proto = self:parse_match(step[1], step[2])
+  local n = #sequence
+  if n == 0 then return nil end
+  local proto = parse_one(self, first, sequence, 1)
+  if proto and n > 1 then proto = parse_one(self, second, sequence, 2) end
+  if proto and n > 2 then proto = parse_one(self, third, sequence, 3) end
+  for i = 4, proto and n or 0 do
+    proto = parse_one(self, next_one, sequence, i)
     if not proto then return nil end
   end
   return proto
@@ -103,9 +147,13 @@ end
 
 --- Parse `n` (default 1) headers; the last, or nil if one fails.
 function datagram:parse_n(n)
-  local proto
-  for _ = 1, n or 1 do
-    proto = self:parse_match()
+  n = n or 1
+  if n < 1 then return nil end
+  local proto = first(self)
+  if proto and n > 1 then proto = second(self) end
+  if proto and n > 2 then proto = third(self) end
+  for _ = 4, proto and n or 0 do
+    proto = next_one(self)
     if not proto then return nil end
   end
   return proto
@@ -127,15 +175,14 @@ end
 --- Take the first `n` parsed headers off the packet.
 function datagram:pop(n)
   local parse = self._parse
-  local stack, count, bytes = parse.stack, parse.index, 0
+  local stack, count = parse.stack, parse.index
   if n > count then
     error(("can't pop %d headers: %d have been parsed"):format(n, count), 2)
   end
-  for i = 1, n do
-    bytes = bytes + stack[i]:sizeof()
-    stack[i]:free()
+  local bytes = n > 0 and release(stack, n) or 0
+  for i = 1, n > 0 and count - n or 0 do
+    stack[i], stack[i + n] = stack[i + n], nil
   end
-  for i = 1, count do stack[i] = stack[i + n] end
   parse.index = count - n
   self:pop_raw(bytes)
   parse.offset = parse.offset - bytes

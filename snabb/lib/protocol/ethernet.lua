@@ -8,7 +8,7 @@ local header = require("lib.protocol.header")
 
 local C = ffi.C
 local mac_t = ffi.typeof("uint8_t[6]")
-local bytes_t = ffi.typeof("uint8_t *")
+local bytes_t, halves_t = ffi.typeof("uint8_t *"), ffi.typeof("uint16_t *")
 
 local ethernet = class.subClass(header)
 ethernet._name = "ethernet"
@@ -38,10 +38,10 @@ fields.u16(ethernet, "type", "ether_type")
 
 --- Exchange source and destination.
 function ethernet:swap()
-  local h, dst = self:header(), mac_t()
-  ffi.copy(dst, h.ether_dhost, 6)
-  ffi.copy(h.ether_dhost, h.ether_shost, 6)
-  ffi.copy(h.ether_shost, dst, 6)
+  local h = ffi.cast(halves_t, self._header.box[0])
+  local a, b, c = h[0], h[1], h[2]
+  h[0], h[1], h[2] = h[3], h[4], h[5]
+  h[3], h[4], h[5] = a, b, c
 end
 
 --- The address that the text ("02:00:00:00:00:01") stands for; raises an error if it

@@ -4,8 +4,7 @@
 -- Integers of more than a byte are in network order in the header.
 
 local ffi = require("ffi")
-
-local C = ffi.C
+local own_code = require("lib.protocol.own_code")
 
 ffi.cdef("int memcmp(const void *a, const void *b, size_t length);")
 
@@ -13,46 +12,80 @@ local fields = {}
 
 -- The method of a field: code of its own, in which names and numbers are constants, not
 -- variables that compiled code has to compare at each call.
-local function method(code, values)
-  local text = code:gsub("%$(%w+)", values)
-  local chunk = assert(loadstring("local lib, bit = ... " .. text, "=a header's field"))
-  return chunk(require("core.lib"), require("bit"))
-end
+local method = own_code.make
 
 local PLAIN = [[
   return function (self, value)
-    local h = self:header()
+    local h = self._header.box[0]
     if value ~= nil then h.$member = value end
     return h.$member
   end]]
 
-local IN_ORDER = [[
-  local hton, ntoh = lib.$hton, lib.$ntoh
+-- Byte order is changed in line: functions of core.lib are shared
+-- (lib.protocol.own_code).
+local HALF = [[
+  local bswap, rshift = bit.bswap, bit.rshift
   return function (self, value)
-    local h = self:header()
-    if value ~= nil then h.$member = hton(value) end
-    return (ntoh(h.$member))
+    local h = self._header.box[0]
+    if value ~= nil then h.$member = rshift(bswap(value), 16) end
+    return (rshift(bswap(h.$member), 16))
+  end]]
+
+local WORD = [[
+  local bswap, cast, word = bit.bswap, ffi.cast, ffi.typeof("uint32_t")
+  return function (self, value)
+    local h = self._header.box[0]
+    if value ~= nil then h.$member = cast(word, bswap(value)) end
+    return (tonumber(cast(word, bswap(h.$member))))
   end]]
 
 local SOME_BITS = [[
-  local hton, ntoh = lib.$hton, lib.$ntoh
-  local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
+  local bswap, band, bor = bit.bswap, bit.band, bit.bor
+  local lshift, rshift = bit.lshift, bit.rshift
+  local cast, word = ffi.cast, ffi.typeof("uint32_t")
   return function (self, value)
-    local h = self:header()
+    local h = self._header.box[0]
     if value ~= nil then
       if value == true then value = 1 elseif value == false then value = 0 end
-      local rest = band(ntoh(h.$member), $others)
-      h.$member = hton(bor(rest, lshift(band(value, $ones), $shift)))
+      local rest = band(rshift(bswap(h.$member), $spare), $others)
+      local whole = bor(rest, lshift(band(value, $ones), $shift))
+      h.$member = cast(word, rshift(bswap(whole), $spare))
     end
-    return (band(rshift(ntoh(h.$member), $shift), $ones))
+    return (band(rshift(bswap(h.$member), $right), $ones))
   end]]
 
 local BYTES = [[
-  local copy = require("ffi").copy
+  local copy = ffi.copy
   return function (self, value)
-    local h = self:header()
+    local h = self._header.box[0]
     if value ~= nil then copy(h.$member, value, $size) end
     return h.$member
+  end]]
+
+local SIX = [[
+  local cast, halves = ffi.cast, ffi.typeof("uint16_t *")
+  return function (self, value)
+    local h = self._header.box[0]
+    if value ~= nil then
+      local from, to = cast(halves, value), cast(halves, h.$member)
+      local a, b, c = from[0], from[1], from[2]
+      to[0], to[1], to[2] = a, b, c
+    end
+    return h.$member
+  end]]
+
+local FOUR = [[
+  local cast, words = ffi.cast, ffi.typeof("int32_t *")
+  return function (self, value)
+    local h = self._header.box[0]
+    if value ~= nil then cast(words, h.$member)[0] = cast(words, value)[0] end
+    return h.$member
+  end]]
+
+local EQUAL = [[
+  local C = ffi.C
+  return function (self, other)
+    return C.memcmp(other, self._header.box[0].$member, $size) == 0
   end]]
 
 --- A byte: class:name([value]).
@@ -62,36 +95,37 @@ end
 
 --- An integer of 16 bits.
 function fields.u16(class, name, member)
-  class[name] = method(IN_ORDER, {member = member, hton = "htons", ntoh = "ntohs"})
+  class[name] = method(HALF, {member = member})
 end
 
 --- An integer of 32 bits.
 function fields.u32(class, name, member)
-  class[name] = method(IN_ORDER, {member = member, hton = "htonl", ntoh = "ntohl"})
+  class[name] = method(WORD, {member = member})
 end
 
 -- The `count` bits from `first` (0 is the most significant) of an integer of `size`
 -- bits.
-local function bits(size, hton, ntoh)
+local function bits(size)
   return function (class, name, member, first, count)
     local shift, ones = size - first - count, bit.lshift(1, count) - 1
-    class[name] = method(SOME_BITS, {member = member, hton = hton, ntoh = ntoh,
-      shift = shift, ones = ones, others = bit.bnot(bit.lshift(ones, shift))})
+    class[name] = method(SOME_BITS, {member = member, shift = shift, ones = ones,
+      others = bit.bnot(bit.lshift(ones, shift)), spare = 32 - size,
+      right = shift + 32 - size})
   end
 end
 
 --- Some bits of an integer of 16 or 32 bits: (class, name, member, first, count), where
 --- 0 is the most significant bit.
-fields.bits16 = bits(16, "htons", "ntohs")
-fields.bits32 = bits(32, "htonl", "ntohl")
+fields.bits16 = bits(16)
+fields.bits32 = bits(32)
+
+local OF_SIZE = {[4] = FOUR, [6] = SIX}
 
 --- `size` bytes: class:name([pointer or string]), which returns a reference to those in
 --- the header; and class:name_eq(pointer or string), whether they are the same.
 function fields.bytes(class, name, member, size)
-  class[name] = method(BYTES, {member = member, size = size})
-  class[name .. "_eq"] = function (self, other)
-    return C.memcmp(other, self:header()[member], size) == 0
-  end
+  class[name] = method(OF_SIZE[size] or BYTES, {member = member, size = size})
+  class[name .. "_eq"] = method(EQUAL, {member = member, size = size})
 end
 
 return fields

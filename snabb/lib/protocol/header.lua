@@ -9,9 +9,23 @@
 
 local ffi = require("ffi")
 local class = require("lib.lua.class")
+local own_code = require("lib.protocol.own_code")
 
 local header = class.subClass(nil)
 header._ulp = {}
+
+-- A new object.
+local function make(kind)
+  local o = header:superClass().new(kind)
+  local variants = {}
+  for i, of_class in ipairs(kind._headers) do
+    local variant = {data = of_class.t(), box = of_class.box_t()}
+    for key, value in pairs(of_class) do variant[key] = value end
+    variants[i] = variant
+  end
+  o._headers, o._header = variants, variants[1]
+  return o
+end
 
 --- Give the class its C types (a list).
 function header:init(types)
@@ -19,38 +33,20 @@ function header:init(types)
   self._singleton_p = #types == 1
   self._headers = {}
   for i, ctype in ipairs(types) do
-    local variant = {
+    self._headers[i] = {
       t = ctype, size = ffi.sizeof(ctype),
       ptr_t = ffi.typeof("$ *", ctype), box_t = ffi.typeof("$ *[1]", ctype),
     }
-    variant.meta = {__index = variant}
-    self._headers[i] = variant
   end
   self._header = self._headers[1] -- so that class:sizeof() is the base header's
+  own_code.give(self, make)
 end
 
 -- A new or recycled object, with its base header in use.
 local function object(self)
-  local freelist = rawget(self, "_freelist") -- nil if `self` is an object itself
-  local index = freelist and freelist.index or 0
-  local o = index > 0 and freelist.list[index]
-  if o then -- as the class of all classes does it, without calls
-    freelist.list[index] = nil
-    freelist.index = index - 1
-    o._recycled = true
-  else
-    o = header:superClass().new(self)
-  end
-  if not o._recycled then
-    local variants = {}
-    for i, variant in ipairs(self._headers) do
-      variants[i] = setmetatable({data = variant.t(), box = variant.box_t()},
-        variant.meta)
-    end
-    o._headers = variants
-  end
+  if not self._instance and self._freelist.index == 0 then return make(self) end
+  local o = header:superClass().new(self)
   o._header = o._headers[1]
-  o._memory = nil
   return o
 end
 
@@ -79,26 +75,24 @@ function header:new()
   return o
 end
 
---- The header at `memory`, which must outlive the object; nil if `size` bytes are too
---- few for one.
-function header:new_from_mem(memory, size)
-  local o = object(self)
-  if o:use_memory(1, memory, size) then return o end
-  o:free()
-  return nil
-end
+--- header:new_from_mem(memory, size): the header at `memory`, which must outlive the
+--- object; nil if `size` bytes are too few for one.
+header.new_from_mem = own_code.of("new_from_mem", make)
 
---- The C struct (a reference).
-function header:header() return self._header.box[0][0] end
+--- header:free(): recycle the object, which must not be used any more.
+header.free = own_code.of("free")
 
---- A pointer to it.
-function header:header_ptr() return self._header.box[0] end
+--- header:header(): the C struct (a reference).
+header.header = own_code.of("header")
+
+--- header:header_ptr(): a pointer to it.
+header.header_ptr = own_code.of("header_ptr")
+
+--- header:sizeof(): its size in bytes.
+header.sizeof = own_code.of("sizeof")
 
 --- Its C type.
 function header:ctype() return self._header.t end
-
---- Its size in bytes.
-function header:sizeof() return self._header.size end
 
 --- Are type and bytes those of `other`?
 function header:eq(other)
@@ -117,19 +111,12 @@ end
 
 --- A copy with memory of its own.
 function header:clone()
-  local memory = self:ctype()()
-  ffi.copy(memory, self:header_ptr(), self:sizeof())
-  local o = self:class():new_from_mem(memory, self:sizeof())
-  o._memory = memory -- as long as the object lives, so does it
+  local o = self:class():new_from_mem(self:header_ptr(), self:sizeof())
+  o:copy(o._header.data, true)
   return o
 end
 
---- The class of what follows the header; nil if there is none.
-function header:upper_layer()
-  local method = self._ulp.method
-  local name = method and self._ulp.class_map[self[method](self)]
-  if not name then return nil end
-  return package.loaded[name] or require(name)
-end
+--- header:upper_layer(): the class of what follows the header; nil if there is none.
+header.upper_layer = own_code.of("upper_layer")
 
 return header

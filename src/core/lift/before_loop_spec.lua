@@ -184,6 +184,58 @@ describe("an app that does something before its loop", function ()
     assert.matches("packets come at any time", engine.not_fused.a)
   end)
 
+  local function filtering(accepts, more)
+    local kind = {new = function (self)
+      return setmetatable({accepts = accepts}, {__index = self})
+    end, push = function (self)
+      while not link.empty(self.input.input) do
+        local p = link.receive(self.input.input)
+        if self.accepts(p.data, p.length) then
+          link.transmit(self.output.output, p)
+        else
+          packet.free(p)
+        end
+      end
+    end}
+    for name, f in pairs(more or {}) do kind[name] = f end
+    return kind
+  end
+
+  local function fused_with(kind)
+    run_anew({a = {kind}, b = {kind}},
+      {"in.x -> a.input", "a.output -> b.input", "b.output -> out.x"})
+    return #engine.regions == 1, engine.not_fused.a
+  end
+
+  local SHORT = [[
+    local band, uint8_t = bit.band, require("ffi").typeof("uint8_t *")
+    return function (data, length) return band(length, 3) > 0 and data ~= uint8_t end]]
+
+  it("may have a function of unknown source that it gives no app", function ()
+    local accepts = assert(loadstring(SHORT, "length > 0"))()
+    assert.is_true(fused_with(filtering(accepts)))
+    texts.send("in.x -> a.input", {"abc", "four", "a"})
+    engine.breathe()
+    assert.same({"abc", "a"}, texts.take("b.output -> out.x"))
+  end)
+
+  it("isn't fused if that may get at links", function ()
+    local accepts = assert(loadstring(SHORT, "length > 0"))()
+    local other = {length = function (self) return self:accepts() end}
+    local fused, why = fused_with(filtering(accepts, other))
+    assert.is_false(fused)
+    assert.matches("it calls accepts%(%), whose source isn't known", why)
+    for _, text in ipairs{
+      "local t = {} return function () return t end",
+      "return function () return engine.app_table end",
+      "return function () return function () end end",
+    } do
+      fused, why = fused_with(filtering(assert(loadstring(text, "what"))()))
+      assert.is_false(fused)
+      assert.matches("its accepts%(%) its source can't be parsed", why)
+    end
+  end)
+
   it("may ask for a link's counters in another method", function ()
     local Reporting = class{push = Counting.push, snapshot = function (self)
       return link.stats(self.input.input).rxpackets

@@ -4,6 +4,7 @@
 
 local assignments = require("core.lift.assignments")
 local link = require("core.link")
+local plain = require("core.lift.plain")
 local syntax = require("core.lift.syntax")
 
 local methods = {}
@@ -52,22 +53,37 @@ local function deed(f, tree)
   return found
 end
 
--- By function: {why = text or nil, assigned = set}.
+-- The names of the methods that the tree calls, as in o:NAME(); a set.
+local function invoked(tree)
+  local set = {}
+  syntax.walk(tree, function (node)
+    if node.tag == "Invoke" then set[node[2][1]] = true end
+  end)
+  return set
+end
+
+-- By function: {why = text or nil, assigned = set, invoked = set}.
 local known = setmetatable({}, {__mode = "k"})
 
 local function look_at(f)
   local found = known[f]
   if found then return found end
-  found = {assigned = {}}
+  found = {assigned = {}, invoked = {}}
   local tree, why = syntax.of(f)
   if tree then
     found.why = deed(f, tree.node)
     assignments.add(tree.node, found.assigned)
+    found.invoked = invoked(tree.node)
   else
     found.why = why
   end
   known[f] = found
   return found
+end
+
+-- A function in a field of the app itself that isn't given the app.
+local function is_own_value(app, name, f)
+  return rawget(app, name) == f and plain.is(f)
 end
 
 --- The functions of the app, but push() and those that aren't called as packets flow,
@@ -76,17 +92,27 @@ end
 function methods.of(app)
   local tables = chain(app)
   if not tables then return nil, "its class finds methods by a function" end
-  local set, assigned = {}, {}
+  local set, assigned, values, called = {}, {}, {}, {}
   for _, t in ipairs(tables) do
     for name, f in pairs(t) do
       local info = type(f) == "function" and not APART[name] and debug.getinfo(f, "S")
       if info and info.what ~= "C" then
         local found = look_at(f)
-        if found.why then return nil, ("its %s() %s"):format(name, found.why) end
+        if not found.why then
+          set[f] = true
+        elseif is_own_value(app, name, f) then
+          values[name] = true
+        else
+          return nil, ("its %s() %s"):format(name, found.why)
+        end
         for field in pairs(found.assigned) do assigned[field] = true end
-        set[f] = true
+        for method in pairs(found.invoked) do called[method] = true end
       end
     end
+  end
+  for name in pairs(values) do
+    if called[name] then return nil, ("it calls %s(), whose source isn't known"):format(
+      name) end
   end
   return set, assigned
 end
