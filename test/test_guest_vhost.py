@@ -16,6 +16,12 @@ from helpers.nfv import A, B, Bench, port
 LONG = bool(os.environ.get("PERIGEE_LONG"))
 REBOOTS = 5 if LONG else 1
 MTU = 9000
+FLOWS = 32
+
+
+def ports(b_vlan=42):
+    """A, and B with two pairs of queues."""
+    return port("A", vlan=42), port("B", vlan=b_vlan, queues=2)
 
 
 class Machines(Bench):
@@ -24,7 +30,7 @@ class Machines(Bench):
     def __init__(self, folder, stack):
         super().__init__(folder)
         self.stack, self.switch = stack, None
-        self.write(port("A", vlan=42), port("B", vlan=42))
+        self.write(*ports())
 
     def start_switch(self):
         self.switch = self.stack.enter_context(self.nfv())
@@ -38,12 +44,12 @@ class Machines(Bench):
 
     def boot(self):
         self.guests = []
-        for name, mac in ("A", A), ("B", B):
+        for name, mac, queues in ("A", A, 1), ("B", B, 2):
             folder = self.folder / name
             folder.mkdir()
+            card = vhost_user(self.folder / f"{name}.sock", mac, f",host_mtu={MTU}", queues)
             guest = Guest(folder, memory=256, hugepages=0, shared=True, reboot=True,
-                          devices=vhost_user(self.folder / f"{name}.sock", mac,
-                                             f",host_mtu={MTU}"))
+                          cpus=queues, devices=card)
             self.stack.callback(guest.stop)
             self.guests.append(guest)
         for number in 0, 1:
@@ -74,9 +80,9 @@ def machines(tmp_path_factory):
 def test_one_vlan_and_two(machines):
     """Guests of one VLAN see each other, and those of two don't."""
     assert machines.ping() == 5
-    machines.change(port("A", vlan=42), port("B", vlan=43))
+    machines.change(*ports(43))
     assert machines.ping(deadline=5) == 0
-    machines.change(port("A", vlan=42), port("B", vlan=42))
+    machines.change(*ports())
     assert machines.ping() == 5
 
 
@@ -90,6 +96,32 @@ def test_jumbo_frames_and_tcp(machines):
     sent = here.check(f"head -c {size} /dev/urandom >/tmp/data; sha256sum </tmp/data; "
                       "busybox nc 10.0.0.2 5000 </tmp/data", timeout=300)
     wait_until(lambda: there.check("cat /tmp/sum") == sent, "what was sent")
+
+
+def packets(guest, name):
+    """What the kernel counted of a guest's card; 0 of a queue that isn't used."""
+    found = re.search(rf"\b{name}: (\d+)", guest.check("ethtool", "-S", "eth0"))
+    return int(found.group(1)) if found else 0
+
+
+def test_both_queues_are_used(machines):
+    """Those that the guest is told to use, and no other, while it runs."""
+    here, there = machines.guests
+    send = f"for p in $(seq {FLOWS}); do echo >/dev/udp/10.0.0.%d/$((5000 + p)); done"
+    for queues in 2, 1, 2:
+        there.check("ethtool", "-L", "eth0", "combined", queues)
+        before = [packets(there, f"rx_queue_{q}_packets") for q in (0, 1)]
+        here.check("bash", "-c", send % 2)
+        wait_until(lambda: sum(packets(there, f"rx_queue_{q}_packets") for q in (0, 1))
+                   >= sum(before) + FLOWS, "all flows")
+        assert (packets(there, "rx_queue_1_packets") > before[1]) == (queues == 2)
+    for cpu in 0, 1:
+        sent = packets(there, f"tx_queue_{cpu}_packets")
+        came = packets(here, "rx_queue_0_packets")
+        there.check("taskset", "-c", cpu, "bash", "-c", send % 1)
+        assert packets(there, f"tx_queue_{cpu}_packets") >= sent + FLOWS
+        wait_until(lambda least=came + FLOWS: packets(here, "rx_queue_0_packets") >= least,
+                   "what it sent")
 
 
 def test_the_switch_is_killed_and_guests_reboot(machines):

@@ -100,11 +100,12 @@ def card(number, model, path, peer=None):
             f"{place}{CARD_OPTIONS.get(model, '')}{more and ',' + more}"]
 
 
-def vhost_user(path, mac, more=""):
+def vhost_user(path, mac, more="", queues=1):
     """QEMU's words for a virtio card whose other end, at that socket, is a process."""
     return ["-chardev", f"socket,id=chr0,path={path},reconnect=1", "-netdev",
-            "vhost-user,id=net0,chardev=chr0", "-device", "virtio-net-pci,netdev=net0,"
-            f"mac={mac},vectors=0{more}"]
+            f"vhost-user,id=net0,chardev=chr0,queues={queues}", "-device",
+            f"virtio-net-pci,netdev=net0,mac={mac},vectors=0{more}"
+            f"{',mq=on' if queues > 1 else ''}"]
 
 
 class Monitor:
