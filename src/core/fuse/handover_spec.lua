@@ -156,6 +156,8 @@ describe("handing over", function ()
 
   -- An app that is called between a region and the bulk app behind it raises an error.
   it("loses nothing when a breath is cut short", function ()
+    finally(function () engine.lift = true end)
+    engine.lift = false -- or it is in the region
     local failing = true
     local Bad = class{push = function (self)
       if failing then error("no") end
