@@ -11,13 +11,17 @@ local function hex(p, n)
 end
 
 -- Calls of io.stderr:write while `f` runs, as a text.
+-- What f() says where there is no libmoon's log.
 local function stderr_of(f)
   local plain, said = io.stderr, {}
+  local log = package.loaded.log
+  package.loaded.log = true
   rawset(io, "stderr", {write = function (_, ...)
     said[#said + 1] = table.concat{...}
   end})
   local ok, message = pcall(f)
   rawset(io, "stderr", plain)
+  package.loaded.log = log
   assert(ok, message)
   return table.concat(said)
 end

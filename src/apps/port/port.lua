@@ -22,8 +22,9 @@ Port.link_names = {
   output = {output = "output", tx = "output"},
 }
 
---- A fused region may receive from and send to `port` without a link.
-Port.direct = true
+--- A fused region may receive from and send to `port` without a link, and bursts may go
+--- straight to another port, past these methods.
+Port.direct = Port
 
 local ALIVE_SECONDS = 0.1
 
