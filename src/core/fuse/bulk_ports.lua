@@ -4,11 +4,9 @@
 -- regions. Pure.
 
 local config = require("core.config")
+local device = require("core.fuse.device")
 
 local bulk_ports = {}
-
--- The device of an app that packets can come from, or go to, directly.
-local function port_of(app) return app and app.direct and app.port or nil end
 
 local function leaving(links)
   local count = {}
@@ -31,7 +29,7 @@ function bulk_ports.of(apps, links, wanted)
   for spec, l in pairs(links) do
     local from, _, to, input = config.parse_link(spec)
     local a, b = apps[from], apps[to]
-    local source, sink = port_of(a), port_of(b)
+    local source, sink = device.of(a, "pull"), device.of(b, "push")
     if source and is_bulk(b) and outputs[from] == 1
       and not (b.push_link and b.push_link[input]) then
       ports[l], fetched[spec] = source, true

@@ -133,8 +133,10 @@ end
 local function take_over_ports(fused, links)
   local others = needed(fused, links)
   for _, r in ipairs(fused.regions) do
-    for name in pairs(r.direct) do
-      if not others[name] then fused.pulled[name] = true end
+    for _, ports in ipairs{r.direct, r.port} do
+      for name in pairs(ports) do
+        if not others[name] then fused.pulled[name] = true end
+      end
     end
   end
   for spec in pairs(fused.fetched) do

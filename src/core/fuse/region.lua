@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local config = require("core.config")
 local description = require("core.fuse.description")
+local device = require("core.fuse.device")
 local drops = require("core.fuse.drops")
 local link = require("core.link")
 local meanwhile = require("core.lib.meanwhile")
@@ -90,11 +91,6 @@ local function while_full(step)
   return function ()
     if step() == BURST and step() == BURST and step() == BURST then step() end
   end
-end
-
--- The device of the app at the far end, when packets can go straight to it.
-local function port_at(app)
-  return app and app.direct and app.port or nil
 end
 
 --- Bring the counters of the fused links, and the drops of their apps, up to date.
@@ -206,15 +202,15 @@ end
 
 -- Of a graph of 1,000 apps all regions are asked, in each change.
 local function same_links(self, found, apps, links)
-  local inner, port = self.description.inner, self.port
+  local inner, port, direct = self.description.inner, self.port, self.direct
   for i = 1, #self.ends do
     local e = self.ends[i]
     local spec = e.spec
     if links[spec] ~= e.link then return false end
     if inner[spec] then
       if not found.inner[spec] then return false end
-    elseif found.inner[spec] or port[e.from] ~= port_at(apps[e.from])
-        or port[e.to] ~= port_at(apps[e.to]) then
+    elseif found.inner[spec] or port[e.from] ~= device.of(apps[e.from], "pull")
+        or direct[e.to] ~= device.of(apps[e.to], "push") then
       return false
     end
   end
@@ -275,16 +271,11 @@ function region.new(found, apps, links)
     self.inputs[i], self.outputs[i] = app.inputs, app.outputs
     self.reasons[i] = app.drops
   end
-  local function port_of(name)
-    local port = port_at(apps[name])
-    self.port[name] = port
-    if port then self.direct[name] = true end
-    return port
-  end
   local to_links = {}
   for x, spec in ipairs(r.exits) do
     local _, _, to = config.parse_link(spec)
-    local port = port_of(to)
+    local port = device.of(apps[to], "push")
+    self.direct[to] = port
     -- One exit's packets stay in the array they came in: no slot is written before
     -- it is read.
     self.out[x] = r.puts and array_t(PUTS) or x == 1 and self.packets or array_t(BURST)
@@ -293,7 +284,9 @@ function region.new(found, apps, links)
   end
   if r.puts then bind_puts(self) end
   for i, spec in ipairs(r.entries) do
-    local l, port = links[spec], port_of((config.parse_link(spec)))
+    local from = config.parse_link(spec)
+    local l, port = links[spec], device.of(apps[from], "pull")
+    self.port[from] = port
     self.fetch[i], self.entry[i] = fetch_after(to_links, fetch_from(l, port)), l
   end
   self.code = {region = self, name = "region of " .. r.apps[1], apps = r.apps,

@@ -3,6 +3,7 @@
 -- those whose drivers only read what they send, and free it by reference count.
 
 local config = require("core.config")
+local device = require("core.fuse.device")
 local mode = require("core.check.mode")
 
 local shared_ports = {}
@@ -19,8 +20,8 @@ function shared_ports.tell(apps, links, wanted)
   for spec, l in pairs(wanted and not mode.on and links or {}) do
     local from, _, to = config.parse_link(spec)
     local app = apps[to]
-    if ports[from] and app and app.direct and app.takes_shared then
-      ports[from][l] = app.port
+    if ports[from] and app and app.takes_shared then
+      ports[from][l] = device.of(app, "push")
     end
   end
   for name, of in pairs(ports) do apps[name]:send_shared(of) end

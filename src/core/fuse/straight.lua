@@ -6,6 +6,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local config = require("core.config")
+local device = require("core.fuse.device")
 local mode = require("core.check.mode")
 local rounds = require("core.rounds")
 
@@ -13,11 +14,6 @@ local straight = {}
 
 local MOST = rounds.MOST -- bursts in a breath
 local link_p, port_p = ffi.typeof("struct link *"), ffi.typeof("struct port *")
-
--- An app's port, if its `method` is the class's: pull = false leaves out receiving.
-local function port_of(app, method)
-  return app and app.direct and app[method] == app.direct[method] and app.port or nil
-end
 
 local watched = false
 
@@ -57,7 +53,7 @@ function straight.of(apps, links, wanted)
   for spec, l in pairs(wanted and links or {}) do
     local from, _, to, input = config.parse_link(spec)
     local a, b = apps[from], apps[to]
-    local source, sink = port_of(a, "pull"), port_of(b, "push")
+    local source, sink = device.of(a, "pull"), device.of(b, "push")
     if source and sink and outputs[from] == 1
         and not (b.push_link and b.push_link[input]) then
       forward[spec] = push_of(source, l, sink)
