@@ -25,6 +25,9 @@ end
 --- without the app; and what is the same in all errors of its cause.
 function errors.text_and_cause(sentence)
   local text = sentence:match("^[^\n]*"):gsub("^app '[^']+': ", "")
+  -- The stack may end anywhere, and compiled code tells no place.
+  local method = text:match("^(in [%w_]+%(%): ).*stack overflow$")
+  if method then return text, method .. "stack overflow" end
   local place, rest = text:match("^(.-:%d+: )(.*)$")
   if not place then place, rest = "", text end
   return text, place .. rest:gsub("0x%x+", "#"):gsub("%d+", "#")

@@ -29,6 +29,14 @@ describe("errors that apps have raised", function ()
     assert.same({}, lines("none"))
   end)
 
+  it("are one cause wherever the stack ends", function ()
+    local sentence = "app 'nat': in push(): %sstack overflow\nstack traceback:\n..."
+    assert.is_true(errors.note("nat", sentence:format("")))
+    assert.is_false(errors.note("nat", sentence:format("nat.lua:7: ")))
+    assert.is_false(errors.note("nat", sentence:format("nat.lua:8: ")))
+    assert.same({"3 errors: in push(): stack overflow"}, lines("nat"))
+  end)
+
   it("of very many causes count together", function ()
     for i = 1, 1000 do errors.note("a", ("app 'a': %s"):format(("x"):rep(i))) end
     local list = lines("a")
