@@ -78,8 +78,8 @@ describe("core.fuse.bulk_ports", function ()
 
   it("leaves ports alone that have other links, and where nothing is fused", function ()
     local port, other = {}, {}
-    local apps = {["in"] = {direct = true, port = port}, halve = Halve.new(),
-      out = {direct = true, port = other}, idle = {}}
+    local apps = {["in"] = {direct = {}, port = port}, halve = Halve.new(),
+      out = {direct = {}, port = other}, idle = {}}
     local links = {["in.output -> halve.input"] = "a", ["in.tx -> idle.x"] = "b",
       ["halve.even -> out.input"] = "c", ["halve.odd -> out.input2"] = "d"}
     local ports, fetched = bulk_ports.of(apps, links, true)

@@ -48,7 +48,8 @@ local function show_ends(say, what, specs, region, place)
   if #specs == 0 then say("  %s: none", what) end
   for _, spec in ipairs(specs) do
     local from, _, to = config.parse_link(spec)
-    local port = region.direct[place == "from" and from or to]
+    local port
+    if place == "from" then port = region.port[from] else port = region.direct[to] end
     local handed = region.description.links[spec].direct ~= 0
     say("  %s: %s%s", what, spec, port and " (the port itself)"
       or handed and " (handed over in the breath, past the link's ring)" or "")
