@@ -93,7 +93,7 @@ local cpus = require("core.cpus.affinity").cpus()
 local bad, good = cpus[1], cpus[2] or cpus[1] + 1
 local c = config.new()
 config.app(c, "source", testing.Flows, {packets = 1e12, flows = 10, burst = 1})
-config.app(c, "failing", testing.Failing, {after = 1e6})
+config.app(c, "failing", testing.Failing, {after = 1e7})
 config.link(c, "source.output -> failing.input")
 config.app(c, "source2", testing.Flows, {packets = 1e12, flows = 10})
 config.app(c, "check", testing.Check, {flows = 10})
