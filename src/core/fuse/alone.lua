@@ -57,6 +57,13 @@ running_app.caller(process_all, "process", 1, function (variables)
   return not variables.app.emits and {variables.p} or nil
 end)
 
+-- What a lifted app does before its packets (core.lift.before_loop).
+local function begin(app)
+  if app.before then app.before() end
+end
+
+running_app.caller(begin, "push", 1)
+
 --- Let the per-packet app process `n` packets that wait in its input `l`, and send them
 --- to its outputs, which have the names in the list `outputs`.
 alone.process_all = process_all
@@ -118,11 +125,16 @@ function alone.drain(found, apps, links, explain, problems)
     if apps[name].emits then apps[name].emit = alone.emit_of(apps[name]) end
   end
   local function push(app, l)
-    if app.before then app.before() end
-    local ok, err = xpcall(process_all, explain, app, app.outputs or ONE_OUTPUT, l,
-      link.nreadable(l), numbers[l])
+    local running = app.lifted_from or app
+    local ok, err = xpcall(begin, explain, app)
+    if ok then
+      ok, err = xpcall(process_all, explain, app, app.outputs or ONE_OUTPUT, l,
+        link.nreadable(l), numbers[l])
+    else -- it takes none
+      while not link.empty(l) do lose(running, "error", link.receive(l)) end
+    end
     if not ok then
-      err.instance = app
+      err.instance = running
       problems[#problems + 1] = err
     end
   end

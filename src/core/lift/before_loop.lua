@@ -16,13 +16,22 @@ local nreadable = link.nreadable
 local calls, end_of_link, of_input, other = expressions.calls, expressions.end_of_link,
   expressions.of_input, expressions.other
 
--- self.FIELD or self.FIELD.FIELD..., the same for all packets: nothing assigns them.
+-- A variable, or fields of one by names that nothing assigns.
+local function is_unassigned(s, node)
+  if node.tag == "Id" then return true end
+  return node.tag == "Index" and node[2].tag == "String"
+    and not s.assigned[node[2][1]] and is_unassigned(s, node[1])
+end
+
+-- self.FIELD, the same for all packets: nothing assigns it. Fields of what it holds may
+-- change, as others have that, too.
 local function is_kept_field(s, node)
-  if node.tag == "Id" then return node[1] == s.self end
-  if node.tag ~= "Index" or node[2].tag ~= "String" then return false end
+  if node.tag ~= "Index" or s.assigned["*"] or not is_unassigned(s, node) then
+    return false
+  end
   local field = node[2][1]
-  if field == "input" or field == "output" then return false end
-  return not (s.assigned[field] or s.assigned["*"]) and is_kept_field(s, node[1])
+  return node[1].tag == "Id" and node[1][1] == s.self and field ~= "input"
+    and field ~= "output"
 end
 
 -- What can't be another from packet to packet, if nobody assigns the name.
@@ -59,11 +68,19 @@ local function note_ends(s, statement)
   end
 end
 
+local function declares(block)
+  for _, statement in ipairs(block) do
+    if statement.tag == "Local" or statement.tag == "Localrec" then return true end
+  end
+  return false
+end
+
 --- The statements of the block, a list: those of `if LINK then ... end` if the link is
---- there, and none if it isn't, nor assert(LINK).
+--- there, and none if it isn't, nor assert(LINK). Names that such a block declares must
+--- reach as far as the block around it.
 function before_loop.flatten(s, block, list)
   list = list or {}
-  for _, statement in ipairs(block) do
+  for i, statement in ipairs(block) do
     local there
     if statement.tag == "If" and #statement == 2 then
       there = asks_for_links(s, statement[1])
@@ -71,6 +88,9 @@ function before_loop.flatten(s, block, list)
       there = asks_for_links(s, statement[2]) or nil
     end
     note_ends(s, statement)
+    if there and i < #block and statement.tag == "If" and declares(statement[2]) then
+      there = nil
+    end
     if there == nil then
       list[#list + 1] = statement
     elseif there and statement.tag == "If" then
@@ -82,16 +102,18 @@ end
 
 -- Statements -------------------------------------------------------------------------
 
--- The names that the trees mention are noted: no variable of these is declared behind
--- them. `once`: nor is anything that is kept.
+-- The names that the trees mention are noted, and returned as a set: no variable of
+-- these is declared behind them. `once`: nor is anything that is kept.
 local function note_mentioned(s, trees, once)
+  local here = {}
   for _, tree in ipairs(trees) do
     syntax.walk(tree, function (node)
       if node.tag ~= "Id" then return end
-      s.mentioned[node[1]] = true
+      here[node[1]], s.mentioned[node[1]] = true, true
       if once then s.mentioned_once[node[1]] = true end
     end)
   end
+  return here
 end
 
 -- Variables of these names are given values once in each call of push().
@@ -105,7 +127,7 @@ local function declare_once(s, statement, ids, values)
       other(id, "'%s' is declared twice", name)
     end
     s.names[name], s.locals[name], names[i] = true, {}, name
-    s.variables[#s.variables + 1] = name
+    s.variables[#s.variables + 1], s.is_variable[name] = name, true
   end
   s.once[#s.once + 1] = {names = table.concat(names, ", "), line = statement.line,
     from = values[1] and values[1].offset,
@@ -126,8 +148,8 @@ local function is_kept(s, name, node)
     return true
   end
   local known = syntax.value(s.push, node, s.locals)
-  if not (REFERENCES[type(known)] or CONSTANTS[node.tag]
-          or node.tag == "Index" and is_kept_field(s, node)) then
+  if not (REFERENCES[type(known)] and is_unassigned(s, node) or CONSTANTS[node.tag]
+          or is_kept_field(s, node)) then
     return false
   end
   s.locals[name] = {value = known}
@@ -137,7 +159,14 @@ end
 
 local function declare(s, statement)
   local ids, values = statement[1], statement[2] or {}
-  note_mentioned(s, values)
+  local here = note_mentioned(s, values)
+  for _, id in ipairs(ids) do
+    local name = id[1]
+    if s.declared[name] or #ids > 1 and here[name] then
+      other(id, "'%s' is declared twice", name)
+    end
+    s.declared[name] = true
+  end
   if #ids ~= #values then return declare_once(s, statement, ids, values) end
   for i, id in ipairs(ids) do
     local name = id[1]

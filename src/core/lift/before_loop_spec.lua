@@ -177,6 +177,30 @@ describe("an app that does something before its loop", function ()
     assert.matches("before_loop_spec.lua:" .. line + 10 .. ": short", tostring(err))
   end)
 
+  it("may fail when packets that waited are moved on: they are dropped", function ()
+    local apps = {a = {Counting}, b = {class{push = function (self)
+      self.calls = (self.calls or 0) + 1
+      if self.fails then error("not now") end
+      while not link.empty(self.input.input) do
+        local p = link.receive(self.input.input)
+        link.transmit(self.output.output, p)
+      end
+    end}}}
+    local links = {"in.x -> a.input", "a.output -> b.input", "b.output -> out.x"}
+    engine.lift = false
+    run_anew(apps, links)
+    texts.send("a.output -> b.input", {"abc", "de"})
+    engine.app_table.b.fails = true
+    engine.lift = true
+    assert.error_matches(function () regions.run(apps, links) end,
+      "app 'b': in push%(%): .*not now")
+    assert.same({1, {error = 2}}, {engine.app_table.b.calls, engine.drops("b")})
+    engine.app_table.b.fails = false
+    texts.send("in.x -> a.input", {"fghi"})
+    engine.breathe()
+    assert.same({"fghi"}, texts.take("b.output -> out.x"))
+  end)
+
   it("stays as it is where packets come at any time", function ()
     local Source = class{emits = true, inputs = {}, pull = function () end}
     run_anew({s = {Source}, a = {Counting}},
@@ -247,74 +271,5 @@ describe("an app that does something before its loop", function ()
     engine.breathe()
     assert.equal(2, engine.app_table.a:snapshot())
     texts.take("b.output -> out.x")
-  end)
-end)
-
-describe("an app isn't fused if before its loop", function ()
-  after_each(function () engine.configure(config.new()) end)
-
-  local function reason(push)
-    local kind = class{push = push}
-    run_anew({a = {kind}, b = {kind}},
-      {"in.x -> a.input", "a.output -> b.input", "b.output -> out.x"})
-    assert.equal(0, #engine.regions)
-    return engine.not_fused.a
-  end
-
-  it("it returns", function ()
-    assert.matches("it returns before its loop has ended", reason(function (self)
-      if self.closed then return end
-      while not link.empty(self.input.input) do
-        local p = link.receive(self.input.input)
-        link.transmit(self.output.output, p)
-      end
-    end))
-  end)
-
-  it("it looks into a link", function ()
-    assert.matches("it uses its links in another way", reason(function (self)
-      local waiting = link.front(self.input.input)
-      while not link.empty(self.input.input) do
-        local p = link.receive(self.input.input)
-        if waiting and p.length == waiting.length then self.same = true end
-        link.transmit(self.output.output, p)
-      end
-    end))
-  end)
-
-  it("it sends", function ()
-    assert.matches("it sends within an expression", reason(function (self)
-      if self.kept then
-        link.transmit(self.output.output, self.kept)
-        self.kept = nil
-      end
-      while not link.empty(self.input.input) do
-        local p = link.receive(self.input.input)
-        link.transmit(self.output.output, p)
-      end
-    end))
-  end)
-
-  it("a name has two meanings", function ()
-    assert.matches("'passed' is declared twice", reason(function (self)
-      self.passed = passed -- luacheck: ignore
-      local passed = self.passed or 0
-      while not link.empty(self.input.input) do
-        local p = link.receive(self.input.input)
-        passed = passed + 1
-        link.transmit(self.output.output, p)
-      end
-    end))
-  end)
-
-  it("a link's name is given to another", function ()
-    assert.matches("it uses its links in another way", reason(function (self)
-      local l, o = self.input.other, self.output.output
-      l = l or self.input.input -- luacheck: ignore
-      while not link.empty(l) do
-        local p = link.receive(l)
-        link.transmit(o, p)
-      end
-    end))
   end)
 end)

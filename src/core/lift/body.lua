@@ -9,7 +9,14 @@ local syntax = require("core.lift.syntax")
 
 local body = {}
 
+-- As they were: a program may put functions of its own in their places.
 local transmit = link.transmit
+local OF_LINKS = {}
+for _, name in ipairs{"empty", "full", "front", "nreadable", "nwritable", "receive",
+                      "transmit"} do
+  OF_LINKS[link[name]] = true
+end
+local OTHERWISE = "it uses its links in another way than to send and receive"
 local calls, end_of_link, other = expressions.calls, expressions.end_of_link,
   expressions.other
 
@@ -46,11 +53,14 @@ local function check_call(s, node)
     end
     return
   end
+  local called = syntax.value(s.push, node[1], s.locals)
+  if OF_LINKS[called or false] and not (node[2] and end_of_link(s, node[2])) then
+    other(node, OTHERWISE) -- of a link that it keeps
+  end
   for i = 2, #node do
     local argument = node[i]
     if argument.tag == "Id" and argument[1] == s.self then
-      local callee = syntax.value(s.push, node[1], s.locals)
-      if not (callee and s.methods[callee]) then
+      if not (called and s.methods[called]) then
         other(node, "it gives self to a function that may use links")
       end
       s.fine[argument] = true
@@ -61,11 +71,11 @@ end
 local function check_index(s, node)
   local base, field = node[1], node[2]
   if end_of_link(s, node) then
-    other(node, "it uses its links in another way than to send and receive")
+    other(node, OTHERWISE)
   end
   if base.tag == "Id" and base[1] == s.self then
     if field.tag ~= "String" or field[1] == "input" or field[1] == "output" then
-      other(node, "it uses its links in another way than to send and receive")
+      other(node, OTHERWISE)
     end
     s.fine[base] = true
   end
@@ -97,6 +107,8 @@ function body.check(s, node, in_loop, in_function)
       other(node, "it uses '%s' in another way than to send and receive", name)
     elseif name == s.self and not s.fine[node] then
       other(node, "it passes self on")
+    elseif in_function and s.is_variable[name] then
+      other(node, "a function within it uses '%s', which is another in each call", name)
     end
   elseif tag == "Set" then
     for name in pairs(assigned_names(node)) do

@@ -8,6 +8,7 @@ local meanwhile = require("core.lib.meanwhile")
 local methods = require("core.lift.methods")
 local rewrite = require("core.lift.rewrite")
 local shape = require("core.lift.shape")
+local sharing = require("core.lift.sharing")
 local syntax = require("core.lift.syntax")
 local unfit = require("core.lift.unfit")
 
@@ -78,6 +79,9 @@ local function shape_of(app, set, assigned, ends)
   if s then
     known.make, known.input, known.outputs = rewrite.maker(s), s.input, s.outputs
     known.emits, known.only_sends = s.emits, s.only_sends
+    known.uses = sharing.uses(s.push, s.tree.node, s.self, function (node)
+      return shape.is_before(s, node)
+    end)
     why = not known.make and "it can't be rewritten"
   end
   if why then
@@ -91,7 +95,7 @@ end
 -- As link.transmit(output, nil) does, where that was called.
 local function nothing() error("link.transmit: nil isn't a packet", 2) end
 
-local function view_of(app, s, ends)
+local function view_of(app, s, uses, ends)
   local outputs = {unpack(s.outputs)}
   for _, name in ipairs(ends.output) do
     if not has(outputs, name) then outputs[#outputs + 1] = name end
@@ -102,13 +106,18 @@ local function view_of(app, s, ends)
     lengthens = s.only_sends and 0 or nil, lifted_from = app, nothing = nothing,
   }
   view.process, view.before = s.make(app, app.push, view)
+  local places
+  function view.places()
+    places = places or sharing.places(app, {s.uses, unpack(uses)})
+    return places
+  end
   return view
 end
 
 -- The view of the app with links of these names; or nil and why there is none.
 local function make(app, ends)
   if #ends.input ~= 1 then return nil, "it hasn't one link in" end
-  local set, assigned = methods.of(app)
+  local set, assigned, uses = methods.of(app)
   if not set then return nil, assigned end
   local s = shape_of(app, set, assigned, ends)
   if s.why then return nil, s.why end
@@ -120,7 +129,7 @@ local function make(app, ends)
       return nil, ("no link leaves its output '%s'"):format(name)
     end
   end
-  return view_of(app, s, ends)
+  return view_of(app, s, uses, ends)
 end
 
 local function cached(app, ends)

@@ -5,6 +5,7 @@
 local assignments = require("core.lift.assignments")
 local link = require("core.link")
 local plain = require("core.lift.plain")
+local sharing = require("core.lift.sharing")
 local syntax = require("core.lift.syntax")
 
 local methods = {}
@@ -62,7 +63,10 @@ local function invoked(tree)
   return set
 end
 
--- By function: {why = text or nil, assigned = set, invoked = set}.
+local function always() return true end -- methods may be called before the loop
+
+-- By function: {why = text or nil, assigned = set, invoked = set, uses = what
+-- sharing.uses says}.
 local known = setmetatable({}, {__mode = "k"})
 
 local function look_at(f)
@@ -74,6 +78,8 @@ local function look_at(f)
     found.why = deed(f, tree.node)
     assignments.add(tree.node, found.assigned)
     found.invoked = invoked(tree.node)
+    local first = tree.node[1][1]
+    found.uses = sharing.uses(f, tree.node, first and first[1], always)
   else
     found.why = why
   end
@@ -88,18 +94,19 @@ end
 
 --- The functions of the app, but push() and those that aren't called as packets flow,
 --- which don't deal with links: a set; and the set of the names of fields that they
---- assign ("*": any). Or nil and why one may.
+--- assign ("*": any); and what they use (core.lift.sharing), a list. Or nil and why one
+--- may.
 function methods.of(app)
   local tables = chain(app)
   if not tables then return nil, "its class finds methods by a function" end
-  local set, assigned, values, called = {}, {}, {}, {}
+  local set, assigned, values, called, uses = {}, {}, {}, {}, {}
   for _, t in ipairs(tables) do
     for name, f in pairs(t) do
       local info = type(f) == "function" and not APART[name] and debug.getinfo(f, "S")
       if info and info.what ~= "C" then
         local found = look_at(f)
         if not found.why then
-          set[f] = true
+          set[f], uses[#uses + 1] = true, found.uses
         elseif is_own_value(app, name, f) then
           values[name] = true
         else
@@ -114,7 +121,7 @@ function methods.of(app)
     if called[name] then return nil, ("it calls %s(), whose source isn't known"):format(
       name) end
   end
-  return set, assigned
+  return set, assigned, uses
 end
 
 return methods

@@ -4,12 +4,13 @@
 local engine = require("core.app")
 local link = require("core.link")
 local lift = require("core.lift.lift")
+local lifted = require("testing.lifted")
 local config = require("core.config")
 local packet = require("core.packet")
 local regions = require("testing.regions")
 local texts = require("testing.texts")
 
-local class, run_anew = regions.class, regions.run_anew
+local class, reason, run_anew = regions.class, lifted.reason, regions.run_anew
 
 local forward = regions.forward
 
@@ -150,14 +151,6 @@ end)
 
 describe("an app of Snabb's form isn't fused if", function ()
   after_each(function () engine.configure(config.new()) end)
-
-  -- Runs two of the class between others, and says why the first isn't fused.
-  local function reason(kind)
-    run_anew({a = {kind}, b = {kind}},
-      {"in.x -> a.input", "a.output -> b.input", "b.output -> out.x"})
-    assert.equal(0, #engine.regions)
-    return engine.not_fused.a
-  end
 
   for why, case in pairs(REFUSED) do
     it(why, function ()

@@ -183,7 +183,8 @@ local function begin(app, func, tree, methods, assigned, linked)
     app = app, push = func, tree = tree, methods = methods, assigned = assigned,
     linked = linked, rewritten = assignments.of_variables(tree.node),
     locals = {}, names = {}, constant = {}, ends = {}, counts = {}, kept = {},
-    mentioned = {}, mentioned_once = {}, variables = {}, once = {},
+    declared = {}, mentioned = {}, mentioned_once = {}, variables = {},
+    is_variable = {}, once = {},
     outputs = {}, sends = {}, sent = {}, fine = {}, emits = false,
   }
 end
@@ -237,6 +238,16 @@ local function analyze(s)
   end
   s.self = parameters[1][1]
   return analyze_block(s, 0)
+end
+
+--- Is the node of the tree part of what is done before the loop?
+function shape.is_before(s, node)
+  for _, once in ipairs(s.once) do
+    if once.from and node.offset >= once.from and node.offset <= once.to then
+      return true
+    end
+  end
+  return false
 end
 
 --- What the push() of the app does. `methods` is the set of functions that may be given

@@ -118,8 +118,8 @@ end
 
 local function index_of(t, name) return t[name] end
 
--- The field of the table; nil where it may not be asked for.
-local function value_of(t, name)
+--- The field of the table; nil where it may not be asked for.
+function syntax.field(t, name)
   local ok, value = pcall(index_of, t, name)
   return ok and value or nil
 end
@@ -134,10 +134,10 @@ function syntax.value(f, node, locals)
     for i, upvalue in ipairs(syntax.upvalues(f)) do
       if upvalue == name then return (select(2, debug.getupvalue(f, i))) end
     end
-    return value_of(getfenv(f), name)
+    return syntax.field(getfenv(f), name)
   elseif node.tag == "Index" and node[2].tag == "String" then
     local base = syntax.value(f, node[1], locals)
-    return type(base) == "table" and value_of(base, node[2][1]) or nil
+    return type(base) == "table" and syntax.field(base, node[2][1]) or nil
   end
 end
 

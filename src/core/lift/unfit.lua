@@ -4,11 +4,13 @@
 -- another order than with links, and go round a loop at once. Pure.
 
 local config = require("core.config")
+local sharing = require("core.lift.sharing")
 
 local unfit = {}
 
 local IN_LOOP = "it is part of a loop"
 local MEETING = "packets that it sends meet those of another path"
+local SHARED = "before its loop it uses what others beside it use, too, and one changes"
 local AT_ANY_TIME = "packets come at any time, and it does something once for each call"
 
 --- The reason for those that nothing beside them is fused with.
@@ -54,10 +56,22 @@ local function has_source(region, apps)
   return #region.entries == 0
 end
 
-local function reason(region, name, apps)
+-- The set of the names of those that do something before their loop which depends on
+-- others in the region, or they on it.
+local function sharing_ones(region, apps)
+  local places, any = {}, false
+  for _, name in ipairs(region.apps) do any = any or apps[name].before end
+  for _, name in ipairs(any and region.apps or {}) do
+    if apps[name].lifted_from then places[name] = apps[name].places() end
+  end
+  return sharing.found(places)
+end
+
+local function reason(region, name, apps, shares)
   if next(region.closing) or region.looped then return IN_LOOP end
   if #region.apps == 1 and not beside_port(region, apps) then return unfit.ALONE end
-  if apps[name].before and has_source(region, apps) then return AT_ANY_TIME end
+  if not apps[name].before then return nil end
+  return has_source(region, apps) and AT_ANY_TIME or shares[name] and SHARED or nil
 end
 
 --- The lifted apps (core.lift.lift) in the `regions` that were found (core.fuse.find)
@@ -65,13 +79,13 @@ end
 function unfit.of(regions, apps)
   local odd = {}
   for _, region in ipairs(regions) do
-    local before = predecessors(region)
+    local before, shares = predecessors(region), sharing_ones(region, apps)
     for _, name in ipairs(region.apps) do
       if #(before[name] or {}) > 1 then
         refuse_before(name, before, apps, odd, {})
       end
       if apps[name].lifted_from then
-        odd[name] = odd[name] or reason(region, name, apps)
+        odd[name] = odd[name] or reason(region, name, apps, shares)
       end
     end
   end

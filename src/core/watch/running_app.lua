@@ -101,8 +101,8 @@ local function called_by(f, level, thread)
   elseif caller then
     local app = caller.app
     if type(app) == "number" then app = select(2, variable(level, app, thread)) end
-    return {app = app.appname, method = caller.method, packets = caller.at_hand
-      and caller.at_hand(variables(level, thread))}
+    return {app = app.appname, method = app.lifted_from and "push" or caller.method,
+      packets = caller.at_hand and caller.at_hand(variables(level, thread))}
   end
 end
 

@@ -10,13 +10,15 @@ local texts = require("testing.texts")
 
 local lifted = {}
 
---- A class of Snabb's form with the push function.
-function lifted.class(push)
-  return regions.class{push = push, new = function (self)
+--- A class of Snabb's form with the push function, and maybe more methods.
+function lifted.class(push, methods)
+  local class = regions.class{push = push, new = function (self)
     return setmetatable({salt = {value = 7}}, {__index = self})
   end, salted = function (_, p, salt)
     return packet.append(p, "0123456789", p.length % salt)
   end}
+  for name, method in pairs(methods or {}) do class[name] = method end
+  return class
 end
 
 --- So many texts of random lengths.
@@ -30,9 +32,10 @@ local LINKS = {"in.x -> a.input", "a.output -> b.input", "b.output -> out.x"}
 
 --- What comes out of two apps of the push function behind each other, and what they
 --- count, when each of the `lists` of texts comes in in a breath; and the number of
---- regions.
-function lifted.outcome(push, lists)
-  regions.run_anew({a = {lifted.class(push)}, b = {lifted.class(push)}}, LINKS)
+--- regions. `methods` as for lifted.class.
+function lifted.outcome(push, lists, methods)
+  local class = lifted.class(push, methods)
+  regions.run_anew({a = {class}, b = {class}}, LINKS)
   local all, fused = {}, #engine.regions
   for _, list in ipairs(lists) do
     texts.send("in.x -> a.input", list)
@@ -46,6 +49,13 @@ function lifted.outcome(push, lists)
     if app.kept then packet.free(app.kept) end
   end
   return result, fused
+end
+
+--- Why an app of the class isn't fused, beside another of it.
+function lifted.reason(class)
+  regions.run_anew({a = {class}, b = {class}}, LINKS)
+  assert.equal(0, #engine.regions)
+  return engine.not_fused.a
 end
 
 --- Assert that random packets come out the same, whether two apps of the push function
