@@ -66,8 +66,8 @@ function RouteTable:at(place)
     output = more and more.output}
 end
 
---- Put the route at its prefix's place, or at a new one. Returns what is wrong, if there
---- is no room for it.
+--- Put the route at its prefix's place, or at a new one. Returns what is wrong, if
+--- there is no room for it.
 function RouteTable:put(route)
   local place = C.pg_ip4_table_put(self.c, route.address, route.mask, route.gateway,
     route.port)

@@ -35,8 +35,8 @@ function Routes:find(route)
 end
 
 --- Add the route, in the place of the one for its prefix if `replace`. Returns the one
---- that was there, if any: without `replace`, it stays; and what is wrong, if there is no
---- room for it.
+--- that was there, if any: without `replace`, it stays; and what is wrong, if there is
+--- no room for it.
 function Routes:add(route, replace)
   local before = self:find(route)
   if before and not replace then return before end

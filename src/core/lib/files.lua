@@ -76,9 +76,9 @@ function files.replace(path, text, verb)
   end
 end
 
---- The same, all at once: who reads the file finds the old text or the new one, and on a
---- full disk it keeps what it has. (The text is written to PATH.new first, where that can
---- be and `path` is a regular file or none.)
+--- The same, all at once: who reads the file finds the old text or the new one, and on
+--- a full disk it keeps what it has. (The text is written to PATH.new first, where that
+--- can be and `path` is a regular file or none.)
 function files.exchange(path, text)
   local found, new = stat.lstat(path), path .. ".new"
   if found and stat.S_ISREG(found.st_mode) == 0 or not files.can_write(new) then
