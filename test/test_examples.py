@@ -2,14 +2,13 @@
 """The examples and the README: what they show is what happens."""
 
 import collections
-import random
 import re
 
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 
-from helpers.capture import load, save
+from helpers.capture import load, random_frames, save
 from helpers.command import ROOT, perigee, run
 from helpers.report import account, drops, port_statistics
 
@@ -23,11 +22,6 @@ def example(name, *args):
     return result.stdout
 
 
-def frames(count, longest=1514):
-    rng = random.Random(count)
-    return [rng.randbytes(rng.randint(14, longest)) for _ in range(count)]
-
-
 # first.lua ----------------------------------------------------------------------
 
 
@@ -38,7 +32,7 @@ def sizes_reported(said):
 
 @pytest.mark.fast
 def test_first_counts_sizes(tmp_path):
-    packets = frames(3000, longest=100)
+    packets = random_frames(3000, longest=100)
     said = example("first.lua", f"pcap:rx={save(tmp_path / 'a.pcap', packets)}")
     assert sizes_reported(said) == collections.Counter(map(len, packets))
     assert account(said)["freed"] == 3000
@@ -68,7 +62,7 @@ def test_the_readme_has_no_other_program():
 
 @pytest.mark.fast
 def test_bridge_joins_two_ports(tmp_path):
-    left, right = frames(1000), frames(700)
+    left, right = random_frames(1000), random_frames(700)
     a, b = save(tmp_path / "a", left), save(tmp_path / "b", right)
     said = example("bridge.lua", f"pcap:rx={a},tx={tmp_path / 'to-a'}",
                    f"pcap:rx={b},tx={tmp_path / 'to-b'}")
@@ -167,7 +161,7 @@ def test_wrong_arguments_get_a_sentence(name, args):
 
 
 def test_bounce_swaps_addresses_and_keeps_the_rest(tmp_path):
-    packets, out = frames(500), tmp_path / "out.pcap"
+    packets, out = random_frames(500), tmp_path / "out.pcap"
     a = save(tmp_path / "a.pcap", packets)
     result = perigee("-p", EXAMPLES / "snabb", "--port",
                      f"0000:01:00.0=pcap:rx={a},tx={out}", "bounce", "01:00.0", "0.5")
@@ -208,7 +202,7 @@ def documented_commands():
 
 @pytest.mark.parametrize("command", documented_commands())
 def test_commands_of_the_examples_readme_run(command, tmp_path):
-    capture = save(tmp_path / "in.pcap", frames(100))
+    capture = save(tmp_path / "in.pcap", random_frames(100))
     command = command.replace("/tmp/", f"{tmp_path}/")
     command = command.replace("build/demo/in.pcap", str(capture))
     result = run("sh", "-c", command, cwd=ROOT)

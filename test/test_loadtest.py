@@ -1,58 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""loadtest against devices under test whose limit is known, in processes of their own."""
+"""loadtest against devices under test whose limit is known, in processes of their own.
+(loadtest rfc2544: test_rfc2544.py.)"""
 
 import csv
 import json
-import os
 import re
 import signal
-import subprocess
 import time
-from html.parser import HTMLParser
 
 import pytest
 from scapy.all import IP, UDP, Ether, wrpcap
 
-from helpers.command import PERIGEE, perigee, run, running, wait_until
+from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.device import device
 from helpers.network import veth
-from helpers.schema import valid
-
-# Sends back what comes, but drops what is above `limit` bits a second on the wire.
-DUT = """
-local limit = %g
-local Policer = {drops = {"over the limit"}}
-Policer.__index = Policer
-function Policer:new() return setmetatable({tokens = 0, since = engine.now()}, Policer) end
-function Policer:process(p)
-  local now = engine.now()
-  self.tokens = math.min(limit * 0.02, self.tokens + (now - self.since) * limit)
-  self.since = now
-  local bits = 8 * (math.max(p.length, 60) + 24)
-  if self.tokens < bits then return nil, 1 end
-  self.tokens = self.tokens - bits
-  return p
-end
-local Port = require("apps.port.port").Port
-local c = config.new()
-config.app(c, "policer", Policer)
-local from, to = ...
-config.app(c, "from", Port, from)
-config.link(c, "from.output -> policer.input")
-if to then config.app(c, "to", Port, to) end
-config.link(c, "policer.output -> " .. (to and "to" or "from") .. ".input")
-engine.configure(c)
-engine.main{duration = 100, no_report = true}
-"""
-
-
-@pytest.fixture
-def device(tmp_path):
-    """A function that gives the command of a device of this limit and these ports."""
-    def make(limit, *ports):
-        script = tmp_path / "device.lua"
-        script.write_text(DUT % limit)
-        return [PERIGEE, "run", script, *ports]
-    return make
 
 
 @pytest.fixture
@@ -82,9 +43,9 @@ def close_to(limit, result):
     return 0.4 * limit <= result["limit"] <= 1.25 * limit
 
 
-def test_finds_the_limit_of_another_process(device, capture, tmp_path):
+def test_finds_the_limit_of_another_process(capture, tmp_path):
     limit = 200e6
-    with running(*device(limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
+    with running(*device(tmp_path, limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
         dut.wait_for_engine()
         found, said = find_limit(tmp_path, "-b", "1e9", "-p", "10e6", capture,
                                  f"memif:{tmp_path}/m.sock,role=client")
@@ -104,10 +65,10 @@ def test_finds_the_limit_of_another_process(device, capture, tmp_path):
     assert stream["tx_rate"] == pytest.approx(result["limit"], rel=0.05)
 
 
-def test_tolerates_the_loss_that_is_allowed(device, tmp_path):
+def test_tolerates_the_loss_that_is_allowed(tmp_path):
     # Of twice the limit half is lost.
     limit = 100e6
-    with running(*device(limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
+    with running(*device(tmp_path, limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
         dut.wait_for_engine()
         found, said = find_limit(tmp_path, "-b", "400e6", "-p", "10e6", "--loss", "50",
                                  "--sizes", "60,1514",
@@ -117,12 +78,13 @@ def test_tolerates_the_loss_that_is_allowed(device, tmp_path):
         assert close_to(2 * limit, result), said
 
 
-def test_finds_the_limit_between_two_interfaces(device, capture, tmp_path, namespace):
+def test_finds_the_limit_between_two_interfaces(capture, tmp_path, namespace):
     here, there = namespace("a"), namespace("b")
     veth(here, "v0", there, "w0")
     veth(here, "v1", there, "w1")
     limit = 20e6
-    command = there.command(*map(str, device(limit, "packet:w0", "packet:w1")))
+    command = there.command(*map(str, device(tmp_path, limit, "packet:w0",
+                                             "packet:w1")))
     with running(*command) as dut:
         dut.wait_for_engine()
         found, said = find_limit(
@@ -149,139 +111,6 @@ def test_find_limit_writes_json_alone_to_stdout(capture):
                      "-e", "true", "--json", "-", capture, "null")
     assert json.loads(result.stdout)["results"][0]["limit"] == 10e6
     assert "Applying 0.010000 Gbps of load.\n" in result.stderr
-
-
-def balanced(html):
-    """Is every element of the page closed, and nothing in it from elsewhere?"""
-    class Reader(HTMLParser):
-        open = []
-
-        def handle_starttag(self, tag, attributes):
-            assert tag not in ("script", "link", "img", "iframe")
-            assert not {"src", "href"} & {name for name, _ in attributes}
-            if tag != "meta":
-                self.open.append(tag)
-
-        def handle_startendtag(self, tag, attributes):
-            assert tag in ("circle", "polyline", "line", "rect")
-
-        def handle_endtag(self, tag):
-            assert self.open.pop() == tag
-
-    reader = Reader()
-    reader.feed(html)
-    reader.close()
-    return reader.open == []
-
-
-def test_rfc2544_does_all_four_tests(device, tmp_path):
-    limit, line = 50e6, 200e6
-    report, page = tmp_path / "found.json", tmp_path / "found.html"
-    with running(*device(limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
-        dut.wait_for_engine()
-        result = perigee(
-            "--results", "loadtest", "rfc2544", "--quick", "-D", "50ms",
-            "--latency-duration", "100ms", "--burst-duration", "50ms", "--bursts", "2",
-            "--warm-up", "50ms", "--wait", "50ms", "-b", "200M", "-p", "20M", "--sizes",
-            "252", "--json", report, "--page", page, "--histogram", tmp_path / "log",
-            f"memif:{tmp_path}/m.sock,role=client")
-    assert result.returncode == 0, result.stdout + result.stderr
-    found = json.loads(report.read_text())
-    assert [r["frame"] for r in found["results"]] == [256]
-    for r in found["results"]:
-        throughput = r["throughput"]
-        assert r["line_pps"] == pytest.approx(line / 8 / (r["size"] + 24))
-        assert throughput["limit"] <= 1.25 * limit, result.stdout
-        assert throughput["limit"] >= 0.4 * limit or throughput["machine"], result.stdout
-        assert throughput["pps"] == pytest.approx(throughput["limit"] / 8
-                                                  / (r["size"] + 24))
-        if throughput["limit"] > 0:
-            [[trial]] = r["latency"]["trials"]
-            assert trial["numbered"] == trial["rx"] > 0
-            seen = r["latency"]["summary"]
-            assert 0 < seen["min"] <= seen["median"] <= seen["p99"] <= seen["max"]
-            assert r["latency"]["mean"] == pytest.approx(trial["latency"]["mean"])
-        # Of four times the limit three quarters are lost, but for what is let through.
-        first = r["loss"][0]
-        assert first["rate"] == line and first["loss"] == pytest.approx(
-            first["lost"] / first["tx"])
-        if first["kept"]:
-            assert 0.4 < first["loss"] < 0.9, result.stdout
-        assert len(r["back_to_back"]["trials"]) == 2
-        # What the device lets through at once is 20 ms of its limit.
-        frames = (limit * 0.05 + limit * 0.02) / 8 / (r["size"] + 24)
-        assert r["back_to_back"]["frames"] <= 1.2 * frames
-    assert re.search(r"^RESULT-LIMIT \d", result.stdout, re.M)
-    assert re.search(r"^RESULT-BURST \d", result.stdout, re.M)
-    logged = (tmp_path / "log").read_text().count("\nTag=256-NIC,0.000,0.100,")
-    assert logged == (found["results"][0]["throughput"]["limit"] > 0)
-    text = page.read_text()
-    assert balanced(text) and text.count("<svg") >= 3
-
-
-def test_rfc2544_keeps_what_there_is(tmp_path):
-    """Ctrl-C in the second size: the first is in the files."""
-    report = tmp_path / "found.json"
-    with running(PERIGEE, "loadtest", "rfc2544", "--quick", "-D", "20ms", "--tests",
-                 "throughput", "--warm-up", "10ms", "--wait", "0", "-b", "10M", "--sizes",
-                 "60,124,252", "--pause", "300ms", "--json", report, "null") as process:
-        wait_until(report.exists, "the first size")
-        assert process.interrupt(signal.SIGINT) != 0
-    assert "SIGINT" in process.said
-    assert json.loads(report.read_text())["results"][0]["size"] == 60
-
-
-def test_rfc2544_prints_what_there_is():
-    """Ctrl-C between two tests of the first size, with the results to standard output."""
-    process = subprocess.Popen(
-        [PERIGEE, "loadtest", "rfc2544", "--quick", "-D", "20ms", "--tests",
-         "throughput,loss", "--warm-up", "0", "--wait", "0", "-b", "10M", "-p", "10M",
-         "--sizes", "60,124", "--pause", "500ms", "--json", "-", "null"],
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with process:
-        said = ""
-        while not said.endswith("of the line.\n"):
-            line = process.stderr.readline()
-            assert line, said
-            said += line
-        process.send_signal(signal.SIGINT)
-        out, more = process.communicate(timeout=60)
-    assert process.returncode == 1
-    found = valid("rfc2544", out)
-    assert found["stopped"] == "stopped by SIGINT before the end"
-    [result] = found["results"]
-    assert result["size"] == 60 and "throughput" in result and "loss" not in result
-    assert "back to back\n" in more
-
-
-def test_rfc2544_survives_a_full_disk(tmp_path):
-    """What one file can't take, the others do, and the tests go on."""
-    report = tmp_path / "found.json"
-    result = perigee("loadtest", "rfc2544", "--quick", "-D", "20ms", "--tests",
-                     "throughput", "--warm-up", "0", "--wait", "0", "-b", "10M", "-p",
-                     "10M", "--sizes", "60,124", "--page", "/dev/full", "--json", report,
-                     "null")
-    assert result.returncode == 1
-    problem = "can't write /dev/full: No space left on device"
-    assert result.stdout.count(f"{problem}; the tests go on.\n") == 1
-    assert result.stderr == f"perigee: {problem}\n"
-    assert [r["size"] for r in json.loads(report.read_text())["results"]] == [60, 124]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
-def test_rfc2544_keeps_what_a_full_disk_has(tmp_path):
-    disk, copy = tmp_path / "disk", tmp_path / "copy"
-    disk.mkdir()
-    script = f"""mount -t tmpfs -o size=12k tmpfs {disk} || exit 99
-        {PERIGEE} loadtest rfc2544 --quick -D 10ms --tests throughput --warm-up 0 \\
-          --wait 0 -b 10M -p 10M --sizes {",".join(map(str, range(60, 80)))} \\
-          --json {disk}/found null
-        status=$?; cp -r {disk} {copy}; exit $status"""
-    result = run("unshare", "-m", "sh", "-c", script)
-    assert result.returncode == 1
-    assert f"can't write {disk}/found.new: No space left on device" in result.stderr
-    assert [path.name for path in copy.iterdir()] == ["found"]
-    assert 0 < len(json.loads((copy / "found").read_text())["results"]) < 20
 
 
 def test_transient_goes_through_the_rates(capture, tmp_path):

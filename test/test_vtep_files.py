@@ -166,10 +166,18 @@ def test_json_alone_to_stdout_and_what_cannot_be_written():
              "--vni", 42, "--remote", "192.0.2.2@02:00:00:00:00:02", "--duration", "0.1"]
     results = valid("vtep", perigee(*words, "--json", "-").stdout)
     assert results["vnis"][0]["vni"] == 42 and results["remotes"][0]["named"]
+    full = os.stat("/dev/full")
     for option in "--json", "--state":
         result = perigee(*words, option, "/no/such/file")
         assert result.returncode == 2
         assert f"{option}: '/no/such/file' can't be written: " in result.stderr
+    result = perigee(*words, "--state", "-")
+    assert result.returncode == 2
+    assert "--state: '-' is standard output, to which this can't go" in result.stderr
+    result = perigee(*words, "--state", "/dev/full")
+    assert result.returncode == 1
+    assert "can't write /dev/full: No space left on device" in result.stderr
+    assert os.path.samestat(os.stat("/dev/full"), full)
 
 
 def test_a_signal_comes_before_it_runs(tmp_path):

@@ -39,9 +39,12 @@ function Count:push()
   end
 end
 
-local Tag = class("Tag", function (vid)
+-- What Tag and Untag have: the tag of that VLAN, as a word of the packet.
+local function tag_of(vid)
   return {tag = lib.htonl(bit.bor(bit.lshift(0x8100, 16), vid))}
-end)
+end
+
+local Tag = class("Tag", tag_of)
 
 function Tag:push()
   local input, output, tag = self.input.input, self.output.output, self.tag
@@ -53,9 +56,7 @@ function Tag:push()
   end
 end
 
-local Untag = class("Untag", function (vid)
-  return {tag = lib.htonl(bit.bor(bit.lshift(0x8100, 16), vid))}
-end)
+local Untag = class("Untag", tag_of)
 
 function Untag:push()
   local input, output, tag = self.input.input, self.output.output, self.tag

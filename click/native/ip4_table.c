@@ -10,7 +10,7 @@
 #include "ip4_table.h"
 #include "pages.h"
 
-enum { FIRST_ROUTES = 128, WAY_BUCKETS = 4096, FIRST_WAYS = IP4_MOST_WAYS + 1 };
+enum { FIRST_ROUTES = 128, WAY_BUCKETS = 4096, WAYS = IP4_MOST_WAYS + 1 };
 
 static uint32_t bucket_of(const struct ip4_table *t, uint32_t address, uint32_t mask)
 {
@@ -34,7 +34,7 @@ bool pg_ip4_table_init(struct ip4_table *t)
   *t = (struct ip4_table){.capacity = FIRST_ROUTES, .hole = 1};
   t->routes = pages_new(routes_bytes(t->capacity));
   t->buckets = pages_new(buckets_bytes(t->capacity));
-  t->ways = pages_new(FIRST_WAYS * sizeof *t->ways);
+  t->ways = pages_new(WAYS * sizeof *t->ways);
   t->way_buckets = pages_new(WAY_BUCKETS * sizeof *t->way_buckets);
   if (!t->routes || !t->buckets || !t->ways || !t->way_buckets) {
     pg_ip4_table_free(t);
@@ -48,7 +48,7 @@ void pg_ip4_table_free(struct ip4_table *t)
 {
   pages_free(t->routes, routes_bytes(t->capacity));
   pages_free(t->buckets, buckets_bytes(t->capacity));
-  pages_free(t->ways, FIRST_WAYS * sizeof *t->ways);
+  pages_free(t->ways, WAYS * sizeof *t->ways);
   pages_free(t->way_buckets, WAY_BUCKETS * sizeof *t->way_buckets);
   pg_ip4_layout_free(t);
   *t = (struct ip4_table){0};

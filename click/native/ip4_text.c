@@ -58,7 +58,8 @@ static bool at_space(const struct cursor *c)
   return c->at < c->end && is_space(*c->at);
 }
 
-/* The gateway, if there is one, and the port behind it. */
+/* The gateway, if there is one, and the port behind it: 010 is one in octal digits, which
+ * is unusual. */
 static bool target(struct cursor *c, uint32_t *gateway, uint32_t *port)
 {
   struct cursor before = *c;
@@ -71,7 +72,9 @@ static bool target(struct cursor *c, uint32_t *gateway, uint32_t *port)
     *c = before;
     *gateway = 0;
   }
-  return number(c, MOST_PORT_DIGITS, UINT16_MAX, port);
+  before = *c;
+  return number(c, MOST_PORT_DIGITS, UINT16_MAX, port) &&
+         (*before.at != '0' || c->at - before.at == 1);
 }
 
 /* One argument; false: it is written otherwise. */

@@ -69,7 +69,16 @@ end
 --- Converter: a file for results, or "-", standard output. What can't be written is
 --- told before the work, not behind it.
 function M.output(path)
-  if path == "-" or files.can_write(path) then return path end
+  if path == "-" then return path end
+  return M.output_file(path)
+end
+
+--- Converter: a file for results, which can't go to standard output.
+function M.output_file(path)
+  if path == "-" then
+    return nil, "'-' is standard output, to which this can't go: give a file"
+  end
+  if files.can_write(path) then return path end
   return nil, ("'%s' can't be written: give a file in a folder that is there, and that "
     .. "you may write to"):format(path)
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Progress lines: their text, and when they are written to a file. (On a terminal:
--- test/test_traffic_programs.py.)
+-- test/test_replay.py.)
 
 local engine = require("core.app")
 local progress = require("lib.progress")

@@ -18,6 +18,11 @@ def numbers(pattern, text):
             for match in re.finditer(pattern, text, re.MULTILINE)]
 
 
+def number(pattern, text):
+    """The first one that the pattern matches, without its commas."""
+    return numbers(pattern, text)[0][0]
+
+
 def accounts(said):
     """Every conservation sum of the output, checked: dicts by the sum's terms."""
     found = [dict(zip(TERMS, row)) for row in numbers(SUM, said)]

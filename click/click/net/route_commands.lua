@@ -44,11 +44,16 @@ end
 
 --- Read the arguments of a lookup element, a route each: most of them at once, in C,
 --- and what is written in an unusual way one by one, by take(number, text). `ports` and
---- `replace` as for click.net.route_table. Returns what that has read.
+--- `replace` as for click.net.route_table. Returns what that has read; what is wrong is
+--- told to the element.
 function route_commands.read(e, text, ports, replace, take)
   local reading = routes.reading(text, ports, replace)
   while true do
-    e.routes:read(text, reading)
+    local problem = e.routes:read(text, reading)
+    if problem then
+      e:error("argument %d: %s", reading.number + 1, problem)
+      return reading
+    end
     local argument, behind = text_of.argument_at(text, reading.at + 1)
     if not argument then return reading end
     reading.number = reading.number + 1
@@ -67,8 +72,10 @@ function route_commands.configure(e, arguments)
       e:error("argument %d should be 'ADDR/MASK [GATEWAY] OUTPUT'", i)
     elseif not has_output(e, route, 0) then
       e:error("argument %d bad OUTPUT", i)
-    elseif e.routes:add(route, false) then
-      again = again + 1
+    else
+      local before, problem = e.routes:add(route, false)
+      again = again + (before and 1 or 0)
+      if problem then e:error("argument %d: %s", i, problem) end
     end
   end
   local reading = route_commands.read(e, arguments, e.noutputs, false, take)
@@ -97,7 +104,8 @@ local function run(e, command, text)
     end
     return function () list:add(before, true) end
   end
-  local before = list:add(route, command == "set")
+  local before, problem = list:add(route, command == "set")
+  if problem then return nil, problem end
   if before and command == "add" then
     return nil, ("conflict with existing route '%s'"):format(routes.route_text(before))
   end

@@ -9,6 +9,7 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip4_table.h")
+local failure = require("core.failure")
 local meanwhile = require("core.lib.meanwhile")
 
 local RouteTable = {}
@@ -27,9 +28,9 @@ local PROBLEMS = {
   [C.IP4_TOO_MANY_WAYS] = "too many different gateways",
 }
 
--- What a function of the table returned; raises what is wrong.
+-- What a function of the table returned; raises a failure if there was no memory.
 local function checked(result)
-  if result < 0 then error(PROBLEMS[result], 0) end
+  if result < 0 then failure.raise("%s", PROBLEMS[result]) end
   return result
 end
 
@@ -65,10 +66,12 @@ function RouteTable:at(place)
     output = more and more.output}
 end
 
---- Put the route at its prefix's place, or at a new one.
+--- Put the route at its prefix's place, or at a new one. Returns what is wrong, if
+--- there is no room for it.
 function RouteTable:put(route)
-  local place = checked(C.pg_ip4_table_put(self.c, route.address, route.mask,
-    route.gateway, route.port))
+  local place = C.pg_ip4_table_put(self.c, route.address, route.mask, route.gateway,
+    route.port)
+  if place < 0 then return PROBLEMS[place] end
   self.more[place] = (route.label or route.output)
     and {label = route.label, output = route.output} or nil
 end
@@ -90,11 +93,15 @@ end
 --- Read routes on, up to the first argument that is written in an unusual way, or is
 --- wrong, or to the end; packets pass meanwhile. reading.at are the bytes before that,
 --- reading.number the arguments; reading.again routes were for prefixes that had one,
---- reading.most_port is the largest port, or -1.
+--- reading.most_port is the largest port, or -1. Returns what is wrong, if there is no
+--- room for the next one.
 function RouteTable:read(text, reading)
-  while checked(C.pg_ip4_table_read(self.c, text, reading, PIECE)) > 0 do
+  local result = C.pg_ip4_table_read(self.c, text, reading, PIECE)
+  while result > 0 do
     meanwhile.pause()
+    result = C.pg_ip4_table_read(self.c, text, reading, PIECE)
   end
+  return PROBLEMS[result]
 end
 
 local TEXT = 32768 -- bytes at once

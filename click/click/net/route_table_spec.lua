@@ -7,7 +7,7 @@ local function mask_of(length)
 end
 
 local function put(routes, address, length, port, gateway)
-  routes:put{address = address, mask = mask_of(length), gateway = gateway or 0,
+  return routes:put{address = address, mask = mask_of(length), gateway = gateway or 0,
     port = port}
 end
 
@@ -198,9 +198,11 @@ describe("A table of routes", function ()
   it("says that there are too many gateways", function ()
     local routes = route_table.new()
     for i = 1, 65535 do put(routes, i, 32, 0, i) end
-    local ok, err = pcall(put, routes, 0, 32, 0, 65536)
-    assert.same({false, "too many different gateways"}, {ok, err})
-    put(routes, 0, 32, 0, 65535)
+    local text = "1.0.0.0 1.0.0.0 0, 1.0.0.1 1.0.0.1 0"
+    local problem = "too many different gateways"
+    assert.equal(problem, put(routes, 0, 32, 0, 65536))
+    assert.equal(problem, routes:read(text, route_table.reading(text)))
+    assert.is_nil(put(routes, 0, 32, 0, 65535))
     assert.equal(65536, routes:count())
   end)
 end)
@@ -232,7 +234,8 @@ describe("Routes in a text", function ()
     for _, odd in ipairs{"10/8 0", "gw 0", "1.2.3.4/33 0", "1.2.3.4/8", "1.2.3.256 0",
       "", "1.2.3.4/8 0 /* */", "1.2.3.4/8 0x1", "1.2.3.4/8 -1", "1.2.3.4/8 3", " ",
       "1.2.3.4/8 1.2.3.4", "1.2.3.4/255.0.0.0 0", "1.2.3.4/8 -0", "'1.2.3.4/8 0'",
-      "1.2.3.4/8 1.2.3 0", "1.2.3.4/8 65536", "1.2.3.4/8 0 0", "1.2.3.4./8 0"} do
+      "1.2.3.4/8 1.2.3 0", "1.2.3.4/8 65536", "1.2.3.4/8 02",
+      "1.2.3.4/8 0 0", "1.2.3.4./8 0"} do
       local text, rest = read("1.1.1.1 2," .. odd, 3)
       assert.same({"1.1.1.1/32 0.0.0.0 2", odd}, {text, rest})
     end

@@ -35,12 +35,12 @@ function Routes:find(route)
 end
 
 --- Add the route, in the place of the one for its prefix if `replace`. Returns the one
---- that was there, if any: without `replace`, it stays.
+--- that was there, if any: without `replace`, it stays; and what is wrong, if there is
+--- no room for it.
 function Routes:add(route, replace)
   local before = self:find(route)
   if before and not replace then return before end
-  self.routes:put(route)
-  return before
+  return before, self.routes:put(route)
 end
 
 --- Remove the route for that prefix; if `route` has a port, only the very same one.
@@ -63,7 +63,7 @@ function Routes:clear()
 end
 
 --- Read routes on out of a text (click.net.route_table).
-function Routes:read(text, reading) self.routes:read(text, reading) end
+function Routes:read(text, reading) return self.routes:read(text, reading) end
 
 -- Call f(route) of each route in the order of their places.
 local function each(self, f)

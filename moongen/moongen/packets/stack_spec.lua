@@ -10,8 +10,7 @@ local function hex(p, n)
   end))
 end
 
--- Calls of io.stderr:write while `f` runs, as a text.
--- What f() says where there is no libmoon's log.
+-- What f() writes by io.stderr:write, as a text. (As if libmoon's log weren't there.)
 local function stderr_of(f)
   local plain, said = io.stderr, {}
   local log = package.loaded.log

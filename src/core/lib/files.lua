@@ -76,6 +76,23 @@ function files.replace(path, text, verb)
   end
 end
 
+--- The same, all at once: who reads the file finds the old text or the new one, and on
+--- a full disk it keeps what it has. (The text is written to PATH.new first, where that
+--- can be and `path` is a regular file or none.)
+function files.exchange(path, text)
+  local found, new = stat.lstat(path), path .. ".new"
+  if found and stat.S_ISREG(found.st_mode) == 0 or not files.can_write(new) then
+    return files.replace(path, text)
+  end
+  local ok, problem = pcall(files.replace, new, text)
+  if not ok then
+    os.remove(new)
+    error(problem, 0)
+  end
+  ok, problem = os.rename(new, path)
+  if not ok then failure.raise("can't write %s", problem) end
+end
+
 --- Write `text` to the open file called `name`, at once. Raises a failure if not all of
 --- it could be written.
 function files.append(file, name, text)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The command line and the report of replay. (Its runs: test/test_traffic_programs.py.)
+-- The command line and the report of replay. (Its runs: test/test_replay.py.)
 
 local replay = require("program.replay.replay")
 local summary = require("program.replay.summary")

@@ -107,7 +107,7 @@ function M.parser()
            .. " to standard output, and nothing else."):argname("FILE")
     :convert(cli.output)
   p:option("--state", "Write these and the forwarding table to FILE, at the end and"
-           .. " when SIGUSR1 comes."):argname("FILE"):convert(cli.output)
+           .. " when SIGUSR1 comes."):argname("FILE"):convert(cli.output_file)
   option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.", "TIME",
          cli.duration)
   return p

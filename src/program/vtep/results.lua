@@ -5,7 +5,6 @@
 local cjson = require("cjson")
 local engine = require("core.app")
 local files = require("core.lib.files")
-local failure = require("core.failure")
 local state = require("apps.vtep.state")
 
 local M = {}
@@ -56,10 +55,7 @@ function M.counters(tunnel) return object(fields(tunnel)) end
 function M.save_state(path, tunnel)
   local all = fields(tunnel)
   all[#all + 1] = {"entries", array(state.entries(tunnel))}
-  local new = path .. ".new"
-  files.save(new, object(all))
-  local ok, problem = os.rename(new, path)
-  if not ok then failure.raise("can't write %s", problem) end
+  files.exchange(path, object(all))
 end
 
 return M

@@ -137,7 +137,8 @@ function LookupIPRouteMP:configure_text(whole)
   local reading = route_commands.read(self, whole, nil, true, function (i, text)
     local route = route_commands.parse(self, text)
     if route and route.port >= 0 then
-      self.routes:add(route, true)
+      local _, problem = self.routes:add(route, true)
+      if problem then self:error("argument %d: %s", i, problem) end
       most = math.max(most, route.port)
     else
       self:error("argument %d should be 'DADDR/MASK [GATEWAY] OUTPUT'", i)

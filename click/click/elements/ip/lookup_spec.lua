@@ -76,6 +76,34 @@ describe("IP lookups", function ()
     assert.equal("2", unit:read("lookup", "10.1.0.1"))
   end)
 
+  it("say when there are too many gateways, and go on", function ()
+    local list = {}
+    for i = 1, 65535 do
+      list[i] = ("1.%d.%d.0/24 9.%d.%d.0 0"):format(math.floor(i / 256), i % 256,
+        math.floor(i / 256), i % 256)
+    end
+    local text = table.concat(list, ",")
+    for _, more in ipairs{",2/8 2.2.2.2 0", ",2.0.0.0/8 2.2.2.2 0"} do
+      for _, name in ipairs{"LinearIPLookup", "LookupIPRouteMP"} do
+        local unit = click.unit(name .. "(" .. text .. more .. ")")
+        assert.matches("argument 65536: too many different gateways",
+          table.concat(unit.errors))
+      end
+    end
+    local unit = click.unit("RadixIPLookup(" .. text .. ")")
+    assert.equal("too many different gateways", unit:write("add", "2/8 2.2.2.2 0"))
+    assert.equal("too many different gateways",
+      unit:write("ctrl", "set 1.0.1.0/24 9.0.2.0 0\nadd 2/8 2.2.2.2 0"))
+    assert.equal("0 9.0.1.0", unit:read("lookup", "1.0.1.1"))
+    assert.equal("-1", unit:read("lookup", "2.0.0.1"))
+  end)
+
+  it("take ports in octal digits, however the route is written", function ()
+    local unit = click.unit("LinearIPLookup(10/8 010, 11.0.0.0/8 010)", {outputs = 11})
+    assert.same({"8", "8"}, {unit:read("lookup", "10.0.0.1"),
+      unit:read("lookup", "11.0.0.1")})
+  end)
+
   it("show the table in columns", function ()
     local unit = click.unit("LinearIPLookup(1.2.3.4/20 0, 111.222.111.222/32 1,"
       .. " 0/0 111.111.111.111 0, 1.0.0.0/255.0.0.255 2.2.2.2 1)", {outputs = 2})

@@ -83,18 +83,10 @@ local function parser()
   p:option("--json", "Write the results to FILE; -: to standard output, and "
     .. "everything else to standard error."):argname("FILE"):convert(cli.output)
   p:option("--histogram", "Write the latencies of each trial to FILE, as a log of "
-    .. "HdrHistogram."):argname("FILE"):convert(cli.output)
+    .. "HdrHistogram."):argname("FILE"):convert(cli.output_file)
   p:option("--page", "Write a report with plots, one HTML page, to FILE.")
-    :argname("FILE"):convert(cli.output)
+    :argname("FILE"):convert(cli.output_file)
   return p
-end
-
-local function check_files(o)
-  for _, key in ipairs{"histogram", "page"} do
-    if o[key] == "-" then
-      failure.usage("--%s -: only --json goes to standard output; give a file", key)
-    end
-  end
 end
 
 --- The options that `args` mean, with defaults, and `list` (program.loadtest.streams).
@@ -118,7 +110,6 @@ function options.parse(args)
   if o.precision > o.max then
     failure.usage("--precision %g is above the line's rate, %g", o.precision, o.max)
   end
-  check_files(o)
   o.list = streams.parse(o.streams, false)
   return o
 end

@@ -5,7 +5,6 @@
 local C = require("core.native")
 local bursts = require("program.loadtest.rfc2544.bursts")
 local delay = require("program.loadtest.rfc2544.delay")
-local failure = require("core.failure")
 local files = require("core.lib.files")
 local hdr_log = require("lib.traffic.hdr_log")
 local loss = require("program.loadtest.rfc2544.loss")
@@ -17,7 +16,6 @@ local rate = require("lib.traffic.rate")
 local report = require("program.loadtest.report")
 local results = require("core.engine.results")
 local si = require("core.engine.report").si
-local stat = require("posix.sys.stat")
 local tester = require("program.loadtest.tester")
 local text = require("program.loadtest.rfc2544.text")
 local throughput = require("program.loadtest.throughput")
@@ -93,28 +91,13 @@ local function summary(options)
   }
 end
 
--- Let the file hold `text`; on a full disk it keeps what it has.
-local function exchange(path, text_of_it)
-  local found, new = stat.lstat(path), path .. ".new"
-  if found and stat.S_ISREG(found.st_mode) == 0 or not files.can_write(new) then
-    return files.replace(path, text_of_it)
-  end
-  local ok, problem = pcall(files.replace, new, text_of_it)
-  if not ok then
-    os.remove(new)
-    error(problem, 0)
-  end
-  ok, problem = os.rename(new, path)
-  if not ok then failure.raise("can't write %s", problem) end
-end
-
 -- Write what there is to the files. The first problem, if there is one; the others are
 -- written all the same.
 local function keep(options, found, entries)
   local first
   local function write(path, text_of, ...)
     if not path or path == "-" then return end
-    local ok, problem = pcall(exchange, path, text_of(...))
+    local ok, problem = pcall(files.exchange, path, text_of(...))
     if not ok then first = first or problem end
   end
   write(options.page, page.text, found)

@@ -105,7 +105,7 @@ describe("loadtest rfc2544", function ()
       ["-D 0 null"] = "--duration 0: a trial takes some time",
       ["--burst-duration 0 null"] = "--burst-duration 0",
       ["-b 1M -p 2M null"] = "--precision 2e+06 is above the line's rate, 1e+06",
-      ["--page - null"] = "--page -: only --json goes to standard output",
+      ["--page - null"] = "--page: '-' is standard output, to which this can't go",
       ["--json /none/x null"] = "--json: '/none/x' can't be written",
     } do
       local list = {}

@@ -68,10 +68,10 @@ local function parser()
     :argname("TIME")
     :convert(cli.duration)
   p:option("--bench-file", "Write lines of CSV to FILE."):argname("FILE")
-    :convert(cli.output)
+    :convert(cli.output_file)
   p:flag("-y --hydra", "Write them in the form that Hydra's reports expect.")
   p:option("--json", "Write the results to FILE."):argname("FILE")
-    :convert(cli.output)
+    :convert(cli.output_file)
   p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
   return p
 end
