@@ -30,7 +30,7 @@ enum {
   FEWEST_SLOTS = 4 * CHUNK,
   MOST_PACKETS = 1 << 28, /* DPDK's pools hardly take more */
   SMALLEST_ROOM = 64,   /* bytes; each class has twice the room of the one before */
-  RESERVE = 8 << 20,    /* of DPDK's memory, for ports */
+  RESERVE = 40 << 20,   /* of DPDK's memory, for ports: those of AF_XDP take 31 MB */
   MOST_SHARED = 0xf000  /* of one packet at once: its count has 16 bits */
 };
 
