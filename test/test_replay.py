@@ -126,6 +126,18 @@ def test_files_that_do_not_fit_into_memory_are_sent_all_the_same(tmp_path, progr
         assert "the packet pool is empty" in result.stderr
 
 
+def test_packets_in_memory_leave_some_for_the_port(pair, tmp_path):
+    """Those of AF_XDP have a pool of 31 MB."""
+    here, _ = pair
+    packets = [bytes(1514)] * 8000
+    file = save(tmp_path / "in.pcap", packets)
+    result = here.run(PERIGEE, "--eal", "--no-huge -m 150", "replay", "--topspeed",
+                      "--loop", 2, file, "xdp:left")
+    assert result.returncode == 0, result.stderr
+    assert "in.pcap isn't kept in memory" in result.stderr
+    assert number(r"([\d,]+) packets", result.stdout) == 16000
+
+
 def test_replay_is_ended_by_a_signal(tmp_path):
     file = save(tmp_path / "in.pcap", random_frames(10))
     with running(PERIGEE, "replay", "--loop", "0", "--rate", "1kpps", file,

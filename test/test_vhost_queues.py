@@ -2,16 +2,19 @@
 """Virtual machines with two pairs of queues (`vhost:PATH,queues=2`), of which they use one
 or both."""
 
+import contextlib
 import struct
 
 import pytest
+from scapy.layers.l2 import Ether
+from scapy.utils import wrpcap
 
 from helpers import vhost_peer
 from helpers.command import PERIGEE, running, wait_until
 from helpers.nfv import Bench, port
 from helpers.vhost_peer import (
     GUEST_BASES, MQ, PROTOCOL_FEATURES, RECEIVE, SEND, SET_VRING_ENABLE,
-    VERSION_1, WRITE, connected)
+    VERSION_1, WRITE, Gone, Peer, connected)
 
 HEADER = bytes(12)
 FEATURES = MQ | PROTOCOL_FEATURES | VERSION_1
@@ -53,8 +56,8 @@ class Guest:
             queue.offer(slot)
         wait_until(lambda: queue.taken == queue.index, "that they are taken")
 
-    def received(self):
-        """All frames that have come so far."""
+    def received(self, again=False):
+        """All frames that have come so far; their buffers are offered `again`, or not."""
         for queue in self.peer.queues[RECEIVE::2]:
             while self.came[queue.number] != queue.taken:
                 at = queue.used + 4 + 8 * (self.came[queue.number] % queue.size)
@@ -62,6 +65,8 @@ class Guest:
                 start = self.buffer(queue, slot)
                 self.frames.append(self.peer.memory[0][start + len(HEADER):start + size])
                 self.came[queue.number] += 1
+                if again:
+                    queue.offer(slot)
         return self.frames
 
     def use(self, pair, on):
@@ -70,14 +75,22 @@ class Guest:
         self.peer.say(vhost_peer.GET_FEATURES)  # it has been heard
 
 
+def at_once(path, program):
+    """A peer at the socket, as soon as the program listens: it has a name before that."""
+    def connect():
+        assert program.read(), program.said
+        with contextlib.suppress(Gone):
+            return Peer(path, pairs=2, size=32)
+    return contextlib.closing(wait_until(connect, "the socket"))
+
+
 @pytest.fixture(params=["one CPU", "two CPUs"])
 def echo(request, tmp_path):
     """A guest at `perigee echo`, with a queue for each of two workers, or one for both."""
     path = tmp_path / "guest.sock"
     cpus = ["--cpus", "0,1"] if request.param == "two CPUs" else []
     with running(PERIGEE, *cpus, "echo", f"vhost:{path},queues=2") as program:
-        wait_until(lambda: program.read() and path.exists(), "the socket")
-        with connected(path, pairs=2, size=32) as peer:
+        with at_once(path, program) as peer:
             guest = Guest(peer)
             guest.offer()
             peer.start(FEATURES)
@@ -102,6 +115,20 @@ def test_a_pair_that_is_not_used_gets_nothing(echo):
         echo.send(0, [flow(n) for n in range(4)])
         wait_until(lambda: len(echo.received()) == before + 4, "all")
         assert on or echo.came[2 + RECEIVE] == other
+
+
+def test_packets_in_memory_are_each_sent_as_often_to_queues_that_are_full(tmp_path):
+    frames, loops, path = [flow(n) for n in range(7)], 30, tmp_path / "guest.sock"
+    wrpcap(str(tmp_path / "in.pcap"), [Ether(frame) for frame in frames])
+    with running(PERIGEE, "replay", "--topspeed", "--loop", loops, tmp_path / "in.pcap",
+                 f"vhost:{path},queues=2") as program:
+        with at_once(path, program) as peer:
+            guest = Guest(peer)
+            guest.offer()
+            peer.start(FEATURES)
+            wait_until(lambda: len(guest.received(again=True)) == len(frames) * loops, "all")
+        assert program.finish() == 0, program.said
+    assert [guest.frames.count(frame) for frame in frames] == [loops] * len(frames)
 
 
 def test_a_switch_and_a_guest_with_two_pairs(tmp_path):

@@ -23,6 +23,15 @@ local wire_bits = schedule.wire_bits
 local Looper = {shm = {packets = {counter}}} -- sent to the outputs
 Looper.__index = Looper
 
+-- The packets to send; nil and why not, or nil. Those that were given are freed where
+-- the app is started a second time.
+local function packets_of(arg)
+  local kept = arg.kept
+  if not kept then return packet_set.load(arg.filename, {any_link = true}) end
+  if kept.set then return kept end
+  return packet_set.load(kept.path, kept.options)
+end
+
 --- Send the packets of a savefile to each output, at that one's pace. `arg` is a table:
 ---  filename: of a pcap or pcapng file of any link type, or
 ---  kept: what packet_set.load gave for it, which then is the app's;
@@ -32,13 +41,13 @@ Looper.__index = Looper
 --- `bytes` and `bits` (on the wire) sent to all outputs; `done`; `started`, the time
 --- (engine.now) of the first packet.
 function Looper:new(arg)
-  local kept, why = arg.kept, nil
-  if not kept then kept, why = packet_set.load(arg.filename, {any_link = true}) end
+  local kept, why = packets_of(arg)
   if not kept then
-    reader.open(arg.filename, {any_link = true}):close() -- says why it can't be read
+    local path = arg.filename or arg.kept.path
+    reader.open(path, {any_link = true}):close() -- says why it can't be read
     failure.raise("%s", why or ("%s isn't a file of packets that can be kept in memory:"
       .. " it is empty, damaged, a pipe, or has packets of over %d bytes"):format(
-      arg.filename, packet.max_payload))
+      path, packet.max_payload))
   end
   local most = math.min(arg.limit or math.huge, (arg.loops or math.huge) * kept.set.n)
   return setmetatable({

@@ -8,6 +8,7 @@ local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
 local engine = require("core.app")
 local link = require("core.link")
+local packet_set = require("lib.pcap.packet_set")
 local taps = require("core.taps.taps")
 local testing = require("testing.savefiles")
 
@@ -163,6 +164,19 @@ describe("apps.pcap.looper", function ()
     assert.is_true(source.packets > before)
     engine.configure(config.new())
     assert.is_nil(account.at_end())
+  end)
+
+  it("is started again, though the packets it was given are freed", function ()
+    local texts = save(5)
+    local kept = packet_set.load(path, {any_link = true})
+    configure{kept = kept, loops = 2}
+    engine.configure_anew(engine.configuration, {source = "restart"})
+    assert.is_true(kept.set == nil)
+    run()
+    assert.same(looped(texts, 10), written())
+    os.remove(path)
+    assert.matches(path, tostring(select(2, pcall(Looper.new, Looper, {kept = kept}))),
+      1, true)
   end)
 
   it("refuses what it can't keep", function ()

@@ -96,6 +96,11 @@ function Port.check_arg(arg)
   return claims.thing(description), description
 end
 
+local function takes_shared(description, kind)
+  local takes = kind.takes_shared or false
+  return type(takes) == "function" and takes(description) or takes == true
+end
+
 --- Open the port `arg` names: a port string, a DPDK port number, or
 --- {port = STRING, burst = N}. Raises a failure that says why it can't be had.
 --- `checked` (optional) is what check_arg found of it.
@@ -110,7 +115,7 @@ function Port:new(arg, checked)
   port.burst = description.burst
   return setmetatable({
     description = description, kind = kind, port = port,
-    takes_shared = kind.takes_shared or false,
+    takes_shared = takes_shared(description, kind),
     next_check = 0, token = check.token(description), stats = statistics.new(),
     lost = statistics.since(kind.lost, description), shm = statistics.frame(),
   }, self)

@@ -79,15 +79,18 @@ local function keep(path, file)
   return nil
 end
 
---- Free the packets, and close the file.
+--- Free the packets, and close the file. `set` is nil then.
 function Kept:close()
+  if not self.set then return end
   C.pg_packet_set_free(self.set)
+  self.set = nil
   self.file:close()
 end
 
 --- The packets of the savefile `path`; `options` as lib.pcap.reader's. The result has
---- `set`, a struct packet_set, `path`, and close(), which the caller calls. (Until then
---- the file is open, so that nobody in this process takes it for one to write.)
+--- `set`, a struct packet_set, `path`, `options`, and close(), which the caller calls.
+--- (Until then the file is open, so that nobody in this process takes it for one to
+--- write.)
 ---
 --- Nil if they can't be kept, and a sentence if that is for want of memory; else it is
 --- better to read the file packet by packet, which tells what is wrong: it isn't
@@ -104,7 +107,7 @@ function packet_set.load(path, options)
   end
   local good, set, why = pcall(keep, path, file)
   if good and set then
-    return setmetatable({set = set, path = path, file = file}, Kept)
+    return setmetatable({set = set, path = path, options = options, file = file}, Kept)
   end
   file:close()
   if good then return nil, why end

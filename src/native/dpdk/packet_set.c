@@ -5,6 +5,8 @@
  * each. Only drivers ever share them, and only those that read what they send: neither
  * links nor apps get hold of one, as whoever frees or changes a packet takes it for his.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,13 +30,15 @@ enum {
   FEWEST_SLOTS = 4 * CHUNK,
   MOST_PACKETS = 1 << 28, /* DPDK's pools hardly take more */
   SMALLEST_ROOM = 64,   /* bytes; each class has twice the room of the one before */
-  RESERVE = 8 << 20,    /* of DPDK's memory, for ports */
+  RESERVE = 40 << 20,   /* of DPDK's memory, for ports: those of AF_XDP take 31 MB */
   MOST_SHARED = 0xf000  /* of one packet at once: its count has 16 bits */
 };
 
-/* Pools of sets that were freed while a driver still had packets of theirs. */
+/* Pools of sets that were freed while a driver still had packets of theirs. Apps in
+ * several threads may have sets. */
 static struct rte_mempool **retired;
 static size_t retirees;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static uint16_t room_of(int class)
 {
@@ -86,22 +90,26 @@ static bool idle(const struct rte_mempool *pool)
 static void reap(void)
 {
   size_t kept = 0;
+  pthread_mutex_lock(&lock);
   for (size_t i = 0; i < retirees; i++)
     if (idle(retired[i]))
       rte_mempool_free(retired[i]);
     else
       retired[kept++] = retired[i];
   retirees = kept;
+  pthread_mutex_unlock(&lock);
 }
 
 /* If there is no memory for the list the pool stays until the process ends. */
 static void retire(struct rte_mempool *pool)
 {
+  pthread_mutex_lock(&lock);
   struct rte_mempool **list = realloc(retired, (retirees + 1) * sizeof *list);
-  if (!list)
-    return;
-  retired = list;
-  retired[retirees++] = pool;
+  if (list) {
+    retired = list;
+    retired[retirees++] = pool;
+  }
+  pthread_mutex_unlock(&lock);
 }
 
 /* Free the set; the packets that drivers still have are theirs. NULL is none. */
@@ -121,7 +129,7 @@ void pg_packet_set_free(struct packet_set *set)
 
 static bool make_pools(struct packet_set *set, const uint32_t *counts)
 {
-  static unsigned number;
+  static atomic_uint number;
   for (int i = 0; i < PACKET_SET_CLASSES; i++) {
     char name[RTE_MEMPOOL_NAMESIZE];
     if (counts[i] == 0)

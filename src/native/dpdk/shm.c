@@ -28,9 +28,13 @@ static int name_once(const char *from, const char *to)
   return 0;
 }
 
+/* A signal may end the call (posix_fallocate(3); tmpfs of Linux 6.1 lets it). */
 static int reserve(int fd, int64_t size)
 {
-  int error = posix_fallocate(fd, 0, size);
+  int error;
+  do
+    error = posix_fallocate(fd, 0, size);
+  while (error == EINTR);
   errno = error;
   return error ? -1 : 0;
 }

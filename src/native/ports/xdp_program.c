@@ -200,6 +200,8 @@ int pg_xdp_join(unsigned interface, uint32_t queue, int socket)
   problem = "";
   pthread_mutex_lock(&lock);
   int status = join(interface, queue, socket) < 0 ? -errno : 0;
+  if (status == 0)
+    problem = ""; /* of a try that failed before */
   pthread_mutex_unlock(&lock);
   return status;
 }

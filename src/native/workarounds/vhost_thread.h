@@ -13,7 +13,9 @@
 static inline bool pg_in_vhost_thread(void)
 {
   char name[16]; /* prctl(2), PR_GET_NAME */
-  return prctl(PR_GET_NAME, name) == 0 && strncmp(name, "vhost-events", 12) == 0;
+  return prctl(PR_GET_NAME, name) == 0 &&
+         (strncmp(name, "vhost-events", 12) == 0 ||  /* DPDK 22.11 */
+          strncmp(name, "dpdk-vhost-evt", 14) == 0); /* since 23.11 */
 }
 
 /* Bytes that are mapped behind the guest's memory at the address, and forgotten now. */

@@ -105,6 +105,7 @@ int xsk_socket__create(void **socket, const char *interface, uint32_t queue,
                           .queue = queue};
   without.flags |= NO_PROGRAM;
   deleted = NULL;
+  pg_xdp_refused("");
   int status = create(socket, interface, queue, memory, rx, tx, &without);
   if (status == -EBUSY)
     pg_xdp_refused("another process has that queue of the interface");

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""make install and uninstall."""
+
+import re
+
+import pytest
+
+from helpers.command import ROOT, check, run
+
+
+@pytest.fixture
+def staged(tmp_path):
+    """Perigee, installed under a prefix with a space in a staging directory."""
+    staging = tmp_path / "staging area"
+    check("make", "-C", ROOT, "install", f"DESTDIR={staging}", "PREFIX=/opt/my perigee")
+    return staging
+
+
+def files_below(directory):
+    return {str(path.relative_to(directory)) for path in directory.rglob("*")
+            if path.is_file()}
+
+
+def declared():
+    """The text of all Lua that names headers to be read (core.native, core.declare)."""
+    return "".join(path.read_text() for room in ("src", "snabb", "click", "moongen")
+                   for path in (ROOT / room).rglob("*.lua"))
+
+
+def test_install_leaves_nothing_out_but_specs_and_c(staged):
+    source = {f"{room}/{name}"
+              for room in ("src", "snabb", "click", "moongen", "bench/model")
+              for name in files_below(ROOT / room)}
+    installed = files_below(staged / "opt/my perigee/share/perigee")
+    assert installed <= source
+    assert {"src/command_line.lua", "snabb/family.lua", "click/family.lua",
+            "bench/model/all.lua",
+            "src/apps/pcap/README.md"} <= installed
+    assert all(re.search(r"_spec\.lua$|\.[ch]$|\.pyc$", name)
+               for name in source - installed)
+    assert not any(re.search(r"_spec\.lua$|\.c$", name) for name in installed)
+    assert {name for name in installed if name.endswith(".h")} == {
+        header for header in source if header.endswith(".h")
+        and f'"{header.partition("/")[2]}"' in declared()}
+    documents = files_below(staged / "opt/my perigee/share/doc/perigee")
+    assert {"README.md", "LICENSE", "doc/apps.md", "examples/first.lua"} <= documents
+
+
+def test_installed_perigee_runs_from_anywhere(staged, tmp_path):
+    prefix = staged / "opt/my perigee"
+    perigee = prefix / "bin/perigee"
+    bare = {"PATH": "/usr/bin:/bin"}  # no HOME either
+    result = run(perigee, cwd="/", env=bare)
+    assert result.returncode == 0 and "  echo " in result.stdout
+    link = tmp_path / "perigee"
+    link.symlink_to(perigee)
+    examples = prefix / "share/doc/perigee/examples"
+    result = run(link, "run", examples / "generate.lua", "null", 10, cwd="/", env=bare)
+    assert result.stdout == "sent 10 packets to null\n", result.stderr
+    result = run(perigee, "model", "--quick", "--no-memory", "--ports", "null", "--out",
+                 tmp_path / "model", cwd="/", env=bare)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert (tmp_path / "model/model.json").exists()
+    result = run(perigee, "test", cwd="/", env=bare)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == ("perigee: specs are run from a checkout of Perigee; this "
+                             "is an installation\n")
+
+
+def test_uninstall_removes_all_of_it(staged):
+    check("make", "-C", ROOT, "uninstall", f"DESTDIR={staged}",
+          "PREFIX=/opt/my perigee")
+    assert files_below(staged) == set()
