@@ -39,7 +39,8 @@ describe("apps", function ()
       engine.app_table.a.shm.dtime, engine.link_table["a.x -> b.y"].stats.dtime,
     } do
       local seconds = tonumber(counter.read(made))
-      assert.is_true(before <= seconds and seconds <= os.time(), tostring(seconds))
+      -- os.time() may be a tick of the kernel behind.
+      assert.is_true(before <= seconds and seconds <= os.time() + 1, tostring(seconds))
     end
   end)
 end)

@@ -24,6 +24,9 @@ ffi.cdef [[
   unsigned perigee_umask(unsigned mask) __asm__("umask");
   struct perigee_pollfd { int fd; short events, revents; };
   int perigee_poll(struct perigee_pollfd *fds, unsigned long n, int ms) __asm__("poll");
+  struct perigee_sockaddr_in { uint16_t family; uint8_t port[2], rest[12]; };
+  int perigee_getsockname(int fd, struct perigee_sockaddr_in *address, uint32_t *size)
+    __asm__("getsockname");
 ]]
 
 local sockets = {}
@@ -66,6 +69,16 @@ local function listen(fd)
   return fd
 end
 
+--- The TCP port at which the socket listens. (luaposix 33.4 gives getsockname(2) no
+--- size of the address, and finds one or none as it happens.)
+function sockets.port(fd)
+  local address = ffi.new("struct perigee_sockaddr_in")
+  local size = ffi.new("uint32_t[1]", ffi.sizeof(address))
+  local result = ffi.C.perigee_getsockname(fd, address, size)
+  assert(result == 0 and address.family == socket.AF_INET, "not a TCP socket")
+  return address.port[0] * 256 + address.port[1]
+end
+
 --- A socket that listens at the TCP port of this address ("127.0.0.1"), and the port;
 --- or nil and a message. With `next_free`, one of the ten ports behind it will do. Port
 --- 0 is any.
@@ -81,7 +94,7 @@ function sockets.listen_tcp(address, port, next_free)
   if not ok then return failed(fd, "bind", problem) end
   fd, problem = listen(fd)
   if not fd then return nil, problem end
-  return fd, socket.getsockname(fd).port
+  return fd, sockets.port(fd)
 end
 
 -- What call(fd, address) returns, with the address of the socket at `path`. One too

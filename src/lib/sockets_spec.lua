@@ -53,6 +53,15 @@ describe("servers that don't wait", function ()
     unistd.close(fd)
   end)
 
+  it("know their port, however often they are asked", function ()
+    for _ = 1, 100 do
+      local fd, port = assert(sockets.listen_tcp("127.0.0.1", 0))
+      local client = connect{family = socket.AF_INET, addr = "127.0.0.1", port = port}
+      unistd.close(client)
+      unistd.close(fd)
+    end
+  end)
+
   it("serve several clients", function ()
     local log = {}
     local fd, port = assert(sockets.listen_tcp("127.0.0.1", 0))

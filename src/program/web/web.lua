@@ -10,7 +10,6 @@ local http = require("lib.control.http")
 local instances = require("lib.observe.instances")
 local listen = require("lib.control.listen")
 local pages = require("program.web.pages")
-local socket = require("posix.sys.socket")
 local sockets = require("lib.sockets")
 
 local M = {summary = "show the graph of a running process in a browser"}
@@ -96,7 +95,7 @@ function M.run(args)
     return http.session(page, {any_method = true})
   end)
   local told, problem = tell(path and ("unix:%s"):format(path)
-    or ("http://%s:%d/%s"):format(place.address, socket.getsockname(fd).port,
+    or ("http://%s:%d/%s"):format(place.address, sockets.port(fd),
       token and "#token=" .. token or ""))
   if told then serve(server) end
   if path then os.remove(path) end
