@@ -64,13 +64,16 @@ class Queue:
         for i in range(min(count, self.size)):
             at = self.available + 4 + 2 * ((self.index + i) % self.size)
             struct.pack_into("<H", self.memory, at, head)
-        self.index = (self.index + count) % (1 << 16)
-        struct.pack_into("<H", self.memory, self.available + 2, self.index)
+        self.tell((self.index + count) % (1 << 16))
+
+    def tell(self, index):
+        """Say how many there are, by one store: struct.pack_into() writes zeros first."""
+        self.index = index
+        self.memory[self.available + 2:self.available + 4] = struct.pack("<H", index)
 
     def claim(self, count):
         """Say that so many chains wait, whatever there is room for."""
-        self.index = (self.taken + count) % (1 << 16)
-        struct.pack_into("<H", self.memory, self.available + 2, self.index)
+        self.tell((self.taken + count) % (1 << 16))
 
     def repeat(self, head):
         """Put another chain in the place of those that are still to be looked at."""
@@ -80,7 +83,7 @@ class Queue:
     @property
     def taken(self):
         """How many chains the other end has used, modulo 2^16."""
-        return struct.unpack_from("<H", self.memory, self.used + 2)[0]
+        return struct.unpack("<H", self.memory[self.used + 2:self.used + 4])[0]
 
 
 class Peer:
