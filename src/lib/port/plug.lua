@@ -68,9 +68,8 @@ end
 local function others_are_left(port)
   for other in opened.each() do
     local kind = kinds.of(other)
-    if other ~= port and not other.gone and not kind.always_ready and not kind.reads then
-      return true
-    end
+    local waits = not kind.always_ready and not kind.reads
+    if other ~= port and waits and not other.gone then return true end
   end
   return false
 end
@@ -87,8 +86,8 @@ function plug.let_go(port, device_port)
   if not others_are_left(port) then
     failure.raise("port '%s': the card was unplugged", port.text)
   elseif last then
-    log.warning("port '%s': the card was unplugged; the others go on, and what is to be "
-      .. "sent by it is dropped", port.text)
+    log.warning("port '%s': the card was unplugged; the others go on, and what is to "
+      .. "be sent by it is dropped", port.text)
   end
 end
 
