@@ -33,14 +33,18 @@ function Connection:receive(bytes)
 end
 
 local function answer(self, text)
-  local parts = {}
-  for i, call in ipairs(calls.read(text)) do
-    parts[i] = calls.write(call.name, requests.answer(self.leader, call, self))
+  local parts, size = {""}, 0
+  for _, call in ipairs(calls.read(text)) do
+    local fields = requests.answer(self.leader, call, self)
+    for _, piece in ipairs(calls.pieces(call.name, fields)) do
+      parts[#parts + 1], size = piece, size + #piece
+    end
   end
-  local frame = calls.frame(table.concat(parts))
-  self.output[#self.output + 1] = frame
-  self.outgoing = self.outgoing + #frame
-  self.garbage = self.garbage + #text + #frame
+  parts[1] = calls.head(size)
+  size = size + #parts[1]
+  for _, part in ipairs(parts) do self.output[#self.output + 1] = part end
+  self.outgoing = self.outgoing + size
+  self.garbage = self.garbage + #text + size
 end
 
 -- Go on with the frame that is being answered, or begin with the next one: true if

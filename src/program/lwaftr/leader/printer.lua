@@ -1,19 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Configurations and state as text, in the formats of `snabb config get`: "yang", which
 -- is read again; "xpath", a line PATH VALUE for each leaf; and "influxdb", lines for
--- that database. A walk through the tree tells each format what it meets.
+-- that database. A walk through the tree tells each format what it meets. A million
+-- softwires are some 400 MB: the text comes in pieces.
 
 local buffer = require("string.buffer")
-local ffi = require("ffi")
-local C = require("core.declare")("apps/lwaftr/lwaftr.h")
 local failure = require("core.failure")
-local softwire = require("program.lwaftr.leader.softwire")
+local softwire_text = require("apps.lwaftr.softwire_text")
 local tree = require("program.lwaftr.leader.tree")
 local values = require("apps.lwaftr.conf_values")
 
 local printer = {}
 
-local ROOM = 512 -- bytes of a softwire's text
+local AT_ONCE = 1000 -- softwires in a piece
 
 -- The formats -------------------------------------------------------------------
 
@@ -48,17 +47,8 @@ end
 
 function yang:only(field, value) self.out:put(field.type.write(value)) end
 
--- A million of them are why this is in C.
-function yang:softwire(s)
-  self.text = self.text or ffi.new("char[?]", ROOM)
-  local indent = write_heads(self)
-  local n = C.pg_print_softwire(s, indent, self.text, ROOM)
-  if self.bare then
-    self.out:put((ffi.string(self.text, n):gsub("^(%s*)softwire ", "%1")))
-  else
-    self.out:putcdata(self.text, n)
-  end
-end
+-- What comes next is in the same block: it may be put into another buffer.
+yang.ready = write_heads
 
 local xpath = {}
 xpath.__index = xpath
@@ -90,8 +80,9 @@ function influxdb:open(name, keys)
   self[#self + 1] = {name = name ~= "" and "/" .. name or "", keys = keys or {}}
 end
 
-local function influx_value(value, text)
-  if type(value) == "number" then return text .. "i" end
+local function influx_value(field, value)
+  local text = field.type.write(value)
+  if field.type.is_whole then return text .. "i" end
   if type(value) == "boolean" then return text end
   return '"' .. text:gsub('["\\]', "\\%0") .. '"'
 end
@@ -105,14 +96,14 @@ function influxdb:leaf(field, value)
     end
   end
   self.out:put((self.root:gsub("%b[]", "")), table.concat(names), "/", field.name,
-    table.concat(tags), " value=", influx_value(value, field.type.write(value)), "\n")
+    table.concat(tags), " value=", influx_value(field, value), "\n")
 end
 
 function influxdb:close() table.remove(self) end
 
 function influxdb:only(field, value)
-  self.out:put((self.root:gsub("%b[]", "")), " value=",
-    influx_value(value, field.type.write(value)), "\n")
+  self.out:put((self.root:gsub("%b[]", "")), " value=", influx_value(field, value),
+    "\n")
 end
 
 local FORMATS = {yang = yang, xpath = xpath, influxdb = influxdb}
@@ -135,16 +126,21 @@ end
 local function softwires(self, node, list, name)
   if not list then return end
   local all, n = list:list()
-  for i = 0, n - 1 do
-    if self.softwire then
-      self:softwire(all[i])
-    else
-      local entry = softwire.table(all[i])
-      self:open(name, {{"ipv4", node.by_name.ipv4.type.write(entry.ipv4)},
-                       {"psid", tostring(entry.psid)}})
-      fields(self, node, entry)
-      self:close()
-    end
+  if n == 0 then return end
+  if self.ready then self:ready() end
+  local out = self.out
+  local template = softwire_text.template(node, function (marked, entry)
+    self.out = buffer.new()
+    self:open(name, {{"ipv4", marked.by_name.ipv4.type.write(entry.ipv4)},
+                     {"psid", marked.by_name.psid.type.write(entry.psid)}})
+    fields(self, marked, entry)
+    self:close()
+    return self.out:tostring()
+  end)
+  self.out = out
+  for i = 0, n - 1, AT_ONCE do
+    self.put(out:get())
+    softwire_text.put(out, all + i, math.min(AT_ONCE, n - i), template)
   end
 end
 
@@ -185,20 +181,8 @@ local function rest(node)
   return left
 end
 
---- The text of `value`, which is what is at the `target` (program.lwaftr.leader.path).
---- `format` is "yang" (nil), "xpath" or "influxdb"; `defaults`: also leaves that have
---- their default values. Raises a failure for other formats.
-function printer.text(target, value, format, defaults)
-  local class = FORMATS[format or "yang"]
-  if not class then
-    failure.usage("the format '%s' isn't known; there are yang, xpath and influxdb",
-      format)
-  end
-  local root = target.text:gsub("/+$", "")
-  local self = setmetatable({out = buffer.new(), defaults = defaults, root = root,
-    bare = target.is_list}, class)
-  local node = target.node
-  local last = target.steps[#target.steps]
+local function print(self, target, value)
+  local node, last = target.node, target.steps[#target.steps]
   if node.type then
     self:only(node, value)
   elseif target.is_list and node.is_softwires then
@@ -208,7 +192,32 @@ function printer.text(target, value, format, defaults)
   else
     fields(self, last and last.key ~= nil and rest(node) or node, value)
   end
-  return self.out:tostring()
+  self.put(self.out:get())
+end
+
+--- What prints `value`, which is what is at the `target` (program.lwaftr.leader.path): a
+--- function that calls `put` with pieces of the text. `format` is "yang" (nil), "xpath"
+--- or "influxdb"; `defaults`: also leaves that have their default values. Raises a
+--- failure for other formats.
+function printer.pieces(target, value, format, defaults)
+  local class = FORMATS[format or "yang"]
+  if not class then
+    failure.usage("the format '%s' isn't known; there are yang, xpath and influxdb",
+      format)
+  end
+  return function (put)
+    print(setmetatable({out = buffer.new(), put = put, defaults = defaults,
+      root = target.text:gsub("/+$", "")}, class), target, value)
+  end
+end
+
+--- The same as one text.
+function printer.text(target, value, format, defaults)
+  local parts = {}
+  printer.pieces(target, value, format, defaults)(function (part)
+    parts[#parts + 1] = part
+  end)
+  return table.concat(parts)
 end
 
 return printer

@@ -34,7 +34,7 @@ end
 
 local function print(root, of, fields)
   local target = path.find(of, fields.path or "/")
-  return printer.text(target, tree.get(root, target), fields.format,
+  return printer.pieces(target, tree.get(root, target), fields.format,
     fields["print-default"] == "true")
 end
 
