@@ -3,6 +3,7 @@
 -- at between breaths, and for a limited time, as packets may be waiting.
 
 local C = require("core.native")
+local alarms = require("program.lwaftr.alarms")
 local calls = require("lib.leader.calls")
 local engine = require("core.app")
 local outside = require("core.outside.visitors")
@@ -107,7 +108,7 @@ function Leader:leave() self.server:close() end
 --- on; `readiness` is what can be drained.
 function leader.start(router, readiness)
   local o = setmetatable({router = router, readiness = readiness, over = false,
-    until_time = 0}, Leader)
+    until_time = 0, alarms = alarms.of(router).list}, Leader)
   shm.mkdir(shm.resolve("engine"))
   local fd, problem = sockets.listen_unix(shm.path(calls.SOCKET))
   if not fd then

@@ -50,7 +50,7 @@ function yang:only(field, value) self.out:put(field.type.write(value)) end
 -- What comes next is in the same block: it may be put into another buffer.
 yang.ready = write_heads
 
-local xpath = {}
+local xpath = {numbered = true}
 xpath.__index = xpath
 
 function xpath:open(name, keys)
@@ -73,7 +73,7 @@ function xpath:only(field, value)
   self.out:put(self.root, " ", field.type.write(value), "\n")
 end
 
-local influxdb = {}
+local influxdb = {numbered = true}
 influxdb.__index = influxdb
 
 function influxdb:open(name, keys)
@@ -123,6 +123,30 @@ local function entries(self, node, list, name)
   end
 end
 
+-- Of a list with several keys, an array in memory.
+local function keyed_entries(self, node, list, name)
+  for _, entry in ipairs(list or {}) do
+    local keys = {}
+    for i, key in ipairs(node.keys) do
+      local field = node.by_name[key]
+      local value = entry[field.key_in_memory]
+      local is_text = field.type == values.text
+      keys[i] = {key, is_text and value or field.type.write(value)}
+    end
+    self:open(name, keys)
+    fields(self, node, entry)
+    self:close()
+  end
+end
+
+local function leaf_list(self, field, list)
+  for i, item in ipairs(list or {}) do
+    local one = self.numbered and {type = field.type,
+      name = ("%s[position()=%d]"):format(field.name, i)} or field
+    self:leaf(one, item)
+  end
+end
+
 local function softwires(self, node, list, name)
   if not list then return end
   local all, n = list:list()
@@ -154,8 +178,11 @@ function fields(self, node, value, key)
     local item = value[field.key_in_memory]
     if field.is_softwires then
       softwires(self, field, value.softwires, field.name)
+    elseif field.is_leaf_list then
+      leaf_list(self, field, item)
     elseif field.is_list then
-      entries(self, field, item, field.name)
+      local f = field.keys and keyed_entries or entries
+      f(self, field, item, field.name)
     elseif field.fields then
       self:open(field.name)
       fields(self, field, item or {})
@@ -183,12 +210,15 @@ end
 
 local function print(self, target, value)
   local node, last = target.node, target.steps[#target.steps]
-  if node.type then
+  if node.is_leaf_list then
+    leaf_list(self, node, value)
+  elseif node.type then
     self:only(node, value)
   elseif target.is_list and node.is_softwires then
     softwires(self, node, value, "")
   elseif target.is_list then
-    entries(self, node, value, "")
+    local f = node.keys and keyed_entries or entries
+    f(self, node, value, "")
   else
     fields(self, last and last.key ~= nil and rest(node) or node, value)
   end
