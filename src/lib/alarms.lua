@@ -9,7 +9,8 @@ local failure = require("core.failure")
 
 local alarms = {}
 
-local MOST_CHANGES = 32 -- of an alarm that are kept (RFC 8632: max-alarm-status-changes)
+-- Of an alarm that are kept (RFC 8632: max-alarm-status-changes).
+local MOST_CHANGES = 32
 
 local SEVERITIES = {indeterminate = 2, minor = 3, warning = 4, major = 5, critical = 6}
 local OPERATOR_STATES = {none = true, ack = true, closed = true, shelved = true,
@@ -161,8 +162,8 @@ end
 function FILTERS.older_than(text, now)
   local unit, n = text:match("^(%a+):(%d+)$")
   if not AGES[unit] then
-    failure.usage("an age is seconds, minutes, hours, days or weeks and a number, such "
-      .. "as minutes:5, not '%s'", text)
+    failure.usage("an age is seconds, minutes, hours, days or weeks and a number, "
+      .. "such as minutes:5, not '%s'", text)
   end
   local latest = now - AGES[unit] * tonumber(n)
   return function (alarm) return alarm.last_changed <= latest end
@@ -185,12 +186,13 @@ end
 function FILTERS.operator_state_filter(text)
   local state, user = text:match("^([%a-]*):?(.*)$")
   if not state or state ~= "" and not OPERATOR_STATES[state] then
-    failure.usage("an operator's state is none, ack, closed, shelved or un-shelved, and "
-      .. "may have :USER behind it; not '%s'", text)
+    failure.usage("an operator's state is none, ack, closed, shelved or un-shelved, "
+      .. "and may have :USER behind it; not '%s'", text)
   end
   return function (alarm)
     local last = last_state(alarm)
-    return (state == "" or last.state == state) and (user == "" or last.operator == user)
+    return (state == "" or last.state == state)
+      and (user == "" or last.operator == user)
   end
 end
 
@@ -231,7 +233,7 @@ function Alarms:compress(which)
   return n
 end
 
--- All of it -----------------------------------------------------------------------------
+-- All of it -------------------------------------------------------------------------
 
 local function summary(list)
   local of = {}

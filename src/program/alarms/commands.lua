@@ -2,7 +2,6 @@
 -- The commands of `perigee alarms`, by their names: each with a `summary`, `arguments`
 -- that it adds to a parser, and run(connection, options), with a lib.leader.client.
 
-local cjson = require("cjson")
 local failure = require("core.failure")
 local sockets = require("lib.sockets")
 local unistd = require("posix.unistd")
@@ -105,9 +104,8 @@ commands["listen"] = {
     local rest = ""
     repeat
       local data = unistd.read(fd, AT_ONCE) or ""
-      rest = rest .. data
-      rest = rest:gsub("([^\n]*)\n", function (line)
-        if pcall(cjson.decode, line) then print(line) end
+      rest = (rest .. data):gsub("([^\n]*)\n", function (line)
+        print(line)
         return ""
       end)
       io.stdout:flush()

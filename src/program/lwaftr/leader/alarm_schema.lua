@@ -30,7 +30,7 @@ local text, number = values.text, values.uint32
 
 local function texts(name) return {name = name, type = text, is_leaf_list = true} end
 
-local function alarms(name)
+local function alarm_list(name)
   return list(name, {"resource", "alarm-type-id", "alarm-type-qualifier"}, {
     leaf("resource", text), leaf("alarm-type-id", text),
     leaf("alarm-type-qualifier", text), leaf("time-created", moment),
@@ -46,7 +46,7 @@ local function alarms(name)
   })
 end
 
-return schema.container(nil, {schema.container("alarms", {
+local alarms_state = schema.container(nil, {schema.container("alarms", {
   schema.container("alarm-inventory", {
     list("alarm-type", {"alarm-type-id", "alarm-type-qualifier"}, {
       leaf("alarm-type-id", text), leaf("alarm-type-qualifier", text),
@@ -61,10 +61,15 @@ return schema.container(nil, {schema.container("alarms", {
     }),
   }),
   schema.container("alarm-list", {
-    leaf("number-of-alarms", number), leaf("last-changed", moment), alarms("alarm"),
+    leaf("number-of-alarms", number), leaf("last-changed", moment), alarm_list("alarm"),
   }),
   schema.container("shelved-alarms", {
     leaf("number-of-shelved-alarms", number), leaf("alarm-shelf-last-changed", moment),
-    alarms("shelved-alarm"),
+    alarm_list("shelved-alarm"),
   }),
 })})
+
+--- The type of times.
+alarms_state.time = moment
+
+return alarms_state

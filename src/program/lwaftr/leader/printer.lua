@@ -208,10 +208,20 @@ local function rest(node)
   return left
 end
 
+-- All that there is.
+local function only_leaf_list(self, node, list)
+  if not self.numbered then return leaf_list(self, node, list) end
+  local root = self.root
+  for i, item in ipairs(list or {}) do
+    self.root = ("%s[position()=%d]"):format(root, i)
+    self:only(node, item)
+  end
+end
+
 local function print(self, target, value)
   local node, last = target.node, target.steps[#target.steps]
   if node.is_leaf_list then
-    leaf_list(self, node, value)
+    only_leaf_list(self, node, value)
   elseif node.type then
     self:only(node, value)
   elseif target.is_list and node.is_softwires then
@@ -225,10 +235,10 @@ local function print(self, target, value)
   self.put(self.out:get())
 end
 
---- What prints `value`, which is what is at the `target` (program.lwaftr.leader.path): a
---- function that calls `put` with pieces of the text. `format` is "yang" (nil), "xpath"
---- or "influxdb"; `defaults`: also leaves that have their default values. Raises a
---- failure for other formats.
+--- What prints `value`, which is what is at the `target` (program.lwaftr.leader.path):
+--- a function that calls `put` with pieces of the text. `format` is "yang" (nil),
+--- "xpath" or "influxdb"; `defaults`: also leaves that have their default values. Raises
+--- a failure for other formats.
 function printer.pieces(target, value, format, defaults)
   local class = FORMATS[format or "yang"]
   if not class then

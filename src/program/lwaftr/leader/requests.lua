@@ -3,7 +3,7 @@
 -- calls of `snabb config`, by their names.
 
 local alarm_schema = require("program.lwaftr.leader.alarm_schema")
-local alarms = require("program.lwaftr.alarms")
+local alarms = require("program.lwaftr.leader.alarms")
 local change = require("program.lwaftr.leader.change")
 local failure = require("core.failure")
 local ietf = require("program.lwaftr.leader.ietf")
@@ -93,7 +93,8 @@ calls["set-alarm-operator-state"] = function (leader, fields)
   for _, name in ipairs{"resource", "alarm-type-id", "state"} do
     if not fields[name] then failure.usage("this call needs a %s", name) end
   end
-  leader.alarms:set_operator_state(which(fields), fields.state, fields.text, alarms.now())
+  leader.alarms:set_operator_state(which(fields), fields.state, fields.text,
+    alarms.now())
   return {success = true}
 end
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local alarms = require("program.lwaftr.alarms")
+local alarms = require("program.lwaftr.leader.alarms")
 
 local function queue(device, mac)
   local hop = {next_hop = mac and {mac = "known"} or {ip = "to be found"}}

@@ -94,8 +94,8 @@ local function add_hop(watches, resource, queue, hop)
   local interface = hop.interface:gsub("_", "-")
   local alarm = declared(resource, {id = hop.id, severity = "critical",
     description = ("The next hop's MAC address isn't found by %s"):format(hop.protocol),
-    text = ("%s.next-hop.ip doesn't answer. Is the address right, and its neighbour up? "
-      .. "%s.next-hop.mac can say the MAC address."):format(interface, interface)})
+    text = ("%s.next-hop.ip doesn't answer. Is the address right, and its neighbour "
+      .. "up? %s.next-hop.mac can say the MAC address."):format(interface, interface)})
   local made = watch(alarm, {hop.app .. queue.suffix},
     {counter = hop.counter, period = UNRESOLVED_SECONDS})
   made.is_known = queue.settings[hop.interface].next_hop.mac ~= nil
