@@ -237,8 +237,8 @@ end
 
 --- What prints `value`, which is what is at the `target` (program.lwaftr.leader.path):
 --- a function that calls `put` with pieces of the text. `format` is "yang" (nil),
---- "xpath" or "influxdb"; `defaults`: also leaves that have their default values. Raises
---- a failure for other formats.
+--- "xpath" or "influxdb"; `defaults`: also leaves that have their default values.
+--- Raises a failure for other formats.
 function printer.pieces(target, value, format, defaults)
   local class = FORMATS[format or "yang"]
   if not class then
