@@ -8,6 +8,8 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
+import threading
 
 from suite import measure
 
@@ -71,7 +73,16 @@ def samples(process):
 
 
 def cycles(text, device, seconds):
-    """TSC cycles of CPU time a packet of one run, on the CPU of this process."""
+    """TSC cycles of CPU time a packet of one run, on the CPU of this process; None if
+    that run failed, as they do in some configurations, which is told."""
+    try:
+        return try_cycles(text, device, seconds)
+    except measure.Failed as failed:
+        print("FastClick: %s" % failed, file=sys.stderr)
+        return None
+
+
+def try_cycles(text, device, seconds):
     text, devices = translate(text, seconds)
     file = measure.ROOT / "build" / "bench" / "fastclick.click"
     file.write_text(text)
@@ -80,10 +91,12 @@ def cycles(text, device, seconds):
             "--log-level", "error", "--vdev=" + device, *devices, "--", str(file)]
     with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as process:
+        patience = threading.Timer(WARM_UP_S + seconds + PATIENCE_S, process.kill)
+        patience.start()
         try:
             (before, began), (after, ended) = samples(process)
-            process.wait(PATIENCE_S)
         finally:
+            patience.cancel()
             process.kill()
     if after <= before:
         raise measure.Failed("FastClick received nothing of %s" % device)
