@@ -5,7 +5,8 @@ are counted, and what comes out is sound. PERIGEE_LONG=1 tries 10 million mutate
 import os
 import re
 
-from scapy.all import GRE, ICMP, IP, UDP, Ether, ICMPv6PacketTooBig, IPv6
+from scapy.all import (GRE, ICMP, IP, UDP, Ether, ICMPv6PacketTooBig, IPv6,
+                       IPv6ExtHdrFragment)
 
 from helpers.command import ROOT, perigee
 from helpers.lwaftr_check import (B4, BACK, BR, HOP6, INNER, INTERNAL, LWAFTR6, PEER, PORT,
@@ -79,6 +80,33 @@ def test_bounds_what_it_keeps_of_fragments(tmp_path):
     assert counters["in-ipv4-frag-reassembled"] == 1
     assert counters["drop-ipv4-frag-invalid-reassembly"] == 1
     assert counters["drop-ipv4-frag-random-evicted"] == len(flood) + 1 - 100
+
+
+def tunnel_fragments(payload, ident, where):
+    """Fragments of a tunnel's packet: as fragments_of, by the bytes within the tunnel."""
+    whole = bytes(IP(src=SHARED, dst=PEER) / UDP(sport=PORT) / payload)
+    return [IPv6(src=B4, dst=BR) / IPv6ExtHdrFragment(nh=4, id=ident, offset=first // 8,
+                                                      m=int(more)) /
+            whole[first:first + size] for first, size, more in where]
+
+
+def test_bounds_what_it_keeps_of_tunnels_fragments(tmp_path):
+    """As above, from B4s. Those that overlap are all dropped (RFC 5722)."""
+    lwaftr = Lwaftr(tmp_path, internal="reassembly { max-packets 100; }")
+    flood = [tunnel_fragments(b"x" * 100, ident, [(0, 64, True)])[0]
+             for ident in range(2000)]
+    tiny = tunnel_fragments(b"y" * 20, 3000, [(first, 8, first < 40)
+                                              for first in range(0, 48, 8)])
+    overlapping = tunnel_fragments(b"z" * 100, 3001, [(0, 64, True), (56, 72, False)])
+    alone = tunnel_fragments(b"alone", 3002, [(0, 33, False)])
+    out4, out6 = lwaftr(v6=[*flood, *tiny, *overlapping, *alone])
+    assert out6 == []
+    assert [bytes(f[UDP].payload) for f in out4] == [b"y" * 20, b"alone"]
+    counters = lwaftr.counters
+    assert counters["in-ipv6-frag-needs-reassembly"] == len(flood) + 9
+    assert counters["in-ipv6-frag-reassembled"] == 2
+    assert counters["drop-ipv6-frag-invalid-reassembly"] == 1
+    assert counters["drop-ipv6-frag-random-evicted"] >= len(flood) - 100
 
 
 def test_counts_what_tunnels_carry_wrongly(tmp_path):

@@ -133,17 +133,29 @@ local function length_of(self, bytes)
   end
 end
 
+-- The text of the frame, which is all there is: a large one is put together once.
+local function all_but_head(self)
+  local parts = self.parts
+  parts[1] = parts[1]:sub(self.at + self.head)
+  self.parts, self.at, self.size, self.length = {}, 1, 0, nil
+  return table.concat(parts)
+end
+
 --- The text of the next frame, or nil if it isn't all there yet. Raises a failure if
 --- that is no frame.
 function Frames:next()
   if self.size == 0 or self.size < (self.length or 0) then return nil end
-  local bytes = all(self)
-  self.length = self.length or length_of(self, bytes)
+  if not self.length then
+    local first = self.parts[1]
+    local has_head = #first - self.at > MOST_DIGITS
+    self.length = length_of(self, has_head and first or all(self))
+  end
   if not self.length or self.size < self.length then return nil end
+  if self.size == self.length then return all_but_head(self) end
+  local bytes = all(self)
   local text = bytes:sub(self.at + self.head, self.at + self.length - 1)
   self.at, self.size = self.at + self.length, self.size - self.length
   self.length = nil
-  if self.size == 0 then self.parts, self.at = {}, 1 end
   return text
 end
 

@@ -111,7 +111,9 @@ local function unescaped(text, at, last)
       at = at + 2
     end
   end
-  return out:tostring()
+  local result = out:tostring()
+  out:free()
+  return result
 end
 
 -- The string behind the quote at `at`, and where what follows it begins.
