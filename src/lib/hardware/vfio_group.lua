@@ -32,7 +32,8 @@ end
 --- empty if that isn't to be seen. `busy` (optional) tells of a path whether it is.
 function M.await(group, seconds, roots, busy)
   roots, busy = roots or sysfs.roots, busy or is_busy
-  local path, ends = ("%s/vfio/%s"):format(roots.dev, group), C.pg_monotonic() + seconds
+  local path = ("%s/vfio/%s"):format(roots.dev, group)
+  local ends = C.pg_monotonic() + seconds
   while busy(path) do
     local holders = owners.find(roots){group = group}
     if has(holders, unistd.getpid()) then return true end
