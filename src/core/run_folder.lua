@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The folders that DPDK's EAL makes for processes, dpdk/PREFIX below /var/run or, for
--- an ordinary user, $XDG_RUNTIME_DIR or /tmp, and leaves behind. Perigee's are called
--- perigee-PID; what ends well removes its own (native/dpdk/eal.c).
+-- The folders that DPDK's EAL makes for processes and leaves behind: dpdk/PREFIX
+-- below $RUNTIME_DIRECTORY or, where that isn't set, /var/run, for an ordinary user
+-- $XDG_RUNTIME_DIR or /tmp. Perigee's are called perigee-PID; what ends well removes
+-- its own (native/dpdk/eal.c).
 
 local dirent = require("posix.dirent")
 local stat = require("posix.sys.stat")
@@ -27,8 +28,22 @@ local function make_own()
   return stdlib.mkdtemp("/tmp/perigee.XXXXXX")
 end
 
+-- A service's folder, the last that it may write to: systemd sets RUNTIME_DIRECTORY
+-- to all of them, with colons between (systemd.exec(5)), and EAL takes that as the
+-- name of one.
+local function of_service()
+  local chosen
+  for path in (os.getenv("RUNTIME_DIRECTORY") or ""):gmatch("[^:]+") do
+    if unistd.access(path, "rwx") == 0 then chosen = path end
+  end
+  stdlib.setenv("RUNTIME_DIRECTORY", chosen)
+  return chosen
+end
+
 --- Where EAL will put its folder.
 function run_folder.base()
+  local service = of_service()
+  if service then return service end
   if unistd.geteuid() == 0 then return "/var/run" end
   local chosen = os.getenv("XDG_RUNTIME_DIR")
   if not (chosen and is_ours(chosen)) then

@@ -47,8 +47,8 @@ def kernel():
     return next((BUILD / "kernel" / "boot").glob("vmlinuz-*"))
 
 
-def modules():
-    """The files of MODULES, each behind what it depends on."""
+def modules(names):
+    """The files of modules with these names, each behind what it depends on."""
     files = {path.name.split(".")[0].replace("-", "_"): path
              for path in (BUILD / "kernel" / "lib" / "modules").rglob("*.ko*")}
     found = []
@@ -62,26 +62,27 @@ def modules():
             take(other.replace("-", "_"))
         found.append(path)
 
-    for name in MODULES:
+    for name in names:
         take(name)
     return found
 
 
-def make_initrd():
-    """The archive that the kernel unpacks (newc, cpio(5))."""
-    root = BUILD / "initrd.files"
+def make_initrd(initrd, init, names):
+    """Make the archive that the kernel unpacks (newc, cpio(5)): busybox, the script that is
+    its first process, and modules, as NUMBER-NAME in the order to insert them."""
+    root = initrd.with_suffix(".files")
     shutil.rmtree(root, ignore_errors=True)
     (root / "bin").mkdir(parents=True)
     shutil.copy(shutil.which("busybox"), root / "bin" / "busybox")
-    shutil.copy(INIT, root / "init")
+    shutil.copy(init, root / "init")
     os.chmod(root / "init", 0o755)
-    for number, path in enumerate(modules()):
+    for number, path in enumerate(modules(names)):
         shutil.copy(path, root / f"{number:02}-{path.name}")
     names = "\n".join(sorted(str(p.relative_to(root)) for p in root.rglob("*")))
     archive = subprocess.run(["busybox", "cpio", "-o", "-H", "newc"], cwd=root, check=True,
                              input=names.encode(), capture_output=True).stdout
-    INITRD.with_suffix(".new").write_bytes(archive)
-    os.rename(INITRD.with_suffix(".new"), INITRD)
+    initrd.with_suffix(".new").write_bytes(archive)
+    os.rename(initrd.with_suffix(".new"), initrd)
 
 
 def prepare():
@@ -96,7 +97,7 @@ def prepare():
         old = [INIT, pathlib.Path(__file__), kernel()]
         if not INITRD.exists() or \
                 INITRD.stat().st_mtime < max(p.stat().st_mtime for p in old):
-            make_initrd()
+            make_initrd(INITRD, INIT, MODULES)
 
 
 def require():
