@@ -28,8 +28,9 @@ local function has(list, pid)
 end
 
 --- Wait for so many seconds at most until this process can have the IOMMU group of that
---- number, or has it already. True; or false, and who has it: an array of {pid =, name =},
---- empty if that isn't to be seen. `busy` (optional) tells of a path whether it is.
+--- number, or has it already. True; or false, and who has it: an array of
+--- {pid =, name =}, empty if that isn't to be seen. `busy` (optional) tells of a path
+--- whether it is.
 function M.await(group, seconds, roots, busy)
   roots, busy = roots or sysfs.roots, busy or is_busy
   local path = ("%s/vfio/%s"):format(roots.dev, group)
