@@ -99,14 +99,17 @@ def test_frames_of_all_sizes_come_back(card):
     program = card.echo()
     frames = [frame(i, size) for i, size in enumerate(SIZES + JUMBO)]
     assert card.wire.exchange(frames, 60) == frames
+    second = card.guest.perigee("echo", card.address)
+    assert second.returncode == 2
+    assert f"perigee (process {program.pid}) has the device" in second.stdout
     assert program.interrupt() == 0, program.said
     counts = account(program.said)
     assert counts["received"] == counts["sent"] > len(frames)
 
 
 @takes_minutes
-def test_killed_unplugged_and_started_again(card):
-    """kill -9, a cable pulled out and put in, and starts one after the other."""
+def test_killed_and_started_again_and_the_cable_pulled_out(card):
+    """kill -9 and starts one after the other."""
     for _ in range(RESTARTS):
         program = card.echo()
         program.guest.check(f"kill -9 {program.pid}")

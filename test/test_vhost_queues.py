@@ -148,3 +148,21 @@ def test_a_switch_and_a_guest_with_two_pairs(tmp_path):
                 wait_until(lambda: len(guest.received()) == FLOWS, "all")
         assert guest.came[RECEIVE] and guest.came[2 + RECEIVE]
         assert nfv.interrupt() == 0, nfv.said
+
+
+@pytest.mark.parametrize("queues", [1, 2])
+def test_a_guest_with_more_pairs_than_its_port_is_told_of(tmp_path, queues):
+    path = tmp_path / "guest.sock"
+    sentence = (f"the virtual machine at '{path}' uses 2 pairs of queues, and its port has "
+                "1; what it sends by the others is lost: give the port queues=2")
+    with running(PERIGEE, "echo", f"vhost:{path},queues={queues}") as program:
+        with at_once(path, program) as peer:
+            guest = Guest(peer)
+            guest.offer()
+            peer.start(FEATURES)
+            guest.send(0, [flow(1)])
+            wait_until(guest.received, "it")
+            if queues == 1:
+                program.wait_for(sentence)
+        assert program.interrupt() == 0, program.said
+    assert program.said.count("pairs of queues") == (queues == 1)

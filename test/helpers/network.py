@@ -20,6 +20,8 @@ AUXDATA = struct.Struct("=IIIHHHH")  # struct tpacket_auxdata
 TP_STATUS_VLAN_VALID, TP_STATUS_VLAN_TPID_VALID = 1 << 4, 1 << 6
 OFFLOADS = ["tx", "tso", "gso", "gro"]
 
+PROBE = b"\xff" * 12 + b"\x88\xb5" + bytes(46)  # of wait_for_echo()
+
 libc = ctypes.CDLL(None, use_errno=True)
 serial = itertools.count(1)
 
@@ -122,26 +124,34 @@ class Wire:
         for i, frame in enumerate(frames):
             self.send(frame)
             while i - len(back) >= window:
-                got = self.receive(timeout)
+                got = self.receive_but_probes(timeout)
                 if got is None:
                     return back
                 back.append(got)
         ends = time.monotonic() + timeout
         while len(back) < len(frames) and time.monotonic() < ends:
-            got = self.receive(ends - time.monotonic())
+            got = self.receive_but_probes(ends - time.monotonic())
             if got is not None:
                 back.append(got)
         return back
 
+    def receive_but_probes(self, timeout):
+        """The same as receive() without copies of PROBE that are late."""
+        ends = time.monotonic() + timeout
+        while True:
+            got = self.receive(max(0.001, ends - time.monotonic()))
+            if got != PROBE:
+                return got
+
     def wait_for_echo(self, program, timeout=20):
         """Send a frame over and over until it comes back, from `program` (Running);
         then wait until all of its copies have. How many came back."""
-        probe, count = b"\xff" * 12 + b"\x88\xb5" + bytes(46), 0
+        count = 0
         ends = time.monotonic() + timeout
         while not count:
             assert program.read(), f"ended before it echoed: {program.said}"
             assert time.monotonic() < ends, f"echoes nothing: {program.said}"
-            self.send(probe)
+            self.send(PROBE)
             while self.receive(0.1):
                 count += 1
         return count

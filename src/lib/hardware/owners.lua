@@ -3,7 +3,6 @@
 -- open, as far as this user may see them.
 
 local sysfs = require("lib.hardware.sysfs")
-local unistd = require("posix.unistd")
 
 local M = {}
 
@@ -29,7 +28,7 @@ end
 
 -- What an open file makes its process hold: a key for `holders`.
 local function held(roots, index_of, pid, descriptor)
-  local target = unistd.readlink(("%s/%s/fd/%s"):format(roots.proc, pid, descriptor))
+  local target = sysfs.readlink(("%s/%s/fd/%s"):format(roots.proc, pid, descriptor))
   if not target then return nil end
   local group = target:match("^/dev/vfio/(%d+)$")
   if group then return "group " .. group end

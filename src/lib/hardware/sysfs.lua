@@ -4,8 +4,10 @@
 -- bring their own.
 
 local dirent = require("posix.dirent")
+local ffi = require("ffi")
 local stat = require("posix.sys.stat")
-local unistd = require("posix.unistd")
+
+ffi.cdef"long readlink(const char *path, char *to, size_t size);"
 
 local M = {}
 
@@ -47,10 +49,20 @@ function M.entries(path)
   return names
 end
 
+local LONGEST = 4096 -- PATH_MAX, linux/limits.h
+local buffer = ffi.new("char[?]", LONGEST)
+
+--- What a symbolic link points to, or nil. (luaposix believes the size that lstat(2)
+--- tells, which is that of no link in /proc/PID/fd.)
+function M.readlink(path)
+  local n = tonumber(ffi.C.readlink(path, buffer, LONGEST))
+  return n >= 0 and ffi.string(buffer, n) or nil
+end
+
 --- The last part of what a symbolic link points to (a driver's name, a group's
 --- number), or nil.
 function M.link(path)
-  local target = unistd.readlink(path)
+  local target = M.readlink(path)
   return target and target:match("([^/]+)/*$")
 end
 

@@ -98,6 +98,18 @@ static void tell(int vid, uint32_t waiting, uint32_t size)
           "%u; its port is shut until it resets its card", path, waiting, size);
 }
 
+static void tell_of_queues(const struct port *port, int vid)
+{
+  char path[PATH_MAX] = "";
+  uint16_t pairs = vid < 0 ? 0 : pg_guest_pairs_beyond(port);
+  if (!pairs)
+    return;
+  rte_vhost_get_ifname(vid, path, sizeof path);
+  pg_logf(LOG_WARNING, "the virtual machine at '%s' uses %u pairs of queues, and its port has "
+          "%u; what it sends by the others is lost: give the port queues=%u, or let the "
+          "machine use fewer (ethtool -L)", path, pairs, port->pairs, pairs);
+}
+
 /* Called now and then: shut the port for as long as the guest's rings can't be true. */
 int pg_guest_tend(struct port *port)
 {
@@ -106,6 +118,7 @@ int pg_guest_tend(struct port *port)
     return 0;
   int vid = rte_eth_vhost_get_vid_from_port_id(port->id);
   uint32_t waiting = lie(port, vid, &size);
+  tell_of_queues(port, vid);
   double now = pg_monotonic();
   if (waiting && port->guest != GUEST_SHUT && now > port->quiet_until) {
     port->quiet_until = now + QUIET_S;

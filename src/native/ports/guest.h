@@ -13,3 +13,7 @@ struct rte_mbuf;
 
 uint16_t pg_guest_receive_all(struct port *port, struct rte_mbuf **packets, uint16_t n);
 uint16_t pg_guest_send_all(struct port *port, struct rte_mbuf **packets, uint16_t n);
+
+/* How many pairs the guest has begun to use since the last call, if that is more than the
+ * port has; else 0. One of several workers is told. */
+uint16_t pg_guest_pairs_beyond(const struct port *port);

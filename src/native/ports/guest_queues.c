@@ -24,6 +24,7 @@ enum { MOST_PAIRS = 64 };
 
 /* By DPDK's number of the port: a bit for each queue that the guest receives from. */
 static _Atomic uint64_t used[RTE_MAX_ETHPORTS];
+static _Atomic uint16_t most[RTE_MAX_ETHPORTS]; /* pairs that it began to use */
 static rte_spinlock_t sending[RTE_MAX_ETHPORTS][MOST_PAIRS];
 
 static int queues_changed(uint16_t id, enum rte_eth_event_type type, void *a, void *b)
@@ -32,6 +33,8 @@ static int queues_changed(uint16_t id, enum rte_eth_event_type type, void *a, vo
   (void)type, (void)a, (void)b;
   while (rte_eth_vhost_get_queue_event(id, &event) == 0) {
     uint64_t bit = event.queue_id < MOST_PAIRS ? 1ull << event.queue_id : 0;
+    if (event.enable && event.queue_id >= atomic_load(&most[id]))
+      atomic_store(&most[id], event.queue_id + 1);
     if (!event.rx && event.enable)
       atomic_fetch_or(&used[id], bit);
     else if (!event.rx)
@@ -48,6 +51,12 @@ static int link_changed(uint16_t id, enum rte_eth_event_type type, void *a, void
   if (rte_eth_link_get_nowait(id, &link) == 0 && !link.link_status)
     atomic_store(&used[id], 0);
   return 0;
+}
+
+uint16_t pg_guest_pairs_beyond(const struct port *port)
+{
+  uint16_t n = port->queue == 0 ? atomic_exchange(&most[port->id], 0) : 0;
+  return n > port->pairs ? n : 0;
 }
 
 void pg_guest_watch(void)

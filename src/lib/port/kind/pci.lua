@@ -6,6 +6,10 @@ local needs = require("lib.port.needs")
 local given = require("lib.hardware.given")
 local pci_device = require("lib.hardware.pci_device")
 local unistd = require("posix.unistd")
+local vfio_group = require("lib.hardware.vfio_group")
+
+-- For the kernel to take a device from a process that was killed.
+local PATIENCE_SECONDS = 2
 
 local pci = {
   name = "pci", order = 10,
@@ -65,6 +69,21 @@ function pci.check(port, roots)
     needs.refuse(port, "%s can't be opened; run as root, or give yourself the right "
       .. "with: chown $USER %s", group, group)
   end
+end
+
+--- The device can still be another process's.
+function pci.before_open(port)
+  local device = pci_device.read(port.address)
+  if not device or device.driver ~= "vfio-pci" or not device.group then return end
+  local had, holders = vfio_group.await(device.group, PATIENCE_SECONDS)
+  if had then return end
+  local names = {}
+  for i, holder in ipairs(holders) do
+    names[i] = ("%s (process %d)"):format(holder.name, holder.pid)
+  end
+  needs.refuse(port, "%s has the device, or another of its IOMMU group %s; end that "
+    .. "first", names[1] and table.concat(names, ", ") or "another process",
+    device.group)
 end
 
 return pci
