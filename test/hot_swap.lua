@@ -26,14 +26,16 @@ local function cpu_time()
   return t.tv_sec + t.tv_nsec / 1e9
 end
 
--- The longest time between two pulls, and in which state they were.
-local state, last = "running", nil
+-- The longest time between two pulls, and in which state they were. Has the new router
+-- had its first turn?
+local state, last, exchanged = "running", nil, false
 local longest = {running = 0, building = 0, exchanging = 0, after = 0}
 
 local function note_pull()
   local now = cpu_time()
   if last then longest[state] = math.max(longest[state], now - last) end
   last = now
+  if state == "exchanging" and exchanged then state = "after" end
 end
 
 -- Where packets come from and go to ------------------------------------------------
@@ -125,15 +127,14 @@ local function watch(r)
   r:poll("swap", function ()
     local now = C.pg_now()
     if not settled then
-      settled = now + AFTER_S
-      if state == "exchanging" then state = "after" end
+      settled, exchanged = now + AFTER_S, true
     end
     if state == "after" and now >= settled then state = "running" end
     due = due or now + BETWEEN_S
     if now < due then return end
     due = nil
     if number == swaps then return r:stop() end
-    number, state = number + 1, "building"
+    number, state, exchanged = number + 1, "building", false
     local began = cpu_time()
     local problem = r.global_handlers.hotconfig.write(r, texts[number])
     if problem then error(problem, 0) end

@@ -13,7 +13,7 @@ from helpers.command import ROOT, check, perigee, run
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-from suite import measure, page, router, stack, tcp, traffic  # noqa: E402
+from suite import click, fastclick, measure, page, router, stack, tcp, traffic  # noqa: E402
 
 NULL = "net_null_pg0,size=60,copy=0"
 
@@ -135,6 +135,35 @@ def test_pcap(tmp_path):
 def test_tcp(forwarder, offloads):
     hertz = tcp.hertz()
     assert 0 < tcp.cycles(forwarder, offloads, 1, hertz) < hertz
+
+
+def test_a_configuration_for_fastclick():
+    text, devices = fastclick.translate(click.tee(), 1)
+    assert devices == ["--vdev=net_null0", "--vdev=net_null1"]
+    assert "in :: FromDPDKDevice(0) -> t; t[0] -> ToDPDKDevice(1); t[1] -> ToDPDKDevice(2);" \
+        in text
+    text, devices = fastclick.translate(click.router(), 1)
+    assert text.count("FromDPDKDevice") == 1 and len(devices) == click.HOPS
+
+
+def test_cycles_of_fastclick(tmp_path, monkeypatch):
+    """Of a program in its place, that burns CPU time between two counts."""
+    program = tmp_path / "click"
+    program.write_text("#!/bin/sh\necho 0\ni=0\nwhile [ $i -lt 20000 ]; do i=$((i+1)); done\n"
+                       "echo 1000\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("FASTCLICK_BIN", str(program))
+    (ROOT / "build/bench").mkdir(parents=True, exist_ok=True)
+    assert fastclick.cycles(click.mirror(), "net_null0", 1) > 1000
+    program.write_text("#!/bin/sh\necho no such element >&2\nexit 1\n")
+    with pytest.raises(measure.Failed, match="ended with status 1: no such element"):
+        fastclick.cycles(click.mirror(), "net_null0", 1)
+    program.write_text("#!/bin/sh\necho 7\necho 7\n")
+    with pytest.raises(measure.Failed, match="received nothing"):
+        fastclick.cycles(click.mirror(), "net_null0", 1)
+    monkeypatch.setenv("FASTCLICK_BIN", str(tmp_path / "none"))
+    with pytest.raises(measure.Failed, match="give FastClick's program"):
+        fastclick.binary()
 
 
 def test_names():

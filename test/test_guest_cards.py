@@ -23,6 +23,17 @@ SIZES = list(range(60, 1515, 1 if LONG else 13)) * (7 if LONG else 1)
 JUMBO = [1515, 1519, 2048, 4096, 8192, 9000, 9216]
 RESTARTS = 20
 GENERATED = 50_000
+HOT_PLUGGED = [model for model in CARDS if model != "e1000"]  # that isn't PCI Express
+
+ECHOES = """
+local c = config.new()
+for i, port in ipairs{...} do
+  config.app(c, "p" .. i, require("apps.port.port").Port, port)
+  config.link(c, ("p%d.output -> p%d.input"):format(i, i))
+end
+engine.configure(c)
+engine.main()
+"""
 
 takes_minutes = pytest.mark.skipif(not LONG, reason="minutes: `make test-guests`")
 
@@ -59,6 +70,13 @@ class Card:
 
     def link(self, up):
         self.guest.monitor("set_link", name=f"card{self.number}", up=up)
+
+    def is_deleted(self):
+        """Has the guest given it back?"""
+        self.guest.monitor("query-status")
+        return any(event["event"] == "DEVICE_DELETED" and
+                   event["data"].get("device") == f"card{self.number}"
+                   for event in self.guest.monitor.events)
 
     def echo(self):
         """A running `perigee echo`, which has echoed."""
@@ -168,3 +186,26 @@ def test_back_to_the_kernel(card, guest):
     card.wire.send(b"\xff" * 6 + frame(1, 100)[6:])
     wait_until(lambda: received() > before, "the frame")
     guest.check("ip", "link", "set", name, "down")
+
+
+def test_cards_are_unplugged_one_after_the_other(guest):
+    """Each with a sentence, while the others go on; with the last the program ends."""
+    cards = [Card(guest, model) for model in (HOT_PLUGGED if LONG else HOT_PLUGGED[-2:])]
+    for card in cards:
+        if card.owner() != "vfio-pci":
+            card.bind("-u")
+    (guest.folder / "echoes.lua").write_text(ECHOES)
+    program = guest.start("run", guest.folder / "echoes.lua", *(c.address for c in cards))
+    for card in cards:
+        card.wire.wait_for_echo(program, 120)
+    for i, card in enumerate(cards):
+        guest.monitor("device_del", id=f"card{card.number}")
+        wait_until(lambda gone=card: gone.is_deleted(), "its end", timeout=60)
+        for other in cards[i + 1:]:
+            assert other.wire.exchange([frame(1, 100)], 60) == [frame(1, 100)]
+    assert program.finish() == 1
+    for card in cards[:-1]:
+        assert f"port '{card.address}': the card was unplugged; the others go on" \
+            in program.said
+    assert program.said.endswith(f"port '{cards[-1].address}': the card was unplugged\n")
+    assert f"port {cards[0].address} (unplugged" in program.said

@@ -10,11 +10,14 @@ each packet's whole way.
 
 "mix, any order": each process has the packets of the mix in an order of its own. LuaJIT
 makes of what comes first the way that is quickest, but no order may cost much.
+
+With FASTCLICK_BIN=FILE, FastClick's program click built with DPDK, the same files run on
+it, too.
 """
 import random
 import struct
 
-from suite import measure, traffic
+from suite import fastclick, measure, traffic
 
 LIMIT = 1.15
 PACKETS = 1024
@@ -142,6 +145,8 @@ CASES = {
 
 
 MOST_SPREAD = 1.2 # the slowest order to the median
+# Of FastClick's cycles, where its packets are DPDK's (--enable-dpdk-packet).
+FASTCLICK_LIMITS = {"router, one hop": 0.65, "router, 4 hops": 0.8, "router, mix": 0.8}
 
 
 def orders(rounds, seconds, text):
@@ -173,13 +178,19 @@ def run(quick, rounds=None):
         device = traffic.DEVICE % file
         text = folder / ("click%d.click" % i)
         text.write_text(configuration())
-        cycles = measure.in_turn(rounds, {
+        kinds = {
             "perigee": lambda: measure.script_cycles("click", text, seconds,
                                                      vdev=device),
             "c": lambda: measure.reference_cycles("click", reference, device,
-                                                  measure.BURST, seconds)})
+                                                  measure.BURST, seconds)}
+        if fastclick.binary():
+            kinds["fastclick"] = lambda: fastclick.cycles(configuration(), device, seconds)
+        cycles = measure.in_turn(rounds, kinds)
         rows += [measure.row(name, cycles["perigee"], cycles["c"], LIMIT),
                  measure.worst_row(name, cycles["perigee"], cycles["c"])]
+        if fastclick.binary():
+            rows.append(measure.row(name + ", against FastClick", cycles["perigee"],
+                                    cycles["fastclick"], FASTCLICK_LIMITS.get(name)))
     text = folder / "click-order.click"
     text.write_text(router())
     return rows + orders(rounds, seconds, text)

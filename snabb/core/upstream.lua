@@ -173,7 +173,8 @@ local function provide_selftests()
 end
 
 -- Programs that Perigee has in another form: with a checkout, its own are meant.
-local ITS_OWN = {"program.lwaftr.lwaftr", "program.config.config"}
+local ITS_OWN = {"program.lwaftr.lwaftr", "program.config.config",
+  "program.alarms.alarms"}
 
 local function give_its_own(search)
   for _, name in ipairs(ITS_OWN) do

@@ -178,14 +178,9 @@ function link.all_stats(links)
   return all
 end
 
---- Free the packets in the link, and its counters; how many packets that were.
-function link.free(l, name)
+--- Remove the counters of the link, which has been freed.
+function link.forget(l, name)
   name = shm.part(name)
-  local lost = 0
-  while nreadable(l) > 0 do
-    free(receive(l))
-    lost = lost + 1
-  end
   local counted = COUNTED[half_of[l]]
   for _, stat in ipairs(STATS) do
     if not counted or counted[stat] then
@@ -197,6 +192,22 @@ function link.free(l, name)
     os.remove(shm.path("links/" .. name)) -- unless the other half's are there
   else
     shm.unlink("links/" .. name)
+  end
+end
+
+--- Free the packets in the link, and its counters; how many packets that were. With
+--- `later`, a list, its counters stay until link.forget is called of what is added to
+--- that, {link, name}: it makes some twenty system calls.
+function link.free(l, name, later)
+  local lost = 0
+  while nreadable(l) > 0 do
+    free(receive(l))
+    lost = lost + 1
+  end
+  if later then
+    later[#later + 1] = {l, name}
+  else
+    link.forget(l, name)
   end
   return lost
 end

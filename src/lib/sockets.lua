@@ -215,20 +215,38 @@ function sockets.write_all(fd, data)
   return true
 end
 
--- Send what there is. False if the client has gone. Of the first string, `sent` bytes
--- have been: a large one isn't copied for each write.
+-- Join strings until the first is worth a system call. Of that, `sent` bytes have been
+-- sent: those that are left, and how many bytes of their first have been.
+local function joined(output, sent)
+  local size, n = #output[1] - sent, 1
+  while size < AT_ONCE and output[n + 1] do
+    n = n + 1
+    size = size + #output[n]
+  end
+  if n == 1 then return output, sent end
+  output[1] = output[1]:sub(sent + 1)
+  local left = {table.concat(output, "", 1, n)}
+  for i = n + 1, #output do left[i - n + 1] = output[i] end
+  return left, 0
+end
+
+-- Send what there is room for. False if the client has gone. Large strings aren't
+-- copied.
 local function send(fd, session)
   if session.outgoing == 0 then return true end
   local output, sent = session.output, session.sent or 0
-  if #output > 1 then
-    output[1] = output[1]:sub(sent + 1)
-    output, sent = {table.concat(output)}, 0
-  end
-  local n = send_some(fd, output[1], sent)
-  if not n then return false end
-  session.outgoing = session.outgoing - n
-  if session.outgoing == 0 then output, sent, n = {}, 0, 0 end
-  session.output, session.sent = output, sent + n
+  repeat
+    output, sent = joined(output, sent)
+    local n = send_some(fd, output[1], sent)
+    if not n then return false end
+    session.outgoing, sent = session.outgoing - n, sent + n
+    local is_sent = sent == #output[1]
+    if is_sent then
+      table.remove(output, 1)
+      sent = 0
+    end
+    session.output, session.sent = output, sent
+  until not is_sent or session.outgoing == 0
   return true
 end
 

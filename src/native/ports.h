@@ -24,6 +24,7 @@ struct port {
   uint8_t found_nothing;     /* the last receive did */
   uint8_t full;              /* or gave PORT_BURST packets */
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
+  uint8_t gone;              /* the card was unplugged (port_gone.c) */
   uint8_t guest;             /* enum guest_state: is a virtual machine at the other end? */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   uint16_t queue, queues;    /* the one this is, of so many (0: one) */
@@ -39,6 +40,7 @@ struct port {
   uint64_t rx_bad_offload;   /* received, can't be segmented or checksummed (ports) */
   uint64_t tx_oversize;      /* longer than max_frame */
   uint64_t tx_runt;          /* shorter than min_frame */
+  uint64_t tx_unplugged;     /* when the card was gone */
   struct freelist *account;  /* of the engine it works for */
   void *pool;                /* it receives into */
   const struct own_driver *own; /* instead of DPDK (dpdk/port_io.h), or NULL */
@@ -81,6 +83,10 @@ int pg_port_adopt(struct port *port, uint16_t id);
 int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload);
 int pg_port_unplug(struct port *port);
 int pg_probe_pci(const char *address);
+
+/* port_gone.c */
+bool pg_port_is_to_go(const struct port *port);
+int pg_port_let_go(struct port *port, bool last);
 
 /* port_told.c */
 int pg_port_stats(const struct port *port, struct port_stats *stats);

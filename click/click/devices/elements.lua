@@ -151,7 +151,7 @@ local function sender_handlers()
     dropped = {read = function (self)
       if not self.device then return 0 end
       local s = self.device:statistics(self)
-      return s.oerrors + s.tx_oversize + s.tx_runt
+      return s.oerrors + s.tx_oversize + s.tx_runt + s.tx_unplugged
     end},
   }
 end

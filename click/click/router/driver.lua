@@ -100,17 +100,21 @@ function Router:rearrange()
   end
 end
 
-local function packets_into(e)
+-- Packets that have come in by push connections. `count(link)`: how many it had.
+local function packets_into(e, count)
   local sum = 0
-  for i = 1, #(rawget(e, "input") or "") do
-    sum = sum + link.stats(e.input[i]).rxpackets
-  end
+  for i = 1, #(rawget(e, "input") or "") do sum = sum + count(e.input[i]) end
   return sum
 end
 
+local function counted(l) return link.stats(l).rxpackets end
+
+-- Of a link whose counters are up to date, without a look at them.
+local function cursor(l) return tonumber(l.read) end
+
 --- Packets that have come to the element by push connections since this router runs.
 function Router:arrivals(e)
-  return self.active and packets_into(e) - (self.arrived[e] or 0) or 0
+  return self.active and packets_into(e, counted) - (self.arrived[e] or 0) or 0
 end
 
 -- What is on its way gets to its end, so that no link is freed with packets in it.
@@ -147,7 +151,7 @@ function Router:begin()
   local old = self.old
   self.old = nil
   self.active, self.arrived = true, {} -- links that stay have counted before
-  for _, e in ipairs(self.elements) do self.arrived[e] = packets_into(e) end
+  for _, e in ipairs(self.elements) do self.arrived[e] = packets_into(e, cursor) end
   self.clock:begin(old and old.clock)
   if not old then return end
   old.tasks:clear()

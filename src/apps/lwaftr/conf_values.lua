@@ -10,6 +10,7 @@ local values = {}
 
 local function whole(min, max)
   return {
+    is_whole = true,
     what = ("a whole number from %.0f to %.0f"):format(min, max),
     read = function (text)
       local n = text:match("^%d+$") and #text <= 15 and tonumber(text)

@@ -90,8 +90,11 @@ struct softwire_list {
 };
 int pg_scan_softwires(struct lwaftr_scan *scan, struct softwire_table *table,
                       struct softwire_list *list);
-uint32_t pg_print_softwire(const struct softwire *softwire, const char *indent,
-                           char *text, uint32_t room);
+
+/* softwire_text.c */
+enum { SOFTWIRE_VALUE_MAX = 46 }; /* bytes: an IPv6 address (INET6_ADDRSTRLEN) */
+uint64_t pg_print_softwires(const struct softwire *softwires, uint32_t n, const char *plain,
+                            const char *reserved, char *text);
 
 /* loader.c: reading a configuration in a thread of its own. */
 struct lwaftr_load {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Softwires of a configuration, read into a binding table and written: a million of them
- * are why this is in C. What is wrong is only marked here; Lua says it.
+ * Softwires of a configuration, read into a binding table: a million of them are why this
+ * is in C. What is wrong is only marked here; Lua says it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,24 +150,4 @@ int pg_scan_softwires(struct lwaftr_scan *scan, struct softwire_table *table,
     if (!more)
       return LIST_OK;
   }
-}
-
-/* Write a softwire as text, a line for each leaf; how long it is (at most 400 bytes). */
-uint32_t pg_print_softwire(const struct softwire *softwire, const char *indent,
-                           char *text, uint32_t room)
-{
-  char b4[INET6_ADDRSTRLEN], br[INET6_ADDRSTRLEN], reserved[64] = "";
-  uint32_t a = softwire->ipv4;
-  inet_ntop(AF_INET6, softwire->ends.b4, b4, sizeof b4);
-  inet_ntop(AF_INET6, softwire->ends.br, br, sizeof br);
-  if (softwire->reserved)
-    snprintf(reserved, sizeof reserved, "%s    reserved-ports-bit-count %u;\n", indent,
-             softwire->reserved);
-  return (uint32_t)snprintf(
-    text, room,
-    "%ssoftwire {\n%s  ipv4 %u.%u.%u.%u;\n%s  psid %u;\n%s  b4-ipv6 %s;\n"
-    "%s  br-address %s;\n%s  port-set {\n%s    psid-length %u;\n%s%s  }\n%s}\n",
-    indent, indent, a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255, indent,
-    softwire->psid, indent, b4, indent, br, indent, indent, softwire->psid_length,
-    reserved, indent, indent);
 }

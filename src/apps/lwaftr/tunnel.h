@@ -20,6 +20,13 @@ static inline uint32_t count_down(uint8_t *ip)
   return ip[8];
 }
 
+/* The packet's length, both of DPDK's: a port needn't write the second then. */
+static inline void set_length(struct packet *p, uint32_t length)
+{
+  p->length = (uint16_t)length;
+  p->pkt_len = length;
+}
+
 /* Room for an IPv6 header before the packet's IPv4. */
 static inline uint8_t *open_room(struct packet *p)
 {
@@ -28,7 +35,7 @@ static inline uint8_t *open_room(struct packet *p)
     p->data_off = PACKET_HEADROOM + IP6;
   }
   p->data_off -= IP6;
-  p->length += IP6;
+  set_length(p, p->length + IP6);
   return data_of(p);
 }
 
@@ -53,7 +60,7 @@ static inline void write_tunnel(const struct lwaftr_path *path, uint8_t *frame,
 static inline void leave_tunnel(const struct lwaftr_path *path, struct packet *p)
 {
   p->data_off += IP6;
-  p->length -= IP6;
+  set_length(p, p->length - IP6);
   if (p->data_off > PACKET_MAX_HEADROOM) {
     memmove(p->buf_addr + PACKET_HEADROOM, data_of(p), p->length);
     p->data_off = PACKET_HEADROOM;

@@ -154,6 +154,7 @@ function Port:tick()
   local now = C.pg_monotonic()
   if now < self.next_check then return end
   self.next_check = now + ALIVE_SECONDS
+  plug.let_go(self.description, self.port)
   statistics.publish(self.shm, self:statistics())
   local state = self.kind.tend and self.kind.tend(self.port) or 0
   if state < 0 or not check.alive(self.description, self.token) then

@@ -20,9 +20,10 @@ local DROPS = {
   rx_bad_offload = "received, left to be segmented or checksummed in a way not known",
   tx_oversize = "to send, longer than the port takes",
   tx_runt = "to send, shorter than an Ethernet header",
+  tx_unplugged = "to send, when the card was gone",
 }
 local DROP_ORDER = {"rx_oversize", "rx_nomem", "rx_bad_offload", "tx_oversize",
-                    "tx_runt"}
+                    "tx_runt", "tx_unplugged"}
 
 --- Memory for read().
 function statistics.new()
@@ -92,7 +93,7 @@ function statistics.publish(frame, s)
   counter.set(frame.rxerrors, s.ierrors)
   counter.set(frame.txpackets, s.opackets)
   counter.set(frame.txbytes, s.obytes)
-  counter.set(frame.txdrop, s.tx_oversize + s.tx_runt)
+  counter.set(frame.txdrop, s.tx_oversize + s.tx_runt + s.tx_unplugged)
   counter.set(frame.txerrors, s.oerrors)
 end
 

@@ -16,8 +16,8 @@ function links.guard(link)
     return l
   end
 
-  function link.free(l, name)
-    local lost = free(l, name)
+  function link.free(l, name, later)
+    local lost = free(l, name, later)
     record.remove_link(l)
     return lost
   end

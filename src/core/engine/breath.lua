@@ -83,6 +83,7 @@ local function housekeeping(now)
     pool.tend()
     engine_counters.publish()
     if graph.drifted(now, breaths) then graph.arrange() end
+    graph.clear_up(1)
     all_dead = tend_workers()
     outside.tend(now)
   end

@@ -3,8 +3,10 @@
 
 local config = require("core.config")
 local engine = require("core.app")
+local engine_graph = require("core.engine.graph")
 local link = require("core.link")
 local packet = require("core.packet")
+local shm = require("core.shm")
 
 local LANES, BURST = 20, 4
 
@@ -177,6 +179,27 @@ describe("A change that is prepared while packets pass", function ()
       engine.configure_meanwhile(c, function () told = true end)
     end)
     assert.is_nil(told)
+  end)
+
+  it("removes the counters of links that went once packets pass again", function ()
+    local spec = "b1.output -> sink1.input"
+    local function listed()
+      return table.concat(shm.children("links"), "\n"):find(spec, 1, true) ~= nil
+    end
+    engine.configure_meanwhile(graph("x"))
+    assert.is_true(listed())
+    engine_graph.clear_up(0)
+    assert.is_true(listed())
+    engine.main{duration = 0.05, no_report = true}
+    assert.is_false(listed())
+
+    engine.configure_meanwhile(graph())
+    engine.configure_meanwhile(graph("x"))
+    engine.configure_meanwhile(graph()) -- with another link of that name
+    engine.main{duration = 0.05, no_report = true}
+    assert.is_true(listed())
+    engine.breathe()
+    assert.equal(sent, got)
   end)
 
   it("happens at once for those who don't ask", function ()

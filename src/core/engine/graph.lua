@@ -119,6 +119,16 @@ local function prepare_meanwhile(new, actions)
   fused_graph.prepare(apps, links, unknown, settings.fuse, fused, settings.lift)
 end
 
+local gone = {} -- links that were freed, whose counters are still there (link.free)
+
+--- Remove the counters of up to `most` (default: all) of the links that were freed
+--- while packets waited.
+function graph.clear_up(most)
+  for _ = 1, math.min(most or #gone, #gone) do
+    link.forget(unpack(table.remove(gone)))
+  end
+end
+
 -- The exchange, in which packets wait.
 local function exchange(new, actions, before)
   if before then before() end
@@ -136,7 +146,9 @@ local function exchange_at_once(new, actions, before)
   local collecting, compiling = collectgarbage("isrunning"), jit.status()
   if collecting then collectgarbage("stop") end
   if compiling then jit.off() end
+  state.later = gone
   local ok, err = pcall(exchange, new, actions, before)
+  state.later = nil
   if compiling then jit.on() end
   if collecting then collectgarbage("restart") end
   if not ok then error(err, 0) end
@@ -146,6 +158,7 @@ end
 --- what is wrong with it, or what an app raised. If there is something to go on with
 --- (core.lib.meanwhile), it is called before the exchange; so is before(), last.
 function graph.change(new, forced, before)
+  graph.clear_up()
   new = expand.all(new)
   local actions = plan.make(state.configuration, new, state.apps, forced, known)
   if meanwhile.serving() then

@@ -69,7 +69,8 @@ end
 
 --- Take the link away, and call unlink(direction, name) of the apps at its
 --- ends, or link() of those without (Snabb does so), but for the apps in the
---- set `stopped`. Frees the link; the packets that were in it.
+--- set `stopped`. Frees the link; the packets that were in it. Its counters stay for
+--- now if there is a list for such links, state.later (link.free).
 function wiring.remove(state, spec, stopped, problems)
   local sides = ends_of(spec)
   for _, side in ipairs(sides) do
@@ -81,7 +82,7 @@ function wiring.remove(state, spec, stopped, problems)
       tell(app, app.unlink and "unlink" or "link", side[2], side[3], problems)
     end
   end
-  state.lost = state.lost + link.free(state.links[spec], spec)
+  state.lost = state.lost + link.free(state.links[spec], spec, state.later)
   state.links[spec] = nil
 end
 

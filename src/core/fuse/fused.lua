@@ -189,7 +189,34 @@ local function find(apps, links, lifting)
   end
 end
 
-local made = {} -- regions for the graph that there will be, by their first app
+-- For the graph that there will be: regions by their first app, and what was found of
+-- which apps and links.
+local made, foreseen = {}, nil
+
+local function copy(map)
+  local all = {}
+  for key, value in pairs(map) do all[key] = value end
+  return all
+end
+
+local function same(a, b)
+  for key, value in pairs(a) do
+    if b[key] ~= value then return false end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then return false end
+  end
+  return true
+end
+
+-- As find(), which takes its time, and may have been called before.
+local function find_again(apps, links, lifting)
+  local f = foreseen
+  if f and f.lifting == lifting and same(f.apps, apps) and same(f.links, links) then
+    return f.found, f.reasons, f.views == f.of and apps or f.views
+  end
+  return find(apps, links, lifting)
+end
 
 local function any(names, set)
   for _, name in ipairs(names) do
@@ -201,11 +228,13 @@ end
 --- Make those regions that fuse.plan is going to need for the `apps` and `links` that
 --- there will be, as far as these are known: not those with apps of the set `unknown`.
 function fuse.prepare(apps, links, unknown, wanted, old, lifting)
-  made = {}
+  fuse.forget()
   if not wanted then return end
   local before = {}
   for _, r in ipairs(old.regions) do before[r.description.apps[1]] = r end
-  local found, _, views = find(apps, links, lifting)
+  local found, reasons, views = find(apps, links, lifting)
+  foreseen = {apps = copy(apps), links = copy(links), lifting = lifting, of = apps,
+    found = found, reasons = reasons, views = views}
   for _, f in ipairs(found) do
     meanwhile.pause()
     local r = before[f.apps[1]]
@@ -217,7 +246,7 @@ function fuse.prepare(apps, links, unknown, wanted, old, lifting)
 end
 
 --- Forget what fuse.prepare has made.
-function fuse.forget() made = {} end
+function fuse.forget() made, foreseen = {}, nil end
 
 -- The region of what was found: one that has been made before, or a new one.
 local function region_for(f, apps, links, problems)
@@ -238,7 +267,7 @@ end
 function fuse.plan(apps, links, wanted, old, lifting)
   local fused = fuse.none()
   local found, reasons, views = {}, {}, apps
-  if wanted then found, reasons, views = find(apps, links, lifting) end
+  if wanted then found, reasons, views = find_again(apps, links, lifting) end
   fused.reasons, fused.wanted = reasons, wanted
   local before = {}
   for _, r in ipairs(old.regions) do

@@ -14,7 +14,26 @@ calls.SOCKET = "config-leader-socket"
 
 local MOST_DIGITS = 10 -- of a length
 
-local function put_fields(out, fields, indent)
+local PIECE = 1048576 -- bytes, at least, but for the last piece
+
+local put_fields
+
+local function put_item(out, item, indent, flush)
+  if type(item) == "table" then
+    out:put("{\n")
+    put_fields(out, item, indent .. "  ", flush)
+    out:put(indent, "}\n")
+    return
+  end
+  if type(item) == "function" then
+    syntax.put_pieces(out, item, flush)
+  else
+    syntax.put(out, tostring(item))
+  end
+  out:put(";\n")
+end
+
+function put_fields(out, fields, indent, flush)
   local names = {}
   for name in pairs(fields) do names[#names + 1] = name end
   table.sort(names)
@@ -22,26 +41,29 @@ local function put_fields(out, fields, indent)
     local value = fields[name]
     for _, item in ipairs(type(value) == "table" and value or {value}) do
       out:put(indent, name, " ")
-      if type(item) == "table" then
-        out:put("{\n")
-        put_fields(out, item, indent .. "  ")
-        out:put(indent, "}\n")
-      else
-        syntax.put(out, tostring(item))
-        out:put(";\n")
-      end
+      put_item(out, item, indent, flush)
     end
   end
 end
 
 --- A call, or the answer to one, as text: its name and fields, a table by name. A value
---- is a string, number or boolean, or a list of such, or of tables of fields.
+--- is a string, number or boolean, or a list of such, or of tables of fields; or a
+--- function that calls its argument with the pieces of a string.
 function calls.write(name, fields)
-  local out = buffer.new()
+  return table.concat(calls.pieces(name, fields))
+end
+
+--- The same as a list of strings, so that a large one isn't copied as a whole.
+function calls.pieces(name, fields)
+  local out, pieces = buffer.new(), {}
+  local function flush()
+    if #out >= PIECE then pieces[#pieces + 1] = out:get() end
+  end
   out:put(name, " {\n")
-  put_fields(out, fields, "  ")
+  put_fields(out, fields, "  ", flush)
   out:put("}\n")
-  return out:tostring()
+  pieces[#pieces + 1] = out:get()
+  return pieces
 end
 
 local function fields_of(block)
@@ -67,10 +89,11 @@ function calls.read(text)
   return list
 end
 
+--- What goes over the socket in front of a text of `size` bytes.
+function calls.head(size) return ("%d\n"):format(size) end
+
 --- The text as it goes over the socket: its length in front.
-function calls.frame(text)
-  return ("%d\n%s"):format(#text, text)
-end
+function calls.frame(text) return calls.head(#text) .. text end
 
 -- Of what has come over a connection, frame by frame: the first `parts` from `at` on is
 -- still to be given out; `size` bytes are, in all. The frame there has `length` bytes,

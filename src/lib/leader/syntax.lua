@@ -31,20 +31,36 @@ local function copy(out, p, at)
   return at + n
 end
 
---- Put the text into a string.buffer as one word, quoted where it has to be.
-function syntax.put(out, text)
-  if text:find("^" .. WORD .. "+$") and not text:find("/[/*]") then
-    out:put(text)
-    return
-  end
+-- Put what is to be between double quotes.
+local function escape(out, text)
   local p, last = ffi.cast(char_p, text), #text
-  out:put('"')
   local at = copy(out, p, 0)
   while at < last do
     local letter = text:sub(at + 1, at + 1)
     out:put(QUOTED[letter] or letter) -- strcspn stops at a zero, too
     at = copy(out, p, at + 1)
   end
+end
+
+--- Put the text into a string.buffer as one word, quoted where it has to be.
+function syntax.put(out, text)
+  if text:find("^" .. WORD .. "+$") and not text:find("/[/*]") then
+    out:put(text)
+    return
+  end
+  out:put('"')
+  escape(out, text)
+  out:put('"')
+end
+
+--- Put a text, which comes as pieces(put) calls put(PIECE), as one word into the buffer
+--- `out`; after each piece flush() is called, which may empty that.
+function syntax.put_pieces(out, pieces, flush)
+  out:put('"')
+  pieces(function (piece)
+    escape(out, piece)
+    flush()
+  end)
   out:put('"')
 end
 

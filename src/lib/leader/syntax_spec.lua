@@ -81,6 +81,15 @@ describe("calls", function ()
     assert.same({name = "describe", fields = {}, lists = {}}, call[2])
   end)
 
+  it("have long values in pieces", function ()
+    local piece = ('a "b"\n'):rep(100000)
+    local pieces = calls.pieces("get-config", {config = function (put)
+      for _ = 1, 5 do put(piece) end
+    end})
+    assert.is_true(#pieces > 2)
+    assert.equal(piece:rep(5), calls.read(table.concat(pieces))[1].fields.config)
+  end)
+
   it("come in frames, however they are cut", function ()
     local bytes = calls.frame("hello") .. calls.frame("") .. calls.frame("a\nb")
     local frames, found = calls.frames(), {}

@@ -7,6 +7,7 @@ local C = require("core.native")
 local device = require("lib.port.device")
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
+local log = require("core.lib.log")
 local opened = require("lib.port.opened")
 local pool = require("core.pool")
 
@@ -14,7 +15,7 @@ local plug = {}
 
 -- Of a device with several queues this app has one: the last to go unplugs it.
 local function others_use(port)
-  return port.split and not C.pg_port_leave(port.split.device)
+  return port.split and not port.gone and not C.pg_port_leave(port.split.device)
 end
 
 local function unplug(port, device_port)
@@ -61,6 +62,33 @@ function plug.open(port)
   open(device_port, port, kind)
   start(port, device_port, kind)
   return note_open(port, device_port)
+end
+
+-- Is another port open, of a card, an interface or a socket, that isn't gone?
+local function others_are_left(port)
+  for other in opened.each() do
+    local kind = kinds.of(other)
+    local waits = not kind.always_ready and not kind.reads
+    if other ~= port and waits and not other.gone then return true end
+  end
+  return false
+end
+
+--- Close the card of the parsed port if it was unplugged: the port goes on without it.
+--- Raises a failure if it was the last of the ports.
+function plug.let_go(port, device_port)
+  if port.gone or not C.pg_port_is_to_go(device_port) then return end
+  local last = not others_use(port)
+  port.gone = true
+  if C.pg_port_let_go(device_port, last) < 0 then
+    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
+  end
+  if not others_are_left(port) then
+    failure.raise("port '%s': the card was unplugged", port.text)
+  elseif last then
+    log.warning("port '%s': the card was unplugged; the others go on, and what is to "
+      .. "be sent by it is dropped", port.text)
+  end
 end
 
 --- Unplug it. Raises a failure if something was lost by it; it is unplugged all the

@@ -126,6 +126,10 @@ int pg_receive(struct port *port, struct link *link)
 static inline bool sendable(struct port *port, const struct rte_mbuf *m)
 {
   uint16_t length = m->data_len;
+  if (unlikely(port->gone)) {
+    port->tx_unplugged++;
+    return false;
+  }
   if (unlikely(length < port->min_frame)) {
     port->tx_runt++;
     return false;

@@ -69,6 +69,12 @@ void pg_guest_watch(void);
 /* Is that one of the packet pools (pool.c)? */
 bool pg_pool_is_ours(const void *pool);
 
+struct port;
+
+/* Hear if the card of a port that starts is unplugged, until it is closed (port_gone.c). */
+void pg_port_watch(const struct port *port);
+void pg_port_unwatch(const struct port *port);
+
 /* Tell of NULL used as a packet (null.c). */
 void pg_catch_null(void);
 
@@ -90,7 +96,6 @@ int32_t pg_numa_here(void);
 int32_t pg_numa_by_index(int32_t i);
 
 struct rte_mbuf;
-struct port;
 
 /* The sums over a burst that the accounts need (burst.c). */
 struct sums {

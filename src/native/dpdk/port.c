@@ -233,6 +233,7 @@ int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offloa
     return pg_fail("DPDK can't start %s: %s", port->name,
                    rte_strerror(-status));
   port->started = 1;
+  pg_port_watch(port);
   if (promiscuous && port->keeps[0])
     port->promiscuous = pg_iface_hold_promiscuous(port->keeps);
   return 0;
@@ -274,6 +275,8 @@ static int unplug(struct port *port)
   int status = rte_eth_dev_info_get(port->id, &info);
   struct rte_device *device = status == 0 ? info.device : NULL;
   bool shared = !device; /* a ring port has no device to remove */
+  if (port->started)
+    pg_port_unwatch(port);
   status = end(port);
   port->started = 0;
   if (port->lent)

@@ -20,6 +20,7 @@ local function drops(d)
   return {
     {name = "longer than it takes", count = stats.tx_oversize},
     {name = "too short", count = stats.tx_runt},
+    {name = "to a card that was unplugged", count = stats.tx_unplugged},
     {name = "failed in the device", count = stats.oerrors},
   }
 end

@@ -73,7 +73,7 @@ local function totals(self)
       tx_bytes = tonumber(out.port.txbytes), rx = arrived.txpackets,
       rx_bytes = arrived.txbytes,
       drops = got.imissed + got.rx_nombuf + got.rx_nomem + got.rx_oversize,
-      failed = sent.tx_oversize + sent.tx_runt + sent.oerrors,
+      failed = sent.tx_oversize + sent.tx_runt + sent.tx_unplugged + sent.oerrors,
     }
   end
   return list

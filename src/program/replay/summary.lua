@@ -63,6 +63,7 @@ function M.figures(source, port, now)
        count = source.oversize},
       {name = "longer than the port takes", count = stats.tx_oversize},
       {name = "shorter than an Ethernet header", count = stats.tx_runt},
+      {name = "to a card that was unplugged", count = stats.tx_unplugged},
       {name = "failed in the device", count = stats.oerrors},
     },
   }

@@ -3,8 +3,10 @@
 -- at between breaths, and for a limited time, as packets may be waiting.
 
 local C = require("core.native")
+local alarms = require("program.lwaftr.leader.alarms")
 local calls = require("lib.leader.calls")
 local engine = require("core.app")
+local notices = require("program.lwaftr.leader.notices")
 local outside = require("core.outside.visitors")
 local requests = require("program.lwaftr.leader.requests")
 local shm = require("core.shm")
@@ -33,14 +35,18 @@ function Connection:receive(bytes)
 end
 
 local function answer(self, text)
-  local parts = {}
-  for i, call in ipairs(calls.read(text)) do
-    parts[i] = calls.write(call.name, requests.answer(self.leader, call, self))
+  local parts, size = {""}, 0
+  for _, call in ipairs(calls.read(text)) do
+    local fields = requests.answer(self.leader, call, self)
+    for _, piece in ipairs(calls.pieces(call.name, fields)) do
+      parts[#parts + 1], size = piece, size + #piece
+    end
   end
-  local frame = calls.frame(table.concat(parts))
-  self.output[#self.output + 1] = frame
-  self.outgoing = self.outgoing + #frame
-  self.garbage = self.garbage + #text + #frame
+  parts[1] = calls.head(size)
+  size = size + #parts[1]
+  for _, part in ipairs(parts) do self.output[#self.output + 1] = part end
+  self.outgoing = self.outgoing + size
+  self.garbage = self.garbage + #text + size
 end
 
 -- Go on with the frame that is being answered, or begin with the next one: true if
@@ -95,9 +101,17 @@ function Leader:tend()
     + (next(engine.app_table) and MOST_SECONDS or MOST_WITHOUT_APPS)
   repeat until not self.server:poll() or C.pg_monotonic() >= self.until_time
   if self.server:busy() then self.server:work() end
+  if self.notices then self.notices:tend() end
 end
 
-function Leader:leave() self.server:close() end
+function Leader:leave()
+  self.server:close()
+  if self.notices then self.notices:leave() end
+end
+
+local function warn(what, problem)
+  io.stderr:write(("perigee: %s: %s\n"):format(what, problem))
+end
 
 --- Let the `router` (program.lwaftr.router) be asked and changed from outside from now
 --- on; `readiness` is what can be drained.
@@ -105,13 +119,17 @@ function leader.start(router, readiness)
   local o = setmetatable({router = router, readiness = readiness, over = false,
     until_time = 0}, Leader)
   shm.mkdir(shm.resolve("engine"))
+  o.alarms = alarms.of(router, function (event, alarm)
+    if o.notices then o.notices:tell(event, alarm) end
+  end).list
   local fd, problem = sockets.listen_unix(shm.path(calls.SOCKET))
   if not fd then
-    io.stderr:write(("perigee: this lwAFTR can't be configured while it runs: %s\n")
-      :format(problem))
+    warn("this lwAFTR can't be configured while it runs", problem)
     return o
   end
   o.server = sockets.server(fd, function () return connection(o) end)
+  o.notices, problem = notices.start()
+  if not o.notices then warn("nobody can listen to alarms", problem) end
   outside.let_in{tend = function () o:tend() end, leave = function () o:leave() end}
   return o
 end

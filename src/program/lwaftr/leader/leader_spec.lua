@@ -85,6 +85,41 @@ describe("text of a configuration", function ()
       get(r, "/", "influxdb"), 1, true)
     assert.has_error(function () get(r, "/", "xml") end)
   end)
+
+  it("quotes addresses for a database, and marks whole numbers", function ()
+    local where = "/softwire-config/binding-table/softwire"
+    assert.equal(([[
+W/ipv4,ipv4=192.0.2.1,psid=1 value="192.0.2.1"
+W/psid,ipv4=192.0.2.1,psid=1 value=1i
+W/b4-ipv6,ipv4=192.0.2.1,psid=1 value="2001:db8::1"
+W/br-address,ipv4=192.0.2.1,psid=1 value="fc00::100"
+W/port-set/psid-length,ipv4=192.0.2.1,psid=1 value=6i
+]]):gsub("W", where), get(router(), where, "influxdb"))
+  end)
+
+  it("has each softwire's own values, thousands of them", function ()
+    local r, where = router(), "/softwire-config/binding-table/softwire"
+    local list = {}
+    for i = 0, 2100 do
+      list[i + 1] = ("{ ipv4 192.0.%d.%d; psid %d; b4-ipv6 2001:db8::%x; "
+        .. "br-address fc00::%x; port-set { psid-length 7; "
+        .. "reserved-ports-bit-count %d; } }"):format(math.floor(i / 256), i % 256,
+        i % 128, i + 1, i % 2, i % 3)
+    end
+    change.set(r, where, table.concat(list))
+    local yang, lines = get(r, "/"), {}
+    assert.equal(2101, r.binding:count())
+    assert.equal(yang, get({conf = reader.text(yang)}, "/"))
+    assert.equal(get(r, where), get({conf = reader.text(yang)}, where))
+    for line in get(r, where, "xpath"):gmatch("[^\n]+") do lines[#lines + 1] = line end
+    assert.equal(2101 * 6 - 701, #lines)
+    local last = where .. "[ipv4=192.0.8.52][psid=52]"
+    assert.same({last .. "/ipv4 192.0.8.52", last .. "/psid 52",
+      last .. "/b4-ipv6 2001:db8::835", last .. "/br-address fc00::",
+      last .. "/port-set/psid-length 7"}, {unpack(lines, #lines - 4)})
+    assert.equal(get(r, where, "xpath", true):gsub("[^\n]*/padding 0\n", "")
+      :gsub("[^\n]*reserved%-ports%-bit%-count 0\n", ""), get(r, where, "xpath"))
+  end)
 end)
 
 describe("a change", function ()

@@ -1,19 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Configurations and state as text, in the formats of `snabb config get`: "yang", which
 -- is read again; "xpath", a line PATH VALUE for each leaf; and "influxdb", lines for
--- that database. A walk through the tree tells each format what it meets.
+-- that database. A walk through the tree tells each format what it meets. A million
+-- softwires are some 400 MB: the text comes in pieces.
 
 local buffer = require("string.buffer")
-local ffi = require("ffi")
-local C = require("core.declare")("apps/lwaftr/lwaftr.h")
 local failure = require("core.failure")
-local softwire = require("program.lwaftr.leader.softwire")
+local softwire_text = require("apps.lwaftr.softwire_text")
 local tree = require("program.lwaftr.leader.tree")
 local values = require("apps.lwaftr.conf_values")
 
 local printer = {}
 
-local ROOM = 512 -- bytes of a softwire's text
+local AT_ONCE = 1000 -- softwires in a piece
 
 -- The formats -------------------------------------------------------------------
 
@@ -48,19 +47,10 @@ end
 
 function yang:only(field, value) self.out:put(field.type.write(value)) end
 
--- A million of them are why this is in C.
-function yang:softwire(s)
-  self.text = self.text or ffi.new("char[?]", ROOM)
-  local indent = write_heads(self)
-  local n = C.pg_print_softwire(s, indent, self.text, ROOM)
-  if self.bare then
-    self.out:put((ffi.string(self.text, n):gsub("^(%s*)softwire ", "%1")))
-  else
-    self.out:putcdata(self.text, n)
-  end
-end
+-- What comes next is in the same block: it may be put into another buffer.
+yang.ready = write_heads
 
-local xpath = {}
+local xpath = {numbered = true}
 xpath.__index = xpath
 
 function xpath:open(name, keys)
@@ -83,15 +73,16 @@ function xpath:only(field, value)
   self.out:put(self.root, " ", field.type.write(value), "\n")
 end
 
-local influxdb = {}
+local influxdb = {numbered = true}
 influxdb.__index = influxdb
 
 function influxdb:open(name, keys)
   self[#self + 1] = {name = name ~= "" and "/" .. name or "", keys = keys or {}}
 end
 
-local function influx_value(value, text)
-  if type(value) == "number" then return text .. "i" end
+local function influx_value(field, value)
+  local text = field.type.write(value)
+  if field.type.is_whole then return text .. "i" end
   if type(value) == "boolean" then return text end
   return '"' .. text:gsub('["\\]', "\\%0") .. '"'
 end
@@ -105,14 +96,14 @@ function influxdb:leaf(field, value)
     end
   end
   self.out:put((self.root:gsub("%b[]", "")), table.concat(names), "/", field.name,
-    table.concat(tags), " value=", influx_value(value, field.type.write(value)), "\n")
+    table.concat(tags), " value=", influx_value(field, value), "\n")
 end
 
 function influxdb:close() table.remove(self) end
 
 function influxdb:only(field, value)
-  self.out:put((self.root:gsub("%b[]", "")), " value=",
-    influx_value(value, field.type.write(value)), "\n")
+  self.out:put((self.root:gsub("%b[]", "")), " value=", influx_value(field, value),
+    "\n")
 end
 
 local FORMATS = {yang = yang, xpath = xpath, influxdb = influxdb}
@@ -132,19 +123,48 @@ local function entries(self, node, list, name)
   end
 end
 
+-- Of a list with several keys, an array in memory.
+local function keyed_entries(self, node, list, name)
+  for _, entry in ipairs(list or {}) do
+    local keys = {}
+    for i, key in ipairs(node.keys) do
+      local field = node.by_name[key]
+      local value = entry[field.key_in_memory]
+      local is_text = field.type == values.text
+      keys[i] = {key, is_text and value or field.type.write(value)}
+    end
+    self:open(name, keys)
+    fields(self, node, entry)
+    self:close()
+  end
+end
+
+local function leaf_list(self, field, list)
+  for i, item in ipairs(list or {}) do
+    local one = self.numbered and {type = field.type,
+      name = ("%s[position()=%d]"):format(field.name, i)} or field
+    self:leaf(one, item)
+  end
+end
+
 local function softwires(self, node, list, name)
   if not list then return end
   local all, n = list:list()
-  for i = 0, n - 1 do
-    if self.softwire then
-      self:softwire(all[i])
-    else
-      local entry = softwire.table(all[i])
-      self:open(name, {{"ipv4", node.by_name.ipv4.type.write(entry.ipv4)},
-                       {"psid", tostring(entry.psid)}})
-      fields(self, node, entry)
-      self:close()
-    end
+  if n == 0 then return end
+  if self.ready then self:ready() end
+  local out = self.out
+  local template = softwire_text.template(node, function (marked, entry)
+    self.out = buffer.new()
+    self:open(name, {{"ipv4", marked.by_name.ipv4.type.write(entry.ipv4)},
+                     {"psid", marked.by_name.psid.type.write(entry.psid)}})
+    fields(self, marked, entry)
+    self:close()
+    return self.out:tostring()
+  end)
+  self.out = out
+  for i = 0, n - 1, AT_ONCE do
+    self.put(out:get())
+    softwire_text.put(out, all + i, math.min(AT_ONCE, n - i), template)
   end
 end
 
@@ -158,8 +178,11 @@ function fields(self, node, value, key)
     local item = value[field.key_in_memory]
     if field.is_softwires then
       softwires(self, field, value.softwires, field.name)
+    elseif field.is_leaf_list then
+      leaf_list(self, field, item)
     elseif field.is_list then
-      entries(self, field, item, field.name)
+      local f = field.keys and keyed_entries or entries
+      f(self, field, item, field.name)
     elseif field.fields then
       self:open(field.name)
       fields(self, field, item or {})
@@ -185,30 +208,56 @@ local function rest(node)
   return left
 end
 
---- The text of `value`, which is what is at the `target` (program.lwaftr.leader.path).
---- `format` is "yang" (nil), "xpath" or "influxdb"; `defaults`: also leaves that have
---- their default values. Raises a failure for other formats.
-function printer.text(target, value, format, defaults)
+-- All that there is.
+local function only_leaf_list(self, node, list)
+  if not self.numbered then return leaf_list(self, node, list) end
+  local root = self.root
+  for i, item in ipairs(list or {}) do
+    self.root = ("%s[position()=%d]"):format(root, i)
+    self:only(node, item)
+  end
+end
+
+local function print(self, target, value)
+  local node, last = target.node, target.steps[#target.steps]
+  if node.is_leaf_list then
+    only_leaf_list(self, node, value)
+  elseif node.type then
+    self:only(node, value)
+  elseif target.is_list and node.is_softwires then
+    softwires(self, node, value, "")
+  elseif target.is_list then
+    local f = node.keys and keyed_entries or entries
+    f(self, node, value, "")
+  else
+    fields(self, last and last.key ~= nil and rest(node) or node, value)
+  end
+  self.put(self.out:get())
+end
+
+--- What prints `value`, which is what is at the `target` (program.lwaftr.leader.path):
+--- a function that calls `put` with pieces of the text. `format` is "yang" (nil),
+--- "xpath" or "influxdb"; `defaults`: also leaves that have their default values.
+--- Raises a failure for other formats.
+function printer.pieces(target, value, format, defaults)
   local class = FORMATS[format or "yang"]
   if not class then
     failure.usage("the format '%s' isn't known; there are yang, xpath and influxdb",
       format)
   end
-  local root = target.text:gsub("/+$", "")
-  local self = setmetatable({out = buffer.new(), defaults = defaults, root = root,
-    bare = target.is_list}, class)
-  local node = target.node
-  local last = target.steps[#target.steps]
-  if node.type then
-    self:only(node, value)
-  elseif target.is_list and node.is_softwires then
-    softwires(self, node, value, "")
-  elseif target.is_list then
-    entries(self, node, value, "")
-  else
-    fields(self, last and last.key ~= nil and rest(node) or node, value)
+  return function (put)
+    print(setmetatable({out = buffer.new(), put = put, defaults = defaults,
+      root = target.text:gsub("/+$", "")}, class), target, value)
   end
-  return self.out:tostring()
+end
+
+--- The same as one text.
+function printer.text(target, value, format, defaults)
+  local parts = {}
+  printer.pieces(target, value, format, defaults)(function (part)
+    parts[#parts + 1] = part
+  end)
+  return table.concat(parts)
 end
 
 return printer

@@ -2,6 +2,8 @@
 -- What a running lwAFTR does when it is called over its socket (lib.leader.calls): the
 -- calls of `snabb config`, by their names.
 
+local alarm_schema = require("program.lwaftr.leader.alarm_schema")
+local alarms = require("program.lwaftr.leader.alarms")
 local change = require("program.lwaftr.leader.change")
 local failure = require("core.failure")
 local ietf = require("program.lwaftr.leader.ietf")
@@ -14,6 +16,7 @@ local tree = require("program.lwaftr.leader.tree")
 local requests = {}
 
 local NATIVE, IETF = "snabb-softwire-v3", "ietf-softwire-br"
+local ALARMS = "ietf-alarms"
 
 --- By name: a function from the leader (program.lwaftr.leader.leader), the fields of a
 --- call and its connection to the fields of the answer. They raise what is wrong, and
@@ -34,7 +37,7 @@ end
 
 local function print(root, of, fields)
   local target = path.find(of, fields.path or "/")
-  return printer.text(target, tree.get(root, target), fields.format,
+  return printer.pieces(target, tree.get(root, target), fields.format,
     fields["print-default"] == "true")
 end
 
@@ -44,7 +47,7 @@ calls["describe"] = function ()
     ["alternate-schema"] = {IETF},
     capability = {
       {module = IETF, feature = {"binding-mode"}},
-      {module = "ietf-alarms",
+      {module = ALARMS,
         feature = {"operator-actions", "alarm-shelving", "alarm-history"}},
     },
   }
@@ -63,12 +66,47 @@ calls["get-config"] = function (leader, fields)
   return {config = print(leader.router.conf, schema, fields)}
 end
 
+-- Alarms have a schema of their own; by their path they are found in any.
+local function is_alarms(fields)
+  return fields.schema == ALARMS or (fields.path or ""):match("^/*alarms%f[/%z]") ~= nil
+end
+
+calls["get-alarms-state"] = function (leader, fields)
+  return {state = print(leader.alarms:state(), alarm_schema, fields)}
+end
+
 calls["get-state"] = function (leader, fields)
+  if is_alarms(fields) then return calls["get-alarms-state"](leader, fields) end
   local now = state.of(leader.router)
   if is_ietf(fields) then
     return {state = print(ietf.state(leader.router, now), ietf.state_schema, fields)}
   end
   return {state = print(now, state.schema, fields)}
+end
+
+local function which(fields)
+  return {resource = fields.resource, alarm_type_id = fields["alarm-type-id"],
+    alarm_type_qualifier = fields["alarm-type-qualifier"]}
+end
+
+calls["set-alarm-operator-state"] = function (leader, fields)
+  for _, name in ipairs{"resource", "alarm-type-id", "state"} do
+    if not fields[name] then failure.usage("this call needs a %s", name) end
+  end
+  leader.alarms:set_operator_state(which(fields), fields.state, fields.text,
+    alarms.now())
+  return {success = true}
+end
+
+calls["purge-alarms"] = function (leader, fields)
+  return {["purged-alarms"] = leader.alarms:purge({
+    alarm_status = fields["alarm-status"], older_than = fields["older-than"],
+    severity = fields.severity, operator_state_filter = fields["operator-state-filter"],
+  }, alarms.now())}
+end
+
+calls["compress-alarms"] = function (leader, fields)
+  return {["compressed-alarms"] = leader.alarms:compress(which(fields))}
 end
 
 -- While somebody listens, nobody else changes anything.

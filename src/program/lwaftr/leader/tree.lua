@@ -19,6 +19,20 @@ local function softwire_at(target, table, key)
   return softwire.table(found)
 end
 
+-- Of a list with several keys, which is an array of entries.
+local function entry_at(node, entries, key)
+  for _, entry in ipairs(entries) do
+    local is_it = true
+    for _, name in ipairs(node.keys) do
+      local field = node.by_name[name]
+      local value = entry[field.key_in_memory]
+      is_it = is_it and field.type.write(value) == field.type.write(
+        key[field.key_in_memory])
+    end
+    if is_it then return entry end
+  end
+end
+
 --- What is at the `target` (program.lwaftr.leader.path) of the tree: a leaf's value, a
 --- table, or the softwires. Raises a failure if there is nothing.
 function tree.get(root, target)
@@ -32,7 +46,11 @@ function tree.get(root, target)
       value = value[node.key_in_memory]
       if value == nil and (node.is_list or node.fields) then value = {} end
       if step.key ~= nil then
-        value = value[step.key]
+        if node.keys then
+          value = entry_at(node, value, step.key)
+        else
+          value = value[step.key]
+        end
         if value == nil then absent(target, step.name) end
       elseif value == nil then
         failure.raise("path %s: %s isn't set", target.text, step.name)

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cards that are unplugged, or given to another driver, while they are in use. The kernel
+ * asks for the device (vfio-pci, by an eventfd), DPDK passes that on as an event, and the
+ * kernel waits until the device is closed. The port stays, and has nothing behind it: it
+ * receives nothing, and drops what it is to send.
+ */
+#define ALLOW_EXPERIMENTAL_API /* rte_dev_event_callback_register, until DPDK 24 */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_pause.h>
+
+#include "../api.h"
+#include "internal.h"
+#include "port_io.h"
+
+static atomic_bool asked[RTE_MAX_ETHPORTS]; /* by DPDK's number of the port */
+
+static void heard(const char *device, enum rte_dev_event_type event, void *number)
+{
+  (void)device;
+  if (event == RTE_DEV_EVENT_REMOVE)
+    atomic_store(&asked[(uintptr_t)number], true);
+}
+
+void pg_port_watch(const struct port *port)
+{
+  atomic_store(&asked[port->id], false);
+  rte_dev_event_callback_register(port->name, heard, (void *)(uintptr_t)port->id);
+}
+
+void pg_port_unwatch(const struct port *port)
+{
+  while (rte_dev_event_callback_unregister(port->name, heard,
+                                           (void *)(uintptr_t)port->id) == -EAGAIN)
+    rte_pause(); /* it is being called */
+}
+
+/* Is the port's device to be closed, as the card is unplugged? */
+bool pg_port_is_to_go(const struct port *port)
+{
+  return !port->own && atomic_load_explicit(&asked[port->id], memory_order_relaxed);
+}
+
+static uint16_t receive(struct port *port, struct rte_mbuf **packets, uint16_t n)
+{
+  (void)port, (void)packets, (void)n;
+  return 0;
+}
+
+/* Nothing comes here: it fits no port whose max_frame is 0 (burst.c). */
+static uint16_t drop(struct port *port, struct rte_mbuf **packets, uint16_t n)
+{
+  port->tx_unplugged += n;
+  rte_pktmbuf_free_bulk(packets, n);
+  return n;
+}
+
+static void stats(const struct port *port, struct port_stats *stats)
+{
+  *stats = *(const struct port_stats *)port->state;
+}
+
+static int no_link(const struct port *port, struct port_link *link)
+{
+  (void)port;
+  *link = (struct port_link){0};
+  return 0;
+}
+
+static int leave(struct port *port)
+{
+  free(port->state);
+  port->state = NULL;
+  return 0;
+}
+
+static const struct own_driver gone = {.name = "unplugged",
+                                       .receive = receive,
+                                       .send = drop,
+                                       .stats = stats,
+                                       .link = no_link,
+                                       .close = leave};
+
+/* Take the device away from under the port, and close it if this is the `last` app that
+ * has a queue of it. Its statistics stay as they were. */
+int pg_port_let_go(struct port *port, bool last)
+{
+  struct port_stats *then = calloc(1, sizeof *then);
+  if (!then)
+    return pg_fail("no memory to let %s go", port->name);
+  pg_port_stats(port, then);
+  port->lent = 0; /* whoever made it: it must go */
+  if (last)
+    pg_port_unplug(port);
+  port->own = &gone;
+  port->state = then;
+  port->gone = 1;
+  port->min_frame = port->max_frame = 0;
+  port->offloads = 0;
+  port->guest = GUEST_NONE;
+  return 0;
+}
