@@ -75,14 +75,22 @@ enter() {
   mount --bind "$root" "$root" # network namespaces want a root that is a mount point
   mount -t proc proc "$root/proc"
   mount -o ro --bind /sys "$root/sys"
-  mkdir -p "$root/dev/shm" "$root/dev/net"
+  mkdir -p "$root/dev/shm" "$root/dev/pts" "$root/dev/net"
   mount -t tmpfs none "$root/dev/shm"
+  mount -t devpts -o newinstance,ptmxmode=666 none "$root/dev/pts"
   [ ! -e /dev/net/tun ] || [ -e "$root/dev/net/tun" ] || mknod -m 666 "$root/dev/net/tun" c 10 200
 }
 
 leave() {
-  for place in dev/shm sys proc .; do umount -l "$root/$place" 2>/dev/null || :; done
+  unmount
   [ -n "${ROOT-}" ] || rm -rf --one-file-system "$root"
+}
+
+# unmount: what enter mounted.
+unmount() {
+  for place in dev/pts dev/shm sys proc .; do
+    umount -l "$root/$place" 2>/dev/null || :
+  done
 }
 
 # inside COMMAND...: run it in the base system.

@@ -102,6 +102,15 @@ def test_the_container_is_built_with_what_the_package_wants():
     assert names | {"build-essential", "debhelper"} <= set(text.split())
 
 
+@pytest.mark.fast
+def test_the_service_runs_nothing_that_small_systems_lack():
+    """kill is a program of procps, and a word of the shell."""
+    systemd = ROOT / "packaging" / "systemd"
+    text = (systemd / "perigee@.service").read_text() + (systemd / "card.conf").read_text()
+    programs = set(re.findall(r"^Exec\w+=[-+!:@]*(\S+)", text, re.M))
+    assert programs == {"/usr/bin/perigee", "/bin/sh"}
+
+
 def test_the_manifest_names_options_that_there_are():
     yaml = pytest.importorskip("yaml")
     manifest = ROOT / "packaging" / "kubernetes" / "daemonset.yaml"
