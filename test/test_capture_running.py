@@ -106,10 +106,12 @@ def test_killed_or_stopped_it_leaves_the_graph_alone(instance, tmp_path):
 def test_one_that_reads_nothing_is_told_what_was_lost(instance):
     client = Client(path_of(instance.pid))
     client.send(do="capture", app="source")
-    time.sleep(2)
+    time.sleep(5)
     client.send(do="stop")
     data = client.lines.read()
-    assert b"lost" in data or len(data) < 16e6
+    # 16 MB are kept, and more comes until the client has taken those; a slow machine
+    # doesn't have as much to tell.
+    assert b"lost" in data or len(data) < 24e6
     assert instance.read()
 
 

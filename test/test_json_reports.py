@@ -175,3 +175,14 @@ def test_the_doctor_tells_what_is_to_blame(tmp_path):
     assert found["profile"]["samples"] >= max(
         part["samples"] for part in found["profile"]["parts"].values())
     assert cause["source"].startswith("self.last = string.gsub")
+
+
+def test_interfaces_that_are_up_and_who_has_them(pair):
+    """Those that AF_XDP drives are also ports of another kind."""
+    here, _ = pair
+    with running(*here.command(PERIGEE, "echo", "packet:left", 1)) as program:
+        program.wait_for_engine()
+        result = here.run(PERIGEE, "ports", "--json")
+        assert result.returncode == 0, result.stderr
+        entries = {e["port"]: e for e in valid("ports", result.stdout)["interfaces"]}
+        assert program.pid in [p["pid"] for p in entries["packet:left"]["processes"]]

@@ -148,7 +148,7 @@ def test_an_interface_with_the_default_route(pair):
 
 def test_an_interface_that_is_down_for_a_while(pair):
     here, there = pair
-    frame = b"\xff" * 12 + b"\x88\xb5" + bytes(46)
+    frame = b"\xff" * 12 + b"\x88\xb5" + b"\1" * 46 # no probe
     with Wire(there, "right") as wire, \
             running(*here.command(PERIGEE, "echo", "packet:left", 1)) as program:
         wire.wait_for_echo(program)
