@@ -70,6 +70,18 @@ def test_what_is_served_agrees_with_the_counters(instance):
     assert found["perigee_pool_packets"] >= found["perigee_pool_available_packets"] > 0
 
 
+def test_the_counters_of_a_link_are_read_together(tmp_path):
+    """Of many links some are read after a pause, in which packets pass."""
+    path = tmp_path / "m"
+    with running(PERIGEE, "--metrics", f"unix:{path}", "echo", "null:size=60", 12) as process:
+        process.wait_for_engine()
+        for _ in range(5):
+            found = samples(get(path, "/metrics", OPEN)[1])
+            waiting = {name: n for name, n in found.items() if "waiting" in name}
+            assert len(waiting) == 13
+            assert max(waiting.values()) < 1024, waiting
+
+
 def test_cycles_come_once_there_are_samples(instance):
     wait_until(lambda: 'perigee_cycles_total{cpu="main",part="receive"}' in samples(
         get(instance.path, "/metrics")[1]), "cycles")

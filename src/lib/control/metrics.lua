@@ -19,16 +19,21 @@ local server = {}
 
 local FILES_AT_ONCE = 20 -- read between two breaths: some tenths of a millisecond
 
--- As objects.all, with pauses.
+-- As objects.all, with pauses, but not between what an app or a link has: its numbers
+-- belong together.
 local function read_objects(directory)
-  local found, n = {}, 0
+  local found, n, folder = {}, 0, nil
   objects.each(directory, function (name, path)
+    local of = name:match("^(.*)/")
+    if n >= FILES_AT_ONCE and of ~= folder then
+      coroutine.yield()
+      n = 0
+    end
     local value, kind = objects.read(path)
     if value ~= nil then
       found[name:match("^(.*)%.")] = {value = value, kind = kind}
     end
-    n = n + 1
-    if n % FILES_AT_ONCE == 0 then coroutine.yield() end
+    n, folder = n + 1, of
   end)
   return found
 end
