@@ -6,9 +6,9 @@ import json
 import os
 
 import pytest
-from scapy.all import UDP, Ether, IP, wrpcap
 
 from helpers.command import PERIGEE, perigee, running, wait_until
+from helpers.lwaftr_bench import lwaftr_bench
 
 NAME = f"lwaftr-alarms-{os.getpid()}"
 CONF = """softwire-config {
@@ -30,15 +30,8 @@ ARP = "[resource=test/3][alarm-type-id=arp-resolution][alarm-type-qualifier=]"
 
 @pytest.fixture(scope="module", autouse=True)
 def bench(tmp_path_factory):
-    place = tmp_path_factory.mktemp("alarms")
-    conf, packets = place / "a.conf", place / "in.pcap"
-    conf.write_text(CONF)
-    wrpcap(str(packets), [Ether(dst="02:aa:aa:aa:aa:01", src="02:99:99:99:99:04") /
-                          IP(src="198.51.100.7", dst="192.0.2.1") / UDP(dport=1024)])
-    with running(PERIGEE, "lwaftr", "bench", "-n", NAME, "-b", place / "rates", conf,
-                 packets, packets) as process:
-        wait_until(lambda: process.read() and
-                   perigee("config", "get", NAME, HOP).returncode == 0, "the lwAFTR")
+    with lwaftr_bench(NAME, CONF, tmp_path_factory.mktemp("alarms"), "config", "get", NAME,
+                      HOP) as process:
         yield process
 
 

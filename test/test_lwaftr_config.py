@@ -6,9 +6,9 @@ import json
 import os
 
 import pytest
-from scapy.all import UDP, Ether, IP, wrpcap
 
 from helpers.command import PERIGEE, perigee, run, running, wait_until
+from helpers.lwaftr_bench import lwaftr_bench
 from helpers.schema import valid
 
 NAME = f"lwaftr-config-{os.getpid()}"
@@ -38,15 +38,7 @@ def softwire(psid, ipv4="192.0.2.1", length=6):
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
     place = tmp_path_factory.mktemp("bench")
-    conf, packets = place / "a.conf", place / "in.pcap"
-    conf.write_text(CONF)
-    wrpcap(str(packets), [Ether(dst="02:aa:aa:aa:aa:01", src="02:99:99:99:99:04") /
-                          IP(src="198.51.100.7", dst="192.0.2.1") / UDP(dport=1024)])
-    with running(PERIGEE, "lwaftr", "bench", "-n", NAME, "-b", place / "rates", conf,
-                 packets, packets) as process:
-        wait_until(lambda: process.read() and
-                   perigee("lwaftr", "query", NAME, "--ready").returncode == 0,
-                   "the lwAFTR")
+    with lwaftr_bench(NAME, CONF, place, "lwaftr", "query", NAME, "--ready"):
         yield place
 
 

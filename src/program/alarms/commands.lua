@@ -6,8 +6,7 @@ local failure = require("core.failure")
 local sockets = require("lib.sockets")
 local unistd = require("posix.unistd")
 
-local commands = {names = {"get-state", "set-operator-state", "purge", "compress",
-  "listen"}}
+local commands = {}
 
 local NOTIFICATIONS = "notifications" -- a socket, as lib.leader.calls's
 local AT_ONCE = 65536 -- bytes

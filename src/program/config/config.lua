@@ -3,11 +3,9 @@
 -- configured to do, over its socket: Perigee's lwAFTR, and what upstream's `snabb
 -- config` can reach.
 
-local cli = require("lib.cli")
-local client = require("lib.leader.client")
 local failure = require("core.failure")
+local front = require("lib.leader.front")
 local listen = require("program.config.listen")
-local near = require("lib.stack.nearest")
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
 
@@ -23,10 +21,6 @@ local function format_options(p)
   p:option("-f --format", "yang, xpath or influxdb", "yang")
     :convert{yang = "yang", xpath = "xpath", influxdb = "influxdb"}
   p:flag("--print-default", "also what has its default value")
-end
-
-local function instance_argument(p)
-  p:argument("instance", "its name or process id; `perigee ps` lists those there are")
 end
 
 local function file_text(path)
@@ -56,10 +50,10 @@ local function asking(name, field)
   end
 end
 
-local function changing(name)
+local function changing(name, takes_value)
   return function (connection, options)
     local fields = about(connection, options)
-    if options.takes_value then fields.config = options.value or io.read("*a") end
+    if takes_value then fields.config = options.value or io.read("*a") end
     connection:call(name, fields)
   end
 end
@@ -89,64 +83,51 @@ local function value_argument(p)
   p:argument("value", "what; without, it is read from standard input"):args("?")
 end
 
--- Each {what it does, parts of its command line, what runs}.
+-- What adds these arguments to a parser.
+local function all(...)
+  local parts = {...}
+  return function (p)
+    for _, part in ipairs(parts) do part(p) end
+  end
+end
+
 local COMMANDS = {
-  ["get"] = {"print a part of the configuration", {format_options, instance_argument,
-    path_argument}, asking("get-config", "config")},
-  ["get-state"] = {"print counters", {format_options, instance_argument, path_argument},
-    asking("get-state", "state")},
-  ["set"] = {"put a value in the place of what is there", {schema_option,
-    instance_argument, path_argument, value_argument}, changing("set-config"), true},
-  ["add"] = {"add entries to a list", {schema_option, instance_argument, path_argument,
-    value_argument}, changing("add-config"), true},
-  ["remove"] = {"remove an entry from a list", {schema_option, instance_argument,
-    path_argument}, changing("remove-config")},
-  ["load"] = {"put the configuration in a file in the place of the whole one",
-    {schema_option, instance_argument, function (p) p:argument("file", "the file") end},
-    load_file},
-  ["listen"] = {"read requests in JSON, one after the other, and print answers",
-    {schema_option, instance_argument, function (p)
+  ["get"] = {summary = "print a part of the configuration",
+    arguments = all(format_options, path_argument),
+    run = asking("get-config", "config")},
+  ["get-state"] = {summary = "print counters",
+    arguments = all(format_options, path_argument), run = asking("get-state", "state")},
+  ["set"] = {summary = "put a value in the place of what is there",
+    arguments = all(schema_option, path_argument, value_argument),
+    run = changing("set-config", true)},
+  ["add"] = {summary = "add entries to a list",
+    arguments = all(schema_option, path_argument, value_argument),
+    run = changing("add-config", true)},
+  ["remove"] = {summary = "remove an entry from a list",
+    arguments = all(schema_option, path_argument), run = changing("remove-config")},
+  ["load"] = {
+    summary = "put the configuration in a file in the place of the whole one",
+    arguments = all(schema_option, function (p) p:argument("file", "the file") end),
+    run = load_file},
+  ["listen"] = {
+    summary = "read requests in JSON, one after the other, and print answers",
+    arguments = all(schema_option, function (p)
       p:option("-c --socket", "serve one client at this Unix socket, not standard "
         .. "input and output")
-    end}, listen.run},
-  ["shutdown"] = {"end it", {instance_argument}, function (connection)
+    end), run = listen.run},
+  ["shutdown"] = {summary = "end it", arguments = all(), run = function (connection)
     connection:call("shutdown", {})
   end},
 }
-local ORDER = {"get", "get-state", "set", "add", "remove", "load", "listen", "shutdown"}
 
-local function usage()
-  local lines = {"Usage: perigee config COMMAND [OPTIONS] INSTANCE ...", "",
-    "Ask and change what a running network function is configured to do. `perigee "
-      .. "config", "COMMAND --help` explains each command.", ""}
-  for _, name in ipairs(ORDER) do
-    lines[#lines + 1] = ("  %-10s %s"):format(name, COMMANDS[name][1])
-  end
-  return table.concat(lines, "\n") .. "\n"
-end
-
-local function sentence(text) return text:sub(1, 1):upper() .. text:sub(2) .. "." end
+local PROGRAM = {
+  name = "config",
+  about = "Ask and change what a running network function is configured to do.",
+  order = {"get", "get-state", "set", "add", "remove", "load", "listen", "shutdown"},
+  commands = COMMANDS,
+}
 
 --- Run the command `args[1]` with the arguments behind it.
-function M.run(args)
-  local name = args[1]
-  if name == "-h" or name == "--help" then
-    io.write(usage())
-    return
-  end
-  local command = name and COMMANDS[name]
-  if not command then
-    failure.usage("config %s; see `perigee config --help`", name
-      and ("has no command '%s'%s"):format(name, near.hint(name, ORDER))
-      or "needs a command")
-  end
-  local p = cli.parser("config " .. name, sentence(command[1]))
-  for _, part in ipairs(command[2]) do part(p) end
-  local options = cli.parse(p, {unpack(args, 2)})
-  options.takes_value = command[4]
-  local connection = client.connect(options.instance)
-  command[3](connection, options)
-  connection:close()
-end
+function M.run(args) front.run(PROGRAM, args) end
 
 return M
