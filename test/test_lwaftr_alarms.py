@@ -106,7 +106,8 @@ def test_is_shelved_compressed_and_purged():
 
 
 @pytest.mark.parametrize("words, said", [
-    (["purge", NAME, "some"], "malformed argument 'some'"),
+    (["purge", NAME, "some"], "'some' isn't any, cleared or not-cleared"),
+    (["get-state", NAME, "-f", "json"], "'json' isn't yang, xpath or influxdb"),
     (["purge", NAME, "any", "--by-older-than", "5"], "such as minutes:5, not '5'"),
     (["purge", NAME, "any", "--by-severity", "minor"], "such as above:minor, not 'minor'"),
     (["set-operator-state", NAME, "x", "y/z", "ack"], "there is no alarm x y/z"),

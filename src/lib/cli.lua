@@ -83,6 +83,17 @@ function M.output_file(path)
     .. "you may write to"):format(path)
 end
 
+--- A converter: one of these words.
+function M.one_of(...)
+  local words, known = {...}, {}
+  for _, word in ipairs(words) do known[word] = true end
+  local all = table.concat(words, ", ", 1, #words - 1) .. " or " .. words[#words]
+  return function (text)
+    if known[text] then return text end
+    return nil, ("'%s' isn't %s"):format(text, all)
+  end
+end
+
 -- Numbers
 
 local decimal = quantity.decimal

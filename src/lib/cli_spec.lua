@@ -96,6 +96,12 @@ describe("converters", function()
     refuses(cli.positive_number, "0", "-1", "x", "inf", "1e999", "")
   end)
 
+  it("one of some words", function()
+    local one_of = cli.one_of("a", "b-c", "d")
+    assert.same({"a", "b-c", "d"}, {one_of("a"), one_of("b-c"), one_of("d")})
+    assert.same({nil, "'e' isn't a, b-c or d"}, {one_of("e")})
+  end)
+
   it("number and integer with bounds", function()
     takes(cli.number(0, 1), {["0"] = 0, ["0.5"] = 0.5, ["1"] = 1})
     refuses(cli.number(0, 1), "-0.1", "1.1", "")

@@ -2,6 +2,7 @@
 -- The commands of `perigee alarms`, by their names: each with a `summary`, `arguments`
 -- that it adds to a parser, and run(connection, options), with a lib.leader.client.
 
+local cli = require("lib.cli")
 local failure = require("core.failure")
 local sockets = require("lib.sockets")
 local unistd = require("posix.unistd")
@@ -23,16 +24,12 @@ local function call(connection, name, fields)
   return connection:call(name, fields).fields
 end
 
-local STATES = {none = "none", ack = "ack", closed = "closed", shelved = "shelved",
-  ["un-shelved"] = "un-shelved"}
-local STATUSES = {any = "any", cleared = "cleared", ["not-cleared"] = "not-cleared"}
-
 commands["get-state"] = {
   summary = "print which alarms there may be, and have been",
   arguments = function (p)
     p:argument("path", "where, such as /alarms/alarm-list"):args("?"):default("/")
     p:option("-f --format", "yang, xpath or influxdb", "yang")
-      :convert{yang = "yang", xpath = "xpath", influxdb = "influxdb"}
+      :convert(cli.one_of("yang", "xpath", "influxdb"))
   end,
   run = function (connection, options)
     local answer = connection:call("get-alarms-state",
@@ -48,7 +45,7 @@ commands["set-operator-state"] = {
     p:argument("resource", "the alarm's resource, such as DEVICE/QUEUE")
     p:argument("type", "its alarm-type-id, with /QUALIFIER if it has one")
     p:argument("state", "none, ack, closed, shelved (it is put aside) or un-shelved")
-      :convert(STATES)
+      :convert(cli.one_of("none", "ack", "closed", "shelved", "un-shelved"))
     p:argument("text", "a text to be kept with it"):args("?")
   end,
   run = function (connection, options)
@@ -62,7 +59,8 @@ commands["set-operator-state"] = {
 commands["purge"] = {
   summary = "remove alarms from the list, and print how many",
   arguments = function (p)
-    p:argument("status", "any, cleared or not-cleared"):convert(STATUSES)
+    p:argument("status", "any, cleared or not-cleared")
+      :convert(cli.one_of("any", "cleared", "not-cleared"))
     p:option("--by-severity", "is, below or above, and a severity, such as above:minor")
     p:option("--by-older-than", "of those not changed for so long, such as minutes:5")
     p:option("--by-operator-state", "of those with this last operator's state: "

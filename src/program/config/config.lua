@@ -3,6 +3,7 @@
 -- configured to do, over its socket: Perigee's lwAFTR, and what upstream's `snabb
 -- config` can reach.
 
+local cli = require("lib.cli")
 local failure = require("core.failure")
 local front = require("lib.leader.front")
 local listen = require("program.config.listen")
@@ -19,7 +20,7 @@ end
 local function format_options(p)
   schema_option(p)
   p:option("-f --format", "yang, xpath or influxdb", "yang")
-    :convert{yang = "yang", xpath = "xpath", influxdb = "influxdb"}
+    :convert(cli.one_of("yang", "xpath", "influxdb"))
   p:flag("--print-default", "also what has its default value")
 end
 
