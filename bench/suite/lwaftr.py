@@ -157,7 +157,7 @@ def against_snabb(snabb, rounds, seconds):
     from upstream import lwaftr
     data = snabb / "program/lwaftr/tests"
     rows = []
-    for size in ("0550", "1500"):
+    for size in ("0094", "0550", "1500"):
         if not (data / ("benchdata/ipv4-%s.pcap" % size)).exists():
             continue
         times = measure.in_turn(rounds, {

@@ -27,7 +27,7 @@ def processes_below(pid):
 def worker_below(pid, root):
     """The process whose graph has the links of the sinks, and these links."""
     for child in processes_below(pid):
-        links = list(root.glob("%d/links/*sinkv?.input/rxpackets.counter" % child))
+        links = list(root.glob("%d/links/*sinkv?*.input/rxpackets.counter" % child))
         if len(links) == 2:
             return child, links
     return None
