@@ -5,6 +5,7 @@
 -- packets.
 
 local failure = require("core.failure")
+local kept_copies = require("apps.basic.kept_copies")
 local link = require("core.link")
 local packet = require("core.packet")
 local subclass = require("core.fuse.subclass")
@@ -158,16 +159,7 @@ local Repeater = class()
 Repeater.link_names = ONE_EACH
 
 function Repeater:new()
-  return setmetatable({index = 1, packets = {}}, self)
-end
-
-local function repeat_packets(self, output, n)
-  local packets, index = self.packets, self.index
-  for _ = 1, n do
-    transmit(output, packet.clone(packets[index]))
-    index = index % #packets + 1
-  end
-  self.index = index
+  return setmetatable({index = 1, packets = {}, copies = kept_copies.new()}, self)
 end
 
 function Repeater:push()
@@ -176,7 +168,8 @@ function Repeater:push()
     self.packets[#self.packets + 1] = receive(input)
   end
   if #self.packets > 0 and self.output.output then
-    repeat_packets(self, self.output.output, engine.pull_npackets)
+    self.index = self.copies:send(self.packets, self.index, self.output.output,
+                                  engine.pull_npackets)
   end
 end
 

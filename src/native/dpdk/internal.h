@@ -119,6 +119,9 @@ uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
 #define PG_OFFLOADS \
   (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_VLAN)
 
+/* That, and what devices may need beside it, to know what they look at. */
+#define PG_REQUESTS (PG_OFFLOADS | RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6)
+
 /* Whether any packet ever did: bursts needn't be looked through before. */
 extern _Atomic bool pg_offloads_asked;
 

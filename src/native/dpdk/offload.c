@@ -22,9 +22,9 @@ enum { ADDRESSES = 12, VLAN_TAG = 4, TPID = 0x8100 }; /* IEEE 802.1Q */
 enum { IP4_CHECKSUM = 10 };                           /* RFC 791 */
 
 /* Devices may need these too, to know what they look at. */
-#define FAMILY (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6)
+#define FAMILY (PG_REQUESTS & ~PG_OFFLOADS)
 
-_Static_assert((PG_OFFLOADS | FAMILY) == 0x03f0000000000000,
+_Static_assert(PG_REQUESTS == 0x03f0000000000000,
                "core/packet.lua has this mask of what a clone is sent with");
 
 _Atomic bool pg_offloads_asked;
@@ -72,7 +72,7 @@ static void in_software(struct rte_mbuf *m)
     pg_fill_ip4(p, m->l2_len);
   if (m->ol_flags & RTE_MBUF_F_TX_VLAN)
     insert_tag(m);
-  m->ol_flags &= ~(PG_OFFLOADS | FAMILY);
+  m->ol_flags &= ~PG_REQUESTS;
 }
 
 /* See to what the packets of a burst ask for: the device can and will do it
