@@ -11,7 +11,7 @@ from suite import measure
 from upstream import graphs
 
 START_S = 20  # for a process to end
-READY_S = 180  # for the worker to carry its first packets: it compiles its table before
+READY_S = 600  # for the worker to carry its first packets: it compiles its table before
 WARM_UP_S = 1.0
 
 
