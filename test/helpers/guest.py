@@ -232,6 +232,7 @@ class Process:
     def __init__(self, guest, words):
         guest.logs += 1
         self.guest, self.log = guest, guest.folder / f"log{guest.logs}"
+        self.log.write_text("")  # there before the shell has come to it
         text = shlex.join(str(word) for word in words)
         self.pid = int(guest.check(f"{text} >{self.log} 2>&1 & echo $!"))
 
