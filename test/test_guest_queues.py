@@ -25,7 +25,7 @@ def frame(flow, number):
     address = IP(src=f"10.0.{flow}.1") if flow % 2 else IPv6(src=f"fd00::{flow:x}")
     ports = (UDP if flow % 4 < 2 else TCP)(sport=1000 + 7 * flow)
     return bytes(Ether(src="02:00:00:00:00:02", dst="02:00:00:00:00:01") / address / ports
-                 / bytes([flow, number, 0]))
+                 / (bytes(30) + bytes([flow, number, 0])))
 
 
 FRAMES = [frame(flow, number) for number in range(ROUNDS) for flow in range(FLOWS)]

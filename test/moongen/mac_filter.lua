@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What device 0 receives while its MAC filter changes. The first byte behind a frame's
--- Ethernet header is a command: the place of the next phase in COMMANDS, from 1, or 0.
--- The last bytes of the addresses to which the latter came are printed at the end of each
+-- Ethernet header is a command: the next phase's place in COMMANDS, from 1, or 0. The
+-- last bytes of the addresses to which the latter came are printed at the end of each
 -- phase; after the last, the device's xstats.
 
 local device = require "device"

@@ -217,8 +217,8 @@ describe("a DPDK port's number", function ()
       engine.configure(c)]]
     local options = {"--eal", "--vdev=net_ring0"}
     local said, status = testing.script(script:format(2), options)
-    assert.matches("port net_ring0: its driver, net_ring, doesn't spread flows by their "
-      .. "hash %(RSS%): all packets may come by one queue\n", said)
+    assert.matches("port net_ring0: its driver, net_ring, doesn't spread flows by "
+      .. "their hash %(RSS%): all packets may come by one queue\n", said)
     assert.equal(0, status)
     said, status = testing.script(script:format(64), options)
     assert.matches("port '0': the device has %d+ queues each way %(net_ring%), not 64",

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Cards with one queue each way: those of DPDK's net_e1000_em, which tells of two, but
--- lets all that a card receives come by the first. Not all of the cards have a second one
--- to send by (Intel's 82540EM hasn't).
+-- Cards with one queue each way: those of DPDK's net_e1000_em. It tells of two, but all
+-- that a card receives comes by the first, and some cards have no second one to send by
+-- (Intel's 82540EM).
 
 local M = {}
 
