@@ -22,7 +22,7 @@ KERNEL_DRIVER = {"virtio-net-pci": "virtio-pci"}  # else called as the card
 SIZES = list(range(60, 1515, 1 if LONG else 13)) * (7 if LONG else 1)
 JUMBO = [1515, 1519, 2048, 4096, 8192, 9000, 9216]
 RESTARTS = 20
-GENERATED = 50_000
+GENERATED = 9_000  # QEMU keeps 10,000 that the wire hasn't taken, and drops others
 HOT_PLUGGED = [model for model in CARDS if model != "e1000"]  # that isn't PCI Express
 
 ECHOES = """
@@ -143,7 +143,7 @@ def test_replay_and_generate_lose_nothing(card, guest):
     back.start()
     try:
         said = guest.perigee("generate", "--port", card.address, "--receive", card.address,
-                             "--count", GENERATED, "--rate", "5kpps", "--idle", "5s",
+                             "--count", GENERATED, "--rate", "5kpps", "--idle", "20s",
                              "--json", guest.folder / "json", timeout=300)
     finally:
         ended.set()

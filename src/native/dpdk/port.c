@@ -215,9 +215,11 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
 static int start(struct port *port, uint32_t mtu, bool promiscuous, bool offload)
 {
   int status = configure(port, mtu, offload);
+  if (status >= 0 && promiscuous) /* first: no packet is filtered once others came */
+    rte_eth_promiscuous_enable(port->id);
   if (status >= 0)
     status = rte_eth_dev_start(port->id);
-  if (status >= 0 && promiscuous)
+  if (status >= 0 && promiscuous && rte_eth_promiscuous_get(port->id) != 1)
     rte_eth_promiscuous_enable(port->id); /* virtual ones may not know it */
   return status;
 }
