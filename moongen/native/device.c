@@ -117,13 +117,12 @@ static int set_up_queues(struct port *port, int32_t nrx, int32_t ntx, uint16_t r
 static int start(struct mg_device *d, struct port *port, uint32_t mtu, int32_t nrx,
                  int32_t ntx, uint16_t rxd, uint16_t txd, int32_t rss, int32_t base)
 {
-  struct rte_eth_conf conf = {.rxmode.mtu = mtu};
+  struct rte_eth_conf conf = {0};
   struct rte_eth_dev_info info;
   int status = rte_eth_dev_info_get(port->id, &info);
   if (status < 0)
     return status;
-  if (info.max_mtu && conf.rxmode.mtu > info.max_mtu)
-    conf.rxmode.mtu = info.max_mtu;
+  conf.rxmode.mtu = pg_possible_mtu(mtu, &info);
   port->offloads = conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
   if (rss > 1 && nrx > 1)
     spread(&conf, &info);

@@ -83,6 +83,10 @@ int mg_device_mac_change(struct mg_device *d, const uint8_t *mac, int32_t add)
     return 0; /* it receives whatever comes */
   int status = add ? rte_eth_dev_mac_addr_add(d->ports[0].id, &address, 0)
                    : rte_eth_dev_mac_addr_remove(d->ports[0].id, &address);
+  if (status == -ENOTSUP && add && !d->promiscuous)
+    return pg_fail("%s can't receive for a second MAC address (%s), unless it is "
+                   "promiscuous: setPromisc(true)", d->text,
+                   pg_port_driver(&d->ports[0]));
   return status < 0 && status != -ENOTSUP
            ? pg_fail("%s: MAC address: %s", d->text, rte_strerror(-status))
            : 0;

@@ -100,6 +100,17 @@ def card(number, model, path, peer=None):
             f"{place}{CARD_OPTIONS.get(model, '')}{more and ',' + more}"]
 
 
+def tap(number, iface, queues):
+    """QEMU's words for a virtio card with so many queues, over which QEMU spreads flows by
+    their hash (RSS). The wire is the interface `iface`, which QEMU makes."""
+    options = CARD_OPTIONS["virtio-net-pci"]
+    return ["-device", f"pcie-root-port,id=slot{number},chassis={number + 1},"
+            f"addr={number + 0x10:#x}", "-netdev", f"tap,id=net{number},ifname={iface},"
+            f"script=no,downscript=no,vhost=off,queues={queues}", "-device",
+            f"virtio-net-pci,netdev=net{number},id=card{number},bus=slot{number},"
+            f"mac=52:54:00:00:00:{number:02x},mq=on,rss=on{options}"]
+
+
 def vhost_user(path, mac, more="", queues=1):
     """QEMU's words for a virtio card whose other end, at that socket, is a process."""
     return ["-chardev", f"socket,id=chr0,path={path},reconnect=1", "-netdev",
@@ -135,7 +146,7 @@ class Monitor:
 class Guest:
     """A running guest. `run` and `start` are commands in it."""
 
-    def __init__(self, folder, cards=(), devices=(), **options):
+    def __init__(self, folder, cards=(), devices=(), namespace=None, **options):
         self.folder = pathlib.Path(folder)
         self.short = pathlib.Path(tempfile.mkdtemp(prefix="guest"))  # of sockets
         monitor = self.short / "monitor"
@@ -146,8 +157,9 @@ class Guest:
             words += card(number, model, path)
         words = command_line(folder, devices=words, **options)
         words += ["-serial", "stdio", "-qmp", f"unix:{monitor},server=on,wait=off"]
+        words = [tool("setpriv"), "--pdeathsig", "KILL", *words]
         self.process = subprocess.Popen(
-            [tool("setpriv"), "--pdeathsig", "KILL", *words], stdin=subprocess.PIPE,
+            namespace.command(*words) if namespace else words, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.raw, self.logs = b"", 0
@@ -220,6 +232,7 @@ class Process:
     def __init__(self, guest, words):
         guest.logs += 1
         self.guest, self.log = guest, guest.folder / f"log{guest.logs}"
+        self.log.write_text("")  # there before the shell has come to it
         text = shlex.join(str(word) for word in words)
         self.pid = int(guest.check(f"{text} >{self.log} 2>&1 & echo $!"))
 

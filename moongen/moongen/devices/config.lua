@@ -4,6 +4,7 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local failure = require("core.failure")
+local kinds = require("lib.port.kinds")
 local whole_number = require("moongen.whole")
 local ports = require("moongen.devices.ports")
 local shown = require("moongen.watch.shown")
@@ -91,10 +92,10 @@ end
 
 -- How many queues the port has itself for that: as many as it can to send; to receive
 -- one, unless the card spreads flows over them.
-local function own_queues(d, kind, want)
+local function own_queues(d, port, kind, want)
   local most = ffi.new("int32_t[3]")
   C.mg_device_limits(d.ports[0], most, most + 1, most + 2)
-  if not kind.has_queues then return 1, 1 end
+  if not kinds.has_queues(port) then return 1, 1 end
   local sinks = most[1] >= want.ntx and want.ntx or 1
   local endless = kind.name == "null" and most[0] >= want.nrx -- each has packets
   local spreads = want.rss > 1 and most[2] > 0 and most[0] >= want.nrx
@@ -105,7 +106,7 @@ end
 function config.start(id, want)
   local d = config.device(id)
   local port, kind = ports.of(d.id)
-  local sources, sinks = own_queues(d, kind, want)
+  local sources, sinks = own_queues(d, port, kind, want)
   local rss = sources > 1 and want.rss > 1 and kind.name ~= "null" and want.rss or 0
   if C.mg_device_start(d, d.ports[0], kind.mtu or 0, sources, sinks, want.rxd, want.txd,
       rss, want.base) < 0 then

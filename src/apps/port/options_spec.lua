@@ -210,6 +210,22 @@ describe("queues of one device", function ()
 end)
 
 describe("a DPDK port's number", function ()
+  it("has no more queues than its device, which may not spread flows", function ()
+    local script = [[
+      local c = config.new()
+      config.app(c, "nic", require("apps.port.port").Port, {port = 0, queues = %d})
+      engine.configure(c)]]
+    local options = {"--eal", "--vdev=net_ring0"}
+    local said, status = testing.script(script:format(2), options)
+    assert.matches("port net_ring0: its driver, net_ring, doesn't spread flows by "
+      .. "their hash %(RSS%): all packets may come by one queue\n", said)
+    assert.equal(0, status)
+    said, status = testing.script(script:format(64), options)
+    assert.matches("port '0': the device has %d+ queues each way %(net_ring%), not 64",
+      said)
+    assert.equal(1, status)
+  end)
+
   it("opens a device that --eal made, and again", function ()
     local said, status = testing.script([[
       local DPDKDevice = require("apps.dpdk_device.dpdk_device").DPDKDevice

@@ -36,7 +36,7 @@ local MOST_QUEUES = 64
 
 -- One queue of several.
 local function with_queue(port, queues, queue)
-  if not kinds.of(port).has_queues then
+  if not kinds.has_queues(port) then
     failure.usage("port '%s' has one queue only; config.replicate hands its packets "
       .. "out itself", port.text)
   end
@@ -68,7 +68,7 @@ end
 --- The argument for queue number `i` (from 0) of `n`, for config.replicate; nil if
 --- the port can't spread flows over queues.
 function Port.split(arg, n, i)
-  if not kinds.of(parsed(arg)).has_queues then return nil end
+  if not kinds.has_queues(parsed(arg)) then return nil end
   local copy = {}
   if type(arg) ~= "table" then arg = {port = arg} end
   for key, value in pairs(arg) do copy[key] = value end

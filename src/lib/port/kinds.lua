@@ -37,6 +37,12 @@ function kinds.interface(port)
   return of and of(port) or nil
 end
 
+--- Does the parsed `port` spread flows over several queues?
+function kinds.has_queues(port)
+  local has = by_name[port.kind].has_queues or false
+  return type(has) == "function" and has(port) or has == true
+end
+
 --- The port strings for a kernel interface `name` (`details`: lib.hardware.interfaces),
 --- an array: the kind that suits it best comes first.
 function kinds.on_interface(name, details)

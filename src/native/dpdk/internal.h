@@ -75,6 +75,11 @@ struct port;
 void pg_port_watch(const struct port *port);
 void pg_port_unwatch(const struct port *port);
 
+struct rte_eth_dev_info;
+
+/* The MTU, or the most that the device can be configured for (port.c). */
+uint32_t pg_possible_mtu(uint32_t mtu, const struct rte_eth_dev_info *info);
+
 /* Tell of NULL used as a packet (null.c). */
 void pg_catch_null(void);
 

@@ -24,6 +24,7 @@
 
 #include "../api.h"
 #include "internal.h"
+#include "log.h"
 #include "port_io.h"
 
 enum { DESCRIPTORS = 1024, RING_PORT_SIZE = 1024, ENDING_US = 50 };
@@ -137,25 +138,26 @@ enum { TX_OFFLOADS = RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_IPV4_CK
 static uint8_t symmetric_key[64];
 
 /* Ask the device to spread flows over its queues by a symmetric hash. */
-static int spread(const struct port *port, struct rte_eth_conf *conf,
-                  const struct rte_eth_dev_info *info)
+static void spread(const struct port *port, struct rte_eth_conf *conf,
+                   const struct rte_eth_dev_info *info)
 {
   const uint64_t flows = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP |
                          RTE_ETH_RSS_SCTP;
-  if (port->queues > RTE_MIN(info->max_rx_queues, info->max_tx_queues))
-    return -EINVAL;
   for (size_t i = 0; i < sizeof symmetric_key; i += 2) {
     symmetric_key[i] = 0x6d;
     symmetric_key[i + 1] = 0x5a;
   }
-  if (!(info->flow_type_rss_offloads & flows))
-    return 0; /* each queue has packets of its own */
+  if (!(info->flow_type_rss_offloads & flows)) {
+    if (info->device && !port->guest && strcmp(info->driver_name, "net_null") != 0)
+      pg_logf(LOG_WARNING, "port %s: its driver, %s, doesn't spread flows by their hash "
+              "(RSS): all packets may come by one queue", port->name, info->driver_name);
+    return; /* null: each queue has packets of its own; a guest spreads them itself */
+  }
   conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
   conf->rx_adv_conf.rss_conf = (struct rte_eth_rss_conf){
     .rss_key = symmetric_key,
     .rss_key_len = info->hash_key_size ? info->hash_key_size : 40,
     .rss_hf = info->flow_type_rss_offloads & flows};
-  return 0;
 }
 
 /* One queue each way, its descriptors in memory of the node. */
@@ -168,7 +170,7 @@ static int set_up_queue(const struct port *port, uint16_t q, uint16_t rxd,
 
 /* The MTU, or the most that the device takes. Some (net_e1000_em) only tell their longest
  * frame, and rte_eth_dev_configure() refuses longer ones. */
-static uint32_t possible_mtu(uint32_t mtu, const struct rte_eth_dev_info *info)
+uint32_t pg_possible_mtu(uint32_t mtu, const struct rte_eth_dev_info *info)
 {
   enum { AROUND = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN };
   if (info->max_mtu && mtu > info->max_mtu)
@@ -187,7 +189,7 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
   int status = rte_eth_dev_info_get(port->id, &info);
   if (status < 0)
     return status;
-  conf.rxmode.mtu = possible_mtu(mtu, &info);
+  conf.rxmode.mtu = pg_possible_mtu(mtu, &info);
   port->guest = strcmp(info.driver_name, "net_vhost") == 0 ? GUEST_OPEN : GUEST_NONE;
   if (port->guest) { /* ports/guest.c does them */
     pg_guest_watch();
@@ -197,8 +199,8 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
   if (offload)
     conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
   port->offloads = conf.txmode.offloads;
-  if (port->queues > 1 && (status = spread(port, &conf, &info)) < 0)
-    return status;
+  if (port->queues > 1)
+    spread(port, &conf, &info);
   if ((status = rte_eth_dev_configure(port->id, queues, queues, &conf)) < 0 ||
       (status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd)) < 0)
     return status;
@@ -213,11 +215,26 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
 static int start(struct port *port, uint32_t mtu, bool promiscuous, bool offload)
 {
   int status = configure(port, mtu, offload);
+  if (status >= 0 && promiscuous) /* first: no packet is filtered once others came */
+    rte_eth_promiscuous_enable(port->id);
   if (status >= 0)
     status = rte_eth_dev_start(port->id);
-  if (status >= 0 && promiscuous)
+  if (status >= 0 && promiscuous && rte_eth_promiscuous_get(port->id) != 1)
     rte_eth_promiscuous_enable(port->id); /* virtual ones may not know it */
   return status;
+}
+
+/* Has the device so many queues? */
+static int check_queues(const struct port *port)
+{
+  struct rte_eth_dev_info info;
+  if (port->queues < 2 || rte_eth_dev_info_get(port->id, &info) < 0)
+    return 0;
+  uint16_t most = RTE_MIN(info.max_rx_queues, info.max_tx_queues);
+  return port->queues <= most
+           ? 0
+           : pg_fail("the device has %u queue%s each way (%s), not %u", most,
+                     most == 1 ? "" : "s", info.driver_name, port->queues);
 }
 
 /* Configure the queues each way and start; mtu 0 leaves the device's own. `offload`:
@@ -226,6 +243,8 @@ int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offloa
 {
   if (port->own)
     return 0; /* since it is open */
+  if (check_queues(port) < 0)
+    return -1;
   pg_iface_keep(port->keeps);
   int status = start(port, mtu, promiscuous, offload);
   pg_iface_keep("");

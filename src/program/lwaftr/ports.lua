@@ -112,7 +112,7 @@ end
 
 function Wiring:port(text, list)
   local found, names = by_queue(list)
-  local has_queues = kinds.of(spec.parse(text)).has_queues
+  local has_queues = kinds.has_queues(spec.parse(text))
   if not (has_queues and #names > 1 and alike(list)) then
     return self:shared(list, text, "@" .. text:gsub("[^%w_]", "_"))
   end

@@ -4,6 +4,7 @@
 local arguments = require("lib.port.arguments")
 local needs = require("lib.port.needs")
 local given = require("lib.hardware.given")
+local one_queue = require("lib.hardware.one_queue")
 local pci_device = require("lib.hardware.pci_device")
 local unistd = require("posix.unistd")
 local vfio_group = require("lib.hardware.vfio_group")
@@ -18,7 +19,6 @@ local pci = {
   phrase = "a PCI address such as %s",
   args = arguments.of_devices,
   mtu = 9600,
-  has_queues = true,
   takes_shared = true,
 }
 
@@ -28,6 +28,11 @@ function pci.device(text)
 end
 
 function pci.devargs(port) return {port.address} end
+
+function pci.has_queues(port, roots)
+  local device = pci_device.read(port.address, roots)
+  return not (device and one_queue.is(device.vendor, device.device))
+end
 
 function pci.thing(port) return "pci " .. port.address end
 
