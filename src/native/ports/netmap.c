@@ -20,6 +20,7 @@
 #include "../api.h"
 #include "../dpdk/internal.h"
 #include "../dpdk/port_io.h"
+#include "layers.h"
 #include "netmap.h"
 
 enum { ENDING_STEPS = 50, STEP_US = 1000 };

@@ -13,7 +13,7 @@
 #include <rte_prefetch.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
+#include "layers.h"
 #include "netmap.h"
 
 static inline uint32_t next(const struct netmap_queue *q, uint32_t i)

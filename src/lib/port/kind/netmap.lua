@@ -21,7 +21,7 @@ local name_type = {
 }
 
 local netmap = {
-  name = "netmap", order = 5.5,
+  name = "netmap", order = 6,
   summary = "an interface, a port of a VALE switch or an end of a pipe, by netmap",
   positional = true,
   args = {
@@ -31,6 +31,8 @@ local netmap = {
   takes_shared = true,
   lingers = true,
   bench = {order = 9, receive = "netmap:pgm{1", send = "netmap:pgm}1", round = 512},
+  bench_also = {name = "netmap-veth", order = 10, receive = "netmap:pgm0",
+    send = "netmap:pgm1", round = 256, namespace = "veth"},
 }
 
 --- VALE ports have a colon in their names, pipes a brace.
