@@ -46,11 +46,13 @@ local by_name = {}
 for _, kind in ipairs(kinds.list) do by_name[kind.name] = kind end
 
 --- The kind `name`; a PCI address is a kind of its own, whose packets must come from
---- outside. Two with a "=" between them have a cable between them. Nil if there is none.
+--- outside. "ONE=OTHER" are two with a cable between them. Nil if there is none.
 function kinds.find(name)
   if by_name[name] then return by_name[name] end
   local one, other = name:match("^(%x+:%x%x[^=]*)=(%x+:%x%x[^=]*)$")
-  if one then return {name = name, receive = one, send = other, round = IN_CARDS} end
+  if one then
+    return {name = name, receive = one, send = other, round = IN_CARDS}
+  end
   if name:match("^%x+:%x%x[^=]*$") then return {name = name, receive = name} end
 end
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- netmap: an interface, a port of a VALE switch or an end of a pipe, by the netmap module
--- (netmap(4)) and our own driver (native/ports/netmap.c). An interface is taken away from
--- the kernel's stack.
+-- netmap: an interface, a port of a VALE switch or an end of a pipe, by the module
+-- netmap (netmap(4)) and our own driver (native/ports/netmap.c). An interface is taken
+-- away from the kernel's stack.
 
 local ffi = require("ffi")
 local C = require("core.native")
@@ -31,6 +31,7 @@ local netmap = {
   takes_shared = true,
   lingers = true,
   bench = {order = 9, receive = "netmap:pgm{1", send = "netmap:pgm}1", round = 512},
+  -- The module's driver for any interface, which goes through the kernel's.
   bench_also = {name = "netmap-veth", order = 10, receive = "netmap:pgm0",
     send = "netmap:pgm1", round = 256, namespace = "veth"},
 }
@@ -47,9 +48,9 @@ end
 function netmap.check(port, roots)
   local device = roots.dev .. "/netmap"
   if not sysfs.exists(device) then
-    needs.refuse(port, "there is no %s, as the kernel's module netmap isn't loaded; build "
-      .. "it for this kernel (https://github.com/luigirizzo/netmap), and load it with: "
-      .. "modprobe netmap", device)
+    needs.refuse(port, "there is no %s, as the kernel's module netmap isn't loaded; "
+      .. "build it for this kernel (https://github.com/luigirizzo/netmap), and load it "
+      .. "with: modprobe netmap", device)
   elseif unistd.access(device, "rw") ~= 0 then
     needs.refuse(port, "%s can't be opened by this user; run it with sudo", device)
   end
@@ -63,8 +64,8 @@ end
 local function warn_of_checksums(port)
   if C.pg_iface_leaves_checksums(port.name) then
     log.warning("port '%s': what local programs send over a veth pair has no checksums "
-      .. "yet, and netmap doesn't say so; turn that off at both ends with: ethtool -K %s "
-      .. "tx off", port.text, port.name)
+      .. "yet, and netmap doesn't say so; turn that off at both ends with: ethtool -K "
+      .. "%s tx off", port.text, port.name)
   end
 end
 
