@@ -19,7 +19,7 @@ FRAMES = [b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb5" + bytes((i + k) % 256 for k in ran
           for i, size in enumerate(SIZES * 20)]
 ENDS = {"pipe": ("a{1", "a}1"), "switch": ("vale0:a", "vale0:b"),
         "veth": ("left", "right")}
-COUNTED = ["-icount", "shift=0,sleep=off"]
+COUNTED = ["-icount", "shift=0"]
 MODEL_TIMEOUT_S = 600
 
 # There and back: FILE is sent by one end, and what the other sent back is written.
@@ -76,12 +76,12 @@ def test_between_processes_and_after_kill_9(guest):
     """The far end's process dies in the middle; another takes its place."""
     for _ in range(3):
         far = guest.start("echo", "netmap:a}1")
-        far.wait_for("echo:")
+        far.wait_for_engine()
         guest.check(f"kill -9 {far.pid}")
         assert far.finish() == 128 + 9
     far = guest.start("capture", "netmap:a}1", guest.folder / "far.pcap", "--limit",
                       len(FRAMES))
-    far.wait_for("apture")
+    far.wait_for_engine()
     save(guest.folder / "in.pcap", FRAMES)
     sent = guest.perigee("replay", "--topspeed", guest.folder / "in.pcap", "netmap:a{1")
     assert sent.returncode == 0, sent.stdout
@@ -91,7 +91,7 @@ def test_between_processes_and_after_kill_9(guest):
 
 def test_an_interface_is_one_processs_and_goes_back_to_the_kernel(guest):
     first = guest.start("echo", "netmap:left")
-    first.wait_for("echo:")
+    first.wait_for_engine()
     second = guest.perigee("echo", "netmap:left")
     assert second.returncode == 1
     assert "another process has 'left' by netmap already; end that first" in second.stdout
@@ -105,7 +105,7 @@ def test_an_interface_that_goes_away(guest):
     guest.check("ip link add gone type veth peer name gone1 && ip link set gone up && "
                 "ip link set gone1 up")
     program = guest.start("echo", "netmap:gone")
-    program.wait_for("echo:")
+    program.wait_for_engine()
     guest.check("ip link delete gone")
     assert program.finish() == 1
     wait_until(lambda: "its interface 'gone' is gone" in program.said, "the sentence")
