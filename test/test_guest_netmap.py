@@ -74,7 +74,7 @@ def test_frames_of_all_sizes_go_there_and_back(guest, kind):
 
 def test_between_processes_and_after_kill_9(guest):
     """The far end's process dies in the middle; another takes its place."""
-    for _ in range(3):
+    for _ in range(2):
         far = guest.start("echo", "netmap:a}1")
         far.wait_for_engine()
         guest.check(f"kill -9 {far.pid}")
@@ -98,7 +98,7 @@ def test_an_interface_is_one_processs_and_goes_back_to_the_kernel(guest):
     assert "promiscuity 1" in guest.check("ip -details link show left")
     assert first.interrupt() == 0, first.said
     assert "promiscuity 0" in guest.check("ip -details link show left")
-    assert guest.run("lsmod | grep -q '^netmap .* 0$'").returncode == 0
+    assert guest.run("grep -q '^netmap [0-9]* 0 ' /proc/modules").returncode == 0
 
 
 def test_an_interface_that_goes_away(guest):
