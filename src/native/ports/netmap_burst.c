@@ -129,7 +129,8 @@ static uint16_t take(struct port *port, struct netmap_queue *q, struct rte_mbuf 
       drop(port, f.verdict);
     }
     left -= f.slots;
-    i = (i + f.slots) % q->slots;
+    i += f.slots;
+    i -= i >= q->slots ? q->slots : 0;
   }
   s->counts.ipackets += got;
   move_on(q, i, there - left);
