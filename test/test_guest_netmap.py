@@ -111,14 +111,6 @@ def test_an_interface_that_goes_away(guest):
     wait_until(lambda: "its interface 'gone' is gone" in program.said, "the sentence")
 
 
-@pytest.mark.parametrize("name, sentence", [
-    ("vale:x", "netmap doesn't take 'vale:x'"), ("a{x", "netmap doesn't take 'a{x'")])
-def test_names_that_netmap_refuses(guest, name, sentence):
-    refused = guest.perigee("echo", f"netmap:{name}")
-    assert refused.returncode == 1
-    assert sentence in refused.stdout
-
-
 def test_it_is_measured_as_other_ports_are(guest):
     """A pipe costs more than a ring in one process, which calls no kernel, and long frames
     more than short ones, as they are copied."""
