@@ -8,7 +8,8 @@
 ## make test       the same, and run all tests; HUGEPAGES=N reserves N (default 1024)
 ## make check      the same in a minute: luacheck, and the tests that are fast
 ## make test-guests
-##                 the long tests in virtual machines (doc/hardware.md)
+##                 the long tests in virtual machines; NETMAP=DIR: a checkout of netmap, for
+##                 its ports' tests (doc/hardware.md)
 ## make guest      a shell in a virtual machine with two network cards; CARDS='MODEL MODEL'
 ##                 or VHOST=SOCKET (doc/hardware.md, doc/nfv.md)
 ## make bench      the same, and run all benchmarks; QUICK=1 takes less time
@@ -118,7 +119,8 @@ test-guests: perigee
 	@sh tools/setup test
 	@tools/guest/kernel
 	PERIGEE_LONG=1 $(PYTHON) -m pytest -v test/test_guest_cards.py \
-	  test/test_guest_queues.py test/test_guest_vhost.py test/test_lying_guest.py
+	  test/test_guest_queues.py test/test_guest_vhost.py test/test_guest_netmap.py \
+	  test/test_lying_guest.py
 
 guest: perigee
 	@sh tools/setup test

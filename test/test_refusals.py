@@ -62,6 +62,18 @@ def test_it_is_refused(args, sentence):
     assert_refused(perigee(*args), re.escape(sentence))
 
 
+@pytest.mark.fast
+@pytest.mark.skipif(os.path.exists("/dev/netmap"), reason="this kernel has netmap")
+@pytest.mark.parametrize("name", ["eth0", "vale0:a", "a{1"])
+def test_a_netmap_port_without_the_module(name):
+    for program in ["echo", f"netmap:{name}"], ["capture", f"netmap:{name}", "never.pcap"]:
+        assert_refused(perigee(*program), re.escape(
+            f"port 'netmap:{name}': there is no /dev/netmap, as the kernel's module netmap "
+            "isn't loaded; build it for this kernel (https://github.com/luigirizzo/netmap), "
+            "and load it with: modprobe netmap"))
+    assert not os.path.exists("never.pcap")
+
+
 def test_a_place_for_shared_memory_that_cannot_be():
     result = run(PERIGEE, "echo", "null",
                  env={**os.environ, "SNABB_SHM_ROOT": "/proc/nope"})

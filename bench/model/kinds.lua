@@ -7,6 +7,8 @@ local shm = require("core.shm")
 
 local kinds = {}
 
+local IN_CARDS = 256 -- packets: no card's ring is shorter than that
+
 local namespaces = {}
 
 namespaces.veth = "ip link add pgm0 mtu 1500 type veth peer name pgm1 && "
@@ -20,12 +22,13 @@ namespaces.bridge = "ip link add pgm2 type bridge mcast_snooping 0 && "
 local NO_IPV6 = "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 "
   .. "net.ipv6.conf.default.disable_ipv6=1 2>/dev/null"
 
--- Of the entry's `bench` (src/lib/port/README.md).
-local function measured(kind)
-  local bench = {name = kind.name}
-  for key, value in pairs(kind.bench) do bench[key] = value end
+-- Of an entry's `bench` (src/lib/port/README.md), under the name of its kind or of its
+-- own.
+local function add(name, how)
+  local bench = {name = name}
+  for key, value in pairs(how) do bench[key] = value end
   bench.namespace = namespaces[bench.namespace]
-  return bench
+  table.insert(kinds.list, bench)
 end
 
 --- In the order they are measured. `receive` and `send` are port strings (the same:
@@ -34,7 +37,8 @@ end
 --- themselves); `most`: bursts up to; `testpmd`: how testpmd is told to use such ports.
 kinds.list = {}
 for _, kind in ipairs(port_kinds.list) do
-  if kind.bench then kinds.list[#kinds.list + 1] = measured(kind) end
+  if kind.bench then add(kind.name, kind.bench) end
+  if kind.bench_also then add(kind.bench_also.name, kind.bench_also) end
 end
 table.sort(kinds.list, function (a, b) return a.order < b.order end)
 
@@ -42,10 +46,14 @@ local by_name = {}
 for _, kind in ipairs(kinds.list) do by_name[kind.name] = kind end
 
 --- The kind `name`; a PCI address is a kind of its own, whose packets must come from
---- outside. Nil if there is none.
+--- outside. "ONE=OTHER" are two with a cable between them. Nil if there is none.
 function kinds.find(name)
   if by_name[name] then return by_name[name] end
-  if name:match("^%x+:%x%x") then return {name = name, receive = name} end
+  local one, other = name:match("^(%x+:%x%x[^=]*)=(%x+:%x%x[^=]*)$")
+  if one then
+    return {name = name, receive = one, send = other, round = IN_CARDS}
+  end
+  if name:match("^%x+:%x%x[^=]*$") then return {name = name, receive = name} end
 end
 
 --- All names.

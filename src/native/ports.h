@@ -101,6 +101,10 @@ int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool se
                    bool alone);
 int pg_packet_fit_mtu(struct port *port);
 
+/* ports/netmap.c */
+int pg_netmap_open(struct port *port, const char *name, bool is_interface);
+int pg_netmap_tend(struct port *port);
+
 /* ports/virtio_user.c */
 int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool offload,
                         void *pool);

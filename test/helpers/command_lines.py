@@ -7,8 +7,8 @@ import random
 FRAME = "in.pcap"  # made by the runner, with others that are named here
 PORTS = ["null", "null:size=1500", "ring:a", "pcap:rx=in.pcap", "pcap:tx=out.pcap",
          "pcap:rx=in.pcap,tx=out.pcap", "pcap:rx=in.pcap,loop=1", "packet:lo", "xdp:lo",
-         "tap:t0", "memif:sock,role=server", "memif:sock", "vhost:sock", "virtio-user:sock",
-         "virtio-user:sock,server=1", "0", "0000:00:01.0"]
+         "netmap:lo", "netmap:a{1", "tap:t0", "memif:sock,role=server", "memif:sock",
+         "vhost:sock", "virtio-user:sock", "virtio-user:sock,server=1", "0", "0000:00:01.0"]
 
 # Words of a command line; {port} is any of PORTS.
 LINES = [

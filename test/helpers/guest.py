@@ -256,6 +256,14 @@ class Process:
             return self.said.count(text) >= count
         wait_until(said, f"{text!r}: {self.said}", timeout=timeout)
 
+    def wait_for_engine(self):
+        """Wait until the engine of a perigee runs: it catches SIGINT (proc(5))."""
+        def caught():
+            assert self.runs(), self.said
+            return self.guest.run(f"grep -q '^SigCgt:.*[2367abef]$' /proc/{self.pid}/status"
+                                  ).returncode == 0
+        wait_until(caught, "the engine", timeout=TIMEOUT_S)
+
     def finish(self, timeout=TIMEOUT_S):
         """Wait for its end; the exit status, 128 and the signal that it died of."""
         return self.guest.run(f"wait {self.pid}", timeout=timeout).returncode

@@ -11,7 +11,7 @@ describe("check.alive", function()
   after_each(function() tree.remove() end)
 
   it("is true until the interface goes, and false for another of its name", function()
-    for _, text in ipairs {"packet:veth0", "xdp:veth0", "tap:veth0"} do
+    for _, text in ipairs {"packet:veth0", "xdp:veth0", "netmap:veth0", "tap:veth0"} do
       local port = spec.parse(text)
       tree.interface("veth0", {ifindex = "17"})
       local token = check.token(port, tree.roots)
@@ -25,7 +25,9 @@ describe("check.alive", function()
   end)
 
   it("is true for ports without an interface", function()
-    local port = spec.parse("null")
-    assert.is_true(check.alive(port, check.token(port, tree.roots), tree.roots))
+    for _, text in ipairs {"null", "netmap:vale0:a", "netmap:a{1"} do
+      local port = spec.parse(text)
+      assert.is_true(check.alive(port, check.token(port, tree.roots), tree.roots))
+    end
   end)
 end)

@@ -94,6 +94,25 @@ describe("check.ready", function()
     end)
   end)
 
+  describe("netmap", function()
+    it("is refused without the module, which it names with its source", function()
+      refused("netmap:veth0", "dev/netmap, as the kernel's module netmap isn't loaded",
+        "https://github.com/luigirizzo/netmap", "modprobe netmap")
+    end)
+
+    it("takes interfaces that packet takes, and names of netmap's own", function()
+      tree.write("dev/netmap", "")
+      accepted("netmap:veth0")
+      accepted("netmap:vale0:a")
+      accepted("netmap:a{1")
+      accepted("netmap:a}1")
+      refused("netmap:eth1", "there is no kernel interface 'eth1'")
+      tree.write("proc/net/route",
+        "veth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n")
+      refused("netmap:veth0", "the default route goes over 'veth0'")
+    end)
+  end)
+
   describe("taps", function()
     it("accepts a new name and a multi-queue TAP that is there", function()
       accepted("tap:tap9")

@@ -25,13 +25,13 @@ local function perigee(words, plain)
   return table.concat(command, " ")
 end
 
--- Why a process failed: the first sentence it said that isn't a mere remark.
+-- Why a process failed: the last sentence it said that isn't a mere remark.
 local function reason(lines, status)
   if status == 124 or status == 137 then
     return ("it wasn't done after %d seconds"):format(TIMEOUT_S)
   end
-  for _, line in ipairs(lines) do
-    local sentence = line:match("^perigee: (.*)")
+  for i = #lines, 1, -1 do
+    local sentence = lines[i]:match("^perigee: (.*)")
     if sentence and not sentence:match("^there is memory for")
       and not sentence:match("^the packet pool has grown") then
       return sentence:gsub("^app '%w+': ", "")

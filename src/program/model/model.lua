@@ -43,7 +43,8 @@ local function parse_all(args)
   p:flag("--no-memory", "Don't measure memory.")
   p:option("--vs", "Also run DPDK's testpmd on the same ports."):argname("testpmd")
     :choices{"testpmd"}
-  p:argument("pci", "PCI devices to measure; packets must come in there"):args("*")
+  p:argument("pci", "PCI devices to measure; packets must come in there. "
+    .. "ONE=OTHER: two with a cable between them"):args("*")
   return cli.parse(p, args)
 end
 

@@ -12,7 +12,7 @@ local function absolute(path)
 end
 
 return {
-  name = "memif", order = 7,
+  name = "memif", order = 8,
   summary = "shared memory with another process (DPDK, VPP, libmemif)",
   positional = true,
   args = {

@@ -11,7 +11,7 @@ local pci_device = require("lib.hardware.pci_device")
 local MOST_NUMBER = 65534
 
 local number = {
-  name = "number", order = 11,
+  name = "number", order = 12,
   summary = "the DPDK port of that number",
   show = "3", written = "3",
   phrase = "a DPDK port's number",

@@ -9,7 +9,7 @@ local needs = require("lib.port.needs")
 local unistd = require("posix.unistd")
 
 local tap = {
-  name = "tap", order = 6,
+  name = "tap", order = 7,
   summary = "a TAP interface, made if there is none of that name",
   positional = true,
   args = {

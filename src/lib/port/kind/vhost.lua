@@ -6,7 +6,7 @@ local arguments = require("lib.port.arguments")
 local needs = require("lib.port.needs")
 
 return {
-  name = "vhost", order = 8,
+  name = "vhost", order = 9,
   summary = "the host's end of a virtual machine's network card (vhost-user)",
   positional = true,
   args = {

@@ -10,7 +10,7 @@ local needs = require("lib.port.needs")
 local pool = require("core.pool")
 
 return {
-  name = "virtio-user", order = 9,
+  name = "virtio-user", order = 10,
   summary = "the guest's end of a vhost-user socket",
   positional = true,
   args = {

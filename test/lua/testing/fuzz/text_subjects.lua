@@ -12,15 +12,16 @@ local function nothing() end
 local PORT_PIECES = {",", "=", ":", ";", "/", "[", "]", "%", "%s", "%d", "..", ".", " ",
   "\t", "\n", "\0", "\27[2J", "\195\164", "\255", "queue=1", "loop=1", "server=1",
   "role=server", "offload=1", "force=1", "shared=1", "ring=1", "size=60", "id=1", "rx=",
-  "tx=", "null", "pcap:", "ring:", "packet:", "xdp:", "tap:", "memif:", "vhost:",
-  "virtio-user:", "0000:01:00.0", "lo", "eth0", ("x"):rep(200)}
+  "tx=", "null", "pcap:", "ring:", "packet:", "xdp:", "netmap:", "tap:", "memif:",
+  "vhost:", "virtio-user:", "0000:01:00.0", "lo", "eth0", ("x"):rep(200)}
 
 -- Of every kind: its form, without what may be left out and with all of it.
 local function port_strings()
   local kinds, spec = require("lib.port.kinds"), require("lib.port.spec")
   local seeds = {"null:size=60", "pcap:rx=a.pcap,tx=b.pcap,loop=1", "packet:lo,force=1",
-    "xdp:lo,queue=3", "memif:m.sock,role=server,id=7", "vhost:v.sock,client=1",
-    "virtio-user:v.sock,server=1,offload=1", "3", "01:00.0", "0000:01:00.0,offload=1"}
+    "xdp:lo,queue=3", "netmap:vale0:a", "netmap:a{1", "memif:m.sock,role=server,id=7",
+    "vhost:v.sock,client=1", "virtio-user:v.sock,server=1,offload=1", "3", "01:00.0",
+    "0000:01:00.0,offload=1"}
   for _, kind in ipairs(kinds.list) do
     local form = spec.form(kind)
     seeds[#seeds + 1] = form:gsub("%[.*", "")
