@@ -21,6 +21,7 @@ local order = require("core.engine.order")
 local plan = require("core.engine.plan")
 local settings = require("core.engine.settings")
 local shared_ports = require("core.fuse.shared_ports")
+local unrolling = require("core.fuse.unrolling")
 local wiring = require("core.engine.wiring")
 
 local graph = {}
@@ -76,6 +77,7 @@ function graph.arrange()
     settings.lift)
   errors.keep(state.apps)
   settings.regions, settings.not_fused = fused.regions, fused.reasons
+  unrolling.set(fused.regions)
   fused:watch(taps)
   lay_out()
 end

@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local unrolling = require("core.fuse.unrolling")
+
+describe("unrolling", function ()
+  local asked, start
+
+  before_each(function ()
+    unrolling.set({})
+    asked, start = {}, jit.opt.start
+    jit.opt.start = function (...) -- luacheck: ignore
+      asked[#asked + 1] = ...
+      return start(...)
+    end
+  end)
+
+  after_each(function ()
+    jit.opt.start = start -- luacheck: ignore
+    unrolling.set({})
+  end)
+
+  local function region(segments, backs)
+    local list = {}
+    for i = 1, segments do list[i] = function () end end
+    return {segment = list, description = {backs = backs and {{}} or {}}}
+  end
+
+  it("has room for the tail calls of a long way", function ()
+    unrolling.set{region(2), region(30)}
+    assert.same({"loopunroll=60"}, asked)
+  end)
+
+  it("has room for a packet that goes round a loop of links", function ()
+    unrolling.set{region(2, true)}
+    assert.same({"loopunroll=60"}, asked)
+  end)
+
+  it("is as LuaJIT has it where ways are short", function ()
+    unrolling.set{region(30)}
+    unrolling.set{region(3), region(10)}
+    assert.same({"loopunroll=60", "loopunroll=15"}, asked)
+  end)
+
+  it("isn't touched as long as nothing changes", function ()
+    unrolling.set{region(1)}
+    unrolling.set{}
+    assert.same({}, asked)
+  end)
+end)
