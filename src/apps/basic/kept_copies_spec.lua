@@ -7,6 +7,7 @@ local packet = require("core.packet")
 local pool = require("core.pool")
 
 describe("copies of kept packets", function ()
+  local checked = mode.on -- perigee --check
   local kept, output, copies
 
   before_each(function ()
@@ -15,7 +16,7 @@ describe("copies of kept packets", function ()
   end)
 
   after_each(function ()
-    mode.on = false
+    mode.on = checked
     while not link.empty(output) do packet.free(link.receive(output)) end
     link.free(output, "copies")
     for _, p in ipairs(kept) do packet.free(p) end
