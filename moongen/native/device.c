@@ -127,15 +127,11 @@ static int start(struct mg_device *d, struct port *port, uint32_t mtu, int32_t n
   if (rss > 1 && nrx > 1)
     spread(&conf, &info);
   if ((status = rte_eth_dev_configure(port->id, nrx, ntx, &conf)) < 0 ||
-      (status = set_up_queues(port, nrx, ntx, rxd, txd)) < 0)
-    return status;
-  rte_eth_promiscuous_enable(port->id); /* before a packet is filtered */
-  if ((status = rte_eth_dev_start(port->id)) < 0)
+      (status = set_up_queues(port, nrx, ntx, rxd, txd)) < 0 ||
+      (status = pg_device_start(port->id, true)) < 0)
     return status;
   if (rss > 1 && nrx > 1)
     status = fill_reta(port->id, info.reta_size, rss, base);
-  if (rte_eth_promiscuous_get(port->id) != 1)
-    rte_eth_promiscuous_enable(port->id); /* virtual ones may not know it */
   d->promiscuous = 1;
   return status;
 }

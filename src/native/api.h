@@ -235,8 +235,7 @@ void pg_send(struct port *port, struct link *link, struct packet **from, int n);
 void pg_forward(struct port *from, struct link *link, struct port *to, int bursts);
 
 /* copies.c */
-uint32_t pg_copies(struct freelist *account, struct packet *const *kept, uint32_t count,
-                   uint32_t first, struct packet **to, int n);
+void pg_copy(struct freelist *account, struct packet **packets, int n);
 
 /* handover.c */
 void pg_hand(struct freelist *account, struct link *link, struct packet **from,

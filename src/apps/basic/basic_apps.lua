@@ -5,9 +5,9 @@
 -- packets.
 
 local failure = require("core.failure")
-local kept_copies = require("apps.basic.kept_copies")
 local link = require("core.link")
 local packet = require("core.packet")
+local send_copies = require("apps.basic.kept_copies")
 local subclass = require("core.fuse.subclass")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
@@ -159,7 +159,7 @@ local Repeater = class()
 Repeater.link_names = ONE_EACH
 
 function Repeater:new()
-  return setmetatable({index = 1, packets = {}, copies = kept_copies.new()}, self)
+  return setmetatable({index = 1, packets = {}}, self)
 end
 
 function Repeater:push()
@@ -168,8 +168,8 @@ function Repeater:push()
     self.packets[#self.packets + 1] = receive(input)
   end
   if #self.packets > 0 and self.output.output then
-    self.index = self.copies:send(self.packets, self.index, self.output.output,
-                                  engine.pull_npackets)
+    self.index = send_copies(self.packets, self.index, self.output.output,
+      engine.pull_npackets)
   end
 end
 

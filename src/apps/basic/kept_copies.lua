@@ -11,25 +11,16 @@ local pool = require("core.pool")
 
 local BURST = 64
 local freelist = pool.freelist
+local burst = ffi.new("struct packet *[?]", BURST)
 local min = math.min
 
-local copies = {}
-copies.__index = copies
-
---- For one app. `array` has the addresses of the `n` packets that it keeps.
-local function new()
-  return setmetatable({array = ffi.new("struct packet *[1]"), room = 1, n = 0,
-                       burst = ffi.new("struct packet *[?]", BURST)}, copies)
-end
-
--- Note the packets that came since.
-local function note(self, packets)
-  if #packets > self.room then
-    self.room, self.n = 2 * #packets, 0
-    self.array = ffi.new("struct packet *[?]", self.room)
+-- Free packets, at least one and no more than `n`: so many may be taken.
+local function allow(n)
+  if freelist.nfree < n and C.pg_freelist_refill(freelist, BURST) == 0
+     and freelist.nfree == 0 then
+    pool.refill()
   end
-  for i = self.n + 1, #packets do self.array[i - 1] = packets[i] end
-  self.n = #packets
+  return min(n, freelist.nfree)
 end
 
 local function send_each(packets, index, output, n)
@@ -40,20 +31,21 @@ local function send_each(packets, index, output, n)
   return index
 end
 
---- Send copies of `n` of the packets (an array that only grows), from the one at
---- `index` on and from the first again. Returns the index that is next. What the link
---- has no room for is dropped there.
-function copies:send(packets, index, output, n)
+--- Send copies of `n` of the packets (an array), from the one at `index` on and from
+--- the first again. Returns the index that is next. What the link has no room for is
+--- dropped there. Raises a failure when the pool has no packet left.
+return function (packets, index, output, n)
   if mode.on then return send_each(packets, index, output, n) end
-  if self.n ~= #packets then note(self, packets) end
+  local count = #packets
   while n > 0 do
-    if freelist.nfree == 0 then packet.free_internal(packet.allocate()) end
-    local some = min(n, BURST, freelist.nfree)
-    index = C.pg_copies(freelist, self.array, self.n, index - 1, self.burst, some) + 1
-    C.pg_give(freelist, output, self.burst, some)
+    local some = allow(min(n, BURST))
+    for i = 0, some - 1 do
+      burst[i] = packets[index]
+      index = index < count and index + 1 or 1
+    end
+    C.pg_copy(freelist, burst, some)
+    C.pg_give(freelist, output, burst, some)
     n = n - some
   end
   return index
 end
-
-return {new = new}

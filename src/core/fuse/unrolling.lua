@@ -9,15 +9,14 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
 local unrolling = {}
 
-local USUAL, MOST = 15, 60 -- LuaJIT's own, and that of core.main
+local USUAL, MOST = 15, 60 -- the first is LuaJIT's own
 local SHORT = 10 -- segments: one is passed by a tail call, and so are exits
 
-local present = MOST
+local present = USUAL
 
 -- Each packet passes a segment once, unless links close a loop.
 local function has_long_ways(region)
-  local backs = region.description.backs
-  return #region.segment > SHORT or backs ~= nil and #backs > 0
+  return #region.segment > SHORT or #region.description.backs > 0
 end
 
 --- What LuaJIT may record from now on, with these regions.

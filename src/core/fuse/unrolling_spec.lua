@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local config = require("core.config")
+local engine = require("core.app")
 local unrolling = require("core.fuse.unrolling")
 
 describe("unrolling", function ()
@@ -45,5 +47,21 @@ describe("unrolling", function ()
     unrolling.set{region(1)}
     unrolling.set{}
     assert.same({}, asked)
+  end)
+
+  it("is settled when the engine gets a graph", function ()
+    local Pass = {inputs = {"input", "back"}, outputs = {"output"}}
+    Pass.__index = Pass
+    function Pass:new() return setmetatable({}, self) end
+    function Pass:process(p) return p end -- luacheck: no self
+    local c = config.new()
+    config.app(c, "one", Pass)
+    config.app(c, "other", Pass)
+    config.link(c, "one.output -> other.input")
+    config.link(c, "other.output -> one.back")
+    engine.configure(c)
+    assert.same({"loopunroll=60"}, asked)
+    engine.configure(config.new())
+    assert.same({"loopunroll=60", "loopunroll=15"}, asked)
   end)
 end)

@@ -80,6 +80,9 @@ struct rte_eth_dev_info;
 /* The MTU, or the most that the device can be configured for (port.c). */
 uint32_t pg_possible_mtu(uint32_t mtu, const struct rte_eth_dev_info *info);
 
+/* Start a port of DPDK's (port.c). 0, or -errno. */
+int pg_device_start(uint16_t id, bool promiscuous);
+
 /* Tell of NULL used as a packet (null.c). */
 void pg_catch_null(void);
 

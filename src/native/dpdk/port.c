@@ -212,16 +212,23 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
   return status;
 }
 
+/* Start DPDK's port `id`. It receives all from the first packet on: a card that is made
+ * promiscuous once it runs filters until then. Some take that only as they run, and
+ * virtual ones not at all. */
+int pg_device_start(uint16_t id, bool promiscuous)
+{
+  if (promiscuous)
+    rte_eth_promiscuous_enable(id);
+  int status = rte_eth_dev_start(id);
+  if (status >= 0 && promiscuous && rte_eth_promiscuous_get(id) != 1)
+    rte_eth_promiscuous_enable(id);
+  return status;
+}
+
 static int start(struct port *port, uint32_t mtu, bool promiscuous, bool offload)
 {
   int status = configure(port, mtu, offload);
-  if (status >= 0 && promiscuous) /* first: no packet is filtered once others came */
-    rte_eth_promiscuous_enable(port->id);
-  if (status >= 0)
-    status = rte_eth_dev_start(port->id);
-  if (status >= 0 && promiscuous && rte_eth_promiscuous_get(port->id) != 1)
-    rte_eth_promiscuous_enable(port->id); /* virtual ones may not know it */
-  return status;
+  return status < 0 ? status : pg_device_start(port->id, promiscuous);
 }
 
 /* Has the device so many queues? */

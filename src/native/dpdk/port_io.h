@@ -32,6 +32,14 @@ struct own_driver {
   uint64_t (*offloads)(const struct port *port, uint16_t *id);
 };
 
+/* Make `port` one of that driver's, which DPDK knows nothing of. */
+static inline void pg_port_own(struct port *port, const struct own_driver *driver,
+                               void *state)
+{
+  *port = (struct port){.own = driver, .state = state, .id = UINT16_MAX, .numa_node = -1,
+                        .max_frame = PACKET_MAX_PAYLOAD, .promiscuous = -1};
+}
+
 /* From a virtual machine, and to it (ports/guest.c). */
 uint16_t pg_guest_receive(struct port *port, struct rte_mbuf **packets, uint16_t n);
 uint16_t pg_guest_send(struct port *port, struct rte_mbuf **packets, uint16_t n);

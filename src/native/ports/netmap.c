@@ -214,11 +214,7 @@ int pg_netmap_open(struct port *port, const char *name, bool is_interface)
   s->fd = s->promiscuous = -1;
   s->is_interface = is_interface;
   snprintf(s->name, sizeof s->name, "%s", name);
-  memset(port, 0, sizeof *port);
-  port->own = &driver;
-  port->state = s;
-  port->id = UINT16_MAX; /* none of DPDK's */
-  port->numa_node = -1;
+  pg_port_own(port, &driver, s);
   port->min_frame = ETHERNET_HEADER;
   snprintf(port->name, sizeof port->name, "netmap:%s", name);
   if (bind_port(s) < 0 || fit(port) < 0) {

@@ -248,11 +248,7 @@ int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool se
   if (!s)
     return pg_fail("no memory");
   s->receive = s->send = s->send_joined = s->lock = -1;
-  memset(port, 0, sizeof *port);
-  port->own = &driver;
-  port->state = s;
-  port->id = UINT16_MAX; /* none of DPDK's */
-  port->numa_node = -1;
+  pg_port_own(port, &driver, s);
   port->min_frame = ETHERNET_HEADER;
   snprintf(port->name, sizeof port->name, "packet:%s", name);
   if (open_receiver(port, name, frames) < 0 ||

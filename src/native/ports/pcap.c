@@ -214,12 +214,7 @@ int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop)
     free(p);
     return -1;
   }
-  memset(port, 0, sizeof *port);
-  port->own = &driver;
-  port->state = p;
-  port->id = UINT16_MAX; /* none of DPDK's */
-  port->numa_node = -1;
-  port->max_frame = PACKET_MAX_PAYLOAD;
+  pg_port_own(port, &driver, p);
   strcpy(port->name, driver.name);
   return 0;
 }

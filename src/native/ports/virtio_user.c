@@ -316,12 +316,7 @@ int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool o
   sem_init(&v->tried, 0, 0);
   rte_eth_random_addr(v->mac.addr_bytes);
   v->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  memset(port, 0, sizeof *port);
-  port->own = &driver;
-  port->state = v;
-  port->id = UINT16_MAX; /* none of DPDK's */
-  port->numa_node = -1;
-  port->max_frame = PACKET_MAX_PAYLOAD;
+  pg_port_own(port, &driver, v);
   port->tidy = 1;
   snprintf(port->name, sizeof port->name, "virtio-user:%s", path);
   if (begin(v, serves) < 0) {
