@@ -9,10 +9,10 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
 local unrolling = {}
 
-local USUAL, MOST = 15, 60 -- the first is LuaJIT's own
+local USUAL, MOST = 15, 60 -- LuaJIT's own, and that of core.main
 local SHORT = 10 -- segments: one is passed by a tail call, and so are exits
 
-local present = USUAL
+local present = MOST
 
 -- Each packet passes a segment once, unless links close a loop.
 local function has_long_ways(region)
