@@ -25,7 +25,7 @@ local Reassembler = {}
 
 --- A class of the counters' names with `version`: "ipv4" or "ipv6".
 function reassembler.class(version)
-  local class = {version = version, shm = {}}
+  local class = {version = version, needs_packets = true, shm = {}}
   for _, name in ipairs{
     "in-%s-frag-needs-reassembly", "in-%s-frag-reassembled",
     "in-%s-frag-reassembly-unneeded", "drop-%s-frag-invalid-reassembly",

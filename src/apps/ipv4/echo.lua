@@ -19,6 +19,7 @@ local FRAGMENT = 0x3fff -- offset, and "more fragments"
 local TTL = 64
 
 local ICMPEcho = {
+  needs_packets = true,
   shm = {
     ["in-icmpv4-echo-bytes"] = {counter}, ["in-icmpv4-echo-packets"] = {counter},
     ["out-icmpv4-echo-bytes"] = {counter}, ["out-icmpv4-echo-packets"] = {counter},

@@ -32,6 +32,7 @@ function fragment.use_deterministic_first_fragment_id()
 end
 
 local Fragmenter = {
+  needs_packets = true,
   shm = {
     ["out-ipv4-frag"] = {counter},
     ["out-ipv4-frag-not"] = {counter},

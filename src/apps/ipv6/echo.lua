@@ -15,6 +15,7 @@ local HEADERS, ICMP, ICMP_HEADER = bytes.HEADERS, bytes.ICMP, 4
 local REQUEST, REPLY, HOP_LIMIT = 128, 129, 64
 
 local ICMPEcho = {
+  needs_packets = true,
   shm = {
     ["in-icmpv6-echo-bytes"] = {counter}, ["in-icmpv6-echo-packets"] = {counter},
     ["out-icmpv6-echo-bytes"] = {counter}, ["out-icmpv6-echo-packets"] = {counter},

@@ -33,6 +33,7 @@ function fragment.use_deterministic_first_fragment_id()
 end
 
 local Fragmenter = {
+  needs_packets = true,
   shm = {
     ["out-ipv6-frag"] = {counter},
     ["out-ipv6-frag-not"] = {counter},

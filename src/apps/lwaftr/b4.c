@@ -10,21 +10,33 @@
 
 enum { STAGE = 64 };         /* packets whose headers the first cache holds */
 
-/* Is it a packet for the fast way? Fills in what its two ends are looked up by. */
-static inline bool is_plain(const struct lwaftr_path *path, const struct packet *p,
-                            struct lookup *source, struct lookup *destination)
+/* Is an IPv4 packet of `n` bytes that isn't common for the fast way all the same? Fills in
+ * what its two ends are looked up by. */
+static bool has_options(const uint8_t *ip, uint32_t n, struct lookup *ends)
 {
-  const uint8_t *frame = data_of(p), *ip6 = frame + ETHERNET, *ip = ip6 + IP6;
-  if (p->length < ETHERNET + IP6 + IP4 + PORTS || get16(frame + 12) != 0x86dd)
-    return false;
-  uint32_t n = (uint32_t)p->length - ETHERNET - IP6, header = ip4_header(ip, n);
-  if (ip6[6] != PROTOCOL_IP4 || get16(ip6 + 4) > n || header == 0 ||
-      n < header + PORTS || n > path->mtu4 || ip[9] == PROTOCOL_ICMP ||
+  uint32_t header = ip4_header(ip, n);
+  if (header == 0 || n < header + PORTS || ip[9] == PROTOCOL_ICMP ||
       get16(ip + 6) & MORE_OR_OFFSET)
     return false;
-  *source = (struct lookup){get32(ip + 12), (uint16_t)get16(ip + header)};
-  *destination = (struct lookup){get32(ip + 16), (uint16_t)get16(ip + header + 2)};
+  ends[0] = (struct lookup){get32(ip + 12), (uint16_t)get16(ip + header)};
+  ends[1] = (struct lookup){get32(ip + 16), (uint16_t)get16(ip + header + 2)};
   return true;
+}
+
+/* Is it a packet for the fast way? Fills in what its two ends are looked up by: source
+ * and destination. */
+static inline bool is_plain(const struct lwaftr_path *path, const struct packet *p,
+                            struct lookup *ends)
+{
+  const uint8_t *frame = data_of(p), *ip6 = frame + ETHERNET, *ip = ip6 + IP6;
+  uint32_t n = (uint32_t)p->length - ETHERNET - IP6;
+  if (p->length < ETHERNET + IP6 + IP4 + PORTS || get16(frame + 12) != 0x86dd ||
+      ip6[6] != PROTOCOL_IP4 || get16(ip6 + 4) > n || n > path->mtu4)
+    return false;
+  struct ip4_start start = ip4_start(ip);
+  ends[0] = ip4_source(&start);
+  ends[1] = ip4_destination(&start);
+  return likely(ip4_is_common(&start, n)) || has_options(ip, n, ends);
 }
 
 /* Is a packet from one B4 to another one that needs no error? */
@@ -74,8 +86,7 @@ static void turn_back(const struct lwaftr_path *path, struct packet *p,
   uint8_t *frame = data_of(p), *ip = frame + ETHERNET + IP6;
   count_down(ip);
   write_tunnel(path, frame, ip[1], (uint32_t)p->length - ETHERNET - IP6, to);
-  hairpin->packets++;
-  hairpin->bytes += p->length - IP6;
+  add_to(hairpin, p);
 }
 
 static void stage(struct lwaftr_path *path, struct packet **packets, int n,
@@ -84,7 +95,7 @@ static void stage(struct lwaftr_path *path, struct packet **packets, int n,
   struct lookup lookups[2 * STAGE];
   struct softwire_ends to[STAGE];
   struct packet *wanted[STAGE];
-  struct lwaftr_sum in = {0}, out = {0}, hairpin = {0};
+  struct lwaftr_sum in = {0}, hairpin = {0};
   uint8_t at[STAGE], routes[STAGE];
   int count = 0;
   for (int i = 0; i < n; i++) {
@@ -92,7 +103,7 @@ static void stage(struct lwaftr_path *path, struct packet **packets, int n,
     route[i] = B4_SLOW;
     at[count] = (uint8_t)i;
     wanted[count] = packets[i];
-    count += is_plain(path, packets[i], &lookups[2 * count], &lookups[2 * count + 1]);
+    count += is_plain(path, packets[i], &lookups[2 * count]);
   }
   find_routes(path, lookups, wanted, count, routes, to);
   for (int k = 0; k < count; k++) {
@@ -101,14 +112,12 @@ static void stage(struct lwaftr_path *path, struct packet **packets, int n,
     if (routes[k] == B4_SLOW)
       continue;
     add_to(&in, p);
-    if (likely(routes[k] == B4_V4)) {
+    if (likely(routes[k] == B4_V4))
       leave_tunnel(path, p);
-      add_to(&out, p);
-    } else
+    else
       turn_back(path, p, &to[k], &hairpin);
   }
   add_sum(&path->in, in);
-  add_sum(&path->out, out);
   add_sum(&path->hairpin, hairpin);
 }
 
@@ -121,9 +130,11 @@ void pg_lwaftr_b4(struct lwaftr_path *path, struct packet **packets, int n,
   for (int i = 0; i < n; i += STAGE)
     stage(path, packets + i, RTE_MIN(n - i, (int)STAGE), route + i);
   struct lwaftr_sum hairpin = path->hairpin;
+  uint64_t left = path->in.packets - hairpin.packets;
+  path->out = (struct lwaftr_sum){left, path->in.bytes - hairpin.bytes - IP6 * left};
+  path->hairpin.bytes -= IP6 * hairpin.packets;
   count(&path->in_counts, path->in);
   count(&path->out4_counts, path->out);
-  count(&path->hairpin_counts, hairpin);
-  hairpin.bytes += IP6 * hairpin.packets;
+  count(&path->hairpin_counts, path->hairpin);
   count(&path->out6_counts, hairpin);
 }

@@ -10,21 +10,30 @@
 
 enum { STAGE = 64 };         /* packets whose headers the first cache holds */
 
+/* Is an IPv4 packet of `n` bytes that isn't common for the fast way all the same? Fills in
+ * what it is looked up by. */
+static bool has_options(const uint8_t *ip, uint32_t n, struct lookup *lookup)
+{
+  uint32_t header = ip4_header(ip, n);
+  if (header == 0 || n < header + PORTS || ip[9] == PROTOCOL_ICMP ||
+      get16(ip + 6) & MORE_OR_OFFSET)
+    return false;
+  *lookup = (struct lookup){get32(ip + 16), (uint16_t)get16(ip + header + 2)};
+  return true;
+}
+
 /* Is it a packet for the fast way? Fills in what it is looked up by. */
 static inline bool is_plain(const struct lwaftr_path *path, const struct packet *p,
                             struct lookup *lookup)
 {
   const uint8_t *frame = data_of(p), *ip = frame + ETHERNET;
-  if (p->length < ETHERNET + IP4 + PORTS || get16(frame + 12) != 0x0800)
+  uint32_t n = (uint32_t)p->length - ETHERNET;
+  if (p->length < ETHERNET + IP4 + PORTS || get16(frame + 12) != 0x0800 ||
+      n + IP6 > path->mtu || p->length + IP6 > PACKET_MAX_PAYLOAD || ip[8] < 2)
     return false;
-  uint32_t n = (uint32_t)p->length - ETHERNET, header = ip4_header(ip, n);
-  if (header == 0 || n < header + PORTS || n + IP6 > path->mtu ||
-      p->length + IP6 > PACKET_MAX_PAYLOAD || ip[8] < 2 || ip[9] == PROTOCOL_ICMP ||
-      get16(ip + 6) & MORE_OR_OFFSET)
-    return false;
-  lookup->ipv4 = get32(ip + 16);
-  lookup->port = (uint16_t)get16(ip + header + 2);
-  return true;
+  struct ip4_start start = ip4_start(ip);
+  *lookup = ip4_destination(&start);
+  return likely(ip4_is_common(&start, n)) || has_options(ip, n, lookup);
 }
 
 static void stage(struct lwaftr_path *path, struct packet **packets, int n,
@@ -33,7 +42,7 @@ static void stage(struct lwaftr_path *path, struct packet **packets, int n,
   struct lookup lookups[STAGE];
   struct softwire_ends ends[STAGE];
   bool found[STAGE];
-  struct lwaftr_sum in = {0}, out = {0};
+  struct lwaftr_sum in = {0};
   uint8_t at[STAGE];
   int wanted = 0;
   for (int i = 0; i < n; i++) {
@@ -52,11 +61,11 @@ static void stage(struct lwaftr_path *path, struct packet **packets, int n,
     uint32_t bytes = (uint32_t)p->length - ETHERNET, tos = ip[1];
     count_down(ip);
     write_tunnel(path, open_room(p), tos, bytes, &ends[k]);
-    add_to(&out, p);
     route[at[k]] = INET_V6;
   }
   add_sum(&path->in, in);
-  add_sum(&path->out, out);
+  in.bytes += IP6 * in.packets;
+  add_sum(&path->out, in);
 }
 
 /* Packets from the internet: those that are for the fast way are encapsulated. */

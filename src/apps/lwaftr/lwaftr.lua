@@ -14,7 +14,9 @@ local RateLimit = require("apps.lwaftr.rate_limit")
 local rate_alarm = require("lib.rate_alarm")
 local rejects = require("apps.lwaftr.rejects")
 
-local LwAftr = {yang_schema = "snabb-softwire-v3", shm = counters.shm()}
+local LwAftr = {
+  yang_schema = "snabb-softwire-v3", shm = counters.shm(), needs_packets = true,
+}
 LwAftr.__index = LwAftr
 
 local add = counters.add
@@ -125,8 +127,6 @@ end
 
 function LwAftr:push()
   local v4, v6, hairpin = self.input.v4, self.input.v6, self.input.hairpin_in
-  self.alarm4:check()
-  self.alarm6:check()
   for _ = 1, math.ceil(nreadable(v6) / BURST) do
     self:decapsulate(v6, math.min(nreadable(v6), BURST))
   end
@@ -136,6 +136,11 @@ function LwAftr:push()
   for _ = 1, math.ceil(nreadable(hairpin) / BURST) do
     self:encapsulate(hairpin, math.min(nreadable(hairpin), BURST), true)
   end
+end
+
+function LwAftr:tick()
+  self.alarm4:check()
+  self.alarm6:check()
 end
 
 --- Send a packet that came for an address of the table, or is an error for one, back

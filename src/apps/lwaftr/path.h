@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <rte_byteorder.h>
+
 #include "../../native/api.h"
 #include "softwires.h"
 
@@ -23,6 +25,13 @@ static inline uint32_t get16(const uint8_t *p)
 static inline uint32_t get32(const uint8_t *p)
 {
   return get16(p) << 16 | get16(p + 2);
+}
+
+static inline uint64_t get64(const uint8_t *p)
+{
+  uint64_t value;
+  memcpy(&value, p, sizeof value);
+  return rte_be_to_cpu_64(value);
 }
 
 static inline void put16(uint8_t *p, uint32_t value)
@@ -67,8 +76,41 @@ static inline uint32_t ip4_header(const uint8_t *ip, uint32_t n)
   return header >= IP4 && header <= total && total <= n ? header : 0;
 }
 
+/* The start of an IPv4 packet, read at once: by its words it is soon seen whether it has
+ * no options, which nearly all haven't, and the ports are at a known place then. */
+struct ip4_start { uint64_t length_and_offset, protocol_and_source, destination_and_ports; };
+
+static inline struct ip4_start ip4_start(const uint8_t *ip)
+{
+  return (struct ip4_start){get64(ip), get64(ip + 8), get64(ip + 16)};
+}
+
+/* Is a packet that has `n` bytes, at least IP4 + PORTS, as it says, without options, whole,
+ * and not ICMP? */
+static inline bool ip4_is_common(const struct ip4_start *ip, uint32_t n)
+{
+  enum { TO_LENGTH = 32, TO_PROTOCOL = 48 };
+  const uint64_t shape = 0x45ull << 56, of_shape = 0xffull << 56 | MORE_OR_OFFSET;
+  uint32_t total = (uint16_t)(ip->length_and_offset >> TO_LENGTH);
+  return ((ip->length_and_offset & of_shape) == shape) & (total - IP4 <= n - IP4) &
+         ((uint8_t)(ip->protocol_and_source >> TO_PROTOCOL) != PROTOCOL_ICMP);
+}
+
 /* What a packet is looked up by. */
 struct lookup { uint32_t ipv4; uint16_t port; };
+
+/* The ends of one that is common. */
+static inline struct lookup ip4_source(const struct ip4_start *ip)
+{
+  return (struct lookup){(uint32_t)ip->protocol_and_source,
+                         (uint16_t)(ip->destination_and_ports >> 16)};
+}
+
+static inline struct lookup ip4_destination(const struct ip4_start *ip)
+{
+  return (struct lookup){(uint32_t)(ip->destination_and_ports >> 32),
+                         (uint16_t)ip->destination_and_ports};
+}
 
 /* What is found: a record, which may be empty, or NULL; and do packets to the address
  * reach softwires? */

@@ -7,16 +7,18 @@
 #include "binding.h"
 #include "path.h"
 
-/* Count the time to live down, and mend the checksum (RFC 1624); the new one. */
+/* Count the time to live down, and mend the checksum (RFC 1624, equation 3, in the order
+ * of bytes that is there: section 2 of RFC 1071); the new one. */
 static inline uint32_t count_down(uint8_t *ip)
 {
+  uint16_t checksum;
   if (ip[8] == 0)
     return 0;
   ip[8]--;
-  uint32_t sum = (0xffff0000u | (~get16(ip + 10) & 0xffff)) - 0x100;
-  sum = (sum & 0xffff) + (sum >> 16);
-  sum = (sum & 0xffff) + (sum >> 16);
-  put16(ip + 10, ~sum);
+  memcpy(&checksum, ip + 10, sizeof checksum);
+  uint32_t sum = (uint16_t)~checksum + 0xffffu - RTE_BE16(0x0100);
+  checksum = (uint16_t)~((sum & 0xffff) + (sum >> 16));
+  memcpy(ip + 10, &checksum, sizeof checksum);
   return ip[8];
 }
 
@@ -46,12 +48,11 @@ static inline void write_tunnel(const struct lwaftr_path *path, uint8_t *frame,
 {
   uint8_t *ip6 = frame + ETHERNET;
   uint32_t first = 6u << 28 | tos << 20 | path->flow_label;
+  uint64_t start = rte_cpu_to_be_64((uint64_t)first << 32 | n << 16 |
+                                    PROTOCOL_IP4 << 8 | 255);
   memcpy(frame, path->macs6, sizeof path->macs6);
   put16(frame + 12, 0x86dd);
-  put32(ip6, first);
-  put16(ip6 + 4, n);
-  ip6[6] = PROTOCOL_IP4;
-  ip6[7] = 255;
+  memcpy(ip6, &start, sizeof start);
   memcpy(ip6 + 8, ends->br, 16);
   memcpy(ip6 + 24, ends->b4, 16);
 }
@@ -89,19 +90,16 @@ static inline void find_ends(const struct lwaftr_path *path,
   binding_leave(path);
 }
 
-static inline uint64_t half(const uint8_t *p)
-{
-  uint64_t value;
-  memcpy(&value, p, sizeof value);
-  return value;
-}
-
 /* Does the packet come from the softwire's B4, and to its border router? */
 static inline bool is_from(const uint8_t *ip6, const struct softwire_ends *ends)
 {
-  return ((half(ip6 + 8) ^ half(ends->b4)) | (half(ip6 + 16) ^ half(ends->b4 + 8)) |
-          (half(ip6 + 24) ^ half(ends->br)) |
-          (half(ip6 + 32) ^ half(ends->br + 8))) == 0;
+  struct softwire_ends own;  /* as they lie in the header, too */
+  uint64_t a[4], b[4];
+  static_assert(sizeof own == sizeof a && offsetof(struct softwire_ends, b4) == 0,
+                "the B4's address, and the border router's behind it");
+  memcpy(a, ip6 + 8, sizeof a);
+  memcpy(b, ends, sizeof b);
+  return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
 
 static inline void add_to(struct lwaftr_sum *sum, const struct packet *p)

@@ -10,6 +10,7 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 local config = require("core.config")
 local graph = require("core.depth_first")
 local meanwhile = require("core.lib.meanwhile")
+local push_waiting = require("core.engine.needs_packets")
 local rounds = require("core.rounds")
 
 local order = {}
@@ -104,8 +105,9 @@ function order.pulling(apps)
   return set
 end
 
--- What carries packets on from the link `spec`: push(app, link) and the app;
--- nothing for a link that a fused region has taken over.
+-- What carries packets on from the link `spec`: push(app, link), the app, and whether
+-- it is called once more if it was just before; nothing for a link that a fused
+-- region has taken over.
 local function carrier(spec, apps, fused)
   local _, _, to, input = config.parse_link(spec)
   local app = apps[to]
@@ -113,6 +115,9 @@ local function carrier(spec, apps, fused)
   if fused.over[spec] then return nil end
   if fused.forward[spec] then return fused.forward[spec], app, true end
   local special = app.push_link and app.push_link[input]
+  if app.needs_packets and app.push and not special then
+    return push_waiting, app, true
+  end
   return special or app.push or fused.push[to], app, special
 end
 

@@ -50,7 +50,7 @@ static inline bool all_alike(struct rte_mbuf **packets, uint16_t n)
 /* Of one burst, which isn't empty. */
 struct bounds {
   uint16_t shortest, longest;
-  uint32_t bytes;
+  uint32_t bytes, padded; /* padded: with those that short frames lack */
   bool pkt_len_differs; /* from the packet's length */
 };
 
@@ -60,6 +60,7 @@ static __rte_always_inline struct bounds bounds_of(struct rte_mbuf **packets,
   uint16_t lengths[TX_CHUNK], first = packets[0]->data_len;
   if (all_alike(packets, n))
     return (struct bounds){first, first, (uint32_t)first * n,
+                           (uint32_t)RTE_MAX(first, SHORTEST_FRAME) * n,
                            packets[0]->pkt_len != first};
   /* Set aside, so that they are compared as vectors. */
   uint32_t differing = 0;
@@ -67,9 +68,10 @@ static __rte_always_inline struct bounds bounds_of(struct rte_mbuf **packets,
     lengths[i] = packets[i]->data_len;
     differing |= packets[i]->pkt_len ^ lengths[i];
   }
-  struct bounds b = {UINT16_MAX, 0, 0, differing};
+  struct bounds b = {.shortest = UINT16_MAX, .pkt_len_differs = differing};
   for (uint16_t i = 0; i < n; i++) {
     b.bytes += lengths[i];
+    b.padded += RTE_MAX(lengths[i], SHORTEST_FRAME);
     b.shortest = RTE_MIN(b.shortest, lengths[i]);
     b.longest = RTE_MAX(b.longest, lengths[i]);
   }

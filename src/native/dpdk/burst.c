@@ -54,32 +54,42 @@ static struct rte_mbuf *copied(struct port *port, struct rte_mbuf *m)
   return copy;
 }
 
-/* Is every packet one segment of the pool, of legal length? No branch but the loop's. */
+/* Is every packet one segment of the pool, of legal length? Adds up their bytes, too. No
+ * branch but the loop's. */
 static bool all_tidy(const struct rte_mempool *pool, struct rte_mbuf **packets,
-                     uint16_t n)
+                     uint16_t n, int64_t *bytes)
 {
-  bool odd = false;
+  uint64_t odd = 0, sum = 0;
   for (uint16_t i = 0; i < n; i++) {
     const struct rte_mbuf *m = packets[i];
-    odd |= (m->nb_segs != 1) | (m->pool != pool) | (m->data_len > PACKET_MAX_PAYLOAD);
+    uint32_t length = m->data_len;
+    odd |= (m->nb_segs ^ 1u) | ((uintptr_t)m->pool ^ (uintptr_t)pool) |
+           (PACKET_MAX_PAYLOAD - length) >> 31;
+    sum += length;
   }
-  return !odd;
+  *bytes = (int64_t)sum;
+  return odd == 0;
 }
 
-/* Make every packet one segment of our pools, of legal length; how many stay. */
-uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n)
+/* Make every packet one segment of our pools, of legal length; how many stay, and their
+ * bytes. */
+uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n,
+                 int64_t *bytes)
 {
   const struct rte_mempool *pool = port->account->pool; /* mostly */
   uint16_t kept = 0;
-  if (likely(all_tidy(pool, packets, n)))
+  if (likely(all_tidy(pool, packets, n, bytes)))
     return n;
+  *bytes = 0;
   for (uint16_t i = 0; i < n; i++) {
     struct rte_mbuf *m = packets[i];
     bool ours = m->pool == pool || pg_pool_is_ours(m->pool);
     if (m->nb_segs != 1 || !ours || m->data_len > PACKET_MAX_PAYLOAD)
       m = copied(port, m);
-    if (m)
+    if (m) {
       packets[kept++] = m;
+      *bytes += m->data_len;
+    }
   }
   return kept;
 }
@@ -96,12 +106,13 @@ static inline int receive(struct port *port, struct link *link)
   struct rte_mbuf **to =
     wraps ? aside : (struct rte_mbuf **)&link->packets[slot];
   uint16_t n = port_receive(port, to, want);
+  int64_t bytes;
   port->found_nothing = n == 0;
   port->full = n == PORT_BURST;
   port->rxpackets += n;
   port->account->received += n;
   if (port->tidy)
-    n = pg_tidy(port, to, n);
+    n = pg_tidy(port, to, n, &bytes);
   if (wraps)
     for (uint16_t i = 0; i < n; i++)
       link->packets[(slot + i) & MASK] = (struct packet *)aside[i];
@@ -168,8 +179,8 @@ uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
     for (uint16_t i = 0; i < n; i++)
       packets[i]->pkt_len = packets[i]->data_len;
   *sums = (struct sums){
-    n, b.bytes, 8 * (b.bytes + (uint64_t)WIRE_OVERHEAD * n), 0};
-  if (likely(b.shortest >= SHORTEST_FRAME && b.longest <= port->max_frame))
+    n, b.bytes, 8 * (b.padded + (uint64_t)WIRE_OVERHEAD * n), 0};
+  if (likely(b.shortest >= port->min_frame && b.longest <= port->max_frame))
     return n;
   uint16_t kept = 0;
   for (uint16_t i = 0; i < n; i++) {

@@ -48,46 +48,20 @@ int pg_take(struct link *link, struct packet **to, int max)
   return n;
 }
 
-/* A burst of up to `n` from the device. */
-static inline int receive_burst(struct port *port, struct packet **to, uint16_t n)
+/* A burst of up to `n` from the device; counts its bytes if `bytes` isn't NULL. */
+static inline int receive_burst(struct port *port, struct packet **to, uint16_t n,
+                                int64_t *bytes)
 {
+  int64_t unused;
   n = port_receive(port, (struct rte_mbuf **)to, n);
   port->found_nothing = n == 0;
   port->full = n == PORT_BURST;
   port->rxpackets += n;
   port->account->received += n;
   if (port->tidy)
-    n = pg_tidy(port, (struct rte_mbuf **)to, n);
-  return n;
-}
-
-static inline int fetch(struct port *port, struct link *link, struct packet **to)
-{
-  if (unlikely(waiting(link) > 0))
-    return pg_take(link, to, PORT_BURST);
-  int n = receive_burst(port, to, port->burst);
-  passed(link, n);
-  return n;
-}
-
-/* Receive a burst (port_io.h) into `to`, which has room for PORT_BURST,
- * or what waits in the link; how many packets. Bytes as in pg_take. */
-int pg_fetch(struct port *port, struct link *link, struct packet **to)
-{
-  struct cycles *c = sample_of(port->account);
-  if (likely(!c))
-    return fetch(port, link, to);
-  uint64_t began = rte_rdtsc();
-  int n = fetch(port, link, to);
-  spent_on_ports(c, n ? &c->receive : &c->empty, began);
-  return n;
-}
-
-/* The same, and adds up their bytes. */
-int pg_fetch_counted(struct port *port, struct link *link, struct packet **to)
-{
-  int n = pg_fetch(port, link, to);
-  link->rxbytes += length_of(to, n);
+    n = pg_tidy(port, (struct rte_mbuf **)to, n, bytes ? bytes : &unused);
+  else if (bytes)
+    *bytes = length_of(to, n);
   return n;
 }
 
@@ -97,6 +71,44 @@ int pg_take_counted(struct link *link, struct packet **to, int max)
   int n = pg_take(link, to, max);
   link->rxbytes += length_of(to, n);
   return n;
+}
+
+static inline int receive_past(struct port *port, struct link *link,
+                               struct packet **to, bool counted)
+{
+  int64_t bytes = 0;
+  int n = receive_burst(port, to, port->burst, counted ? &bytes : NULL);
+  passed(link, n);
+  link->rxbytes += bytes;
+  return n;
+}
+
+static inline int fetch(struct port *port, struct link *link, struct packet **to,
+                        bool counted)
+{
+  struct cycles *c = sample_of(port->account);
+  if (unlikely(waiting(link) > 0))
+    return counted ? pg_take_counted(link, to, PORT_BURST)
+                   : pg_take(link, to, PORT_BURST);
+  if (likely(!c))
+    return receive_past(port, link, to, counted);
+  uint64_t began = rte_rdtsc();
+  int n = receive_past(port, link, to, counted);
+  spent_on_ports(c, n ? &c->receive : &c->empty, began);
+  return n;
+}
+
+/* Receive a burst (port_io.h) into `to`, which has room for PORT_BURST,
+ * or what waits in the link; how many packets. Bytes as in pg_take. */
+int pg_fetch(struct port *port, struct link *link, struct packet **to)
+{
+  return fetch(port, link, to, false);
+}
+
+/* The same, and adds up their bytes. */
+int pg_fetch_counted(struct port *port, struct link *link, struct packet **to)
+{
+  return fetch(port, link, to, true);
 }
 
 /* As link.transmit() does with a full link: freed by the app, to the list and
@@ -188,7 +200,7 @@ static int forward(struct port *from, struct link *link, struct port *to, uint16
   struct packet *packets[PORT_BURST];
   struct cycles *c = sample_of(from->account);
   uint64_t began = unlikely(c) ? rte_rdtsc() : 0;
-  n = receive_burst(from, packets, n);
+  n = receive_burst(from, packets, n, NULL);
   if (unlikely(c))
     spent_on_ports(c, n ? &c->receive : &c->empty, began);
   if (n > 0)

@@ -103,7 +103,8 @@ int pg_port_let_go(struct port *port, bool last)
   port->own = &gone;
   port->state = then;
   port->gone = 1;
-  port->min_frame = port->max_frame = 0;
+  port->min_frame = 1;
+  port->max_frame = 0;
   port->offloads = 0;
   port->guest = GUEST_NONE;
   return 0;
