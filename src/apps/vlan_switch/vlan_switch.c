@@ -18,11 +18,10 @@
 #include "vlan_switch.h"
 
 enum {
-  WAYS = 8,          /* slots in a bucket */
+  WAYS = VSWITCH_WAYS,
   MACS = 12,         /* bytes of a frame before its EtherType */
   HEADER = 14, TAG = 4,
   GROUP_ADDRESS = 1, /* of a MAC address's first byte (IEEE 802) */
-  PREFETCH = 4,
   FLOOD = 0x10000,   /* of a verdict: to all ports of the VLAN */
   FLOOD_OPEN,        /* to those without an address */
   DROP = 0x20000     /* and a reason */
@@ -66,12 +65,9 @@ static inline int find(const struct vswitch_bucket *b, uint64_t key)
 {
   uint32_t equal = 0;
 #ifdef __AVX2__
-  __m256i wanted = _mm256_set1_epi64x((long long)key);
-  for (int i = 0; i < WAYS; i += 4) {
-    __m256i keys = _mm256_loadu_si256((const __m256i *)&b->key[i]);
-    __m256i same = _mm256_cmpeq_epi64(keys, wanted);
-    equal |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(same)) << i;
-  }
+  __m256i keys = _mm256_loadu_si256((const __m256i *)b->key);
+  __m256i same = _mm256_cmpeq_epi64(keys, _mm256_set1_epi64x((long long)key));
+  equal = (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(same));
 #else
   for (int i = 0; i < WAYS; i++)
     equal |= (uint32_t)(b->key[i] == key) << i;
@@ -112,10 +108,10 @@ int pg_vswitch_add(struct vswitch *s, uint64_t mac, uint32_t vlan, uint32_t port
   return 0;
 }
 
-/* The port of the key, or -1. */
-static inline int port_of(const struct vswitch *s, uint64_t key)
+/* The port of the key, which is in this bucket if it is anywhere, or -1. */
+static inline int port_in(const struct vswitch *s, const struct vswitch_bucket *b,
+                          uint64_t key)
 {
-  const struct vswitch_bucket *b = bucket(s, key);
   int i = find(b, key);
   return i >= 0 && fresh(s, b, i) ? b->port[i] : -1;
 }
@@ -123,7 +119,8 @@ static inline int port_of(const struct vswitch *s, uint64_t key)
 /* The port of the address, or -1. */
 int64_t pg_vswitch_port_of(const struct vswitch *s, uint64_t mac, uint32_t vlan)
 {
-  return port_of(s, key_of(mac, vlan));
+  uint64_t key = key_of(mac, vlan);
+  return port_in(s, bucket(s, key), key);
 }
 
 static inline void learn(struct vswitch *s, uint64_t mac, uint32_t vlan, uint16_t port)
@@ -193,16 +190,18 @@ static inline uint32_t vlan_from_port(const struct vswitch *s, const struct pack
   return vlan == 0 && is_tag(data_of(p) + MACS) ? DROP | VSWITCH_TAGGED : vlan;
 }
 
-/* Where a frame goes: a port, FLOOD, FLOOD_OPEN, or DROP and a reason. */
+/* Where a frame goes: a port, FLOOD, FLOOD_OPEN, or DROP and a reason. `b` is the bucket
+ * of its destination. */
 static inline uint32_t destination(struct vswitch *s, const struct packet *p,
-                                   uint32_t vlan, uint32_t port)
+                                   uint32_t vlan, uint32_t port,
+                                   const struct vswitch_bucket *b)
 {
   const uint8_t *data = data_of(p);
   if (s->learns[port] && s->open[vlan] && !(data[6] & GROUP_ADDRESS))
     learn(s, load(data + 6), vlan, (uint16_t)port);
   if (data[0] & GROUP_ADDRESS)
     return FLOOD;
-  int to = port_of(s, key_of(load(data), vlan));
+  int to = port_in(s, b, key_of(load(data), vlan));
   if (to >= 0)
     return (uint32_t)to == port ? DROP | VSWITCH_OWN_PORT : (uint32_t)to;
   if (s->open[vlan])
@@ -210,18 +209,37 @@ static inline uint32_t destination(struct vswitch *s, const struct packet *p,
   return port == 0 || !s->has_trunk ? DROP | VSWITCH_UNKNOWN_MAC : 0;
 }
 
-static inline uint32_t decide(struct vswitch *s, struct packet *p, uint32_t port,
-                              uint32_t *vlan)
+/* The VLAN of a frame, or DROP and a reason. */
+static inline uint32_t vlan_of(const struct vswitch *s, struct packet *p, uint32_t port)
 {
   if (p->length < HEADER)
     return DROP | VSWITCH_SHORT;
-  *vlan = port == 0 ? vlan_from_trunk(s, p) : vlan_from_port(s, p, port);
-  if (*vlan & DROP)
-    return *vlan;
-  uint32_t to = destination(s, p, *vlan, port);
-  if (to == 0 && !pg_vswitch_tag(p, *vlan))
-    return DROP | VSWITCH_OVERSIZE;
-  return to;
+  return port == 0 ? vlan_from_trunk(s, p) : vlan_from_port(s, p, port);
+}
+
+/* Where frames of a port go, and in which VLANs. What a step reads was asked of the
+ * memory a step before, for all of them. */
+static void decide(struct vswitch *s, struct packet **packets, int n, uint32_t port,
+                   uint32_t *to, uint32_t *vlan)
+{
+  const struct vswitch_bucket *buckets[PORT_BURST];
+  for (int i = 0; i < n; i++)
+    __builtin_prefetch(data_of(packets[i]));
+  for (int i = 0; i < n; i++) {
+    vlan[i] = vlan_of(s, packets[i], port);
+    if (!(vlan[i] & DROP)) {
+      buckets[i] = bucket(s, key_of(load(data_of(packets[i])), vlan[i]));
+      __builtin_prefetch(buckets[i]);
+    }
+  }
+  for (int i = 0; i < n; i++) {
+    to[i] = vlan[i] & DROP ? vlan[i]
+                           : destination(s, packets[i], vlan[i], port, buckets[i]);
+    if (to[i] == 0 && !pg_vswitch_tag(packets[i], vlan[i]))
+      to[i] = DROP | VSWITCH_OVERSIZE;
+    if (!(to[i] & (DROP | FLOOD)))
+      __builtin_prefetch(s->out[to[i]], 1);
+  }
 }
 
 /* One packet into a link, as pg_give() does with several: where ports follow each other
@@ -246,13 +264,7 @@ int pg_vswitch(struct vswitch *s, struct freelist *account, struct link *in,
   uint32_t to[PORT_BURST], vlan[PORT_BURST];
   int n = pg_take_counted(in, packets, PORT_BURST);
   s->floods = s->drops = 0;
-  for (int i = 0; i < n; i++) {
-    if (i + PREFETCH < n)
-      __builtin_prefetch(data_of(packets[i + PREFETCH]));
-    to[i] = decide(s, packets[i], port, &vlan[i]);
-    if (!(to[i] & (DROP | FLOOD)))
-      __builtin_prefetch(s->out[to[i]], 1);
-  }
+  decide(s, packets, n, port, to, vlan);
   for (int i = 0, run; i < n; i += run) {
     run = 1;
     if (!(to[i] & (DROP | FLOOD)) && !s->out[to[i]])

@@ -17,11 +17,15 @@ enum vswitch_drop {
   VSWITCH_OWN_PORT, VSWITCH_TAGGED, VSWITCH_DROPS
 };
 
+enum { VSWITCH_WAYS = 4 };   /* slots in a bucket */
+
+/* As long as a line of the cache, at which the table begins. */
 struct vswitch_bucket {
-  uint64_t key[8];           /* VLAN and address; 0: empty */
-  uint32_t seen[8];          /* seconds */
-  uint16_t port[8];
-  uint8_t fixed[8];          /* configured: isn't forgotten, doesn't move */
+  uint64_t key[4];           /* VLAN and address; 0: empty */
+  uint32_t seen[4];          /* seconds */
+  uint16_t port[4];
+  uint8_t fixed[4];          /* configured: isn't forgotten, doesn't move */
+  uint8_t unused[4];
 };
 
 struct vswitch {

@@ -17,7 +17,7 @@ local pool = require("core.pool")
 
 local clone, free, transmit = packet.clone, packet.free, link.transmit
 
-local BURST, WAYS = C.PORT_BURST, 8
+local BURST, WAYS, LINE = C.PORT_BURST, C.VSWITCH_WAYS, 64
 local TRUNK = 0 -- the number of the trunk
 local MOST_VLAN, MOST_PORTS = 4094, 4096
 local REASONS = {"short", "oversize", "unknown_vlan", "unknown_mac", "own_port",
@@ -92,8 +92,10 @@ end
 
 -- Put the ports' addresses into a table with so many buckets. False if one is full.
 local function fill(s, ports, buckets, hold)
-  hold.table = ffi.new("struct vswitch_bucket[?]", buckets)
-  s.table, s.mask = hold.table, buckets - 1
+  hold.table = ffi.new("struct vswitch_bucket[?]", buckets + 1)
+  local at = ffi.cast("uintptr_t", ffi.cast("void *", hold.table))
+  s.table = ffi.cast("struct vswitch_bucket *", (at + LINE - 1) / LINE * LINE)
+  s.mask = buckets - 1
   for i, port in ipairs(ports) do
     local of = ("port '%s' of a VlanSwitch"):format(port.name)
     local done = port.mac and C.pg_vswitch_add(s, number_of(port.mac, of), port.vlan, i)
@@ -141,7 +143,7 @@ local function build(arg)
     hold.vlan[i], hold.learns[i] = port.vlan, port.mac and 0 or 1
   end
   local buckets = 1
-  while buckets * WAYS < 2 * (#ports + arg.addresses) do buckets = buckets * 2 end
+  while buckets < #ports + arg.addresses do buckets = buckets * 2 end
   while not fill(s, ports, buckets, hold) do buckets = buckets * 2 end
   local all, open = segments(s, ports)
   return {s = s, hold = hold, ports = ports, all = all, open = open,
