@@ -9,7 +9,7 @@ import re
 import pytest
 
 from helpers import guest_image
-from helpers.command import wait_until
+from helpers.command import running, wait_until
 from helpers.guest import Guest, vhost_user
 from helpers.nfv import A, B, Bench, port
 
@@ -27,13 +27,15 @@ def ports(b_vlan=42):
 class Machines(Bench):
     """A switch, and the guests A and B at it."""
 
-    def __init__(self, folder, stack):
+    def __init__(self, folder, stack, make_sockets=False):
         super().__init__(folder)
-        self.stack, self.switch = stack, None
+        self.stack, self.switch, self.make_sockets = stack, None, make_sockets
+        self.guests = [None, None]
         self.write(*ports())
 
     def start_switch(self):
-        self.switch = self.stack.enter_context(self.nfv())
+        program = running(*self.command("soft")) if self.make_sockets else self.nfv()
+        self.switch = self.stack.enter_context(program)
         self.switch.wait_for("nfv traffic:")
 
     def change(self, *ports):
@@ -42,17 +44,18 @@ class Machines(Bench):
         self.write(*ports)
         self.switch.wait_for("read again", count=before + 1)
 
-    def boot(self):
-        self.guests = []
-        for name, mac, queues in ("A", A, 1), ("B", B, 2):
+    def boot(self, *numbers):
+        for number in numbers:
+            name, mac, queues = (("A", A, 1), ("B", B, 2))[number]
             folder = self.folder / name
-            folder.mkdir()
-            card = vhost_user(self.folder / f"{name}.sock", mac, f",host_mtu={MTU}", queues)
+            folder.mkdir(exist_ok=True)
+            card = vhost_user(self.folder / f"{name}.sock", mac, f",host_mtu={MTU}", queues,
+                              self.make_sockets)
             guest = Guest(folder, memory=256, hugepages=0, shared=True, reboot=True,
                           cpus=queues, devices=card)
             self.stack.callback(guest.stop)
-            self.guests.append(guest)
-        for number in 0, 1:
+            self.guests[number] = guest
+        for number in numbers:
             self.set_up(number)
 
     def set_up(self, number):
@@ -73,7 +76,7 @@ def machines(tmp_path_factory):
     with contextlib.ExitStack() as stack:
         machines = Machines(tmp_path_factory.mktemp("nfv"), stack)
         machines.start_switch()
-        machines.boot()
+        machines.boot(0, 1)
         yield machines
 
 
@@ -137,3 +140,23 @@ def test_the_switch_is_killed_and_guests_reboot(machines):
         machines.guests[1].reboot()
         machines.set_up(1)
         assert machines.ping() == 5
+
+
+@pytest.mark.skipif(not LONG, reason="PERIGEE_LONG=1 (make test-guests) runs it")
+def test_qemu_makes_the_sockets(tmp_path):
+    """As with Snabb's: guests wait for the switch, the switch for guests that come
+    again."""
+    guest_image.require()
+    with contextlib.ExitStack() as stack:
+        machines = Machines(tmp_path, stack, make_sockets=True)
+        machines.start_switch()
+        machines.boot(0, 1)
+        assert machines.ping() == 5
+        machines.switch.process.kill()
+        machines.switch.finish()
+        machines.start_switch()
+        assert machines.ping() == 5
+        machines.guests[1].stop()
+        machines.boot(1)
+        assert machines.ping() == 5
+        assert machines.switch.interrupt() == 0, machines.switch.said

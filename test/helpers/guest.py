@@ -111,9 +111,11 @@ def tap(number, iface, queues):
             f"mac=52:54:00:00:00:{number:02x},mq=on,rss=on{options}"]
 
 
-def vhost_user(path, mac, more="", queues=1):
-    """QEMU's words for a virtio card whose other end, at that socket, is a process."""
-    return ["-chardev", f"socket,id=chr0,path={path},reconnect=1", "-netdev",
+def vhost_user(path, mac, more="", queues=1, makes_socket=False):
+    """QEMU's words for a virtio card whose other end, at that socket, is a process. Where
+    QEMU makes the socket, it begins when the process has connected."""
+    way = "server=on" if makes_socket else "reconnect=1"
+    return ["-chardev", f"socket,id=chr0,path={path},{way}", "-netdev",
             f"vhost-user,id=net0,chardev=chr0,queues={queues}", "-device",
             f"virtio-net-pci,netdev=net0,mac={mac},vectors=0{more}"
             f"{',mq=on' if queues > 1 else ''}"]

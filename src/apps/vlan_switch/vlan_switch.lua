@@ -17,7 +17,7 @@ local pool = require("core.pool")
 
 local clone, free, transmit = packet.clone, packet.free, link.transmit
 
-local BURST, WAYS, LINE = C.PORT_BURST, C.VSWITCH_WAYS, 64
+local BURST, LINE = C.PORT_BURST, 64
 local TRUNK = 0 -- the number of the trunk
 local MOST_VLAN, MOST_PORTS = 4094, 4096
 local REASONS = {"short", "oversize", "unknown_vlan", "unknown_mac", "own_port",
