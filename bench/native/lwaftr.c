@@ -30,6 +30,7 @@ struct found { const struct softwire_ends *ends; bool managed; };
 struct key { uint32_t ipv4; uint16_t port; };
 
 static struct address *addresses;
+static uint32_t lowest, highest; /* of the softwires' addresses */
 static int hash_shift;
 static struct softwire_ends *records;
 static uint64_t left_over;
@@ -74,6 +75,8 @@ static void read_softwires(const char *path)
   check(addresses && records, "memory for the softwires");
   madvise(records, bytes, MADV_HUGEPAGE);
   memset(records, 0, bytes);
+  lowest = list[0].ipv4;
+  highest = list[n - 1].ipv4;
   uint32_t next = 0;
   for (size_t i = 0; i < n; i++) {
     const struct softwire *s = &list[i];
@@ -196,9 +199,10 @@ static int decapsulate(struct rte_mbuf **packets, int n, struct rte_mbuf **to4,
                        struct rte_mbuf **to6, int *sent6)
 {
   struct rte_mbuf *wanted[STAGE];
-  struct key keys[2 * STAGE];
-  struct found found[2 * STAGE];
-  int count = 0, sent = 0;
+  struct key keys[2 * STAGE], others[STAGE];
+  struct found found[2 * STAGE + 1];
+  int count = 0, sent = 0, looked_up;
+  uint8_t at[STAGE];
   for (int i = 0; i < n; i++) {
     struct rte_mbuf *m = packets[i];
     fetch(packets, i, n);
@@ -214,15 +218,22 @@ static int decapsulate(struct rte_mbuf **packets, int n, struct rte_mbuf **to4,
       continue;
     }
     const uint8_t *ports = (const uint8_t *)ip + header;
-    keys[2 * count] = (struct key){rte_be_to_cpu_32(ip->src_addr), read16(ports)};
-    keys[2 * count + 1] = (struct key){rte_be_to_cpu_32(ip->dst_addr),
-                                       read16(ports + 2)};
+    keys[count] = (struct key){rte_be_to_cpu_32(ip->src_addr), read16(ports)};
+    others[count] = (struct key){rte_be_to_cpu_32(ip->dst_addr), read16(ports + 2)};
     wanted[count++] = m;
   }
-  find_all(keys, 2 * count, found);
+  looked_up = count;
+  for (int i = 0; i < count; i++) {
+    bool may = (others[i].ipv4 >= lowest) & (others[i].ipv4 <= highest);
+    keys[looked_up] = others[i];
+    at[i] = may ? looked_up : 2 * STAGE;
+    looked_up += may;
+  }
+  find_all(keys, looked_up, found);
+  found[2 * STAGE].managed = false;
   for (int i = 0; i < count; i++) {
     struct rte_mbuf *m = wanted[i];
-    const struct found *from = &found[2 * i], *onto = from + 1;
+    const struct found *from = &found[i], *onto = &found[at[i]];
     uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
     struct rte_ipv4_hdr *ip = (void *)(frame + ETHERNET + IP6);
     if (!is_there(from->ends) || memcmp(frame + ETHERNET + 8, from->ends, 32) != 0 ||

@@ -8,25 +8,28 @@
 
 #include "tunnel.h"
 
-enum { STAGE = 64 };         /* packets whose headers the first cache holds */
+enum {
+  STAGE = 64,                /* packets whose headers the first cache holds */
+  NOBODY = 2 * STAGE         /* of lookups: for nobody */
+};
 
 /* Is an IPv4 packet of `n` bytes that isn't common for the fast way all the same? Fills in
  * what its two ends are looked up by. */
-static bool has_options(const uint8_t *ip, uint32_t n, struct lookup *ends)
+static bool has_options(const uint8_t *ip, uint32_t n, struct lookup *source,
+                        struct lookup *destination)
 {
   uint32_t header = ip4_header(ip, n);
   if (header == 0 || n < header + PORTS || ip[9] == PROTOCOL_ICMP ||
       get16(ip + 6) & MORE_OR_OFFSET)
     return false;
-  ends[0] = (struct lookup){get32(ip + 12), (uint16_t)get16(ip + header)};
-  ends[1] = (struct lookup){get32(ip + 16), (uint16_t)get16(ip + header + 2)};
+  *source = (struct lookup){get32(ip + 12), (uint16_t)get16(ip + header)};
+  *destination = (struct lookup){get32(ip + 16), (uint16_t)get16(ip + header + 2)};
   return true;
 }
 
-/* Is it a packet for the fast way? Fills in what its two ends are looked up by: source
- * and destination. */
+/* Is it a packet for the fast way? Fills in what its two ends are looked up by. */
 static inline bool is_plain(const struct lwaftr_path *path, const struct packet *p,
-                            struct lookup *ends)
+                            struct lookup *source, struct lookup *destination)
 {
   const uint8_t *frame = data_of(p), *ip6 = frame + ETHERNET, *ip = ip6 + IP6;
   uint32_t n = (uint32_t)p->length - ETHERNET - IP6;
@@ -34,9 +37,9 @@ static inline bool is_plain(const struct lwaftr_path *path, const struct packet 
       ip6[6] != PROTOCOL_IP4 || get16(ip6 + 4) > n || n > path->mtu4)
     return false;
   struct ip4_start start = ip4_start(ip);
-  ends[0] = ip4_source(&start);
-  ends[1] = ip4_destination(&start);
-  return likely(ip4_is_common(&start, n)) || has_options(ip, n, ends);
+  *source = ip4_source(&start);
+  *destination = ip4_destination(&start);
+  return likely(ip4_is_common(&start, n)) || has_options(ip, n, source, destination);
 }
 
 /* Is a packet from one B4 to another one that needs no error? */
@@ -54,7 +57,7 @@ static inline int route_of(const struct lwaftr_path *path, const struct packet *
 {
   if (unlikely(!is_found(from) || !is_from(data_of(p) + ETHERNET, from->record)))
     return B4_SLOW;
-  if (likely(!path->hairpinning || !onto->managed))
+  if (likely(!onto->managed))
     return likely(path->known4) ? B4_V4 : B4_SLOW;
   if (!is_found(onto) || !may_turn(path, p))
     return B4_SLOW;
@@ -62,20 +65,44 @@ static inline int route_of(const struct lwaftr_path *path, const struct packet *
   return B4_V6;
 }
 
-/* Find out where `n` packets go; their lookups are pairs of source and destination. */
-static void find_routes(const struct lwaftr_path *path, const struct lookup *lookups,
-                        struct packet **packets, int n, uint8_t *routes,
-                        struct softwire_ends *to)
+/* The packets of a stage that may be for the fast way: what their sources are looked up
+ * by, and behind them room for those destinations that are, too. */
+struct wanted {
+  struct packet *packets[STAGE];
+  struct lookup lookups[2 * STAGE], destinations[STAGE];
+  int count;
+};
+
+/* Add the destinations that the table may have to the lookups, if packets turn back to
+ * B4s at all; how many these are then. `onto`: which lookup is each packet's, or NOBODY. */
+static int look_onto(const struct lwaftr_path *path, const struct softwire_table *table,
+                     struct wanted *wanted, uint8_t *onto)
+{
+  int m = wanted->count;
+  for (int k = 0; k < wanted->count; k++) {
+    bool may = path->hairpinning & softwires_may_have(table, wanted->destinations[k].ipv4);
+    wanted->lookups[m] = wanted->destinations[k];
+    onto[k] = may ? (uint8_t)m : NOBODY;
+    m += may;
+  }
+  return m;
+}
+
+/* Find out where packets go. */
+static void find_routes(const struct lwaftr_path *path, struct wanted *wanted,
+                        uint8_t *routes, struct softwire_ends *to)
 {
   struct softwire_table *table = binding_enter(path);
-  struct found found[2 * STAGE];
+  struct found found[2 * STAGE + 1];
+  uint8_t onto[STAGE];
   uint32_t sequence;
+  found[NOBODY] = (struct found){NULL, false};
   do {
     sequence = softwires_begin_read(table);
-    softwires_look(table, lookups, 2 * n, found);
-    for (int k = 0; k < n; k++)
-      routes[k] = (uint8_t)route_of(path, packets[k], &found[2 * k],
-                                    &found[2 * k + 1], &to[k]);
+    softwires_look(table, wanted->lookups, look_onto(path, table, wanted, onto), found);
+    for (int k = 0; k < wanted->count; k++)
+      routes[k] = (uint8_t)route_of(path, wanted->packets[k], &found[k],
+                                    &found[onto[k]], &to[k]);
   } while (!softwires_end_read(table, sequence));
   binding_leave(path);
 }
@@ -92,9 +119,8 @@ static void turn_back(const struct lwaftr_path *path, struct packet *p,
 static void stage(struct lwaftr_path *path, struct packet **packets, int n,
                   uint8_t *route)
 {
-  struct lookup lookups[2 * STAGE];
+  struct wanted wanted;
   struct softwire_ends to[STAGE];
-  struct packet *wanted[STAGE];
   struct lwaftr_sum in = {0}, hairpin = {0};
   uint8_t at[STAGE], routes[STAGE];
   int count = 0;
@@ -102,12 +128,14 @@ static void stage(struct lwaftr_path *path, struct packet **packets, int n,
     fetch_headers(packets, i, n, ETHERNET + IP6);
     route[i] = B4_SLOW;
     at[count] = (uint8_t)i;
-    wanted[count] = packets[i];
-    count += is_plain(path, packets[i], &lookups[2 * count]);
+    wanted.packets[count] = packets[i];
+    count += is_plain(path, packets[i], &wanted.lookups[count],
+                      &wanted.destinations[count]);
   }
-  find_routes(path, lookups, wanted, count, routes, to);
+  wanted.count = count;
+  find_routes(path, &wanted, routes, to);
   for (int k = 0; k < count; k++) {
-    struct packet *p = wanted[k];
+    struct packet *p = wanted.packets[k];
     route[at[k]] = routes[k];
     if (routes[k] == B4_SLOW)
       continue;

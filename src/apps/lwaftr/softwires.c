@@ -47,6 +47,7 @@ struct softwire_table *pg_softwires_new(void)
   struct softwire_table *table = calloc(1, sizeof *table);
   if (!table)
     return NULL;
+  table->lowest = UINT32_MAX;
   atomic_store(&table->addresses, new_address_hash(FIRST_BITS));
   atomic_store(&table->sparse, new_sparse_hash(FIRST_BITS));
   /* Record 0 is there from the first, so that any slot has one to read. */
@@ -207,6 +208,8 @@ static struct address *new_address(struct softwire_table *table,
   struct address_hash *hash = atomic_load(&table->addresses);
   struct address *address = address_slot(hash, softwire->ipv4);
   begin_change(table);
+  table->lowest = RTE_MIN(table->lowest, softwire->ipv4);
+  table->highest = RTE_MAX(table->highest, softwire->ipv4);
   *address = (struct address){
     .ipv4 = softwire->ipv4, .psid_length = softwire->psid_length,
     .shift = (uint8_t)(16 - softwire->psid_length - softwire->reserved),

@@ -57,6 +57,7 @@ struct softwire_table {
   _Atomic(struct sparse_hash *) sparse;
   _Atomic uint32_t sequence;
   uint32_t count;            /* softwires */
+  uint32_t lowest, highest;  /* no address that it ever had is beyond these */
   uint32_t chunks, next;     /* allocated; the next record never used */
   uint32_t free[ORDERS];     /* first free array, + 1; its first word is the next's */
   bool shared;               /* may others be looking things up? */
@@ -157,6 +158,12 @@ softwire_get(struct softwire_table *table, const struct address *address, uint16
   }
   struct sparse *slot = sparse_slot(atomic_load(&table->sparse), address->ipv4, psid);
   return slot->used ? softwire_record(table, slot->record) : NULL;
+}
+
+/* Can it have the address? Most packets from B4s go to ones that it can't. */
+static inline bool softwires_may_have(const struct softwire_table *table, uint32_t ipv4)
+{
+  return (ipv4 >= table->lowest) & (ipv4 <= table->highest);
 }
 
 static inline uint32_t softwires_begin_read(const struct softwire_table *table)
