@@ -7,6 +7,7 @@ local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
 local stdio = require("posix.stdio")
 local C = require("core.native")
+local check = require("lib.port.check")
 local children = require("program.model.children")
 local failure = require("core.failure")
 local files = require("core.lib.files")
@@ -14,6 +15,7 @@ local fit = require("program.model.fit")
 local html = require("model.html")
 local kinds = require("model.kinds")
 local main = require("core.main")
+local spec = require("lib.port.spec")
 local tables = require("model.table")
 local testpmd = require("model.testpmd")
 
@@ -46,6 +48,16 @@ function Progress:finish()
   if self.terminal then io.stderr:write(ERASE_LINE) end
 end
 
+-- The device must be there: else this would be said after minutes.
+local function device_of(address)
+  local kind = kinds.find(address)
+    or failure.usage("'%s' is neither `predict` nor `check`, nor a PCI address such as "
+      .. "0000:01:00.0; see `perigee model --help`", address)
+  check.ready(spec.parse(kind.receive))
+  if kind.send then check.ready(spec.parse(kind.send)) end
+  return kind
+end
+
 -- The kinds of port to measure.
 local function wanted(options)
   local list = {}
@@ -61,11 +73,7 @@ local function wanted(options)
           name, table.concat(kinds.names(), ", "))
     end
   end
-  for _, address in ipairs(options.pci) do
-    list[#list + 1] = kinds.find(address)
-      or failure.usage("'%s' is neither `predict` nor `check`, nor a PCI address such "
-        .. "as 0000:01:00.0; see `perigee model --help`", address)
-  end
+  for _, address in ipairs(options.pci) do list[#list + 1] = device_of(address) end
   return list
 end
 
