@@ -94,3 +94,15 @@ def test_says_what_it_cannot_write(tmp_path):
         assert result.returncode == 1
         assert re.fullmatch("perigee: .*can't .*No space left on device\n",
                             result.stderr), result.stderr
+
+
+def test_bench_writes_rates_of_the_last_part_of_a_second(tmp_path):
+    conf, v4, v6 = (tmp_path / name for name in ("g.conf", "4.pcap", "6.pcap"))
+    result = perigee("lwaftr", "generate", "-o", conf, "-4", v4, "-6", v6, "-n", 50,
+                     "193.5.1.0", 1, "fc00::100", "fc00:1:2:3:4:5:0:7e", 6)
+    assert result.returncode == 0, result.stderr
+    result = perigee("lwaftr", "bench", "-D", "600ms", conf, v4, v6)
+    assert result.returncode == 0, result.stderr
+    heading, *lines = result.stdout.splitlines()
+    assert heading.startswith("Time (s),Decap. MPPS")
+    assert lines and all(float(rate) > 0 for line in lines for rate in line.split(","))

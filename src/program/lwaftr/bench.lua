@@ -77,8 +77,9 @@ function M.run(args)
   end)
   router:configure(conf)
   local lead = leader.start(router, readiness.of(router))
-  rates.start(columns, options.bench_file, options.hydra)
+  local lines = rates.start(columns, options.bench_file, options.hydra)
   engine.main{done = lead:ending(options.duration), no_report = true}
+  lines:line()
 end
 
 return M

@@ -112,14 +112,14 @@ function M.run(args)
   router:configure(conf)
   local ready = readiness.of(router, options.ready_file)
   local lead = leader.start(router, ready)
-  if verbosity >= 1 then
-    rates.start(columns, options.bench_file, options.hydra)
-  end
+  local lines = verbosity >= 1
+    and rates.start(columns, options.bench_file, options.hydra)
   engine.main{done = lead:ending(options.duration), no_report = verbosity < 2,
     on_signal = {
       USR1 = function () ready:drain(true) end,
       USR2 = function () ready:drain(false) end,
     }}
+  if lines then lines:line() end
 end
 
 return M
