@@ -51,8 +51,8 @@ local function put(self, text)
   if not ok then failure.raise("the rates can't be written: %s", problem) end
 end
 
---- Write a line for the time since the one before, if that is half a second or more: the
---- timer may be late, and make up for it; and a run may end in the middle of a second.
+--- Write a line for the time since the one before, if that is half a second or more:
+--- the timer may be late, and make up for it; a run may end in the middle of a second.
 function Rates:line()
   local now, sums = engine.now(), read(self)
   local seconds = now - self.time
@@ -72,8 +72,8 @@ end
 
 --- Write rates from now on. columns() returns a list of {name =, of = a function that
 --- tells whether a link (its text) belongs to it}; `path` is where to write (nil: to
---- stdout). Returns an object whose line() is to be called at the end. Raises a failure if
---- that can't be.
+--- stdout). Returns an object whose line() is to be called at the end. Raises a failure
+--- if that can't be.
 function rates.start(columns, path, hydra)
   local file = io.stdout
   if path then

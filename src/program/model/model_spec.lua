@@ -232,8 +232,8 @@ describe("model's parts", function ()
       local text, status = model("--ports", "null", pci)
       assert.equal(2, status)
       assert.not_matches("[1/", text, 1, true)
-      assert.matches("port 'ffff:1f:1f.7': there is no PCI device ffff:1f:1f.7", text, 1,
-        true)
+      assert.matches("port 'ffff:1f:1f.7': there is no PCI device ffff:1f:1f.7", text,
+        1, true)
     end
   end)
 
