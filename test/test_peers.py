@@ -15,6 +15,7 @@ import pytest
 
 from helpers.capture import load, save
 from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
+from helpers.late import serve_late
 from helpers.report import account, port_statistics
 
 BRIDGE = ROOT / "test" / "chained_bridge.lua"
@@ -164,6 +165,19 @@ def test_a_server_that_says_nothing_is_refused(tmp_path):
     assert re.fullmatch(f"perigee: .*port 'virtio-user:{path}': who serves the socket "
                         f"'{path}' doesn't answer, or can't use this memory\n",
                         result.stderr), result.stderr
+
+
+def test_a_server_that_takes_its_time_is_waited_for(tmp_path):
+    """DPDK's needs up to a second until it looks for who connects to its socket."""
+    save(tmp_path / "a.pcap", PACKETS)
+    late = tmp_path / "late"
+    with echo(tmp_path, f"vhost:{tmp_path / 'socket'}") as server:
+        wait_for_socket(tmp_path, server)
+        serve_late(late, tmp_path / "socket", 1.5)
+        with sender(tmp_path, f"virtio-user:{late}") as peer:
+            wait_for_all(tmp_path, server, peer)
+            assert peer.interrupt() == 0, peer.said
+        assert server.interrupt() == 0, server.said
 
 
 def test_it_ends_before_any_peer_comes(tmp_path, served):

@@ -35,7 +35,9 @@
 #include "../dpdk/port_io.h"
 #include "vhost_device.h"
 
-enum { PATIENCE_S = 1, RETRY_MS = 100, MOST_WAITING = 8 };
+/* PATIENCE_S: DPDK looks for a socket that it has just made, and who connects to it, once
+ * a second (fdset_event_dispatch, seen in 22.11.11). */
+enum { PATIENCE_S = 3, RETRY_MS = 100, MOST_WAITING = 8 };
 
 struct virtio_user {
   struct sockaddr_un address;
