@@ -190,7 +190,7 @@ void pg_send(struct port *port, struct link *link, struct packet **from, int n)
 static uint16_t most_at_once(const struct port *from, const struct port *to)
 {
   enum { CACHED = 64 };
-  bool calls = from->own || to->own || from->tidy || to->tidy;
+  bool calls = from->own || to->own || from->tidy || to->tidy || from->guest || to->guest;
   return calls ? from->burst : RTE_MIN(from->burst, CACHED);
 }
 

@@ -43,18 +43,34 @@ static void finish_checksum(struct rte_mbuf *m)
     pg_fill_l4((struct packet *)m, l.of[l.count - 1].at, l.l4, protocol);
 }
 
+/* Drop what is longer than packets can be: as if it had been received, for it is counted
+ * as dropped by the port. How many stay. */
+static uint16_t drop_longer(struct port *port, struct rte_mbuf **packets, uint16_t n)
+{
+  int64_t bytes;
+  uint16_t kept = pg_tidy(port, packets, n, &bytes);
+  port->rxpackets += n - kept;
+  port->account->received += n - kept;
+  return kept;
+}
+
+/* A packet is one segment of the queue's pool (the driver's linear-buffer), but may be
+ * longer than packets can be. */
 uint16_t pg_guest_receive(struct port *port, struct rte_mbuf **packets, uint16_t n)
 {
+  uint32_t longest = 0;
   if (unlikely(port->guest == GUEST_SHUT))
     return 0;
   pg_pool_allow(MOST_TAKEN);
   n = port->pairs == 1 ? rte_eth_rx_burst(port->id, 0, packets, n)
                        : pg_guest_receive_all(port, packets, n);
   pg_pool_allow(-1);
-  for (uint16_t i = 0; i < n; i++)
+  for (uint16_t i = 0; i < n; i++) {
     if (unlikely(lacks_checksum(packets[i])))
       finish_checksum(packets[i]);
-  return n;
+    longest = RTE_MAX(longest, packets[i]->data_len);
+  }
+  return likely(longest <= PACKET_MAX_PAYLOAD) ? n : drop_longer(port, packets, n);
 }
 
 uint16_t pg_guest_send(struct port *port, struct rte_mbuf **packets, uint16_t n)

@@ -34,7 +34,6 @@ return {
     if port.client == 0 then needs.free_socket(port) end
   end,
   has_queues = true, -- the virtual machine spreads flows over them
-  tidy = true,
   lingers = true,
   tend = C.pg_guest_tend,
   bench = {order = 5, receive = "vhost:%s/vhost", send = "virtio-user:%s/vhost",
