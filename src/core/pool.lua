@@ -107,8 +107,16 @@ local function grow(p)
   return true
 end
 
---- Double the pool. True, or false and the reason.
+--- Double the pool, or add what there is memory for. True, or false and the reason.
 function pool.grow() return grow(freelist.pool) end
+
+-- What to do about a pool that can't grow, which may have as many packets as it has room
+-- for, or not: then memory is short.
+local function remedy(p)
+  if C.pg_pool_room(p) >= most then return "raise the limit with --packets N" end
+  return ("memory is short: %d MB of hugepages are free; reserve more, or use none with "
+    .. "--eal --no-huge"):format(eal.free_huge_mb())
+end
 
 local gave_up = {} -- pools that can't grow
 
@@ -118,8 +126,7 @@ local function tend(i)
   local grown, why = grow(p)
   if not grown then
     gave_up[i] = true
-    say("the packet pool%s can't grow: %s (raise the limit with --packets)", which(p),
-      why)
+    say("the packet pool%s can't grow: %s (%s)", which(p), why, remedy(p))
   end
 end
 
@@ -151,8 +158,8 @@ function pool.refill()
   local size = C.pg_pool_room(freelist.pool)
   if size < most and pool.grow() and take() then return end
   failure.raise("the packet pool%s is empty: all of its %d packets are in use "
-    .. "(in links, apps and ports); raise the limit with --packets N",
-    which(freelist.pool), C.pg_pool_room(freelist.pool))
+    .. "(in links, apps and ports); %s", which(freelist.pool),
+    C.pg_pool_room(freelist.pool), remedy(freelist.pool))
 end
 jit.off(pool.refill)
 

@@ -57,6 +57,17 @@ describe("the packet pool", function ()
     assert.not_matches("traceback", said)
   end)
 
+  it("grows by what there is memory for, and then says that it is short", function ()
+    local said, status = testing.script(TAKE .. [[
+      take(9000)
+      print(#packets, distinct())
+      take(20000)]], {"--eal", "--no-huge -m 160"})
+    assert.equal(1, status)
+    assert.matches("9000\t9000\n", said)
+    assert.matches("perigee: the packet pool is empty: all of its %d+ packets are in use "
+      .. ".* memory is short: ", said)
+  end)
+
   it("works on once a packet is freed", function ()
     local said, status = testing.script(TAKE .. [[
       print(pcall(take, 5000))

@@ -87,7 +87,7 @@ static int populate(struct rte_mempool *pool, int32_t node, uint32_t n)
   return added;
 }
 
-/* `initial` packets now, or half of that and so on where memory is short. */
+/* Give memory for `n` more packets, or half of that and so on where it is short. */
 static int fill(struct rte_mempool *pool, int32_t node, uint32_t n)
 {
   /* Ports need memory too: DPDK panics when it has none for them. */
@@ -221,11 +221,15 @@ static int grow(struct rte_mempool *pool)
   uint32_t want = pool->populated_size;
   if (room == 0)
     return pg_fail("all %u packets are in use", pool->size);
-  return populate(pool, pg_pool_node(pool), want < room ? want : room);
+  want = RTE_MIN(want, room);
+  int added = populate(pool, pg_pool_node(pool), want);
+  return added > 0 || want / 2 < FEWEST_PACKETS
+    ? added : fill(pool, pg_pool_node(pool), want / 2);
 }
 
-/* Double the pool, up to its maximum; the number of packets added, or -1. None
- * are added if it has grown from `before` already: another thread saw the need. */
+/* Double the pool, up to its maximum, or add what there is memory for; the number of
+ * packets added, or -1. None are added if it has grown from `before` already: another
+ * thread saw the need. */
 int pg_pool_grow(void *pool, uint32_t before)
 {
   pthread_mutex_lock(&growing);
