@@ -110,12 +110,12 @@ end
 --- Double the pool, or add what there is memory for. True, or false and the reason.
 function pool.grow() return grow(freelist.pool) end
 
--- What to do about a pool that can't grow, which may have as many packets as it has room
--- for, or not: then memory is short.
+-- What to do about a pool that can't grow. If it has fewer packets than it may have,
+-- memory is short.
 local function remedy(p)
   if C.pg_pool_room(p) >= most then return "raise the limit with --packets N" end
-  return ("memory is short: %d MB of hugepages are free; reserve more, or use none with "
-    .. "--eal --no-huge"):format(eal.free_huge_mb())
+  return ("memory is short: %d MB of hugepages are free; reserve more, or use none "
+    .. "with --eal --no-huge"):format(eal.free_huge_mb())
 end
 
 local gave_up = {} -- pools that can't grow
