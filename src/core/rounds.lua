@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How often the push calls of a breath are made: again while ports give full bursts, so
--- that what a breath costs by itself counts for less.
+-- that what a breath costs by itself counts for less; and not for empty links, where an
+-- app says so.
 
 local rounds = {}
 
@@ -27,6 +28,12 @@ function rounds.make(push, calls, first)
     if not any_full(ports) then return end
     push(calls, first)
   end
+end
+
+--- push(app, link) of an app that needs packets (class.needs_packets): not for a link
+--- that has none.
+function rounds.push_waiting(app, l)
+  if l.write ~= l.read or l.nhanded > 0 then app:push(l) end
 end
 
 return rounds

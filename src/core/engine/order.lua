@@ -10,7 +10,6 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 local config = require("core.config")
 local graph = require("core.depth_first")
 local meanwhile = require("core.lib.meanwhile")
-local push_waiting = require("core.engine.needs_packets")
 local rounds = require("core.rounds")
 
 local order = {}
@@ -116,7 +115,7 @@ local function carrier(spec, apps, fused)
   if fused.forward[spec] then return fused.forward[spec], app, true end
   local special = app.push_link and app.push_link[input]
   if app.needs_packets and app.push and not special then
-    return push_waiting, app, true
+    return rounds.push_waiting, app, true
   end
   return special or app.push or fused.push[to], app, special
 end
