@@ -73,9 +73,8 @@ static inline void stamp(struct rte_mbuf **packets, uint32_t n, uint64_t tsc)
 static inline uint32_t fetch(struct port *port, struct rte_mbuf **packets, uint32_t n)
 {
   uint32_t got = port_receive(port, packets, RTE_MIN(n, (uint32_t)MG_BURST));
-  int64_t bytes;
   if (unlikely(port->tidy))
-    got = pg_tidy(port, packets, got, &bytes);
+    got = pg_tidy(port, packets, got, NULL);
   return got;
 }
 

@@ -13,18 +13,15 @@ enum {
   NOBODY = 2 * STAGE         /* of lookups: for nobody */
 };
 
-/* Is an IPv4 packet of `n` bytes that isn't common for the fast way all the same? Fills in
+/* Is an IPv4 packet of `n` bytes for the fast way by its ports behind options? Fills in
  * what its two ends are looked up by. */
 static bool has_options(const uint8_t *ip, uint32_t n, struct lookup *source,
                         struct lookup *destination)
 {
-  uint32_t header = ip4_header(ip, n);
-  if (header == 0 || n < header + PORTS || ip[9] == PROTOCOL_ICMP ||
-      get16(ip + 6) & MORE_OR_OFFSET)
-    return false;
-  *source = (struct lookup){get32(ip + 12), (uint16_t)get16(ip + header)};
-  *destination = (struct lookup){get32(ip + 16), (uint16_t)get16(ip + header + 2)};
-  return true;
+  uint32_t header = ip4_with_options(ip, n);
+  source->port = (uint16_t)get16(ip + header);
+  destination->port = (uint16_t)get16(ip + header + 2);
+  return header != 0;
 }
 
 /* Is it a packet for the fast way? Fills in what its two ends are looked up by. */

@@ -96,6 +96,15 @@ static inline bool ip4_is_common(const struct ip4_start *ip, uint32_t n)
          ((uint8_t)(ip->protocol_and_source >> TO_PROTOCOL) != PROTOCOL_ICMP);
 }
 
+/* The header's length of a packet that is so but for its options, else 0. */
+static inline uint32_t ip4_with_options(const uint8_t *ip, uint32_t n)
+{
+  uint32_t header = ip4_header(ip, n);
+  bool plain = n >= header + PORTS && ip[9] != PROTOCOL_ICMP &&
+    !(get16(ip + 6) & MORE_OR_OFFSET);
+  return plain ? header : 0;
+}
+
 /* What a packet is looked up by. */
 struct lookup { uint32_t ipv4; uint16_t port; };
 

@@ -93,10 +93,9 @@ static inline void find_ends(const struct lwaftr_path *path,
 /* Does the packet come from the softwire's B4, and to its border router? */
 static inline bool is_from(const uint8_t *ip6, const struct softwire_ends *ends)
 {
-  struct softwire_ends own;  /* as they lie in the header, too */
   uint64_t a[4], b[4];
-  static_assert(sizeof own == sizeof a && offsetof(struct softwire_ends, b4) == 0,
-                "the B4's address, and the border router's behind it");
+  static_assert(sizeof *ends == sizeof a && offsetof(struct softwire_ends, b4) == 0,
+                "they lie as in the header: the B4's, and the border router's behind it");
   memcpy(a, ip6 + 8, sizeof a);
   memcpy(b, ends, sizeof b);
   return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;

@@ -21,11 +21,11 @@ enum { VSWITCH_WAYS = 4 };   /* slots in a bucket */
 
 /* As long as a line of the cache, at which the table begins. */
 struct vswitch_bucket {
-  uint64_t key[4];           /* VLAN and address; 0: empty */
-  uint32_t seen[4];          /* seconds */
-  uint16_t port[4];
-  uint8_t fixed[4];          /* configured: isn't forgotten, doesn't move */
-  uint8_t unused[4];
+  uint64_t key[VSWITCH_WAYS];  /* VLAN and address; 0: empty */
+  uint32_t seen[VSWITCH_WAYS]; /* seconds */
+  uint16_t port[VSWITCH_WAYS];
+  uint8_t fixed[VSWITCH_WAYS]; /* configured: isn't forgotten, doesn't move */
+  uint8_t unused[VSWITCH_WAYS];
 };
 
 struct vswitch {

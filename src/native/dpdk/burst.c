@@ -54,8 +54,8 @@ static struct rte_mbuf *copied(struct port *port, struct rte_mbuf *m)
   return copy;
 }
 
-/* Is every packet one segment of the pool, of legal length? Adds up their bytes, too. No
- * branch but the loop's. */
+/* Is every packet one segment of the pool, of legal length? Adds up their bytes, too, if
+ * `bytes` isn't NULL. No branch but the loop's. */
 static bool all_tidy(const struct rte_mempool *pool, struct rte_mbuf **packets,
                      uint16_t n, int64_t *bytes)
 {
@@ -67,20 +67,21 @@ static bool all_tidy(const struct rte_mempool *pool, struct rte_mbuf **packets,
            (PACKET_MAX_PAYLOAD - length) >> 31;
     sum += length;
   }
-  *bytes = (int64_t)sum;
+  if (bytes)
+    *bytes = (int64_t)sum;
   return odd == 0;
 }
 
 /* Make every packet one segment of our pools, of legal length; how many stay, and their
- * bytes. */
+ * bytes if `bytes` isn't NULL. */
 uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n,
                  int64_t *bytes)
 {
   const struct rte_mempool *pool = port->account->pool; /* mostly */
   uint16_t kept = 0;
+  int64_t sum = 0;
   if (likely(all_tidy(pool, packets, n, bytes)))
     return n;
-  *bytes = 0;
   for (uint16_t i = 0; i < n; i++) {
     struct rte_mbuf *m = packets[i];
     bool ours = m->pool == pool || pg_pool_is_ours(m->pool);
@@ -88,9 +89,11 @@ uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n,
       m = copied(port, m);
     if (m) {
       packets[kept++] = m;
-      *bytes += m->data_len;
+      sum += m->data_len;
     }
   }
+  if (bytes)
+    *bytes = sum;
   return kept;
 }
 
@@ -106,13 +109,12 @@ static inline int receive(struct port *port, struct link *link)
   struct rte_mbuf **to =
     wraps ? aside : (struct rte_mbuf **)&link->packets[slot];
   uint16_t n = port_receive(port, to, want);
-  int64_t bytes;
   port->found_nothing = n == 0;
   port->full = n == PORT_BURST;
   port->rxpackets += n;
   port->account->received += n;
   if (port->tidy)
-    n = pg_tidy(port, to, n, &bytes);
+    n = pg_tidy(port, to, n, NULL);
   if (wraps)
     for (uint16_t i = 0; i < n; i++)
       link->packets[(slot + i) & MASK] = (struct packet *)aside[i];

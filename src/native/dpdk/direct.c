@@ -52,14 +52,13 @@ int pg_take(struct link *link, struct packet **to, int max)
 static inline int receive_burst(struct port *port, struct packet **to, uint16_t n,
                                 int64_t *bytes)
 {
-  int64_t unused;
   n = port_receive(port, (struct rte_mbuf **)to, n);
   port->found_nothing = n == 0;
   port->full = n == PORT_BURST;
   port->rxpackets += n;
   port->account->received += n;
   if (port->tidy)
-    n = pg_tidy(port, (struct rte_mbuf **)to, n, bytes ? bytes : &unused);
+    n = pg_tidy(port, (struct rte_mbuf **)to, n, bytes);
   else if (bytes)
     *bytes = length_of(to, n);
   return n;

@@ -136,7 +136,8 @@ extern _Atomic bool pg_offloads_asked;
 /* See to that, for a burst that is about to be sent (offload.c). */
 void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n);
 
-/* Make received packets fit for apps; how many stay, and their bytes (burst.c). */
+/* Make received packets fit for apps; how many stay, and their bytes, unless `bytes`
+ * is NULL (burst.c). */
 uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n,
                  int64_t *bytes);
 
