@@ -114,6 +114,9 @@ function pool.grow() return grow(freelist.pool) end
 -- memory is short.
 local function remedy(p)
   if C.pg_pool_room(p) >= most then return "raise the limit with --packets N" end
+  if not C.pg_eal_hugepages() then
+    return "memory is short: give DPDK more MB, as with --eal '--no-huge -m 4096'"
+  end
   return ("memory is short: %d MB of hugepages are free; reserve more, or use none "
     .. "with --eal --no-huge"):format(eal.free_huge_mb())
 end

@@ -65,7 +65,8 @@ describe("the packet pool", function ()
     assert.equal(1, status)
     assert.matches("9000\t9000\n", said)
     assert.matches("perigee: the packet pool is empty: all of its %d+ packets are in "
-      .. "use .* memory is short: ", said)
+      .. "use .* memory is short: give DPDK more MB, .* '%-%-no%-huge %-m 4096'\n$",
+      said)
   end)
 
   it("works on once a packet is freed", function ()
