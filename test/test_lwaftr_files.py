@@ -2,6 +2,7 @@
 """What `perigee lwaftr` reads and writes: configurations, also as they change, packets
 and tables."""
 
+import os
 import re
 
 import pytest
@@ -12,23 +13,45 @@ from helpers.command import PERIGEE, ROOT, perigee, run
 from helpers.lwaftr_check import INNER, Lwaftr
 
 
-def test_changes_and_swaps_lose_no_packet(tmp_path):
-    """1,000 changes of softwires a second, and the same table read anew and swapped in,
-    while packets pass."""
+@pytest.fixture
+def generated(tmp_path):
+    """The path of a configuration with 1,008 softwires, and options for ports that give
+    packets for it over and over."""
     conf, v4, v6 = (tmp_path / name for name in ("g.conf", "4.pcap", "6.pcap"))
     result = perigee("lwaftr", "generate", "-o", conf, "-4", v4, "-6", v6, "-n", 500,
                      "193.5.1.0", 16, "fc00::100", "fc00:1:2:3:4:5:0:7e", 6)
     assert result.returncode == 0, result.stderr
     ports = [f"--vdev=net_pcap{i},rx_pcap={path},infinite_rx=1"
              for i, path in enumerate((v4, v6))]
-    result = perigee("--eal", ports[0], "--eal", ports[1], "run",
-                     ROOT / "bench/lua/lwaftr_changes.lua", conf, 0.5)
+    return conf, ["--eal", ports[0], "--eal", ports[1]]
+
+
+def test_changes_and_swaps_lose_no_packet(generated):
+    """1,000 changes of softwires a second, and the same table read anew and swapped in,
+    while packets pass."""
+    conf, ports = generated
+    result = perigee(*ports, "run", ROOT / "bench/lua/lwaftr_changes.lua", conf, 0.5)
     assert result.returncode == 0, result.stderr
     lines = dict(line.split(" ", 1) for line in result.stdout.splitlines())
     made, _, packets, _, lost = lines["changes"].split()
     assert int(made) >= 500 and int(packets) > 0 and int(lost) == 0
     assert len(lines["swaps"].split()) == 5
     assert lines["softwires"].startswith("1008 ")
+
+
+def test_changes_by_another_cpu_disturb_no_packet(generated):
+    """All packets go the fast ways, though the table changes while they are looked up."""
+    conf, ports = generated
+    cpu = max(os.sched_getaffinity(0))
+    result = perigee(*ports, "run", ROOT / "test/lwaftr_changes_elsewhere.lua", conf, 1,
+                     cpu)
+    assert result.returncode == 0, result.stderr
+    counts = {name: int(n) for name, n in map(str.split, result.stdout.splitlines())}
+    assert counts.pop("changes") > 0
+    for a, b in (("inet/in-ipv4-packets", "inet/out-ipv6-packets"),
+                 ("b4/in-ipv6-packets", "b4/out-ipv4-packets")):
+        assert counts.pop(a) == counts.pop(b) > 0
+    assert all(name.startswith("nic") for name in counts), counts
 
 
 def test_generates_a_table_and_packets_for_it(tmp_path):

@@ -20,7 +20,7 @@ local reader = require("apps.lwaftr.conf_reader")
 local workers = require("core.cpus.workers")
 
 local WARM_UP_SECONDS = 0.5
-local BREATHS = 16 -- between looks at the clock
+local BREATHS = 25 -- between looks at the clock
 local PACKETS = 65536 -- net_pcap keeps those of its files in the pool
 
 local function write_table(conf, path)

@@ -11,11 +11,12 @@ one flow each.
 """
 import os
 import random
+import re
 import struct
 
 from suite import measure, traffic
 
-LIMIT = 1.5  # the aim is 1.15
+LIMIT = 1.3  # the aim is 1.15
 TWO_LIMIT = 1 / 1.8
 SNABB_LIMITS = {94: 1 / 2.0, 550: 1 / 1.8, 1500: None}
 QUIET, ENOUGH = 0.9, 3  # share of a CPU, rounds that have as much
@@ -96,8 +97,9 @@ def kinds(large):
 
 def devices(name, v4, v6, cpus=1):
     """net_pcap devices that give these frames over and over, two for each CPU."""
-    paths = [traffic.write("lwaftr-%s-%s" % (name.split(",")[0].replace(" ", ""), side),
-                           frames) for side, frames in (("4", v4), ("6", v6))]
+    slug = re.sub(r"\W+", "-", name)
+    paths = [traffic.write("lwaftr-%s-%s" % (slug, side), frames)
+             for side, frames in (("4", v4), ("6", v6))]
     return ["net_pcap%d,rx_pcap=%s,infinite_rx=1" % (2 * i + k, path)
             for i in range(cpus) for k, path in enumerate(paths)]
 

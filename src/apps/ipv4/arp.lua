@@ -28,6 +28,7 @@ local count = next_hop.count
 local ARP = {
   protocol = {name = "ARP", address = address.Ip4, counter = "next-hop-macaddr-v4",
               what = "IP address"},
+  needs_packets = true,
   shm = {
     ["next-hop-macaddr-v4"] = {counter}, ["drop-arp-invalid-packets"] = {counter},
     ["in-arp-request-bytes"] = {counter}, ["in-arp-request-packets"] = {counter},
@@ -132,14 +133,22 @@ local function from_north(self, input, south, n)
   end
 end
 
+-- Look for the next hop, as long as it isn't known.
+local function seek(self)
+  ask(self, self.output.south)
+  if not self.next_mac then next_hop.look(self) end
+end
+
+function ARP:tick()
+  if not self.next_mac then seek(self) end
+end
+
 function ARP:push()
   local input, output = self.input, self.output
-  ask(self, output.south)
+  if not self.next_mac then seek(self) end
   from_south(self, input.south, output.north, output.south, nreadable(input.south))
   if self.next_mac then
     from_north(self, input.north, output.south, nreadable(input.north))
-  else
-    next_hop.look(self)
   end
 end
 

@@ -8,10 +8,7 @@
 
 #include "tunnel.h"
 
-enum {
-  STAGE = 64,                /* packets whose headers the first cache holds */
-  NOBODY = 2 * STAGE         /* of lookups: for nobody */
-};
+enum { STAGE = 64 };         /* packets whose headers the first cache holds */
 
 /* Is an IPv4 packet of `n` bytes for the fast way by its ports behind options? Fills in
  * what its two ends are looked up by. */
@@ -46,104 +43,124 @@ static inline bool may_turn(const struct lwaftr_path *path, const struct packet 
   return path->known6 && ip[8] >= 2 && p->length <= path->mtu + ETHERNET;
 }
 
-/* Where a packet goes by what its ends are looked up to be. The ends of the B4 that it
- * turns back to, if it does, go into `to`. */
-static inline int route_of(const struct lwaftr_path *path, const struct packet *p,
-                           const struct found *from, const struct found *onto,
-                           struct softwire_ends *to)
-{
-  if (unlikely(!is_found(from) || !is_from(data_of(p) + ETHERNET, from->record)))
-    return B4_SLOW;
-  if (likely(!onto->managed))
-    return likely(path->known4) ? B4_V4 : B4_SLOW;
-  if (!is_found(onto) || !may_turn(path, p))
-    return B4_SLOW;
-  *to = *onto->record;
-  return B4_V6;
-}
-
-/* The packets of a stage that may be for the fast way: what their sources are looked up
- * by, and behind them room for those destinations that are, too. */
+/* The packets of a stage that may be for the fast way, and what their ends are looked up
+ * by. */
 struct wanted {
   struct packet *packets[STAGE];
-  struct lookup lookups[2 * STAGE], destinations[STAGE];
+  struct lookup sources[STAGE], destinations[STAGE];
+  uint8_t at[STAGE];
   int count;
 };
 
-/* Add the destinations that the table may have to the lookups, if packets turn back to
- * B4s at all; how many these are then. `onto`: which lookup is each packet's, or NOBODY. */
-static int look_onto(const struct lwaftr_path *path, const struct softwire_table *table,
-                     struct wanted *wanted, uint8_t *onto)
+/* What has become of it: packets and bytes as they came, and those of the turned. */
+struct sums { struct lwaftr_sum in, hairpin; };
+
+/* Is a packet the softwire's that its source was found to be of? */
+static inline bool is_its(const struct packet *p, const struct found *from)
 {
-  int m = wanted->count;
-  for (int k = 0; k < wanted->count; k++) {
-    bool may = path->hairpinning & softwires_may_have(table, wanted->destinations[k].ipv4);
-    wanted->lookups[m] = wanted->destinations[k];
-    onto[k] = may ? (uint8_t)m : NOBODY;
-    m += may;
-  }
-  return m;
+  return likely(is_found(from)) && likely(is_from(data_of(p) + ETHERNET, from->record));
 }
 
-/* Find out where packets go. */
-static void find_routes(const struct lwaftr_path *path, struct wanted *wanted,
-                        uint8_t *routes, struct softwire_ends *to)
-{
-  struct softwire_table *table = binding_enter(path);
-  struct found found[2 * STAGE + 1];
-  uint8_t onto[STAGE];
-  uint32_t sequence;
-  found[NOBODY] = (struct found){NULL, false};
-  do {
-    sequence = softwires_begin_read(table);
-    softwires_look(table, wanted->lookups, look_onto(path, table, wanted, onto), found);
-    for (int k = 0; k < wanted->count; k++)
-      routes[k] = (uint8_t)route_of(path, wanted->packets[k], &found[k],
-                                    &found[onto[k]], &to[k]);
-  } while (!softwires_end_read(table, sequence));
-  binding_leave(path);
-}
-
-static void turn_back(const struct lwaftr_path *path, struct packet *p,
-                      const struct softwire_ends *to, struct lwaftr_sum *hairpin)
+static inline void turn_back(const struct lwaftr_path *path, struct packet *p,
+                             struct softwire_ends to, struct sums *sums)
 {
   uint8_t *frame = data_of(p), *ip = frame + ETHERNET + IP6;
+  add_to(&sums->in, p);
   count_down(ip);
-  write_tunnel(path, frame, ip[1], (uint32_t)p->length - ETHERNET - IP6, to);
-  add_to(hairpin, p);
+  write_tunnel(path, frame, ip[1], (uint32_t)p->length - ETHERNET - IP6, &to);
+  add_to(&sums->hairpin, p);
+}
+
+static inline void decapsulate(const struct lwaftr_path *path, struct packet *p,
+                               struct sums *sums)
+{
+  add_to(&sums->in, p);
+  leave_tunnel(path, p);
+}
+
+/* Send those from number `k` on to the internet, as long as the table stays as it is
+ * while they are looked up; the number of the first that is left. */
+static int send_on(const struct lwaftr_path *path, struct softwire_table *table,
+                   const struct wanted *wanted, int k, uint8_t *route, struct sums *sums)
+{
+  struct found found[STAGE];
+  int n = path->known4 ? wanted->count : 0;
+  uint32_t sequence = softwires_begin_read(table);
+  softwires_look(table, wanted->sources + k, n - k, found + k);
+  for (; k < n; k++) {
+    bool good = is_its(wanted->packets[k], &found[k]);
+    if (unlikely(!softwires_end_read(table, sequence)))
+      return k;
+    if (unlikely(!good))
+      continue;
+    decapsulate(path, wanted->packets[k], sums);
+    route[wanted->at[k]] = B4_V4;
+  }
+  return wanted->count;
+}
+
+/* Where a packet goes by what its ends are looked up to be. */
+static inline int route_of(const struct lwaftr_path *path, const struct packet *p,
+                           const struct found *from, const struct found *onto)
+{
+  if (!is_its(p, from))
+    return B4_SLOW;
+  if (!onto->managed)
+    return path->known4 ? B4_V4 : B4_SLOW;
+  return is_found(onto) && may_turn(path, p) ? B4_V6 : B4_SLOW;
+}
+
+/* The same where some may be for other B4s. */
+static int send_on_or_back(const struct lwaftr_path *path, struct softwire_table *table,
+                           const struct wanted *wanted, int k, uint8_t *route,
+                           struct sums *sums)
+{
+  struct found from[STAGE], onto[STAGE];
+  uint32_t sequence = softwires_begin_read(table);
+  softwires_look(table, wanted->sources + k, wanted->count - k, from + k);
+  softwires_look(table, wanted->destinations + k, wanted->count - k, onto + k);
+  for (; k < wanted->count; k++) {
+    struct packet *p = wanted->packets[k];
+    struct softwire_ends to;
+    int where = route_of(path, p, &from[k], &onto[k]);
+    if (where == B4_V6)
+      to = *onto[k].record;
+    if (unlikely(!softwires_end_read(table, sequence)))
+      return k;
+    if (where == B4_V4)
+      decapsulate(path, p, sums);
+    else if (where == B4_V6)
+      turn_back(path, p, to, sums);
+    route[wanted->at[k]] = (uint8_t)where;
+  }
+  return k;
 }
 
 static void stage(struct lwaftr_path *path, struct packet **packets, int n,
                   uint8_t *route)
 {
+  struct softwire_table *table = binding_enter(path);
   struct wanted wanted;
-  struct softwire_ends to[STAGE];
-  struct lwaftr_sum in = {0}, hairpin = {0};
-  uint8_t at[STAGE], routes[STAGE];
+  struct sums sums = {0};
+  bool any = false; /* does any go where the table may have softwires? */
   int count = 0;
   for (int i = 0; i < n; i++) {
     fetch_headers(packets, i, n, ETHERNET + IP6);
     route[i] = B4_SLOW;
-    at[count] = (uint8_t)i;
+    wanted.at[count] = (uint8_t)i;
     wanted.packets[count] = packets[i];
-    count += is_plain(path, packets[i], &wanted.lookups[count],
-                      &wanted.destinations[count]);
+    if (!is_plain(path, packets[i], &wanted.sources[count], &wanted.destinations[count]))
+      continue;
+    any |= softwires_may_have(table, wanted.destinations[count++].ipv4);
   }
   wanted.count = count;
-  find_routes(path, &wanted, routes, to);
-  for (int k = 0; k < count; k++) {
-    struct packet *p = wanted.packets[k];
-    route[at[k]] = routes[k];
-    if (routes[k] == B4_SLOW)
-      continue;
-    add_to(&in, p);
-    if (likely(routes[k] == B4_V4))
-      leave_tunnel(path, p);
-    else
-      turn_back(path, p, &to[k], &hairpin);
-  }
-  add_sum(&path->in, in);
-  add_sum(&path->hairpin, hairpin);
+  for (int k = 0; k < count; any = true) /* once more: the table may have others now */
+    k = any && path->hairpinning
+      ? send_on_or_back(path, table, &wanted, k, route, &sums)
+      : send_on(path, table, &wanted, k, route, &sums);
+  binding_leave(path);
+  add_sum(&path->in, sums.in);
+  add_sum(&path->hairpin, sums.hairpin);
 }
 
 /* Packets from B4s: those that are for the fast way are decapsulated, and those for

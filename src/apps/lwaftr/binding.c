@@ -113,6 +113,8 @@ bool pg_binding_join(struct lwaftr_binding *binding, struct lwaftr_path *path)
     rte_rcu_qsbr_thread_register(binding->readers, i);
     path->binding = binding;
     path->reader = i;
+    memcpy(path->macs4 + 12, "\x08\x00", 2);
+    memcpy(path->macs6 + 12, "\x86\xdd", 2);
     atomic_fetch_add(&binding->users, 1);
   }
   pthread_mutex_unlock(&lock);

@@ -50,7 +50,9 @@ static int encapsulate(const struct lwaftr_path *path, struct packet *p,
   uint32_t n = (uint32_t)p->length - ETHERNET;
   if (p->length + IP6 > PACKET_MAX_PAYLOAD)
     return PATH_INVALID;
-  if (count_down(ip) == 0)
+  if (ip[8] > 0)
+    count_down(ip);
+  if (ip[8] == 0)
     return PATH_EXPIRED;
   if (n + IP6 > path->mtu && get16(ip + 6) & DONT_FRAGMENT)
     return PATH_TOO_BIG;

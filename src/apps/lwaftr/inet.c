@@ -33,33 +33,67 @@ static inline bool is_plain(const struct lwaftr_path *path, const struct packet 
   return likely(ip4_is_common(&start, n)) || has_options(ip, n, lookup);
 }
 
+/* The packets of a stage that may be for the fast way, and what they are looked up by. */
+struct wanted {
+  struct packet *packets[STAGE];
+  struct lookup lookups[STAGE];
+  uint8_t at[STAGE];
+  int count;
+};
+
+/* Encapsulate the packet for the B4 that it is found to be for. */
+static inline void encapsulate(const struct lwaftr_path *path, struct packet *p,
+                               struct softwire_ends ends)
+{
+  uint8_t *ip = data_of(p) + ETHERNET;
+  uint32_t bytes = (uint32_t)p->length - ETHERNET, tos = ip[1];
+  count_down(ip);
+  write_tunnel(path, open_room(p), tos, bytes, &ends);
+}
+
+/* Encapsulate those from number `k` on that have softwires, as long as the table stays as
+ * it is while they are looked up; the number of the first that is left. */
+static int encapsulate_some(const struct lwaftr_path *path,
+                            struct softwire_table *table, const struct wanted *wanted,
+                            int k, uint8_t *route, struct lwaftr_sum *in)
+{
+  struct found found[STAGE];
+  uint32_t sequence = softwires_begin_read(table);
+  softwires_look(table, wanted->lookups + k, wanted->count - k, found + k);
+  for (; k < wanted->count; k++) {
+    struct softwire_ends ends;
+    bool there = is_found(&found[k]);
+    if (likely(there))
+      ends = *found[k].record;
+    if (unlikely(!softwires_end_read(table, sequence)))
+      return k;
+    if (unlikely(!there))
+      continue;
+    add_to(in, wanted->packets[k]);
+    encapsulate(path, wanted->packets[k], ends);
+    route[wanted->at[k]] = INET_V6;
+  }
+  return k;
+}
+
 static void stage(struct lwaftr_path *path, struct packet **packets, int n,
                   uint8_t *route)
 {
-  struct lookup lookups[STAGE];
-  struct softwire_ends ends[STAGE];
-  bool found[STAGE];
+  struct wanted wanted;
   struct lwaftr_sum in = {0};
-  uint8_t at[STAGE];
-  int wanted = 0;
+  int count = 0;
   for (int i = 0; i < n; i++) {
     fetch_headers(packets, i, n, -IP6);
     route[i] = INET_SLOW;
-    at[wanted] = (uint8_t)i;
-    wanted += is_plain(path, packets[i], &lookups[wanted]);
+    wanted.at[count] = (uint8_t)i;
+    wanted.packets[count] = packets[i];
+    count += is_plain(path, packets[i], &wanted.lookups[count]);
   }
-  find_ends(path, lookups, wanted, ends, found);
-  for (int k = 0; k < wanted; k++) {
-    struct packet *p = packets[at[k]];
-    if (unlikely(!found[k]))
-      continue;
-    add_to(&in, p);
-    uint8_t *ip = data_of(p) + ETHERNET;
-    uint32_t bytes = (uint32_t)p->length - ETHERNET, tos = ip[1];
-    count_down(ip);
-    write_tunnel(path, open_room(p), tos, bytes, &ends[k]);
-    route[at[k]] = INET_V6;
-  }
+  wanted.count = count;
+  struct softwire_table *table = binding_enter(path);
+  for (int k = 0; k < count;)
+    k = encapsulate_some(path, table, &wanted, k, route, &in);
+  binding_leave(path);
   add_sum(&path->in, in);
   in.bytes += IP6 * in.packets;
   add_sum(&path->out, in);

@@ -3,30 +3,53 @@
  * Looking up a burst in the binding table: what one step reads was asked of the memory a
  * step before, for all packets.
  */
+#include <rte_branch_prediction.h>
+
 #include "path.h"
 
-/* Look up `n`, at most PATH_BURST; between softwires_begin_read() and
- * softwires_end_read(). The records are on their way to the cache. */
+enum { NEAR_BITS = 12 };     /* of slots, 64 KB, that are in the second cache anyway */
+
+static inline const struct address *first_slot(const struct address_hash *hash,
+                                               uint32_t ipv4)
+{
+  return &hash->slot[softwire_hash(ipv4) >> hash->shift];
+}
+
+/* Look up one whose address isn't dense, or not in its first slot. */
+static struct found look_further(struct softwire_table *table, struct address_hash *hash,
+                                 struct lookup lookup)
+{
+  const struct address *address = address_slot(hash, lookup.ipv4);
+  struct found found = {NULL, address_is_managed(address)};
+  uint32_t psid;
+  if (address->kind != ADDRESS_NONE && address_psid(address, lookup.port, &psid))
+    found.record = address_record(table, address, psid);
+  return found;
+}
+
+/* Look up `n`; between softwires_begin_read() and softwires_end_read(). The records are
+ * on their way to the cache. */
 void softwires_look(struct softwire_table *table, const struct lookup *lookups, int n,
                     struct found *found)
 {
-  const struct address *slots[PATH_BURST];
   struct address_hash *hash =
     atomic_load_explicit(&table->addresses, memory_order_acquire);
+  if (64 - hash->shift > NEAR_BITS)
+    for (int i = 0; i < n; i++)
+      rte_prefetch0(first_slot(hash, lookups[i].ipv4));
   for (int i = 0; i < n; i++) {
-    slots[i] = &hash->slot[softwire_hash(lookups[i].ipv4) >> hash->shift];
-    rte_prefetch0(slots[i]);
-  }
-  for (int i = 0; i < n; i++) {
-    const struct address *address = slots[i];
-    uint32_t psid;
-    if (address->kind != ADDRESS_NONE && address->ipv4 != lookups[i].ipv4)
-      address = address_slot(hash, lookups[i].ipv4);
-    found[i] = (struct found){NULL, address_is_managed(address)};
-    if (address->kind != ADDRESS_NONE &&
-        address_psid(address, lookups[i].port, &psid) &&
-        (found[i].record = address_record(table, address, psid)))
-      rte_prefetch0(found[i].record);
+    const struct address *address = first_slot(hash, lookups[i].ipv4);
+    uint32_t port = lookups[i].port;
+    found[i] = (struct found){NULL, false};
+    if (address->kind == ADDRESS_NONE)
+      continue;
+    if (unlikely(address->kind != ADDRESS_DENSE || address->ipv4 != lookups[i].ipv4))
+      found[i] = look_further(table, hash, lookups[i]);
+    else if (unlikely(port < address->least))
+      found[i].managed = true;
+    else
+      found[i] = (struct found){dense_record(table, address, psid_of(address, port)), true};
+    rte_prefetch0(found[i].record);
   }
 }
 

@@ -127,13 +127,13 @@ struct lwaftr_counts {
   struct counter *untouched; /* neither put together nor cut */
 };
 struct lwaftr_path {
-  struct lwaftr_binding *binding; /* pg_binding_join sets it, and `reader` */
+  struct lwaftr_binding *binding; /* pg_binding_join sets it, `reader`, and types */
   uint32_t reader;
   uint32_t flow_label;
   uint32_t mtu, mtu4;        /* of IPv6 and IPv4 */
   bool known4, known6;       /* are the MAC addresses known? (inet.c, b4.c) */
   bool allow_icmp4, allow_icmp6, hairpinning;
-  uint8_t macs4[12], macs6[12]; /* of what is sent: destination and source */
+  uint8_t macs4[14], macs6[14]; /* of what is sent: destination, source, and type */
   struct lwaftr_sum in, out, hairpin; /* of the last burst: bytes with Ethernet */
   struct lwaftr_counts in_counts, out4_counts, out6_counts, hairpin_counts;
 };

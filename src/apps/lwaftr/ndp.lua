@@ -25,6 +25,7 @@ local count = next_hop.count
 local NDP = {
   protocol = {name = "NDP", address = address.Ip6, counter = "next-hop-macaddr-v6",
               what = "IPv6 address"},
+  needs_packets = true,
   shm = {
     ["next-hop-macaddr-v6"] = {counter},
     ["in-ndp-ns-bytes"] = {counter}, ["in-ndp-ns-packets"] = {counter},
@@ -122,14 +123,22 @@ local function from_north(self, input, south, n)
   end
 end
 
+-- Look for the next hop, as long as it isn't known.
+local function seek(self)
+  ask(self, self.output.south)
+  if not self.next_mac then next_hop.look(self) end
+end
+
+function NDP:tick()
+  if not self.next_mac then seek(self) end
+end
+
 function NDP:push()
   local input, output = self.input, self.output
-  ask(self, output.south)
+  if not self.next_mac then seek(self) end
   from_south(self, input.south, output.north, output.south, nreadable(input.south))
   if self.next_mac then
     from_north(self, input.north, output.south, nreadable(input.north))
-  else
-    next_hop.look(self)
   end
 end
 

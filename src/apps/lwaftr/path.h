@@ -89,11 +89,11 @@ static inline struct ip4_start ip4_start(const uint8_t *ip)
  * and not ICMP? */
 static inline bool ip4_is_common(const struct ip4_start *ip, uint32_t n)
 {
-  enum { TO_LENGTH = 32, TO_PROTOCOL = 48 };
-  const uint64_t shape = 0x45ull << 56, of_shape = 0xffull << 56 | MORE_OR_OFFSET;
+  enum { TO_SHAPE = 56, TO_LENGTH = 32, TO_PROTOCOL = 48 };
   uint32_t total = (uint16_t)(ip->length_and_offset >> TO_LENGTH);
-  return ((ip->length_and_offset & of_shape) == shape) & (total - IP4 <= n - IP4) &
-         ((uint8_t)(ip->protocol_and_source >> TO_PROTOCOL) != PROTOCOL_ICMP);
+  return ip->length_and_offset >> TO_SHAPE == 0x45 && total - IP4 <= n - IP4 &&
+         (ip->length_and_offset & MORE_OR_OFFSET) == 0 &&
+         (uint8_t)(ip->protocol_and_source >> TO_PROTOCOL) != PROTOCOL_ICMP;
 }
 
 /* The header's length of a packet that is so but for its options, else 0. */

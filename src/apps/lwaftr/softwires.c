@@ -157,7 +157,8 @@ static void delete_address(struct address_hash *hash, uint32_t i)
 static void make_dense(struct softwire_table *table, struct address *address)
 {
   uint32_t n = 1u << address->psid_length;
-  if (address->kind == ADDRESS_DENSE || address->count * 2 < n)
+  if (address->kind == ADDRESS_DENSE || address->count * 2 < n ||
+      !address_is_managed(address)) /* nobody's: no port is looked up */
     return;
   uint32_t first = softwire_records_new(table, address->psid_length);
   if (first == NO_RECORDS)
@@ -213,6 +214,7 @@ static struct address *new_address(struct softwire_table *table,
   *address = (struct address){
     .ipv4 = softwire->ipv4, .psid_length = softwire->psid_length,
     .shift = (uint8_t)(16 - softwire->psid_length - softwire->reserved),
+    .least = softwire->reserved ? (uint16_t)(1u << softwire->reserved) : 0,
     .kind = ADDRESS_SPARSE};
   hash->used++;
   end_change(table);

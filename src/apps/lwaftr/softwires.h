@@ -28,8 +28,11 @@ enum address_kind { ADDRESS_NONE, ADDRESS_SPARSE, ADDRESS_DENSE };
 struct address {
   uint32_t ipv4;
   uint32_t first;            /* record of PSID 0, if it is dense */
-  uint32_t count;            /* softwires with PSIDs that can be */
-  uint8_t psid_length, shift, kind, beyond; /* beyond: any that can't be? (saturates) */
+  uint32_t count : 17;       /* softwires with PSIDs that can be */
+  uint32_t beyond : 7;       /* are there any with PSIDs that can't be? */
+  uint32_t kind : 8;
+  uint8_t psid_length, shift;
+  uint16_t least;            /* port that anybody has */
 };
 
 struct address_hash {
@@ -107,12 +110,33 @@ static inline bool address_is_managed(const struct address *address)
   return address->kind != ADDRESS_NONE && address->psid_length + address->shift > 0;
 }
 
+/* The record of a PSID of a dense address. */
+static inline struct softwire_ends *
+dense_record(const struct softwire_table *table, const struct address *address,
+             uint32_t psid)
+{
+  return softwire_record(table, (address->first & ~(CHUNK_RECORDS - 1u)) |
+                         ((address->first + psid) & (CHUNK_RECORDS - 1)));
+}
+
+/* The PSID of a port, if it belongs to a port set (RFC 7597, section 5.1). */
+static inline uint32_t psid_of(const struct address *address, uint32_t port)
+{
+  return port >> address->shift & ((1u << address->psid_length) - 1);
+}
+
+/* The ports below 2^reserved belong to nobody. */
+static inline int reserved_bits(const struct address *address)
+{
+  return 16 - address->psid_length - address->shift;
+}
+
 /* Does the port belong to a port set? Fills in which (RFC 7597, section 5.1). */
 static inline bool address_psid(const struct address *address, uint32_t port,
                                 uint32_t *psid)
 {
-  int reserved = 16 - address->psid_length - address->shift;
-  *psid = port >> address->shift & ((1u << address->psid_length) - 1);
+  int reserved = reserved_bits(address);
+  *psid = psid_of(address, port);
   return reserved <= 0 || port >= 1u << reserved;
 }
 
@@ -121,8 +145,7 @@ address_record(struct softwire_table *table, const struct address *address,
                uint32_t psid)
 {
   if (address->kind == ADDRESS_DENSE)
-    return softwire_record(table, (address->first & ~(CHUNK_RECORDS - 1u)) |
-                           ((address->first + psid) & (CHUNK_RECORDS - 1)));
+    return dense_record(table, address, psid);
   const struct sparse *slot = sparse_slot(
     atomic_load_explicit(&table->sparse, memory_order_acquire), address->ipv4,
     (uint16_t)psid);

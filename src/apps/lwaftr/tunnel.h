@@ -7,19 +7,16 @@
 #include "binding.h"
 #include "path.h"
 
-/* Count the time to live down, and mend the checksum (RFC 1624, equation 3, in the order
- * of bytes that is there: section 2 of RFC 1071); the new one. */
-static inline uint32_t count_down(uint8_t *ip)
+/* Count the time to live, at least 1, down by one, and mend the checksum (RFC 1624,
+ * equation 3, in the order of bytes that is there: section 2 of RFC 1071): as the field
+ * gets less by 1, ~(~sum + ~1) is the sum and 1, with the carry. */
+static inline void count_down(uint8_t *ip)
 {
   uint16_t checksum;
-  if (ip[8] == 0)
-    return 0;
-  ip[8]--;
   memcpy(&checksum, ip + 10, sizeof checksum);
-  uint32_t sum = (uint16_t)~checksum + 0xffffu - RTE_BE16(0x0100);
-  checksum = (uint16_t)~((sum & 0xffff) + (sum >> 16));
+  checksum = (uint16_t)(checksum + RTE_BE16(0x0100) + (checksum >= RTE_BE16(0xfeff)));
+  ip[8]--;
   memcpy(ip + 10, &checksum, sizeof checksum);
-  return ip[8];
 }
 
 /* The packet's length, both of DPDK's: a port needn't write the second then. */
@@ -51,7 +48,6 @@ static inline void write_tunnel(const struct lwaftr_path *path, uint8_t *frame,
   uint64_t start = rte_cpu_to_be_64((uint64_t)first << 32 | n << 16 |
                                     PROTOCOL_IP4 << 8 | 255);
   memcpy(frame, path->macs6, sizeof path->macs6);
-  put16(frame + 12, 0x86dd);
   memcpy(ip6, &start, sizeof start);
   memcpy(ip6 + 8, ends->br, 16);
   memcpy(ip6 + 24, ends->b4, 16);
@@ -67,7 +63,6 @@ static inline void leave_tunnel(const struct lwaftr_path *path, struct packet *p
     p->data_off = PACKET_HEADROOM;
   }
   memcpy(data_of(p), path->macs4, sizeof path->macs4);
-  put16(data_of(p) + 12, 0x0800);
 }
 
 /* Look `n` up: which are found, and the ends of these. */
