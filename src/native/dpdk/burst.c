@@ -54,22 +54,24 @@ static struct rte_mbuf *copied(struct port *port, struct rte_mbuf *m)
   return copy;
 }
 
-/* Is every packet one segment of the pool, of legal length? Adds up their bytes, too, if
- * `bytes` isn't NULL. No branch but the loop's. */
+/* Is every packet one segment of the pool, of legal length? Adds up their bytes, too.
+ * May say no where long packets are mixed. No branch but the loop's, and few steps: each
+ * is taken for each packet. */
 static bool all_tidy(const struct rte_mempool *pool, struct rte_mbuf **packets,
                      uint16_t n, int64_t *bytes)
 {
-  uint64_t odd = 0, sum = 0;
+  uintptr_t pools = 0;
+  uint32_t segments = 0, lengths = 0;
+  uint64_t sum = 0;
   for (uint16_t i = 0; i < n; i++) {
     const struct rte_mbuf *m = packets[i];
-    uint32_t length = m->data_len;
-    odd |= (m->nb_segs ^ 1u) | ((uintptr_t)m->pool ^ (uintptr_t)pool) |
-           (PACKET_MAX_PAYLOAD - length) >> 31;
-    sum += length;
+    pools |= (uintptr_t)m->pool ^ (uintptr_t)pool;
+    segments |= m->nb_segs;
+    lengths |= m->data_len;
+    sum += m->data_len;
   }
-  if (bytes)
-    *bytes = (int64_t)sum;
-  return odd == 0;
+  *bytes = (int64_t)sum;
+  return pools == 0 && segments == 1 && lengths <= PACKET_MAX_PAYLOAD;
 }
 
 /* Make every packet one segment of our pools, of legal length; how many stay, and their
@@ -79,9 +81,12 @@ uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n,
 {
   const struct rte_mempool *pool = port->account->pool; /* mostly */
   uint16_t kept = 0;
-  int64_t sum = 0;
-  if (likely(all_tidy(pool, packets, n, bytes)))
+  int64_t all, sum = 0;
+  if (likely(all_tidy(pool, packets, n, &all))) {
+    if (bytes)
+      *bytes = all;
     return n;
+  }
   for (uint16_t i = 0; i < n; i++) {
     struct rte_mbuf *m = packets[i];
     bool ours = m->pool == pool || pg_pool_is_ours(m->pool);
