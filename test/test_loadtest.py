@@ -151,6 +151,25 @@ def test_constant_load_goes_on_until_it_is_stopped(capture):
         assert "stopped by SIGINT before the end" in process.said
 
 
+def test_a_signal_between_trials_stops_the_next(tmp_path):
+    script = tmp_path / "between.lua"
+    script.write_text("""
+        local signal, unistd = require("posix.signal"), require("posix.unistd")
+        local tester = require("program.loadtest.tester")
+        local streams = require("program.loadtest.streams")
+        local t = tester.new(streams.parse({"ring:x"}, false), 60)
+        local ok, problem = tester.together(function ()
+          signal.kill(unistd.getpid(), signal.SIGINT)
+          t:trial(1e6, 5, 0)
+        end)
+        assert(not ok)
+        print(problem)
+    """)
+    result = perigee("run", script)
+    assert result.returncode == 0, result.stderr
+    assert "stopped by SIGINT before the end" in result.stdout
+
+
 def test_a_machine_that_stalls_is_not_taken_for_the_device(tmp_path):
     """It is stopped again and again: no trial keeps its rate, and the device, a ring
     that loses nothing, isn't blamed."""

@@ -2,6 +2,7 @@
 -- The graph of a load test, and one trial of it: so many bits a second for so many
 -- seconds, then what was sent and what came back.
 
+local C = require("core.native")
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
@@ -43,6 +44,15 @@ function tester.graph(list, size)
     if not stream.silent then add_sender(c, stream, size) end
   end
   return c
+end
+
+--- f(...), in which trials are made: a signal that comes between two of them stops the
+--- next, as if it had come in it. Returns what pcall(f, ...) does.
+function tester.together(f, ...)
+  C.pg_catch_signals()
+  local ok, result = pcall(f, ...)
+  C.pg_release_signals()
+  return ok, result
 end
 
 --- A tester for the streams, whose graph is running.

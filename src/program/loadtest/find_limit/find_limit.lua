@@ -9,6 +9,7 @@ local numa = require("lib.numa")
 local report = require("program.loadtest.report")
 local run_results = require("core.engine.results")
 local streams = require("program.loadtest.streams")
+local tester = require("program.loadtest.tester")
 local throughput = require("program.loadtest.throughput")
 
 local M = {}
@@ -96,7 +97,9 @@ function M.run(args)
   if options.cpu then numa.bind_to_cpu(options.cpu) end
   local out = options.json == "-" and io.stderr or io.stdout
   out:setvbuf("line")
-  local found = results(list, options, function (text) out:write(text) end)
+  local whole, found = tester.together(results, list, options,
+    function (text) out:write(text) end)
+  if not whole then error(found, 0) end
   if options.json then files.save(options.json, report.json(found)) end
 end
 

@@ -2,7 +2,6 @@
 -- `perigee loadtest rfc2544`: the four tests of RFC 2544, section 26, that need no more
 -- than a generator: throughput, latency, frame loss rate, back-to-back frames.
 
-local C = require("core.native")
 local bursts = require("program.loadtest.rfc2544.bursts")
 local delay = require("program.loadtest.rfc2544.delay")
 local files = require("core.lib.files")
@@ -141,9 +140,7 @@ function M.run(args)
   out:setvbuf("line")
   local function say(sentence) out:write(sentence) end
   local found, entries = summary(options), {}
-  C.pg_catch_signals() -- between trials, too: the next trial sees that one came
-  local whole, problem = pcall(measure_all, options, found, entries, say)
-  C.pg_release_signals()
+  local whole, problem = tester.together(measure_all, options, found, entries, say)
   if not whole then
     cut_short(found, problem)
     if #found.results > 0 then keep(options, found, entries) end

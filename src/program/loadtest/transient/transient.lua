@@ -120,6 +120,13 @@ local function measure(t, options, note)
   return results
 end
 
+local function warm_up(t, options)
+  local seconds = options.warm_up or 2
+  local rate = math.min(options.bitrate, MOST_WARM_UP_RATE)
+  print(("Warming up at %f Gb/s for %g seconds."):format(rate / 1e9, seconds))
+  t:trial(rate, seconds, WAIT_S)
+end
+
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = cli.parse(parser(), args)
@@ -130,11 +137,11 @@ function M.run(args)
   io.stdout:setvbuf("line")
   local t = tester.new(list)
   local note = bench_file(options)
-  local warm_up = options.warm_up or 2
-  local rate = math.min(options.bitrate, MOST_WARM_UP_RATE)
-  print(("Warming up at %f Gb/s for %g seconds."):format(rate / 1e9, warm_up))
-  t:trial(rate, warm_up, WAIT_S)
-  local results = measure(t, options, note)
+  local whole, results = tester.together(function ()
+    warm_up(t, options)
+    return measure(t, options, note)
+  end)
+  if not whole then error(results, 0) end
   if options.json then files.save(options.json, report.json(results)) end
   engine.report{showlinks = true}
 end
