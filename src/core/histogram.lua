@@ -3,22 +3,16 @@
 -- memory: tools of Snabb read them, so the layout can't change.
 
 local ffi = require("ffi")
+local C = require("core.native")
 local shm = require("core.shm")
-local exp, floor, log, max, min = math.exp, math.floor, math.log, math.max, math.min
+local exp, log = math.exp, math.log
 
 -- The first bucket is for what is below the minimum, the last for what is above the
 -- maximum; those between have the same width on a logarithmic scale.
-local BUCKETS = 509
+local BUCKETS = C.HISTOGRAM_BUCKETS
 local LAST = BUCKETS - 1
 
-local histogram_t = ffi.typeof [[
-  struct {
-    double minimum;
-    double growth_factor_log;
-    uint64_t total;
-    uint64_t buckets[509];
-  }
-]]
+local histogram_t = ffi.typeof("struct histogram")
 assert(ffi.sizeof(histogram_t) == 4096)
 
 local histogram = {}
@@ -52,16 +46,9 @@ function histogram.open(name, readonly)
   return shm.open(name, histogram_t, readonly)
 end
 
---- Count `value`. What isn't above 0 (or a number) goes into the first bucket.
-function histogram.add(h, value)
-  local bucket = 0
-  if value > 0 then
-    bucket = floor(log(value / h.minimum) / h.growth_factor_log) + 1
-    bucket = min(max(bucket, 0), LAST)
-  end
-  h.total = h.total + 1
-  h.buckets[bucket] = h.buckets[bucket] + 1
-end
+--- Count `value`. What isn't a number goes into the first bucket, as what is below the
+--- minimum does.
+function histogram.add(h, value) C.pg_histogram_add(h, value) end
 
 local function bounds(h, bucket)
   if bucket == 0 then return 0, h.minimum end

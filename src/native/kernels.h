@@ -70,6 +70,16 @@ struct load_list {
   int32_t pages;
 };
 
+/* histogram.c: as Snabb's tools read it, one page. Bucket 0 is for what is below the
+ * minimum, the last for the most; between them each is by the same factor wider than the
+ * one before. */
+enum { HISTOGRAM_BUCKETS = 509 };
+struct histogram {
+  double minimum, growth_factor_log;
+  uint64_t total, buckets[HISTOGRAM_BUCKETS];
+};
+void pg_histogram_add(struct histogram *h, double value);
+
 /* load.c */
 void pg_spin(uint32_t additions);
 double pg_spin_cycles(uint32_t additions);

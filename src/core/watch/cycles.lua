@@ -15,7 +15,9 @@ local cycles = {}
 
 -- Samples that are taken first, and dismissed: LuaJIT compiles the loops below.
 local WARM_UP = 70
-local FIRST = 8 -- breaths before the first sample
+-- Breaths before the first of those: in them LuaJIT compiles the main loop, which is to
+-- be that of breaths as they mostly are.
+local FIRST = 500
 
 local SYNC_SECONDS = 0.1
 
