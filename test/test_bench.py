@@ -206,6 +206,16 @@ def test_graphs_that_are_compared_with_snabb(kind):
     assert packets > 1000 and seconds > 0
 
 
+def test_compare_says_when_a_program_of_the_checkout_ends(tmp_path):
+    snabb = tmp_path / "src/snabb"
+    snabb.parent.mkdir()
+    snabb.write_text("#!/bin/sh\nexit 3\n")
+    snabb.chmod(0o755)
+    result = run(ROOT / "bench/compare", tmp_path, "--only", "lwaftr")
+    assert result.returncode == 1
+    assert "lwaftr bench ended with status 3" in result.stderr
+
+
 def test_compare_wants_a_built_checkout(tmp_path):
     result = run(ROOT / "bench/compare", tmp_path)
     assert result.returncode == 1

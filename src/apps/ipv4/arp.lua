@@ -140,12 +140,12 @@ local function seek(self)
 end
 
 function ARP:tick()
-  if not self.next_mac then seek(self) end
+  if not self.next_mac and self.output.south then seek(self) end
 end
 
 function ARP:push()
   local input, output = self.input, self.output
-  if not self.next_mac then seek(self) end
+  if not self.next_mac and self.output.south then seek(self) end
   from_south(self, input.south, output.north, output.south, nreadable(input.south))
   if self.next_mac then
     from_north(self, input.north, output.south, nreadable(input.north))

@@ -2,8 +2,17 @@
 
 local testing = require("testing.support")
 
+local CLEAN = "\nThe packet path is clean.\n$"
+
+-- What it says of a program, and its status. It looks for longer if that isn't clean:
+-- on a busy machine it has seen hardly anything, and what is common seems rare.
 local function doctor(...)
-  return testing.perigee{"doctor", "--duration", "1.5", ...}
+  local said, status
+  for _, seconds in ipairs{"1.5", "8", "30"} do
+    said, status = testing.perigee{"doctor", "--duration", seconds, ...}
+    if said:find(CLEAN) then break end
+  end
+  return said, status
 end
 
 -- From null to null through an app that does `body` with each packet `p`; for longer if
@@ -43,7 +52,7 @@ describe("doctor", function ()
       {"packetblaster", "synth", "null"}, {"capture", "null", "/dev/null"},
     } do
       local said, status = doctor(unpack(program))
-      assert.matches("\nThe packet path is clean.\n$", said)
+      assert.matches(CLEAN, said)
       assert.matches("^jit: %d+ traces, 0 flushes, ", said)
       assert.matches("\n  [^\n]+ +[%d.]+ %% +[19][%d.]+ %% ", said)
       assert.equal(0, status)
@@ -56,7 +65,7 @@ describe("doctor", function ()
       "--limit", "20000"}))
     for _, speed in ipairs{{"--topspeed"}, {"--rate", "500kpps"}} do
       local said, status = doctor("replay", file, "null", "--loop", "0", unpack(speed))
-      assert.matches("\nThe packet path is clean.\n$", said)
+      assert.matches(CLEAN, said)
       assert.equal(0, status)
     end
     os.remove(file)
