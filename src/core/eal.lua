@@ -47,23 +47,25 @@ end
 --- Can so many MB of hugepages be had? Those that are free may be promised to others.
 function eal.huge_can_be_had(mb) return C.pg_hugepages_can_be_had(mb * 2 ^ 20) end
 
--- A hugetlbfs that this user may not enter, or nil: DPDK won't start beside one.
+-- A hugetlbfs that this user may not enter, or nobody, as something is mounted over it,
+-- and which of that; or nil: DPDK won't start beside one.
 local function closed_hugetlbfs()
   for line in io.lines("/proc/self/mounts") do
     local path, kind = line:match("^%S+ (%S+) (%S+)")
     path = path:gsub("\\(%d%d%d)", function (octal)
       return string.char(tonumber(octal, 8))
     end)
-    if kind == "hugetlbfs" and unistd.access(path, "rwx") ~= 0 then return path end
+    if kind == "hugetlbfs" and unistd.access(path, "rwx") ~= 0 then
+      return path, unistd.access(path, "f") ~= 0 and "hidden by another mount"
+        or "closed to this user"
+    end
   end
 end
 
 -- Why hugepages that are there can't be used; nil: they can, or there are none.
 local function why_not_huge(free_mb)
-  local closed = closed_hugetlbfs()
-  if closed then
-    return ("the hugetlbfs at %s is closed to this user"):format(closed)
-  end
+  local closed, how = closed_hugetlbfs()
+  if closed then return ("the hugetlbfs at %s is %s"):format(closed, how) end
   local reserved = tonumber(read_line("/proc/sys/vm/nr_hugepages")) or 0
   if reserved > 0 then
     return ("%d MB of hugepages can't be had (%d MB are free)"):format(ENOUGH_HUGE_MB,

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Snabb leaves behind disturbs neither tests nor benchmarks."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from helpers.command import ROOT
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+
+
+def in_namespace(tmp_path, code):
+    """Run Python code with mounts of its own, beside a hugetlbfs below /dev/shm."""
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+import pathlib, subprocess, sys
+sys.path[:0] = [{str(ROOT / "test")!r}, {str(ROOT / "tools")!r}]
+def mount(path):
+    path.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "hugetlbfs", "none", path], check=True)
+def mounted():
+    return "hugetlbfs" in pathlib.Path("/proc/self/mounts").read_text()
+left = pathlib.Path("/dev/shm/left/hugetlbfs")
+for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
+    if line.split()[2] == "hugetlbfs":
+        subprocess.run(["umount", "-l", line.split()[1]], check=True)
+subprocess.run(["mount", "-t", "tmpfs", "none", "/dev/shm"], check=True)
+{code}
+""")
+    result = subprocess.run(["unshare", "-m", sys.executable, script], text=True,
+                            capture_output=True, timeout=30)
+    assert result.returncode == 0, result.stderr
+
+
+def test_tests_hide_no_hugetlbfs(tmp_path):
+    in_namespace(tmp_path, """
+from helpers import apart
+mount(left)
+assert mounted()
+apart.leave()
+assert not mounted()
+""")
+
+
+def test_benchmarks_unmount_what_snabb_has_mounted(tmp_path):
+    in_namespace(tmp_path, """
+import hugepages
+with hugepages.given_back():
+    mount(left)
+    assert mounted()
+assert not mounted()
+mount(left.with_name("kept"))
+with hugepages.given_back():
+    pass
+assert mounted()
+""")
