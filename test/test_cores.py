@@ -268,7 +268,9 @@ def test_sanitizers_find_nothing(tmp_path):
     """GCC's for threads, and for undefined behaviour such as reads that aren't aligned.
     LuaJIT isn't built for them: what it calls by itself (memcpy) is left out. So is
     closedir(): they don't see opendir() take a descriptor that another thread has closed,
-    and hold it for that thread's still."""
+    and hold it for that thread's still. And histograms: what LuaJIT's compiled code maps
+    they see, but not what its interpreter maps later, in another thread, at the same
+    place."""
     for name in "Makefile", "src", "snabb":
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
@@ -278,7 +280,7 @@ def test_sanitizers_find_nothing(tmp_path):
                    check=True, timeout=300, capture_output=True)
     left_out = tmp_path / "left_out"
     left_out.write_text("called_from_lib:libluajit-5.1.so.2\nmutex:libgcc_s.so\n"
-                        "race:closedir\n")
+                        "race:closedir\nrace:pg_histogram_add\n")
     for words in (
             [*OPTIONS, "run", SCRIPT, "two", "1000000", "1000", "yes"],
             [*OPTIONS, "run", SCRIPT, "copies", "1000000", "1000", "yes"],

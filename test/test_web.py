@@ -38,8 +38,8 @@ def test_it_tells_the_graph_and_what_it_does(server, instance):
     now = server.get("live")
     assert set(now["links"]) == set(LINKS)
     assert now["links"][LINKS[0]]["packets"] > 0
-    later = wait_until(lambda: (s := server.get("live"))["time"] > now["time"] and s,
-                       "another sample")
+    later = wait_until(lambda: (s := server.get("live"))["time"] > now["time"]
+                       and "cycles" in s and s, "another sample, and one of cycles")
     assert later["links"][LINKS[0]]["packets"] > now["links"][LINKS[0]]["packets"]
     assert {"receive", "send", "engine", "gate+1"} <= {c["name"] for c in later["cycles"]}
     assert server.get("instances")["only"] == instance.name

@@ -6,6 +6,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local failure = require("core.failure")
+local errno = require("posix.errno")
 local fcntl = require("posix.fcntl")
 local limits = require("core.lib.limits")
 local log = require("core.lib.log")
@@ -56,7 +57,8 @@ local function closed_hugetlbfs()
       return string.char(tonumber(octal, 8))
     end)
     if kind == "hugetlbfs" and unistd.access(path, "rwx") ~= 0 then
-      return path, unistd.access(path, "f") ~= 0 and "hidden by another mount"
+      local _, _, code = unistd.access(path, "f")
+      return path, code == errno.ENOENT and "hidden by another mount"
         or "closed to this user"
     end
   end
