@@ -158,7 +158,7 @@ def test_a_signal_between_trials_stops_the_next(tmp_path):
         local tester = require("program.loadtest.tester")
         local streams = require("program.loadtest.streams")
         local t = tester.new(streams.parse({"ring:x"}, false), 60)
-        local ok, problem = tester.together(function ()
+        local ok, problem = pcall(tester.together, function ()
           signal.kill(unistd.getpid(), signal.SIGINT)
           t:trial(1e6, 5, 0)
         end)

@@ -48,8 +48,8 @@ end
 --- Can so many MB of hugepages be had? Those that are free may be promised to others.
 function eal.huge_can_be_had(mb) return C.pg_hugepages_can_be_had(mb * 2 ^ 20) end
 
--- A hugetlbfs that this user may not enter, or nobody, as something is mounted over it,
--- and which of that; or nil: DPDK won't start beside one.
+-- The path of a hugetlbfs that can't be entered, and why; nil if there is none. DPDK
+-- doesn't start beside one.
 local function closed_hugetlbfs()
   for line in io.lines("/proc/self/mounts") do
     local path, kind = line:match("^%S+ (%S+) (%S+)")

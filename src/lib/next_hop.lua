@@ -56,15 +56,6 @@ function next_hop.begin(app)
   app.next_request = 0
 end
 
---- Is the next hop to be asked for now? Then its time is noted, and told.
-function next_hop.is_due(app)
-  if app.next_mac or engine.now() < app.next_request then return false end
-  app.next_request = engine.now() + INTERVAL_SECONDS
-  print(("%s: Resolving '%s'"):format(app.protocol.name, ip_text(app)))
-  if app.alarm_notification then app.alarm:raise() end
-  return true
-end
-
 -- Put the address where other processes look for it.
 local function share(app, mac)
   local key = app.shared_next_mac_key
@@ -102,12 +93,30 @@ function next_hop.heard(app, bytes)
   if app.shared_next_mac_key then share(app, mac) end
 end
 
---- Has another process told it? (It is mapped, not copied: it will be what that process
---- makes it.)
-function next_hop.look(app)
+-- Is the next hop to be asked for now? Then its time is noted, and told.
+local function is_due(app)
+  if engine.now() < app.next_request then return false end
+  app.next_request = engine.now() + INTERVAL_SECONDS
+  print(("%s: Resolving '%s'"):format(app.protocol.name, ip_text(app)))
+  if app.alarm_notification then app.alarm:raise() end
+  return true
+end
+
+-- Has another process told it? (It is mapped, not copied: it will be what that process
+-- makes it.)
+local function look(app)
   if not app.shared_next_mac_key then return end
   local ok, mac = pcall(shm.open, app.shared_next_mac_key, mac_t)
   if ok then resolved(app, mac) end
+end
+
+--- Look for the next hop, as long as it isn't known: by ask(app, south), which sends a
+--- request, now and then, and by what other processes have heard.
+function next_hop.seek(app, ask)
+  if app.next_mac then return end
+  local south = app.output.south
+  if south and is_due(app) then ask(app, south) end
+  look(app)
 end
 
 --- Count the packet under the name `what`.

@@ -62,14 +62,6 @@ uint32_t pg_flow_hash(const struct packet *p);
 int pg_distribute(struct link *link, struct link **outputs, uint32_t n);
 int pg_link_move(struct link *from, struct link *to);
 
-/* A list in random order, and the pages it lies on. */
-enum { LOAD_SMALL_PAGES, LOAD_RESERVED_PAGES, LOAD_TRANSPARENT_PAGES };
-struct load_list {
-  void *at, *memory;
-  uint64_t elements;
-  int32_t pages;
-};
-
 /* histogram.c: as Snabb's tools read it, one page. Bucket 0 is for what is below the
  * minimum, the last for the most; between them each is by the same factor wider than the
  * one before. */
@@ -79,6 +71,14 @@ struct histogram {
   uint64_t total, buckets[HISTOGRAM_BUCKETS];
 };
 void pg_histogram_add(struct histogram *h, double value);
+
+/* A list in random order, and the pages it lies on. */
+enum { LOAD_SMALL_PAGES, LOAD_RESERVED_PAGES, LOAD_TRANSPARENT_PAGES };
+struct load_list {
+  void *at, *memory;
+  uint64_t elements;
+  int32_t pages;
+};
 
 /* load.c */
 void pg_spin(uint32_t additions);

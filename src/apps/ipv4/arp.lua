@@ -75,7 +75,6 @@ function ARP:new(arg)
 end
 
 local function ask(self, output)
-  if not next_hop.is_due(self) then return end
   count(self, "out-arp-request", self.request)
   transmit(output, packet.clone(self.request))
 end
@@ -133,19 +132,11 @@ local function from_north(self, input, south, n)
   end
 end
 
--- Look for the next hop, as long as it isn't known.
-local function seek(self)
-  ask(self, self.output.south)
-  if not self.next_mac then next_hop.look(self) end
-end
-
-function ARP:tick()
-  if not self.next_mac and self.output.south then seek(self) end
-end
+function ARP:tick() next_hop.seek(self, ask) end
 
 function ARP:push()
   local input, output = self.input, self.output
-  if not self.next_mac and self.output.south then seek(self) end
+  next_hop.seek(self, ask)
   from_south(self, input.south, output.north, output.south, nreadable(input.south))
   if self.next_mac then
     from_north(self, input.north, output.south, nreadable(input.north))

@@ -54,7 +54,6 @@ function NDP:new(arg)
 end
 
 local function ask(self, south)
-  if not next_hop.is_due(self) then return end
   local p = nd.solicitation(self.self_mac, self.self_ip, self.next_ip)
   count(self, "out-ndp-ns", p)
   transmit(south, p)
@@ -123,19 +122,11 @@ local function from_north(self, input, south, n)
   end
 end
 
--- Look for the next hop, as long as it isn't known.
-local function seek(self)
-  ask(self, self.output.south)
-  if not self.next_mac then next_hop.look(self) end
-end
-
-function NDP:tick()
-  if not self.next_mac and self.output.south then seek(self) end
-end
+function NDP:tick() next_hop.seek(self, ask) end
 
 function NDP:push()
   local input, output = self.input, self.output
-  if not self.next_mac and self.output.south then seek(self) end
+  next_hop.seek(self, ask)
   from_south(self, input.south, output.north, output.south, nreadable(input.south))
   if self.next_mac then
     from_north(self, input.north, output.south, nreadable(input.north))

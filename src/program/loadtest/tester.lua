@@ -46,13 +46,14 @@ function tester.graph(list, size)
   return c
 end
 
---- f(...), in which trials are made: a signal that comes between two of them stops the
---- next, as if it had come in it. Returns what pcall(f, ...) does.
+--- The result of f(...), in which trials are made: a signal that comes between two of
+--- them stops the next, as if it had come in that.
 function tester.together(f, ...)
   C.pg_catch_signals()
   local ok, result = pcall(f, ...)
   C.pg_release_signals()
-  return ok, result
+  if not ok then error(result, 0) end
+  return result
 end
 
 --- A tester for the streams, whose graph is running.

@@ -140,7 +140,8 @@ function M.run(args)
   out:setvbuf("line")
   local function say(sentence) out:write(sentence) end
   local found, entries = summary(options), {}
-  local whole, problem = tester.together(measure_all, options, found, entries, say)
+  local whole, problem = pcall(tester.together, measure_all, options, found, entries,
+    say)
   if not whole then
     cut_short(found, problem)
     if #found.results > 0 then keep(options, found, entries) end

@@ -137,11 +137,10 @@ function M.run(args)
   io.stdout:setvbuf("line")
   local t = tester.new(list)
   local note = bench_file(options)
-  local whole, results = tester.together(function ()
+  local results = tester.together(function ()
     warm_up(t, options)
     return measure(t, options, note)
   end)
-  if not whole then error(results, 0) end
   if options.json then files.save(options.json, report.json(results)) end
   engine.report{showlinks = true}
 end
