@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from helpers.command import ROOT
+from helpers.command import PERIGEE, ROOT
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 
@@ -42,6 +42,17 @@ mount(left)
 assert mounted()
 apart.leave()
 assert not mounted()
+""")
+
+
+def test_a_hidden_hugetlbfs_is_told(tmp_path):
+    in_namespace(tmp_path, f"""
+mount(left)
+subprocess.run(["mount", "-t", "tmpfs", "none", "/dev/shm"], check=True)
+said = subprocess.run([{str(PERIGEE)!r}, "echo", "null", "10", "0.1"], check=True,
+                      capture_output=True, text=True).stderr
+assert said == (f"perigee: the hugetlbfs at {{left}} is hidden by another mount, so "
+                "plain memory is used\\n"), said
 """)
 
 

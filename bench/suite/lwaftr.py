@@ -166,11 +166,7 @@ def against_snabb(snabb, large, rounds, seconds):
     """CPU time a packet of both programs' `lwaftr bench`: with upstream's files, and with
     a configuration of many softwires; `large` is its name and what belongs to it."""
     from upstream import lwaftr
-    data = snabb / "program/lwaftr/tests"
-    files = {"%d B" % size: (data / "data/icmp_on_fail.conf",
-                             data / ("benchdata/ipv4-%04d.pcap" % size),
-                             data / ("benchdata/ipv6-%04d.pcap" % size))
-             for size in SNABB_LIMITS}
+    files = {"%d B" % size: lwaftr.files(snabb, size) for size in SNABB_LIMITS}
     files[large[0]] = written("large", large[1])
     rows = []
     for name, some in files.items():
@@ -203,5 +199,7 @@ def run(quick, rounds=None):
         path = measure.pathlib.Path(os.environ["SNABB"])
         path = path / "src" if (path / "src").is_dir() else path
         if (path / "snabb").exists():
-            rows += against_snabb(path, (large, found[large]), rounds, seconds)
+            import hugepages  # of tools
+            with hugepages.given_back():
+                rows += against_snabb(path, (large, found[large]), rounds, seconds)
     return rows

@@ -13,6 +13,7 @@ from upstream import graphs
 START_S = 20  # for a process to end
 READY_S = 600  # for the worker to carry its first packets: it compiles its table before
 WARM_UP_S = 1.0
+LEAST_S = 1.0  # to measure: counters are published now and then
 
 
 def processes_below(pid):
@@ -54,6 +55,13 @@ def wait_for_worker(manager, root):
     raise measure.Failed("lwaftr bench carried no packet in %d s" % READY_S)
 
 
+def files(snabb, size):
+    """Upstream's own for packets of `size` bytes; `snabb` is a checkout's `src`."""
+    tests = snabb / "program/lwaftr/tests"
+    return [tests / "data/icmp_on_fail.conf",
+            *(tests / ("benchdata/ipv%d-%04d.pcap" % (v, size)) for v in (4, 6))]
+
+
 def nanoseconds(command, files, seconds):
     """CPU time a packet of a run with these files: a configuration and the packets of
     both sides."""
@@ -65,9 +73,11 @@ def nanoseconds(command, files, seconds):
             worker, links = wait_for_worker(manager, root)
             time.sleep(WARM_UP_S)
             packets, cpu = sample(worker, links)
-            time.sleep(seconds)
+            time.sleep(max(seconds, LEAST_S))
             more_packets, more_cpu = sample(worker, links)
         finally:
             manager.terminate()
             manager.wait(START_S)
+    if more_packets == packets:
+        raise measure.Failed("lwaftr bench carried no packet while it was measured")
     return (more_cpu - cpu) / (more_packets - packets) * 1e9

@@ -35,6 +35,19 @@ describe("core.histogram", function()
     assert.equal(1ULL, h.buckets[0])
   end)
 
+  it("stays in bounds whatever others have written into it", function()
+    for _, growth in ipairs{0, -1, -1e-300, 1e-300, 0 / 0, 1 / 0} do
+      for _, minimum in ipairs{0, -1, 1e-300, 0 / 0} do
+        h:clear()
+        h.minimum, h.growth_factor_log = minimum, growth
+        for _, value in ipairs{1e-7, 1, 1e300} do h:add(value) end
+        local sum = 0
+        for i = 0, LAST do sum = sum + tonumber(h.buckets[i]) end
+        assert.equal(3, sum)
+      end
+    end
+  end)
+
   it("puts any value between its bucket's bounds", function()
     for _ = 1, 1000 do
       local value = math.exp(math.random() * 20 - 17)
