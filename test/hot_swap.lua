@@ -2,9 +2,10 @@
 -- perigee run test/hot_swap.lua [ROUTES [SWAPS]]: exchanges the configuration of a
 -- router with so many routes (2000) so many times (4) while packets pass it, half of
 -- them with other routes, and prints how many packets were sent and arrived, and for
--- how long none came in at most, in CPU time: while the new router was built, while
--- the two were exchanged (to the first turn of the new one), in the tenth of a second
--- after, and otherwise.
+-- how long none came in at most, in CPU time, around each exchange (the median of the
+-- exchanges, and the longest): while the new router was built, while the two were
+-- exchanged (to the first turn of the new one), in the tenth of a second after, and in
+-- the third of a second without one before.
 
 local C = require("core.native")
 local kernels = require("core.declare")("native/ip.h")
@@ -29,13 +30,19 @@ end
 -- The longest time between two pulls, and in which state they were. Has the new router
 -- had its first turn?
 local state, last, exchanged = "running", nil, false
-local longest = {running = 0, building = 0, exchanging = 0, after = 0}
+local longest = {running = {0}, building = {}, exchanging = {}, after = {}}
+
+-- From now on in that state. An exchange is counted from when its router is built.
+local function enter(new)
+  state = new
+  table.insert(longest[new], 0)
+end
 
 local function note_pull()
-  local now = cpu_time()
-  if last then longest[state] = math.max(longest[state], now - last) end
+  local now, waits = cpu_time(), longest[state]
+  if last then waits[#waits] = math.max(waits[#waits], now - last) end
   last = now
-  if state == "exchanging" and exchanged then state = "after" end
+  if state == "exchanging" and exchanged then enter("after") end
 end
 
 -- Where packets come from and go to ------------------------------------------------
@@ -129,16 +136,18 @@ local function watch(r)
     if not settled then
       settled, exchanged = now + AFTER_S, true
     end
-    if state == "after" and now >= settled then state = "running" end
+    if state == "after" and now >= settled then enter("running") end
     due = due or now + BETWEEN_S
     if now < due then return end
     due = nil
     if number == swaps then return r:stop() end
-    number, state, exchanged = number + 1, "building", false
+    number, exchanged = number + 1, false
+    enter("building")
     local began = cpu_time()
     local problem = r.global_handlers.hotconfig.write(r, texts[number])
     if problem then error(problem, 0) end
-    took, state = math.max(took, cpu_time() - began), "exchanging"
+    took = math.max(took, cpu_time() - began)
+    enter("exchanging")
   end)
   return r
 end
@@ -149,13 +158,20 @@ local final = reconfigure.run(first, function (text, errh, old)
   local new = make(text, errh, old)
   return new and watch(new)
 end)
+local function median_and_most(list)
+  table.sort(list)
+  local i = math.ceil(#list / 2)
+  local median, most = list[i] or 0, list[#list] or 0
+  return ("%.3f ms, %.3f ms at most"):format(median * 1e3, most * 1e3)
+end
+
 print(("%d routes, %d exchanges"):format(routes, number))
 print(("sent %d, arrived %d, counted %s"):format(sent, received,
   (final:handler_read("c.count"))))
-print(("built in %.3f s of CPU time; packets waited for %.3f ms at most meanwhile")
-  :format(took, longest.building * 1e3))
-print(("exchanged: they waited for %.3f ms at most, then for %.3f ms; otherwise for "
-  .. "%.3f ms"):format(longest.exchanging * 1e3, longest.after * 1e3,
-  longest.running * 1e3))
+print(("built in %.3f s of CPU time at most"):format(took))
+print("packets waited")
+for _, part in ipairs{"building", "exchanging", "after", "running"} do
+  print(("%-10s %s"):format(part, median_and_most(longest[part])))
+end
 final:close()
 if sent ~= received then os.exit(1) end

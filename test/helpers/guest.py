@@ -83,10 +83,9 @@ class CardWire(Wire):
             return None
 
 
-def card(number, model, path, peer=None):
-    """QEMU's words for a card in a slot of its own. Its frames come and go by the socket
-    PATH.card, from and to PATH.wire, or another card, that at `peer`."""
-    far = f"{peer}.card" if peer else f"{path}.wire"
+def device(number, model):
+    """QEMU's words for a card in a slot of its own, whose wire is the network device
+    net`number`."""
     model, _, more = model.partition(",")
     behind = ["-device", f"pcie-root-port,id=slot{number},chassis={number + 1},"
               f"addr={number + 0x10:#x}"]
@@ -94,10 +93,24 @@ def card(number, model, path, peer=None):
         behind, place = [], f"addr={number + 0x10:#x}"
     else:
         place = f"bus=slot{number}"
-    return [*behind, "-netdev", f"dgram,id=net{number},local.type=unix,"
-            f"local.path={path}.card,remote.type=unix,remote.path={far}", "-device",
+    return [*behind, "-device",
             f"{model},netdev=net{number},id=card{number},mac=52:54:00:00:00:{number:02x},"
             f"{place}{CARD_OPTIONS.get(model, '')}{more and ',' + more}"]
+
+
+def card(number, model, path):
+    """QEMU's words for a card whose frames come and go by the socket PATH.card, from and to
+    PATH.wire."""
+    return ["-netdev", f"dgram,id=net{number},local.type=unix,local.path={path}.card,"
+            f"remote.type=unix,remote.path={path}.wire", *device(number, model)]
+
+
+def cable(models, first=0):
+    """QEMU's words for cards joined by a cable, in the slots from `first` on. It is within
+    QEMU: a frame arrives in the moment it is sent, however busy this machine is."""
+    return [word for number, model in enumerate(models, first)
+            for word in ["-netdev", f"hubport,id=net{number},hubid={first}",
+                         *device(number, model)]]
 
 
 def tap(number, iface, queues):

@@ -162,6 +162,8 @@ function Router:begin()
   old:close()
 end
 
+jit.off(Router.begin) -- what runs once isn't worth it, and packets wait
+
 -- What the engine asks after each breath. It may sleep if there is nothing to do.
 local function run_turn(self)
   if self:has_ended() then return true end

@@ -28,7 +28,7 @@ function StaticIPLookup:configure_text(text)
   self.source = text
 end
 
-local PIECE = 65536 -- bytes to look at in one go
+local PIECE = 16384 -- bytes to look at in one go
 
 local function has_letters(text)
   for i = 1, #text, PIECE do
