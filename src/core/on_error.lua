@@ -95,7 +95,7 @@ function on_error.check_configuration(c, config)
   for _, name in ipairs(config.sorted_keys(c.apps)) do
     local app = c.apps[name]
     local own = app.on_error and not app.on_error.inherited and app.on_error.policy
-    if own == "bypass" and not app.class.expand then
+    if own == "bypass" and not (app.class.expand or app.class.expand_together) then
       local output, why = on_error.output_beside(c, config, name, app.class)
       if not output then
         failure.usage("app '%s': packets can't bypass it on an error: %s; let it be %s",

@@ -4,11 +4,9 @@
 
 local alias = require("apps.port.port").alias
 local intel_mp = require("apps.intel_mp.intel_mp")
-local notice = require("lib.port.notice")
+local sharing = require("apps.intel_mp.sharing")
 
 local M = {}
-
-local WITHOUT_EFFECT = {"vlan", "vmdq", "mirror", "rate_limit"}
 
 M.Intel82599 = alias {
   name = "Intel82599",
@@ -25,13 +23,11 @@ M.Intel82599 = alias {
     priority = {default = 1},
     ring_buffer_size = {default = 2048},
   },
-  port = function(conf)
-    notice.without_effect("Intel82599", conf.pciaddr, conf, WITHOUT_EFFECT)
-    return conf.pciaddr
-  end,
+  port = function (conf) return conf.pciaddr end,
 }
 
 local Intel82599 = M.Intel82599
+Intel82599.shares, Intel82599.expand_together = sharing.card, sharing.expand
 local new = Intel82599.new
 
 --- Open the card at conf.pciaddr.

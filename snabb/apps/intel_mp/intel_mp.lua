@@ -1,14 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Snabb's Intel driver apps (82599, i210, i350): the Port app, by PCI address. A port
--- has one queue each way, so a card belongs to one app.
+-- Snabb's Intel driver apps (82599, i210, i350): the Port app, by PCI address. Several
+-- on one card share it (apps.intel_mp.sharing).
 
 local alias = require("apps.port.port").alias
 local notice = require("lib.port.notice")
+local sharing = require("apps.intel_mp.sharing")
 
 local M = {}
-
-local WITHOUT_EFFECT = {"vlan", "vmdq", "mirror", "rate_limit", "mac_loopback", "rxq",
-  "txq"}
 
 local Intel = alias {
   name = "Intel",
@@ -38,16 +36,17 @@ local Intel = alias {
     mac_loopback = {default = false},
   },
   port = function(conf)
-    notice.without_effect("Intel", conf.pciaddr, conf, WITHOUT_EFFECT)
+    notice.without_effect("Intel", conf.pciaddr, conf, {"mac_loopback"})
     return conf.pciaddr
   end,
 }
+Intel.shares, Intel.expand_together = sharing.card, sharing.expand
 M.Intel = Intel
 
 local new = Intel.new
 
---- Open the card at conf.pciaddr. With `rxq = false` nothing is received from it, with
---- `txq = false` nothing is sent to it.
+--- Open the card at conf.pciaddr, which is this app's alone. With `rxq = false` nothing
+--- is received from it, with `txq = false` nothing is sent to it.
 function Intel:new(conf, checked)
   local o = new(self, conf, checked)
   o.conf = conf

@@ -1,10 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Snabb's apps for Mellanox ConnectX cards: ConnectX is the card's set-up, which DPDK
--- does here, and IO is the Port app, by PCI address.
+-- does here, and IO is the Port app, by PCI address. Those of several queues share the
+-- card (apps.intel_mp.sharing).
 
 local alias = require("apps.port.port").alias
 local failure = require("core.failure")
+local intel_mp = require("apps.intel_mp.intel_mp")
 local notice = require("lib.port.notice")
+local sharing = require("apps.intel_mp.sharing")
 
 local M = {}
 
@@ -25,24 +28,32 @@ local ConnectX = {
 ConnectX.__index = ConnectX
 M.ConnectX = ConnectX
 
---- A usage error unless conf.queues is an array of one queue: a port has one.
+--- A usage error unless conf.queues is an array of queues with an `id` each.
 function ConnectX.check_arg(conf)
-  if type(conf.queues) ~= "table" or #conf.queues ~= 1 then
-    failure.usage("ConnectX on %s: `queues` must be an array of one queue, not %s: a"
-      .. " port has one queue each way", conf.pciaddress,
-      type(conf.queues) == "table" and "of " .. #conf.queues or type(conf.queues))
+  local queues, seen = conf.queues, {}
+  if type(queues) ~= "table" or #queues == 0 then
+    failure.usage("ConnectX on %s: `queues` must be an array of queues, not %s",
+      conf.pciaddress, type(queues) == "table" and "empty" or type(queues))
+  end
+  for _, queue in ipairs(queues) do
+    local id = type(queue) == "table" and queue.id
+    if type(id) ~= "string" or seen[id] then
+      failure.usage("ConnectX on %s: each of its `queues` is a table with an `id` of "
+        .. "its own, not %s", conf.pciaddress,
+        id and ("'%s' again"):format(tostring(id)) or tostring(queue))
+    end
+    seen[id] = true
   end
 end
 
---- Nothing is opened: the IO app does that.
+--- Nothing is opened: the IO apps do that.
 function ConnectX:new(conf)
   self.check_arg(conf)
-  notice.without_effect("ConnectX", conf.pciaddress, conf.queues[1], {"vlan", "mac"})
   return setmetatable({}, self)
 end
 
---- The packets of the card's queue.
-M.IO = alias {
+--- The packets of a queue of the card.
+local IO = alias {
   name = "IO",
   config = {
     pciaddress = {required = true},
@@ -54,6 +65,59 @@ M.IO = alias {
     return conf.pciaddress
   end,
 }
+M.IO = IO
+
+--- What was received: `counter_id`, `packets`, `dropped`, `bytes`; and sent.
+IO.get_rxstats, IO.get_txstats = intel_mp.Intel.get_rxstats, intel_mp.Intel.get_txstats
+
+-- The card's queues by `id`, as its set-up says, and their numbers; nil without one.
+local function queues_of(apps)
+  for _, app in ipairs(apps) do
+    if app.class == ConnectX then
+      ConnectX.check_arg(app.arg)
+      local by_id = {}
+      for i, queue in ipairs(app.arg.queues) do
+        by_id[queue.id] = {number = i - 1, vlan = queue.vlan, mac = queue.mac}
+      end
+      return by_id
+    end
+  end
+end
+
+-- The app of a queue as apps.intel_mp.sharing takes it.
+local function with_queue(app, queue)
+  local arg = {pciaddr = app.arg.pciaddress, rxq = queue.number, vlan = queue.vlan,
+               macaddr = queue.mac, vmdq = queue.mac ~= nil}
+  for key, value in pairs(app.arg) do arg[key] = value end
+  return {name = app.name, class = app.class, arg = arg}
+end
+
+-- A card's set-up and the IO apps of its queues; those share it.
+local function expand(apps, card)
+  local queues, ios, setups = queues_of(apps), {}, {}
+  for _, app in ipairs(apps) do
+    if app.class == ConnectX then
+      setups[app.name] = {class = app.class, arg = app.arg}
+    else
+      local id = app.arg.queue
+      local queue = not queues and {number = id} or queues[id]
+      if not queue then
+        failure.usage("app '%s': the card %s has no queue '%s'", app.name,
+          app.arg.pciaddress, tostring(id))
+      end
+      ios[#ios + 1] = with_queue(app, queue)
+    end
+  end
+  if #ios == 0 then return nil end
+  local part = sharing.expand(ios, card)
+  for name, setup in pairs(part and setups or {}) do part.apps[name] = setup end
+  return part
+end
+
+for _, class in ipairs{ConnectX, IO} do
+  function class.shares(conf) return sharing.card{pciaddr = conf.pciaddress} end
+  class.expand_together = expand
+end
 
 --- The class under the name by which programs choose among driver modules.
 M.driver = ConnectX

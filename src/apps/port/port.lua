@@ -209,7 +209,7 @@ local QUEUE = "queue_of_port" -- in arguments of such apps
 
 --- A class for a driver app of Snabb's: `name`, `config` (lib.parse's
 --- specification of its argument) and `port`, a function from the argument to
---- a port string.
+--- a port string. The class's port_argument(arg) is the Port's argument.
 function M.alias(definition)
   local class = setmetatable({}, {__index = Port})
   class.__index = class
@@ -219,6 +219,7 @@ function M.alias(definition)
     local port, queue = definition.port(arg), type(arg) == "table" and arg[QUEUE]
     return queue and {port = port, queues = queue.queues, queue = queue.queue} or port
   end
+  class.port_argument = port_of
   function class.check_arg(arg) return Port.check_arg(port_of(arg)) end
   function class.begins_anew(arg) return Port.begins_anew(port_of(arg)) end
   function class.split(arg, n, i)
