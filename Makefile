@@ -120,7 +120,7 @@ test-guests: perigee
 	@tools/guest/kernel
 	PERIGEE_LONG=1 $(PYTHON) -m pytest -v test/test_guest_cards.py \
 	  test/test_guest_queues.py test/test_guest_vhost.py test/test_guest_netmap.py \
-	  test/test_lying_guest.py
+	  test/test_guest_model.py test/test_lying_guest.py
 
 guest: perigee
 	@sh tools/setup test

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`netmap:` ports in a virtual machine whose kernel has netmap's module: both ways byte for
-byte, refusals, what is left behind, and `perigee model`. QEMU counts instructions there
-(-icount), so that a figure doesn't depend on how busy this machine is."""
+byte, refusals, what is left behind, and `perigee model`. Instructions are counted there."""
 
 import json
 
@@ -10,7 +9,7 @@ import pytest
 from helpers import guest_image, netmap
 from helpers.capture import load, save
 from helpers.command import wait_until
-from helpers.guest import booted
+from helpers.guest import COUNTED, booted
 from helpers.report import account
 from helpers.schema import valid
 
@@ -19,7 +18,6 @@ FRAMES = [b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb5" + bytes((i + k) % 256 for k in ran
           for i, size in enumerate(SIZES * 20)]
 ENDS = {"pipe": ("a{1", "a}1"), "switch": ("vale0:a", "vale0:b"),
         "veth": ("left", "right")}
-COUNTED = ["-icount", "shift=0"]
 MODEL_TIMEOUT_S = 600
 
 # There and back: FILE is sent by one end, and what the other sent back is written.

@@ -28,6 +28,13 @@ PCI_CARDS = {"e1000"}  # not PCI Express: can't be unplugged
 # Behind the IOMMU; QEMU 7.2 ends with TCG and virtio's MSI-X.
 CARD_OPTIONS = {"virtio-net-pci": ",disable-legacy=on,iommu_platform=on,vectors=0"}
 
+# QEMU counts instructions, one a nanosecond of the guest's clock; what that says doesn't
+# depend on how busy this machine is.
+COUNTED = ["-icount", "shift=0"]
+# A virtio card sends what it has been given a microsecond later by that clock; as a rule
+# QEMU does so when it comes to it.
+PUNCTUAL_VIRTIO = "virtio-net-pci,tx=timer,x-txtimer=1000"
+
 # The guest's clock may stand still for seconds while the host does something else.
 BUSY_HOST = ["no_timer_check", "tsc=reliable", "nowatchdog", "mitigations=off",
              "rcupdate.rcu_cpu_stall_suppress=1"]
