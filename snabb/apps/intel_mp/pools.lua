@@ -6,8 +6,58 @@ local failure = require("core.failure")
 
 local pools = {}
 
+local MOST_POOL, MOST_QUEUE = 63, 127 -- of an 82599
+
+local function is_whole(value, most)
+  return type(value) == "number" and value % 1 == 0 and value >= 0 and value <= most
+end
+
+local function is_queue(value) return value == false or is_whole(value, MOST_QUEUE) end
+local function is_pool(value) return is_whole(value, MOST_POOL) end
+
+local function are_pools(list)
+  if type(list) ~= "table" then return list == nil or list == true end
+  for _, number in ipairs(list) do
+    if not is_pool(number) then return false end
+  end
+  return true
+end
+
+local PORTS = {["in"] = true, out = true, inout = true, [true] = true, [false] = true}
+
+local function is_mirror(value)
+  return type(value) == "table" and are_pools(value.pool)
+    and PORTS[value.port or false] == true
+end
+
+local function is_rate(value)
+  return type(value) == "number" and value >= 0 and value < math.huge
+end
+
+-- What an argument may be.
+local ARGUMENTS = {
+  {"rxq", is_queue, ("false, or a number from 0 to %d"):format(MOST_QUEUE)},
+  {"txq", is_queue, ("false, or a number from 0 to %d"):format(MOST_QUEUE)},
+  {"poolnum", is_pool, ("a number from 0 to %d"):format(MOST_POOL)},
+  {"rate_limit", is_rate, "a number of Mbit/s"},
+  {"mirror", is_mirror, 'a table with pool, a list of numbers or true, or port, "in", '
+    .. '"out" or "inout"'},
+}
+
+local function check_arguments(app)
+  for _, argument in ipairs(ARGUMENTS) do
+    local name, is_good, what = unpack(argument)
+    local value = app.arg[name]
+    if value ~= nil and not is_good(value) then
+      failure.usage("app '%s' on %s: its %s is %s, not '%s'", app.name,
+        app.arg.pciaddr, name, what, tostring(value))
+    end
+  end
+end
+
 --- Raise a failure if the apps, a list of {name =, arg =}, can't have a card together.
 function pools.check(apps)
+  for _, app in ipairs(apps) do check_arguments(app) end
   local vmdq = apps[1].arg.vmdq and true or false
   for _, app in ipairs(apps) do
     local conf = app.arg

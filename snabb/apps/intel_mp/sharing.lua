@@ -30,7 +30,7 @@ local function has_pool(conf) return conf.vmdq or conf.vlan end
 
 -- Does the app need more than a port of its own?
 local function is_special(conf)
-  return has_pool(conf) or conf.mirror or (conf.rate_limit or 0) > 0
+  return has_pool(conf) or conf.mirror or (conf.rate_limit or 0) ~= 0
 end
 
 local function any(apps, is)

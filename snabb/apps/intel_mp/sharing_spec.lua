@@ -219,6 +219,13 @@ describe("Driver apps on one card", function ()
     assert.same({to_b}, received.y)
   end)
 
+  it("of a ConnectX that nothing is said of share flows", function ()
+    local function io(id) return {mellanox.IO, {pciaddress = CARD, queue = id}} end
+    local received = run({x = io("x"), y = io("y")}, flows(100))
+    assert.equal(100, #received.x + #received.y)
+    assert.is_true(#received.x > 20 and #received.y > 20)
+  end)
+
   it("are refused where they can't be told apart", function ()
     local Intel = intel_mp.Intel
     local function plain(queue) return {Intel, {pciaddr = CARD, rxq = queue}} end
@@ -240,6 +247,25 @@ describe("Driver apps on one card", function ()
       five["n" .. i] = {Intel, pool("02:00:00:00:01:0" .. i, {mirror = {pool = true}})}
     end
     assert.matches("^5 apps on .* have a mirror; there may be 4", refused(five))
+  end)
+
+  it("are refused with arguments that aren't any", function ()
+    local function refusal(more) return refused{a = {intel_mp.Intel, pool(A, more)}} end
+    assert.equal(("app 'a' on %s: its rxq is false, or a number from 0 to 127, not 'x'")
+      :format(CARD), refusal{rxq = "x"})
+    assert.matches("its txq is .* not '1.5'", refusal{txq = 1.5})
+    assert.matches("its poolnum is a number from 0 to 63, not '64'",
+      refusal{poolnum = 64})
+    assert.matches("its rate_limit is a number of Mbit/s, not '%-1'",
+      refusal{rate_limit = -1})
+    assert.matches("its mirror is a table with pool, .*, not 'true'",
+      refusal{mirror = true})
+    assert.matches("its mirror is", refusal{mirror = {pool = 3}})
+    assert.matches("its mirror is", refusal{mirror = {pool = {"x"}}})
+    assert.matches("its mirror is", refusal{mirror = {port = "up"}})
+    assert.matches("VLAN is a whole number from 0 to 4094, not '4095'",
+      refusal{vlan = 4095})
+    assert.matches("'zz' is no MAC address", refused{a = {intel_mp.Intel, pool("zz")}})
   end)
 
   it("of a ConnectX have queues that it has", function ()

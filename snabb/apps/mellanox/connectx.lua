@@ -70,7 +70,16 @@ M.IO = IO
 --- What was received: `counter_id`, `packets`, `dropped`, `bytes`; and sent.
 IO.get_rxstats, IO.get_txstats = intel_mp.Intel.get_rxstats, intel_mp.Intel.get_txstats
 
--- The card's queues by `id`, as its set-up says, and their numbers; nil without one.
+-- The queues by `id` where nobody says which the card has.
+local function queues_used(apps)
+  local ids, by_id = {}, {}
+  for _, app in ipairs(apps) do ids[#ids + 1] = tostring(app.arg.queue) end
+  table.sort(ids)
+  for i, id in ipairs(ids) do by_id[id] = by_id[id] or {number = i - 1} end
+  return by_id
+end
+
+-- The card's queues by `id`, as its set-up says, and their numbers.
 local function queues_of(apps)
   for _, app in ipairs(apps) do
     if app.class == ConnectX then
@@ -82,6 +91,7 @@ local function queues_of(apps)
       return by_id
     end
   end
+  return queues_used(apps)
 end
 
 -- The app of a queue as apps.intel_mp.sharing takes it.
@@ -99,11 +109,11 @@ local function expand(apps, card)
     if app.class == ConnectX then
       setups[app.name] = {class = app.class, arg = app.arg}
     else
-      local id = app.arg.queue
-      local queue = not queues and {number = id} or queues[id]
+      local id = tostring(app.arg.queue)
+      local queue = queues[id]
       if not queue then
         failure.usage("app '%s': the card %s has no queue '%s'", app.name,
-          app.arg.pciaddress, tostring(id))
+          app.arg.pciaddress, id)
       end
       ios[#ios + 1] = with_queue(app, queue)
     end
