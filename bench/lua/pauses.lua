@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- perigee run bench/lua/pauses.lua LIBRARY SECONDS: a null port's packets through ten
 -- fused apps and back; how often a breath began much later than the one before. Prints
--- what bench/native/pauses.c, which LIBRARY is, prints. What comes before SECONDS isn't
+-- what bench/native/pauses.c, which LIBRARY is, prints, and on a second line how many
+-- microseconds there were from breath to breath. What comes before SECONDS isn't
 -- measured.
 
 local ffi = require("ffi")
@@ -27,7 +28,11 @@ local function main(path, seconds)
   local Watch = {}
   Watch.__index = Watch
   function Watch:new() return setmetatable({}, self) end
-  function Watch.pull() library.gaps_note(gaps) end
+  local breaths = 0
+  function Watch.pull()
+    breaths = breaths + 1
+    library.gaps_note(gaps)
+  end
   local c = config.new()
   config.app(c, "port", Port, "null")
   config.app(c, "watch", Watch)
@@ -42,8 +47,10 @@ local function main(path, seconds)
   engine.configure(c)
   engine.main{duration = WARM_UP_SECONDS, no_report = true}
   library.gaps_begin(gaps)
+  breaths = 0
   engine.main{duration = tonumber(seconds), no_report = true}
   library.gaps_print(gaps)
+  print(("%.2f"):format(tonumber(seconds) * 1e6 / breaths))
 end
 
 main(...)

@@ -3,11 +3,12 @@
  * How often somebody who looks at the time stamp counter all the time doesn't get to it
  * for a while: the kernel, the hypervisor or he himself had other things to do.
  *
- *   pauses SECONDS CPU
+ *   pauses SECONDS CPU [MICROSECONDS]
  *
- * looks at nothing else, on that CPU. bench/lua/pauses.lua loads this as a library, and
- * looks once a breath. Prints one line: gaps over 50 microseconds, gaps over 100, the
- * longest in microseconds.
+ * looks at nothing else, on that CPU; or works for so long between looks, as long as
+ * nobody takes the CPU away. bench/lua/pauses.lua loads this as a library, and looks once
+ * a breath. Prints one line: gaps over 50 microseconds, gaps over 100, the longest in
+ * microseconds.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -60,19 +61,45 @@ void gaps_print(const struct gaps *g)
   fflush(stdout);
 }
 
+static void work(uint64_t steps)
+{
+  volatile uint64_t n = steps;
+  while (n > 0)
+    n--;
+}
+
+/* How many steps take so many cycles: by the fastest of some trials, in which nobody
+ * has taken the CPU away. */
+static uint64_t steps_of(double cycles)
+{
+  enum { TRIALS = 1000, STEPS = 1000 };
+  uint64_t fastest = UINT64_MAX;
+  for (int i = 0; i < TRIALS; i++) {
+    uint64_t began = __rdtsc();
+    work(STEPS);
+    uint64_t took = __rdtsc() - began;
+    fastest = took < fastest ? took : fastest;
+  }
+  return (uint64_t)(cycles / fastest * STEPS);
+}
+
 int main(int argc, char **argv)
 {
   struct gaps g;
   cpu_set_t cpu;
-  if (argc != 3)
+  if (argc != 3 && argc != 4)
     return 2;
   CPU_ZERO(&cpu);
   CPU_SET(atoi(argv[2]), &cpu);
   if (sched_setaffinity(0, sizeof cpu, &cpu) < 0)
     return 1;
   gaps_begin(&g);
-  for (uint64_t end = g.last + atof(argv[1]) * 1e6 * g.cycles_per_us; g.last < end;)
+  uint64_t steps = argc == 4 ? steps_of(atof(argv[3]) * g.cycles_per_us) : 0;
+  g.last = __rdtsc();
+  for (uint64_t end = g.last + atof(argv[1]) * 1e6 * g.cycles_per_us; g.last < end;) {
+    work(steps);
     gaps_note(&g);
+  }
   gaps_print(&g);
   return 0;
 }

@@ -72,6 +72,41 @@ struct histogram {
 };
 void pg_histogram_add(struct histogram *h, double value);
 
+/* tally.c: events and apps are counted from 1; 0: none. */
+struct tally_count { int64_t packets, bytes; };
+struct tally_app {
+  int64_t packets, bytes;    /* that came to it since the region was made */
+  int64_t growth;            /* bytes that it has lengthened them by, if it says so */
+  int32_t lengthens;         /* by how many each */
+  int32_t first, last;       /* events of losses; none if last < first */
+  int32_t astray;            /* event of packets with an output that there isn't */
+  int32_t outs, nouts;       /* the first of its outputs, from 0, and how many */
+};
+struct tally_out {
+  struct link *link;         /* within the region, or NULL */
+  int64_t packets, bytes;    /* of the link when the region was made */
+  int64_t carried;           /* packets since */
+  int32_t event;             /* of packets that process() returned for it */
+  int32_t emitted;           /* and of those by emit() */
+  int32_t to;                /* app */
+  bool closing;              /* does the link close a loop? */
+};
+struct tally_end { struct link *link; int64_t packets, bytes, seen; int32_t to; };
+struct tally {
+  struct tally_count *counts;       /* by event */
+  int64_t *growth;                  /* bytes added, by app */
+  struct tally_app *apps;
+  struct tally_out *outs;
+  struct tally_end *entries, *exits;
+  int32_t *lost;                    /* events of packets that don't leave */
+  int32_t napps, nouts, nentries, nexits, nlost;
+  bool loops;                       /* are there links that close one? */
+  bool unsummed;                    /* one entry, whose bytes nobody adds up */
+};
+void pg_tally_begin(struct tally *t);
+int64_t pg_tally_account(struct tally *t);
+bool pg_tally_moved(const struct tally *t);
+
 /* A list in random order, and the pages it lies on. */
 enum { LOAD_SMALL_PAGES, LOAD_RESERVED_PAGES, LOAD_TRANSPARENT_PAGES };
 struct load_list {

@@ -18,6 +18,7 @@ local engine_counters = require("core.engine.counters")
 local breath = {}
 
 local TEND_SECONDS = 0.01
+local SLOW_SECONDS = 0.001 -- between breaths
 
 -- Calls ------------------------------------------------------------------
 
@@ -70,23 +71,43 @@ local all_dead = false
 --- any more (core.cpus.workers).
 function breath.tend_with(tend) tend_workers = tend end
 
--- What needn't happen in every breath.
-local function housekeeping(now)
+-- What is due a hundred times a second, each in a breath of its own, so that packets
+-- never wait for all of it.
+local duties = {
+  function (now)
+    if not graph.drifted(now, breaths) then return end
+    graph.account() -- what the regions that go have counted
+    graph.arrange()
+  end,
+  function ()
+    pool.tend()
+    graph.clear_up(1)
+    all_dead = tend_workers()
+  end,
+  outside.tend,
+}
+for i, part in ipairs(engine_counters.parts) do table.insert(duties, i, part) end
+local duty = 1 -- that is next
+
+-- Where breaths are far between, all at once.
+local function do_duties(now, slow)
+  repeat
+    local due = duties[duty]
+    duty = duty % #duties + 1
+    if duty == 1 then next_tending = now + TEND_SECONDS end
+    due(now)
+  until duty == 1 or not slow
+end
+
+-- What needn't happen in every breath. `before`: when the last one began.
+local function housekeeping(now, before)
   local period = 1 / settings.tick_Hz -- infinite for 0: no ticks
   if now >= last_tick + period then
     last_tick = now
     tick_all(calls.ticks)
     work.call = 0
   end
-  if now >= next_tending then
-    next_tending = now + TEND_SECONDS
-    pool.tend()
-    engine_counters.publish()
-    if graph.drifted(now, breaths) then graph.arrange() end
-    graph.clear_up(1)
-    all_dead = tend_workers()
-    outside.tend(now)
-  end
+  if now >= next_tending then do_duties(now, now - before >= SLOW_SECONDS) end
   next_duty = math.min(next_tending, last_tick + period)
 end
 
@@ -96,6 +117,7 @@ local breath_time = 0 -- when the last breath began
 
 --- One breath that begins at `now` (seconds, C.pg_now).
 function breath.take(now)
+  local before = breath_time
   breath_time = now
   if breaths >= sample_at then
     sample_at = cycles.breath(calls.pulls, calls.pushes, breaths)
@@ -105,7 +127,7 @@ function breath.take(now)
   end
   work.call = 0
   breaths = breaths + 1
-  if now >= next_duty then housekeeping(now) end
+  if now >= next_duty then housekeeping(now, before) end
 end
 
 health.attach(breath.take, {[housekeeping] = true})

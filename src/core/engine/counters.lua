@@ -40,15 +40,29 @@ for _, name in ipairs{"breaths", "frees", "freebits", "freebytes"} do
   counter.before_reading(counters[name], engine_counters.refresh)
 end
 
+-- Counters of packets: all of one moment.
+local function count_packets()
+  graph.publish()
+  this_engine.count_breaths(breaths_here())
+  engine_counters.refresh()
+end
+
+local function count_cycles(now)
+  health_counters.sync(graph.apps)
+  cycles.sync(breaths_here(), account.progress(), now)
+end
+
+--- The parts of publish(), in order: functions that may be called in breaths that
+--- follow each other. Other processes see what has changed after the last of them.
+engine_counters.parts = {
+  count_packets, function () count_cycles(false) end, counter.commit,
+}
+
 --- Publish all there is, what cycles went to as well if `now` (else ten times a
 --- second).
 function engine_counters.publish(now)
-  local breaths = breaths_here()
-  graph.publish()
-  this_engine.count_breaths(breaths)
-  engine_counters.refresh()
-  health_counters.sync(graph.apps)
-  cycles.sync(breaths, account.progress(), now)
+  count_packets()
+  count_cycles(now)
   counter.commit()
 end
 
