@@ -7,12 +7,13 @@ import runpy
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 
 import pytest
 
 from helpers import guest, guest_image
-from helpers.command import ROOT, wait_until
+from helpers.command import ROOT, run, wait_until
 
 pytestmark = pytest.mark.fast
 
@@ -67,3 +68,22 @@ def test_ctrl_c_while_the_kernel_is_fetched(tmp_path):
             os.killpg(fetch.pid, signal.SIGINT)
         assert fetch.wait() == 130
     assert list(tree.glob("build/guest/*")) == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["--quick"]])
+def test_the_model_of_a_guest_goes_to_a_folder(arguments):
+    result = run(ROOT / "tools" / "guest" / "model", *arguments)
+    assert result.returncode == 1
+    assert result.stderr == (f"tools/guest/model: '{' '.join(arguments)}': name a folder for "
+                             "the results, then options of `perigee model`\n")
+
+
+def test_the_model_of_a_guest_has_a_folder_that_can_be_made(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    model = runpy.run_path(str(ROOT / "tools" / "guest" / "model"))
+    monkeypatch.setattr(guest_image, "missing", lambda: None)
+    monkeypatch.setattr(guest_image, "prepare", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["model", str(tmp_path / "file" / "out")])
+    monkeypatch.delenv("NETMAP", raising=False)
+    with pytest.raises(SystemExit, match="file/out' can't be made: Not a directory"):
+        model["main"]()
