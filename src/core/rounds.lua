@@ -31,9 +31,9 @@ function rounds.make(push, calls, first)
 end
 
 --- push(app, link) of an app that needs packets (class.needs_packets): not for a link
---- that has none.
+--- that has none, but while the app's field `restless` is true.
 function rounds.push_waiting(app, l)
-  if l.write ~= l.read or l.nhanded > 0 then app:push(l) end
+  if l.write ~= l.read or l.nhanded > 0 or app.restless then app:push(l) end
 end
 
 return rounds

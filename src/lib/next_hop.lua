@@ -5,9 +5,10 @@
 -- alarm is raised as long as the address isn't known.
 --
 -- The app has `next_ip`, `next_mac` (false: not known yet), `self_mac`, `next_request`
--- (when to ask), `alarm`, `alarm_notification`, `shared_next_mac_key` and `protocol`, a
--- table {name = "ARP", address = the C type of next_ip, counter = the name of that of
--- the next hop's address, what = what it resolves, as alarms say}.
+-- (when to ask), `restless` (core.rounds: until it has asked), `alarm`,
+-- `alarm_notification`, `shared_next_mac_key` and `protocol`, a table {name = "ARP",
+-- address = the C type of next_ip, counter = the name of that of the next hop's
+-- address, what = what it resolves, as alarms say}.
 
 local ffi = require("ffi")
 local address = require("lib.stack.address")
@@ -53,7 +54,7 @@ end
 function next_hop.begin(app)
   app.self_mac = app.self_mac or random_mac()
   app.alarm = new_alarm(app.protocol)
-  app.next_request = 0
+  app.next_request, app.restless = 0, true
 end
 
 -- Put the address where other processes look for it.
@@ -113,6 +114,7 @@ end
 --- Look for the next hop, as long as it isn't known: by ask(app, south), which sends a
 --- request, now and then, and by what other processes have heard.
 function next_hop.seek(app, ask)
+  app.restless = false
   if app.next_mac then return end
   local south = app.output.south
   if south and is_due(app) then ask(app, south) end

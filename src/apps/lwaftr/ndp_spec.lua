@@ -84,4 +84,28 @@ describe("NDP", function ()
   it("wants to know its next hop", function ()
     assert.has_error(function () NDP:new{self_ip = US} end)
   end)
+
+  it("asks in the first breath, and knows in the second", function ()
+    local Sink = require("apps.basic.basic_apps").Sink
+    local config, engine = require("core.config"), require("core.app")
+    local c = config.new()
+    config.app(c, "a", NDP, {self_ip = US, next_ip = THEM})
+    config.app(c, "b", NDP, {self_ip = THEM, next_ip = US})
+    config.app(c, "sink", Sink)
+    for _, spec in ipairs{"a.south -> b.south", "b.south -> a.south",
+                          "sink.a -> a.north", "a.north -> sink.a", "sink.b -> b.north",
+                          "b.north -> sink.b"} do
+      config.link(c, spec)
+    end
+    local say = print
+    _G.print = function () end
+    finally(function ()
+      _G.print = say
+      engine.configure(config.new())
+    end)
+    engine.configure(c)
+    for _ = 1, 2 do engine.breathe() end
+    assert.truthy(engine.app_table.a.next_mac)
+    assert.truthy(engine.app_table.b.next_mac)
+  end)
 end)

@@ -65,6 +65,16 @@ describe("an app that needs packets", function ()
     assert.equal(3, tonumber(counter.read(links["source.b -> sink.b"].stats.rxpackets)))
   end)
 
+  it("is called all the same while it is restless", function ()
+    start(0, "source.a -> sink.a")
+    engine.app_table.sink.restless = true
+    breathe(2)
+    assert.equal(2, #calls)
+    engine.app_table.sink.restless = false
+    breathe(2)
+    assert.equal(2, #calls)
+  end)
+
   it("is called for what a bulk app hands over", function ()
     start(3, "source.a -> bulk.input", "bulk.output -> sink.a")
     breathe(5)
