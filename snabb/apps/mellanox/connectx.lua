@@ -5,7 +5,6 @@
 
 local alias = require("apps.port.port").alias
 local failure = require("core.failure")
-local intel_mp = require("apps.intel_mp.intel_mp")
 local notice = require("lib.port.notice")
 local sharing = require("apps.intel_mp.sharing")
 
@@ -66,9 +65,6 @@ local IO = alias {
   end,
 }
 M.IO = IO
-
---- What was received: `counter_id`, `packets`, `dropped`, `bytes`; and sent.
-IO.get_rxstats, IO.get_txstats = intel_mp.Intel.get_rxstats, intel_mp.Intel.get_txstats
 
 -- The queues by `id` where nobody says which the card has.
 local function queues_used(apps)
