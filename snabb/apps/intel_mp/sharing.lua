@@ -19,11 +19,11 @@ local sharing = {}
 local MEGABIT = 125000 -- bytes
 local BURST_S, LEAST_BURST = 0.01, 10000 -- what a limited app may send at once
 
---- The name of the card that the driver app of argument `conf` shares, if it is given
---- as text: each address has one, whatever `--port` puts in its place.
-function sharing.card(conf)
-  if type(conf.pciaddr) ~= "string" then return nil end
-  return "card@" .. pci.canonical(conf.pciaddr):lower():gsub("[^%w_]", "_")
+local ADDRESS = "^%x*:?%x+:%x%x%.%x$"
+
+--- The name of the card at an address, or of any port given as text.
+function sharing.name(text)
+  return "card@" .. pci.canonical(text):lower():gsub("[^%w_]", "_")
 end
 
 local function has_pool(conf) return conf.vmdq or conf.vlan end
@@ -31,6 +31,15 @@ local function has_pool(conf) return conf.vmdq or conf.vlan end
 -- Does the app need more than a port of its own?
 local function is_special(conf)
   return has_pool(conf) or conf.mirror or (conf.rate_limit or 0) ~= 0
+end
+
+--- The name of the card that the driver app of argument `conf` shares: that of a PCI
+--- address, whatever `--port` puts in its place. Other ports are the app's own ("null"
+--- is another one each time), but for what only a shared one can do.
+function sharing.card(conf)
+  local text = conf.pciaddr
+  if type(text) ~= "string" then return nil end
+  return (text:match(ADDRESS) or is_special(conf)) and sharing.name(text) or nil
 end
 
 local function any(apps, is)

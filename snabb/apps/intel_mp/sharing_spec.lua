@@ -282,6 +282,20 @@ describe("Driver apps on one card", function ()
       refusal({{id = "x"}, {id = "x"}}, "x"))
   end)
 
+  it("have a port each where that isn't a card", function ()
+    local c = config.new()
+    for _, name in ipairs{"a", "b"} do
+      config.app(c, name, intel_mp.Intel, {pciaddr = "ring:both"})
+      config.app(c, name .. "_to", Sink)
+      config.link(c, ("%s.output -> %s_to.input"):format(name, name))
+    end
+    config.app(c, "from", Source, {frame(A, B, nil, "there")})
+    config.link(c, "from.output -> a.input")
+    engine.configure(c)
+    engine.main{duration = 0.02, no_report = true}
+    assert.same({frame(A, B, nil, "there")}, engine.app_table.b_to.frames)
+  end)
+
   it("come and go while the others run", function ()
     run({a = {intel_mp.Intel, pool(A)}, b = {intel_mp.Intel, pool(B)}}, {})
     local port = engine.app_table["card@fe_02_0/port"]

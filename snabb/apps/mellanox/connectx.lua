@@ -121,7 +121,10 @@ local function expand(apps, card)
 end
 
 for _, class in ipairs{ConnectX, IO} do
-  function class.shares(conf) return sharing.card{pciaddr = conf.pciaddress} end
+  function class.shares(conf)
+    local text = conf.pciaddress
+    return type(text) == "string" and sharing.name(text) or nil
+  end
   class.expand_together = expand
 end
 
