@@ -135,8 +135,10 @@ local function change()
   chosen = chosen + 1 -- at first each of them once
   changes[chosen <= #changes and chosen or math.random(#changes)](c)
   if math.random(3) == 1 then changes[math.random(3)](c) end
+  local ok, err = pcall(engine.configure, c)
   -- The spare interface may be down just now.
-  print(pcall(engine.configure, c) and "changed" or "refused")
+  if not ok and not c.apps.spare then error(err, 0) end
+  print(ok and "changed" or "refused")
 end
 
 engine.configure(plain())

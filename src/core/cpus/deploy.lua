@@ -140,15 +140,25 @@ local function go_on(list)
   end
 end
 
--- Replace the parts, all of which can be had; as they were if it fails all the same.
-local function switch(new, list, new_crossings, main)
-  local moving = movers(new)
+-- Let those whose parts change stand still, with nothing on its way that would be lost.
+local function halt(list, moving, new_crossings)
   pause_some(list)
   if next(moving) then
     drain_all(list, function (key) return not new_crossings[key] end, DRAIN_SECONDS)
   end
-  local ok, err = pcall(distribute, new, list, moving, main)
-  if not ok then put_back(list, main.change) end
+end
+
+-- Replace the parts, all of which can be had; as they were if it fails all the same:
+-- an app may raise something as it passes on what is on its way.
+local function switch(new, list, new_crossings, main)
+  local moving = movers(new)
+  local ok, err = pcall(halt, list, moving, new_crossings)
+  if ok then
+    ok, err = pcall(distribute, new, list, moving, main)
+    if not ok then put_back(list, main.change) end
+  else
+    abandon(list, main)
+  end
   go_on(list)
   if not ok then error(err, 0) end
 end

@@ -84,6 +84,34 @@ describe("A configuration of several CPUs", function ()
     assert.equal(0, flows.counted("check", "mixed_up"))
   end)
 
+  it("leaves all as it was if an app raises while packets are passed on", function ()
+    local armed = false
+    local Armed = {new = function (class) return setmetatable({}, {__index = class}) end}
+    function Armed:push()
+      if armed then error("not now") end
+      local input, output = self.input.input, self.output.output
+      while not link.empty(input) do link.transmit(output, link.receive(input)) end
+    end
+    local function with(source, extra)
+      local c = chain{source = source, trusting = FIRST, check = FIRST}
+      config.app(c, "a", Armed)
+      if extra then config.app(c, extra, flows.Pass) end
+      return c
+    end
+    engine.configure(with(FIRST))
+    run_beyond(1000)
+    armed = true
+    local ok, err = pcall(engine.configure, with(SECOND, "extra"))
+    assert.is_false(ok)
+    assert.matches("app 'a'.*not now", tostring(err))
+    armed = false
+    assert.same({}, require("core.shm").children("apps/extra"))
+    engine.configure(with(FIRST, "other"))
+    run_beyond(received())
+    assert.equal(0, flows.counted("check", "lost"))
+    assert.equal(0, flows.counted("check", "mixed_up"))
+  end)
+
   it("that is refused stops the new apps that it began with, anywhere", function ()
     engine.configure(chain{source = FIRST, check = FIRST})
     local bad = chain{source = FIRST, check = FIRST}

@@ -35,13 +35,20 @@ local function pull_from_others(pulls)
   end
 end
 
+-- As in a breath, an error is that of an app, and its burst is put in order.
+local function push()
+  local ok, err = xpcall(breath.push, graph.rescue_explained, graph.calls.pushes)
+  if not ok then error(graph.name_call(err), 0) end
+end
+
 --- Receive nothing, pull nothing but what other CPUs have sent, and push until the
 --- links are empty, `rounds` times (64) at most; how many packets are in them then.
+--- Raises what an app raised.
 function drain.here(rounds)
   hold_ports()
   for _ = 1, rounds or ROUNDS do
     pull_from_others(graph.calls.pulls)
-    breath.push(graph.calls.pushes)
+    push()
     if waiting() == 0 then break end
   end
   return waiting()
