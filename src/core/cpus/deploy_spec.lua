@@ -86,7 +86,8 @@ describe("A configuration of several CPUs", function ()
 
   it("leaves all as it was if an app raises while packets are passed on", function ()
     local armed = false
-    local Armed = {new = function (class) return setmetatable({}, {__index = class}) end}
+    local Armed = {}
+    Armed.new = function (class) return setmetatable({}, {__index = class}) end
     function Armed:push()
       if armed then error("not now") end
       local input, output = self.input.input, self.output.output
