@@ -217,14 +217,27 @@ static inline uint32_t vlan_of(const struct vswitch *s, struct packet *p, uint32
   return port == 0 ? vlan_from_trunk(s, p) : vlan_from_port(s, p, port);
 }
 
+/* Take a burst from the link, and ask the memory for its headers; how many packets. */
+static int take(struct link *in, struct packet **packets)
+{
+  int n = pg_take(in, packets, PORT_BURST);
+  for (int i = 0; i < n; i++)
+    __builtin_prefetch(packets[i]);
+  int64_t bytes = 0;
+  for (int i = 0; i < n; i++) {
+    bytes += packets[i]->length;
+    __builtin_prefetch(data_of(packets[i]));
+  }
+  in->rxbytes += bytes;
+  return n;
+}
+
 /* Where frames of a port go, and in which VLANs. What a step reads was asked of the
  * memory a step before, for all of them. */
 static void decide(struct vswitch *s, struct packet **packets, int n, uint32_t port,
                    uint32_t *to, uint32_t *vlan)
 {
   const struct vswitch_bucket *buckets[PORT_BURST];
-  for (int i = 0; i < n; i++)
-    __builtin_prefetch(data_of(packets[i]));
   for (int i = 0; i < n; i++) {
     vlan[i] = vlan_of(s, packets[i], port);
     if (!(vlan[i] & DROP)) {
@@ -262,7 +275,7 @@ int pg_vswitch(struct vswitch *s, struct freelist *account, struct link *in,
 {
   struct packet *packets[PORT_BURST];
   uint32_t to[PORT_BURST], vlan[PORT_BURST];
-  int n = pg_take_counted(in, packets, PORT_BURST);
+  int n = take(in, packets);
   s->floods = s->drops = 0;
   decide(s, packets, n, port, to, vlan);
   for (int i = 0, run; i < n; i += run) {

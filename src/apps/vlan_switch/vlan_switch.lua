@@ -127,6 +127,15 @@ local function segments(s, ports)
   return all, open
 end
 
+-- Room for how many addresses beside the ports' own. Where all ports have one, none is
+-- learned, and a small table stays in the CPU's cache and in few pages.
+local function learned(ports, arg)
+  for _, port in ipairs(ports) do
+    if not port.mac then return arg.addresses end
+  end
+  return 0
+end
+
 -- What follows from the argument, a table; nothing of a running app has changed then.
 local function build(arg)
   local ports = ports_of(arg)
@@ -142,8 +151,8 @@ local function build(arg)
   for i, port in ipairs(ports) do
     hold.vlan[i], hold.learns[i] = port.vlan, port.mac and 0 or 1
   end
-  local buckets = 1
-  while buckets < #ports + arg.addresses do buckets = buckets * 2 end
+  local buckets, most = 1, #ports + learned(ports, arg)
+  while buckets < most do buckets = buckets * 2 end
   while not fill(s, ports, buckets, hold) do buckets = buckets * 2 end
   local all, open = segments(s, ports)
   return {s = s, hold = hold, ports = ports, all = all, open = open,
