@@ -21,6 +21,7 @@ local REAP_INTERVAL = 15 * 60
 local PING = C.REWRITE_PING
 
 local rewrite, rewrite_by = C.pg_rewrite, C.pg_rewrite_by
+local detours_t = ffi.typeof("int64_t[1]")
 
 local Rewriter = {}
 base.Rewriter = Rewriter
@@ -92,6 +93,7 @@ function Rewriter:configure_raw(list)
   self.values = a
   self.reap_interval = a.REAP_INTERVAL or a.REAP_TIME or REAP_INTERVAL
   self.counts = ffi.new("uint32_t[256]")
+  self.detours = detours_t() -- packets that began flows
 end
 
 --- The set of its flows, which it may share.
@@ -179,6 +181,7 @@ local key_type = ffi.typeof("struct click_flow_key")
 -- The output of a packet without a flow, from 1; nil: it is dropped.
 local function begin_flow(self, p, i)
   local r = self.native
+  self.detours[0] = self.detours[0] + 1
   local reply_note = r.reply_note >= 0 and p.note8[r.reply_note] or 0
   local number, output = self:add_flow(key_type(r.key), r.kind,
     self.class.any_protocol and 0 or r.protocol, i, reply_note)

@@ -3,7 +3,8 @@
 -- the packet at hand when the loop is hot; all that go another way leave the trace, and
 -- come back to its beginning, which costs as much as the work itself. So a loop that
 -- was made for a rare packet is better made anew. The region's own counters tell: what
--- they have counted while LuaJIT recorded is what that packet did.
+-- they have counted while LuaJIT recorded is what that packet did. So do apps' counters
+-- of what they do for few packets (app.detours).
 
 local ffi = require("ffi")
 local health = require("core.watch.health")
@@ -20,6 +21,7 @@ Shape.__index = Shape
 --- To be called when LuaJIT begins to record the loop.
 function Shape:started()
   for event = 1, self.events do self.before[event] = self.counts[event].packets end
+  for k, counter in pairs(self.detours) do self.before_detour[k] = counter[0] end
 end
 
 --- To be called when it has compiled it.
@@ -29,6 +31,17 @@ function Shape:stopped()
     local n = self.counts[event].packets
     if n ~= self.before[event] then self.taken[event] = n end
   end
+  self.detoured = {}
+  for k, counter in pairs(self.detours) do
+    if counter[0] ~= self.before_detour[k] then self.detoured[k] = counter[0] end
+  end
+end
+
+-- The apps' counters of packets that take a detour, by the apps' numbers.
+local function detours_of(region)
+  local counters = {}
+  for k, app in ipairs(region.app) do counters[k] = app.detours end
+  return counters
 end
 
 --- Learn which way the loops of the region, just made, are compiled for: region.shapes.
@@ -37,7 +50,8 @@ function shape.follow(region)
   region.shapes = {}
   for i, f in ipairs(region.loop) do
     region.shapes[i] = setmetatable({counts = region.tally.counts, events = events,
-      before = ffi.new("int64_t[?]", events + 1)}, Shape)
+      before = ffi.new("int64_t[?]", events + 1), before_detour = {},
+      detours = detours_of(region)}, Shape)
     health.follow(f, region.shapes[i])
   end
 end
@@ -66,14 +80,21 @@ end
 -- Was the loop that `self` follows made for packets that are rare by now?
 local function is_rare(self, d, tally)
   local most, rare = {}, false
-  for event, before in pairs(self.taken or NONE) do
-    local k = d.index[d.events[event].app]
+  -- At app `k` the loop took a way that `n` packets have taken since the last time.
+  local function note(k, n)
     self.seen[k] = self.seen[k] or {}
     most[k] = most[k] or most_at(tally, k, self.seen[k])
+    rare = rare or most[k] >= FEWEST_PACKETS and tonumber(n) * RARE < most[k]
+  end
+  for event, before in pairs(self.taken or NONE) do
     local n = tally.counts[event].packets
     self.taken[event] = n
-    rare = rare
-      or most[k] >= FEWEST_PACKETS and tonumber(n - before) * RARE < most[k]
+    note(d.index[d.events[event].app], n - before)
+  end
+  for k, before in pairs(self.detoured or NONE) do
+    local n = self.detours[k][0]
+    self.detoured[k] = n
+    note(k, n - before)
   end
   return rare
 end

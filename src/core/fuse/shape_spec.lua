@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local ffi = require("ffi")
 local C = require("core.native")
 local config = require("core.config")
 local engine = require("core.app")
@@ -80,6 +81,39 @@ describe("#slow shape", function ()
     assert.is_false(look(900, 0)) -- too few to tell
     region.shapes[1].taken = {}
     assert.is_false(look(2000, 0))
+  end)
+
+  it("has one made anew whose app began with much work for few", function ()
+    local Learner = regions.class{}
+    function Learner:new()
+      local learner = {known = 0, detours = ffi.new("int64_t[1]")}
+      return setmetatable(learner, {__index = Learner})
+    end
+    function Learner:process(p)
+      if self.known < self.all then -- of the first packets it learns something
+        self.known = self.known + 1
+        self.detours[0] = self.detours[0] + 1
+      end
+      return p
+    end
+    local c = config.new()
+    config.app(c, "port", Port, "null")
+    config.app(c, "learner", Learner)
+    config.link(c, "port.output -> learner.input")
+    config.link(c, "learner.output -> port.input")
+    engine.configure(c)
+    engine.busywait = true
+    local learner, region = engine.app_table.learner, engine.regions[1]
+    learner.all = 2 ^ 50
+    run_until(function () return region.shapes[1].detoured end)
+    assert.is_not_nil(next(region.shapes[1].detoured))
+    engine.main{duration = 0.1, no_report = true}
+    assert.equal(region, engine.regions[1]) -- it is what is usual
+    learner.all = 0
+    run_until(function () return engine.regions[1] ~= region end)
+    region = engine.regions[1]
+    run_until(function () return region.shapes[1].detoured end)
+    assert.is_nil(next(region.shapes[1].detoured))
   end)
 
   it("leaves one alone that was compiled for what is usual", function ()
