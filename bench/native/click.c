@@ -3,10 +3,14 @@
  * What bench/suite/click.py's configurations do, in C: for each packet of a burst its
  * whole way, one after the other.
  *
- *   click mirror|router|firewall|nat|tee RX-DEVARGS BURST SECONDS EAL-ARGUMENTS...
+ *   click MODE RX-DEVARGS BURST SECONDS EAL-ARGUMENTS...
  *
+ * MODE: mirror, router, firewall:RULES, classifier, nat, balancer, strings:A,B,... or
+ * tee.
  * Prints one line: packets received, CPU seconds, TSC Hz.
  */
+#include <dlfcn.h>
+
 #include <rte_byteorder.h>
 #include <rte_ether.h>
 #include <rte_hash.h>
@@ -17,7 +21,7 @@
 
 #include "common.h"
 
-enum { MAX_BURST = 512, HOPS = 4, MTU = 1500, RULES = 100, FLOWS = 1 << 16,
+enum { MAX_BURST = 512, HOPS = 4, MTU = 1500, MOST_RULES = 1000, FLOWS = 1 << 16,
        ETHERNET = sizeof(struct rte_ether_hdr), IPV4 = sizeof(struct rte_ipv4_hdr),
        ICMP = sizeof(struct rte_icmp_hdr), QUOTED = 576 - IPV4 - ICMP };
 
@@ -189,14 +193,15 @@ static void do_mirror(struct rte_mbuf *m)
   put(&outs[0], m);
 }
 
-static struct rule { uint32_t net; uint16_t port; } rules[RULES - 1];
+static struct rule { uint32_t net; uint16_t port; } rules[MOST_RULES];
+static int nrules; /* but for the last, which lets packets pass */
 
 static bool allowed(const struct rte_ipv4_hdr *h)
 {
   const struct rte_udp_hdr *udp = (const void *)((const char *)h + header_length(h));
   uint32_t source = rte_be_to_cpu_32(h->src_addr);
   uint16_t port = rte_be_to_cpu_16(udp->dst_port);
-  for (int i = 0; i < RULES - 1; i++)
+  for (int i = 0; i < nrules; i++)
     if ((source & ~255U) == rules[i].net && port == rules[i].port)
       return false;
   return h->next_proto_id == 17;
@@ -208,6 +213,26 @@ static void do_firewall(struct rte_mbuf *m)
     put(&outs[0], m);
   else
     rte_pktmbuf_free(m);
+}
+
+static void do_classifier(struct rte_mbuf *m)
+{
+  if (!sound(m, false)) {
+    rte_pktmbuf_free(m);
+    return;
+  }
+  const struct rte_ipv4_hdr *h = ip_of(m);
+  const struct rte_udp_hdr *udp = (const void *)((const char *)h + header_length(h));
+  bool first = !(h->fragment_offset & rte_cpu_to_be_16(0x1fff));
+  uint8_t protocol = h->next_proto_id;
+  if (protocol == 6 && first && udp->dst_port == rte_cpu_to_be_16(80))
+    put(&outs[0], m);
+  else if (protocol == 17 && first && udp->dst_port == rte_cpu_to_be_16(53))
+    put(&outs[1], m);
+  else if (protocol == 1)
+    put(&outs[2], m);
+  else
+    put(&outs[3], m);
 }
 
 struct flow { uint32_t from, to; uint16_t from_port, to_port; uint32_t protocol; };
@@ -253,6 +278,84 @@ static void do_nat(struct rte_mbuf *m)
   put(&outs[0], m);
 }
 
+/* A flow keeps the server that it was given when it began. */
+static void do_balancer(struct rte_mbuf *m)
+{
+  if (!sound(m, false)) {
+    rte_pktmbuf_free(m);
+    return;
+  }
+  struct rte_ipv4_hdr *h = ip_of(m);
+  struct rte_udp_hdr *udp = (void *)((char *)h + header_length(h));
+  struct flow flow = {h->src_addr, h->dst_addr, udp->src_port, udp->dst_port,
+                      h->next_proto_id};
+  int at = rte_hash_lookup(flows, &flow);
+  if (at < 0) {
+    at = rte_hash_add_key(flows, &flow);
+    check(at >= 0, "adding a flow");
+    ports_of[at] = next_port++ % HOPS;
+  }
+  uint32_t server = rte_cpu_to_be_32(NET(192, 168, 0, 1 + ports_of[at]));
+  uint16_t sum = h->hdr_checksum;
+  sum = changed(sum, h->dst_addr & 0xffff, server & 0xffff);
+  h->hdr_checksum = changed(sum, h->dst_addr >> 16, server >> 16);
+  if (udp->dgram_cksum) {
+    sum = changed(udp->dgram_cksum, h->dst_addr & 0xffff, server & 0xffff);
+    udp->dgram_cksum = changed(sum, h->dst_addr >> 16, server >> 16);
+  }
+  h->dst_addr = server;
+  put(&outs[0], m);
+}
+
+/* Strings, by Hyperscan as Perigee does, which is there if its library is. */
+static struct {
+  int (*scan)(const void *, const char *, unsigned, unsigned, void *,
+              int (*)(unsigned, unsigned long long, unsigned long long, unsigned,
+                      void *), void *);
+  void *database, *scratch;
+} strings;
+
+static int on_string(unsigned id, unsigned long long from, unsigned long long to,
+                     unsigned flags, void *found)
+{
+  (void)id, (void)from, (void)to, (void)flags;
+  *(bool *)found = true;
+  return 1;
+}
+
+static void do_strings(struct rte_mbuf *m)
+{
+  bool found = false;
+  strings.scan(strings.database, rte_pktmbuf_mtod(m, const char *), m->data_len, 0,
+               strings.scratch, on_string, &found);
+  put(&outs[found], m);
+}
+
+/* `list`: separated by commas. */
+static void look_for(char *list)
+{
+  enum { MOST = 64, BLOCK = 1, ONCE = 8 };
+  const char *text[MOST];
+  unsigned flags[MOST], n = 0;
+  size_t size[MOST];
+  void *hs = dlopen("libhs.so.5", RTLD_NOW), *error;
+  check(hs, "loading Hyperscan");
+  int (*compile)(const char *const *, const unsigned *, const unsigned *,
+                 const size_t *, unsigned, unsigned, const void *, void **, void **) =
+    dlsym(hs, "hs_compile_lit_multi");
+  int (*scratch)(const void *, void **) = dlsym(hs, "hs_alloc_scratch");
+  strings.scan = dlsym(hs, "hs_scan");
+  check(compile && scratch && strings.scan, "finding Hyperscan's functions");
+  for (char *s = strtok(list, ","); s && n < MOST; s = strtok(NULL, ",")) {
+    text[n] = s;
+    flags[n] = ONCE;
+    size[n++] = strlen(s);
+  }
+  check(compile(text, flags, NULL, size, n, BLOCK, NULL, &strings.database, &error) == 0,
+        "compiling strings");
+  check(scratch(strings.database, &strings.scratch) == 0, "making a scratch");
+}
+
 static void do_tee(struct rte_mbuf *m)
 {
   struct rte_mbuf *copy = rte_pktmbuf_alloc(pool);
@@ -265,9 +368,11 @@ static void do_tee(struct rte_mbuf *m)
 
 static const struct { const char *name; void (*work)(struct rte_mbuf *); } modes[] = {
   {"mirror", do_mirror}, {"router", do_router}, {"firewall", do_firewall},
-  {"nat", do_nat}, {"tee", do_tee}};
+  {"classifier", do_classifier}, {"nat", do_nat}, {"balancer", do_balancer},
+  {"strings", do_strings}, {"tee", do_tee}};
 
-static void prepare(void)
+/* `more`: what follows the mode's name and a colon. */
+static void prepare(void (*work)(struct rte_mbuf *), char *more)
 {
   char devargs[32];
   struct rte_hash_parameters table = {
@@ -283,8 +388,16 @@ static void prepare(void)
     o->address = NET(10, 0, i, 1);
     memcpy(o->header, header, sizeof header);
   }
-  for (int i = 0; i < RULES - 1; i++)
-    rules[i] = (struct rule){NET(172, 16, i % 256, 0), 1000 + i};
+  if (work == do_firewall) {
+    nrules = more ? atoi(more) - 1 : 0;
+    check(nrules > 0 && nrules < MOST_RULES, "reading the number of rules");
+    for (int i = 0; i < nrules; i++)
+      rules[i] = (struct rule){NET(172, 16, i % 256, 0), 1000 + i};
+  }
+  if (work == do_strings) {
+    check(more, "reading the strings");
+    look_for(more);
+  }
 }
 
 int main(int argc, char **argv)
@@ -292,6 +405,9 @@ int main(int argc, char **argv)
   check(argc > 5, "usage: click MODE RX-DEVARGS BURST SECONDS EAL-ARGUMENTS...; "
                   "reading it");
   void (*work)(struct rte_mbuf *) = NULL;
+  char *more = strchr(argv[1], ':');
+  if (more)
+    *more++ = 0;
   for (size_t i = 0; i < RTE_DIM(modes); i++)
     if (strcmp(argv[1], modes[i].name) == 0)
       work = modes[i].work;
@@ -302,7 +418,7 @@ int main(int argc, char **argv)
   check(rte_eal_init(argc - 4, argv + 4) >= 0, "starting EAL");
   pool = make_pool();
   uint16_t source = open_port(argv[2], pool);
-  prepare();
+  prepare(work, more);
   uint64_t packets = 0;
   double start = cpu_seconds(), now = start;
   while ((now = cpu_seconds()) - start < seconds)

@@ -3,8 +3,11 @@
 
 EtherMirror; a router with four interfaces, of the elements of Click's IP router, with
 one next hop, four at random, and a mix of what a router meets (2 % of packets with a TTL
-of 1, 2 % over the MTU, 1 % with options, 1 % ARP); a firewall (IPFilter); a NAT
-(IPRewriter); Tee. Packets come from a capture file (copied from memory by net_pcap, for
+of 1, 2 % over the MTU, 1 % with options, 1 % ARP); a firewall (IPFilter) of 10, 100 and
+1,000 rules; IPClassifier with four kinds of packets; a NAT (IPRewriter) with 1, 4 and
+4,096 flows; a load balancer (RoundRobinIPMapper) with four servers and 1,024 flows; 20
+strings that none to speak of 200 bytes have in them (StringMatcher, by Hyperscan, in C
+too); Tee. Packets come from a capture file (copied from memory by net_pcap, for
 all) and go to null ports. The references do the same work in C, a loop over the burst for
 each packet's whole way.
 
@@ -23,7 +26,7 @@ LIMIT = 1.15
 PACKETS = 1024
 HOPS = 4
 MTU = 1500
-RULES = 100
+STRINGS = 20
 
 
 def interface(i):
@@ -79,6 +82,33 @@ rw[1] -> Discard;
 """
 
 
+def classifier():
+    return """c :: IPClassifier(tcp dst port 80, udp dst port 53, icmp, -);
+FromDPDKDevice(0) -> Strip(14) -> CheckIPHeader -> c;
+""" + "".join('c[%d] -> Unstrip(14) -> ToDPDKDevice("null");\n' % i for i in range(4))
+
+
+def balancer():
+    return """servers :: RoundRobinIPMapper(%s);
+rw :: IPRewriter(servers);
+FromDPDKDevice(0) -> Strip(14) -> CheckIPHeader -> rw;
+rw[0] -> Unstrip(14) -> ToDPDKDevice("null");
+rw[1] -> Discard;
+""" % ", ".join("- - 192.168.0.%d - 0 1" % (i + 1) for i in range(HOPS))
+
+
+def some_strings():
+    """Words that can't be in a packet of digits."""
+    return ["%s%d" % (word, i) for i in range(STRINGS // 4)
+            for word in ("attack", "/etc/passwd", "cmd.exe", "select from")]
+
+
+def string_match():
+    return """FromDPDKDevice(0) -> m :: StringMatcher(%s) -> ToDPDKDevice("null");
+m[1] -> ToDPDKDevice("null");
+""" % ", ".join('"%s"' % text for text in some_strings())
+
+
 def tee():
     return """t :: Tee(2);
 FromDPDKDevice(0) -> t; t[0] -> ToDPDKDevice("null"); t[1] -> ToDPDKDevice("null");
@@ -89,6 +119,41 @@ def plain(hops, dice):
     """Packets to addresses behind so many interfaces."""
     return [traffic.frame(60, 0x0a000002 + (dice.randrange(hops) << 8))
             for _ in range(PACKETS)]
+
+
+def flows(count, dice):
+    """UDP packets of so many flows, in random order."""
+    frames = []
+    for i in range(max(count, PACKETS)):
+        port, hop = divmod(i % count, HOPS)
+        data = bytearray(traffic.frame(60, 0x0a000002 + (hop << 8)))
+        data[34:38] = struct.pack("!HH", 1024 + port, 53)
+        frames.append(bytes(data))
+    dice.shuffle(frames)
+    return frames
+
+
+def kinds_of_packets(dice):
+    """For IPClassifier: each of its four outputs gets some."""
+    frames = []
+    for _ in range(PACKETS):
+        protocol, port = dice.choice(((6, 80), (17, 53), (1, 0), (17, 5000)))
+        data = bytearray(traffic.frame(60, 0x0a000002, protocol))
+        data[36:38] = struct.pack("!H", port)
+        frames.append(bytes(data))
+    return frames
+
+
+def texts(dice):
+    """Packets of 200 bytes of digits and spaces; one in a hundred has a string in it."""
+    frames = []
+    for _ in range(PACKETS):
+        text = "".join(dice.choices("0123456789 ", k=158))
+        if dice.random() < 0.01:
+            text = dice.choice(some_strings()) + text
+        data = traffic.frame(42, 0x0a000002)
+        frames.append((data + text.encode())[:200])
+    return frames
 
 
 def mix(dice):
@@ -137,9 +202,14 @@ CASES = {
     "router, one hop": (router, lambda dice: plain(1, dice), "router"),
     "router, 4 hops": (router, lambda dice: plain(HOPS, dice), "router"),
     "router, mix": (router, mix, "router"),
-    "firewall, %d rules" % RULES: (lambda: firewall(RULES),
-                                   lambda dice: plain(HOPS, dice), "firewall"),
-    "nat": (nat, lambda dice: plain(HOPS, dice), "nat"),
+    **{"firewall, %d rules" % rules: (
+        lambda rules=rules: firewall(rules), lambda dice: plain(HOPS, dice),
+        "firewall:%d" % rules) for rules in (10, 100, 1000)},
+    "classifier": (classifier, kinds_of_packets, "classifier"),
+    **{"nat, %d flows" % count: (nat, lambda dice, count=count: flows(count, dice), "nat")
+       for count in (1, 4, 4096)},
+    "load balancer": (balancer, lambda dice: flows(1024, dice), "balancer"),
+    "strings": (string_match, texts, "strings:" + ",".join(some_strings())),
     "tee": (tee, lambda dice: plain(1, dice), "tee"),
 }
 

@@ -8,6 +8,7 @@ local click = require("testing.click")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
+local patterns = require("click.classification.patterns")
 
 local CONFIGS = {
   "EtherRewrite(1:1:1:1:1:1, 2:2:2:2:2:2)", "EtherMirror", "EnsureEther()",
@@ -34,6 +35,10 @@ local CONFIGS = {
   "IP6NDSolicitor(::1, 1:1:1:1:1:1)", "ProtocolTranslator46", "ProtocolTranslator64",
   "AddressTranslator(0, true, true, false, ::1 1 65535)",
 }
+if patterns.new({"a"}, true) then -- Hyperscan is there
+  table.insert(CONFIGS, "StringMatcher(aa, \"\\<ffff>\")")
+  table.insert(CONFIGS, "RegexMatcher(\"a.*b\", PAYLOAD_ONLY true)")
+end
 local INPUTS = {ARPQuerier = 2, IP6NDSolicitor = 2, EtherSwitch = 2, Hub = 2,
   AddressTranslator = 2}
 

@@ -1,0 +1,142 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- FastClick's elements for intrusion detection: packets with one of many strings, or
+-- with what a regular expression describes.
+
+local arguments = require("click.arguments")
+local configure = require("click.router.configure")
+local element = require("click.element")
+local note = require("click.note")
+local patterns = require("click.classification.patterns")
+local text_of = require("click.language.text")
+
+local LIBRARY = "It takes the library Hyperscan (Debian: libhyperscan5)."
+local EXPRESSIONS = LIBRARY .. " Expressions are Hyperscan's: much as RE2's, of bytes."
+
+-- Let the element look for the patterns, whose texts may be quoted.
+local function install(self, list, literal)
+  if #list == 0 then return self:error("no patterns") end
+  local texts = {}
+  for i, text in ipairs(list) do texts[i] = text_of.unquote(text) end
+  local made, problem, number = patterns.new(texts, literal)
+  if not made then
+    local where = number and ("pattern %d, '%s': "):format(number, list[number])
+    return self:error("%s%s", where or "", problem)
+  end
+  self.patterns = made
+end
+
+local function pattern_handler(number)
+  return {
+    read = function (self) return text_of.arguments(self.config)[number] end,
+    write = function (self, text)
+      local list = text_of.arguments(self.config)
+      list[number] = text
+      return configure.again(self, table.concat(list, ", "))
+    end,
+  }
+end
+
+-- A handler for each pattern, pattern0 and so on.
+local function add_handlers(self, n)
+  for i = 1, n do self:add_handler("pattern" .. i - 1, pattern_handler(i)) end
+end
+
+-- Matchers --------------------------------------------------------------------------
+
+local StringMatcher = element.define{
+  name = "StringMatcher", summary = "tells packets with one of some strings apart",
+  ports = "1/1-2", processing = "a/ah", drops = {"match"}, live = true, reads = {},
+  lengthens = 0, usage = "STRING, ...", differs = LIBRARY,
+  handlers = {
+    matches = element.data("matches"),
+    reset_count = element.command(function (self) self.matches = 0 end),
+  },
+}
+
+function StringMatcher:configure_raw(list)
+  self.matches = self.matches or 0
+  install(self, list, true)
+end
+
+function StringMatcher:process(p)
+  if not self.patterns:any(p.data, p.length) then return p end
+  self.matches = self.matches + 1
+  if self.noutputs == 2 then return p, 2 end
+  return nil, 1
+end
+
+-- Where FastClick begins to look in a packet, and how many bytes it looks at; with
+-- PAYLOAD_ONLY from the transport header on, if that is noted, or the network header.
+local function span(self, p)
+  if not self.payload_only then return p.data, p.length end
+  local notes = p.note16
+  local at = notes[note.TRANSPORT_HEADER]
+  if at == 0 then at = notes[note.NETWORK_HEADER] end
+  local ends = p.data_off + p.length
+  if at == 0 or at > ends then return p.data, p.length end
+  return p.buf_addr + at, ends - at
+end
+
+local RegexMatcher = element.define{
+  name = "RegexMatcher", summary = "tells packets that match expressions apart",
+  ports = "1/1-2", processing = "h/h", drops = {"no match"}, live = true,
+  reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"}, lengthens = 0,
+  usage = "EXPRESSION, ... [, PAYLOAD_ONLY, MATCH_ALL]", differs = EXPRESSIONS,
+  handlers = {
+    payload_only = element.data("payload_only", "bool"),
+    match_all = element.data("match_all", "bool"),
+  },
+}
+
+function RegexMatcher:configure_raw(list)
+  local reader = arguments.reader(list, self)
+  local function flag(name)
+    return reader:read{name, "bool", keyword = true, default = false}
+  end
+  self.payload_only, self.match_all = flag("PAYLOAD_ONLY"), flag("MATCH_ALL")
+  local rest = reader:rest()
+  if not reader:complete() then return end
+  install(self, rest, false)
+  add_handlers(self, #rest)
+end
+
+function RegexMatcher:process(p)
+  local data, n = span(self, p)
+  local found
+  if self.match_all then
+    found = self.patterns:all(data, n)
+  else
+    found = self.patterns:any(data, n)
+  end
+  if found then return p end
+  if self.noutputs == 2 then return p, 2 end
+  return nil, 1
+end
+
+-- Classifiers -----------------------------------------------------------------------
+
+local function classifier(name, literal, summary)
+  local class = element.define{
+    name = name, summary = summary, ports = "1/-", processing = "h/h",
+    drops = {"no match"}, live = true, reads = {}, lengthens = 0,
+    usage = (literal and "STRING" or "EXPRESSION") .. ", ... (one for each output)",
+    differs = literal and LIBRARY or EXPRESSIONS,
+  }
+  function class:configure_raw(list)
+    if #list ~= self.noutputs then
+      return self:error("need %d arguments, one per output port", self.noutputs)
+    end
+    install(self, list, literal)
+    add_handlers(self, #list)
+  end
+  function class:process(p)
+    local o = self.patterns:first(p.data, p.length)
+    if o == 0 then return nil, 1 end
+    return p, o
+  end
+  return class
+end
+
+return {StringMatcher, RegexMatcher,
+  classifier("StringClassifier", true, "classifies packets by strings in them"),
+  classifier("RegexClassifier", false, "classifies packets by regular expressions")}
