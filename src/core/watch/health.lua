@@ -134,7 +134,8 @@ local function stopped(number, func, pc)
   local info = util.traceinfo(number)
   place(number, info)
   tell_watchdog(number)
-  if start.follower then start.follower:stopped() end
+  -- (Another trace may begin at the same function's head, and lead into the loop.)
+  if start.follower and info.linktype == "loop" then start.follower:stopped() end
   if info.linktype == "stitch" then
     note("stitch", running_app.here(on_trace), func, pc,
       builtin_name(func) .. " isn't compiled")

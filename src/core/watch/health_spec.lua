@@ -97,4 +97,26 @@ describe("jit_health #slow", function ()
       e.last, e.reason = now + 11, "leaving loop in root trace"
       print(first, late, early, health.is_problem(e))]])))
   end)
+
+  it("tells who follows a function of its loops, not of other traces", function ()
+    local said = testing.script([[
+      local health = require("core.watch.health")
+      local started, stopped = 0, 0
+      local function f(n)
+        local sum = 0
+        for i = 1, n do sum = sum + i % 7 end
+        return sum
+      end
+      health.follow(f, {started = function () started = started + 1 end,
+                        stopped = function () stopped = stopped + 1 end})
+      f(1000)
+      print(started, stopped)
+      local function call()
+        for _ = 1, 1000 do f(300) end -- the function's head is hot, too
+      end
+      jit.off(call)
+      call()
+      print(started > 1, stopped)]])
+    assert.equal("1\t1\ntrue\t1\n", said)
+  end)
 end)
