@@ -206,7 +206,8 @@ CASES = {
         lambda rules=rules: firewall(rules), lambda dice: plain(HOPS, dice),
         "firewall:%d" % rules) for rules in (10, 100, 1000)},
     "classifier": (classifier, kinds_of_packets, "classifier"),
-    **{"nat, %d flows" % count: (nat, lambda dice, count=count: flows(count, dice), "nat")
+    **{"nat, %d flow%s" % (count, "" if count == 1 else "s"): (
+        nat, lambda dice, count=count: flows(count, dice), "nat")
        for count in (1, 4, 4096)},
     "load balancer": (balancer, lambda dice: flows(1024, dice), "balancer"),
     "strings": (string_match, texts, "strings:" + ",".join(some_strings())),

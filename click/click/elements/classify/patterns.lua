@@ -65,6 +65,8 @@ function StringMatcher:process(p)
   return nil, 1
 end
 
+function StringMatcher:take_state(old) self.matches = old.matches end
+
 -- Where FastClick begins to look in a packet, and how many bytes it looks at; with
 -- PAYLOAD_ONLY from the transport header on, if that is noted, or the network header.
 local function span(self, p)
