@@ -238,7 +238,20 @@ static void do_classifier(struct rte_mbuf *m)
 struct flow { uint32_t from, to; uint16_t from_port, to_port; uint32_t protocol; };
 
 static struct rte_hash *flows;
-static uint16_t ports_of[FLOWS], next_port = 1024;
+static uint16_t values[FLOWS], next = 1024;
+
+/* What is kept of the packet's flow: 0 if it is new. */
+static inline uint16_t *value_of(const struct rte_ipv4_hdr *h,
+                                 const struct rte_udp_hdr *udp)
+{
+  struct flow flow = {h->src_addr, h->dst_addr, udp->src_port, udp->dst_port,
+                      h->next_proto_id};
+  int at = rte_hash_lookup(flows, &flow);
+  if (at < 0)
+    at = rte_hash_add_key(flows, &flow);
+  check(at >= 0, "adding a flow");
+  return &values[at];
+}
 
 /* The checksum when 16 bits change (RFC 1624). */
 static uint16_t changed(uint16_t sum, uint16_t old, uint16_t new)
@@ -256,14 +269,9 @@ static void do_nat(struct rte_mbuf *m)
   }
   struct rte_ipv4_hdr *h = ip_of(m);
   struct rte_udp_hdr *udp = (void *)((char *)h + header_length(h));
-  struct flow flow = {h->src_addr, h->dst_addr, udp->src_port, udp->dst_port,
-                      h->next_proto_id};
-  int at = rte_hash_lookup(flows, &flow);
-  if (at < 0) {
-    at = rte_hash_add_key(flows, &flow);
-    check(at >= 0, "adding a flow");
-    ports_of[at] = rte_cpu_to_be_16(next_port++);
-  }
+  uint16_t *port = value_of(h, udp);
+  if (*port == 0)
+    *port = rte_cpu_to_be_16(next++);
   uint32_t source = rte_cpu_to_be_32(NET(192, 0, 2, 1));
   uint16_t sum = h->hdr_checksum;
   sum = changed(sum, h->src_addr & 0xffff, source & 0xffff);
@@ -271,10 +279,10 @@ static void do_nat(struct rte_mbuf *m)
   if (udp->dgram_cksum) {
     sum = changed(udp->dgram_cksum, h->src_addr & 0xffff, source & 0xffff);
     sum = changed(sum, h->src_addr >> 16, source >> 16);
-    udp->dgram_cksum = changed(sum, udp->src_port, ports_of[at]);
+    udp->dgram_cksum = changed(sum, udp->src_port, *port);
   }
   h->src_addr = source;
-  udp->src_port = ports_of[at];
+  udp->src_port = *port;
   put(&outs[0], m);
 }
 
@@ -287,15 +295,10 @@ static void do_balancer(struct rte_mbuf *m)
   }
   struct rte_ipv4_hdr *h = ip_of(m);
   struct rte_udp_hdr *udp = (void *)((char *)h + header_length(h));
-  struct flow flow = {h->src_addr, h->dst_addr, udp->src_port, udp->dst_port,
-                      h->next_proto_id};
-  int at = rte_hash_lookup(flows, &flow);
-  if (at < 0) {
-    at = rte_hash_add_key(flows, &flow);
-    check(at >= 0, "adding a flow");
-    ports_of[at] = next_port++ % HOPS;
-  }
-  uint32_t server = rte_cpu_to_be_32(NET(192, 168, 0, 1 + ports_of[at]));
+  uint16_t *number = value_of(h, udp);
+  if (*number == 0)
+    *number = 1 + next++ % HOPS;
+  uint32_t server = rte_cpu_to_be_32(NET(192, 168, 0, *number));
   uint16_t sum = h->hdr_checksum;
   sum = changed(sum, h->dst_addr & 0xffff, server & 0xffff);
   h->hdr_checksum = changed(sum, h->dst_addr >> 16, server >> 16);

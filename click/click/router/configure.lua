@@ -46,4 +46,18 @@ function configure.keyword(name, position)
   end
 end
 
+--- Handlers pattern0, pattern1 and so on of the element, for its first `n` arguments.
+function configure.add_patterns(e, n)
+  for i = 1, n do
+    e:add_handler("pattern" .. i - 1, {
+      read = function (self) return text_of.arguments(self.config)[i] end,
+      write = function (self, text)
+        local list = text_of.arguments(self.config)
+        list[i] = text
+        return configure.again(self, table.concat(list, ", "))
+      end,
+    })
+  end
+end
+
 return configure

@@ -8,7 +8,6 @@ local element = require("click.element")
 local filter = require("click.classification.ip.filter")
 local packed = require("click.classification.packed")
 local run = require("click.classification.run")
-local text_of = require("click.language.text")
 
 -- Counts the errors that the element reports while f() runs.
 local function errors_in(self, f)
@@ -107,26 +106,13 @@ local IPClassifier = element.define{
 IPClassifier.process = Classifier.process
 IPClassifier.make_process = Classifier.make_process
 
-local function pattern_handler(number)
-  return {
-    read = function (self) return text_of.arguments(self.config)[number] end,
-    write = function (self, text)
-      local list = text_of.arguments(self.config)
-      list[number] = text
-      return configure.again(self, table.concat(list, ", "))
-    end,
-  }
-end
-
 function IPClassifier:configure_raw(list)
   if not check_count(self, list) then return end
   local rules = {}
   for i, text in ipairs(list) do rules[i] = ("%d %s"):format(i - 1, text) end
   install(self, function () return filter.program(rules, self.noutputs, self) end, true,
     true)
-  for i = 1, self.noutputs do
-    self:add_handler("pattern" .. i - 1, pattern_handler(i))
-  end
+  configure.add_patterns(self, self.noutputs)
 end
 
 return {Classifier, IPFilter, IPClassifier}

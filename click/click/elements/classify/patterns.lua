@@ -25,22 +25,6 @@ local function install(self, list, literal)
   self.patterns = made
 end
 
-local function pattern_handler(number)
-  return {
-    read = function (self) return text_of.arguments(self.config)[number] end,
-    write = function (self, text)
-      local list = text_of.arguments(self.config)
-      list[number] = text
-      return configure.again(self, table.concat(list, ", "))
-    end,
-  }
-end
-
--- A handler for each pattern, pattern0 and so on.
-local function add_handlers(self, n)
-  for i = 1, n do self:add_handler("pattern" .. i - 1, pattern_handler(i)) end
-end
-
 -- Matchers --------------------------------------------------------------------------
 
 local StringMatcher = element.define{
@@ -99,7 +83,7 @@ function RegexMatcher:configure_raw(list)
   local rest = reader:rest()
   if not reader:complete() then return end
   install(self, rest, false)
-  add_handlers(self, #rest)
+  configure.add_patterns(self, #rest)
 end
 
 function RegexMatcher:process(p)
@@ -129,7 +113,7 @@ local function classifier(name, literal, summary)
       return self:error("need %d arguments, one per output port", self.noutputs)
     end
     install(self, list, literal)
-    add_handlers(self, #list)
+    configure.add_patterns(self, #list)
   end
   function class:process(p)
     local o = self.patterns:first(p.data, p.length)
