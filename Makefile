@@ -81,7 +81,8 @@ $(BUILD)/%.o: %.c $(HEADERS) $(BUILD)/flags
 	$(CC) $(CFLAGS) -c -o $@ $<
 
 # The C references of the benchmarks (bench/native).
-build/bench/%: bench/native/%.c bench/native/common.h $(HEADERS) $(BUILD)/flags
+build/bench/%: bench/native/%.c bench/native/common.h $(wildcard bench/native/*/*.h) \
+    $(HEADERS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
 

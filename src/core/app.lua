@@ -253,8 +253,9 @@ local function run_placed(options)
   breath.sync(true)
   placement.weigh(measure.weights(graph.apps, engine.regions))
   drain.here(DRAIN_ROUNDS)
-  configure(engine.configuration)
+  local ok, err = pcall(configure, engine.configuration)
   drain.release()
+  if not ok then error(err, 0) end
   workers.run(engine)
   run(rest)
 end

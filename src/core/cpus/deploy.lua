@@ -167,9 +167,10 @@ end
 --- received. No engine runs.
 function deploy.run_out(seconds)
   local places = workers.places()
-  drain_all(places, function () return true end, seconds)
+  local ok, err = pcall(drain_all, places, function () return true end, seconds)
   drain.release()
   for _, cpu in ipairs(places) do workers.ask(cpu, {what = "release"}) end
+  if not ok then error(err, 0) end
 end
 
 --- Make the running graph that of `new`, which has been checked. Each worker whose part

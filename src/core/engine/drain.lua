@@ -35,15 +35,25 @@ local function pull_from_others(pulls)
   end
 end
 
+--- Let ports receive again.
+function drain.release()
+  for i = #held, 1, -1 do
+    held[i].port.burst = held[i].burst
+    held[i] = nil
+  end
+end
+
 -- As in a breath, an error is that of an app, and its burst is put in order.
 local function push()
   local ok, err = xpcall(breath.push, graph.rescue_explained, graph.calls.pushes)
-  if not ok then error(graph.name_call(err), 0) end
+  if ok then return end
+  drain.release()
+  error(graph.name_call(err), 0)
 end
 
 --- Receive nothing, pull nothing but what other CPUs have sent, and push until the
 --- links are empty, `rounds` times (64) at most; how many packets are in them then.
---- Raises what an app raised.
+--- Raises what an app raised; then ports receive again.
 function drain.here(rounds)
   hold_ports()
   for _ = 1, rounds or ROUNDS do
@@ -52,14 +62,6 @@ function drain.here(rounds)
     if waiting() == 0 then break end
   end
   return waiting()
-end
-
---- Let ports receive again.
-function drain.release()
-  for i = #held, 1, -1 do
-    held[i].port.burst = held[i].burst
-    held[i] = nil
-  end
 end
 
 return drain

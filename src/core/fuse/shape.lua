@@ -47,11 +47,12 @@ end
 --- Learn which way the loops of the region, just made, are compiled for: region.shapes.
 function shape.follow(region)
   local events = #region.description.events
+  local detours = detours_of(region)
   region.shapes = {}
   for i, f in ipairs(region.loop) do
     region.shapes[i] = setmetatable({counts = region.tally.counts, events = events,
       before = ffi.new("int64_t[?]", events + 1), before_detour = {},
-      detours = detours_of(region)}, Shape)
+      detours = detours}, Shape)
     health.follow(f, region.shapes[i])
   end
 end

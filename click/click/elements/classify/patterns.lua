@@ -12,7 +12,8 @@ local text_of = require("click.language.text")
 local LIBRARY = "It takes the library Hyperscan (Debian: libhyperscan5)."
 local EXPRESSIONS = LIBRARY .. " Expressions are Hyperscan's: much as RE2's, of bytes."
 
--- Let the element look for the patterns, whose texts may be quoted.
+-- Let the element look for the patterns, whose texts may be quoted. True, or nil after
+-- an error: then it is as before.
 local function install(self, list, literal)
   if #list == 0 then return self:error("no patterns") end
   local texts = {}
@@ -23,6 +24,7 @@ local function install(self, list, literal)
     return self:error("%s%s", where or "", problem)
   end
   self.patterns = made
+  return true
 end
 
 -- Matchers --------------------------------------------------------------------------
@@ -79,10 +81,10 @@ function RegexMatcher:configure_raw(list)
   local function flag(name)
     return reader:read{name, "bool", keyword = true, default = false}
   end
-  self.payload_only, self.match_all = flag("PAYLOAD_ONLY"), flag("MATCH_ALL")
+  local payload_only, match_all = flag("PAYLOAD_ONLY"), flag("MATCH_ALL")
   local rest = reader:rest()
-  if not reader:complete() then return end
-  install(self, rest, false)
+  if not (reader:complete() and install(self, rest, false)) then return end
+  self.payload_only, self.match_all = payload_only, match_all
   configure.add_patterns(self, #rest)
 end
 

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What keeps flows: a NAT, and a load balancer.
+ */
+#pragma once
+
+#include <rte_hash.h>
+#include <rte_hash_crc.h>
+#include <rte_udp.h>
+
+#include "interfaces.h"
+
+enum { FLOWS = 1 << 16 };
+
+struct flow { uint32_t from, to; uint16_t from_port, to_port; uint32_t protocol; };
+
+static struct rte_hash *flows;
+static uint16_t values[FLOWS], next = 1024;
+
+/* What is kept of the packet's flow: 0 if it is new. */
+static inline uint16_t *value_of(const struct rte_ipv4_hdr *h,
+                                 const struct rte_udp_hdr *udp)
+{
+  struct flow flow = {h->src_addr, h->dst_addr, udp->src_port, udp->dst_port,
+                      h->next_proto_id};
+  int at = rte_hash_lookup(flows, &flow);
+  if (at < 0)
+    at = rte_hash_add_key(flows, &flow);
+  check(at >= 0, "adding a flow");
+  return &values[at];
+}
+
+/* The checksum when 16 bits change (RFC 1624). */
+static uint16_t changed(uint16_t sum, uint16_t old, uint16_t new)
+{
+  uint32_t s = (uint16_t)~sum + (uint16_t)~old + new;
+  s = (s & 0xffff) + (s >> 16);
+  return ~(s + (s >> 16));
+}
+
+static void do_nat(struct rte_mbuf *m)
+{
+  if (!sound(m, false)) {
+    rte_pktmbuf_free(m);
+    return;
+  }
+  struct rte_ipv4_hdr *h = ip_of(m);
+  struct rte_udp_hdr *udp = (void *)((char *)h + header_length(h));
+  uint16_t *port = value_of(h, udp);
+  if (*port == 0)
+    *port = rte_cpu_to_be_16(next++);
+  uint32_t source = rte_cpu_to_be_32(NET(192, 0, 2, 1));
+  uint16_t sum = h->hdr_checksum;
+  sum = changed(sum, h->src_addr & 0xffff, source & 0xffff);
+  h->hdr_checksum = changed(sum, h->src_addr >> 16, source >> 16);
+  if (udp->dgram_cksum) {
+    sum = changed(udp->dgram_cksum, h->src_addr & 0xffff, source & 0xffff);
+    sum = changed(sum, h->src_addr >> 16, source >> 16);
+    udp->dgram_cksum = changed(sum, udp->src_port, *port);
+  }
+  h->src_addr = source;
+  udp->src_port = *port;
+  put(&outs[0], m);
+}
+
+/* A flow keeps the server that it was given when it began. */
+static void do_balancer(struct rte_mbuf *m)
+{
+  if (!sound(m, false)) {
+    rte_pktmbuf_free(m);
+    return;
+  }
+  struct rte_ipv4_hdr *h = ip_of(m);
+  struct rte_udp_hdr *udp = (void *)((char *)h + header_length(h));
+  uint16_t *number = value_of(h, udp);
+  if (*number == 0)
+    *number = 1 + next++ % HOPS;
+  uint32_t server = rte_cpu_to_be_32(NET(192, 168, 0, *number));
+  uint16_t sum = h->hdr_checksum;
+  sum = changed(sum, h->dst_addr & 0xffff, server & 0xffff);
+  h->hdr_checksum = changed(sum, h->dst_addr >> 16, server >> 16);
+  if (udp->dgram_cksum) {
+    sum = changed(udp->dgram_cksum, h->dst_addr & 0xffff, server & 0xffff);
+    udp->dgram_cksum = changed(sum, h->dst_addr >> 16, server >> 16);
+  }
+  h->dst_addr = server;
+  put(&outs[0], m);
+}
+
+static void make_flows(void)
+{
+  struct rte_hash_parameters table = {
+    .name = "flows", .entries = FLOWS - 1, .key_len = sizeof(struct flow),
+    .hash_func = rte_hash_crc, .socket_id = SOCKET_ID_ANY};
+  flows = rte_hash_create(&table);
+  check(flows, "the table of flows");
+}
