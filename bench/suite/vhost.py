@@ -12,8 +12,12 @@ import tempfile
 
 from suite import measure
 
-LIMIT = 1.5  # the aim is 1.10
-SWITCH_CYCLES = {2: 45, 64: 110}  # more than links take, by ports; the aim is 30
+LIMIT = 1.25  # the aim is 1.10
+
+
+def switch_limit():
+    """Cycles more than links take. In pages of 4 kB, 64 ports' packets exceed the TLB."""
+    return 45 if "--no-huge" in measure.eal_arguments() else 30
 
 
 def run(quick, rounds=None):
@@ -31,7 +35,8 @@ def run(quick, rounds=None):
             "c": lambda: measure.reference_cycles("vhost", path(), seconds)})
     rows = [measure.row("vhost and virtio-user", results["perigee"], results["c"], LIMIT),
             measure.worst_row("vhost and virtio-user", results["perigee"], results["c"])]
-    for ports, more in SWITCH_CYCLES.items():
+    more = switch_limit()
+    for ports in (2, 64):
         results = measure.in_turn(rounds, {
             what: lambda what=what: measure.script_cycles("vhost", what, ports, seconds)
             for what in ("switch", "links")})

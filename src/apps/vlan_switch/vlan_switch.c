@@ -19,12 +19,14 @@
 
 enum {
   WAYS = VSWITCH_WAYS,
+  TRUNK = 0,         /* the number of its port */
   MACS = 12,         /* bytes of a frame before its EtherType */
   HEADER = 14, TAG = 4,
   GROUP_ADDRESS = 1, /* of a MAC address's first byte (IEEE 802) */
   FLOOD = 0x10000,   /* of a verdict: to all ports of the VLAN */
   FLOOD_OPEN,        /* to those without an address */
-  DROP = 0x20000     /* and a reason */
+  DROP = 0x20000,    /* and a reason */
+  ASKED = 64         /* packets of a link, at once */
 };
 
 #define ADDRESS 0xffffffffffffu
@@ -38,6 +40,11 @@ static inline uint8_t *data_of(const struct packet *p)
 static inline uint64_t key_of(uint64_t mac, uint32_t vlan)
 {
   return (mac & ADDRESS) | (uint64_t)vlan << 48 | USED;
+}
+
+static inline uint32_t vlan_in(uint64_t key)
+{
+  return (uint32_t)(key >> 48) & 0xfff;
 }
 
 static inline uint64_t load(const uint8_t *mac)
@@ -181,77 +188,113 @@ static inline uint32_t vlan_from_trunk(const struct vswitch *s, struct packet *p
   return s->used[vlan] ? vlan : DROP | VSWITCH_UNKNOWN_VLAN;
 }
 
-/* The VLAN of a frame of a port. A port without a VLAN sends no tags of its own: they
- * would reach other VLANs by the trunk. */
-static inline uint32_t vlan_from_port(const struct vswitch *s, const struct packet *p,
-                                      uint32_t port)
-{
-  uint32_t vlan = s->vlan[port];
-  return vlan == 0 && is_tag(data_of(p) + MACS) ? DROP | VSWITCH_TAGGED : vlan;
-}
-
-/* Where a frame goes: a port, FLOOD, FLOOD_OPEN, or DROP and a reason. `b` is the bucket
- * of its destination. */
-static inline uint32_t destination(struct vswitch *s, const struct packet *p,
-                                   uint32_t vlan, uint32_t port,
+/* Where a frame with that key goes: a port, FLOOD, FLOOD_OPEN, or DROP and a reason. `b`
+ * is the bucket of its destination. */
+static inline uint32_t destination(const struct vswitch *s, uint64_t key, uint32_t port,
                                    const struct vswitch_bucket *b)
 {
-  const uint8_t *data = data_of(p);
-  if (s->learns[port] && s->open[vlan] && !(data[6] & GROUP_ADDRESS))
-    learn(s, load(data + 6), vlan, (uint16_t)port);
-  if (data[0] & GROUP_ADDRESS)
+  if (key & GROUP_ADDRESS)
     return FLOOD;
-  int to = port_in(s, b, key_of(load(data), vlan));
+  int to = port_in(s, b, key);
   if (to >= 0)
     return (uint32_t)to == port ? DROP | VSWITCH_OWN_PORT : (uint32_t)to;
-  if (s->open[vlan])
+  if (s->open[vlan_in(key)])
     return FLOOD_OPEN;
-  return port == 0 || !s->has_trunk ? DROP | VSWITCH_UNKNOWN_MAC : 0;
+  return port == TRUNK || !s->has_trunk ? DROP | VSWITCH_UNKNOWN_MAC : TRUNK;
 }
 
-/* The VLAN of a frame, or DROP and a reason. */
-static inline uint32_t vlan_of(const struct vswitch *s, struct packet *p, uint32_t port)
+/* Ask the memory for the packets that wait in the link, and for their headers, where
+ * those of most packets lie. */
+static void ask_for(const struct link *link)
+{
+  uint32_t read = (uint32_t)link->read, n = (uint32_t)link->write - read;
+  for (uint32_t i = 0; i < n && i < ASKED; i++) {
+    const uint8_t *p = (uint8_t *)link->packets[(read + i) & (LINK_RING_SIZE - 1)];
+    __builtin_prefetch(p);
+    __builtin_prefetch(p + sizeof(struct packet) + PACKET_HEADROOM);
+  }
+}
+
+/* The burst of one port, as it is decided. */
+struct burst {
+  int n;
+  uint32_t port;
+  struct packet *packets[PORT_BURST];
+  uint64_t key[PORT_BURST];       /* of the destinations; 0: dropped */
+  const struct vswitch_bucket *bucket[PORT_BURST];
+  struct link *out[PORT_BURST];   /* where the packets go, NULL: as `to` tells */
+  uint32_t to[PORT_BURST];        /* FLOOD, FLOOD_OPEN, or DROP and a reason */
+};
+
+/* The VLAN of a frame, or DROP and a reason. A port without a VLAN, whose `own` is 0,
+ * sends no tags of its own: they would reach other VLANs by the trunk. */
+static inline uint32_t vlan_of(const struct vswitch *s, struct packet *p, uint32_t port,
+                               uint32_t own)
 {
   if (p->length < HEADER)
     return DROP | VSWITCH_SHORT;
-  return port == 0 ? vlan_from_trunk(s, p) : vlan_from_port(s, p, port);
+  if (port == TRUNK)
+    return vlan_from_trunk(s, p);
+  return own == 0 && is_tag(data_of(p) + MACS) ? DROP | VSWITCH_TAGGED : own;
 }
 
-/* Take a burst from the link, and ask the memory for its headers; how many packets. */
-static int take(struct link *in, struct packet **packets)
+/* The keys of the burst's destinations; the memory is asked for their buckets. Returns
+ * the bytes of the burst. */
+static int64_t find_keys(const struct vswitch *s, struct burst *b)
 {
-  int n = pg_take(in, packets, PORT_BURST);
-  for (int i = 0; i < n; i++)
-    __builtin_prefetch(packets[i]);
   int64_t bytes = 0;
-  for (int i = 0; i < n; i++) {
-    bytes += packets[i]->length;
-    __builtin_prefetch(data_of(packets[i]));
+  uint32_t port = b->port, own = s->vlan[port];
+  for (int i = 0; i < b->n; i++) {
+    struct packet *p = b->packets[i];
+    bytes += p->length;
+    uint32_t vlan = vlan_of(s, p, port, own);
+    if (vlan & DROP) {
+      b->key[i] = 0;
+      b->to[i] = vlan;
+      continue;
+    }
+    uint64_t key = key_of(load(data_of(p)), vlan);
+    b->key[i] = key;
+    b->bucket[i] = bucket(s, key);
+    __builtin_prefetch(b->bucket[i]);
   }
-  in->rxbytes += bytes;
-  return n;
+  return bytes;
 }
 
-/* Where frames of a port go, and in which VLANs. What a step reads was asked of the
- * memory a step before, for all of them. */
-static void decide(struct vswitch *s, struct packet **packets, int n, uint32_t port,
-                   uint32_t *to, uint32_t *vlan)
+static void learn_sources(struct vswitch *s, const struct burst *b)
 {
-  const struct vswitch_bucket *buckets[PORT_BURST];
-  for (int i = 0; i < n; i++) {
-    vlan[i] = vlan_of(s, packets[i], port);
-    if (!(vlan[i] & DROP)) {
-      buckets[i] = bucket(s, key_of(load(data_of(packets[i])), vlan[i]));
-      __builtin_prefetch(buckets[i]);
-    }
+  for (int i = 0; i < b->n; i++) {
+    const uint8_t *source = data_of(b->packets[i]) + 6;
+    uint32_t vlan = vlan_in(b->key[i]);
+    if (b->key[i] && s->open[vlan] && !(source[0] & GROUP_ADDRESS))
+      learn(s, load(source), vlan, (uint16_t)b->port);
   }
-  for (int i = 0; i < n; i++) {
-    to[i] = vlan[i] & DROP ? vlan[i]
-                           : destination(s, packets[i], vlan[i], port, buckets[i]);
-    if (to[i] == 0 && !pg_vswitch_tag(packets[i], vlan[i]))
-      to[i] = DROP | VSWITCH_OVERSIZE;
-    if (!(to[i] & (DROP | FLOOD)))
-      __builtin_prefetch(s->out[to[i]], 1);
+}
+
+/* The link to which the packet goes, or NULL. */
+static inline struct link *link_to(const struct vswitch *s, struct burst *b, int i)
+{
+  uint32_t to = destination(s, b->key[i], b->port, b->bucket[i]);
+  if (to == TRUNK && !pg_vswitch_tag(b->packets[i], vlan_in(b->key[i])))
+    to = DROP | VSWITCH_OVERSIZE;
+  else if (!(to & (DROP | FLOOD)) && !s->out[to])
+    to = DROP | VSWITCH_UNKNOWN_MAC;
+  if (!(to & (DROP | FLOOD)))
+    return s->out[to];
+  b->to[i] = to;
+  return NULL;
+}
+
+/* Where the burst's packets go. What a step reads was asked of the memory a step before,
+ * for all of them. */
+static void decide(struct vswitch *s, struct burst *b)
+{
+  if (s->learns[b->port])
+    learn_sources(s, b);
+  for (int i = 0; i < b->n; i++) {
+    struct link *out = b->key[i] ? link_to(s, b, i) : NULL;
+    __builtin_prefetch(out, 1);
+    b->out[i] = out;
   }
 }
 
@@ -267,36 +310,53 @@ static inline void give_one(struct freelist *account, struct link *link, struct 
   link->write = (int32_t)((uint32_t)link->write + 1);
 }
 
-/* Take a burst from the link `in` of port number `port`, and send what goes to one port
- * by that one's link. What is left are packets to flood and packets to drop, in `s`.
- * How many packets it took. */
-int pg_vswitch(struct vswitch *s, struct freelist *account, struct link *in,
-               uint32_t port)
+/* What goes to no one port: it is left to the caller. */
+static void leave(struct vswitch *s, const struct burst *b, int i)
 {
-  struct packet *packets[PORT_BURST];
-  uint32_t to[PORT_BURST], vlan[PORT_BURST];
-  int n = take(in, packets);
-  s->floods = s->drops = 0;
-  decide(s, packets, n, port, to, vlan);
-  for (int i = 0, run; i < n; i += run) {
-    run = 1;
-    if (!(to[i] & (DROP | FLOOD)) && !s->out[to[i]])
-      to[i] = DROP | VSWITCH_UNKNOWN_MAC;
-    if (to[i] & DROP) {
-      s->dropped[to[i] & 7]++;
-      s->drop[s->drops++] = packets[i];
-    } else if (to[i] & FLOOD) {
-      s->flood_vlan[s->floods] = (uint16_t)vlan[i];
-      s->flood_all[s->floods] = to[i] == FLOOD;
-      s->flood[s->floods++] = packets[i];
-    } else {
-      while (i + run < n && to[i + run] == to[i])
-        run++;
-      if (run == 1)
-        give_one(account, s->out[to[i]], packets[i]);
-      else
-        pg_give(account, s->out[to[i]], &packets[i], run);
-    }
+  if (b->to[i] & DROP) {
+    s->dropped[b->to[i] & 7]++;
+    s->drop[s->drops++] = b->packets[i];
+  } else {
+    s->flood_vlan[s->floods] = (uint16_t)vlan_in(b->key[i]);
+    s->flood_all[s->floods] = b->to[i] == FLOOD;
+    s->flood[s->floods++] = b->packets[i];
   }
-  return n;
+}
+
+static void send(struct vswitch *s, struct freelist *account, struct burst *b)
+{
+  for (int i = 0, run; i < b->n; i += run) {
+    struct link *out = b->out[i];
+    run = 1;
+    if (!out) {
+      leave(s, b, i);
+      continue;
+    }
+    while (i + run < b->n && b->out[i + run] == out)
+      run++;
+    if (run == 1)
+      give_one(account, out, b->packets[i]);
+    else
+      pg_give(account, out, &b->packets[i], run);
+  }
+}
+
+/* Take a burst from the link of that place, and send what goes to one port by that one's
+ * link. What is left are packets to flood and packets to drop, in `s`. How many packets
+ * it took. Meanwhile the memory is asked for those of the next place. */
+int pg_vswitch(struct vswitch *s, struct freelist *account, uint32_t place)
+{
+  struct link *in = s->links[place], *next = s->links[place + 1];
+  struct burst b;
+  if (place == 0)
+    ask_for(in);
+  if (next)
+    ask_for(next);
+  b.port = s->numbers[place];
+  b.n = pg_take(in, b.packets, PORT_BURST);
+  s->floods = s->drops = 0;
+  in->rxbytes += find_keys(s, &b);
+  decide(s, &b);
+  send(s, account, &b);
+  return b.n;
 }

@@ -34,6 +34,8 @@ struct vswitch {
   uint32_t mask;             /* buckets - 1 */
   uint32_t now, timeout;     /* seconds */
   struct link **out;         /* by port; 0 is the trunk */
+  struct link **links;       /* the inputs, and NULL after the last */
+  uint16_t *numbers;         /* of their ports */
   uint16_t *vlan;            /* of a port */
   uint8_t *learns;           /* of a port: may any address be behind it? */
   uint8_t used[4096];        /* by VLAN: has it ports? */
@@ -49,6 +51,5 @@ struct vswitch {
 
 int pg_vswitch_add(struct vswitch *s, uint64_t mac, uint32_t vlan, uint32_t port);
 int64_t pg_vswitch_port_of(const struct vswitch *s, uint64_t mac, uint32_t vlan);
-int pg_vswitch(struct vswitch *s, struct freelist *account, struct link *in,
-               uint32_t port);
+int pg_vswitch(struct vswitch *s, struct freelist *account, uint32_t place);
 bool pg_vswitch_tag(struct packet *p, uint32_t vlan);

@@ -156,7 +156,7 @@ local function build(arg)
   while not fill(s, ports, buckets, hold) do buckets = buckets * 2 end
   local all, open = segments(s, ports)
   return {s = s, hold = hold, ports = ports, all = all, open = open,
-    trunk = arg.trunk, inputs = {}}
+    trunk = arg.trunk, places = 0}
 end
 
 --- VlanSwitch{ports = {{name =, vlan =, mac =}, ...}, trunk = NAME}: the README tells.
@@ -173,13 +173,20 @@ end
 
 --- The engine tells which links there are.
 function VlanSwitch:link()
-  self.inputs = {}
+  local s, hold, most = self.s, self.hold, #self.ports + 1
+  hold.links = ffi.new("struct link *[?]", most + 1) -- the last stays NULL
+  hold.numbers = ffi.new("uint16_t[?]", most)
+  s.links, s.numbers = hold.links, hold.numbers
+  self.places = 0
   for number = TRUNK, #self.ports do
     local name = number == TRUNK and self.trunk or number ~= TRUNK
       and self.ports[number].name
     local input, output = self.input[name], self.output[name]
-    self.hold.out[number] = output
-    if input then table.insert(self.inputs, {link = input, number = number}) end
+    hold.out[number] = output
+    if input then
+      hold.links[self.places], hold.numbers[self.places] = input, number
+      self.places = self.places + 1
+    end
   end
 end
 VlanSwitch.unlink = VlanSwitch.link
@@ -218,20 +225,19 @@ local function drop(self, n)
   end
 end
 
-local function forward(self, input, number)
+local function forward(self, place)
   local s = self.s
   local n
   repeat
-    n = C.pg_vswitch(s, pool.freelist, input, number)
-    if s.floods > 0 then flood_all(self, s.floods, number) end
+    n = C.pg_vswitch(s, pool.freelist, place)
+    if s.floods > 0 then flood_all(self, s.floods, s.numbers[place]) end
     if s.drops > 0 then drop(self, s.drops) end
   until n < BURST
 end
 
 function VlanSwitch:push()
-  local inputs = self.inputs
   self.s.now = engine.now()
-  for i = 1, #inputs do forward(self, inputs[i].link, inputs[i].number) end
+  for place = 0, self.places - 1 do forward(self, place) end
 end
 
 --- The name of the port that frames of that VLAN for the address (text) go to, or nil.
