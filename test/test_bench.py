@@ -15,7 +15,8 @@ from helpers.command import ROOT, check, perigee, run
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-from suite import click, fastclick, measure, page, router, stack, tcp, traffic  # noqa: E402
+from suite import (  # noqa: E402
+    click, fastclick, measure, packetmill, page, router, stack, tcp, traffic)
 
 NULL = "net_null_pg0,size=60,copy=0"
 
@@ -157,7 +158,8 @@ def test_cycles_of_fastclick(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FASTCLICK_BIN", str(program))
     (ROOT / "build/bench").mkdir(parents=True, exist_ok=True)
     assert fastclick.cycles(click.mirror(), "net_null0", 1) > 1000
-    for script, words in {"echo no such element >&2; exit 1": "no such element",
+    for script, words in {"echo lost >&2; echo no such element >&2; exit 1":
+                              "with status 1: no such element",
                           "echo 7; echo 7": "received nothing",
                           "echo 7; exec sleep 60": "ended with status -9"}.items():
         program.write_text(f"#!/bin/sh\n{script}\n")
@@ -167,6 +169,59 @@ def test_cycles_of_fastclick(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FASTCLICK_BIN", str(tmp_path / "none"))
     with pytest.raises(measure.Failed, match="give FastClick's program"):
         fastclick.binary()
+
+
+# FastClick's tools in what test_packetmill makes: a package with the configuration, a
+# makefile that notes how it is called.
+TOOLS = {
+    "bin/click-devirtualize": """#!/bin/sh
+        [ "$*" = "--inline --replace --static $PWD/in.click" ] || exit 7
+        d=$(mktemp -d) && cd $d
+        { echo 'require(package "x");'; cat "$OLDPWD/in.click"; } > config
+        ar qc package config && cat package && rm -r $d
+        """,
+    "bin/click-mkmindriver": """#!/bin/sh
+        echo "$*" > mindriver; exit 1
+        """,
+    "userlevel/Makefile": """
+CXX = g++-9
+clean-embed:
+	rm -f embedclick
+embedclick:
+	echo '$(CXX) $(STATIC) $(MINDRIVER)' > embedclick
+""",
+    "userlevel/click": "", "share/click/elementmap.xml": "",
+}
+
+
+def test_packetmill(tmp_path, monkeypatch, capsys):
+    """Its program is made once for a configuration."""
+    checkout, root = tmp_path / "fastclick", tmp_path / "root"
+    monkeypatch.setattr(measure, "ROOT", root)
+    assert not packetmill.wanted()
+    monkeypatch.setenv("PACKETMILL", "1")
+    with pytest.raises(measure.Failed, match="needs FASTCLICK_BIN"):
+        packetmill.wanted()
+    for name, text in TOOLS.items():
+        file = checkout / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o755)
+    monkeypatch.setenv("FASTCLICK_BIN", str(checkout / "userlevel/click"))
+    assert packetmill.wanted()
+    program, config = packetmill.program("Idle -> Discard;\n")
+    assert program.read_text() == "g++-9 -fno-access-control 1 embed\n"
+    assert config.read_text() == "Idle -> Discard;\n"
+    assert "-p embed --ship -u" in (checkout / "userlevel/mindriver").read_text()
+    (checkout / "bin/click-devirtualize").write_text("#!/bin/sh\necho a joke >&2; exit 3\n")
+    assert packetmill.program("Idle -> Discard;\n") == (program, config)
+    with pytest.raises(measure.Failed, match="ended with status 3: a joke"):
+        packetmill.program("Idle -> Discard; // other\n")
+    assert not packetmill.can_make("Idle -> Discard; // other\n")
+    assert "ended with status 3: a joke" in capsys.readouterr().err
+    (checkout / "bin/click-mkmindriver").unlink()
+    with pytest.raises(measure.Failed, match="has no bin/click-mkmindriver: in that folder"):
+        packetmill.wanted()
 
 
 def test_names():

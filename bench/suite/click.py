@@ -15,14 +15,15 @@ each packet's whole way.
 makes of what comes first the way that is quickest, but no order may cost much.
 
 With FASTCLICK_BIN=FILE, FastClick's program click built with DPDK, the same files run on
-it, too.
+it, too; with PACKETMILL=1 also on a program for each, by PacketMill's source passes
+(suite/packetmill.py).
 """
 import ctypes
 import random
 import struct
 import sys
 
-from suite import fastclick, measure, traffic
+from suite import fastclick, measure, packetmill, traffic
 
 LIMIT = 1.15
 PACKETS = 1024
@@ -254,7 +255,7 @@ def run(quick, rounds=None):
     seconds = 0.4 if quick else 1
     rounds = rounds or (5 if quick else 20)
     folder = measure.ROOT / "build" / "bench"
-    rows = []
+    rows, mill = [], packetmill.wanted()
     for i, (name, (configuration, packets, reference)) in enumerate(CASES.items()):
         if name == "strings" and not has_hyperscan():
             continue
@@ -269,13 +270,18 @@ def run(quick, rounds=None):
                                                   measure.BURST, seconds)}
         if fastclick.binary():
             kinds["fastclick"] = lambda: fastclick.cycles(configuration(), device, seconds)
+        if mill and packetmill.can_make(fastclick.translate(configuration(), seconds)[0]):
+            kinds["packetmill"] = lambda: fastclick.cycles(
+                configuration(), device, seconds, packetmill.program)
         cycles = measure.in_turn(rounds, kinds)
         rows += [measure.row(name, cycles["perigee"], cycles["c"], LIMIT),
                  measure.worst_row(name, cycles["perigee"], cycles["c"])]
-        others = [c for c in cycles.get("fastclick", ()) if c]
-        if others:
-            rows.append(measure.row(name + ", against FastClick", cycles["perigee"],
-                                    others, FASTCLICK_LIMITS.get(name)))
+        for kind, whose in (("fastclick", "FastClick"), ("packetmill", "PacketMill")):
+            others = [c for c in cycles.get(kind, ()) if c]
+            if others:
+                rows.append(measure.row("%s, against %s" % (name, whose),
+                                        cycles["perigee"], others,
+                                        FASTCLICK_LIMITS.get(name)))
     text = folder / "click-order.click"
     text.write_text(router())
     return rows + orders(rounds, seconds, text)

@@ -59,6 +59,11 @@ def hertz():
         10).split()[0].rstrip("ULL"))
 
 
+def last_line(text):
+    """It may say the same a thousand times before."""
+    return " ".join(text.strip().splitlines()[-1:])
+
+
 def samples(process):
     """(packets, CPU seconds) at the two moments."""
     found = []
@@ -66,28 +71,35 @@ def samples(process):
         line = process.stdout.readline()
         if not line:
             raise measure.Failed("FastClick ended with status %s: %s" % (
-                process.wait(), process.stderr.read().strip()))
+                process.wait(), last_line(process.stderr.read())))
         if line.strip().isdigit():
             found.append((int(line), cpu_seconds(process)))
     return found
 
 
-def cycles(text, device, seconds):
+def as_it_is(text):
+    """FastClick's program, and a file with the configuration."""
+    file = measure.ROOT / "build" / "bench" / "fastclick.click"
+    file.write_text(text)
+    return binary(), file
+
+
+def cycles(text, device, seconds, program=as_it_is):
     """TSC cycles of CPU time a packet of one run, on the CPU of this process; None if
-    that run failed, as they do in some configurations, which is told."""
+    that run failed, as they do in some configurations, which is told. `program(text)`
+    gives the program and the file to run."""
     try:
-        return try_cycles(text, device, seconds)
+        return try_cycles(text, device, seconds, program)
     except measure.Failed as failed:
         print("FastClick: %s" % failed, file=sys.stderr)
         return None
 
 
-def try_cycles(text, device, seconds):
+def try_cycles(text, device, seconds, program):
     text, devices = translate(text, seconds)
-    file = measure.ROOT / "build" / "bench" / "fastclick.click"
-    file.write_text(text)
+    executable, file = program(text)
     cpu = max(os.sched_getaffinity(0))
-    args = ["stdbuf", "-oL", binary(), "--dpdk", "-l", str(cpu), "--in-memory", "--no-pci",
+    args = ["stdbuf", "-oL", str(executable), "--dpdk", "-l", str(cpu), "--in-memory", "--no-pci",
             "--log-level", "error", "--vdev=" + device, *devices, "--", str(file)]
     with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as process:
