@@ -9,6 +9,7 @@
 #include <rte_byteorder.h>
 
 #include "../../src/native/api.h"
+#include "../../src/native/kernels/checksum.h"
 #include "ip.h"
 
 enum { MINIMAL = 20, ICMP_HEADER = 8, LIFE = 200 };
@@ -94,6 +95,14 @@ static void set_checksum(uint8_t *at, const uint8_t *data, uint32_t n)
   memcpy(at, &sum, sizeof sum);
 }
 
+/* Of the ICMP header and what it quotes, which is read where it came from: reading
+ * what was just written would wait for that. */
+static void set_icmp_checksum(uint8_t *icmp, const uint8_t *quote, uint32_t n)
+{
+  uint16_t sum = pg_fold_not(pg_sum_words(icmp, ICMP_HEADER) + pg_sum_bytes(quote, n));
+  memcpy(icmp + 2, &sum, sizeof sum);
+}
+
 static void put16(uint8_t *at, uint16_t value)
 {
   value = rte_cpu_to_be_16(value);
@@ -157,7 +166,7 @@ bool pg_icmp_error(struct icmp_error *e, const struct packet *about, struct pack
   set_checksum(out + CHECKSUM, out, headers);
   fill_icmp(e, about, out + headers);
   memcpy(out + headers + ICMP_HEADER, ip, quoted);
-  set_checksum(out + headers + 2, out + headers, ICMP_HEADER + quoted);
+  set_icmp_checksum(out + headers, ip, quoted);
   q->length = headers + ICMP_HEADER + quoted;
   annotate(e, q, headers, ip + SOURCE, now);
   return true;

@@ -288,6 +288,7 @@ double pg_monotonic(void);
 uint64_t pg_monotonic_ns(void);
 uint64_t pg_raw_ns(void);
 double pg_now(void);
+int64_t pg_real_ns(void);
 double pg_cpu_seconds(void);
 void pg_sleep(double seconds);
 

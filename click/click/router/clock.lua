@@ -16,13 +16,6 @@ local clock = {}
 local TICK = 1e-9 -- seconds, by which simulated time goes on when it is read
 local START = 1e9 -- seconds since 1970, where simulated time begins
 
-ffi.cdef[[
-struct click_timespec { long tv_sec, tv_nsec; };
-int clock_gettime(int, struct click_timespec *);
-]]
-local REALTIME = 0
-local spec = ffi.new("struct click_timespec")
-
 --- A clock. `options`: simulated = true, or seconds since 1970 at which simulated time
 --- begins (10^9).
 function clock.new(options)
@@ -55,8 +48,7 @@ end
 --- Seconds since 1970.
 function Clock:now()
   if self.simulated then return self.start + advance(self) end
-  ffi.C.clock_gettime(REALTIME, spec)
-  return tonumber(spec.tv_sec) + tonumber(spec.tv_nsec) * 1e-9
+  return tonumber(C.pg_real_ns()) * 1e-9
 end
 
 --- Nanoseconds since 1970, an int64_t: exact, for packets' annotations.
@@ -65,8 +57,7 @@ function Clock:nanoseconds()
     return ffi.cast("int64_t", self.start) * 1000000000LL
       + ffi.cast("int64_t", advance(self) * 1e9 + 0.5)
   end
-  ffi.C.clock_gettime(REALTIME, spec)
-  return ffi.cast("int64_t", spec.tv_sec) * 1000000000LL + spec.tv_nsec
+  return C.pg_real_ns()
 end
 
 --- Seconds on the steady clock. (Simulated: since the start, which is exact to less

@@ -108,21 +108,51 @@ double pg_monotonic(void)
   return seconds_of(CLOCK_MONOTONIC);
 }
 
+/* What the time stamp counter showed when this thread last read the system's clocks,
+ * and what these did. */
+static _Thread_local struct {
+  uint64_t tsc, next;
+  double seconds, last, seconds_per_tick, ns_per_tick;
+  int64_t real_ns, last_real_ns;
+} set;
+
+enum { NS_A_SECOND = 1000000000 };
+
+static uint64_t set_clocks(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  set.real_ns = t.tv_sec * NS_A_SECOND + t.tv_nsec;
+  set.seconds = pg_monotonic();
+  set.tsc = rte_rdtsc();
+  set.seconds_per_tick = 1.0 / pg_tsc_hz();
+  set.ns_per_tick = set.seconds_per_tick * NS_A_SECOND;
+  set.next = set.tsc + pg_tsc_hz() / 100;
+  return set.tsc;
+}
+
 /* The same clock to within a microsecond at a third of the cost: read from the
  * time stamp counter, set by CLOCK_MONOTONIC every 10 ms. Never runs back. */
 double pg_now(void)
 {
-  static _Thread_local uint64_t base_tsc, next_setting;
-  static _Thread_local double base, seconds_per_tick, last;
   uint64_t tsc = rte_rdtsc();
   look();
-  if (tsc >= next_setting) {
-    base = pg_monotonic();
-    base_tsc = rte_rdtsc();
-    seconds_per_tick = 1.0 / pg_tsc_hz();
-    next_setting = base_tsc + pg_tsc_hz() / 100;
-    tsc = base_tsc;
-  }
-  double now = base + (tsc - base_tsc) * seconds_per_tick;
-  return last = now > last ? now : last;
+  if (tsc >= set.next)
+    tsc = set_clocks();
+  double now = set.seconds + (tsc - set.tsc) * set.seconds_per_tick;
+  return set.last = now > set.last ? now : set.last;
+}
+
+/* Nanoseconds since 1970, in the same way set by CLOCK_REALTIME. Runs back only where
+ * that does, by a millisecond or more. May be asked within a burst. */
+int64_t pg_real_ns(void)
+{
+  enum { SETBACK = 1000000 };
+  uint64_t tsc = rte_rdtsc();
+  if (tsc >= set.next)
+    tsc = set_clocks();
+  int64_t passed = tsc - set.tsc, now = set.real_ns + (int64_t)(passed * set.ns_per_tick);
+  if (now < set.last_real_ns && set.last_real_ns - now < SETBACK)
+    return set.last_real_ns;
+  return set.last_real_ns = now;
 }
