@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- perigee run bench/lua/click.lua FILE SECONDS: runs the Click configuration for so
--- many seconds of CPU time, as the reference does: on a machine that others use, little
--- of so much wall time is left to compile in. Prints what bench/native/click.c prints:
--- packets received by all ports, CPU seconds, TSC Hz.
+-- perigee run bench/lua/click.lua FILE SECONDS [WARM-UP]: runs the Click configuration
+-- for so many seconds of CPU time, as the reference does: on a machine that others use,
+-- little of so much wall time is left to compile in. Prints what bench/native/click.c
+-- prints: packets received by all ports, CPU seconds, TSC Hz. Before that it runs for
+-- WARM-UP seconds (0.3).
 
 local C = require("core.native")
 local errors = require("click.errors")
@@ -14,7 +15,7 @@ local router = require("click.router.router")
 local WARM_UP_SECONDS = 0.3
 local TURNS = 64 -- between looks at the clock
 
-local function main(path, seconds)
+local function main(path, seconds, warm_up)
   local file = assert(io.open(path))
   local text = file:read("*a")
   file:close()
@@ -35,7 +36,7 @@ local function main(path, seconds)
     ends = C.pg_cpu_seconds() + duration
     engine.main{no_report = true, done = turn}
   end
-  go(WARM_UP_SECONDS)
+  go(tonumber(warm_up) or WARM_UP_SECONDS)
   local packets, cpu = pool.freelist.received, C.pg_cpu_seconds()
   go(tonumber(seconds))
   packets = tonumber(pool.freelist.received - packets)

@@ -5,8 +5,8 @@
  *
  *   click MODE RX-DEVARGS BURST SECONDS EAL-ARGUMENTS...
  *
- * MODE: mirror, router, firewall:RULES, classifier, nat, balancer, strings:A,B,... or
- * tee.
+ * MODE: mirror, router, firewall:RULES, classifier, nat, many-flows, balancer,
+ * strings:A,B,... or tee.
  * Prints one line: packets received, CPU seconds, TSC Hz.
  */
 #include "common.h"
@@ -38,14 +38,16 @@ static void do_tee(struct rte_mbuf *m)
 
 static const struct { const char *name; void (*work)(struct rte_mbuf *); } modes[] = {
   {"mirror", do_mirror}, {"router", do_router}, {"firewall", do_firewall},
-  {"classifier", do_classifier}, {"nat", do_nat}, {"balancer", do_balancer},
-  {"strings", do_strings}, {"tee", do_tee}};
+  {"classifier", do_classifier}, {"nat", do_nat}, {"many-flows", do_many_flows},
+  {"balancer", do_balancer}, {"strings", do_strings}, {"tee", do_tee}};
 
 /* `more`: what follows the mode's name and a colon. */
 static void prepare(void (*work)(struct rte_mbuf *), char *more)
 {
   char devargs[32];
-  make_flows();
+  make_flows(work == do_many_flows ? 2 * MANY_FLOWS : FLOWS - 1);
+  if (work == do_many_flows)
+    add_many_flows();
   for (int i = 0; i < HOPS; i++) {
     struct out *o = &outs[i];
     uint8_t header[ETHERNET] = {2, 0, 0, 0, 1, i + 1, 2, 0, 0, 0, 2, i + 1, 8, 0};

@@ -27,7 +27,7 @@ def binary():
     return path
 
 
-def translate(text, seconds):
+def translate(text, seconds, warm_up=WARM_UP_S):
     """The configuration for FastClick, and its devices beyond port 0.
 
     A null port is a device of DPDK's, and what comes in is counted twice.
@@ -42,7 +42,7 @@ def translate(text, seconds):
         return "ToDPDKDevice(%d)" % ports
     text = re.sub(r'ToDPDKDevice\("null"\)', number, text)
     text += ('DriverManager(wait %gs, print "$(in.count)", wait %gs, print "$(in.count)", '
-             "stop);\n" % (WARM_UP_S, seconds))
+             "stop);\n" % (warm_up, seconds))
     return text, ["--vdev=net_null%d" % i for i in range(ports)]
 
 
@@ -84,26 +84,26 @@ def as_it_is(text):
     return binary(), file
 
 
-def cycles(text, device, seconds, program=as_it_is):
+def cycles(text, device, seconds, warm_up=WARM_UP_S, program=as_it_is):
     """TSC cycles of CPU time a packet of one run, on the CPU of this process; None if
     that run failed, as they do in some configurations, which is told. `program(text)`
     gives the program and the file to run."""
     try:
-        return try_cycles(text, device, seconds, program)
+        return try_cycles(text, device, seconds, warm_up, program)
     except measure.Failed as failed:
         print("FastClick: %s" % failed, file=sys.stderr)
         return None
 
 
-def try_cycles(text, device, seconds, program):
-    text, devices = translate(text, seconds)
+def try_cycles(text, device, seconds, warm_up, program):
+    text, devices = translate(text, seconds, warm_up)
     executable, file = program(text)
     cpu = max(os.sched_getaffinity(0))
     args = ["stdbuf", "-oL", str(executable), "--dpdk", "-l", str(cpu), "--in-memory", "--no-pci",
             "--log-level", "error", "--vdev=" + device, *devices, "--", str(file)]
     with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as process:
-        patience = threading.Timer(WARM_UP_S + seconds + PATIENCE_S, process.kill)
+        patience = threading.Timer(warm_up + seconds + PATIENCE_S, process.kill)
         patience.start()
         try:
             (before, began), (after, ended) = samples(process)

@@ -27,7 +27,7 @@ static void link_flow(struct click_flows *t, uint32_t flow, uint8_t number,
   struct click_flow *f = &t->flow[flow];
   struct click_flow_list *list = &t->kind[f->kind].list[number];
   f->list = number;
-  f->expiry = expiry;
+  f->expiry = f->queued = expiry;
   f->older = list->newest;
   f->newer = 0;
   if (list->newest)

@@ -39,7 +39,7 @@ struct click_flow {
   uint8_t state;
   uint8_t protocol;          /* 0: any */
   uint8_t reply_note;        /* annotation for replies */
-  uint32_t unused[2];
+  int64_t queued;            /* the expiry by which it is in its list */
 };
 
 /* Where a flow and direction is found; number 0: it is empty. */
@@ -47,7 +47,8 @@ struct click_flow_slot { uint32_t hash, number; };
 
 /* The flows of a rewriter (of a protocol), by key and by age. A packet guarantees its
  * flow for some time: list 0. Then it is in the list of its timeout, and may go when
- * room is needed. All times of a list are equal, so it is in the order of expiry. */
+ * room is needed. All times of a list are equal, so it is in the order of expiry; of
+ * many flows nearly so (flow_touch). */
 enum { FLOW_GUARANTEED = 0, FLOW_TIMEOUTS = 3, FLOW_LISTS = 4 };
 struct click_flow_list { uint32_t oldest, newest; };
 struct click_flow_kind {

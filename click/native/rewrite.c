@@ -239,9 +239,7 @@ static int32_t rewrite(const struct click_rewriter *r, struct packet *p,
 {
   struct click_flow *f = &r->flows->flow[number / 2];
   uint32_t reply = number % 2;
-  /* Its neighbours in a list are needed at the end. */
-  __builtin_prefetch(&r->flows->flow[f->older], 1);
-  __builtin_prefetch(&r->flows->flow[f->newer], 1);
+  flow_prefetch(r->flows, f, now);
   set_addresses(r, p, v, f, reply);
   switch (r->flows->kind[f->kind].how) {
   case REWRITE_TCP: rewrite_tcp(r, v, number); break;

@@ -10,12 +10,12 @@
 
 #include "interfaces.h"
 
-enum { FLOWS = 1 << 16 };
+enum { FLOWS = 1 << 16, MANY_FLOWS = 1 << 20 };
 
 struct flow { uint32_t from, to; uint16_t from_port, to_port; uint32_t protocol; };
 
 static struct rte_hash *flows;
-static uint16_t values[FLOWS], next = 1024;
+static uint16_t *values, next = 1024;
 
 /* What is kept of the packet's flow: 0 if it is new. */
 static inline uint16_t *value_of(const struct rte_ipv4_hdr *h,
@@ -63,6 +63,51 @@ static void do_nat(struct rte_mbuf *m)
   put(&outs[0], m);
 }
 
+/* The checksums when an address changes. */
+static void update_checksums(struct rte_ipv4_hdr *h, struct rte_udp_hdr *udp,
+                             uint32_t old, uint32_t new)
+{
+  uint16_t sum = changed(h->hdr_checksum, old & 0xffff, new & 0xffff);
+  h->hdr_checksum = changed(sum, old >> 16, new >> 16);
+  if (udp->dgram_cksum) {
+    sum = changed(udp->dgram_cksum, old & 0xffff, new & 0xffff);
+    udp->dgram_cksum = changed(sum, old >> 16, new >> 16);
+  }
+}
+
+static void replace_destination(struct rte_ipv4_hdr *h, struct rte_udp_hdr *udp,
+                                uint32_t address)
+{
+  update_checksums(h, udp, h->dst_addr, address);
+  h->dst_addr = address;
+}
+
+static uint32_t address_of_many(uint32_t i)
+{
+  return rte_cpu_to_be_32(NET(10, 0, 0, 0) + i % MANY_FLOWS);
+}
+
+/* Each packet is one of many flows, at random (Marsaglia's xorshift), to one server. */
+static void do_many_flows(struct rte_mbuf *m)
+{
+  static uint32_t random = 1;
+  if (!sound(m, false)) {
+    rte_pktmbuf_free(m);
+    return;
+  }
+  struct rte_ipv4_hdr *h = ip_of(m);
+  struct rte_udp_hdr *udp = (void *)((char *)h + header_length(h));
+  random ^= random << 13;
+  random ^= random >> 17;
+  random ^= random << 5;
+  uint32_t source = address_of_many(random);
+  update_checksums(h, udp, h->src_addr, source);
+  h->src_addr = source;
+  check(*value_of(h, udp) > 0, "finding a flow");
+  replace_destination(h, udp, rte_cpu_to_be_32(NET(192, 0, 2, 9)));
+  put(&outs[0], m);
+}
+
 /* A flow keeps the server that it was given when it began. */
 static void do_balancer(struct rte_mbuf *m)
 {
@@ -75,23 +120,30 @@ static void do_balancer(struct rte_mbuf *m)
   uint16_t *number = value_of(h, udp);
   if (*number == 0)
     *number = 1 + next++ % HOPS;
-  uint32_t server = rte_cpu_to_be_32(NET(192, 168, 0, *number));
-  uint16_t sum = h->hdr_checksum;
-  sum = changed(sum, h->dst_addr & 0xffff, server & 0xffff);
-  h->hdr_checksum = changed(sum, h->dst_addr >> 16, server >> 16);
-  if (udp->dgram_cksum) {
-    sum = changed(udp->dgram_cksum, h->dst_addr & 0xffff, server & 0xffff);
-    udp->dgram_cksum = changed(sum, h->dst_addr >> 16, server >> 16);
-  }
-  h->dst_addr = server;
+  replace_destination(h, udp, rte_cpu_to_be_32(NET(192, 168, 0, *number)));
   put(&outs[0], m);
 }
 
-static void make_flows(void)
+/* What the packets of MANY_FLOWS have in common is that of the file. */
+static void add_many_flows(void)
+{
+  for (uint32_t i = 0; i < MANY_FLOWS; i++) {
+    struct rte_ipv4_hdr h = {
+      .src_addr = address_of_many(i), .dst_addr = rte_cpu_to_be_32(NET(10, 0, 0, 2)),
+      .next_proto_id = IPPROTO_UDP};
+    struct rte_udp_hdr udp = {
+      .src_port = rte_cpu_to_be_16(1024), .dst_port = rte_cpu_to_be_16(53)};
+    *value_of(&h, &udp) = 1;
+  }
+}
+
+static void make_flows(uint32_t most)
 {
   struct rte_hash_parameters table = {
-    .name = "flows", .entries = FLOWS - 1, .key_len = sizeof(struct flow),
+    .name = "flows", .entries = most, .key_len = sizeof(struct flow),
     .hash_func = rte_hash_crc, .socket_id = SOCKET_ID_ANY};
   flows = rte_hash_create(&table);
   check(flows, "the table of flows");
+  values = calloc(rte_hash_max_key_id(flows) + 1, sizeof *values);
+  check(values, "the flows' values");
 }
