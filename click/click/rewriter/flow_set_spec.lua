@@ -159,6 +159,34 @@ describe("a set of flows that is full", function ()
     assert.same(wanted, kept)
   end)
 
+  it("keeps each of many for its time, and hardly longer", function ()
+    math.randomseed(2)
+    local STEP, FLOWS, FEW, LATE = 100, 1000, 300, GUARANTEE * 1000 / 8
+    local set, kind = new_set()
+    local last, wrong = {}, {}
+    for now = STEP, 60000, STEP do
+      for _ = 1, 100 do
+        local i = math.random(1, now < 30000 and FLOWS or FEW)
+        local number = find(set, kind, i)
+        if number > 0 then
+          C.pg_flows_touch(set.flows, number / 2, now)
+        else
+          add(set, kind, i, now)
+        end
+        last[i] = now
+      end
+      set:reap(now, false)
+      for i, time in pairs(last) do
+        local passed, there = now - time - TIMEOUT * 1000, find(set, kind, i) > 0
+        if passed < 0 and not there or passed > LATE and there then
+          wrong[#wrong + 1] = ("%d at %d: %d"):format(i, now, passed)
+        end
+      end
+    end
+    assert.same({}, wrong)
+    assert.equal(FEW, set:size())
+  end)
+
   it("finds those that are left, wherever others were removed", function ()
     local set, kind = new_set()
     local CAPACITY = 250 -- so many that many keys aren't at their place
