@@ -57,7 +57,9 @@ def test_doctor_tells_of_tasks_that_go_on():
 def test_doctor_interrupted():
     with running(*command("clean", 50)) as process:
         wait_until(lambda: packets(process), "packets")
-        assert process.interrupt() == 130, process.said
+        status = process.interrupt()
+        # So early, on a busy machine, not all may be compiled yet.
+        assert status == (1 if "is not clean" in process.said else 130), process.said
         assert re.search(r"interrupted by SIGINT after [\d.]+ of 50 seconds", process.said)
         assert "is clean" not in process.said
 
