@@ -2,14 +2,15 @@
 """Click configurations, as `perigee click` runs them
 
 EtherMirror; a router with four interfaces, of the elements of Click's IP router, with
-one next hop, four at random, and a mix of what a router meets (2 % of packets with a TTL
-of 1, 2 % over the MTU, 1 % with options, 1 % ARP); a firewall (IPFilter) of 10, 100 and
-1,000 rules; IPClassifier with four kinds of packets; a NAT (IPRewriter) with 1, 4 and
-4,096 flows, and one to a server with a million, each packet of one of them at random; a load balancer (RoundRobinIPMapper) with four servers and 1,024 flows; 20
+one next hop, four at random, and a mix of what a router meets (2 % of packets with a
+TTL of 1, 2 % over the MTU, 1 % with options, 1 % ARP); a firewall (IPFilter) of 10, 100
+and 1,000 rules; IPClassifier with four kinds of packets; a NAT (IPRewriter) with 1, 4
+and 4,096 flows, and one to a server with a million, each packet of one of them at
+random; a load balancer (RoundRobinIPMapper) with four servers and 1,024 flows; 20
 strings, of which one packet of 200 bytes in a hundred has one (StringMatcher, by
-Hyperscan, in C too; left out where that isn't installed); Tee. Packets come from a capture file (copied from memory by net_pcap, for
-all) and go to null ports. The references do the same work in C, a loop over the burst for
-each packet's whole way.
+Hyperscan, in C too; left out where that isn't installed); Tee. Packets come from a
+capture file (copied from memory by net_pcap, for all) and go to null ports. The
+references do the same work in C, a loop over the burst for each packet's whole way.
 
 "mix, any order": each process has the packets of the mix in an order of its own. LuaJIT
 makes of what comes first the way that is quickest, but no order may cost much.

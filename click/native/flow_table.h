@@ -140,9 +140,11 @@ static inline void flow_touch(struct click_flows *t, uint32_t flow, int64_t now)
 static inline void flow_prefetch(const struct click_flows *t, const struct click_flow *f,
                                  int64_t now)
 {
+  if (t->count < MANY_FLOWS)
+    return;
   int64_t expiry;
   uint8_t list = flow_place(&t->kind[f->kind], f, now, &expiry);
-  if (t->count < MANY_FLOWS || flow_stays(t, f, list, expiry, now))
+  if (flow_stays(t, f, list, expiry, now))
     return;
   __builtin_prefetch(&t->flow[f->older], 1);
   __builtin_prefetch(&t->flow[f->newer], 1);

@@ -38,6 +38,18 @@ static uint16_t changed(uint16_t sum, uint16_t old, uint16_t new)
   return ~(s + (s >> 16));
 }
 
+/* The checksums when an address changes. */
+static void update_checksums(struct rte_ipv4_hdr *h, struct rte_udp_hdr *udp,
+                             uint32_t old, uint32_t new)
+{
+  uint16_t sum = changed(h->hdr_checksum, old & 0xffff, new & 0xffff);
+  h->hdr_checksum = changed(sum, old >> 16, new >> 16);
+  if (udp->dgram_cksum) {
+    sum = changed(udp->dgram_cksum, old & 0xffff, new & 0xffff);
+    udp->dgram_cksum = changed(sum, old >> 16, new >> 16);
+  }
+}
+
 static void do_nat(struct rte_mbuf *m)
 {
   if (!sound(m, false)) {
@@ -50,29 +62,12 @@ static void do_nat(struct rte_mbuf *m)
   if (*port == 0)
     *port = rte_cpu_to_be_16(next++);
   uint32_t source = rte_cpu_to_be_32(NET(192, 0, 2, 1));
-  uint16_t sum = h->hdr_checksum;
-  sum = changed(sum, h->src_addr & 0xffff, source & 0xffff);
-  h->hdr_checksum = changed(sum, h->src_addr >> 16, source >> 16);
-  if (udp->dgram_cksum) {
-    sum = changed(udp->dgram_cksum, h->src_addr & 0xffff, source & 0xffff);
-    sum = changed(sum, h->src_addr >> 16, source >> 16);
-    udp->dgram_cksum = changed(sum, udp->src_port, *port);
-  }
+  update_checksums(h, udp, h->src_addr, source);
+  if (udp->dgram_cksum)
+    udp->dgram_cksum = changed(udp->dgram_cksum, udp->src_port, *port);
   h->src_addr = source;
   udp->src_port = *port;
   put(&outs[0], m);
-}
-
-/* The checksums when an address changes. */
-static void update_checksums(struct rte_ipv4_hdr *h, struct rte_udp_hdr *udp,
-                             uint32_t old, uint32_t new)
-{
-  uint16_t sum = changed(h->hdr_checksum, old & 0xffff, new & 0xffff);
-  h->hdr_checksum = changed(sum, old >> 16, new >> 16);
-  if (udp->dgram_cksum) {
-    sum = changed(udp->dgram_cksum, old & 0xffff, new & 0xffff);
-    udp->dgram_cksum = changed(sum, old >> 16, new >> 16);
-  }
 }
 
 static void replace_destination(struct rte_ipv4_hdr *h, struct rte_udp_hdr *udp,

@@ -15,6 +15,7 @@
 #include "../api.h"
 #include "clock.h"
 #include "internal.h"
+#include "times.h"
 
 struct reader pg_main_reader;
 struct reader *pg_readers = &pg_main_reader;
@@ -74,13 +75,6 @@ void pg_clock_await_all(void)
   pthread_mutex_unlock(&pg_readers_lock);
 }
 
-static double seconds_of(clockid_t clock)
-{
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
 /* The time stamp counter. */
 uint64_t pg_tsc(void)
 {
@@ -116,17 +110,13 @@ static _Thread_local struct {
   int64_t real_ns, last_real_ns;
 } set;
 
-enum { NS_A_SECOND = 1000000000 };
-
 static uint64_t set_clocks(void)
 {
-  struct timespec t;
-  clock_gettime(CLOCK_REALTIME, &t);
-  set.real_ns = t.tv_sec * NS_A_SECOND + t.tv_nsec;
+  set.real_ns = ns_of(CLOCK_REALTIME);
   set.seconds = pg_monotonic();
   set.tsc = rte_rdtsc();
   set.seconds_per_tick = 1.0 / pg_tsc_hz();
-  set.ns_per_tick = set.seconds_per_tick * NS_A_SECOND;
+  set.ns_per_tick = set.seconds_per_tick * 1e9;
   set.next = set.tsc + pg_tsc_hz() / 100;
   return set.tsc;
 }

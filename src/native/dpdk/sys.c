@@ -13,30 +13,20 @@
 
 #include "../api.h"
 #include "internal.h"
+#include "times.h"
 
 _Thread_local uint64_t pg_slept_cycles;
-
-static double seconds_of(clockid_t clock)
-{
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return t.tv_sec + t.tv_nsec * 1e-9;
-}
 
 /* Nanoseconds of the clock of pg_monotonic(). */
 uint64_t pg_monotonic_ns(void)
 {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000000000ull + t.tv_nsec;
+  return ns_of(CLOCK_MONOTONIC);
 }
 
 /* Nanoseconds of a clock that nobody sets, not even its rate. */
 uint64_t pg_raw_ns(void)
 {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return t.tv_sec * 1000000000ull + t.tv_nsec;
+  return ns_of(CLOCK_MONOTONIC_RAW);
 }
 
 /* CPU time of this process. */

@@ -25,6 +25,7 @@
 #include "clock.h"
 #include "internal.h"
 #include "log.h"
+#include "times.h"
 
 enum {
   STEP_US = 100000,
@@ -157,19 +158,12 @@ static char state_of(const struct reader *r)
   return state && strlen(state) > 2 ? state[2] : '?';
 }
 
-static uint64_t cpu_ns(const struct reader *r)
-{
-  struct timespec t = {0};
-  clock_gettime(r->cpu_clock, &t);
-  return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
 /* Was it the thread's own doing that it made no progress since the last look, and not
  * that others had the CPU, or that it was stopped? */
 static bool had_its_chance(struct reader *r)
 {
   uint64_t before = r->cpu_ns;
-  r->cpu_ns = cpu_ns(r);
+  r->cpu_ns = ns_of(r->cpu_clock);
   if (r->cpu_ns - before >= BUSY_NS)
     return true;
   char state = state_of(r);
