@@ -217,6 +217,7 @@ def test_packetmill(tmp_path, monkeypatch, capsys):
     assert packetmill.program("Idle -> Discard;\n") == (program, config)
     with pytest.raises(measure.Failed, match="ended with status 3: a joke"):
         packetmill.program("Idle -> Discard; // other\n")
+    assert (root / "build/bench/packetmill/errors").read_text() == "a joke\n"
     assert not packetmill.can_make("Idle -> Discard; // other\n")
     assert "ended with status 3: a joke" in capsys.readouterr().err
     (checkout / "bin/click-mkmindriver").unlink()

@@ -44,7 +44,8 @@ def checkout():
 
 def step(arguments, folder, output=os.devnull, fine=(0,)):
     """Run one of FastClick's tools in the folder, its standard output into a file.
-    Failed with its last words if it ends with a status that isn't fine."""
+    Failed with its last words if it ends with a status that isn't fine; all of them are
+    in a file then."""
     environment = {**os.environ, **NO_OFFSETS, "CLICKPATH": "%s:%s" % (
         checkout() / "share/click", checkout())}
     with open(output, "wb") as file:
@@ -52,9 +53,11 @@ def step(arguments, folder, output=os.devnull, fine=(0,)):
                               stderr=subprocess.PIPE, env=environment,
                               timeout=PATIENCE_S, check=False)
     if done.returncode not in fine:
-        raise measure.Failed("PacketMill: %s ended with status %d: %s" % (
+        words = measure.ROOT / "build/bench/packetmill/errors"
+        words.write_bytes(done.stderr)
+        raise measure.Failed("PacketMill: %s ended with status %d: %s (%s has the rest)" % (
             " ".join(map(str, arguments)), done.returncode,
-            fastclick.last_line(done.stderr.decode(errors="replace"))))
+            fastclick.last_line(done.stderr.decode(errors="replace")), words))
 
 
 def compiler():
@@ -97,7 +100,7 @@ def can_make(text):
     """Make the program before it is measured; why that can't be done is told."""
     try:
         program(text)
-    except measure.Failed as failed:
+    except (measure.Failed, OSError, subprocess.TimeoutExpired) as failed:
         print(failed, file=sys.stderr)
         return False
     return True
