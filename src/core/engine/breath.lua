@@ -74,11 +74,6 @@ function breath.tend_with(tend) tend_workers = tend end
 -- What is due a hundred times a second, each in a breath of its own, so that packets
 -- never wait for all of it.
 local duties = {
-  function (now)
-    if not graph.drifted(now, breaths) then return end
-    graph.account() -- what the regions that go have counted
-    graph.arrange()
-  end,
   function ()
     pool.tend()
     graph.clear_up(1)
@@ -86,17 +81,46 @@ local duties = {
   end,
   outside.tend,
 }
-for i, part in ipairs(engine_counters.parts) do table.insert(duties, i, part) end
-local duty = 1 -- that is next
+
+-- The same, but it takes longer the more apps there are. So it is left out until it has
+-- taken a small part of the time, for so long at most.
+local LARGEST_SHARE, LONGEST_SECONDS = 1 / 200, 0.1
+local large_duties = {
+  function (now)
+    if not graph.drifted(now, breaths) then return end
+    graph.account() -- what the regions that go have counted
+    graph.arrange()
+  end,
+}
+for i, part in ipairs(engine_counters.parts) do table.insert(large_duties, i, part) end
+local next_large, large_seconds = 0, 0
+
+local due, duty = nil, 1 -- the list at work, if any; what is next in it
+
+local function begin_round(now)
+  due = duties
+  if now >= next_large then due, large_seconds = large_duties, 0 end
+end
+
+local function end_list(now)
+  if due == large_duties then
+    next_large = now + math.min(large_seconds / LARGEST_SHARE, LONGEST_SECONDS)
+    due = duties
+  else
+    next_tending, due = now + TEND_SECONDS, nil
+  end
+end
 
 -- Where breaths are far between, all at once.
 local function do_duties(now, slow)
+  if not due then begin_round(now) end
   repeat
-    local due = duties[duty]
-    duty = duty % #duties + 1
-    if duty == 1 then next_tending = now + TEND_SECONDS end
-    due(now)
-  until duty == 1 or not slow
+    local began, call = C.pg_now(), due[duty]
+    duty = duty % #due + 1
+    call(now)
+    large_seconds = large_seconds + C.pg_now() - began
+    if duty == 1 then end_list(now) end
+  until not due or not slow
 end
 
 -- What needn't happen in every breath. `before`: when the last one began.
