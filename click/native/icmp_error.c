@@ -13,8 +13,7 @@
 #include "ip.h"
 
 enum { MINIMAL = 20, ICMP_HEADER = 8, LIFE = 200 };
-enum { TOTAL = 2, ID = 4, OFFSET = 6, TTL = 8, PROTOCOL = 9, CHECKSUM = 10, SOURCE = 12,
-       DESTINATION = 16 };
+enum { OFFSET = 6, PROTOCOL = 9, CHECKSUM = 10, SOURCE = 12, DESTINATION = 16 };
 enum { ICMP = 1, UNREACHABLE = 3, SOURCE_QUENCH = 4, REDIRECT = 5, TIME_EXCEEDED = 11,
        PARAMETER_PROBLEM = 12 };
 enum { NEEDS_FRAGMENTING = 4, AT_POINTER = 0 };
@@ -89,10 +88,22 @@ static int32_t route_back(const struct icmp_error *e, const struct packet *p,
   return n + 1;
 }
 
-static void set_checksum(uint8_t *at, const uint8_t *data, uint32_t n)
+/* The header of the error: `headers` bytes, of which those behind the first 20 are there.
+ * Made in words, of which the sum is taken, too: reading what was just written in pieces
+ * would wait for that. */
+static void write_ip(struct icmp_error *e, uint8_t *out, uint32_t headers,
+                     uint32_t total, uint32_t destination)
 {
-  uint16_t sum = pg_checksum_word(data, n);
-  memcpy(at, &sum, sizeof sum);
+  const uint32_t words[MINIMAL / 4] = {
+    rte_cpu_to_be_32((0x40 | headers / 4) << 24 | total),
+    rte_cpu_to_be_32((uint32_t)e->id++ << 16), rte_cpu_to_be_32((uint32_t)LIFE << 24 | ICMP << 16),
+    e->source, destination};
+  uint64_t sum = pg_sum_words(out + MINIMAL, headers - MINIMAL);
+  for (int i = 0; i < MINIMAL / 4; i++)
+    sum += words[i];
+  uint16_t checksum = pg_fold_not(sum);
+  memcpy(out, words, sizeof words);
+  memcpy(out + CHECKSUM, &checksum, sizeof checksum);
 }
 
 /* Of the ICMP header and what it quotes, which is read where it came from: reading
@@ -155,15 +166,7 @@ bool pg_icmp_error(struct icmp_error *e, const struct packet *about, struct pack
   if (e->mtu < headers + ICMP_HEADER)
     return false;
   uint32_t room = e->mtu - headers - ICMP_HEADER, quoted = to_end < room ? to_end : room;
-  memset(out, 0, MINIMAL);
-  out[0] = 0x40 | headers / 4;
-  put16(out + TOTAL, headers + ICMP_HEADER + quoted);
-  put16(out + ID, e->id++);
-  out[TTL] = LIFE;
-  out[PROTOCOL] = ICMP;
-  memcpy(out + SOURCE, &e->source, 4);
-  memcpy(out + DESTINATION, ip + SOURCE, 4);
-  set_checksum(out + CHECKSUM, out, headers);
+  write_ip(e, out, headers, headers + ICMP_HEADER + quoted, address_at(ip + SOURCE));
   fill_icmp(e, about, out + headers);
   memcpy(out + headers + ICMP_HEADER, ip, quoted);
   set_icmp_checksum(out + headers, ip, quoted);

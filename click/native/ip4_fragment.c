@@ -9,9 +9,11 @@
 #include <rte_byteorder.h>
 
 #include "../../src/native/api.h"
+#include "../../src/native/kernels/checksum.h"
 #include "ip.h"
 
-enum { MINIMAL = 20, TOTAL = 2, FLAGS = 6, CHECKSUM = 10, UNIT = 8, MORE = 0x2000 };
+enum { MINIMAL = 20, TOTAL = 2, ID = 4, FLAGS = 6, TTL = 8, CHECKSUM = 10 };
+enum { UNIT = 8, MORE = 0x2000 };
 enum { REFILL = 64 };
 
 static uint16_t get16(const uint8_t *at)
@@ -19,19 +21,25 @@ static uint16_t get16(const uint8_t *at)
   return at[0] << 8 | at[1];
 }
 
-static void put16(uint8_t *at, uint16_t value)
+/* The first 20 bytes of a header as at `old`, written at `out` with another length
+ * (`header` bytes of it, `total` in all) and flags, and the checksum of it all. Made in
+ * words, of which the sum is taken, too: reading what was just written in pieces would
+ * wait for that. */
+static void write_header(uint8_t *out, const uint8_t *old, uint32_t header,
+                         uint32_t total, uint16_t flags)
 {
-  at[0] = value >> 8;
-  at[1] = value;
-}
-
-static void finish_header(uint8_t *ip, uint32_t header, uint32_t total, uint16_t flags)
-{
-  put16(ip + TOTAL, total);
-  put16(ip + FLAGS, flags);
-  put16(ip + CHECKSUM, 0);
-  uint16_t sum = pg_checksum_word(ip, header);
-  memcpy(ip + CHECKSUM, &sum, sizeof sum);
+  uint32_t words[MINIMAL / 4];
+  memcpy(words, old, sizeof words);
+  uint32_t version = old[0] & 0xf0, tos = old[1], id = get16(old + ID), life = get16(old + TTL);
+  words[0] = rte_cpu_to_be_32((version | header / 4) << 24 | tos << 16 | total);
+  words[1] = rte_cpu_to_be_32(id << 16 | flags);
+  words[2] = rte_cpu_to_be_32(life << 16);
+  uint64_t sum = pg_sum_words(out + MINIMAL, header - MINIMAL);
+  for (int i = 0; i < MINIMAL / 4; i++)
+    sum += words[i];
+  uint16_t checksum = pg_fold_not(sum);
+  memcpy(out, words, sizeof words);
+  memcpy(out + CHECKSUM, &checksum, sizeof checksum);
 }
 
 static struct packet *take(struct freelist *list)
@@ -82,18 +90,16 @@ int32_t pg_ip4_fragment(struct freelist *list, struct packet *p, uint32_t mtu,
     q->data_off = headroom;
     q->length = other_header + size;
     uint8_t *out = q->buf_addr + headroom;
-    memcpy(out, ip, MINIMAL);
     memcpy(out + MINIMAL, options, other_header - MINIMAL);
     memcpy(out + other_header, ip + header + done, size);
-    out[0] = 0x40 | other_header / 4;
-    finish_header(out, other_header, q->length,
-                  (last ? flags : flags | MORE) + done / UNIT);
+    write_header(out, ip, other_header, q->length,
+                 (last ? flags : flags | MORE) + done / UNIT);
     memcpy(q->note8, p->note8, sizeof q->note8);
     q->note16[NOTE16_MAC] = 0;
     q->note16[NOTE16_NETWORK] = headroom;
     q->note16[NOTE16_TRANSPORT] = headroom + other_header;
   }
   p->length = at + header + first - p->data_off;
-  finish_header(ip, header, header + first, flags | MORE);
+  write_header(ip, ip, header, header + first, flags | MORE);
   return n;
 }

@@ -13,7 +13,8 @@
 enum { FEW_BYTES = 32 }; /* below that, calling a vector kernel costs more */
 
 /* Congruent to the sum of the native 16-bit words of `n` bytes modulo 65535,
- * and 0 only if all are; a last odd byte is the first of a word. */
+ * and 0 only if all are; a last odd byte is the first of a word. Word by word: a
+ * vector of what was just written in pieces waits until the cache has them all. */
 static inline uint64_t pg_sum_words(const uint8_t *p, uint32_t n)
 {
   uint64_t sum = 0;
@@ -21,6 +22,7 @@ static inline uint64_t pg_sum_words(const uint8_t *p, uint32_t n)
   uint16_t last;
   for (; n >= sizeof word; n -= sizeof word, p += sizeof word) {
     memcpy(&word, p, sizeof word);
+    __asm__("" : "+r"(word)); /* so that it isn't made a vector */
     sum += word;
   }
   if (n >= sizeof last) {
