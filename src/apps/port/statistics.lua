@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A port's statistics: DPDK's, and Perigee's own named drops.
 
+jit.off(true, true) -- runs seldom: compiling it would only make packets wait
+
 local ffi = require("ffi")
 local C = require("core.native")
 local counter = require("core.counter")

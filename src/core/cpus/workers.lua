@@ -186,6 +186,7 @@ function workers.tend()
   return failures.are_fatal()
     or next(by_cpu) ~= nil and not alive and not workers.main_has_apps()
 end
+jit.off(workers.tend) -- runs seldom: compiling it would only make packets wait
 
 --- Does the main thread run apps of its own?
 function workers.main_has_apps()

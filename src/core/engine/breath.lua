@@ -85,14 +85,13 @@ local duties = {
 -- The same, but it takes longer the more apps there are. So it is left out until it has
 -- taken a small part of the time, for so long at most.
 local LARGEST_SHARE, LONGEST_SECONDS = 1 / 200, 0.1
-local large_duties = {
-  function (now)
-    if not graph.drifted(now, breaths) then return end
-    graph.account() -- what the regions that go have counted
-    graph.arrange()
-  end,
-}
-for i, part in ipairs(engine_counters.parts) do table.insert(large_duties, i, part) end
+local function look_at_traffic(now)
+  if not graph.drifted(now, breaths) then return end
+  graph.account() -- what the regions that go have counted
+  graph.arrange()
+end
+local large_duties = {unpack(engine_counters.parts)}
+table.insert(large_duties, look_at_traffic)
 local next_large, large_seconds = 0, 0
 
 local due, duty = nil, 1 -- the list at work, if any; what is next in it
@@ -133,6 +132,12 @@ local function housekeeping(now, before)
   end
   if now >= next_tending then do_duties(now, now - before >= SLOW_SECONDS) end
   next_duty = math.min(next_tending, last_tick + period)
+end
+
+-- These run seldom: compiling them would only make packets wait.
+for _, f in ipairs{tick_all, begin_round, end_list, do_duties, housekeeping, duties[1],
+                   look_at_traffic} do
+  jit.off(f)
 end
 
 -- The breath -------------------------------------------------------------

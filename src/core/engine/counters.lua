@@ -47,22 +47,23 @@ local function count_packets()
   engine_counters.refresh()
 end
 
-local function count_cycles(now)
+local function count_cycles(_, now)
   health_counters.sync(graph.apps)
   cycles.sync(breaths_here(), account.progress(), now)
 end
 
+jit.off(count_packets) -- runs seldom: compiling it would only make packets wait
+jit.off(count_cycles)
+
 --- The parts of publish(), in order: functions that may be called in breaths that
 --- follow each other. Other processes see what has changed after the last of them.
-engine_counters.parts = {
-  count_packets, function () count_cycles(false) end, counter.commit,
-}
+engine_counters.parts = {count_packets, count_cycles, counter.commit}
 
 --- Publish all there is, what cycles went to as well if `now` (else ten times a
 --- second).
 function engine_counters.publish(now)
   count_packets()
-  count_cycles(now)
+  count_cycles(nil, now)
   counter.commit()
 end
 

@@ -219,6 +219,10 @@ end
 --- Is a region better made anew (core.fuse.recompile)? Looked at now and then.
 function graph.drifted(now, breaths) return fused:drifted(now, breaths) end
 
+-- These run seldom: compiling them would only make packets wait.
+jit.off(graph.publish)
+jit.off(graph.drifted)
+
 local at_hand
 
 local function rescue(err, first, thread)

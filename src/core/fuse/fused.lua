@@ -151,6 +151,7 @@ end
 function Fused:drifted(now, breaths)
   return drift.check(self.regions, now, breaths)
 end
+jit.off(Fused.drifted)
 
 -- By link, the number of the input that it leads to.
 local function input_numbers(apps, links)

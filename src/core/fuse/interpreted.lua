@@ -3,6 +3,8 @@
 -- while? It gives a loop up that it couldn't compile a few times, for reasons that
 -- may have passed, or have been bad luck. The bytecode at the loop's end tells.
 
+jit.off(true, true) -- runs seldom: compiling it would only make packets wait
+
 local util = require("jit.util")
 local vmdef = require("jit.vmdef")
 

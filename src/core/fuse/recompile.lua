@@ -5,6 +5,8 @@
 -- compiled was a rare one. And when LuaJIT has given the loop up (twice at most). Each
 -- time it waits twice as long before the next.
 
+jit.off(true, true) -- runs seldom: compiling it would only make packets wait
+
 local interpreted = require("core.fuse.interpreted")
 local shape = require("core.fuse.shape")
 

@@ -6,6 +6,8 @@
 -- they have counted while LuaJIT recorded is what that packet did. So do apps' counters
 -- of what they do for few packets (app.detours).
 
+jit.off(true, true) -- runs seldom: compiling it would only make packets wait
+
 local ffi = require("ffi")
 local health = require("core.watch.health")
 

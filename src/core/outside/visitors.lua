@@ -2,6 +2,8 @@
 -- Whoever looks into this engine from outside while it runs, by whatever way
 -- (lib.control): asked now and then, between breaths, whether there is something to do.
 
+jit.off(true, true) -- runs seldom: compiling it would only make packets wait
+
 local outside = {}
 
 local visitors = {}

@@ -188,6 +188,9 @@ function cycles.sync(breaths, packets, now)
   publish.all(totals)
 end
 
+-- These run seldom: compiling them would only make packets wait.
+for _, f in ipairs{look, add, cycles.sync} do jit.off(f) end
+
 --- The totals, as of the last sync.
 function cycles.totals()
   return totals

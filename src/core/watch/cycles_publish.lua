@@ -3,6 +3,8 @@
 -- TSC cycles since the start, under engine/cycles. Divide what one grew by, by what
 -- packets.counter grew by meanwhile.
 
+jit.off(true, true) -- runs seldom: compiling it would only make packets wait
+
 local C = require("core.native")
 local counter = require("core.counter")
 local this_engine = require("core.this_engine")

@@ -3,6 +3,8 @@
 -- in shared memory, and for each app and region whose packets LuaJIT doesn't move by
 -- compiled code engine/jit/apps/NAME.counter and engine/jit/regions/NAME.counter.
 
+jit.off(true, true) -- runs seldom: compiling it would only make packets wait
+
 local counter = require("core.counter")
 local health = require("core.watch.health")
 local shm = require("core.shm")
