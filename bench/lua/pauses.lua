@@ -2,7 +2,7 @@
 -- perigee run bench/lua/pauses.lua LIBRARY SECONDS: a null port's packets through ten
 -- fused apps and back; how often the port was asked for packets much later than before.
 -- Prints what bench/native/pauses.c, which LIBRARY is, prints, and on a second line how
--- many microseconds there were from one such look to the next. What comes before SECONDS
+-- many microseconds there were from one look to the next. What comes before SECONDS
 -- isn't measured.
 
 local ffi = require("ffi")

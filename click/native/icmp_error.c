@@ -9,11 +9,11 @@
 #include <rte_byteorder.h>
 
 #include "../../src/native/api.h"
-#include "../../src/native/kernels/checksum.h"
 #include "ip.h"
+#include "ip4_write.h"
 
-enum { MINIMAL = 20, ICMP_HEADER = 8, LIFE = 200 };
-enum { OFFSET = 6, PROTOCOL = 9, CHECKSUM = 10, SOURCE = 12, DESTINATION = 16 };
+enum { VERSION = 4, MINIMAL = IP4_MINIMAL, ICMP_HEADER = 8, LIFE = 200 };
+enum { OFFSET = 6, PROTOCOL = 9, SOURCE = 12, DESTINATION = 16 };
 enum { ICMP = 1, UNREACHABLE = 3, SOURCE_QUENCH = 4, REDIRECT = 5, TIME_EXCEEDED = 11,
        PARAMETER_PROBLEM = 12 };
 enum { NEEDS_FRAGMENTING = 4, AT_POINTER = 0 };
@@ -88,50 +88,30 @@ static int32_t route_back(const struct icmp_error *e, const struct packet *p,
   return n + 1;
 }
 
-/* The header of the error: `headers` bytes, of which those behind the first 20 are there.
- * Made in words, of which the sum is taken, too: reading what was just written in pieces
- * would wait for that. */
-static void write_ip(struct icmp_error *e, uint8_t *out, uint32_t headers,
-                     uint32_t total, uint32_t destination)
+/* The second word of the ICMP header, in network order. */
+static uint32_t details(const struct icmp_error *e, const struct packet *about)
 {
-  const uint32_t words[MINIMAL / 4] = {
-    rte_cpu_to_be_32((0x40 | headers / 4) << 24 | total),
-    rte_cpu_to_be_32((uint32_t)e->id++ << 16), rte_cpu_to_be_32((uint32_t)LIFE << 24 | ICMP << 16),
-    e->source, destination};
-  uint64_t sum = pg_sum_words(out + MINIMAL, headers - MINIMAL);
-  for (int i = 0; i < MINIMAL / 4; i++)
-    sum += words[i];
-  uint16_t checksum = pg_fold_not(sum);
-  memcpy(out, words, sizeof words);
-  memcpy(out + CHECKSUM, &checksum, sizeof checksum);
-}
-
-/* Of the ICMP header and what it quotes, which is read where it came from: reading
- * what was just written would wait for that. */
-static void set_icmp_checksum(uint8_t *icmp, const uint8_t *quote, uint32_t n)
-{
-  uint16_t sum = pg_fold_not(pg_sum_words(icmp, ICMP_HEADER) + pg_sum_bytes(quote, n));
-  memcpy(icmp + 2, &sum, sizeof sum);
-}
-
-static void put16(uint8_t *at, uint16_t value)
-{
-  value = rte_cpu_to_be_16(value);
-  memcpy(at, &value, sizeof value);
-}
-
-static void fill_icmp(const struct icmp_error *e, const struct packet *about,
-                      uint8_t *icmp)
-{
-  memset(icmp, 0, ICMP_HEADER);
-  icmp[0] = e->type;
-  icmp[1] = e->code;
   if (e->type == PARAMETER_PROBLEM && e->code == AT_POINTER)
-    icmp[4] = about->note8[NOTE8_ICMP_PARAMPROB];
-  else if (e->type == REDIRECT)
-    memcpy(icmp + 4, &about->note32[NOTE32_DST_IP], 4);
-  else if (e->type == UNREACHABLE && e->code == NEEDS_FRAGMENTING)
-    put16(icmp + 6, e->path_mtu);
+    return rte_cpu_to_be_32((uint32_t)about->note8[NOTE8_ICMP_PARAMPROB] << 24);
+  if (e->type == REDIRECT)
+    return about->note32[NOTE32_DST_IP];
+  if (e->type == UNREACHABLE && e->code == NEEDS_FRAGMENTING)
+    return rte_cpu_to_be_32(e->path_mtu);
+  return 0;
+}
+
+/* The ICMP header and the `n` bytes behind it, which are summed up where they come from:
+ * reading what was just written would wait for that. */
+static void write_icmp(const struct icmp_error *e, const struct packet *about,
+                       uint8_t *icmp, const uint8_t *quote, uint32_t n)
+{
+  uint32_t kind = rte_cpu_to_be_32((uint32_t)e->type << 24 | e->code << 16);
+  uint32_t more = details(e, about);
+  uint16_t checksum = pg_fold_not((uint64_t)kind + more + pg_sum_bytes(quote, n));
+  ip4_write_word(icmp, kind);
+  memcpy(icmp + 2, &checksum, sizeof checksum);
+  ip4_write_word(icmp + 4, more);
+  memcpy(icmp + ICMP_HEADER, quote, n);
 }
 
 /* Give the fresh packet `q` the annotations of an error to `destination`. */
@@ -166,10 +146,9 @@ bool pg_icmp_error(struct icmp_error *e, const struct packet *about, struct pack
   if (e->mtu < headers + ICMP_HEADER)
     return false;
   uint32_t room = e->mtu - headers - ICMP_HEADER, quoted = to_end < room ? to_end : room;
-  write_ip(e, out, headers, headers + ICMP_HEADER + quoted, address_at(ip + SOURCE));
-  fill_icmp(e, about, out + headers);
-  memcpy(out + headers + ICMP_HEADER, ip, quoted);
-  set_icmp_checksum(out + headers, ip, quoted);
+  ip4_write(out, headers, VERSION << 28 | (headers + ICMP_HEADER + quoted),
+            (uint32_t)e->id++ << 16, LIFE << 8 | ICMP, e->source, address_at(ip + SOURCE));
+  write_icmp(e, about, out + headers, ip, quoted);
   q->length = headers + ICMP_HEADER + quoted;
   annotate(e, q, headers, ip + SOURCE, now);
   return true;

@@ -6,13 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
-
 #include "../../src/native/api.h"
-#include "../../src/native/kernels/checksum.h"
 #include "ip.h"
+#include "ip4_write.h"
 
-enum { MINIMAL = 20, TOTAL = 2, ID = 4, FLAGS = 6, TTL = 8, CHECKSUM = 10 };
+enum { MINIMAL = IP4_MINIMAL, TOTAL = 2, ID = 4, FLAGS = 6, TTL = 8 };
 enum { UNIT = 8, MORE = 0x2000 };
 enum { REFILL = 64 };
 
@@ -22,24 +20,15 @@ static uint16_t get16(const uint8_t *at)
 }
 
 /* The first 20 bytes of a header as at `old`, written at `out` with another length
- * (`header` bytes of it, `total` in all) and flags, and the checksum of it all. Made in
- * words, of which the sum is taken, too: reading what was just written in pieces would
- * wait for that. */
+ * (`header` bytes of it, `total` in all) and flags, and the checksum of it all. */
 static void write_header(uint8_t *out, const uint8_t *old, uint32_t header,
                          uint32_t total, uint16_t flags)
 {
-  uint32_t words[MINIMAL / 4];
-  memcpy(words, old, sizeof words);
-  uint32_t version = old[0] & 0xf0, tos = old[1], id = get16(old + ID), life = get16(old + TTL);
-  words[0] = rte_cpu_to_be_32((version | header / 4) << 24 | tos << 16 | total);
-  words[1] = rte_cpu_to_be_32(id << 16 | flags);
-  words[2] = rte_cpu_to_be_32(life << 16);
-  uint64_t sum = pg_sum_words(out + MINIMAL, header - MINIMAL);
-  for (int i = 0; i < MINIMAL / 4; i++)
-    sum += words[i];
-  uint16_t checksum = pg_fold_not(sum);
-  memcpy(out, words, sizeof words);
-  memcpy(out + CHECKSUM, &checksum, sizeof checksum);
+  uint32_t version = old[0] & 0xf0, tos = old[1], addresses[2];
+  memcpy(addresses, old + IP4_ADDRESSES, sizeof addresses);
+  ip4_write(out, header, version << 24 | tos << 16 | total,
+            (uint32_t)get16(old + ID) << 16 | flags, get16(old + TTL), addresses[0],
+            addresses[1]);
 }
 
 static struct packet *take(struct freelist *list)
