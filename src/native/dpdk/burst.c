@@ -63,6 +63,7 @@ static bool all_tidy(const struct rte_mempool *pool, struct rte_mbuf **packets,
   uintptr_t pools = 0;
   uint32_t segments = 0, lengths = 0;
   uint64_t sum = 0;
+#pragma GCC unroll 8
   for (uint16_t i = 0; i < n; i++) {
     const struct rte_mbuf *m = packets[i];
     pools |= (uintptr_t)m->pool ^ (uintptr_t)pool;
