@@ -173,11 +173,13 @@ static void set_addresses(const struct click_rewriter *r, struct packet *p,
   change_sum((uint8_t *)&v->ip->hdr_checksum, direct(f->ip_change, reply));
 }
 
+/* Both at once: those of packets back, the other way round. */
 static void set_ports(const struct view *v, const struct click_flow *f, uint32_t reply)
 {
-  const struct click_flow_key *back = &f->key[!reply];
-  set_half(v->l4, back->dport);
-  set_half(v->l4 + 2, back->sport);
+  uint32_t ports;
+  memcpy(&ports, &f->key[!reply].sport, sizeof ports);
+  ports = ports << 16 | ports >> 16;
+  memcpy(v->l4, &ports, sizeof ports);
 }
 
 /* Done once a side has sent FIN, until it sends something new; both are after RST. */
