@@ -199,7 +199,7 @@ def test_top_shows_workers(tmp_path):
         process.wait_for_engine()
         wait_until(lambda: values(process.pid).get(f"workers/{cpu}/engine/frees", 0) > 0,
                    "packets in the worker")
-        [figures] = json.loads(perigee("top", "--json", "-i", "300ms", process.pid).stdout)
+        [figures] = json.loads(perigee("top", "--json", "-i", "1s", process.pid).stdout)
     [worker] = figures["workers"]
     assert worker["name"] == f"cpu {cpu}"
     assert worker["pps"] == pytest.approx(figures["engine"]["pps"], rel=0.2)

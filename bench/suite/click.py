@@ -259,7 +259,7 @@ def orders(rounds, seconds, text):
         "c": lambda: measure.reference_cycles("click", "router", next(other),
                                               measure.BURST, seconds)})
     name = "router, mix, any order"
-    return [measure.row(name, cycles["perigee"], cycles["c"]),
+    return [measure.paired_row(name, cycles["perigee"], cycles["c"]),
             measure.worst_row(name, cycles["perigee"], cycles["c"], MOST_SPREAD)]
 
 
@@ -291,14 +291,13 @@ def run(quick, rounds=None):
             kinds["packetmill"] = lambda: fastclick.cycles(
                 configuration(), device, seconds, warm_up, packetmill.program)
         cycles = measure.in_turn(rounds, kinds)
-        rows += [measure.row(name, cycles["perigee"], cycles["c"], LIMIT),
+        rows += [measure.paired_row(name, cycles["perigee"], cycles["c"], LIMIT),
                  measure.worst_row(name, cycles["perigee"], cycles["c"])]
         for kind, whose in (("fastclick", "FastClick"), ("packetmill", "PacketMill")):
-            others = [c for c in cycles.get(kind, ()) if c]
-            if others:
-                rows.append(measure.row("%s, against %s" % (name, whose),
-                                        cycles["perigee"], others,
-                                        FASTCLICK_LIMITS.get(name)))
+            if any(cycles.get(kind, ())):
+                rows.append(measure.paired_row("%s, against %s" % (name, whose),
+                                               cycles["perigee"], cycles[kind],
+                                               FASTCLICK_LIMITS.get(name)))
     text = folder / "click-order.click"
     text.write_text(router())
     return rows + orders(rounds, seconds, text)

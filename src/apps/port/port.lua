@@ -163,7 +163,6 @@ function Port:tick()
       kinds.interface(self.description))
   end
 end
-jit.off(Port.tick) -- runs seldom: compiling it would only make packets wait
 
 --- Does it read a file that ends (if it reads at all)?
 function Port:ends()

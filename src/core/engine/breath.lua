@@ -83,8 +83,8 @@ local duties = {
 }
 
 -- The same, but it takes longer the more apps there are. So it is left out until it has
--- taken a small part of the time, for so long at most.
-local LARGEST_SHARE, LONGEST_SECONDS = 1 / 200, 0.1
+-- taken a small part of the CPU's time, for so long at most.
+local LARGEST_SHARE, LONGEST_SECONDS = 1 / 200, 0.05
 local function look_at_traffic(now)
   if not graph.drifted(now, breaths) then return end
   graph.account() -- what the regions that go have counted
@@ -114,10 +114,10 @@ end
 local function do_duties(now, slow)
   if not due then begin_round(now) end
   repeat
-    local began, call = C.pg_now(), due[duty]
+    local began, call = C.pg_thread_cpu_seconds(), due[duty]
     duty = duty % #due + 1
     call(now)
-    large_seconds = large_seconds + C.pg_now() - began
+    large_seconds = large_seconds + C.pg_thread_cpu_seconds() - began
     if duty == 1 then end_list(now) end
   until not due or not slow
 end
@@ -135,8 +135,7 @@ local function housekeeping(now, before)
 end
 
 -- These run seldom: compiling them would only make packets wait.
-for _, f in ipairs{tick_all, begin_round, end_list, do_duties, housekeeping, duties[1],
-                   look_at_traffic} do
+for _, f in ipairs{begin_round, end_list, do_duties, duties[1], look_at_traffic} do
   jit.off(f)
 end
 

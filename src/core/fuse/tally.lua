@@ -18,6 +18,7 @@ local outs_t = ffi.typeof("struct tally_out[?]")
 local ends_t = ffi.typeof("struct tally_end[?]")
 local int32s_t, int64s_t = ffi.typeof("int32_t[?]"), ffi.typeof("int64_t[?]")
 local native_t = ffi.typeof("struct tally")
+local counts_p, int64_p = ffi.typeof("struct tally_count *"), ffi.typeof("int64_t *")
 
 local free = packet.free
 
@@ -25,7 +26,10 @@ local free = packet.free
 --- count(event, size), drop(event, packet), lose(app number, drop number, packet, its
 --- length before, what process() returned: false keeps it), grow(app number, bytes).
 function Tally:functions()
-  local counts, growth, r = self.counts, self.growth, self.region
+  -- Pointers are constants in compiled code, larger cdata is loaded anew.
+  local counts = ffi.cast(counts_p, self.counts)
+  local growth = ffi.cast(int64_p, self.growth)
+  local r = self.region
   local first, losses, kept = r.first_loss, r.losses, r.kept
   local function count(event, size)
     counts[event].packets = counts[event].packets + 1

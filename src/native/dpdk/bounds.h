@@ -64,6 +64,7 @@ static __rte_always_inline struct bounds bounds_of(struct rte_mbuf **packets,
                            packets[0]->pkt_len != first};
   /* Set aside, so that they are compared as vectors. */
   uint32_t differing = 0;
+#pragma GCC unroll 8
   for (uint16_t i = 0; i < n; i++) {
     lengths[i] = packets[i]->data_len;
     differing |= packets[i]->pkt_len ^ lengths[i];

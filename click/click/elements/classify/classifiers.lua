@@ -62,7 +62,7 @@ end
 function Classifier:make_process()
   local choose = self.choose
   return function (_, p)
-    local q, o = choose(self, p)
+    local q, o = choose(nil, p) -- (LuaJIT would load a table that is passed on)
     return q, o
   end
 end

@@ -8,6 +8,7 @@ local numbers = require("click.arguments.numbers")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local FIRST, ADDRESS = note.FIRST, 6
 local NAMED_OFFSETS = {src = 6, dst = 0}
@@ -15,7 +16,7 @@ local NAMED_OFFSETS = {src = 6, dst = 0}
 local function copy(to, from)
   ffi.cast(words_t, to)[0] = ffi.cast(words_t, from)[0]
   ffi.cast(halves_t, to)[2] = ffi.cast(halves_t, from)[2]
-  wire.barrier()
+  barrier()
 end
 
 -- Where the argument says: src, dst, or a number of bytes.
@@ -85,7 +86,7 @@ end
 function SetEtherAddress:process(p)
   local to = p.note8 + self.at
   ffi.cast(words_t, to)[0], ffi.cast(halves_t, to)[2] = self.word, self.half
-  wire.barrier()
+  barrier()
   return p
 end
 
@@ -119,7 +120,7 @@ function StoreEtherAddress:process(p)
     copy(to, p.note8 + at)
   else
     ffi.cast(words_t, to)[0], ffi.cast(halves_t, to)[2] = self.word, self.half
-    wire.barrier()
+    barrier()
   end
   return p
 end

@@ -9,6 +9,7 @@ local keywords = require("click.router.keywords")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local band, cast = bit.band, ffi.cast
 local open, cut = front.open, front.cut
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
@@ -58,7 +59,7 @@ function EtherEncap:process(p)
   local words, n, at = cast(words_t, p.data), p.note16, p.data_off
   words[0], words[1], words[2] = self.word0, self.word1, self.word2
   cast(halves_t, words)[6] = self.ethertype
-  wire.barrier()
+  barrier()
   n[MAC], n[NETWORK] = at, at + HEADER
   return p
 end
@@ -70,7 +71,7 @@ function EtherEncap:make_process()
     local words, n, at = cast(words_t, p.data), p.note16, p.data_off
     words[0], words[1], words[2] = word0, word1, word2
     cast(halves_t, words)[6] = kind
-    wire.barrier()
+    barrier()
     n[MAC], n[NETWORK] = at, at + HEADER
     return p
   end
@@ -98,7 +99,7 @@ function EtherRewrite:process(p)
   if at + ADDRESSES > start + p.length then return nil, 1 end
   local words = cast(words_t, p.buf_addr + at)
   words[0], words[1], words[2] = self.word0, self.word1, self.word2
-  wire.barrier()
+  barrier()
   return p
 end
 
@@ -116,7 +117,7 @@ local function mirror(_, p)
   local c, d = halves[3], words[2]
   halves[0], halves[1], halves[2] = c, band(d, 0xffff), bit.rshift(d, 16)
   cast(words_t, halves + 3)[0], halves[5] = a, b
-  wire.barrier()
+  barrier()
   return p
 end
 EtherMirror.process = mirror

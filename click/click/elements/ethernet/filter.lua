@@ -94,19 +94,18 @@ local function drop(e, p)
   return nil, 1
 end
 
-local function filter(e, p)
+function DropBroadcasts:process(p)
   local kind = p.note16[TYPE]
-  if kind == BROADCAST or kind == MULTICAST then
-    local q, o = drop(e, p)
-    return q, o
-  end
-  return p
+  if kind ~= BROADCAST and kind ~= MULTICAST then return p end
+  local q, o = drop(self, p)
+  return q, o
 end
-DropBroadcasts.process = filter
 
 function DropBroadcasts:make_process()
   return function (_, p)
-    local q, o = filter(self, p)
+    local kind = p.note16[TYPE]
+    if kind ~= BROADCAST and kind ~= MULTICAST then return p end
+    local q, o = drop(self, p)
     return q, o
   end
 end

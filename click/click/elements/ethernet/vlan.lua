@@ -11,6 +11,7 @@ local note = require("click.note")
 local numbers = require("click.arguments.numbers")
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local band = bit.band
 local open, cut = front.open, front.cut
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
@@ -117,7 +118,7 @@ function EtherVLANEncap:process(p)
   else
     halves[6] = self.ethertype
   end
-  wire.barrier()
+  barrier()
   n[MAC], n[NETWORK] = at, at + size
   return p
 end
@@ -157,7 +158,7 @@ function VLANEncap:process(p)
   local halves = ffi.cast(halves_t, words)
   words[0], words[1], words[2] = words[1], words[2], words[3]
   halves[6], halves[7] = self.tag_type, tci
-  wire.barrier()
+  barrier()
   n[MAC], n[NETWORK] = at, at + TAGGED
   return p
 end
@@ -186,7 +187,7 @@ function VLANDecap:process(p)
     if p.length < TAGGED then return nil, 1 end
     tci = halves[7]
     words[3], words[2], words[1] = words[2], words[1], words[0]
-    wire.barrier()
+    barrier()
     cut(p, TAG)
   end
   n[MAC], n[NETWORK] = p.data_off, p.data_off + HEADER

@@ -12,6 +12,7 @@ local note = require("click.note")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local band, rshift, tobit = bit.band, bit.rshift, bit.tobit
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local NETWORK, TRANSPORT, DST_IP =
@@ -56,7 +57,7 @@ local function answer(p, ip, message, size)
   if icmp[1] == 0 and C.pg_checksum_word(message, size) == 0xffff then
     icmp[1] = 0xffff
   end
-  wire.barrier()
+  barrier()
 end
 
 local function miss(e, p)

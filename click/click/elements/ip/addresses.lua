@@ -9,6 +9,7 @@ local numbers = require("click.arguments.numbers")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit
 local words_t, halves_t = ffi.typeof("uint32_t *"), ffi.typeof("uint16_t *")
 local NETWORK, TRANSPORT, DST_IP =
@@ -175,12 +176,12 @@ function StoreIPAddress:process(p)
   end
   if offset and offset + ADDRESS <= p.length then
     ffi.cast(words_t, p.data + offset)[0] = word
-    wire.barrier()
+    barrier()
     return p
   elseif not offset and at ~= 0 and at + MINIMAL <= p.data_off + p.length
     and p.note16[TRANSPORT] >= at + MINIMAL then
     store_in_header(p, at, self.in_header == IN_HEADER.src, word)
-    wire.barrier()
+    barrier()
     return p
   end
   local q, o = miss(self, p)
@@ -243,7 +244,7 @@ function IPMirror:process(p)
       numbers_of[1], numbers_of[2] = numbers_of[2], numbers_of[1]
     end
   end
-  wire.barrier()
+  barrier()
   return p
 end
 

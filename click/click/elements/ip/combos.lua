@@ -20,6 +20,7 @@ local members = require("click.net.members")
 local NETWORK, PAINT, TYPE = note.NETWORK_HEADER, note.PAINT, note.PACKET_TYPE
 local BROADCAST, MULTICAST = note.BROADCAST, note.MULTICAST
 local ETHERNET = 14 -- bytes
+local barrier = wire.barrier
 
 -- IPInputCombo: Paint, Strip, CheckIPHeader ----------------------------------------
 
@@ -114,7 +115,7 @@ function IPOutputCombo:make_process()
     end
     if p.note8[note.FIX_IP_SRC] ~= 0 and not fix(p, word) then return nil, 2 end
     if not decrement(p.buf_addr + p.note16[NETWORK]) then return p, EXPIRED end
-    wire.barrier()
+    barrier()
     if tobit(p.length) > mtu then return p, TOO_LONG end
     return p
   end

@@ -12,6 +12,7 @@ local types = require("click.arguments").types
 local wire = require("click.net.wire")
 require("click.classification.named")
 
+local barrier = wire.barrier
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
 local open, swap16 = front.open, wire.swap16
@@ -103,7 +104,7 @@ function IPEncap:process(p)
   halves[0], halves[1], halves[2], halves[3] = self.first, length, number, self.flags
   halves[4], halves[5] = self.life, tobit(0xffff - sum)
   words[3], words[4] = self.source, destination
-  wire.barrier()
+  barrier()
   n[NETWORK], n[TRANSPORT] = at, at + HEADER
   return p
 end

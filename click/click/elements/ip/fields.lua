@@ -9,6 +9,7 @@ local keywords = require("click.router.keywords")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
 local halves_t = ffi.typeof("uint16_t *")
@@ -34,7 +35,7 @@ local function set_tos(ip, tos)
   local sum = tobit(0xffff - halves[CHECKSUM] + (0xffff - before) + halves[0])
   sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
   halves[CHECKSUM] = tobit(0xffff - band(tobit(sum + rshift(sum, 16)), 0xffff))
-  wire.barrier()
+  barrier()
 end
 
 -- SetIPDSCP ------------------------------------------------------------------------

@@ -10,6 +10,7 @@ local note = require("click.note")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit
 local cast, little_endian = ffi.cast, ffi.abi("le")
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
@@ -85,7 +86,7 @@ function DecIPTTL:process(p)
     local q, o = expire(self, p)
     return q, o
   end
-  wire.barrier()
+  barrier()
   return p
 end
 
@@ -212,12 +213,15 @@ function IPGWOptions:process(p)
   return q, o
 end
 
+-- Most packets have none, and need no look at the element.
 function IPGWOptions:make_process()
-  local gateway, router = self.gateway, self.router
   return function (_, p)
-    local problem = see_to_options(p, gateway, router)
-    if not problem then return p end
-    local q, o = refuse(self, p, problem)
+    local at = p.note16[NETWORK]
+    if at ~= 0 and tobit(at + MINIMAL) <= tobit(p.data_off + p.length)
+        and p.buf_addr[at] == USUAL then
+      return p
+    end
+    local q, o = IPGWOptions.process(self, p)
     return q, o
   end
 end

@@ -12,6 +12,7 @@ local note = require("click.note")
 local wire = require("click.net.wire")
 require("click.classification.named")
 
+local barrier = wire.barrier
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
@@ -134,7 +135,7 @@ function GetIP6Address:configure(a) self.offset = a.OFFSET end
 function GetIP6Address:process(p)
   if self.offset + ADDRESS > p.length then return nil, 1 end
   copy(p.note8 + TO, p.data + self.offset)
-  wire.barrier()
+  barrier()
   return p
 end
 
@@ -150,7 +151,7 @@ end
 
 function SetIP6Address:process(p)
   copy(p.note8 + TO, self.address)
-  wire.barrier()
+  barrier()
   return p
 end
 
@@ -178,7 +179,7 @@ function DecIP6HLIM:process(p)
     return q, o
   end
   ip6[HOP_LIMIT] = tobit(limit - 1)
-  wire.barrier()
+  barrier()
   return p
 end
 
@@ -206,7 +207,7 @@ function SetIP6DSCP:process(p)
   if not ip6 then return nil, 1 end
   ip6[0] = bor(band(ip6[0], 0xf0), self.high)
   ip6[1] = bor(band(ip6[1], 0x3f), self.low)
-  wire.barrier()
+  barrier()
   return p
 end
 
@@ -289,7 +290,7 @@ function IP6Mirror.process(_, p)
     local ports = ffi.cast(words_t, p.buf_addr + behind)
     ports[0] = bit.ror(ports[0], 16)
   end
-  wire.barrier()
+  barrier()
   return p
 end
 

@@ -15,6 +15,7 @@ local text_of = require("click.language.text")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local MAC, NETWORK, TRANSPORT =
   note.MAC_HEADER, note.NETWORK_HEADER, note.TRANSPORT_HEADER
@@ -226,7 +227,7 @@ local function encapsulate(self, p, word, half)
   local halves = ffi.cast(halves_t, words)
   words[0], halves[2], halves[3], words[2], halves[6] =
     word, half, self.source_half, self.source_word, IP6
-  wire.barrier()
+  barrier()
   n[MAC], n[NETWORK] = at, at + HEADER
   return p
 end

@@ -12,6 +12,7 @@ local front = require("click.net.front")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local swap16, open, cut = wire.swap16, front.open, front.cut
@@ -145,7 +146,7 @@ function ProtocolTranslator46.process(_, p)
   mapped(ip6 + 8, source)
   mapped(ip6 + 24, destination)
   set_sum(ip6, ip6 + HEADER6, size, ip6[6], C.pg_ip6_l4_checksum)
-  wire.barrier()
+  barrier()
   p.note16[NETWORK], p.note16[TRANSPORT] = p.data_off, p.data_off + HEADER6
   return p
 end
@@ -193,7 +194,7 @@ function ProtocolTranslator64.process(_, p)
   words[3], words[4] = source, destination
   halves[5] = C.pg_checksum_word(ip, HEADER4)
   set_sum(ip, ip + HEADER4, size, ip[9], sum4)
-  wire.barrier()
+  barrier()
   p.note16[NETWORK], p.note16[TRANSPORT] = p.data_off, p.data_off + HEADER4
   p.note32[note.DST_IP] = destination
   return p

@@ -8,6 +8,7 @@ local note = require("click.note")
 local packet = require("core.packet")
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local BYTES = 8
 local HALF = 2 ^ 32
 
@@ -72,7 +73,7 @@ function NumberPacket:process(p)
   if p.length < offset + BYTES then lengthen(p, offset + BYTES) end
   write_number(p, offset, self.net_order, self.count)
   self.count = self.count + 1
-  wire.barrier()
+  barrier()
   return p
 end
 

@@ -9,6 +9,7 @@ local note = require("click.note")
 local packet = require("core.packet")
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local band, bor, bnot = bit.band, bit.bor, bit.bnot
 local copy, fill = ffi.copy, ffi.fill
 local open, cut = front.open, front.cut
@@ -142,7 +143,7 @@ function Pad:process(p)
     p.length = length + n
     if self.zero then fill(p.data + length, n) end
     if self.random then fill_randomly(p.data + length, n) end
-    wire.barrier()
+    barrier()
   end
   p.note32[EXTRA_LENGTH] = 0
   return p
@@ -199,7 +200,7 @@ function StoreData:process(p)
   end
   if self.mask then store_masked(self, p.data + offset, n)
   else copy(p.data + offset, self.bytes, n) end
-  wire.barrier()
+  barrier()
   return p
 end
 

@@ -6,6 +6,7 @@ local element = require("click.element")
 local packet = require("core.packet")
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local random = math.random
 
 -- RandomSample -------------------------------------------------------------
@@ -117,7 +118,7 @@ function RandomBitErrors:process(p)
     data[k] = change(data[k], bit.band(at, 7), self.kind)
     at = at + 1 + (always and 0 or gap(self.chance))
   end
-  wire.barrier()
+  barrier()
   return p
 end
 

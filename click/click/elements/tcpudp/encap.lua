@@ -14,6 +14,7 @@ local text_of = require("click.language.text")
 local wire = require("click.net.wire")
 require("click.classification.named")
 
+local barrier = wire.barrier
 local band, tobit = bit.band, bit.tobit
 local open, swap16 = front.open, wire.swap16
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
@@ -101,7 +102,7 @@ local function write_udp(self, p)
     local sum = C.pg_ip4_l4_checksum(ip, ip + IP_HEADER, size)
     udp[3] = sum == 0 and 0xffff or sum
   end
-  wire.barrier()
+  barrier()
 end
 
 function UDPIPEncap:process(p)

@@ -8,6 +8,7 @@ local front = require("click.net.front")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
+local barrier = wire.barrier
 local words_t, halves_t = ffi.typeof("uint32_t *"), ffi.typeof("uint16_t *")
 local HEADER, OPTIONAL = 8, 4 -- bytes
 local VERSION_1, OPTIONS, GPDU = 0x30, 0x07, 0xff
@@ -29,7 +30,7 @@ function GTPEncap:process(p)
   data[0], data[1] = VERSION_1, GPDU
   ffi.cast(halves_t, data)[1] = wire.swap16(p.length - HEADER)
   ffi.cast(words_t, data)[1] = self.teid or wire.word_of(p.note32[AGGREGATE])
-  wire.barrier()
+  barrier()
   return p
 end
 
