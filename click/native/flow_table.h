@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include <rte_byteorder.h>
 
 #include "flows.h"
@@ -64,8 +66,13 @@ static inline uint32_t flow_hash(const struct click_flows *t,
 static inline bool flow_has_key(const struct click_flow_key *a,
                                 const struct click_flow_key *b)
 {
-  return a->source == b->source && a->destination == b->destination &&
-         a->sport == b->sport && a->dport == b->dport;
+  uint64_t addresses[2];
+  uint32_t ports[2];
+  memcpy(&addresses[0], a, sizeof addresses[0]);
+  memcpy(&addresses[1], b, sizeof addresses[1]);
+  memcpy(&ports[0], &a->sport, sizeof ports[0]);
+  memcpy(&ports[1], &b->sport, sizeof ports[1]);
+  return ((addresses[0] ^ addresses[1]) | (ports[0] ^ ports[1])) == 0;
 }
 
 /* The slot with the key, or the empty one where it would be. */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_icmp.h>
 #include <rte_ip.h>
 #include <rte_tcp.h>
@@ -83,8 +84,9 @@ static void key_of_ping(struct click_flow_key *key, uint16_t id, bool reply)
 }
 
 /* The kind of flows that the packet belongs to, and its key there; -1: none. */
-static int32_t key_of(const struct click_rewriter *r, const struct view *v,
-                      struct click_flow_key *key)
+static __rte_always_inline int32_t key_of(const struct click_rewriter *r,
+                                          const struct view *v,
+                                          struct click_flow_key *key)
 {
   *key = (struct click_flow_key){v->ip->src_addr, v->ip->dst_addr, 0, 0};
   switch (r->how) {
@@ -112,8 +114,9 @@ static int32_t key_of(const struct click_rewriter *r, const struct view *v,
 }
 
 /* Only an address's own packets are known by their source; others by where they go. */
-static uint32_t find(const struct click_rewriter *r, int32_t kind,
-                     const struct click_flow_key *key, uint32_t destination)
+static __rte_always_inline uint32_t find(const struct click_rewriter *r, int32_t kind,
+                                        const struct click_flow_key *key,
+                                        uint32_t destination)
 {
   const struct click_flows *t = r->flows;
   const struct click_flow_kind *k = &t->kind[kind];
