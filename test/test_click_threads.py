@@ -71,6 +71,18 @@ def test_where_it_has_no_effect_a_sentence_says_why(options, said):
     assert "warning" not in run(PERIGEE, "click", "-w", *options, "-e", text).stderr
 
 
+@pytest.mark.parametrize("more, printed", [
+    ("DriverManager(wait, wait, print $(c.count)/$(d.count), stop)", "30/50\n"),
+    ("", ""),
+], ids=["DriverManager", "nobody"])
+def test_what_stops_on_other_threads_is_told_to_the_driver_manager(more, printed):
+    text = ("a :: RatedSource(RATE 1000, LIMIT 30, STOP true) -> c :: Counter -> Discard;"
+            "b :: RatedSource(RATE 1000, LIMIT 50, STOP true) -> d :: Counter -> Discard;"
+            "StaticThreadSched(a 1, b 2);" + more)
+    result = run(PERIGEE, "click", "-j", "3", "-e", text)
+    assert (result.returncode, result.stdout) == (0, printed), result.stderr
+
+
 def test_elements_that_need_each_other_stay_together():
     """An ARPQuerier finds no table that another thread has."""
     text = ("t :: ARPTable; s :: InfiniteSource(LIMIT 1)"

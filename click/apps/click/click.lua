@@ -45,6 +45,7 @@ function Click.expand(arg, name)
   local old = running[name] and running[name].router
   local router = part.router(text, file, arg, name, old)
   router.elsewhere = elsewhere[name]
+  router.passes_stops_on = (arg.thread and arg.thread.number or 0) > 0
   local entry = {key = key, router = router}
   entry.part = part.of(router, name, {class = Driver, arg = entry})
   pending[name] = entry
@@ -125,12 +126,24 @@ function M.write(a)
   return {ok = ok, problem = problem}
 end
 
---- Has one of these apps that run here stopped?
-function M.any_ended(names)
+--- How often have these apps, of other threads than 0, been asked to stop since the
+--- last call?
+function M.take_stops(names)
+  local n = 0
   for _, name in ipairs(names) do
-    if running[name] and running[name].router:has_ended() then return true end
+    if running[name] then n = n + running[name].router:take_stops() end
   end
-  return false
+  return n
+end
+
+-- For the thread with the scripts:
+
+--- Ask the app `name` to stop, `n` times; has it stopped for good?
+function M.stop(name, n)
+  if not running[name] then return false end
+  local router = running[name].router
+  if n > 0 then router:stop(n) end
+  return router:has_ended()
 end
 
 return M

@@ -21,10 +21,18 @@ function Router:adjust_runcount(n) self.runcount = self.runcount + n end
 
 local MOST_STEPS = 1000
 
+--- How many stops have been asked for, of a router whose stops somebody else deals with
+--- (self.passes_stops_on); it goes on.
+function Router:take_stops()
+  local n = math.max(0, 1 - self.runcount)
+  self:adjust_runcount(n)
+  return n
+end
+
 --- Has the driver stopped for good? The element that manages stops, router.manager, is
 --- asked first: stopped() returns true if it took one.
 function Router:has_ended()
-  if self.runcount > 0 then return self.ended end
+  if self.runcount > 0 or self.passes_stops_on then return self.ended end
   local manager = self.manager
   for _ = 1, manager and MOST_STEPS or 0 do
     if self.ended or not manager:stopped() or self.runcount > 0 then break end

@@ -148,30 +148,38 @@ end
 
 -- Running --------------------------------------------------------------------------
 
--- A function that tells whether one of the parts has stopped: then all of them do.
+-- A function that tells whether the router has stopped. What asks for that on other
+-- threads is told to thread 0, whose DriverManager may go on; if it has no element, the
+-- first stop is the last.
 local function watch(plan)
-  local by_cpu, next_time = {}, 0
+  local by_cpu, next_time, has_main = {}, 0, false
   for _, thread in ipairs(plan.numbers) do
-    local cpu = thread > 0 and cpu_of(plan, thread) or "main"
-    by_cpu[cpu] = by_cpu[cpu] or {}
-    table.insert(by_cpu[cpu], app_of(thread))
+    if thread > 0 then
+      local cpu = cpu_of(plan, thread)
+      by_cpu[cpu] = by_cpu[cpu] or {}
+      table.insert(by_cpu[cpu], app_of(thread))
+    else
+      has_main = true
+    end
   end
-  return function ()
-    if click.any_ended(by_cpu.main or {}) then return true end
-    local now = C.pg_now()
-    if now < next_time then return false end
+  local function stops()
+    local n, now = 0, C.pg_now()
+    if now < next_time then return 0 end
     next_time = now + ASK_SECONDS
     for cpu, names in pairs(by_cpu) do
-      local ended = cpu ~= "main"
-        and workers.call(cpu, "apps.click.click", "any_ended", names)
-      if ended then return true end
+      n = n + workers.call(cpu, "apps.click.click", "take_stops", names)
     end
-    return false
+    return n
+  end
+  return function ()
+    local n = stops()
+    if has_main then return click.stop(app_of(0), n) end
+    return n > 0
   end
 end
 
---- Run the router's parts until one of them stops. The router itself, which is closed,
---- has their handlers then. False if it can't be divided, which the reporter is told:
+--- Run the router's parts until it stops. The router itself, which is closed, has their
+--- handlers then. False if it can't be divided, which the reporter is told:
 --- nothing has run.
 function threads.run(router, plan, text, o, reporter)
   router:close()
