@@ -15,6 +15,22 @@ describe("Malformed packets #slow", function ()
     end)
   end
 
+  it("are all accounted for where a rewriter looks ahead", function ()
+    local IPRewriter = require("click.registry").find("IPRewriter")
+    local outgrows, ahead = IPRewriter.outgrows_cache, IPRewriter.ahead
+    local seen = 0
+    function IPRewriter:outgrows_cache() return true end -- luacheck: no self
+    function IPRewriter:ahead(packets, n)
+      seen = seen + n
+      ahead(self, packets, n)
+    end
+    local result = click_packets.run{count = 5000, seed = os.time(),
+      file = root .. "/examples/click/nat.click"}
+    IPRewriter.outgrows_cache, IPRewriter.ahead = outgrows, ahead
+    assert.same({5000, 0}, {result.sent, result.held})
+    assert.is_true(result.arrived > 100 and seen > result.arrived / 2)
+  end)
+
   it("would be missed if they weren't", function ()
     local file = os.tmpname()
     local opened = io.open(file, "w")

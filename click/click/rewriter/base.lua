@@ -208,6 +208,20 @@ function Rewriter:process(p, i)
   return q, o
 end
 
+-- Flows from which on the table is too large for a core's own cache (64 bytes a flow,
+-- and 16 to 32 for its slots); and below which it surely fits.
+local MANY, FEW = 16384, 8192
+
+--- Ask the memory for the flows of these packets.
+function Rewriter:ahead(packets, n) C.pg_rewrite_ahead(self.native, packets, n) end
+
+--- Is it better to ask?
+function Rewriter:outgrows_cache()
+  local flows = self.native.flows
+  self.large = flows.count >= (self.large and FEW or MANY)
+  return self.large
+end
+
 -- Annotations: the rewriter's own of replies, and those that C reads.
 function Rewriter:reads()
   local at = self.native.reply_note

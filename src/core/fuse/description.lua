@@ -88,6 +88,7 @@ function description.of(found, apps, links)
   local r = {
     apps = found.apps, entries = found.entries, exits = found.exits,
     inner = found.inner, closing = found.closing, puts = found.puts,
+    ahead = found.ahead,
     app_of = {}, index = {}, leads = {}, outputs = {}, ways = {}, backs = {},
     events = {}, first_loss = {}, last_loss = {}, losses = {}, astray = {},
     strays = {}, raised = {}, kept = {}, links = {}, weighed = {}, lengthens = {},

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which apps are fused: the largest connected groups of per-packet apps (those with
--- process(p), or emit), cut where a path gets too long. Pure: works on names.
+-- process(p), or emit), cut where a path gets too long, and before apps that look
+-- ahead. Pure: works on names.
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
@@ -8,6 +9,7 @@ local config = require("core.config")
 local contract = require("core.fuse.contract")
 local equal = require("core.lib.values").equal
 local graph = require("core.depth_first")
+local look_ahead = require("core.fuse.look_ahead")
 local meanwhile = require("core.lib.meanwhile")
 
 local regions = {}
@@ -75,11 +77,15 @@ end
 -- cut.
 local LONGEST_PATH = 128
 
+-- The next length behind `n` at which a path is cut.
+local function cut(n) return (math.floor(n / LONGEST_PATH) + 1) * LONGEST_PATH end
+
 -- For each app, how often the longest path to it has been cut.
-local function layers(order, leaving, closing)
+local function layers(order, leaving, closing, ahead)
   local length = {}
   for _, name in ipairs(order) do
     length[name] = length[name] or 0
+    if ahead[name] then length[name] = cut(length[name]) end
     for _, edge in ipairs(leaving[name]) do
       if not closing[edge.spec] then
         length[edge.to] = math.max(length[edge.to] or 0, length[name] + 1)
@@ -107,8 +113,8 @@ local function groups(fusible, leaving, layer)
 end
 
 -- The regions, as regions.find has them; `reason` tells by name why an app is in none,
--- or false.
-local function search(apps, links, reason)
+-- or false, and `ahead` whether it looks ahead.
+local function search(apps, links, reason, ahead)
   local fusible, reasons = {}, {}
   for name in pairs(apps) do
     if reason[name] then reasons[name] = reason[name] else fusible[name] = true end
@@ -117,14 +123,14 @@ local function search(apps, links, reason)
   meanwhile.pause()
   local order, closing = sort(fusible, leaving, entered)
   meanwhile.pause()
-  local root = groups(fusible, leaving, layers(order, leaving, closing))
+  local root = groups(fusible, leaving, layers(order, leaving, closing, ahead))
   meanwhile.pause()
   local list, of = {}, {}
   for _, name in ipairs(order) do
     local region = of[root(name)]
     if not region then
       region = {apps = {}, inner = {}, closing = {}, entries = {}, exits = {},
-                puts = false}
+                puts = false, ahead = ahead}
       list[#list + 1], of[root(name)] = region, region
     end
     table.insert(region.apps, name)
@@ -147,12 +153,14 @@ local function search(apps, links, reason)
   return list, reasons
 end
 
--- What the regions follow from: why apps are in none, or false; which emit; the links.
+-- What the regions follow from: why apps are in none, or false; which emit, and look
+-- ahead; the links.
 local function question_of(apps, links)
-  local question = {reasons = {}, emits = {}, links = {}}
+  local question = {reasons = {}, emits = {}, ahead = {}, links = {}}
   for name, app in pairs(apps) do
     question.reasons[name] = regions.reason(app) or false
     question.emits[name] = app.emits and true or false
+    question.ahead[name] = look_ahead.wanted(app)
   end
   for spec in pairs(links) do question.links[spec] = true end
   return question
@@ -173,14 +181,15 @@ end
 --- of {apps = names in topological order, inner = set of fused links, closing = those
 --- of them that close a loop, entries, exits = lists of links in and out, looped =
 --- whether an entry closes a loop, puts = whether packets may leave it in the midst of
---- an app's process(): with emit(), or in a loop}. Also a table from each app that is
---- in none to the reason. Neither is to be changed.
+--- an app's process(): with emit(), or in a loop, ahead = by name whether an app looks
+--- ahead}. Also a table from each app that is in none to the reason. Neither is to be
+--- changed.
 function regions.find(apps, links)
   local question = question_of(apps, links)
   local k = answer(question)
   if not k then
     k = {question = question}
-    k.list, k.why = search(apps, links, question.reasons)
+    k.list, k.why = search(apps, links, question.reasons, question.ahead)
     table.insert(known, 1, k)
     known[MOST_KNOWN + 1] = nil
   end

@@ -78,8 +78,8 @@ describe("interpreted", function ()
 
   it("tries that only twice", function ()
     local hopeless = loadstring("for _ = 1, ... do end")
-    local region = {description = {apps = {"hopeless"}}, tally = {napps = 0},
-                    loop = {hopeless}, entry = {{read = 0}}}
+    local region = {description = {apps = {"hopeless"}, app_of = {hopeless = {}}},
+                    tally = {napps = 0}, loop = {hopeless}, entry = {{read = 0}}}
     local n = 0
     for second = 1, 20 do
       region.entry[1].read = second * 1e6

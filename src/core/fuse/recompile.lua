@@ -2,12 +2,14 @@
 -- Is a region better made anew? When traffic has moved to other branches: LuaJIT
 -- shapes a region's loop for the way that most packets went when it was compiled;
 -- those that take another pay some 10 cycles more. When the packet for which it was
--- compiled was a rare one. And when LuaJIT has given the loop up (twice at most). Each
--- time it waits twice as long before the next.
+-- compiled was a rare one. When an app's state has outgrown the caches, or doesn't any
+-- more. And when LuaJIT has given the loop up (twice at most). Each time it waits twice
+-- as long before the next.
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 
 local interpreted = require("core.fuse.interpreted")
+local look_ahead = require("core.fuse.look_ahead")
 local shape = require("core.fuse.shape")
 
 local drift = {}
@@ -38,6 +40,17 @@ local function preferred(tally, k, seen)
   return sum >= FEWEST_PACKETS and best or nil
 end
 
+-- Does one of its apps look ahead now that didn't, or the other way round?
+local function outgrown(region)
+  local d = region.description
+  for i = 1, #d.apps do
+    local name = d.apps[i]
+    local app = d.app_of[name]
+    if app.ahead and look_ahead.wanted(app) ~= d.ahead[name] then return true end
+  end
+  return false
+end
+
 -- Look at one region; true if it is to be made anew.
 local function look(region)
   local tally, state = region.tally, region.drift
@@ -54,7 +67,7 @@ local function look(region)
       moved = moved or (output and output ~= state.shaped_for[k])
     end
   end
-  moved = shape.rare(region) or moved
+  moved = shape.rare(region) or outgrown(region) or moved
   state.strikes = moved and state.strikes + 1 or 0
   return state.strikes >= PERIODS
 end

@@ -74,8 +74,8 @@ describe("drift", function ()
   it("waits longer each time", function ()
     local tally = {napps = 1, outs = {{{}, {event = 1}}}, first = {2}, last = {1},
                    counts = {{packets = 0}}, into = {{packets = 0}}}
-    local region = {tally = tally, description = {apps = {"drift_spec"}},
-                    loop = {}}
+    local region = {tally = tally, loop = {},
+      description = {apps = {"drift_spec"}, app_of = {drift_spec = {}}}}
     local times, way = {}, 1
     for i = 1, 1000 do -- a look every 10 ms; the way changes every 50
       if i % 5 == 0 then way = 3 - way end

@@ -9,6 +9,7 @@ local description = require("core.fuse.description")
 local device = require("core.fuse.device")
 local drops = require("core.fuse.drops")
 local link = require("core.link")
+local look_ahead = require("core.fuse.look_ahead")
 local meanwhile = require("core.lib.meanwhile")
 local pool = require("core.pool")
 local running_app = require("core.watch.running_app")
@@ -217,12 +218,13 @@ local function same_links(self, found, apps, links)
   return true
 end
 
-local function same_app(self, i, app)
+local function same_app(self, i, app, found)
   local d = self.description
   return d.app_of[d.apps[i]] == app and self.process[i] == (app.process or false)
     and self.inputs[i] == app.inputs and self.outputs[i] == app.outputs
     and self.reasons[i] == app.drops and d.lengthens[i] == (app.lengthens or false)
     and d.bound[i] == (app.bound or false)
+    and d.ahead[d.apps[i]] == found.ahead[d.apps[i]]
 end
 
 --- Is the region made of exactly what regions.find has `found`, joined to the same
@@ -242,7 +244,7 @@ function Region:fits(found, apps, links)
     if d.weighed[x] ~= description.weighed(apps[to]) then return false end
   end
   for i = 1, #d.apps do
-    if not same_app(self, i, apps[d.apps[i]]) then return false end
+    if not same_app(self, i, apps[d.apps[i]], found) then return false end
   end
   return same_links(self, found, apps, links)
 end
@@ -284,10 +286,12 @@ function region.new(found, apps, links)
   end
   if r.puts then bind_puts(self) end
   for i, spec in ipairs(r.entries) do
-    local from = config.parse_link(spec)
+    local from, _, to = config.parse_link(spec)
     local l, port = links[spec], device.of(apps[from], "pull")
     self.port[from] = port
-    self.fetch[i], self.entry[i] = fetch_after(to_links, fetch_from(l, port)), l
+    local fetch = fetch_after(to_links, fetch_from(l, port))
+    if r.ahead[to] then fetch = look_ahead.fetch(to, apps[to], fetch) end
+    self.fetch[i], self.entry[i] = fetch, l
   end
   self.code = {region = self, name = "region of " .. r.apps[1], apps = r.apps,
                app_at = app_at, segments = self.segment, loops = self.loop,

@@ -133,6 +133,45 @@ describe("IPRewriter", function ()
   end)
 end)
 
+describe("A rewriter with many flows", function ()
+  -- UDP from so many ports at each of so many addresses.
+  local function begin(unit, addresses, ports)
+    local p = dumps.packet(FIELDS, "1.0.0.1 7 2.0.0.2 80 U")
+    local header, l4 = p.buf_addr + p.note16[1], p.buf_addr + p.note16[2]
+    local array = require("ffi").new("struct packet *[1]", p)
+    for address = 1, addresses do
+      for port = 1, ports do
+        local before = {1, 0, 0, address, 2, 0, 0, 2}
+        for i = 1, 8 do header[11 + i] = before[i] end
+        l4[0], l4[1] = math.floor(port / 256), port % 256
+        local text = require("ffi").string(p.data, p.length)
+        unit.element:ahead(array, 1)
+        assert(text == require("ffi").string(p.data, p.length))
+        assert.equal(p, (unit.element:process(p, 1)))
+      end
+    end
+    packet.free(p)
+  end
+
+  it("looks ahead while there are many, which changes no packet", function ()
+    local unit = click.unit("IPRewriter(pattern - - 9.0.0.9 - 0 0, "
+      .. "GUARANTEE 1, TIMEOUT 60, MAPPING_CAPACITY 100000)")
+    local rewriter = unit.element
+    assert.is_false(rewriter:outgrows_cache())
+    begin(unit, 8, 2047)
+    assert.is_false(rewriter:outgrows_cache())
+    begin(unit, 9, 2047)
+    assert.equal(9 * 2047, unit:read("table_size"))
+    assert.is_true(rewriter:outgrows_cache())
+    unit:write("capacity", "10000")
+    unit:wait(2)
+    send(unit, "1.0.0.99 7 2.0.0.2 80 U")
+    assert.is_true(rewriter:outgrows_cache()) -- not each time it is about there
+    unit:write("clear")
+    assert.is_false(rewriter:outgrows_cache())
+  end)
+end)
+
 describe("UDPRewriter", function ()
   it("keeps streams longer than questions with an answer", function ()
     local unit = click.unit("UDPRewriter(pattern 9.0.0.9 1024-65535# - - 0 0, "
