@@ -216,7 +216,7 @@ function graph.publish()
   for _, l in pairs(state.links) do link.sync(l) end
 end
 
---- Is a region better made anew (core.fuse.recompile)? Looked at now and then.
+--- Is a region better made anew (core.fuse.drift.recompile)? Looked at now and then.
 function graph.drifted(now, breaths) return fused:drifted(now, breaths) end
 
 -- These run seldom: compiling them would only make packets wait.

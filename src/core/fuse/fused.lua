@@ -8,7 +8,7 @@ local bulk = require("core.fuse.bulk")
 local bulk_ports = require("core.fuse.bulk_ports")
 local config = require("core.config")
 local contract = require("core.fuse.contract")
-local drift = require("core.fuse.recompile")
+local drift = require("core.fuse.drift.recompile")
 local drops = require("core.fuse.drops")
 local handover = require("core.fuse.handover")
 local lift = require("core.lift.lift")
@@ -147,7 +147,7 @@ local function take_over_ports(fused, links)
   end
 end
 
---- Is a region better made anew, by fuse.plan (core.fuse.recompile)?
+--- Is a region better made anew, by fuse.plan (core.fuse.drift.recompile)?
 function Fused:drifted(now, breaths)
   return drift.check(self.regions, now, breaths)
 end

@@ -5,7 +5,7 @@ local C = require("core.native")
 local config = require("core.config")
 local engine = require("core.app")
 local regions = require("testing.regions")
-local shape = require("core.fuse.shape")
+local shape = require("core.fuse.drift.shape")
 local Port = require("apps.port.port").Port
 
 describe("#slow shape", function ()

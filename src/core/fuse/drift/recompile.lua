@@ -8,9 +8,9 @@
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 
-local interpreted = require("core.fuse.interpreted")
-local look_ahead = require("core.fuse.look_ahead")
-local shape = require("core.fuse.shape")
+local interpreted = require("core.fuse.drift.interpreted")
+local look_ahead = require("core.fuse.drift.look_ahead")
+local shape = require("core.fuse.drift.shape")
 
 local drift = {}
 

@@ -2,9 +2,9 @@
 
 local C = require("core.native")
 local config = require("core.config")
-local drift = require("core.fuse.recompile")
+local drift = require("core.fuse.drift.recompile")
 local engine = require("core.app")
-local interpreted = require("core.fuse.interpreted")
+local interpreted = require("core.fuse.drift.interpreted")
 local link = require("core.link")
 local Port = require("apps.port.port").Port
 
