@@ -1,117 +1,182 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Flows by their keys: an array of slots with hashes and flows' numbers, at most half
- * full, in which an entry is at its hash's place or behind it without a gap. Numbers
- * stand for flows, since the memory moves as it grows.
+ * Flows by their keys: arrays of slots with hashes and flows' numbers, in which an entry
+ * is at its hash's place or behind it without a gap. Packets don't wait while a table
+ * grows: flows lie in pages that move by themselves (so that numbers stand for flows),
+ * and slots go from the array that has become half full to the next one by and by.
  */
+#define _GNU_SOURCE /* mremap */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "flow_table.h"
+#include "pages.h"
 
-enum { FEWEST_SLOTS = 512, FEWEST_FLOWS = 256, LINE = 64, HUGE = 2 << 20 };
+enum { FEWEST_SLOTS = 512, FEWEST_FLOWS = 256 };
+enum { SLOTS_AT_ONCE = 64 }; /* that are emptied for each flow that is added */
 
-/* Zeros, as few cache lines and pages as can be. */
-static void *zeros(size_t n, size_t size)
+/* Slots ---------------------------------------------------------------------------- */
+
+static bool slots_new(struct click_flow_slots *s, uint32_t n)
 {
-  void *memory;
-  if (posix_memalign(&memory, n * size < HUGE ? LINE : HUGE, n * size))
-    return NULL;
-  if (n * size >= HUGE)
-    madvise(memory, n * size, MADV_HUGEPAGE);
-  return memset(memory, 0, n * size);
+  s->slot = pages_new(n * sizeof *s->slot);
+  if (s->slot)
+    s->mask = n - 1;
+  return s->slot != NULL;
 }
 
-uint32_t pg_flows_find(const struct click_flows *t, int32_t kind,
-                       const struct click_flow_key *key)
+static void slots_free(struct click_flow_slots *s)
 {
-  return flow_slot(t, &t->kind[kind], key, flow_hash(t, key))->number;
+  if (s->slot)
+    pages_free(s->slot, ((size_t)s->mask + 1) * sizeof *s->slot);
+  s->slot = NULL;
+}
+
+/* Put an entry that isn't there. */
+static void put(const struct click_flow_slots *s, struct click_flow_slot entry)
+{
+  uint32_t at = entry.hash & s->mask;
+  while (s->slot[at].number)
+    at = (at + 1) & s->mask;
+  s->slot[at] = entry;
+}
+
+/* Empty the slot, without a gap between others and their places. */
+static void empty(const struct click_flow_slots *s, uint32_t gap)
+{
+  struct click_flow_slot *slot = s->slot;
+  for (uint32_t i = (gap + 1) & s->mask; slot[i].number; i = (i + 1) & s->mask) {
+    uint32_t from_place = (i - slot[i].hash) & s->mask;
+    if (from_place >= ((i - gap) & s->mask)) {
+      slot[gap] = slot[i];
+      gap = i;
+    }
+  }
+  slot[gap].number = 0;
+}
+
+/* Move what is in the next slots of the former array. No entry comes to one that has
+ * been emptied: each is at its place or behind it, and those before are empty. */
+static void move(struct click_flow_kind *k, uint32_t most)
+{
+  struct click_flow_slots *from = &k->former;
+  for (; most > 0 && k->moved <= from->mask; most--, k->moved++)
+    while (from->slot[k->moved].number) {
+      put(&k->slots, from->slot[k->moved]);
+      empty(from, k->moved);
+    }
+  if (k->moved > from->mask)
+    slots_free(from);
 }
 
 static bool set_slots(struct click_flow_kind *k, uint32_t n)
 {
-  struct click_flow_slot *slot = zeros(n, sizeof *slot), *old = k->slot;
-  if (!slot)
+  struct click_flow_slots slots;
+  if (!slots_new(&slots, n))
     return false;
-  for (uint32_t i = 0; old && i <= k->mask; i++) {
-    if (!old[i].number)
-      continue;
-    uint32_t at = old[i].hash & (n - 1);
-    while (slot[at].number)
-      at = (at + 1) & (n - 1);
-    slot[at] = old[i];
-  }
-  free(old);
-  k->slot = slot;
-  k->mask = n - 1;
+  if (k->former.slot)
+    move(k, UINT32_MAX);
+  k->former = k->slots;
+  k->slots = slots;
+  k->moved = 0;
   return true;
 }
 
 /* Room for two entries more. Without memory, slots may become fuller. */
 bool pg_flow_table_prepare(struct click_flow_kind *k)
 {
-  uint32_t slots = k->mask + 1;
+  uint32_t slots = k->slots.mask + 1;
+  if (k->former.slot)
+    move(k, SLOTS_AT_ONCE);
   return k->entries + 2 <= slots / 2 || set_slots(k, 2 * slots) ||
          k->entries + 2 <= slots / 8 * 7;
+}
+
+/* The array where the key is found, and its slot there; where it isn't, the empty slot
+ * for it. */
+static struct click_flow_slot *slot_of(const struct click_flows *t,
+                                       const struct click_flow_kind *k,
+                                       struct flow_words key, uint32_t hash,
+                                       const struct click_flow_slots **where)
+{
+  struct click_flow_slot *s = flow_slot(t, &k->slots, key, hash);
+  *where = &k->slots;
+  if (s->number || !k->former.slot)
+    return s;
+  struct click_flow_slot *former = flow_slot(t, &k->former, key, hash);
+  if (!former->number)
+    return s;
+  *where = &k->former;
+  return former;
+}
+
+uint32_t pg_flow_table_former(const struct click_flows *t,
+                              const struct click_flow_kind *k, struct flow_words key,
+                              uint32_t hash)
+{
+  return flow_slot(t, &k->former, key, hash)->number;
+}
+
+uint32_t pg_flows_find(const struct click_flows *t, int32_t kind,
+                       const struct click_flow_key *key)
+{
+  return flow_number(t, &t->kind[kind], flow_words(key));
 }
 
 uint32_t pg_flow_table_map(struct click_flows *t, struct click_flow_kind *k,
                            uint32_t number)
 {
-  const struct click_flow_key *key = &t->flow[number / 2].key[number % 2];
+  struct flow_words key = flow_words(&t->flow[number / 2].key[number % 2]);
+  const struct click_flow_slots *where;
   uint32_t hash = flow_hash(t, key);
-  struct click_flow_slot *s = flow_slot(t, k, key, hash);
+  struct click_flow_slot *s = slot_of(t, k, key, hash, &where);
   uint32_t old = s->number;
   *s = (struct click_flow_slot){hash, number};
   k->entries += !old;
   return old;
 }
 
-/* Empty the slot, without a gap between others and their places. */
-static void empty(struct click_flow_kind *k, uint32_t gap)
-{
-  for (uint32_t i = (gap + 1) & k->mask; k->slot[i].number; i = (i + 1) & k->mask) {
-    uint32_t from_place = (i - k->slot[i].hash) & k->mask;
-    if (from_place >= ((i - gap) & k->mask)) {
-      k->slot[gap] = k->slot[i];
-      gap = i;
-    }
-  }
-  k->slot[gap].number = 0;
-  k->entries--;
-}
-
 void pg_flow_table_unmap(struct click_flows *t, struct click_flow_kind *k,
                          uint32_t number)
 {
-  const struct click_flow_key *key = &t->flow[number / 2].key[number % 2];
-  struct click_flow_slot *s = flow_slot(t, k, key, flow_hash(t, key));
-  if (s->number == number)
-    empty(k, (uint32_t)(s - k->slot));
+  struct flow_words key = flow_words(&t->flow[number / 2].key[number % 2]);
+  const struct click_flow_slots *where;
+  struct click_flow_slot *s = slot_of(t, k, key, flow_hash(t, key), &where);
+  if (s->number != number)
+    return;
+  empty(where, (uint32_t)(s - where->slot));
+  k->entries--;
 }
+
+/* Flows ---------------------------------------------------------------------------- */
 
 static bool set_flows(struct click_flows *t, uint32_t n)
 {
-  struct click_flow *flow = zeros(n, sizeof *flow);
+  size_t size = sizeof *t->flow;
+  struct click_flow *flow = pages_grow(t->flow, t->room * size, n * size);
   if (!flow)
     return false;
-  if (t->flow)
-    memcpy(flow, t->flow, t->used * sizeof *flow);
-  free(t->flow);
   t->flow = flow;
   t->room = n;
   return true;
 }
 
+/* Before the flows get room: for each there is one. */
 static bool set_deltas(struct click_flows *t, uint32_t n)
 {
-  struct click_deltas **deltas = realloc(t->deltas, n * sizeof *deltas);
+  size_t size = sizeof *t->deltas;
+  struct click_deltas **deltas = pages_grow(t->deltas, t->delta_room * size, n * size);
   if (!deltas)
     return false;
-  memset(deltas + t->used, 0, (n - t->used) * sizeof *deltas);
   t->deltas = deltas;
+  t->delta_room = n;
   return true;
+}
+
+/* Each flow may have changes of sequence numbers from now on. */
+bool pg_flow_deltas_begin(struct click_flows *t)
+{
+  return t->deltas || set_deltas(t, t->room);
 }
 
 uint32_t pg_flow_table_take(struct click_flows *t)
@@ -121,8 +186,9 @@ uint32_t pg_flow_table_take(struct click_flows *t)
     t->spare = t->flow[number].newer;
     return number;
   }
-  if (t->used == t->room && ((t->deltas && !set_deltas(t, 2 * t->room)) ||
-                             !set_flows(t, 2 * t->room)))
+  if (t->used == t->room &&
+      ((t->deltas && t->delta_room == t->room && !set_deltas(t, 2 * t->room)) ||
+       !set_flows(t, 2 * t->room)))
     return 0;
   return t->used++;
 }
@@ -183,13 +249,15 @@ struct click_flows *pg_flows_new(uint64_t seed)
 
 void pg_flows_free(struct click_flows *t)
 {
-  for (int32_t i = 0; i < t->kinds; i++)
-    free(t->kind[i].slot);
+  for (int32_t i = 0; i < t->kinds; i++) {
+    slots_free(&t->kind[i].slots);
+    slots_free(&t->kind[i].former);
+  }
   for (uint32_t i = 0; t->deltas && i < t->used; i++)
     free(t->deltas[i]);
-  free(t->deltas);
+  pages_free(t->deltas, t->delta_room * sizeof *t->deltas);
   free(t->kind);
-  free(t->flow);
+  pages_free(t->flow, t->room * sizeof *t->flow);
   free(t);
 }
 
@@ -210,5 +278,5 @@ int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
   k->guarantee = guarantee;
   memcpy(k->timeout, timeout, sizeof k->timeout);
   k->counts = counts;
-  return set_slots(k, FEWEST_SLOTS) ? t->kinds++ : -1;
+  return slots_new(&k->slots, FEWEST_SLOTS) ? t->kinds++ : -1;
 }

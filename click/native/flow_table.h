@@ -24,6 +24,9 @@ void pg_flow_table_unmap(struct click_flows *t, struct click_flow_kind *k,
 uint32_t pg_flow_table_take(struct click_flows *t);
 void pg_flow_table_give(struct click_flows *t, uint32_t flow);
 
+/* Is there memory for changes of flows' sequence numbers? */
+bool pg_flow_deltas_begin(struct click_flows *t);
+
 /* Its numbers in TCP's header are no longer what they were (tcp_deltas.c). */
 struct rte_tcp_hdr;
 void pg_flow_deltas_apply(struct click_flows *t, uint32_t number, uint8_t *tcp,
@@ -54,40 +57,65 @@ static inline uint64_t flow_mix(uint64_t a, uint64_t b)
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint32_t flow_hash(const struct click_flows *t,
-                                 const struct click_flow_key *key)
+/* A key as two words, as they are in memory: a packet's are read at once. */
+struct flow_words { uint64_t addresses; uint32_t ports; };
+
+static inline struct flow_words flow_words(const struct click_flow_key *key)
 {
-  const uint64_t odd = 0x9e3779b97f4a7c15; /* 2^64 by the golden ratio */
-  uint64_t addresses = key->source | (uint64_t)key->destination << 32;
-  uint64_t ports = key->sport | (uint32_t)key->dport << 16;
-  return (uint32_t)(flow_mix(flow_mix(addresses ^ t->seed, ports ^ odd), odd) >> 32);
+  struct flow_words w;
+  memcpy(&w.addresses, key, sizeof w.addresses);
+  memcpy(&w.ports, &key->sport, sizeof w.ports);
+  return w;
 }
 
-static inline bool flow_has_key(const struct click_flow_key *a,
-                                const struct click_flow_key *b)
+static inline struct click_flow_key flow_key(struct flow_words w)
 {
-  uint64_t addresses[2];
-  uint32_t ports[2];
-  memcpy(&addresses[0], a, sizeof addresses[0]);
-  memcpy(&addresses[1], b, sizeof addresses[1]);
-  memcpy(&ports[0], &a->sport, sizeof ports[0]);
-  memcpy(&ports[1], &b->sport, sizeof ports[1]);
-  return ((addresses[0] ^ addresses[1]) | (ports[0] ^ ports[1])) == 0;
+  struct click_flow_key key;
+  memcpy(&key, &w.addresses, sizeof w.addresses);
+  memcpy(&key.sport, &w.ports, sizeof w.ports);
+  return key;
+}
+
+static inline uint32_t flow_hash(const struct click_flows *t, struct flow_words key)
+{
+  const uint64_t odd = 0x9e3779b97f4a7c15; /* 2^64 by the golden ratio */
+  return (uint32_t)(flow_mix(flow_mix(key.addresses ^ t->seed, key.ports ^ odd), odd)
+                    >> 32);
+}
+
+static inline bool flow_has_key(const struct click_flow_key *a, struct flow_words b)
+{
+  struct flow_words w = flow_words(a);
+  return ((w.addresses ^ b.addresses) | (w.ports ^ b.ports)) == 0;
 }
 
 /* The slot with the key, or the empty one where it would be. */
 static inline struct click_flow_slot *flow_slot(const struct click_flows *t,
-                                                const struct click_flow_kind *k,
-                                                const struct click_flow_key *key,
-                                                uint32_t hash)
+                                                const struct click_flow_slots *slots,
+                                                struct flow_words key, uint32_t hash)
 {
-  for (uint32_t i = hash & k->mask;; i = (i + 1) & k->mask) {
-    struct click_flow_slot *s = &k->slot[i];
+  for (uint32_t i = hash & slots->mask;; i = (i + 1) & slots->mask) {
+    struct click_flow_slot *s = &slots->slot[i];
     if (!s->number ||
         (s->hash == hash &&
          flow_has_key(&t->flow[s->number / 2].key[s->number % 2], key)))
       return s;
   }
+}
+
+/* The number of a flow and direction by its key, or 0: while the table grows, of one
+ * that is in the former slots. */
+uint32_t pg_flow_table_former(const struct click_flows *t,
+                              const struct click_flow_kind *k, struct flow_words key,
+                              uint32_t hash);
+
+/* The same of any. */
+static inline uint32_t flow_number(const struct click_flows *t,
+                                   const struct click_flow_kind *k,
+                                   struct flow_words key)
+{
+  uint32_t hash = flow_hash(t, key), number = flow_slot(t, &k->slots, key, hash)->number;
+  return number || !k->former.slot ? number : pg_flow_table_former(t, k, key, hash);
 }
 
 /* Its age ------------------------------------------------------------------------- */

@@ -42,8 +42,10 @@ struct click_flow {
   int64_t queued;            /* the expiry by which it is in its list */
 };
 
-/* Where a flow and direction is found; number 0: it is empty. */
+/* Where a flow and direction is found; number 0: it is empty. Of slots there is a power
+ * of two, the mask more one. */
 struct click_flow_slot { uint32_t hash, number; };
+struct click_flow_slots { struct click_flow_slot *slot; uint32_t mask; };
 
 /* The flows of a rewriter (of a protocol), by key and by age. A packet guarantees its
  * flow for some time: list 0. Then it is in the list of its timeout, and may go when
@@ -52,8 +54,8 @@ struct click_flow_slot { uint32_t hash, number; };
 enum { FLOW_GUARANTEED = 0, FLOW_TIMEOUTS = 3, FLOW_LISTS = 4 };
 struct click_flow_list { uint32_t oldest, newest; };
 struct click_flow_kind {
-  struct click_flow_slot *slot;
-  uint32_t mask, entries;
+  struct click_flow_slots slots, former; /* which has none, unless the table grows */
+  uint32_t moved, entries;   /* slots of the former that are empty; entries in both */
   struct click_flow_list list[4];
   int64_t guarantee, timeout[3]; /* milliseconds; guarantee 0: none */
   uint32_t *counts;          /* of flows by input */
@@ -78,6 +80,7 @@ struct click_flows {
   struct click_flow_kind *kind;
   uint64_t seed;
   uint32_t room, used, spare; /* flows in memory, touched; the first one given back */
+  uint32_t delta_room;
   uint32_t count, made;
   int32_t capacity, kinds;
 };

@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Arrays in pages of their own: zeros that cost nothing until they are touched, and
- * that move without being copied.
+ * that move without being copied. Large ones lie in huge pages where the kernel has
+ * some, and begin with one, so that it moves them as they are.
  */
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/mman.h>
 
-/* Zeros; NULL if there is no memory. */
-static inline void *pages_new(size_t bytes)
-{
-  void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return p == MAP_FAILED ? NULL : p;
-}
+enum { PAGES_HUGE = 2 << 20 };
 
-/* The same array, larger, with zeros behind; NULL, and it is as before. */
-static inline void *pages_grow(void *old, size_t old_bytes, size_t bytes)
+/* So many bytes of zeros; NULL if there is no memory. */
+static inline void *pages_map(size_t bytes, int protection)
 {
-  if (!old)
-    return pages_new(bytes);
-  void *p = mremap(old, old_bytes, bytes, MREMAP_MAYMOVE);
+  void *p = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return p == MAP_FAILED ? NULL : p;
 }
 
@@ -28,4 +23,51 @@ static inline void pages_free(void *p, size_t bytes)
 {
   if (p)
     munmap(p, bytes);
+}
+
+/* The same, at a multiple of a huge page. */
+static inline void *pages_map_aligned(size_t bytes, int protection)
+{
+  uint8_t *p = pages_map(bytes + PAGES_HUGE, protection);
+  if (!p)
+    return NULL;
+  size_t before = -(uintptr_t)p % PAGES_HUGE;
+  if (before > 0)
+    munmap(p, before);
+  munmap(p + before + bytes, PAGES_HUGE - before);
+  return p + before;
+}
+
+/* Zeros; NULL if there is no memory. */
+static inline void *pages_new(size_t bytes)
+{
+  if (bytes < PAGES_HUGE)
+    return pages_map(bytes, PROT_READ | PROT_WRITE);
+  void *p = pages_map_aligned(bytes, PROT_READ | PROT_WRITE);
+  if (p)
+    madvise(p, bytes, MADV_HUGEPAGE);
+  return p;
+}
+
+/* The same array, larger, with zeros behind; NULL, and it is as before. */
+static inline void *pages_grow(void *old, size_t old_bytes, size_t bytes)
+{
+  if (!old)
+    return pages_new(bytes);
+  int how = MREMAP_MAYMOVE;
+  void *to = NULL;
+  if (bytes >= PAGES_HUGE) {
+    to = pages_map_aligned(bytes, PROT_NONE);
+    if (!to)
+      return NULL;
+    how |= MREMAP_FIXED;
+  }
+  void *p = mremap(old, old_bytes, bytes, how, to);
+  if (p == MAP_FAILED) {
+    pages_free(to, bytes);
+    return NULL;
+  }
+  if (to)
+    madvise(p, bytes, MADV_HUGEPAGE);
+  return p;
 }

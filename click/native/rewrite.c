@@ -77,34 +77,39 @@ static bool is_ping(const struct view *v)
 
 /* The key of pings has the identifier as the requester's port, and the next number as
  * the other's, so that requests and replies differ. */
-static void key_of_ping(struct click_flow_key *key, uint16_t id, bool reply)
+static uint32_t ports_of_ping(uint16_t id, bool reply)
 {
-  key->sport = (uint16_t)(id + reply);
-  key->dport = (uint16_t)(id + !reply);
+  uint16_t source = (uint16_t)(id + reply), destination = (uint16_t)(id + !reply);
+  return source | (uint32_t)destination << 16;
+}
+
+/* The key of packets from an address, to another; 0: any. */
+static struct flow_words words_of(uint32_t source, uint32_t destination)
+{
+  return (struct flow_words){source | (uint64_t)destination << 32, 0};
 }
 
 /* The kind of flows that the packet belongs to, and its key there; -1: none. */
 static __rte_always_inline int32_t key_of(const struct click_rewriter *r,
-                                          const struct view *v,
-                                          struct click_flow_key *key)
+                                          const struct view *v, struct flow_words *key)
 {
-  *key = (struct click_flow_key){v->ip->src_addr, v->ip->dst_addr, 0, 0};
+  memcpy(&key->addresses, &v->ip->src_addr, sizeof key->addresses);
+  key->ports = 0;
   switch (r->how) {
   case REWRITE_SOURCE:
-    key->destination = 0;
+    *key = words_of(v->ip->src_addr, 0);
     return r->other;
   case REWRITE_ADDRESSES:
     return r->other;
   case REWRITE_PING:
     if (!is_ping(v))
       return -1;
-    key_of_ping(key, half(v->l4 + 4), v->l4[0] == PING_REPLY);
+    key->ports = ports_of_ping(half(v->l4 + 4), v->l4[0] == PING_REPLY);
     return r->other;
   default:
     if (!has_ports(v))
       return -1;
-    key->sport = half(v->l4);
-    key->dport = half(v->l4 + 2);
+    memcpy(&key->ports, v->l4, sizeof key->ports);
     if (r->tcp < 0)
       return r->other;
     if (v->ip->next_proto_id == TCP)
@@ -115,16 +120,13 @@ static __rte_always_inline int32_t key_of(const struct click_rewriter *r,
 
 /* Only an address's own packets are known by their source; others by where they go. */
 static __rte_always_inline uint32_t find(const struct click_rewriter *r, int32_t kind,
-                                        const struct click_flow_key *key,
-                                        uint32_t destination)
+                                        struct flow_words key, uint32_t destination)
 {
   const struct click_flows *t = r->flows;
   const struct click_flow_kind *k = &t->kind[kind];
-  uint32_t number = flow_slot(t, k, key, flow_hash(t, key))->number;
-  if (!number && r->how == REWRITE_SOURCE) {
-    struct click_flow_key other = {0, destination, 0, 0};
-    number = flow_slot(t, k, &other, flow_hash(t, &other))->number;
-  }
+  uint32_t number = flow_number(t, k, key);
+  if (!number && r->how == REWRITE_SOURCE)
+    number = flow_number(t, k, words_of(0, destination));
   return number;
 }
 
@@ -268,14 +270,14 @@ int32_t pg_rewrite(struct click_rewriter *r, struct packet *p, int64_t now)
   struct view v;
   if (!look(p, &v))
     return 0;
-  struct click_flow_key key;
+  struct flow_words key;
   int32_t kind = key_of(r, &v, &key);
   if (kind < 0)
     return 0;
-  uint32_t number = find(r, kind, &key, v.ip->dst_addr);
+  uint32_t number = find(r, kind, key, v.ip->dst_addr);
   if (number)
     return rewrite(r, p, &v, number, now);
-  r->key = key;
+  r->key = flow_key(key);
   r->kind = kind;
   r->protocol = v.ip->next_proto_id;
   /* Only requests make mappings. */
@@ -295,11 +297,11 @@ void pg_rewrite_ahead(const struct click_rewriter *r, struct packet **packets, i
   int32_t found = 0;
   for (int32_t i = 0; i < n; i++) {
     struct view v;
-    struct click_flow_key key;
+    struct flow_words key;
     int32_t kind = look(packets[i], &v) ? key_of(r, &v, &key) : -1;
     if (kind >= 0) {
-      const struct click_flow_kind *k = &t->kind[kind];
-      const struct click_flow_slot *slot = &k->slot[flow_hash(t, &key) & k->mask];
+      const struct click_flow_slots *all = &t->kind[kind].slots;
+      const struct click_flow_slot *slot = &all->slot[flow_hash(t, key) & all->mask];
       __builtin_prefetch(slot);
       slots[found++] = slot;
     }
@@ -324,15 +326,15 @@ int32_t pg_rewrite_by(const struct click_rewriter *r, struct packet *p,
 uint32_t pg_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
                           const struct click_flow_key *given, bool reply)
 {
-  struct click_flow_key key = *given;
+  struct flow_words key = flow_words(given);
   int32_t kind = r->other;
   switch (r->how) {
-  case REWRITE_SOURCE: key = (struct click_flow_key){key.source, 0, 0, 0}; break;
-  case REWRITE_ADDRESSES: key.sport = key.dport = 0; break;
+  case REWRITE_SOURCE: key = words_of(given->source, 0); break;
+  case REWRITE_ADDRESSES: key.ports = 0; break;
   case REWRITE_PING:
     if (protocol != ICMP)
       return 0;
-    key_of_ping(&key, key.sport, reply);
+    key.ports = ports_of_ping(given->sport, reply);
     break;
   default:
     if (r->tcp >= 0 && r->other >= 0) {
@@ -343,7 +345,7 @@ uint32_t pg_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
       kind = r->tcp;
     }
   }
-  uint32_t number = find(r, kind, &key, given->destination);
+  uint32_t number = find(r, kind, key, given->destination);
   uint8_t own = number ? r->flows->flow[number / 2].protocol : 0;
   return own && own != protocol ? 0 : number;
 }

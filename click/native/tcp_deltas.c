@@ -72,11 +72,11 @@ static bool changes(const struct click_deltas *d, uint32_t reply)
 
 static struct click_deltas *deltas_of(struct click_flows *t, uint32_t flow)
 {
-  if (!t->deltas)
-    t->deltas = calloc(t->room, sizeof *t->deltas);
-  if (t->deltas && !t->deltas[flow])
+  if (!pg_flow_deltas_begin(t))
+    return NULL;
+  if (!t->deltas[flow])
     t->deltas[flow] = calloc(1, sizeof **t->deltas);
-  return t->deltas ? t->deltas[flow] : NULL;
+  return t->deltas[flow];
 }
 
 /* From `trigger` on, numbers in this direction of the flow are `delta` more than up to

@@ -126,6 +126,73 @@ function Model:reap(now)
   while self.n > self.capacity do self:remove(self:first(false) or self:first(true)) end
 end
 
+describe("a set of flows that grows", function ()
+  -- Every flow is found by its key, and by that of replies, or isn't.
+  local function check(set, kind, flows, most)
+    for i = 1, most do
+      local flow = flows[i]
+      assert(find(set, kind, i) == (flow and 2 * flow or 0))
+      local reply = C.pg_flows_find(set.flows, kind, FlowSet.reversed(new_key_of(i)))
+      assert(reply == (flow and 2 * flow + 1 or 0))
+    end
+  end
+
+  it("finds all, whatever goes meanwhile", function ()
+    math.randomseed(3)
+    local set, kind = new_set()
+    local flows, growing = {}, 0
+    for i = 1, 20000 do
+      flows[i] = add(set, kind, i, 0, i % 16)
+      if set.flows.kind[kind].former.slot ~= nil then
+        growing = growing + 1
+        if growing % 40 == 5 then
+          local input = math.random(0, 15)
+          C.pg_flows_remove_input(set.flows, kind, input)
+          for j = input, i, 16 do flows[j] = nil end
+          check(set, kind, flows, i)
+        end
+      end
+    end
+    assert.is_true(growing > 200)
+    check(set, kind, flows, 20000)
+    set:reap(0, true)
+    check(set, kind, {}, 20000)
+    assert.same({0, 0}, {set:size(), set.flows.kind[kind].entries})
+  end)
+
+  it("takes over what another one's replies had, in the midst of that", function ()
+    local set, kind = new_set()
+    local i = 0
+    repeat
+      i = i + 1
+      assert(add(set, kind, i, 0) > 0)
+    until i > 2000 and set.flows.kind[kind].former.slot ~= nil
+    for j = 1, i, 50 do
+      local model = ffi.new("struct click_flow")
+      model.key[0], model.kind = key_of(100000 + j), kind
+      local flow = C.pg_flows_add(set.flows, model, new_key_of(j), 0)
+      local reply = FlowSet.reversed(new_key_of(j))
+      assert.equal(2 * flow + 1, C.pg_flows_find(set.flows, kind, reply))
+      assert.equal(0, find(set, kind, j))
+    end
+    assert.same({i, 2 * i}, {set:size(), set.flows.kind[kind].entries})
+  end)
+
+  it("keeps the changes of sequence numbers", function ()
+    local set, kind = new_set()
+    local flows = {}
+    for i = 1, 5000 do
+      flows[i] = add(set, kind, i, 0)
+      if i % 7 == 3 then
+        assert.is_true(C.pg_flow_shift(set.flows, 2 * flows[i], 1000, i))
+      end
+    end
+    for i = 1, 5000 do
+      assert.equal(i % 7 == 3 and i or 0, C.pg_flow_delta(set.flows, 2 * flows[i]))
+    end
+  end)
+end)
+
 describe("a set of flows that is full", function ()
   it("keeps those that a few lines of Lua keep", function ()
     math.randomseed(1)
