@@ -7,6 +7,7 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 local alone = require("core.fuse.alone")
 local config = require("core.config")
 local contract = require("core.fuse.contract")
+local spread = require("core.fuse.drift.spread")
 
 local description = {}
 
@@ -80,7 +81,8 @@ local function add_lead(r, spec, lead, apps)
 end
 
 --- Describe the region `found` (core.fuse.find) of the running `apps` and `links`. What
---- the result has beside core.fuse.source's: links (by text), events (a list of {app =,
+--- the result has beside core.fuse.source's: sums (whether the bytes that come in must
+--- be added up), links (by text), events (a list of {app =,
 --- drop = why or nil, raised = whether the app has it}); by number of the app
 --- first_loss and last_loss, between which are the events of packets it doesn't pass
 --- on.
@@ -92,7 +94,7 @@ function description.of(found, apps, links)
     app_of = {}, index = {}, leads = {}, outputs = {}, ways = {}, backs = {},
     events = {}, first_loss = {}, last_loss = {}, losses = {}, astray = {},
     strays = {}, raised = {}, kept = {}, links = {}, weighed = {}, lengthens = {},
-    bound = {},
+    bound = {}, spread = false,
     -- With one entry they follow from what leaves, but in a loop, or with emit().
     sums = found.puts or #found.entries > 1 or found.looped, looped = found.looped,
   }
@@ -123,6 +125,7 @@ function description.of(found, apps, links)
   for _, name in ipairs(r.apps) do
     add_losses(r, name)
     add_outputs(r, name)
+    if #r.outputs[name] > 1 then r.spread = spread.known(r.apps[1]) end
   end
   return r
 end

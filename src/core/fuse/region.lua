@@ -37,12 +37,15 @@ local int32s_t, int32_p = ffi.typeof("int32_t[?]"), ffi.typeof("int32_t *")
 local link_p, port_p = ffi.typeof("struct link *"), ffi.typeof("struct port *")
 local account = ffi.cast("struct freelist *", pool.freelist)
 
-local function fetch_from(l, port)
+-- With `sums`, the bytes are added up: they don't follow from what leaves.
+local function fetch_from(l, port, sums)
   l, port = ffi.cast(link_p, l), port and ffi.cast(port_p, port)
+  local fetch = sums and C.pg_fetch_counted or C.pg_fetch
+  local accept = sums and C.pg_accept_counted or C.pg_accept
   if port then
-    return function (to) return C.pg_fetch(port, l, to) end
+    return function (to) return fetch(port, l, to) end
   end
-  return function (to) return C.pg_accept(account, l, to) end
+  return function (to) return accept(account, l, to) end
 end
 
 -- The same for a region whose packets leave by the links `exits`: what one of them was
@@ -145,9 +148,10 @@ function Region:recover(at, e, state)
   l.read = l.read - back
   for i = 0, back - 1 do
     local slot = tonumber(bit.band(l.read + i, C.LINK_RING_SIZE - 1))
-    l.packets[slot] = self.packets[state.i + 1 + i]
+    local p = self.packets[state.i + 1 + i]
+    l.packets[slot] = p
+    if d.sums then l.rxbytes = l.rxbytes - p.length end
   end
-  if state.bytes then l.rxbytes = l.rxbytes + state.bytes end
   if self.flush_all then return self.flush_all() end
   for x in ipairs(d.exits) do
     local n = self.wide[e] and self.fill[x] or state["n" .. x]
@@ -264,8 +268,10 @@ function region.new(found, apps, links)
     entry = {}, out = {}, flush = {}, run = {}, pass = {}, loop = {}, wide = {},
     segment = {}, emit = {}, whole = {}, full = {}, out_p = {}, once = {},
     ends = ends_of(r.links), packets = array_t(BURST),
-    fill = int32s_t(#r.exits + 1), depth = int32s_t(1),
+    fill = int32s_t(#r.exits + 1), depth = int32s_t(1), next = int32s_t(1),
   }, Region)
+  self.packets_p = ffi.cast(array_p, self.packets)
+  self.next_p = ffi.cast(int32_p, self.next)
   self.count, self.drop, self.lose, self.grow = tally:functions()
   for i, name in ipairs(r.apps) do
     local app = apps[name]
@@ -289,7 +295,7 @@ function region.new(found, apps, links)
     local from, _, to = config.parse_link(spec)
     local l, port = links[spec], device.of(apps[from], "pull")
     self.port[from] = port
-    local fetch = fetch_after(to_links, fetch_from(l, port))
+    local fetch = fetch_after(to_links, fetch_from(l, port, r.sums))
     if r.ahead[to] then fetch = look_ahead.fetch(to, apps[to], fetch) end
     self.fetch[i], self.entry[i] = fetch, l
   end

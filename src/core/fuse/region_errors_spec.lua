@@ -5,6 +5,7 @@ local config = require("core.config")
 local engine = require("core.app")
 local packet = require("core.packet")
 local regions = require("testing.regions")
+local spread = require("core.fuse.drift.spread")
 local testing = require("testing.support")
 local texts = require("testing.texts")
 
@@ -14,12 +15,13 @@ local Pass = regions.Pass
 
 describe("a region", function ()
   after_each(function ()
+    spread.note("a", nil)
     engine.fuse = true
     engine.configure(config.new())
   end)
 
   describe("after an error in process()", function ()
-    local Bad = class{process = function (_, p)
+    local Bad = class{outputs = {"output", "other"}, process = function (_, p)
       if p.data[0] == 0 then error("zero!") end
       if p.data[0] == 1 then return 5 end
       if p.data[0] == 2 then require("core.failure").raise("a failed device") end
@@ -35,11 +37,12 @@ describe("a region", function ()
       return tostring(err)
     end
 
-    for _, fused in ipairs{true, false} do
-      it("goes on where it was, fused: " .. tostring(fused), function ()
+    for _, form in ipairs{"alone", "fused", "spread"} do
+      it("goes on where it was: " .. form, function ()
         packet.free(packet.allocate())
         local before = held()
-        engine.fuse = fused
+        engine.fuse = form ~= "alone"
+        spread.note("a", form == "spread")
         run({a = {Pass}, bad = {Bad}}, links)
         transmit(links[1], {"ab", "\0bc", "d", "ef", "\0"})
         transmit(links[2], {"second"})

@@ -140,34 +140,42 @@ end
 -- The loop of an entry from which more exits can be reached than a function can
 -- have local variables and upvalues for.
 local function emit_wide_entry(emit, region, number, id, input, exits)
-  emit("local segment%d, out, counts = S[%d], R.out, R.fill", id, id)
+  emit("local segment%d, out, counts, next = S[%d], R.out, R.fill, R.next_p", id, id)
   emit("local function loop%d(n)", number)
-  local sums = region.sums
-  if sums then emit("  local bytes = 0") end
-  emit("  for i = 0, n - 1 do")
-  emit("    local p = packets[i]")
-  if sums then emit("    bytes = tobit(bytes + p.length)") end
-  emit("    local q, e = segment%d(p, %d)", id, input)
+  local at = source.begin_loop(emit, region)
+  emit("    local q, e = segment%d(packets[%s], %d)", id, at, input)
   emit("    if e then")
   emit("      out[e][counts[e]] = q")
   emit("      counts[e] = counts[e] + 1")
   emit("    end")
   emit("  end")
-  emit("  return %s", sums and "bytes" or "0")
   emit("end")
-  emit("local fetch, entry, flush = R.fetch[%d], R.entry[%d], R.flush", number, number)
+  emit("local fetch, flush = R.fetch[%d], R.flush", number)
   emit("local exits = {%s}", table.concat(exits, ", "))
   emit("R.loop[%d], R.wide[%d] = loop%d, true", number, number, number)
   emit("local function pass(n)")
   emit("  for i = 1, #exits do counts[exits[i]] = 0 end")
-  emit("  local bytes = loop%d(n)", number)
-  emit("  entry.rxbytes = entry.rxbytes + bytes")
+  emit("  loop%d(n)", number)
   emit("  for i = 1, #exits do")
   emit("    flush[exits[i]](out[exits[i]], counts[exits[i]])")
   emit("  end")
   emit("end")
   source.run(emit, number, "fetch")
   emit("end")
+end
+
+--- Write the beginning of a loop over `n` packets; the name of the variable that has
+--- the number of the one at hand. Where packets spread over many ways, most of them
+--- come back to the loop from the trace of another way, and begin as the first of a
+--- burst does: with a loop variable that the trace has left in the interpreter's form,
+--- a double, for which the packet has to wait. So the number is in memory, too.
+function source.begin_loop(emit, region)
+  if region.spread then emit("  next[0] = 0") end
+  emit("  for i = 0, n - 1 do")
+  if not region.spread then return "i" end
+  emit("    local at = next[0]")
+  emit("    next[0] = at + 1")
+  return "at"
 end
 
 --- Write what runs an entry: a burst is fetched, and passed on. (pass(n) is apart for
@@ -189,25 +197,20 @@ local function emit_entry(emit, region, number, spec, starting)
   if #exits > LOOP_EXITS then
     return emit_wide_entry(emit, region, number, starting[to].id, input, exits)
   end
-  emit("local segment%d = S[%d]", starting[to].id, starting[to].id)
+  emit("local segment%d, next = S[%d], R.next_p", starting[to].id, starting[to].id)
   for _, x in ipairs(exits) do
     emit("local out%d, flush%d = R.out[%d], R.flush[%d]", x, x, x, x)
   end
-  -- Arrays as locals: LuaJIT takes tables and functions that are upvalues as
-  -- constants, but loads cdata again in every iteration. tobit keeps counts int.
+  -- Arrays as locals: LuaJIT takes tables, functions and pointers that are upvalues as
+  -- constants, but loads other cdata again in every iteration. tobit keeps counts int.
   emit("local function loop%d(n)", number)
-  emit("  local packets = packets")
   for _, x in ipairs(exits) do emit("  local to%d = out%d", x, x) end
-  local sums = region.sums
-  if sums then emit("  local bytes = 0") end
   for _, x in ipairs(exits) do
     emit("  local n%d = 0", x)
     if region.weighed[x] then emit("  local bytes%d = 0", x) end
   end
-  emit("  for i = 0, n - 1 do")
-  emit("    local p = packets[i]")
-  if sums then emit("    bytes = tobit(bytes + p.length)") end
-  emit("    local q, e = segment%d(p, %d)", starting[to].id, input)
+  local at = source.begin_loop(emit, region)
+  emit("    local q, e = segment%d(packets[%s], %d)", starting[to].id, at, input)
   for i, x in ipairs(exits) do
     emit("    %s e == %d then", i == 1 and "if" or "elseif", x)
     emit("      to%d[n%d] = q", x, x)
@@ -218,22 +221,18 @@ local function emit_entry(emit, region, number, spec, starting)
   end
   if #exits > 0 then emit("    end") else emit("    if e then error(q) end") end
   emit("  end")
-  local counts = {sums and "bytes" or nil}
+  local counts = {}
   for _, x in ipairs(exits) do
     counts[#counts + 1] = "n" .. x
     if region.weighed[x] then counts[#counts + 1] = "bytes" .. x end
   end
   emit("  return %s", table.concat(counts, ", "))
   emit("end")
-  emit("local fetch%d, entry%d = R.fetch[%d], R.entry[%d]", number, number, number,
-    number)
+  emit("local fetch%d = R.fetch[%d]", number, number)
   emit("R.loop[%d] = loop%d", number, number)
   emit("local function pass(n)")
   emit("  %sloop%d(n)", #counts > 0 and
     ("local %s = "):format(table.concat(counts, ", ")) or "", number)
-  if sums then
-    emit("  entry%d.rxbytes = entry%d.rxbytes + bytes", number, number)
-  end
   for _, x in ipairs(exits) do
     emit("  flush%d(out%d, n%d%s)", x, x, x,
       region.weighed[x] and ", bytes" .. x or "")
@@ -250,10 +249,10 @@ end
 --- of the link if it closes a loop, exit =, spec =, output =, event =, emitted =});
 --- ways (by entry, {to =, input =}); astray (by number of the app, the event of an
 --- output it doesn't have); lengthens and bound (by number of the app, what it says by
---- these names: doc/apps.md); sums: whether the bytes that come in must be added up;
---- and weighed: the same by exit, of what leaves. With `tapped`, a set of links within
---- the region or out of it, seen(LINK, PACKET) of the region is called for packets of
---- those.
+--- these names: doc/apps.md); spread: whether its packets go many ways; and weighed:
+--- by exit, whether the bytes that leave must be added up. With `tapped`, a set of
+--- links within the region or out of it, seen(LINK, PACKET) of the region is called for
+--- packets of those.
 function source.generate(region, tapped)
   local emit = emitter()
   emit.tapped, emit.tap = tapped or emit.tapped, tap
@@ -261,7 +260,7 @@ function source.generate(region, tapped)
     or SEGMENT_APPS)
   emit("local R = ...")
   emit("local drop, lose, grow, count = R.drop, R.lose, R.grow, R.count")
-  emit("local packets, tobit = R.packets, bit.tobit")
+  emit("local packets, tobit = R.packets_p, bit.tobit")
   if tapped then emit("local seen = R.seen") end
   emit("local S = R.segment")
   if region.puts then puts.begin(emit, region, starting) end
@@ -269,7 +268,7 @@ function source.generate(region, tapped)
   if region.puts then puts.emits(emit, region, starting) end
   for number, spec in ipairs(region.entries) do
     if region.puts then
-      puts.entry(emit, region, number, spec, starting, source.run)
+      puts.entry(emit, region, number, spec, starting, source)
     else
       emit_entry(emit, region, number, spec, starting)
     end

@@ -100,31 +100,24 @@ function puts.emits(emit, region, starting)
   end
 end
 
---- The loop of an entry, and what runs it, which write_run writes.
-function puts.entry(emit, region, number, spec, starting, write_run)
+--- The loop of an entry, and what runs it; `write` are functions of core.fuse.source.
+function puts.entry(emit, region, number, spec, starting, write)
   local way = region.ways[number]
   local id = starting[way.to].id
   emit("")
   emit("do -- entry %d: %s", number, spec)
-  emit("local segment%d = S[%d]", id, id)
+  emit("local segment%d, next = S[%d], R.next_p", id, id)
   emit("local function loop%d(n)", number)
-  emit("  local packets = packets")
-  emit("  local bytes = 0")
-  emit("  for i = 0, n - 1 do")
-  emit("    local p = packets[i]")
-  emit("    bytes = tobit(bytes + p.length)")
-  emit("    segment%d(p, %d)", id, way.input)
+  emit("    segment%d(packets[%s], %d)", id, write.begin_loop(emit, region), way.input)
   emit("  end")
-  emit("  return bytes")
   emit("end")
-  emit("local fetch, entry, flush_all = R.fetch[%d], R.entry[%d], R.flush_all", number,
-    number)
+  emit("local fetch, flush_all = R.fetch[%d], R.flush_all", number)
   emit("R.loop[%d] = loop%d", number, number)
   emit("local function pass(n)")
-  emit("  if n > 0 then entry.rxbytes = entry.rxbytes + loop%d(n) end", number)
+  emit("  if n > 0 then loop%d(n) end", number)
   emit("  flush_all()")
   emit("end")
-  write_run(emit, number, "fetch")
+  write.run(emit, number, "fetch")
   emit("end")
 end
 

@@ -94,6 +94,7 @@ local function describe_flows(self, r)
     app.astray, app.lengthens = r.astray[k] or 0, r.lengthens[k] or 0
     app.outs, app.nouts = #list, #r.outputs[name]
     self.first[k], self.last[k], self.outs[k] = app.first, app.last, {}
+    self.emits[k] = r.app_of[name].emits or false
     for i, lead in ipairs(r.outputs[name]) do
       list[#list + 1], self.outs[k][i] = lead, {event = lead.event}
     end
@@ -119,12 +120,13 @@ end
 
 --- The tally of a region described by `r` (core.fuse.region). Of its `napps` apps it
 --- tells, by number, in into[k].packets what has come, the events of losses from
---- first[k] to last[k], and in outs[k] the `event` of each output (nil: what remains).
+--- first[k] to last[k], in outs[k] the `event` of each output (nil: what remains), and
+--- in emits[k] whether it sends packets in the midst of process().
 function Tally.new(r)
   local self = setmetatable({
     region = r, counts = counts_t(#r.events + 1), growth = int64s_t(#r.apps + 1),
     entries = ends_of(r, r.entries), exits = ends_of(r, r.exits), drops = {}, told = 0,
-    napps = #r.apps, first = {}, last = {}, outs = {},
+    napps = #r.apps, first = {}, last = {}, outs = {}, emits = {},
   }, Tally)
   local lost = {}
   for event, e in ipairs(r.events) do

@@ -2,20 +2,23 @@
 -- Is a region better made anew? When traffic has moved to other branches: LuaJIT
 -- shapes a region's loop for the way that most packets went when it was compiled;
 -- those that take another pay some 10 cycles more. When the packet for which it was
--- compiled was a rare one. When an app's state has outgrown the caches, or doesn't any
--- more. And when LuaJIT has given the loop up (twice at most). Each time it waits twice
--- as long before the next.
+-- compiled was a rare one. When packets have begun to go many ways (spread), or an
+-- app's state has outgrown the caches (look_ahead), or the other way round. And when
+-- LuaJIT has given the loop up (twice at most). Each time it waits twice as long before
+-- the next.
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 
 local interpreted = require("core.fuse.drift.interpreted")
 local look_ahead = require("core.fuse.drift.look_ahead")
 local shape = require("core.fuse.drift.shape")
+local spread = require("core.fuse.drift.spread")
 
 local drift = {}
 
 local PERIODS = 3 -- looks in a row that must agree
 local FEWEST_PACKETS = 1000 -- in a look, at one app, for it to count
+local MORE = 1.5 -- so many times as many as take the output it was made for
 local FIRST_WAIT_SECONDS = 0.05
 
 local FIRST = {seconds = FIRST_WAIT_SECONDS / 2, before = 0, tries = 0}
@@ -24,20 +27,22 @@ local TRIES = 2 -- to have a loop compiled
 -- By the name of a region's first app: {seconds =, before =, tries =}.
 local waits = {}
 
--- The output of app `k` that most packets took since the last look, or nil.
-local function preferred(tally, k, seen)
+-- How many packets took each output of app `k` since the last look; the one that most
+-- took, and how many all were. Nil if they don't count.
+local function outputs_taken(tally, k, seen)
   local outs, counts = tally.outs[k], tally.counts
   local rest = tally.into[k].packets
   for event = tally.first[k], tally.last[k] do rest = rest - counts[event].packets end
-  local best, most, sum = nil, -1, 0
+  local took, best, sum = {}, #outs, 0
   for i = #outs, 1, -1 do
     local n = i > 1 and counts[outs[i].event].packets or rest
     if i > 1 then rest = rest - n end
-    local moved = tonumber(n - (seen[i] or 0))
-    seen[i], sum = n, sum + moved
-    if moved > most then best, most = i, moved end
+    took[i] = tonumber(n - (seen[i] or 0))
+    seen[i], sum = n, sum + took[i]
+    if took[i] > took[best] then best = i end
   end
-  return sum >= FEWEST_PACKETS and best or nil
+  if sum < FEWEST_PACKETS then return nil end
+  return took, best, sum
 end
 
 -- Does one of its apps look ahead now that didn't, or the other way round?
@@ -58,15 +63,24 @@ local function look(region)
     state = {seen = {}, shaped_for = {}, strikes = 0}
     region.drift = state
   end
-  local moved = false
+  local moved, packets, apart = false, 0, 0
   for k = 1, tally.napps do
+    local took, best, sum
     if #tally.outs[k] > 1 then
       state.seen[k] = state.seen[k] or {}
-      local output = preferred(tally, k, state.seen[k])
-      state.shaped_for[k] = state.shaped_for[k] or output
-      moved = moved or (output and output ~= state.shaped_for[k])
+      took, best, sum = outputs_taken(tally, k, state.seen[k])
+    end
+    if took then
+      local former = state.shaped_for[k] or best
+      state.shaped_for[k] = former
+      moved = moved or took[best] > MORE * took[former]
+      if not tally.emits[k] then
+        packets, apart = math.max(packets, sum), apart + sum - took[best]
+      end
     end
   end
+  state.spread = spread.now(region, packets, apart)
+  moved = moved or state.spread ~= region.description.spread
   moved = shape.rare(region) or outgrown(region) or moved
   state.strikes = moved and state.strikes + 1 or 0
   return state.strikes >= PERIODS
@@ -85,6 +99,7 @@ function drift.check(regions, now, breaths)
       local seconds = wait.seconds * 2
       waits[name] = {seconds = seconds, before = now + seconds,
                      tries = wait.tries + (tried and 1 or 0)}
+      spread.note(name, region.drift.spread)
       region.stale, any = true, true
     end
   end

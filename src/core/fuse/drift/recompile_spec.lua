@@ -21,11 +21,14 @@ describe("drift", function ()
   local Pass = class(function (_, p) return p end)
 
   -- Packets of a null port go one of two ways, and back.
-  local function setup()
+  local function setup(kind, more)
     local c = config.new()
     config.app(c, "port", Port, "null")
-    config.app(c, "split", Split)
-    for _, name in ipairs{"a", "b", "join"} do config.app(c, name, Pass) end
+    config.app(c, "split", kind or Split)
+    for _, name in ipairs{"a", "b", "c", "d", "join"} do
+      if more or name ~= "c" and name ~= "d" then config.app(c, name, Pass) end
+    end
+    for _, spec in ipairs(more or {}) do config.link(c, spec) end
     for _, spec in ipairs{"port.output -> split.input", "split.first -> a.input",
                           "split.second -> b.input", "a.output -> join.a",
                           "b.output -> join.b", "join.output -> port.input"} do
@@ -71,9 +74,32 @@ describe("drift", function ()
       passed("join.output -> port.input"))
   end)
 
+  it("knows packets that go many ways, once", function ()
+    local Dice = class(function (self, p) return p, math.random(self.ways) end,
+      {"first", "second", "third", "fourth"})
+    function Dice:new() return setmetatable({ways = 4}, self) end
+    local region = setup(Dice, {"split.third -> c.input", "split.fourth -> d.input",
+                                "c.output -> join.c", "d.output -> join.d"})
+    assert.is_false(region.description.spread)
+    run_until_anew(region)
+    local anew = engine.regions[1]
+    assert.is_true(anew.description.spread)
+    run(0.5)
+    assert.equal(anew, engine.regions[1])
+    local sum = 0
+    for _, way in ipairs{"first -> a", "second -> b", "third -> c", "fourth -> d"} do
+      sum = sum + passed("split." .. way .. ".input")
+    end
+    assert.equal(passed("port.output -> split.input"), sum)
+    assert.equal(sum, passed("join.output -> port.input"))
+    engine.app_table.split.ways = 1
+    run_until_anew(anew)
+    assert.is_false(engine.regions[1].description.spread)
+  end)
+
   it("waits longer each time", function ()
     local tally = {napps = 1, outs = {{{}, {event = 1}}}, first = {2}, last = {1},
-                   counts = {{packets = 0}}, into = {{packets = 0}}}
+                   counts = {{packets = 0}}, into = {{packets = 0}}, emits = {}}
     local region = {tally = tally, loop = {},
       description = {apps = {"drift_spec"}, app_of = {drift_spec = {}}}}
     local times, way = {}, 1
