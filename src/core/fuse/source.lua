@@ -140,10 +140,11 @@ end
 -- The loop of an entry from which more exits can be reached than a function can
 -- have local variables and upvalues for.
 local function emit_wide_entry(emit, region, number, id, input, exits)
-  emit("local segment%d, out, counts, next = S[%d], R.out, R.fill, R.next_p", id, id)
-  emit("local function loop%d(n)", number)
-  local at = source.begin_loop(emit, region)
-  emit("    local q, e = segment%d(packets[%s], %d)", id, at, input)
+  emit("local out, counts = R.out, R.fill")
+  source.step(emit, region, number, id, input)
+  emit("local function loop%d(n, step, out, counts)", number)
+  emit("  for i = 0, n - 1 do")
+  emit("    local q, e = step(i)")
   emit("    if e then")
   emit("      out[e][counts[e]] = q")
   emit("      counts[e] = counts[e] + 1")
@@ -155,7 +156,8 @@ local function emit_wide_entry(emit, region, number, id, input, exits)
   emit("R.loop[%d], R.wide[%d] = loop%d, true", number, number, number)
   emit("local function pass(n)")
   emit("  for i = 1, #exits do counts[exits[i]] = 0 end")
-  emit("  loop%d(n)", number)
+  source.begin_loop(emit, region)
+  emit("  loop%d(n, step%d, out, counts)", number, number)
   emit("  for i = 1, #exits do")
   emit("    flush[exits[i]](out[exits[i]], counts[exits[i]])")
   emit("  end")
@@ -164,18 +166,27 @@ local function emit_wide_entry(emit, region, number, id, input, exits)
   emit("end")
 end
 
---- Write the beginning of a loop over `n` packets; the name of the variable that has
---- the number of the one at hand. Where packets spread over many ways, most of them
---- come back to the loop from the trace of another way, and begin as the first of a
---- burst does: with a loop variable that the trace has left in the interpreter's form,
---- a double, for which the packet has to wait. So the number is in memory, too.
+--- Write what a loop does for packet `i`, a function in which segment and array are
+--- constants. The loop's own function has no upvalues: for these, LuaJIT makes sure
+--- that it is that function; so each packet that comes back to the loop from the trace
+--- of another way writes to the stack whose frame it is, in halves, and reads it whole,
+--- for which the CPU has to wait. Nor does such a packet know its number soon, as the
+--- trace leaves it as a double: where packets go many ways, it is also in memory.
+function source.step(emit, region, number, id, input)
+  emit("local segment%d, next = S[%d], R.next_p", id, id)
+  emit("local function step%d(i)", number)
+  if region.spread then
+    emit("  i = next[0]")
+    emit("  next[0] = i + 1")
+  end
+  emit("  local q, e = segment%d(packets[i], %d)", id, input)
+  emit("  return q, e")
+  emit("end")
+end
+
+--- Write what is to be done before such a loop.
 function source.begin_loop(emit, region)
   if region.spread then emit("  next[0] = 0") end
-  emit("  for i = 0, n - 1 do")
-  if not region.spread then return "i" end
-  emit("    local at = next[0]")
-  emit("    next[0] = at + 1")
-  return "at"
 end
 
 --- Write what runs an entry: a burst is fetched, and passed on. (pass(n) is apart for
@@ -197,20 +208,20 @@ local function emit_entry(emit, region, number, spec, starting)
   if #exits > LOOP_EXITS then
     return emit_wide_entry(emit, region, number, starting[to].id, input, exits)
   end
-  emit("local segment%d, next = S[%d], R.next_p", starting[to].id, starting[to].id)
-  for _, x in ipairs(exits) do
-    emit("local out%d, flush%d = R.out[%d], R.flush[%d]", x, x, x, x)
+  source.step(emit, region, number, starting[to].id, input)
+  local outs = {}
+  for i, x in ipairs(exits) do
+    emit("local to%d, flush%d = R.out[%d], R.flush[%d]", x, x, x, x)
+    outs[i] = ", to" .. x
   end
-  -- Arrays as locals: LuaJIT takes tables, functions and pointers that are upvalues as
-  -- constants, but loads other cdata again in every iteration. tobit keeps counts int.
-  emit("local function loop%d(n)", number)
-  for _, x in ipairs(exits) do emit("  local to%d = out%d", x, x) end
+  local arguments = "step, tobit" .. table.concat(outs) -- tobit keeps counts int
+  emit("local function loop%d(n, %s)", number, arguments)
   for _, x in ipairs(exits) do
     emit("  local n%d = 0", x)
     if region.weighed[x] then emit("  local bytes%d = 0", x) end
   end
-  local at = source.begin_loop(emit, region)
-  emit("    local q, e = segment%d(packets[%s], %d)", starting[to].id, at, input)
+  emit("  for i = 0, n - 1 do")
+  emit("    local q, e = step(i)")
   for i, x in ipairs(exits) do
     emit("    %s e == %d then", i == 1 and "if" or "elseif", x)
     emit("      to%d[n%d] = q", x, x)
@@ -231,10 +242,12 @@ local function emit_entry(emit, region, number, spec, starting)
   emit("local fetch%d = R.fetch[%d]", number, number)
   emit("R.loop[%d] = loop%d", number, number)
   emit("local function pass(n)")
-  emit("  %sloop%d(n)", #counts > 0 and
-    ("local %s = "):format(table.concat(counts, ", ")) or "", number)
+  source.begin_loop(emit, region)
+  emit("  %sloop%d(n, %s)", #counts > 0 and
+    ("local %s = "):format(table.concat(counts, ", ")) or "", number,
+    (arguments:gsub("^step", "step" .. number)))
   for _, x in ipairs(exits) do
-    emit("  flush%d(out%d, n%d%s)", x, x, x,
+    emit("  flush%d(to%d, n%d%s)", x, x, x,
       region.weighed[x] and ", bytes" .. x or "")
   end
   emit("end")
