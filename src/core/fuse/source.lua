@@ -173,7 +173,8 @@ end
 --- for which the CPU has to wait. Nor does such a packet know its number soon, as the
 --- trace leaves it as a double: where packets go many ways, it is also in memory.
 function source.step(emit, region, number, id, input)
-  emit("local segment%d, next = S[%d], R.next_p", id, id)
+  emit("local segment%d = S[%d]", id, id)
+  if region.spread then emit("local next = R.next_p") end
   emit("local function step%d(i)", number)
   if region.spread then
     emit("  i = next[0]")

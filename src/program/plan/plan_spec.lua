@@ -82,7 +82,7 @@ a breath calls:
   it("shows the source too, unless told not to", function ()
     local said, status = testing.script(PROGRAM, {"plan"}, {"engine"})
     assert.equal(0, status)
-    assert.matches("\n    local function loop1%(n%)\n", said)
+    assert.matches("\n    local function loop1%(n, step, tobit, to1, to2%)\n", said)
     assert.matches("process%d%(app%d, p, input%) %-%- pass\n", said)
     local source = said:match("\n  source:\n(.-)not fused:"):gsub("\n    ", "\n")
     assert.is_function(loadstring(source))
