@@ -11,7 +11,7 @@ local look_ahead = {}
 
 --- Does the app look ahead, as large as its state is now?
 function look_ahead.wanted(app)
-  if not app.ahead then return false end
+  if type(app.ahead) ~= "function" then return false end
   return not app.outgrows_cache or app:outgrows_cache() and true or false
 end
 
