@@ -203,7 +203,7 @@ void pg_flow_table_give(struct click_flows *t, uint32_t flow)
   t->spare = flow;
 }
 
-/* The key of replies with that port; of pings (rewrite.c) the other port follows it. */
+/* The key of replies with that port; of pings (rewrite_key.h) the other port follows it. */
 static void set_port(struct click_flow_key *key, uint16_t port, bool ping)
 {
   key->dport = rte_cpu_to_be_16(port);

@@ -123,12 +123,14 @@ int64_t pg_flows_expiry(const struct click_flows *t, uint32_t flow);
 
 /* rewrite.c: the output from 1 on; 0: it isn't for a rewriter; -1: it has no mapping */
 int32_t pg_rewrite(struct click_rewriter *r, struct packet *p, int64_t now);
-void pg_rewrite_ahead(const struct click_rewriter *r, struct packet **packets,
-                      int32_t n);
 int32_t pg_rewrite_by(const struct click_rewriter *r, struct packet *p,
                       uint32_t number, int64_t now);
 uint32_t pg_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
                           const struct click_flow_key *key, bool reply);
+
+/* rewrite_ahead.c */
+void pg_rewrite_ahead(const struct click_rewriter *r, struct packet **packets,
+                      int32_t n);
 
 /* tcp_deltas.c */
 bool pg_flow_shift(struct click_flows *t, uint32_t number, uint32_t trigger,

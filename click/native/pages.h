@@ -63,10 +63,8 @@ static inline void *pages_grow(void *old, size_t old_bytes, size_t bytes)
     how |= MREMAP_FIXED;
   }
   void *p = mremap(old, old_bytes, bytes, how, to);
-  if (p == MAP_FAILED) {
-    pages_free(to, bytes);
-    return NULL;
-  }
+  if (p == MAP_FAILED)
+    return NULL; /* nothing is mapped at `to` any more, but by another thread */
   if (to)
     madvise(p, bytes, MADV_HUGEPAGE);
   return p;

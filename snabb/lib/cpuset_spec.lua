@@ -2,27 +2,25 @@
 
 local cpuset = require("lib.cpuset")
 local numa = require("lib.numa")
+local stderr = require("testing.stderr")
 local topology = require("lib.numa.topology")
 
 describe("lib.cpuset", function()
   local cpu_get_numa_node = topology.cpu_get_numa_node
   local choose = numa.choose_numa_node_for_pci_addresses
-  local stderr = io.stderr
-  local set, told
+  local set
 
   before_each(function()
     -- A machine of two nodes: 0-3 and 4-7.
     topology.cpu_get_numa_node = function(cpu) return math.floor(cpu / 4) end
     numa.choose_numa_node_for_pci_addresses = function() return 1 end
-    set, told = cpuset.new(), ""
-    io.stderr = { -- luacheck: ignore 122
-      write = function(_, ...) told = told .. table.concat({...}) end,
-    }
+    set = cpuset.new()
+    stderr.keep()
   end)
   after_each(function()
     topology.cpu_get_numa_node = cpu_get_numa_node
     numa.choose_numa_node_for_pci_addresses = choose
-    io.stderr = stderr -- luacheck: ignore 122
+    stderr.leave()
   end)
 
   it("holds CPUs", function()
@@ -40,20 +38,20 @@ describe("lib.cpuset", function()
   it("gives each CPU to one worker, near the devices first", function()
     set:add_from_string("1,2,5")
     assert.equal(5, set:acquire_for_pci_addresses({"01:00.0"}, "a"))
-    assert.equal("", told)
+    assert.equal("", stderr.told())
     assert.equal(1, set:acquire(1, "b"))
     assert.matches("no CPU is free on NUMA node 1: worker 'b' gets CPU 1 of node 0",
-      told)
+      stderr.told())
     assert.equal(2, set:acquire(nil, "c"))
     assert.is_nil(set:acquire(nil, "d"))
-    assert.matches("all CPUs given are in use: worker 'd' runs on any", told)
+    assert.matches("all CPUs given are in use: worker 'd' runs on any", stderr.told())
     set:release(5)
     assert.equal(5, set:acquire(0, "d"))
   end)
 
   it("says that it is empty", function()
     assert.is_nil(set:acquire(nil, "a"))
-    assert.equal("Warning: no CPUs were given: worker 'a' runs on any\n", told)
+    assert.equal("Warning: no CPUs were given: worker 'a' runs on any\n", stderr.told())
   end)
 
   it("takes back only what was taken", function()
@@ -66,7 +64,7 @@ describe("lib.cpuset", function()
     set:add(1)
     set:acquire()
     set:remove(1)
-    assert.matches("CPU 1 is removed while a worker uses it", told)
+    assert.matches("CPU 1 is removed while a worker uses it", stderr.told())
     assert.same({}, set:list())
   end)
 

@@ -76,7 +76,8 @@ describe("what is fused #slow", function ()
       local c = graphs.random_graph(14, loops, packets, emitting)
       local alone, full1, held1 = outcome_of(c, false)
       local fused, full2, held2 = outcome_of(c, true)
-      spread.known = function () return true end -- the other form of their loops
+      local other = round % 2 == 0 -- form of their loops
+      if other then spread.known = function () return true end end
       local both, full3, held3 = outcome_of(c, true, toggling(c))
       spread.known = known
       assert.same({before, before, before}, {held1, held2, held3}, "round " .. round)
@@ -84,7 +85,8 @@ describe("what is fused #slow", function ()
         compared = compared + 1
         local at = "round " .. round
         assert.same({}, differences(alone, fused, at))
-        assert.same({}, differences(alone, both, at .. ", changing, spread"))
+        assert.same({}, differences(alone, both, at .. ", changing"
+          .. (other and ", spread" or "")))
       end
     end
     assert.is_true(compared > rounds / 2, compared .. " compared")

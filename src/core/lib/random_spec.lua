@@ -2,6 +2,7 @@
 
 local ffi = require("ffi")
 local random = require("core.lib.random")
+local stderr = require("testing.stderr")
 
 describe("random bytes", function()
   it("are an array of C of the length asked for", function()
@@ -25,15 +26,9 @@ describe("random bytes", function()
 end)
 
 describe("randomseed", function()
-  local stderr_before = io.stderr
-  local told
-
-  before_each(function()
-    told = ""
-    io.stderr = {write = function(_, s) told = told .. s end} -- luacheck: ignore 122
-  end)
+  before_each(stderr.keep)
   after_each(function()
-    io.stderr = stderr_before -- luacheck: ignore 122
+    stderr.leave()
     random.randomseed()
   end)
 
@@ -43,18 +38,18 @@ describe("randomseed", function()
     local first = ffi.string(cached(32), 32) .. math.random()
     random.randomseed(7)
     assert.equal(first, ffi.string(cached(32), 32) .. math.random())
-    assert.matches("seed 7", told)
+    assert.matches("seed 7", stderr.told())
   end)
 
   it("goes back to the kernel's bytes", function()
     random.randomseed(7)
     local first = random.random_data(32)
     math.randomseed(7)
-    told = ""
+    stderr.keep()
     local seed = random.randomseed(nil)
     assert.is_true(seed >= 0 and seed < 2^32)
     assert.are_not.equal(first, random.random_data(32))
-    assert.equal("", told)
+    assert.equal("", stderr.told())
   end)
 end)
 

@@ -5,6 +5,7 @@ local ffi = require("ffi")
 local config = require("core.config")
 local engine = require("core.app")
 local regions = require("testing.regions")
+local stderr = require("testing.stderr")
 local texts = require("testing.texts")
 
 local Pass = regions.Pass
@@ -27,15 +28,10 @@ local function Reader(fields)
 end
 
 describe("an app that looks ahead", function ()
-  local stderr, told = io.stderr, ""
-
-  before_each(function ()
-    told = ""
-    io.stderr = {write = function (_, s) told = told .. s end} -- luacheck: ignore 122
-  end)
+  before_each(stderr.keep)
 
   after_each(function ()
-    io.stderr = stderr -- luacheck: ignore 122
+    stderr.leave()
     engine.fuse = true
     engine.configure(config.new())
   end)
@@ -116,6 +112,6 @@ describe("an app that looks ahead", function ()
     pass{"z"}
     assert.same({"x", "yy", "z"}, class.done)
     assert.matches("^perigee: app 'reader' doesn't look ahead any more: [^\n]*"
-      .. "no such field\n$", told)
+      .. "no such field\n$", stderr.told())
   end)
 end)
