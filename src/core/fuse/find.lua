@@ -160,7 +160,7 @@ local function question_of(apps, links)
   for name, app in pairs(apps) do
     question.reasons[name] = regions.reason(app) or false
     question.emits[name] = app.emits and true or false
-    question.ahead[name] = look_ahead.wanted(app)
+    question.ahead[name] = look_ahead.wanted(name, app)
   end
   for spec in pairs(links) do question.links[spec] = true end
   return question

@@ -105,6 +105,16 @@ describe("an app that looks ahead", function ()
     for i = 1, 4 do assert.same({4, 8, 4, 8, 0}, texts.totals(links[i])) end
   end)
 
+  it("goes on without, once outgrows_cache() raises an error", function ()
+    local class = Reader{outgrows_cache = function () error("what cache?") end}
+    chain(class)
+    assert.same({"a reader b"}, apps_of_regions())
+    pass{"x", "yy"}
+    assert.same({}, class.seen)
+    assert.matches("^perigee: app 'reader' doesn't look ahead any more: [^\n]*"
+      .. "what cache%?\n$", stderr.told())
+  end)
+
   it("goes on without, once that raises an error", function ()
     local class = Reader{ahead = function () error("no such field") end}
     chain(class)

@@ -51,7 +51,7 @@ local function outgrown(region)
   for i = 1, #d.apps do
     local name = d.apps[i]
     local app = d.app_of[name]
-    if app.ahead and look_ahead.wanted(app) ~= d.ahead[name] then return true end
+    if app.ahead and look_ahead.wanted(name, app) ~= d.ahead[name] then return true end
   end
   return false
 end
