@@ -162,7 +162,7 @@ clickelements: perigee
 
 lint: libraries
 	luacheck --quiet --no-color .
-	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c)
+	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c test/native/*.c)
 
 # What Lua reads of the C headers (core.declare).
 DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/native/dpdk/log.h \

@@ -96,8 +96,8 @@ function Port.check_arg(arg)
   return claims.thing(description), description
 end
 
-local function takes_shared(description, kind)
-  local takes = kind.takes_shared or false
+local function takes_shared(description, kind, port)
+  local takes = port.fast_free == 0 and kind.takes_shared or false
   return type(takes) == "function" and takes(description) or takes == true
 end
 
@@ -115,7 +115,7 @@ function Port:new(arg, checked)
   port.burst = description.burst
   return setmetatable({
     description = description, kind = kind, port = port,
-    takes_shared = takes_shared(description, kind),
+    takes_shared = takes_shared(description, kind, port),
     next_check = 0, token = check.token(description), stats = statistics.new(),
     lost = statistics.since(kind.lost, description), shm = statistics.frame(),
   }, self)

@@ -75,7 +75,12 @@ M.socket = path(107, "^[^,=%[%c]+$", "',', '=' or '['")
 M.offload = {name = "offload", type = M.flag, default = 0, show = "1",
   help = "1: leave checksums and VLAN tags to the device"}
 
+-- On, a device puts what it has sent back into the pool without a look at each packet
+-- (DPDK's MBUF_FAST_FREE), where it can and Perigee knows that it may.
+M.fast_free = {name = "fast_free", type = M.flag, default = 1, show = "0",
+  help = "0: let the device look at each packet that it frees"}
+
 --- The arguments of devices that are there already.
-M.of_devices = {M.offload}
+M.of_devices = {M.offload, M.fast_free}
 
 return M

@@ -62,15 +62,17 @@ describe("spec.parse", function()
     assert.same({kind = "xdp", driver = "net_af_xdp", iface = "e", queue = 3,
       text = "xdp:e,queue=3"}, spec.parse("xdp:e,queue=3"))
     assert.same({kind = "pci", address = "0000:01:00.0", text = "0000:01:00.0",
-      offload = 0}, spec.parse("01:00.0"))
+      offload = 0, fast_free = 1}, spec.parse("01:00.0"))
     assert.same({kind = "pci", address = "0000:01:00.0", offload = 1,
-      text = "0000:01:00.0,offload=1"}, spec.parse("01:00.0,offload=1"))
+      fast_free = 1, text = "0000:01:00.0,offload=1"}, spec.parse("01:00.0,offload=1"))
     assert.equal(1, spec.parse("tap:t,offload=1").offload)
     assert.is_nil(spec.parse("null").offload)
   end)
 
   it("takes port numbers as numbers and as digits", function()
-    assert.same({kind = "number", number = 3, text = "3", offload = 0}, spec.parse(3))
+    assert.same({kind = "number", number = 3, text = "3", offload = 0, fast_free = 1},
+      spec.parse(3))
+    assert.equal("3,fast_free=0", spec.parse("3,fast_free=0").text)
     assert.equal("3,offload=1", spec.parse("3,offload=1").text)
     assert.same(spec.parse(3), spec.parse("3"))
     assert.is_nil(devargs(spec.parse(3), 1))
@@ -91,8 +93,9 @@ describe("spec.parse", function()
     {"70000", "isn't a port"},
     {"01:00.8", "isn't a port"},
     {"01:00.0,offload=2", "offload must be a whole number from 0 to 1, not '2'"},
-    {"01:00.0,queue=1", "pci has no argument 'queue'; it takes offload"},
-    {"01:00.0,", "'' isn't NAME=VALUE; pci is written 0000:01:00.0%[,offload=1%]"},
+    {"01:00.0,queue=1", "pci has no argument 'queue'; it takes offload, fast_free"},
+    {"01:00.0,", "'' isn't NAME=VALUE; pci is written "
+      .. "0000:01:00.0%[,offload=1,fast_free=0%]"},
     {"3,offload=1,offload=1", "'offload' is given twice"},
     {"70000,offload=1", "isn't a port"},
     {"packet:eth0,offload=1", "packet has no argument 'offload'"},

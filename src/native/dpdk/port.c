@@ -179,7 +179,16 @@ uint32_t pg_possible_mtu(uint32_t mtu, const struct rte_eth_dev_info *info)
   return framed ? RTE_MIN(mtu, info->max_rx_pktlen - AROUND) : mtu;
 }
 
-static int configure(struct port *port, uint32_t mtu, bool offload)
+/* May the device put what it has sent back into the pool of the first packet without a
+ * look at each? Where all packets are of one pool, and nobody else has one of them
+ * (rte_ethdev.h, RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE). */
+static bool can_free_fast(const struct rte_eth_dev_info *info)
+{
+  return info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE &&
+         pg_numa_nodes() == 1 && !atomic_load(&pg_packets_are_shared);
+}
+
+static int configure(struct port *port, uint32_t mtu, bool offload, bool fast_free)
 {
   int32_t node = pg_numa_memory(port->numa_node);
   struct rte_eth_conf conf = {0};
@@ -198,6 +207,9 @@ static int configure(struct port *port, uint32_t mtu, bool offload)
   }
   if (offload)
     conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
+  port->fast_free = fast_free && can_free_fast(&info);
+  if (port->fast_free)
+    conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
   port->offloads = conf.txmode.offloads;
   if (port->queues > 1)
     spread(port, &conf, &info);
@@ -225,9 +237,10 @@ int pg_device_start(uint16_t id, bool promiscuous)
   return status;
 }
 
-static int start(struct port *port, uint32_t mtu, bool promiscuous, bool offload)
+static int start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
+                 bool fast_free)
 {
-  int status = configure(port, mtu, offload);
+  int status = configure(port, mtu, offload, fast_free);
   return status < 0 ? status : pg_device_start(port->id, promiscuous);
 }
 
@@ -245,15 +258,18 @@ static int check_queues(const struct port *port)
 }
 
 /* Configure the queues each way and start; mtu 0 leaves the device's own. `offload`:
- * let the device compute checksums and add VLAN tags, as far as it can. */
-int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload)
+ * let the device compute checksums and add VLAN tags, as far as it can. `fast_free`: let it
+ * free packets without a look at each, if it can and may; whether it does, port->fast_free
+ * tells. */
+int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
+                  bool fast_free)
 {
   if (port->own)
     return 0; /* since it is open */
   if (check_queues(port) < 0)
     return -1;
   pg_iface_keep(port->keeps);
-  int status = start(port, mtu, promiscuous, offload);
+  int status = start(port, mtu, promiscuous, offload, fast_free);
   pg_iface_keep("");
   if (status < 0)
     return pg_fail("DPDK can't start %s: %s", port->name,
