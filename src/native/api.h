@@ -229,8 +229,9 @@ int pg_take(struct link *link, struct packet **to, int max);
 int pg_take_counted(struct link *link, struct packet **to, int max);
 void pg_give(struct freelist *account, struct link *link, struct packet **from,
              int n);
-int pg_fetch(struct port *port, struct link *link, struct packet **to);
-int pg_fetch_counted(struct port *port, struct link *link, struct packet **to);
+int pg_fetch(struct port *port, struct link *link, struct packet **to, int most);
+int pg_fetch_counted(struct port *port, struct link *link, struct packet **to,
+                     int most);
 void pg_send(struct port *port, struct link *link, struct packet **from, int n);
 void pg_forward(struct port *from, struct link *link, struct port *to, int bursts);
 

@@ -25,6 +25,7 @@ struct port {
   uint8_t full;              /* or gave PORT_BURST packets */
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
   uint8_t gone;              /* the card was unplugged (port_gone.c) */
+  uint8_t full_bursts;       /* each costs much by itself, such as a system call */
   uint8_t fast_free;         /* the driver looks at nothing it frees (port.c) */
   uint8_t guest;             /* enum guest_state: is a virtual machine at the other end? */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */

@@ -9,6 +9,7 @@
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
+local kinds = require("lib.port.kinds")
 local Port = require("apps.port.port").Port
 local spec = require("lib.port.spec")
 
@@ -93,7 +94,9 @@ end
 
 -- The argument of the Port app for queue `i` (from 1).
 function Device:argument(i)
-  local argument = {port = self.port_text or self.text, burst = self.burst}
+  local text = self.port_text or self.text
+  local full = kinds.of(spec.parse(text)).full_bursts -- then only this limits them
+  local argument = {port = text, burst = full and self.burst or nil}
   if #self.senders == 0 then argument.receive_only = true end
   local copy = self.router.options.copy
   local n, first = #self.receivers, 0

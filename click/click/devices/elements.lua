@@ -258,7 +258,8 @@ end
 --- What initialize() of all receivers does.
 device_elements.initialize_receiver = Receiving.initialize
 
-local LEAST_BURST, MOST_BURST = 4, 256
+-- With their annotations, the first cache holds no more than 32.
+local LEAST_BURST, USUAL_BURST, MOST_BURST = 4, 32, 256
 
 --- The element, whose arguments are `a`, receives from the device of that name.
 function device_elements.receive_from(self, a, text)
@@ -266,6 +267,7 @@ function device_elements.receive_from(self, a, text)
   self.allow_nonexistent = a.ALLOW_NONEXISTENT
   if not find_device(self, text) then return end
   local burst = a.BURST and math.max(LEAST_BURST, math.min(a.BURST, MOST_BURST))
+  self.at_once = burst or USUAL_BURST
   self.device:add_receiver(self, {burst = burst})
 end
 

@@ -98,8 +98,8 @@ function boundary.around(C)
   end
 
   for _, name in ipairs{"pg_fetch", "pg_fetch_counted"} do
-    around[name] = function (port, l, to)
-      local n = C[name](port, l, to)
+    around[name] = function (port, l, to, most)
+      local n = C[name](port, l, to, most)
       take(to, n, "received it", port_name(port))
       return n
     end

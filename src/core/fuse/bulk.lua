@@ -95,7 +95,7 @@ local function step_of(app, outputs, packets, route, links, chosen, to_ports)
       local out = links[o]
       if out and out.nhanded > 0 then C.pg_queue_handed(account, out) end
     end
-    local n = port and C.pg_fetch_counted(port, l, packets)
+    local n = port and C.pg_fetch_counted(port, l, packets, BURST)
       or C.pg_accept_counted(account, l, packets)
     if n == 0 then return false end
     fill(route, n, 1)

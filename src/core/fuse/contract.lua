@@ -1,13 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What classes of per-packet and bulk apps promise: the names of their inputs, outputs
--- and drops. Other apps name none; they may have links of any name. Pure.
+-- and drops. Other apps name none; they may have links of any name.
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
+local C = require("core.native")
 local failure = require("core.failure")
 
 local contract = {}
 
+local BURST = C.PORT_BURST
 local ONE_OUTPUT = {"output"}
 local MOST = 255 -- outputs and drops of a bulk app: each needs a code in a byte
 
@@ -39,6 +41,13 @@ local function check_list(name, field, list)
   return #list
 end
 
+local function check_at_once(name, n)
+  if n ~= nil and (type(n) ~= "number" or n < 1 or n > BURST or n % 1 ~= 0) then
+    failure.usage("app '%s': its class's at_once is a whole number from 1 to %d, not "
+      .. "'%s'", name, BURST, tostring(n))
+  end
+end
+
 --- Is it a per-packet class: one that sees no links, but gets packets by process(p, i),
 --- or sends them by emit(o, p)?
 function contract.is_per_packet(class)
@@ -60,6 +69,7 @@ end
 function contract.check(name, class)
   if not contract.outputs(class) then return end
   if contract.is_per_packet(class) then check_list(name, "inputs", class.inputs) end
+  check_at_once(name, class.at_once)
   local outputs = check_list(name, "outputs", class.outputs)
   local drops = check_list(name, "drops", class.drops)
   if class.process_burst and outputs + drops > MOST then

@@ -78,6 +78,14 @@ describe("a class", function ()
       refused{process_burst = nothing, drops = true})
   end)
 
+  it("that takes no packets at once, or too many, is refused", function ()
+    for _, n in ipairs{0, 257, 1.5, "x"} do
+      assert.equal("app 'a': its class's at_once is a whole number from 1 to 256, not '"
+        .. n .. "'", refused{process = pass, at_once = n})
+    end
+    taken({process = pass, at_once = 32}, {"output"})
+  end)
+
   it("of bulk apps with more ways than a byte can tell is refused", function ()
     local outputs, drops = {}, {}
     for i = 1, 128 do outputs[i], drops[i] = "o" .. i, "d" .. i end

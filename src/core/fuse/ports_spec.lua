@@ -163,6 +163,32 @@ describe("a region between ports", function ()
     assert.equal(256, passed())
   end)
 
+  it("sends what it has taken at once before it takes more", function ()
+    local nic, sent
+    local look = class{process = function (_, p)
+      sent[#sent + 1] = tonumber(nic.txpackets)
+      return p
+    end}
+    local function sent_in_a_breath(at_once, arg)
+      look.at_once = at_once
+      run({port = {Port, arg}, a = {look}},
+        {"port.output -> a.i", "a.output -> port.input"})
+      nic, sent = engine.app_table.port.port, {}
+      engine.breathe()
+      assert.equal(#sent, tonumber(nic.txpackets))
+      engine.configure(config.new())
+      return sent
+    end
+    for _, at_once in ipairs{1, 32, 100, 256} do
+      sent_in_a_breath(at_once, "null")
+      assert.equal(math.ceil(4 * 256 / at_once) * at_once, #sent)
+      for i, n in ipairs(sent) do
+        assert.equal(math.floor((i - 1) / at_once) * at_once, n)
+      end
+    end
+    assert.equal(20, #sent_in_a_breath(32, {port = "null", burst = 20}))
+  end)
+
   local function rings(n)
     return {near = {Port, "ring:fa"}, port = {Port, "ring:fa"}, feed = {Idle},
             got = {Idle}, back = {Port, "ring:fb"}, far = {Port, "ring:fb"},

@@ -4,11 +4,11 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local bursts = require("core.fuse.bursts")
 local config = require("core.config")
 local description = require("core.fuse.description")
 local device = require("core.fuse.device")
 local drops = require("core.fuse.drops")
-local link = require("core.link")
 local look_ahead = require("core.fuse.drift.look_ahead")
 local meanwhile = require("core.lib.meanwhile")
 local pool = require("core.pool")
@@ -37,13 +37,14 @@ local int32s_t, int32_p = ffi.typeof("int32_t[?]"), ffi.typeof("int32_t *")
 local link_p, port_p = ffi.typeof("struct link *"), ffi.typeof("struct port *")
 local account = ffi.cast("struct freelist *", pool.freelist)
 
--- With `sums`, the bytes are added up: they don't follow from what leaves.
-local function fetch_from(l, port, sums)
+-- With `sums`, the bytes are added up: they don't follow from what leaves. From a port
+-- up to `most` packets.
+local function fetch_from(l, port, sums, most)
   l, port = ffi.cast(link_p, l), port and ffi.cast(port_p, port)
   local fetch = sums and C.pg_fetch_counted or C.pg_fetch
   local accept = sums and C.pg_accept_counted or C.pg_accept
   if port then
-    return function (to) return fetch(port, l, to) end
+    return function (to) return fetch(port, l, to, most) end
   end
   return function (to) return accept(account, l, to) end
 end
@@ -74,27 +75,6 @@ local function flush_to(l, port)
     return function (from, n) C.pg_send(port, l, from, n) end
   end
   return function (from, n, bytes) C.pg_hand(account, l, from, n, bytes or -1) end
-end
-
--- A link may hold more than one burst: `step`, which returns the number of packets
--- it took, once for each. Looks at the link only then: its int64 cursor is garbage
--- where this isn't compiled.
-local function all_of(l, step)
-  local nreadable = link.nreadable
-  return function ()
-    if step() == BURST then
-      for _ = 1, nreadable(l), BURST do step() end
-    end
-  end
-end
-
--- A port that gives a full burst will have more: up to four in a breath, so that
--- what a breath costs by itself counts for less. (Where other calls must follow each
--- burst, core.engine.breath does that.)
-local function while_full(step)
-  return function ()
-    if step() == BURST and step() == BURST and step() == BURST then step() end
-  end
 end
 
 --- Bring the counters of the fused links, and the drops of their apps, up to date.
@@ -291,11 +271,14 @@ function region.new(found, apps, links)
     if not port then to_links[#to_links + 1] = links[spec] end
   end
   if r.puts then bind_puts(self) end
+  local most = {} -- packets that each entry takes at once
   for i, spec in ipairs(r.entries) do
     local from, _, to = config.parse_link(spec)
     local l, port = links[spec], device.of(apps[from], "pull")
     self.port[from] = port
-    local fetch = fetch_after(to_links, fetch_from(l, port, r.sums))
+    most[i] = port and #to_links == 0 and bursts.at_once(port, apps[to], self.direct)
+      or BURST
+    local fetch = fetch_after(to_links, fetch_from(l, port, r.sums, most[i]))
     if r.ahead[to] then fetch = look_ahead.fetch(to, apps[to], fetch) end
     self.fetch[i], self.entry[i] = fetch, l
   end
@@ -308,17 +291,12 @@ function region.new(found, apps, links)
   end
   running_app.region(self.code)
   shape.follow(self)
-  local to_ports = true -- all that leaves: no link need hold it
-  for _, spec in ipairs(r.exits) do
-    local _, _, to = config.parse_link(spec)
-    to_ports = to_ports and self.direct[to]
-  end
   for i, spec in ipairs(r.entries) do
     local port = self.port[(config.parse_link(spec))]
     if not port then
-      self.whole[i] = function (step) return all_of(links[spec], step) end
-    elseif to_ports then
-      self.whole[i] = while_full
+      self.whole[i] = function (step) return bursts.all_of(links[spec], step) end
+    elseif #to_links == 0 then -- no link need hold what leaves
+      self.whole[i] = function (step) return bursts.while_full(step, most[i]) end
     else
       self.whole[i] = function (step) return step end
       self.once[#self.once + 1] = port

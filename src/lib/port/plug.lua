@@ -28,6 +28,7 @@ end
 
 local function note_open(port, device_port)
   device_port.account, device_port.burst = pool.freelist, C.PORT_BURST
+  device_port.full_bursts = kinds.of(port).full_bursts and 1 or 0
   device_port.queue = port.split and port.split.number or 0 -- the device's
   opened.note(port, device_port)
   return device_port

@@ -73,41 +73,42 @@ int pg_take_counted(struct link *link, struct packet **to, int max)
 }
 
 static inline int receive_past(struct port *port, struct link *link,
-                               struct packet **to, bool counted)
+                               struct packet **to, int most, bool counted)
 {
   int64_t bytes = 0;
-  int n = receive_burst(port, to, port->burst, counted ? &bytes : NULL);
+  uint16_t wanted = RTE_MIN(port->burst, most);
+  int n = receive_burst(port, to, wanted, counted ? &bytes : NULL);
   passed(link, n);
   link->rxbytes += bytes;
   return n;
 }
 
 static inline int fetch(struct port *port, struct link *link, struct packet **to,
-                        bool counted)
+                        int most, bool counted)
 {
   struct cycles *c = sample_of(port->account);
   if (unlikely(waiting(link) > 0))
     return counted ? pg_take_counted(link, to, PORT_BURST)
                    : pg_take(link, to, PORT_BURST);
   if (likely(!c))
-    return receive_past(port, link, to, counted);
+    return receive_past(port, link, to, most, counted);
   uint64_t began = rte_rdtsc();
-  int n = receive_past(port, link, to, counted);
+  int n = receive_past(port, link, to, most, counted);
   spent_on_ports(c, n ? &c->receive : &c->empty, began);
   return n;
 }
 
-/* Receive a burst (port_io.h) into `to`, which has room for PORT_BURST,
- * or what waits in the link; how many packets. Bytes as in pg_take. */
-int pg_fetch(struct port *port, struct link *link, struct packet **to)
+/* Receive a burst (port_io.h) of up to `most` packets into `to`, which has room for
+ * PORT_BURST, or what waits in the link; how many packets. Bytes as in pg_take. */
+int pg_fetch(struct port *port, struct link *link, struct packet **to, int most)
 {
-  return fetch(port, link, to, false);
+  return fetch(port, link, to, most, false);
 }
 
 /* The same, and adds up their bytes. */
-int pg_fetch_counted(struct port *port, struct link *link, struct packet **to)
+int pg_fetch_counted(struct port *port, struct link *link, struct packet **to, int most)
 {
-  return fetch(port, link, to, true);
+  return fetch(port, link, to, most, true);
 }
 
 /* As link.transmit() does with a full link: freed by the app, to the list and

@@ -48,6 +48,7 @@ return {
     return port.role == "client" and ("nobody answers at '%s'; start the process that "
       .. "serves it first (%s)"):format(port.socket, reason)
   end,
+  full_bursts = true,
   tidy = true,
   lingers = true,
   bench = {order = 4, receive = "memif:%s/memif,role=server", send = "memif:%s/memif",

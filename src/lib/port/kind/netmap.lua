@@ -28,6 +28,7 @@ local netmap = {
     {name = "name", type = name_type, show = "NAME",
       help = "the kernel interface, VALE port (vale0:a) or pipe (a{1, a}1)"},
   },
+  full_bursts = true,
   takes_shared = true,
   lingers = true,
   bench = {order = 9, receive = "netmap:pgm{1", send = "netmap:pgm}1", round = 512},

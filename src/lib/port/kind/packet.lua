@@ -24,6 +24,7 @@ local packet = {
   },
   bench = {order = 6, receive = "packet:pgm0", send = "packet:pgm1", round = 256,
     namespace = "veth"},
+  full_bursts = true,
   takes_shared = true,
 }
 

@@ -21,6 +21,7 @@ local tap = {
   most_mtu = 1500, -- net_tap would try longer frames for ever
   makes_interface = true,
   restores_state = true,
+  full_bursts = true,
   tidy = true,
   takes_shared = true,
   bench = {order = 8, receive = "tap:pgm0", send = "tap:pgm1", round = 128, most = 64,

@@ -31,6 +31,7 @@ return {
       failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
     end
   end,
+  full_bursts = true,
   lingers = true,
   measured_as = "vhost", -- its other end
 }

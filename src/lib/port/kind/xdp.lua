@@ -29,6 +29,7 @@ local xdp = {
   driver = "net_af_xdp",
   most_mtu = MOST_FRAME - ETHERNET_HEADER,
   small_pool = true,
+  full_bursts = true,
   takes_shared = true,
   bench = {order = 7, receive = "xdp:pgm0", send = "xdp:pgm1", round = 256,
     namespace = "veth"},

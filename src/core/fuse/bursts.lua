@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How many packets a region takes at once, and how often it does in a breath.
+
+local C = require("core.native")
+local link = require("core.link")
+local rounds = require("core.rounds")
+
+local bursts = {}
+
+local BURST = C.PORT_BURST
+
+--- The packets to take at once from `port`, to which the app `first` is linked; the
+--- region's packets all leave by ports, the values of the table `to`. An app may want
+--- fewer than a burst (app.at_once), for the sake of the first cache, but a port may
+--- want it to be full.
+function bursts.at_once(port, first, to)
+  local full = port.full_bursts ~= 0
+  for _, other in pairs(to) do full = full or other.full_bursts ~= 0 end
+  if full or not first.at_once then return BURST end
+  return math.max(1, math.min(math.floor(first.at_once), BURST))
+end
+
+--- What runs `step`, which returns the number of packets that it took, once for each
+--- burst in the link `l`. Looks at the link only then: its int64 cursor is garbage
+--- where this isn't compiled.
+function bursts.all_of(l, step)
+  local nreadable = link.nreadable
+  return function ()
+    if step() == BURST then
+      for _ = 1, nreadable(l), BURST do step() end
+    end
+  end
+end
+
+--- The same for a port, which is asked for `most` packets at once. One that gives these
+--- will have more: up to four full bursts in a breath, so that what a breath costs by
+--- itself counts for less. (Where other calls must follow each burst,
+--- core.engine.breath does that.)
+function bursts.while_full(step, most)
+  local steps = math.ceil(rounds.MOST * BURST / most)
+  return function ()
+    for _ = 1, steps do
+      if step() ~= most then return end
+    end
+  end
+end
+
+return bursts
