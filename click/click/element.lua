@@ -57,6 +57,8 @@ end
 ---   reads           annotations that it looks at: a list of names (NETWORK_HEADER,
 ---                   PAINT; click.note), or {offset, bytes} as Click numbers them; may
 ---                   be a function of the instance. Without it: any
+---   fills_cache     true: what it looks at (its flows, the tables of a library) fills
+---                   the first cache, so that packets don't stay there, however few
 ---   live            its configuration may be changed while it runs
 ---   notifies, notifies_on, silent: see click.router.signals
 --- The first three of Click's codes may be functions of the instance.

@@ -16,6 +16,11 @@ describe("click.devices.device", function ()
     assert.same({32}, {at_once("null", 'FromDPDKDevice("null") -> Discard')})
   end)
 
+  it("has full bursts where the cache is filled anyway", function ()
+    local nat = 'FromDPDKDevice("null") -> %s -> Discard'
+    assert.is_nil((at_once("null", nat:format("IPRewriter(keep 0 0)"))))
+  end)
+
   it("has as many as BURST says", function ()
     for burst, expected in pairs{[64] = 64, [1] = 4, [1000] = 256} do
       assert.same({expected}, {at_once("null",

@@ -223,9 +223,20 @@ local function watch_end(self)
   end
 end
 
+local CACHED = 32 -- packets that the first cache holds, with their annotations
+
+-- How many packets it takes at once, unless BURST says; nil: a full burst.
+local function usual_burst(router)
+  for _, e in ipairs(router.elements) do
+    if e.fills_cache then return nil end
+  end
+  return CACHED
+end
+
 function Receiving:initialize()
   check_existence(self)
   if not self.device then return end
+  self.at_once = self.at_once or usual_burst(self.router)
   self.router:poll(self, function ()
     if self.typed and not self.own_mac then
       local mac = mac_of(self)
@@ -258,8 +269,7 @@ end
 --- What initialize() of all receivers does.
 device_elements.initialize_receiver = Receiving.initialize
 
--- With their annotations, the first cache holds no more than 32.
-local LEAST_BURST, USUAL_BURST, MOST_BURST = 4, 32, 256
+local LEAST_BURST, MOST_BURST = 4, 256
 
 --- The element, whose arguments are `a`, receives from the device of that name.
 function device_elements.receive_from(self, a, text)
@@ -267,7 +277,7 @@ function device_elements.receive_from(self, a, text)
   self.allow_nonexistent = a.ALLOW_NONEXISTENT
   if not find_device(self, text) then return end
   local burst = a.BURST and math.max(LEAST_BURST, math.min(a.BURST, MOST_BURST))
-  self.at_once = burst or USUAL_BURST
+  self.at_once = burst
   self.device:add_receiver(self, {burst = burst})
 end
 

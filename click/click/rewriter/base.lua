@@ -313,7 +313,7 @@ function base.define(class)
   for name, method in pairs(Rewriter) do class[name] = class[name] or method end
   class.ports, class.processing = "1-/1-", "h/h"
   class.drops = {"not rewritten", "no mapping"}
-  class.lengthens = 0
+  class.lengthens, class.fills_cache = 0, true
   local configure_raw = class.configure_raw
   function class:configure_raw(list)
     configure_raw(self, list)

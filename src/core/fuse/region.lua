@@ -247,6 +247,7 @@ function region.new(found, apps, links)
     process = {}, inputs = {}, outputs = {}, reasons = {}, app = {}, fetch = {},
     entry = {}, out = {}, flush = {}, run = {}, pass = {}, loop = {}, wide = {},
     segment = {}, emit = {}, whole = {}, full = {}, out_p = {}, once = {},
+    most = {}, -- packets that an entry takes at once
     ends = ends_of(r.links), packets = array_t(BURST),
     fill = int32s_t(#r.exits + 1), depth = int32s_t(1), next = int32s_t(1),
   }, Region)
@@ -271,14 +272,13 @@ function region.new(found, apps, links)
     if not port then to_links[#to_links + 1] = links[spec] end
   end
   if r.puts then bind_puts(self) end
-  local most = {} -- packets that each entry takes at once
   for i, spec in ipairs(r.entries) do
     local from, _, to = config.parse_link(spec)
     local l, port = links[spec], device.of(apps[from], "pull")
     self.port[from] = port
-    most[i] = port and #to_links == 0 and bursts.at_once(port, apps[to], self.direct)
-      or BURST
-    local fetch = fetch_after(to_links, fetch_from(l, port, r.sums, most[i]))
+    self.most[i] = port and #to_links == 0
+      and bursts.at_once(port, apps[to], self.direct) or BURST
+    local fetch = fetch_after(to_links, fetch_from(l, port, r.sums, self.most[i]))
     if r.ahead[to] then fetch = look_ahead.fetch(to, apps[to], fetch) end
     self.fetch[i], self.entry[i] = fetch, l
   end
@@ -296,7 +296,7 @@ function region.new(found, apps, links)
     if not port then
       self.whole[i] = function (step) return bursts.all_of(links[spec], step) end
     elseif #to_links == 0 then -- no link need hold what leaves
-      self.whole[i] = function (step) return bursts.while_full(step, most[i]) end
+      self.whole[i] = function (step) return bursts.while_full(step, self.most[i]) end
     else
       self.whole[i] = function (step) return step end
       self.once[#self.once + 1] = port

@@ -46,12 +46,14 @@ end
 
 local function show_ends(say, what, specs, region, place)
   if #specs == 0 then say("  %s: none", what) end
-  for _, spec in ipairs(specs) do
+  for i, spec in ipairs(specs) do
     local from, _, to = config.parse_link(spec)
     local port
     if place == "from" then port = region.port[from] else port = region.direct[to] end
+    local fewer = place == "from" and region.most[i] < C.PORT_BURST
+      and (", %d packets at once"):format(region.most[i]) or ""
     local handed = region.description.links[spec].direct ~= 0
-    say("  %s: %s%s", what, spec, port and " (the port itself)"
+    say("  %s: %s%s", what, spec, port and (" (the port itself%s)"):format(fewer)
       or handed and " (handed over in the breath, past the link's ring)" or "")
   end
 end

@@ -56,6 +56,22 @@ a breath calls:
     assert.equal(0, status)
   end)
 
+  it("says how many packets a region takes at once, if fewer than a burst", function ()
+    local said = testing.script([[
+      local Port = require("apps.port.port").Port
+      local Pass = {at_once = 32, process = function (_, p) return p end}
+      function Pass:new() return setmetatable({}, {__index = self}) end
+      local c = config.new()
+      config.app(c, "port", Port, "null")
+      config.app(c, "pass", Pass)
+      config.link(c, "port.output -> pass.input")
+      config.link(c, "pass.output -> port.input")
+      engine.configure(c)
+      engine.main{duration = 10}]], {"plan", "--no-source"})
+    assert.matches("  entry: port.output -> pass.input (the port itself, 32 packets at "
+      .. "once)\n  exit: pass.output -> port.input (the port itself)\n", said, 1, true)
+  end)
+
   it("names apps of Snabb's form that are fused", function ()
     local said, status = testing.script([[
       local Fwd = {}

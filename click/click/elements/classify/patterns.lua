@@ -32,7 +32,7 @@ end
 local StringMatcher = element.define{
   name = "StringMatcher", summary = "tells packets with one of some strings apart",
   ports = "1/1-2", processing = "a/ah", drops = {"match"}, live = true, reads = {},
-  lengthens = 0, usage = "STRING, ...", differs = LIBRARY,
+  lengthens = 0, fills_cache = true, usage = "STRING, ...", differs = LIBRARY,
   handlers = {
     matches = element.data("matches"),
     reset_count = element.command(function (self) self.matches = 0 end),
@@ -68,7 +68,7 @@ end
 local RegexMatcher = element.define{
   name = "RegexMatcher", summary = "tells packets that match expressions apart",
   ports = "1/1-2", processing = "h/h", drops = {"no match"}, live = true,
-  reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"}, lengthens = 0,
+  reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"}, lengthens = 0, fills_cache = true,
   usage = "EXPRESSION, ... [, PAYLOAD_ONLY, MATCH_ALL]", differs = EXPRESSIONS,
   handlers = {
     payload_only = element.data("payload_only", "bool"),
@@ -106,7 +106,7 @@ end
 local function classifier(name, literal, summary)
   local class = element.define{
     name = name, summary = summary, ports = "1/-", processing = "h/h",
-    drops = {"no match"}, live = true, reads = {}, lengthens = 0,
+    drops = {"no match"}, live = true, reads = {}, lengthens = 0, fills_cache = true,
     usage = (literal and "STRING" or "EXPRESSION") .. ", ... (one for each output)",
     differs = literal and LIBRARY or EXPRESSIONS,
   }
