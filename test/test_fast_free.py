@@ -16,8 +16,7 @@ from helpers.report import account, number
 FREED = r"freed fast: (\d+), that it might not: (\d+)"
 DEVICE = "--eal", "--no-huge --vdev=net_null0"
 PLAIN = "--eal", "--no-huge"
-TWO_NODES = """
-require("core.native").pg_numa_pretend(2, 3, 0)
+ECHO = """
 local c = config.new()
 config.app(c, "port", require("apps.port.port").Port, "null")
 config.link(c, "port.output -> port.input")
@@ -73,8 +72,12 @@ def test_copies_for_ports_that_were_open_before(driver, tmp_path):
     assert packets == 100000
 
 
-def test_not_with_pools_of_several_nodes(driver, tmp_path):
-    script = tmp_path / "two.lua"
-    script.write_text(TWO_NODES)
-    _, packets = freed(driver, *PLAIN, "run", script)
-    assert packets == 0
+@pytest.mark.parametrize("pool, fast", [
+    ("", True), ('require("core.native").pg_numa_pretend(2, 3, 0)', False),
+    ('require("memory").createMemPool{n = 512}', False)],
+    ids=["one", "of two nodes", "of libmoon's"])
+def test_not_with_several_pools(driver, tmp_path, pool, fast):
+    script = tmp_path / "echo.lua"
+    script.write_text(pool + ECHO)
+    _, packets = freed(driver, *PLAIN, "snsh", script)
+    assert (packets > 0) == fast

@@ -4,6 +4,7 @@
  * that what a script has written into its buffers is still there when they come back.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -69,6 +70,7 @@ struct mempool *mg_pool_new(uint32_t n, int32_t socket, uint32_t size)
     return NULL;
   }
   pthread_mutex_lock(&making);
+  atomic_store(&pg_other_packets, true);
   p->pool = make(n, pg_numa_memory(socket), size);
   if (!p->pool)
     p->pool = make(n, SOCKET_ID_ANY, size);

@@ -123,8 +123,9 @@ struct sums pg_sum(struct rte_mbuf **packets, uint16_t n);
 uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
                     struct sums *sums);
 
-/* Has the process packets that several drivers may have at once (packet_set.c)? */
-extern _Atomic bool pg_packets_are_shared;
+/* Has the process packets that several drivers may have at once (packet_set.c), or of
+ * pools that scripts make (moongen/native/memory.c)? */
+extern _Atomic bool pg_other_packets;
 
 /* What a packet may ask its device for (RTE_MBUF_F_TX_*, offload.c). */
 #define PG_OFFLOADS \

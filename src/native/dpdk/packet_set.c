@@ -40,9 +40,6 @@ static struct rte_mempool **retired;
 static size_t retirees;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Ports that are opened from now on look at each packet before they free it (port.c). */
-_Atomic bool pg_packets_are_shared;
-
 static uint16_t room_of(int class)
 {
   return RTE_MIN(SMALLEST_ROOM << class, (int)PACKET_MAX_PAYLOAD);
@@ -157,7 +154,7 @@ struct packet_set *pg_packet_set_new(const uint32_t *counts)
   uint64_t n = 0;
   for (int i = 0; i < PACKET_SET_CLASSES; i++)
     n += counts[i];
-  atomic_store(&pg_packets_are_shared, true);
+  atomic_store(&pg_other_packets, true);
   reap();
   if (set && n > 0 && n <= MOST_PACKETS) {
     set->room = n;

@@ -179,13 +179,16 @@ uint32_t pg_possible_mtu(uint32_t mtu, const struct rte_eth_dev_info *info)
   return framed ? RTE_MIN(mtu, info->max_rx_pktlen - AROUND) : mtu;
 }
 
+/* Ports that are opened when this is set look at each packet before they free it. */
+_Atomic bool pg_other_packets;
+
 /* May the device put what it has sent back into the pool of the first packet without a
  * look at each? Where all packets are of one pool, and nobody else has one of them
  * (rte_ethdev.h, RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE). */
 static bool can_free_fast(const struct rte_eth_dev_info *info)
 {
   return info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE &&
-         pg_numa_nodes() == 1 && !atomic_load(&pg_packets_are_shared);
+         pg_numa_nodes() == 1 && !atomic_load(&pg_other_packets);
 }
 
 static int configure(struct port *port, uint32_t mtu, bool offload, bool fast_free)
