@@ -169,24 +169,31 @@ describe("a region between ports", function ()
       sent[#sent + 1] = tonumber(nic.txpackets)
       return p
     end}
-    local function sent_in_a_breath(at_once, arg)
+    local function sent_in_a_breath(at_once, arg, to)
       look.at_once = at_once
-      run({port = {Port, arg}, a = {look}},
-        {"port.output -> a.i", "a.output -> port.input"})
-      nic, sent = engine.app_table.port.port, {}
+      run({port = {Port, arg}, a = {look}, to = {Port, to or "null:size=64"}},
+        {"port.output -> a.i", "a.output -> to.input"})
+      nic, sent = engine.app_table.to.port, {}
       engine.breathe()
       assert.equal(#sent, tonumber(nic.txpackets))
       engine.configure(config.new())
       return sent
     end
-    for _, at_once in ipairs{1, 32, 100, 256} do
-      sent_in_a_breath(at_once, "null")
-      assert.equal(math.ceil(4 * 256 / at_once) * at_once, #sent)
-      for i, n in ipairs(sent) do
-        assert.equal(math.floor((i - 1) / at_once) * at_once, n)
+    local function assert_lots(n)
+      assert.equal(math.ceil(4 * 256 / n) * n, #sent)
+      for i, before_it in ipairs(sent) do
+        assert.equal(math.floor((i - 1) / n) * n, before_it)
       end
     end
+    for _, at_once in ipairs{1, 32, 100, 256} do
+      sent_in_a_breath(at_once, "null")
+      assert_lots(at_once)
+    end
     assert.equal(20, #sent_in_a_breath(32, {port = "null", burst = 20}))
+    local path = os.tmpname()
+    sent_in_a_breath(32, "null", "pcap:tx=" .. path)
+    os.remove(path)
+    assert_lots(256) -- a port that would like full bursts
   end)
 
   local function rings(n)
