@@ -26,7 +26,7 @@ struct port {
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
   uint8_t gone;              /* the card was unplugged (port_gone.c) */
   uint8_t full_bursts;       /* each costs much by itself, such as a system call */
-  uint8_t fast_free;         /* the driver looks at nothing it frees (port.c) */
+  uint8_t fast_free;         /* the driver looks at nothing it frees (port_start.c) */
   uint8_t guest;             /* enum guest_state: is a virtual machine at the other end? */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   uint16_t queue, queues;    /* the one this is, of so many (0: one) */
@@ -82,10 +82,12 @@ bool pg_port_join(struct port *port, const char *device);
 int pg_port_share(const struct port *port, const char *device);
 bool pg_port_leave(const char *device);
 int pg_port_adopt(struct port *port, uint16_t id);
-int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
-                  bool fast_free);
 int pg_port_unplug(struct port *port);
 int pg_probe_pci(const char *address);
+
+/* port_start.c */
+int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
+                  bool fast_free);
 
 /* port_gone.c */
 bool pg_port_is_to_go(const struct port *port);

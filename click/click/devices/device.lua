@@ -94,9 +94,10 @@ end
 
 -- The argument of the Port app for queue `i` (from 1).
 function Device:argument(i)
-  local text = self.port_text or self.text
-  local full = kinds.of(spec.parse(text)).full_bursts -- then only this limits them
-  local argument = {port = text, burst = full and self.burst or nil}
+  local argument = {port = self.port_text or self.text}
+  if self.burst and kinds.of(spec.parse(argument.port)).full_bursts then
+    argument.burst = self.burst -- element.at_once doesn't limit those
+  end
   if #self.senders == 0 then argument.receive_only = true end
   local copy = self.router.options.copy
   local n, first = #self.receivers, 0

@@ -185,13 +185,12 @@ void pg_send(struct port *port, struct link *link, struct packet **from, int n)
 }
 
 /* How many packets to receive before they are sent. The first cache holds 64 of them, as
- * they are in it twice (by their headers' two lines); but where a port makes a system
- * call for each burst it had better be a full one. */
+ * they are in it twice (by their headers' two lines). */
 static uint16_t most_at_once(const struct port *from, const struct port *to)
 {
   enum { CACHED = 64 };
-  bool calls = from->own || to->own || from->tidy || to->tidy || from->guest || to->guest;
-  return calls ? from->burst : RTE_MIN(from->burst, CACHED);
+  bool full = from->full_bursts || to->full_bursts;
+  return full ? from->burst : RTE_MIN(from->burst, CACHED);
 }
 
 /* Receive up to `n` packets from one port and send them by another. */

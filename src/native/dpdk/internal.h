@@ -77,10 +77,10 @@ void pg_port_unwatch(const struct port *port);
 
 struct rte_eth_dev_info;
 
-/* The MTU, or the most that the device can be configured for (port.c). */
+/* The MTU, or the most that the device can be configured for (port_start.c). */
 uint32_t pg_possible_mtu(uint32_t mtu, const struct rte_eth_dev_info *info);
 
-/* Start a port of DPDK's (port.c). 0, or -errno. */
+/* Start a port of DPDK's (port_start.c). 0, or -errno. */
 int pg_device_start(uint16_t id, bool promiscuous);
 
 /* Tell of NULL used as a packet (null.c). */

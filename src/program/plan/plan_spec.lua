@@ -33,6 +33,22 @@ local PROGRAM = [[
   engine.configure(c)
   if ... == "engine" then engine.main{duration = 10} print("after") end]]
 
+-- What plan says of an app between a null port's output and its input; `class` is the
+-- text of its class.
+local function planned(class)
+  return testing.script([[
+    local App = ]] .. class .. [[
+
+    function App:new() return setmetatable({}, {__index = App}) end
+    local c = config.new()
+    config.app(c, "port", require("apps.port.port").Port, "null")
+    config.app(c, "app", App)
+    config.link(c, "port.output -> app.input")
+    config.link(c, "app.output -> port.input")
+    engine.configure(c)
+    engine.main{duration = 1}]], {"plan", "--no-source"})
+end
+
 describe("plan", function ()
   it("shows regions, what isn't fused, and the calls; nothing runs", function ()
     local said, status = testing.script(PROGRAM, {"plan", "--no-source"}, {"engine"})
@@ -57,41 +73,20 @@ a breath calls:
   end)
 
   it("says how many packets a region takes at once, if fewer than a burst", function ()
-    local said = testing.script([[
-      local Port = require("apps.port.port").Port
-      local Pass = {at_once = 32, process = function (_, p) return p end}
-      function Pass:new() return setmetatable({}, {__index = self}) end
-      local c = config.new()
-      config.app(c, "port", Port, "null")
-      config.app(c, "pass", Pass)
-      config.link(c, "port.output -> pass.input")
-      config.link(c, "pass.output -> port.input")
-      engine.configure(c)
-      engine.main{duration = 10}]], {"plan", "--no-source"})
-    assert.matches("  entry: port.output -> pass.input (the port itself, 32 packets at "
-      .. "once)\n  exit: pass.output -> port.input (the port itself)\n", said, 1, true)
+    local said = planned("{at_once = 32, process = function (_, p) return p end}")
+    assert.matches("  entry: port.output -> app.input (the port itself, 32 packets at "
+      .. "once)\n  exit: app.output -> port.input (the port itself)\n", said, 1, true)
   end)
 
   it("names apps of Snabb's form that are fused", function ()
-    local said, status = testing.script([[
-      local Fwd = {}
-      Fwd.__index = Fwd
-      function Fwd:new() return setmetatable({}, Fwd) end
-      function Fwd:push()
+    local said, status = planned[[{push = function (self)
         while not link.empty(self.input.input) do
           local p = link.receive(self.input.input)
           link.transmit(self.output.output, p)
         end
-      end
-      local c = config.new()
-      config.app(c, "port", require("apps.port.port").Port, "null")
-      config.app(c, "fwd", Fwd)
-      config.link(c, "port.output -> fwd.input")
-      config.link(c, "fwd.output -> port.input")
-      engine.configure(c)
-      engine.main{duration = 1}]], {"plan", "--no-source"})
+      end}]]
     assert.matches("  of these with push%(%), which is run packet by packet: "
-      .. "fwd\n", said)
+      .. "app\n", said)
     assert.equal(0, status)
   end)
 

@@ -18,8 +18,8 @@ return {
       help = "pairs of queues that the virtual machine may use"},
   },
   driver = "net_vhost",
-  -- Where one of several queues is full, those that it doesn't take aren't the last.
   full_bursts = true,
+  -- Where one of several queues is full, those that it doesn't take aren't the last.
   takes_shared = function (port) return port.queues == 1 and not port.split end,
   devargs = function (port)
     local workers = port.split and port.split.of or 1

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Starting the DPDK device of a port: its queues, what it does for packets by itself
+ * (offloads, hashes of flows, how it frees them), and the memory that it uses.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "../api.h"
+#include "internal.h"
+#include "log.h"
+
+enum { DESCRIPTORS = 1024 };
+
+/* What devices may do as they send, where they are asked to (offload.c does the
+ * rest). Drivers of cards such as i40e and ixgbe send by vector instructions only
+ * while none of it is on. */
+enum { TX_OFFLOADS = RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
+                     RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM };
+
+/* Both directions of a flow go to the same queue (flows.c says why). */
+static uint8_t symmetric_key[64];
+
+/* Ask the device to spread flows over its queues by a symmetric hash. */
+static void spread(const struct port *port, struct rte_eth_conf *conf,
+                   const struct rte_eth_dev_info *info)
+{
+  const uint64_t flows = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP |
+                         RTE_ETH_RSS_SCTP;
+  for (size_t i = 0; i < sizeof symmetric_key; i += 2) {
+    symmetric_key[i] = 0x6d;
+    symmetric_key[i + 1] = 0x5a;
+  }
+  if (!(info->flow_type_rss_offloads & flows)) {
+    if (info->device && !port->guest && strcmp(info->driver_name, "net_null") != 0)
+      pg_logf(LOG_WARNING, "port %s: its driver, %s, doesn't spread flows by their hash "
+              "(RSS): all packets may come by one queue", port->name, info->driver_name);
+    return; /* null: each queue has packets of its own; a guest spreads them itself */
+  }
+  conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+  conf->rx_adv_conf.rss_conf = (struct rte_eth_rss_conf){
+    .rss_key = symmetric_key,
+    .rss_key_len = info->hash_key_size ? info->hash_key_size : 40,
+    .rss_hf = info->flow_type_rss_offloads & flows};
+}
+
+/* One queue each way, its descriptors in memory of the node. */
+static int set_up_queue(const struct port *port, uint16_t q, uint16_t rxd,
+                        uint16_t txd, int32_t node)
+{
+  int status = rte_eth_rx_queue_setup(port->id, q, rxd, node, NULL, port->pool);
+  return status < 0 ? status : rte_eth_tx_queue_setup(port->id, q, txd, node, NULL);
+}
+
+/* The MTU, or the most that the device takes. Some (net_e1000_em) only tell their longest
+ * frame, and rte_eth_dev_configure() refuses longer ones. */
+uint32_t pg_possible_mtu(uint32_t mtu, const struct rte_eth_dev_info *info)
+{
+  enum { AROUND = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN };
+  if (info->max_mtu && mtu > info->max_mtu)
+    mtu = info->max_mtu;
+  bool framed = info->max_mtu == UINT16_MAX && info->max_rx_pktlen > AROUND;
+  return framed ? RTE_MIN(mtu, info->max_rx_pktlen - AROUND) : mtu;
+}
+
+/* Ports that are opened when this is set look at each packet before they free it. */
+_Atomic bool pg_other_packets;
+
+/* May the device put what it has sent back into the pool of the first packet without a
+ * look at each? Where all packets are of one pool, and nobody else has one of them
+ * (rte_ethdev.h, RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE). */
+static bool can_free_fast(const struct rte_eth_dev_info *info)
+{
+  return info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE &&
+         pg_numa_nodes() == 1 && !atomic_load(&pg_other_packets);
+}
+
+static int configure(struct port *port, uint32_t mtu, bool offload, bool fast_free)
+{
+  int32_t node = pg_numa_memory(port->numa_node);
+  struct rte_eth_conf conf = {0};
+  struct rte_eth_dev_info info;
+  uint16_t rxd = DESCRIPTORS, txd = DESCRIPTORS;
+  uint16_t queues = RTE_MAX(RTE_MAX(port->queues, port->pairs), 1);
+  int status = rte_eth_dev_info_get(port->id, &info);
+  if (status < 0)
+    return status;
+  conf.rxmode.mtu = pg_possible_mtu(mtu, &info);
+  port->guest = strcmp(info.driver_name, "net_vhost") == 0 ? GUEST_OPEN : GUEST_NONE;
+  if (port->guest) { /* ports/guest.c does them */
+    pg_guest_watch();
+    port->pairs = queues;
+    conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
+  }
+  if (offload)
+    conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
+  port->fast_free = fast_free && can_free_fast(&info);
+  if (port->fast_free)
+    conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+  port->offloads = conf.txmode.offloads;
+  if (port->queues > 1)
+    spread(port, &conf, &info);
+  if ((status = rte_eth_dev_configure(port->id, queues, queues, &conf)) < 0 ||
+      (status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd)) < 0)
+    return status;
+  for (uint16_t q = 0; q < queues && status >= 0; q++) {
+    status = set_up_queue(port, q, rxd, txd, node);
+    if (status == -ENOMEM && node != SOCKET_ID_ANY)
+      status = set_up_queue(port, q, rxd, txd, SOCKET_ID_ANY);
+  }
+  return status;
+}
+
+/* Start DPDK's port `id`. It receives all from the first packet on: a card that is made
+ * promiscuous once it runs filters until then. Some take that only as they run, and
+ * virtual ones not at all. */
+int pg_device_start(uint16_t id, bool promiscuous)
+{
+  if (promiscuous)
+    rte_eth_promiscuous_enable(id);
+  int status = rte_eth_dev_start(id);
+  if (status >= 0 && promiscuous && rte_eth_promiscuous_get(id) != 1)
+    rte_eth_promiscuous_enable(id);
+  return status;
+}
+
+static int start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
+                 bool fast_free)
+{
+  int status = configure(port, mtu, offload, fast_free);
+  return status < 0 ? status : pg_device_start(port->id, promiscuous);
+}
+
+/* Has the device so many queues? */
+static int check_queues(const struct port *port)
+{
+  struct rte_eth_dev_info info;
+  if (port->queues < 2 || rte_eth_dev_info_get(port->id, &info) < 0)
+    return 0;
+  uint16_t most = RTE_MIN(info.max_rx_queues, info.max_tx_queues);
+  return port->queues <= most
+           ? 0
+           : pg_fail("the device has %u queue%s each way (%s), not %u", most,
+                     most == 1 ? "" : "s", info.driver_name, port->queues);
+}
+
+/* Configure the queues each way and start; mtu 0 leaves the device's own. `offload`:
+ * let the device compute checksums and add VLAN tags, as far as it can. `fast_free`: let it
+ * free packets without a look at each, if it can and may; whether it does, port->fast_free
+ * tells. */
+int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
+                  bool fast_free)
+{
+  if (port->own)
+    return 0; /* since it is open */
+  if (check_queues(port) < 0)
+    return -1;
+  pg_iface_keep(port->keeps);
+  int status = start(port, mtu, promiscuous, offload, fast_free);
+  pg_iface_keep("");
+  if (status < 0)
+    return pg_fail("DPDK can't start %s: %s", port->name,
+                   rte_strerror(-status));
+  port->started = 1;
+  pg_port_watch(port);
+  if (promiscuous && port->keeps[0])
+    port->promiscuous = pg_iface_hold_promiscuous(port->keeps);
+  return 0;
+}
