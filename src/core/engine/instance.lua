@@ -46,6 +46,14 @@ local function module_of(f)
   return type(f) == "function" and rawget(getfenv(f), "_NAME") or nil
 end
 
+-- The next step, f(name, app): if that fails, the app is stopped.
+local function finish(name, app, f)
+  local ok, err = xpcall(f, failure.explain, name, app)
+  if ok then return end
+  if app.stop then pcall(app.stop, app) end
+  named(name, err)
+end
+
 --- Start the app `name` of `description`, {class =, arg =}; the app. `found`: what
 --- the class's check_arg() found out about the argument, if anything.
 function instance.start(name, description, found)
@@ -63,14 +71,8 @@ function instance.start(name, description, found)
   if app.push and not contract.own_push(app) then app.push = false end
   app.push_link = app.push_link and own_copy(app.push_link)
   app.emit = app.emits and too_early or app.emit
-  if app.shm then
-    local err
-    ok, err = xpcall(create_frame, failure.explain, name, app)
-    if not ok then
-      if app.stop then pcall(app.stop, app) end
-      named(name, err)
-    end
-  end
+  finish(name, app, contract.check_app)
+  if app.shm then finish(name, app, create_frame) end
   guard(app, name)
   return app
 end

@@ -12,12 +12,12 @@ local BURST = C.PORT_BURST
 --- The packets to take at once from `port`, to which the app `first` is linked; the
 --- region's packets all leave by ports, the values of the table `to`. An app may want
 --- fewer than a burst (app.at_once), for the sake of the first cache, but a port may
---- want it to be full.
+--- want it to be full. (In an app of Snabb's form the field means anything.)
 function bursts.at_once(port, first, to)
   local full = port.full_bursts ~= 0
   for _, other in pairs(to) do full = full or other.full_bursts ~= 0 end
-  if full or not first.at_once then return BURST end
-  return math.max(1, math.min(math.floor(first.at_once), BURST))
+  if full or first.lifted_from then return BURST end
+  return first.at_once or BURST
 end
 
 --- What runs `step`, which returns the number of packets that it took, once for each

@@ -41,13 +41,6 @@ local function check_list(name, field, list)
   return #list
 end
 
-local function check_at_once(name, n)
-  if n ~= nil and (type(n) ~= "number" or n < 1 or n > BURST or n % 1 ~= 0) then
-    failure.usage("app '%s': its class's at_once is a whole number from 1 to %d, not "
-      .. "'%s'", name, BURST, tostring(n))
-  end
-end
-
 --- Is it a per-packet class: one that sees no links, but gets packets by process(p, i),
 --- or sends them by emit(o, p)?
 function contract.is_per_packet(class)
@@ -69,12 +62,20 @@ end
 function contract.check(name, class)
   if not contract.outputs(class) then return end
   if contract.is_per_packet(class) then check_list(name, "inputs", class.inputs) end
-  check_at_once(name, class.at_once)
   local outputs = check_list(name, "outputs", class.outputs)
   local drops = check_list(name, "drops", class.drops)
   if class.process_burst and outputs + drops > MOST then
     failure.usage("app '%s': a bulk app has up to %d outputs and drops, not %d and %d",
       name, MOST, outputs, drops)
+  end
+end
+
+--- Check the fields of a running app that need not be its class's; raises a failure.
+function contract.check_app(_, app)
+  local n = contract.is_per_packet(app) and app.at_once
+  if n and (type(n) ~= "number" or n < 1 or n > BURST or n % 1 ~= 0) then
+    failure.usage("at_once is a whole number from 1 to %d, not '%s'", BURST,
+      tostring(n))
   end
 end
 

@@ -79,11 +79,15 @@ describe("a class", function ()
   end)
 
   it("that takes no packets at once, or too many, is refused", function ()
-    for _, n in ipairs{0, 257, 1.5, "x"} do
-      assert.equal("app 'a': its class's at_once is a whole number from 1 to 256, not '"
-        .. n .. "'", refused{process = pass, at_once = n})
+    for _, n in ipairs{0, 257, 1.5, 0 / 0, "x"} do
+      local stopped = 0
+      local function stop() stopped = stopped + 1 end
+      assert.equal("app 'a': at_once is a whole number from 1 to 256, not '"
+        .. tostring(n) .. "'", refused{process = pass, at_once = n, stop = stop})
+      assert.equal(1, stopped)
     end
     taken({process = pass, at_once = 32}, {"output"})
+    taken({push = nothing, at_once = "means something else"}, {"output"})
   end)
 
   it("of bulk apps with more ways than a byte can tell is refused", function ()
