@@ -119,4 +119,44 @@ describe("jit_health #slow", function ()
       print(started > 1, stopped)]])
     assert.equal("1\t1\ntrue\t1\n", said)
   end)
+
+  -- Compiled code that is left meanwhile becomes what LuaJIT records a part of.
+  it("calls nothing of a script's while LuaJIT begins to record", function ()
+    local said = testing.script([[
+      -- Is this called as on_trace() in health.lua is, by LuaJIT itself?
+      local function heard()
+        for level = 3, 20 do
+          local info = debug.getinfo(level, "Sn")
+          if not info then return false end
+          if not info.name and info.source:find("core/watch/health.lua", 1, true) then
+            return debug.getlocal(level, 1) == "what" and select(2, debug.getlocal(level, 1))
+          end
+        end
+      end
+      local called = false
+      for _, name in ipairs{"pairs", "ipairs"} do
+        local own = _G[name]
+        _G[name] = function (t)
+          called = called or heard() == "start"
+          return own(t)
+        end
+      end
+      local health = require("core.watch.health")
+      local followed, follow = 0, health.follow
+      function health.follow(f, follower)
+        local started = follower.started
+        function follower:started() followed = followed + 1; return started(self) end
+        return follow(f, follower)
+      end
+      local c = config.new()
+      config.app(c, "port", require("apps.port.port").Port, "null")
+      config.app(c, "x", {new = function () return {process = function (_, p) return p end} end})
+      config.link(c, "port.output -> x.input")
+      config.link(c, "x.output -> port.input")
+      engine.configure(c)
+      engine.busywait = true
+      engine.main{no_report = true, done = function () return followed > 0 end}
+      print(followed > 0, called)]])
+    assert.equal("true\tfalse\n", said)
+  end)
 end)

@@ -6,7 +6,10 @@
 -- they have counted while LuaJIT recorded is what that packet did. So do apps' counters
 -- of what they do for few packets (app.detours).
 
-jit.off(true, true) -- runs seldom: compiling it would only make packets wait
+-- Runs seldom: compiling it would only make packets wait. And what LuaJIT calls as it
+-- begins to record mustn't run any compiled code (core.watch.health): no pairs() in it,
+-- which may be a script's.
+jit.off(true, true)
 
 local ffi = require("ffi")
 local health = require("core.watch.health")
@@ -23,7 +26,7 @@ Shape.__index = Shape
 --- To be called when LuaJIT begins to record the loop.
 function Shape:started()
   for event = 1, self.events do self.before[event] = self.counts[event].packets end
-  for k, counter in pairs(self.detours) do self.before_detour[k] = counter[0] end
+  for k, counter in next, self.detours do self.before_detour[k] = counter[0] end
 end
 
 --- To be called when it has compiled it.
@@ -34,7 +37,7 @@ function Shape:stopped()
     if n ~= self.before[event] then self.taken[event] = n end
   end
   self.detoured = {}
-  for k, counter in pairs(self.detours) do
+  for k, counter in next, self.detours do
     if counter[0] ~= self.before_detour[k] then self.detoured[k] = counter[0] end
   end
 end
