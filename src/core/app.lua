@@ -62,7 +62,7 @@ local function change_all(new, forced, before)
     engine.configuration, known = graph.configuration(), nil
     return
   end
-  local checked = plan.check(new, known)
+  local checked = plan.check(new, known or graph.known())
   if before then before() end
   meanwhile.alone(deploy.configure, new, {
     prepare = graph.prepare, abandon = graph.abandon, running = graph.configuration,
@@ -97,7 +97,7 @@ local function configure(new, forced, before)
   end
   new = config.copy(new)
   if not at_work then return apply_now(new, forced, before) end
-  plan.check(new, known)
+  plan.check(new, known or graph.known())
   waiting, waiting_forced = new, forced
 end
 

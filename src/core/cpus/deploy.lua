@@ -6,6 +6,7 @@
 local C = require("core.native")
 local drain = require("core.engine.drain")
 local eal = require("core.eal")
+local failure = require("core.failure")
 local parts = require("core.cpus.parts")
 local partition = require("core.cpus.partition")
 local rings = require("core.cpus.rings")
@@ -59,24 +60,40 @@ end
 
 local EMPTY = {apps = {}, links = {}, remote = {}}
 
--- Put back what the workers ran, as far as that can be.
-local function put_back(list, change_main)
-  local before = workers.parts()
-  for _, cpu in ipairs(list) do
-    if workers.by_cpu[cpu] then pcall(workers.configure, cpu, before[cpu] or EMPTY) end
+-- Put back what ran before `err` was raised, as far as that can be, and stop new apps
+-- that were ready. Raises `err`, with what couldn't be put back.
+local function put_back(err, list, main)
+  local before, problems = workers.parts(), {}
+  local function try(f, ...)
+    local ok, problem = pcall(f, ...)
+    if not ok then problems[#problems + 1] = tostring(problem) end
   end
-  pcall(function () change_main(parts.configuration(before[MAIN] or EMPTY)) end)
+  for _, cpu in ipairs(list) do
+    if workers.by_cpu[cpu] and before[cpu] then
+      try(workers.configure, cpu, before[cpu])
+      try(workers.ask, cpu, {what = "abandon"})
+    elseif workers.by_cpu[cpu] then
+      try(workers.retire, cpu)
+    end
+  end
+  try(main.change, parts.configuration(before[MAIN] or EMPTY))
+  main.abandon()
+  if not problems[1] then error(err, 0) end
+  failure.raise("%s; and not all of what ran before could be put back: %s",
+    tostring(err), table.concat(problems, "; "))
 end
 
 local crossings = {} -- of the present parts
 
 -- Everything that can be found wrong before anything changes: what can't be sent to
--- another Lua state, and new apps that don't start. Apps that move aren't touched.
+-- another Lua state, new apps that don't start, and apps that move and couldn't start
+-- again now. The latter aren't touched.
 local function prepare(new, list, moving, main)
   for _, cpu in ipairs(list) do
-    if new[cpu] then
-      local message = parts.message(new[cpu])
-      if not workers.by_cpu[cpu] then workers.start(cpu) end
+    local worker = workers.by_cpu[cpu]
+    if new[cpu] or worker and not worker.dead then
+      local message = parts.message(new[cpu] or EMPTY)
+      if not worker then workers.start(cpu) end
       workers.ask(cpu, {what = "prepare", part = message, except = moving})
     end
   end
@@ -155,7 +172,7 @@ local function switch(new, list, new_crossings, main)
   local ok, err = pcall(halt, list, moving, new_crossings)
   if ok then
     ok, err = pcall(distribute, new, list, moving, main)
-    if not ok then put_back(list, main.change) end
+    if not ok then err = select(2, pcall(put_back, err, list, main)) end
   else
     abandon(list, main)
   end

@@ -7,6 +7,8 @@ local affinity = require("core.cpus.affinity")
 local config = require("core.config")
 local engine = require("core.app")
 local flows = require("testing.flows")
+local Port = require("apps.port.port").Port
+local savefiles = require("testing.savefiles")
 
 local cpus = affinity.cpus()
 local FIRST, SECOND = cpus[1], cpus[2] or cpus[1] + 1
@@ -111,6 +113,67 @@ describe("A configuration of several CPUs", function ()
     run_beyond(received())
     assert.equal(0, flows.counted("check", "lost"))
     assert.equal(0, flows.counted("check", "mixed_up"))
+  end)
+
+  -- A port whose file is gone could neither start elsewhere nor be put back.
+  for place, where in pairs{[FIRST] = "another thread", [false] = "the main thread"} do
+    it("leaves an app in " .. where .. " that couldn't start again", function ()
+      local file, little = os.tmpname(), savefiles.order("little")
+      savefiles.save(file, little:pcap_header{} .. little:record(("x"):rep(60), {}))
+      local function with_port(port_at)
+        local c = chain{source = FIRST, check = FIRST}
+        config.app(c, "port", Port, "pcap:rx=" .. file)
+        config.app(c, "end", flows.Pass)
+        config.link(c, "port.output -> end.input")
+        if port_at then config.cpu(c, "port", port_at) end
+        return c
+      end
+      engine.configure(with_port(place))
+      run()
+      local before = engine.app_table.port
+      os.remove(file)
+      local ok, err = pcall(engine.configure, with_port(SECOND))
+      assert.is_false(ok)
+      assert.matches("app 'port': .*" .. file:gsub("%p", "%%%0"), tostring(err))
+      assert.equal(before, engine.app_table.port)
+      local changed = with_port(place) -- it stays where it is, and isn't asked
+      config.app(changed, "extra", flows.Pass)
+      engine.configure(changed)
+      run_beyond(received())
+      assert.equal(0, flows.counted("check", "lost"))
+    end)
+  end
+
+  local function reluctant(path, times)
+    local file = assert(io.open(path, "w"))
+    file:write(times)
+    file:close()
+  end
+
+  it("puts an app back that doesn't start where it would go", function ()
+    local path = os.tmpname()
+    local function with(place, extra)
+      local c = chain{source = FIRST, trusting = FIRST, check = FIRST}
+      config.app(c, "a", flows.Reluctant, path)
+      if place then config.cpu(c, "a", place) end
+      if extra then config.app(c, extra, flows.Pass) end
+      return c
+    end
+    for times = 1, 2 do -- it doesn't start here again, either
+      reluctant(path, 0)
+      engine.configure(with(nil))
+      run_beyond(received())
+      reluctant(path, times)
+      local ok, err = pcall(engine.configure, with(SECOND, "extra"))
+      assert.is_false(ok)
+      assert.matches("app 'a': .*doesn't start now", tostring(err))
+      assert.equal(times == 2, tostring(err):find("; and not all of what ran before "
+        .. "could be put back: app 'a': ", 1, true) ~= nil)
+      assert.same({}, require("core.shm").children("apps/extra"))
+      assert.is_nil(require("core.cpus.workers").by_cpu[SECOND])
+      run()
+    end
+    os.remove(path)
   end)
 
   it("that is refused stops the new apps that it began with, anywhere", function ()

@@ -91,12 +91,23 @@ function graph.watch(new)
   lay_out()
 end
 
+--- What is known of the apps that run, and of those that are ready (plan.check).
+function graph.known()
+  local all = plan.known(state.configuration, state.claims)
+  for name, of_app in pairs(known or {}) do all[name] = of_app end
+  return all
+end
+
 --- Check the configuration `new`, and start those of its apps that are new and need
 --- nothing of those that run, but for the names in the set `except`: to be followed by
---- graph.change, or graph.abandon. Raises what is wrong, and then nothing has changed.
+--- graph.change, or graph.abandon. Those move: of these that run here, check that they
+--- could start again. Raises what is wrong, and then nothing has changed.
 function graph.prepare(new, except)
+  for name, app in pairs(state.configuration.apps) do
+    if except[name] then plan.claim_of(name, app) end
+  end
   new = expand.all(new)
-  local actions = plan.make(state.configuration, new, state.apps)
+  local actions = plan.make(state.configuration, new, state.apps, nil, graph.known())
   apply.prepare(state, new, actions, except)
   known = {}
   for name in pairs(state.ready) do
@@ -162,7 +173,7 @@ end
 function graph.change(new, forced, before)
   graph.clear_up()
   new = expand.all(new)
-  local actions = plan.make(state.configuration, new, state.apps, forced, known)
+  local actions = plan.make(state.configuration, new, state.apps, forced, graph.known())
   if meanwhile.serving() then
     local ok, err = pcall(prepare_meanwhile, new, actions)
     if ok then

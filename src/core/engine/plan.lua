@@ -16,9 +16,10 @@ local plan = {}
 
 local sorted_keys = config.sorted_keys
 
--- What the app would occupy that only one app can have ("packet:eth0"), or
--- nil; and what its new() needn't find out again. Raises a failure for a bad argument.
-local function claim_of(name, app)
+--- What the app {class =, arg =} would occupy that only one app can have
+--- ("packet:eth0"), or nil; and what its new() needn't find out again. Raises a failure
+--- for a bad argument, or if what it needs can't be had just now.
+function plan.claim_of(name, app)
   if not app.class.check_arg then return nil end
   local ok, claim, found = pcall(app.class.check_arg, app.arg)
   if not ok then failure.within(("app '%s'"):format(name), claim) end
@@ -96,16 +97,18 @@ local function owner_of(claim, owners)
   end
 end
 
--- `known` are claims of apps that run in other Lua states: {[NAME] = {class =, arg =,
--- claim =}}. They aren't asked again, as they'd find taken what they hold.
-local function check_apps(new, known)
+-- `known` are claims of apps that run, in this Lua state or in another: {[NAME] =
+-- {class =, arg =, claim =}}. Those that stay aren't asked again, but for those in
+-- `forced`: they'd find taken what they hold, or that it couldn't be had now, as of an
+-- interface that is down.
+local function check_apps(new, known, forced)
   local owner, claims, found = {}, {}, {}
   for _, name in ipairs(sorted_keys(new.apps)) do
     meanwhile.step()
-    local app, had = new.apps[name], known and known[name]
-    local same = had and difference.same_app(had, app)
-    local claim = same and had.claim
-    if not same then claim, found[name] = claim_of(name, app) end
+    local app, had = new.apps[name], known[name]
+    local stays = had and not forced[name] and difference.same_app(had, app)
+    local claim = stays and had.claim
+    if not stays then claim, found[name] = plan.claim_of(name, app) end
     local other = claim and owner_of(claim, owner)
     if other then
       failure.usage("apps '%s' and '%s' both use %s: one app each", other, name,
@@ -116,15 +119,20 @@ local function check_apps(new, known)
   return claims, found
 end
 
---- Check a configuration whole. Raises a failure; returns what is known of its apps
---- then, to be given as `known` the next time.
-function plan.check(new, known)
-  check_links(new)
-  local claims, result = check_apps(new, known), {}
-  for name, app in pairs(new.apps) do
+--- What is known of the apps of a configuration with these claims, by name.
+function plan.known(configuration, claims)
+  local result = {}
+  for name, app in pairs(configuration.apps) do
     result[name] = {class = app.class, arg = app.arg, claim = claims[name]}
   end
   return result
+end
+
+--- Check a configuration whole; `known` (optional) are the apps that run. Raises a
+--- failure; returns what is known of its apps then, to be given as `known` next time.
+function plan.check(new, known)
+  check_links(new)
+  return plan.known(new, (check_apps(new, known or {}, {})))
 end
 
 --- Check `new` whole and compare it with `old` (both configurations): their difference
@@ -133,7 +141,7 @@ end
 --- app; `forced` as there, `known` as for plan.check.
 function plan.make(old, new, started, forced, known)
   check_links(new)
-  local claims, found = check_apps(new, known)
+  local claims, found = check_apps(new, known or {}, forced or {})
   local result = difference.of(old, new, function (name)
     return started[name].reconfig
   end, forced)

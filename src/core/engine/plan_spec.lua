@@ -125,4 +125,25 @@ describe("a configuration is refused", function ()
     local p = make(config.new(), graph{a = {Looking, "a"}, b = {A}})
     assert.same({a = "a!"}, p.found)
   end)
+
+  it("asks running apps that stay nothing again, unless they are forced", function ()
+    local down = false
+    local Picky = {new = A.new, check_arg = function (arg)
+      if down then failure.usage("'%s' is down", arg) end
+      return "thing " .. arg
+    end}
+    local old = graph{p = {Picky, "x"}}
+    local known = plan.check(old)
+    down = true
+    local function make_known(new, forced)
+      return plan.make(old, new, {p = Picky}, forced, known)
+    end
+    assert.same({p = "thing x"}, make_known(graph{p = {Picky, "x"}, a = {A}}).claims)
+    assert.same({"p"}, make_known(graph{}).stop)
+    for what, forced in pairs{restart = {p = "restart"}, argument = {}} do
+      local arg = what == "argument" and "y" or "x"
+      local ok, err = pcall(make_known, graph{p = {Picky, arg}}, forced)
+      assert.same({false, ("app 'p': '%s' is down"):format(arg)}, {ok, tostring(err)})
+    end
+  end)
 end)

@@ -14,8 +14,8 @@ local health = {}
 -- Not to be compiled: what listens to the compiler mustn't run its code meanwhile. As
 -- it begins to record, LuaJIT keeps in one place which way out of which trace it starts
 -- from and which way out was last taken (J->parent and J->exitno in lj_trace.c, in 2.1
--- of 2022 and in that of today). A compiled function that is left in here makes a loop a
--- part of that function. So what runs then calls LuaJIT's own functions and what is
+-- of 2022 and in that of today). A compiled function that is left in here makes a loop
+-- a part of that function. So what runs then calls LuaJIT's own functions and what is
 -- turned off in its file; no pairs() and ipairs(), which a script may have exchanged.
 jit.off(true, true)
 
@@ -208,9 +208,9 @@ function health.listen(listener)
   other = listener
 end
 
---- Call follower:started() when LuaJIT begins to record a loop of the function `f`, and
---- follower:stopped() when it has compiled one. The caller keeps `follower`. Neither may
---- run compiled code (above).
+--- Call follower:started() when LuaJIT begins to record a loop of the function `f`,
+--- and follower:stopped() when it has compiled one. The caller keeps `follower`, and
+--- neither may run compiled code (above).
 function health.follow(f, follower)
   followed[f] = follower
 end
