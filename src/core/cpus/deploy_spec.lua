@@ -9,6 +9,7 @@ local engine = require("core.app")
 local flows = require("testing.flows")
 local Port = require("apps.port.port").Port
 local savefiles = require("testing.savefiles")
+local workers = require("core.cpus.workers")
 
 local cpus = affinity.cpus()
 local FIRST, SECOND = cpus[1], cpus[2] or cpus[1] + 1
@@ -115,6 +116,24 @@ describe("A configuration of several CPUs", function ()
     assert.equal(0, flows.counted("check", "mixed_up"))
   end)
 
+  local SERVERS = {"memif:%s,role=server", "vhost:%s", "virtio-user:%s,server=1"}
+  for _, port in ipairs(SERVERS) do
+    it("moves a port that serves a socket, " .. port:match("%w+"), function ()
+      local path = os.tmpname()
+      os.remove(path)
+      for _, place in ipairs{false, FIRST, SECOND, FIRST, false} do
+        local c = config.new()
+        config.app(c, "port", Port, port:format(path))
+        config.app(c, "end", flows.Pass)
+        config.link(c, "port.output -> end.input")
+        if place then config.cpu(c, "port", place) end
+        engine.configure(c)
+        run()
+        assert.equal(place, workers.has("port") or false)
+      end
+    end)
+  end
+
   -- A port whose file is gone could neither start elsewhere nor be put back.
   for place, where in pairs{[FIRST] = "another thread", [false] = "the main thread"} do
     it("leaves an app in " .. where .. " that couldn't start again", function ()
@@ -170,7 +189,7 @@ describe("A configuration of several CPUs", function ()
       assert.equal(times == 2, tostring(err):find("; and not all of what ran before "
         .. "could be put back: app 'a': ", 1, true) ~= nil)
       assert.same({}, require("core.shm").children("apps/extra"))
-      assert.is_nil(require("core.cpus.workers").by_cpu[SECOND])
+      assert.is_nil(workers.by_cpu[SECOND])
       run()
     end
     os.remove(path)
@@ -184,7 +203,7 @@ describe("A configuration of several CPUs", function ()
     config.app(bad, "odd", flows.Trusting, "broken")
     assert.is_false(pcall(engine.configure, bad))
     assert.same({}, require("core.shm").children("apps/extra"))
-    assert.is_nil(require("core.cpus.workers").by_cpu[SECOND])
+    assert.is_nil(workers.by_cpu[SECOND])
     run()
   end)
 end)

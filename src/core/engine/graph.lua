@@ -101,13 +101,16 @@ end
 --- Check the configuration `new`, and start those of its apps that are new and need
 --- nothing of those that run, but for the names in the set `except`: to be followed by
 --- graph.change, or graph.abandon. Those move: of these that run here, check that they
---- could start again. Raises what is wrong, and then nothing has changed.
+--- could start again; what they hold where they run is taken for those to come. Raises
+--- what is wrong, and then nothing has changed.
 function graph.prepare(new, except)
   for name, app in pairs(state.configuration.apps) do
     if except[name] then plan.claim_of(name, app) end
   end
   new = expand.all(new)
-  local actions = plan.make(state.configuration, new, state.apps, nil, graph.known())
+  local unasked = graph.known()
+  for name in pairs(except) do unasked[name] = new.apps[name] end
+  local actions = plan.make(state.configuration, new, state.apps, nil, unasked)
   apply.prepare(state, new, actions, except)
   known = {}
   for name in pairs(state.ready) do
