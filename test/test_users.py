@@ -2,6 +2,7 @@
 """Ordinary users, and several processes side by side; with hugepages and without."""
 
 import contextlib
+import grp
 import os
 import pathlib
 import re
@@ -178,8 +179,12 @@ def groups_below(folder):
     return groups
 
 
+# One that is read by others: any, for root; else one that this user is in.
+GROUP = "daemon" if os.geteuid() == 0 else grp.getgrgid(os.getgid()).gr_name
+
+
 @pytest.mark.parametrize("options, files, folders", [
-    ([], 0o600, 0o700), (["--group", "daemon"], 0o640, 0o750)])
+    ([], 0o600, 0o700), (["--group", GROUP], 0o640, 0o750)], ids=["none", "group"])
 def test_shared_memory_is_this_users(options, files, folders, tmp_path):
     environment = {**os.environ, "SNABB_SHM_ROOT": str(tmp_path / "shm")}
     with running(PERIGEE, *options, "echo", "null", 1, env=environment) as program:
@@ -187,10 +192,21 @@ def test_shared_memory_is_this_users(options, files, folders, tmp_path):
         wait_until((folder / "apps").exists, "its apps")
         wait_until(lambda: modes_below(folder) == ({files}, {folders}), "its modes")
         if options:
-            wait_until(lambda: groups_below(folder) == {"daemon"}, "the group's files")
+            wait_until(lambda: groups_below(folder) == {GROUP}, "the group's files")
         socket = folder / "control.socket"
         wait_until(socket.exists, "its socket")
         assert stat.S_IMODE(socket.stat().st_mode) == 0o600
+
+
+def test_a_group_that_this_user_is_not_in():
+    command = [PERIGEE, "--group", "0", "echo", "null", 1, "100ms"]
+    if os.geteuid() == 0:
+        command = [tool("setpriv"), "--reuid", str(NOBODY), "--regid", str(NOBODY),
+                   "--clear-groups", *command]
+    result = run(*command)
+    assert result.returncode == 2
+    assert result.stderr == ("perigee: --group 0: only root and its members can let that "
+                             "group read; join it (usermod -aG), or name another\n")
 
 
 def test_a_group_that_is_not_there():

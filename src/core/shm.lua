@@ -64,7 +64,7 @@ end
 function shm.share_with(name)
   local found = tonumber(name) and {gr_gid = tonumber(name)} or grp.getgrnam(name)
   if not found then failure.usage("there is no group '%s'", name) end
-  tree.share_with(found.gr_gid)
+  tree.share_with(found.gr_gid, name)
 end
 
 --- Make the directory `path`, relative to shm.root, and those above it.

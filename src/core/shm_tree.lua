@@ -80,10 +80,11 @@ function tree.refuse(code, fmt, ...)
   failure.raise(fmt, ...)
 end
 
-local group_number -- of the one whose members may read, or nil
+local group_number, group_name -- of the one whose members may read, or nil
 
---- Let members of the group of that number read what this process has.
-function tree.share_with(gid) group_number = gid end
+--- Let members of the group of that number read what this process has; `name`: as the
+--- user calls it.
+function tree.share_with(gid, name) group_number, group_name = gid, name end
 
 --- That number, or nil.
 function tree.group() return group_number end
@@ -91,10 +92,17 @@ function tree.group() return group_number end
 --- The mode of a file that is made.
 function tree.file_mode() return group_number and SHARED_FILE or OWN_FILE end
 
---- Give the file or folder to that group, if there is one.
+--- Give the file or folder to that group, if there is one. A usage failure if this
+--- process may not: it would be shared with another group.
 function tree.give_to_group(path, mode)
   if not group_number then return end
-  unistd.chown(path, unistd.geteuid(), group_number)
+  local ok, reason, code = unistd.chown(path, unistd.geteuid(), group_number)
+  if not ok and code == errno.EPERM then
+    failure.usage("--group %s: only root and its members can let that group read; join "
+      .. "it (usermod -aG), or name another", group_name)
+  elseif not ok then
+    failure.raise("'%s' can't be given to group '%s': %s", path, group_name, reason)
+  end
   stat.chmod(path, mode)
 end
 

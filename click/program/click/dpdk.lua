@@ -2,18 +2,16 @@
 -- What FastClick is told for DPDK, `--dpdk -l 0-3 -n 4 -a 0000:01:00.0 --`: the CPUs
 -- are the router's, the rest goes to DPDK when it starts.
 
+local affinity = require("core.cpus.affinity")
+
 local dpdk = {}
 
--- The numbers in "0-3,8" or "(0,2)@..."; nil if it is no such list.
+-- The CPUs in "0-3,8"; nil if it is no such list, as "(0,2)@..." isn't.
 local function list_of(text)
-  local numbers = {}
   for part in text:gmatch("[^,]+") do
-    local first, last = part:match("^(%d+)%-?(%d*)$")
-    if not first then return nil end
-    for n = tonumber(first), tonumber(last ~= "" and last or first) do
-      numbers[#numbers + 1] = n
-    end
+    if not part:match("^%d+%-?%d*$") then return nil end
   end
+  local numbers = affinity.parse(text)
   return #numbers > 0 and numbers or nil
 end
 

@@ -63,18 +63,23 @@ function M.run(packets, size, mode, direction, aead)
   mode, direction = mode or "transport", direction or "decapsulate"
   check(mode, direction)
   local count = measure.whole(packets, "packets")
-  size = measure.whole(size, "bytes", ETHERNET_HEADER + IPV6_HEADER + 1)
+  size = measure.whole(size, "bytes", ETHERNET_HEADER + IPV6_HEADER + 1,
+    packet.max_payload)
   local esp = measure.need("lib.ipsec.esp", "snabbmark esp")
   local settings = {spi = 0, aead = aead or "aes-gcm-16-icv", key = KEY,
                     salt = "00112233"}
   local encrypt, decrypt = esp.encrypt:new(settings), esp.decrypt:new(settings)
   local plain = plain_packet(size, mode)
+  local sealed = seal(encrypt, mode, packet.clone(plain))
+  if not sealed then
+    failure.usage("'%d' is too many bytes: ESP adds some, and a packet holds up to %d",
+      size, packet.max_payload)
+  end
   local label, before
   if direction == "encapsulate" then
     label, before = "Encapsulation", C.pg_cpu_seconds()
     encapsulate(encrypt, mode, plain, count)
   else
-    local sealed = seal(encrypt, mode, packet.clone(plain))
     label, before = "Decapsulation", C.pg_cpu_seconds()
     decapsulate(decrypt, mode, sealed, count)
   end

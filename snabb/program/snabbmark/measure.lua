@@ -9,11 +9,14 @@ local results = require("core.engine.results")
 
 local measure = {}
 
---- The argument `text` as a whole number from `least` on, such as 10e6 or 10M.
-function measure.whole(text, what, least)
+--- The argument `text` as a whole number from `least` (1) to `most` (any), such as 10e6
+--- or 10M.
+function measure.whole(text, what, least, most)
   local value = cli.count(text)
   if not value or value < (least or 1) then
     failure.usage("'%s' isn't a number of %s, such as 100, 10e6 or 10M", text, what)
+  elseif most and value > most then
+    failure.usage("'%s' is too many %s: give up to %d", text, what, most)
   end
   return value
 end

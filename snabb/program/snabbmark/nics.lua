@@ -7,6 +7,7 @@ local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
+local packet = require("core.packet")
 local Port = require("apps.port.port").Port
 local Sink = require("apps.basic.basic_apps").Sink
 local Synth = require("apps.test.synth").Synth
@@ -39,7 +40,8 @@ end
 --- Send `packets` packets of `size` bytes from one port to the other, for `timeout`
 --- seconds at most.
 function M.run(packets, size, timeout)
-  local count, length = measure.whole(packets, "packets"), measure.whole(size, "bytes")
+  local count, length = measure.whole(packets, "packets"),
+    measure.whole(size, "bytes", 1, packet.max_payload)
   local limit = timeout and cli.duration(timeout) or math.huge
   if timeout and limit == nil then failure.usage("'%s' isn't a timeout", timeout) end
   engine.configure(graph(length))

@@ -72,6 +72,10 @@ describe("snabbmark", function ()
       {{"hash", "1", "2"}, "hash takes 0 to 1 arguments, not 2"},
       {{"esp", "5", "64", "around"}, "'around' isn't a mode of ESP"},
       {{"esp", "5", "64", "tunnel", "up"}, "'up' isn't a direction"},
+      {{"esp", "5", "64444"}, "'64444' is too many bytes: give up to 10240"},
+      {{"esp", "5", "10240"}, "'10240' is too many bytes: ESP adds some"},
+      {{"esp", "5", "10230", "tunnel", "encapsulate"}, "'10230' is too many bytes"},
+      {{"hash", "99999999999"}, "'99999999999' is too many bytes: give up to 65536"},
       {{"nfvconfig", "a", "b", "3"}, "snabbnfv, which Snabb has removed"},
       {{"solarflare", "5", "60"}, "the environment variable SNABB_PCI0 isn't set"},
     } do

@@ -11,12 +11,12 @@ local affinity = {}
 local MOST = 1023
 local allowed, told = nil, {}
 
---- The CPUs of a text such as "0-3,8", a list in its order.
+--- The CPUs of a text such as "0-3,8", a list in its order, up to number 1023.
 function affinity.parse(text)
   local cpus = {}
   for range in text:gmatch("[^,]+") do
     local first, last = range:match("^%s*(%d+)%-?(%d*)%s*$")
-    for cpu = tonumber(first), tonumber(last) or tonumber(first) do
+    for cpu = tonumber(first), math.min(tonumber(last) or tonumber(first), MOST) do
       cpus[#cpus + 1] = cpu
     end
   end
@@ -39,7 +39,7 @@ function affinity.list(text, option)
   end
   local cpus, seen = {}, {}
   for _, cpu in ipairs(affinity.parse(text)) do
-    if not seen[cpu] and cpu <= MOST then cpus[#cpus + 1] = cpu end
+    if not seen[cpu] then cpus[#cpus + 1] = cpu end
     seen[cpu] = true
   end
   if #cpus == 0 then
