@@ -7,12 +7,10 @@
 -- none goes by itself: core.engine.afresh throws all of it away when there is much, and
 -- so does LuaJIT if there is no more room. Tail calls count as rounds of a loop to it
 -- (loopunroll, 15 otherwise): a region in which apps emit is made of them, and a packet
--- that goes round a loop of links passes many. A way out of a trace that couldn't be
--- compiled four times, one packet after the other, is left to the interpreter for good;
--- what comes after those may well be compiled.
+-- that goes round a loop of links passes many.
 jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
   "maxrecord=20000", "maxirconst=10000", "maxsnap=2000", "maxside=1000",
-  "loopunroll=60", "tryside=32")
+  "loopunroll=60")
 
 local failure = require("core.failure")
 local log = require("core.lib.log")

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- (core.fuse.garbage_spec runs after thousands of graphs, too.)
 
+local C = require("core.native")
 local afresh = require("core.engine.afresh")
 local config = require("core.config")
 local engine = require("core.app")
@@ -121,5 +122,27 @@ describe("compiled code", function ()
     afresh.MOST_TRACES = traces + 1000
     regions.run(apps, links)
     assert.is_true(health.traces_alive >= traces)
+  end)
+
+  it("lets LuaJIT try less often for a second after an exchange", function ()
+    local asked, start = {}, jit.opt.start
+    jit.opt.start = function (...) -- luacheck: ignore
+      asked[#asked + 1] = (...)
+      start(...)
+    end
+    local ok, err = pcall(function ()
+      afresh.tend(false)
+      afresh.look(C.pg_now())
+      assert.same({}, asked)
+      afresh.tend(true)
+      local now = C.pg_now()
+      afresh.look(now + 0.5)
+      assert.same({"tryside=4"}, asked)
+      afresh.look(now + 1.1)
+      afresh.look(now + 2)
+      assert.same({"tryside=4", "tryside=32"}, asked)
+    end)
+    jit.opt.start = start -- luacheck: ignore
+    assert(ok, err)
   end)
 end)

@@ -5,6 +5,7 @@
 
 local C = require("core.native")
 local account = require("core.engine.account")
+local afresh = require("core.engine.afresh")
 local cycles = require("core.watch.cycles")
 local graph = require("core.engine.graph")
 local health = require("core.watch.health")
@@ -74,9 +75,10 @@ function breath.tend_with(tend) tend_workers = tend end
 -- What is due a hundred times a second, each in a breath of its own, so that packets
 -- never wait for all of it.
 local duties = {
-  function ()
+  function (now)
     pool.tend()
     graph.clear_up(1)
+    afresh.look(now)
     all_dead = tend_workers()
   end,
   outside.tend,
