@@ -61,18 +61,21 @@ local function repair(bytes, length, random)
 end
 
 -- A sound ARP reply of one of the hosts, so that packets for it are not kept for ever.
-local function reply(random)
+-- A device gets those of all in turn: by chance there would now and then be none of a
+-- gateway's, and hardly a packet would arrive.
+local function reply(random, device)
+  device.replies = device.replies % #ADDRESSES + 1
   local p = packet.from_string(("\2"):rep(6) .. "\2\0\0\0\0\9\8\6"
     .. "\0\1\8\0\6\4\0\2\2\0\0\0\0\9" .. ("\0"):rep(4) .. ("\2"):rep(6)
     .. ("\0"):rep(22))
-  put_word(p.data + 28, random:choose(ADDRESSES))
+  put_word(p.data + 28, ADDRESSES[device.replies])
   put_word(p.data + 38, random:choose(ADDRESSES))
   return p
 end
 
-local function make()
+local function make(device)
   local random, mutants = run.random, run.mutants
-  if random:one_in(50) then return reply(random) end
+  if random:one_in(50) then return reply(random, device) end
   mutants:make(random)
   local length = math.min(mutants.length, MOST_BYTES)
   if not random:one_in(3) then repair(mutants.bytes, length, random) end
@@ -81,10 +84,10 @@ end
 
 local Source = {outputs = {"output"}}
 Source.__index = Source
-function Source:new() return setmetatable({}, self) end
+function Source:new() return setmetatable({replies = 0}, self) end
 function Source:pull()
   for _ = 1, math.min(BURST, run.left) do
-    link.transmit(self.output.output, make())
+    link.transmit(self.output.output, make(self))
     run.left, run.sent = run.left - 1, run.sent + 1
   end
 end
