@@ -19,7 +19,7 @@ enum { SLOTS_AT_ONCE = 64 }; /* that are emptied for each flow that is added */
 
 static bool slots_new(struct click_flow_slots *s, uint32_t n)
 {
-  s->slot = pages_new(n * sizeof *s->slot);
+  s->slot = huge_pages_new(n * sizeof *s->slot);
   if (s->slot)
     s->mask = n - 1;
   return s->slot != NULL;
@@ -153,7 +153,7 @@ void pg_flow_table_unmap(struct click_flows *t, struct click_flow_kind *k,
 static bool set_flows(struct click_flows *t, uint32_t n)
 {
   size_t size = sizeof *t->flow;
-  struct click_flow *flow = pages_grow(t->flow, t->room * size, n * size);
+  struct click_flow *flow = huge_pages_grow(t->flow, t->room * size, n * size);
   if (!flow)
     return false;
   t->flow = flow;
@@ -165,7 +165,7 @@ static bool set_flows(struct click_flows *t, uint32_t n)
 static bool set_deltas(struct click_flows *t, uint32_t n)
 {
   size_t size = sizeof *t->deltas;
-  struct click_deltas **deltas = pages_grow(t->deltas, t->delta_room * size, n * size);
+  struct click_deltas **deltas = huge_pages_grow(t->deltas, t->delta_room * size, n * size);
   if (!deltas)
     return false;
   t->deltas = deltas;

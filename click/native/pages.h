@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Arrays in pages of their own: zeros that cost nothing until they are touched, and
- * that move without being copied. Large ones lie in huge pages where the kernel has
- * some, and begin with one, so that it moves them as they are.
+ * that move without being copied.
+ *
+ * Those that packets look into may lie in huge pages, where the kernel has some, and
+ * begin with one, so that it moves them as they are. But each first touch of one takes
+ * milliseconds where the memory is new to a virtual machine, and packets wait for that.
  */
 #pragma once
 
@@ -41,12 +44,7 @@ static inline void *pages_map_aligned(size_t bytes, int protection)
 /* Zeros; NULL if there is no memory. */
 static inline void *pages_new(size_t bytes)
 {
-  if (bytes < PAGES_HUGE)
-    return pages_map(bytes, PROT_READ | PROT_WRITE);
-  void *p = pages_map_aligned(bytes, PROT_READ | PROT_WRITE);
-  if (p)
-    madvise(p, bytes, MADV_HUGEPAGE);
-  return p;
+  return pages_map(bytes, PROT_READ | PROT_WRITE);
 }
 
 /* The same array, larger, with zeros behind; NULL, and it is as before. */
@@ -54,18 +52,34 @@ static inline void *pages_grow(void *old, size_t old_bytes, size_t bytes)
 {
   if (!old)
     return pages_new(bytes);
-  int how = MREMAP_MAYMOVE;
-  void *to = NULL;
-  if (bytes >= PAGES_HUGE) {
-    to = pages_map_aligned(bytes, PROT_NONE);
-    if (!to)
-      return NULL;
-    how |= MREMAP_FIXED;
-  }
-  void *p = mremap(old, old_bytes, bytes, how, to);
+  void *p = mremap(old, old_bytes, bytes, MREMAP_MAYMOVE);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+/* Zeros, in huge pages if they are many; NULL if there is no memory. */
+static inline void *huge_pages_new(size_t bytes)
+{
+  if (bytes < PAGES_HUGE)
+    return pages_new(bytes);
+  void *p = pages_map_aligned(bytes, PROT_READ | PROT_WRITE);
+  if (p)
+    madvise(p, bytes, MADV_HUGEPAGE);
+  return p;
+}
+
+/* The same array in huge pages, larger; NULL, and it is as before. */
+static inline void *huge_pages_grow(void *old, size_t old_bytes, size_t bytes)
+{
+  if (!old)
+    return huge_pages_new(bytes);
+  if (bytes < PAGES_HUGE)
+    return pages_grow(old, old_bytes, bytes);
+  void *to = pages_map_aligned(bytes, PROT_NONE);
+  if (!to)
+    return NULL;
+  void *p = mremap(old, old_bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
   if (p == MAP_FAILED)
     return NULL; /* nothing is mapped at `to` any more, but by another thread */
-  if (to)
-    madvise(p, bytes, MADV_HUGEPAGE);
+  madvise(p, bytes, MADV_HUGEPAGE);
   return p;
 }

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+local ffi = require("ffi")
 local route_table = require("click.net.route_table")
 local wire = require("click.net.wire")
 
@@ -40,7 +41,34 @@ local function random_route()
     port = math.random(0, 9), label = math.random(4) == 1 and "x" or nil}
 end
 
+-- What the kernel notes of the memory at that address (proc(5), smaps), as a set.
+local function memory_flags(address)
+  local within, flags = false, {}
+  for line in io.lines("/proc/self/smaps") do
+    local from, to = line:match("^(%x+)-(%x+) ")
+    if from then
+      within = tonumber(from, 16) <= address and address < tonumber(to, 16)
+    elseif within and line:match("^VmFlags:") then
+      for flag in line:gmatch(" (%l%l)") do flags[flag] = true end
+    end
+  end
+  return flags
+end
+
 describe("A table of routes", function ()
+  -- The first touch of one may take milliseconds.
+  it("isn't in huge pages, so that packets needn't wait for them", function ()
+    local routes = route_table.new()
+    for i = 1, 140000 do put(routes, i * 256, 24, 0) end
+    routes:lay_out()
+    for _, array in ipairs{"routes", "buckets", "ranges"} do
+      local address = tonumber(ffi.cast("uintptr_t", routes.c[array]))
+      local flags = memory_flags(address)
+      assert.is_true(flags.wr)
+      assert.is_nil(flags.hg)
+    end
+  end)
+
   it("finds, replaces and removes as a Lua table does #slow", function ()
     math.randomseed(1)
     local routes, model, n = route_table.new(), {}, 0
