@@ -13,6 +13,7 @@ local look_ahead = require("core.fuse.drift.look_ahead")
 local meanwhile = require("core.lib.meanwhile")
 local pool = require("core.pool")
 local running_app = require("core.watch.running_app")
+local recursion = require("core.fuse.drift.recursion")
 local shape = require("core.fuse.drift.shape")
 local source = require("core.fuse.source")
 local Tally = require("core.fuse.tally")
@@ -291,6 +292,7 @@ function region.new(found, apps, links)
   end
   running_app.region(self.code)
   shape.follow(self)
+  recursion.follow(self)
   for i, spec in ipairs(r.entries) do
     local port = self.port[(config.parse_link(spec))]
     if not port then

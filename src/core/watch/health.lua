@@ -139,8 +139,7 @@ local function stopped(number, func, pc)
   local info = util.traceinfo(number)
   place(number, info)
   tell_watchdog(number)
-  -- (Another trace may begin at the same function's head, and lead into the loop.)
-  if start.follower and info.linktype == "loop" then start.follower:stopped() end
+  if start.follower then start.follower:stopped(info.linktype) end
   if info.linktype == "stitch" then
     note("stitch", running_app.here(on_trace), func, pc,
       builtin_name(func) .. " isn't compiled")
@@ -208,9 +207,10 @@ function health.listen(listener)
   other = listener
 end
 
---- Call follower:started() when LuaJIT begins to record a loop of the function `f`,
---- and follower:stopped() when it has compiled one. The caller keeps `follower`, and
---- neither may run compiled code (above).
+--- Call follower:started() when LuaJIT begins to record a trace at a loop or the head
+--- of the function `f`, and follower:stopped(linktype) when it has compiled one: it is
+--- "loop", or what else jit.util.traceinfo calls its link. The caller keeps `follower`,
+--- and neither may run compiled code (above).
 function health.follow(f, follower)
   followed[f] = follower
 end

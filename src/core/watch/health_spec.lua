@@ -98,28 +98,34 @@ describe("jit_health #slow", function ()
       print(first, late, early, health.is_problem(e))]])))
   end)
 
-  it("tells who follows a function of its loops, not of other traces", function ()
+  it("tells who follows a function of its traces, and how they end", function ()
     local said = testing.script([[
       local health = require("core.watch.health")
-      local started, stopped = 0, 0
+      local started, stopped = 0, {}
+      local function ends() return table.concat(stopped, " ") end
       local function f(n)
         local sum = 0
         for i = 1, n do sum = sum + i % 7 end
         return sum
       end
       local follower = {started = function () started = started + 1 end,
-                        stopped = function () stopped = stopped + 1 end}
+                        stopped = function (_, how) stopped[#stopped + 1] = how end}
       health.follow(f, follower)
       f(1000)
-      print(started > 0, stopped)
+      print(started > 0, ends())
       local before = started
       local function call()
         for _ = 1, 1000 do f(300) end -- the function's head is hot, too
       end
       jit.off(call)
       call()
-      print(started > before, stopped, follower ~= nil)]]) -- (it has been kept)
-    assert.equal("true\t1\ntrue\t1\ttrue\n", said)
+      print(started > before, ends(), follower ~= nil) -- (it has been kept)
+      local function depth(n) return n == 0 and 0 or 1 + depth(n - 1) end
+      stopped = {}
+      health.follow(depth, follower)
+      for _ = 1, 100 do depth(30) end
+      print(stopped[1])]])
+    assert.equal("true\tloop\ntrue\tloop root\ttrue\nup-recursion\n", said)
   end)
 
   -- Compiled code that is left meanwhile becomes what LuaJIT records a part of.

@@ -4,13 +4,14 @@
 -- those that take another pay some 10 cycles more. When the packet for which it was
 -- compiled was a rare one. When packets have begun to go many ways (spread), or an
 -- app's state has outgrown the caches (look_ahead), or the other way round. And when
--- LuaJIT has given the loop up (twice at most). Each time it waits twice as long before
--- the next.
+-- LuaJIT has given the loop up, or taken it for a recursion (twice at most). Each time
+-- it waits twice as long before the next.
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 
 local interpreted = require("core.fuse.drift.interpreted")
 local look_ahead = require("core.fuse.drift.look_ahead")
+local recursion = require("core.fuse.drift.recursion")
 local shape = require("core.fuse.drift.shape")
 local spread = require("core.fuse.drift.spread")
 
@@ -94,7 +95,8 @@ function drift.check(regions, now, breaths)
     local name = region.description.apps[1]
     local wait = waits[name] or FIRST
     local moved = look(region)
-    local tried = wait.tries < TRIES and interpreted.look(region, breaths)
+    local tried = wait.tries < TRIES
+      and (interpreted.look(region, breaths) or recursion.found(region))
     if (moved or tried) and now >= wait.before then
       local seconds = wait.seconds * 2
       waits[name] = {seconds = seconds, before = now + seconds,

@@ -29,8 +29,10 @@ function Shape:started()
   for k, counter in next, self.detours do self.before_detour[k] = counter[0] end
 end
 
---- To be called when it has compiled it.
-function Shape:stopped()
+--- To be called when it has compiled it to a trace with that kind of a link. (Another
+--- one may begin at the function's head, and lead into the loop.)
+function Shape:stopped(linktype)
+  if linktype ~= "loop" then return end
   self.taken, self.seen = {}, {}
   for event = 1, self.events do
     local n = self.counts[event].packets
