@@ -57,12 +57,14 @@ endif
 
 SOURCES := $(wildcard src/native/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
   click/native/*.c moongen/native/*.c)
-HEADERS := $(wildcard src/native/*.h src/native/*/*.h src/apps/*/*.h snabb/native/*.h \
-  snabb/apps/*/*.h click/native/*.h moongen/native/*.h)
 # What is built for guests lies apart.
 BUILD := build
 PROGRAM := $(if $(filter build,$(BUILD)),,$(BUILD)/)perigee
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+
+# The compiler writes beside each thing it makes which headers that was made from. A
+# header that is gone is no error (-MP).
+WRITE_HEADERS = -MMD -MP -MT $@ -MF $@.d
 
 # What `make demo` and its like call once everything is installed.
 AGAIN := @$(MAKE) --no-print-directory
@@ -76,23 +78,24 @@ guest-perigee:
 	@$(MAKE) --no-print-directory BUILD=build/guest ARCH=x86-64-v2 CFLAGS=-O1 \
 	  build/guest/perigee
 
-$(BUILD)/%.o: %.c $(HEADERS) $(BUILD)/flags
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -c -o $@ $<
+	$(CC) $(CFLAGS) $(WRITE_HEADERS) -c -o $@ $<
 
 # The C references of the benchmarks (bench/native).
-build/bench/%: bench/native/%.c bench/native/common.h $(wildcard bench/native/*/*.h) \
-    $(HEADERS) $(BUILD)/flags
+build/bench/%: bench/native/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
+	$(CC) $(CFLAGS) $(WRITE_HEADERS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
 
 # References that a benchmark loads beside its own code.
-build/bench/%.so: bench/native/%.c bench/native/common.h $(HEADERS) $(BUILD)/flags
+build/bench/%.so: bench/native/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -shared -fPIC -o $@ $< $(LDFLAGS)
+	$(CC) $(CFLAGS) $(WRITE_HEADERS) -shared -fPIC -o $@ $< $(LDFLAGS)
+
+-include $(OBJECTS:=.d) $(wildcard build/bench/*.d)
 
 # Changes when the compiler or its options do, so that all is built again.
-FLAGS = $(CC) $(CFLAGS) $(LDFLAGS)
+FLAGS = $(CC) $(CFLAGS) $(WRITE_HEADERS) $(LDFLAGS)
 $(BUILD)/flags: libraries FORCE
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || \

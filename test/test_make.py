@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import time
 
 import pytest
 
@@ -19,6 +20,41 @@ def test_tools_make_is_make(tmp_path):
             "moongentests", "moongensoak", "guest", "manual", "docs", "deb", "lint",
             "install", "uninstall", "clean"} == \
         set(re.findall(r"^make (\w+)", result.stdout, re.MULTILINE))
+
+
+# Makefile ----------------------------------------------------------------------
+
+
+def test_a_header_concerns_the_files_that_include_it(tmp_path):
+    native = tmp_path / "src/native/all"
+    native.mkdir(parents=True)
+    for name, text in {"api.h": "int api(void);", "gone.h": "int gone(void);",
+                       "own.h": '#include "../all/api.h"', "one.c": '#include "api.h"',
+                       "two.c": '#include "own.h"',
+                       "three.c": '#include "gone.h"'}.items():
+        (native / name).write_text(text + "\n")
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    objects = [f"build/src/native/all/{name}.o" for name in ["one", "two", "three"]]
+
+    now = time.time()
+
+    def made():
+        output = check("make", "-C", tmp_path, *objects)
+        return re.findall(r"-o build/src/native/all/(\S+)\.o", output)
+
+    def age():
+        for path in tmp_path.rglob("*"):
+            os.utime(path, (now - 2000 + path.match("*.o"),) * 2)
+
+    assert made() == ["one", "two", "three"]
+    age()
+    assert made() == []
+    (native / "api.h").touch()
+    assert made() == ["one", "two"]
+    age()
+    (native / "gone.h").unlink()
+    (native / "three.c").write_text("int no_header;\n")
+    assert made() == ["three"]
 
 
 # tools/test --------------------------------------------------------------------
