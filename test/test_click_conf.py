@@ -41,6 +41,15 @@ def test_it_says_what_runs(checkout):
     assert result.stdout.splitlines()[-1].startswith("3 of 4 can be read")
 
 
+def test_links_in_circles_and_folders_are_no_configurations(checkout):
+    folder = checkout / "conf"
+    (folder / "a/up").symlink_to("..")
+    (folder / "a/folder.click").mkdir()
+    (folder / "a/top.click").symlink_to("..")
+    result = run(ROOT / "tools/clickconf", folder, "--flatten", "--at-least", 4)
+    assert result.stdout.splitlines()[-1].startswith("3 of 4 can be read")
+
+
 RUNNING = 60  # of FastClick's, at least
 UNREADABLE = 2  # of FastClick's: one is to be preprocessed, one has an error
 

@@ -6,6 +6,7 @@ local C = require("core.native")
 local dirent = require("posix.dirent")
 local failure = require("core.failure")
 local main = require("core.main")
+local stat = require("posix.sys.stat")
 local this_engine = require("core.this_engine")
 local tree = require("core.tree")
 local unistd = require("posix.unistd")
@@ -42,16 +43,28 @@ function both.find_ours(name)
   return assert(loadfile(path))
 end
 
--- Call visit(name, path) for each module of Lua or DynASM below the folder.
-local function each_module(folder, prefix, visit)
+local function has_folder(name)
+  for _, root in ipairs(OURS) do
+    local path = ("%s/%s/%s"):format(main.root, root, (name:gsub("%.", "/")))
+    local found = stat.stat(path)
+    if found and stat.S_ISDIR(found.st_mode) ~= 0 then return true end
+  end
+  return false
+end
+
+-- Call visit(name, path) for each module of Lua or DynASM, in the folder and below,
+-- that Perigee has, too. Only folders that Perigee has are looked at: a tree may be
+-- large, and its links lead in circles.
+local function each_shared(folder, prefix, visit)
   local ok, names = pcall(dirent.dir, folder)
   if ok then table.sort(names) end
   for _, name in ipairs(ok and names or {}) do
     local stem, suffix = name:match("^([%w_-]+)%.(%l+)$")
+    local module = prefix .. (stem or name):gsub("-", "_")
     if suffix == "lua" or suffix == "dasl" then
-      visit(prefix .. stem:gsub("-", "_"), folder .. "/" .. name)
-    elseif not name:find(".", 1, true) then
-      each_module(folder .. "/" .. name, prefix .. name:gsub("-", "_") .. ".", visit)
+      if has(module) then visit(module, folder .. "/" .. name) end
+    elseif name:match("^[%w_-]+$") and has_folder(module) then
+      each_shared(folder .. "/" .. name, module .. ".", visit)
     end
   end
 end
@@ -66,8 +79,8 @@ end
 local function modules_in(dir, unchanged)
   local list = {}
   for _, folder in ipairs(FOLDERS) do
-    each_module(dir .. "/" .. folder, folder .. ".", function (name, path)
-      if has(name) and not unchanged(name, path) then list[#list + 1] = name end
+    each_shared(dir .. "/" .. folder, folder .. ".", function (name, path)
+      if not unchanged(name, path) then list[#list + 1] = name end
     end)
   end
   return list

@@ -3,6 +3,7 @@
 
 local stat = require("posix.sys.stat")
 local testing = require("testing.support")
+local unistd = require("posix.unistd")
 
 local FILES = {
   ["core/app.lua"] = "",
@@ -51,6 +52,39 @@ describe("a tree with modules of Perigee's names #slow", function ()
     assert.equal(("perigee: -p %s: these modules are used, not Perigee's: "
       .. "lib.macaddress\nfork\tnil\t1,000\n"):format(own),
       (testing.perigee{"-p", own, "snsh", "-e", CODE}))
+  end)
+
+  -- Snabb before v2024.08 has program/lisper/dev-env/snabb -> ../../../../, and more.
+  it("may have links in circles, and folders that Perigee hasn't", function ()
+    local circles = top .. "/circles"
+    write(circles .. "/src/core/app.lua", "")
+    write(circles .. "/src/lib/protocol/ethernet.lua", "")
+    write(circles .. "/src/lib/many/one.lua", "")
+    for i = 1, 3 do
+      write(("%s/src/program/lisper/dev-env%d/README"):format(circles, i), "")
+      local link = ("%s/src/program/lisper/dev-env%d/snabb"):format(circles, i)
+      unistd.link("../../../../", link, true)
+      unistd.link("../..", ("%s/src/lib/protocol/up%d"):format(circles, i), true)
+    end
+    local code = ([[
+      local dirent, looked_at = require("posix.dirent"), 0
+      local dir = dirent.dir
+      function dirent.dir(path)
+        looked_at = looked_at + 1
+        return dir(path)
+      end
+      require("core.both").add("--snabb", "%s/src", nil, true)
+      print(looked_at)]]):format(circles)
+    local said, status = testing.perigee{"snsh", "-e", code}
+    assert.equal(0, status)
+    -- Five folders of modules, and lib/protocol.
+    assert.equal(NOTICE:format(circles .. "/src"):gsub("core.app.*",
+      "core.app, lib.protocol.ethernet\n6\n"), said)
+    for _, option in ipairs{"--snabb", "-p"} do
+      local folder = option == "-p" and "/src/lib/protocol" or "/src"
+      assert.equal("started\n", testing.perigee{option, circles .. folder, "snsh", "-e",
+        "print('started')"}:match("[^\n]*\n$"))
+    end
   end)
 
   it("can't take the engine's place, or give what it hasn't", function ()

@@ -14,7 +14,8 @@ def find(paths, tool):
     for path in paths:
         if not path.exists():
             sys.exit(f"{tool}: {path}: no such file or folder")
-        found += sorted(path.rglob("*.click")) if path.is_dir() else [path]
+        found += sorted(file for file in path.rglob("*.click") if not file.is_dir()) \
+            if path.is_dir() else [path]
     return found
 
 

@@ -2,10 +2,9 @@
 -- Classes of apps by name: "apps.ip.dec_ttl.dec_ttl.DecTtl" is DecTtl of the module
 -- apps.ip.dec_ttl.dec_ttl. A module's name alone will do where it has one class.
 
-local dirent = require("posix.dirent")
 local failure = require("core.failure")
 local near = require("lib.stack.nearest")
-local stat = require("posix.sys.stat")
+local walk = require("core.lib.walk")
 
 local classes = {}
 
@@ -21,26 +20,20 @@ function classes.look_in(folder)
   end
 end
 
-local function names_below(folder, prefix, depth, found)
-  local ok, names = pcall(dirent.dir, folder)
-  for _, name in ipairs(ok and names or {}) do
-    local module = name:match("^([%w_]+)%.lua$")
-    if module and not module:match("_spec$") then
-      found[#found + 1] = prefix .. module
-    elseif name:match("^[%w_]+$") and depth < MOST_DEPTH then
-      local kind = stat.stat(folder .. "/" .. name)
-      if kind and stat.S_ISDIR(kind.st_mode) ~= 0 then
-        names_below(folder .. "/" .. name, prefix .. name .. ".", depth + 1, found)
-      end
-    end
-  end
+local function may_have_modules(name, depth)
+  return depth < MOST_DEPTH and name:match("^[%w_]+$") ~= nil
 end
 
 -- The names of the modules there are below apps/.
 local function modules()
   local found = {}
   for tree in package.path:gmatch("([^;]*)/%?%.lua") do
-    names_below(tree .. "/apps", "apps.", 1, found)
+    walk.files(tree .. "/apps", function (_, name)
+      local module = name:match("^([%w_/]+)%.lua$")
+      if module and not module:match("_spec$") then
+        found[#found + 1] = "apps." .. module:gsub("/", ".")
+      end
+    end, may_have_modules)
   end
   return found
 end

@@ -35,19 +35,35 @@ local function part_of(text)
   return i, n
 end
 
--- Every n-th spec file of the paths from the i-th on, in the order of their names.
-local function every(i, n, paths)
-  local all, chosen = {}, {}
+local function sorted(list)
+  table.sort(list)
+  return list
+end
+
+-- The spec files that the paths name, themselves or as folders. (busted goes round
+-- where links lead in circles.)
+local function specs_of(paths)
+  local all = {}
   for _, path in ipairs(paths) do
+    local found = {path}
     if require("pl.path").isdir(path) then
-      local files = require("pl.dir").getallfiles(path, "*_spec.lua")
-      for _, file in ipairs(files) do all[#all + 1] = file end
-    else
-      all[#all + 1] = path
+      found = {}
+      require("core.lib.walk").files(path, function (file)
+        if file:match("_spec%.lua$") then found[#found + 1] = file end
+      end)
     end
+    for _, file in ipairs(sorted(found)) do all[#all + 1] = file end
   end
-  table.sort(all)
-  for at = i, #all, n do chosen[#chosen + 1] = all[at] end
+  if #all == 0 then
+    failure.raise("there are no specs (*_spec.lua) in %s", table.concat(paths, ", "))
+  end
+  return all
+end
+
+-- Every n-th of them from the i-th on, in the order of their names.
+local function every(i, n, all)
+  local chosen = {}
+  for at = i, #sorted(all), n do chosen[#chosen + 1] = all[at] end
   return chosen
 end
 
@@ -65,7 +81,7 @@ local function arguments_of(args, folders)
       table.insert(arg:match("^%-") and options or paths, arg)
     end
   end
-  if #paths == 0 then paths = folders end
+  paths = specs_of(#paths == 0 and folders or paths)
   if part then paths = every(part[1], part[2], paths) end
   local words = {[0] = "perigee test", "--pattern=_spec", "--output=testing.output",
                  "--no-auto-insulate"}

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local stat = require("posix.sys.stat")
 local testing = require("testing.support")
+local unistd = require("posix.unistd")
 
 -- What `perigee test OPTIONS` says of a spec file with this code, and its exit status.
 local function test(code, ...)
@@ -82,5 +84,24 @@ describe("test", function ()
       end)]])
     assert.matches("stopped\n", said)
     assert.equal(0, status)
+  end)
+
+  it("runs each spec of a folder once, though links lead in circles", function ()
+    local folder = os.tmpname()
+    os.remove(folder)
+    stat.mkdir(folder)
+    stat.mkdir(folder .. "/in")
+    for _, name in ipairs{"a", "b", "c"} do
+      unistd.link("..", folder .. "/in/" .. name, true)
+    end
+    local said, status = testing.perigee{"test", folder}
+    assert.equal("perigee: there are no specs (*_spec.lua) in " .. folder .. "\n", said)
+    assert.equal(1, status)
+    local file = assert(io.open(folder .. "/in/one_spec.lua", "w"))
+    file:write("it('works', function () assert.equal(1, 1) end)")
+    file:close()
+    said = testing.perigee{"test", folder}
+    assert.matches("1 success / 0 failures / 0 errors", said)
+    os.execute("rm -r " .. folder)
   end)
 end)
