@@ -12,6 +12,7 @@ local function find_last(name)
 end
 
 return {
+  title = "Scripts of MoonGen's and libmoon's",
   globals = function () table.insert(package.loaders, find_last) end,
   options = {
     {"--tree", value = "DIR",

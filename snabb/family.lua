@@ -85,6 +85,7 @@ local function add_upstream(dir)
 end
 
 return {
+  title = "Programs and modules of Snabb's",
   globals = globals,
   types = {
     gauge = "lib.gauge", interlink = "lib.interlink",

@@ -4,9 +4,10 @@
 -- uses this, but workers, whose Lua states are to be alike.
 --
 -- A family (snabb/, ...) is a folder beside src whose family.lua returns a table with
--- `options`, like those of command_line.options; globals(), which sets the globals that
--- programs of that world expect; and `types`, the modules that register types of
--- objects in shared memory (core.shm), by type. Each may be left out.
+-- `options`, like those of command_line.options, and their `title` in --help;
+-- globals(), which sets the globals that programs of that world expect; and `types`,
+-- the modules that register types of objects in shared memory (core.shm), by type. Each
+-- may be left out.
 
 require("core.luajit")
 local failure = require("core.failure")
@@ -52,13 +53,13 @@ local function join_families(root)
   end
 end
 
---- The options for all programs, families' first (command_line.options).
+--- The options for all programs (command_line.options), families' last.
 function command_line.options()
   local list = {}
+  for _, option in ipairs(options.list) do list[#list + 1] = option end
   for _, family in ipairs(families) do
     for _, option in ipairs(family.options or {}) do list[#list + 1] = option end
   end
-  for _, option in ipairs(options.list) do list[#list + 1] = option end
   return list
 end
 
@@ -66,15 +67,23 @@ end
 
 local COLUMN = 21
 
-local function show_help()
-  io.write("Usage: perigee [OPTIONS] PROGRAM [ARGUMENTS]\n",
-    "       perigee PROGRAM --help\n\nOptions:\n")
-  for _, option in ipairs(command_line.options()) do
+local function show_options(title, list)
+  io.write("\n", title, ":\n")
+  for _, option in ipairs(list) do
     local left = ("%s%s%s"):format(option[1], option[2] and ", " .. option[2] or "",
       option.value and " " .. option.value or "")
     for i, line in ipairs(option.help) do
       io.write(("  %-" .. COLUMN .. "s%s\n"):format(i == 1 and left or "", line))
     end
+  end
+end
+
+local function show_help()
+  io.write("Usage: perigee [OPTIONS] PROGRAM [ARGUMENTS]\n",
+    "       perigee PROGRAM --help\n")
+  show_options("Options", options.list)
+  for _, family in ipairs(families) do
+    if family.options then show_options(family.title, family.options) end
   end
   io.write("\nPrograms:\n")
   for _, program in ipairs(main.programs()) do

@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: Apache-2.0
+local main = require("core.main")
+
+-- The modules of programs that are loaded, in one line.
+local function loaded_programs()
+  local names = {}
+  for name in pairs(package.loaded) do
+    if name:find("^program%.") then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return table.concat(names, " ")
+end
+
+describe("main.programs", function ()
+  it("loads none of them", function ()
+    local before = loaded_programs()
+    assert.is_true(#main.programs() > 30)
+    assert.equal(before, loaded_programs())
+  end)
+
+  it("tells each by its module's summary", function ()
+    for _, program in ipairs(main.programs()) do
+      local module = require(main.modulename(program.name))
+      assert.equal(module.summary, program.summary, program.name)
+    end
+  end)
+end)
