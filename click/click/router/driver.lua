@@ -46,7 +46,7 @@ local METER_SECONDS = 0.01
 -- Note the time, and sample rates now and then.
 function Router:begin_turn()
   local now = self.clock:peek()
-  self.turned = now
+  self.turned, self.turns = now, self.turns + 1
   if now - (self.metered or -1) < METER_SECONDS then return end
   self.metered = now
   for _, rate in ipairs(self.meters) do rate:sample(now) end

@@ -37,7 +37,8 @@ function router.new(flat, options)
   local self = setmetatable({
     flat = flat, options = options, errors = options.errors, old = options.old,
     elements = {}, by_name = {}, names = names.new(), tasks = tasks.new(),
-    runcount = 1, meters = {}, turned = 0, polls = {}, frequent_polls = {}, polled = 0,
+    runcount = 1, meters = {}, turned = 0, turns = 0,
+    polls = {}, frequent_polls = {}, polled = 0,
     clock = clock.new{simulated = options.simtime},
     global_handlers = setmetatable({}, {__index = global_handlers}),
   }, Router)

@@ -23,7 +23,8 @@ local AGGREGATE, PAINT, STAMP = note.AGGREGATE, note.PAINT, note.TIMESTAMP
 local ICMP_ERRORS = {[3] = true, [4] = true, [5] = true, [11] = true, [12] = true}
 
 --- Options are AggregateIPFlows' arguments by name; hooks: send(p) for packets that
---- have waited, trace (a file for flows that have ended, or nil).
+--- have waited, trace (a file for flows that have ended, or nil), over(number), called
+--- when the flow of that number has ended.
 function Flows.new(options, hooks)
   return setmetatable({
     options = options, hooks = hooks, view = View.new{}, next = 1, now = 0, reap_at = 0,
@@ -86,8 +87,9 @@ local TRACE = "<flow aggregate='%d' src='%s' sport='%d' dst='%s' dport='%d' "
   .. "begin='%.6f' duration='%.6f'>\n  <stream dir='0' packets='%d' />"
   .. "<stream dir='1' packets='%d' />\n</flow>\n"
 
--- The flow has ended: say so in the file.
-local function trace(self, hosts, flow)
+-- The flow has ended: say so, in the file too.
+local function finish(self, hosts, flow)
+  if self.hooks.over then self.hooks.over(flow.number) end
   if not self.hooks.trace then return end
   local high, low = math.floor(flow.ports / 65536), flow.ports % 65536
   local a, b, sport, dport = hosts.a, hosts.b, high, low
@@ -128,7 +130,7 @@ local function flow_of(self, protocol, hosts, ports, reverse, p)
     hosts.flows[ports] = flow
     begin(self, hosts, flow, reverse, p)
   elseif has_ended(self, protocol, flow, p) then
-    trace(self, hosts, flow)
+    finish(self, hosts, flow)
     hosts.by_number[flow.number] = nil
     begin(self, hosts, flow, reverse, p)
   end
@@ -268,7 +270,7 @@ local function reap_hosts(self, protocol, hosts, now)
   if hosts.waiting[hosts.first] then return end
   for ports, flow in pairs(hosts.flows) do
     if math.floor(flow.last) < now - timeout_of(self, protocol, flow) then
-      trace(self, hosts, flow)
+      finish(self, hosts, flow)
       hosts.flows[ports], hosts.by_number[flow.number] = nil, nil
     end
   end
@@ -293,7 +295,7 @@ function Flows:close()
   for _, list in pairs(self.pairs) do
     for _, hosts in ipairs(list) do
       for _, p in pairs(hosts.waiting) do packet.free(p) end
-      for _, flow in pairs(hosts.flows) do trace(self, hosts, flow) end
+      for _, flow in pairs(hosts.flows) do finish(self, hosts, flow) end
     end
   end
   if self.hooks.trace then self.hooks.trace:write("</trace>\n") end

@@ -126,7 +126,8 @@ function click.unit(text, options)
     kept = 0, arrived = 0, fresh = {}, packets = {}, called = {},
   }, Unit)
   local alone = setmetatable({
-    unit = unit, at_work = {}, clock = clock.new{simulated = options.time or true},
+    unit = unit, at_work = {}, turns = 0,
+    clock = clock.new{simulated = options.time or true},
   }, Router)
   local e = element.new(class, {
     name = options.name or "e", router = alone, landmark = "spec:1", index = 1,

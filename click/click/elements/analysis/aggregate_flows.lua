@@ -58,8 +58,19 @@ function AggregateIPFlows:initialize()
   end
   self.flows = Flows.new(a, {
     trace = trace,
+    over = function (number) self:tell_over(number) end,
     send = function (p) self.emit(1, p) end,
   })
+end
+
+--- Call f(number) whenever the flow of that number is over.
+function AggregateIPFlows:when_over(f)
+  self.listeners = self.listeners or {}
+  table.insert(self.listeners, f)
+end
+
+function AggregateIPFlows:tell_over(number)
+  for _, f in ipairs(self.listeners or {}) do f(number) end
 end
 
 function AggregateIPFlows:process(p)

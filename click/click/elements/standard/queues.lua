@@ -199,6 +199,20 @@ function Queue:reconfigured()
   if length(self) < self.capacity then self.full_signal:set(true) end
 end
 
+-- QuickNoteQueue: says at once that it is empty ----------------------------
+
+local QuickNoteQueue = element.define{
+  name = "QuickNoteQueue", extends = Queue, notifies = "both",
+  summary = "a queue that tells at once that it is empty",
+}
+
+function QuickNoteQueue:pull()
+  local p = self:take()
+  if p and not self.full_signal.active then self.full_signal:set(true) end
+  if self.head == self.tail then self.signal:set(false) end
+  return p
+end
+
 -- FrontDropQueue: the oldest makes room ------------------------------------
 
 local FrontDropQueue = element.define{
@@ -244,4 +258,4 @@ function MixedQueue:process(p, i)
   return false
 end
 
-return {SimpleQueue, NotifierQueue, Queue, FrontDropQueue, MixedQueue}
+return {SimpleQueue, NotifierQueue, Queue, QuickNoteQueue, FrontDropQueue, MixedQueue}

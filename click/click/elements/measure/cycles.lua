@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SetCycleCount and CycleCountAccum: how many cycles of the CPU's counter packets take
+-- from one place to another.
+
+local C = require("core.native")
+local element = require("click.element")
+local note = require("click.note")
+
+local PERFCTR = note.PERFCTR
+
+-- SetCycleCount --------------------------------------------------------------------
+
+local SetCycleCount = element.define{
+  name = "SetCycleCount", summary = "notes the CPU's cycle counter", reads = {},
+}
+
+function SetCycleCount.process(_, p)
+  p.note64[PERFCTR] = C.pg_tsc()
+  return p
+end
+
+-- CycleCountAccum ------------------------------------------------------------------
+
+local function reset(self) self.count, self.cycles, self.zero_count = 0, 0ULL, 0 end
+
+local function digits(value) return (tostring(value):gsub("%a+$", "")) end
+
+local CycleCountAccum = element.define{
+  name = "CycleCountAccum", summary = "adds up the cycles since SetCycleCount",
+  reads = {"PERFCTR"},
+  handlers = {
+    count = element.data("count"), zero_count = element.data("zero_count"),
+    cycles = {read = function (self) return digits(self.cycles) end},
+    cycles_pp = {read = function (self)
+      return self.count > 0 and digits(self.cycles / self.count) or "0"
+    end},
+    reset_counts = element.command(reset),
+  },
+  differs = "`cycles` are those of all packets; FastClick adds each batch's average.",
+}
+
+CycleCountAccum.configure = reset
+
+local function meet_zero(self)
+  if self.zero_count == 0 then
+    self:say("%s :: %s: packet with zero cycle counter annotation!", self.name,
+      self.class.name)
+  end
+  self.zero_count = self.zero_count + 1
+end
+
+function CycleCountAccum:process(p)
+  local before = p.note64[PERFCTR]
+  if before == 0 then
+    meet_zero(self)
+  else
+    self.cycles = self.cycles + (C.pg_tsc() - before)
+    self.count = self.count + 1
+  end
+  return p
+end
+
+CycleCountAccum.take_state = function (self, old)
+  self.count, self.cycles, self.zero_count = old.count, old.cycles, old.zero_count
+end
+
+return {SetCycleCount, CycleCountAccum}
