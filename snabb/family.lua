@@ -47,7 +47,8 @@ local function globals()
   declarations()
   stringify_messages()
   require("lib.lua.strict").enable()
-  require("core.both").settle()
+  local both = package.loaded["core.both"] -- if a tree was given
+  if both then both.settle() end
 end
 
 local function has(dir, file)

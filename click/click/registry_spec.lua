@@ -8,6 +8,37 @@ describe("click.registry", function ()
     assert.is_nil(registry.find("NoSuchClass"))
   end)
 
+  -- A registry that has loaded nothing.
+  local function fresh()
+    package.loaded["click.registry"] = nil
+    local made = require("click.registry")
+    package.loaded["click.registry"] = registry
+    return made
+  end
+
+  it("finds each by itself #slow", function ()
+    for _, name in ipairs(registry.names()) do
+      assert.equal(registry.find(name), fresh().find(name), name)
+    end
+    assert.is_nil(fresh().find("NoSuchClass"))
+  end)
+
+  it("doesn't load what isn't looked for", function ()
+    local kept = {}
+    for name, module in pairs(package.loaded) do
+      if name:find("^click%.elements%.") then
+        kept[name], package.loaded[name] = module, nil
+      end
+    end
+    fresh().find("Script")
+    local loaded = {}
+    for name in pairs(package.loaded) do
+      if name:find("^click%.elements%.") then loaded[#loaded + 1] = name end
+    end
+    for name, module in pairs(kept) do package.loaded[name] = module end
+    assert.same({"click.elements.control.script"}, loaded)
+  end)
+
   it("has classes that are complete", function ()
     local ports = require("click.router.ports")
     for _, class in ipairs(registry.list()) do

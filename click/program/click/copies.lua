@@ -6,7 +6,6 @@ local affinity = require("core.cpus.affinity")
 local config = require("core.config")
 local engine = require("core.app")
 local placement = require("core.cpus.placement")
-local Port = require("apps.port.port").Port
 
 local copies = {}
 
@@ -72,6 +71,7 @@ function copies.problem(router, o, n)
   end
   local devices = router.devices and router.devices.by_text or {}
   if not next(devices) then return "it receives from no device" end
+  local Port = require("apps.port.port").Port -- with all kinds of ports
   for text, device in pairs(devices) do
     local receives = #device.receivers > 0
     if receives and not Port.split({port = text}, n, 0) then
