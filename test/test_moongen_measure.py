@@ -111,6 +111,20 @@ def test_rate_in_mbits(tmp_path):
     assert float(told[2]) == pytest.approx(100 * (float(told[1]) / 5 - 1), abs=0.1)
 
 
+def test_all_ways_to_send_keep_a_rate():
+    """Of a queue, and of a device with two: no packet goes before its time. (How long it
+    takes beyond that is the machine's.)"""
+    mbit, packets = 2, 320
+    result = perigee("moongen", "--port", "0=null", ROOT / "test/moongen/paced.lua", mbit,
+                     packets)
+    assert (result.returncode, result.stderr) == (0, "")
+    took = {way: float(seconds) for way, seconds in
+            re.findall(r"^took\t([\w ]+)\t(\S+)$", result.stdout, re.M)}
+    assert len(took) == 12
+    least = (packets - 1) * (60 + CRC) * 8 / (mbit * 1e6)
+    assert {way: s for way, s in took.items() if s < 0.999 * least} == {}
+
+
 def test_even_gaps(tmp_path):
     result = moongen("rate.lua", 0, "-m", 0.0002, "-n", 300, "-t", 600, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")

@@ -75,7 +75,8 @@ struct mg_queue {
   struct mg_device *device;
   struct port *port;         /* the device's queue behind it */
   int32_t *lock;             /* of that */
-  struct mg_pacer *pacer;    /* of a tx queue, or NULL */
+  struct mg_pacer *pacer;    /* of a tx queue (limits.c), or NULL, */
+  struct mg_pacer *delays;   /* and of packets that are sent with delays, or NULL */
   void *ring;                /* of an rx queue: packets that others received for it */
   uint64_t missed;           /* that it had no room for */
   uint64_t polled;           /* TSC of the last time somebody asked for packets */
@@ -83,6 +84,7 @@ struct mg_queue {
   int32_t stamps;            /* note the TSC in received packets (`timestamp`) */
   int32_t qid;
   int32_t nstash;            /* received, and not yet given */
+  int32_t paced;             /* it has a pacer, or its device has */
   int32_t direct;            /* it has the device's queue for itself, and no rules */
   struct packet *stash[32];
 };
@@ -115,6 +117,7 @@ struct mg_device {
   uint32_t speed;            /* Mbit/s, 0 unknown */
   uint8_t mac[6];
   char text[256];            /* the port string */
+  struct mg_pacer *pacer;    /* of all its queues to send to, or NULL */
   struct mg_device *peer;    /* other end of a ring, or NULL */
   uint64_t polled;           /* TSC of the last time a queue was asked for packets */
   uint64_t configured_at;    /* TSC */
@@ -172,6 +175,7 @@ void mg_watch_copy(void);
 int32_t mg_send(struct mg_queue *q, struct packet **bufs, uint32_t n);
 int32_t mg_try_send(struct mg_queue *q, struct packet **bufs, uint32_t n);
 int32_t mg_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n);
+int32_t mg_try_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n);
 int32_t mg_receive(struct mg_queue *q, struct packet **bufs, uint32_t n);
 int32_t mg_receive_wait(struct mg_queue *q, struct packet **bufs, uint32_t n,
                         double microseconds, int32_t idle);

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The schedules of pace.h. Waits that are long are slept through, up to a margin that
- * a woken thread may take; the rest is a busy wait, which alone keeps gaps of
- * microseconds.
+ * The schedules of pace.h: when each packet may go. limits.c waits for that.
  */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <rte_cycles.h>
-#include <rte_ethdev.h>
-#include <rte_pause.h>
 
 #include "internal.h"
 #include "pace.h"
@@ -23,12 +15,7 @@
 enum {
   CRC_BYTES = 4,
   WIRE_OVERHEAD = 24,        /* bytes: preamble, start delimiter, CRC, gap */
-  CATCH_UP_MS = 100,         /* a busy machine takes the CPU away for so long */
-  SLEEP_OVER_US = 250,       /* shorter waits are busy ones */
-  WAKE_MARGIN_US = 150,      /* a thread that sleeps wakes up to this late */
-  LOOK_US = 10000,           /* a sleeper looks so often if it is to stop, */
-  LOOK_EVERY = 64,           /* and a busy one each so many tries */
-  TELL_FROM_PERCENT = 1      /* of the time lost: a warning */
+  CATCH_UP_MS = 100          /* a busy machine takes the CPU away for so long */
 };
 
 /* The counter and the clock at one moment: of a few tries, the one that took least. */
@@ -99,6 +86,7 @@ struct mg_pacer *mg_pacers(void) { return __atomic_load_n(&newest, __ATOMIC_ACQU
 void mg_pacer_set(struct mg_pacer *p, int32_t pattern, double gap, double byte_cycles,
                   double asked, const char *unit)
 {
+  mg_spin_lock(&p->lock);
   p->gap = gap;
   p->byte_cycles = byte_cycles;
   p->asked = asked;
@@ -107,6 +95,7 @@ void mg_pacer_set(struct mg_pacer *p, int32_t pattern, double gap, double byte_c
   p->packets = p->bytes = p->idle = p->lost = 0;
   p->begun = p->spaced = false;
   __atomic_store_n(&p->pattern, pattern, __ATOMIC_RELEASE);
+  mg_spin_unlock(&p->lock);
 }
 
 /* Uniform in (0, 1]: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
@@ -207,87 +196,4 @@ int32_t mg_pacer_due(struct mg_pacer *p, struct packet *const *packets, int32_t 
     p->spaced = false;
   }
   return i;
-}
-
-/* To where users look for warnings of the script: libmoon's log is standard output. */
-static void tell_too_fast(struct mg_pacer *p, uint64_t now)
-{
-  if (p->told || p->lost * 100 < (now - p->first) * TELL_FROM_PERCENT)
-    return;
-  p->told = 1;
-  char what[64] = "its packets' delays";
-  if (p->asked > 0)
-    snprintf(what, sizeof what, "%.6g %s", p->asked, p->unit);
-  bool colours = isatty(STDOUT_FILENO);
-  printf("%s[WARN]  %s: %s can't be kept; what is reached is told at the end%s\n",
-         colours ? "\033[1;33m" : "", p->name, what, colours ? "\033[0m" : "");
-  fflush(stdout);
-}
-
-static void sleep_until(const struct mg_pacer *p, uint64_t due, uint64_t now)
-{
-  static _Thread_local bool prompt;
-  if (!prompt) {
-    prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); /* the kernel adds 50 us otherwise */
-    prompt = true;
-  }
-  double us = (due - now) / p->hz * 1e6 - WAKE_MARGIN_US;
-  if (us > LOOK_US)
-    us = LOOK_US;
-  struct timespec t = {.tv_nsec = us * 1000};
-  nanosleep(&t, NULL);
-}
-
-int32_t mg_pace(struct mg_pacer *p, struct packet *const *packets, int32_t n)
-{
-  uint64_t sleep_over = p->hz * SLEEP_OVER_US / 1e6;
-  for (uint32_t tries = 1; n > 0; tries++) {
-    uint64_t now = rte_rdtsc(), lost = p->lost;
-    int32_t may_go = mg_pacer_due(p, packets, n, now);
-    if (p->lost > lost)
-      tell_too_fast(p, now);
-    if (may_go > 0) {
-      p->left = now;
-      return may_go;
-    }
-    bool sleeps = p->due - now > sleep_over;
-    if ((sleeps || tries % LOOK_EVERY == 0) && !mg_running(0))
-      return 0;
-    if (sleeps)
-      sleep_until(p, p->due, now);
-    else
-      rte_pause();
-  }
-  return 0;
-}
-
-int32_t mg_limit_by_card(struct mg_queue *q, uint32_t mbit)
-{
-  const struct mg_device *d = q->device;
-  if (q->port->own || d->sinks < d->ntx) /* several queues share one of the card */
-    return -1;
-  return rte_eth_set_queue_rate_limit(q->port->id, q->qid, mbit) == 0 ? 0 : -1;
-}
-
-int32_t mg_send_through(struct mg_queue *q, struct mg_pacer *p, struct packet **packets,
-                        uint32_t n)
-{
-  uint32_t sent = 0;
-  while (sent < n) {
-    int32_t may_go = mg_pace(p, packets + sent, n - sent);
-    if (may_go == 0) {
-      mg_free(packets + sent, n - sent);
-      break;
-    }
-    int32_t result = mg_send_now(q, packets + sent, may_go);
-    if (result < 0)
-      return result;
-    sent += may_go;
-  }
-  return sent;
-}
-
-int32_t mg_send_paced(struct mg_queue *q, struct packet **packets, uint32_t n)
-{
-  return mg_send_through(q, q->pacer, packets, n);
 }

@@ -21,8 +21,9 @@ enum mg_pattern {
   MG_DELAY                   /* or after its end; in bytes on the wire, in note64[0] */
 };
 
-/* Owned by one queue or limiter; one thread at a time sends through it. */
+/* Of a limiter, a queue, or a device, whose queues share it (limits.c). */
 struct mg_pacer {
+  int32_t lock;              /* held while times are given */
   int32_t pattern;           /* enum mg_pattern */
   int32_t told;              /* that the rate can't be kept */
   double gap;                /* cycles between packets, on average */
@@ -63,18 +64,36 @@ void mg_pacer_set(struct mg_pacer *, int32_t pattern, double gap, double byte_cy
                   double asked, const char *unit);
 
 /* How many of the n packets may go at time `now` (0: none yet, see `due`). Those are
- * taken as sent. */
+ * taken as sent. The caller holds the lock, if others may use the pacer. */
 int32_t mg_pacer_due(struct mg_pacer *, struct packet *const *packets, int32_t n,
                      uint64_t now);
 
-/* Wait until at least one may go, and return how many; 0 if the script is to end. */
-int32_t mg_pace(struct mg_pacer *, struct packet *const *packets, int32_t n);
+/* limits.c ------------------------------------------------------------------- */
+
+struct mg_queue;
+struct mg_device;
+
+/* The pacers of a queue to send to, of the delays of packets that are sent there with
+ * delays, and of a device's queues together. The first who asks makes it: `name` and
+ * `seed` as in mg_pacer_new(). NULL: no memory. */
+struct mg_pacer *mg_pacer_of_queue(struct mg_queue *, const char *name, uint64_t seed);
+struct mg_pacer *mg_pacer_of_delays(struct mg_queue *, const char *name, uint64_t seed);
+struct mg_pacer *mg_pacer_of_device(struct mg_device *, const char *name, uint64_t seed);
 
 /* Let the card itself send with so many Mbit/s (0: no limit). -1: it can't. */
-struct mg_queue;
 int32_t mg_limit_by_card(struct mg_queue *, uint32_t mbit);
 
-/* Send all at the pacer's times. Returns how many were sent (those that were not when
- * the script was to end are freed), or an enum mg_fault. */
+/* How many of the n packets the pacer (may be NULL), the queue and its device let go at
+ * time `now`. Those are taken as sent. */
+int32_t mg_limits_due(struct mg_queue *, struct mg_pacer *, struct packet *const *packets,
+                      int32_t n, uint64_t now);
+
+/* Send all at the times of the pacer (may be NULL), and at the queue's and the device's
+ * rate. Returns how many were sent (those that were not when the script was to end are
+ * freed), or an enum mg_fault. */
 int32_t mg_send_through(struct mg_queue *, struct mg_pacer *, struct packet **packets,
                         uint32_t n);
+
+/* Send those that the queue's and the device's rate let go now, and that the device
+ * takes: how many, or an enum mg_fault. The others stay the script's. */
+int32_t mg_try_send_paced(struct mg_queue *, struct packet **packets, uint32_t n);

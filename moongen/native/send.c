@@ -286,13 +286,12 @@ int32_t mg_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
 /* Send all of them, as fast as the queue may: how many, or why not (mg_fault). */
 int32_t mg_send(struct mg_queue *q, struct packet **bufs, uint32_t n)
 {
-  return unlikely(q->pacer != NULL) ? mg_send_through(q, q->pacer, bufs, n)
-                                    : mg_send_now(q, bufs, n);
+  return unlikely(q->paced) ? mg_send_through(q, NULL, bufs, n) : mg_send_now(q, bufs, n);
 }
 
-/* Send as many as the device takes at once: how many, or why not (mg_fault). The others
- * stay the script's. */
-int32_t mg_try_send(struct mg_queue *q, struct packet **bufs, uint32_t n)
+/* Send as many as the device takes at once, whatever rate the queue has: how many, or why
+ * not (mg_fault). The others stay the script's. */
+int32_t mg_try_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
 {
   struct rte_mbuf **packets = (struct rte_mbuf **)bufs;
   struct look look;
@@ -320,6 +319,12 @@ int32_t mg_try_send(struct mg_queue *q, struct packet **bufs, uint32_t n)
   q->packets += taken;
   q->bytes += look.bytes;
   return taken;
+}
+
+/* The same, of those that the queue's rate lets go. */
+int32_t mg_try_send(struct mg_queue *q, struct packet **bufs, uint32_t n)
+{
+  return unlikely(q->paced) ? mg_try_send_paced(q, bufs, n) : mg_try_send_now(q, bufs, n);
 }
 
 /* By numbers, as scripts call DPDK's functions. */

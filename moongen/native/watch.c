@@ -52,7 +52,7 @@ int32_t mg_watch_missed(const struct mg_device *d, uint64_t *to)
   return add((struct watched){.device = d, .to = to});
 }
 
-/* The rate that the queue to send to is limited to by its pacer: bit/s with 4 bytes of
+/* The rate that the queue to send to is limited to in software: bit/s with 4 bytes of
  * CRC a packet, 0 if there is none. */
 int32_t mg_watch_limit(const struct mg_queue *q, uint64_t *to)
 {
@@ -82,11 +82,18 @@ void mg_unwatch(const uint64_t *to)
   free(gone);
 }
 
-static uint64_t limit_of(const struct mg_queue *q)
+static uint64_t rate_of(struct mg_pacer *const *at)
 {
-  const struct mg_pacer *p = __atomic_load_n(&q->pacer, __ATOMIC_ACQUIRE);
+  const struct mg_pacer *p = __atomic_load_n(at, __ATOMIC_ACQUIRE);
   double byte_cycles = p && p->pattern == MG_RATE ? p->byte_cycles : 0;
   return byte_cycles > 0 ? (uint64_t)(8 * p->hz / byte_cycles + 0.5) : 0;
+}
+
+/* The lower of the queue's rate and its device's. */
+static uint64_t limit_of(const struct mg_queue *q)
+{
+  uint64_t own = rate_of(&q->pacer), all = rate_of(&q->device->pacer);
+  return own == 0 || (all > 0 && all < own) ? all : own;
 }
 
 static bool is_thread(const struct watched *w)

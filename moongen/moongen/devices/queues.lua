@@ -85,6 +85,14 @@ function TxQueue:sendN(bufs, n)
   return n
 end
 
+--- Send the first `n` at the times of a pacer (native/pace.h), and at the queue's rate.
+function TxQueue:sendThrough(p, bufs, n)
+  if n > bufs.maxSize then check_count(bufs, n) end
+  local sent = C.mg_send_through(self.queue, p, bufs.array, n)
+  if sent < 0 then fail(self, sent) end
+  return n
+end
+
 local one = ffi.new("struct packet *[1]")
 
 --- Send one buffer.

@@ -6,7 +6,6 @@ local pacer = require("moongen.pacing.pacer")
 local rates = require("moongen.pacing.rates")
 local log = require("moongen.log")
 local serialize = require("moongen.tasks.serialize")
-local C = require("core.declare")("native/pace.h")
 
 local Limiter = {}
 Limiter.__index = Limiter
@@ -48,12 +47,7 @@ function Limiter:send(bufs) return self:sendN(bufs, bufs.size) end
 
 --- Send the first `n` of them.
 function Limiter:sendN(bufs, n)
-  if n > bufs.maxSize then
-    error(("sendN: %d buffers of an array of %d"):format(n, bufs.maxSize), 2)
-  end
-  local sent = C.mg_send_through(self.queue.queue, self.pacer, bufs.array, n)
-  if sent < 0 then self.queue:fail(sent) end
-  return n
+  return self.queue:sendThrough(self.pacer, bufs, n)
 end
 
 --- Nothing of it goes on by itself: what was sent through it is sent.

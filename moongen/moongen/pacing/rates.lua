@@ -2,7 +2,6 @@
 -- Rates of transmit queues, as scripts set them: by the card where it has a limiter,
 -- else paced in software. These are methods of queues and devices.
 
-local ffi = require("ffi")
 local pacer = require("moongen.pacing.pacer")
 local log = require("moongen.log")
 local C = require("core.declare")("native/pace.h")
@@ -22,19 +21,32 @@ local function number(value, what)
   return n
 end
 
-local function pacer_of(queue)
-  local q = queue.queue
-  if q.pacer == nil then
-    local seed = queue.id * 1000 + queue.qid + 1
-    q.pacer = ffi.cast("struct mg_pacer *", pacer.new(tostring(queue), seed))
-  end
-  return ffi.cast("struct mg_pacer *", q.pacer)
+-- The pacer of a queue or of a device; `make`: one of native/pace.h's.
+local function pacer_of(make, of, native)
+  local p = make(native, tostring(of), of.id * 1000 + (of.qid or 999) + 1)
+  if p == nil then error("no memory for a rate limiter", 0) end
+  return p
+end
+
+local function pacer_of_queue(queue)
+  return pacer_of(C.mg_pacer_of_queue, queue, queue.queue)
 end
 
 --- Mbit/s of the link; nil if it isn't known.
 function M.link_speed(queue)
   local speed = tonumber(queue.dev:getLinkStatus().speed)
   return speed and speed > 0 and speed or nil
+end
+
+-- What a user gives as the rate of a queue or device (`of`), in Mbit/s; 0: no limit.
+local function wanted_rate(mbit, of, queue)
+  mbit = number(mbit, "a rate in Mbit/s")
+  local most = M.link_speed(queue) or math.huge
+  if mbit > most then
+    log:info("%s: %.6g Mbit/s is more than the link's %.6g, so nothing is limited",
+      tostring(of), mbit, most)
+  end
+  return mbit >= most and 0 or mbit
 end
 
 -- The card's own limiter, which takes whole Mbit/s. 0 lets everything go.
@@ -44,19 +56,13 @@ local function by_card(queue, mbit)
 end
 
 --- Send with `mbit` Mbit/s: with 4 bytes of CRC for each packet, without preamble and
---- gap. 0, or what the link has or more: no limit.
+--- gap. 0, or what the link has or more: no limit. All ways to send keep to it.
 function M.queue:setRate(mbit)
-  mbit = number(mbit, "a rate in Mbit/s")
-  local most = M.link_speed(self) or math.huge
-  if mbit > most then
-    log:info("%s: %.6g Mbit/s is more than the link's %.6g, so nothing is limited",
-      tostring(self), mbit, most)
-  end
-  if mbit >= most then mbit = 0 end
+  mbit = wanted_rate(mbit, self, self)
   if by_card(self, mbit) or mbit == 0 then
-    if self.queue.pacer ~= nil then pacer.unpaced(pacer_of(self)) end
+    if self.queue.pacer ~= nil then pacer.unpaced(self.queue.pacer) end
   else
-    pacer.rate(pacer_of(self), mbit)
+    pacer.rate(pacer_of_queue(self), mbit)
   end
 end
 
@@ -69,18 +75,24 @@ end
 --- Send packets with the delays that they have (`buf:setDelay`): so many bytes on the
 --- wire after the end of the packet before. `n`: only the first of them. MoonGen fills
 --- the gaps with broken packets; here they are empty, so no driver has to be patched.
---- Returns the number of packets.
+--- The queue's rate holds, too. Returns the number of packets.
 function M.queue:sendWithDelay(bufs, _, n)
-  local p = pacer_of(self)
+  n = n or bufs.size
+  local p = self.queue.delays
+  if p == nil then p = pacer_of(C.mg_pacer_of_delays, self, self.queue) end
   if p.pattern ~= C.MG_DELAY then pacer.delay(p, M.link_speed(self)) end
-  return self:sendN(bufs, n or bufs.size)
+  return self:sendThrough(p, bufs, n)
 end
 
---- Send with `mbit` Mbit/s on all queues together.
+--- Send with at most `mbit` Mbit/s (0: no limit) on all queues together, whichever are
+--- used. The queues' own rates hold, too.
 function M.device:setRate(mbit)
-  mbit = number(mbit, "a rate in Mbit/s")
-  local n = self.c.ntx
-  for i = 0, n - 1 do self:getTxQueue(i):setRate(mbit / n) end
+  mbit = wanted_rate(mbit, self, self:getTxQueue(0))
+  if mbit > 0 then
+    pacer.rate(pacer_of(C.mg_pacer_of_device, self, self.c), mbit)
+  elseif self.c.pacer ~= nil then
+    pacer.unpaced(self.c.pacer)
+  end
 end
 
 --- Tell what the rates of all queues and limiters of the process came to.

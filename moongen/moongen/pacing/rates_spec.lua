@@ -18,7 +18,7 @@ local function new_queue(speed)
 end
 
 local function pacer_of(queue)
-  return queue.queue.pacer ~= nil and ffi.cast("struct mg_pacer *", queue.queue.pacer)
+  return queue.queue.pacer ~= nil and queue.queue.pacer
 end
 
 describe("rates", function ()
@@ -73,12 +73,17 @@ describe("rates", function ()
       "a rate in Mpps is a number from 0 on")
   end)
 
-  it("of a device are divided among its queues", function ()
-    local queues = {[0] = new_queue(), new_queue()}
-    local device = {c = {ntx = 2}, getTxQueue = function (_, i) return queues[i] end}
+  it("of a device are its own, not its queues'", function ()
+    local queue = new_queue()
+    local native = queue.queue.device
+    local device = {id = 7, c = native, getTxQueue = function () return queue end}
+    rates.device.setRate(device, 0)
+    assert.is_true(native.pacer == nil)
     rates.device.setRate(device, 100)
-    assert.equal(50, pacer_of(queues[0]).asked)
-    assert.equal(50, pacer_of(queues[1]).asked)
+    assert.is_false(pacer_of(queue))
+    assert.equal(100, native.pacer.asked)
+    rates.device.setRate(device, 10000)
+    assert.equal(C.MG_UNPACED, native.pacer.pattern)
   end)
 
   it("of buffers are delays in bytes", function ()
@@ -89,13 +94,19 @@ describe("rates", function ()
     assert.equal(0, buf.udata64)
   end)
 
-  it("begin delays of packets once", function ()
-    local queue = new_queue()
-    queue.sendN = function (_, _, n) return n end
+  it("begin delays of packets once, beside the queue's rate", function ()
+    local queue, through = new_queue()
+    queue.sendThrough = function (_, p, _, n)
+      through = p
+      return n
+    end
+    queue:setRate(100)
     local bufs = {size = 8}
     assert.equal(8, queue:sendWithDelay(bufs))
-    local p = pacer_of(queue)
+    local p = queue.queue.delays
+    assert.equal(through, p)
     assert.equal(C.MG_DELAY, p.pattern)
+    assert.equal(C.MG_RATE, pacer_of(queue).pattern)
     p.packets = 8
     assert.equal(3, queue:sendWithDelay(bufs, 14.88, 3))
     assert.equal(8, tonumber(p.packets)) -- not begun anew
