@@ -4,12 +4,12 @@ what is dropped there."""
 
 import os
 import signal
-import struct
 import subprocess
 import time
 
 import pytest
 
+from helpers.capture import packets_of
 from helpers.command import PERIGEE, perigee, run, running, tool, wait_until
 from helpers.control import Client, graph, path_of
 
@@ -22,19 +22,7 @@ def instance(tmp_path_factory):
 
 
 def packets(path):
-    """The packets of the file, each with its comment, if it has one (pcapng, 4.3)."""
-    data, at, found = path.read_bytes(), 0, []
-    while at < len(data):
-        kind, total = struct.unpack_from("=II", data, at)
-        assert struct.unpack_from("=I", data, at + total - 4) == (total,)
-        if kind == 6:
-            captured, = struct.unpack_from("=I", data, at + 20)
-            options = data[at + 28 + (captured + 3) // 4 * 4:at + total - 4]
-            code, length = struct.unpack_from("=HH", options) if options else (0, 0)
-            comment = options[4:4 + length].decode() if code == 1 else None
-            found.append((data[at + 28:at + 28 + captured], comment))
-        at += total
-    return found
+    return packets_of(path.read_bytes())
 
 
 @pytest.mark.parametrize("what", [

@@ -37,3 +37,20 @@ def load(path):
             data = file.read(captured)
             assert len(data) == captured
             yield data
+
+
+def packets_of(blocks):
+    """The packets of pcapng's bytes in this machine's order, each with its comment, if it
+    has one (draft-ietf-opsawg-pcapng, section 4.3)."""
+    at, found = 0, []
+    while at < len(blocks):
+        kind, total = struct.unpack_from("=II", blocks, at)
+        assert struct.unpack_from("=I", blocks, at + total - 4) == (total,)
+        if kind == 6:
+            captured, = struct.unpack_from("=I", blocks, at + 20)
+            options = blocks[at + 28 + (captured + 3) // 4 * 4:at + total - 4]
+            code, length = struct.unpack_from("=HH", options) if options else (0, 0)
+            comment = options[4:4 + length].decode() if code == 1 else None
+            found.append((blocks[at + 28:at + 28 + captured], comment))
+        at += total
+    return found

@@ -56,7 +56,25 @@ function pulls.source(e, o)
   return function () return pull(e, o) end
 end
 
---- Set pull_from of all elements.
+-- Does what element `e` pulls come from an element that others push to, a queue?
+local function pulls_kept(e, seen)
+  if seen[e] then return false end
+  seen[e] = true
+  for i = 1, e.ninputs do
+    if e.processing.inputs:sub(i, i) == "l" then
+      for _, peer in ipairs(e.peers[false][i] or {}) do
+        local from = peer.element
+        if from.processing.inputs:find("[^l]") or pulls_kept(from, seen) then
+          return true
+        end
+      end
+    end
+  end
+  return false
+end
+
+--- Set pull_from of all elements, and `relays` (doc/apps.md) of those that pull from
+--- queues.
 function pulls.connect(router)
   for _, e in ipairs(router.elements) do e.pull_from = {} end
   for _, c in ipairs(router.connections) do
@@ -66,6 +84,7 @@ function pulls.connect(router)
       to.pull_from[i] = pulls.source(from, o)
     end
   end
+  for _, e in ipairs(router.elements) do e.relays = pulls_kept(e, {}) or nil end
 end
 
 return pulls

@@ -23,6 +23,8 @@ local unfit = require("core.lift.unfit")
 
 local fuse = {}
 
+local NOT_WANTED = "fusing is off (--no-fuse, engine.fuse)" -- why, of all apps
+
 local Fused = {}
 Fused.__index = Fused
 
@@ -268,7 +270,11 @@ end
 function fuse.plan(apps, links, wanted, old, lifting)
   local fused = fuse.none()
   local found, reasons, views = {}, {}, apps
-  if wanted then found, reasons, views = find_again(apps, links, lifting) end
+  if wanted then
+    found, reasons, views = find_again(apps, links, lifting)
+  else
+    for name in pairs(apps) do reasons[name] = NOT_WANTED end
+  end
   fused.reasons, fused.wanted = reasons, wanted
   local before = {}
   for _, r in ipairs(old.regions) do

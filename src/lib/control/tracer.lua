@@ -24,19 +24,25 @@ Tracer.__index = Tracer
 
 local function address(p) return tonumber(ffi.cast("uintptr_t", p)) end
 
-local function is_source(app)
-  return app.pull ~= nil or #app.input == 0
+-- Do packets come into the graph by the app? `fed` are those that links lead to.
+local function is_source(app, fed)
+  return (app.pull or not fed[app]) and not app.relays
 end
 
--- The links at which packets are chosen: those that lead to the app of this name or, if
--- none does, leave it; without a name, those by which packets come into the graph.
+-- The links at which packets are chosen, and the app that each comes from: those that
+-- lead to the app of this name or, if none does, leave it; without a name, those by
+-- which packets come into the graph.
 local function beginnings(name)
-  local into, out_of = {}, {}
+  local into, out_of, fed = {}, {}, {}
+  for spec in pairs(graph.links) do
+    local _, _, to = config.parse_link(spec)
+    fed[graph.apps[to]] = true
+  end
   for spec in pairs(graph.links) do
     local from, _, to = config.parse_link(spec)
-    if name == nil and is_source(graph.apps[from]) then into[spec] = true end
-    if name == to then into[spec] = true end
-    if name == from then out_of[spec] = true end
+    if name == nil and is_source(graph.apps[from], fed) then into[spec] = from end
+    if name == to then into[spec] = from end
+    if name == from then out_of[spec] = from end
   end
   return next(into) and into or out_of
 end
@@ -119,10 +125,11 @@ local function matches(self, p)
   return not self.filter or match(self.filter, p.data, p.length) ~= 0
 end
 
--- A packet at the link. One that comes into the graph anew is another one.
+-- A packet at the link. One that comes into the graph anew is another one, unless the
+-- app that it comes from was given it.
 local function look(self, spec, p, begins)
   local record = self.active > 0 and self.records[address(p)]
-  if record and begins and not self.app then
+  if record and begins and not self.app and record.at ~= begins then
     finish(self, record, {what = "freed"})
     record = nil
   end
@@ -182,12 +189,6 @@ function Tracer:lost(name, reason, p)
   finish(self, record, how)
 end
 
---- The app keeps it, for now: it may come out of it later.
-function Tracer:kept(name, p)
-  local record = record_of(self, name, p)
-  if record then record.since = C.pg_now() end
-end
-
 -- Is the packet among those that can be allocated?
 local function is_free(p_address)
   local list = pool.freelist
@@ -195,6 +196,14 @@ local function is_free(p_address)
     if address(list.list[i]) == p_address then return true end
   end
   return false
+end
+
+--- The app keeps it, for now: it may come out of it later.
+function Tracer:kept(name, p)
+  local record = record_of(self, name, p)
+  if not record then return end
+  if is_free(record.address) then return finish(self, record, {what = "freed"}) end
+  record.since = C.pg_now()
 end
 
 --- An app outside of regions has been called: has it freed what it was given?

@@ -118,23 +118,25 @@ function M.text(regions, reasons, list, with_source)
     show_region(say, number, region, with_source)
   end
   show_not_fused(say, reasons)
-  if not engine.fuse then say("nothing is fused: engine.fuse is false") end
   show_calls(say, list)
   return table.concat(lines, "\n") .. "\n"
 end
 
 -- The program ------------------------------------------------------------------
 
+-- Place the apps where the program would once it has measured their cycles: by their
+-- numbers, as no packet moves here.
+local function place()
+  if not placement.concerns(engine.configuration) then return end
+  placement.weigh(nil)
+  engine.configure(placement.place(engine.configuration))
+  local reasons = placement.reasons()
+  reasons[1] = reasons[1] .. " (the program measures cycles first)"
+end
+
 -- Why the apps are where they are, if Perigee has placed them.
 local function show_reasons()
-  local reasons
-  if placement.concerns(engine.configuration) then -- not measured, as no packet moves
-    placement.weigh(nil)
-    placement.place(engine.configuration)
-    reasons = placement.reasons()
-    reasons[1] = reasons[1] .. " (the program measures cycles first)"
-  end
-  reasons = placement.reasons()
+  local reasons = placement.reasons()
   local placed = partition.is_placed(engine.configuration) -- and so shown below
   for i = 1, placed and math.min(1, #reasons) or #reasons do
     print(reasons[i])
@@ -221,6 +223,7 @@ function M.run(args)
       io.write(text)
       main.exit(0)
     end
+    place()
     show_reasons()
     local placed = show_workers(not options.no_source)
     if not placed or workers.main_has_apps() then

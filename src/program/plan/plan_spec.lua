@@ -102,7 +102,8 @@ a breath calls:
   it("says when nothing is fused by choice", function ()
     local program = "engine.fuse = false\n" .. PROGRAM
     local said = testing.script(program, {"plan"}, {"engine"})
-    assert.matches("^nothing is fused: engine.fuse is false\na breath calls:\n", said)
+    assert.matches("^not fused: [%w, ]+: fusing is off %(%-%-no%-fuse, engine.fuse%)\n"
+      .. "a breath calls:\n", said)
   end)
 
   it("says when there is no plan", function ()

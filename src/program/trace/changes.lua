@@ -3,32 +3,55 @@
 -- behind others, and fields, from the bytes before and after. Pure.
 
 local ffi = require("ffi")
+local first_header = require("program.trace.first_header")
 local packet = require("core.packet")
 local line = require("lib.stack.packet.line")
 local resolve = require("lib.stack.packet.resolve")
 
 local changes = {}
 
---- What the packet of these bytes is: {text = it on one line, headers = a list of
---- {name, fields = a list of {label, value as text}}, payload = the bytes behind them}.
-function changes.read(bytes)
-  local p = packet.from_string(bytes)
-  local view = resolve(p)
-  local values, headers = view:get(), {}
-  local ends = 0
-  for i, item in ipairs(view.shape.items) do
-    local fields = {}
-    for k, label in ipairs(item.labels or {}) do
-      if values[label] ~= nil then
-        fields[#fields + 1] = {item.layout.fields[k].label, tostring(values[label])}
-      end
+-- A header's fields, {label, value as text} each.
+local function fields_of(item, values)
+  local fields = {}
+  for k, label in ipairs(item.labels or {}) do
+    if values[label] ~= nil then
+      fields[#fields + 1] = {item.layout.fields[k].label, tostring(values[label])}
     end
-    headers[i] = {name = item.protocol.name, fields = fields}
+  end
+  return fields
+end
+
+-- Headers from the first on, and where they end.
+local function headers_of(p, first)
+  local view = resolve(p, first)
+  local values, headers, ends = view:get(), {}, 0
+  for i, item in ipairs(view.shape.items) do
+    headers[i] = {name = item.protocol.name, offset = item.offset,
+      fields = fields_of(item, values)}
     ends = item.offset + item.size
   end
-  local text = line.text(p, "eth")
+  return headers, ends
+end
+
+--- What a packet is whose first `bytes` these are, of `length` (if nil: all there are):
+--- {text = it on one line, headers = a list of {name, offset in bytes, fields = a list
+--- of {label, value as text}}, payload = the bytes behind them, bytes =, length =}. Its
+--- first header is of the protocol `first`, if nil as the bytes say
+--- (program.trace.first_header).
+function changes.read(bytes, length, first)
+  length = length or #bytes
+  first = first or first_header.of(bytes, length)
+  local read = {bytes = bytes, length = length}
+  if first == first_header.PAYLOAD then
+    read.text, read.headers, read.payload = "length " .. length, {}, bytes
+    return read
+  end
+  local p = packet.from_string(bytes)
+  local headers, ends = headers_of(p, first)
+  read.text, read.headers = line.text(p, first), headers
+  read.payload = bytes:sub(ends + 1)
   packet.free(p)
-  return {text = text, headers = headers, payload = bytes:sub(ends + 1)}
+  return read
 end
 
 -- How many headers of `long` come before those that `short` has, if these follow.
@@ -89,19 +112,21 @@ local function add_fields(lines, before, after)
   end
 end
 
---- What is different in the bytes `after`, a list of lines such as "ip4 TTL 64 -> 63".
---- `length_before` and `length_after` are those of the whole packets.
-function changes.between(before, after, length_before, length_after)
-  local old, new = changes.read(before), changes.read(after)
-  local pairs_of, lines = aligned(old.headers, new.headers)
+--- What is different in a packet that was `before` (as of changes.read) and has `bytes`
+--- and a `length` now: a list of lines such as "ip4 TTL 64 -> 63"; and what it is now,
+--- as of changes.read.
+function changes.between(before, bytes, length)
+  local first = first_header.after(before, {bytes = bytes, length = length})
+  local after = changes.read(bytes, length, first)
+  local pairs_of, lines = aligned(before.headers, after.headers)
   for _, pair in ipairs(pairs_of) do add_fields(lines, pair[1], pair[2]) end
-  if old.payload ~= new.payload and #lines == 0 then
+  if before.payload ~= after.payload and #lines == 0 then
     lines[#lines + 1] = "bytes behind the headers"
   end
-  if length_before ~= length_after then
-    lines[#lines + 1] = ("length %d -> %d"):format(length_before, length_after)
+  if before.length ~= length then
+    lines[#lines + 1] = ("length %d -> %d"):format(before.length, length)
   end
-  return lines
+  return lines, after
 end
 
 --- The string of which `text` has the bytes in hex.

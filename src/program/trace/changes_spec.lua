@@ -15,7 +15,7 @@ end
 
 local UDP = {"eth", "ip4", "udp"}
 
-local function between(a, b) return changes.between(a, b, #a, #b) end
+local function between(a, b) return (changes.between(changes.read(a), b, #b)) end
 
 describe("changes of a packet", function ()
   it("are fields", function ()

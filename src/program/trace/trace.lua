@@ -54,36 +54,42 @@ local function apps_of(spec)
 end
 
 -- Call changed(hop, lines) for each hop, with what is different to the one before.
+-- Returns what the packet was at first (program.trace.changes).
 local function each_change(record, changed)
-  local bytes, length
-  for _, hop in ipairs(record.hops) do
-    local now = hop.data and changes.bytes(hop.data) or bytes
-    local lines = bytes and hop.data
-      and changes.between(bytes, now, length, hop.length) or {}
-    bytes, length = now, hop.length or length
+  local first, now
+  local function step(hop)
+    local lines = {}
+    if not now then
+      now = changes.read(changes.bytes(hop.data), hop.length)
+      first = now
+    elseif hop.data then
+      lines, now = changes.between(now, changes.bytes(hop.data), hop.length)
+    end
     changed(hop, lines)
   end
-  local last = record["end"]
-  if last.data then
-    changed(last, changes.between(bytes, changes.bytes(last.data), length, last.length))
-  end
+  for _, hop in ipairs(record.hops) do step(hop) end
+  if record["end"].data then step(record["end"]) end
+  return first
 end
 
 --- The way of a packet (doc/control.md) as lines for people.
 function M.text(record)
-  local first = changes.bytes(record.hops[1].data)
-  local lines = {("packet %d%s: %d bytes, %s"):format(record.number,
-    record.cpu and (" on CPU %d"):format(record.cpu) or "", record.hops[1].length,
-    changes.read(first).text)}
+  local lines = {}
   local function add(fmt, ...) lines[#lines + 1] = fmt:format(...) end
   add("  from %s", (apps_of(record.hops[1].link)))
   local before -- the app that has what is changed
-  each_change(record, function (hop, list)
+  local first = each_change(record, function (hop, list)
+    local from, to
+    if hop.link then from, to = apps_of(hop.link) end
     if before then add("  %s", before) end
+    -- What an app keeps another may take from it, without a link (Click's queues).
+    if before and from and from ~= before then add("  %s", from) end
     for _, line in ipairs(list) do add("    %s", line) end
-    before = hop.link and select(2, apps_of(hop.link))
+    before = to
   end)
   add("  %s", end_of(record))
+  table.insert(lines, 1, ("packet %d%s: %d bytes, %s"):format(record.number,
+    record.cpu and (" on CPU %d"):format(record.cpu) or "", first.length, first.text))
   return table.concat(lines, "\n") .. "\n"
 end
 

@@ -101,7 +101,7 @@ end
 
 -- A packet for the page: a line, and its headers with their fields.
 local function decoded(packet)
-  local read = changes.read(packet.data)
+  local read = changes.read(packet.data, packet.length)
   return {text = read.text, headers = read.headers, length = packet.length,
     comment = packet.comment, payload = #read.payload}
 end
