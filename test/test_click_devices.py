@@ -112,6 +112,16 @@ def test_kernel_tun_answers_pings(namespace):
     assert "tun9" not in router.ip("link")
 
 
+def test_kernel_tun_takes_what_a_source_sends_by_itself(namespace):
+    router = namespace()
+    config = ("InfiniteSource(LIMIT 3, STOP false) -> c :: Counter"
+              " -> KernelTun(10.9.0.1/24, DEVNAME tun9) -> Discard;"
+              " Script(TYPE ACTIVE, label again, wait 10ms, goto again $(lt $(c.count) 3),"
+              " print 'all sent', stop)")
+    with running(*router.command(PERIGEE, "click", "-e", config)) as click:
+        click.wait_for("all sent")
+
+
 @pytest.mark.fast
 @pytest.mark.parametrize("first", ["from", "to"])
 def test_rings_join_two_processes(tmp_path, first):

@@ -50,7 +50,7 @@ local HANDLERS = {
 local KernelTun = element.define{
   name = "KernelTun",
   summary = "exchanges IP packets with the kernel, by a TUN interface",
-  ports = "0-1/1-2", processing = "a/h", flow = "x/y", emits = true, silent = true,
+  ports = "0-1/1-2", processing = "a/h", flow = "x/y", emits = true,
   drops = {"not IP", "longer than the MTU", "the kernel doesn't take it"},
   arguments = ARGUMENTS, handlers = HANDLERS,
 }
