@@ -3,6 +3,7 @@
 -- there, options to bring trees of Snabb's layout, and types in shared memory.
 
 local failure = require("core.failure")
+local luajit = require("core.luajit")
 local main = require("core.main")
 
 local GLOBALS = {
@@ -14,13 +15,15 @@ local GLOBALS = {
 -- Snabb's assert() makes text of messages that aren't.
 local function stringify_messages()
   local plain_assert = assert
-  rawset(_G, "assert", function (value, message, ...)
-    if value then return value, message, ... end
-    if message == nil then return plain_assert(value) end
-    if type(message) ~= "string" and not failure.is(message) then
-      message = tostring(message)
+  rawset(_G, "assert", function (...)
+    local value, message = ...
+    if value then return ... end
+    if select("#", ...) == 0 then
+      luajit.fail("bad argument #1 to '?' (value expected)")
     end
-    return plain_assert(value, message, ...)
+    if message == nil then return plain_assert(value) end
+    if not failure.is(message) then message = tostring(message) end
+    return plain_assert(value, message)
   end)
 end
 

@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 from helpers.capture import load, save
-from helpers.command import PERIGEE, perigee, running
+from helpers.command import PERIGEE, ROOT, perigee, run, running
 from helpers.network import Wire, veth
 from helpers.report import account, numbers
 
@@ -197,3 +197,24 @@ def test_timers_and_ends(tree):
         "parameters one,--two", "new from text", "called: true once: 1",
         "no more than 21 breaths at 100 Hz: true", "reports of load 1", "freed true",
         "stop from text"]
+
+
+# Lua ------------------------------------------------------------------------------
+
+SNABB = pathlib.Path(os.environ.get("SNABB", ".")) / "src/snabb"
+CALLS = """
+local functions = dofile("%s/test/lua/testing/lua_functions.lua")
+print(table.concat(functions.lines{"lua52"}, "\\n"))
+"""
+
+
+@pytest.mark.skipif(not SNABB.is_file(), reason="SNABB=DIR names no built checkout of Snabb")
+def test_functions_of_lua_do_what_they_do_in_snabb(tmp_path):
+    script = tmp_path / "calls.lua"
+    script.write_text(CALLS % ROOT)
+    own = perigee("-p", tmp_path, "snsh", script)
+    upstream = run(SNABB, "snsh", script)
+    assert own.returncode == upstream.returncode == 0, own.stderr + upstream.stderr
+    assert own.stdout.count("->") > 50
+    # Snabb's assert tells its own place.
+    assert own.stdout == re.sub(r"core/main.lua:\d+", "call:1", upstream.stdout)

@@ -3,6 +3,8 @@
 -- Debian's hasn't. pairs and ipairs are functions, and replaced; `#` is an operator
 -- that ignores a table's metatable, so in the code's text `#x` becomes `__len(x)`.
 
+local luajit = require("core.luajit")
+
 local lua52 = {}
 
 -- The length operator -----------------------------------------------------
@@ -120,7 +122,7 @@ end
 -- The functions -------------------------------------------------------------
 
 local function metamethod(value, name)
-  local meta = getmetatable(value)
+  local meta = debug.getmetatable(value) -- also of those that hide it (__metatable)
   return type(meta) == "table" and rawget(meta, name)
 end
 
@@ -133,17 +135,25 @@ function lua52.len(value)
   return #value
 end
 
+--- The length of a table or string, whatever its metatable says.
+function lua52.rawlen(value)
+  if type(value) ~= "table" and type(value) ~= "string" then
+    luajit.fail(("bad argument #1 to '?' (table expected, got %s)"):format(type(value)))
+  end
+  return #value
+end
+
 -- A stand-in for `plain` (pairs, ipairs) that asks the metatable first. No tail
 -- calls: LuaJIT allows a trace few of them.
 local function iterator(plain, name)
-  return function (value)
-    local own = type(value) == "table" and metamethod(value, name)
-    local next_one, state, first
-    if own then
-      next_one, state, first = own(value)
-    else
-      next_one, state, first = plain(value)
+  return function (...)
+    local value = ...
+    if type(value) ~= "table" then
+      local ok, next_one, state, first = pcall(plain, ...)
+      if not ok then luajit.fail(next_one) end
+      return next_one, state, first
     end
+    local next_one, state, first = (metamethod(value, name) or plain)(value)
     return next_one, state, first
   end
 end
@@ -157,7 +167,7 @@ function lua52.provide()
   if provided then return end
   provided = true
   rawset(_G, "__len", lua52.len)
-  rawset(_G, "rawlen", function (value) return #value end)
+  rawset(_G, "rawlen", lua52.rawlen)
   rawset(_G, "pairs", iterator(pairs, "__pairs"))
   rawset(_G, "ipairs", iterator(ipairs, "__ipairs"))
   rawset(_G, "core", setmetatable({}, {

@@ -3,6 +3,7 @@
 -- Debian's has Lua 5.1's.
 
 local ffi = require("ffi")
+local luajit = require("core.luajit")
 
 ffi.cdef "int snabb_closed_status(void);" -- snabb/native/pclose.c
 local C = ffi.C
@@ -20,9 +21,10 @@ end
 local execute = os.execute
 
 --- os.execute: is there a shell, or what became of the command.
-function library.execute(command)
-  if command == nil then return execute() ~= 0 end
-  local status = execute(command)
+function library.execute(...)
+  local ok, status = pcall(execute, ...)
+  if not ok then luajit.fail(status) end
+  if (...) == nil then return status ~= 0 end
   if status == -1 then return nil, "the shell can't be run", ffi.errno() end
   return result(status)
 end
@@ -32,13 +34,22 @@ function library.pack(...)
   return {n = select("#", ...), ...}
 end
 
+-- What `plain` returns, called with them: as a table, with their number `n`; or false
+-- and its error.
+local function called(plain, ...)
+  local all = library.pack(pcall(plain, ...))
+  if not all[1] then return false, all[2] end
+  return all
+end
+
 -- file:close(): of a pipe, what became of its command.
 local function closing(close)
   return function (...)
     C.snabb_closed_status()
-    local ok, why, number = close(...)
+    local all, why = called(close, ...)
+    if not all then luajit.fail(why) end
     local status = C.snabb_closed_status()
-    if not ok or status == -1 then return ok, why, number end
+    if not all[2] or status == -1 then return unpack(all, 2, all.n) end
     return result(status)
   end
 end
@@ -46,9 +57,11 @@ end
 -- file:write(): the file, so that writes can be chained.
 local function writing(write, default)
   return function (...)
-    local ok, why, number = write(...)
-    if not ok then return ok, why, number end
-    return default and default() or (...)
+    local ok, written, why, number = pcall(write, ...)
+    if not ok then luajit.fail(written) end
+    if not written then return written, why, number end
+    if default then return default() end
+    return (...)
   end
 end
 

@@ -1,9 +1,29 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Mends what LuaJIT gets wrong. Loaded first in every Lua state.
+-- Mends what LuaJIT gets wrong, and what families share that replace functions of
+-- Lua's for their programs. Loaded first in every Lua state.
 
 local ffi = require("ffi")
 
 local luajit = {}
+
+-- Functions that stand for Lua's ------------------------------------------------
+
+--- For a function that stands for one of Lua's, and has called that by pcall: raise
+--- its error `why` as Lua does, by the name and at the place that it was called.
+function luajit.fail(why)
+  if type(why) ~= "string" then error(why, 0) end
+  local called = debug.getinfo(2, "n")
+  local at, rest = why:match("^bad argument #(%d+) to '%?' (.*)$")
+  if at then
+    local name = called.name or "?"
+    if called.namewhat == "method" then at = at - 1 end
+    why = ("bad argument #%d to '%s' %s"):format(at, name, rest)
+    if tonumber(at) == 0 then
+      why = ("calling '%s' on bad self %s"):format(name, rest)
+    end
+  end
+  error(why, 3)
+end
 
 -- Where compiled code finds that things aren't as they were when it was made, it leaves
 -- the rest to the interpreter, which goes on at the last snapshot. Behind a store or a
@@ -11,19 +31,20 @@ local luajit = {}
 -- crec_fill in lj_crecord.c, in 2.1 of 2022 and in that of today). What lies between a
 -- snapshot and the copy is then done again, and reads what was copied already: an app
 -- that looked an address up and wrote another in its place looked up the latter. So a
--- store follows here; it takes one instruction.
+-- snapshot follows here, as behind any pcall; it takes no time.
 local copy, fill = ffi.copy, ffi.fill
-local done -- luacheck: ignore 231
 
 local function whole_copy(...)
-  copy(...)
-  done = true -- luacheck: ignore 311
+  local ok, why = pcall(copy, ...)
+  if not ok then luajit.fail(why) end
 end
 
 local function whole_fill(...)
-  fill(...)
-  done = true -- luacheck: ignore 311
+  local ok, why = pcall(fill, ...)
+  if not ok then luajit.fail(why) end
 end
+
+-- Loops over tables -------------------------------------------------------------
 
 -- 2.1.0-beta3 of March 2022, Debian 12's, compiles some loops over tables wrongly:
 -- where both results of lj_vm_next are in each other's registers, it exchanges only 32
@@ -38,16 +59,24 @@ function luajit.miscompiles_next()
     and not package.preload["table.isempty"]
 end
 
-local real_next = next
+local real_next, real_pairs = next, pairs
 
-local function interpreted_next(t, key) return real_next(t, key) end
-jit.off(interpreted_next)
+--- next, never compiled.
+function luajit.interpreted_next(...)
+  local ok, key, value = pcall(real_next, ...)
+  if not ok and not key:match("^bad argument") then error(key, 0) end
+  if not ok then luajit.fail(key) end
+  if key == nil then return nil end
+  return key, value
+end
+jit.off(luajit.interpreted_next)
 
-local function interpreted_pairs(t)
-  if type(t) ~= "table" then
-    error(("bad argument #1 to 'pairs' (table expected, got %s)"):format(type(t)), 2)
-  end
-  return interpreted_next, t
+--- pairs for loops that are never compiled.
+function luajit.interpreted_pairs(...)
+  local ok, one, state, first = pcall(real_pairs, ...)
+  if not ok then luajit.fail(one) end
+  if one == real_next then one = luajit.interpreted_next end
+  return one, state, first
 end
 
 --- Give this Lua state the ffi.copy and ffi.fill that are carried out once, if it has
@@ -56,10 +85,28 @@ end
 function luajit.mend()
   ffi.copy, ffi.fill = whole_copy, whole_fill
   if luajit.miscompiles_next() then
-    next, pairs = interpreted_next, interpreted_pairs -- luacheck: ignore 121
+    rawset(_G, "next", luajit.interpreted_next)
+    rawset(_G, "pairs", luajit.interpreted_pairs)
   end
 end
 
 luajit.mend()
+
+-- As it was -----------------------------------------------------------------------
+
+local originals = {} -- {table, name, value}: what Lua's library has
+for _, library in ipairs{_G, io, os, string, table, math, bit, coroutine, debug,
+                         package, getmetatable(io.stdout).__index} do
+  for name, value in real_next, library do
+    if type(value) == "function" then
+      originals[#originals + 1] = {library, name, value}
+    end
+  end
+end
+
+--- Undo what a family has done to the functions of Lua's library (not to the FFI's).
+function luajit.restore()
+  for _, one in ipairs(originals) do rawset(one[1], one[2], one[3]) end
+end
 
 return luajit

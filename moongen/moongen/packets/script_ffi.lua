@@ -4,6 +4,7 @@
 -- casts by text is as fast as one that casts by a type.
 
 local ffi = require("ffi")
+local luajit = require("core.luajit")
 require("moongen.packets.headers")
 
 local script_ffi = {}
@@ -58,16 +59,20 @@ local function make_way(text)
   end
 end
 
--- text -> C type. Those with parameters ($) are not kept.
-local types = setmetatable({}, {__index = function (known, text)
-  local ctype = ffi.typeof(translate(text))
-  rawset(known, text, ctype)
-  return ctype
-end})
+local types = {} -- text -> C type. Those with parameters ($) are not kept.
 
+local function add(text)
+  local ok, ctype = pcall(ffi.typeof, translate(text))
+  if not ok then error(ctype, 4) end -- at the caller of what has called type_of
+  types[text] = ctype
+  return ctype
+end
+
+-- The first argument of a function of script_ffi's: what a text means, or what it is.
 local function type_of(what)
-  if type(what) == "string" then return types[what] end
-  return what
+  if type(what) ~= "string" then return what end
+  local ctype = types[what] or add(what)
+  return ctype
 end
 
 for name, member in pairs(ffi) do script_ffi[name] = member end
@@ -97,6 +102,10 @@ end
 
 --- ffi.cdef; what has been declared before stays as it is.
 function script_ffi.cdef(text, ...)
+  if type(text) ~= "string" then
+    local _, why = pcall(ffi.cdef, text, ...)
+    luajit.fail(why)
+  end
   text = without_comments(text)
   make_way(text)
   text = translate(text)
@@ -110,36 +119,50 @@ function script_ffi.cdef(text, ...)
 end
 
 function script_ffi.typeof(what, ...)
-  if type(what) == "string" and select("#", ...) == 0 then return types[what] end
+  if type(what) == "string" and select("#", ...) == 0 then return (type_of(what)) end
   if type(what) == "string" then what = translate(what) end
-  return ffi.typeof(what, ...)
+  local ok, ctype = pcall(ffi.typeof, what, ...)
+  if not ok then luajit.fail(ctype) end
+  return ctype
 end
 
 local cast, new, istype, sizeof = ffi.cast, ffi.new, ffi.istype, ffi.sizeof
 
-function script_ffi.cast(what, value)
-  return (cast(type_of(what), value))
+function script_ffi.cast(what, ...)
+  local ok, result = pcall(cast, type_of(what), ...)
+  if not ok then luajit.fail(result) end
+  return result
 end
 
 function script_ffi.new(what, ...)
-  return (new(type_of(what), ...))
+  local ok, result = pcall(new, type_of(what), ...)
+  if not ok then luajit.fail(result) end
+  return result
 end
 
-function script_ffi.istype(what, value)
-  return (istype(type_of(what), value))
+function script_ffi.istype(what, ...)
+  local ok, result = pcall(istype, type_of(what), ...)
+  if not ok then luajit.fail(result) end
+  return result
 end
 
-function script_ffi.sizeof(what, n)
-  if n ~= nil then return sizeof(type_of(what), n) end
-  return (sizeof(type_of(what)))
+function script_ffi.sizeof(what, ...)
+  local ok, result = pcall(sizeof, type_of(what), ...)
+  if not ok then luajit.fail(result) end
+  return result
 end
 
-function script_ffi.offsetof(what, field)
-  return ffi.offsetof(type_of(what), field)
+function script_ffi.offsetof(what, ...)
+  local ok, at, bit, bits = pcall(ffi.offsetof, type_of(what), ...)
+  if not ok then luajit.fail(at) end
+  if bit then return at, bit, bits end
+  if at then return at end
 end
 
 function script_ffi.alignof(what)
-  return ffi.alignof(type_of(what))
+  local ok, result = pcall(ffi.alignof, type_of(what))
+  if not ok then luajit.fail(result) end
+  return result
 end
 
 -- Types that a script may give methods to although they have ours: its are added.
@@ -153,10 +176,12 @@ local function add_to_ours(ctype, metatable)
   return true
 end
 
-function script_ffi.metatype(what, metatable)
+function script_ffi.metatype(what, metatable, ...)
   local ctype = type_of(what)
-  if add_to_ours(ctype, metatable) then return ctype end
-  return ffi.metatype(ctype, metatable)
+  if type(metatable) == "table" and add_to_ours(ctype, metatable) then return ctype end
+  local ok, result = pcall(ffi.metatype, ctype, metatable, ...)
+  if not ok then luajit.fail(result) end
+  return result
 end
 
 return script_ffi

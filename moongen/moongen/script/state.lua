@@ -5,6 +5,7 @@
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
 local globals = require("moongen.tasks.globals")
+local luajit = require("core.luajit")
 local paths = require("moongen.script.paths")
 
 local state = {}
@@ -36,12 +37,15 @@ local function use_script_ffi()
   ffi.load = function (name, ...) -- luacheck: ignore 122
     local ok, library = pcall(load, name, ...)
     if ok then return library end
+    if type(name) ~= "string" then luajit.fail(library) end
     local folder, file = name:match("^(.+)/([^/]+)$")
     file = "lib" .. (file or name):gsub("^lib", "")
     local path, tried = package.searchpath(folder and folder .. "/" .. file or file,
       (paths.libraries():gsub("%?", "?.so")), "/")
     if not path then error(("%s%s"):format(library, tried), 2) end
-    return load(path, ...)
+    ok, library = pcall(load, path, ...)
+    if not ok then luajit.fail(library) end
+    return library
   end
 end
 

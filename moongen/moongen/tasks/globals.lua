@@ -1,26 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What scripts' Lua has more than Debian's: ipairs() of objects that say how
--- (__ipairs), as in LuaJIT's 5.2 mode, and of arrays of buffers. libmoon's functions
--- are in moongen.packets.utils.
+-- Scripts' Lua is LuaJIT's own, but for ipairs() of tables that say how (__ipairs), as
+-- in its 5.2 mode. libmoon's functions are in moongen.packets.utils.
 
-local buffers = require("moongen.memory.buffers")
+local luajit = require("core.luajit")
 
 local globals = {}
 
-local plain_ipairs = ipairs
+local plain_ipairs
 
---- ipairs, also of arrays of buffers.
-function globals.ipairs(list)
-  if type(list) == "cdata" then return buffers.next, list, 0 end
-  local meta = getmetatable(list)
-  if type(meta) == "table" and rawget(meta, "__ipairs") then
-    return meta.__ipairs(list)
+--- ipairs, which asks the metatable first.
+function globals.ipairs(...)
+  local list = ...
+  if type(list) ~= "table" then
+    local ok, next_one, state, first = pcall(plain_ipairs, ...)
+    if not ok then luajit.fail(next_one) end
+    return next_one, state, first
   end
-  return plain_ipairs(list)
+  local meta = debug.getmetatable(list)
+  local own = type(meta) == "table" and rawget(meta, "__ipairs") or plain_ipairs
+  local next_one, state, first = own(list)
+  return next_one, state, first
 end
 
---- Set them in this Lua state.
+--- Set them in this Lua state, whose functions may have been another family's.
 function globals.set()
+  luajit.restore()
+  plain_ipairs = ipairs
   rawset(_G, "ipairs", globals.ipairs)
 end
 

@@ -15,14 +15,14 @@ function text.split(s, pattern)
     local first = start
     if not position then
       start = nil
-      return s:sub(first)
+      return s:sub(first), nil
     end
     start = position + #separator
     return s:sub(first, position - 1), capture or separator, ...
   end
   return function()
     if start then return piece(next_separator()) end
-  end
+  end, s
 end
 
 string.split = text.split -- luacheck: ignore 142
