@@ -5,7 +5,8 @@
 #
 ## make            build ./perigee
 ## make demo       install what is missing, build, and forward a generated pcap file
-## make test       the same, and run all tests; HUGEPAGES=N reserves N (default 1024)
+## make test       the same, and run all tests; HUGEPAGES=N reserves N (default 1024);
+##                 SPECS_SECONDS=N and ALL_SECONDS=N limit the specs and the whole
 ## make check      the same in a minute: luacheck, and the tests that are fast
 ## make test-guests
 ##                 the long tests in virtual machines; NETMAP=DIR: a checkout of netmap, for
@@ -113,11 +114,11 @@ demo:
 test:
 	@sh tools/setup test
 	@[ -z "$$PERIGEE_GUESTS$$PERIGEE_LONG" ] || tools/guest/kernel || true
-	@PYTHON='$(PYTHON)' bash tools/test
+	@'$(PYTHON)' tools/test
 
 check:
 	@sh tools/setup test
-	@PYTHON='$(PYTHON)' bash tools/test --fast
+	@'$(PYTHON)' tools/test --fast
 
 test-guests: perigee
 	@sh tools/setup test

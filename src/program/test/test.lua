@@ -13,7 +13,8 @@ Runs the specs (files whose names end with _spec.lua, for busted) of the files a
 directories, or of Perigee's whole tree.
 
   --part=I/N      only every N-th spec file, from the I-th on
-  --counts=FILE   write to FILE how many succeeded, failed, broke and are pending
+  --outcomes=FILE write to FILE what becomes of each file and test, as it happens: JSON,
+                  an object a line
 
 Other options go to busted, such as --filter=PATTERN or --exclude-tags=slow.]]
 
@@ -74,7 +75,7 @@ local function arguments_of(args, folders)
     local name, value = arg:match("^(%-%-%w+)=(.*)$")
     if name == "--part" then
       part = {part_of(value)}
-    elseif name == "--counts" then
+    elseif name == "--outcomes" then
       table.insert(options, "-Xoutput")
       table.insert(options, value)
     else

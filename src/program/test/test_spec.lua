@@ -61,16 +61,56 @@ describe("test", function ()
       .. "1/2\n", (test(code, "--part=3/2")))
   end)
 
-  it("writes its counts to a file", function ()
-    local name = os.tmpname()
-    test([[
-      it("succeeds", function () assert.equal(1, 1) end)
-      it("succeeds too", function () assert.equal(1, 1) end)
-      it("fails", function () assert.equal(1, 2) end)
-      pending("is missing")]], "--counts=" .. name)
-    local counts = assert(io.open(name)):read("*a")
+  -- What is written with --outcomes for a spec file with this code: "kind what" of each
+  -- record, without the file's name.
+  local function results(code)
+    local name, list = os.tmpname(), {}
+    local _, status = test(code, "--outcomes=" .. name)
+    local file
+    for line in io.lines(name) do
+      local r = require("cjson").decode(line)
+      if r.files then
+        assert.equal(1, #r.files)
+        file = r.files[1]
+      elseif r.test then
+        assert.equal(file, r.file)
+        list[#list + 1] = r.status .. " " .. r.test:gsub("^/tmp/.*", "FILE")
+      elseif r.done then
+        assert.equal(file, r.done)
+        assert.is_true(r.wall > 0 and r.cpu >= 0)
+        list[#list + 1] = "done"
+      else
+        list[#list + 1] = r.begin == file and "begin" or r.ended and "ended"
+      end
+    end
     os.remove(name)
-    assert.equal("2 1 0 1\n", counts)
+    return list, status
+  end
+
+  it("writes what becomes of each test to a file", function ()
+    assert.same({"begin", "success it succeeds", "failure it fails", "error it breaks",
+      "failure it asserts nothing", "pending is missing", "done", "ended"}, (results([[
+        describe("it", function ()
+          it("succeeds", function () assert.equal(1, 1) end)
+          it("fails", function () assert.equal(1, 2) end)
+          it("breaks", function () error("broken") end)
+          it("asserts nothing", function () end)
+        end)
+        pending("is missing")]])))
+    assert.same({"begin", "error its setup", "done", "ended"}, (results([[
+        describe("its", function ()
+          setup(function () error("broken") end)
+          it("isn't run", function () assert.equal(1, 1) end)
+        end)]])))
+    assert.same({"begin", "error FILE", "done", "ended"}, (results("error('at once')")))
+  end)
+
+  it("has written what was there before it dies", function ()
+    local list, status = results([[
+      it("succeeds", function () assert.equal(1, 1) end)
+      it("dies", function () os.execute("kill -9 $PPID") end)]])
+    assert.same({"begin", "success succeeds"}, list)
+    assert.equal(137, status)
   end)
 
   it("stops the apps that a spec left running", function ()
