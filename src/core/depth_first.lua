@@ -56,18 +56,4 @@ function graph.sort(nodes, successors)
   return sorted, place
 end
 
---- For each of the list `nodes` one that stands for all those it is in loops with
---- (Kosaraju's strongly connected components).
-function graph.loops(nodes, successors)
-  local predecessors = {}
-  for _, node in ipairs(nodes) do predecessors[node] = {} end
-  for _, node in ipairs(nodes) do
-    for _, successor in ipairs(successors[node]) do
-      table.insert(predecessors[successor], node)
-    end
-  end
-  local _, loop = depth_first(graph.sort(nodes, successors), predecessors)
-  return loop
-end
-
 return graph

@@ -23,15 +23,6 @@ describe("core.depth_first", function ()
     assert.same({ca = true, dd = true}, closing)
   end)
 
-  it("finds the nodes that are in loops with each other", function ()
-    local loop = graph.loops({"a", "b", "c", "d", "e"},
-      {a = {"b"}, b = {"c"}, c = {"b", "d"}, d = {"e"}, e = {"d"}})
-    assert.equal(loop.b, loop.c)
-    assert.equal(loop.d, loop.e)
-    assert.are_not.equal(loop.a, loop.b)
-    assert.are_not.equal(loop.b, loop.d)
-  end)
-
   it("has no limit to the length of a chain", function ()
     local nodes, successors = {}, {}
     for i = 1, 1e5 do nodes[i], successors[i] = i, {i < 1e5 and i + 1 or nil} end

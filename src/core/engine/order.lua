@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- In which order a breath calls the apps: pull() by app name, then push() once
 -- for each link, links sorted so that a packet passes the whole graph in one
--- breath: reverse post-order, where the names of the links' ends break ties as in
--- Snabb, so that packets of parallel paths meet in the same order. A loop is cut where
--- it passes an app that pulls (a port): its links come first.
+-- breath: reverse post-order, where the names of the links' ends break ties. What an
+-- app that pulls sends is taken as new, whatever comes to it: its links come first, and
+-- ports in loops end these. All as in Snabb (core.app's compute_breathe_order), so that
+-- packets of parallel paths meet in the same order.
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
@@ -37,20 +38,6 @@ local function ends_of(links)
   return specs, from, to, leaving
 end
 
--- The same graph without the ways through pulling apps that are part of a loop.
-local function cut(specs, successors, to, pulling)
-  local loop, remaining = graph.loops(specs, successors), {}
-  for _, spec in ipairs(specs) do
-    remaining[spec] = {}
-    for _, successor in ipairs(successors[spec]) do
-      if not pulling[to[spec]] or loop[spec] ~= loop[successor] then
-        table.insert(remaining[spec], successor)
-      end
-    end
-  end
-  return remaining
-end
-
 -- What the last question was, and the answer: a graph is often arranged again as it is,
 -- and what it will be is worked out while packets pass.
 local last = {links = {}, pulling = {}, sorted = {}}
@@ -75,13 +62,16 @@ local function sort_links(links, pulling)
   local specs, from, to, leaving = ends_of(links)
   meanwhile.pause()
   local successors = {}
-  for _, spec in ipairs(specs) do successors[spec] = leaving[to[spec]] or {} end
+  for _, spec in ipairs(specs) do
+    local app = to[spec]
+    successors[spec] = not pulling[app] and leaving[app] or {}
+  end
   local roots, others = {}, {} -- where packets come in, and the rest
   for _, spec in ipairs(specs) do
     table.insert(pulling[from[spec]] and roots or others, spec)
   end
   for _, spec in ipairs(others) do roots[#roots + 1] = spec end
-  return (graph.sort(roots, cut(specs, successors, to, pulling)))
+  return (graph.sort(roots, successors))
 end
 
 --- The texts of `links` (a table that has them as keys), each after those that
