@@ -6,6 +6,11 @@ local ffi = require("ffi")
 
 local LPM = {}
 
+-- Elements behind those that an array is said to have. Snabb's programs write
+-- `t.name[t.name_new()] = value`, where Lua reads t.name first: whenever NAME_new makes
+-- it grow, the value goes behind the end of the old array, which malloc's slack bears.
+local SLACK = 1
+
 function LPM:new()
   return setmetatable({}, {__index = self})
 end
@@ -20,7 +25,7 @@ function LPM:alloc(name, ctype, count, first)
   count = count or 0
 
   local function resize(new_count, from, kept)
-    local array = array_t(math.max(new_count, 1))
+    local array = array_t(math.max(new_count, 1) + SLACK)
     if from then ffi.copy(array, from, kept * size) end
     self[name], count = array, new_count
   end
