@@ -153,6 +153,18 @@ describe("a Port", function ()
     assert.equal(3, #lines)
   end)
 
+  it("tells the bytes received where the driver counts none, or that it doesn't", function ()
+    local app = configure({null = {Port, "null:size=100"}, a = {Port, "ring:x"},
+      b = {Port, "ring:x"}, sink = {Port, "null"}},
+      {"null.output -> a.input", "b.output -> sink.input"})
+    for _ = 1, 3 do engine.breathe() end
+    local s = app.null:statistics()
+    assert.is_true(s.ipackets > 0)
+    assert.equal(100 * s.ipackets, s.ibytes)
+    assert.matches("ipackets [%d,]+  ibytes not counted  ", printed_report(app.b)[2])
+    assert.matches("ipackets 0  ibytes 0  ", printed_report(app.a)[2])
+  end)
+
   it("leaks nothing, plugged and unplugged 200 times #slow", function ()
     local rx, tx = capture(frames(1, 5)), capture()
     local graphs = {
@@ -202,7 +214,7 @@ describe("queues of one device", function ()
     rawset(_G, "print", plain_print)
     local text = table.concat(lines, "\n")
     assert.matches("port null, queue 0 of 2 %b()\n  ipackets 1,280  opackets 1,280  "
-      .. "obytes 76,800\n  of all queues: ibytes %d+  imissed 0  ierrors 0  "
+      .. "obytes 76,800\n  of all queues: ibytes 230,400  imissed 0  ierrors 0  "
       .. "rx_nombuf 0  oerrors 0\n", text)
     assert.matches("port null, queue 1 of 2 %b()\n  ipackets 2,560  opackets 2,560  "
       .. "obytes 153,600$", text)

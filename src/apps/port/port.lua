@@ -186,7 +186,10 @@ end
 --- DPDK's statistics of the port, a table of numbers (rte_eth_stats_get), and
 --- Perigee's own drops by name.
 function Port:statistics()
-  return statistics.read(self.port, self.stats, self.lost())
+  local of = self.kind.received_bytes
+  return statistics.read(self.port, self.stats, self.lost(), of and function (packets)
+    return of(self.description, packets)
+  end)
 end
 
 --- Print the statistics.

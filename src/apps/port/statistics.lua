@@ -64,12 +64,16 @@ function statistics.since(count, argument)
 end
 
 --- The statistics of `port` (struct port) as a table of numbers; `lost`: packets lost
---- before its driver got them.
-function statistics.read(port, raw, lost)
+--- before its driver got them; bytes_of(n), for drivers that count none: the bytes of n
+--- packets received.
+function statistics.read(port, raw, lost, bytes_of)
   local result = {}
   if C.pg_port_stats(port, raw) < 0 then ffi.fill(raw, ffi.sizeof(raw)) end
   for _, name in ipairs(DPDK) do result[name] = tonumber(raw[name]) end
   result.imissed = result.imissed + lost
+  if bytes_of and result.ibytes == 0 then
+    result.ibytes = bytes_of(math.max(result.ipackets, tonumber(port.rxpackets)))
+  end
   local adjust = port.queues > 1 and of_queue or complete
   adjust(result, port)
   for name in pairs(DROPS) do result[name] = tonumber(port[name]) end
@@ -109,7 +113,9 @@ end
 local function line(names, s)
   local parts = {}
   for i, name in ipairs(names) do
-    parts[i] = ("%s %s"):format(name, lib.comma_value(s[name]))
+    local uncounted = name == "ibytes" and s.ibytes == 0 and s.ipackets > 0
+    parts[i] = ("%s %s"):format(name, uncounted and "not counted"
+      or lib.comma_value(s[name]))
   end
   return table.concat(parts, "  ")
 end

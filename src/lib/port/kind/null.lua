@@ -13,6 +13,7 @@ return {
   driver = "net_null",
   takes_shared = true,
   devargs = function (port) return {"size=" .. port.size, "copy=0"} end,
+  received_bytes = function (port, packets) return packets * port.size end,
   has_queues = true, -- the queues all have packets of their own
   always_ready = true,
   bench = {order = 1, receive = "null:size=%d",
