@@ -153,7 +153,7 @@ describe("a Port", function ()
     assert.equal(3, #lines)
   end)
 
-  it("tells the bytes received where the driver counts none, or that it doesn't", function ()
+  it("tells bytes received where the driver counts none, or says so", function ()
     local app = configure({null = {Port, "null:size=100"}, a = {Port, "ring:x"},
       b = {Port, "ring:x"}, sink = {Port, "null"}},
       {"null.output -> a.input", "b.output -> sink.input"})
