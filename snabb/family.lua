@@ -39,9 +39,13 @@ local function declarations()
   end
 end
 
+-- As Snabb's own `main.version`, which programs call.
+local function print_version() print("perigee " .. main.release) end
+
 local function globals()
   for name, module in pairs(GLOBALS) do rawset(_G, name, require(module)) end
   rawset(_G, "main", main)
+  main.version = print_version
   rawset(_G, "developer_debug", os.getenv("SNABB_DEBUG") ~= nil)
   require("core.engine_fields").attach(require("core.app"))
   require("lib.lua.class") -- the global subClass

@@ -93,7 +93,7 @@ end
 
 local function show_version()
   local ffi, C = require("ffi"), require("core.native")
-  print(("perigee %s (%s, %s)"):format(main.version,
+  print(("perigee %s (%s, %s)"):format(main.release,
     ffi.string(C.pg_dpdk_version()), jit.version))
 end
 

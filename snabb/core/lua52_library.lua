@@ -34,6 +34,15 @@ function library.pack(...)
   return {n = select("#", ...), ...}
 end
 
+local running = coroutine.running
+
+--- coroutine.running: the coroutine that runs, and whether it is the main one.
+function library.running()
+  local thread = running()
+  if thread then return thread, false end
+  return debug.getregistry()["perigee.main_thread"], true
+end
+
 -- What `plain` returns, called with them: as a table, with their number `n`; or false
 -- and its error.
 local function called(plain, ...)
@@ -72,6 +81,7 @@ function library.provide()
   rawset(io, "close", closing(io.close))
   rawset(io, "write", writing(io.write, io.output))
   rawset(os, "execute", library.execute)
+  rawset(coroutine, "running", library.running)
   rawset(table, "pack", library.pack)
   rawset(table, "unpack", unpack)
   rawset(package, "searchers", package.loaders)

@@ -28,11 +28,11 @@ local trees = {} -- where programs are looked for, the first first
 local prepare    -- makes a Lua state ready for programs; nil once that is done
 
 --- What this process is: `root` holds src and the families' folders, `version` is
---- Perigee's, `front` is the module that makes Lua states what they are, also those of
---- workers (command_line); prepare_state() is called once, before the first program is
---- loaded.
+--- Perigee's (main.release), `front` is the module that makes Lua states what they are,
+--- also those of workers (command_line); prepare_state() is called once, before the
+--- first program is loaded.
 function main.begin(root, version, front, prepare_state)
-  main.root, main.version, main.front, prepare = root, version, front, prepare_state
+  main.root, main.release, main.front, prepare = root, version, front, prepare_state
   trees[1] = root .. "/src"
 end
 

@@ -15,7 +15,7 @@ end
 
 local function head(title, name, summary)
   return {
-    (".TH %s 1 \"\" \"perigee %s\" \"User commands\""):format(title, main.version),
+    (".TH %s 1 \"\" \"perigee %s\" \"User commands\""):format(title, main.release),
     ".SH NAME", ("%s \\- %s"):format(plain(name), plain(summary)),
   }
 end

@@ -78,7 +78,7 @@ end
 local function stop(router, text) router:stop(tonumber(text)) end
 
 return {
-  version = {read = function () return main.version or "" end},
+  version = {read = function () return main.release or "" end},
   driver = {read = function () return "userlevel" end},
   config = {read = function (router)
     return router.flat.source or flatconfig(router)

@@ -240,7 +240,7 @@ function M.run(args)
     io.write("Run a configuration of Click's.\n\n", USAGE, "\nOptions:\n",
       options.help(SPECS))
   elseif o.version then
-    print("click (Perigee) " .. main.version)
+    print("click (Perigee) " .. main.release)
   else
     local status = act(o)
     if status ~= 0 then main.exit(status) end

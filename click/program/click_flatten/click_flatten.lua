@@ -104,7 +104,7 @@ function M.run(args)
     io.write("Write a configuration without compound elements.\n\n", USAGE,
       "\nOptions:\n", options.help(SPECS))
   elseif o.version then
-    print("click-flatten (Perigee) " .. main.version)
+    print("click-flatten (Perigee) " .. main.release)
   else
     local status = flatten(o)
     if status ~= 0 then main.exit(status) end

@@ -130,7 +130,7 @@ local function show(ok, ...)
 end
 
 local function shell()
-  print("Perigee " .. require("core.main").version .. ": Lua; end with Ctrl-D.")
+  print("Perigee " .. require("core.main").release .. ": Lua; end with Ctrl-D.")
   for chunk in read_chunk do
     show(xpcall(chunk, failure.explain))
   end

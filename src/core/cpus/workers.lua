@@ -79,7 +79,7 @@ end
 function workers.start(cpu)
   local main = require("core.main")
   by_cpu[cpu] = Worker.start(cpu, {what = "setup", root = main.root,
-    version = main.version, front = main.front, options = main.options,
+    version = main.release, front = main.front, options = main.options,
     program_name = main.program_name,
     parameters = main.parameters, seed = os.getenv("SNABB_RANDOM_SEED")})
   list_accounts()

@@ -38,28 +38,6 @@ function values.equal(x, y)
   return true
 end
 
--- Uninitialized C data of the type of `x`, an aggregate; nil if that type can't be
--- named. What is read from an array in a struct is a reference, `int (&)[4]`; and
--- an array `int [?]`, or a struct that ends with one, has its size at run time.
-local function made_like(x)
-  local ctype, name = ffi.typeof(x), tostring(ffi.typeof(x))
-  if name:find("(&)", 1, true) then
-    local known, plain = pcall(ffi.typeof, (name:match("<(.*)>"):gsub("%(&%)", "")))
-    return known and ffi.sizeof(plain) == ffi.sizeof(x) and ffi.new(plain) or nil
-  end
-  local least = ffi.sizeof(ctype, 0)
-  local element = ffi.sizeof(ctype, 1) - least
-  if element == 0 then return ffi.new(ctype) end
-  return ffi.new(ctype, (ffi.sizeof(x) - least) / element)
-end
-
-local function copy_cdata(x)
-  local result = is_aggregate(x) and made_like(x)
-  if not result then return x end
-  ffi.copy(result, x, ffi.sizeof(x))
-  return result
-end
-
 local function copy(x, copies)
   if copies[x] then return copies[x] end
   if type(x) == "table" then
@@ -70,11 +48,11 @@ local function copy(x, copies)
     end
     return setmetatable(result, getmetatable(x))
   end
-  return type(x) == "cdata" and copy_cdata(x) or x
+  return x
 end
 
---- A copy of `x` that shares no table, struct or C array with it (metatables, and
---- what pointers point to, stay shared). Cycles are kept.
+--- A copy of `x` that shares no table with it, but metatables. C data stays shared, as
+--- in Snabb. Cycles are kept.
 function values.deepcopy(x)
   if x == nil then return nil end
   return copy(x, {})

@@ -89,7 +89,7 @@ commands.info = {
   arguments = {},
   run = function ()
     local apps, links = configuration()
-    return {version = main.version, program = main.program_name,
+    return {version = main.release, program = main.program_name,
             name = engine.program_name or nil, apps = list(apps), links = list(links)}
   end,
 }

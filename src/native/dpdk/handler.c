@@ -49,4 +49,6 @@ void pg_handler_register(lua_State *L)
 {
   lua_pushcfunction(L, make);
   lua_setfield(L, LUA_REGISTRYINDEX, "perigee.handler");
+  lua_pushthread(L); /* Lua 5.2's coroutine.running() returns it */
+  lua_setfield(L, LUA_REGISTRYINDEX, "perigee.main_thread");
 }

@@ -93,7 +93,7 @@ function M.run(args)
   if options.json then files.save(options.json, report.all_json(list)) end
   if options.histogram then
     files.save(options.histogram, hdr_log.text(histograms(directions, began),
-      main.version))
+      main.release))
   end
   if not ok then error(err, 0) end
   if options.strict then check_kept(list) end

@@ -80,7 +80,7 @@ local function summary(options)
     ports[i] = {tx = stream.tx, rx = stream.rx, port = stream.port}
   end
   return {
-    report = "rfc2544", version = main.version, time = os.date("!%Y-%m-%dT%H:%M:%SZ"),
+    report = "rfc2544", version = main.release, time = os.date("!%Y-%m-%dT%H:%M:%SZ"),
     streams = ports, bitrate = options.max, precision = options.precision,
     duration = options.duration, wait = options.wait, pause = options.pause,
     latency_duration = options.latency_duration,
@@ -100,7 +100,7 @@ local function keep(options, found, entries)
     if not ok then first = first or problem end
   end
   write(options.page, page.text, found)
-  write(options.histogram, hdr_log.text, entries, main.version)
+  write(options.histogram, hdr_log.text, entries, main.release)
   write(options.json, report.json, found)
   return first
 end
