@@ -12,14 +12,6 @@ local MOST_DEPTH = 6 -- of folders that modules are looked for in, to name the n
 
 -- Looking for modules ------------------------------------------------------------
 
---- Let modules be found in the folder, too, behind all others.
-function classes.look_in(folder)
-  local pattern = folder .. "?.lua"
-  if not package.path:find(pattern, 1, true) then
-    package.path = package.path .. ";" .. pattern
-  end
-end
-
 local function may_have_modules(name, depth)
   return depth < MOST_DEPTH and name:match("^[%w_]+$") ~= nil
 end

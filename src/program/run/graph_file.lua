@@ -9,6 +9,7 @@ local config = require("core.config")
 local document = require("lib.document.document")
 local failure = require("core.failure")
 local links = require("program.run.links")
+local module_path = require("core.lib.module_path")
 local names = require("core.engine.names")
 local near = require("lib.stack.nearest")
 local on_error = require("core.on_error")
@@ -245,8 +246,7 @@ function graph_file.parse(path, text, pause)
   local self = setmetatable({path = path, lines = {}, configuration = config.new(),
     pause = pause or function () end, root = document.parse(path, text, pause),
     notes = values.notes(path)}, Graph)
-  local folder = path:match("^.*/") or "./"
-  classes.look_in(folder)
+  module_path.add_folder_of(path)
   build(self)
   return self
 end

@@ -5,6 +5,7 @@
 local document = require("lib.document.document")
 local failure = require("core.failure")
 local graph = require("program.run.graph")
+local module_path = require("core.lib.module_path")
 
 local M = {summary = "run a Lua file, or a graph in JSON or YAML"}
 
@@ -20,13 +21,15 @@ function M.run(args)
   if args[1] == "-h" or args[1] == "--help" then
     print("Usage: perigee run FILE.lua [ARGUMENTS]\n"
       .. "       perigee run GRAPH.json|GRAPH.yaml [OPTIONS]\n\n"
-      .. "Run FILE.lua with ARGUMENTS as `...`, `arg` and main.parameters; or a graph\n"
-      .. "in JSON or YAML: `perigee run GRAPH.yaml --help` tells its options.")
+      .. "Run FILE.lua with ARGUMENTS as `...`, `arg` and main.parameters; it may\n"
+      .. "require() modules in its own folder. Or run a graph in JSON or YAML:\n"
+      .. "`perigee run GRAPH.yaml --help` tells its options.")
     return
   end
   if document.first_of(args) then return graph.run(args) end
   local file = table.remove(args, 1)
   if not file then failure.usage("run needs a file: perigee run FILE.lua") end
+  module_path.add_folder_of(file)
   local chunk, err = loadfile(file)
   if not chunk then failure.usage("can't run %s: %s", file, err) end
   require("core.main").parameters = args

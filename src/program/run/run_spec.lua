@@ -10,6 +10,23 @@ describe("run", function ()
     assert.equal(0, status)
   end)
 
+  it("finds modules beside the file, whatever the working directory", function ()
+    local folder = require("posix.stdlib").mkdtemp("/tmp/perigee-run-XXXXXX")
+    local function write(name, text)
+      local file = assert(io.open(folder .. "/" .. name, "w"))
+      file:write(text)
+      file:close()
+    end
+    write("beside.lua", "return {word = 'beside'}")
+    write("main.lua", [[
+      require("posix.unistd").chdir("/")
+      print(require("beside").word)]])
+    local said, status = testing.perigee{"run", folder .. "/main.lua"}
+    require("pl.dir").rmtree(folder)
+    assert.equal("beside\n", said)
+    assert.equal(0, status)
+  end)
+
   it("calls run() of the table that the file returns", function ()
     assert.equal("run\tb\n", (testing.script(
       "return {run = function (args) print('run', args[1]) end}", {}, {"b"})))

@@ -5,12 +5,15 @@
 local M = {summary = "run spec files (busted) inside the runtime"}
 
 local failure = require("core.failure")
+local module_path = require("core.lib.module_path")
+local stat = require("posix.sys.stat")
+local stdlib = require("posix.stdlib")
 
 local USAGE = [[
 Usage: perigee test [OPTION ...] [FILE or DIRECTORY ...]
 
 Runs the specs (files whose names end with _spec.lua, for busted) of the files and
-directories, or of Perigee's whole tree.
+directories, or of Perigee's whole tree. A spec may require() modules in its own folder.
 
   --part=I/N      only every N-th spec file, from the I-th on
   --outcomes=FILE write to FILE what becomes of each file and test, as it happens: JSON,
@@ -47,11 +50,15 @@ local function specs_of(paths)
   local all = {}
   for _, path in ipairs(paths) do
     local found = {path}
-    if require("pl.path").isdir(path) then
+    if not stat.stat(path) then
+      failure.usage("there is no spec file or folder '%s'", path)
+    elseif stat.S_ISDIR(stat.stat(path).st_mode) ~= 0 then
       found = {}
       require("core.lib.walk").files(path, function (file)
         if file:match("_spec%.lua$") then found[#found + 1] = file end
       end)
+    elseif not path:match("%.lua$") then
+      failure.usage("'%s' is no spec file: those end in .lua", path)
     end
     for _, file in ipairs(sorted(found)) do all[#all + 1] = file end
   end
@@ -59,6 +66,18 @@ local function specs_of(paths)
     failure.raise("there are no specs (*_spec.lua) in %s", table.concat(paths, ", "))
   end
   return all
+end
+
+-- Specs of Perigee's own tree find modules by their whole names. Others find those
+-- beside them, too.
+local function find_modules_beside(specs, own)
+  for _, file in ipairs(specs) do
+    local path, is_own = stdlib.realpath(file) or "", false
+    for _, folder in ipairs(own) do
+      is_own = is_own or path:sub(1, #folder + 1) == folder .. "/"
+    end
+    if not is_own then module_path.add_folder_of(file) end
+  end
 end
 
 -- Every n-th of them from the i-th on, in the order of their names.
@@ -83,6 +102,7 @@ local function arguments_of(args, folders)
     end
   end
   paths = specs_of(#paths == 0 and folders or paths)
+  find_modules_beside(paths, folders)
   if part then paths = every(part[1], part[2], paths) end
   local words = {[0] = "perigee test", "--pattern=_spec", "--output=testing.output",
                  "--no-auto-insulate"}

@@ -29,6 +29,26 @@ describe("test", function ()
     assert.equal(0, status)
   end)
 
+  it("finds modules beside a spec that isn't Perigee's own", function ()
+    local said, status = test([[
+      local here = debug.getinfo(1, "S").source:match("^@(.*)_spec%.lua$")
+      it("finds its own file", function ()
+        local name = here:match("[^/]*$") .. "_spec"
+        assert.is_truthy(package.searchpath(name, package.path))
+      end)]])
+    assert.matches("1 success / 0 failures / 0 errors", said)
+    assert.equal(0, status)
+  end)
+
+  it("refuses what is no spec, or isn't there", function ()
+    local said, status = testing.perigee{"test", "nothing"}
+    assert.equal("perigee: there is no spec file or folder 'nothing'\n", said)
+    assert.equal(2, status)
+    said, status = testing.perigee{"test", "/etc/passwd"}
+    assert.equal("perigee: '/etc/passwd' is no spec file: those end in .lua\n", said)
+    assert.equal(2, status)
+  end)
+
   it("ends with status 1 when one fails, or can't be read", function ()
     local said, status = test("it('fails', function () assert.equal(1, 2) end)")
     assert.matches("1 failure", said)
@@ -37,7 +57,6 @@ describe("test", function ()
     assert.matches("boom", said)
     assert.equal(1, status)
     assert.equal(1, select(2, test("this isn't Lua")))
-    assert.equal(1, select(2, testing.perigee{"test", "/no/such_spec.lua"}))
   end)
 
   it("has a test fail that asserts nothing", function ()
