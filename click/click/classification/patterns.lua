@@ -39,14 +39,38 @@ local function load()
   return library
 end
 
--- Compile; Hyperscan's error, or nil.
+-- Hyperscan's call for strings takes one that begins with a zero byte for an empty one
+-- (5.4.2). Beside such a one strings are compiled as expressions, in which bytes other
+-- than letters and digits stand as numbers.
+local function zero_first(list)
+  for _, text in ipairs(list) do
+    if text:byte() == 0 then return true end
+  end
+  return false
+end
+
+local function as_expression(text)
+  return (text:gsub("[^%w]", function (c)
+    return ("\\x%02x"):format(c:byte())
+  end))
+end
+
+local function as_expressions(list)
+  local expressions = {}
+  for i, text in ipairs(list) do expressions[i] = as_expression(text) end
+  return expressions
+end
+
+-- Compile; true, if Hyperscan has told a problem.
 local function compile(hs, list, literal, database, problem)
+  local flag = literal and ONCE or ONCE + MAY_BE_EMPTY
+  if literal and zero_first(list) then list, literal = as_expressions(list), false end
   local n = #list
   local texts, ids = ffi.new("const char *[?]", n), ffi.new("unsigned[?]", n)
   local flags, sizes = ffi.new("unsigned[?]", n), ffi.new("size_t[?]", n)
   for i, text in ipairs(list) do
     texts[i - 1], ids[i - 1], sizes[i - 1] = text, i - 1, #text
-    flags[i - 1] = literal and ONCE or ONCE + MAY_BE_EMPTY
+    flags[i - 1] = flag
   end
   local status
   if literal then

@@ -38,6 +38,19 @@ describe_it("StringMatcher", function ()
     unit:free()
   end)
 
+  it("finds strings that begin with a zero byte, beside any others", function ()
+    for _, first in ipairs{[["\<00 ff>"]], [["\<00 ff>", "\<0a>.", "(a*"]]} do
+      local unit = click.unit(("StringMatcher(%s)"):format(first), {outputs = 2})
+      assert.same({2, 2, 1, 1, 1, 1}, outputs(unit, {"\0\255", "..\0\255..", "\0",
+        "\255", "\0.\255", "\\x00\\xff"}))
+      unit:free()
+    end
+    local unit = click.unit([[StringClassifier("(a*", "\<0a>.", "\<00>")]],
+      {outputs = 3})
+    assert.same({1, 2, 3, 0, 0}, outputs(unit, {"b(a*", "\n.", "\n\0", "\nx", "aaa"}))
+    unit:free()
+  end)
+
   it("says what is wrong", function ()
     assert.same({"no patterns"}, click.unit("StringMatcher()").errors)
     assert.same({"pattern 2, '\"\"': an empty pattern"},
