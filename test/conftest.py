@@ -8,6 +8,7 @@ import tempfile
 import pytest
 
 from helpers import apart
+from helpers.command import readable_copy
 from helpers.network import Namespace, veth
 
 
@@ -19,9 +20,18 @@ def pytest_configure(config):
 
 @pytest.fixture
 def scratch():
-    """A directory for large files, removed at the end (pytest keeps tmp_path)."""
-    with tempfile.TemporaryDirectory(prefix="perigee-test-") as directory:
+    """A directory for large files, removed at the end (pytest keeps tmp_path), that can be
+    opened for other users."""
+    with tempfile.TemporaryDirectory(prefix="perigee-test-", dir="/tmp") as directory:
         yield pathlib.Path(directory)
+
+
+@pytest.fixture(scope="session")
+def readable():
+    """A perigee that all users can run: the checkout may be in a folder that is closed to
+    them, such as /root."""
+    with tempfile.TemporaryDirectory(prefix="perigee-test-", dir="/tmp") as directory:
+        yield readable_copy(pathlib.Path(directory))
 
 
 @pytest.fixture

@@ -55,13 +55,11 @@ def test_longer_frames_cost_more_where_they_are_copied(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
-def test_without_root_what_is_not_allowed_is_named(scratch):
+def test_without_root_what_is_not_allowed_is_named(scratch, readable):
     scratch.chmod(0o777)
-    if any(not parent.stat().st_mode & 0o001 for parent in PERIGEE.parents):
-        pytest.skip("an ordinary user can't reach perigee here")
     out = scratch / "out"
     result = run(tool("setpriv"), "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups",
-                 PERIGEE, "model", "--quick", "--no-memory", "--ports", "null,ring,xdp",
+                 readable, "model", "--quick", "--no-memory", "--ports", "null,ring,xdp",
                  "--out", out, cwd=scratch, timeout=120)
     assert result.returncode == 0, result.stderr
     ports = {port["name"]: port

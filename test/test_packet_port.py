@@ -5,6 +5,7 @@ cards: test_segmentation.py.)"""
 
 import json
 import os
+import shutil
 import signal
 
 import pytest
@@ -31,8 +32,8 @@ def hosts(namespace):
 BRIDGE = ROOT / "test" / "chained_bridge.lua"
 
 
-def bridged(middle, *more):
-    return running(*middle.command(*more, PERIGEE, "run", BRIDGE, "packet:left",
+def bridged(middle, *more, program=PERIGEE, script=BRIDGE):
+    return running(*middle.command(*more, program, "run", script, "packet:left",
                                    "packet:right", 1))
 
 
@@ -65,9 +66,11 @@ def promiscuity(namespace, iface):
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
-def test_an_ordinary_user_needs_only_cap_net_raw(namespace, ending):
+def test_an_ordinary_user_needs_only_cap_net_raw(namespace, ending, readable):
     a, middle, b = hosts(namespace)
-    with bridged(middle, *AS_NOBODY) as program:
+    script = shutil.copy(BRIDGE, readable.parent)
+    os.chmod(script, 0o644)
+    with bridged(middle, *AS_NOBODY, program=readable, script=script) as program:
         wait_until(lambda: program.read() and answers(a), "an answer", timeout=20)
         assert promiscuity(middle, "left") == promiscuity(middle, "right") == 1
         assert answers(a, "-s", 1400)

@@ -243,7 +243,7 @@ def folder():
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="wants root, to mount and to give up rights")
-def test_with_the_rights_of_the_unit(folder):
+def test_with_the_rights_of_the_unit(folder, readable):
     """As another user with the unit's capabilities, a root that is read-only, and
     nothing to write to but a folder of its own: a veth pair carries packets."""
     capabilities = ",".join("+" + name.removeprefix("CAP_").lower() for name in
@@ -265,7 +265,7 @@ exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all,{capabil
   --ambient-caps=-all,{capabilities} --bounding-set=-all,{capabilities} --no-new-privs \
   "$@"
 """
-    with running(tool("unshare"), "--net", "--mount", "sh", "-c", script, "sh", PERIGEE,
+    with running(tool("unshare"), "--net", "--mount", "sh", "-c", script, "sh", readable,
                  "echo", "packet:veth0",
                  env=environment(NOTIFY_SOCKET=str(manager.path), HOME="/none",
                                  XDG_RUNTIME_DIR=str(runtime),

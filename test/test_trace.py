@@ -150,10 +150,10 @@ def test_of_what_has_no_socket(tmp_path):
     assert result.returncode == 1 and "started with --no-control" in result.stderr
 
 
-def test_as_another_user(instance):
+def test_as_another_user(instance, readable):
     if os.geteuid() != 0:
         pytest.skip("becomes another user, as root")
     result = run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
-                 PERIGEE, "trace", instance.pid, env={**os.environ, "HOME": "/"})
+                 readable, "trace", instance.pid, env={**os.environ, "HOME": "/"})
     assert result.returncode == 1
     assert f"process {instance.pid} is another user's" in result.stderr

@@ -12,8 +12,8 @@ import tempfile
 
 import pytest
 
-from helpers.command import (PERIGEE, ROOT, check, perigee, run, running, tool,
-                             wait_until)
+from helpers.command import (PERIGEE, check, perigee, readable_copy, run, running,
+                             tool, wait_until)
 from helpers.report import account
 
 NOBODY = 65534
@@ -36,15 +36,16 @@ def hugepages(wanted):
         return
     before = NR_HUGEPAGES.read_text()
     lacking = wanted - int(FREE_HUGEPAGES.read_text())
-    if lacking > 0 and os.geteuid() != 0:
-        pytest.skip("reserves hugepages, as root")
+    if lacking <= 0:
+        yield []
+        return
+    if not os.access(NR_HUGEPAGES, os.W_OK):
+        pytest.skip(f"reserves hugepages, and may not write {NR_HUGEPAGES} here")
     try:
-        if lacking > 0:
-            NR_HUGEPAGES.write_text(str(int(before) + lacking))
+        NR_HUGEPAGES.write_text(str(int(before) + lacking))
         yield []
     finally:
-        if lacking > 0:
-            NR_HUGEPAGES.write_text(before)
+        NR_HUGEPAGES.write_text(before)
 
 
 @pytest.fixture(params=[ENOUGH, 0], ids=["hugepages", "no hugepages"])
@@ -53,15 +54,10 @@ def memory(request):
         yield arguments
 
 
-@pytest.fixture(scope="module")
-def installed():
-    """Perigee where everybody may read it."""
+@pytest.fixture(scope="module", autouse=True)
+def nobodys_shm():
     had_shm = NOBODYS_SHM.exists()
-    with tempfile.TemporaryDirectory(prefix="perigee-test-") as directory:
-        os.chmod(directory, 0o755)
-        check("make", "-C", ROOT, "--no-print-directory", "install",
-              f"PREFIX={directory}")
-        yield pathlib.Path(directory) / "bin" / "perigee"
+    yield
     if not had_shm:
         with contextlib.suppress(FileNotFoundError):
             NOBODYS_SHM.rmdir()  # empty, or a process has left something
@@ -72,32 +68,32 @@ def as_nobody(*command):
     if os.geteuid() != 0:
         # DPDK's files: without a directory for them they would be in /tmp/dpdk, which
         # may be another user's.
-        return ["env", f"XDG_RUNTIME_DIR={command[0].parent.parent}", *command]
+        return ["env", f"XDG_RUNTIME_DIR={command[0].parent}", *command]
     return [tool("setpriv"), f"--reuid={NOBODY}", f"--regid={NOBODY}",
             "--clear-groups", "--inh-caps=-all", *command]
 
 
-def test_an_ordinary_user_forwards(installed, memory):
-    result = run(*as_nobody(installed, *memory, "echo", "null", 1, 0.3), cwd="/")
+def test_an_ordinary_user_forwards(readable, memory):
+    result = run(*as_nobody(readable, *memory, "echo", "null", 1, 0.3), cwd="/")
     assert (result.returncode, result.stderr) == (0, "")
     assert account(result.stdout)["received"] > 1000
-    result = run(*as_nobody(installed, *memory, "snsh", "-e", HAS_HUGEPAGES), cwd="/")
+    result = run(*as_nobody(readable, *memory, "snsh", "-e", HAS_HUGEPAGES), cwd="/")
     assert result.stdout == f"{str(not memory).lower()}\n"
 
 
 @pytest.mark.parametrize("port, missing", [
     ("packet:lo", "this needs root or CAP_NET_RAW; run it with sudo"),
     ("tap:perigee0", "root")])
-def test_an_ordinary_user_is_told_what_needs_root(installed, port, missing):
-    result = run(*as_nobody(installed, "echo", port), cwd="/")
+def test_an_ordinary_user_is_told_what_needs_root(readable, port, missing):
+    result = run(*as_nobody(readable, "echo", port), cwd="/")
     assert result.returncode == 2
     assert result.stderr.startswith(f"perigee: app 'port': port '{port}': ")
     assert missing in result.stderr and result.stderr.count("\n") == 1
 
 
-def test_processes_side_by_side(installed, memory):
+def test_processes_side_by_side(readable, memory):
     with contextlib.ExitStack() as stack:
-        commands = [[installed, *memory, "echo", "null", length] for length in (1, 2)]
+        commands = [[readable, *memory, "echo", "null", length] for length in (1, 2)]
         commands.append(as_nobody(*commands[0]))
         programs = [stack.enter_context(running(*c, cwd="/")) for c in commands]
         for program in programs:
@@ -146,6 +142,20 @@ def test_lua_path_is_the_users_own(tmp_path):
     result = perigee("run", "mine.lua", cwd=tmp_path,
                      env={**os.environ, "LUA_PATH": "./?.lua;;"})
     assert result.stdout == "found\n", result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+@pytest.mark.parametrize("closed", ["src", "src/command_line.lua"])
+def test_a_tree_that_this_user_may_not_read(closed, scratch):
+    """It isn't taken for one that isn't there."""
+    scratch.chmod(0o755)
+    program = readable_copy(scratch)
+    (scratch / closed).chmod(0)
+    result = run(*as_nobody(program, "ps"), cwd="/")
+    assert result.returncode == 1
+    assert result.stderr == (
+        f"perigee: {scratch}/src/command_line.lua can't be read: Permission denied; let this "
+        "user read the tree, or install it where all users can (make install)\n")
 
 
 # Shared memory ------------------------------------------------------------------
@@ -198,8 +208,8 @@ def test_shared_memory_is_this_users(options, files, folders, tmp_path):
         assert stat.S_IMODE(socket.stat().st_mode) == 0o600
 
 
-def test_a_group_that_this_user_is_not_in():
-    command = [PERIGEE, "--group", "0", "echo", "null", 1, "100ms"]
+def test_a_group_that_this_user_is_not_in(readable):
+    command = [readable, "--group", "0", "echo", "null", 1, "100ms"]
     if os.geteuid() == 0:
         command = [tool("setpriv"), "--reuid", str(NOBODY), "--regid", str(NOBODY),
                    "--clear-groups", *command]
@@ -235,11 +245,11 @@ READ_ONLY_SHM = "mount -t tmpfs -o ro none /dev/shm &&"
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a /dev: wants root")
 @pytest.mark.parametrize("user", [0, NOBODY])
 @pytest.mark.parametrize("mounts", [NO_SHM, READ_ONLY_SHM], ids=["none", "read-only"])
-def test_without_a_shared_memory_folder(mounts, user):
+def test_without_a_shared_memory_folder(mounts, user, readable):
     """As in containers: another place is found."""
     result = run("unshare", "--mount", "sh", "-c",
                  f"{mounts} exec setpriv --reuid={user} --regid={user} --clear-groups "
-                 f"{PERIGEE} --eal --no-huge echo null 1 50ms")
+                 f"{readable} --eal --no-huge echo null 1 50ms")
     assert (result.returncode, result.stderr) == (0, "")
     account(result.stdout)
 
@@ -248,13 +258,13 @@ def test_without_a_shared_memory_folder(mounts, user):
 
 
 @pytest.mark.parametrize("user", ["root", "nobody"])
-def test_no_folder_is_left_behind(user):
+def test_no_folder_is_left_behind(user, readable):
     """By a run that ended, nor, after the next one, by one that was killed."""
     if user == "root" and os.geteuid() != 0:
         pytest.skip("wants root")
     folder = pathlib.Path("/var/run/dpdk" if user == "root"
                           else f"/tmp/perigee-{NOBODY}/dpdk")
-    words = [PERIGEE, "--eal", "--no-huge", "echo", "null", 1]
+    words = [readable, "--eal", "--no-huge", "echo", "null", 1]
     if user == "nobody" and os.geteuid() == 0:
         words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
                  "env", "-u", "XDG_RUNTIME_DIR", *words]
@@ -271,16 +281,16 @@ def test_no_folder_is_left_behind(user):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a hugetlbfs: wants root")
-def test_hugepages_that_cannot_be_used(tmp_path):
+def test_hugepages_that_cannot_be_used(scratch, readable):
     """Plain memory takes their place, with one line that says why."""
-    tmp_path.chmod(0o755)
+    scratch.chmod(0o755)
     with hugepages(ENOUGH):
         result = run("unshare", "--mount", "sh", "-c",
-                     f"mount -t hugetlbfs -o mode=000,uid=0 none {tmp_path} && "
+                     f"mount -t hugetlbfs -o mode=000,uid=0 none {scratch} && "
                      f"exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups "
-                     f"{PERIGEE} echo null 1 50ms")
+                     f"{readable} echo null 1 50ms")
     assert result.returncode == 0, result.stderr
-    assert result.stderr == (f"perigee: the hugetlbfs at {tmp_path} is closed to this "
+    assert result.stderr == (f"perigee: the hugetlbfs at {scratch} is closed to this "
                              "user, so plain memory is used\n")
 
 

@@ -23,6 +23,15 @@ def tool(name):
     return path
 
 
+def readable_copy(folder):
+    """Copy what perigee runs from into the folder, for all users to read; its path."""
+    shutil.copy(PERIGEE, folder / "perigee")
+    for tree in "src", "snabb", "click", "moongen", "bench/model":
+        shutil.copytree(ROOT / tree, folder / tree)
+    subprocess.run([tool("chmod"), "-R", "a+rX", folder], check=True)
+    return folder / "perigee"
+
+
 def run(*command, **kwargs):
     """Run a command to its end; the result has returncode, stdout and stderr."""
     kwargs = {"capture_output": True, "text": True, "timeout": TIMEOUT_S, **kwargs}

@@ -28,7 +28,7 @@
 
 static const char *const trees[] = {"", "/../share/perigee", NULL};
 
-/* The folder with src/command_line.lua, in `root`; or 0. */
+/* The folder with src/command_line.lua, in `root`; or 0, after saying why. */
 static int find_tree(char *root, size_t size)
 {
   char exe[PATH_MAX], file[PATH_MAX];
@@ -44,6 +44,11 @@ static int find_tree(char *root, size_t size)
     strcat(strcpy(file, root), "/src/command_line.lua");
     if (access(file, R_OK) == 0)
       return 1;
+    if (errno != ENOENT && errno != ENOTDIR) {
+      fprintf(stderr, "perigee: %s can't be read: %s; let this user read the tree, or "
+              "install it where all users can (make install)\n", file, strerror(errno));
+      return 0;
+    }
   }
   fprintf(stderr,
           "perigee: there is no Lua tree beside %s (looked for src and "
