@@ -68,3 +68,39 @@ with hugepages.given_back():
     pass
 assert mounted()
 """)
+
+
+def test_benchmarks_do_without_a_proc_sys_to_write_to(tmp_path):
+    """As in containers."""
+    in_namespace(tmp_path, """
+subprocess.run(["mount", "-o", "ro,bind", "/proc/sys", "/proc/sys"], check=True)
+import hugepages
+try:
+    hugepages.RESERVED.write_text("0")
+    raise SystemExit("/proc/sys can be written to")
+except OSError:
+    pass
+with hugepages.given_back():
+    mount(left)
+assert not mounted()
+""")
+
+
+def test_tests_do_without_a_proc_sys_to_write_to(tmp_path):
+    in_namespace(tmp_path, """
+subprocess.run(["mount", "-o", "ro,bind", "/proc/sys", "/proc/sys"], check=True)
+import pytest
+from helpers.network import Namespace
+here = Namespace("ro")
+try:
+    here.sysctl("net.ipv4.ip_forward=1")
+    assert here.check("cat", "/proc/sys/net/ipv4/ip_forward") == "1\\n"
+    assert here.check("cat", "/proc/sys/net/ipv6/conf/all/disable_ipv6") == "1\\n"
+finally:
+    here.remove()
+import test_users
+free = int(test_users.FREE_HUGEPAGES.read_text())
+with pytest.raises(pytest.skip.Exception, match="nr_hugepages"):
+    with test_users.hugepages(free + 1):
+        pass
+""")

@@ -121,6 +121,7 @@ def test_replay_to_capture_over_a_veth_pair(tmp_path):
     packets = random_frames(1000)
     file, out = save(tmp_path / "in.pcap", packets), tmp_path / "out.pcap"
     script = f"""mount -t sysfs sysfs /sys || exit 99
+        [ -w /proc/sys/net ] || mount -t proc proc /proc || exit 99
         sysctl -qw net.ipv6.conf.default.disable_ipv6=1
         ip link add left type veth peer name right || exit 99
         ip link set left up; ip link set right up

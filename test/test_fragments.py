@@ -15,8 +15,8 @@ def peer(request, namespace):
     """A namespace on whose link the host answers, with this MTU."""
     kernel, middle = namespace("k"), namespace("m")
     veth(middle, "left", kernel, "net")
-    kernel.check("sysctl", "-qw", "net.ipv6.conf.net.disable_ipv6=0",
-                 "net.ipv6.conf.net.accept_dad=0")
+    kernel.sysctl("net.ipv6.conf.net.disable_ipv6=0",
+                  "net.ipv6.conf.net.accept_dad=0")
     kernel.ip("address", "add", "10.0.0.1/24", "dev", "net")
     kernel.ip("address", "add", "fd00::1/64", "dev", "net", "nodad")
     kernel.ip("link", "set", "net", "mtu", request.param)

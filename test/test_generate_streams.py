@@ -106,7 +106,7 @@ def test_the_next_hop_is_resolved(namespace, own, hop, to):
     here, there = namespace("h"), namespace("t")
     veth(here, "left", there, "right")
     family, length = ("ip6", 64) if ":" in own else ("ip4", 24)
-    there.check("sysctl", "-qw", "net.ipv6.conf.right.disable_ipv6=0")
+    there.sysctl("net.ipv6.conf.right.disable_ipv6=0")
     there.ip("address", "add", f"{hop}/{length}", "dev", "right",
              *(["nodad"] if family == "ip6" else []))
     mac = json.loads(there.ip("-json", "link", "show", "right"))[0]["address"]

@@ -33,14 +33,14 @@ class Net:
     def __init__(self):
         self.core, self.host, self.b4, *self.routers = self.all = [
             Namespace(label) for label in ("c", "h", "b", "r1", "r2")]
-        self.core.check("sysctl", "-qw", "net.ipv4.ip_forward=1",
-                        "net.ipv6.conf.all.disable_ipv6=0",
-                        "net.ipv6.conf.default.disable_ipv6=0",
-                        "net.ipv6.conf.all.forwarding=1",
-                        "net.ipv4.fib_multipath_hash_policy=1")
+        self.core.sysctl("net.ipv4.ip_forward=1",
+                         "net.ipv6.conf.all.disable_ipv6=0",
+                         "net.ipv6.conf.default.disable_ipv6=0",
+                         "net.ipv6.conf.all.forwarding=1",
+                         "net.ipv4.fib_multipath_hash_policy=1")
         self.join(self.host, "host", "10.0.0.1/24", "10.0.0.2/24")
         self.host.ip("route", "add", "default", "via", "10.0.0.1")
-        self.b4.check("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=0")
+        self.b4.sysctl("net.ipv6.conf.default.disable_ipv6=0")
         self.join(self.b4, "home", "2001:db8:1::1/64", "2001:db8:1::2/64", "nodad")
         self.b4.ip("route", "add", "2001:db8:2::1/128", "via", "2001:db8:1::1")
         for n, router in enumerate(self.routers, 1):

@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 
-from helpers.command import PERIGEE, perigee, run, tool
+from helpers.command import perigee, run, tool
 from helpers.schema import valid
 
 KERNEL_KINDS = "packet,xdp,tap"

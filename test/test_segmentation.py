@@ -178,7 +178,7 @@ def test_what_a_kernels_vxlan_device_sends_is_cut_up(pair, tmp_path, family, csu
     here, there = pair
     own, peer, length = "192.0.2.2", "192.0.2.1", 24
     if family == 6:
-        there.check("sysctl", "-qw", "net.ipv6.conf.right.disable_ipv6=0")
+        there.sysctl("net.ipv6.conf.right.disable_ipv6=0")
         own, peer, length = "2001:db8::2", "2001:db8::1", 64
     there.ip("address", "add", f"{own}/{length}", "dev", "right",
              *(["nodad"] if family == 6 else []))

@@ -2,6 +2,7 @@
 """Snabb's binary reserves hugepages as it needs them, mounts a hugetlbfs for them, and
 leaves both behind."""
 import contextlib
+import os
 import pathlib
 import subprocess
 
@@ -16,12 +17,14 @@ def mounted():
 
 @contextlib.contextmanager
 def given_back():
-    """Leave as many hugepages reserved as there were before, and no other hugetlbfs."""
-    before, points = RESERVED.read_text(), mounted()
+    """Leave as many hugepages reserved as there were before, and no other hugetlbfs. Where
+    their number can't be written, as in containers, nobody has changed it."""
+    before = RESERVED.read_text() if os.access(RESERVED, os.W_OK) else None
+    points = mounted()
     try:
         yield
     finally:
-        with contextlib.suppress(PermissionError):
+        if before is not None:
             RESERVED.write_text(before)
         for point in mounted():
             if point not in points:

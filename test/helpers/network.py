@@ -32,8 +32,8 @@ class Namespace:
     def __init__(self, label):
         self.name = f"perigee{os.getpid()}-{next(serial)}{label}"
         check("ip", "netns", "add", self.name)
-        self.check("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1",
-                   "net.ipv6.conf.default.disable_ipv6=1")
+        self.sysctl("net.ipv6.conf.all.disable_ipv6=1",
+                    "net.ipv6.conf.default.disable_ipv6=1")
         self.ip("link", "set", "lo", "up")
 
     def command(self, *words):
@@ -46,6 +46,12 @@ class Namespace:
     def check(self, *words, **kwargs):
         return check("ip", "netns", "exec", self.name, tool(words[0]), *words[1:],
                      **kwargs)
+
+    def sysctl(self, *settings):
+        """Set them. Containers have a read-only /proc/sys; a proc of our own isn't."""
+        self.check("unshare", "--mount", "sh", "-c",
+                   '{ [ -w /proc/sys/net ] || mount -t proc proc /proc; } && '
+                   'exec sysctl -qw "$@"', "sh", *settings)
 
     def ip(self, *words):
         return check("ip", "-n", self.name, *words)

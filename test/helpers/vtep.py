@@ -31,7 +31,7 @@ class Site:
     def remote(self, host, n, checksum):
         veth(self.net, f"to{n}", host, "under", offloads=self.offloads)
         self.net.ip("link", "set", f"to{n}", "master", "lan")
-        host.check("sysctl", "-qw", "net.ipv6.conf.under.disable_ipv6=0")
+        host.sysctl("net.ipv6.conf.under.disable_ipv6=0")
         address = self.underlay["remote"].format(n)
         options = ["nodad"] if ":" in address else []
         host.ip("address", "add", f"{address}/{self.underlay['length']}", "dev", "under",
