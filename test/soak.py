@@ -48,7 +48,7 @@ def sample(pid, shm):
         # LuaJIT's heap and code come in pieces of their own.
         named = sum(1 for line in maps if len(line.split()) > 5)
     folders = [name for place in ("/run/dpdk", "/tmp/dpdk") if os.path.isdir(place)
-               for name in os.listdir(place) if name == f"perigee-{pid}"]
+               for name in os.listdir(place) if name.startswith(f"perigee-{pid}-")]
     return {"resident kB": int(lines["VmRSS"].split()[0]),
             "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
             "threads": int(lines["Threads"]), "mappings of files": named,

@@ -272,12 +272,14 @@ def test_no_folder_is_left_behind(user, readable):
         pytest.skip("wants root, to be another user")
     with running(*words) as program:
         pid = program.process.pid
-        wait_until((folder / f"perigee-{pid}").exists, "EAL's folder")
+        namespace = os.stat("/proc/self/ns/pid").st_ino
+        own = folder / f"perigee-{pid}-{namespace}"
+        wait_until(own.exists, "EAL's folder")
         program.process.kill()
         program.process.wait()
-        assert (folder / f"perigee-{pid}").exists()
+        assert own.exists()
     check(*words, "50ms")
-    assert not (folder / f"perigee-{pid}").exists()
+    assert not own.exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a hugetlbfs: wants root")

@@ -24,10 +24,10 @@ local EXEC_FAILED = 126 -- the exit status of a worker that couldn't begin
 local children = {} -- {[NAME] = {pid =, ended =, status =}}
 
 -- In the new process: become `perigee OPTIONS` with the code to run.
-local function become(name, code, parent)
+local function become(name, code, parent, group)
   ffi.C.prctl(PR_SET_PDEATHSIG, SIGHUP, 0, 0, 0)
   if unistd.getppid() ~= parent then os.exit(EXEC_FAILED) end -- it died meanwhile
-  shm.alias("group", ("/%d/group"):format(parent))
+  shm.alias("group", group)
   require("posix.stdlib").setenv("SNABB_PROGRAM_LUACODE", code, true)
   local argv = {[0] = ("[snabb worker '%s' for %d]"):format(name, parent)}
   for i, option in ipairs(require("core.main").options) do argv[i] = option end
@@ -58,9 +58,9 @@ function worker.start(name, code)
   shm.mkdir(shm.resolve("group"))
   io.stdout:flush()
   io.stderr:flush()
-  local parent = unistd.getpid()
+  local parent, group = unistd.getpid(), "/" .. shm.resolve("group")
   local pid, err = unistd.fork()
-  if pid == 0 then become(name, code, parent) end
+  if pid == 0 then become(name, code, parent, group) end
   if not pid then failure.raise("can't start worker '%s': %s", name, err) end
   children[name] = {pid = pid}
   return pid

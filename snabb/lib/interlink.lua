@@ -14,10 +14,10 @@
 local ffi = require("ffi")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
-local errno = require("posix.errno")
-local posix_signal = require("posix.signal")
 local C = require("core.declare")("native/snabb.h")
 local failure = require("core.failure")
+local folders = require("core.shm.process_folders")
+local owner = require("core.shm.owner")
 local packet = require("core.packet")
 local shm = require("core.shm")
 local sync = require("core.sync")
@@ -31,8 +31,10 @@ local NAMES = {[INIT] = "being initialized", [CONF] = "being configured",
   [TXUP] = "waiting for receiver", [DXUP] = "in active use", [DOWN] = "deallocating"}
 
 -- The two sides: from which states a side attaches, where detaching leads to.
-local RECEIVER = {pid = "receiver", alone = RXUP, other = TXUP, first = true}
-local TRANSMITTER = {pid = "transmitter", alone = TXUP, other = RXUP, first = false}
+local RECEIVER = {pid = "receiver", space = "receiver_space", alone = RXUP,
+  other = TXUP, first = true}
+local TRANSMITTER = {pid = "transmitter", space = "transmitter_space", alone = TXUP,
+  other = RXUP, first = false}
 
 local MOST_SLOTS = 5 -- of one packet, as in snabb/native/interlink.c
 local HEADER = ffi.offsetof("struct interlink", "ring")
@@ -67,6 +69,8 @@ local function take_place(r, side)
     return false
   end
   C.pg_interlink_attach(r, side.first)
+  shm.mkdir(shm.resolve("engine")) -- other namespaces see by it that this one lives
+  r[side.space] = tonumber(owner.myself().namespace)
   r[side.pid] = unistd.getpid()
   return true
 end
@@ -78,10 +82,17 @@ local function leave(r, side)
   return change(r, side.alone, DOWN), true
 end
 
+local function is_near(r, side)
+  return tostring(r[side.space]) == owner.myself().namespace
+end
+
 -- Gone, or a zombie, that its parent hasn't asked for (proc(5)).
-local function is_dead(pid)
-  local ok, _, code = posix_signal.kill(pid, 0)
-  if not ok then return code == errno.ESRCH end
+local function is_dead(r, side)
+  local pid = r[side.pid]
+  if not is_near(r, side) then
+    return not folders.is_running(shm.root, pid, tostring(r[side.space]))
+  end
+  if owner.no_process(pid) then return true end
   local file = io.open(("/proc/%d/stat"):format(pid))
   local state = file and file:read("*a"):match("^.*%) (%a)")
   if file then file:close() end
@@ -107,7 +118,7 @@ local function is_held_by_dead(r, name, side, wait)
     return wait.seconds - wait.unsaid[side] > STALE_S
   end
   wait.unsaid[side] = nil
-  return is_dead(pid) or wait.looks and is_another(pid, name)
+  return is_dead(r, side) or wait.looks and is_near(r, side) and is_another(pid, name)
 end
 
 -- Put an end to what dead processes hold of the queue.

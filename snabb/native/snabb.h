@@ -163,7 +163,9 @@ enum { INTERLINK_SLOT = 2112 };
 struct interlink {
   int32_t state, size;       /* `size` packets - 1 at most */
   int32_t receiver, transmitter; /* process ids, 0 if unknown */
-  uint32_t slots, pad0[11];
+  uint32_t slots;
+  uint32_t receiver_space, transmitter_space; /* their pid namespaces */
+  uint32_t pad0[9];
   uint64_t read, read_packets, nread, nread_packets, lwrite;
   uint32_t read_index, pad1[5];
   uint64_t write, write_packets, nwrite, nwrite_packets, lread, lread_packets;

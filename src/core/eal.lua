@@ -7,7 +7,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local failure = require("core.failure")
 local errno = require("posix.errno")
-local fcntl = require("posix.fcntl")
+local file_lock = require("core.lib.file_lock")
 local limits = require("core.lib.limits")
 local log = require("core.lib.log")
 local run_folder = require("core.run_folder")
@@ -88,29 +88,16 @@ end
 
 -- Of processes that start at once each would find enough hugepages free, and then too
 -- few: one looks and takes at a time, holding a lock on the folder that tells how many
--- there are (flock(2)). One that stands still meanwhile isn't waited for for ever.
+-- there are. One that stands still meanwhile isn't waited for for ever.
 local HUGEPAGES = "/sys/kernel/mm/hugepages"
-local PATIENCE_S, PAUSE_S = 10, 0.005
-local LOCK_EX_NB = 6
-
-pcall(ffi.cdef, "int flock(int fd, int operation);")
-
-local function lock_hugepages()
-  local fd = eal.free_huge_mb() > 0
-    and fcntl.open(HUGEPAGES, fcntl.O_RDONLY + fcntl.O_CLOEXEC)
-  local ends = C.pg_monotonic() + PATIENCE_S
-  while fd and ffi.C.flock(fd, LOCK_EX_NB) ~= 0 and C.pg_monotonic() < ends do
-    C.pg_sleep(PAUSE_S)
-  end
-  return fd
-end
+local PATIENCE_S = 10
 
 local alone = false
 
 --- Call f(), which takes memory for the first time, while no other process does.
 function eal.alone(f)
   if alone then return f() end
-  local fd = lock_hugepages()
+  local fd = eal.free_huge_mb() > 0 and file_lock.take(HUGEPAGES, PATIENCE_S)
   alone = true
   local ok, err = pcall(f)
   alone = false
@@ -166,7 +153,7 @@ function eal.plan(user)
     add("-m", tostring(math.min(PLAIN_MEMORY_MB, math.floor(total_memory_mb() / 2))))
   end
   if not has("--file-prefix", "--in-memory") then
-    add("--file-prefix", "perigee-" .. tostring(ffi.C.getpid()))
+    add("--file-prefix", run_folder.name())
   end
   if not has("--no-shconf", "--in-memory") then add("--no-shconf") end
   -- PCI devices are opened by name, each when a port asks for it.
@@ -174,8 +161,6 @@ function eal.plan(user)
   add(unpack(user))
   return args
 end
-
-pcall(ffi.cdef, "int getpid(void);")
 
 local broken = false -- EAL failed to start, and tries only once a process
 

@@ -266,7 +266,7 @@ function main.publish(text)
   local path = require("core.shm").path("program")
   local file = io.open(path, "w")
   if file then
-    require("core.shm_tree").protect(path)
+    require("core.shm.tree").protect(path)
     file:write(text, "\n")
     file:close()
   end

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The folders that DPDK's EAL makes for processes and leaves behind: dpdk/PREFIX
 -- below $RUNTIME_DIRECTORY or, where that isn't set, /var/run, for an ordinary user
--- $XDG_RUNTIME_DIR or /tmp. Perigee's are called perigee-PID; what ends well removes
--- its own (native/dpdk/eal.c).
+-- $XDG_RUNTIME_DIR or /tmp. Perigee's are called perigee-PID-NAMESPACE, as containers
+-- may share them; what ends well removes its own (native/dpdk/eal.c).
 
 local dirent = require("posix.dirent")
+local folders = require("core.shm.process_folders")
+local owner = require("core.shm.owner")
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
@@ -53,14 +55,17 @@ function run_folder.base()
   return chosen
 end
 
---- To be called before EAL starts: removes the (empty) folders of processes that were
---- killed, and sees to it that this user has a place for its own.
+--- What EAL is to call this process's folder (its --file-prefix).
+function run_folder.name() return "perigee-" .. folders.own_suffix() end
+
+--- To be called before EAL starts: removes the (empty) folders of processes of this pid
+--- namespace that were killed, and sees to it that this user has a place for its own.
 function run_folder.prepare()
   local folder = run_folder.base() .. "/dpdk"
   local ok, names = pcall(dirent.dir, folder)
   for _, name in ipairs(ok and names or {}) do
-    local pid = name:match("^perigee%-(%d+)$")
-    if pid and not stat.stat("/proc/" .. pid) then
+    local pid, namespace = name:match("^perigee%-(%d+)%-(%d+)$")
+    if namespace == owner.myself().namespace and owner.no_process(tonumber(pid)) then
       unistd.rmdir(folder .. "/" .. name)
     end
   end

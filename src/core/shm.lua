@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Named objects in shared memory: files under shm.root, mapped. A name "a/b" belongs
--- to this process (<root>/<pid>/a/b, the pid asked afresh, so a fork has its own);
--- "/a/b" is <root>/a/b. Only files whose blocks are reserved are mapped: a full disk
--- is an error when an object is made, not a SIGBUS when it is used.
+-- to this process (<root>/<pid>/a/b, the pid asked afresh, so a fork has its own; with
+-- other pid namespaces about, core.shm.process_folders tells); "/a/b" is <root>/a/b.
+-- Only files whose blocks are reserved are mapped: a full disk is an error when an
+-- object is made, not a SIGBUS when it is used.
 
 local C = require("core.native")
 local ffi = require("ffi")
@@ -12,7 +13,8 @@ local grp = require("posix.grp")
 local unistd = require("posix.unistd")
 local ctype = require("core.lib.ctype")
 local failure = require("core.failure")
-local tree = require("core.shm_tree")
+local folders = require("core.shm.process_folders")
+local tree = require("core.shm.tree")
 
 ffi.cdef [[
   void *mmap(void *address, size_t length, int protection, int flags, int fd,
@@ -50,7 +52,7 @@ function shm.resolve(name)
     end
   end
   local path = name:gsub("^/+", "")
-  if path == name then path = unistd.getpid() .. "/" .. name end
+  if path == name then path = folders.own_name(shm.root) .. "/" .. name end
   return path
 end
 
@@ -67,10 +69,18 @@ function shm.share_with(name)
   tree.share_with(found.gr_gid, name)
 end
 
+-- The first part of the name of a process's directory.
+local function is_own(path)
+  return path:match("^[^/]*") == folders.own_name(shm.root)
+end
+
 --- Make the directory `path`, relative to shm.root, and those above it.
 function shm.mkdir(path)
-  if path:find("/") and tree.make_in_place(shm.root .. "/" .. path) then return end
+  local own = is_own(path)
+  if path:find("/") and (not own or folders.is_claimed(shm.root))
+    and tree.make_in_place(shm.root .. "/" .. path) then return end
   tree.make_root(shm.root)
+  if own then path = path:gsub("^[^/]*", folders.claim(shm.root)) end
   tree.make_directories(shm.root, path)
 end
 
@@ -158,15 +168,23 @@ local STEPS = {
 
 local file = ffi.new("struct shm_file")
 
--- A descriptor of the file of the object `name`, which is made if there is none.
-local function made_file(name, size)
+local function paths_of(name)
   local path = shm.path(name)
   local directory, last = path:match("^(.*)/([^/]*)$")
-  local hidden = ("%s/.%s.%d"):format(directory, last, unistd.getpid())
+  return path, ("%s/.%s.%s"):format(directory, last, folders.own_suffix()), directory
+end
+
+-- A descriptor of the file of the object `name`, which is made if there is none.
+local function made_file(name, size)
+  if name:sub(1, 1) ~= "/" and not folders.is_claimed(shm.root) then
+    shm.mkdir(shm.resolve(name):match("^[^/]*"))
+  end
+  local path, hidden, directory = paths_of(name)
   file.size, file.mode, file.group = size, tree.file_mode(), tree.group() or -1
   local fd = C.pg_shm_file(file, path, hidden)
   if fd < 0 and ffi.errno() == errno.ENOENT then
     shm.mkdir(directory:sub(#shm.root + 2))
+    path, hidden = paths_of(name) -- the process's directory may have another name now
     fd = C.pg_shm_file(file, path, hidden)
   end
   if fd < 0 then STEPS[file.step](ffi.errno(), path, tonumber(size)) end
@@ -255,12 +273,12 @@ end
 
 --- Remove this process's objects, unless SNABB_SHM_KEEP is set.
 function shm.cleanup()
-  tree.leave(shm.root, unistd.getpid())
+  folders.leave(shm.root)
 end
 
 --- Remove what dead processes left behind. Returns how many there were.
 function shm.sweep()
-  return tree.sweep(shm.root)
+  return folders.sweep(shm.root)
 end
 
 local frames = require("core.shm_frame")(shm)

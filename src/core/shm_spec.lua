@@ -5,6 +5,7 @@ local unistd = require("posix.unistd")
 local stat = require("posix.sys.stat")
 local wait = require("posix.sys.wait").wait
 local shm = require("core.shm")
+local folders = require("core.shm.process_folders")
 local shm_root = require("testing.shm_root")
 
 local point_t = ffi.typeof("struct { int x, y, z; }")
@@ -24,6 +25,15 @@ local function count(t)
   local n = 0
   for _ in pairs(t) do n = n + 1 end
   return n
+end
+
+-- The names in the directory that begin with a dot.
+local function hidden_in(directory)
+  local names = {}
+  for name in require("posix.dirent").files(directory) do
+    if name:find("^%.[^.]") then names[#names + 1] = name end
+  end
+  return names
 end
 
 describe("core.shm", function()
@@ -127,7 +137,7 @@ describe("core.shm", function()
     it("are reused, and leave no other files", function()
       local point = shm.create("once/point", point_t)
       point.x = 7
-      local hidden = io.open(shm.path("once/.point." .. unistd.getpid()), "w")
+      local hidden = io.open(shm.path("once/.point." .. folders.own_suffix()), "w")
       hidden:close() -- as if it had been killed there before, under the same number
       local same = shm.create("once/point", point_t)
       assert.equal(7, same.x)
@@ -241,7 +251,7 @@ describe("core.shm", function()
         shm.create("a/b", "int[1]")
         shm.alias("/by-name/dead", "")
         -- As if it were killed before it gives the file its name:
-        shm.unmap(shm.create("/shared/.queue." .. unistd.getpid(), "int[1]"))
+        shm.unmap(shm.create("/shared/.queue." .. folders.own_suffix(), "int[1]"))
         return true
       end)
       assert.is_true(ok)
@@ -249,11 +259,11 @@ describe("core.shm", function()
       shm.alias("/by-name/alive", "")
       shm.unmap(shm.create("/1/init", "int[1]"))
       assert.is_truthy(shm.exists("/" .. pid .. "/a/b"))
-      shm.unmap(shm.create("/shared/.queue." .. unistd.getpid(), "int[1]"))
+      local suffix = folders.own_suffix()
+      shm.unmap(shm.create("/shared/.queue." .. suffix, "int[1]"))
       assert.equal(1, shm.sweep())
       assert.is_falsy(shm.exists("/" .. pid))
-      assert.is_falsy(shm.exists("/shared/.queue." .. pid))
-      assert.is_truthy(shm.exists("/shared/.queue." .. unistd.getpid()))
+      assert.same({".queue." .. suffix}, hidden_in(dir .. "/shared"))
       assert.is_truthy(shm.exists("mine"))
       assert.is_truthy(shm.exists("/1/init"))
       assert.same({"alive"}, shm.children("/by-name"))
@@ -262,7 +272,7 @@ describe("core.shm", function()
 end)
 
 describe("the root", function()
-  local tree = require("core.shm_tree")
+  local tree = require("core.shm.tree")
   local setenv = require("posix.stdlib").setenv
   local chosen_before = os.getenv("SNABB_SHM_ROOT")
   after_each(function() setenv("SNABB_SHM_ROOT", chosen_before) end)

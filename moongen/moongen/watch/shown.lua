@@ -7,7 +7,7 @@ local C = require("core.declare")("native/moongen.h")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local shm = require("core.shm")
-local tree = require("core.shm_tree")
+local tree = require("core.shm.tree")
 
 local shown = {}
 

@@ -5,8 +5,8 @@
 
 local failure = require("core.failure")
 local shm = require("core.shm")
-local stat = require("posix.sys.stat")
-local unistd = require("posix.unistd")
+local folders = require("core.shm.process_folders")
+local owner = require("core.shm.owner")
 
 local names = {}
 
@@ -24,13 +24,22 @@ function names.check(name)
   end
 end
 
---- The running programs that have names, {NAME = process id}.
+-- Who has the name, if it runs: its process id, and whether that means something in
+-- this pid namespace.
+local function holder(name)
+  local folder = folders.led_to(shm.path(link_of(name)))
+  local pid = folder and folders.pid_of(folder)
+  local path = folder and shm.root .. "/" .. folder
+  if pid and not owner.is_gone(path, pid) then return pid, owner.is_near(path) end
+end
+
+--- The running programs that have names, {NAME = process id}, but for those of other
+--- pid namespaces, whose numbers mean nothing here.
 function names.list()
   local found = {}
   for _, name in ipairs(shm.children("/by-name")) do
-    local target = unistd.readlink(shm.path(link_of(name)))
-    local pid = target and tonumber(target:match("(%d+)/?$"))
-    if pid and stat.stat("/proc/" .. pid) then found[name] = pid end
+    local pid, near = holder(name)
+    if near then found[name] = pid end
   end
   return found
 end
@@ -40,14 +49,15 @@ function names.claim(name, before)
   names.check(name)
   if name == before then return end
   shm.sweep()
-  local owner = names.list()[name]
-  if owner then
-    failure.usage("the name '%s' is taken by process %d; choose another", name, owner)
+  local pid, near = holder(name)
+  if pid then
+    failure.usage("the name '%s' is taken by process %d%s; choose another", name, pid,
+      near and "" or " of another pid namespace")
   end
   shm.unlink(link_of(name)) -- a link that leads nowhere
   shm.mkdir(shm.resolve("engine")) -- so that no sweep finds it leading nowhere
   -- As Snabb's programs read them: it ends with the number, and there is one back.
-  shm.alias(link_of(name), "/" .. unistd.getpid())
+  shm.alias(link_of(name), "/" .. folders.own_name(shm.root))
   if before then names.release(before) end
   shm.alias(BACK, link_of(name))
 end

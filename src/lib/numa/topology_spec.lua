@@ -40,7 +40,7 @@ describe("a machine", function()
     topology.sysfs = sysfs
   end)
   after_each(function()
-    require("core.shm_tree").remove(sysfs)
+    require("core.shm.tree").remove(sysfs)
     topology.sysfs = "/sys"
   end)
 

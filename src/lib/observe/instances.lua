@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The running processes that have a directory in shared memory: Perigee's and Snabb's.
--- Both keep <root>/<pid>, and names as links <root>/by-name/<name>.
+-- Both keep <root>/<pid>, and names as links <root>/by-name/<name>. Those of other pid
+-- namespaces (core.shm.process_folders) are seen, but /proc doesn't tell of them here.
 
 local failure = require("core.failure")
+local folders = require("core.shm.process_folders")
+local owner = require("core.shm.owner")
 local shm = require("core.shm")
 local sysfs = require("lib.hardware.sysfs")
 local process = require("lib.observe.process")
@@ -28,33 +31,40 @@ local function default_roots()
   return roots
 end
 
-local function pid_of(link)
-  local target = unistd.readlink(link)
-  return target and tonumber(target:match("(%d+)/*$"))
-end
-
+-- The name of each process's directory that has a name -> that.
 local function names_in(root)
   local names = {}
   for _, name in ipairs(sysfs.entries(root .. "/by-name")) do
-    local pid = pid_of(root .. "/by-name/" .. name)
-    if pid then names[pid] = name end
+    local folder = folders.led_to(root .. "/by-name/" .. name)
+    if folder then names[folder] = name end
   end
   return names
 end
 
 -- A worker's `group` is a link to its manager's.
 local function leader_of(directory)
-  local target = unistd.readlink(directory .. "/group")
-  return target and tonumber(target:match("(%d+)/group/*$"))
+  local target = unistd.readlink(directory .. "/group") or ""
+  return folders.pid_of(target:match("([^/]+)/group/*$") or "")
+end
+
+-- Does the process of the directory run, in this pid namespace or another?
+local function runs_here(directory, pid, proc)
+  return owner.is_near(directory) and process.exists(pid, proc)
+    and (owner.of(directory) == nil or not owner.is_gone(directory, pid))
+end
+
+local function runs_elsewhere(directory, pid)
+  return not owner.is_near(directory) and not owner.is_gone(directory, pid)
 end
 
 local function add(list, root, proc)
   local names, own = names_in(root), unistd.getpid()
   for _, entry in ipairs(sysfs.entries(root)) do
-    local pid = entry:match("^%d+$") and tonumber(entry)
-    if pid and pid ~= own and process.exists(pid, proc) then
-      local directory = root .. "/" .. entry
-      list[#list + 1] = {pid = pid, name = names[pid], directory = directory,
+    local pid, directory = folders.pid_of(entry), root .. "/" .. entry
+    if pid and runs_elsewhere(directory, pid) then
+      table.insert(list.elsewhere, {pid = pid, name = names[entry]})
+    elseif pid and pid ~= own and runs_here(directory, pid, proc) then
+      list[#list + 1] = {pid = pid, name = names[entry], directory = directory,
         program = process.program(pid, directory, proc), leader = leader_of(directory)}
     end
   end
@@ -62,9 +72,10 @@ end
 
 --- The running instances but for this process, in order of their process ids: a list
 --- of {pid, name (or nil), program, directory, leader = the pid of the process it
---- works for (or nil)}. `roots` and `proc` are for tests.
+--- works for (or nil)}. Its field `elsewhere` lists those of other pid namespaces:
+--- {pid = there, name (or nil)}. `roots` and `proc` are for tests.
 function instances.list(roots, proc)
-  local list = {}
+  local list = {elsewhere = {}}
   for _, root in ipairs(roots or default_roots()) do add(list, root, proc) end
   table.sort(list, function (a, b) return a.pid < b.pid end)
   return list
@@ -95,6 +106,12 @@ function instances.find(list, text)
     for i, instance in ipairs(running) do pids[i] = tostring(instance.pid) end
     failure.usage("'%s' runs %d times; give one of the process ids %s", text, #running,
       table.concat(pids, ", "))
+  end
+  for _, instance in ipairs(list.elsewhere or {}) do
+    if tonumber(text) == instance.pid or text == instance.name then
+      failure.usage("'%s' runs in another pid namespace, such as a container's: look "
+        .. "into it from there", text)
+    end
   end
   failure.usage("there is no running instance '%s'; `perigee ps` lists those there are",
     text)

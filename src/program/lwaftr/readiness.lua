@@ -7,7 +7,7 @@ local failure = require("core.failure")
 local objects = require("lib.observe.objects")
 local outside = require("core.outside.visitors")
 local shm = require("core.shm")
-local tree = require("core.shm_tree")
+local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
 local values = require("apps.lwaftr.conf_values")
 

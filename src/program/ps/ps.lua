@@ -113,6 +113,12 @@ function M.appname_resolver()
   return function (pid) return names[pid] end
 end
 
+-- What the table doesn't show.
+local function text_of_others(n)
+  return n == 0 and "" or ("%d more %s in other pid namespaces (containers): look from "
+    .. "there\n"):format(n, n == 1 and "runs" or "run")
+end
+
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local parser = cli.parser("ps", "List the running instances of Perigee and Snabb on "
@@ -120,15 +126,16 @@ function M.run(args)
     .. "and time since it began.")
   parser:flag("--json", "Print JSON.")
   local options = cli.parse(parser, args)
-  local list = M.with_times(instances.list())
+  local found = instances.list()
+  local list, others = M.with_times(found), text_of_others(#found.elsewhere)
   if options.json then
     io.write(json(list))
   elseif main.mimics_snabb() then
     io.write(M.snabb_text(list))
   elseif #list == 0 then
-    print("no instance of Perigee or Snabb is running")
+    io.write("no instance of Perigee or Snabb is running\n", others)
   else
-    io.write(M.text(list))
+    io.write(M.text(list), others)
   end
 end
 

@@ -17,7 +17,7 @@ describe("ps, with --snabb", function ()
       {pid = 13, directory = "/nowhere"},
       {pid = 14, leader = 12, directory = "/nowhere"},
     })
-    require("core.shm_tree").remove(dir)
+    require("core.shm.tree").remove(dir)
   end)
 
   it("knows a worker's manager, and names", function ()

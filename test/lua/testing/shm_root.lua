@@ -2,7 +2,7 @@
 -- For specs of shared memory: a root of its own, in a new directory.
 
 local shm = require("core.shm")
-local shm_tree = require("core.shm_tree")
+local shm_tree = require("core.shm.tree")
 local stdlib = require("posix.stdlib")
 
 local M = {}

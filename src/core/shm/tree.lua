@@ -5,10 +5,9 @@
 local ffi = require("ffi")
 local dirent = require("posix.dirent")
 local errno = require("posix.errno")
-local posix_signal = require("posix.signal")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 local process = require("core.lib.process")
 
 local SYSTEM_ROOT = "/var/run/snabb"
@@ -18,8 +17,6 @@ local OWN_ROOT = "/var/run/perigee" -- of root's, where somebody took the others
 local ROOT_MODE = 493 -- rwxr-xr-x: names of processes; what they have is their own
 local OWN, OWN_FILE = 448, 384 -- rwx------, rw-------
 local SHARED, SHARED_FILE = 488, 416 -- rwxr-x---, rw-r-----
--- In a process directory: sweep leaves it alone, its owner ran with SNABB_SHM_KEEP.
-local KEEP_MARK = ".keep"
 
 local tree = {}
 
@@ -112,7 +109,9 @@ function tree.protect(path)
   tree.give_to_group(path, tree.file_mode())
 end
 
-local function make_directory(path, mode)
+--- Make the directory `path`, for this user alone, or with the `mode`, unless it is
+--- there.
+function tree.make_directory(path, mode)
   local ok, reason, code = stat.mkdir(path, mode or OWN)
   if ok and not mode then tree.give_to_group(path, SHARED) end
   if not ok and code ~= errno.EEXIST then
@@ -163,7 +162,7 @@ function tree.make_directories(root, path, mode)
   local directory = root
   for name in path:gmatch("[^/]+") do
     directory = directory .. "/" .. name
-    make_directory(directory, mode)
+    tree.make_directory(directory, mode)
   end
 end
 
@@ -193,64 +192,6 @@ function tree.remove(path)
   end
   local removed, why = unistd.unlink(path)
   return removed == 0 or nil, why
-end
-
-local function keeps()
-  return process.getenv("SNABB_SHM_KEEP") ~= nil
-end
-
---- Remove the directory of process `pid`, which ends; or mark it if it is to be kept.
-function tree.leave(root, pid)
-  local directory = ("%s/%d"):format(root, pid)
-  if not keeps() then
-    tree.remove(directory)
-  elseif tree.exists(directory) then
-    local mark = io.open(directory .. "/" .. KEEP_MARK, "w")
-    if mark then mark:close() end
-  end
-end
-
-local function is_dead(pid)
-  local ok, _, code = posix_signal.kill(pid, 0)
-  return not ok and code == errno.ESRCH
-end
-
--- Names of programs are links to the directories of their processes.
-local function sweep_names(directory)
-  for _, name in ipairs(tree.names(directory)) do
-    local path = directory .. "/" .. name
-    if unistd.readlink(path) and not tree.exists(path) then unistd.unlink(path) end
-  end
-end
-
--- In directories that processes share: files that one was about to give a name as it
--- was killed (core.shm).
-local function sweep_hidden(directory)
-  local listed, names = pcall(dirent.dir, directory)
-  for _, name in ipairs(listed and names or {}) do
-    local pid = name:match("^%..+%.(%d+)$")
-    if pid and is_dead(tonumber(pid)) then unistd.unlink(directory .. "/" .. name) end
-  end
-end
-
---- Remove the directories of processes that are dead, but not those that are kept, and
---- the program names that led to them. Returns how many directories it removed.
-function tree.sweep(root)
-  if keeps() then return 0 end
-  local count = 0
-  for _, name in ipairs(tree.names(root)) do
-    local directory = root .. "/" .. name
-    local pid = name:find("^%d+$") and tonumber(name)
-    if pid and is_dead(pid) and not tree.exists(directory .. "/" .. KEEP_MARK)
-      and tree.remove(directory)
-    then
-      count = count + 1
-    elseif not pid then
-      sweep_hidden(directory)
-    end
-  end
-  sweep_names(root .. "/by-name")
-  return count
 end
 
 return tree
