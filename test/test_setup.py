@@ -203,7 +203,7 @@ def test_setup_fails_when_apt_does(machine):
 
 
 @pytest.mark.skipif(not os.path.isdir("/run/systemd/system"),
-                    reason="there is no systemd here, which would start Prometheus")
+                    reason="there is no systemd here, which would start servers")
 @pytest.mark.parametrize("status", [0, 100])
 def test_setup_leaves_no_service_masked(machine, status):
     machine.provide("systemctl", f'echo "$2" >> "{machine.log}.systemd"')

@@ -27,8 +27,9 @@ local function run(setup, code)
   ]], code)
   file:close()
   local perigee = assert(unistd.readlink("/proc/self/exe"))
-  local command = ("unshare -n -m sh -c 'mount -t sysfs sysfs /sys && %s && exec %s"
-    .. " run %s' 2>/dev/null"):format(setup, perigee, script)
+  local command = ("unshare -n -m sh -c 'mount -t sysfs sysfs /sys && "
+    .. "{ [ -w /proc/sys/net ] || mount -t proc proc /proc; } && %s && exec %s run %s'"
+    .. " 2>/dev/null"):format(setup, perigee, script)
   local pipe = io.popen(command)
   local text = pipe:read("*a")
   pipe:close()
