@@ -125,6 +125,14 @@ def test_a_ring_loses_nothing_that_is_asked_for():
     assert re.search(r"^received\t20000\ttrue$", result.stdout, re.M)
 
 
+@pytest.mark.parametrize("buffers", [100, 600, 2047])
+def test_a_pool_has_all_its_buffers_when_they_are_wanted(buffers):
+    """Whichever threads have freed them, and keep some at hand."""
+    result = moongen("pools", buffers, 8, 4, ports=["ring:moongen", "ring:moongen"])
+    assert result.returncode == 0, result.stderr
+    assert f"sent\t{8 * buffers}\n" in result.stdout
+
+
 def test_one_look_goes_past_the_packets_of_other_queues(tmp_path):
     """On a busy machine a task may not get to look again soon."""
     udp = Ether() / IP() / UDP() / Raw(bytes(18))

@@ -68,5 +68,17 @@ bool mg_ended_for(double seconds);
 /* 1 until then, as of some milliseconds ago: for loops that look at nothing else. */
 extern int32_t mg_goes_on;
 
+/* Buffers that threads keep at hand are wanted: how often that was, and how often this
+ * thread gave its own (memory.c). Whatever a script calls often looks after it. */
+extern uint32_t mg_caches_wanted;
+extern _Thread_local uint32_t mg_caches_given;
+
+static inline void mg_look_after_caches(void)
+{
+  if (__builtin_expect(__atomic_load_n(&mg_caches_wanted, __ATOMIC_RELAXED) !=
+                         mg_caches_given, 0))
+    mg_give_caches();
+}
+
 /* Do what packets ask their device for, where it can't (offload.c). */
 void pg_mg_offload(struct packet **packets, uint32_t n) __attribute__((weak));

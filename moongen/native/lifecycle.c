@@ -36,6 +36,7 @@ static uint64_t end_of_script(void)
 /* 1 until the end, which comes `extra_ms` milliseconds later for who asks so. */
 int32_t mg_running(double extra_ms)
 {
+  mg_look_after_caches();
   if (__builtin_expect(pg_signal() != 0, 0)) {
     uint64_t none = UINT64_MAX;
     atomic_compare_exchange_strong(&signal_at, &none, rte_rdtsc());
@@ -95,6 +96,7 @@ double mg_examination_begins(void)
 /* Do more tasks run than there are CPUs? */
 void mg_crowded(int32_t crowded)
 {
+  mg_look_after_caches(); /* the main thread waits for tasks */
   mg_more_tasks_than_cpus = crowded;
 }
 
@@ -141,6 +143,7 @@ void mg_sleep(double seconds, int32_t precise)
   uint64_t spin = precise ? hz / 1000000 * LATE_US : 0;
   for (;;) {
     uint64_t now = rte_rdtsc();
+    mg_look_after_caches();
     if (now >= end)
       return;
     if (now + spin >= end) {
@@ -148,7 +151,7 @@ void mg_sleep(double seconds, int32_t precise)
       continue;
     }
     double rest = (double)(end - now - spin) / hz;
-    if (rest > 0.1) /* a wish to exit is seen in between */
+    if (rest > 0.1) /* a wish to exit is seen in between, or for buffers */
       rest = 0.1;
     pg_sleep(rest);
     if (mg_exit_wanted() >= 0)

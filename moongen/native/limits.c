@@ -190,6 +190,7 @@ static int32_t wait_for(struct limits *l, struct packet *const *packets, int32_t
   uint64_t sleep_over = hz * SLEEP_OVER_US / 1e6;
   for (uint32_t tries = 1; n > 0; tries++) {
     uint64_t due = 0;
+    mg_look_after_caches();
     lock(l);
     uint64_t now = rte_rdtsc();
     int32_t may_go = take(l, packets, n, now, &due);

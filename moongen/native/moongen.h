@@ -57,6 +57,7 @@ struct mempool *mg_pool_number(uint32_t number);
 int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t length);
 int32_t mg_free(struct packet **bufs, uint32_t n);
 int32_t mg_free_one(struct packet *p);
+void mg_give_caches(void);
 void mg_note_array(uint32_t places);
 uint64_t mg_array_places(void);
 void mg_unmark(struct packet **bufs, uint32_t n);

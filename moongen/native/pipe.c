@@ -76,6 +76,7 @@ void *mg_pipe_take(struct mg_pipe *seen)
 {
   struct real_pipe *p = (struct real_pipe *)seen;
   void *data = NULL;
+  mg_look_after_caches();
   if (atomic_load_explicit(&p->count, memory_order_acquire) == 0)
     return NULL;
   pthread_mutex_lock(&p->mutex);
@@ -122,6 +123,7 @@ int32_t mg_ring_put(void *ring, struct packet **bufs, uint32_t n)
 /* Take up to `n`: how many. */
 int32_t mg_ring_take(void *ring, struct packet **bufs, uint32_t n)
 {
+  mg_look_after_caches();
   return rte_ring_dequeue_burst(ring, (void **)bufs, n, NULL);
 }
 

@@ -233,6 +233,7 @@ static void insist(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
       lose(q, packets, n);
       return;
     }
+    mg_look_after_caches();
     mg_idle(tries);
   }
 }
@@ -274,6 +275,7 @@ static inline int32_t send_burst(struct mg_queue *q, struct rte_mbuf **bufs, uin
 /* Send all of them, whatever rate the queue has: how many, or why not (mg_fault). */
 int32_t mg_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
 {
+  mg_look_after_caches();
   for (uint32_t done = 0; done < n; done += MG_BURST) {
     uint32_t chunk = RTE_MIN(n - done, (uint32_t)MG_BURST);
     int32_t why = send_burst(q, (struct rte_mbuf **)bufs + done, chunk);
@@ -293,6 +295,7 @@ int32_t mg_send(struct mg_queue *q, struct packet **bufs, uint32_t n)
  * not (mg_fault). The others stay the script's. */
 int32_t mg_try_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
 {
+  mg_look_after_caches();
   struct rte_mbuf **packets = (struct rte_mbuf **)bufs;
   struct look look;
   if (n > MG_BURST)

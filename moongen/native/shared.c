@@ -44,6 +44,9 @@ struct lock *mg_lock_new(void)
 
 void mg_lock(struct lock *l)
 {
+  if (pthread_mutex_trylock(mutex_of(l)) == 0)
+    return;
+  mg_give_caches(); /* others may want them before it is this one's */
   pthread_mutex_lock(mutex_of(l));
 }
 
@@ -68,6 +71,7 @@ int32_t mg_try_lock(struct lock *l, double microseconds)
   if (!(microseconds > 0))
     return pthread_mutex_trylock(mutex_of(l)) == 0;
   struct timespec until = in_a_while(microseconds);
+  mg_give_caches();
   return pthread_mutex_timedlock(mutex_of(l), &until) == 0;
 }
 

@@ -41,6 +41,7 @@ local function fill(mem, func)
   end
   for i = 0, mem.n - 1 do func(all[i]) end
   C.mg_free(all, mem.n)
+  C.mg_give_caches() -- it may be for others
 end
 
 --- A pool of `n` buffers (default 2047) of up to `bufSize` bytes (default 2048), with

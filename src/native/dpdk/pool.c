@@ -238,11 +238,15 @@ int pg_pool_grow(void *pool, uint32_t before)
   return added;
 }
 
+static void give_back(struct rte_mempool *pool, void *unused)
+{
+  (void)unused;
+  rte_mempool_cache_flush(rte_mempool_default_cache(pool, rte_lcore_id()), pool);
+}
+
 void pg_pool_leave(void)
 {
-  for (int i = 0; i < pools_made(); i++)
-    rte_mempool_cache_flush(rte_mempool_default_cache(pools[i].pool, rte_lcore_id()),
-                            pools[i].pool);
+  rte_mempool_walk(give_back, NULL);
 }
 
 /* Move up to `n` packets from the list's pool to the free list, empty and with their
