@@ -10,18 +10,6 @@ local quantity = require("lib.quantity")
 
 local M = {}
 
---- An argparse parser for `perigee NAME`. `-h` and `--help` print the usage and
---- exit with status 0; any error is a `failure.usage` that ends with
---- "see `perigee NAME --help`". Parse with `cli.parse`.
-function M.parser(name, description)
-  local parser = argparse("perigee " .. name, description)
-  parser:help_max_width(80)
-  parser.error = function(_, message)
-    failure.usage("%s; see `perigee %s --help`", message, name)
-  end
-  return parser
-end
-
 -- Put the argument's own name in front of what its converter complains about.
 local function name_in_errors(element)
   local convert = element._convert
@@ -37,12 +25,57 @@ local function name_in_errors(element)
   end
 end
 
+-- "-D, --duration TIME" in one line of the help. (argparse makes a line of each name.)
+local function label_lines(option)
+  local values = option:_get_argument_list()
+  table.insert(values, 1, table.concat(option._public_aliases, ", "))
+  return {table.concat(values, " ")}
+end
+
 local function prepare(parser)
-  if parser.names_in_errors then return end
-  parser.names_in_errors = true
-  for _, option in ipairs(parser._options) do name_in_errors(option) end
+  if parser.is_prepared then return end
+  parser.is_prepared = true
+  for _, option in ipairs(parser._options) do
+    name_in_errors(option)
+    option._get_label_lines = label_lines
+    -- argparse would say it again.
+    if (option._description or ""):find("(default", 1, true) then
+      option:show_default(false)
+    end
+  end
   for _, argument in ipairs(parser._arguments) do name_in_errors(argument) end
   for _, command in ipairs(parser._commands) do prepare(command) end
+end
+
+--- An argparse parser for `perigee NAME`. `-h` and `--help` print the usage and
+--- exit with status 0; any error is a `failure.usage` that ends with
+--- "see `perigee NAME --help`". Parse with `cli.parse`.
+function M.parser(name, description)
+  local parser = argparse("perigee " .. name, description)
+  parser:help_max_width(80)
+  parser.error = function(_, message)
+    failure.usage("%s; see `perigee %s --help`", message, name)
+  end
+  local get_help = parser.get_help
+  parser.get_help = function (self)
+    prepare(self)
+    return get_help(self)
+  end
+  return parser
+end
+
+--- The option of all programs that end after a number of packets; `old` is another name
+--- that it has had in this one, if any.
+function M.count_option(parser, text, old)
+  local option = parser:option("-c --count", text):argname("N"):convert(quantity.count)
+  return old and option:hidden_name(old) or option
+end
+
+--- The option of all programs that end after a time, in seconds.
+function M.duration_option(parser, text)
+  return parser:option("-D --duration",
+    text or "Stop after this time: seconds, or 500ms, 2m, 1h.")
+    :argname("TIME"):convert(quantity.duration)
 end
 
 --- The results of `args` (an array of strings) as argparse's table of targets.

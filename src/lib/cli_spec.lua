@@ -127,3 +127,22 @@ describe("cli.split", function()
     assert.same({{"--time"}, {}}, {cli.split({"--time"}, {["--time"] = true})})
   end)
 end)
+
+describe("the options of many programs", function ()
+  it("count packets by -c and --count, and by an old name", function ()
+    for _, word in ipairs{"-c", "--count", "--limit"} do
+      local p = cli.parser("x", "")
+      cli.count_option(p, "Stop after N packets.", "--limit")
+      assert.same({count = 1500}, cli.parse(p, {word, "1.5k"}))
+    end
+  end)
+
+  it("are a line each in the help, without old names", function ()
+    local p = cli.parser("x", "")
+    cli.count_option(p, "Stop after N packets.", "--limit")
+    cli.duration_option(p, "End (default 5)."):default("5")
+    assert.matches("   %-h, %-%-help            Show this help message and exit.\n"
+      .. "   %-c, %-%-count N         Stop after N packets.\n"
+      .. "   %-D, %-%-duration TIME   End %(default 5%).$", p:get_help())
+  end)
+end)

@@ -75,7 +75,7 @@ function tables.options(e)
   local list = {}
   for _, option in ipairs(e.parser and e.parser._options or {}) do
     local takes = option._minargs ~= 0 or option._maxargs ~= 0
-    list[#list + 1] = {names = option._aliases, text = option:_get_description(),
+    list[#list + 1] = {names = option._public_aliases, text = option:_get_description(),
       value = takes and (option._choices and table.concat(option._choices, "|")
         or option:_get_argname(1):gsub("[<>]", "")) or nil,
       choices = option._choices}

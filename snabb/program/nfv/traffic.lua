@@ -42,8 +42,7 @@ local function parser()
   p:flag("--server", "Make the sockets; QEMU connects to them. Without it QEMU makes "
     .. "them (server=on).")
   p:flag("--dry-run", "Only check the configuration.")
-  p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
-    :argname("TIME"):convert(cli.duration)
+  cli.duration_option(p)
   p:flag("-H --long-help", "Print this, and the format of configurations.")
   return p
 end

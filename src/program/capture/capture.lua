@@ -33,11 +33,10 @@ local function parser()
     .. "@INSTANCE:WHAT; `perigee ps` lists instances.")
   p:argument("file", "The file to write; one that exists is replaced. Of a running "
     .. "graph also - for stdout.")
-  p:option("--limit", "Stop after N packets."):argname("N"):convert(cli.count)
+  cli.count_option(p, "Stop after N packets.", "--limit")
   p:option("--snaplen", "Keep at most this many bytes of a packet.")
     :argname("BYTES"):convert(cli.integer(1, format.MAX_CAPTURED))
-  p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
-    :argname("TIME"):convert(cli.duration)
+  cli.duration_option(p)
   p:option("-f --filter", "Only packets that this expression accepts "
     .. "(pcap-filter(7))."):argname("EXPR")
   p:option("--rate", "With @INSTANCE: at most so many packets a second and CPU.")
@@ -55,7 +54,7 @@ function M.writer_argument(options)
     format = options.pcapng and "pcapng" or "pcap",
     resolution = options.ns and "ns" or "us",
     snaplen = options.snaplen,
-    limit = options.limit,
+    limit = options.count,
   }
 end
 
@@ -69,7 +68,7 @@ end
 
 local function run_engine(writer, options)
   local line = progress.start{
-    label = "capture", limit = options.limit, duration = options.duration,
+    label = "capture", limit = options.count, duration = options.duration,
     sample = function() return {packets = (writer.file:written())} end,
   }
   local ok, err = pcall(engine.main, {done = ending(writer, options.duration),

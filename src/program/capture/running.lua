@@ -33,7 +33,7 @@ end
 
 -- What to ask for.
 local function request_of(what, options)
-  local request = {["do"] = "capture", filter = options.filter, limit = options.limit,
+  local request = {["do"] = "capture", filter = options.filter, limit = options.count,
                    snaplen = options.snaplen, rate = options.rate}
   if what == "dropped" then
     request.dropped = true

@@ -30,8 +30,8 @@ local function parser()
            .. " possible."):argname("RATE"):convert(rate.parse)
   p:option("--arrivals", "constant or poisson gaps (default constant).")
     :argname("KIND"):choices{"constant", "poisson"}
-  p:option("--count", "Send (or with --receive alone, receive) N packets.")
-    :argname("N"):convert(streams.count)
+  cli.count_option(p, "Send (or with --receive alone, receive) N packets.")
+    :convert(streams.count)
   p:option("--stream", "Send a stream of its own: a stack and what differs from the"
            .. " other options, such as \"eth,ip4,udp;rate=1Mpps;size=imix;udpDst=53\"."
            .. " May be given again.")
@@ -40,8 +40,7 @@ local function parser()
          .. " measure each.")
   p:option("--resolve", "Find the Ethernet address of this next hop, by ARP or"
            .. " neighbour discovery, and send to that."):argname("ADDRESS")
-  p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
-    :argname("TIME"):convert(cli.duration)
+  cli.duration_option(p)
   p:option("--idle", "Receive until nothing has come for this time (default: 500ms"
            .. " after the last packet was sent)."):argname("TIME"):convert(cli.duration)
   p:option("--seed", "Seed of random values and gaps (default 1).")

@@ -72,8 +72,9 @@ local function parse_predict(args)
   return cli.parse(p, args)
 end
 
-local VALUED = {["--duration"] = true, ["--rounds"] = true, ["--size"] = true,
-                ["--limit"] = true, ["--model"] = true, ["--json"] = true}
+local VALUED = {["-D"] = true, ["--duration"] = true, ["--rounds"] = true,
+                ["--size"] = true, ["--limit"] = true, ["--model"] = true,
+                ["--json"] = true}
 
 local function parse_check(args)
   local own, rest = cli.split(args, VALUED)
@@ -84,8 +85,7 @@ local function parse_check(args)
     .. "model` has been run, also predict from its table of ports, and from the tasks "
     .. "measured apart from the ports.")
   p:usage("Usage: perigee model check [OPTIONS] PROGRAM [ARGS]...")
-  p:option("--duration", "Length of each run."):argname("TIME")
-    :convert(cli.duration):default("1")
+  cli.duration_option(p, "Length of each run."):default("1")
   p:option("--rounds", "Runs of each kind; the median counts."):argname("N")
     :convert(cli.integer(1, 100)):default("3")
   p:option("--size", "Bytes of a frame with its CRC, for line rates.")

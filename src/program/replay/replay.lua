@@ -47,9 +47,8 @@ local function parser()
     p:flag("--topspeed", "Send as fast as the port takes them."))
   p:option("--loop", "Go through the file N times; 0: until stopped (default 1).")
     :argname("N"):convert(cli.count)
-  p:option("--limit", "Send at most N packets."):argname("N"):convert(cli.count)
-  p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.")
-    :argname("TIME"):convert(cli.duration)
+  cli.count_option(p, "Send at most N packets.", "--limit")
+  cli.duration_option(p)
   run_report.option(p)
   return p
 end
@@ -64,7 +63,7 @@ function M.replayer_argument(options)
     bit_rate = rate.bit_rate,
     speed = timed and (options.speed or 1) or nil,
     loops = options.loop == 0 and math.huge or options.loop,
-    limit = options.limit,
+    limit = options.count,
   }
 end
 
@@ -104,7 +103,7 @@ end
 
 local function run_engine(source, options)
   local line = progress.start{
-    label = "replay", limit = options.limit, duration = options.duration,
+    label = "replay", limit = options.count, duration = options.duration,
     sample = function() return {packets = source.packets, bits = source.bits} end,
   }
   -- At recorded speed a sleeping engine is precise enough (0.1 ms).

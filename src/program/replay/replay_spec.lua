@@ -21,7 +21,7 @@ describe("program.replay", function()
   it("replays as recorded, once, unless told otherwise", function()
     assert.are.same({filename = "f", speed = 1}, replay.replayer_argument{file = "f"})
     assert.are.same({filename = "f", speed = 2, limit = 9},
-                    replay.replayer_argument{file = "f", speed = 2, limit = 9})
+                    replay.replayer_argument{file = "f", speed = 2, count = 9})
     assert.are.same({filename = "f", loops = math.huge},
                     replay.replayer_argument{file = "f", topspeed = true, loop = 0})
     assert.are.same({filename = "f", bit_rate = 5, loops = 3},

@@ -31,9 +31,8 @@ local function parser()
   end)
   p:flag("--check", "Only check the file: no port is opened.")
   p:flag("--watch", "Read the file again whenever it changes.")
-  p:option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h. Without it "
-    .. "the graph runs until all files that it reads have ended."):argname("TIME")
-    :convert(cli.duration)
+  cli.duration_option(p, "Stop after this time: seconds, or 500ms, 2m, 1h. Without it "
+    .. "the graph runs until all files that it reads have ended.")
   p:flag("--no-report", "Print no report at the end.")
   return p
 end

@@ -25,7 +25,7 @@ local function parser()
   p:argument("instance", "Process id, name or program; `perigee ps` lists them.")
   p:option("-f --filter", "Only packets that this expression accepts (pcap-filter(7)) "
     .. "where they are chosen."):argname("EXPR")
-  p:option("-n --count", "So many packets (default 10)."):argname("N")
+  cli.count_option(p, "So many packets (default 10).", "-n")
     :convert(cli.integer(1, 1e9))
   p:option("-a --app", "Choose packets where they come to this app, instead of where "
     .. "they come into the graph."):argname("APP")
