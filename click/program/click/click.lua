@@ -223,10 +223,15 @@ local function act(o)
   return (o.dot and draw or run)(o)
 end
 
---- What `perigee ps` is to call it.
+local MUCH = 40 -- of an expression
+
+--- What `perigee ps` is to call it: with the file's name, or how the expression begins.
 function M.title(args)
   local o = options.parse(SPECS, args)
-  return "click " .. (o and (o.expression and "-e" or o.file) or "")
+  if not (o and o.expression) then return "click " .. (o and o.file or "") end
+  local text = o.file:gsub("[%s%c]+", " "):match("^ ?(.-) ?$")
+  if #text > MUCH then text = text:sub(1, MUCH - 3) .. "..." end
+  return "click -e " .. text
 end
 
 --- Run with the command line's arguments (a list of strings).

@@ -54,16 +54,20 @@ function M.with_times(list, proc)
   return result
 end
 
-local FORMAT = "%-8s %-16s %-20s %6s %8s  %s\n"
+local FORMAT = "%%-8s %%-%ds %%-20s %%6s %%8s  %%s\n"
+local NARROW = 16 -- the column of programs, if none is longer
 
 --- The list as a table for people; workers say whose they are, and tasks stand below
 --- their process.
 function M.text(list)
-  local lines = {FORMAT:format("PID", "PROGRAM", "NAME", "CPU", "UPTIME", "CONTROL")}
+  local width = NARROW
+  for _, instance in ipairs(list) do width = math.max(width, #instance.program) end
+  local row = FORMAT:format(width)
+  local lines = {row:format("PID", "PROGRAM", "NAME", "CPU", "UPTIME", "CONTROL")}
   for _, instance in ipairs(list) do
     local name = instance.name
       or instance.leader and "(worker of " .. instance.leader .. ")" or "-"
-    lines[#lines + 1] = FORMAT:format(instance.pid, instance.program, name,
+    lines[#lines + 1] = row:format(instance.pid, instance.program, name,
       ("%.0f%%"):format(100 * instance.load), M.duration(instance.uptime),
       instance.control or "-")
     for _, task in ipairs(instance.tasks or {}) do
