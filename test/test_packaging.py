@@ -134,3 +134,18 @@ def test_the_manifest_names_options_that_there_are():
     for checker in "kubeconform", "kubernetes-validate":
         if shutil.which(checker):
             check(checker, "-strict" if checker == "kubeconform" else "--strict", manifest)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("there, missing", [
+    ([], "dpkg-buildpackage"), (["dpkg-buildpackage"], "dh"), (["dh"], "dpkg-buildpackage")])
+def test_a_tool_that_a_package_needs_is_named(tmp_path, there, missing):
+    """Nothing else is in the PATH."""
+    (tmp_path / "dirname").symlink_to(shutil.which("dirname"))
+    for name in there:
+        (tmp_path / name).write_text("#!/bin/sh\necho it runs\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    result = run("/bin/sh", ROOT / "packaging/deb", tmp_path / "out", env={"PATH": str(tmp_path)})
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == (f"packaging/deb: {missing} is missing: apt-get install dpkg-dev "
+                             "debhelper\n")
