@@ -17,8 +17,8 @@ describe("what `perigee ps` calls a click", function ()
       {pid = 1, program = "echo", load = 0, uptime = 0},
       {pid = 2, program = "click -e Idle -> Discard", name = "b", load = 0,
         uptime = 0}}
-    assert.equal("PID      PROGRAM                  NAME                    CPU   UPTIME"
-      .. "  CONTROL\n"
+    assert.equal("PID      PROGRAM                  NAME                    CPU"
+      .. "   UPTIME  CONTROL\n"
       .. "1        echo                     -                        0%       0s  -\n"
       .. "2        click -e Idle -> Discard b                        0%       0s  -\n",
       lines)
