@@ -4,6 +4,7 @@
 
 local alias = require("apps.port.port").alias
 local intel_mp = require("apps.intel_mp.intel_mp")
+local refuse = require("lib.refuse")
 local sharing = require("apps.intel_mp.sharing")
 
 local M = {}
@@ -23,7 +24,12 @@ M.Intel82599 = alias {
     priority = {default = 1},
     ring_buffer_size = {default = 2048},
   },
-  port = function (conf) return conf.pciaddr end,
+  port = function (conf)
+    refuse("Intel82599", conf.pciaddr, conf,
+      {priority = "limit what each app sends by rate_limit, and leave it at 1"},
+      {priority = 1})
+    return conf.pciaddr
+  end,
 }
 
 local Intel82599 = M.Intel82599

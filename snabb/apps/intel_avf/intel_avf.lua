@@ -4,7 +4,8 @@
 -- opens nothing.
 
 local alias = require("apps.port.port").alias
-local notice = require("lib.port.notice")
+local refuse = require("lib.refuse")
+local sharing = require("apps.intel_mp.sharing")
 
 local M = {}
 
@@ -17,10 +18,7 @@ local Intel_avf = alias {
     macs = {default = {}},
     ring_buffer_size = {default = 2048},
   },
-  port = function(conf)
-    notice.without_effect("Intel_avf", conf.pciaddr, conf, {"vlan"})
-    return conf.pciaddr
-  end,
+  port = function(conf) return conf.pciaddr end,
 }
 M.Intel_avf = Intel_avf
 
@@ -38,7 +36,15 @@ end
 --- See apps.port.port.
 function Intel_avf.check_arg(conf)
   if not conf.nqueues then return check_arg(conf) end
+  refuse("Intel_avf with nqueues", conf.pciaddr, conf,
+    {vlan = "leave nqueues out, or put apps.vlan.vlan behind the IO app"})
 end
+
+--- One with a VLAN has a switch by VLAN between itself and the card.
+function Intel_avf.shares(conf)
+  return conf.vlan and not conf.nqueues and sharing.card(conf) or nil
+end
+Intel_avf.expand_together = sharing.expand
 
 --- The packets of one queue. A port has one queue, so one IO app a function.
 M.IO = alias {

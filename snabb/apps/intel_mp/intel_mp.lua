@@ -3,10 +3,17 @@
 -- on one card share it (apps.intel_mp.sharing).
 
 local alias = require("apps.port.port").alias
-local notice = require("lib.port.notice")
+local C = require("core.native")
+local ffi = require("ffi")
+local refuse = require("lib.refuse")
 local sharing = require("apps.intel_mp.sharing")
 
 local M = {}
+
+local REFUSED = {
+  mac_loopback = "use the port 'ring:NAME', whose packets come back",
+  priority = "limit what each app sends by rate_limit, and leave it at 1",
+}
 
 local Intel = alias {
   name = "Intel",
@@ -36,7 +43,7 @@ local Intel = alias {
     mac_loopback = {default = false},
   },
   port = function(conf)
-    notice.without_effect("Intel", conf.pciaddr, conf, {"mac_loopback"})
+    refuse("Intel", conf.pciaddr, conf, REFUSED, {priority = 1})
     return conf.pciaddr
   end,
 }
@@ -45,11 +52,23 @@ M.Intel = Intel
 
 local new = Intel.new
 
+-- Wait until the cable carries, or for so long; also where nobody can tell.
+local function wait_for_link(port, conf)
+  local link = ffi.new("struct port_link")
+  local recheck = conf.linkup_wait_recheck or 0.1
+  for _ = 1, math.max(math.floor((conf.linkup_wait or 120) / recheck), 1) do
+    if C.pg_port_link(port, link) < 0 or link.up ~= 0 then return end
+    C.pg_sleep(recheck)
+  end
+end
+
 --- Open the card at conf.pciaddr, which is this app's alone. With `rxq = false` nothing
---- is received from it, with `txq = false` nothing is sent to it.
+--- is received from it, with `txq = false` nothing is sent to it; with `wait_for_link`
+--- it waits for the link up to `linkup_wait` seconds.
 function Intel:new(conf, checked)
   local o = new(self, conf, checked)
   o.conf = conf
+  if conf.wait_for_link then wait_for_link(o.port, conf) end
   if conf.rxq == false then o.pull = false end
   if conf.txq == false then o.push = false end
   return o

@@ -115,6 +115,7 @@ end
 function sharing.expand(apps, card)
   if #apps == 1 and not is_special(apps[1].arg) then return nil end
   pools.check(apps)
+  for _, app in ipairs(apps) do app.class.port_argument(app.arg) end -- may refuse it
   local part, port, switch = new_part(), card .. "/port", card .. "/switch"
   part:app(port, Port, apps[1].class.port_argument(apps[1].arg))
   local copied = mirrors.of(apps)

@@ -5,10 +5,13 @@
 
 local alias = require("apps.port.port").alias
 local failure = require("core.failure")
-local notice = require("lib.port.notice")
+local refuse = require("lib.refuse")
 local sharing = require("apps.intel_mp.sharing")
 
 local M = {}
+
+local FLOW_CONTROL = "set it with ethtool (ethtool -A), which the card keeps"
+local REFUSED = {fc_rx_enable = FLOW_CONTROL, fc_tx_enable = FLOW_CONTROL}
 
 --- The set-up of a card: it checks its argument and has no links.
 local ConnectX = {
@@ -29,6 +32,7 @@ M.ConnectX = ConnectX
 
 --- A usage error unless conf.queues is an array of queues with an `id` each.
 function ConnectX.check_arg(conf)
+  refuse("ConnectX", conf.pciaddress, conf, REFUSED)
   local queues, seen = conf.queues, {}
   if type(queues) ~= "table" or #queues == 0 then
     failure.usage("ConnectX on %s: `queues` must be an array of queues, not %s",
@@ -60,7 +64,8 @@ local IO = alias {
     packetblaster = {default = false},
   },
   port = function(conf)
-    notice.without_effect("IO", conf.pciaddress, conf, {"packetblaster"})
+    refuse("IO", conf.pciaddress, conf,
+      {packetblaster = "use LoadGen of apps.intel_mp.loadgen"})
     return conf.pciaddress
   end,
 }

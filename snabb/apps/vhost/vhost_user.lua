@@ -3,8 +3,13 @@
 
 local alias = require("apps.port.port").alias
 local failure = require("core.failure")
+local refuse = require("lib.refuse")
 
 local M = {}
+
+local OF_GUEST = "switch it off in the virtual machine's device (QEMU's option %s=off)"
+local REFUSED = {disable_mrg_rxbuf = OF_GUEST:format("mrg_rxbuf"),
+  disable_indirect_desc = OF_GUEST:format("indirect_desc")}
 
 --- VhostUser:new {socket_path=, is_server=, queues=}
 M.VhostUser = alias {
@@ -13,6 +18,7 @@ M.VhostUser = alias {
     if type(conf) ~= "table" or not conf.socket_path then
       failure.usage("VhostUser's argument is a table with `socket_path`")
     end
+    refuse("VhostUser", conf.socket_path, conf, REFUSED)
     return ("vhost:%s,client=%d,queues=%d"):format(conf.socket_path,
       conf.is_server and 0 or 1, conf.queues or 1)
   end,
