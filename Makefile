@@ -182,6 +182,11 @@ DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/nat
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 
+# Pages and READMEs lie in two places, and link to each other: each has links to the
+# other's folders.
+PAGES := doc examples contrib packaging/README.md packaging/systemd packaging/kubernetes \
+  packaging/container
+
 # Made by the program itself, from what --help prints.
 manual: perigee
 	./perigee run tools/manual/make.lua build/manual
@@ -212,8 +217,13 @@ install: perigee manual
 	find src snabb click moongen bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
 	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
-	find examples doc README.md LICENSE -type f ! -name '*.pyc' | while read -r file; do \
-	  install -D -m 644 "$$file" '$(DOC)'/"$$file" || exit 1; done
+	find $(PAGES) README.md CHANGELOG.md LICENSE -type f ! -name '*.pyc' | \
+	  while read -r file; do install -D -m 644 "$$file" '$(DOC)'/"$$file" || exit 1; done
+	for room in src snabb click moongen bench; do \
+	  ln -sfn ../../perigee/"$$room" '$(DOC)'/"$$room" || exit 1; done
+	for page in doc examples contrib packaging README.md CHANGELOG.md; do \
+	  ln -sfn ../doc/perigee/"$$page" '$(SHARE)'/"$$page" || exit 1; done
+	./perigee run tools/manual/pages.lua '$(DOC)' '$(SHARE)'
 
 uninstall:
 	rm -rf '$(DESTDIR)$(PREFIX)/bin/perigee' '$(SHARE)' '$(DOC)' '$(MAN)'/perigee.1 \

@@ -18,7 +18,7 @@ def staged(tmp_path):
 
 def files_below(directory):
     return {str(path.relative_to(directory)) for path in directory.rglob("*")
-            if path.is_file()}
+            if path.is_file() and not path.is_symlink()}
 
 
 def declared():
@@ -44,6 +44,22 @@ def test_install_leaves_nothing_out_but_specs_and_c(staged):
         and f'"{header.partition("/")[2]}"' in declared()}
     documents = files_below(staged / "opt/my perigee/share/doc/perigee")
     assert {"README.md", "LICENSE", "doc/apps.md", "examples/first.lua"} <= documents
+
+
+def test_links_of_installed_pages_lead_somewhere(staged):
+    share = staged / "opt/my perigee/share"
+    pages = [path for path in share.rglob("*.md") if not path.is_symlink()]
+    links = [(page, target) for page in pages for target in
+             re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text())]
+    assert [(str(page), target) for page, target in links
+            if not (page.parent / target).exists()] == []
+    kept = {(page.name, target) for page, target in links}
+    assert len(pages) > 100 and len(links) > 300
+    assert {("index.md", "tutorial.md"), ("index.md", "../src/program/top/README.md"),
+            ("metrics.md", "../contrib/grafana.json")} <= kept
+    readme = share / "perigee/src/program/top/README.md"
+    assert "](../../../doc/" in readme.read_text()
+    assert all(str(path.resolve()).startswith(str(share)) for path in share.rglob("*"))
 
 
 def test_installed_perigee_runs_from_anywhere(staged, tmp_path):
