@@ -125,6 +125,11 @@ local function counting(causes, rows)
   return list
 end
 
+-- Has it come to the profile? (Tasks have none.)
+local function was_examined(examination)
+  return examination.rows ~= nil or examination.unknown ~= nil
+end
+
 -- The last line: is it clean?
 local function verdict(examination, n)
   local unknown = examination.unknown or {}
@@ -136,8 +141,12 @@ local function verdict(examination, n)
       .. "them: %s. Their loops are to ask running()."):format(
       table.concat(unknown, ", "))
   end
-  return examination.interrupted and "Nothing was found so far."
-    or "The packet path is clean."
+  if examination.interrupted then return "Nothing was found so far." end
+  if not was_examined(examination) then
+    return "Nothing was found, but that isn't enough to call the packet path clean: "
+      .. "give the program more to do, or --duration less."
+  end
+  return "The packet path is clean."
 end
 
 -- Lists that are empty are left out: they would be objects in JSON.
@@ -162,10 +171,10 @@ local function profile_of(samples, rows)
   return {samples = samples, parts = parts}
 end
 
---- The same as text() says, as a table for JSON: clean, interrupted, traces, flushes,
---- aborts, aborts_on_path, causes (what is to blame), profile (samples, also by app
---- and region) and unknown (tasks that nothing is known of); what there is none of is
---- left out.
+--- The same as text() says, as a table for JSON: clean (is it known to be?),
+--- interrupted, traces, flushes, aborts, aborts_on_path, causes (what is to blame),
+--- profile (samples, also by app and region) and unknown (tasks that nothing is known
+--- of); what there is none of is left out.
 function diagnosis.report(examination)
   local found, causes = examination.listened, {}
   for i, cause in ipairs(counting(found.causes, examination.rows)) do
@@ -173,7 +182,9 @@ function diagnosis.report(examination)
   end
   local unknown = list(examination.unknown)
   return {
-    report = "doctor", clean = #causes == 0 and not unknown,
+    report = "doctor",
+    clean = #causes == 0 and not unknown and not examination.interrupted
+      and was_examined(examination),
     interrupted = examination.interrupted or nil, traces = found.traces,
     flushes = found.flushes, aborts = found.aborts, aborts_on_path = found.on_path,
     causes = list(causes), unknown = unknown,
@@ -191,7 +202,7 @@ function diagnosis.text(examination)
     :format(found.traces, found.flushes, found.aborts, found.on_path)
   if examination.rows then
     parts[#parts + 1] = profile_text(examination.samples, examination.rows)
-  elseif not examination.unknown then
+  elseif not was_examined(examination) then
     parts[#parts + 1] = "The program ended before it could be profiled."
   end
   if examination.interrupted then

@@ -29,7 +29,8 @@ local function parser()
   local p = cli.parser("doctor", "Run PROGRAM for some seconds, and say whether its "
     .. "packet path is compiled: traces, aborts and what LuaJIT has given up on, with "
     .. "file, line and remedy, and where CPU time goes. The exit status is 0 if the "
-    .. "packet path is clean, and 1 if it isn't.")
+    .. "packet path is clean, and 1 if it isn't, or if the program ended too early to "
+    .. "tell.")
   p:usage("Usage: perigee doctor [--duration TIME] [--json FILE] PROGRAM [ARGS]...")
   p:option("-D --duration", "End after this time: seconds, or 500ms, 2m, 1h "
     .. "(default 5); earlier if the program does."):argname("TIME")
@@ -79,7 +80,10 @@ function Examination:finish()
   out:write(diagnosis.text(self))
   local found = diagnosis.report(self)
   if self.json then files.save(self.json, cjson.encode(found) .. "\n") end
-  return not found.clean and 1 or self.interrupted and INTERRUPTED or 0
+  if self.interrupted and not (found.causes or found.unknown) then
+    return INTERRUPTED
+  end
+  return found.clean and 0 or 1
 end
 
 -- To be asked after each breath: is the examination over?
@@ -132,7 +136,8 @@ function M.run(args)
   local options = cli.parse(parser(), own)
   local program = table.remove(rest, 1)
   if not program then
-    failure.usage("doctor needs a program: perigee doctor PROGRAM ARGS")
+    failure.usage("doctor runs a program and examines it, so name one: perigee "
+      .. "doctor PROGRAM ARGUMENTS, such as perigee doctor echo null 10")
   end
   jit_health.warm_up = math.min(jit_health.warm_up, WARM_UP * options.duration)
   local examination = setmetatable({duration = options.duration,
