@@ -101,3 +101,41 @@ def test_forwarding_leaks_nothing():
     assert sent == got + lost and sent > 1000
     assert re.search(r"^missing\t0$", result.stdout, re.M)
     assert "neither sent nor freed" not in result.stdout
+
+
+def lost(way, *args, ports):
+    """What the script counted, and what is told of losses in its last lines."""
+    options = [word for i, port in enumerate(ports) for word in ("--port", f"{i}={port}")]
+    result = run(PERIGEE, "moongen", *options, SCRIPTS / "losses.lua", way, *args)
+    assert result.returncode == 0, result.stderr
+    counted = re.search(r"^counted\t(.*)$", result.stdout, re.M)[1]
+    told = re.findall(r"^\[WARN\]  (Device .*): (\d+) packets lost: (.*)$", result.stdout,
+                      re.M)
+    return [int(n) for n in counted.split("\t")], told
+
+
+def test_packets_that_are_too_long_are_told():
+    """A VLAN tag comes on top of the longest."""
+    counted, told = lost("long", 10240, ports=["null"])
+    assert counted == [7, 3]
+    assert told == [("Device 0 (null), tx queue 1", "3",
+                     "longer than the 10240 bytes that the port takes")]
+
+
+def test_packets_without_room_in_a_queue_are_told_and_missed(tmp_path):
+    """All that came are the script's, missed, or waited at the end."""
+    capture.save(tmp_path / "in.pcap", 5000 * [bytes(60)])
+    counted, told = lost("queue", 5000, ports=[f"pcap:rx={tmp_path}/in.pcap"])
+    received, missed, came, octets = counted
+    assert (received + missed, came, octets) == (5000, 5000, 5000 * 64)
+    assert missed > 0
+    where = f"Device 0 (pcap:rx={tmp_path}/in.pcap), rx queue 0"
+    assert told == [(where, str(missed), "it had no room"),
+                    (where, str(received), "not received when the script ended")]
+
+
+def test_packets_that_wait_in_a_ring_are_told():
+    counted, told = lost("ring", 100, ports=["ring:moongen", "ring:moongen"])
+    assert counted == [100]
+    assert told == [("Device 1 (ring:moongen)", "100",
+                     "in the ring and not received when the script ended")]

@@ -21,6 +21,7 @@
 
 #include "../../src/native/api.h"
 #include "../../src/native/dpdk/internal.h"
+#include "../../src/native/dpdk/port_io.h"
 #include "internal.h"
 #include "rules.h"
 
@@ -206,24 +207,37 @@ int mg_device_set_up(struct mg_device *d, int32_t nrx, int32_t ntx, int32_t sour
   return 0;
 }
 
-/* Free what waits in the device's queues: how many. Nobody may use it any more. */
-uint32_t mg_device_drain(struct mg_device *d)
+/* What a peer sent and nobody took from the ring: how many. */
+static uint32_t drain_ring(struct mg_device *d)
 {
-  uint32_t n = 0;
+  struct rte_mbuf *burst[MG_BURST];
+  uint32_t n = 0, got = 1;
+  for (int i = 0; i < d->sources && d->peer; i++, got = 1)
+    while (got > 0 && (got = port_receive(&d->ports[i], burst, MG_BURST)) > 0) {
+      rte_pktmbuf_free_bulk(burst, got);
+      n += got;
+    }
+  return n;
+}
+
+/* Free and count what waits in the device's queues. Nobody may use it any more. */
+void mg_device_drain(struct mg_device *d)
+{
   for (int q = 0; q < d->nrx; q++) {
     struct rte_mbuf *m;
     struct mg_queue *rx = &d->rx[q];
     while (rx->ring && rte_ring_dequeue(rx->ring, (void **)&m) == 0) {
       rte_pktmbuf_free(m);
-      n++;
+      rx->waiting++;
     }
-    n += rx->nstash;
+    rx->waiting += rx->nstash;
     rte_pktmbuf_free_bulk((struct rte_mbuf **)rx->stash, rx->nstash);
     rx->nstash = 0;
     rte_ring_free(rx->ring);
     rx->ring = NULL;
   }
-  return n;
+  if (d->configured)
+    d->waiting = drain_ring(d);
 }
 
 /* How many devices there are. */

@@ -37,7 +37,18 @@ static void add_queues(const struct mg_device *d, struct port_stats *s)
   s->obytes = txbytes;
 }
 
-/* Since it was configured, without CRC. What nobody received counts as missed. */
+/* What came to the device, and then found no room in a queue. */
+static void add_missed_by_queues(const struct mg_device *d, struct port_stats *s)
+{
+  for (int i = 0; i < d->nrx; i++) {
+    uint64_t missed = __atomic_load_n(&d->rx[i].missed, __ATOMIC_RELAXED);
+    s->ipackets -= RTE_MIN(missed, s->ipackets);
+    s->imissed += missed;
+  }
+}
+
+/* Since it was configured, without CRC. What nobody received counts as missed, with its
+ * bytes. */
 int mg_device_stats(const struct mg_device *d, struct port_stats *s)
 {
   memset(s, 0, sizeof *s);
@@ -52,6 +63,7 @@ int mg_device_stats(const struct mg_device *d, struct port_stats *s)
   s->oerrors -= d->began.oerrors;
   s->rx_nombuf -= d->began.rx_nombuf;
   add_queues(d, s);
+  add_missed_by_queues(d, s);
   s->imissed += d->missed;
   s->ibytes += d->missed_bytes;
   return 0;

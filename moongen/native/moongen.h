@@ -72,7 +72,9 @@ struct mg_pacer;             /* pace.c */
 /* A queue of a device. Counters are written by who has the queue. */
 struct mg_queue {
   uint64_t packets, bytes;   /* sent, or given to the script; without CRC */
-  uint64_t dropped;          /* a full ring that nobody empties; too long, too short */
+  uint64_t dropped;          /* instead of sent: in all, */
+  uint64_t too_long, too_short; /* for the port, */
+  uint64_t refused;          /* not taken in time after the end */
   struct mg_device *device;
   struct port *port;         /* the device's queue behind it */
   int32_t *lock;             /* of that */
@@ -80,6 +82,7 @@ struct mg_queue {
   struct mg_pacer *delays;   /* and of packets that are sent with delays, or NULL */
   void *ring;                /* of an rx queue: packets that others received for it */
   uint64_t missed;           /* that it had no room for */
+  uint64_t waiting;          /* that the script had not received when it ended */
   uint64_t polled;           /* TSC of the last time somebody asked for packets */
   uint64_t before, after;    /* TSC around the last burst, if it stamps */
   int32_t stamps;            /* note the TSC in received packets (`timestamp`) */
@@ -125,6 +128,7 @@ struct mg_device {
   uint64_t unheard;          /* packets sent to a peer that hasn't polled for a while, */
   uint64_t unheard_since;    /* TSC, if it never has */
   uint64_t missed, missed_bytes; /* sent to it when nobody received */
+  uint64_t waiting;          /* in a ring from its peer when it was closed */
   struct port_stats began;   /* statistics of its port as it was configured */
   int32_t rx_locks[64], tx_locks[64];
   struct freelist account;
@@ -144,7 +148,7 @@ int mg_device_start(struct mg_device *d, struct port *port, uint32_t mtu, int32_
                     int32_t ntx, int32_t rxd, int32_t txd, int32_t rss, int32_t base);
 void mg_device_limits(const struct port *port, int32_t *most_rx, int32_t *most_tx,
                       int32_t *reta);
-uint32_t mg_device_drain(struct mg_device *d);
+void mg_device_drain(struct mg_device *d);
 void mg_device_seal(struct mg_device *d);
 int32_t mg_device_count(void);
 int mg_device_promiscuous(struct mg_device *d, int32_t on);

@@ -168,7 +168,7 @@ static void pass_on(struct mg_queue *to, struct rte_mbuf *m, uint64_t now)
   if (to->stamps)
     stamp(&m, 1, now);
   if (!has_room(to, now) || rte_ring_enqueue(to->ring, m) < 0) {
-    to->missed++;
+    __atomic_fetch_add(&to->missed, 1, __ATOMIC_RELAXED); /* who has other sources, too */
     rte_pktmbuf_free(m);
   }
 }

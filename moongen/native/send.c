@@ -145,11 +145,11 @@ static uint32_t sort_out(struct mg_queue *q, struct rte_mbuf **packets, uint32_t
   uint32_t kept = 0;
   for (uint32_t i = 0; i < n; i++) {
     uint16_t length = packets[i]->data_len;
-    if (length <= port->max_frame && length >= port->min_frame) {
+    if (length >= port->min_frame && port_has_room(port, packets[i])) {
       packets[kept++] = packets[i];
       continue;
     }
-    *(length > port->max_frame ? &port->tx_oversize : &port->tx_runt) += 1;
+    *(length > port->max_frame ? &q->too_long : &q->too_short) += 1;
     q->dropped++;
     rte_pktmbuf_free(packets[i]);
   }
@@ -214,6 +214,7 @@ static void lose(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
     __atomic_fetch_add(&peer->missed_bytes, bytes, __ATOMIC_RELAXED);
   } else {
     q->dropped += n;
+    q->refused += n;
     q->packets -= n;
     q->bytes -= bytes;
   }

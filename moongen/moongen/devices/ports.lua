@@ -9,6 +9,7 @@ local config = require("core.config")
 local device = require("lib.port.device")
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
+local losses = require("moongen.devices.losses")
 local opened = require("lib.port.opened")
 local pci_device = require("lib.hardware.pci_device")
 local pool = require("core.pool")
@@ -103,16 +104,18 @@ end
 --- The parsed port and its kind.
 function ports.of(id) return open[id], kinds.of(open[id]) end
 
---- Close all of them. Returns nothing, or what was lost by it. `stuck`: are there tasks
---- that may still use them?
+--- Close all of them, and tell what was lost. Returns nothing, or what was lost by it.
+--- `stuck`: are there tasks that may still use them?
 function ports.close_all(stuck)
   C.mg_tend(nil)
   for id in pairs(stuck and open or {}) do C.mg_device_seal(C.mg_device(id)) end
   local problem
+  local told = {}
   for id, port in pairs(open) do
     local d, kind = C.mg_device(id), kinds.of(port)
     if kind.lingers and d.configured ~= 0 then C.pg_sleep(LINGER_SECONDS) end
     C.mg_device_drain(d)
+    if d.configured ~= 0 then told[id] = losses.of(d) end
     local lost = device.close(d.ports[0], port, kind)
     d.opened, d.configured = 0, 0
     if kind.closed then kind.closed(port) end
@@ -120,6 +123,7 @@ function ports.close_all(stuck)
     if lost then problem = ("port '%s': %s"):format(port.text, lost) end
   end
   open = {}
+  for _, id in ipairs(config.sorted_keys(told)) do losses.tell(told[id]) end
   return problem
 end
 

@@ -20,7 +20,6 @@
 
 enum { MASK = LINK_RING_SIZE - 1, SMALLEST_RX = 32 };
 
-#define VLAN_TAG_SIZE 4
 
 static inline uint64_t wire_bits(uint16_t length)
 {
@@ -153,11 +152,7 @@ static inline bool sendable(struct port *port, const struct rte_mbuf *m)
     port->tx_runt++;
     return false;
   }
-  if (likely(length <= port->max_frame))
-    return true;
-  const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-  bool tagged = length > 14 && frame[12] == 0x81 && frame[13] == 0x00;
-  if (tagged && length <= port->max_frame + VLAN_TAG_SIZE)
+  if (likely(port_has_room(port, m)))
     return true;
   port->tx_oversize++;
   return false;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_branch_prediction.h>
@@ -52,6 +53,17 @@ static inline uint16_t port_receive(struct port *port, struct rte_mbuf **packets
   if (unlikely(port->guest))
     return pg_guest_receive(port, packets, n);
   return rte_eth_rx_burst(port->id, port->queue, packets, n);
+}
+
+/* Is the packet as long as the port takes, or shorter? A VLAN tag comes on top. */
+static inline bool port_has_room(const struct port *port, const struct rte_mbuf *m)
+{
+  enum { ETHERNET = 14, TAG = 4 };
+  if (likely(m->data_len <= port->max_frame))
+    return true;
+  const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+  return m->data_len > ETHERNET && frame[12] == 0x81 && frame[13] == 0x00 &&
+         m->data_len <= port->max_frame + TAG;
 }
 
 /* The most packets that a port is given at once. net_memif of DPDK 23.11 counts them in
