@@ -6,9 +6,10 @@
 -- KIND: chain:N (N apps that pass packets on), filter or filter:native (a pcap filter
 -- that half of the packets pass), bridge (a learning one of 4 ports with 64 stations
 -- each), rate (a rate limiter that lets all pass), swap (lib.protocol: an object of
--- each packet's Ethernet header, whose addresses are exchanged), headers (the same of
--- its Ethernet, IPv4 and UDP headers, of which some fields are set), datagram (those
--- parsed by lib.protocol.datagram), push (three headers taken off, others put before).
+-- each packet's Ethernet header, whose addresses are exchanged), unfreed (swap, but the
+-- object isn't freed), headers (swap of Ethernet, IPv4 and UDP headers, of which some
+-- fields are set), datagram (parsed by lib.protocol.datagram), push (three headers
+-- taken off, others put before).
 
 local basic = require("apps.basic.basic_apps")
 local ffi = require("ffi")
@@ -132,6 +133,14 @@ function graphs.swap()
     local eth = ethernet:new_from_mem(p.data, p.length)
     eth:swap()
     eth:free()
+    return p
+  end)
+end
+
+function graphs.unfreed()
+  local ethernet = require("lib.protocol.ethernet")
+  protocol(function (p)
+    ethernet:new_from_mem(p.data, p.length):swap()
     return p
   end)
 end

@@ -55,6 +55,9 @@ function class.subClass(base)
   return new_class
 end
 
+--- The metatable of the objects of a class.
+function class.of_objects(a_class) return object_metatables[a_class] end
+
 rawset(_G, "subClass", class.subClass)
 
 return class

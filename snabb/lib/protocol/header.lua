@@ -14,14 +14,18 @@ local own_code = require("lib.protocol.own_code")
 local header = class.subClass(nil)
 header._ulp = {}
 
--- A new object.
+-- A new object (of own_code.lua's form).
 local function make(kind)
   local o = header:superClass().new(kind)
   local variants = {}
-  for i, of_class in ipairs(kind._headers) do
-    local variant = {data = of_class.t(), box = of_class.box_t()}
-    for key, value in pairs(of_class) do variant[key] = value end
-    variants[i] = variant
+  if #kind._headers == 1 then
+    variants = setmetatable({false, box = kind._header.box_t()}, kind._header.meta)
+    variants[1] = variants
+  end
+  for i = #variants + 1, #kind._headers do
+    local of_class = kind._headers[i]
+    variants[i] = setmetatable({data = of_class.t(), box = of_class.box_t()},
+      of_class.meta)
   end
   o._headers, o._header = variants, variants[1]
   return o
@@ -32,14 +36,17 @@ function header:init(types)
   assert(#types > 0, "a protocol header needs a C type")
   self._singleton_p = #types == 1
   self._headers = {}
+  local given = {class = self, meta = class.of_objects(self), make = make}
   for i, ctype in ipairs(types) do
-    self._headers[i] = {
+    local of_class = {
       t = ctype, size = ffi.sizeof(ctype),
       ptr_t = ffi.typeof("$ *", ctype), box_t = ffi.typeof("$ *[1]", ctype),
     }
+    of_class.meta = {__index = of_class} -- of what each object has of its own
+    self._headers[i], given[i] = of_class, of_class
   end
   self._header = self._headers[1] -- so that class:sizeof() is the base header's
-  own_code.give(self, make)
+  own_code.give(self, given)
 end
 
 -- A new or recycled object, with its base header in use.
@@ -50,11 +57,18 @@ local function object(self)
   return o
 end
 
+-- The memory that the object has for that variant of its own.
+local function own_memory(variant)
+  if not variant.data then variant.data = variant.t() end
+  return variant.data
+end
+
 --- Let variant `i` be the one in use, all zeros, in the object's own memory.
 function header:use_own(i)
   local variant = self._headers[i]
-  ffi.fill(variant.data, variant.size)
-  variant.box[0] = ffi.cast(variant.ptr_t, variant.data)
+  local data = own_memory(variant)
+  ffi.fill(data, variant.size)
+  variant.box[0] = ffi.cast(variant.ptr_t, data)
   self._header = variant
 end
 
@@ -112,7 +126,7 @@ end
 --- A copy with memory of its own.
 function header:clone()
   local o = self:class():new_from_mem(self:header_ptr(), self:sizeof())
-  o:copy(o._header.data, true)
+  o:copy(own_memory(o._header), true)
   return o
 end
 

@@ -18,10 +18,38 @@ function own_code.make(code, values, given)
   return chunk(ffi, require("core.lib"), given)
 end
 
+-- A new object of a class, whose C types are `given`: written out, so that LuaJIT
+-- compiles it with the loop over packets. Where the next round doesn't need the object
+-- any more, it makes none, but still what the object holds: so that is little. What an
+-- object of a single C type has of that is its own list of such. `given.make` is for
+-- classes derived from this one.
+local NEW = [[
+    local own, make, meta = given.class, given.make, given.meta
+    local setmetatable = setmetatable
+    $locals
+    local function new(self)
+      if self ~= own then return make(self) end
+      $variants
+      return setmetatable({_recycled = false, _instance = true, _headers = $list,
+        _header = v1}, meta)
+    end
+]]
+local LOCALS = [[
+    local meta$i, t$i, box_t$i = given[$i].meta, given[$i].t, given[$i].box_t
+]]
+local VARIANT = [[
+      local v$i = setmetatable({data = t$i(), box = box_t$i()}, meta$i)
+]]
+local ONLY_VARIANT = [[
+      local v1 = setmetatable({false, box = box_t1()}, meta1)
+      v1[1] = v1
+]]
+
 -- An object is recycled as lib.lua.class does it, but without calls.
 local METHODS = {
   new_from_mem = [[
-    local cast, void_p, new = ffi.cast, ffi.typeof("void *"), given
+    local cast, void_p = ffi.cast, ffi.typeof("void *")
+    $new
     return function (self, memory, size)
       local o, freelist = self, self._freelist
       local index = freelist.index
@@ -65,13 +93,33 @@ local METHODS = {
     end]],
 }
 
---- Give the class those methods of lib.protocol.header that are called for each packet;
---- `new` makes an object.
-function own_code.give(class, new)
-  for name, code in pairs(METHODS) do class[name] = own_code.make(code, nil, new) end
+-- The text of NEW for a class with so many C types.
+local function new_of(count)
+  local locals, variants, list = {}, {}, {}
+  for i = 1, count do
+    locals[i], variants[i] = LOCALS:gsub("%$i", i), VARIANT:gsub("%$i", i)
+    list[i] = "v" .. i
+  end
+  if count == 1 then variants[1], list[1] = ONLY_VARIANT, nil end
+  return (NEW:gsub("%$(%w+)", {locals = table.concat(locals),
+    variants = table.concat(variants),
+    list = count == 1 and "v1" or ("{%s}"):format(table.concat(list, ", "))}))
 end
 
---- The method `name` of lib.protocol.header itself.
-function own_code.of(name, new) return own_code.make(METHODS[name], nil, new) end
+--- Give the class those methods of lib.protocol.header that are called for each packet.
+--- `given`: its C types, each with `t`, `box_t` and the metatable `meta` of what an
+--- object has of it; `class`, itself; `meta`, of its objects; `make`, which makes an
+--- object of any class.
+function own_code.give(class, given)
+  local values = {new = new_of(#given)}
+  for name, code in pairs(METHODS) do
+    class[name] = own_code.make(code, values, given)
+  end
+end
+
+--- The method `name` of lib.protocol.header itself; `make` makes an object.
+function own_code.of(name, make)
+  return own_code.make(METHODS[name], {new = "local new = given"}, make)
+end
 
 return own_code

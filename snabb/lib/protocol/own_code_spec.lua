@@ -134,4 +134,42 @@ describe("a datagram", function ()
       packet.free(d:packet())
     end
   end)
+
+  -- Bytes that an object takes which nobody frees, when it isn't compiled away.
+  local function bytes_of_object(kind)
+    local memory = ffi.new("uint8_t[64]")
+    local function objects(n)
+      for _ = 1, n do kind:new_from_mem(memory, 64) end
+    end
+    jit.off(objects, true)
+    jit.off(kind.new_from_mem, true)
+    objects(1)
+    collectgarbage()
+    collectgarbage("stop")
+    local before = collectgarbage("count")
+    objects(1000)
+    local taken = collectgarbage("count") - before
+    collectgarbage("restart")
+    jit.on(kind.new_from_mem, true)
+    return taken * 1024 / 1000
+  end
+
+  it("make small objects for programs that don't free them", function ()
+    for _, kind in ipairs{ethernet, ipv4, udp, tcp} do
+      assert.is_true(bytes_of_object(kind) <= 540)
+    end
+  end)
+
+  it("give objects memory of their own when they need it", function ()
+    local bytes = ffi.new("uint8_t[14]", 3)
+    local o = ethernet:new_from_mem(bytes, 14)
+    local copy = o:clone()
+    bytes[12] = 7
+    assert.same({0x0703, 0x0303}, {o:type(), copy:type()})
+    o:free()
+    local zeros = ethernet:new{}
+    assert.equal(o, zeros)
+    assert.equal(0, zeros:type())
+    assert.equal(7, bytes[12])
+  end)
 end)
