@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Click's device elements, on files, interfaces, TUN devices and other processes."""
 
+import os
 import struct
 
 import pytest
@@ -160,3 +161,103 @@ def test_dumps_are_tcpdumps(tmp_path):
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "in").read_bytes()[24:] == (tmp_path / "out").read_bytes()[24:]
     assert run("tcpdump", "-r", tmp_path / "out").stdout.count("\n") >= 100
+
+
+def files(tmp_path, **counts):
+    """Capture files of so many packets, and what makes them the devices of their names."""
+    options = []
+    for name, count in counts.items():
+        save(tmp_path / name, [FRAMES[i % 100] for i in range(count)])
+        options += ["--device", f"{name}=pcap:rx={name}"]
+    return options
+
+
+END = "DriverManager(pause, print $(i.count), print $(o.count), print $(q.length))"
+
+# What comes in, where, and what has been counted at the end.
+ENDS = {
+    "a queue runs out": ("FromDevice(a) -> i :: Counter -> q :: Queue(9000)"
+                         " -> Unqueue -> o :: Counter -> Discard;"
+                         " FromDevice(b) -> Queue -> Discard;", "3000 3000 0"),
+    "however slowly": ("FromDevice(a) -> Discard; FromDevice(b) -> i :: Counter ->"
+                       " q :: Queue -> RatedUnqueue(20, BURST_SIZE 1, BURST 1)"
+                       " -> o :: Counter -> Discard;", "7 7 0"),
+    "after a delay": ("FromDevice(a) -> Discard; FromDevice(b) -> i :: Counter ->"
+                      " q :: Queue -> SetTimestamp -> DelayUnqueue(0.2s)"
+                      " -> o :: Counter -> Discard;", "7 7 0"),
+    "by a link": ("FromDevice(a) -> Discard; FromDevice(b) -> i :: Counter ->"
+                  " q :: Queue -> LinkUnqueue(0.2s, 1Mbps) -> o :: Counter -> Discard;",
+                  "7 7 0"),
+    "by time, at last": ("FromDevice(a) -> Discard; FromDevice(b) -> i :: Counter ->"
+                         " q :: Queue -> DelayShaper(0.2s) -> Unqueue"
+                         " -> o :: Counter -> Discard;", "7 7 0"),
+    "nobody pulls": ("FromDevice(a) -> Discard; FromDevice(b) -> i :: Counter ->"
+                     " q :: Queue -> Unqueue(ACTIVE false) -> o :: Counter -> Discard;",
+                     "7 0 7"),
+    "nobody can pull": ("FromDevice(a) -> Discard; FromDevice(b) -> i :: Counter ->"
+                        " q :: Queue -> [0] s :: SimplePullSwitch(1) -> Unqueue ->"
+                        " o :: Counter -> Discard; Idle -> [1] s;", "7 0 7"),
+    "another file is read, too": ("FromDevice(a) -> Discard; q :: Queue;"
+                                  " FromDump(b, TIMING false, BURST 1) -> i :: Counter"
+                                  " -> q -> Unqueue -> o :: Counter -> Discard;",
+                                  "7 7 0"),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_it_ends_when_all_files_have_and_queues_have_run_out(tmp_path, case):
+    config, counted = ENDS[case]
+    result = perigee("click", *files(tmp_path, a=3000, b=7), "-e", config + END,
+                     cwd=tmp_path)
+    assert (result.stdout.split(), result.stderr) == (counted.split(), "")
+
+
+@pytest.mark.parametrize("first", ["empty", "full"])
+def test_an_empty_file_does_not_end_others(tmp_path, first):
+    other = {"empty": "full", "full": "empty"}[first]
+    result = perigee("click", *files(tmp_path, empty=0, full=3000), "-e",
+                     f"FromDevice({first}) -> c :: Counter -> Discard; FromDevice({other})"
+                     " -> c; DriverManager(pause, print $(c.count))", cwd=tmp_path)
+    assert (result.stdout, result.stderr) == ("3000\n", "")
+
+
+def test_it_ends_earlier_if_the_configuration_says_so(tmp_path):
+    options = files(tmp_path, a=3000, b=7)
+    slow = "FromDevice(a) -> Queue(9000) -> RatedUnqueue(1, BURST 1) -> c :: Discard;"
+    for ending in ("DriverManager(wait 0.1s)", "FromDump(b, STOP true) -> Discard"):
+        result = perigee("click", *options, "-h", "c.count", "-e", slow + ending,
+                         cwd=tmp_path)
+        assert int(result.stdout) < 7, ending
+
+
+def test_it_ends_when_the_files_of_all_threads_have(tmp_path):
+    """A thread that is ready long before the other doesn't end it."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two CPUs")
+    config = ("a :: FromDevice(a) -> Queue(9000) -> u :: RatedUnqueue(9000) ->"
+              " i :: Counter -> Discard; b :: FromDevice(b) -> o :: Counter -> q :: Queue"
+              " -> d :: Discard; ")
+    for threads in ("a 0, u 0, b 1, d 1", "a 1, u 1, b 0, d 0"):
+        result = perigee("click", "-j", "2", *files(tmp_path, a=3000, b=7), "-e",
+                         config + END + f"StaticThreadSched({threads})", cwd=tmp_path)
+        assert (result.stdout.split(), result.stderr) == (["3000", "7", "0"], "")
+
+
+def test_one_capture_file_for_two_devices(tmp_path):
+    """Each device reads it, whole; two elements can't share one that is a file."""
+    save(tmp_path / "in", FRAMES)
+    options = ["--device", "a=pcap:rx=in", "--device", "b=pcap:rx=in"]
+    result = perigee("click", *options, "-h", "i.count", "-h", "j.count", "-e",
+                     "FromDevice(a) -> i :: Counter -> Discard;"
+                     " FromDevice(b) -> j :: Counter -> Discard", cwd=tmp_path)
+    assert result.stdout.split() == ["i.count:", "100", "j.count:", "100"], result.stderr
+    result = perigee("click", *options, "-e", "FromDevice(a) -> Discard;"
+                     " FromDevice(a) -> Discard", cwd=tmp_path)
+    assert result.returncode == 1
+    assert ("2 elements receive from 'a', and port 'pcap:rx=in' has one queue. Give each"
+            in result.stderr)
+    result = perigee("click", "--device", "a=pcap:tx=out", "--device", "b=pcap:tx=out",
+                     "-e", "FromDump(in, STOP true) -> t :: Tee -> ToDevice(a);"
+                     " t[1] -> ToDevice(b)", cwd=tmp_path)
+    assert result.stderr == ""
+    assert len(load(tmp_path / "out")) == 200

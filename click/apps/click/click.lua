@@ -7,6 +7,7 @@
 local failure = require("core.failure")
 local lib = require("core.lib")
 local part = require("apps.click.part")
+local run_out = require("click.router.run_out")
 
 local Click = {config = {
   file = {}, text = {}, variables = {default = {}}, devices = {default = {}},
@@ -134,6 +135,20 @@ function M.take_stops(names)
     if running[name] then n = n + running[name].router:take_stops() end
   end
   return n
+end
+
+--- How far these apps, parts of one router, are with the files that they read
+--- (click.router.run_out): {STATE = how many of them}; those without files are
+--- "resting" when nothing is on its way.
+function M.progress(names)
+  local states = {}
+  for _, name in ipairs(names) do
+    local entry = running[name]
+    local state = not entry and "starting" or run_out.state(entry.router)
+      or run_out.is_waiting(entry.router) and "passing on" or "resting"
+    states[state] = (states[state] or 0) + 1
+  end
+  return states
 end
 
 -- For the thread with the scripts:

@@ -44,7 +44,7 @@ function part.router(text, file, arg, name, old)
   end
   local made = flat and router.new(flat, {errors = report, old = old,
     find_class = find_class, variables = arg.variables, ports = arg.devices,
-    prefix = name .. "/", copy = arg.copy})
+    prefix = name .. "/", copy = arg.copy, is_part = thread ~= nil})
   if not made then
     failure.usage("app '%s': %s", name, (report:text():gsub("\n$", "")))
   end

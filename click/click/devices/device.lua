@@ -6,6 +6,7 @@
 -- port strings, or a number (DPDK's). The router's option `ports` says which port is to
 -- take the place of the device of a name.
 
+local claims = require("lib.port.claims")
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
@@ -42,15 +43,21 @@ local function unused_name(list, text)
   return name
 end
 
--- The router's devices.
+-- The router's devices: `by_text` by port string, or by what the configuration calls
+-- it.
 local function list_of(router)
   router.devices = router.devices or {by_text = {}, by_name = {}}
   return router.devices
 end
 
+-- Is there one of the port only, so that all names for it mean the same device? (Of a
+-- file that is read, each may have it for itself.)
+local function is_one(port) return claims.thing(spec.parse(port)) ~= nil end
+
 local function new(router, fields)
   fields.name = unused_name(list_of(router), fields.text)
   fields.router, fields.receivers, fields.senders = router, {}, {}
+  fields.queues = {} -- by receiver: the queue that it wants, if it says which
   return setmetatable(fields, Device)
 end
 
@@ -67,14 +74,40 @@ function devices.get(router, text)
   local interface = text:match("^packet:(.*)$")
   local port, problem = canonical(ports[text] or ports[interface] or text)
   if not port then return nil, problem end
-  list.by_text[port] = list.by_text[port] or new(router, {text = port})
-  return list.by_text[port]
+  local key = is_one(port) and port or text
+  list.by_text[key] = list.by_text[key] or new(router,
+    {text = port, called = interface or text})
+  return list.by_text[key]
 end
 
---- The element receives from the device. `options`: burst, packets at once.
+--- The element receives from the device. `options`: burst, packets at once; queue, the
+--- number of the one that it wants.
 function Device:add_receiver(element, options)
   table.insert(self.receivers, element)
   self.burst = options and options.burst or self.burst
+  self.queues[element] = options and options.queue
+end
+
+--- Give each receiver its queue, once all are there: the one that it wants, if no other
+--- has it, else the first that is left.
+function Device:settle()
+  if self.settled then return end
+  self.settled = true
+  local list, n = {}, #self.receivers
+  local function place(element, i)
+    if list[i] then return false end
+    list[i] = element
+    return true
+  end
+  local others = {}
+  for _, element in ipairs(self.receivers) do
+    local queue = self.queues[element]
+    if not (queue and queue < n and place(element, queue + 1)) then
+      others[#others + 1] = element
+    end
+  end
+  for i = 1, n do list[i] = list[i] or table.remove(others, 1) end
+  self.receivers = list
 end
 
 --- The element sends to it.
@@ -86,6 +119,13 @@ function Device:add_sender(element) table.insert(self.senders, element) end
 --- can be.)
 function Device:problem()
   if self.port or engine.app_table[self.name] then return nil end
+  local n = #self.receivers
+  if n > 1 and not Port.split({port = self.text}, n, 0) then
+    return ("%d elements receive from '%s', and port '%s' has one queue. Give each a "
+      .. "device of its own (FromDevice(a), FromDevice(b), and the options --device "
+      .. "a=PORT --device b=PORT), or let one receive and a Tee or a switch follow")
+      :format(n, self.called or self.text, self.text)
+  end
   local ok, err = pcall(Port.check_arg, self:argument(1))
   if ok then return nil end
   if failure.is(err) then return tostring(err) end
@@ -122,6 +162,7 @@ function Device:wire(c)
   if self.wired == c then return end
   self.wired = c
   if self.port then self.port_text = self.port() end
+  self:settle()
   for i = 1, math.max(#self.receivers, 1) do
     local name = queue_name(self, i)
     config.app(c, name, Port, self:argument(i))
@@ -167,10 +208,12 @@ function Device:statistics(element)
   end})
 end
 
---- Does it read a file that has ended?
-function Device:ended()
+--- Is a file that it reads still to be read? False when it has ended; nil if it reads
+--- none that ends.
+function Device:reads_file()
   local app = self:app()
-  return app ~= nil and app:ended()
+  if app and not (app:ends() and app:reads()) then return nil end
+  return not app or not app:ended()
 end
 
 return devices

@@ -37,4 +37,39 @@ describe("click.devices.device", function ()
       ('FromDPDKDevice("%s") -> Discard'):format(device))})
     os.remove(file)
   end)
+
+  it("is another one for each name where each may have a port for itself", function ()
+    local function devices(options, text)
+      local r = assert(click.router(text, {ports = options}))
+      local n = 0
+      for _ in pairs(r.devices.by_text) do n = n + 1 end
+      r:close()
+      return n
+    end
+    local two = "FromDevice(a) -> ToDevice(b)"
+    assert.equal(2, devices({a = "null", b = "null"}, two))
+    assert.equal(1, devices({a = "null", b = "null"}, "FromDevice(a) -> ToDevice(a)"))
+    local file = "pcap:tx=" .. os.tmpname()
+    assert.equal(1, devices({a = file, b = file}, two))
+    os.remove((file:gsub("^pcap:tx=", "")))
+  end)
+
+  it("gives each receiver the queue that it wants, if it can", function ()
+    local function queues(...)
+      local text = ""
+      for i, wanted in ipairs{...} do
+        text = text .. ("f%d :: FromDPDKDevice(null%s) -> Discard;"):format(i, wanted)
+      end
+      local r, names = assert(click.router(text)), {}
+      r.devices.by_text["null"]:settle()
+      for i, e in ipairs(r.devices.by_text["null"].receivers) do names[i] = e.name end
+      r:close()
+      return table.concat(names, " ")
+    end
+    assert.equal("f1 f2 f3", queues("", "", ""))
+    assert.equal("f3 f1 f2", queues(", 1", ", QUEUE 2", ", 0"))
+    assert.equal("f2 f1 f3", queues("", ", 0", ""))
+    assert.equal("f1 f2", queues(", 0", ", 0"))
+    assert.equal("f1 f2", queues(", 7", ", -1"))
+  end)
 end)

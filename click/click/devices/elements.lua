@@ -10,6 +10,7 @@ local C = require("core.native")
 local link_layers = require("click.devices.link_layers")
 local note = require("click.note")
 local noted = require("click.router.noted")
+local run_out = require("click.router.run_out")
 local signals = require("click.router.signals")
 
 local device_elements = {}
@@ -50,6 +51,13 @@ function device_elements.warn_of_ignored(self, a, names)
     self:warning("%s: %s no effect here", table.concat(given, ", "),
       #given == 1 and "it has" or "they have")
   end
+end
+
+--- Say which of these switches, which change nothing here, are to be on.
+function device_elements.warn_of_wanted(self, a, names)
+  local on = {}
+  for _, name in ipairs(names) do on[name] = a[name] or nil end
+  device_elements.warn_of_ignored(self, on, names)
 end
 
 --- Add specifications of arguments, by their names, that are taken as they are written.
@@ -215,12 +223,10 @@ function Receiving:make_process()
   end
 end
 
--- A file that is read comes to its end: then the router stops.
-local function watch_end(self)
-  if self.device and self.device:ended() then
-    self.router:poll(self, nil)
-    self.router:stop()
-  end
+--- Is a file still to be read (click.router.run_out)?
+function Receiving:reads_file()
+  if not self.device then return nil end
+  return self.device:reads_file()
 end
 
 local CACHED = 32 -- packets that the first cache holds, with their annotations
@@ -237,16 +243,15 @@ function Receiving:initialize()
   check_existence(self)
   if not self.device then return end
   self.at_once = self.at_once or usual_burst(self.router)
+  run_out.watch(self.router)
+  if not self.typed then return end
   self.router:poll(self, function ()
-    if self.typed and not self.own_mac then
-      local mac = mac_of(self)
-      self.own_mac = mac and ffi.new("uint8_t[8]", mac:byte(1, 6)) or nil
-      if mac then
-        self.own_word = ffi.cast(words_t, self.own_mac)[0]
-        self.own_half = ffi.cast(halves_t, self.own_mac)[2]
-      end
-    end
-    watch_end(self)
+    local mac = mac_of(self)
+    if not mac then return end
+    self.own_mac = ffi.new("uint8_t[8]", mac:byte(1, 6))
+    self.own_word = ffi.cast(words_t, self.own_mac)[0]
+    self.own_half = ffi.cast(halves_t, self.own_mac)[2]
+    self.router:poll(self, nil)
   end)
 end
 
@@ -278,7 +283,8 @@ function device_elements.receive_from(self, a, text)
   if not find_device(self, text) then return end
   local burst = a.BURST and math.max(LEAST_BURST, math.min(a.BURST, MOST_BURST))
   self.at_once = burst
-  self.device:add_receiver(self, {burst = burst})
+  local queue = a.QUEUE and a.QUEUE >= 0 and a.QUEUE or nil
+  self.device:add_receiver(self, {burst = burst, queue = queue})
 end
 
 -- Sending ---------------------------------------------------------------------------

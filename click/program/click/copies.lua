@@ -72,10 +72,10 @@ function copies.problem(router, o, n)
   local devices = router.devices and router.devices.by_text or {}
   if not next(devices) then return "it receives from no device" end
   local Port = require("apps.port.port").Port -- with all kinds of ports
-  for text, device in pairs(devices) do
+  for _, device in pairs(devices) do
     local receives = #device.receivers > 0
-    if receives and not Port.split({port = text}, n, 0) then
-      return ("port '%s' has one queue"):format(text)
+    if receives and not Port.split({port = device.text}, n, 0) then
+      return ("port '%s' has one queue"):format(device.text)
     end
   end
 end

@@ -27,9 +27,9 @@ describe("Copies of a configuration", function ()
   it("are made where each element does the same for any flows", function ()
     local r = router("FromDPDKDevice", "Classifier", "Discard")
     assert.equal("it receives from no device", copies.problem(r, {}, 2))
-    r.devices.by_text["null"] = {receivers = {r.elements[1]}}
+    r.devices.by_text["null"] = {receivers = {r.elements[1]}, text = "null"}
     assert.is_nil(copies.problem(r, {handlers = {}}, 2))
-    r.devices.by_text["pcap:rx=x"] = {receivers = {r.elements[1]}}
+    r.devices.by_text["pcap:rx=x"] = {receivers = {r.elements[1]}, text = "pcap:rx=x"}
     assert.equal("port 'pcap:rx=x' has one queue", copies.problem(r, {}, 2))
   end)
 

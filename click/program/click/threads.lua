@@ -148,6 +148,25 @@ end
 
 -- Running --------------------------------------------------------------------------
 
+-- Are the files that the parts read at their end, and nothing is on its way any more?
+-- To be called again and again: a part rests for longer than packets need from one
+-- thread to another when it does so twice.
+local function end_of_files(by_cpu, has_main)
+  local before = false
+  return function ()
+    local all = click.progress(has_main and {app_of(0)} or {})
+    for cpu, names in pairs(by_cpu) do
+      local states = workers.call(cpu, "apps.click.click", "progress", names)
+      for state, n in pairs(states) do all[state] = (all[state] or 0) + n end
+    end
+    local over = all.over ~= nil
+      and not (all.reading or all["passing on"] or all.starting)
+    local sure = over and before
+    before = over
+    return sure
+  end
+end
+
 -- A function that tells whether the router has stopped. What asks for that on other
 -- threads is told to thread 0, whose DriverManager may go on; if it has no element, the
 -- first stop is the last.
@@ -162,6 +181,7 @@ local function watch(plan)
       has_main = true
     end
   end
+  local at_end, told = end_of_files(by_cpu, has_main), false
   local function stops()
     local n, now = 0, C.pg_now()
     if now < next_time then return 0 end
@@ -169,6 +189,7 @@ local function watch(plan)
     for cpu, names in pairs(by_cpu) do
       n = n + workers.call(cpu, "apps.click.click", "take_stops", names)
     end
+    if not told and at_end() then n, told = n + 1, true end
     return n
   end
   return function ()

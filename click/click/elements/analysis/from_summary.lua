@@ -192,6 +192,9 @@ function FromIPSummaryDump:pull()
   return nil
 end
 
+--- Are packets of the file to come (click.router.run_out)?
+function FromIPSummaryDump:backlog() return self.reader and self.active and 1 or 0 end
+
 function FromIPSummaryDump:cleanup()
   if self.reader then self.lines:close() end
   if self.repeats then self.repeats:free() end

@@ -7,17 +7,19 @@ local common = require("click.devices.elements")
 local ignored, define_receiver, define_sender = common.ignored, common.define_receiver,
   common.define_sender
 
-local OF_DRIVERS = {"QUEUE", "N_QUEUES", "NDESC", "MAXTHREADS", "THREADOFFSET", "NUMA",
-  "NUMA_NODE", "SCALE", "MINQUEUES", "MAXQUEUES", "CLEAR", "VERBOSE", "PROMISC"}
+local OF_DRIVERS = {"N_QUEUES", "NDESC", "MAXTHREADS", "THREADOFFSET", "NUMA",
+  "NUMA_NODE", "SCALE", "MINQUEUES", "MAXQUEUES", "CLEAR", "VERBOSE"}
 local UNSUPPORTED = {"MAC", "MTU", "MODE", "FLOW_RULES_FILE", "FLOW_ISOLATE",
-  "VF_POOLS", "VF_VLAN", "PAUSE", "RSS_AGGREGATE", "RX_INTR", "VLAN_FILTER",
-  "VLAN_STRIP", "VLAN_EXTEND", "LRO", "JUMBO", "MAX_RSS", "RETA_SIZE", "POWER_MGMT",
-  "IPCO", "TCO", "UCO", "TSO"}
+  "VF_POOLS", "VF_VLAN", "PAUSE", "RSS_AGGREGATE", "RX_INTR", "MAX_RSS", "RETA_SIZE",
+  "POWER_MGMT", "IPCO", "TCO", "UCO", "TSO"}
+local SWITCHES = {"VLAN_FILTER", "VLAN_STRIP", "VLAN_EXTEND", "LRO", "JUMBO"}
 
 local FromDPDKDevice = define_receiver{
   name = "FromDPDKDevice", summary = "receives packets from a port",
   arguments = ignored(ignored({
-    {"PORT", "string", required = true},
+    {"PORT", "string", required = true}, {"QUEUE", "int"}, {"PROMISC", "bool"},
+    {"VLAN_FILTER", "bool"}, {"VLAN_STRIP", "bool"}, {"VLAN_EXTEND", "bool"},
+    {"LRO", "bool"}, {"JUMBO", "bool"},
     {"BURST", "unsigned", keyword = true},
     {"ACTIVE", "bool", default = true, keyword = true},
     {"TIMESTAMP", "bool", default = false, keyword = true},
@@ -28,14 +30,16 @@ local FromDPDKDevice = define_receiver{
 
 function FromDPDKDevice:configure(a)
   common.warn_of_ignored(self, a, UNSUPPORTED)
+  common.warn_of_wanted(self, a, SWITCHES)
   self.timestamps, self.paint_queue = a.TIMESTAMP, a.PAINT_QUEUE
   common.receive_from(self, a, a.PORT)
 end
 
 function FromDPDKDevice:initialize()
   common.initialize_receiver(self)
-  for i, receiver in ipairs(self.paint_queue and self.device
-      and self.device.receivers or {}) do
+  if not (self.paint_queue and self.device) then return end
+  self.device:settle()
+  for i, receiver in ipairs(self.device.receivers) do
     if receiver == self then self.paint = i - 1 end
   end
 end
@@ -43,11 +47,11 @@ end
 local ToDPDKDevice = define_sender{
   name = "ToDPDKDevice", summary = "sends packets to a port",
   arguments = ignored(ignored({
-    {"PORT", "string", required = true},
+    {"PORT", "string", required = true}, {"QUEUE", "int"},
     {"BURST", "unsigned", keyword = true},
     {"ALLOW_NONEXISTENT", "bool", default = false, keyword = true},
-  }, {"IQUEUE", "BLOCKING", "TIMEOUT", "ALLOC", "MAXQUEUES", "QUEUE", "N_QUEUES",
-    "NDESC", "VERBOSE", "THREADOFFSET", "MAXTHREADS"}), {"TSO", "IPCO", "TCO", "UCO"}),
+  }, {"IQUEUE", "BLOCKING", "TIMEOUT", "ALLOC", "MAXQUEUES", "N_QUEUES", "NDESC",
+    "VERBOSE", "THREADOFFSET", "MAXTHREADS"}), {"TSO", "IPCO", "TCO", "UCO"}),
 }
 
 function ToDPDKDevice:configure(a)

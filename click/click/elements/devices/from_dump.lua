@@ -37,8 +37,7 @@ local FromDump = element.define{
   name = "FromDump", summary = "reads packets from a capture file",
   ports = "0/1-2", processing = "a/ah", emits = true, notifies = "empty",
   arguments = {
-    {"FILENAME", "filename", required = true},
-    {"TIMING", "bool", default = false},
+    {"FILENAME", "filename", required = true}, {"TIMING", "bool", default = false},
     {"STOP", "bool", default = false, keyword = true},
     {"ACTIVE", "bool", default = true, keyword = true},
     {"SAMPLE", "real", default = 1, min = 0, keyword = true},
@@ -46,13 +45,11 @@ local FromDump = element.define{
     {"FORCE_LEN", "int", default = ASIS, keyword = true},
     {"START", "seconds", keyword = true}, {"START_AFTER", "seconds", keyword = true},
     {"END", "seconds", keyword = true}, {"END_AFTER", "seconds", keyword = true},
-    {"INTERVAL", "seconds", keyword = true},
-    {"END_CALL", "argument", keyword = true},
+    {"INTERVAL", "seconds", keyword = true}, {"END_CALL", "argument", keyword = true},
     {"ACCELERATION", "unsigned", default = 100, keyword = true},
-    {"TIMING_FNT", "string", keyword = true},
+    {"TIMING_FNT", "string", keyword = true}, {"MMAP", "bool", keyword = true},
     {"BURST", "unsigned", default = 32, keyword = true},
     {"PRELOAD", "unsigned", default = 0, keyword = true},
-    {"MMAP", "bool", keyword = true},
     {"FILEPOS", "unsigned", default = 0, keyword = true},
   },
 }
@@ -136,6 +133,9 @@ function FromDump:cleanup()
   if self.hand then packet.free(self.hand) end
   self.hand = nil
 end
+
+--- Are packets of the file to come (click.router.run_out)?
+function FromDump:backlog() return self.file and self.active and 1 or 0 end
 
 -- Reading -------------------------------------------------------------------------
 

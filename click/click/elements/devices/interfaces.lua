@@ -36,10 +36,9 @@ end
 local ToDevice = define_sender{
   name = "ToDevice", summary = "sends packets to a kernel interface",
   arguments = ignored({
-    {"DEVNAME", "string", required = true},
-    {"BURST", "unsigned", keyword = true},
+    {"DEVNAME", "string", required = true}, {"BURST", "unsigned"},
     {"ALLOW_NONEXISTENT", "bool", default = false, keyword = true},
-  }, {"METHOD", "DEBUG", "NO_PAD"}),
+  }, {"METHOD", "DEBUG", "NO_PAD", "QUEUE"}),
 }
 
 function ToDevice:configure(a) common.send_to(self, a, port_of(a.DEVNAME)) end

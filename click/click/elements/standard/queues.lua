@@ -114,6 +114,9 @@ end
 
 function SimpleQueue:pull() return self:take() end
 
+--- Packets that it holds (click.router.run_out).
+SimpleQueue.backlog = length
+
 function SimpleQueue:take_state(old)
   if not old.slots then return end
   local lost = length(old) - self.capacity

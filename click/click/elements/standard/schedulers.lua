@@ -138,10 +138,13 @@ function SimplePullSwitch:pull()
   return self.pull_from[i]()
 end
 
+--- Does it pull from that input (click.router.run_out)?
+function SimplePullSwitch:pulls_from(i) return i == self.chosen end
+
 local StaticPullSwitch = define{
   name = "StaticPullSwitch", arguments = {{"INPUT", "int", required = true}},
   summary = "pulls from one input", configure = SimplePullSwitch.configure,
-  pull = SimplePullSwitch.pull,
+  pull = SimplePullSwitch.pull, pulls_from = SimplePullSwitch.pulls_from,
 }
 
 local PullSwitch = define{
@@ -216,6 +219,9 @@ local function fill(self)
   end
   return more
 end
+
+--- Packets that it holds (click.router.run_out).
+function TimeSortedSched:backlog() return #self.held end
 
 function TimeSortedSched:pull()
   local more = fill(self)

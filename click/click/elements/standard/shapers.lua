@@ -147,6 +147,9 @@ function LinkUnqueue:initialize()
   self:schedule()
 end
 
+--- Packets that it holds (click.router.run_out).
+function LinkUnqueue:backlog() return self.last - self.first + 1 end
+
 local function tail(self) return self.waiting[self.last] end
 
 local function enter(self, p, now)

@@ -102,13 +102,12 @@ local TimedSink = element.define{
 function TimedSink:configure(a) self.interval = a.INTERVAL end
 
 function TimedSink:initialize()
-  local timer
-  timer = self.router:timer(function ()
+  self.timer = self.router:timer(function (timer)
     local p = self.pull_from[1]()
     if p then packet.free(p) end
     timer:again(self.interval)
   end)
-  timer:after(self.interval)
+  self.timer:after(self.interval)
 end
 
 -- Without signals: what pulls through it has to try.

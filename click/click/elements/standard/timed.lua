@@ -65,6 +65,9 @@ function DelayShaper:initialize()
   self.timer = self.router:timer(wake)
 end
 
+--- Packets that it holds (click.router.run_out).
+function DelayShaper:backlog() return self.waiting and 1 or 0 end
+
 -- The packet that waits next, with its time to leave as timestamp; or nil.
 local function fetch(self)
   local p = self.waiting or self.pull_from[1]()

@@ -259,6 +259,9 @@ local function fetch(self)
   return p
 end
 
+--- Packets that it holds (click.router.run_out).
+function DelayUnqueue:backlog() return self.waiting and 1 or 0 end
+
 function DelayUnqueue:task()
   local worked = false
   while true do

@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The end of a router that reads files by way of devices: it stops when all of them
+-- have ended and what they have brought has gone its way, through queues, too.
+--
+-- Elements tell about it by two methods. reads_file(): true while a file is still to be
+-- read, false when it has ended, nil if there is none. backlog(): how many packets it
+-- holds that are to go on. Those of a queue that nobody pulls any more stay where they
+-- are.
+
+local link = require("core.link")
+
+local run_out = {}
+
+-- Is the element going to do something by itself?
+local function is_at_work(router, e)
+  local timer = rawget(e, "timer")
+  return e.class.task ~= nil and router:is_scheduled(e)
+    or type(timer) == "table" and timer:scheduled()
+end
+
+-- Does something pull from the element, or from what pulls from it?
+local function is_pulled(router, e, seen)
+  for output = 1, e.noutputs do
+    if e.processing.outputs:sub(output, output) == "l" then
+      for _, far in ipairs(router:joined(e, true, output)) do
+        local other = far.element
+        local open = not other.pulls_from or other:pulls_from(far.port)
+        if open and not seen[other] then
+          seen[other] = true
+          if is_at_work(router, other) or is_pulled(router, other, seen) then
+            return true
+          end
+        end
+      end
+    end
+  end
+  return false
+end
+
+local function is_stuck(router, e)
+  return not is_at_work(router, e) and not is_pulled(router, e, {})
+end
+
+-- Packets in the links of an element: those that come and those that leave.
+local function in_links(list)
+  local n = 0
+  for i = 1, #(list or "") do n = n + link.nreadable(list[i]) + list[i].nhanded end
+  return n
+end
+
+--- Are packets on their way?
+function run_out.is_waiting(router)
+  for _, e in ipairs(router.elements) do
+    if in_links(rawget(e, "input")) + in_links(rawget(e, "output")) > 0 then
+      return true
+    end
+    if e.backlog and e:backlog() > 0 and not is_stuck(router, e) then return true end
+  end
+  return false
+end
+
+-- The elements that may read files.
+local function readers_of(router)
+  if not router.file_readers then
+    router.file_readers = {}
+    for _, e in ipairs(router.elements) do
+      if e.reads_file then table.insert(router.file_readers, e) end
+    end
+  end
+  return router.file_readers
+end
+
+--- How far the router is: nil if it reads no files; "reading" while one has more;
+--- "passing on" while packets are on their way; "over".
+function run_out.state(router)
+  local reads = false
+  for _, e in ipairs(readers_of(router)) do
+    local state = e:reads_file()
+    if state then return "reading" end
+    reads = reads or state == false
+  end
+  if not reads then return nil end
+  return run_out.is_waiting(router) and "passing on" or "over"
+end
+
+--- Stop the router when it is over. (Parts of one router are asked by who runs them.)
+function run_out.watch(router)
+  if router.options.is_part then return end
+  router:poll(run_out, function ()
+    local state = run_out.state(router)
+    if state == "reading" or state == "passing on" then return end
+    router:poll(run_out, nil)
+    if state == "over" then router:stop() end
+  end)
+end
+
+return run_out
