@@ -84,6 +84,23 @@ def test_an_interface_is_shared_by_its_elements(namespace):
         assert click.interrupt() == 0
 
 
+def test_the_interface_of_the_default_route(namespace):
+    """That of a namespace of its own will do; of the machine's, the message says how."""
+    router, peer = namespace("a"), namespace("b")
+    veth(router, "eth0", peer, "eth1", offloads=False)
+    router.ip("route", "add", "default", "dev", "eth0")
+    config = "FromDevice({0}) -> Queue -> ToDevice({0}); Script(print 1, stop)"
+    result = router.run(PERIGEE, "click", "-e", config.format("eth0"))
+    assert (result.returncode, result.stdout) == (0, "1\n"), result.stderr
+    peer.has_default_route_over("x")
+    result = run(*peer.machine(PERIGEE, "click", "-e", config.format("x")))
+    assert result.returncode == 1
+    option = "--device x=packet:x,force=1"
+    assert "could cut this machine off" in result.stderr and option in result.stderr
+    result = run(*peer.machine(PERIGEE, "click", "-e", config.format("x"), *option.split()))
+    assert (result.returncode, result.stdout) == (0, "1\n"), result.stderr
+
+
 def test_from_device_knows_to_whom_frames_are_sent(namespace):
     router, peer = namespace("a"), namespace("b")
     veth(router, "eth0", peer, "eth1", offloads=False)

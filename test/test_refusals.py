@@ -100,11 +100,10 @@ def pair(namespace):
 
 
 @pytest.mark.parametrize("kind", ["packet", "xdp"])
-def test_the_interface_of_the_default_route(pair, kind):
-    here, _ = pair
-    here.ip("address", "add", "10.0.0.1/24", "dev", "left")
-    here.ip("route", "add", "default", "via", "10.0.0.2")
-    assert_refused(here.run(PERIGEE, "echo", f"{kind}:left"),
+def test_the_interface_of_the_default_route(namespace, kind):
+    here = namespace("h")
+    here.has_default_route_over("left")
+    assert_refused(run(*here.machine(PERIGEE, "echo", f"{kind}:left")),
                    "the default route goes over 'left'.*use another interface")
 
 

@@ -123,6 +123,7 @@ int pg_iface_write(const char *name, const struct iface *iface);
 uint32_t pg_iface_xdp_program(const char *name);
 double pg_iface_tx_dropped(const char *name);
 bool pg_iface_leaves_checksums(const char *name);
+bool pg_iface_leads_elsewhere(const char *name);
 
 /* ports/xdp_program.c, ports/xdp_others.c */
 const char *pg_xdp_problem(void);

@@ -43,6 +43,18 @@ class Namespace:
     def run(self, *words, **kwargs):
         return run(*self.command(*words), **kwargs)
 
+    def machine(self, *words):
+        """The words of a command that runs `words` in here, and takes this namespace for
+        the machine's own: it is its first process's, whose number says nothing."""
+        return self.command(tool("unshare"), "--pid", "--fork", "--mount-proc", *words)
+
+    def has_default_route_over(self, iface):
+        """Give it an interface of that name, whose other end stays in here, for that."""
+        self.ip("link", "add", iface, "type", "veth", "peer", "name", f"{iface}-peer")
+        for name in (iface, f"{iface}-peer"):
+            self.ip("link", "set", name, "up")
+        self.ip("route", "add", "default", "dev", iface)
+
     def check(self, *words, **kwargs):
         return check("ip", "netns", "exec", self.name, tool(words[0]), *words[1:],
                      **kwargs)

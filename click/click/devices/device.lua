@@ -115,6 +115,14 @@ function Device:add_sender(element) table.insert(self.senders, element) end
 
 -- Wiring ----------------------------------------------------------------------------
 
+-- How configurations of Click, where a comma ends an argument, have force=1 (lib.port).
+local function how_to_force(self, problem)
+  local port = problem:match("write force=1 behind it %('([^']*)'%)")
+  if not port then return "" end
+  return (". For Click: the option --device %s=%s"):format(self.called or self.text,
+    port)
+end
+
 --- Why the device can't be opened now, or nil. (One that the router before has open
 --- can be.)
 function Device:problem()
@@ -128,8 +136,8 @@ function Device:problem()
   end
   local ok, err = pcall(Port.check_arg, self:argument(1))
   if ok then return nil end
-  if failure.is(err) then return tostring(err) end
-  error(err, 0)
+  if not failure.is(err) then error(err, 0) end
+  return tostring(err) .. how_to_force(self, tostring(err))
 end
 
 -- The argument of the Port app for queue `i` (from 1).

@@ -4,6 +4,7 @@
 -- process's own network namespace: /sys shows that of the mount.
 
 local bit = require("bit")
+local C = require("core.native")
 local sysfs = require("lib.hardware.sysfs")
 
 local M = {}
@@ -88,6 +89,26 @@ function M.default_route_over(name, roots)
     end
   end
   return search(name)
+end
+
+-- The numbers of the kernel's first namespaces: linux/proc_ns.h, PROC_PID_INIT_INO, and
+-- PROC_NET_INIT_INO, which kernels have from 6.18 on.
+local FIRST_PID, FIRST_NET = "pid:[4026531836]", "net:[4026531833]"
+
+--- Is the interface `name` in a network namespace that isn't the machine's own, as
+--- those of containers and Mininet's hosts are? It is if the first process has another
+--- one. If that can't be seen, or is the container's: if the interface leads to another
+--- namespace. False if in doubt.
+function M.is_apart(name, roots)
+  roots = roots or sysfs.roots
+  local function namespace(process, kind)
+    return sysfs.readlink(("%s/%s/ns/%s"):format(roots.proc, process, kind))
+  end
+  local own, first = namespace("self", "net"), namespace("1", "net")
+  if not own or own == FIRST_NET then return false end
+  if first and first ~= own then return true end
+  if first and namespace("self", "pid") == FIRST_PID then return false end
+  return C.pg_iface_leads_elsewhere(name)
 end
 
 --- What is known about an interface: `name`, `driver`, `state` ("up", "down",

@@ -63,6 +63,21 @@ describe("check.ready", function()
       check.ready(port, tree.roots)
     end)
 
+    it("takes the default route's in a namespace that isn't the machine's", function()
+      tree.write("proc/net/route",
+        "veth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n")
+      tree.link("net:[7]", "proc/1/ns/net")
+      tree.link("pid:[4026531836]", "proc/self/ns/pid")
+      tree.link("net:[7]", "proc/self/ns/net")
+      refused("packet:veth0", "the default route goes over 'veth0'")
+      tree.link("net:[8]", "proc/2/ns/net")
+      os.rename(tree.base .. "/proc/2/ns/net", tree.base .. "/proc/self/ns/net")
+      accepted("packet:veth0")
+      tree.link("net:[4026531833]", "proc/2/ns/net") -- whoever the first process is
+      os.rename(tree.base .. "/proc/2/ns/net", tree.base .. "/proc/self/ns/net")
+      refused("packet:veth0", "the default route goes over 'veth0'")
+    end)
+
     it("names the bridge by which the default route goes", function()
       tree.link("../br0", "sys/class/net/veth0/upper_br0")
       tree.write("proc/net/route",

@@ -37,16 +37,18 @@ function needs.capabilities(port, names, roots)
   end
 end
 
---- The default route mustn't go over the interface `name`, if the port sends.
+--- The machine's default route mustn't go over the interface `name`, if the port sends.
+--- (That of a container, or a Mininet host, may.)
 function needs.no_default_route(port, name, roots)
   if port.receive_only or port.force == 1 then return end
   local over = interfaces.default_route_over(name, roots)
-  if over then
+  if over and not interfaces.is_apart(name, roots) then
     refuse(port, "the default route goes over '%s'%s, and a port on it could cut this"
       .. " machine off; use another interface, or %s", name,
       over == name and "" or (" (by '%s')"):format(over),
-      port.force and "write force=1 behind it if that is wanted (to receive only, as "
-      .. "`perigee capture` does, is allowed)" or "move the route away first")
+      port.force and ("write force=1 behind it ('%s,force=1') if that is wanted (to "
+      .. "receive only, as `perigee capture` does, is allowed)"):format(port.text)
+      or "move the route away first")
   end
 end
 

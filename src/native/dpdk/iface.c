@@ -144,6 +144,15 @@ uint32_t pg_iface_xdp_program(const char *name)
   return 0;
 }
 
+/* Is the interface's other end, or the one that it lies over, in another network
+ * namespace (IFLA_LINK_NETNSID)? So it is with those that containers have: veth, macvlan. */
+bool pg_iface_leads_elsewhere(const char *name)
+{
+  _Alignas(NLMSG_ALIGNTO) char answer[ANSWER_BYTES];
+  struct nlmsghdr *link = ask_of(name, answer, sizeof answer);
+  return link && of_link(link, IFLA_LINK_NETNSID);
+}
+
 /* Packets to send that the interface has dropped since it was made (IFLA_STATS64); -1 if
  * there is no interface of the name. */
 double pg_iface_tx_dropped(const char *name)
