@@ -32,9 +32,9 @@ function Names:define(kind, element, name, value)
   scopes[scope][name] = value
 end
 
---- The value of that kind which `name` stands for where the element called `element`
---- is; nil if there is none.
-function Names:find(kind, element, name)
+--- The value of that kind that elements define for `name` where the element called
+--- `element` is; nil if there is none.
+function Names:defined(kind, element, name)
   local scopes, scope = self.kinds[kind], scope_of(element)
   while scopes do
     local value = scopes[scope] and scopes[scope][name]
@@ -42,6 +42,12 @@ function Names:find(kind, element, name)
     if scope == "" then break end
     scope = outwards(scope)
   end
+end
+
+--- The same; if none is defined, the host's interface of that name's.
+function Names:find(kind, element, name)
+  local value = self:defined(kind, element, name)
+  if value ~= nil then return value end
   return host_addresses.find(kind, name)
 end
 

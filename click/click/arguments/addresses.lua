@@ -9,10 +9,13 @@ local numbers = require("click.arguments.numbers")
 
 local addresses = {}
 
--- What a name of that kind stands for where the element is (click.names), or nil.
-local function named(kind, element, name)
-  local router = element and element.router
-  return router and router.names and router.names:find(kind, element.name, name)
+-- What a name of that kind stands for where the element is (click.names), or nil;
+-- `defined`: not what an interface of the host has.
+local function named(kind, element, name, defined)
+  local known = element and element.router and element.router.names
+  if not known then return nil end
+  if defined then return known:defined(kind, element.name, name) end
+  return known:find(kind, element.name, name)
 end
 
 -- IP version 4, in host order ------------------------------------------------------
@@ -60,17 +63,30 @@ local function named_prefix(text, element)
   return named("ip_prefix", element, name)
 end
 
+local function broadcast(net)
+  return net and bit.bor(net.address, bit.bnot(net.mask)) % 2 ^ 32
+end
+
+local function first_of(net)
+  return net and bit.bor(band(net.address, net.mask), 1) % 2 ^ 32
+end
+
+-- The gateway of "NAME:gw": as defined, or the first address of the prefix that is
+-- defined for NAME; then the interface's, or the first of its prefix.
+local function gateway(text, name, element)
+  return named("ip", element, text, true)
+    or first_of(named("ip_prefix", element, name, true))
+    or named("ip", element, text) or first_of(named("ip_prefix", element, name))
+end
+
 local function named_ip(text, element)
   local name, suffix = split_suffix(text)
   if not suffix or suffix == "ip" or suffix == "ip4" then
     return named("ip", element, name)
-  end
-  local net = named("ip_prefix", element, name)
-  if suffix == "bcast" then
-    return net and bit.bor(net.address, bit.bnot(net.mask)) % 2 ^ 32
+  elseif suffix == "bcast" then
+    return broadcast(named("ip_prefix", element, name))
   elseif suffix == "gw" then
-    return named("ip", element, text)
-      or net and bit.bor(band(net.address, net.mask), 1) % 2 ^ 32
+    return gateway(text, name, element)
   end
 end
 
@@ -140,19 +156,51 @@ function addresses.ip6(text, _, element)
   return (not suffix or suffix == "ip6") and named("ip6", element, name) or nil
 end
 
---- An IPv6 prefix, {address= (16 bytes), length=}: 2001:db8::/32, or a name. With
---- `spec.bare`, also an address alone.
+-- How many bits of the 16 bytes are set in front; nil if others are set behind them.
+local function mask_length(mask)
+  local length = 0
+  for i = 1, #mask do
+    local byte = mask:byte(i)
+    local bits = 8
+    while bits > 0 and byte ~= 256 - 2 ^ (8 - bits) do bits = bits - 1 end
+    if byte ~= 256 - 2 ^ (8 - bits) or bits > 0 and length < 8 * (i - 1) then
+      return nil
+    end
+    length = length + bits
+  end
+  return length
+end
+
+-- "32", or a mask: "ffff:ffff::".
+local function ip6_length(text, element)
+  local length = numbers.int(text, {min = 0, max = 128})
+  if length then return length end
+  local mask = addresses.ip6(text, nil, element)
+  return mask and mask_length(mask)
+end
+
+--- An IPv6 prefix, {address= (16 bytes), length=}: 2001:db8::/32, or with a mask,
+--- 2001:db8::/ffff:ffff::, or a name. With `spec.bare`, also an address alone.
 function addresses.ip6_prefix(text, spec, element)
-  local left, right = text:match("^(.+)/(%d+)$")
+  local left, right = text:match("^(.+)/([^/]+)$")
   local address = left and addresses.ip6(left, spec, element)
-  if address and tonumber(right) <= 128 then
-    return {address = address, length = tonumber(right)}
+  if address then
+    local length = ip6_length(right, element)
+    return length and {address = address, length = length}
   end
   address = spec.bare and addresses.ip6(text, spec, element)
   if address then return {address = address, length = 128} end
   local name, suffix = split_suffix(text)
   return (not suffix or suffix == "ip6net") and named("ip6_prefix", element, name)
     or nil
+end
+
+--- Has the IPv6 prefix `net` bits behind its length?
+function addresses.has_host_bits(net)
+  local whole = math.floor(net.length / 8)
+  local rest = net.address:byte(whole + 1)
+  return rest ~= nil and (rest % 2 ^ (8 - net.length % 8) ~= 0
+    or net.address:find("[^%z]", whole + 2) ~= nil)
 end
 
 -- Others ---------------------------------------------------------------------------

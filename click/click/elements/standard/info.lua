@@ -2,6 +2,7 @@
 -- Elements without ports, which say something about others, or nothing at all.
 
 local bit = require("bit")
+local addresses = require("click.arguments.addresses")
 local arguments = require("click.arguments")
 local element = require("click.element")
 local text_of = require("click.language.text")
@@ -29,57 +30,62 @@ local FlowInfo = define_ignored("FlowInfo", "is for Click's tools")
 
 -- Names --------------------------------------------------------------------
 
--- The kinds of addresses that a word after a name may be: type of argument, kind of
--- name.
-local KINDS = {{"ip", "ip"}, {"ip_prefix", "ip_prefix"}, {"ip6", "ip6"},
-               {"ip6_prefix", "ip6_prefix"}, {"eth", "eth"}}
+-- What a word may be at once: an address, or else a prefix of the same version. A
+-- prefix with more bits than its length is an address, too.
+local VERSIONS = {
+  {address = "ip", prefix = "ip_prefix", host = function (net)
+    return bit.band(net.address, bit.bnot(net.mask)) ~= 0 and net.address or nil
+  end},
+  {address = "ip6", prefix = "ip6_prefix", host = function (net)
+    return addresses.has_host_bits(net) and net.address or nil
+  end},
+}
 
--- A prefix with more bits than its length is an address, too.
-local function define_host(self, name, text)
-  local net = arguments.value(text, {name, "ip_prefix", bare = false}, self)
-  if net and bit.band(net.address, bit.bnot(net.mask)) ~= 0 then
-    self.router.names:define("ip", self.name, name, net.address)
+-- All that the word stands for: its values by kind, and how many kinds.
+local function meanings(self, word)
+  local found, n = {}, 0
+  local function add(kind, value)
+    if value ~= nil then found[kind], n = value, n + 1 end
+    return value
   end
+  local function read(kind)
+    return add(kind, (arguments.value(word, {word, kind, bare = false}, self)))
+  end
+  read("eth")
+  for _, version in ipairs(VERSIONS) do
+    local net = not read(version.address) and read(version.prefix)
+    if net then add(version.address, version.host(net)) end
+  end
+  return found, n
 end
 
-local function define_name(self, name, text)
-  local known = false
-  define_host(self, name, text)
-  for _, kind in ipairs(KINDS) do
-    local value = arguments.value(text, {name, kind[1], bare = false}, self)
-    if value ~= nil then
-      self.router.names:define(kind[2], self.name, name, value)
-      known = true
+-- A word that means one thing says it, whatever others said before ("eth0 10.0.0.1":
+-- the address is 10.0.0.1); one that means several adds what none has said yet
+-- ("10.0.0.1 eth0": of eth0 it is the Ethernet address alone).
+local function define_name(self, name, words)
+  local known = {}
+  for _, word in ipairs(words) do
+    local found, n = meanings(self, word)
+    for kind, value in pairs(found) do
+      if n == 1 or not known[kind] then
+        self.router.names:define(kind, self.name, name, value)
+      end
     end
+    for kind in pairs(found) do known[kind] = true end
+    if n == 0 then self:error("'%s' is not a recognizable address", word) end
   end
-  return known
 end
 
 local AddressInfo = define{
   name = "AddressInfo", summary = "gives names to addresses", phase = 10,
 }
 
--- "eth0:eth" and "eth0:simple" are interfaces, too.
-local function device_of(text)
-  return text:match("^(.-):eth$") or text:match("^(.-):simple$")
-end
-
 function AddressInfo:configure_raw(list)
   for _, text in ipairs(list) do
     local words = text_of.words(text)
     local name = table.remove(words, 1)
-    if not name then goto continue end
-    if #words == 0 then
-      self:error("expected 'NAME [ADDRS]'")
-    end
-    for _, word in ipairs(words) do
-      local device = device_of(word)
-      if not (define_name(self, name, word)
-        or device and define_name(self, name, device)) then
-        self:error("\"%s\" '%s' did not resolve to any address", name, word)
-      end
-    end
-    ::continue::
+    if name and #words == 0 then self:error("expected 'NAME [ADDRS]'") end
+    if name then define_name(self, name, words) end
   end
 end
 
