@@ -3,6 +3,7 @@
  * The C library's random numbers: a seed gives the same ones here as in other programs.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "chance.h"
 
@@ -13,4 +14,23 @@ uint32_t pg_chance(uint32_t most)
   uint32_t share = RAND_MAX / (most + 1), number;
   do number = random() / share; while (number > most);
   return number;
+}
+
+enum { STATE_BYTES = 128 }; /* of srandom()'s own generator */
+
+void pg_chance_rows(uint32_t seed, uint32_t width, const uint32_t *rows, uint32_t n,
+                    int32_t *to)
+{
+  struct random_data generator;
+  char state[STATE_BYTES];
+  memset(&generator, 0, sizeof(generator));
+  initstate_r(seed, state, sizeof(state), &generator);
+  for (uint32_t i = 0, row = 0; i < n; row++) {
+    for (uint32_t k = 0; k < width; k++) {
+      int32_t number;
+      random_r(&generator, &number);
+      if (row == rows[i]) *to++ = number;
+    }
+    if (row == rows[i]) i++;
+  }
 }

@@ -11,3 +11,9 @@ void pg_chance_seed(uint32_t seed);
 
 /* A number from 0 to `most`, which is at most 2^31 - 2. */
 uint32_t pg_chance(uint32_t most);
+
+/* The numbers of a seed (from 0 to 2^31 - 1) in rows of `width`: those of `n` rows go to
+ * `to`, one row behind the other. The rows' indices ascend. Others' numbers stay as
+ * they are. */
+void pg_chance_rows(uint32_t seed, uint32_t width, const uint32_t *rows, uint32_t n,
+                    int32_t *to);

@@ -3,10 +3,9 @@
 -- map_flow(key, flows, kind), as click.rewriter.inputs.map, and
 -- check_rewriter(rewriter, input), which says what doesn't fit.
 
-local bit = require("bit")
-
 local arguments = require("click.arguments")
 local element = require("click.element")
+local HashRing = require("click.rewriter.hash_ring")
 local inputs = require("click.rewriter.inputs")
 local names = require("click.names")
 local Pattern = require("click.rewriter.pattern")
@@ -108,35 +107,10 @@ end
 
 -- SourceIPHashMapper ----------------------------------------------------------------
 
--- Where a number is on a ring of 2^32 points.
-local function scatter(word)
-  word = bit.tobit(word)
-  word = bit.bxor(word, bit.rshift(word, 16), bit.lshift(word, 7))
-  word = bit.tobit(word + bit.lshift(word, 3))
-  word = bit.bxor(word, bit.rshift(word, 11))
-  word = bit.tobit(word + bit.lshift(word, 15))
-  return bit.bxor(word, bit.rshift(word, 13)) % 2 ^ 32
-end
-
 local SourceIPHashMapper = define{
   name = "SourceIPHashMapper",
   summary = "maps new flows by their source address, the same as long as it can",
 }
-
--- Each pattern has `nodes` places on a ring, so that a pattern that goes takes only its
--- own flows with it.
-local function make_ring(nodes, seed, ids)
-  local ring = {}
-  for i, id in ipairs(ids) do
-    for node = 1, nodes do
-      ring[#ring + 1] = {at = scatter(scatter(id * 65537 + node) + seed), spec = i}
-    end
-  end
-  table.sort(ring, function (a, b)
-    return a.at < b.at or a.at == b.at and a.spec < b.spec
-  end)
-  return ring
-end
 
 local function ring_numbers(self, text)
   local words = text_of.words(text)
@@ -167,22 +141,11 @@ function SourceIPHashMapper:configure_raw(list)
       ids[#ids + 1] = id
     end
   end
-  self.ring = make_ring(nodes, seed, ids)
-end
-
--- The first place at or behind that of the address.
-local function place(ring, at)
-  local low, high = 1, #ring + 1
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if ring[middle].at < at then low = middle + 1 else high = middle end
-  end
-  return ring[low] or ring[1]
+  if #ids > 0 then self.ring = HashRing.new(nodes, seed, ids) end
 end
 
 function SourceIPHashMapper:map_flow(key, flows, kind)
-  local spec = self.specs[place(self.ring, scatter(key.source)).spec]
-  return map_by(spec, key, flows, kind)
+  return map_by(self.specs[self.ring:find(key.source)], key, flows, kind)
 end
 
 return {IPRewriterPatterns, RoundRobinIPMapper, ThreadIPMapper, SourceIPHashMapper}

@@ -65,6 +65,37 @@ describe("SourceIPHashMapper", function ()
   end)
 end)
 
+-- The patterns (from 1) that FastClick chooses for 60 sources.
+local CHOSEN = {
+  ["5 195935983: 4055 80147 37181 36356 3719"] =
+    "213233543122551115511543533231535553224421422454524513323355",
+  ["1 7: 9 2 5"] = "223221222222222222222222212232212221222222222222222221322122",
+  ["3 -3: 40 1"] = "122111121212211212212221211122112121112212211222112221111121",
+  ["64 0: 3 2 1 0"] = "134442312211334111323424424112324243143341411143241312112322",
+}
+
+describe("SourceIPHashMapper", function ()
+  for numbers, expected in pairs(CHOSEN) do
+    it("chooses as FastClick does: " .. numbers, function ()
+      local text, ids = numbers:match("^(.-): (.*)$")
+      local n = 0
+      for id in ids:gmatch("%d+") do
+        n = n + 1
+        text = text .. (", - - 7.0.0.%d - 0 0 %s"):format(n, id)
+      end
+      local mapper = click.unit(("SourceIPHashMapper(%s)"):format(text))
+      local unit = click.unit("IPRewriter(m)", {others = {m = mapper.element}})
+      local list = {}
+      for i = 1, 60 do
+        list[i] = free_line("dst", (unit:pass(dumps.packet(FIELDS,
+          ("%d.%d.%d.%d 7 10.0.0.254 80 T"):format(i * 37 % 223 + 1, i * i % 256,
+            i * 91 % 256, i))))):match("%d$")
+      end
+      assert.equal(expected, table.concat(list))
+    end)
+  end
+end)
+
 describe("FTPPortMapper", function ()
   it("maps the port that a command names, and all numbers after that", function ()
     local rewriter = click.unit("TCPRewriter(pattern 9.0.0.9 1024-65535# - - 0 0)",
