@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from helpers.command import PERIGEE, perigee, run, running, wait_until
+from helpers.command import PERIGEE, catches, perigee, run, running, wait_until
 
 ROUTER = "Idle -> s :: Switch(0) -> Idle; s[1] -> Idle; v :: Script(TYPE PASSIVE)"
 
@@ -145,6 +145,7 @@ def test_a_signal_that_nobody_takes_again_ends_it():
         click.wait_for("ready\n")
         click.send(signal.SIGUSR1)
         click.wait_for("once\n")
+        wait_until(lambda: not catches(click.pid, signal.SIGUSR1), "the script's end")
         assert click.interrupt(signal.SIGUSR1) == -signal.SIGUSR1
 
 

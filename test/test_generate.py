@@ -103,19 +103,16 @@ def test_too_short_packets_are_told_of():
                                    ["--port", "ring:a", "--receive", "ring:a"]])
 @pytest.mark.parametrize("rate", [10_000, 500_000])
 def test_the_rate_is_kept_within_one_percent(ports, rate):
-    for _ in range(3):
-        results = generate(*ports, "--rate", f"{rate}pps", "--count", rate)
-        sent = results["sent"]
-        assert sent["packets"] == rate
-        if "received" in results:
-            assert results["received"]["packets"] == rate
-            assert results["received"]["lost"] == 0
-        assert sent["requested_pps"] == rate
-        assert sent["pps"] <= 1.01 * rate
-        if abs(sent["pps"] - rate) <= 0.01 * rate:
-            return
-        assert sent["kept"] < 0.995, "it says that it kept a rate which it did not"
-    pytest.skip("this machine is too busy for the rate, and generate said so")
+    """It is never higher; and where the machine didn't let it be kept, that is said."""
+    results = generate(*ports, "--rate", f"{rate}pps", "--count", rate)
+    sent = results["sent"]
+    assert sent["packets"] == rate
+    if "received" in results:
+        assert results["received"]["packets"] == rate
+        assert results["received"]["lost"] == 0
+    assert sent["requested_pps"] == rate
+    assert sent["pps"] <= 1.01 * rate
+    assert sent["pps"] >= 0.99 * rate or sent["kept"] < 0.995
 
 
 def test_bits_of_a_rate_are_those_on_the_wire():
@@ -198,21 +195,29 @@ def test_two_processes_count_the_same_over_memif(tmp_path):
 
 
 def test_kernel_interfaces(namespace):
+    """As few as the kernel's ring holds: none is lost, whoever has the CPU."""
     here = namespace()
     veth(here, "veth0", here, "veth1")
-    for _ in range(3):  # where the CPU is busy, the kernel drops
-        result = here.run(PERIGEE, "generate", "--port", "packet:veth0", "--receive",
-                          "packet:veth1", "--count", 5000, "--rate", "20kpps",
-                          "--json", "-")
-        assert result.returncode == 0, result.stderr
-        results = json.loads(result.stdout)
-        sent, got = results["sent"], results["received"]
-        assert sent["packets"] == 5000
-        assert got["numbered"] + got["lost"] - got["duplicates"] == 5000
-        if got["lost"] == 0:
-            break
-    assert got["packets"] == 5000 and got["reordered"] == 0
+    result = here.run(PERIGEE, "generate", "--port", "packet:veth0", "--receive",
+                      "packet:veth1", "--count", 400, "--rate", "20kpps", "--json", "-")
+    assert result.returncode == 0, result.stderr
+    results = json.loads(result.stdout)
+    sent, got = results["sent"], results["received"]
+    assert sent["packets"] == got["numbered"] == got["packets"] == 400
+    assert got["lost"] == got["duplicates"] == got["reordered"] == 0
     assert got["latency_ns"]["min"] > 1000
+
+
+def test_what_kernel_interfaces_lose_is_counted(namespace):
+    here = namespace()
+    veth(here, "veth0", here, "veth1")
+    result = here.run(PERIGEE, "generate", "--port", "packet:veth0", "--receive",
+                      "packet:veth1", "--count", 5000, "--rate", "20kpps", "--json", "-")
+    assert result.returncode == 0, result.stderr
+    results = json.loads(result.stdout)
+    sent, got = results["sent"], results["received"]
+    assert sent["packets"] == 5000 and got["reordered"] == 0
+    assert got["numbered"] + got["lost"] - got["duplicates"] == 5000
 
 
 @pytest.mark.parametrize("args", [

@@ -40,24 +40,18 @@ def balanced(html):
 
 
 def four_tests(folder, limit):
-    """All tests of a device with that limit: what was printed, and the report. One that
-    doesn't get its CPU for a while loses packets at any rate: then once more."""
+    """All tests of a device with that limit: what was printed, and the report."""
     report = folder / "found.json"
-    for _ in range(3):
-        with running(*device(folder, limit, f"memif:{folder}/m.sock,role=server")) as dut:
-            dut.wait_for_engine()
-            result = perigee(
-                "--results", "loadtest", "rfc2544", "--quick", "-D", "50ms",
-                "--latency-duration", "100ms", "--burst-duration", "50ms", "--bursts", "2",
-                "--warm-up", "50ms", "--wait", "50ms", "-b", "200M", "-p", "20M",
-                "--sizes", "252", "--json", report, "--page", folder / "found.html",
-                "--histogram", folder / "log", f"memif:{folder}/m.sock,role=client")
-        assert result.returncode == 0, result.stdout + result.stderr
-        found = json.loads(report.read_text())
-        throughput = found["results"][0]["throughput"]
-        if throughput["limit"] >= 0.4 * limit or throughput["machine"]:
-            break
-    return result, found
+    with running(*device(folder, limit, f"memif:{folder}/m.sock,role=server")) as dut:
+        dut.wait_for_engine()
+        result = perigee(
+            "--results", "loadtest", "rfc2544", "--quick", "-D", "50ms",
+            "--latency-duration", "100ms", "--burst-duration", "50ms", "--bursts", "2",
+            "--warm-up", "50ms", "--wait", "50ms", "-b", "200M", "-p", "20M",
+            "--sizes", "252", "--json", report, "--page", folder / "found.html",
+            "--histogram", folder / "log", f"memif:{folder}/m.sock,role=client")
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result, json.loads(report.read_text())
 
 
 def test_does_all_four_tests(tmp_path):
@@ -68,7 +62,10 @@ def test_does_all_four_tests(tmp_path):
         throughput = r["throughput"]
         assert r["line_pps"] == pytest.approx(line / 8 / (r["size"] + 24))
         assert throughput["limit"] <= 1.25 * limit, result.stdout
-        assert throughput["limit"] >= 0.4 * limit or throughput["machine"], result.stdout
+        # A device that doesn't get its CPU for a while loses packets at any rate. How the
+        # limit is found is in loadtest_spec.lua; here, that it is the highest that passed.
+        assert throughput["limit"] == max(
+            (t["rate"] for t in throughput["trials"] if t["passed"]), default=0)
         assert throughput["pps"] == pytest.approx(throughput["limit"] / 8
                                                   / (r["size"] + 24))
         if throughput["limit"] > 0:

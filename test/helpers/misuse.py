@@ -25,7 +25,11 @@ config.link(c, "bad.output -> after.input")
 config.link(c, "after.output -> sink.input")
 %(more)s
 engine.configure(c)
-engine.main{duration = 0.1, report = {showpackets = true, showapps = true}}
+local breaths = 0
+engine.main{report = {showpackets = true, showapps = true}, done = function ()
+  breaths = breaths + 1
+  return breaths > 300
+end}
 """
 
 PUSH = """\
