@@ -3,6 +3,7 @@
 stands for QEMU."""
 
 import os
+import pathlib
 import runpy
 import shutil
 import signal
@@ -51,23 +52,37 @@ def test_make_guest_ends_as_qemu_does(tmp_path, monkeypatch):
     assert end.value.code == 3
 
 
-def test_ctrl_c_while_the_kernel_is_fetched(tmp_path):
+@pytest.mark.parametrize("only_shell", [False, True], ids=["all", "shell"])
+def test_ctrl_c_while_the_kernel_is_fetched(tmp_path, only_shell):
+    """All get the signal, or, as when it comes before the shell has forked, only that."""
     tools, tree = tmp_path / "bin", tmp_path / "tree"
     tools.mkdir()
     for name, text in (("apt-cache", "echo ' Depends: linux-image-1'"),
-                       ("apt-get", "exec sleep 600"), ("dpkg-deb", "exit 1")):
+                       ("apt-get", f"echo $$ > {tmp_path}/begun; exec sleep 600"),
+                       ("dpkg-deb", "exit 1")):
         (tools / name).write_text(f"#!/bin/sh\n{text}\n")
         (tools / name).chmod(0o755)
     (tree / "tools" / "guest").mkdir(parents=True)
     script = shutil.copy(ROOT / "tools" / "guest" / "kernel", tree / "tools" / "guest")
+    begun = tmp_path / "begun"
     with subprocess.Popen(["sh", script], start_new_session=True,
                           env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}) as fetch:
         try:
-            wait_until(lambda: list(tree.glob("build/guest/new.*")), "the folder")
+            pid = int(wait_until(lambda: begun.exists() and begun.read_text(), "apt-get"))
+            (os.kill if only_shell else os.killpg)(fetch.pid, signal.SIGINT)
+            assert fetch.wait(60) == 130
+            wait_until(lambda: ended(pid), "the end of apt-get")
         finally:
-            os.killpg(fetch.pid, signal.SIGINT)
-        assert fetch.wait() == 130
+            if fetch.poll() is None:
+                os.killpg(fetch.pid, signal.SIGKILL)
     assert list(tree.glob("build/guest/*")) == []
+
+
+def ended(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 @pytest.mark.parametrize("arguments", [[], ["--quick"]])
