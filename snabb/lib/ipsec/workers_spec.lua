@@ -6,6 +6,10 @@ local script = require("testing.support").script
 -- Starts and stops workers with such an app, in two halves of 60; prints how many KB
 -- the second one took.
 local CYCLES = [[
+  -- One heap for all threads: with several it is by chance how much of each is used.
+  local ffi = require("ffi")
+  ffi.cdef "int mallopt(int, int);"
+  assert(ffi.C.mallopt(-8, 1) == 1) -- M_ARENA_MAX, mallopt(3)
   local affinity = require("core.cpus.affinity")
   local c = config.new()
   config.app(c, "app", require("testing.gcm_app").Encrypts)

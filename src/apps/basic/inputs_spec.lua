@@ -48,7 +48,7 @@ local VARYING = [[
 describe("apps with several inputs #slow", function ()
   for mode = 1, 5 do
     it("are compiled, whatever comes first: " .. mode, function ()
-      local said, status = testing.script(VARYING, {}, {mode .. ""})
+      local said, status = testing.script(VARYING, {"--eal", "--no-huge"}, {mode .. ""})
       assert.equal("", (said:gsub("perigee: the packet pool has grown[^\n]*\n", "")))
       assert.equal(0, status)
     end)
