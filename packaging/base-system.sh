@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts beside it share: a fresh base system of Debian or Ubuntu, made with
-# debootstrap and kept in build/chroot-SUITE.tar, and running commands in it.
+# debootstrap and kept in build/chroot-SUITE.tar, and running commands in it. The scripts
+# run in the root of the tree.
 
 UBUNTU="focal jammy noble oracular plucky questing resolute"
 UBUNTU_MIRROR=http://archive.ubuntu.com/ubuntu
-UBUNTU_KEYS=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+DEBIAN_KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # fail SENTENCE...: end with it.
 fail() {
@@ -24,15 +25,43 @@ debian_mirror() {
     grep -v -e security -e ubuntu | head -n 1
 }
 
-# bootstrap SUITE FOLDER
+# ubuntu_keys: sets keys, the file of Ubuntu's keys. Debian has them in a package, but not
+# Debian 12: its next release has, which apt fetches and checks by Debian's keys.
+ubuntu_keys() {
+  keys=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+  [ ! -e $keys ] || return 0
+  keys=$PWD/build/ubuntu-keys/usr/share/keyrings/ubuntu-archive-keyring.gpg
+  [ ! -e "$keys" ] || return 0
+  [ -e $DEBIAN_KEYS ] || fail "Ubuntu's keys are missing: apt-get install ubuntu-keyring"
+  rm -rf build/ubuntu-keys
+  mkdir -p build/ubuntu-keys/lists/partial
+  (
+    cd build/ubuntu-keys
+    echo "deb [signed-by=$DEBIAN_KEYS] $(debian_mirror) trixie main" >sources.list
+    apt() {
+      apt-get -q -o Dir::Etc::SourceList="$PWD/sources.list" -o Dir::Etc::SourceParts=- \
+        -o Dir::State::Lists="$PWD/lists" -o Dir::Cache::pkgcache= \
+        -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root \
+        -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false "$@"
+    }
+    apt update && apt download ubuntu-keyring && dpkg-deb -x ./*.deb .
+  ) && [ -e "$keys" ] || {
+    rm -rf build/ubuntu-keys
+    fail "Ubuntu's keys couldn't be fetched from Debian: apt-get install ubuntu-keyring"
+  }
+}
+
+# bootstrap SUITE FOLDER [OPTION...]: OPTIONs are debootstrap's.
 bootstrap() {
+  suite=$1 folder=$2
+  shift 2
   command -v debootstrap >/dev/null || fail "debootstrap is missing: apt-get install debootstrap"
-  if is_ubuntu "$1"; then
-    [ -e "$UBUNTU_KEYS" ] || fail "Ubuntu's keys are missing: apt-get install ubuntu-keyring"
-    debootstrap --variant=minbase --components=main,universe --keyring="$UBUNTU_KEYS" \
-      "$1" "$2" "${MIRROR:-$UBUNTU_MIRROR}" /usr/share/debootstrap/scripts/gutsy
+  if is_ubuntu "$suite"; then
+    ubuntu_keys
+    debootstrap --variant=minbase --components=main,universe --keyring="$keys" "$@" \
+      "$suite" "$folder" "${MIRROR:-$UBUNTU_MIRROR}" /usr/share/debootstrap/scripts/gutsy
   else
-    debootstrap --variant=minbase "$1" "$2" "${MIRROR:-$(debian_mirror)}"
+    debootstrap --variant=minbase "$@" "$suite" "$folder" "${MIRROR:-$(debian_mirror)}"
   fi
 }
 
@@ -64,6 +93,11 @@ enter() {
     mkdir -p "$root"
     tar -C "$root" -xf "$base"
   fi
+  prepare
+}
+
+# prepare: make the system in $root ready for commands.
+prepare() {
   chmod 755 "$root"
   for file in /etc/resolv.conf /etc/hosts; do cp "$file" "$root$file"; done
   for file in /etc/apt/apt.conf.d/*proxy*; do
@@ -72,13 +106,19 @@ enter() {
   # Services that packages bring don't start.
   printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
   chmod 755 "$root/usr/sbin/policy-rc.d"
-  mount --bind "$root" "$root" # network namespaces want a root that is a mount point
+  mount --rbind "$root" "$root" # network namespaces want a root that is a mount point
   mount -t proc proc "$root/proc"
   mount -o ro --bind /sys "$root/sys"
   mkdir -p "$root/dev/shm" "$root/dev/pts" "$root/dev/net"
   mount -t tmpfs none "$root/dev/shm"
   mount -t devpts -o newinstance,ptmxmode=666 none "$root/dev/pts"
-  [ ! -e /dev/net/tun ] || [ -e "$root/dev/net/tun" ] || mknod -m 666 "$root/dev/net/tun" c 10 200
+  device net/tun 666 10 200
+  device kvm 660 10 232
+}
+
+# device NAME MODE MAJOR MINOR: make it, if there is one outside.
+device() {
+  [ ! -e "/dev/$1" ] || [ -e "$root/dev/$1" ] || mknod -m "$2" "$root/dev/$1" c "$3" "$4"
 }
 
 leave() {

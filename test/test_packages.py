@@ -12,8 +12,6 @@ from helpers.command import ROOT, tool
 
 TIMEOUT_S = 3600
 SUITES = ["bookworm", "trixie", "noble"]
-UBUNTU = {"noble"}
-UBUNTU_KEYS = "/usr/share/keyrings/ubuntu-archive-keyring.gpg"
 
 pytestmark = [
     pytest.mark.skipif(not os.environ.get("PERIGEE_PACKAGES"),
@@ -23,8 +21,6 @@ pytestmark = [
 
 def script(name, *words, needs=()):
     """Run packaging/NAME; what it said."""
-    if UBUNTU & set(words) and not os.path.exists(UBUNTU_KEYS):
-        pytest.skip("there are no keys of Ubuntu's archive here (ubuntu-keyring)")
     for program in needs:
         if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
             pytest.skip(f"there is no {program} here")
