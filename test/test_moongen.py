@@ -172,6 +172,7 @@ def test_a_burst_with_a_buffer_twice_is_refused_whole(tmp_path):
     ("free_twice", 1, "a buffer is freed that was sent or freed already"),
     ("empty_array", 1, "places that have no buffer"),
     ("dry", 1, "the memory pool is empty: all of its 100 buffers are in use"),
+    ("fill_too_long", 1, "fill: pktLength is 9562, and this buffer holds 2048 bytes "),
     ("too_long", 1, "a buffer of this pool holds 0 to 100 bytes, not 101"),
     ("no_device", 2, "there is no device 7; there is 0; say what it is with --port 7=PORT"),
     ("no_queue", 2, "configured with tx queues 0 to 0, tried to get queue 1"),
@@ -256,6 +257,29 @@ def test_headers_that_truncated_packets_do_not_have(tmp_path):
     assert f"read\t{len(whole) - 1}\n" in result.stdout
     sizes = [len(p) for p in capture.load(tmp_path / "out.pcap")]
     assert sizes == list(range(sizes[0], len(whole)))
+
+
+@pytest.mark.parametrize("how, told", [("each", []), ("both", ["TxQueue: id=0, qid=1",
+                                                              "RxQueue: id=0, qid=0"])])
+def test_two_tasks_that_go_on_on_one_queue_are_told(how, told):
+    """Once each; one after the other may use it."""
+    result = moongen("shared_queue", how, ports=["null"])
+    assert result.returncode == 0, result.stderr
+    assert re.findall(r"^\[WARN\]  \[(.*)\]: two tasks use it; ", result.stdout, re.M) == told
+
+
+@pytest.mark.parametrize("cpu, status, said", [
+    ("4000", 0, "there is no CPU 4000 for the task; this process may use "),
+    ("'x'", 2, "a task runs on the CPU of a number, not on 'x'")])
+def test_a_cpu_that_is_not_there(tmp_path, cpu, status, said):
+    script = tmp_path / "script.lua"
+    script.write_text(f"""
+        local lm = require "libmoon"
+        function master() lm.launchLuaOnCore({cpu}, "task") lm.waitForTasks() end
+        function task() print("ran") end""")
+    result = run(PERIGEE, "moongen", script)
+    assert (result.returncode, "ran\n" in result.stdout) == (status, status == 0)
+    assert said in result.stdout + result.stderr
 
 
 def test_leaks_and_tasks_that_do_not_end_are_told():

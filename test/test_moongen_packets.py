@@ -4,7 +4,8 @@ the same packets by Scapy."""
 
 import pytest
 from scapy.all import (
-    ARP, GRE, ICMP, IP, TCP, UDP, DNS, Dot1Q, Ether, ICMPv6EchoRequest, IPv6, Raw, VXLAN)
+    ARP, GRE, ICMP, IP, TCP, UDP, DNS, Dot1Q, Ether, ICMPv6EchoReply,
+    ICMPv6EchoRequest, IPv6, Raw, VXLAN)
 from scapy.layers.ipsec import ESP
 
 from helpers.command import PERIGEE, run
@@ -74,6 +75,17 @@ CASES = {
                        " pkt.icmp:setChecksum(0x1234)",
                        ETHER / SIX / ICMPv6EchoRequest(cksum=0x1234)
                        / Raw(bytes(8))),
+    "icmp, all sums": (60, "local pkt = p:getIcmpPacket() pkt:fill{pktLength = 60}"
+                       " pkt.icmp.body.uint16[1] = 0x0700 pkt:calculateChecksums()",
+                       ETHER / FOUR / ICMP(type=8, id=0, seq=7) / Raw(bytes(18))),
+    "icmp over IPv6, all sums": (71, "local pkt = p:getIcmpPacket(false)"
+                                 " pkt:fill{icmpType = 128, pktLength = 71}"
+                                 " pkt:calculateChecksums()",
+                                 ETHER / SIX / ICMPv6EchoRequest() / Raw(bytes(9))),
+    "icmp over IPv6, its sum": (62, "local pkt = p:getIcmp6Packet()"
+                                " pkt:fill{icmpType = 129, pktLength = 62}"
+                                " pkt:calculateIcmpChecksum()",
+                                ETHER / SIX / ICMPv6EchoReply()),
     "arp": (42, "p:getArpPacket():fill{arpOperation = 2, arpProtoSrc = '10.0.0.9',"
             " arpHardwareSrc = '02:00:00:00:00:09', ethDst = 'ff:ff:ff:ff:ff:ff'}",
             Ether(src=MACS["src"], dst="ff:ff:ff:ff:ff:ff")

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -154,7 +153,6 @@ static void take_back(struct limits *l, struct packet *const *packets, int32_t n
 
 /* Waiting ------------------------------------------------------------------------ */
 
-/* To where users look for warnings of the script: libmoon's log is standard output. */
 static void tell_too_fast(struct mg_pacer *p, uint64_t now)
 {
   if (p->lost * 100 < (now - p->first) * TELL_FROM_PERCENT ||
@@ -163,10 +161,7 @@ static void tell_too_fast(struct mg_pacer *p, uint64_t now)
   char what[64] = "its packets' delays";
   if (p->asked > 0)
     snprintf(what, sizeof what, "%.6g %s", p->asked, p->unit);
-  bool colours = isatty(STDOUT_FILENO);
-  printf("%s[WARN]  %s: %s can't be kept; what is reached is told at the end%s\n",
-         colours ? "\033[1;33m" : "", p->name, what, colours ? "\033[0m" : "");
-  fflush(stdout);
+  mg_warn("%s: %s can't be kept; what is reached is told at the end", p->name, what);
 }
 
 static void sleep_until(double hz, uint64_t due, uint64_t now)

@@ -57,6 +57,7 @@ struct mempool *mg_pool_number(uint32_t number);
 int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t length);
 int32_t mg_free(struct packet **bufs, uint32_t n);
 int32_t mg_free_one(struct packet *p);
+int32_t mg_room(const void *data);
 void mg_give_caches(void);
 void mg_note_array(uint32_t places);
 uint64_t mg_array_places(void);
@@ -88,6 +89,8 @@ struct mg_queue {
   int32_t stamps;            /* note the TSC in received packets (`timestamp`) */
   int32_t qid;
   int32_t nstash;            /* received, and not yet given */
+  int32_t user, user_before; /* threads that use it, in turn (lifecycle.c) */
+  int32_t turns;             /* that two took */
   int32_t paced;             /* it has a pacer, or its device has */
   int32_t direct;            /* it has the device's queue for itself, and no rules */
   struct packet *stash[32];

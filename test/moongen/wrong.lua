@@ -78,4 +78,8 @@ function leave()
   os.exit(3)
 end
 
+function wrongs.fill_too_long()
+  memory.createMemPool(function (buf) buf:getUdpPacket():fill{pktLength = 9562} end)
+end
+
 function master(name) wrongs[name]() end

@@ -183,9 +183,12 @@ function calculate.ip4(header)
   header:setChecksum(checksum.of(header, bytes))
 end
 
-function calculate.icmp(header, length)
+-- Over `length` bytes; of ICMPv6 if the IPv6 header below is given.
+function calculate.icmp(header, length, ip6)
+  length = length or 4
   header:setChecksum(0)
-  header:setChecksum(checksum.of(header, length or 4))
+  header:setChecksum(checksum.of(header, length,
+    ip6 and checksum.pseudo6(ip6, checksum.ICMPV6, length)))
 end
 
 -- The checksum of TCP or UDP in a whole packet of `length` bytes that begins at `data`

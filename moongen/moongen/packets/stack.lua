@@ -4,6 +4,7 @@
 -- type of its own.
 
 local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
 local dump = require("moongen.packets.dump")
 local headers = require("moongen.packets.headers")
 local near = require("lib.stack.nearest")
@@ -18,17 +19,21 @@ local stack = {}
 --- libmoon's `proto`: modules of protocols by name. Programs add theirs.
 stack.proto = {}
 
+local ALWAYS_ROOM = 512 -- bytes that each buffer has (native/memory.c)
+local ICMP_HEADER = 4
 local OTHER_NAMES = {ethernet = "eth"}
 
 -- ---- what createStack's arguments say ----
 
 --- {proto =, name =, length =, subType =} of one of createStack's arguments, as
---- libmoon's getHeaderData; nil for nil.
+--- libmoon's getHeaderData; nil for nil. In a table of 2016 name and length follow
+--- without their keys.
 function stack.header_data(argument)
   if argument == nil then return nil end
   if type(argument) ~= "table" then argument = {argument} end
   local name = OTHER_NAMES[argument[1]] or argument[1]
-  return {proto = name, name = argument.name or name, length = argument.length,
+  return {proto = name, name = argument.name or argument[2] or name,
+    length = argument.length or argument[3],
     subType = argument.subType or argument.subtype}
 end
 
@@ -127,8 +132,19 @@ local function warn_of_unknown(shape, args)
   end
 end
 
+-- A packet of that length is to fit its buffer, as far as that is known.
+local function check_length(pkt, length)
+  if not (length and length > ALWAYS_ROOM) then return end
+  local room = C.mg_room(pkt)
+  if room >= 0 and length > room then
+    error(("fill: pktLength is %d, and this buffer holds %d bytes "
+      .. "(createMemPool{bufSize = ...})"):format(length, room), 3)
+  end
+end
+
 local function fill(shape)
   return function (pkt, args)
+    if args then check_length(pkt, tonumber(args.pktLength)) end
     local named = {}
     for label, value in pairs(args or {}) do named[label] = value end
     if args then warn_of_unknown(shape, args) end
@@ -172,13 +188,33 @@ local function checksum_name(item)
   return "calculate" .. item.name:gsub("^.", string.upper) .. "Checksum"
 end
 
+-- ICMP's checksum is over all that IP's length says, as far as it is in the buffer;
+-- over IPv6 with its pseudo header (RFC 4443, section 2.3).
+local function calculate_icmp(pkt, icmp, ip, version)
+  local before = ffi.cast("char *", icmp) - ffi.cast("char *", pkt)
+  local size = version == "ip6" and ip:getLength()
+    or ip:getLength() - ip:getHeaderLength() * 4
+  local room = C.mg_room(pkt)
+  if room >= 0 then size = math.min(size, tonumber(room - before)) end
+  icmp:calculateChecksum(math.max(size, ICMP_HEADER), version == "ip6" and ip or nil)
+end
+
+-- The IP header that is right below an item: its protocol, or nil.
+local function ip_below(shape, i)
+  local below = shape.items[i - 1]
+  return below and (below.proto == "ip4" or below.proto == "ip6") and below or nil
+end
+
 -- Inner checksums first: outer ones may cover them. Those of TCP and UDP need the
 -- packet (`data`, `length`); without it they are left.
 local function calculate_checksums(shape)
-  local lines = {"return function (self, data, length, ip4)"}
+  local lines = {"local icmp = ... return function (self, data, length, ip4)"}
   for i = #shape.items, 1, -1 do
-    local item = shape.items[i]
-    if item.proto == "ip4" or item.proto == "icmp" then
+    local item, below = shape.items[i], ip_below(shape, i)
+    if item.proto == "icmp" and below then
+      lines[#lines + 1] = ("icmp(self, self.%s, self.%s, '%s')"):format(item.name,
+        below.name, below.proto)
+    elseif item.proto == "ip4" or item.proto == "icmp" then
       lines[#lines + 1] = ("self.%s:calculateChecksum()"):format(item.name)
     elseif item.proto == "tcp" or item.proto == "udp" then
       lines[#lines + 1] = ("if length then "
@@ -186,7 +222,7 @@ local function calculate_checksums(shape)
     end
   end
   lines[#lines + 1] = "end"
-  return loadstring(table.concat(lines, "\n"), "=calculateChecksums")()
+  return loadstring(table.concat(lines, "\n"), "=calculateChecksums")(calculate_icmp)
 end
 
 local function methods_of(shape, arguments)
@@ -208,8 +244,13 @@ local function methods_of(shape, arguments)
   function methods.resolveLastHeader(pkt)
     return stack.resolve(pkt, nil, shape)
   end
-  for _, item in ipairs(shape.items) do
-    if rawget(item.type.methods, "calculateChecksum") then
+  for i, item in ipairs(shape.items) do
+    local below = ip_below(shape, i)
+    if item.proto == "icmp" and below and below.proto == "ip6" then
+      methods[checksum_name(item)] = function (pkt)
+        calculate_icmp(pkt, pkt[item.name], pkt[below.name], "ip6")
+      end
+    elseif rawget(item.type.methods, "calculateChecksum") then
       methods[checksum_name(item)] = function (pkt, ...)
         pkt[item.name]:calculateChecksum(...)
       end

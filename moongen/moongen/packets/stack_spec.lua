@@ -124,6 +124,22 @@ describe("libmoon's stacks", function ()
     assert.same({true}, {require("lib.stack").resolve(p):verify()})
   end)
 
+  it("refuse a length beyond the buffer", function ()
+    assert.error_matches(function () p:getUdpPacket():fill{pktLength = 30000} end,
+      "fill: pktLength is 30000, and this buffer holds %d+ bytes")
+    p:getUdpPacket():fill{pktLength = 10240}
+    p:getUdpPacket():fill{pktLength = 9000}
+    local own = {getData = function () return ffi.new("uint8_t[64]") end}
+    stack.create("eth")(own):fill{pktLength = 30000} -- not of a pool: who knows
+  end)
+
+  it("take names and lengths as those of 2016 had them", function ()
+    local pkt = stack.create("eth", "ip4", "udp", "vxlan", {"eth", "innerEth"})(p)
+    pkt:fill{innerEthDst = "aa:bb:cc:dd:ee:ff"}
+    assert.equal("aa:bb:cc:dd:ee:ff", pkt.innerEth:getDstString())
+    assert.equal(50, ffi.cast("char *", pkt.innerEth) - ffi.cast("char *", p:getData()))
+  end)
+
   it("can be made of any headers, the same once", function ()
     local as = stack.create("eth", {"ip4", name = "outer", length = 4}, "udp", "vxlan",
       {"eth", name = "innerEth"}, {"ip4", name = "inner"}, "tcp", "noPayload")

@@ -95,8 +95,12 @@ local function place(where)
   for _, allowed in ipairs(tasks.cpus()) do
     if allowed == cpu then return cpu end
   end
-  failure.usage("a task can't run on CPU %s; this process may use %s", tostring(where),
-    eal.cpus())
+  if not cpu then
+    failure.usage("a task runs on the CPU of a number, not on '%s'", tostring(where))
+  end
+  require("moongen.log"):warn("there is no CPU %s for the task; this process may use "
+    .. "%s, so it runs on one of them", tostring(where), eal.cpus())
+  return place("own")
 end
 
 -- Starting ----------------------------------------------------------------------------
