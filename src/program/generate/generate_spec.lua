@@ -186,6 +186,22 @@ describe("program.generate.report", function()
                    .. "packets of less than 60 bytes have no room", text, 1, true)
   end)
 
+  it("says where packets were lost that came", function()
+    local got = {
+      port = "ring:a", packets = 90, bytes = 5400, bits = 60480, seconds = 0.5, pps = 1,
+      bit_rate = 1, numbered = 90, distinct = 90, lost = 10, duplicates = 0,
+      reordered = 0, too_late = 0, other = 0, unclear = 0,
+      missed = {{name = "without room in the port", count = 6},
+                {name = "with errors", count = 0}},
+    }
+    assert.matches("lost: 10 (10 %)\nduplicates: 0, reordered: 0 (0 %)\n"
+      .. "lost in the port that receives: 6 (6 without room in the port)\n",
+      report.text{received = got}, 1, true)
+    assert.are.equal(6, cjson.decode(report.json{received = got}).received.missed)
+    got.missed[1].count = 0
+    assert.not_matches("lost in the port", report.text{received = got})
+  end)
+
   it("knows the share of the rate that was kept", function()
     assert.is_nil(report.kept{packets = 9, seconds = 1})
     assert.are.equal(0.5, report.kept(sent{seconds = 2}))

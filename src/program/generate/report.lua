@@ -52,6 +52,7 @@ local RECORDS = {
     .. " measured by the count alone, order and latency aren't",
 }
 
+-- The sum of such a list ({name, count}), and which there are as text.
 local function drops(list)
   local total, parts = 0, {}
   for _, drop in ipairs(list) do
@@ -60,8 +61,8 @@ local function drops(list)
       parts[#parts + 1] = commas(drop.count) .. " " .. drop.name
     end
   end
-  if #parts == 0 then return commas(total) end
-  return ("%s (%s)"):format(commas(total), table.concat(parts, ", "))
+  if #parts == 0 then return commas(total), total end
+  return ("%s (%s)"):format(commas(total), table.concat(parts, ", ")), total
 end
 
 local function sent_lines(sent)
@@ -81,7 +82,7 @@ local function sent_lines(sent)
   end
   lines[#lines + 1] = rate_line(sent)
   if sent.drops then
-    lines[#lines + 1] = "dropped by the port: " .. drops(sent.drops)
+    lines[#lines + 1] = "dropped by the port: " .. (drops(sent.drops))
   end
   if sent.unsent > 0 then
     lines[#lines + 1] = ("not sent: %s, which the port didn't take")
@@ -111,6 +112,10 @@ local function received_lines(got)
     ("duplicates: %s, reordered: %s%s"):format(commas(got.duplicates),
       commas(got.reordered), share(got.reordered, got.distinct)),
   }
+  local text, missed = drops(got.missed or {})
+  if missed > 0 then
+    lines[#lines + 1] = ("lost in the port that receives: %s"):format(text)
+  end
   if got.too_late > 0 then
     lines[#lines + 1] = ("too late to tell whether reordered or doubled: %s")
       :format(commas(got.too_late))
@@ -138,8 +143,9 @@ end
 --- The report of a direction's results: a table of `sent` and `received`, each of them
 --- nil or the app's figures with `port`, `pps` and `bit_rate`; `sent` also with `rate`,
 --- `arrivals`, `unsent`, `records`, `header` (its size), and for all that was sent
---- `drops` and `cpu` (seconds). `streams`: a list of such tables with `name`, if there
---- are several; `sent` and `received` are the sums then, with `total` set.
+--- `drops` and `cpu` (seconds); `received` with `missed`, likewise. `streams`: a list
+--- of such tables with `name`, if there are several; `sent` and `received` are the
+--- sums then, with `total` set.
 function M.text(results)
   local lines = {}
   for _, stream in ipairs(results.streams or {}) do
@@ -182,6 +188,7 @@ local RECEIVED = {"port", "packets", "bytes", "seconds", "pps", "bit_rate", "num
 local function received_json(got)
   local copy = {}
   for _, key in ipairs(RECEIVED) do copy[key] = got[key] end
+  if got.missed then copy.missed = select(2, drops(got.missed)) end
   if got.latency then
     copy.latency_ns = {}
     for key, value in pairs(got.latency) do copy.latency_ns[key] = value end

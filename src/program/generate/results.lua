@@ -25,6 +25,18 @@ local function drops(d)
   }
 end
 
+-- What the port that receives had no room for.
+local function missed(d)
+  local stats = engine.app_table[d.from]:statistics()
+  return {
+    {name = "without room in the port", count = stats.imissed},
+    {name = "without a packet to receive into",
+     count = stats.rx_nombuf + stats.rx_nomem},
+    {name = "with errors", count = stats.ierrors},
+    {name = "longer than 10,240 bytes", count = stats.rx_oversize},
+  }
+end
+
 local function sent_of(d, lane)
   local generator, stream = engine.app_table[lane.generator], lane.stream
   local f = with_rates(generator:figures(), d.port)
@@ -97,6 +109,7 @@ local function direction(d, cpu)
     end
   end
   if r.sent then r.sent.cpu, r.sent.drops = cpu, drops(d) end
+  if r.received then r.received.missed = missed(d) end
   return r
 end
 
