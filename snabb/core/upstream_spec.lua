@@ -36,6 +36,16 @@ function selftest()
   for key in pairs(t) do print(key) end
 end
 ]],
+  ["lib/tsc.lua"] = [[
+module(..., package.seeall)
+local C = require("ffi").C
+function selftest()
+  local system, counter = new{source = "system"}, new{source = "rdtsc"}
+  local stamps = {C.get_time_ns(), system:to_ns(system:stamp()),
+    counter:to_ns(counter:stamp()), C.get_time_ns()}
+  for i = 2, 4 do print(math.abs(tonumber(stamps[i] - stamps[i - 1]) - 10000) <= 2) end
+end
+]],
   ["lib/with-dash.lua"] = "return {dashed = true}",
   ["program/fake/help.inc"] = "the help text",
   ["program/fake/fake.lua"] = [[
@@ -111,6 +121,11 @@ describe("perigee --snabb", function ()
     for i = 1, 40 do numbers[i] = i .. " " end
     local output = perigee(("--snabb %s snsh -t lib.yang.schema"):format(dir))
     assert.equal(table.concat(numbers) .. "own\nstatus 0\n", output)
+  end)
+
+  it("gives selftests that compare clocks one that passes as it is read", function ()
+    local output = perigee(("--snabb %s snsh -t lib.tsc"):format(dir))
+    assert.equal("true\ntrue\ntrue\nstatus 0\n", output)
   end)
 
   it("says what is missing of a folder that is no such tree", function ()
