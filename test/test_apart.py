@@ -49,7 +49,8 @@ def test_a_hidden_hugetlbfs_is_told(tmp_path):
     in_namespace(tmp_path, f"""
 mount(left)
 subprocess.run(["mount", "-t", "tmpfs", "none", "/dev/shm"], check=True)
-said = subprocess.run([{str(PERIGEE)!r}, "echo", "null", "10", "0.1"], check=True,
+said = subprocess.run([{str(PERIGEE)!r}, "--log-level", "info", "echo", "null", "10",
+                       "0.1"], check=True,
                       capture_output=True, text=True).stderr
 assert said == (f"perigee: the hugetlbfs at {{left}} is hidden by another mount, so "
                 "plain memory is used\\n"), said

@@ -284,13 +284,13 @@ def test_no_folder_is_left_behind(user, readable):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a hugetlbfs: wants root")
 def test_hugepages_that_cannot_be_used(scratch, readable):
-    """Plain memory takes their place, with one line that says why."""
+    """Plain memory takes their place; one line says why, to those who ask."""
     scratch.chmod(0o755)
     with hugepages(ENOUGH):
         result = run("unshare", "--mount", "sh", "-c",
                      f"mount -t hugetlbfs -o mode=000,uid=0 none {scratch} && "
                      f"exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups "
-                     f"{readable} echo null 1 50ms")
+                     f"{readable} --log-level info echo null 1 50ms")
     assert result.returncode == 0, result.stderr
     assert result.stderr == (f"perigee: the hugetlbfs at {scratch} is closed to this "
                              "user, so plain memory is used\n")
@@ -298,13 +298,15 @@ def test_hugepages_that_cannot_be_used(scratch, readable):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="reserves hugepages: wants root")
 def test_hugepages_that_are_nearly_used_up():
-    """Too few for a pool are left alone, with one line that says why."""
+    """Too few for a pool are left alone; one line says why, to those who ask."""
     with hugepages(FEW):
         free = int(pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB/"
                                 "free_hugepages").read_text())
         if not 0 < free <= FEW:
             pytest.skip(f"there are {free} free hugepages, not a few")
-        result = perigee("echo", "null", "1", "50ms")
+        silent = perigee("echo", "null", "1", "50ms")
+        result = perigee("--log-level", "info", "echo", "null", "1", "50ms")
+    assert (silent.returncode, silent.stderr) == (0, "")
     assert result.returncode == 0, result.stderr
     assert re.fullmatch(r"perigee: 128 MB of hugepages can't be had \(\d+ MB are free\), "
                         r"so plain memory is used\n", result.stderr), result.stderr

@@ -81,7 +81,7 @@ local function can_use_hugepages()
     and eal.huge_can_be_had(ENOUGH_HUGE_MB)
   local why = not enough and why_not_huge(free)
   if why then
-    log.info("%s, so plain memory is used", why)
+    log.detail("%s, so plain memory is used", why)
   end
   return enough
 end

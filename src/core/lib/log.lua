@@ -19,11 +19,13 @@ log.FORMATS = {text = C.LOG_TEXT, timed = C.LOG_TIMED, json = C.LOG_JSON,
 log.LEVELS = {error = C.LOG_ERROR, warning = C.LOG_WARNING, info = C.LOG_INFO}
 
 local format, most = "text", "info"
+local details = false -- has the user asked for all there is?
 
 --- From now on say what is of the level `level` or graver in the form `form`; nil: as
 --- before. C code follows.
 function log.begin(form, level)
   format, most = form or format, level or most
+  details = level == "info" or level == nil and details
   C.pg_log_begin(log.FORMATS[format], log.LEVELS[most])
 end
 
@@ -54,5 +56,11 @@ function log.warning(...) say("warning", ...) end
 
 --- Something has changed.
 function log.info(...) say("info", ...) end
+
+--- What is worth knowing once: said if the user asks for it (--log-level info), not at
+--- each start.
+function log.detail(...)
+  if details then say("info", ...) end
+end
 
 return log
