@@ -6,6 +6,7 @@
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
 local config = require("core.config")
+local drops = require("core.fuse.drops")
 local failure = require("core.failure")
 local instance = require("core.engine.instance")
 local link = require("core.link")
@@ -233,6 +234,15 @@ function apply.abandon(state)
   end
 end
 
+-- An app that is started anew, with another argument, counts on what it drops.
+local function inherit(state, new, fresh)
+  for name, app in pairs(fresh) do
+    local before = state.configuration.apps[name]
+    local same = before and before.class == new.apps[name].class
+    if same and state.apps[name] then drops.inherit(app, state.apps[name]) end
+  end
+end
+
 local everything = setmetatable({}, {__index = function () return true end})
 
 --- Carry out `plan` (engine/plan.lua) to turn `state` ({apps =, links =,
@@ -247,6 +257,7 @@ function apply.plan(state, new, plan)
     free_links(made)
     error(fresh, 0)
   end
+  inherit(state, new, fresh)
   for _, spec in ipairs(plan.old_links) do
     wiring.remove(state, spec, stopped, problems)
   end

@@ -70,8 +70,10 @@ function drops.withdraw(name)
   if published[name] then withdraw(name) end
 end
 
---- `app` takes the place of `old`, and counts on from what that has dropped.
+--- `app` takes the place of `old`, and counts on from what that has dropped, and from
+--- what is found later that it has.
 function drops.inherit(app, old)
+  totals[old] = totals[old] or {}
   totals[app] = totals[old]
 end
 

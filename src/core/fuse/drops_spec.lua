@@ -50,6 +50,45 @@ describe("drops", function ()
     engine.fuse = true
   end)
 
+  it("go on when an app is started anew with another argument", function ()
+    local Shed = {drops = {"x", "y"}}
+    Shed.__index = Shed
+    function Shed:new(arg) return setmetatable({reason = arg.reason}, self) end
+    function Shed:process() return nil, self.reason end
+    local Other = {drops = {"x"}, process = function () return nil, 1 end}
+    function Other:new() return setmetatable({}, {__index = Other}) end
+    local function configure(class, arg)
+      local c = config.new()
+      config.app(c, "in", {new = function () return {} end})
+      config.app(c, "a", class, arg)
+      config.link(c, "in.output -> a.input")
+      engine.configure(c)
+    end
+    local function breathe()
+      link.transmit(engine.app_table.a.input.input, packet.allocate())
+      engine.breathe()
+    end
+    for _, fused in ipairs{true, false} do
+      engine.fuse = fused
+      configure(Shed, {reason = 1})
+      local first = engine.app_table.a
+      breathe()
+      configure(Shed, {reason = 2})
+      assert.are_not.equal(first, engine.app_table.a)
+      assert.same({x = 1}, engine.drops("a"))
+      breathe()
+      configure(Shed, {reason = 1})
+      breathe()
+      engine.sync()
+      assert.same({x = 2, y = 1}, engine.drops("a"))
+      assert.equal(2, read("apps/a/drop_x.counter"))
+      configure(Other) -- another app of that name begins at nothing
+      assert.same({}, engine.drops("a"))
+      engine.stop()
+    end
+    engine.fuse = true
+  end)
+
   it("appear in shared memory with the first drop, and go with the app", function ()
     local a, b = {}, {}
     drops.publish{a = a, b = b}
