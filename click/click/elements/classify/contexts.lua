@@ -40,10 +40,23 @@ local function phrase(words, i)
   if ADDRESSES[a] and b == "port" then return port(a, value), 3 end
 end
 
--- Clauses that only say by what flows are told apart: any value will do.
+-- Have two numbers in hexadecimal no bit in common?
+local function are_apart(a, b)
+  a, b = a:reverse(), b:reverse()
+  for i = 1, math.min(#a, #b) do
+    if bit.band(tonumber(a:sub(i, i), 16), tonumber(b:sub(i, i), 16)) ~= 0 then
+      return false
+    end
+  end
+  return true
+end
+
+-- Clauses that only say by what flows are told apart: any value will do. ("10/0/ffff":
+-- the value has none of the mask's bits.)
 local function is_dynamic(word)
+  local value, mask = word:match("^%d+/(%x+)/(%x+)$")
   return word == "agg" or word == "thread" or word:find("^%d+/%-?$")
-    or word:find("^%d+/%-/%x*$")
+    or word:find("^%d+/%-/%x*$") or value and are_apart(value, mask)
 end
 
 -- A word in Classifier's terms ("16/8ba5/ffff!" is "16/8ba5%ffff"), "" for none; or

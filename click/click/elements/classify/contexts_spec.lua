@@ -34,6 +34,8 @@ describe("CTXDispatcher", function ()
   it("takes masks, words for headers, and what may be anything", function ()
     assert.equal("0 1", outputs("0/6100/ff00, -", 2, {"abcd", "bbcd"}))
     assert.equal("0 0 1", outputs("0/61! && 1/-, -", 2, {"abcd", "aXcd", "bbcd"}))
+    assert.equal("0 0 0", outputs("0/0/ffffffff", 2, {"abcd", "aXcd", "\0\0\0\0"}))
+    assert.equal("0 0 1", outputs("0/61 1/0/ff00, -", 2, {"abcd", "aXcd", "bbcd"}))
     local tcp = "E" .. ("\0"):rep(8) .. "\6\0\0\10\0\0\1\10\0\0\2\0\80\1\0"
     local other = tcp:gsub("\6", "\17")
     assert.equal("0 1", outputs("ip proto tcp src host 10.0.0.1 dst host 10.0.0.2 "
