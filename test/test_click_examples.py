@@ -88,12 +88,14 @@ def test_firewall(tmp_path):
 def test_nat(tmp_path):
     host = Ether(src=NOBODY, dst="02:00:00:00:00:01") / IP(src="10.0.0.9", dst="8.8.8.8")
     port, _ = through(tmp_path, [host / UDP(sport=5353, dport=53),
-                                 host / TCP(sport=80), host / ICMP()])
+                                 host / TCP(sport=80), host / ICMP(id=7),
+                                 host / ICMP(type=13)])
     outside = tmp_path / "outside.pcap"
     said = click("nat", "--device", f"0={port}",
                  "--device", f"1=pcap:tx={outside}",
-                 "-h", "nat.size", "-h", "notTranslated.count")
-    assert said.split() == ["nat.size:", "2", "notTranslated.count:", "1"]
+                 "-h", "nat.size", "-h", "pings.size", "-h", "notTranslated.count")
+    assert said.split() == ["nat.size:", "2", "pings.size:", "1",
+                            "notTranslated.count:", "1"]
     assert {(p[ARP].op, p.psrc, p.pdst) for p in frames(outside)} == {
         (1, "192.0.2.1", "192.0.2.254")}
 

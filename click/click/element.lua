@@ -43,6 +43,9 @@ end
 ---   flow            which inputs lead to which outputs ("x/x": each to all)
 ---   arguments       a list of {NAME, TYPE, required =, default =, keyword =}; see
 ---                   click.arguments
+---   keywords        the same of a class that reads its arguments itself; `meaning`:
+---                   what its page says of one
+---   notes           what its page says more
 ---   drops, emits    as in the engine: names of drops; whether self.emit is used
 ---   handlers        {NAME = {read = f, write = f}}
 ---   phase           elements with smaller numbers are configured and initialized first

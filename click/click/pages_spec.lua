@@ -84,3 +84,35 @@ describe("The list of elements", function ()
       "\nstandard\n.*\n  Discard +drops all packets\n"))
   end)
 end)
+
+-- Configurations of classes that read their arguments themselves, some of them.
+local CONFIGURATIONS = {
+  IPRewriter = "drop", TCPRewriter = "drop", UDPRewriter = "drop",
+  IPAddrRewriter = "drop", IPAddrPairRewriter = "drop", ICMPPingRewriter = "drop",
+  ControlSocket = "UNIX, /nonexistent/x", IPFilter = "allow all", RegexMatcher = "abc",
+  CheckIPHeader = "", ARPQuerier = "1.0.0.1, 0:0:0:0:0:1",
+}
+
+describe("The page of a class", function ()
+  for name, text in pairs(CONFIGURATIONS) do
+    it("has each keyword that it reads: " .. name, function ()
+      local arguments = require("click.arguments")
+      local reader = getmetatable(arguments.reader({}, {})).__index
+      local read, seen = reader.read, {}
+      function reader.read(self, spec)
+        if spec.keyword then seen[#seen + 1] = spec[1] end
+        return read(self, spec)
+      end
+      local ok, err = pcall(function ()
+        require("testing.click").unit(("%s(%s)"):format(name, text))
+      end)
+      reader.read = read
+      assert(ok, err)
+      local page = families.explain(name)
+      for _, keyword in ipairs(seen) do
+        assert.matches("\n  " .. keyword .. " +%l+", page)
+      end
+      assert.is_true(#seen > 0)
+    end)
+  end
+end)

@@ -22,12 +22,20 @@ out :: Port(1, outside)
 
 nat :: IPRewriter(pattern outside 1024-65535 - - 0 1, drop)
 
-in -> protocol :: IPClassifier(tcp or udp, -)
-protocol [0] -> [0] nat
-protocol [1] -> notTranslated :: Discard
-out -> answers :: IPClassifier(tcp or udp, -)
-answers [0] -> [1] nat
-answers [1] -> Discard
+pings :: ICMPPingRewriter(pattern outside 1024-65535 - - 0 1, drop)
 
-nat [0] -> SetIPAddress($GATEWAY) -> out
-nat [1] -> GetIPAddress(16) -> in
+in -> protocol :: IPClassifier(tcp or udp, icmp type echo, -)
+protocol [0] -> [0] nat
+protocol [1] -> [0] pings
+protocol [2] -> notTranslated :: Discard
+out -> answers :: IPClassifier(tcp or udp, icmp type echo-reply, -)
+answers [0] -> [1] nat
+answers [1] -> [1] pings
+answers [2] -> Discard
+
+toGateway :: SetIPAddress($GATEWAY) -> out
+toHost :: GetIPAddress(16) -> in
+nat [0] -> toGateway
+nat [1] -> toHost
+pings [0] -> toGateway
+pings [1] -> toHost

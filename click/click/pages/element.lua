@@ -53,6 +53,7 @@ local function remarks(spec)
   end
   if spec.keyword then list[#list + 1] = "by keyword only" end
   if spec.list then list[#list + 1] = "several, with spaces between" end
+  if spec.meaning then list[#list + 1] = spec.meaning end
   return table.concat(list, ", ")
 end
 
@@ -152,10 +153,21 @@ local function rows(say, heading, list)
   end
 end
 
+-- What it takes: `arguments`, and the `keywords` of classes that read theirs in a way
+-- of their own.
+local function all_specs(class)
+  local list = {}
+  for _, specs in ipairs{class.arguments, class.keywords or {}} do
+    for _, spec in ipairs(specs) do list[#list + 1] = spec end
+  end
+  return list
+end
+
 local function argument_rows(class)
   local list, width = {}, 0
-  for _, spec in ipairs(class.arguments) do width = math.max(width, #spec[2]) end
-  for _, spec in ipairs(class.arguments) do
+  local specs = all_specs(class)
+  for _, spec in ipairs(specs) do width = math.max(width, #spec[2]) end
+  for _, spec in ipairs(specs) do
     list[#list + 1] = {spec[1], ("%-" .. width .. "s"):format(spec[2]), remarks(spec)}
   end
   return list
@@ -170,6 +182,7 @@ function page.text(class)
   local aliases = rawget(class, "aliases")
   if aliases then say("\nAlso called %s", table.concat(aliases, ", ")) end
   rows(say, "Arguments", argument_rows(class))
+  if class.notes then say("\n%s", (class.notes:gsub("%f[^\n%z]", "  "))) end
   say("\nPorts\n  %s", page.ports(class) or "by the configuration")
   say("  %s", page.codes(class))
   rows(say, "Handlers", page.handlers(class))

@@ -10,6 +10,7 @@ local element = require("click.element")
 local engine_time = require("click.rewriter.time")
 local FlowSet = require("click.rewriter.flow_set")
 local inputs = require("click.rewriter.inputs")
+local keywords = require("click.rewriter.keywords")
 local note = require("click.note")
 local succession = require("click.rewriter.succession")
 
@@ -19,6 +20,8 @@ local NO_NOTE = -1
 local UNKNOWN = -1 -- pg_rewrite: it knows no mapping
 local REAP_INTERVAL = 15 * 60
 local PING = C.REWRITE_PING
+local TCP, UDP = 6, 17
+local NETWORK = note.NETWORK_HEADER
 
 local rewrite, rewrite_by = C.pg_rewrite, C.pg_rewrite_by
 local detours_t = ffi.typeof("int64_t[1]")
@@ -28,29 +31,14 @@ base.Rewriter = Rewriter
 
 -- Configuration -----------------------------------------------------------------------
 
-local SECONDS = {"TIMEOUT", "GUARANTEE", "REAP_INTERVAL", "REAP_TIME"}
-
-local function seconds(name) return {name, "seconds", keyword = true} end
-
 -- The keywords' values by name; the other arguments are those of inputs.
 local function read_keywords(self, reader)
   local a = {}
-  local function read(spec)
+  for _, spec in ipairs(self.class.keywords) do
     local value, _, length = reader:read(spec)
     a[spec[1]] = value
     if length then a[spec[1] .. "_LENGTH"] = length end
   end
-  for _, name in ipairs(self.class.times or {}) do read(seconds(name)) end
-  for _, name in ipairs(SECONDS) do
-    if a[name] == nil then read(seconds(name)) end
-  end
-  read{"CAPACITY", "word", keyword = true}
-  read{"MAPPING_CAPACITY", "word", keyword = true}
-  read{"USE_CACHE", "bool", keyword = true}
-  read{"SET_AGGREGATE", "bool", default = false, keyword = true}
-  read{"HANDLE_MIGRATION", "bool", keyword = true}
-  read{"DST_ANNO", "bool", default = true, keyword = true}
-  read{"REPLY_ANNO", "anno", size = 1, keyword = true}
   return a
 end
 
@@ -189,6 +177,14 @@ local function begin_flow(self, p, i)
   return rewrite_by(r, p, number, self:time())
 end
 
+-- Is it a fragment of TCP or UDP behind the first one (RFC 791, section 3.1)?
+local function lacks_ports(p)
+  local network = p.note16[NETWORK]
+  if network == 0 then return false end
+  local ip = p.data - p.data_off + network
+  return (ip[9] == TCP or ip[9] == UDP) and (bit.band(ip[6], 0x1f) ~= 0 or ip[7] ~= 0)
+end
+
 -- What becomes of a packet that belongs to no flow.
 local function without_flow(self, p, i, output)
   if output == UNKNOWN then
@@ -198,7 +194,13 @@ local function without_flow(self, p, i, output)
   end
   local spec = self.specs[i]
   if spec.kind == "nochange" then return p, spec.forward + 1 end
-  return nil, 1
+  if not lacks_ports(p) then return nil, 1 end
+  if not self.told_of_fragments then
+    self.told_of_fragments = true
+    self:say("%s :: %s: fragments have no ports, and are dropped; let an IPReassembler "
+      .. "be in front of it, and an IPFragmenter behind", self.name, self.class.name)
+  end
+  return nil, 3
 end
 
 function Rewriter:process(p, i)
@@ -307,12 +309,15 @@ function Rewriter:add_pattern_handlers()
 end
 
 --- A rewriter class from a table, which has name, summary, how (C.REWRITE_...),
---- accepts(key): may packets get that key; times: its own keywords for seconds;
---- make_kinds(self, set, native, values).
+--- accepts(key): may packets get that key; times: its own keywords for seconds, each
+--- with what it says; make_kinds(self, set, native, values).
 function base.define(class)
   for name, method in pairs(Rewriter) do class[name] = class[name] or method end
   class.ports, class.processing = "1-/1-", "h/h"
-  class.drops = {"not rewritten", "no mapping"}
+  class.drops = {"not rewritten", "no mapping", "fragment without ports"}
+  class.keywords = keywords.of(class)
+  class.usage = "INPUT, ... [, keywords]"
+  class.notes = keywords.NOTES
   class.lengthens, class.fills_cache = 0, true
   local configure_raw = class.configure_raw
   function class:configure_raw(list)

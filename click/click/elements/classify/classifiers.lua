@@ -86,11 +86,13 @@ local IPFilter = element.define{
     cache_misses_ratio = cache_handler(),
   },
 }
+IPFilter.keywords = {{"CACHING", "bool", default = false, keyword = true,
+  meaning = "changes nothing here"}}
 IPFilter.process, IPFilter.make_process = Classifier.process, Classifier.make_process
 
 function IPFilter:configure_raw(list)
   local reader = arguments.reader(list, self)
-  reader:read{"CACHING", "bool", keyword = true, default = false}
+  for _, spec in ipairs(self.keywords) do reader:read(spec) end
   local rules = reader:rest()
   if not reader:complete() then return end
   install(self, function () return filter.program(rules, self.noutputs, self) end, true)

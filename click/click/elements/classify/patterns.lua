@@ -69,7 +69,13 @@ local RegexMatcher = element.define{
   name = "RegexMatcher", summary = "tells packets that match expressions apart",
   ports = "1/1-2", processing = "h/h", drops = {"no match"}, live = true,
   reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"}, lengthens = 0, fills_cache = true,
-  usage = "EXPRESSION, ... [, PAYLOAD_ONLY, MATCH_ALL]", differs = EXPRESSIONS,
+  usage = "EXPRESSION, ... [, keywords]", differs = EXPRESSIONS,
+  keywords = {
+    {"PAYLOAD_ONLY", "bool", default = false, keyword = true,
+      meaning = "search behind the transport header"},
+    {"MATCH_ALL", "bool", default = false, keyword = true,
+      meaning = "all expressions must be found"},
+  },
   handlers = {
     payload_only = element.data("payload_only", "bool"),
     match_all = element.data("match_all", "bool"),
@@ -78,10 +84,8 @@ local RegexMatcher = element.define{
 
 function RegexMatcher:configure_raw(list)
   local reader = arguments.reader(list, self)
-  local function flag(name)
-    return reader:read{name, "bool", keyword = true, default = false}
-  end
-  local payload_only, match_all = flag("PAYLOAD_ONLY"), flag("MATCH_ALL")
+  local payload_only, match_all = reader:read(self.keywords[1]),
+    reader:read(self.keywords[2])
   local rest = reader:rest()
   if not (reader:complete() and install(self, rest, false)) then return end
   self.payload_only, self.match_all = payload_only, match_all

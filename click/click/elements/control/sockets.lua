@@ -95,18 +95,25 @@ end
 
 -- ControlSocket ---------------------------------------------------------------------
 
-local ControlSocket = element.define{
-  name = "ControlSocket", summary = "lets other programs read and write handlers",
-  ports = "0/0", extends = Serving,
+local KEYWORDS = {
+  {"READONLY", "bool", default = false, keyword = true,
+    meaning = "nothing may be written"},
+  {"PROXY", "element", keyword = true,
+    meaning = "an element that answers for others"},
+  {"VERBOSE", "bool", default = false, keyword = true},
+  {"LOCALHOST", "bool", default = true, keyword = true,
+    meaning = "programs of this machine only"},
+  {"RETRIES", "int", default = 0, keyword = true,
+    meaning = "if the port is taken: how often it tries again, each second"},
+  {"RETRY_WARNINGS", "bool", default = true, keyword = true},
 }
 
-local KEYWORDS = {
-  {"READONLY", "bool", default = false, keyword = true},
-  {"PROXY", "element", keyword = true},
-  {"VERBOSE", "bool", default = false, keyword = true},
-  {"LOCALHOST", "bool", default = true, keyword = true},
-  {"RETRIES", "int", default = 0, keyword = true},
-  {"RETRY_WARNINGS", "bool", default = true, keyword = true},
+local ControlSocket = element.define{
+  name = "ControlSocket", summary = "lets other programs read and write handlers",
+  ports = "0/0", extends = Serving, keywords = KEYWORDS,
+  notes = [[
+PORT is a number, or 8080+: that one or the next that is free. Programs write READ,
+WRITE and other commands there, a line each.]],
 }
 
 -- The arguments by the type of socket.

@@ -177,3 +177,17 @@ describe("ICMPRewriter", function ()
       click.unit("ICMPRewriter(x)").errors)
   end)
 end)
+
+describe("A rewriter", function ()
+  it("says once that fragments have no ports, and drops them by name", function ()
+    local unit = click.unit("IPRewriter(pattern 9.0.0.9 1024-65535 - - 0 0)")
+    for i = 1, 3 do
+      local p = dumps.packet("src dst proto ip_frag ip_fragoff",
+        ("1.0.0.1 2.0.0.2 U f %d"):format(i * 800))
+      assert.is_nil((unit:pass(p)))
+    end
+    assert.equal(3, unit.lost["fragment without ports"])
+    assert.equal(1, #unit.said)
+    assert.matches("IPReassembler", unit.said[1])
+  end)
+end)

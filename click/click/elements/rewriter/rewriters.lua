@@ -18,8 +18,17 @@ local function any() return true end
 
 -- TCP -------------------------------------------------------------------------------
 
-local TCP_TIMES = {"TCP_NODATA_TIMEOUT", "TCP_GUARANTEE", "TCP_TIMEOUT",
-                   "TCP_DONE_TIMEOUT"}
+local TCP_TIMES = {
+  {"TCP_NODATA_TIMEOUT", "of TCP flows without data, default 300"},
+  {"TCP_GUARANTEE", "GUARANTEE of TCP flows, default 5"},
+  {"TCP_TIMEOUT", "of TCP flows with data, default 86400"},
+  {"TCP_DONE_TIMEOUT", "of TCP flows that have ended, default 240"},
+}
+local UDP_TIMES = {
+  {"UDP_TIMEOUT", "of UDP flows, default 300"},
+  {"UDP_STREAMING_TIMEOUT", "of UDP flows with packets both ways, default UDP_TIMEOUT"},
+  {"UDP_GUARANTEE", "GUARANTEE of UDP flows, default 5"},
+}
 
 local function tcp_kind(self, set, a)
   return set:kind(C.REWRITE_TCP, a.GUARANTEE or a.TCP_GUARANTEE or GUARANTEE, {
@@ -66,8 +75,8 @@ local TCPRewriter = base.define{
 local UDPRewriter = base.define{
   name = "UDPRewriter", summary = "rewrites TCP/UDP packets' addresses and ports",
   how = C.REWRITE_PORTS, accepts = any,
-  times = {"UDP_TIMEOUT", "UDP_STREAMING_TIMEOUT", "STREAMING_TIMEOUT",
-           "UDP_GUARANTEE"},
+  times = {{"STREAMING_TIMEOUT", "UDP_STREAMING_TIMEOUT, and goes first"},
+           unpack(UDP_TIMES)},
   handlers = base.handlers{
     table = base.table_handler("other"), mappings = base.table_handler("other"),
   },
@@ -82,7 +91,7 @@ local UDPRewriter = base.define{
 local IPRewriter = base.define{
   name = "IPRewriter", summary = "rewrites TCP/UDP packets' addresses and ports",
   how = C.REWRITE_PORTS, accepts = any, rewrites_tcp = true,
-  times = {"UDP_TIMEOUT", "UDP_STREAMING_TIMEOUT", "UDP_GUARANTEE", unpack(TCP_TIMES)},
+  times = {UDP_TIMES[1], UDP_TIMES[2], UDP_TIMES[3], unpack(TCP_TIMES)},
   handlers = base.handlers{
     tcp_table = base.table_handler("tcp"), tcp_mappings = base.table_handler("tcp"),
     udp_table = base.table_handler("other"), udp_mappings = base.table_handler("other"),
