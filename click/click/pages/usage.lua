@@ -41,7 +41,8 @@ usage.differs = {
   EnsureDPDKBuffer = "It has no effect: all packets are in DPDK's buffers.",
   FlowInfo = "It has no effect.",
   JiffieClock = "It has no effect: the clock costs little anyway.",
-  Pipeliner = "What is behind it runs on another CPU only with -j.",
+  Pipeliner = "What is behind it runs on another CPU only where StaticThreadSched says "
+    .. "so. With BLOCKING, too, packets are lost while the ring to that CPU is full.",
   InfiniteSource = "Without DATA its packets have other contents.",
   RatedSource = "Without DATA its packets have other contents.",
   TimedSource = "Without DATA its packets have other contents.",

@@ -75,7 +75,7 @@ local RandomBitErrors = element.define{
   arguments = {
     {"P", "real", required = true},
     {"KIND", "word", default = "FLIP"},
-    {"ACTIVE", "bool", default = true, keyword = true},
+    {"ACTIVE", "bool", default = true},
   },
   handlers = {
     active = element.data("active", "bool"),

@@ -25,14 +25,17 @@ local MinBatch = define_pass("MinBatch", "passes packets: there are no batches")
 
 -- Pipeliner: as a queue and an Unqueue on another thread -------------------
 
+local LEAST_CAPACITY = 4 -- packets
+
 local Pipeliner = element.define{
   name = "Pipeliner", summary = "passes packets of all its inputs", ports = "1-/1",
   processing = "h/h",
   arguments = {
-    {"CAPACITY", "unsigned", keyword = true}, {"BURST", "unsigned", keyword = true},
-    {"NOUSELESS", "bool", keyword = true}, {"BLOCKING", "bool", keyword = true},
-    {"ALWAYS_UP", "bool", keyword = true}, {"PREFETCH", "bool", keyword = true},
+    {"CAPACITY", "int"}, {"BURST", "int"}, {"BLOCKING", "bool"},
+    {"NOUSELESS", "bool", keyword = true}, {"ACTIVE", "bool", keyword = true},
+    {"DIRECT_TRAVERSAL", "bool", keyword = true},
     {"ALLOW_DIRECT_TRAVERSAL", "bool", keyword = true},
+    {"ALWAYS_UP", "bool", keyword = true}, {"PREFETCH", "bool", keyword = true},
     {"VERBOSE", "bool", keyword = true},
   },
   handlers = {
@@ -40,7 +43,12 @@ local Pipeliner = element.define{
   },
 }
 
-function Pipeliner:configure() self.count = 0 end
+function Pipeliner:configure(a)
+  self.count = 0
+  if a.CAPACITY and a.CAPACITY > 0 and a.CAPACITY < LEAST_CAPACITY then
+    self:error("Pipeliner ring size must be at least %d", LEAST_CAPACITY)
+  end
+end
 
 function Pipeliner:process(p)
   self.count = self.count + 1
