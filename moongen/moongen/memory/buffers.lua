@@ -110,6 +110,9 @@ function Buffers:__tostring() return ("[bufArray: %d buffers]"):format(self.size
 
 local make = ffi.metatype("struct mg_buffers", Buffers)
 
+--- Is it such an array?
+function buffers.is(value) return (ffi.istype(make, value)) end
+
 --- An array of `n` places (default 63); `mem`: the pool of alloc(), or nil.
 function buffers.new(n, mem)
   n = tonumber(n) or DEFAULT_SIZE

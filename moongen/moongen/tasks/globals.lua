@@ -2,15 +2,18 @@
 -- Scripts' Lua is LuaJIT's own, but for ipairs() of tables that say how (__ipairs), as
 -- in its 5.2 mode. libmoon's functions are in moongen.packets.utils.
 
+local buffers = require("moongen.memory.buffers")
 local luajit = require("core.luajit")
 
 local globals = {}
 
 local plain_ipairs
 
---- ipairs, which asks the metatable first.
+--- ipairs, which asks the metatable first. Loops over arrays of buffers are packets'
+--- way: they are compiled only without the pcall.
 function globals.ipairs(...)
   local list = ...
+  if buffers.is(list) then return buffers.next, list, 0 end
   if type(list) ~= "table" then
     local ok, next_one, state, first = pcall(plain_ipairs, ...)
     if not ok then luajit.fail(next_one) end
