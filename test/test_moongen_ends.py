@@ -139,3 +139,49 @@ def test_packets_that_wait_in_a_ring_are_told():
     assert counted == [100]
     assert told == [("Device 1 (ring:moongen)", "100",
                      "in the ring and not received when the script ended")]
+
+
+STARTS_SLOWLY = """
+local mg = require "moongen"
+if LIBMOON_TASK_NAME then mg.sleepMillis(1000) end
+
+function work()
+	local began = mg.getTime()
+	while mg.running() do mg.sleepMillisIdle(1) end
+	print(mg.getTime() - began > 0.25 and "had its time" or "was cut short")
+end
+
+function master()
+	mg.setRuntime(0.5)
+	mg.startTask("work")
+	mg.waitForTasks()
+	assert(not mg.running())
+	mg.startTask("work")
+	mg.setRuntime(0.5)
+	mg.waitForTasks()
+end
+"""
+
+
+def test_the_runtime_begins_when_tasks_have_started(tmp_path):
+    (tmp_path / "slow.lua").write_text(STARTS_SLOWLY)
+    result = run(PERIGEE, "moongen", "--port", "0=null", tmp_path / "slow.lua")
+    assert (result.returncode, result.stdout.count("had its time")) == (0, 2), result.stdout
+    assert "cut short" not in result.stdout
+
+
+@pytest.mark.parametrize("start", [
+    'mg.startTask("missing")', 'pcall(mg.startTaskOnCore, 99999, "master")',
+    'mg.startTask("fails")'])
+def test_the_runtime_ends_though_a_task_fails(tmp_path, start):
+    (tmp_path / "fails.lua").write_text(f"""
+local mg = require "moongen"
+function fails() error("so it is") end
+function master()
+	mg.setRuntime(0.2)
+	{start}
+	while mg.running() do mg.sleepMillisIdle(1) end
+	print("it is over")
+end""")
+    result = run(PERIGEE, "moongen", "--port", "0=null", tmp_path / "fails.lua")
+    assert "it is over\n" in result.stdout, result.stderr

@@ -4,6 +4,7 @@
  * over, or until one of them stops all. And how their threads wait.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -22,6 +23,14 @@ int32_t mg_more_tasks_than_cpus;
 int32_t mg_goes_on = 1;
 
 static _Atomic uint64_t stop_at = UINT64_MAX; /* TSC */
+
+/* The end of the time that the script has set. That clock stands while a task starts:
+ * its script is loaded, which takes longer the less of a CPU there is. */
+static _Atomic uint64_t runtime_end = UINT64_MAX;
+static pthread_mutex_t starting_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int starting;       /* tasks */
+static uint64_t stands_since;     /* TSC */
+
 static _Atomic uint64_t signal_at = UINT64_MAX;
 static _Atomic uint64_t latest = UINT64_MAX; /* of an examination */
 static double examined_for;                  /* seconds; 0: there is none */
@@ -34,6 +43,12 @@ static uint64_t end_of_script(void)
   return came < end ? came : end;
 }
 
+static uint64_t end_with_runtime(void)
+{
+  uint64_t end = end_of_script(), runtime = atomic_load(&runtime_end);
+  return runtime < end ? runtime : end;
+}
+
 /* 1 until the end, which comes `extra_ms` milliseconds later for who asks so. */
 int32_t mg_running(double extra_ms)
 {
@@ -42,10 +57,16 @@ int32_t mg_running(double extra_ms)
     uint64_t none = UINT64_MAX;
     atomic_compare_exchange_strong(&signal_at, &none, rte_rdtsc());
   }
-  uint64_t end = end_of_script();
+  uint64_t end = end_with_runtime();
   if (__builtin_expect(end == UINT64_MAX, 1))
     return 1;
   uint64_t now = rte_rdtsc();
+  if (now < end)
+    return 1;
+  /* The runtime's end is put off before the last task counts as started. */
+  end = atomic_load(&starting) ? end_of_script() : end_with_runtime();
+  if (end == UINT64_MAX)
+    return 1;
   if (now >= end)
     __atomic_store_n(&mg_goes_on, 0, __ATOMIC_RELAXED);
   return now < end + (uint64_t)(extra_ms * 1e-3 * pg_tsc_hz());
@@ -61,11 +82,33 @@ static uint64_t in_so_long(double seconds)
   return rte_rdtsc() + (uint64_t)(seconds * pg_tsc_hz());
 }
 
-/* End so many seconds from now, if no examination ends before. */
+/* End so many seconds from now, or, if tasks start meanwhile, so much later. */
 void mg_set_runtime(double seconds)
 {
-  uint64_t end = in_so_long(seconds);
-  atomic_store(&stop_at, end < latest ? end : latest);
+  pthread_mutex_lock(&starting_lock);
+  stands_since = rte_rdtsc();
+  atomic_store(&runtime_end, in_so_long(seconds));
+  pthread_mutex_unlock(&starting_lock);
+}
+
+/* A task is about to be started. */
+void mg_task_starts(void)
+{
+  pthread_mutex_lock(&starting_lock);
+  if (atomic_fetch_add(&starting, 1) == 0)
+    stands_since = rte_rdtsc();
+  pthread_mutex_unlock(&starting_lock);
+}
+
+/* Its function is about to be called, or never will be. */
+void mg_task_began(void)
+{
+  pthread_mutex_lock(&starting_lock);
+  if (atomic_load(&starting) == 1 && runtime_end != UINT64_MAX)
+    atomic_fetch_add(&runtime_end, rte_rdtsc() - stands_since);
+  if (atomic_load(&starting) > 0)
+    atomic_fetch_sub(&starting, 1);
+  pthread_mutex_unlock(&starting_lock);
 }
 
 /* End now, unless that has been. */

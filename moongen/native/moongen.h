@@ -29,6 +29,8 @@ enum mg_fault {
 
 int32_t mg_running(double extra_ms);
 void mg_set_runtime(double seconds);
+void mg_task_starts(void);
+void mg_task_began(void);
 void mg_stop(void);
 void mg_crowded(int32_t crowded);
 int32_t mg_is_crowded(void);

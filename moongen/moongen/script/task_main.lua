@@ -18,6 +18,13 @@ local shown = require("moongen.watch.shown")
 local this_engine = require("core.this_engine")
 
 local worker, examined
+local starting = true
+
+-- The clock of setRuntime stands until then.
+local function begin()
+  if starting then C.mg_task_began() end
+  starting = false
+end
 
 local function next_message()
   local size = tonumber(C.pg_worker_next(worker, C.TO_WORKER))
@@ -54,6 +61,7 @@ local function run(setup, arguments)
   if type(f) ~= "function" then
     error(("the script has no global function '%s'"):format(setup.name), 0)
   end
+  begin()
   if examined then return examined.call(f, serialize.decode(arguments)) end
   return f(serialize.decode(arguments))
 end
@@ -91,7 +99,11 @@ return function (handle)
   main.root = setup.root
   for _, dir in ipairs(setup.trees) do paths.add_tree(dir) end
   local arguments = next_message()
-  finish(setup.name, xpcall(run, errors.explain, setup, arguments))
+  local function outcome(...)
+    begin() -- if it failed before
+    return ...
+  end
+  finish(setup.name, outcome(xpcall(run, errors.explain, setup, arguments)))
   if examined then post("examined", examined.found()) end
   exits.check()
   collectgarbage()

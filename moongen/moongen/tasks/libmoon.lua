@@ -32,7 +32,7 @@ function libmoon.running(extra, extra_behind_colon)
   return C.mg_running(extra or 0) ~= 0
 end
 
---- End in so many seconds.
+--- End in so many seconds. The time that tasks take to start isn't counted.
 libmoon.setRuntime = plain(function (seconds)
   seconds = tonumber(seconds)
   if not seconds or seconds < 0 then

@@ -111,14 +111,7 @@ local function tell(task, text)
   end
 end
 
---- Start the script's global function `name` with those arguments. `where`: "own",
---- "shared", or the number of a CPU.
-function tasks.start(where, name, ...)
-  check_master()
-  if type(name) ~= "string" then
-    error(("a task is started by the name of a global function, not by a %s")
-      :format(type(name)), 3)
-  end
+local function start(where, name, ...)
   setup.ready()
   eal.start()
   tasks.reap()
@@ -143,6 +136,23 @@ function tasks.start(where, name, ...)
   return task
 end
 
+--- Start the script's global function `name` with those arguments. `where`: "own",
+--- "shared", or the number of a CPU.
+function tasks.start(where, name, ...)
+  check_master()
+  if type(name) ~= "string" then
+    error(("a task is started by the name of a global function, not by a %s")
+      :format(type(name)), 3)
+  end
+  C.mg_task_starts()
+  local ok, task = pcall(start, where, name, ...)
+  if not ok then
+    C.mg_task_began()
+    error(task, 0)
+  end
+  return task
+end
+
 -- Ending ------------------------------------------------------------------------------
 
 local function next_message(task)
@@ -156,6 +166,7 @@ end
 -- A thread that couldn't even begin says so with a "!".
 local function take_result(task, text)
   if text:sub(1, 1) == "!" then
+    C.mg_task_began()
     require("moongen.tasks.errors").tell(task.name, {text = text:sub(2)})
     tasks.status = 1
     return
