@@ -121,7 +121,8 @@ def test_the_tests_are_counted_whatever_they_print(checkout, options, sum_):
         assert re.search(rf"^ +\d+\.\d s, CPU +\d+\.\d s  {file}$", said, re.M), said
 
 
-def test_what_passes_alone_is_flaky_and_a_failure(checkout):
+@pytest.mark.parametrize("what, failed", [("tell", 1), ("fail", 3)])
+def test_what_passes_alone_is_flaky(checkout, what, failed):
     (checkout / "test/test_it.py").write_text("""
 import pathlib
 def test_that_fails_once():
@@ -134,8 +135,9 @@ it("fails once", function ()
   if not file then io.open("there", "w"):close() end
   assert.is_truthy(file)
 end)""")
-    said, last = outcome(checkout)
-    assert last == ["2 flaky, 0 not run", "1 passed, 2 failed, 1 skipped"], said
+    (checkout / "test/test_more.py").write_text("def test_that_fails(): raise ValueError")
+    said, last = outcome(checkout, FLAKY=what)
+    assert last == ["2 flaky, 0 not run", f"1 passed, {failed} failed, 1 skipped"], said
     assert "\nflaky: specs/a_spec.lua: fails once failed, and passed alone\n" in said
     assert "\nflaky: test/test_it.py::test_that_fails_once failed, and passed alone\n" in said
 
@@ -268,6 +270,12 @@ def test_a_limit_that_is_none_is_refused(name, text):
     least = 0 if name == "HUGEPAGES" else 1
     assert result.stderr == \
         f"tools/test: {name}={text}: it is a whole number, at least {least}\n"
+
+
+def test_a_word_about_flaky_tests_that_is_none_is_refused():
+    result = run(ROOT / "tools/test", env={**os.environ, "FLAKY": "maybe"})
+    assert result.returncode == 2
+    assert result.stderr == "tools/test: FLAKY=maybe: it is tell or fail\n"
 
 
 def test_an_option_that_there_is_not_is_refused():
