@@ -30,18 +30,32 @@ local function check(what, value, least)
   end
 end
 
---- Set rate (bytes a second), capacity and content of the bucket (bytes; full).
-function RateLimiter:reset(rate, bucket_capacity, initial_capacity)
+local function check_all(rate, bucket_capacity, initial_capacity)
   check("rate", rate, 0)
   check("bucket_capacity", bucket_capacity, 0)
   check("initial_capacity", initial_capacity or 0, 0)
+end
+
+--- Set rate (bytes a second), capacity and content of the bucket (bytes; full).
+function RateLimiter:reset(rate, bucket_capacity, initial_capacity)
+  check_all(rate, bucket_capacity, initial_capacity)
   self.rate, self.bucket_capacity = rate, bucket_capacity
   self.bucket_content = initial_capacity or bucket_capacity
+end
+
+-- Another rate or capacity: the tokens that are there stay, as far as the bucket holds
+-- them, and so do the counters. `initial_capacity` is of a new bucket only.
+local function reconfig(self, conf)
+  check_all(conf.rate, conf.bucket_capacity, conf.initial_capacity)
+  self.rate, self.bucket_capacity = conf.rate, conf.bucket_capacity
+  self.bucket_content = math.min(self.bucket_content, conf.bucket_capacity)
 end
 
 function RateLimiter:new(conf)
   local app = subclass.new(self, {shm = {txdrop = {counter}}})
   RateLimiter.reset(app, conf.rate, conf.bucket_capacity, conf.initial_capacity)
+  -- A class that a program derives from this one may take other arguments.
+  if self == RateLimiter then app.reconfig = reconfig end
   return app
 end
 
