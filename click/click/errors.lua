@@ -12,6 +12,8 @@
 
 local unistd = require("posix.unistd")
 
+local chatter = require("click.chatter")
+
 local errors = {}
 
 local Reporter = {}
@@ -130,10 +132,7 @@ end
 
 --- A collector that writes to standard error at once, after what was printed before.
 function errors.to_stderr()
-  return errors.new(function (line)
-    io.stdout:flush()
-    io.stderr:write(line, "\n")
-  end)
+  return errors.new(chatter.say)
 end
 
 return errors

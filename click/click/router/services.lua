@@ -2,6 +2,7 @@
 -- What elements ask their router for: other elements, time, tasks, timers, signals,
 -- handlers, and to tell the user something.
 
+local chatter = require("click.chatter")
 local handlers = require("click.router.handlers")
 local hookup = require("click.router.hookup")
 local signals = require("click.router.signals")
@@ -34,9 +35,9 @@ end
 
 --- Print a line on standard error.
 function Router:say(text)
-  if self.options.say then return self.options.say(text) end
-  io.stdout:flush()
-  io.stderr:write(text, "\n")
+  if not self.options.say then return chatter.say(text) end
+  self.options.say(text)
+  chatter.tell(text)
 end
 
 --- Print text on standard output.

@@ -1,6 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
+local click = require("testing.click")
 local click_router = require("testing.click_router")
 local output = require("click.script.output")
+local sockets = require("lib.sockets")
+local stat = require("posix.sys.stat")
+local unistd = require("posix.unistd")
 
 local function problem_of(config)
   local _, text = click_router.make(config)
@@ -137,5 +141,39 @@ describe("ControlSocket and HTTPServer", function ()
     assert.is_nil(old:find("c").server)
     new:close()
     assert.is_nil(server.fd)
+  end)
+end)
+
+describe("ChatterSocket", function ()
+  it("tells its clients what elements print", function ()
+    local path = os.tmpname()
+    os.remove(path)
+    local r = click.router("chat :: ChatterSocket(UNIX, " .. path .. [[);
+      InfiniteSource("abc", LIMIT 2, STOP true) -> Print(x, 2) -> Discard]])
+    local fd = sockets.connect_unix(path)
+    r:find("chat").server:poll() -- takes the connection
+    r:run()
+    r:close()
+    local parts = {}
+    repeat
+      local part = unistd.read(fd, 1000)
+      parts[#parts + 1] = part
+    until part == ""
+    assert.equal("Click::ChatterSocket/1.0\r\nx:    3 | 6162\nx:    3 | 6162\n",
+      table.concat(parts))
+    unistd.close(fd)
+    assert.is_nil(stat.stat(path))
+  end)
+
+  it("gives up clients that take nothing", function ()
+    local unit = click.unit(
+      "ChatterSocket(UNIX, /nowhere/x, GREETING false, RETRIES 1)")
+    local client = unit.element:session()
+    client:tell(("x"):rep(400000))
+    assert.same({400000, nil}, {client.outgoing, client.done})
+    client:tell(("x"):rep(200000))
+    assert.same({0, true, {}}, {client.outgoing, client.done, client.output})
+    assert.same({"unknown socket type 'SOCKET'"},
+      click.unit("ChatterSocket(SOCKET, 3)").errors)
   end)
 end)

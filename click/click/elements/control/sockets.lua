@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ControlSocket lets other programs read and write handlers, by Click's protocol;
--- HTTPServer does by HTTP. Both listen on this machine's own address unless told
--- otherwise: who can connect can change the router.
+-- HTTPServer does by HTTP; ChatterSocket tells them what elements print. They listen on
+-- this machine's own address unless told otherwise: who can connect can change the
+-- router.
 
 local arguments = require("click.arguments")
+local chatter = require("click.chatter")
 local element = require("click.element")
 local errors = require("click.errors")
 local http = require("click.script.http")
@@ -190,6 +192,83 @@ function ControlSocket:initialize()
   self.server:add(self.descriptor)
 end
 
+-- ChatterSocket ---------------------------------------------------------------------
+
+local ChatterSocket = element.define{
+  name = "ChatterSocket", summary = "sends copies of what elements print",
+  ports = "0/0",
+  extends = Serving, usage = "TCP, PORT [, keywords] or UNIX, FILENAME [, keywords]",
+  arguments = {
+    {"CHANNEL", "word", default = "default", keyword = true},
+    {"QUIET_CHANNEL", "bool", default = true, keyword = true},
+    {"GREETING", "bool", default = true, keyword = true},
+    {"LOCALHOST", "bool", default = true, keyword = true},
+    {"RETRIES", "int", default = 0, keyword = true},
+    {"RETRY_WARNINGS", "bool", default = true, keyword = true},
+  },
+  differs = "It listens on this machine's own address, unless LOCALHOST is false. No "
+    .. "element prints to a CHANNEL but the default one.",
+}
+
+local HELLO = "Click::ChatterSocket/1.0\r\n"
+local MOST_BEHIND = 500000 -- bytes that a client hasn't taken
+
+-- A client: what it says is of no interest.
+local Listener = {}
+Listener.__index = Listener
+
+function Listener:receive(bytes) self.done = self.done or not bytes end
+function Listener:work() end -- luacheck: no self
+
+function Listener:tell(line)
+  if self.outgoing + #line > MOST_BEHIND then
+    self.output, self.outgoing, self.sent, self.done = {}, 0, nil, true
+  elseif not self.done then
+    table.insert(self.output, line)
+    self.outgoing = self.outgoing + #line
+  end
+end
+
+function ChatterSocket:configure_raw(list)
+  local kind = (list[1] or ""):upper()
+  local place = kind ~= "SOCKET" and PLACES[kind] or nil
+  if not place and kind ~= "" then
+    return self:error("unknown socket type '%s'", kind)
+  end
+  local specs = {{"TYPE", "word", required = true}, place}
+  for _, spec in ipairs(ChatterSocket.arguments) do specs[#specs + 1] = spec end
+  local a = arguments.parse(specs, list, self)
+  if not a then return end
+  self.kind, self.greeting, self.channel = kind, a.GREETING, a.CHANNEL
+  self.address = a.LOCALHOST and LOCAL or ANYWHERE
+  self.retries, self.retry_warnings = a.RETRIES, a.RETRY_WARNINGS
+  local problem = SETTERS[kind](self, a)
+  if problem then self:error("%s", problem) end
+end
+
+ChatterSocket.listen = ControlSocket.listen
+
+function ChatterSocket:session()
+  local listener = setmetatable({output = {}, outgoing = 0}, Listener)
+  if self.greeting then listener:tell(HELLO) end
+  return listener
+end
+
+function ChatterSocket:initialize()
+  Serving.initialize(self)
+  if self.channel ~= "default" then return end
+  chatter.listen(self, function (line)
+    for _, listener in pairs(self.server and self.server.connections or {}) do
+      listener:tell(line .. "\n")
+    end
+  end)
+end
+
+function ChatterSocket:cleanup()
+  chatter.listen(self, nil)
+  Serving.cleanup(self)
+end
+
 -- HTTPServer ------------------------------------------------------------------------
 
 local HTTPServer = element.define{
@@ -245,4 +324,4 @@ function HTTPServer:session()
     aliases = self.aliases})
 end
 
-return {ControlSocket, HTTPServer}
+return {ControlSocket, ChatterSocket, HTTPServer}
