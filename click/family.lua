@@ -2,4 +2,10 @@
 -- The family of Click: FastClick's configurations, on Perigee's engine. It sets no
 -- globals and has no options of its own.
 
-return {}
+return {
+  filters = {
+    click_align = true, click_check = true, click_combine = true,
+    click_devirtualize = true, click_fastclassifier = true, click_flatten = true,
+    click_uncombine = true, click_undead = true,
+  },
+}

@@ -6,8 +6,9 @@
 -- A family (snabb/, ...) is a folder beside src whose family.lua returns a table with
 -- `options`, like those of command_line.options, and their `title` in --help;
 -- globals(), which sets the globals that programs of that world expect; and `types`,
--- the modules that register types of objects in shared memory (core.shm), by type. Each
--- may be left out.
+-- the modules that register types of objects in shared memory (core.shm), by type; and
+-- `filters`, the set of its programs that only read and write text. Each may be left
+-- out.
 
 require("core.luajit")
 local failure = require("core.failure")
@@ -148,8 +149,19 @@ local function choose_front(chosen, args)
   end
 end
 
+-- Is it a program of a family's that only reads and writes text? Options that may be
+-- anywhere are about a graph that runs: it has no use for them, and refuses them.
+local function is_filter(program)
+  local name = (program or ""):gsub("-", "_")
+  for _, family in ipairs(families) do
+    if family.filters and family.filters[name] then return true end
+  end
+  return false
+end
+
 -- Those among the program's own that may be anywhere, up to "--".
 local function choose_anywhere(chosen, args, program)
+  if is_filter(program) then return end
   local known, at = options_by_name(), 1
   while args[at] and args[at] ~= "--" do
     local name, value = parts_of(args[at])
@@ -257,7 +269,7 @@ local function run(argv)
   for i = 1, #argv do args[i] = argv[i] end
   local code, name = os.getenv("SNABB_PROGRAM_LUACODE"), called_as(argv[0])
   if name and not code then
-    take_options(args, true)
+    take_options(args, name)
     return main.launch(name, args)
   end
   if take_options(args) then return end

@@ -87,3 +87,66 @@ def test_variables_come_from_the_command_line(run, tmp_path):
 def test_it_says_what_is_wrong(run, args, error):
     result = run("click-flatten", *args)
     assert (result.stdout, result.stderr, result.returncode) == ("", error, 1)
+
+
+# Click's other tools ---------------------------------------------------------------
+
+@pytest.mark.fast
+def test_an_option_of_running_graphs_is_refused(run):
+    for name in "click-flatten", "click-check", "click-undead", "click-align":
+        for option in "--check", "--no-fuse", "--nonsense":
+            result = run(name, option, "-e", "Idle -> Discard")
+            assert result.returncode == 1 and result.stdout == ""
+            assert f"{name}: unrecognized option '{option}'\n" in result.stderr
+    result = run("perigee", "click-flatten", "--check", "-e", "Idle -> Discard")
+    assert result.returncode == 1 and "unrecognized option '--check'" in result.stderr
+
+
+@pytest.mark.fast
+def test_check(run):
+    assert run("click-check", "r.click").stderr == "configuration OK\n"
+    result = run("click-check", "-p", "-e", "a :: Idle -> b :: Discard")
+    assert result.stdout.endswith("\na -> b;\n") and result.stderr == ""
+    for config, error in [
+            ("Idle -> Foo", "config:1: unknown element class 'Foo'"),
+            ("Idle -> [1] Discard", "'Discard@2 :: Discard' has no input 1"),
+            ("InfiniteSource -> Queue -> Queue -> Discard", "connected to")]:
+        result = run("click-check", "-e", config)
+        assert result.returncode == 1 and error in result.stderr, result.stderr
+        assert result.stdout == ""
+
+
+@pytest.mark.fast
+def test_undead(run):
+    result = run("click-undead", "-V", "-e", "i :: InfiniteSource -> d :: Discard;"
+                 "Idle -> c :: Counter -> d")
+    assert result.stdout.endswith("\ni -> d;\n") and "Counter" not in result.stdout
+    assert "config:1: removing 'c :: Counter'\n" in result.stderr
+    result = run("click-undead", "-e", "Idle -> Discard")
+    assert (result.returncode, result.stdout, result.stderr) == (
+        1, "", "warning: no live elements in configuration\n")
+
+
+@pytest.mark.fast
+def test_combine_and_uncombine(run):
+    joined = run("click-combine", "-n", "A", "-e", "x :: FromDump(a) -> y :: ToDevice(eth1)",
+                 "-n", "B", "-e", "x :: FromDevice(eth0) -> y :: Discard", "A.eth1=B.eth0")
+    assert joined.returncode == 0 and joined.stdout.startswith("!<arch>\n")
+    one = run("click-uncombine", "-", "A", stdin=joined.stdout).stdout
+    assert one.endswith("\nx -> y;\n") and "y :: ToDevice(eth1);" in one
+    for args, error in [
+            (["-", "C"], "no 'C' component\n"), (["-"], "no component name specified\n")]:
+        result = run("click-uncombine", *args, stdin=joined.stdout)
+        assert (result.returncode, result.stderr) == (1, error)
+    result = run("click-combine", "A=r.click", "A=r.click")
+    assert (result.returncode, result.stderr) == (
+        1, "warning: no links between routers\ntwo routers named 'A'\n")
+    assert run("click-combine").stderr == "no routers specified\n"
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("name", ["align", "devirtualize", "fastclassifier"])
+def test_what_has_nothing_to_do_says_so_and_writes_the_configuration(run, name):
+    result = run(f"click-{name}", "r.click")
+    assert result.returncode == 0 and result.stdout == WITH_LINES
+    assert len(result.stderr.splitlines()) == 1 and "Perigee" in result.stderr

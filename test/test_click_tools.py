@@ -33,7 +33,7 @@ TESTS = {
                   "click-buildtool provides Nonesuch || exit 2",
     "net/nc": "(echo a | nc -l PORT >got) & until echo b | nc localhost PORT >reply; "
               "test -s reply; do :; done; wait; test \"$(cat got reply)\" = 'b\na'",
-    "net/not": "not false && click-buildtool provides '!Nonesuch' dpdk",
+    "net/not": "not false && click-buildtool provides '!Nonesuch' umultithread",
 }
 SUMMARY = """\
                 passed  failed  skipped
@@ -116,9 +116,16 @@ def test_reasons_of_configurations_are_neither_stale_nor_missing(tmp_path, monke
 
 
 @pytest.mark.fast
-def test_the_helpers_know_what_there_is():
-    words = programs.words(ROOT).split()
-    assert {"Discard", "CounterMP", "userlevel"} <= set(words)
+def test_the_helpers_know_what_there_is(tmp_path):
+    words = programs.words(ROOT, tmp_path).split()
+    assert {"Discard", "CounterMP", "userlevel", "flow"} <= set(words)
+    assert "dpdk" not in words
+    elements = tmp_path / "elements"
+    elements.mkdir()
+    (elements / "one.cc").write_text("EXPORT_ELEMENT(OneTest)\nELEMENT_REQUIRES(userlevel)")
+    (elements / "two.cc").write_text("ELEMENT_REQUIRES(batch dpdk)\nEXPORT_ELEMENT(TwoTest)")
+    words = programs.words(ROOT, tmp_path).split()
+    assert "OneTest" in words and "TwoTest" not in words
 
 
 # Pages --------------------------------------------------------------------------

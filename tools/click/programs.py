@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs that FastClick's tests call, in a folder in build/: click and
-click-flatten are Perigee, the others a few lines each."""
+Click's tools are Perigee, the others a few lines each."""
 
 import os
 import re
 import subprocess
 import sys
+
+TOOLS = [f"click-{name}" for name in (
+    "align", "check", "combine", "devirtualize", "fastclassifier", "flatten",
+    "uncombine", "undead")]
 
 NOT = '#!/bin/sh\n! "$@"\n'
 
@@ -101,7 +105,7 @@ def make(root, runner):
     folder = root / "build/clicktests/bin"
     folder.mkdir(parents=True, exist_ok=True)
     for name, target in (("click", root / "perigee"), ("clicktest", runner),
-                         ("click-flatten", root / "perigee")):
+                         *((name, root / "perigee") for name in TOOLS)):
         if os.path.lexists(folder / name):
             (folder / name).unlink()
         (folder / name).symlink_to(target)

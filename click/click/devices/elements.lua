@@ -12,6 +12,7 @@ local note = require("click.note")
 local noted = require("click.router.noted")
 local run_out = require("click.router.run_out")
 local signals = require("click.router.signals")
+local told = require("click.devices.told")
 
 local device_elements = {}
 
@@ -146,6 +147,8 @@ local function receiver_handlers()
     hw_dropped = statistic("imissed"), hw_errors = statistic("ierrors"),
     nombufs = statistic("rx_nombuf"), kernel_drops = statistic("imissed"),
     encap = {read = function () return "ETHER" end},
+    xstats = told.xstats(ask),
+    queue_count = told.queue_count(ask),
     nb_rx_queues = {read = function (self)
       return self.device and #self.device.receivers or 0
     end},
@@ -155,7 +158,7 @@ end
 local function sender_handlers()
   return with_common{
     hw_count = statistic("opackets"), hw_bytes = statistic("obytes"),
-    hw_errors = statistic("oerrors"),
+    hw_errors = statistic("oerrors"), xstats = told.xstats(ask),
     dropped = {read = function (self)
       if not self.device then return 0 end
       local s = self.device:statistics(self)

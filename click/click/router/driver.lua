@@ -3,6 +3,7 @@
 -- it is stopped; and taking over from another one.
 
 local C = require("core.native")
+local cpu_time = require("click.router.cpu_time")
 local direct = require("click.router.direct")
 local drain = require("core.engine.drain")
 local engine = require("core.app")
@@ -158,6 +159,7 @@ end
 function Router:begin()
   local old = self.old
   self.old = nil
+  cpu_time.begin(self)
   self.active, self.arrived = true, {} -- links that stay have counted before
   for _, e in ipairs(self.elements) do self.arrived[e] = packets_into(e, cursor) end
   self.clock:begin(old and old.clock)

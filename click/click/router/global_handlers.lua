@@ -2,6 +2,7 @@
 -- The router's own handlers. A router's `global_handlers` finds these, and has room for
 -- those that programs add (hotconfig).
 
+local cpu_time = require("click.router.cpu_time")
 local flatfile = require("click.language.flatfile")
 local handlers = require("click.router.handlers")
 local main = require("core.main")
@@ -75,6 +76,14 @@ local function active_ports(router)
   return lines(list)
 end
 
+-- Threads are numbered; a router's handlers know of the one that they run on, 0.
+local function of_thread(format, f)
+  return {param = true, read = function (router, text)
+    if text == "" or text == "0" then return format:format(f(router)) end
+    return nil, ("'%s' is no thread whose load is known"):format(text)
+  end}
+end
+
 local function stop(router, text) router:stop(tonumber(text)) end
 
 return {
@@ -96,4 +105,6 @@ return {
     return router.clock.simulated and "simulation" or 1
   end},
   stop = {write = stop},
+  load = of_thread("%.3g", cpu_time.load),
+  useful_kcycles = of_thread("%.0f", cpu_time.kilocycles),
 }

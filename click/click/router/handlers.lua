@@ -50,7 +50,23 @@ local function side_text(e, is_output)
   return table.concat(lines)
 end
 
+-- Do packets come to the element by pushing alone, from their sources on? (Classes with
+-- hands_over = true hand them to another thread.)
+local function is_full_push(e, seen)
+  if seen[e] then return true end
+  seen[e] = true
+  for i = 1, e.ninputs do
+    if e.processing.inputs:sub(i, i) == "l" then return false end
+    for _, far in ipairs(e.router:joined(e, false, i)) do
+      if far.element.class.hands_over then return false end
+      if not is_full_push(far.element, seen) then return false end
+    end
+  end
+  return true
+end
+
 local DEFAULTS = {
+  is_fullpush = {read = function (e) return is_full_push(e, {}) end},
   name = {read = function (e) return e.name end},
   class = {read = function (e) return e.class.name end},
   config = {read = function (e) return e.config end},

@@ -39,6 +39,9 @@ end
 -- Reading --------------------------------------------------------------------------
 
 local function set(result, spec, value, shown)
+  if spec.kind and type(value) == "string" then
+    value = {kind = spec.kind, value = value}
+  end
   if spec.list then
     result[spec.field] = result[spec.field] or {}
     table.insert(result[spec.field], value)
@@ -100,6 +103,7 @@ local function read_short(result, specs, args, i)
 end
 
 local function read_word(result, word, file)
+  if file.kind then return set(result, file, {kind = "word", value = word}, word) end
   local name, value = word:match("^([%w_]+)=(.*)$")
   if not name then return set(result, file, word, word) end
   if result.variables[name] then wrong("parameter '%s' multiply defined", name) end
@@ -127,9 +131,10 @@ end
 --- Read `args` by `specs`, one of which is called `file`: a list of {names = {"long"},
 --- letter = "l", field =, help = a line}, and what the option is like: value (what it
 --- takes, if anything), optional, list, number, once (what can't be given twice), also
---- (a field that is set to true with it), off (a switch that turns off), up_to (what
---- ends a list of words behind it). Returns the fields, and `variables`; or nil and
---- what is wrong.
+--- (a field that is set to true with it), kind (its values are {kind =, value =}, those
+--- of words {kind = "word", value =}: for several options with one list), off (a switch
+--- that turns off), up_to (what ends a list of words behind it). Returns the fields,
+--- and `variables`; or nil and what is wrong.
 function options.parse(specs, args)
   local result = {variables = {}}
   local ok, err = pcall(read, result, specs, args)

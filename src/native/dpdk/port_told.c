@@ -3,6 +3,8 @@
  * What a port tells of itself: statistics, link, address, driver.
  */
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -28,6 +30,55 @@ int pg_port_stats(const struct port *port, struct port_stats *stats)
     .imissed = raw.imissed, .ierrors = raw.ierrors,
     .oerrors = raw.oerrors, .rx_nombuf = raw.rx_nombuf};
   return 0;
+}
+
+/* The statistics of ports of our own, under the names that DPDK gives those. */
+static int32_t own_xstats(const struct port *port, struct port_xstat *list, uint32_t n)
+{
+  struct port_stats s;
+  if (pg_port_stats(port, &s) < 0)
+    return -1;
+  const struct { const char *name; uint64_t value; } all[] = {
+    {"rx_good_packets", s.ipackets}, {"tx_good_packets", s.opackets},
+    {"rx_good_bytes", s.ibytes}, {"tx_good_bytes", s.obytes},
+    {"rx_missed_errors", s.imissed}, {"rx_errors", s.ierrors},
+    {"tx_errors", s.oerrors}, {"rx_mbuf_allocation_errors", s.rx_nombuf},
+  };
+  for (uint32_t i = 0; i < RTE_DIM(all) && i < n; i++) {
+    snprintf(list[i].name, sizeof list[i].name, "%s", all[i].name);
+    list[i].value = all[i].value;
+  }
+  return RTE_DIM(all);
+}
+
+/* All statistics that the port's driver has, into `list`, up to `n` of them. How many
+ * there are; -1 if it tells none. */
+int32_t pg_port_xstats(const struct port *port, struct port_xstat *list, uint32_t n)
+{
+  if (port->own)
+    return own_xstats(port, list, n);
+  int count = rte_eth_xstats_get_names(port->id, NULL, 0);
+  if (count < 0 || n == 0 || (uint32_t)count > n)
+    return count < 0 ? -1 : count;
+  struct rte_eth_xstat_name *names = calloc(count + 1, sizeof *names);
+  struct rte_eth_xstat *values = calloc(count + 1, sizeof *values);
+  if (names && values && rte_eth_xstats_get_names(port->id, names, count) == count)
+    count = rte_eth_xstats_get(port->id, values, count);
+  else
+    count = -1;
+  for (int i = 0; i < count; i++) {
+    snprintf(list[i].name, sizeof list[i].name, "%s", names[values[i].id].name);
+    list[i].value = values[i].value;
+  }
+  free(names);
+  free(values);
+  return count;
+}
+
+/* Packets that wait in the queue to be received; -1 if the port doesn't tell. */
+int32_t pg_port_queue_count(const struct port *port, uint16_t queue)
+{
+  return port->own ? -1 : rte_eth_rx_queue_count(port->id, queue);
 }
 
 int pg_port_link(const struct port *port, struct port_link *link)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Elements without ports, which say something about others, or nothing at all.
 
+local C = require("core.native")
 local bit = require("bit")
 local addresses = require("click.arguments.addresses")
 local arguments = require("click.arguments")
@@ -24,6 +25,11 @@ end
 
 local ClickyInfo = define_ignored("ClickyInfo", "is for a graphical user interface")
 local DPDKInfo = define_ignored("DPDKInfo", "sets DPDK's parameters, which Perigee has")
+-- Packets that aren't in use, of all pools together.
+DPDKInfo.handlers.pool_count = {read = function ()
+  return ("0 %d\n"):format(C.pg_pool_available())
+end}
+
 local AlignmentInfo = define_ignored("AlignmentInfo", "says how packets are aligned")
 local DevirtualizeInfo = define_ignored("DevirtualizeInfo", "is for click-devirtualize")
 local FlowInfo = define_ignored("FlowInfo", "is for Click's tools")

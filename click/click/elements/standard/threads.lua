@@ -29,6 +29,7 @@ local LEAST_CAPACITY = 4 -- packets
 
 local Pipeliner = element.define{
   name = "Pipeliner", summary = "passes packets of all its inputs", ports = "1-/1",
+  hands_over = true,
   processing = "h/h",
   arguments = {
     {"CAPACITY", "int"}, {"BURST", "int"}, {"BLOCKING", "bool"},

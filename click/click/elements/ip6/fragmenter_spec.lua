@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: Apache-2.0
+local click = require("testing.click")
+
+describe("IP6Fragmenter", function ()
+  it("tells packets apart that are too long", function ()
+    local unit = click.unit("IP6Fragmenter(50)", {outputs = 2})
+    assert.same({{1, ("x"):rep(50)}}, unit:send(("x"):rep(50)))
+    assert.same({{2, ("x"):rep(51)}}, unit:send(("x"):rep(51)))
+    assert.same({1, 0}, {unit:read("drops"), unit:read("fragments")})
+    unit:free()
+    unit = click.unit("IP6Fragmenter(50)")
+    assert.same({}, unit:send(("x"):rep(51)))
+    assert.same({["too long"] = 1}, unit.lost)
+  end)
+end)
