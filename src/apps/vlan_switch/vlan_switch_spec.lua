@@ -108,7 +108,10 @@ describe("VlanSwitch", function ()
     assert.same({b = {frame(ALL, A, ("x"):rep(10240 - 12))}},
       send(s, "a", {frame(ALL, A, ("x"):rep(10240 - 12))}))
     local counts = {}
-    for name in pairs(VlanSwitch.shm) do counts[name] = testing.count(s, name) end
+    for name in pairs(VlanSwitch.shm) do
+      -- The engine adds `dtime`, if it has run the class.
+      if name ~= "dtime" then counts[name] = testing.count(s, name) end
+    end
     assert.same({flooded = 1, drop_short = 3, drop_own_port = 1, drop_tagged = 2,
       drop_oversize = 2, drop_unknown_vlan = 0, drop_unknown_mac = 0}, counts)
   end)
