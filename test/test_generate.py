@@ -230,5 +230,5 @@ def test_what_kernel_interfaces_lose_is_counted(namespace):
      "size=80", "--stream", "eth,ip6,tcp;size=200"],
 ])
 def test_all_of_the_packet_path_is_compiled(args):
-    result = perigee("doctor", "generate", *args, "--duration", 2, cwd=ROOT)
+    result = perigee("doctor", "--duration", 2, "generate", *args, cwd=ROOT)
     assert_clean(result, cwd=ROOT)
