@@ -55,7 +55,8 @@ class Site:
 
     def perigee(self, *words, inside=None):
         """In the namespaces of the process with the number `inside`, or in ours."""
-        enter = [tool("nsenter"), f"--target={inside}", "--pid", "--mount"] if inside else []
+        enter = [tool("nsenter"), f"--target={inside}", "--pid", "--mount",
+                 "--root"] if inside else []
         return run(*enter, PERIGEE, *words, env=self.environment)
 
 
