@@ -62,6 +62,10 @@ def end(process):
     return None
 
 
+# What the sentence has that says why it failed: an error's, or the doctor's verdict.
+SENTENCES = "perigee", "the packet path clean", "The packet path is not clean"
+
+
 def run(words, folder):
     """What is wrong with how that ends, or None."""
     alone = [tool("unshare"), "--net"] if os.geteuid() == 0 else []
@@ -78,7 +82,7 @@ def run(words, folder):
         return f"exit status {process.returncode}: {said[-2000:]}"
     if "traceback" in said:
         return f"a traceback: {said[-2000:]}"
-    if process.returncode and "perigee" not in said:
+    if process.returncode and not any(word in said for word in SENTENCES):
         return f"exit status {process.returncode}, and no sentence: {said[-2000:]}"
     return None
 
