@@ -133,7 +133,7 @@ def test_the_rate_of_a_device_of_which_one_queue_is_used(input_of, tmp_path):
 def test_eight_receivers_of_a_ring(input_of):
     result = moongen(["ring:r", "ring:r"], input_of("moongen/ring_rss_pool.lua"), "8")
     assert result.returncode == 0 and "empty" not in result.stderr
-    sent, received = re.search(r"sent\s+(\d+)\s+received and freed\s+(\d+)",
+    sent, received = re.search(r"sent\s+(\d+)U?L?L?\s+received and freed\s+(\d+)",
                                result.stdout).groups()
     [missed] = re.findall(r"imissed\s+(\d+)", result.stdout)
     assert int(sent) == int(received) + int(missed) == 20000
