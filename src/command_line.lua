@@ -88,7 +88,7 @@ local function show_help()
   end
   io.write("\nPrograms:\n")
   for _, program in ipairs(main.programs()) do
-    print(("  %-18s %s"):format(program.name, program.summary))
+    print(("  %-20s  %s"):format(program.name, program.summary))
   end
 end
 

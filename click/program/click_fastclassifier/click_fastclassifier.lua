@@ -4,7 +4,7 @@
 
 local filter = require("program.click.filter")
 
-local M = {summary = "write a Click configuration: there is nothing to fastclassifier"}
+local M = {summary = "write a Click configuration: there is nothing to specialise"}
 
 local function ignored(name, letter)
   return {names = {name}, letter = letter, field = name, help = "Takes no effect."}
