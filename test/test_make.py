@@ -185,8 +185,11 @@ def test_after_it(): pass
     assert "\ntest/test_it.py::test_that_dies\n" in said
     assert last == ["0 flaky, 0 not run", "4 passed, 2 failed, 1 skipped"], said
     (checkout / "test/test_it.py").write_text("""
-import os, signal
+import os, pathlib, signal, time
 def test_that_kills():
+    records = pathlib.Path("build/test/system.outcomes")
+    while '"begin"' not in records.read_text():  # pytest writes that this test begins
+        time.sleep(0.01)
     os.kill(os.getppid(), signal.SIGKILL)
     signal.pause()
 """)
