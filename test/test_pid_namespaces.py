@@ -122,8 +122,10 @@ def test_the_number_of_a_dead_one_is_taken_over(site):
         assert not (following.directory / "left").exists()
 
 
-def test_folders_of_dpdk_are_kept_apart(site):
-    """An empty folder below /var/run/dpdk for each process, by number and namespace."""
+@pytest.mark.parametrize("number", [15, 9], ids=["ended", "killed"])
+def test_folders_of_dpdk_are_kept_apart(site, number):
+    """An empty folder below /var/run/dpdk for each process, by number and namespace. That
+    of a killed one is removed by the next that starts, in any namespace."""
     words = ["--eal", "--no-huge", "echo", "null", 1]
     with running(tool("unshare"), "--pid", "--fork", "--kill-child", "--mount-proc", PERIGEE,
                  *words, env=site.environment) as process:
@@ -135,6 +137,8 @@ def test_folders_of_dpdk_are_kept_apart(site):
         assert perigee(*words, "10ms").returncode == 0
         assert folder.exists()
         wait_until(lambda: catches(init, 15), "the engine")  # the first ignores it else
-        os.kill(init, 15)
+        os.kill(init, number)
         process.finish()
+    assert folder.exists() == (number == 9)
+    assert perigee(*words, "10ms").returncode == 0
     assert not folder.exists()

@@ -162,6 +162,13 @@ function eal.plan(user)
   return args
 end
 
+local function has_word(words, wanted)
+  for _, word in ipairs(words) do
+    if word == wanted then return true end
+  end
+  return false
+end
+
 local broken = false -- EAL failed to start, and tries only once a process
 
 local function fail(args)
@@ -176,8 +183,8 @@ local function fail(args)
 end
 
 local function start()
-  run_folder.prepare()
   local args = eal.plan(passed)
+  run_folder.prepare(has_word(args, run_folder.name()))
   local argv = ffi.new("char *[?]", #args + 1)
   local anchors = {} -- EAL keeps pointers into argv for as long as it runs
   for i, arg in ipairs(args) do

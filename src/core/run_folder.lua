@@ -2,9 +2,11 @@
 -- The folders that DPDK's EAL makes for processes and leaves behind: dpdk/PREFIX
 -- below $RUNTIME_DIRECTORY or, where that isn't set, /var/run, for an ordinary user
 -- $XDG_RUNTIME_DIR or /tmp. Perigee's are called perigee-PID-NAMESPACE, as containers
--- may share them; what ends well removes its own (native/dpdk/eal.c).
+-- may share them; what ends well removes its own (native/dpdk/eal.c). Each process
+-- holds a lock on its own: others see from any namespace which dead ones left.
 
 local dirent = require("posix.dirent")
+local file_lock = require("core.lib.file_lock")
 local folders = require("core.shm.process_folders")
 local owner = require("core.shm.owner")
 local stat = require("posix.sys.stat")
@@ -58,17 +60,43 @@ end
 --- What EAL is to call this process's folder (its --file-prefix).
 function run_folder.name() return "perigee-" .. folders.own_suffix() end
 
---- To be called before EAL starts: removes the (empty) folders of processes of this pid
---- namespace that were killed, and sees to it that this user has a place for its own.
-function run_folder.prepare()
+local PATIENCE_S = 2
+
+-- Is it of a process that has ended? In this pid namespace its number tells; to others
+-- its lock does.
+local function is_left(path)
+  local pid, namespace = path:match("/perigee%-(%d+)%-(%d+)$")
+  if not pid then return false end
+  if namespace == owner.myself().namespace then
+    return owner.no_process(tonumber(pid))
+  end
+  return not file_lock.is_held(path)
+end
+
+local lock -- on this process's folder, until it ends
+
+local function make_and_lock(path)
+  stat.mkdir(path, OWN)
+  local fd = file_lock.open(path)
+  if not fd then return end
+  file_lock.try(fd)
+  lock = fd
+end
+
+--- To be called before EAL starts: removes the (empty) folders of processes that were
+--- killed, and sees to it that this user has a place for its own. With `own` EAL will
+--- put this process's folder there, under its name: that is made and locked.
+function run_folder.prepare(own)
   local folder = run_folder.base() .. "/dpdk"
+  stat.mkdir(folder, OWN)
+  local all = file_lock.take(folder, PATIENCE_S) -- none is made and not locked yet
   local ok, names = pcall(dirent.dir, folder)
   for _, name in ipairs(ok and names or {}) do
-    local pid, namespace = name:match("^perigee%-(%d+)%-(%d+)$")
-    if namespace == owner.myself().namespace and owner.no_process(tonumber(pid)) then
-      unistd.rmdir(folder .. "/" .. name)
-    end
+    local path = folder .. "/" .. name
+    if is_left(path) then unistd.rmdir(path) end
   end
+  if own and not lock then make_and_lock(folder .. "/" .. run_folder.name()) end
+  if all then unistd.close(all) end
 end
 
 return run_folder

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+local file_lock = require("core.lib.file_lock")
 local run_folder = require("core.run_folder")
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
@@ -32,5 +33,31 @@ describe("core.run_folder", function ()
     stdlib.setenv("RUNTIME_DIRECTORY", folder .. "/inner")
     assert.not_equal(folder .. "/inner", run_folder.base())
     assert.is_nil(os.getenv("RUNTIME_DIRECTORY"))
+  end)
+
+  it("loses what dead processes of any pid namespace left there, if empty", function ()
+    local dpdk = folder .. "/dpdk"
+    local function make(name)
+      stat.mkdir(dpdk .. "/" .. name)
+      return dpdk .. "/" .. name
+    end
+    stdlib.setenv("RUNTIME_DIRECTORY", folder)
+    stat.mkdir(dpdk)
+    local lives, died = make("perigee-1-17"), make("perigee-1-18")
+    local full = make("perigee-2-18")
+    local other, inner = make("rte"), make("perigee-2-18/inner")
+    local lock = file_lock.open(lives)
+    assert.is_true(file_lock.try(lock))
+    local function there(path) return unistd.access(path, "f") == 0 end
+    run_folder.prepare(false)
+    assert.same({true, false, true, true}, {there(lives), there(died), there(full),
+      there(other)})
+    assert.is_false(there(dpdk .. "/" .. run_folder.name()))
+    unistd.close(lock)
+    unistd.rmdir(inner)
+    run_folder.prepare(false)
+    assert.same({false, false}, {there(lives), there(full)})
+    unistd.rmdir(other)
+    unistd.rmdir(dpdk)
   end)
 end)
