@@ -56,7 +56,7 @@ override CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
 override LDFLAGS += -fsanitize=$(SANITIZE)
 endif
 
-SOURCES := $(wildcard src/native/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
+SOURCES := $(wildcard src/native/*/*.c src/net/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
   click/native/*.c moongen/native/*.c)
 # What is built for guests lies apart.
 BUILD := build

@@ -12,7 +12,7 @@
 #include "ip.h"
 #include "ip4_write.h"
 
-enum { VERSION = 4, MINIMAL = IP4_MINIMAL, ICMP_HEADER = 8, LIFE = 200 };
+enum { VERSION = 4, MINIMAL = IP4_HEADER, ICMP_HEADER = 8, LIFE = 200 };
 enum { OFFSET = 6, PROTOCOL = 9, SOURCE = 12, DESTINATION = 16 };
 enum { ICMP = 1, UNREACHABLE = 3, SOURCE_QUENCH = 4, REDIRECT = 5, TIME_EXCEEDED = 11,
        PARAMETER_PROBLEM = 12 };
@@ -25,16 +25,9 @@ static bool is_error(uint8_t type)
     || type == TIME_EXCEEDED || type == PARAMETER_PROBLEM;
 }
 
-static uint32_t address_at(const uint8_t *at)
-{
-  uint32_t address;
-  memcpy(&address, at, sizeof address);
-  return address;
-}
-
 static bool is_unicast(const struct icmp_error *e, const uint8_t *at)
 {
-  uint32_t address = address_at(at);
+  uint32_t address = load32(at);
   if (address == UINT32_MAX || (at[0] & 0xf0) == 0xe0)
     return false;
   for (uint32_t i = 0; i < e->nbad; i++)
@@ -121,7 +114,7 @@ static void annotate(const struct icmp_error *e, struct packet *q, uint32_t head
   memset(q->note8, 0, sizeof q->note8);
   q->note16[NOTE16_NETWORK] = q->data_off;
   q->note16[NOTE16_TRANSPORT] = q->data_off + headers;
-  q->note32[NOTE32_DST_IP] = address_at(destination);
+  q->note32[NOTE32_DST_IP] = load32(destination);
   q->note64[NOTE64_TIMESTAMP] = (uint64_t)(now * 1e9);
   q->note8[NOTE8_FIX_IP_SRC] = e->fix_source;
 }
@@ -147,7 +140,7 @@ bool pg_icmp_error(struct icmp_error *e, const struct packet *about, struct pack
     return false;
   uint32_t room = e->mtu - headers - ICMP_HEADER, quoted = to_end < room ? to_end : room;
   ip4_write(out, headers, VERSION << 28 | (headers + ICMP_HEADER + quoted),
-            (uint32_t)e->id++ << 16, LIFE << 8 | ICMP, e->source, address_at(ip + SOURCE));
+            (uint32_t)e->id++ << 16, LIFE << 8 | ICMP, e->source, load32(ip + SOURCE));
   write_icmp(e, about, out + headers, ip, quoted);
   q->length = headers + ICMP_HEADER + quoted;
   annotate(e, q, headers, ip + SOURCE, now);

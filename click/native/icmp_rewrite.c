@@ -9,6 +9,7 @@
 #include <rte_ip.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/wire/wire.h"
 #include "flow_table.h"
 #include "ip.h"
 
@@ -47,13 +48,6 @@ static bool look(const struct packet *p, struct quote *q)
          q->inner->version_ihl >> 4 == 4 && header >= (int32_t)sizeof *q->inner;
 }
 
-static uint16_t half(const void *at)
-{
-  uint16_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
-}
-
 /* Write at `at`; what that adds to the sum. */
 static uint16_t put(void *at, const void *value, size_t n, uint16_t change)
 {
@@ -74,28 +68,28 @@ static bool reply_key(const struct quote *q, struct click_flow_key *key)
   if (q->inner->fragment_offset & rte_cpu_to_be_16(FRAGMENT))
     return false;
   if (protocol == ICMP && q->left >= 6 && q->l4[0] == ECHO) {
-    key->sport = half(q->l4 + 4);
+    key->sport = load16(q->l4 + 4);
     return true;
   }
   if ((protocol != TCP && protocol != UDP && protocol != DCCP) || q->left < 8)
     return false;
-  key->sport = half(q->l4 + 2);
-  key->dport = half(q->l4);
+  key->sport = load16(q->l4 + 2);
+  key->dport = load16(q->l4);
   return true;
 }
 
 /* Change a checksum in the quoted packet; what that adds to the sum of the error. */
 static uint16_t change_sum(void *at, uint16_t change, uint16_t outer)
 {
-  uint16_t sum = changed_sum(half(at), change);
+  uint16_t sum = changed_sum(load16(at), change);
   return put(at, &sum, sizeof sum, outer);
 }
 
 /* UDP: 0 means that there is no sum. */
 static uint16_t change_udp_sum(void *at, uint16_t change, uint16_t outer)
 {
-  uint16_t sum = changed_sum(half(at), change);
-  if (half(at) == 0)
+  uint16_t sum = changed_sum(load16(at), change);
+  if (load16(at) == 0)
     return outer;
   if (sum == 0)
     sum = 0xffff;
@@ -172,7 +166,7 @@ uint32_t pg_rewrite_icmp(struct click_quoted *q, struct packet *p,
     change_sum(&quote.inner->hdr_checksum, addresses, addresses);
   if (with_l4)
     outer = add_change(outer, 0, rewrite_l4(&quote, &own, addresses));
-  uint16_t sum = changed_sum(half(quote.icmp + ICMP_SUM), outer);
-  memcpy(quote.icmp + ICMP_SUM, &sum, sizeof sum);
+  uint16_t sum = changed_sum(load16(quote.icmp + ICMP_SUM), outer);
+  store16(quote.icmp + ICMP_SUM, sum);
   return number;
 }

@@ -10,14 +10,9 @@
 #include "ip.h"
 #include "ip4_write.h"
 
-enum { MINIMAL = IP4_MINIMAL, TOTAL = 2, ID = 4, FLAGS = 6, TTL = 8 };
+enum { TTL = 8 };
 enum { UNIT = 8, MORE = 0x2000 };
 enum { REFILL = 64 };
-
-static uint16_t get16(const uint8_t *at)
-{
-  return at[0] << 8 | at[1];
-}
 
 /* The first 20 bytes of a header as at `old`, written at `out` with another length
  * (`header` bytes of it, `total` in all) and flags, and the checksum of it all. */
@@ -27,7 +22,7 @@ static void write_header(uint8_t *out, const uint8_t *old, uint32_t header,
   uint32_t version = old[0] & 0xf0, tos = old[1], addresses[2];
   memcpy(addresses, old + IP4_ADDRESSES, sizeof addresses);
   ip4_write(out, header, version << 24 | tos << 16 | total,
-            (uint32_t)get16(old + ID) << 16 | flags, get16(old + TTL), addresses[0],
+            get16(old + IP4_ID) << 16 | flags, get16(old + TTL), addresses[0],
             addresses[1]);
 }
 
@@ -59,12 +54,12 @@ int32_t pg_ip4_fragment(struct freelist *list, struct packet *p, uint32_t mtu,
   uint32_t at = p->note16[NOTE16_NETWORK];
   uint8_t *ip = p->buf_addr + at, options[40];
   uint32_t header = (ip[0] & 15) * 4, available = p->data_off + p->length - at - header;
-  uint32_t payload = get16(ip + TOTAL) - header;
+  uint32_t payload = get16(ip + IP4_LENGTH) - header;
   if (payload > available)
     payload = available;
-  uint16_t flags = get16(ip + FLAGS);
+  uint16_t flags = get16(ip + IP4_FRAGMENT);
   uint32_t first = (mtu - header) / UNIT * UNIT;
-  uint32_t other_header = MINIMAL + pg_ip4_fragment_options(ip, options);
+  uint32_t other_header = IP4_HEADER + pg_ip4_fragment_options(ip, options);
   uint32_t most = (mtu - other_header) / UNIT * UNIT;
   int32_t n = 0;
   for (uint32_t done = first; done < payload; done += most, n++) {
@@ -79,7 +74,7 @@ int32_t pg_ip4_fragment(struct freelist *list, struct packet *p, uint32_t mtu,
     q->data_off = headroom;
     q->length = other_header + size;
     uint8_t *out = q->buf_addr + headroom;
-    memcpy(out + MINIMAL, options, other_header - MINIMAL);
+    memcpy(out + IP4_HEADER, options, other_header - IP4_HEADER);
     memcpy(out + other_header, ip + header + done, size);
     write_header(out, ip, other_header, q->length,
                  (last ? flags : flags | MORE) + done / UNIT);

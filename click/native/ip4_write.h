@@ -12,8 +12,7 @@
 #include <rte_byteorder.h>
 
 #include "../../src/native/kernels/checksum.h"
-
-enum { IP4_MINIMAL = 20, IP4_CHECKSUM = 10, IP4_ADDRESSES = 12 };
+#include "../../src/net/wire/wire.h"
 
 static inline void ip4_write_word(uint8_t *at, uint32_t word)
 {
@@ -32,11 +31,11 @@ static inline void ip4_write(uint8_t *out, uint32_t length, uint32_t version_to_
   uint32_t third = rte_cpu_to_be_32(ttl_and_protocol << 16);
   uint16_t checksum = pg_fold_not(
     (uint64_t)first + second + third + source + destination +
-    pg_sum_words(out + IP4_MINIMAL, length - IP4_MINIMAL));
+    pg_sum_words(out + IP4_HEADER, length - IP4_HEADER));
   ip4_write_word(out, first);
   ip4_write_word(out + 4, second);
   ip4_write_word(out + 8, third);
-  memcpy(out + IP4_CHECKSUM, &checksum, sizeof checksum);
+  store16(out + IP4_CHECKSUM, checksum);
   ip4_write_word(out + IP4_ADDRESSES, source);
   ip4_write_word(out + IP4_ADDRESSES + 4, destination);
 }

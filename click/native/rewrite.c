@@ -22,11 +22,6 @@ enum {
   NOTE32_AGGREGATE = 9
 };
 
-static void set_half(uint8_t *at, uint16_t value)
-{
-  memcpy(at, &value, sizeof value);
-}
-
 /* Only an address's own packets are known by their source; others by where they go. */
 static __rte_always_inline uint32_t find(const struct click_rewriter *r, int32_t kind,
                                         struct flow_words key, uint32_t destination)
@@ -47,17 +42,17 @@ static uint16_t direct(uint16_t change, uint32_t reply)
 static void change_sum(uint8_t *at, uint16_t change)
 {
   if (change != 0 && change != 0xffff)
-    set_half(at, changed_sum(half(at), change));
+    store16(at, changed_sum(load16(at), change));
 }
 
 /* UDP: 0 means that there is no sum. */
 static void change_udp_sum(uint8_t *at, uint16_t change)
 {
-  if (half(at) == 0)
+  if (load16(at) == 0)
     return;
   change_sum(at, change);
-  if (half(at) == 0)
-    set_half(at, 0xffff);
+  if (load16(at) == 0)
+    store16(at, 0xffff);
 }
 
 static void change_l4_sum(const struct view *v, uint16_t change)
@@ -140,14 +135,14 @@ static void rewrite_ping(const struct view *v, const struct click_flow *f,
                          uint32_t reply)
 {
   const struct click_flow_key *back = &f->key[!reply];
-  set_half(v->l4 + 4, reply ? back->sport : back->dport);
+  store16(v->l4 + 4, reply ? back->sport : back->dport);
   change_sum(v->l4 + 2, direct(f->l4_change, reply));
-  if (half(v->l4 + 2) != 0)
+  if (load16(v->l4 + 2) != 0)
     return;
   for (int32_t i = 0; i < v->length; i++)
     if (v->l4[i])
       return;
-  set_half(v->l4 + 2, 0xffff);
+  store16(v->l4 + 2, 0xffff);
 }
 
 static int32_t rewrite(const struct click_rewriter *r, struct packet *p,

@@ -11,6 +11,7 @@
 #include <rte_ip.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/wire/wire.h"
 #include "flow_table.h"
 #include "ip.h"
 
@@ -42,13 +43,6 @@ static inline bool look(const struct packet *p, struct view *v)
   v->length = end - l4;
   v->first = !(v->ip->fragment_offset & rte_cpu_to_be_16(FRAGMENT));
   return true;
-}
-
-static inline uint16_t half(const uint8_t *at)
-{
-  uint16_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
 }
 
 static inline bool has_ports(const struct view *v)
@@ -93,7 +87,7 @@ static __rte_always_inline int32_t key_of(const struct click_rewriter *r,
   case REWRITE_PING:
     if (!is_ping(v))
       return -1;
-    key->ports = ports_of_ping(half(v->l4 + 4), v->l4[0] == PING_REPLY);
+    key->ports = ports_of_ping(load16(v->l4 + 4), v->l4[0] == PING_REPLY);
     return r->other;
   default:
     if (!has_ports(v))

@@ -9,6 +9,7 @@
 
 #include <rte_tcp.h>
 
+#include "../../src/net/wire/wire.h"
 #include "flow_table.h"
 
 enum {
@@ -18,13 +19,6 @@ enum {
 };
 
 static bool at_or_after(uint32_t a, uint32_t b) { return (int32_t)(a - b) >= 0; }
-
-static uint32_t word(const uint8_t *at)
-{
-  uint32_t value;
-  memcpy(&value, at, sizeof value);
-  return rte_be_to_cpu_32(value);
-}
 
 /* What is added to `sequence` in a direction. */
 static int32_t delta_at(const struct click_deltas *d, uint32_t reply, uint32_t sequence)
@@ -149,7 +143,7 @@ static uint16_t apply_sack(const struct click_deltas *d, uint32_t reply, uint8_t
     if (tcp[at] != SACK || n % 8 != 2)
       continue;
     for (uint32_t i = at + 2; i < at + n; i += 4)
-      change = put(tcp, tcp + i, undone(d, !reply, word(tcp + i)), change);
+      change = put(tcp, tcp + i, undone(d, !reply, get32(tcp + i)), change);
   }
   return change;
 }
@@ -163,14 +157,14 @@ void pg_flow_deltas_apply(struct click_flows *t, uint32_t number, uint8_t *tcp,
   uint16_t change = 0, sum;
   if (!d || length < OPTIONS)
     return;
-  uint32_t sequence = word(tcp + SEQUENCE);
+  uint32_t sequence = get32(tcp + SEQUENCE);
   forget_old(d, reply, sequence);
   if (changes(d, reply))
     change = put(tcp, tcp + SEQUENCE,
                  sequence + (uint32_t)delta_at(d, reply, sequence), change);
   if (changes(d, !reply)) {
     change = put(tcp, tcp + ACKNOWLEDGEMENT,
-                 undone(d, !reply, word(tcp + ACKNOWLEDGEMENT)), change);
+                 undone(d, !reply, get32(tcp + ACKNOWLEDGEMENT)), change);
     change = apply_sack(d, reply, tcp, length, change);
   }
   if (change == 0 || change == 0xffff)

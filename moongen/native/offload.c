@@ -9,31 +9,15 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_mbuf.h>
 
 #include "../../src/native/dpdk/port_io.h"
 #include "../../src/native/dpdk/internal.h"
 #include "../../src/native/kernels/checksum.h"
+#include "../../src/net/wire/wire.h"
 #include "offload.h"
 
-enum { ADDRESSES = 12, VLAN_TAG = 4, TPID = 0x8100 };       /* IEEE 802.1Q */
-enum { IP4_HEADER = 20, IP4_LENGTH = 2, IP4_CHECKSUM = 10, IP4_ADDRESSES = 12 };
-enum { UDP_HEADER = 8, UDP_CHECKSUM = 6, TCP_HEADER = 20, TCP_CHECKSUM = 16 };
-
 #define FAMILY (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6)
-
-static inline uint32_t be16_at(const uint8_t *p)
-{
-  uint16_t value;
-  memcpy(&value, p, sizeof value);
-  return rte_be_to_cpu_16(value);
-}
-
-static inline void put(uint8_t *p, uint16_t value)
-{
-  memcpy(p, &value, sizeof value);
-}
 
 /* The sum of `n` bytes but for the checksum at `at` among them, which is neither read
  * nor cleared first: a wide load behind a narrow store waits for it. */
@@ -52,7 +36,7 @@ static inline bool ip4_and_l4(struct rte_mbuf *m, uint32_t protocol, uint32_t sh
   if (m->data_len < m->l2_len + IP4_HEADER + shortest || ip[0] != 0x45 ||
       m->l3_len != IP4_HEADER)
     return false;
-  uint32_t total = be16_at(ip + IP4_LENGTH);
+  uint32_t total = get16(ip + IP4_LENGTH);
   if (total > left || total < IP4_HEADER + shortest)
     return false;
   uint32_t n = total - IP4_HEADER;
@@ -60,8 +44,8 @@ static inline bool ip4_and_l4(struct rte_mbuf *m, uint32_t protocol, uint32_t sh
   uint64_t addresses = pg_sum_words(ip + IP4_ADDRESSES, 8);
   uint64_t pseudo = addresses + rte_cpu_to_be_16(protocol) + rte_cpu_to_be_16(n);
   uint16_t sum = pg_fold_not(pseudo + sum_without(l4, n, at));
-  put(ip + IP4_CHECKSUM, pg_fold_not(pg_sum_words(ip, IP4_CHECKSUM) + addresses));
-  put(l4 + at, sum == 0 && protocol == IPPROTO_UDP ? 0xffff : sum); /* RFC 768 */
+  store16(ip + IP4_CHECKSUM, pg_fold_not(pg_sum_words(ip, IP4_CHECKSUM) + addresses));
+  store16(l4 + at, sum == 0 && protocol == IPPROTO_UDP ? 0xffff : sum); /* RFC 768 */
   return true;
 }
 
@@ -81,12 +65,12 @@ static void checksums(struct rte_mbuf *m, uint64_t l4)
 static void insert_tag(struct rte_mbuf *m)
 {
   uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-  uint16_t tag[2] = {rte_cpu_to_be_16(TPID), rte_cpu_to_be_16(m->vlan_tci)};
-  if (m->data_len < ADDRESSES || rte_pktmbuf_headroom(m) < VLAN_TAG)
+  uint16_t tag[2] = {rte_cpu_to_be_16(TYPE_8021Q), rte_cpu_to_be_16(m->vlan_tci)};
+  if (m->data_len < MAC_ADDRESSES || rte_pktmbuf_headroom(m) < VLAN_TAG)
     return;
   m->data_off -= VLAN_TAG;
-  memmove(frame - VLAN_TAG, frame, ADDRESSES);
-  memcpy(frame - VLAN_TAG + ADDRESSES, tag, sizeof tag);
+  memmove(frame - VLAN_TAG, frame, MAC_ADDRESSES);
+  memcpy(frame - VLAN_TAG + MAC_ADDRESSES, tag, sizeof tag);
   m->data_len += VLAN_TAG;
   m->pkt_len = m->data_len;
   m->packet_type = MG_TAGGED;
@@ -97,7 +81,7 @@ static void insert_tag(struct rte_mbuf *m)
 void mg_untag(struct packet *p)
 {
   uint8_t *frame = p->buf_addr + RTE_PKTMBUF_HEADROOM;
-  memmove(frame, frame - VLAN_TAG, ADDRESSES);
+  memmove(frame, frame - VLAN_TAG, MAC_ADDRESSES);
   p->packet_type = 0;
 }
 

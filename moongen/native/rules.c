@@ -8,16 +8,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_mbuf.h>
 
+#include "../../src/net/wire/wire.h"
 #include "internal.h"
 #include "rules.h"
 
 enum {
-  TYPE_AT = 12, ETHERNET = 14, TAG = 4, MOST_TAGS = 2,
-  IP4 = 0x0800, VLAN = 0x8100, QINQ = 0x88a8,
-  IP4_HEADER = 20, FRAGMENT = 0x1fff, UDP_HEADER = 8
+  MOST_TAGS = 2, FRAGMENT = 0x1fff
 };
 
 /* What rules look at. */
@@ -29,16 +27,6 @@ struct fields {
   uint16_t ptp; /* the first two bytes of UDP's payload */
 };
 
-static inline uint32_t read16(const uint8_t *at)
-{
-  return at[0] << 8 | at[1];
-}
-
-static inline uint32_t read32(const uint8_t *at)
-{
-  return read16(at) << 16 | read16(at + 2);
-}
-
 static void read_ip4(struct fields *f, const uint8_t *ip, uint32_t bytes)
 {
   if (bytes < IP4_HEADER)
@@ -46,32 +34,32 @@ static void read_ip4(struct fields *f, const uint8_t *ip, uint32_t bytes)
   uint32_t header = (ip[0] & 15) * 4;
   f->is_ip4 = true;
   f->proto = ip[9];
-  f->src_ip = read32(ip + 12);
-  f->dst_ip = read32(ip + 16);
+  f->src_ip = get32(ip + 12);
+  f->dst_ip = get32(ip + 16);
   bool has_ports = f->proto == IPPROTO_UDP || f->proto == IPPROTO_TCP ||
                    f->proto == IPPROTO_SCTP;
-  if (!has_ports || (read16(ip + 6) & FRAGMENT) || bytes < header + 4)
+  if (!has_ports || (get16(ip + 6) & FRAGMENT) || bytes < header + 4)
     return;
-  f->src_port = read16(ip + header);
-  f->dst_port = read16(ip + header + 2);
+  f->src_port = get16(ip + header);
+  f->dst_port = get16(ip + header + 2);
   if (f->proto == IPPROTO_UDP && bytes >= header + UDP_HEADER + 2)
-    f->ptp = read16(ip + header + UDP_HEADER);
+    f->ptp = get16(ip + header + UDP_HEADER);
 }
 
 static void read_fields(struct fields *f, const struct rte_mbuf *m)
 {
   const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-  uint32_t at = TYPE_AT, length = m->data_len;
+  uint32_t at = MAC_ADDRESSES, length = m->data_len;
   memset(f, 0, sizeof *f);
-  if (length < ETHERNET)
+  if (length < ETHERNET_HEADER)
     return;
-  f->type = read16(frame + at);
-  for (int tags = 0; tags < MOST_TAGS && (f->type == VLAN || f->type == QINQ) &&
-                     length >= at + TAG + 2; tags++) {
-    at += TAG;
-    f->type = read16(frame + at);
+  f->type = get16(frame + at);
+  for (int tags = 0; tags < MOST_TAGS && is_vlan_type(f->type) &&
+                     length >= at + VLAN_TAG + 2; tags++) {
+    at += VLAN_TAG;
+    f->type = get16(frame + at);
   }
-  if (f->type == IP4)
+  if (f->type == TYPE_IP4)
     read_ip4(f, frame + at + 2, length - at - 2);
 }
 

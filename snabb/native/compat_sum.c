@@ -9,14 +9,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_common.h>
 
 #include "../../src/native/api.h"
-#include "snabb.h"
 #include "../../src/native/kernels/checksum.h"
+#include "../../src/net/wire/wire.h"
+#include "snabb.h"
 
-enum { IP4_HEADER = 20, IP6_HEADER = 40 }; /* bytes */
 enum { UNKNOWN = (int)0xffff0001, BAD_HEADER = (int)0xffff0002 };
 
 /* The checksum of `n` bytes, with `initial` added; both in host order. */
@@ -44,11 +43,6 @@ void checksum_update_incremental_32(uint16_t *checksum, uint32_t *word,
   *word = now;
 }
 
-static uint32_t read16(const uint8_t *p)
-{
-  return p[0] << 8 | p[1];
-}
-
 /* The sum over the pseudo header, in host order, of the TCP or UDP packet in the `n`
  * bytes of IPv4 or IPv6; 0xffff0001 if it is none, 0xffff0002 if IPv4's header is wrong
  * or cut short. Nothing behind IP's length is counted. */
@@ -62,8 +56,8 @@ uint32_t pseudo_header_initial(const int8_t *buffer, size_t n)
   if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP)
     return UNKNOWN;
   if (version == 6)
-    return pg_pseudo_sum(ip + 8, 32, protocol, read16(ip + 4));
-  uint32_t header = (ip[0] & 15) * 4, all = RTE_MIN(read16(ip + 2), n);
+    return pg_pseudo_sum(ip + 8, 32, protocol, get16(ip + 4));
+  uint32_t header = (ip[0] & 15) * 4, all = RTE_MIN(get16(ip + 2), n);
   if (header < IP4_HEADER || header > all || pg_checksum(ip, header, 0) != 0)
     return BAD_HEADER;
   return pg_pseudo_sum(ip + 12, 8, protocol, all - header);

@@ -5,9 +5,9 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/wire/wire.h"
 #include "snabb.h"
 
 /* DIR-24-8 (Gupta, Lin and McKeown, 1998): what the address's first 24 bits lead to,
@@ -60,28 +60,19 @@ enum { STEP = 6 };
 
 typedef unsigned __int128 key128;
 
-static inline uint64_t load_be64(const uint8_t *p)
-{
-  uint64_t word;
-  memcpy(&word, p, sizeof word);
-  return __builtin_bswap64(word);
-}
-
 static inline uint64_t key_of_32(const uint8_t *p)
 {
-  uint32_t word;
-  memcpy(&word, p, sizeof word);
-  return (uint64_t)__builtin_bswap32(word) << 32;
+  return (uint64_t)get32(p) << 32;
 }
 
 static inline uint64_t key_of_64(const uint8_t *p)
 {
-  return load_be64(p);
+  return get64(p);
 }
 
 static inline key128 key_of_128(const uint8_t *p)
 {
-  return (key128)load_be64(p) << 64 | load_be64(p + 8);
+  return (key128)get64(p) << 64 | get64(p + 8);
 }
 
 /* How many of the bits 0 to v are set. */

@@ -9,24 +9,12 @@
 #include <string.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/wire/wire.h"
 #include "snabb.h"
 
-enum { ETHERNET = 14, TAG = 4, IP4_HEADER = 20, IP6_HEADER = 40, PORTS = 4 };
-enum { VLAN_TYPE = 0x8100, IP4_TYPE = 0x0800, IP6_TYPE = 0x86dd };
-enum { TCP = 6, UDP = 17, FRAGMENT = 44, AUTHENTICATION = 51, SCTP = 132 };
+enum { PORTS = 4, TCP = 6, UDP = 17, FRAGMENT = 44, AUTHENTICATION = 51, SCTP = 132 };
 
 _Static_assert(sizeof(struct metadata) <= PACKET_HEADROOM / 2, "it has no place");
-
-static inline uint32_t be16(const uint8_t *p)
-{
-  return (uint32_t)p[0] << 8 | p[1];
-}
-
-static inline void put_be16(uint8_t *p, uint32_t value)
-{
-  p[0] = value >> 8;
-  p[1] = value;
-}
 
 /* Those that hold the number of the next header and their own size. */
 static bool is_extension(uint8_t protocol)
@@ -61,7 +49,7 @@ static uint32_t pass_extensions(struct metadata *m, const uint8_t *payload,
     if (room - size < 8)
       return 0;
     if (protocol == FRAGMENT)
-      m->frag_offset = be16(header + 2) >> 3;
+      m->frag_offset = get16(header + 2) >> 3;
     size += extension_size(protocol, header);
     if (size > room)
       return 0;
@@ -74,13 +62,13 @@ static uint32_t pass_extensions(struct metadata *m, const uint8_t *payload,
 static void read_ip6(struct metadata *m, struct packet *p, uint8_t *l3, uint32_t room,
                      bool remove)
 {
-  uint32_t payload_size = be16(l3 + 4);
+  uint32_t payload_size = get16(l3 + 4);
   m->proto = l3[6];
   uint8_t *payload = l3 + IP6_HEADER;
   uint32_t size = pass_extensions(m, payload, room - IP6_HEADER);
   if (remove && size && size <= payload_size) {
     payload_size -= size;
-    put_be16(l3 + 4, payload_size);
+    put16(l3 + 4, payload_size);
     l3[6] = m->proto;
     memmove(payload, payload + size, room - IP6_HEADER - size);
     p->length -= size;
@@ -92,8 +80,8 @@ static void read_ip6(struct metadata *m, struct packet *p, uint8_t *l3, uint32_t
 
 static void read_ip4(struct metadata *m, const uint8_t *l3)
 {
-  m->total_length = be16(l3 + 2);
-  m->frag_offset = be16(l3 + 6) & 0x1fff;
+  m->total_length = get16(l3 + 2);
+  m->frag_offset = get16(l3 + 6) & 0x1fff;
   m->proto = l3[9];
   m->l4_offset = m->l3_offset + (l3[0] & 15) * 4;
 }
@@ -128,22 +116,22 @@ struct metadata *pg_metadata_add(struct packet *p, bool remove, int vlan)
   struct metadata *m = (void *)p->buf_addr;
   memset(m, 0, sizeof *m);
   m->magic = METADATA_MAGIC;
-  m->l3_offset = ETHERNET;
-  if (p->length >= ETHERNET)
-    m->ethertype = be16(data + 12);
-  if (m->ethertype == VLAN_TYPE && p->length >= ETHERNET + TAG) {
-    m->vlan = be16(data + 14) & 0xfff;
-    m->ethertype = be16(data + 16);
-    m->filter_offset = TAG;
-    m->l3_offset += TAG;
+  m->l3_offset = ETHERNET_HEADER;
+  if (p->length >= ETHERNET_HEADER)
+    m->ethertype = get16(data + 12);
+  if (m->ethertype == TYPE_8021Q && p->length >= ETHERNET_HEADER + VLAN_TAG) {
+    m->vlan = get16(data + 14) & 0xfff;
+    m->ethertype = get16(data + 16);
+    m->filter_offset = VLAN_TAG;
+    m->l3_offset += VLAN_TAG;
   }
   if (vlan >= 0)
     m->vlan = vlan;
   m->l4_offset = m->l3_offset;
   uint32_t room = p->length > m->l3_offset ? p->length - m->l3_offset : 0;
-  if (m->ethertype == IP4_TYPE && room >= IP4_HEADER)
+  if (m->ethertype == TYPE_IP4 && room >= IP4_HEADER)
     read_ip4(m, data + m->l3_offset);
-  else if (m->ethertype == IP6_TYPE && room >= IP6_HEADER)
+  else if (m->ethertype == TYPE_IP6 && room >= IP6_HEADER)
     read_ip6(m, p, data + m->l3_offset, room, remove);
   else
     m->total_length = room;
@@ -171,9 +159,9 @@ struct metadata *pg_metadata_copy(struct packet *to, const struct packet *from)
 static uint16_t flow_hash(const struct metadata *m, const struct packet *p,
                           const struct siphash *ip4, const struct siphash *ip6)
 {
-  bool is_ip6 = m->ethertype == IP6_TYPE;
+  bool is_ip6 = m->ethertype == TYPE_IP6;
   uint32_t addresses = is_ip6 ? 32 : 8, at = is_ip6 ? 8 : 12;
-  if ((!is_ip6 && m->ethertype != IP4_TYPE) ||
+  if ((!is_ip6 && m->ethertype != TYPE_IP4) ||
       p->length < m->l3_offset + at + addresses)
     return 0;
   uint8_t key[32 + PORTS + 1] = {0};

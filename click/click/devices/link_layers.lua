@@ -3,6 +3,7 @@
 -- packet is in their frames. (Numbers: tcpdump.org's list of link-layer header types.)
 
 local bit = require("bit")
+local ether_type = require("net.wire.ether_type")
 local note = require("click.note")
 
 local link_layers = {}
@@ -39,7 +40,7 @@ end
 -- Functions of a frame's bytes and length: the offset of the IP header, if the frame
 -- has one as far as the link layer says.
 
-local IPV4, IPV6, VLAN = 0x0800, 0x86dd, 0x8100
+local IPV4, IPV6, TAGS = ether_type.IP4, ether_type.IP6, ether_type.TAGS
 
 local function word(data, at) return data[at] * 256 + data[at + 1] end
 
@@ -49,9 +50,9 @@ local FINDERS = {
   [RAW] = function () return 0 end,
   [ETHERNET] = function (data, n)
     if n < 14 then return nil end
-    local type = word(data, 12)
-    if is_ip(type) then return 14 end
-    if type == VLAN and n >= 18 and is_ip(word(data, 16)) then return 18 end
+    local type, at = word(data, 12), 14
+    while TAGS[type] and n >= at + 4 do type, at = word(data, at + 2), at + 4 end
+    return is_ip(type) and at or nil
   end,
   [NUMBERS.NULL] = function () return 4 end,
   [NUMBERS.SLL] = function (data, n)

@@ -2,6 +2,7 @@
 -- ARP messages about IPv4 in Ethernet frames (RFC 826): where their fields are, and how
 -- they are made.
 
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local note = require("click.note")
 local wire = require("click.net.wire")
@@ -18,7 +19,8 @@ arp.REQUEST, arp.REPLY = wire.swap16(1), wire.swap16(2)
 local HEADER = 14
 local TYPE, HARDWARE, PROTOCOL, SIZES, OPERATION = 6, 7, 8, 9, 10 -- halves
 local ARP, ETHERNET, IP4, SIX_AND_FOUR =
-  wire.swap16(0x0806), wire.swap16(1), wire.swap16(0x0800), wire.swap16(0x0604)
+  wire.swap16(ether_type.ARP), wire.swap16(1),
+  wire.swap16(ether_type.IP4), wire.swap16(0x0604)
 
 local bytes_t = ffi.typeof("uint8_t *")
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")

@@ -7,6 +7,7 @@ local ffi = require("ffi")
 
 local C = require("core.declare")("native/flows.h")
 local failure = require("core.failure")
+local wire = require("click.net.wire")
 
 local FlowSet = {}
 FlowSet.__index = FlowSet
@@ -54,8 +55,7 @@ function FlowSet:reap(now, all) C.pg_flows_reap(self.flows, now, all) end
 
 -- Keys ------------------------------------------------------------------------------
 
-local function swap16(word) return bit.rshift(bit.bswap(word), 16) end
-local function swap32(word) return bit.bswap(word) % 2 ^ 32 end
+local swap16, swap32 = wire.swap16, wire.number_of
 
 --- A key from addresses and ports in host order.
 function FlowSet.key(source, sport, destination, dport)

@@ -17,6 +17,7 @@ local C = require("core.declare")("native/flows.h")
 local chance = require("click.chance")
 local FlowSet = require("click.rewriter.flow_set")
 local names = require("click.names")
+local wire = require("click.net.wire")
 
 local Pattern = {}
 Pattern.__index = Pattern
@@ -139,8 +140,7 @@ end
 
 local key_type = ffi.typeof("struct click_flow_key")
 
-local function swap16(word) return bit.rshift(bit.bswap(word), 16) end
-local function swap32(word) return bit.bswap(word) % 2 ^ 32 end
+local swap16, swap32 = wire.swap16, wire.number_of
 
 -- The number in the range that the flow gets, or nil if none is left.
 local function choose(self, key, reply, flows, kind)

@@ -9,6 +9,7 @@
 --                their length (or value) was set by a field
 
 local bit = require("bit")
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 
 local note = require("click.note")
@@ -102,7 +103,7 @@ function Builder:make_ether()
   if not self:put(ETHERNET) then return false end
   p.note16[note.MAC_HEADER] = p.data_off
   self:set_net(ETHERNET, 0)
-  self:set(12, 2, 0x0800)
+  self:set(12, 2, ether_type.IP4)
   return true
 end
 

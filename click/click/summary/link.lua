@@ -2,6 +2,7 @@
 -- Fields of summary dumps from the Ethernet header.
 
 local addresses = require("click.arguments.addresses")
+local ether_type = require("net.wire.ether_type")
 
 local ORDER = 200
 local HEADER = 14
@@ -41,7 +42,7 @@ local function address_field(name, offset)
   }
 end
 
-local IP = 0x0800
+local IP = ether_type.IP4
 
 return function (fields)
   fields.add{

@@ -2,6 +2,7 @@
 -- Frames that sources send again and again: Ethernet, IPv4, and UDP, TCP or ICMP, as
 -- bytes in memory, with the sums that their checksums are made of.
 
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 
 local frames = {}
@@ -42,7 +43,7 @@ function frames.ip(length, o)
   local bytes = bytes_type(length)
   ffi.copy(bytes, o.destination, 6)
   ffi.copy(bytes + 6, o.source, 6)
-  put16(bytes, 12, 0x0800)
+  put16(bytes, 12, ether_type.IP4)
   bytes[ETHERNET] = 0x45
   put16(bytes, ETHERNET + 2, length - ETHERNET)
   put16(bytes, ETHERNET + 4, o.id or 0)

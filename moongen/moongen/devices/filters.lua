@@ -74,7 +74,7 @@ local function is_first(queue)
   return (type(queue) == "table" and queue.qid or queue) == 0
 end
 
-local ETHERTYPE_PTP = 0x88f7
+local ETHERTYPE_PTP = require("net.wire.ether_type").PTP
 
 -- Queue 0 gets what no filter takes: it needs none, but one for another queue, of a
 -- measurement before, has to end.

@@ -2,10 +2,12 @@
 -- The Precision Time Protocol as far as it tells packets apart: where its sequence
 -- number is, over Ethernet (IEEE 1588-2008, annex F) or UDP (annexes D and E).
 
+local ether_type = require("net.wire.ether_type")
+
 local M = {}
 
-local TYPE_PTP, TYPE_IP4, TYPE_IP6 = 0x88f7, 0x0800, 0x86dd
-local TAGS = {[0x8100] = true, [0x88a8] = true} -- IEEE 802.1Q, 802.1ad
+local TYPE_PTP, TYPE_IP4, TYPE_IP6 = ether_type.PTP, ether_type.IP4, ether_type.IP6
+local TAGS = ether_type.TAGS
 local PROTO_UDP = 17
 local UDP_HEADER, IP6_HEADER = 8, 40
 local PTP_HEADER, SEQUENCE = 34, 30 -- IEEE 1588-2008, table 18
@@ -14,10 +16,10 @@ local VERSION_BYTE, VERSION = 1, 2
 local function u16(bytes, at) return bytes[at] * 256 + bytes[at + 1] end
 
 -- Where UDP's payload begins in the IP packet at `at`; nil if there is none.
-local function udp_payload(bytes, length, at, ether_type)
-  if ether_type == TYPE_IP4 and length >= at + 20 and bytes[at + 9] == PROTO_UDP then
+local function udp_payload(bytes, length, at, type)
+  if type == TYPE_IP4 and length >= at + 20 and bytes[at + 9] == PROTO_UDP then
     return at + bytes[at] % 16 * 4 + UDP_HEADER
-  elseif ether_type == TYPE_IP6 and length >= at + IP6_HEADER
+  elseif type == TYPE_IP6 and length >= at + IP6_HEADER
     and bytes[at + 6] == PROTO_UDP then
     return at + IP6_HEADER + UDP_HEADER
   end
@@ -28,12 +30,12 @@ end
 function M.header(bytes, length)
   if length < 14 then return nil end
   local at = 14
-  local ether_type = u16(bytes, at - 2)
-  while TAGS[ether_type] and length >= at + 4 do
+  local type = u16(bytes, at - 2)
+  while TAGS[type] and length >= at + 4 do
     at = at + 4
-    ether_type = u16(bytes, at - 2)
+    type = u16(bytes, at - 2)
   end
-  if ether_type ~= TYPE_PTP then at = udp_payload(bytes, length, at, ether_type) end
+  if type ~= TYPE_PTP then at = udp_payload(bytes, length, at, type) end
   if at and length >= at + PTP_HEADER and bytes[at + VERSION_BYTE] % 16 == VERSION then
     return at
   end

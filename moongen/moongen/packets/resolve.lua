@@ -2,6 +2,7 @@
 -- The headers that a packet's own bytes announce, as a stack of libmoon's form; never
 -- beyond the packet's last byte.
 
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local headers = require("moongen.packets.headers")
 local stack = require("moongen.packets.stack")
@@ -17,17 +18,12 @@ local MAX_HEADERS = 16
 local MAX_STACKS = 200
 local n_stacks = 0
 
-local VLAN = 0x8100 -- IEEE 802.1Q
-
-local function ether_type(at) return at[12] * 256 + at[13] end
+local VLAN, TAGS = ether_type.VLAN, ether_type.TAGS
 
 -- The subtype of the header at `at` where `left` bytes are left.
 local function subtype_of(name, at, left)
   if name == "sflow" and left >= 8 and at[7] == 2 then return "ip6" end
-  if name ~= "eth" or left < 18 or ether_type(at) ~= VLAN then
-    if name == "eth" and left >= 22 and ether_type(at) == 0x88a8 then return "qinq" end
-    return nil
-  end
+  if name ~= "eth" or left < 18 or not TAGS[at[12] * 256 + at[13]] then return nil end
   if left >= 22 and at[16] * 256 + at[17] == VLAN then return "qinq" end
   return "vlan"
 end

@@ -212,6 +212,15 @@ describe("resolving", function ()
     assert.equal("eth:qinq", names())
   end)
 
+  it("takes 0x88a8 for the outer tag of two, or the only one", function ()
+    p:getEthVlanPacket():fill{ethType = 0x88f7}
+    p.data[12], p.data[13] = 0x88, 0xa8
+    assert.equal("eth:vlan ptp", names())
+    p:getEthQinQPacket():fill{ethType = 0x88f7}
+    p.data[12], p.data[13] = 0x88, 0xa8
+    assert.equal("eth:qinq ptp", names())
+  end)
+
   it("ends with the packet", function ()
     p:getUdpPacket():fill{udpDst = 53}
     for size, expected in pairs{[0] = "", [13] = "", [14] = "eth", [33] = "eth",

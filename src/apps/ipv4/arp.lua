@@ -11,10 +11,11 @@ local lib = require("core.lib")
 local link = require("core.link")
 local next_hop = require("lib.next_hop")
 local packet = require("core.packet")
+local wire = require("net.wire.bytes")
 
 local C = ffi.C
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
-local read16 = bytes.read16
+local read16 = wire.read16
 
 local ETHERNET, LENGTH = bytes.ETHERNET, 42 -- bytes: of the header, with ARP's
 local REQUEST, REPLY = 1, 2

@@ -8,10 +8,11 @@ local bytes = require("apps.ipv4.bytes")
 local counter = require("core.counter")
 local exchange = require("lib.exchange")
 local link = require("core.link")
+local wire = require("net.wire.bytes")
 
 local band = bit.band
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
-local read16, write16 = bytes.read16, bytes.write16
+local read16, write16 = wire.read16, wire.write16
 
 local ETHERNET = bytes.ETHERNET
 local ICMP, REQUEST, REPLY, ICMP_HEADER = 1, 8, 0, 4

@@ -10,10 +10,11 @@ local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
 local rate_alarm = require("lib.rate_alarm")
+local wire = require("net.wire.bytes")
 
 local band, bor, rshift = bit.band, bit.bor, bit.rshift
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
-local read16, write16 = bytes.read16, bytes.write16
+local read16, write16 = wire.read16, wire.write16
 
 local ETHERNET = bytes.ETHERNET
 local DONT_FRAGMENT, MORE, OFFSET = 0x4000, 0x2000, 0x1fff

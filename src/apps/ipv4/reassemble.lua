@@ -9,10 +9,11 @@ local link = require("core.link")
 local packet = require("core.packet")
 local reassembler = require("lib.reassembler")
 local reassembly = require("lib.reassembly")
+local wire = require("net.wire.bytes")
 
 local band = bit.band
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
-local read16, write16 = bytes.read16, bytes.write16
+local read16, write16 = wire.read16, wire.write16
 
 local ETHERNET = bytes.ETHERNET
 local MORE, OFFSET, FRAGMENT = 0x2000, 0x1fff, 0x3fff

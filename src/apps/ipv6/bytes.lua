@@ -1,10 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the apps of this folder read and write in frames, as bytes: accesses of several
--- widths to the same bytes LuaJIT may reorder.
+-- IPv6 behind an Ethernet header: its length, the checksum of what it carries.
 
 local C = require("core.native")
-
-local band, rshift = bit.band, bit.rshift
+local read16 = require("net.wire.bytes").read16
 
 local bytes = {
   ETHERNET = 14, HEADERS = 54, -- Ethernet's and IPv6's
@@ -12,20 +10,6 @@ local bytes = {
   LEAST_MTU = 1280, -- RFC 8200, section 5
 }
 local ETHERNET, HEADERS = bytes.ETHERNET, bytes.HEADERS
-
---- The number in the two bytes at `p`.
-function bytes.read16(p) return p[0] * 256 + p[1] end
-
---- Write `value` to the two bytes at `p`.
-function bytes.write16(p, value)
-  p[0], p[1] = band(rshift(value, 8), 0xff), band(value, 0xff)
-end
-
---- Write `value` to the four bytes at `p`.
-function bytes.write32(p, value)
-  p[0], p[1] = band(rshift(value, 24), 0xff), band(rshift(value, 16), 0xff)
-  p[2], p[3] = band(rshift(value, 8), 0xff), band(value, 0xff)
-end
 
 --- Has a frame of `length` bytes the EtherType of IPv6?
 function bytes.is_ipv6(data, length)
@@ -35,7 +19,7 @@ end
 --- The payload's bytes of an IPv6 frame of `length` bytes; -1 if it lacks some of them.
 function bytes.payload(data, length)
   if length < HEADERS then return -1 end
-  local payload = data[18] * 256 + data[19]
+  local payload = read16(data + 18)
   return payload <= length - HEADERS and payload or -1
 end
 

@@ -7,9 +7,10 @@ local bytes = require("apps.ipv6.bytes")
 local counter = require("core.counter")
 local exchange = require("lib.exchange")
 local link = require("core.link")
+local wire = require("net.wire.bytes")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
-local write16 = bytes.write16
+local write16 = wire.write16
 
 local HEADERS, ICMP, ICMP_HEADER = bytes.HEADERS, bytes.ICMP, 4
 local REQUEST, REPLY, HOP_LIMIT = 128, 129, 64

@@ -13,10 +13,11 @@ local link = require("core.link")
 local packet = require("core.packet")
 local pmtu = require("apps.ipv6.pmtu")
 local rate_alarm = require("lib.rate_alarm")
+local wire = require("net.wire.bytes")
 
 local band, bor = bit.band, bit.bor
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
-local write16, write32 = bytes.write16, bytes.write32
+local write16, write32 = wire.write16, wire.write32
 
 local ETHERNET, HEADERS, FRAGMENT = bytes.ETHERNET, bytes.HEADERS, bytes.FRAGMENT
 local FRAGMENT_HEADER, MORE = 8, 1

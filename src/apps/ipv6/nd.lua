@@ -6,6 +6,7 @@
 local ffi = require("ffi")
 local bytes = require("apps.ipv6.bytes")
 local packet = require("core.packet")
+local wire = require("net.wire.bytes")
 
 local C = ffi.C
 local HEADERS, ICMP, HOP_LIMIT = bytes.HEADERS, bytes.ICMP, 255
@@ -92,7 +93,7 @@ local function make(start, to_mac, to, mac, ip, target, option)
   ffi.copy(data + TARGET, target, 16)
   ffi.copy(data + TARGET + 16, option, 2)
   ffi.copy(data + TARGET + 18, mac, 6)
-  bytes.write16(data + HEADERS + 2, bytes.checksum(data, ICMP, MESSAGE + OPTION))
+  wire.write16(data + HEADERS + 2, bytes.checksum(data, ICMP, MESSAGE + OPTION))
   return p
 end
 

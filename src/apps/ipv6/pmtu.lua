@@ -8,8 +8,9 @@ local stack_address = require("lib.stack.address")
 local bytes = require("apps.ipv6.bytes")
 local failure = require("core.failure")
 local slots = require("lib.slots")
+local wire = require("net.wire.bytes")
 
-local read16 = bytes.read16
+local read16 = wire.read16
 local ETHERNET, HEADERS, LEAST_MTU = bytes.ETHERNET, bytes.HEADERS, bytes.LEAST_MTU
 local DESTINATIONS = 4096
 local ICMP, PACKET_TOO_BIG = bytes.ICMP, 2

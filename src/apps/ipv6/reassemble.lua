@@ -9,10 +9,11 @@ local link = require("core.link")
 local packet = require("core.packet")
 local reassembler = require("lib.reassembler")
 local reassembly = require("lib.reassembly")
+local wire = require("net.wire.bytes")
 
 local band = bit.band
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
-local read16, write16 = bytes.read16, bytes.write16
+local read16, write16 = wire.read16, wire.write16
 
 local HEADERS, FRAGMENT = bytes.HEADERS, bytes.FRAGMENT
 local FRAGMENT_HEADER, MORE, OFFSET = 8, 1, 0xfff8

@@ -53,7 +53,7 @@ int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int
     const struct packet *p = packets[i];
     const uint8_t *frame = data_of(p);
     fetch_header(packets, i, n);
-    if (p->length < ETHERNET || get16(frame + 12) != 0x86dd) {
+    if (p->length < ETHERNET || get16(frame + 12) != TYPE_IP6) {
       results[i] = PATH_MISPLACED;
       continue;
     }

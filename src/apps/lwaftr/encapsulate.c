@@ -76,7 +76,7 @@ int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int
     struct packet *p = packets[i];
     const uint8_t *frame = data_of(p);
     fetch_header(packets, i, n);
-    if (!hairpinned && (p->length < ETHERNET || get16(frame + 12) != 0x0800)) {
+    if (!hairpinned && (p->length < ETHERNET || get16(frame + 12) != TYPE_IP4)) {
       results[i] = PATH_MISPLACED;
       continue;
     }

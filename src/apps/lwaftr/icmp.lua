@@ -2,14 +2,16 @@
 -- ICMP errors that the lwAFTR sends, about packets that it has (RFC 792, RFC 1812, RFC
 -- 4443). Their Ethernet addresses are left zero.
 
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local bytes = require("apps.ipv4.bytes")
 local checksum = require("lib.stack.checksum")
 local packet = require("core.packet")
+local wire = require("net.wire.bytes")
 
 local icmp = {}
 
-local write16 = bytes.write16
+local write16 = wire.write16
 local ETHERNET, IP4, IP6, ICMP = 14, 20, 40, 8 -- bytes
 local MOST4, MOST6 = 576, 1280 -- bytes of an error: RFC 1812 4.3.2.3, RFC 4443 2.4 (c)
 local LIFE = 255
@@ -37,7 +39,7 @@ end
 function icmp.error4(from, to, p, skip, kind, mtu)
   local e, message, length = begin(p, skip, kind, IP4, MOST4)
   local ip = e.data + ETHERNET
-  write16(e.data + 12, 0x0800)
+  write16(e.data + 12, ether_type.IP4)
   ip[0], ip[8], ip[9] = 0x45, LIFE, 1
   write16(ip + 2, IP4 + length)
   write16(ip + 12, bit.rshift(bit.tobit(from), 16))
@@ -53,7 +55,7 @@ end
 function icmp.error6(from, to, p, kind)
   local e, message, length = begin(p, ETHERNET, kind, IP6, MOST6)
   local ip = e.data + ETHERNET
-  write16(e.data + 12, 0x86dd)
+  write16(e.data + 12, ether_type.IP6)
   ip[0], ip[6], ip[7] = 0x60, 58, LIFE
   write16(ip + 4, length)
   ffi.copy(ip + 8, from, 16)

@@ -25,7 +25,7 @@ static inline bool is_plain(const struct lwaftr_path *path, const struct packet 
 {
   const uint8_t *frame = data_of(p), *ip = frame + ETHERNET;
   uint32_t n = (uint32_t)p->length - ETHERNET;
-  if (p->length < ETHERNET + IP4 + PORTS || get16(frame + 12) != 0x0800 ||
+  if (p->length < ETHERNET + IP4 + PORTS || get16(frame + 12) != TYPE_IP4 ||
       n + IP6 > path->mtu || p->length + IP6 > PACKET_MAX_PAYLOAD || ip[8] < 2)
     return false;
   struct ip4_start start = ip4_start(ip);

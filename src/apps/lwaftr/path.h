@@ -4,9 +4,8 @@
  */
 #pragma once
 
-#include <rte_byteorder.h>
-
 #include "../../native/api.h"
+#include "../../net/wire/wire.h"
 #include "softwires.h"
 
 enum {
@@ -16,35 +15,6 @@ enum {
   MORE_OR_OFFSET = 0x3fff, DONT_FRAGMENT = 0x4000,
   AHEAD = 8                  /* packets whose headers are fetched before their turn */
 };
-
-static inline uint32_t get16(const uint8_t *p)
-{
-  return (uint32_t)p[0] << 8 | p[1];
-}
-
-static inline uint32_t get32(const uint8_t *p)
-{
-  return get16(p) << 16 | get16(p + 2);
-}
-
-static inline uint64_t get64(const uint8_t *p)
-{
-  uint64_t value;
-  memcpy(&value, p, sizeof value);
-  return rte_be_to_cpu_64(value);
-}
-
-static inline void put16(uint8_t *p, uint32_t value)
-{
-  p[0] = (uint8_t)(value >> 8);
-  p[1] = (uint8_t)value;
-}
-
-static inline void put32(uint8_t *p, uint32_t value)
-{
-  put16(p, value >> 16);
-  put16(p + 2, value);
-}
 
 static inline uint8_t *data_of(const struct packet *p)
 {

@@ -4,20 +4,18 @@
 -- 6.2 and 8.1; RFC 2473, sections 7 and 8).
 
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
-local bytes = require("apps.ipv4.bytes")
 local counter = require("core.counter")
 local counters = require("apps.lwaftr.counters")
 local engine = require("core.app")
 local ffi = require("ffi")
 local icmp = require("apps.lwaftr.icmp")
+local wire = require("net.wire.bytes")
 
 local rejects = {}
 
-local add, read16 = counters.add, bytes.read16
+local add, read16, read32 = counters.add, wire.read16, wire.read32
 local ETHERNET, IP4, IP6, ICMP = 14, 20, 40, 8 -- bytes
 local PROTOCOL_ICMP = 1
-
-local function read32(p) return read16(p) * 65536 + read16(p + 2) end
 
 -- From the internet ----------------------------------------------------------
 

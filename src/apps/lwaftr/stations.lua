@@ -3,6 +3,7 @@
 -- and its destination MAC address, one for a group to all stations of the VLAN; tags
 -- are taken off, and put on again. Stations that are alike share the flows.
 
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local counter = require("core.counter")
 local lib = require("core.lib")
@@ -16,7 +17,6 @@ local C = ffi.C
 
 local ETHERNET, TAG = 14, 4 -- bytes
 local UNTAGGED = -1
-local TPID = 0x8100 -- IEEE 802.1Q
 local IP4_ADDRESSES, IP6_ADDRESSES = ETHERNET + 12, ETHERNET + 8 -- RFC 791, RFC 8200
 local word_p = ffi.typeof("const uint32_t *")
 
@@ -34,7 +34,7 @@ function Stations:new(arg)
   for i, station in ipairs(arg.stations) do
     local tag = station.vlan or UNTAGGED
     local s = {name = station.name, mac = station.mac, family = station.family,
-      tag = station.vlan and lib.htonl(TPID * 65536 + tag)}
+      tag = station.vlan and lib.htonl(ether_type.VLAN * 65536 + tag)}
     o.by_vlan[tag] = o.by_vlan[tag] or {}
     table.insert(o.by_vlan[tag], s)
     o.list[i] = s

@@ -3,6 +3,7 @@
 -- and spread the frames of a trunk over links by tag. Tagger and Untagger are
 -- per-packet apps. A tag is 4 bytes behind the MAC addresses: EtherType and VLAN.
 
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local counter = require("core.counter")
 local failure = require("core.failure")
@@ -19,7 +20,7 @@ local memmove = ffi.C.memmove
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 
 local MACS, TAG, HEADER = 12, 4, 14 -- bytes
-local TPIDS = {dot1q = 0x8100, dot1ad = 0x88a8}
+local TPIDS = {dot1q = ether_type.VLAN, dot1ad = ether_type.QINQ}
 local LONGEST = packet.max_payload - TAG
 local word_t, half_t = ffi.typeof("uint32_t *"), ffi.typeof("uint16_t *")
 

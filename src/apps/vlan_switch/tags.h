@@ -4,11 +4,11 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "../../native/api.h"
+#include "../../net/wire/wire.h"
 #include "vlan_switch.h"
 
 enum { MACS = 12, /* bytes of a frame before its EtherType */
@@ -17,11 +17,6 @@ enum { MACS = 12, /* bytes of a frame before its EtherType */
 static inline uint8_t *data_of(const struct packet *p)
 {
   return p->buf_addr + p->data_off;
-}
-
-static inline bool is_tag(const uint8_t *type)
-{
-  return (type[0] == 0x81 && type[1] == 0x00) || (type[0] == 0x88 && type[1] == 0xa8);
 }
 
 static inline void pop_tag(struct packet *p)

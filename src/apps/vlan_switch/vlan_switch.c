@@ -28,12 +28,14 @@ enum {
 static inline uint32_t vlan_from_trunk(const struct vswitch *s, struct packet *p)
 {
   const uint8_t *data = data_of(p);
-  uint32_t vlan = 0;
-  if (data[MACS] == 0x81 && data[MACS + 1] == 0x00) {
+  uint32_t type = get16(data + MACS), vlan = 0;
+  if (type == TYPE_8021Q) {
     if (p->length < HEADER + TAG)
       return DROP | VSWITCH_SHORT;
-    vlan = (data[MACS + 2] & 15u) << 8 | data[MACS + 3];
+    vlan = get16(data + MACS + 2) & 0xfff;
     pop_tag(p);
+  } else if (type == TYPE_8021AD) {
+    return DROP | VSWITCH_UNKNOWN_VLAN; /* a provider's VLAN is none of these */
   }
   return s->used[vlan] ? vlan : DROP | VSWITCH_UNKNOWN_VLAN;
 }
@@ -85,7 +87,7 @@ static inline uint32_t vlan_of(const struct vswitch *s, struct packet *p, uint32
     return DROP | VSWITCH_SHORT;
   if (port == TRUNK)
     return vlan_from_trunk(s, p);
-  return own == 0 && is_tag(data_of(p) + MACS) ? DROP | VSWITCH_TAGGED : own;
+  return own == 0 && is_vlan_type(get16(data_of(p) + MACS)) ? DROP | VSWITCH_TAGGED : own;
 }
 
 /* The keys of the burst's destinations; the memory is asked for their buckets. Returns

@@ -69,6 +69,15 @@ describe("VlanSwitch", function ()
     assert.equal(1, testing.count(s, "drop_unknown_vlan"))
   end)
 
+  it("takes a provider's tag for a tag, wherever it comes from", function ()
+    local s = new()
+    local from_outside = D .. REMOTE .. "\136\168\0\7\8\0payload"
+    assert.same({}, send(s, "trunk", {from_outside}))
+    assert.equal(1, testing.count(s, "drop_unknown_vlan"))
+    assert.same({}, send(s, "d", {REMOTE .. D .. "\136\168\0\7\8\0payload"}))
+    assert.equal(1, testing.count(s, "drop_tagged"))
+  end)
+
   it("keeps priority and frames in the order they came", function ()
     local s, frames, expected = new(), {}, {}
     for i = 1, 600 do

@@ -28,7 +28,7 @@ static inline int combined(uint32_t inner, uint32_t outer)
 /* Change an IPv4 header's ECN field, and its checksum with it (RFC 1624). */
 static void set_ecn4(uint8_t *ip, uint32_t ecn)
 {
-  uint32_t sum = (0xffff - half(ip + 10)) + (0xffff - ip[1]);
+  uint32_t sum = (0xffff - get16(ip + 10)) + (0xffff - ip[1]);
   ip[1] = (uint8_t)((ip[1] & 0xfc) | ecn);
   sum += ip[1];
   sum = (sum & 0xffff) + (sum >> 16);
@@ -42,7 +42,7 @@ static void set_ecn4(uint8_t *ip, uint32_t ecn)
 static bool carry_over(uint8_t *frame, uint32_t length, uint32_t outer)
 {
   uint8_t *ip = frame + ETHERNET;
-  uint32_t type = half(frame + 12);
+  uint32_t type = get16(frame + 12);
   if (type == TYPE_IP4 && length >= ETHERNET + IP4) {
     int ecn = combined(ip[1] & 3, outer);
     if (ecn != (ip[1] & 3) && ecn >= 0)
@@ -65,7 +65,7 @@ static int32_t confirm(const struct vxlan_end *end, const uint8_t *frame,
                        int32_t number, const uint8_t *address, uint32_t size)
 {
   const uint8_t *mac = frame + 6;
-  int32_t at = find_slot(end->slot, end->mask, end->seed, (int32_t)word(mac),
+  int32_t at = find_slot(end->slot, end->mask, end->seed, (int32_t)load32(mac),
                          second_word(mac, number));
   if (at < 0)
     return 0;
@@ -114,24 +114,24 @@ static int32_t check_vxlan(const struct vxlan_end *end, uint8_t *data,
   uint8_t *frame = data + at + UDP_VXLAN;
   if (left < UDP_VXLAN + ETHERNET)
     return -SHORT_FRAME;
-  if (half(udp + 2) != end->port)
+  if (get16(udp + 2) != end->port)
     return -OTHER_PORT;
-  uint32_t length = half(udp + 4);
+  uint32_t length = get16(udp + 4);
   if (length < UDP_VXLAN + ETHERNET || length > left)
     return -BAD_LENGTH;
-  if (half(udp + 6) != 0 &&
+  if (get16(udp + 6) != 0 &&
       pg_checksum(udp, length, pg_pseudo_sum(addresses, size, UDP, length)) != 0)
     return -BAD_UDP_CHECKSUM;
   if (!(udp[8] & VNI_FLAG))
     return -NO_VNI;
-  uint32_t vni = half(udp + 12) << 8 | udp[14];
+  uint32_t vni = get16(udp + 12) << 8 | udp[14];
   int32_t number = end->leaf[end->page[vni / LEAF] + (int32_t)(vni % LEAF)];
   if (number == 0)
     return -UNKNOWN_VNI;
   if (frame[6] & 1) /* a group's address as the source */
     return -BAD_SOURCE;
-  uint32_t type = half(frame + 12);
-  if ((type == TYPE_CTAG || type == TYPE_STAG) && !end->keep_tags)
+  uint32_t type = get16(frame + 12);
+  if (is_vlan_type(type) && !end->keep_tags)
     return -INNER_TAG;
   if (!end->flood_control && is_control(frame, type))
     return -CONTROL;
@@ -147,7 +147,7 @@ static inline bool sound(const uint8_t *ip, uint32_t header)
 {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < header; i += 4)
-    sum += word(ip + i);
+    sum += load32(ip + i);
   sum = (sum & 0xffffffff) + (sum >> 32);
   sum = (sum & 0xffff) + (sum >> 16);
   sum = (sum & 0xffff) + (sum >> 16);
@@ -171,20 +171,20 @@ static inline bool is_other_host6(const struct vxlan_end *end, const uint8_t *ip
 static int32_t check4(const struct vxlan_end *end, uint8_t *data, uint32_t length)
 {
   const uint8_t *ip = data + ETHERNET;
-  if (half(data + 12) != TYPE_IP4)
-    return half(data + 12) == TYPE_ARP ? HOST : -OTHER_PROTOCOL;
+  if (get16(data + 12) != TYPE_IP4)
+    return get16(data + 12) == TYPE_ARP ? HOST : -OTHER_PROTOCOL;
   if (length < ETHERNET + IP4)
     return -SHORT_FRAME;
   if (memcmp(data, end->mac, sizeof end->mac) != 0)
     return -OTHER_MAC;
   if (memcmp(ip + 16, end->ip, 4) != 0)
     return -OTHER_ADDRESS;
-  uint32_t header = (ip[0] & 15u) * 4, total = half(ip + 2);
+  uint32_t header = (ip[0] & 15u) * 4, total = get16(ip + 2);
   if (ip[0] >> 4 != 4 || header < IP4 || total < header || total + ETHERNET > length)
     return -BAD_LENGTH;
   if (!sound(ip, header))
     return -BAD_CHECKSUM;
-  if (half(ip + 6) & 0x3fff)
+  if (get16(ip + 6) & 0x3fff)
     return -FRAGMENT;
   if (!is_other_host4(end, ip + 12))
     return -BAD_OUTER_SOURCE;
@@ -197,14 +197,14 @@ static int32_t check4(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
 static int32_t check6(const struct vxlan_end *end, uint8_t *data, uint32_t length)
 {
   const uint8_t *ip = data + ETHERNET;
-  if (half(data + 12) != TYPE_IP6)
+  if (get16(data + 12) != TYPE_IP6)
     return -OTHER_PROTOCOL;
   if (length < ETHERNET + IP6)
     return -SHORT_FRAME;
-  if (ip[0] >> 4 != 6 || half(ip + 4) + ETHERNET + IP6 > length)
+  if (ip[0] >> 4 != 6 || get16(ip + 4) + ETHERNET + IP6 > length)
     return -BAD_LENGTH;
   if (memcmp(data, end->mac, sizeof end->mac) != 0) /* solicitations go to groups */
-    return half(data) == 0x3333 ? HOST : -OTHER_MAC;
+    return get16(data) == 0x3333 ? HOST : -OTHER_MAC;
   if (ip[6] == FRAGMENT_HEADER)
     return -FRAGMENT;
   if (ip[6] != UDP)
@@ -213,7 +213,7 @@ static int32_t check6(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
     return -OTHER_ADDRESS;
   if (!is_other_host6(end, ip + 8))
     return -BAD_OUTER_SOURCE;
-  return check_vxlan(end, data, ETHERNET + IP6, half(ip + 4), ip + 8, 32,
+  return check_vxlan(end, data, ETHERNET + IP6, get16(ip + 4), ip + 8, 32,
                      ip[1] >> 4 & 3);
 }
 

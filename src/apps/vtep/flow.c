@@ -11,7 +11,7 @@ enum { PORTS = 4 }; /* bytes */
 static uint32_t ports(const uint8_t *data, const uint8_t *end, uint32_t protocol)
 {
   if ((protocol == TCP || protocol == UDP) && end - data >= PORTS)
-    return word(data) ^ protocol;
+    return load32(data) ^ protocol;
   return protocol;
 }
 
@@ -20,13 +20,13 @@ static uint32_t flow4(const uint8_t *ip, const uint8_t *end)
   uint32_t last = ip[9];
   if (((ip[6] & 0x3f) | ip[7]) == 0) /* fragments have ports only in the first */
     last = ports(ip + (ip[0] & 15) * 4, end, last);
-  return mix(word(ip + 12), word(ip + 16), last);
+  return mix(load32(ip + 12), load32(ip + 16), last);
 }
 
 static uint32_t fold6(const uint8_t *address)
 {
-  return word(address) ^ rol(word(address + 4), 8) ^ rol(word(address + 8), 16) ^
-    rol(word(address + 12), 24);
+  return load32(address) ^ rol(load32(address + 4), 8) ^ rol(load32(address + 8), 16) ^
+    rol(load32(address + 12), 24);
 }
 
 /* Of the Ethernet frame of `length` bytes (at least 14): its DSCP and ECN byte (0 if
@@ -34,7 +34,7 @@ static uint32_t fold6(const uint8_t *address)
 int32_t pg_flow(const uint8_t *data, int32_t length)
 {
   const uint8_t *ip = data + ETHERNET, *end = data + length;
-  uint32_t type = (uint32_t)data[12] << 8 | data[13], hash, tos = 0;
+  uint32_t type = get16(data + 12), hash, tos = 0;
   if (type == TYPE_IP4 && length >= ETHERNET + IP4) {
     hash = flow4(ip, end);
     tos = ip[1];
@@ -42,7 +42,7 @@ int32_t pg_flow(const uint8_t *data, int32_t length)
     hash = mix(fold6(ip + 8), fold6(ip + 24), ports(ip + IP6, end, ip[6]));
     tos = (ip[0] & 15u) << 4 | ip[1] >> 4;
   } else {
-    hash = mix(word(data), word(data + 4), word(data + 8) ^ type);
+    hash = mix(load32(data), load32(data + 4), load32(data + 8) ^ type);
   }
   return (int32_t)(hash << 8 | tos);
 }

@@ -30,7 +30,7 @@ static int32_t remote_of(const struct vxlan_segment *s, const uint8_t *frame,
 {
   if (frame[0] & 1)
     return any_remote(s, length, index);
-  int32_t at = find_slot(s->slot, s->mask, s->seed, (int32_t)word(frame),
+  int32_t at = find_slot(s->slot, s->mask, s->seed, (int32_t)load32(frame),
                          second_word(frame, index));
   return at < 0 ? any_remote(s, length, index) : s->slot[at].remote & REMOTE;
 }
@@ -46,15 +46,15 @@ int32_t pg_vxlan_route(const struct vxlan_segment *s, struct packet *p)
   int32_t cut = 0;
   if (p->length < ETHERNET)
     return -SHORT;
-  type = half(data + 12);
-  if (s->tags && type == TYPE_CTAG) {
+  type = get16(data + 12);
+  if (s->tags && type == TYPE_8021Q) {
     if (p->length < ETHERNET + TAG)
       return -SHORT;
-    vlan = half(data + 14) & 0xfff;
-    type = half(data + 16);
+    vlan = get16(data + 14) & 0xfff;
+    type = get16(data + 16);
     cut = TAG;
     memmove(data + cut, data, 12);
-  } else if (s->tags && type == TYPE_STAG) {
+  } else if (s->tags && type == TYPE_8021AD) {
     return -UNKNOWN_VLAN; /* the VLANs of the settings are 802.1Q's, not 802.1ad's */
   }
   int32_t index = s->by_vlan[vlan];

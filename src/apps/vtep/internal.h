@@ -6,16 +6,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "../../native/api.h"
+#include "../../net/wire/wire.h"
 #include "vtep.h"
 
 enum {
   SLOTS = 4, /* in a bucket of the forwarding table: a cache line */
   ETHERNET = 14, IP4 = 20, IP6 = 40, UDP_VXLAN = 16, TAG = 4, /* bytes */
-  TYPE_IP4 = 0x0800, TYPE_ARP = 0x0806, TYPE_CTAG = 0x8100, TYPE_IP6 = 0x86dd,
-  TYPE_STAG = 0x88a8, TYPE_LLDP = 0x88cc, /* EtherTypes */
   TCP = 6, UDP = 17, FRAGMENT_HEADER = 44, /* IANA's protocol numbers */
   REMOTE = 0xffff /* of an entry's `remote`: the number */
 };
@@ -23,18 +21,6 @@ enum {
 static inline uint32_t rol(uint32_t x, int n)
 {
   return x << n | x >> (32 - n);
-}
-
-static inline uint32_t word(const uint8_t *data)
-{
-  uint32_t value;
-  memcpy(&value, data, sizeof value);
-  return value;
-}
-
-static inline uint32_t half(const uint8_t *data)
-{
-  return (uint32_t)data[0] << 8 | data[1];
 }
 
 /* Three numbers to one. The rotations are those of the last step of Bob Jenkins's
@@ -69,9 +55,7 @@ static inline int32_t find_slot(const struct vtep_entry *slot, int32_t mask,
  * is the address's first. */
 static inline int32_t second_word(const uint8_t *mac, int32_t number)
 {
-  uint16_t last;
-  memcpy(&last, mac + 4, sizeof last);
-  return (int32_t)((uint32_t)number << 16 | last);
+  return (int32_t)((uint32_t)number << 16 | load16(mac + 4));
 }
 
 /* Is it for the neighbour on the wire alone? Groups that no bridge forwards (spanning

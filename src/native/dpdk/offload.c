@@ -10,16 +10,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "../../net/wire/wire.h"
 #include "../api.h"
 #include "internal.h"
 #include "port_io.h"
-
-enum { ADDRESSES = 12, VLAN_TAG = 4, TPID = 0x8100 }; /* IEEE 802.1Q */
-enum { IP4_CHECKSUM = 10 };                           /* RFC 791 */
 
 /* Devices may need these too, to know what they look at. */
 #define FAMILY (PG_REQUESTS & ~PG_OFFLOADS)
@@ -42,21 +39,21 @@ static uint64_t needed(uint64_t flags)
 /* Open room for a tag behind the addresses, before or behind the packet. */
 static void insert_tag(struct rte_mbuf *m)
 {
-  uint16_t tag[2] = {rte_cpu_to_be_16(TPID), rte_cpu_to_be_16(m->vlan_tci)};
+  uint16_t tag[2] = {rte_cpu_to_be_16(TYPE_8021Q), rte_cpu_to_be_16(m->vlan_tci)};
   uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-  if (m->data_len < ADDRESSES)
+  if (m->data_len < MAC_ADDRESSES)
     return;
   if (rte_pktmbuf_headroom(m) >= VLAN_TAG) {
     m->data_off -= VLAN_TAG;
-    memmove(frame - VLAN_TAG, frame, ADDRESSES);
+    memmove(frame - VLAN_TAG, frame, MAC_ADDRESSES);
     frame -= VLAN_TAG;
   } else if (rte_pktmbuf_tailroom(m) >= VLAN_TAG) {
-    uint8_t *type = frame + ADDRESSES;
-    memmove(type + VLAN_TAG, type, m->data_len - ADDRESSES);
+    uint8_t *type = frame + MAC_ADDRESSES;
+    memmove(type + VLAN_TAG, type, m->data_len - MAC_ADDRESSES);
   } else {
     return;
   }
-  memcpy(frame + ADDRESSES, tag, sizeof tag);
+  memcpy(frame + MAC_ADDRESSES, tag, sizeof tag);
   m->data_len += VLAN_TAG;
 }
 
@@ -108,7 +105,7 @@ static uint64_t l4_flag(uint32_t protocol)
 static uint32_t ip_header(const struct packet *p, uint32_t version, uint32_t l2,
                           uint32_t l3)
 {
-  uint32_t length = version == 4 ? 20 : RTE_MAX(l3, 40u), shortest = length;
+  uint32_t length = version == 4 ? IP4_HEADER : RTE_MAX(l3, (uint32_t)IP6_HEADER), shortest = length;
   const uint8_t *ip = p->buf_addr + p->data_off + l2;
   if (p->length < l2 + shortest || ip[0] >> 4 != (int)version)
     return 0;

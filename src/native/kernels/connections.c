@@ -9,29 +9,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../../net/wire/wire.h"
 #include "../api.h"
 
 enum {
   WAYS = 8, /* slots in a bucket */
-  ETHERNET = 14, IP4 = 20, IP6 = 40, PORTS = 4, /* bytes */
-  TYPE_IP4 = 0x0800, TYPE_IP6 = 0x86dd,         /* EtherTypes */
+  PORTS = 4, /* bytes */
   TCP = 6, UDP = 17,
-  USED = 0x10000, V6 = 0x100                    /* of a slot's kind */
+  USED = 0x10000, V6 = 0x100 /* of a slot's kind */
 };
-
-static inline uint64_t load64(const uint8_t *at)
-{
-  uint64_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
-}
-
-static inline uint32_t load32(const uint8_t *at)
-{
-  uint32_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
-}
 
 /* Both directions are one connection: the smaller end of it is `a`. */
 static inline void order(struct connection *c, bool swap, const uint64_t *source,
@@ -52,18 +38,18 @@ static inline bool smaller(const uint64_t *x, const uint64_t *y)
  * or is cut short. Ports are those of TCP and UDP, and 0 otherwise. */
 bool pg_connection(const uint8_t *data, uint32_t length, struct connection *c)
 {
-  if (length < ETHERNET + IP4)
+  if (length < ETHERNET_HEADER + IP4_HEADER)
     return false;
-  const uint8_t *ip = data + ETHERNET, *end = data + length, *l4;
-  uint32_t type = (uint32_t)data[12] << 8 | data[13], protocol;
+  const uint8_t *ip = data + ETHERNET_HEADER, *end = data + length, *l4;
+  uint32_t type = get16(data + MAC_ADDRESSES), protocol;
   bool fragment = false;
   if (type == TYPE_IP4) {
     l4 = ip + (ip[0] & 15) * 4;
     protocol = ip[9];
     fragment = ((ip[6] & 0x1f) | ip[7]) != 0;
     c->kind = USED | protocol;
-  } else if (type == TYPE_IP6 && length >= ETHERNET + IP6) {
-    l4 = ip + IP6;
+  } else if (type == TYPE_IP6 && length >= ETHERNET_HEADER + IP6_HEADER) {
+    l4 = ip + IP6_HEADER;
     protocol = ip[6];
     c->kind = USED | V6 | protocol;
   } else {

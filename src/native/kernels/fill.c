@@ -8,28 +8,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_common.h>
 
+#include "../../net/wire/wire.h"
 #include "../api.h"
 #include "checksum.h"
 #include "../dpdk/internal.h"
-
-enum { IP4_HEADER = 20, IP6_HEADER = 40 };         /* bytes */
-enum { IP4_LENGTH = 2, IP4_CHECKSUM = 10, IP4_ADDRESSES = 12 };
-enum { IP6_LENGTH = 4, IP6_ADDRESSES = 8 };        /* RFC 8200, section 3 */
-
-static uint16_t read16(const uint8_t *p)
-{
-  uint16_t value;
-  memcpy(&value, p, sizeof value);
-  return rte_be_to_cpu_16(value);
-}
-
-static void write_folded(uint8_t *p, uint16_t value)
-{
-  memcpy(p, &value, sizeof value);
-}
 
 static uint8_t *at(const struct packet *p, uint32_t offset)
 {
@@ -46,8 +30,8 @@ bool pg_fill_ip4(struct packet *p, uint32_t l3)
   uint32_t length = (ip[0] & 15) * 4;
   if (ip[0] >> 4 != 4 || length < IP4_HEADER || p->length < l3 + length)
     return false;
-  write_folded(ip + IP4_CHECKSUM, 0);
-  write_folded(ip + IP4_CHECKSUM, pg_fold_not(pg_sum_words(ip, length)));
+  store16(ip + IP4_CHECKSUM, 0);
+  store16(ip + IP4_CHECKSUM, pg_fold_not(pg_sum_words(ip, length)));
   return true;
 }
 
@@ -75,7 +59,7 @@ static int64_t bytes_from(const struct packet *p, uint32_t l3, uint32_t l4,
                           bool ip4)
 {
   const uint8_t *ip = at(p, l3);
-  uint32_t end = ip4 ? read16(ip + IP4_LENGTH) : read16(ip + IP6_LENGTH);
+  uint32_t end = ip4 ? get16(ip + IP4_LENGTH) : get16(ip + IP6_LENGTH);
   if (end > 0 && !ip4)
     end += IP6_HEADER;
   end = end > 0 ? RTE_MIN(l3 + end, p->length) : p->length;
@@ -118,10 +102,10 @@ bool pg_fill_l4(struct packet *p, uint32_t l3, uint32_t l4, uint32_t protocol)
   struct target t;
   if (!find(&t, p, l3, l4, protocol))
     return false;
-  write_folded(t.checksum, 0);
+  store16(t.checksum, 0);
   uint16_t sum = pg_fold_not(t.pseudo + pg_sum_bytes(t.header, t.bytes));
   /* 0 says that there is no checksum (RFC 768). */
-  write_folded(t.checksum, sum == 0 && protocol == IPPROTO_UDP ? 0xffff : sum);
+  store16(t.checksum, sum == 0 && protocol == IPPROTO_UDP ? 0xffff : sum);
   return true;
 }
 
@@ -131,7 +115,7 @@ bool pg_fill_pseudo(struct packet *p, uint32_t l3, uint32_t l4, uint32_t protoco
   struct target t;
   if (!find(&t, p, l3, l4, protocol))
     return false;
-  write_folded(t.checksum, ~pg_fold_not(t.pseudo));
+  store16(t.checksum, ~pg_fold_not(t.pseudo));
   return true;
 }
 

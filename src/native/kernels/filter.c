@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../net/wire/wire.h"
 #include "../api.h"
 #include "filter.h"
 
@@ -82,9 +83,7 @@ void pg_filter_free(struct filter *f)
 
 static uint32_t value(const uint8_t *at, uint32_t size)
 {
-  return size == 1 ? at[0]
-    : size == 2 ? (uint32_t)at[0] << 8 | at[1]
-    : (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+  return size == 1 ? at[0] : size == 2 ? get16(at) : get32(at);
 }
 
 /* A op b; false if it divides by 0. Shifts by 32 and more leave nothing. */

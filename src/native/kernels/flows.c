@@ -10,17 +10,14 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
-#include <rte_byteorder.h>
-
+#include "../../net/wire/wire.h"
 #include "../api.h"
 
 enum {
   KEY = 0x6d5a6d5a,
   BUCKETS = 128, /* of a card's redirection table, filled in turn */
-  ETHERNET = 14, TAG = 4, MOST_TAGS = 2,
-  IP4 = 0x0800, IP6 = 0x86dd, VLAN = 0x8100, QINQ = 0x88a8,
+  MOST_TAGS = 2,
   TCP = 6, UDP = 17, SCTP = 132
 };
 
@@ -44,22 +41,12 @@ __attribute__((constructor)) static void fill_tables(void)
   }
 }
 
-static inline uint32_t read16(const uint8_t *p)
-{
-  uint16_t word;
-  memcpy(&word, p, sizeof word);
-  return rte_be_to_cpu_16(word);
-}
-
 /* The XOR of the 16-bit words, in network order and not folded. */
 static inline uint64_t fold(const uint8_t *p, int bytes)
 {
   uint64_t sum = 0;
-  uint32_t word;
-  for (; bytes > 0; bytes -= sizeof word, p += sizeof word) {
-    memcpy(&word, p, sizeof word);
-    sum ^= word;
-  }
+  for (; bytes > 0; bytes -= 4, p += 4)
+    sum ^= load32(p);
   return sum;
 }
 
@@ -79,25 +66,25 @@ static uint32_t hash_of(uint64_t sum)
 uint32_t pg_flow_hash(const struct packet *p)
 {
   const uint8_t *data = p->buf_addr + p->data_off, *end = data + p->length;
-  if (p->length < ETHERNET)
+  if (p->length < ETHERNET_HEADER)
     return 0;
-  uint32_t type = read16(data + 12);
-  const uint8_t *ip = data + ETHERNET;
-  for (int i = 0; i < MOST_TAGS && (type == VLAN || type == QINQ); i++) {
-    if (end - ip < TAG)
+  uint32_t type = get16(data + 12);
+  const uint8_t *ip = data + ETHERNET_HEADER;
+  for (int i = 0; i < MOST_TAGS && is_vlan_type(type); i++) {
+    if (end - ip < VLAN_TAG)
       return 0;
-    type = read16(ip + 2);
-    ip += TAG;
+    type = get16(ip + 2);
+    ip += VLAN_TAG;
   }
-  if (type == IP4 && end - ip >= 20) {
+  if (type == TYPE_IP4 && end - ip >= IP4_HEADER) {
     uint64_t sum = fold(ip + 12, 8);
     const uint8_t *l4 = ip + (ip[0] & 15) * 4;
-    bool fragment = read16(ip + 6) & 0x3fff;
+    bool fragment = get16(ip + 6) & 0x3fff;
     if (!fragment && has_ports(ip[9]) && end - l4 >= 4)
       sum ^= fold(l4, 4);
     return hash_of(sum);
   }
-  if (type == IP6 && end - ip >= 40) {
+  if (type == TYPE_IP6 && end - ip >= IP6_HEADER) {
     uint64_t sum = fold(ip + 8, 32);
     if (has_ports(ip[6]) && end - ip >= 44)
       sum ^= fold(ip + 40, 4);

@@ -17,7 +17,7 @@
 #include "join.h"
 #include "layers.h"
 
-enum { TYPE_IP4 = 0x0800, TYPE_IP6 = 0x86dd, TYPE_8021Q = 0x8100, LONGEST_IP = 65535 };
+enum { LONGEST_IP = 65535 };
 
 /* Where a segment's headers are; offsets from the frame's beginning. */
 struct segment {
@@ -34,7 +34,7 @@ static inline bool find_segment(struct segment *s, const struct rte_mbuf *m)
   uint16_t n = m->data_len, ip = ETHERNET_HEADER;
   if (n < ETHERNET_HEADER + VLAN_TAG + IP4_HEADER + TCP_HEADER)
     return false;
-  if (get16(frame + ip - 2) == TYPE_8021Q)
+  if (is_vlan_type(get16(frame + ip - 2)))
     ip += VLAN_TAG;
   uint16_t type = get16(frame + ip - 2);
   uint32_t tcp, bytes;

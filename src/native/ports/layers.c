@@ -12,8 +12,6 @@
 
 #include "layers.h"
 
-enum { TYPE_IP4 = 0x0800, TYPE_IP6 = 0x86dd, TYPE_8021Q = 0x8100, TYPE_8021AD = 0x88a8,
-       TYPE_BRIDGED = 0x6558 };
 enum { VXLAN_HEADER = 8, GENEVE_HEADER = 8, GENEVE_PORT = 6081, VXLAN_HAS_VNI = 8 };
 enum { GRE_HEADER = 4, GRE_KEY = 0x2000 };
 
@@ -48,7 +46,7 @@ static bool ethernet(struct walk *w)
     return false;
   w->at += ETHERNET_HEADER;
   w->type = get16(w->frame + w->at - 2);
-  while ((w->type == TYPE_8021Q || w->type == TYPE_8021AD) && has(w, VLAN_TAG)) {
+  while (is_vlan_type(w->type) && has(w, VLAN_TAG)) {
     w->at += VLAN_TAG;
     w->type = get16(w->frame + w->at - 2);
   }

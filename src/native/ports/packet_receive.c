@@ -24,7 +24,7 @@
 #include "../kernels/checksum.h"
 #include "packet.h"
 
-enum { ADDRESSES = 12, TPID_8021Q = 0x8100, SCTP_CHECKSUM = 8 };
+enum { SCTP_CHECKSUM = 8 };
 
 /* One frame of the ring. */
 struct received {
@@ -72,7 +72,7 @@ static inline struct received look(const struct packet_ring *r)
   memcpy(&f.offload, f.data - sizeof f.offload, sizeof f.offload);
   if (h->tp_status & TP_STATUS_VLAN_VALID) {
     uint16_t tpid =
-      h->tp_status & TP_STATUS_VLAN_TPID_VALID ? h->tp_vlan_tpid : TPID_8021Q;
+      h->tp_status & TP_STATUS_VLAN_TPID_VALID ? h->tp_vlan_tpid : TYPE_8021Q;
     f.tag_bytes = VLAN_TAG;
     f.tag[0] = rte_cpu_to_be_16(tpid);
     f.tag[1] = rte_cpu_to_be_16(h->tp_vlan_tci);
@@ -83,13 +83,13 @@ static inline struct received look(const struct packet_ring *r)
 /* Copy `n` bytes of the frame, and the tag into them. */
 static inline void copy(uint8_t *to, const struct received *f, uint32_t n)
 {
-  if (likely(f->tag_bytes == 0 || n < ADDRESSES)) {
+  if (likely(f->tag_bytes == 0 || n < MAC_ADDRESSES)) {
     rte_memcpy(to, f->data, n);
     return;
   }
-  memcpy(to, f->data, ADDRESSES);
-  memcpy(to + ADDRESSES, f->tag, VLAN_TAG);
-  memcpy(to + ADDRESSES + VLAN_TAG, f->data + ADDRESSES, n - ADDRESSES);
+  memcpy(to, f->data, MAC_ADDRESSES);
+  memcpy(to + MAC_ADDRESSES, f->tag, VLAN_TAG);
+  memcpy(to + MAC_ADDRESSES + VLAN_TAG, f->data + MAC_ADDRESSES, n - MAC_ADDRESSES);
 }
 
 /* Compute the checksum that the kernel left to a card; false if it isn't in the frame.
@@ -168,9 +168,9 @@ static bool read_rest(struct packet_socket *s, const struct received *f,
                       struct rte_mbuf *m)
 {
   struct virtio_net_hdr offload;
-  uint8_t head[ADDRESSES], *to = rte_pktmbuf_mtod(m, uint8_t *);
+  uint8_t head[MAC_ADDRESSES], *to = rte_pktmbuf_mtod(m, uint8_t *);
   struct iovec parts[] = {{&offload, sizeof offload}, {head, sizeof head},
-                          {to + ADDRESSES + f->tag_bytes, f->length - ADDRESSES}};
+                          {to + MAC_ADDRESSES + f->tag_bytes, f->length - MAC_ADDRESSES}};
   ssize_t expected = sizeof offload + f->length;
   return read_waiting(s->receive, parts, 3) == expected;
 }
@@ -281,7 +281,7 @@ uint16_t pg_packet_receive(struct port *port, struct rte_mbuf **packets, uint16_
     struct rte_mbuf *m = spare(port, s);
     if (unlikely(!m))
       break; /* it waits in the ring */
-    if (unlikely(f.present < f.length && !f.waits) || f.length < ADDRESSES) {
+    if (unlikely(f.present < f.length && !f.waits) || f.length < MAC_ADDRESSES) {
       s->counts.imissed++; /* cut off, as the socket's queue was full */
     } else if (likely(f.offload.gso_type == VIRTIO_NET_HDR_GSO_NONE)) {
       if (receive_one(port, s, &f, m)) {

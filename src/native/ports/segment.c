@@ -45,15 +45,10 @@ bool pg_unsegmented(struct unsegmented *u, uint32_t n, uint32_t length,
   return count <= MOST_SEGMENTS;
 }
 
-static void write_sum(uint8_t *to, uint16_t sum)
-{
-  memcpy(to, &sum, sizeof sum); /* in network order already */
-}
-
 /* UDP's 0 says that there is no checksum (RFC 768). */
 static void write_udp_sum(uint8_t *to, uint16_t sum)
 {
-  write_sum(to, sum == 0 ? UINT16_MAX : sum);
+  store16(to, sum == 0 ? UINT16_MAX : sum);
 }
 
 /* Over the pseudo header of the IP header at `ip` and what is from `l4` to `end`. */
@@ -76,8 +71,8 @@ static void write_lengths(const struct unsegmented *u, uint32_t i, uint8_t *pack
     case LAYER_IP4:
       put16(at + IP4_LENGTH, end - at);
       put16(at + IP4_ID, get16(at + IP4_ID) + i);
-      write_sum(at + IP4_CHECKSUM, 0);
-      write_sum(at + IP4_CHECKSUM, pg_fold_not(pg_sum_words(at, (at[0] & 15) * 4)));
+      store16(at + IP4_CHECKSUM, 0);
+      store16(at + IP4_CHECKSUM, pg_fold_not(pg_sum_words(at, (at[0] & 15) * 4)));
       break;
     case LAYER_IP6:
       put16(at + IP6_LENGTH, end - at - IP6_HEADER);
@@ -105,7 +100,7 @@ static void write_tunnel_sums(const struct unsegmented *u, uint8_t *packet,
     uint8_t *udp = packet + u->layers.of[k].at;
     if (u->layers.of[k].kind != LAYER_UDP || get16(udp + UDP_CHECKSUM) == 0)
       continue;
-    write_sum(udp + UDP_CHECKSUM, 0);
+    store16(udp + UDP_CHECKSUM, 0);
     write_udp_sum(udp + UDP_CHECKSUM,
                   l4_sum(packet + u->layers.of[k - 1].at, udp, end, IPPROTO_UDP));
   }
@@ -120,11 +115,11 @@ void pg_segment_headers(const struct unsegmented *u, uint32_t i, uint8_t *packet
   write_lengths(u, i, packet, end);
   if (l->protocol == IPPROTO_TCP) {
     write_tcp(u, i, l4);
-    write_sum(l4 + TCP_CHECKSUM, 0);
-    write_sum(l4 + TCP_CHECKSUM, l4_sum(ip, l4, end, IPPROTO_TCP));
+    store16(l4 + TCP_CHECKSUM, 0);
+    store16(l4 + TCP_CHECKSUM, l4_sum(ip, l4, end, IPPROTO_TCP));
   } else {
     put16(l4 + UDP_LENGTH, end - l4);
-    write_sum(l4 + UDP_CHECKSUM, 0);
+    store16(l4 + UDP_CHECKSUM, 0);
     write_udp_sum(l4 + UDP_CHECKSUM, l4_sum(ip, l4, end, IPPROTO_UDP));
   }
   write_tunnel_sums(u, packet, end);

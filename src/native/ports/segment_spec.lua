@@ -43,6 +43,17 @@ describe("segmentation", function ()
     end)
   end
 
+  it("and joining go behind a VLAN tag, a customer's or a provider's", function ()
+    local whole, start = frame(asTcp4, 3000)
+    for _, tag in ipairs {"\129\0\0\7", "\136\168\0\7"} do
+      local packets = offload.segments(whole:sub(1, 12) .. tag .. whole:sub(13),
+        {flags = NEEDS_CSUM, gso_type = TCPV4, gso_size = 1448, csum_start = start + 4,
+          csum_offset = 16})
+      assert.equal(3, #packets)
+      assert.equal(3, (offload.join(packets)))
+    end
+  end)
+
   it("of a frame that isn't what it is said to be is refused", function ()
     local whole, start = frame(asTcp4, 8000)
     local right = {flags = NEEDS_CSUM, gso_type = TCPV4, gso_size = 1448,

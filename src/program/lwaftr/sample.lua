@@ -2,9 +2,10 @@
 -- Packets of softwires for `perigee lwaftr generate`: UDP from the internet to a
 -- softwire's first port, or from there through its tunnel.
 
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
-local bytes = require("apps.ipv6.bytes")
 local checksum = require("lib.stack.checksum")
+local wire = require("net.wire.bytes")
 local writer = require("lib.pcap.writer")
 
 local M = {}
@@ -12,7 +13,7 @@ local M = {}
 local ETHERNET, IP4, IP6, UDP = 14, 20, 40, 8 -- bytes
 local PEER, PEER_PORT, LIFE = 0x01020304, 12345, 15
 local MOST = 10240 -- bytes of a packet
-local write16, write32 = bytes.write16, bytes.write32
+local write16, write32 = wire.write16, wire.write32
 
 local function put_macs(p, destination, source, type)
   ffi.fill(p, 6, destination)
@@ -48,14 +49,14 @@ end
 --- Write to `p` a packet of `size` bytes (or the least there can be) from the internet
 --- to the softwire; returns its length.
 function M.from_internet(p, size, softwire)
-  put_macs(p, 0x12, 0x68, 0x0800)
+  put_macs(p, 0x12, 0x68, ether_type.IP4)
   return ETHERNET + put_udp(p + ETHERNET, math.max(4, size - ETHERNET - IP4 - UDP),
     PEER, PEER_PORT, softwire.ipv4, M.port(softwire))
 end
 
 --- The same from the softwire's B4.
 function M.from_b4(p, size, softwire)
-  put_macs(p, 0x22, 0x44, 0x86dd)
+  put_macs(p, 0x22, 0x44, ether_type.IP6)
   local ip6 = p + ETHERNET
   local length = put_udp(ip6 + IP6, math.max(4, size - ETHERNET - IP6 - IP4 - UDP),
     softwire.ipv4, M.port(softwire), PEER, PEER_PORT)

@@ -2,6 +2,7 @@
 -- Which protocol a packet's first header is of. A graph may take Ethernet's header off
 -- (Click's Strip, tunnels) and says nowhere that it did: it shows in the bytes. Pure.
 
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local checksum = require("lib.stack.checksum")
 
@@ -14,8 +15,10 @@ local ETHERNET = "eth"
 local IP4_SIZE, IP6_SIZE = 20, 40
 local MULTICAST = 0xff -- the first byte of an IPv6 address
 local TYPE_OFFSET = 12 -- EtherType's
-local KNOWN_TYPES = {[0x0800] = true, [0x0806] = true, [0x8100] = true, [0x86dd] = true,
-  [0x8847] = true, [0x8848] = true, [0x88a8] = true}
+local KNOWN_TYPES = {}
+for _, name in ipairs{"IP4", "IP6", "ARP", "MPLS", "MPLS_MULTICAST", "VLAN", "QINQ"} do
+  KNOWN_TYPES[ether_type[name]] = true
+end
 
 -- Options, IPv4, TCP, UDP, IPv6, routing, fragment, GRE, ESP, AH, ICMPv6, none,
 -- destination options, SCTP (IANA's numbers).

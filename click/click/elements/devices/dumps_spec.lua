@@ -120,6 +120,9 @@ describe("FromDump", function ()
   it("gives only sound IP packets, if that is wanted", function ()
     save({{ETHERNET .. "\8\0" .. IP, 1}, {ETHERNET .. "\8\6" .. IP, 1},
       {ETHERNET .. "\129\0\0\1\8\0" .. IP, 1},
+      {ETHERNET .. "\136\168\0\1\8\0" .. IP, 1},
+      {ETHERNET .. "\136\168\0\1\129\0\0\2\8\0" .. IP, 1},
+      {ETHERNET .. "\136\168\0\1\129\0", 1},
       {ETHERNET .. "\8\0" .. IP:sub(1, 19), 1}})
     local seen = {}
     caught("f :: FromDump(FILE, STOP true, FORCE_IP true) -> a :: Catch;"
@@ -127,7 +130,7 @@ describe("FromDump", function ()
         seen[#seen + 1] = catch.name .. math.max(-1, p.note16[note.NETWORK_HEADER]
           - p.data_off)
       end})
-    assert.same({"a14", "b-1", "a18", "b-1"}, seen)
+    assert.same({"a14", "b-1", "a18", "a18", "a22", "b-1", "b-1"}, seen)
   end)
 
   it("makes packets as long as they were, or of one length", function ()

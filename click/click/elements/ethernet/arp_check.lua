@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ARP messages checked, and printed.
 
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local arp = require("click.net.arp")
 local checks = require("click.net.checks")
@@ -16,7 +17,8 @@ local MAC, NETWORK, TRANSPORT =
 local FIXED, MESSAGE, ETHERNET = 8, 28, 14 -- bytes
 local HARDWARE_SIZE, PROTOCOL_SIZE = 4, 5 -- offsets
 local swap16 = wire.swap16
-local HARDWARE_ETHERNET, IP4, IP6 = swap16(1), swap16(0x0800), swap16(0x86dd)
+local HARDWARE_ETHERNET, IP4, IP6 = swap16(1), swap16(ether_type.IP4),
+  swap16(ether_type.IP6)
 
 -- CheckARPHeader -------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 -- The second input takes the answers.
 
 local bit = require("bit")
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local arguments = require("click.arguments")
 local arp = require("click.net.arp")
@@ -21,7 +22,7 @@ local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local MAC, NETWORK, DST_IP = note.MAC_HEADER, note.NETWORK_HEADER, note.DST_IP
 local TCI, TIMESTAMP = note.VLAN_TCI, note.TIMESTAMP
 local HEADER = 14
-local IP4 = wire.swap16(0x0800)
+local IP4 = wire.swap16(ether_type.IP4)
 local ALL = ("\255"):rep(6)
 local ALL_WORD, ALL_HALF, LIMITED_BROADCAST = -1, 0xffff, -1
 local KNOWN, FULL, ASK = arp_table.KNOWN, arp_table.FULL, arp_table.ASK

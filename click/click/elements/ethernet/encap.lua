@@ -2,6 +2,7 @@
 -- Ethernet headers: put before packets, changed, and made sure of.
 
 local bit = require("bit")
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local element = require("click.element")
 local front = require("click.net.front")
@@ -15,7 +16,7 @@ local open, cut = front.open, front.cut
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local MAC, NETWORK = note.MAC_HEADER, note.NETWORK_HEADER
 local HEADER, ADDRESSES = 14, 12 -- bytes
-local IP4, IP6 = wire.swap16(0x0800), wire.swap16(0x86dd)
+local IP4, IP6 = wire.swap16(ether_type.IP4), wire.swap16(ether_type.IP6)
 
 -- The first three words of a header, from its addresses.
 local function set_addresses(e, source, destination)
@@ -129,7 +130,7 @@ function EtherMirror.make_process() return mirror end
 local EnsureEther = element.define{
   name = "EnsureEther", summary = "ensures that IP packets are Ethernet encapsulated",
   arguments = {
-    {"ETHERTYPE", "unsigned", default = 0x0800, max = 0xffff},
+    {"ETHERTYPE", "unsigned", default = ether_type.IP4, max = 0xffff},
     {"SRC", "eth", default = ("\1"):rep(6)},
     {"DST", "eth", default = ("\2"):rep(6)},
   },

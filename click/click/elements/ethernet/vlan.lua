@@ -3,6 +3,7 @@
 -- tag control information, are priority and VLAN. The annotation VLAN_TCI holds those.
 
 local bit = require("bit")
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local element = require("click.element")
 local front = require("click.net.front")
@@ -17,7 +18,7 @@ local open, cut = front.open, front.cut
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local MAC, NETWORK, TCI = note.MAC_HEADER, note.NETWORK_HEADER, note.VLAN_TCI
 local HEADER, TAG, TAGGED, ADDRESSES = 14, 4, 18, 12 -- bytes
-local TAG_TYPE = wire.swap16(0x8100)
+local TAG_TYPE = wire.swap16(ether_type.VLAN)
 local VLAN = wire.swap16(0x0fff) -- the bits of the TCI that are the VLAN
 local NONE = -1 -- no native VLAN: no VLAN is this
 local PRIORITY = 8192
@@ -131,7 +132,7 @@ local VLANEncap = element.define{
   drops = {"too short", "too long"},
 }
 table.insert(VLANEncap.arguments,
-  {"ETHERTYPE", "unsigned", default = 0x8100, max = 0xffff, keyword = true})
+  {"ETHERTYPE", "unsigned", default = ether_type.VLAN, max = 0xffff, keyword = true})
 
 function VLANEncap:configure(a)
   if set_tag(self, a) then self.tag_type = wire.swap16(a.ETHERTYPE) end
@@ -169,7 +170,7 @@ local VLANDecap = element.define{
   name = "VLANDecap", summary = "remove VLAN encapsulation from Ethernet packets",
   arguments = {
     {"ANNO", "bool", default = true},
-    {"ETHERTYPE", "unsigned", default = 0x8100, max = 0xffff, keyword = true},
+    {"ETHERTYPE", "unsigned", default = ether_type.VLAN, max = 0xffff, keyword = true},
   },
   drops = {"too short"},
 }

@@ -4,6 +4,7 @@
 -- it doesn't know.
 
 local bit = require("bit")
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local arp_handlers = require("click.net.arp_handlers")
@@ -20,7 +21,7 @@ local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local MAC, NETWORK, TRANSPORT =
   note.MAC_HEADER, note.NETWORK_HEADER, note.TRANSPORT_HEADER
 local TO, ADDRESS = note.DST_IP6, 16
-local IP6 = wire.swap16(0x86dd)
+local IP6 = wire.swap16(ether_type.IP6)
 
 -- Messages: Ethernet, IPv6, ICMPv6, and an option with an Ethernet address. Offsets.
 local TYPE, HEADER, HOP_LIMIT, SOURCE, DESTINATION = 12, 14, 21, 22, 38

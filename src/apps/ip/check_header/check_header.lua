@@ -2,7 +2,9 @@
 -- CheckHeader: passes on Ethernet frames with a sound IPv4 header and drops others,
 -- by what is wrong (RFC 1812, section 5.2.2). Lengths are checked before bytes.
 
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
+local lib = require("core.lib")
 
 local CheckHeader = {
   drops = {"short", "not_ipv4", "bad_version", "bad_length", "bad_checksum"},
@@ -14,7 +16,7 @@ CheckHeader.link_names = {input = {input = true}, output = {output = true}}
 
 local ETHERNET, MINIMAL = 14, 20 -- bytes of headers
 local USUAL = 0x45 -- version 4, 20 bytes: no options
-local IPV4 = ffi.abi("le") and 0x0008 or 0x0800 -- EtherType, as this CPU reads it
+local IPV4 = lib.htons(ether_type.IP4) -- as this CPU reads it
 local words_t = ffi.typeof("const uint16_t *")
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit

@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Numbers in network order at a pointer to bytes. All as bytes: accesses of several
+-- widths to the same bytes LuaJIT may reorder. These are compiled into the loops that
+-- call them: code that isn't compiled (jit.off) may not, or LuaJIT gives them up.
+
+local band, rshift = bit.band, bit.rshift
+
+local bytes = {}
+
+--- The number of 16 bits at `p`.
+function bytes.read16(p) return p[0] * 256 + p[1] end
+
+--- The number of 32 bits at `p`, from 0 to 2^32 - 1.
+function bytes.read32(p)
+  return ((p[0] * 256 + p[1]) * 256 + p[2]) * 256 + p[3]
+end
+
+--- Write the lower 16 bits of `value` to the two bytes at `p`.
+function bytes.write16(p, value)
+  p[0], p[1] = band(rshift(value, 8), 0xff), band(value, 0xff)
+end
+
+--- Write the lower 32 bits of `value` to the four bytes at `p`.
+function bytes.write32(p, value)
+  p[0], p[1] = band(rshift(value, 24), 0xff), band(rshift(value, 16), 0xff)
+  p[2], p[3] = band(rshift(value, 8), 0xff), band(value, 0xff)
+end
+
+return bytes
