@@ -5,9 +5,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
+import threading
+import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -152,6 +156,107 @@ def test_bad_clients(instance):
     for client in hangs:
         client.close()
     assert instance.read()
+
+
+def helper_of(pid):
+    """The process that serves its metrics."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    found = [int(c) for c in children if b"--serve-for" in
+             Path(f"/proc/{c}/cmdline").read_bytes()]
+    return found[0] if found else None
+
+
+def cpu_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_many_who_ask_get_old_pages_and_cost_little(instance):
+    helper, stop, pages = helper_of(instance.pid), threading.Event(), []
+
+    def ask():
+        while not stop.is_set():
+            pages.append(get(instance.path, "/metrics")[1])
+
+    assert get(instance.path, "/healthz")[1] == "ok\n"
+    began, used = time.monotonic(), cpu_seconds(helper)
+    clients = [threading.Thread(target=ask) for _ in range(20)]
+    for client in clients:
+        client.start()
+    wait_until(lambda: len(set(pages)) >= 3, "three pages")
+    assert get(instance.path, "/healthz")[1] == "ok\n"
+    took, used = time.monotonic() - began, cpu_seconds(helper) - used
+    stop.set()
+    for client in clients:
+        client.join()
+    assert len(pages) >= 20
+    assert len(set(pages)) <= took + 1
+    # A hundredth, what was saved before, a step that was begun, and the clock's ticks.
+    assert used <= 0.01 * took + 0.05 + 0.1
+
+
+def test_idle_clients_keep_nobody_out(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with running(PERIGEE, "--metrics", port, "echo", "null", 1) as process:
+        process.wait_for_engine()
+        held = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
+        for page in "/healthz", "/readyz", "/metrics":
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{page}", timeout=60) as got:
+                assert got.status == 200
+        evil = urllib.request.Request(f"http://127.0.0.1:{port}/metrics",
+                                      headers={"Host": "evil.example.com"})
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(evil, timeout=60)
+        for client in held:
+            client.close()
+
+
+def test_a_stuck_engine_is_not_well(instance):
+    os.kill(instance.pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: " 503 " in get(instance.path, "/healthz")[0], "503")
+        assert re.fullmatch(r"the engine hasn't breathed for \d+ seconds\n",
+                            get(instance.path, "/readyz")[1])
+    finally:
+        os.kill(instance.pid, signal.SIGCONT)
+    wait_until(lambda: get(instance.path, "/healthz")[1] == "ok\n", "breaths")
+
+
+def test_who_serves_is_started_again_and_ends_with_the_process(tmp_path):
+    path = tmp_path / "m"
+    with running(PERIGEE, "--metrics", f"unix:{path}", "echo", "null", 1) as process:
+        process.wait_for_engine()
+        first = helper_of(process.pid)
+        assert str(first) not in perigee("ps").stdout.split()
+        time.sleep(10)  # one that ends at once isn't replaced
+        os.kill(first, signal.SIGKILL)
+        second = wait_until(lambda: (found := helper_of(process.pid)) != first and found,
+                            "another")
+        assert get(path, "/healthz")[1] == "ok\n"
+        os.kill(process.pid, signal.SIGKILL)
+        wait_until(lambda: not Path(f"/proc/{second}/cmdline").exists()
+                   or not Path(f"/proc/{second}/cmdline").read_bytes(), "its end")
+
+
+def test_a_script_of_libmoon_has_them_too(tmp_path):
+    path = tmp_path / "m"
+    script = ROOT / "test/moongen/loops.lua"
+    with running(PERIGEE, "--metrics", f"unix:{path}", "moongen", "--port", "0=null", script,
+                 "clean") as process:
+        def sent():
+            assert process.read(), process.said
+            try:
+                return samples(get(path, "/metrics")[1]).get(
+                    'perigee_queue_packets_total{device="0",queue="1",way="tx"}')
+            except OSError:
+                return None
+        wait_until(sent, "packets")
+        found = samples(get(path, "/metrics")[1])
+        assert found["perigee_packets_total"] > 0
+        assert found['perigee_task_cpu_seconds_total{task="2 clean"}'] >= 0
+        assert get(path, "/readyz")[1] == get(path, "/healthz")[1] == "ok\n"
 
 
 def test_of_all_instances_by_tcp(instance):

@@ -103,6 +103,17 @@ def test_top_and_ps_show_tasks_devices_and_queues():
     assert "task 2 clean\n" in listed and instance["tasks"] == ["2 clean"]
 
 
+@pytest.mark.parametrize("program", [["trace"], ["capture"]])
+def test_who_looks_for_a_graph_is_told_that_there_are_tasks(program, tmp_path):
+    with running(PERIGEE, "moongen", "--port", "0=null", LOOPS, "clean") as process:
+        wait_until(lambda: packets(process), "packets")
+        place = [f"@{process.pid}:dropped", tmp_path / "x.pcap"] if program == ["capture"] \
+            else [process.pid]
+        result = perigee(*program, *place)
+    assert result.returncode == 1
+    assert "runs a libmoon script" in result.stderr and "perigee top" in result.stderr
+
+
 def threads(pid):
     """Of a process: name and CPUs of each thread that hasn't ended meanwhile."""
     for path in pathlib.Path(f"/proc/{pid}/task").iterdir():

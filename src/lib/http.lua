@@ -47,6 +47,25 @@ function http.request(input)
   return parse(input:sub(first, newline)), last + 1
 end
 
+-- A host without its port: "127.0.0.1", "[::1]" or a name, in small letters.
+local function bare(host)
+  return (host:match("^(%[[%x:.]+%]):?%d*$") or host:match("^([^:]*):?%d*$") or "")
+    :lower()
+end
+
+local function is_number(host)
+  return host:match("^%d+%.%d+%.%d+%.%d+$") or host:match("^%[[%x:.]+%]$")
+end
+
+--- The name that the request has in Host, if it is none of the set `names`, no number
+--- and not localhost: then a page of others may ask under a name that is made to mean
+--- this address (DNS rebinding). Else nil.
+function http.foreign_host(request, names)
+  local host = bare(request.headers.host or "")
+  if is_number(host) or host == "localhost" or names[host] then return nil end
+  return (host:sub(1, 60):gsub("[%c\127-\255]", "?"))
+end
+
 --- The head of an answer with a body of `length` bytes of the media type `kind` (nil:
 --- text).
 function http.head(status, length, kind, keep)

@@ -6,21 +6,21 @@
 -- A session has receive(bytes), or receive(nil) at the end; work(); `output`, a list of
 -- strings to be sent, whose bytes are `outgoing`; `paused`, when work() has more to do
 -- once some is sent; `full`, when it takes no more bytes for now; `done`: close when
--- all is sent. It may have ended(), which is called when the connection is no more.
+-- all is sent. It may have ended(), which is called when the connection is no more, and
+-- is_idle(): true as long as its client hasn't asked for anything. An idle one makes
+-- room for a new connection.
 
 local ffi = require("ffi")
-local errno = require("posix.errno")
 local fcntl = require("posix.fcntl")
 local poll = require("posix.poll").poll
 local socket = require("posix.sys.socket")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
+local idle = require("lib.idle_connections")
+local output = require("lib.socket_output")
 local port_files = require("lib.port.files")
 
 ffi.cdef [[
-  ssize_t perigee_send(int fd, const void *data, size_t size, int flags)
-    __asm__("send");
-  ssize_t perigee_write(int fd, const void *data, size_t size) __asm__("write");
   unsigned perigee_umask(unsigned mask) __asm__("umask");
   struct perigee_pollfd { int fd; short events, revents; };
   int perigee_poll(struct perigee_pollfd *fds, unsigned long n, int ms) __asm__("poll");
@@ -30,15 +30,15 @@ ffi.cdef [[
 ]]
 
 local sockets = {}
+local would_wait, send = output.would_wait, output.send
 
-local MSG_DONTWAIT, MSG_NOSIGNAL = 0x40, 0x4000 -- Linux, <sys/socket.h>
 local POLLIN = 1                            -- <poll.h>
 local LONGEST_PATH = 107                    -- <linux/un.h>, without the final zero
-local BACKLOG = 16
+local BACKLOG = 128
 local PATIENCE_SECONDS = 2 -- with a server that takes no connections
-local MOST_CONNECTIONS = 64
 local AT_ONCE = 65536     -- bytes read from a client at a time
 local OTHERS = 127        -- the bits (octal 177) of a mode that only leave the owner's
+local UNIX = "unix"       -- what connections have for an address that have none
 local PORTS_TO_TRY = 11   -- from the one wanted
 
 local Server = {}
@@ -147,37 +147,36 @@ end
 --- from make(). `log(message)`, if given, is told of connections.
 function sockets.server(fd, make, log)
   return setmetatable({fd = fd, make = make, connections = {}, fds = {},
+    came = {}, addresses = {}, number = 0,
     log = log or function () end,
     listening = ffi.new("struct perigee_pollfd[1]", {{fd or -1, POLLIN, 0}})}, Server)
 end
 
-local function would_wait(number)
-  return number == errno.EAGAIN or number == errno.EINTR
+--- Serve the connection `fd`, from the address (optional).
+function Server:add(fd, address)
+  local session = self.make()
+  self.number = self.number + 1
+  self.connections[fd], self.came[fd] = session, self.number
+  self.addresses[fd] = address or UNIX
+  prepare(fd)
 end
 
---- Serve the connection `fd`.
-function Server:add(fd)
-  local session = self.make()
-  self.connections[fd] = session
-  prepare(fd)
+local function close(self, fd)
+  unistd.close(fd)
+  local session = self.connections[fd]
+  self.connections[fd], self.came[fd], self.addresses[fd] = nil, nil, nil
+  if session.ended then session:ended() end
+  self.log(("closed connection %d"):format(fd))
+end
+
+-- Close an idle connection, if need be, for one more from the address.
+local function make_room(self, address)
+  local fd = idle.in_the_way(self, address)
+  if fd then close(self, fd) end
 end
 
 local function describe(address)
   return address.addr and (" from %s.%d"):format(address.addr, address.port) or ""
-end
-
-local function accept_all(self)
-  while true do
-    local fd, address, number = socket.accept(self.fd)
-    if not fd then
-      if not would_wait(number) then
-        self.log("accept: " .. tostring(address))
-      end
-      return
-    end
-    self:add(fd)
-    self.log(("opened connection %d%s"):format(fd, describe(address)))
-  end
 end
 
 local function receive(fd, session)
@@ -189,17 +188,20 @@ local function receive(fd, session)
   end
 end
 
--- One write of what is in `data` behind its first `sent` bytes: bytes taken; nil if the
--- client has gone.
-local function send_some(fd, data, sent)
-  sent = sent or 0
-  local bytes, size = ffi.cast("const char *", data) + sent, #data - sent
-  local n = ffi.C.perigee_send(fd, bytes, size, MSG_DONTWAIT + MSG_NOSIGNAL)
-  if n < 0 and ffi.errno() == errno.ENOTSOCK then
-    n = ffi.C.perigee_write(fd, bytes, size)
+local function accept_all(self)
+  while idle.has_room(self) do
+    local fd, address, number = socket.accept(self.fd)
+    if not fd then
+      if not would_wait(number) then
+        self.log("accept: " .. tostring(address))
+      end
+      return
+    end
+    make_room(self, address.addr or UNIX)
+    self:add(fd, address.addr)
+    self.log(("opened connection %d%s"):format(fd, describe(address)))
+    receive(fd, self.connections[fd]) -- who asks at once isn't idle
   end
-  if n >= 0 then return tonumber(n) end
-  return would_wait(ffi.errno()) and 0 or nil
 end
 
 --- Write all of `data` to `fd`, a socket, pipe or file, waiting for room. False if that
@@ -215,49 +217,6 @@ function sockets.write_all(fd, data)
   return true
 end
 
--- Join strings until the first is worth a system call. Of that, `sent` bytes have been
--- sent: those that are left, and how many bytes of their first have been.
-local function joined(output, sent)
-  local size, n = #output[1] - sent, 1
-  while size < AT_ONCE and output[n + 1] do
-    n = n + 1
-    size = size + #output[n]
-  end
-  if n == 1 then return output, sent end
-  output[1] = output[1]:sub(sent + 1)
-  local left = {table.concat(output, "", 1, n)}
-  for i = n + 1, #output do left[i - n + 1] = output[i] end
-  return left, 0
-end
-
--- Send what there is room for. False if the client has gone. Large strings aren't
--- copied.
-local function send(fd, session)
-  if session.outgoing == 0 then return true end
-  local output, sent = session.output, session.sent or 0
-  repeat
-    output, sent = joined(output, sent)
-    local n = send_some(fd, output[1], sent)
-    if not n then return false end
-    session.outgoing, sent = session.outgoing - n, sent + n
-    local is_sent = sent == #output[1]
-    if is_sent then
-      table.remove(output, 1)
-      sent = 0
-    end
-    session.output, session.sent = output, sent
-  until not is_sent or session.outgoing == 0
-  return true
-end
-
-local function close(self, fd)
-  unistd.close(fd)
-  local session = self.connections[fd]
-  self.connections[fd] = nil
-  if session.ended then session:ended() end
-  self.log(("closed connection %d"):format(fd))
-end
-
 local function serve(self, fd, session, events)
   if events.IN or events.HUP or events.ERR then receive(fd, session) end
   local there
@@ -270,20 +229,31 @@ end
 
 -- What to ask poll() for.
 local function wanted(self)
-  local fds, n = {}, 0
+  local fds = {}
   for fd, session in pairs(self.connections) do
-    n = n + 1
     fds[fd] = {events = {IN = not (session.at_end or session.full),
                          OUT = session.outgoing > 0}}
   end
-  if self.fd and n < MOST_CONNECTIONS then fds[self.fd] = {events = {IN = true}} end
+  if self.fd and idle.has_room(self) then
+    fds[self.fd] = {events = {IN = true}}
+  end
   return fds
+end
+
+--- Wait until a client has something to say, or takes more; so many seconds at most.
+function Server:wait(seconds)
+  local fds = wanted(self)
+  if next(fds) then poll(fds, math.ceil(seconds * 1000)) end
 end
 
 --- Go on with the connections of another server, and with what they had been sent.
 function Server:take_over(connections)
   self.connections = connections
-  for fd, session in pairs(connections) do serve(self, fd, session, {}) end
+  for fd, session in pairs(connections) do
+    self.number = self.number + 1
+    self.came[fd], self.addresses[fd] = self.number, UNIX
+    serve(self, fd, session, {})
+  end
 end
 
 --- Do what there is to do. True if there was anything; that a client has gone whose
@@ -329,6 +299,6 @@ end
 
 --- Send what a connection takes of `data`, behind its first `sent` bytes (0), without
 --- waiting: how many bytes, which may be 0; nil if its other end has gone.
-sockets.send_some = send_some
+sockets.send_some = output.send_some
 
 return sockets

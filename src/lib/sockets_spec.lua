@@ -119,6 +119,52 @@ describe("servers that don't wait", function ()
     os.remove(path)
   end)
 
+  -- A client at another address of this machine's.
+  local function from(address, port)
+    local fd = assert(socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0))
+    assert(socket.bind(fd, {family = socket.AF_INET, addr = address, port = 0}))
+    local to = {family = socket.AF_INET, addr = "127.0.0.1", port = port}
+    assert(socket.connect(fd, to))
+    return fd
+  end
+
+  it("let the oldest idle client of an address go for its next", function ()
+    local fd, port = assert(sockets.listen_tcp("127.0.0.1", 0))
+    local server = sockets.server(fd, function ()
+      local session = echo()
+      session.output, session.outgoing = {}, 0
+      function session.is_idle() return not session.asked end
+      local receive = session.receive
+      function session:receive(data)
+        self.asked = data ~= nil
+        receive(self, data)
+      end
+      return session
+    end)
+    local asking = from("127.0.0.1", port)
+    unistd.write(asking, "first")
+    assert.equal("FIRST", read(server, asking, 5))
+    local clients = {}
+    for i = 1, 40 do
+      clients[i] = from("127.0.0.1", port)
+      server:poll()
+    end
+    local other = from("127.0.0.2", port)
+    unistd.write(other, "x")
+    assert.equal("X", read(server, other, 1))
+    for i = 1, 40 do -- 31 of these are left, beside the one that has asked
+      unistd.write(clients[i], "y")
+      local alive = i > 40 - 31
+      assert.equal(alive and "Y" or "", read(server, clients[i], 1), i)
+    end
+    unistd.write(asking, "again")
+    assert.equal("AGAIN", read(server, asking, 5))
+    for _, client in ipairs(clients) do unistd.close(client) end
+    unistd.close(asking)
+    unistd.close(other)
+    server:close()
+  end)
+
   it("have Unix sockets of their own, and replace what was left", function ()
     local path = os.tmpname()
     os.remove(path)

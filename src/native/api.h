@@ -301,6 +301,13 @@ int pg_ended_by(void);
 void pg_take_signal(int number, bool take);
 int pg_taken_signal(void);
 
+/* helper.c */
+enum { PG_HELPER_FD = 3 };
+int pg_helper_start(const char *const *argv, int fd);
+bool pg_helper_begin(int parent);
+bool pg_helper_ended(int pid);
+void pg_helper_stop(int pid);
+
 /* What an engine is at, for who asks from outside (where.c). */
 struct at_work {
   int32_t call;              /* number of the call that a breath makes; 0: none */

@@ -31,6 +31,10 @@ local function refuse(instance, number, reason)
   if number == errno.EACCES or number == errno.EPERM then
     failure.raise("process %d is another user's: only that user and root can look into "
       .. "it", instance.pid)
+  elseif number == errno.ENOENT and stat.lstat(instance.directory .. "/tasks") then
+    failure.raise("process %d runs a libmoon script: its tasks handle packets "
+      .. "themselves, so it has no graph to look into. `perigee top %d` shows its "
+      .. "tasks, devices and queues", instance.pid, instance.pid)
   elseif number == errno.ENOENT then
     failure.raise("process %d has no control socket: it was started with --no-control, "
       .. "its engine doesn't run yet, or it isn't Perigee's", instance.pid)

@@ -8,7 +8,8 @@ local messages = require("lib.http")
 local http = {}
 
 local LONGEST_HEAD, LONGEST_BODY = 16384, 1048576 -- bytes
-local PATIENCE_SECONDS = 60 -- from its connection on
+local REQUEST_SECONDS = 5   -- from its connection on, until its request is whole
+local PATIENCE_SECONDS = 60 -- until it has taken the answer
 
 local Session = {}
 Session.__index = Session
@@ -22,8 +23,11 @@ function http.session(page, options)
   options = options or {}
   local now = options.now or C.pg_monotonic
   return setmetatable({page = page, any_method = options.any_method, input = "",
-    output = {}, outgoing = 0, now = now, ends = now() + PATIENCE_SECONDS}, Session)
+    output = {}, outgoing = 0, now = now, ends = now() + REQUEST_SECONDS}, Session)
 end
+
+--- Has the client not asked for anything yet?
+function Session:is_idle() return not (self.thread or self.done) end
 
 --- Bytes have come; nil: the client has said all.
 function Session:receive(bytes)
@@ -89,6 +93,7 @@ function Session:work()
   local request = self.request
   if request and #self.input >= self.length then
     request.body = self.input:sub(1, self.length)
+    self.ends = self.now() + PATIENCE_SECONDS
     self.thread = coroutine.create(self.page)
     self.head_only = request.method == "HEAD"
     return make(self, request)

@@ -93,10 +93,14 @@ describe("a client of a web server", function ()
         {now = function () return seconds end})
       session:receive(request)
       session:work()
-      seconds = 59
+      assert.equal(request ~= GET, session:is_idle())
+      seconds = 4
+      session:work()
+      assert.equal(request == GET, session.done or false)
+      seconds = request == GET and 59 or 6
       session:work()
       assert.equal(request == GET, session.outgoing > 0)
-      seconds = 61
+      seconds = request == GET and 61 or 6
       session:work()
       assert.same({true, 0}, {session.done, session.outgoing})
     end

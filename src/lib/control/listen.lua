@@ -2,6 +2,7 @@
 -- Where web servers listen, as users write it: [ADDRESS:]PORT or unix:PATH.
 
 local failure = require("core.failure")
+local http = require("lib.http")
 local sockets = require("lib.sockets")
 
 local listen = {}
@@ -33,6 +34,20 @@ function listen.open(option, text)
   end
   if not fd then failure.raise("%s %s: %s", option, text, problem) end
   return fd, place.path
+end
+
+--- For a server at `place` (listen.parse) without a password: a function from a request
+--- (lib.http) to the sentence that refuses it, if a page of others may have asked it.
+--- At other addresses than this machine's own names are usual. A name without a dot is
+--- nobody's in the DNS.
+function listen.foreign(place)
+  return function (request)
+    local own = place.address and place.address:match("^127%.")
+    if not own or not request.headers.host then return nil end
+    local host = http.foreign_host(request, {})
+    if not host or not host:find(".", 1, true) then return nil end
+    return ("the name '%s' isn't this machine's own: ask for 127.0.0.1"):format(host)
+  end
 end
 
 return listen

@@ -1,89 +1,112 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The option --metrics: this process's own metrics, and whether it is well, by HTTP,
--- while its engine runs.
+-- The option --metrics: a process of its own serves this one's metrics, and whether it
+-- is well, by HTTP (lib.control.metrics_helper). This one only keeps in shared memory
+-- what that needs to know, so that packets never wait for who asks.
 
+local ffi = require("ffi")
 local C = require("core.native")
+local counter = require("core.counter")
+local errno = require("posix.errno")
 local engine = require("core.app")
-local http = require("lib.control.http")
 local listen = require("lib.control.listen")
-local metrics = require("lib.observe.metrics")
-local objects = require("lib.observe.objects")
+local log = require("core.lib.log")
 local outside = require("core.outside.visitors")
-local process = require("lib.observe.process")
 local shm = require("core.shm")
-local sockets = require("lib.sockets")
 local state = require("lib.service.state")
+local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
 
 local server = {}
 
-local FILES_AT_ONCE = 20 -- read between two breaths: some tenths of a millisecond
+local LOOK_SECONDS = 0.5 -- between two looks at what seldom changes
 
--- As objects.all, with pauses, but not between what an app or a link has: its numbers
--- belong together.
-local function read_objects(directory)
-  local found, n, folder = {}, 0, nil
-  objects.each(directory, function (name, path)
-    local of = name:match("^(.*)/")
-    if n >= FILES_AT_ONCE and of ~= folder then
-      coroutine.yield()
-      n = 0
-    end
-    local value, kind = objects.read(path)
-    if value ~= nil then
-      found[name:match("^(.*)%.")] = {value = value, kind = kind}
-    end
-    n, folder = n + 1, of
-  end)
+-- A helper that ends is replaced; one that does so at once isn't.
+local LEAST_SECONDS = 10
+
+local function launch(fd, text)
+  local words = {"perigee", "metrics", "--serve-for", (shm.path("x"):match("^(.*)/")),
+    "--parent", tostring(unistd.getpid()), "--at", text}
+  local argv = ffi.new("const char *[?]", #words + 1)
+  for i, word in ipairs(words) do argv[i - 1] = word end
+  local pid = C.pg_helper_start(argv, fd)
+  if pid < 0 then
+    log.warning("--metrics %s: no process can be started: %s", text,
+      (errno.errno(-pid)))
+  end
+  return pid > 0 and pid or nil
+end
+
+-- What the helper reads in shared memory ----------------------------------------------
+
+-- A line of text, as a file that is whole at any time.
+local function write(name, line)
+  local path = shm.path("service/" .. name)
+  local file = io.open(path .. ".new", "w")
+  if not file then return end
+  tree.protect(path .. ".new")
+  file:write(line, "\n")
+  file:close()
+  os.rename(path .. ".new", path)
+end
+
+local function new_counters()
+  local found = {}
+  for _, name in ipairs{"breathed_ns", "pool_packets", "pool_available"} do
+    found[name] = counter.create(("service/%s.counter"):format(name))
+  end
   return found
 end
 
-local function own_metrics(plain)
-  local pid = unistd.getpid()
-  local cpu, uptime = process.times(pid)
-  local directory = shm.path("engine"):match("^(.*)/")
-  return metrics.text({{program = process.program(pid, directory), pid = pid, cpu = cpu,
-    name = engine.program_name or nil, uptime = uptime,
-    objects = read_objects(directory),
-    pool = {size = C.pg_pool_size(), available = C.pg_pool_available()}}}, plain)
+local function tell(lines, name, line)
+  if line and lines[name] ~= line then write(name, line) end
+  lines[name] = line
 end
 
-local PAGES = {}
+-- What is done here between breaths.
+local function new_visitor(fd, path, text)
+  local pid, started = launch(fd, text), C.pg_monotonic()
+  local counters, lines, next_look = nil, {}, 0
+  local visitor = {}
 
-PAGES["/metrics"] = function (openmetrics)
-  if openmetrics then return 200, own_metrics(false), metrics.TYPE end
-  return 200, own_metrics(true), metrics.PLAIN_TYPE
-end
+  local function look_after_helper(now)
+    if not pid or not C.pg_helper_ended(pid) then return end
+    local again = now - started >= LEAST_SECONDS
+    log.warning("--metrics %s: the process that serves it has ended%s", text,
+      again and "; another is started" or "")
+    pid, started = again and launch(fd, text) or nil, now
+  end
 
-PAGES["/healthz"] = function () return 200, "ok\n" end
+  function visitor.begin()
+    counters = counters or new_counters()
+  end
 
-PAGES["/readyz"] = function ()
-  local why = state.not_ready()
-  if why then return 503, why .. "\n" end
-  return 200, "ok\n"
-end
+  function visitor.tend(now)
+    if not counters then return end
+    counter.set(counters.breathed_ns, C.pg_monotonic_ns())
+    if now < next_look then return end
+    next_look = now + LOOK_SECONDS
+    counter.set(counters.pool_packets, C.pg_pool_size())
+    counter.set(counters.pool_available, C.pg_pool_available())
+    tell(lines, "readiness", state.not_ready() or "ready")
+    tell(lines, "name", engine.program_name or nil)
+    look_after_helper(now)
+  end
 
-local function page(request)
-  local make = PAGES[request.path]
-  if not make then return 404, "there are /metrics, /healthz and /readyz\n" end
-  return make(metrics.is_asked_for(request))
+  function visitor.leave()
+    if pid then C.pg_helper_stop(pid) end
+    unistd.close(fd)
+    if path then os.remove(path) end
+  end
+
+  for _, f in pairs(visitor) do jit.off(f, true) end
+  return visitor
 end
 
 --- Serve at `text` ([ADDRESS:]PORT or unix:PATH). Raises a failure if that can't be.
 function server.start(text)
+  require("lib.service.notify") -- the helper doesn't see $NOTIFY_SOCKET from here on
   local fd, path = listen.open("--metrics", text)
-  local listening = sockets.server(fd, function () return http.session(page) end)
-  local visitor = {}
-  function visitor.tend()
-    listening:poll()
-    if listening:busy() then listening:work() end
-  end
-  function visitor.leave()
-    listening:close()
-    if path then os.remove(path) end
-  end
-  jit.off(visitor.tend, true)
-  outside.let_in(visitor)
+  outside.let_in(new_visitor(fd, path, text))
 end
 
 return server

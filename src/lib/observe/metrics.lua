@@ -40,6 +40,11 @@ local FAMILIES = {
   {"perigee_pool_available_packets", "gauge", "Packets in the pool that nobody has."},
   {"perigee_breath_seconds", "histogram", "How long breaths take."},
   {"perigee_app_histogram", "histogram", "Histograms of apps, in their unit."},
+  {"perigee_queue_packets", "counter", "Packets of the device's queue."},
+  {"perigee_queue_bytes", "counter", "Bytes of these packets, without frame check."},
+  {"perigee_queue_drops", "counter", "Packets that the queue lost or refused."},
+  {"perigee_device_missed_packets", "counter", "Packets that found no room."},
+  {"perigee_task_cpu_seconds", "counter", "CPU time of the task's thread."},
 }
 
 -- Of the counters of ports, those that count nothing.
@@ -49,6 +54,7 @@ local STATES = {dtime = true, speed = true, status = true, type = true, macaddr 
 -- Counters of the engine by family.
 local ENGINE = {frees = "perigee_packets", freebytes = "perigee_bytes",
                 breaths = "perigee_breaths", configs = "perigee_configurations"}
+local QUEUED = {frees = true, freebytes = true} -- counted by queues, if there are any
 local LINK = {txpackets = "perigee_link_packets", txbytes = "perigee_link_bytes",
               txdrop = "perigee_link_drops"}
 local PARTS = {receive = true, send = true, engine = true, empty = true, sleep = true}
@@ -137,7 +143,9 @@ local function add_engine(out, cpu, what, object)
   elseif object.kind ~= "counter" then
     return
   elseif ENGINE[what] and cpu == "main" then
-    add(out, ENGINE[what], "_total", object.value)
+    if not (out.queues and QUEUED[what]) then
+      add(out, ENGINE[what], "_total", object.value)
+    end
   elseif jit then
     add(out, "perigee_jit_events", "_total", object.value, "cpu", cpu, "event", jit)
   elseif part and PARTS[part] then
@@ -150,6 +158,34 @@ local function add_engine(out, cpu, what, object)
   end
 end
 
+-- What a libmoon script has instead of an engine (program.top.tasks).
+local QUEUE = {packets = "perigee_queue_packets", bytes = "perigee_queue_bytes",
+               dropped = "perigee_queue_drops"}
+
+local function add_device(out, owner, what, value)
+  local id, way, queue = owner:match("^(%d+)/([rt]x)/(%d+)$")
+  if id and QUEUE[what] then
+    add(out, QUEUE[what], "_total", value, "device", id, "queue", queue, "way", way)
+  elseif what == "missed" then
+    add(out, "perigee_device_missed_packets", "_total", value, "device", owner)
+  end
+end
+
+-- Packets and bytes that all queues have sent, or received if that is more; nil if
+-- there are none.
+local function of_queues(objects)
+  local sums = {rx = {packets = 0, bytes = 0}, tx = {packets = 0, bytes = 0}}
+  local any = false
+  for name, object in pairs(objects) do
+    local way, what = name:match("^devices/%d+/([rt]x)/%d+/(%a+)$")
+    local sum = sums[way]
+    if sum and sum[what] then
+      sum[what], any = sum[what] + tonumber(object.value), true
+    end
+  end
+  if any then return sums.rx.packets > sums.tx.packets and sums.rx or sums.tx end
+end
+
 local function add_object(out, objects, name, object)
   local cpu, rest = name:match("^workers/(%d+)/(.*)$")
   local kind, owner, what = name:match("^(%a+)/(.*)/([^/]+)$")
@@ -159,6 +195,11 @@ local function add_object(out, objects, name, object)
     add_link(out, objects, shm.name_of_part(owner), what, object.value)
   elseif kind == "apps" then
     add_app(out, shm.name_of_part(owner), what, object)
+  elseif kind == "devices" and object.kind == "counter" then
+    add_device(out, owner, what, object.value)
+  elseif kind == "tasks" and what == "cpu_ns" then
+    add(out, "perigee_task_cpu_seconds", "_total", tonumber(object.value) / 1e9, "task",
+      shm.name_of_part(owner))
   end
 end
 
@@ -174,6 +215,11 @@ local function add_instance(out, instance)
   if instance.pool then
     add(out, "perigee_pool_packets", "", instance.pool.size)
     add(out, "perigee_pool_available_packets", "", instance.pool.available)
+  end
+  out.queues = of_queues(instance.objects)
+  if out.queues then
+    add(out, "perigee_packets", "_total", out.queues.packets)
+    add(out, "perigee_bytes", "_total", out.queues.bytes)
   end
   local names = {}
   for name in pairs(instance.objects) do names[#names + 1] = name end

@@ -28,6 +28,28 @@ describe("metrics", function ()
     assert.equal("# EOF\n", text:sub(-6))
   end)
 
+  it("have the queues and tasks of a script, whose engine counts nothing", function ()
+    local objects, lines = {["engine/frees"] = counter(0ULL)}, {}
+    for name, value in pairs{["devices/0/rx/0/packets"] = 2ULL,
+        ["devices/0/rx/0/bytes"] = 120ULL, ["devices/0/tx/0/packets"] = 3ULL,
+        ["devices/0/tx/0/bytes"] = 180ULL, ["devices/1/tx/1/packets"] = 4ULL,
+        ["devices/1/tx/1/bytes"] = 240ULL, ["devices/1/tx/1/dropped"] = 1ULL,
+        ["devices/1/missed"] = 7ULL, ["tasks/2 send/cpu_ns"] = 1500000000ULL} do
+      objects[name] = counter(value)
+    end
+    for line in metrics.text{{program = "moongen", pid = 7, objects = objects}}
+      :gmatch("[^\n]+") do lines[line] = true end
+    for _, line in ipairs{"perigee_packets_total 7", "perigee_bytes_total 420",
+        'perigee_queue_packets_total{device="0",queue="0",way="rx"} 2',
+        'perigee_queue_bytes_total{device="1",queue="1",way="tx"} 240',
+        'perigee_queue_drops_total{device="1",queue="1",way="tx"} 1',
+        'perigee_device_missed_packets_total{device="1"} 7',
+        'perigee_task_cpu_seconds_total{task="2 send"} 1.5'} do
+      assert.is_true(lines[line], line)
+    end
+    assert.is_nil(lines["perigee_packets_total 0"])
+  end)
+
   it("have the older format's names of types", function ()
     local text = metrics.text({{program = "x", pid = 1, cpu = 0.5, uptime = 2,
       objects = {}}}, true)

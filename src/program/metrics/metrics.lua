@@ -3,18 +3,16 @@
 
 local C = require("core.native")
 local cli = require("lib.cli")
-local http = require("lib.control.http")
+local helper = require("lib.control.metrics_helper")
 local instances = require("lib.observe.instances")
 local listen = require("lib.control.listen")
 local metrics = require("lib.observe.metrics")
 local notify = require("lib.service.notify")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
-local sockets = require("lib.sockets")
+local scrapes = require("lib.control.scrapes")
 
 local M = {summary = "print or serve the metrics of all instances (OpenMetrics)"}
-
-local LOOK_SECONDS = 0.02
 
 --- Why --cpus is refused.
 M.one_cpu = "it runs no graph"
@@ -27,22 +25,26 @@ local function parser()
     .. "or unix:PATH."):argname("PLACE")
   p:flag("--plain", "Print Prometheus's older text format, as its node_exporter reads "
     .. "from files.")
+  p:option("--serve-for"):hidden(true) -- lib.control.metrics
+  p:option("--parent"):convert(tonumber):hidden(true)
+  p:option("--at"):hidden(true)
   return p
 end
 
---- The text for the instances of the list (lib.observe.instances).
-function M.text(list, plain)
-  local known = {}
+-- What lib.observe.metrics takes, of the instances of the list (lib.observe.instances);
+-- in steps: it yields.
+local function known(list, in_steps)
+  local found = {}
   for _, instance in ipairs(list) do
     local cpu, uptime = process.times(instance.pid)
     if cpu then
-      known[#known + 1] = {program = instance.program, name = instance.name,
+      found[#found + 1] = {program = instance.program, name = instance.name,
         pid = instance.pid, cpu = cpu, uptime = uptime,
-        objects = objects.all(instance.directory),
+        objects = objects.all(instance.directory, in_steps and coroutine.yield),
         labels = {"process", instance.name or instance.pid}}
     end
   end
-  return metrics.text(known, plain)
+  return found
 end
 
 local function chosen(name)
@@ -52,36 +54,26 @@ end
 
 local function serve(place, name)
   local fd, path = listen.open("--listen", place)
-  local server = sockets.server(fd, function ()
-    return http.session(function (request)
-      if request.path == "/healthz" then return 200, "ok\n" end
-      if request.path ~= "/metrics" then
-        return 404, "there are /metrics and /healthz\n"
-      end
-      local openmetrics = metrics.is_asked_for(request)
-      return 200, M.text(chosen(name), not openmetrics),
-        openmetrics and metrics.TYPE or metrics.PLAIN_TYPE
-    end)
-  end)
   C.pg_catch_signals()
   notify.tell("READY=1")
-  while C.pg_signal() == 0 do
-    if not server:poll() then
-      server:work()
-      C.pg_sleep(LOOK_SECONDS)
-    end
-  end
+  scrapes.serve(fd, {
+    collect = function () return known(chosen(name), true) end,
+    pages = {["/healthz"] = function () return 200, "ok\n" end}, others = "/healthz",
+    refuse = listen.foreign(listen.parse("--listen", place)),
+    stop = function () return C.pg_signal() ~= 0 end})
   C.pg_release_signals()
-  server:close()
   if path then os.remove(path) end
 end
 
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = cli.parse(parser(), args)
+  if options.serve_for then
+    return helper.run(options.serve_for, options.parent, options.at)
+  end
   local list = chosen(options.instance)
   if options.listen then return serve(options.listen, options.instance) end
-  io.write(M.text(list, options.plain))
+  io.write(metrics.text(known(list), options.plain))
 end
 
 return M

@@ -5,6 +5,7 @@
 -- Whoever else can reach the port needs the token. Pure, but for new tokens.
 
 local bit = require("bit")
+local http = require("lib.http")
 
 local access = {}
 
@@ -28,26 +29,14 @@ function access.same(given, wanted)
   return different == 0
 end
 
--- A host without its port: "127.0.0.1", "[::1]" or a name, in small letters.
-local function bare(host)
-  return (host:match("^(%[[%x:.]+%]):?%d*$") or host:match("^([^:]*):?%d*$") or "")
-    :lower()
-end
-
-local function is_number(host)
-  return host:match("^%d+%.%d+%.%d+%.%d+$") or host:match("^%[[%x:.]+%]$")
-end
-
 --- Why the request (lib.http) is refused: a sentence; nil if it isn't. `allowed`:
 --- hosts = the set of names that Host may have besides numbers and localhost, token =
 --- the token, or nil if none is needed.
 function access.refusal(request, allowed)
   local headers = request.headers
-  local host = bare(headers.host or "")
-  if not is_number(host) and host ~= "localhost" and not allowed.hosts[host] then
-    local shown = host:sub(1, 60):gsub("[%c\127-\255]", "?")
-    return ("the name '%s' isn't allowed; if it is right, add --host NAME")
-      :format(shown)
+  local host = http.foreign_host(request, allowed.hosts)
+  if host then
+    return ("the name '%s' isn't allowed; if it is right, add --host NAME"):format(host)
   end
   if request.method == "GET" or request.method == "HEAD" then return nil end
   if headers["x-perigee"] ~= "1" then return "this isn't asked by the page" end
