@@ -4,7 +4,9 @@ is what their counters say."""
 
 import collections
 import json
+import os
 import re
+import socket
 import subprocess
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from helpers.capture import packets_of
 from helpers.command import PERIGEE, check, perigee, wait_until
 from helpers.control import Client, path_of
+from helpers.lwaftr import INTERNET, LWAFTR4, MTU, SUBSCRIBER, WHOLE, Net, lwaftr
 from helpers.looked_into import KINDS, Between, command
 
 PACKETS = 48
@@ -245,3 +248,60 @@ def test_plan_shows_each_cpu_of_a_graph_that_is_cut(between, tmp_path):
     said = check(PERIGEE, "plan", "--no-source", "--cpus", "0,1", "run", file)
     assert re.search(r"^on CPU 0: a, .*\n  region 1:", said, re.M)
     assert re.search(r"^on CPU 1: b, .*\n  region 1:", said, re.M)
+
+
+WAYS, NOBODY = 8, "192.0.2.77"
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+
+
+def udp_socket(namespace, address):
+    with namespace.entered():
+        opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    opened.bind((address, 7777))
+    opened.settimeout(60)
+    return opened
+
+
+@needs_root
+def test_the_ways_through_an_lwaftr_are_what_counters_say(tmp_path):
+    """Its packets are handled many at a time."""
+    conf, name = tmp_path / "a.conf", f"looked-into-{os.getpid()}"
+    conf.write_text(WHOLE.replace(f"mtu {MTU};", f"mtu {MTU}; generate-icmp-errors false;"))
+    net = Net()
+    try:
+        net.internet.ip("route", "add", f"{NOBODY}/32", "via", LWAFTR4)
+        with net.tunnel(), lwaftr(net, conf, name=name) as process, \
+                udp_socket(net.internet, INTERNET) as server, \
+                udp_socket(net.b4, SUBSCRIBER) as subscriber:
+            def there_and_back(text):
+                subscriber.sendto(text, (INTERNET, 7777))
+                assert server.recvfrom(100) == (text, (SUBSCRIBER, 7777))
+                server.sendto(text, (SUBSCRIBER, 7777))
+                assert subscriber.recvfrom(100) == (text, (INTERNET, 7777))
+            there_and_back(b"neighbours are known from now on")
+            before, client = counters(process), Client(path_of(process.pid))
+            client.ask(do="trace", count=3 * WAYS, rate=1000,
+                       filter="(udp and port 7777) or ip6 proto 4")
+            for i in range(WAYS):
+                there_and_back(b"packet %d" % i)
+            for _ in range(WAYS):
+                server.sendto(b"x", (NOBODY, 7777))
+            records = []
+            while "end" not in (line := client.line()):
+                records.append(line["packet"])
+            client.close()
+
+            def counted_all():
+                after = counters(process)
+                links = grown(before, after, r"links/(.*)/txpackets")
+                drops = grown(before, after, r"apps/(.*)/drop-(.*)")
+                return max(links.values(), default=0) >= 2 * WAYS and (links, drops)
+            links, drops = wait_until(counted_all, "counters")
+    finally:
+        net.remove()
+    hops = collections.Counter(hop["link"] for r in records for hop in r["hops"])
+    assert hops == links
+    ends = collections.Counter((r["end"]["what"], r["end"]["app"]) for r in records)
+    assert ends == {("sent", "inetNic@v6_0"): WAYS, ("sent", "b4sideNic@v6_0"): WAYS,
+                    ("freed", "lwaftr@v6_0"): WAYS}
+    assert drops["lwaftr@v6_0: no-dest-softwire-ipv4-packets"] == WAYS
