@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from helpers.capture import packets_of
-from helpers.command import PERIGEE, check, perigee, wait_until
+from helpers.command import PERIGEE, check, perigee, running, tool, wait_until
 from helpers.control import Client, path_of
 from helpers.lwaftr import INTERNET, LWAFTR4, MTU, SUBSCRIBER, WHOLE, Net, lwaftr
 from helpers.looked_into import KINDS, Between, command
@@ -230,6 +230,20 @@ def test_a_trace_knows_where_headers_are_taken_off(between, tmp_path):
   ToDPDKDevice@\d+
   sent by port@packet_out
 """, said), said
+
+
+def test_a_capture_says_that_packets_begin_with_ip(between, tmp_path):
+    path = tmp_path / "ip.pcapng"
+    with between.wires() as (source, sink), between.graph("click", tmp_path) as process:
+        [strip] = [key.split("/")[1] for key in counters(process)
+                   if re.match(r"links/Strip.*-> Unstrip.*/txpackets", key)]
+        with running(PERIGEE, "capture", "-c", "1", f"@{process.pid}:{strip}",
+                     path) as capture:
+            while capture.process.poll() is None:
+                source.send(UDP)
+                sink.receive(timeout=0.2)
+    said = check(tool("tcpdump"), "-nr", path)
+    assert "IP 10.0.0.1.7 > 10.0.0.2.9: UDP, length 0" in said
 
 
 def test_no_fuse_tells_what_each_app_costs(between, tmp_path):

@@ -11,6 +11,7 @@ local failure = require("core.failure")
 local ffi = require("ffi")
 local format = require("lib.pcap.format")
 local instances = require("lib.observe.instances")
+local link_types = require("lib.observe.link_types")
 local output = require("lib.pcap.output")
 
 local M = {}
@@ -47,6 +48,12 @@ end
 
 -- Writing what comes --------------------------------------------------------------
 
+local function write(self, bytes)
+  if bytes == "" then return end
+  ffi.copy(self.out:reserve(#bytes), bytes, #bytes)
+  self.out:commit(#bytes)
+end
+
 -- Write the whole blocks of `bytes`; what is left, and the statistics if they came.
 local function write_blocks(self, bytes)
   local at = 1
@@ -54,10 +61,10 @@ local function write_blocks(self, bytes)
     local kind, length = blocks.at(bytes, at)
     if not kind then return bytes:sub(at) end
     local block = bytes:sub(at, at + length - 1)
-    ffi.copy(self.out:reserve(length), block, length)
-    self.out:commit(length)
+    local text = self.types:take(kind, block)
+    write(self, text)
     if kind == format.ENHANCED_PACKET then self.packets = self.packets + 1 end
-    if self.packets == 0 then self.leading = self.leading + 1 end
+    if self.packets == 0 and text ~= "" then self.leading = self.leading + 1 end
     if kind == blocks.STATISTICS then self.told = blocks.read_statistics(block) end
     at = at + length
   end
@@ -102,8 +109,10 @@ function M.run(name, what, options)
   C.pg_catch_signals()
   connection:ask(request_of(what, options))
   local path = options.file == "-" and STDOUT or options.file
-  local self = {packets = 0, leading = 0, out = output.open(path)}
+  local self = {packets = 0, leading = 0, out = output.open(path),
+    types = link_types.new()}
   local ok, err = pcall(take_all, self, connection, options.duration)
+  if ok then write(self, self.types:rest()) end
   connection:close()
   local closed, problem = pcall(self.out.close, self.out)
   C.pg_release_signals()

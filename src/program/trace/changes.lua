@@ -3,7 +3,7 @@
 -- behind others, and fields, from the bytes before and after. Pure.
 
 local ffi = require("ffi")
-local first_header = require("program.trace.first_header")
+local first_header = require("lib.observe.first_header")
 local packet = require("core.packet")
 local line = require("lib.stack.packet.line")
 local resolve = require("lib.stack.packet.resolve")
@@ -37,7 +37,7 @@ end
 --- {text = it on one line, headers = a list of {name, offset in bytes, fields = a list
 --- of {label, value as text}}, payload = the bytes behind them, bytes =, length =}. Its
 --- first header is of the protocol `first`, if nil as the bytes say
---- (program.trace.first_header).
+--- (lib.observe.first_header).
 function changes.read(bytes, length, first)
   length = length or #bytes
   first = first or first_header.of(bytes, length)

@@ -9,6 +9,7 @@ local blocks = require("lib.pcap.blocks")
 local client = require("lib.control.client")
 local failure = require("core.failure")
 local format = require("lib.pcap.format")
+local link_types = require("lib.observe.link_types")
 
 local ask = {}
 
@@ -120,31 +121,40 @@ local function receive(connection, seconds)
   return table.concat(parts)
 end
 
--- The whole blocks of `bytes`: how many bytes they are. Calls take(kind, block).
+-- Call take(kind, block) for the whole blocks of `bytes`.
 local function each_block(bytes, take)
   local at = 1
   while true do
     local kind, length = blocks.at(bytes, at)
-    if not kind then return at - 1 end
-    if take then take(kind, bytes:sub(at, at + length - 1)) end
+    if not kind then return end
+    take(kind, bytes:sub(at, at + length - 1))
     at = at + length
   end
+end
+
+-- Call take(kind, block) for the blocks of a capture.
+local function capture(instance, request, seconds, take)
+  each_block(with(instance, seconds, function (connection)
+    begin(connection, request)
+    return receive(connection, seconds)
+  end), take)
 end
 
 --- A capture (doc/control.md) as pcapng: up to `request.limit` packets, or those of so
 --- many seconds.
 function ask.capture(instance, request, seconds)
-  return with(instance, seconds, function (connection)
-    begin(connection, request)
-    local bytes = receive(connection, seconds)
-    return bytes:sub(1, each_block(bytes))
+  local types, parts = link_types.new(), {}
+  capture(instance, request, seconds, function (kind, block)
+    parts[#parts + 1] = types:take(kind, block)
   end)
+  parts[#parts + 1] = types:rest()
+  return table.concat(parts)
 end
 
 --- The same as a list of packets (lib.pcap.blocks.read_packet).
 function ask.packets(instance, request, seconds)
   local list = {}
-  each_block(ask.capture(instance, request, seconds), function (kind, block)
+  capture(instance, request, seconds, function (kind, block)
     if kind == format.ENHANCED_PACKET then
       list[#list + 1] = blocks.read_packet(block)
     end

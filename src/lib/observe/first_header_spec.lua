@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 local changes = require("program.trace.changes")
 local createStack = require("lib.stack").createStack
-local first_header = require("program.trace.first_header")
+local first_header = require("lib.observe.first_header")
 local packet = require("core.packet")
 
 local function bytes(stack, values)
