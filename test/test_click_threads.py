@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from helpers.command import PERIGEE, perigee, run, running, wait_until
+from helpers.capture import save
+from helpers.command import PERIGEE, ROOT, perigee, run, running, wait_until
 
 # Nothing is lost where packets pass from thread to thread: they are fewer than the
 # links between hold.
@@ -31,6 +32,22 @@ def test_packets_pass_from_thread_to_thread_and_handlers_are_found():
     assert result.stdout == ("1000 1000 0 1 2\n0\n"
                              "z.count:\n1000\n\nlane/e.count:\n500\n\n")
     assert result.stderr == ""
+
+
+@pytest.mark.parametrize("source", [
+    "InfiniteSource(LIMIT 20000, BURST 32)", "FromDump({file}, BURST 32)",
+    "FromDPDKDevice(\"pcap:rx={file}\")"])
+def test_a_source_waits_for_a_slow_thread(tmp_path, source):
+    """The second thread takes three packets in a breath."""
+    file = tmp_path / "in.pcap"
+    save(file, [b"%060d" % i for i in range(20000)])
+    text = source.format(file=file) + """ -> Null -> p :: Pipeliner -> Perigee(
+        testing.flows.Slow, {packets = 3});
+        StaticThreadSched(p 1); DriverManager(label again, wait 0.01,
+          goto again $(lt $(p.count) 20000), print $(p.count), stop);"""
+    result = run(PERIGEE, "-p", ROOT / "test/lua", "click", "-j", "2", "-e", text,
+                 timeout=60)
+    assert (result.stdout, result.returncode) == ("20000\n", 0), result.stderr
 
 
 def test_each_part_is_on_its_thread():

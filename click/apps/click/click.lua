@@ -58,6 +58,14 @@ end
 local function take_over(self, entry)
   entry.router:begin()
   self.entry, self.router = entry, entry.router
+  if self.held then self.router:hold_back(true) end
+end
+
+-- A ring to another thread's CPU is full (core.move.intake).
+Driver.can_wait = true
+function Driver:hold_back(yes)
+  self.held = yes
+  if self.router then self.router:hold_back(yes) end
 end
 
 function Driver:new(entry)

@@ -71,6 +71,18 @@ local function poll_all(self)
 end
 
 local TURNS = 128 -- of tasks, before timers are looked at
+local HALF_LINK = math.floor(link.max / 2)
+Router.most_turns = TURNS
+
+-- How many turns are taken in a breath. Where packets go to another thread, what
+-- sources that can wait send in one breath has room in a link.
+local function most_turns(self)
+  local burst = 0
+  for _, e in ipairs(self.options.is_part and self.elements or {}) do
+    if e.class.task_can_wait then burst = math.max(burst, rawget(e, "burst") or 1) end
+  end
+  return math.max(1, math.min(TURNS, math.floor(HALF_LINK / math.max(burst, 1))))
+end
 
 --- Let tasks and timers run; true if there was something to do.
 function Router:turn()
@@ -78,7 +90,7 @@ function Router:turn()
   self.turning = "polls"
   if self.polling then poll_all(self) end
   self.turning = "tasks"
-  local worked = self.tasks:run(TURNS, self.is_stopped)
+  local worked = self.tasks:run(self.most_turns, self.is_stopped)
   -- A signal that came meanwhile comes before timers.
   if self.polling then call_each(self.frequent_polls) end
   if self.runcount > 0 and self.clock:run() > 0 then worked = true end
@@ -96,7 +108,7 @@ function Router:go_on()
   engine.breathe()
   if self.turning ~= "polls" or self.runcount <= 0 then return end
   self:begin_turn()
-  self.tasks:run(TURNS, self.is_stopped)
+  self.tasks:run(self.most_turns, self.is_stopped)
   if self.runcount > 0 then self.clock:run() end
 end
 
@@ -160,6 +172,7 @@ function Router:begin()
   local old = self.old
   self.old = nil
   cpu_time.begin(self)
+  self.most_turns = most_turns(self)
   self.active, self.arrived = true, {} -- links that stay have counted before
   for _, e in ipairs(self.elements) do self.arrived[e] = packets_into(e, cursor) end
   self.clock:begin(old and old.clock)

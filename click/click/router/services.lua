@@ -84,6 +84,13 @@ function Router:task_of(e)
   return task
 end
 
+--- Let the tasks of elements that can wait (class.task_can_wait) do nothing, or go on.
+function Router:hold_back(yes)
+  for _, e in ipairs(self.elements) do
+    if e.class.task_can_wait then self:task_of(e):hold(yes) end
+  end
+end
+
 function Router:schedule(e) self:task_of(e):schedule() end
 function Router:unschedule(e) self:task_of(e):unschedule() end
 function Router:is_scheduled(e) return self:task_of(e):scheduled() end

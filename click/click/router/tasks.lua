@@ -22,9 +22,14 @@ end
 --- A task that calls f(owner), which returns true if it did some work. It isn't
 --- scheduled yet.
 function Tasks:make(owner, f)
-  return setmetatable({list = self, owner = owner, call = f, tickets = TICKETS,
-                       stride = STRIDE / TICKETS, pass = 0}, Task)
+  return setmetatable({list = self, owner = owner, call = f, own_call = f,
+    tickets = TICKETS, stride = STRIDE / TICKETS, pass = 0}, Task)
 end
+
+local function nothing() return false end
+
+--- Let its turns pass unused while `yes`.
+function Task:hold(yes) self.call = yes and nothing or self.own_call end
 
 -- Put it behind those that are not later than it.
 local function insert(list, task)

@@ -60,7 +60,7 @@ function Generator:new(arg)
   if o.told_apart then check_room(o.told_apart, made) end
   return setmetatable({
     maker = made, state = made.state, rate = o.rate, count = o.count or math.huge,
-    held = o.held or false, started = false, last = false,
+    can_wait = o.count ~= nil, held = o.held or false, started = false, last = false,
     base = (o.stream or 0) * probe.SPAN,
   }, Generator)
 end

@@ -110,6 +110,9 @@ function PcapReader:pull()
   counter.set(self.shm.oversize, self.oversize)
 end
 
+--- Nothing is lost if it is read later (core.move.intake).
+PcapReader.can_wait = true
+
 --- For engine.finished: it ends, and has ended.
 function PcapReader.ends() return true end
 function PcapReader:ended() return self.done end

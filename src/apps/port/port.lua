@@ -114,7 +114,7 @@ function Port:new(arg, checked)
   local port, kind = plug.open(description), kinds.of(description)
   port.burst = description.burst
   return setmetatable({
-    description = description, kind = kind, port = port,
+    description = description, kind = kind, port = port, can_wait = kind.can_wait,
     takes_shared = takes_shared(description, kind, port),
     next_check = 0, token = check.token(description), stats = statistics.new(),
     lost = statistics.since(kind.lost, description), shm = statistics.frame(),
@@ -133,6 +133,11 @@ function Port:link()
   self.sink2, self.sink3 = self.input.input2, self.input.input3
 end
 Port.unlink = Port.link
+
+--- Receive nothing from now on, or again (core.move.intake).
+function Port:hold_back(yes)
+  self.port.burst = yes and 0 or self.description.burst
+end
 
 --- Receive a burst from the device.
 function Port:pull()

@@ -3,6 +3,7 @@
 -- In a part, an app of another part that it has links to is a stand-in of the same
 -- name (core.cpus.remote_app), so that links keep their names. Pure.
 
+local backpressure = require("core.cpus.backpressure")
 local config = require("core.config")
 local difference = require("core.engine.difference")
 local failure = require("core.failure")
@@ -43,14 +44,23 @@ end
 local function stand_in(part, name)
   local remote = part.remote[name]
   if not remote then
-    remote = {inputs = {}, outputs = {}}
+    remote = {inputs = {}, outputs = {}, waits = {}}
     part.remote[name] = remote
   end
   return remote
 end
 
+local function add_waits(parts, waits)
+  for _, part in pairs(parts) do
+    for _, remote in pairs(part.remote) do
+      for input, key in pairs(remote.inputs) do remote.waits[input] = waits[key] end
+    end
+  end
+end
+
 --- The parts of a configuration: {[PLACE] = {apps =, links =, remote = {[APP] = {inputs
---- = {[NAME] = KEY}, outputs = {[NAME] = KEY}}}}}; and the crossings, {[KEY] = {spec =,
+--- = {[NAME] = KEY}, outputs = {[NAME] = KEY}, waits = {[NAME of an input] = who waits
+--- for it (core.cpus.backpressure)}}}}}; and the crossings, {[KEY] = {spec =,
 --- from = PLACE, to = PLACE}}: links between two places.
 function partition.of(c)
   check(c)
@@ -71,6 +81,7 @@ function partition.of(c)
       stand_in(parts[b], from).outputs[output] = key
     end
   end
+  add_waits(parts, backpressure.of(c, crossings))
   return parts, crossings
 end
 
@@ -112,7 +123,9 @@ function partition.without_movers(before, moving)
     if there(from) and there(to) and (rest.apps[from] or rest.apps[to]) then
       rest.links[spec] = true
       if not rest.apps[to] then
-        stand_in(rest, to).inputs[input] = before.remote[to].inputs[input]
+        local remote = stand_in(rest, to)
+        remote.inputs[input] = before.remote[to].inputs[input]
+        remote.waits[input] = before.remote[to].waits[input]
       elseif not rest.apps[from] then
         stand_in(rest, from).outputs[output] = before.remote[from].outputs[output]
       end

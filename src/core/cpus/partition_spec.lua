@@ -37,10 +37,13 @@ describe("core.cpus.partition", function ()
     }, crossings)
     assert.same({b = c.apps.b}, parts[1].apps)
     assert.same({["a.x -> b.y"] = true, ["b.z -> d.w"] = true}, parts[1].links)
-    assert.same({a = {inputs = {}, outputs = {x = ab}},
-                 d = {inputs = {w = bd}, outputs = {}}}, parts[1].remote)
-    assert.same({b = {inputs = {y = ab}, outputs = {}},
-                 d = {inputs = {}, outputs = {q = da}}}, parts[MAIN].remote)
+    assert.same({a = {inputs = {}, outputs = {x = ab}, waits = {}},
+                 d = {inputs = {w = bd}, outputs = {}, waits = {w = {apps = {"b"},
+                 keys = {}}}}}, parts[1].remote)
+    assert.same({b = {inputs = {y = ab}, outputs = {}, waits = {y = {apps = {"a"},
+                 keys = {}}}},
+                 d = {inputs = {}, outputs = {q = da}, waits = {}}},
+      parts[MAIN].remote)
   end)
 
   it("gives every app to one part and every link to one or two", function ()

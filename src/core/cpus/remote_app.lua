@@ -1,11 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- In the place of an app that runs on another CPU: what comes to its inputs goes into
 -- rings (native/dpdk/passage.c), and out of its outputs comes what others left
--- there.
+-- there. While a ring is full, the sources that can wait for it do.
 
 local ffi = require("ffi")
 local C = require("core.native")
+local graph = require("core.engine.graph")
+local intake = require("core.move.intake")
 local pool = require("core.pool")
+
+local tobit = bit.tobit
 
 local RemoteApp = {}
 RemoteApp.__index = RemoteApp
@@ -17,31 +21,84 @@ local function passage_at(address)
   return address and ffi.cast("struct passage *", address) or nil
 end
 
---- RemoteApp{inputs = {[NAME] = ADDRESS}, outputs = {[NAME] = ADDRESS}}: of rings.
+local held = {} -- by the address of a ring: how many others that are full it waits for
+
+--- RemoteApp{inputs = {[NAME] = ADDRESS}, outputs = {[NAME] = ADDRESS}, waits = {[NAME
+--- of an input] = {apps = {NAME, ...}, rings = {ADDRESS, ...}}}}: of rings, and who
+--- waits while there is no room in one.
 function RemoteApp:new(arg)
-  return setmetatable({arg = arg, push_link = {}, sources = {n = 0}}, self)
+  return setmetatable({arg = arg, push_link = {}, sources = {n = 0}, full = {},
+                       known = {}}, self)
+end
+
+-- The apps of these names, and those that one of them stands for (core.engine.expand),
+-- that can wait.
+local function those_who_can(names)
+  local list = {}
+  for _, name in ipairs(names) do
+    if graph.apps[name] and graph.apps[name].can_wait then list[#list + 1] = name end
+    local prefix = name .. "/"
+    for other, app in pairs(graph.apps) do
+      if app.can_wait and other:sub(1, #prefix) == prefix then
+        list[#list + 1] = other
+      end
+    end
+  end
+  return list
+end
+
+-- The ring of an input is full, or isn't any more.
+local function let_wait(self, name, full)
+  local waits = self.arg.waits[name]
+  if self.known_of ~= graph.configuration() then
+    self.known, self.known_of = {}, graph.configuration()
+  end
+  self.known[name] = self.known[name] or those_who_can(waits.apps)
+  self.full[name] = full or nil
+  for _, app in ipairs(self.known[name]) do
+    app = graph.apps[app]
+    if app and app.can_wait then (full and intake.hold or intake.release)(app) end
+  end
+  for _, address in ipairs(waits.rings) do
+    local n = (held[address] or 0) + (full and 1 or -1)
+    held[address] = n > 0 and n or nil
+  end
 end
 
 -- Of each input one function: link names and rings change seldom.
-local function sender(passage)
-  local account = pool.freelist
-  return function (_, l) C.pg_passage_send(account, passage, l) end
+local function sender(self, name, passage)
+  local account, full = pool.freelist, false
+  return function (_, l)
+    C.pg_passage_send(account, passage, l)
+    local left = l.write ~= tobit(l.read)
+    if left ~= full then
+      full = left
+      let_wait(self, name, full)
+    end
+  end
+end
+
+-- The links, or rings, are about to change.
+local function let_nobody_wait(self)
+  for name in pairs(self.full) do let_wait(self, name, false) end
 end
 
 --- The engine tells which links there are.
 function RemoteApp:link()
+  let_nobody_wait(self)
   local sources = {n = 0}
   for name, l in pairs(self.output) do
     local passage = type(name) == "string" and passage_at(self.arg.outputs[name])
     if passage then
       sources.n = sources.n + 1
-      sources[sources.n] = {passage = passage, link = l}
+      sources[sources.n] = {passage = passage, link = l,
+                            address = self.arg.outputs[name]}
     end
   end
   for name in pairs(self.push_link) do self.push_link[name] = nil end
   for name in pairs(self.input) do
     local passage = type(name) == "string" and passage_at(self.arg.inputs[name])
-    if passage then self.push_link[name] = sender(passage) end
+    if passage then self.push_link[name] = sender(self, name, passage) end
   end
   self.sources = sources
 end
@@ -49,13 +106,17 @@ RemoteApp.unlink = RemoteApp.link
 
 --- Other rings, because the app moved.
 function RemoteApp:reconfig(arg)
+  let_nobody_wait(self)
   self.arg = arg
   self:link()
 end
 
 local function receive_all(sources, account)
   for i = 1, sources.n do
-    C.pg_passage_receive(account, sources[i].passage, sources[i].link)
+    local source = sources[i]
+    if not held[source.address] then
+      C.pg_passage_receive(account, source.passage, source.link)
+    end
   end
 end
 
@@ -66,5 +127,8 @@ end
 
 --- Inputs all have functions of their own.
 function RemoteApp:push() end
+
+--- What waits for its rings needn't any more.
+function RemoteApp:stop() let_nobody_wait(self) end
 
 return RemoteApp

@@ -67,10 +67,16 @@ end
 
 --- The argument of a stand-in (core.cpus.remote_app) from that of the part's.
 function rings.ends(remote)
-  local arg = {inputs = {}, outputs = {}}
-  for direction, names in pairs(arg) do
+  local arg = {inputs = {}, outputs = {}, waits = {}}
+  for _, direction in ipairs{"inputs", "outputs"} do
     for name, key in pairs(remote[direction]) do
-      names[name] = address(open[key].passage)
+      arg[direction][name] = address(open[key].passage)
+    end
+  end
+  for name, waits in pairs(remote.waits) do
+    arg.waits[name] = {apps = waits.apps, rings = {}}
+    for i, key in ipairs(waits.keys) do
+      arg.waits[name].rings[i] = open[key] and address(open[key].passage) or 0
     end
   end
   return arg

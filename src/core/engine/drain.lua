@@ -4,20 +4,20 @@
 
 local breath = require("core.engine.breath")
 local graph = require("core.engine.graph")
+local intake = require("core.move.intake")
 local link = require("core.link")
 
 local drain = {}
 
 local ROUNDS = 64
 
-local held = {} -- [struct port] = how many packets it was to receive at once
+local held = {} -- the apps that are held back for it
 
 local function hold_ports()
   for _, app in pairs(graph.apps) do
-    local port = app.direct and app.port
-    if port and port.burst > 0 then
-      held[#held + 1] = {port = port, burst = port.burst}
-      port.burst = 0
+    if app.hold_back and not held[app] then
+      held[app] = true
+      intake.hold(app)
     end
   end
 end
@@ -37,9 +37,9 @@ end
 
 --- Let ports receive again.
 function drain.release()
-  for i = #held, 1, -1 do
-    held[i].port.burst = held[i].burst
-    held[i] = nil
+  for app in pairs(held) do
+    held[app] = nil
+    intake.release(app)
   end
 end
 

@@ -112,6 +112,24 @@ function testing.Pass:push()
   counter.add(self.shm.passed, n)
 end
 
+-- Frees no more than `packets` in a breath: others wait in its input.
+testing.Slow = class()
+
+function testing.Slow:new(arg)
+  return setmetatable({packets = arg.packets, shm = {received = {counter}}}, self)
+end
+
+local function free(input, n)
+  for _ = 1, n do packet.free(receive(input)) end
+end
+
+function testing.Slow:push()
+  local input = self.input.input
+  local n = math.min(nreadable(input), self.packets)
+  free(input, n)
+  counter.add(self.shm.received, n)
+end
+
 -- Takes it for granted that it has links, as many of Snabb's apps do.
 testing.Trusting = class()
 

@@ -32,7 +32,7 @@ end
 
 local FromIPSummaryDump = element.define{
   name = "FromIPSummaryDump", summary = "reads packets from an IP summary dump file",
-  ports = "0/1", emits = true, notifies = "empty",
+  ports = "0/1", emits = true, notifies = "empty", task_can_wait = true,
   arguments = {
     {"FILENAME", "filename"},
     {"STOP", "bool", default = false, keyword = true},

@@ -34,8 +34,8 @@ local SHORTEST, LONGEST = 60, 9600
 local TRIES = 16 -- packets that are left out in one go
 
 local FromDump = element.define{
-  name = "FromDump", summary = "reads packets from a capture file",
-  ports = "0/1-2", processing = "a/ah", emits = true, notifies = "empty",
+  name = "FromDump", summary = "reads packets from a capture file", notifies = "empty",
+  ports = "0/1-2", processing = "a/ah", emits = true, task_can_wait = true,
   arguments = {
     {"FILENAME", "filename", required = true}, {"TIMING", "bool", default = false},
     {"STOP", "bool", default = false, keyword = true},

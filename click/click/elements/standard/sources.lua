@@ -106,7 +106,7 @@ end
 
 local InfiniteSource = define{
   name = "InfiniteSource", summary = "makes packets whenever it is scheduled",
-  notifies = "empty",
+  notifies = "empty", task_can_wait = true,
   arguments = {
     {"DATA", "data", default = DEFAULT_DATA},
     {"LIMIT", "int", default = -1},

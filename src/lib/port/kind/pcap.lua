@@ -22,6 +22,7 @@ local pcap = {
   },
   one_of = {"rx", "tx"},
   begins_anew = true,
+  can_wait = true,
   full_bursts = true,
   takes_shared = true,
   bench = {order = 3, receive = "pcap:rx=%s/in.pcap,loop=1",
