@@ -72,7 +72,7 @@ AGAIN := @$(MAKE) --no-print-directory
 
 $(PROGRAM): $(OBJECTS)
 	$(CC) -rdynamic -o $@ $^ $(LDFLAGS) $(LUAJIT_LIBS) $(DPDK_LIBS) \
-	  -lrte_net_ring -lrte_net_vhost -lIPSec_MB -lm
+	  -lrte_bus_vdev -lrte_net_ring -lrte_net_vhost -lIPSec_MB -lm
 
 # A perigee for the CPU that QEMU emulates, without AVX-512.
 guest-perigee:

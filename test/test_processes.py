@@ -134,6 +134,20 @@ def test_a_socket_in_the_working_directory(tmp_path, server, client):
     assert not (tmp_path / "socket").exists()
 
 
+def test_a_socket_whose_path_is_as_long_as_may_be(tmp_path):
+    """107 bytes. DPDK 24.11 takes 128 for all arguments of what it probes by itself."""
+    deep = tmp_path / "d" / ("d" * (104 - len(str(tmp_path / "d"))))
+    deep.mkdir(parents=True)
+    socket = f"memif:{deep / 's'}"
+    assert len(socket) == len("memif:") + 107
+    with running(PERIGEE, "echo", f"{socket},role=server", 0) as server:
+        wait_until((deep / "s").exists, "the socket")
+        result = perigee("generate", "--count", 1000, "--port", socket)
+        assert result.returncode == 0, result.stderr
+        assert server.interrupt() == 0, server.said
+    assert account(server.said)["received"] == 1000
+
+
 def test_a_memif_socket_too_deep_in_the_tree(tmp_path):
     deep = tmp_path / ("d" * 100)
     deep.mkdir()

@@ -4,6 +4,7 @@
  * which device and which arguments is decided in Lua (lib/port/spec.lua); packets move
  * in burst.c.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include <rte_alarm.h>
+#include <rte_bus_vdev.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
@@ -40,16 +42,29 @@ static void adopt(struct port *port, uint16_t id)
   rte_eth_dev_get_name_by_port(id, port->name);
 }
 
-/* Plug the device `devargs` describes ("net_null_pg0,size=60" or a PCI
- * address; rte_dev_probe). The kernel interface `keeps` ("": none) is to stay as it is.
- * 0, or -1 and pg_error(). */
+/* rte_dev_probe() of a virtual device takes 128 bytes since DPDK 24.11 (memif's path may have
+ * as many alone); rte_vdev_init() any number. 0, or a negative error number. */
+static int probe(const char *devargs)
+{
+  char name[RTE_DEV_NAME_MAX_LEN];
+  size_t length = strcspn(devargs, ",");
+  if (strncmp(devargs, "net_", 4) != 0 || length >= sizeof name)
+    return rte_dev_probe(devargs);
+  snprintf(name, sizeof name, "%.*s", (int)length, devargs);
+  const char *arguments = devargs[length] ? devargs + length + 1 : "";
+  int status = rte_vdev_init(name, arguments);
+  return status > 0 ? -ENODEV : status; /* there is no such driver */
+}
+
+/* Plug the device `devargs` describes ("net_null_pg0,size=60" or a PCI address). The kernel
+ * interface `keeps` ("": none) is to stay as it is. 0, or -1 and pg_error(). */
 int pg_port_plug(struct port *port, const char *devargs, const char *keeps)
 {
   char name[RTE_ETH_NAME_MAX_LEN];
   uint16_t id;
   pthread_mutex_lock(&plugging);
   pg_iface_keep(keeps);
-  int status = rte_dev_probe(devargs);
+  int status = probe(devargs);
   pg_iface_keep("");
   pthread_mutex_unlock(&plugging);
   if (status < 0)
