@@ -96,6 +96,11 @@ def few(rng):
     return 8, rng.randint(0, 2)
 
 
+def spi(rng):
+    """Not 0, which isn't sent (RFC 4303, section 2.1); Scapy 2.6 reads that as no ESP."""
+    return 32, random_value(rng, 32)[1] or 1
+
+
 def extension(name, layer, fields, number, extra, kind="ip6"):
     """A block of an IPv6 extension header."""
     return Block(name, [name.partition(" ")[0]], [layer], fields, ids={kind: number},
@@ -145,7 +150,7 @@ BLOCKS = [
           ids={"ip": 51}, carries=("0.nh", ("ip",)), extra=icv,
           leaf={"NextHeader": (8, NO_NEXT, "nh")}),
     Block("esp", ["esp"], [ESP],
-          {"SPI": (32, "spi"), "SQN": (32, "seq"),
+          {"SPI": (spi, "spi"), "SQN": (32, "seq"),
            "IV": (64, lambda layers, value: setattr(
                layers[0], "data", value.to_bytes(8, "big")))},
           ids={"ip": 50}),
