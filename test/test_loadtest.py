@@ -25,7 +25,8 @@ def capture(tmp_path):
     return path
 
 
-QUICK = ["-r", "1", "-D", "200ms", "--warm-up", "200ms", "--wait", "100ms"]
+SECONDS = 0.2  # of a trial
+QUICK = ["-r", "0", "-D", SECONDS, "--warm-up", SECONDS, "--wait", "2"]
 
 
 def find_limit(tmp_path, *args, run=perigee):
@@ -35,65 +36,70 @@ def find_limit(tmp_path, *args, run=perigee):
     return json.loads(path.read_text()), result.stdout
 
 
-def close_to(limit, result):
-    """No more than the limit passes (but for what the device lets through at once); on a
-    busy machine it may be less, since processes wait for a CPU and packets are lost."""
-    if result["machine"] and result["limit"] < 0.4 * limit:
-        pytest.skip("this machine is too busy for the rate, and loadtest said so")
-    return 0.4 * limit <= result["limit"] <= 1.25 * limit
+def patient_device(tmp_path, limit, *ports):
+    """A device that gets its CPU when it may: its ports hold what comes meanwhile, and it
+    lets through at once what it would in a trial. So it loses nothing up to the limit,
+    and passes no more than twice the limit, and what comes while it is late."""
+    return running(*map(str, device(tmp_path, limit, *ports, burst=SECONDS)))
+
+
+def assert_found(limit, result, said):
+    """It may be lower only if the reason was that this process didn't get its CPU: then
+    loadtest has said so."""
+    assert result["limit"] >= 0.5 * limit or result["machine"], said
+    assert result["limit"] <= 4 * limit, said
 
 
 def test_finds_the_limit_of_another_process(capture, tmp_path):
-    limit = 200e6
-    with running(*device(tmp_path, limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
+    limit = 4e6
+    with patient_device(tmp_path, limit, f"memif:{tmp_path}/m.sock,role=server") as dut:
         dut.wait_for_engine()
-        found, said = find_limit(tmp_path, "-b", "1e9", "-p", "10e6", capture,
+        found, said = find_limit(tmp_path, "-b", "32e6", "-p", "1e6", capture,
                                  f"memif:{tmp_path}/m.sock,role=client")
     [result] = found["results"]
-    assert result["trials"][0]["rate"] == 1e9 and not result["trials"][0]["passed"]
-    assert close_to(limit, result), said
+    assert_found(limit, result, said)
     assert said.rstrip().endswith(f"{result['limit'] / 1e9:g} Gbps")
     trials = result["trials"]
-    assert trials[0]["rate"] == 1e9 and not trials[0]["passed"]
-    assert re.match("packets were lost|the rate was not kept|this machine can't keep",
-                    trials[0]["reason"])
-    assert all(t["passed"] == (t["rate"] <= result["limit"]) or not t["passed"]
-               for t in trials)
-    [stream] = result["streams"]
-    assert stream["lost"] == 0 and stream["tx"] == stream["rx"] > 0
-    assert stream["tx_bytes"] == stream["rx_bytes"]
-    assert stream["tx_rate"] == pytest.approx(result["limit"], rel=0.05)
+    assert trials[0]["rate"] == 32e6 and not trials[0]["passed"]
+    assert all(re.match("packets were lost|the rate was not kept|this machine can't keep",
+                        t["reason"]) for t in trials if not t["passed"])
+    assert result["limit"] == max((t["rate"] for t in trials if t["passed"]), default=0)
+    assert not any(t["passed"] for t in trials if t["rate"] > result["limit"])
+    for stream in result.get("streams", []):
+        assert stream["lost"] == 0 and stream["tx"] == stream["rx"] > 0
+        assert stream["tx_bytes"] == stream["rx_bytes"]
+        assert stream["tx_rate"] == pytest.approx(result["limit"], rel=0.05)
 
 
 def test_tolerates_the_loss_that_is_allowed(tmp_path):
     # Of twice the limit half is lost.
-    limit = 100e6
-    with running(*device(tmp_path, limit, f"memif:{tmp_path}/m.sock,role=server")) as dut:
+    limit = 1e6
+    with patient_device(tmp_path, limit, f"memif:{tmp_path}/m.sock,role=server") as dut:
         dut.wait_for_engine()
-        found, said = find_limit(tmp_path, "-b", "400e6", "-p", "10e6", "--loss", "50",
+        found, said = find_limit(tmp_path, "-b", "16e6", "-p", "0.5e6", "--loss", "50",
                                  "--sizes", "60,1514",
                                  f"memif:{tmp_path}/m.sock,role=client")
     assert [r["size"] for r in found["results"]] == [60, 1514]
     for result in found["results"]:
-        assert close_to(2 * limit, result), said
+        assert_found(2 * limit, result, said)
 
 
 def test_finds_the_limit_between_two_interfaces(capture, tmp_path, namespace):
     here, there = namespace("a"), namespace("b")
     veth(here, "v0", there, "w0")
     veth(here, "v1", there, "w1")
-    limit = 20e6
+    limit = 4e6
     command = there.command(*map(str, device(tmp_path, limit, "packet:w0",
-                                             "packet:w1")))
+                                             "packet:w1", burst=SECONDS)))
     with running(*command) as dut:
         dut.wait_for_engine()
         found, said = find_limit(
-            tmp_path, "-b", "80e6", "-p", "2e6", capture, "out", "in", "packet:v0",
+            tmp_path, "-b", "32e6", "-p", "1e6", capture, "out", "in", "packet:v0",
             "-", "in", "-", "packet:v1",
             run=lambda *args: here.run(PERIGEE, *map(str, args)))
     [result] = found["results"]
-    assert close_to(limit, result), said
-    assert [stream["name"] for stream in result["streams"]] == ["out"]
+    assert_found(limit, result, said)
+    assert all(stream["name"] == "out" for stream in result.get("streams", []))
 
 
 def test_asks_the_command_that_it_is_given(tmp_path, capture):
