@@ -8,7 +8,7 @@
 -- the third of a second without one before.
 
 local C = require("core.native")
-local kernels = require("core.declare")("native/ip.h")
+local kernels = require("core.declare")("net/checksum/checksum.h")
 local errors = require("click.errors")
 local language = require("click.language")
 local link = require("core.link")

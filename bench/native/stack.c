@@ -11,6 +11,7 @@
 #include <rte_udp.h>
 #include <rte_vxlan.h>
 
+#include "../../src/net/checksum/checksum.h"
 #include "common.h"
 
 enum { INNER_MASK = 63 };

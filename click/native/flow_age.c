@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "../../src/net/checksum/sum.h"
 #include "flow_table.h"
 
 static void unlink_flow(struct click_flows *t, uint32_t flow)
@@ -139,13 +140,13 @@ static void set_changes(struct click_flow *f, const struct click_flow_key *rewri
   memcpy(before, &f->key[0], sizeof before);
   memcpy(after, rewritten, sizeof after);
   for (int i = 0; i < 4; i++)
-    change = add_change(change, before[i], after[i]);
+    change = pg_add_change(change, before[i], after[i]);
   f->ip_change = change;
   if (how == REWRITE_PING) /* ICMP's sum doesn't cover addresses */
-    change = add_change(0, before[4], after[4]);
+    change = pg_add_change(0, before[4], after[4]);
   else
     for (int i = 4; i < 6; i++)
-      change = add_change(change, before[i], after[i]);
+      change = pg_add_change(change, before[i], after[i]);
   f->l4_change = change;
 }
 

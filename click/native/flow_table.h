@@ -32,22 +32,6 @@ struct rte_tcp_hdr;
 void pg_flow_deltas_apply(struct click_flows *t, uint32_t number, uint8_t *tcp,
                           uint32_t length);
 
-/* The sum `sum` of a header after `change` was added to what it sums up (RFC 1624). */
-static inline uint16_t changed_sum(uint16_t sum, uint16_t change)
-{
-  uint32_t s = (uint16_t)~sum + (uint32_t)change;
-  s = (s & 0xffff) + (s >> 16);
-  return (uint16_t)~s;
-}
-
-/* What putting `new_word` in the place of `old_word` adds. */
-static inline uint16_t add_change(uint16_t change, uint16_t old_word, uint16_t new_word)
-{
-  uint32_t s = (uint32_t)change + (uint16_t)~old_word + new_word;
-  s = (s & 0xffff) + (s >> 16);
-  return (uint16_t)((s & 0xffff) + (s >> 16));
-}
-
 /* Finding a flow ---------------------------------------------------------------- */
 
 /* The high and the low half of a product, as one. */

@@ -9,6 +9,7 @@
 #include <rte_byteorder.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/wire/ip4_options.h"
 #include "ip.h"
 #include "ip4_write.h"
 
@@ -62,7 +63,7 @@ static bool deserves(const struct icmp_error *e, const struct packet *p,
 static int32_t route_back(const struct icmp_error *e, const struct packet *p,
                           const uint8_t *ip, uint32_t length, uint8_t *to)
 {
-  const uint8_t *route = length > MINIMAL ? pg_ip4_source_route(ip, length) : NULL;
+  const uint8_t *route = length > MINIMAL ? ip4_source_route(ip, length) : NULL;
   if (!route)
     return 0;
   if (e->type == REDIRECT)

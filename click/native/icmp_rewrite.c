@@ -9,6 +9,7 @@
 #include <rte_ip.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/checksum/sum.h"
 #include "../../src/net/wire/wire.h"
 #include "flow_table.h"
 #include "ip.h"
@@ -16,7 +17,7 @@
 enum {
   ICMP = 1, TCP = 6, UDP = 17, DCCP = 33, ICMP_HEADER = 8, FRAGMENT = 0x1fff,
   UNREACHABLE = 3, SOURCE_QUENCH = 4, REDIRECT = 5, TIME_EXCEEDED = 11,
-  PARAMETER_PROBLEM = 12, ECHO = 8, TCP_SUM = 16, UDP_SUM = 6, ICMP_SUM = 2
+  PARAMETER_PROBLEM = 12, ECHO = 8, ICMP_SUM = 2
 };
 
 /* The error and what it quotes; `left` are the bytes of its transport header. */
@@ -56,7 +57,7 @@ static uint16_t put(void *at, const void *value, size_t n, uint16_t change)
   memcpy(at, value, n);
   memcpy(after, value, n);
   for (size_t i = 0; i < n / 2; i++)
-    change = add_change(change, before[i], after[i]);
+    change = pg_add_change(change, before[i], after[i]);
   return change;
 }
 
@@ -78,21 +79,11 @@ static bool reply_key(const struct quote *q, struct click_flow_key *key)
   return true;
 }
 
-/* Change a checksum in the quoted packet; what that adds to the sum of the error. */
-static uint16_t change_sum(void *at, uint16_t change, uint16_t outer)
+/* Change a checksum in the quoted packet, of a protocol's header (0: IPv4's); what that
+ * adds to the sum of the error. */
+static uint16_t change_sum(void *at, uint32_t protocol, uint16_t change, uint16_t outer)
 {
-  uint16_t sum = changed_sum(load16(at), change);
-  return put(at, &sum, sizeof sum, outer);
-}
-
-/* UDP: 0 means that there is no sum. */
-static uint16_t change_udp_sum(void *at, uint16_t change, uint16_t outer)
-{
-  uint16_t sum = changed_sum(load16(at), change);
-  if (load16(at) == 0)
-    return outer;
-  if (sum == 0)
-    sum = 0xffff;
+  uint16_t sum = pg_changed_l4_sum(protocol, load16(at), change);
   return put(at, &sum, sizeof sum, outer);
 }
 
@@ -104,15 +95,15 @@ static uint16_t rewrite_l4(const struct quote *q, const struct click_flow_key *o
   uint8_t protocol = q->inner->next_proto_id;
   if (protocol == ICMP) {
     uint16_t change = put(q->l4 + 4, &own->dport, sizeof own->dport, 0);
-    return change_sum(q->l4 + ICMP_SUM, change, change);
+    return change_sum(q->l4 + ICMP_SUM, protocol, change, change);
   }
   uint16_t change = put(q->l4, &own->dport, sizeof own->dport, 0);
   change = put(q->l4 + 2, &own->sport, sizeof own->sport, change);
   uint16_t outer = change;
-  change = add_change(change, 0, addresses);
-  if (protocol == TCP && q->left >= TCP_SUM + 2)
-    return change_sum(q->l4 + TCP_SUM, change, outer);
-  return protocol == UDP ? change_udp_sum(q->l4 + UDP_SUM, change, outer) : outer;
+  change = pg_add_change(change, 0, addresses);
+  bool sums = protocol == UDP || (protocol == TCP && q->left >= TCP_CHECKSUM + 2);
+  return sums ? change_sum(q->l4 + pg_checksum_at(protocol), protocol, change, outer)
+              : outer;
 }
 
 static uint32_t find(struct click_quoted *q, uint8_t protocol,
@@ -131,7 +122,7 @@ static void rewrite_outer(struct packet *p, const struct quote *q, uint32_t dest
 {
   uint16_t sum = q->outer->hdr_checksum;
   uint16_t change = put(&q->outer->dst_addr, &destination, sizeof destination, 0);
-  q->outer->hdr_checksum = changed_sum(sum, change);
+  q->outer->hdr_checksum = pg_changed_sum(sum, change);
   if (set_destination)
     p->note32[NOTE32_DST_IP] = destination;
 }
@@ -163,10 +154,10 @@ uint32_t pg_rewrite_icmp(struct click_quoted *q, struct packet *p,
   uint16_t addresses = put(&quote.inner->src_addr, &own.destination, 4, 0);
   addresses = put(&quote.inner->dst_addr, &own.source, 4, addresses);
   uint16_t outer =
-    change_sum(&quote.inner->hdr_checksum, addresses, addresses);
+    change_sum(&quote.inner->hdr_checksum, 0, addresses, addresses);
   if (with_l4)
-    outer = add_change(outer, 0, rewrite_l4(&quote, &own, addresses));
-  uint16_t sum = changed_sum(load16(quote.icmp + ICMP_SUM), outer);
+    outer = pg_add_change(outer, 0, rewrite_l4(&quote, &own, addresses));
+  uint16_t sum = pg_changed_sum(load16(quote.icmp + ICMP_SUM), outer);
   store16(quote.icmp + ICMP_SUM, sum);
   return number;
 }

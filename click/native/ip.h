@@ -19,12 +19,6 @@ enum {
   PACKET_TYPE_BROADCAST = 1, PACKET_TYPE_MULTICAST = 2
 };
 
-/* l4_checksum.c */
-uint32_t pg_ip4_l4_checksum(const uint8_t *ip, const uint8_t *l4, uint32_t n);
-uint32_t pg_ip6_l4_checksum(const uint8_t *ip6, const uint8_t *l4, uint32_t n,
-                            uint32_t protocol);
-uint32_t pg_checksum_word(const uint8_t *data, uint32_t n);
-
 /* An interface of a router: addresses in network order. */
 struct ip4_gateway {
   uint32_t address;
@@ -36,7 +30,6 @@ struct ip4_gateway {
 int32_t pg_ip4_gateway_options(const struct ip4_gateway *g, uint8_t *header,
                                uint32_t now_ms);
 uint32_t pg_ip4_fragment_options(const uint8_t *header, uint8_t *copy);
-const uint8_t *pg_ip4_source_route(const uint8_t *header, uint32_t length);
 
 /* A prefix in network order, and an Ethernet address for it. */
 struct ip4_neighbours { uint32_t prefix, mask; uint8_t eth[8]; };

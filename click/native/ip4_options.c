@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options of IPv4 headers (RFC 791, section 3.1; RFC 1812, section 5.2.4). An option is
- * its type, and but for the first two types its length in bytes, all included. Source
- * route, record route and timestamp have a third byte, where the next entry goes,
- * counted from 1.
+ * What fragments and routers do with options of IPv4 headers (RFC 791, section 3.1; RFC
+ * 1812, section 5.2.4).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,40 +10,12 @@
 #include <rte_byteorder.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/checksum/checksum.h"
+#include "../../src/net/wire/ip4_options.h"
 #include "ip.h"
 
-enum {
-  END = 0, NO_OPERATION = 1, RECORD_ROUTE = 7, TIMESTAMP = 68, LOOSE_ROUTE = 131,
-  STRICT_ROUTE = 137, COPIED = 0x80
-};
-enum { MINIMAL = 20, CHECKSUM = 10, ADDRESS = 4, FIRST_ENTRY = 4 };
+enum { ADDRESS = 4 };
 enum { TIMES = 0, ADDRESSES_AND_TIMES = 1, PRESPECIFIED = 3, MOST_OVERFLOWS = 15 };
-
-/* Bytes of the option at `o`, whose header ends at `end`; 0 if that can't be. */
-static uint32_t option_length(const uint8_t *o, const uint8_t *end)
-{
-  return end - o >= 2 && o[1] >= 2 && o[1] <= end - o ? o[1] : 0;
-}
-
-/* The first sound source route among the options of a header of `length` bytes. */
-const uint8_t *pg_ip4_source_route(const uint8_t *header, uint32_t length)
-{
-  const uint8_t *end = header + length;
-  for (const uint8_t *o = header + MINIMAL; o < end && *o != END;) {
-    if (*o == NO_OPERATION) {
-      o++;
-      continue;
-    }
-    uint32_t n = option_length(o, end);
-    if (n == 0)
-      break;
-    if ((*o == LOOSE_ROUTE || *o == STRICT_ROUTE) && n >= 3 && o[2] >= FIRST_ENTRY
-        && o[2] % 4 == 0 && o[2] <= n + 1)
-      return o;
-    o += n;
-  }
-  return NULL;
-}
 
 /* The options that each fragment must have, to `copy` (40 bytes of room); how many
  * bytes they are, filled up to words. */
@@ -53,22 +23,22 @@ uint32_t pg_ip4_fragment_options(const uint8_t *header, uint8_t *copy)
 {
   const uint8_t *end = header + (header[0] & 15) * 4;
   uint32_t total = 0;
-  for (const uint8_t *o = header + MINIMAL; o < end && *o != END;) {
-    if (*o == NO_OPERATION) {
+  for (const uint8_t *o = header + IP4_HEADER; o < end && *o != OPTION_END;) {
+    if (*o == OPTION_NOTHING) {
       o++;
       continue;
     }
     uint32_t n = option_length(o, end);
     if (n == 0)
       break;
-    if (*o & COPIED) {
+    if (*o & OPTION_COPIED) {
       memcpy(copy + total, o, n);
       total += n;
     }
     o += n;
   }
   for (; total % 4 != 0; total++)
-    copy[total] = END;
+    copy[total] = OPTION_END;
   return total;
 }
 
@@ -80,7 +50,7 @@ static int32_t record_route(const struct ip4_gateway *g, uint8_t *o, int32_t n)
   if (n < 3)
     return 1;
   int32_t at = o[2] - 1;
-  if (at >= FIRST_ENTRY - 1 && at + ADDRESS <= n) {
+  if (at >= OPTION_FIRST_ENTRY - 1 && at + ADDRESS <= n) {
     memcpy(o + at, &g->address, ADDRESS);
     o[2] += ADDRESS;
     return CHANGED;
@@ -142,18 +112,18 @@ int32_t pg_ip4_gateway_options(const struct ip4_gateway *g, uint8_t *header,
   int32_t length = (header[0] & 15) * 4;
   uint32_t now = rte_cpu_to_be_32(now_ms);
   bool changed = false;
-  for (int32_t at = MINIMAL; at < length && header[at] != END;) {
+  for (int32_t at = IP4_HEADER; at < length && header[at] != OPTION_END;) {
     uint8_t *o = header + at;
-    if (*o == NO_OPERATION) {
+    if (*o == OPTION_NOTHING) {
       at++;
       continue;
     }
     int32_t n = option_length(o, header + length), result = UNCHANGED;
     if (n == 0)
       return at + 1;
-    if (*o == RECORD_ROUTE)
+    if (*o == OPTION_RECORD_ROUTE)
       result = record_route(g, o, n);
-    else if (*o == TIMESTAMP)
+    else if (*o == OPTION_TIMESTAMP)
       result = timestamp(g, o, n, now);
     if (result > 0)
       return at + result;
@@ -161,9 +131,9 @@ int32_t pg_ip4_gateway_options(const struct ip4_gateway *g, uint8_t *header,
     at += n;
   }
   if (changed) {
-    memset(header + CHECKSUM, 0, 2);
+    memset(header + IP4_CHECKSUM, 0, 2);
     uint16_t sum = pg_checksum_word(header, length);
-    memcpy(header + CHECKSUM, &sum, sizeof sum);
+    memcpy(header + IP4_CHECKSUM, &sum, sizeof sum);
   }
   return 0;
 }

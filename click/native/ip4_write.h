@@ -11,7 +11,7 @@
 
 #include <rte_byteorder.h>
 
-#include "../../src/native/kernels/checksum.h"
+#include "../../src/net/checksum/sum.h"
 #include "../../src/net/wire/wire.h"
 
 static inline void ip4_write_word(uint8_t *at, uint32_t word)

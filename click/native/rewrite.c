@@ -11,6 +11,7 @@
 #include <rte_udp.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/checksum/sum.h"
 #include "flow_table.h"
 #include "ip.h"
 #include "rewrite_key.h"
@@ -42,26 +43,15 @@ static uint16_t direct(uint16_t change, uint32_t reply)
 static void change_sum(uint8_t *at, uint16_t change)
 {
   if (change != 0 && change != 0xffff)
-    store16(at, changed_sum(load16(at), change));
-}
-
-/* UDP: 0 means that there is no sum. */
-static void change_udp_sum(uint8_t *at, uint16_t change)
-{
-  if (load16(at) == 0)
-    return;
-  change_sum(at, change);
-  if (load16(at) == 0)
-    store16(at, 0xffff);
+    store16(at, pg_changed_sum(load16(at), change));
 }
 
 static void change_l4_sum(const struct view *v, uint16_t change)
 {
-  uint8_t protocol = v->ip->next_proto_id;
-  if (protocol == TCP && v->length >= TCP_SUM)
-    change_sum(v->l4 + 16, change);
-  else if (protocol == UDP && v->length >= PORTS)
-    change_udp_sum(v->l4 + 6, change);
+  uint8_t protocol = v->ip->next_proto_id, *at = v->l4 + pg_checksum_at(protocol);
+  if ((protocol == TCP && v->length >= TCP_SUM) || (protocol == UDP && v->length >= PORTS))
+    if (change != 0 && change != 0xffff)
+      store16(at, pg_changed_l4_sum(protocol, load16(at), change));
 }
 
 static void set_addresses(const struct click_rewriter *r, struct packet *p,

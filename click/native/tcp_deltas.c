@@ -10,6 +10,7 @@
 #include <rte_tcp.h>
 
 #include "../../src/net/wire/wire.h"
+#include "../../src/net/checksum/sum.h"
 #include "flow_table.h"
 
 enum {
@@ -118,10 +119,10 @@ static uint16_t put(const uint8_t *header, uint8_t *at, uint32_t value, uint16_t
   memcpy(after, &value, sizeof after);
   memcpy(at, &value, sizeof value);
   for (int i = 0; i < 2; i++)
-    own = add_change(own, before[i], after[i]);
+    own = pg_add_change(own, before[i], after[i]);
   if ((at - header) % 2)
     own = rte_bswap16(own);
-  return add_change(change, 0, own);
+  return pg_add_change(change, 0, own);
 }
 
 /* The numbers that selective acknowledgements name. */
@@ -170,6 +171,6 @@ void pg_flow_deltas_apply(struct click_flows *t, uint32_t number, uint8_t *tcp,
   if (change == 0 || change == 0xffff)
     return;
   memcpy(&sum, tcp + SUM, sizeof sum);
-  sum = changed_sum(sum, change);
+  sum = pg_changed_sum(sum, change);
   memcpy(tcp + SUM, &sum, sizeof sum);
 }

@@ -94,5 +94,3 @@ static inline void mg_use(struct mg_queue *q, bool sends)
     mg_note_user(q, sends);
 }
 
-/* Do what packets ask their device for, where it can't (offload.c). */
-void pg_mg_offload(struct packet **packets, uint32_t n) __attribute__((weak));

@@ -13,6 +13,7 @@
 /* packet_type of a buffer whose addresses were moved to make room for a tag. */
 enum { MG_TAGGED = 0x0a600000 };
 
+void mg_offload_asked(struct packet **packets, uint32_t n, uint64_t asked);
 void pg_mg_offload(struct packet **packets, uint32_t n);
 void mg_untag(struct packet *p);
 void mg_ask_checksums(struct packet **packets, int32_t n, uint64_t flags, uint32_t l2,

@@ -15,6 +15,7 @@
 #include "../../src/native/dpdk/internal.h"
 #include "../../src/native/dpdk/port_io.h"
 #include "internal.h"
+#include "offload.h"
 #include "pace.h"
 
 /* A ring whose other end nobody empties loses what is sent into it, as a cable does
@@ -139,33 +140,27 @@ static inline int32_t look_at(struct rte_mbuf **packets, uint32_t n, struct look
 }
 
 /* Drop what the port can't send; how many stay. */
-static uint32_t sort_out(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
+static uint32_t drop_unsendable(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
 {
   struct port *port = q->port;
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    uint16_t length = packets[i]->data_len;
-    if (length >= port->min_frame && port_has_room(port, packets[i])) {
-      packets[kept++] = packets[i];
-      continue;
-    }
-    *(length > port->max_frame ? &q->too_long : &q->too_short) += 1;
-    q->dropped++;
-    rte_pktmbuf_free(packets[i]);
-  }
+  uint64_t oversize = port->tx_oversize, runt = port->tx_runt;
+  uint32_t kept = pg_drop_unsendable(port, packets, n);
+  q->too_long += port->tx_oversize - oversize;
+  q->too_short += port->tx_runt - runt;
+  q->dropped += n - kept;
   return kept;
 }
 
 /* Checksums and VLAN tags: by the device, if it can do all of it. */
-static void offload(struct port *port, struct rte_mbuf **packets, uint32_t n)
+static void offload(struct port *port, struct rte_mbuf **packets, uint32_t n,
+                    uint64_t asked)
 {
   const uint64_t all = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
                        RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
   if ((port->offloads & all) == all && !port->own &&
       rte_eth_tx_prepare(port->id, port->queue, packets, n) == n)
     return;
-  if (pg_mg_offload)
-    pg_mg_offload((struct packet **)packets, n);
+  mg_offload_asked((struct packet **)packets, n, asked);
 }
 
 static inline uint32_t burst(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
@@ -248,11 +243,11 @@ static inline int32_t send_burst(struct mg_queue *q, struct rte_mbuf **bufs, uin
   if (unlikely(why))
     return why;
   if (unlikely(look.flags))
-    offload(q->port, bufs, n);
+    offload(q->port, bufs, n, look.flags);
   if (unlikely(look.longest > q->port->max_frame || look.shortest < q->port->min_frame)) {
     memcpy(aside, bufs, n * sizeof *bufs); /* the script's array stays as it is */
     packets = aside;
-    n = sort_out(q, packets, n);
+    n = drop_unsendable(q, packets, n);
     look.bytes = 0;
     for (uint32_t i = 0; i < n; i++)
       look.bytes += packets[i]->data_len;
@@ -307,7 +302,7 @@ int32_t mg_try_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
   if (unlikely(why))
     return why;
   if (unlikely(look.flags))
-    offload(q->port, packets, n);
+    offload(q->port, packets, n, look.flags);
   if (unlikely(look.longest > q->port->max_frame || look.shortest < q->port->min_frame))
     return mg_send_now(q, bufs, n); /* slow, and rare */
   uint32_t taken = q->device->peer && !is_heard(q, n) ? 0 : burst(q, packets, n);

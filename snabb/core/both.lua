@@ -2,7 +2,7 @@
 -- Modules that both Perigee and a tree given with -p or --snabb have: which is used is
 -- said at start, and --prefer-tree chooses the tree's.
 
-local C = require("core.native")
+local C = require("core.declare")("net/checksum/checksum.h")
 local dirent = require("posix.dirent")
 local failure = require("core.failure")
 local main = require("core.main")

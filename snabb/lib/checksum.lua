@@ -1,13 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Snabb's checksums over IP packets in memory, by the shim's kernels. `buffer` points
--- at the IP header, `length` bytes in all. lib.stack.checksum has more.
+-- at the IP header, `length` bytes in all. net.checksum.checksum has more.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local sums = require("net.checksum.checksum")
+local C = require("core.declare")("net/checksum/checksum.h")
 require("lib.checksum_h")
 
 local band, rshift = bit.band, bit.rshift
 local bytes_pointer, signed_pointer = ffi.typeof("uint8_t *"), ffi.typeof("int8_t *")
+
+local write16 = require("net.wire.bytes").write16
 
 local checksum = {}
 
@@ -23,15 +26,12 @@ function checksum.ipsum(pointer, length, initial)
   return (C.pg_checksum(pointer, length, band(initial, 0xffff))) -- no tail call
 end
 
-local function write16(p, value)
-  p[0], p[1] = rshift(value, 8), band(value, 0xff)
-end
 
 --- Write the checksum of the bytes at `offset` into them, where the sum over the pseudo
 --- header is: what prepare_packet4 left to do. It is never 0, which UDP takes for none.
 function checksum.finish_packet(buffer, length, offset)
-  local sum = C.pg_checksum(buffer, length, 0)
-  write16(ffi.cast(bytes_pointer, buffer) + offset, sum == 0 and 0xffff or sum)
+  local sum = sums.udp(C.pg_checksum(buffer, length, 0))
+  write16(ffi.cast(bytes_pointer, buffer) + offset, sum)
 end
 
 -- Bytes of the IP header and of all that IP's length tells.

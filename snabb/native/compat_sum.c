@@ -12,7 +12,8 @@
 #include <rte_common.h>
 
 #include "../../src/native/api.h"
-#include "../../src/native/kernels/checksum.h"
+#include "../../src/net/checksum/checksum.h"
+#include "../../src/net/checksum/sum.h"
 #include "../../src/net/wire/wire.h"
 #include "snabb.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the C kernels of this folder and Lua share: checksums, lookups, filters, known
+ * What the C kernels of this folder and Lua share: lookups, filters, known
  * work. Plain declarations, as in api.h.
  */
 #pragma once
@@ -10,22 +10,6 @@
 
 struct packet;
 struct link;
-
-/* checksum.c */
-uint32_t pg_checksum(const void *data, uint32_t n, uint32_t initial);
-int64_t pg_checksum_by(int i, const void *data, uint32_t n, uint32_t initial);
-const char *pg_checksum_kernel(int i);
-uint32_t pg_pseudo_sum(const void *addresses, uint32_t n, uint32_t protocol,
-                       uint32_t length);
-
-/* crc32c.c */
-uint32_t pg_crc32c(const void *data, uint32_t n, uint32_t previous);
-uint32_t pg_crc32c_by_table(const void *data, uint32_t n, uint32_t previous);
-
-/* fill.c */
-int pg_checksum_ip4(struct packet **packets, int n, uint32_t l3);
-int pg_checksum_l4(struct packet **packets, int n, uint32_t l3, uint32_t l4,
-                   uint32_t protocol);
 
 /* fib.c */
 void *pg_fib_create(uint32_t max_routes);

@@ -3,7 +3,7 @@
 -- broken, so that the apps they come to take all their ways.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("net/checksum/checksum.h")
 local packet = require("core.packet")
 
 local traffic = {}

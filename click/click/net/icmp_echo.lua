@@ -2,7 +2,7 @@
 -- What makers of ICMP messages share: the numbers of echoes, and the IPv4 header.
 
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local note = require("click.note")
 local wire = require("click.net.wire")
 

@@ -9,6 +9,7 @@
 --                their length (or value) was set by a field
 
 local bit = require("bit")
+local C = require("core.declare")("net/checksum/checksum.h")
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 
@@ -181,34 +182,16 @@ local function complete_ip(self)
   return total
 end
 
--- RFC 1071, over `length` bytes from `at` on, beginning with `sum`.
-local function checksum(self, at, length, sum)
-  local data = self.p.data
-  for i = at, at + length - 2, 2 do sum = sum + data[i] * 256 + data[i + 1] end
-  if length % 2 == 1 then sum = sum + data[at + length - 1] * 256 end
-  while sum > 65535 do sum = sum % 65536 + math.floor(sum / 65536) end
-  return 65535 - sum
-end
-
-local function pseudo_sum(self, protocol, length)
-  local sum = protocol + length
-  for at = self:net() + 12, self:net() + 18, 2 do sum = sum + self:half(at) end
-  return sum
-end
-
-local SUMS = {[TCP] = 16, [UDP] = 6, [ICMP] = 2}
+local SUMS = {[TCP] = true, [UDP] = true, [ICMP] = true}
 
 local function set_checksums(self)
-  local net, transport = self:net(), self:transport()
+  local net, data = self:net(), self.p.data
   self:set(net + 10, 2, 0)
-  self:set(net + 10, 2, checksum(self, net, self:byte(net) % 16 * 4, 0))
-  if bit.band(self:half(net + 6), 0x3fff) ~= 0 then return end
-  local protocol, length = self:byte(net + 9), self:transport_length()
-  local at = SUMS[protocol]
-  if not at or length < at + 2 then return end
-  self:set(transport + at, 2, 0)
-  local sum = protocol ~= ICMP and pseudo_sum(self, protocol, length) or 0
-  self:set(transport + at, 2, checksum(self, transport, length, sum))
+  self:set(net + 10, 2, C.pg_checksum(data + net, self:byte(net) % 16 * 4, 0))
+  local protocol = self:byte(net + 9)
+  if bit.band(self:half(net + 6), 0x3fff) ~= 0 or not SUMS[protocol] then return end
+  local length = self:transport_length()
+  C.pg_ip4_l4_set(data + net, data + self:transport(), length, protocol)
 end
 
 --- Complete headers and lengths; with `checksums`, set those, and let the packet be as

@@ -62,6 +62,10 @@ describe("a line of a summary dump", function ()
     assert.equal("\69\0\0\33\0\0\0\0\100\17\70\185\1\2\3\4\5\6\7\8"
       .. "\0\53\0\80\0\13\171\105hello", bytes_of(dumps.packet(
       "src dst sport dport proto payload", '1.2.3.4 5.6.7.8 53 80 U "hello"')))
+    -- UDP's would be 0, which says that there is none.
+    assert.equal("\171\158\0\80\0\13\255\255hello", bytes_of(dumps.packet(
+      "src dst sport dport proto payload",
+      '1.2.3.4 5.6.7.8 43934 80 U "hello"')):sub(21))
     local p = dumps.packet("src dst proto ip_len", "1.2.3.4 5.6.7.8 U 60")
     assert.equal(60, p.length)
     assert.equal(0x08070605, p.note32[note.DST_IP])

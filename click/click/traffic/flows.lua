@@ -3,6 +3,7 @@
 -- rates and limits, pushing and pulling, handlers. A class of them (flows.define) has
 -- make_templates(self) and make_packet(self).
 
+local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
 local bit = require("bit")
 local element = require("click.element")
@@ -16,7 +17,7 @@ local PORTS = frames.TRANSPORT -- where the two ports are
 
 local from_pointer, clear = packet.from_pointer, note.clear
 local NETWORK, DST_IP = note.NETWORK_HEADER, note.DST_IP
-local put16, checksum = frames.put16, frames.checksum
+local put16 = frames.put16
 
 -- What all of them do -------------------------------------------------------------
 
@@ -86,8 +87,8 @@ function Flows:stamp(template, flow, sum, at)
   put16(data, PORTS, source)
   put16(data, PORTS + 2, destination)
   if sum then
-    local value = checksum(sum + source + destination)
-    put16(data, at, value == 0 and self.no_zero or value)
+    local value = checksum.fold(sum + source + destination)
+    put16(data, at, self.is_udp and checksum.udp(value) or value)
   end
   clear(p)
   p.note16[NETWORK] = p.data_off + frames.IP

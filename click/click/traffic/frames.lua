@@ -2,6 +2,7 @@
 -- Frames that sources send again and again: Ethernet, IPv4, and UDP, TCP or ICMP, as
 -- bytes in memory, with the sums that their checksums are made of.
 
+local C = require("core.declare")("net/checksum/checksum.h")
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 
@@ -23,20 +24,6 @@ function frames.put32(bytes, at, value)
   put16(bytes, at + 2, value % 65536)
 end
 
---- The sum of the 16-bit words of `n` bytes from `at` on, added to `start`.
-function frames.sum(bytes, at, n, start)
-  local sum = start or 0
-  for i = at, at + n - 2, 2 do sum = sum + bytes[i] * 256 + bytes[i + 1] end
-  if n % 2 == 1 then sum = sum + bytes[at + n - 1] * 256 end
-  return sum
-end
-
---- The Internet checksum (RFC 1071) for a sum of words.
-function frames.checksum(sum)
-  while sum > 65535 do sum = sum % 65536 + math.floor(sum / 65536) end
-  return 65535 - sum
-end
-
 --- A frame of `length` bytes, zero behind its IP header. `o`: source and destination
 --- (6 bytes each), from and to (addresses, numbers), protocol, ttl (250), id (0).
 function frames.ip(length, o)
@@ -50,15 +37,15 @@ function frames.ip(length, o)
   bytes[ETHERNET + 8], bytes[ETHERNET + 9] = o.ttl or 250, o.protocol
   frames.put32(bytes, ETHERNET + 12, o.from)
   frames.put32(bytes, ETHERNET + 16, o.to)
-  put16(bytes, ETHERNET + 10, frames.checksum(frames.sum(bytes, ETHERNET, IP)))
+  put16(bytes, ETHERNET + 10, C.pg_checksum(bytes + ETHERNET, IP, 0))
   return bytes
 end
 
 --- The sum of the pseudo header of such a frame and of all behind its IP header.
 function frames.transport_sum(bytes, length)
   local size = length - ETHERNET - IP
-  return frames.sum(bytes, ETHERNET + IP, size,
-    frames.sum(bytes, ETHERNET + 12, 8, bytes[ETHERNET + 9] + size))
+  local pseudo = C.pg_pseudo_sum(bytes + ETHERNET + 12, 8, bytes[ETHERNET + 9], size)
+  return 0xffff - C.pg_checksum(bytes + ETHERNET + IP, size, pseudo)
 end
 
 return frames

@@ -6,7 +6,7 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
-local checksum = require("lib.stack.checksum")
+local checksum = require("net.checksum.checksum")
 local ctypes = require("lib.stack.layout.ctypes")
 local fields = require("moongen.packets.fields")
 local layouts = require("lib.stack.layout.header")
@@ -193,7 +193,7 @@ end
 
 -- The checksum of TCP or UDP in a whole packet of `length` bytes that begins at `data`
 -- with an Ethernet header (of 14 bytes), over IPv4 unless `ip4` is false.
-local function over_ip(protocol, of_zero)
+local function over_ip(protocol)
   return function (header, data, length, ip4)
     local ip = ffi.cast(bytes_t, data) + ETHERNET
     local bytes = length - ETHERNET - (ip4 == false and IP6_HEADER
@@ -202,12 +202,12 @@ local function over_ip(protocol, of_zero)
       bytes)
     header:setChecksum(0)
     local sum = checksum.of(header, bytes, pseudo)
-    header:setChecksum(sum == 0 and of_zero or sum)
+    header:setChecksum(protocol == checksum.UDP and checksum.udp(sum) or sum)
   end
 end
 
-calculate.tcp = over_ip(checksum.TCP, 0)
-calculate.udp = over_ip(checksum.UDP, 0xffff)
+calculate.tcp = over_ip(checksum.TCP)
+calculate.udp = over_ip(checksum.UDP)
 
 -- ---- making them ----
 

@@ -7,7 +7,7 @@ local ffi = require("ffi")
 local address = require("lib.stack.address")
 local dump = require("moongen.packets.dump")
 local stack = require("moongen.packets.stack")
-require("core.native")
+require("core.declare")("net/checksum/checksum.h")
 
 local utils = {}
 

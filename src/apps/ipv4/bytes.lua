@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- IPv4 behind an Ethernet header: its lengths, its checksum.
 
-local C = require("core.native")
+local C = require("core.declare")("net/checksum/checksum.h")
 local wire = require("net.wire.bytes")
 
 local band, read16, write16 = bit.band, wire.read16, wire.write16

@@ -3,7 +3,7 @@
 -- whatever else is in the north.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("net/checksum/checksum.h")
 local bytes = require("apps.ipv4.bytes")
 local counter = require("core.counter")
 local exchange = require("lib.exchange")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- IPv6 behind an Ethernet header: its length, the checksum of what it carries.
 
-local C = require("core.native")
+local C = require("core.declare")("net/checksum/checksum.h")
 local read16 = require("net.wire.bytes").read16
 
 local bytes = {
@@ -27,10 +27,8 @@ end
 --- the pseudo header for `protocol` (RFC 8200, section 8.1). Over bytes with their
 --- checksum in place it is 0 if that is right.
 function bytes.checksum(data, protocol, size)
-  local addresses = 0xffff - C.pg_checksum(data + 22, 32, 0)
-  local sum = addresses + size + protocol
-  if sum > 0xffff then sum = sum - 0xffff end
-  return (C.pg_checksum(data + HEADERS, size, sum))
+  local pseudo = C.pg_pseudo_sum(data + 22, 32, protocol, size)
+  return (C.pg_checksum(data + HEADERS, size, pseudo))
 end
 
 return bytes

@@ -2,7 +2,7 @@
  *
  * From the internet to the B4s: IPv4 in IPv6 (RFC 7596, section 6.2; RFC 2473).
  */
-#include "../../native/kernels/checksum.h"
+#include "../../net/checksum/sum.h"
 #include "tunnel.h"
 
 /* The port by which an ICMP message from the internet finds its softwire, or what is

@@ -5,7 +5,7 @@
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local bytes = require("apps.ipv4.bytes")
-local checksum = require("lib.stack.checksum")
+local checksum = require("net.checksum.checksum")
 local packet = require("core.packet")
 local wire = require("net.wire.bytes")
 

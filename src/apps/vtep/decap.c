@@ -3,6 +3,7 @@
  * What the underlay sends, checked (apps.vtep.decap): so many ways out would be as many
  * traces of LuaJIT's.
  */
+#include "../../net/checksum/sum.h"
 #include "internal.h"
 
 enum { VNI_FLAG = 8, LEAF = 4096 };
@@ -28,13 +29,10 @@ static inline int combined(uint32_t inner, uint32_t outer)
 /* Change an IPv4 header's ECN field, and its checksum with it (RFC 1624). */
 static void set_ecn4(uint8_t *ip, uint32_t ecn)
 {
-  uint32_t sum = (0xffff - get16(ip + 10)) + (0xffff - ip[1]);
+  uint16_t before = load16(ip);
   ip[1] = (uint8_t)((ip[1] & 0xfc) | ecn);
-  sum += ip[1];
-  sum = (sum & 0xffff) + (sum >> 16);
-  sum = 0xffff - ((sum & 0xffff) + (sum >> 16));
-  ip[10] = (uint8_t)(sum >> 8);
-  ip[11] = (uint8_t)sum;
+  uint16_t change = pg_add_change(0, before, load16(ip));
+  store16(ip + IP4_CHECKSUM, pg_changed_sum(load16(ip + IP4_CHECKSUM), change));
 }
 
 /* Carry the outer ECN field over to the frame of `length` bytes (at least 14); false
@@ -120,7 +118,7 @@ static int32_t check_vxlan(const struct vxlan_end *end, uint8_t *data,
   if (length < UDP_VXLAN + ETHERNET || length > left)
     return -BAD_LENGTH;
   if (get16(udp + 6) != 0 &&
-      pg_checksum(udp, length, pg_pseudo_sum(addresses, size, UDP, length)) != 0)
+      pg_fold_not(pg_pseudo(addresses, size, UDP, length) + pg_sum_bytes(udp, length)))
     return -BAD_UDP_CHECKSUM;
   if (!(udp[8] & VNI_FLAG))
     return -NO_VNI;
@@ -140,18 +138,6 @@ static int32_t check_vxlan(const struct vxlan_end *end, uint8_t *data,
   int32_t flags = let_in(end, frame, length - UDP_VXLAN, number, addresses, size / 2);
   return flags < 0 ? flags
     : flags | (int32_t)((uint32_t)number << 8 | (at + UDP_VXLAN));
-}
-
-/* Is the checksum of the IPv4 header right (RFC 1071)? */
-static inline bool sound(const uint8_t *ip, uint32_t header)
-{
-  uint64_t sum = 0;
-  for (uint32_t i = 0; i < header; i += 4)
-    sum += load32(ip + i);
-  sum = (sum & 0xffffffff) + (sum >> 32);
-  sum = (sum & 0xffff) + (sum >> 16);
-  sum = (sum & 0xffff) + (sum >> 16);
-  return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
 /* Can one host, but this one, have the address (RFC 6890)? */
@@ -182,7 +168,7 @@ static int32_t check4(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
   uint32_t header = (ip[0] & 15u) * 4, total = get16(ip + 2);
   if (ip[0] >> 4 != 4 || header < IP4 || total < header || total + ETHERNET > length)
     return -BAD_LENGTH;
-  if (!sound(ip, header))
+  if (pg_fold_not(pg_sum_words(ip, header)) != 0)
     return -BAD_CHECKSUM;
   if (get16(ip + 6) & 0x3fff)
     return -FRAGMENT;

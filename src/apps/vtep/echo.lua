@@ -3,7 +3,7 @@
 -- itself, turned around. Host code.
 
 local ffi = require("ffi")
-local checksum = require("lib.stack.checksum")
+local checksum = require("net.checksum.checksum")
 local exchange = require("lib.exchange")
 
 local echo = {}

@@ -3,8 +3,9 @@
 -- hash[0], its number and that of the remote are in the halves of hash[1]; Ingress and
 -- Flood write them there.
 
+local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("net/checksum/checksum.h")
 local packet = require("core.packet")
 local flow = require("apps.vtep.flow")
 local header = require("apps.vtep.header")
@@ -19,24 +20,15 @@ Encap.link_names = {input = {input = "input", flood = "flood"},
 local ETHERNET, IP6, UDP_VXLAN = 14, 40, 16 -- bytes of headers
 local SIZE4, SIZE6 = header.SIZE[4], header.SIZE[6]
 local ECN = 3
-local band, bnot, bor, rshift, tobit =
-  bit.band, bit.bnot, bit.bor, bit.rshift, bit.tobit
+local band, bor, rshift, tobit = bit.band, bit.bor, bit.rshift, bit.tobit
 local shiftright, copy = packet.shiftright, ffi.copy
 local flow_of, port_of = flow.of, flow.port
 local as_outer4, as_outer6 = header.stack[4], header.stack[6]
 
--- The checksum whose words sum up to `sum`, which is less than 2^31.
-local function fold(sum)
-  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
-  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
-  return (band(bnot(sum), 0xffff))
-end
-
 -- UDP's checksum over `length` bytes, with the other words of the pseudo header in
--- `sum`. One of 0 is sent as 0xffff (RFC 768).
+-- `sum`.
 local function udp_checksum(udp, length, sum)
-  local value = C.pg_checksum(udp, length, tobit(sum + length))
-  return value == 0 and 0xffff or value
+  return (checksum.udp(C.pg_checksum(udp, length, tobit(sum + length))))
 end
 
 -- The remote, or nil and the number of a drop.
@@ -76,7 +68,7 @@ local function process4(self, p)
   local total, udp = tobit(length + SIZE4 - ETHERNET), tobit(length + UDP_VXLAN)
   pkt.outer:setTOS(tos)
   pkt.outer:setLength(total)
-  pkt.outer:setChecksum(fold(tobit(remote.sum + tos + total)))
+  pkt.outer:setChecksum(checksum.fold(tobit(remote.sum + tos + total)))
   pkt.udp:setSrcPort(port_of(hash))
   pkt.udp:setLength(udp)
   pkt.vxlan:setVNI(vni)

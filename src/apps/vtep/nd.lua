@@ -3,7 +3,7 @@
 -- advertisements. Host code: a few packets a second.
 
 local ffi = require("ffi")
-local checksum = require("lib.stack.checksum")
+local checksum = require("net.checksum.checksum")
 local packet = require("core.packet")
 local settings = require("apps.vtep.settings")
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Raw memory: the Internet checksum, bounds-checked arrays, DMA memory. The checksum
--- runs on the packet path; bulk work should use lib.stack.checksum, which is C.
+-- runs on the packet path; bulk work should use net.checksum.checksum, which is C.
 
 local ffi = require("ffi")
 local bit = require("bit")

@@ -4,7 +4,7 @@
 
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
-local checksum = require("lib.stack.checksum")
+local checksum = require("net.checksum.checksum")
 
 local first_header = {}
 

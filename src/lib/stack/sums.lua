@@ -4,7 +4,7 @@
 
 local ffi = require("ffi")
 local data_of = require("lib.stack.layout.data_of")
-local C = require("core.native")
+local C = require("core.declare")("net/checksum/checksum.h")
 local registry = require("lib.stack.registry")
 
 local sums = {}

@@ -158,6 +158,18 @@ static inline bool sendable(struct port *port, const struct rte_mbuf *m)
   return false;
 }
 
+uint16_t pg_drop_unsendable(struct port *port, struct rte_mbuf **packets, uint16_t n)
+{
+  uint16_t kept = 0;
+  for (uint16_t i = 0; i < n; i++) {
+    if (sendable(port, packets[i]))
+      packets[kept++] = packets[i];
+    else
+      rte_pktmbuf_free(packets[i]);
+  }
+  return kept;
+}
+
 struct sums pg_sum(struct rte_mbuf **packets, uint16_t n)
 {
   struct sums sums = {.packets = n};
@@ -185,13 +197,7 @@ uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
     n, b.bytes, 8 * (b.padded + (uint64_t)WIRE_OVERHEAD * n), 0};
   if (likely(b.shortest >= port->min_frame && b.longest <= port->max_frame))
     return n;
-  uint16_t kept = 0;
-  for (uint16_t i = 0; i < n; i++) {
-    if (sendable(port, packets[i]))
-      packets[kept++] = packets[i];
-    else
-      rte_pktmbuf_free(packets[i]);
-  }
+  uint16_t kept = pg_drop_unsendable(port, packets, n);
   port->account->port_drops += n - kept;
   *sums = pg_sum(packets, kept);
   sums->dropped_bytes = b.bytes - sums->bytes;

@@ -119,6 +119,9 @@ enum { TX_CHUNK = PORT_BURST };
 
 struct sums pg_sum(struct rte_mbuf **packets, uint16_t n);
 
+/* Free and count what the port can't send; how many packets are left (burst.c). */
+uint16_t pg_drop_unsendable(struct port *port, struct rte_mbuf **packets, uint16_t n);
+
 /* Make a burst ready to send; how many packets are left of it (burst.c). */
 uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
                     struct sums *sums);
@@ -139,16 +142,9 @@ extern _Atomic bool pg_offloads_asked;
 
 /* See to that, for a burst that is about to be sent (offload.c). */
 void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n);
+void pg_offload_here(struct rte_mbuf **packets, uint32_t n);
 
 /* Make received packets fit for apps; how many stay, and their bytes, unless `bytes`
  * is NULL (burst.c). */
 uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n,
                  int64_t *bytes);
-
-struct packet;
-
-/* Write checksums into headers at these offsets, if they are there (fill.c). */
-bool pg_fill_ip4(struct packet *p, uint32_t l3);
-bool pg_fill_l4(struct packet *p, uint32_t l3, uint32_t l4, uint32_t protocol);
-bool pg_fill_pseudo(struct packet *p, uint32_t l3, uint32_t l4,
-                    uint32_t protocol);

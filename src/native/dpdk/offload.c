@@ -13,6 +13,8 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "../../net/checksum/checksum.h"
+#include "../../net/checksum/fill_both.h"
 #include "../../net/wire/wire.h"
 #include "../api.h"
 #include "internal.h"
@@ -57,26 +59,50 @@ static void insert_tag(struct rte_mbuf *m)
   m->data_len += VLAN_TAG;
 }
 
-static void in_software(struct rte_mbuf *m)
+static uint32_t l4_protocol(uint64_t flags)
+{
+  switch (flags & RTE_MBUF_F_TX_L4_MASK) {
+  case RTE_MBUF_F_TX_TCP_CKSUM: return IPPROTO_TCP;
+  case RTE_MBUF_F_TX_UDP_CKSUM: return IPPROTO_UDP;
+  }
+  return 0;
+}
+
+static void fill_each(struct packet *p, uint32_t l2, uint32_t l3, uint32_t protocol,
+                      bool ip4)
+{
+  if (protocol)
+    pg_fill_l4(p, l2, l2 + l3, protocol);
+  if (ip4)
+    pg_fill_ip4(p, l2);
+}
+
+static inline void offload_one(struct rte_mbuf *m)
 {
   struct packet *p = (struct packet *)m;
-  uint64_t l4 = m->ol_flags & RTE_MBUF_F_TX_L4_MASK;
-  if (l4 == RTE_MBUF_F_TX_TCP_CKSUM)
-    pg_fill_l4(p, m->l2_len, m->l2_len + m->l3_len, IPPROTO_TCP);
-  if (l4 == RTE_MBUF_F_TX_UDP_CKSUM)
-    pg_fill_l4(p, m->l2_len, m->l2_len + m->l3_len, IPPROTO_UDP);
-  if (m->ol_flags & RTE_MBUF_F_TX_IP_CKSUM)
-    pg_fill_ip4(p, m->l2_len);
+  uint32_t l2 = m->l2_len, l3 = m->l3_len, protocol = l4_protocol(m->ol_flags);
+  bool ip4 = m->ol_flags & RTE_MBUF_F_TX_IP_CKSUM, usual = ip4 && l3 == IP4_HEADER;
+  if (!(usual && protocol == IPPROTO_UDP && fill_both(p, l2, IPPROTO_UDP)) &&
+      !(usual && protocol == IPPROTO_TCP && fill_both(p, l2, IPPROTO_TCP)))
+    fill_each(p, l2, l3, protocol, ip4);
   if (m->ol_flags & RTE_MBUF_F_TX_VLAN)
     insert_tag(m);
   m->ol_flags &= ~PG_REQUESTS;
+}
+
+/* Do what packets ask their device for. Tags make them longer, but not pkt_len. */
+void pg_offload_here(struct rte_mbuf **packets, uint32_t n)
+{
+  for (uint32_t i = 0; i < n; i++)
+    if (packets[i]->ol_flags & PG_OFFLOADS)
+      offload_one(packets[i]);
 }
 
 /* See to what the packets of a burst ask for: the device can and will do it
  * (rte_eth_tx_prepare), or it is done now. */
 void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n)
 {
-  uint16_t id = port->id;
+  uint16_t id = port->id, queue = port->own ? 0 : port->queue;
   uint64_t offloads = port->own && port->own->offloads
                         ? port->own->offloads(port, &id)
                         : port->offloads;
@@ -84,8 +110,8 @@ void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n)
     uint64_t flags = packets[i]->ol_flags & PG_OFFLOADS;
     packets[i]->pkt_len = packets[i]->data_len;
     if (flags && ((needed(flags) & ~offloads) ||
-                  rte_eth_tx_prepare(id, 0, &packets[i], 1) != 1))
-      in_software(packets[i]);
+                  rte_eth_tx_prepare(id, queue, &packets[i], 1) != 1))
+      offload_one(packets[i]);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <rte_ethdev.h>
 #include <rte_version.h>
 
+#include "../../net/wire/wire.h"
 #include "../api.h"
 
 /* A kind of port that Perigee drives itself; `port->state` is the driver's. */
@@ -55,15 +56,15 @@ static inline uint16_t port_receive(struct port *port, struct rte_mbuf **packets
   return rte_eth_rx_burst(port->id, port->queue, packets, n);
 }
 
-/* Is the packet as long as the port takes, or shorter? A VLAN tag comes on top. */
+/* Is the packet as long as the port takes, or shorter? A VLAN tag comes on top, of 802.1Q
+ * alone: Linux refuses other frames of such a length (packet_extra_vlan_len_allowed). */
 static inline bool port_has_room(const struct port *port, const struct rte_mbuf *m)
 {
-  enum { ETHERNET = 14, TAG = 4 };
   if (likely(m->data_len <= port->max_frame))
     return true;
   const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-  return m->data_len > ETHERNET && frame[12] == 0x81 && frame[13] == 0x00 &&
-         m->data_len <= port->max_frame + TAG;
+  return m->data_len > ETHERNET_HEADER && get16(frame + MAC_ADDRESSES) == TYPE_8021Q &&
+         m->data_len <= port->max_frame + VLAN_TAG;
 }
 
 /* The most packets that a port is given at once. net_memif of DPDK 23.11 counts them in

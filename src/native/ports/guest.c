@@ -15,6 +15,7 @@
 #include <rte_mbuf.h>
 #include <rte_vhost.h>
 
+#include "../../net/checksum/checksum.h"
 #include "../api.h"
 #include "../dpdk/internal.h"
 #include "../dpdk/log.h"

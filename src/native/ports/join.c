@@ -12,8 +12,8 @@
 #include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
 
+#include "../../net/checksum/sum.h"
 #include "../api.h"
-#include "../kernels/checksum.h"
 #include "join.h"
 #include "layers.h"
 

@@ -21,7 +21,8 @@
 
 #include "../api.h"
 #include "../dpdk/port_io.h"
-#include "../kernels/checksum.h"
+#include "../../net/checksum/checksum.h"
+#include "../../net/checksum/sum.h"
 #include "packet.h"
 
 enum { SCTP_CHECKSUM = 8 };
@@ -111,8 +112,8 @@ static bool fill_checksum(struct rte_mbuf *m, const struct received *f)
     return true;
   }
   uint16_t sum = pg_fold_not(pg_sum_bytes(frame + start, m->data_len - start));
-  sum = sum == 0 ? UINT16_MAX : sum; /* 0 is no checksum in UDP (RFC 768) */
-  memcpy(frame + at, &sum, sizeof sum);
+  /* It may be UDP's; in TCP both are the same. */
+  store16(frame + at, pg_sum_to_send(IPPROTO_UDP, sum));
   return true;
 }
 

@@ -132,14 +132,14 @@ enum found capture_damaged(struct capture *c, const char *format, ...)
 uint16_t blocks_gather(struct capture *c, struct slice *slices, uint16_t n);
 enum found blocks_step(struct capture *c);
 
-static inline uint32_t load32(const uint8_t *p, bool swap)
+static inline uint32_t read32(const uint8_t *p, bool swap)
 {
   uint32_t value;
   __builtin_memcpy(&value, p, sizeof value);
   return swap ? __builtin_bswap32(value) : value;
 }
 
-static inline uint16_t load16(const uint8_t *p, bool swap)
+static inline uint16_t read16(const uint8_t *p, bool swap)
 {
   uint16_t value;
   __builtin_memcpy(&value, p, sizeof value);

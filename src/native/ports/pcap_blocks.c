@@ -55,7 +55,7 @@ static enum found hold(struct capture *c, uint32_t total, uint32_t least)
   if (found != FOUND)
     return found;
   const struct window *w = &c->window;
-  uint32_t trailer = load32(w->bytes + w->cursor + total - 4, c->swap);
+  uint32_t trailer = read32(w->bytes + w->cursor + total - 4, c->swap);
   if (trailer == total)
     return FOUND;
   snprintf(what, sizeof what, "has two lengths, %u and %u", total, trailer);
@@ -69,18 +69,18 @@ static enum found read_section(struct capture *c)
   enum found found = need(c, SECTION_MIN);
   if (found != FOUND)
     return found;
-  uint32_t order = load32(w->bytes + w->cursor + 8, false);
+  uint32_t order = read32(w->bytes + w->cursor + 8, false);
   if (order != PCAPNG_BYTE_ORDER && __builtin_bswap32(order) != PCAPNG_BYTE_ORDER) {
     snprintf(what, sizeof what, "begins a section with byte order mark 0x%08x, which "
              "is neither order of 0x1a2b3c4d", order);
     return wrong(c, what);
   }
   c->swap = order != PCAPNG_BYTE_ORDER;
-  uint32_t total = load32(w->bytes + w->cursor + 4, c->swap);
+  uint32_t total = read32(w->bytes + w->cursor + 4, c->swap);
   found = hold(c, total, SECTION_MIN);
   if (found != FOUND)
     return found;
-  uint16_t major = load16(w->bytes + w->cursor + 12, c->swap);
+  uint16_t major = read16(w->bytes + w->cursor + 12, c->swap);
   if (major != 1) {
     snprintf(what, sizeof what, "begins a section of version %u; version 1 can be read",
              major);
@@ -111,14 +111,14 @@ static enum found read_interface(struct capture *c, uint32_t total)
   if (found != FOUND)
     return found;
   const uint8_t *block = w->bytes + w->cursor;
-  uint16_t linktype = load16(block + 8, c->swap);
+  uint16_t linktype = read16(block + 8, c->swap);
   if (linktype != PCAP_LINKTYPE_ETHERNET)
     return capture_damaged(c, " has an interface of link type %u (block at offset "
                            "%llu); only Ethernet (1) can be read", linktype,
                            (unsigned long long)window_offset(w));
   if (!room_for_interface(c))
     return wrong(c, "describes one interface more than there is memory for");
-  c->interfaces[c->n_interfaces++] = snaplen_of(load32(block + 12, c->swap));
+  c->interfaces[c->n_interfaces++] = snaplen_of(read32(block + 12, c->swap));
   w->cursor += total;
   return FOUND;
 }
@@ -162,15 +162,15 @@ static bool slice_of(const struct capture *c, const uint8_t *block, uint32_t typ
   bool simple = type == PCAPNG_SIMPLE;
   uint32_t data = simple ? SIMPLE_DATA : PACKET_DATA;
   uint32_t interface = simple ? 0
-                       : type == PCAPNG_OBSOLETE ? load16(block + 8, c->swap)
-                       : load32(block + 8, c->swap);
+                       : type == PCAPNG_OBSOLETE ? read16(block + 8, c->swap)
+                       : read32(block + 8, c->swap);
   if (interface >= c->n_interfaces) {
     snprintf(what, size, "is of interface %u, but the section has described %u",
              interface, c->n_interfaces);
     return false;
   }
   uint32_t most = c->interfaces[interface], room = total - data - 4;
-  uint32_t captured = load32(block + (simple ? 8 : 20), c->swap);
+  uint32_t captured = read32(block + (simple ? 8 : 20), c->swap);
   if (simple && captured > most)
     captured = most;
   /* Padded to a multiple of 4, in 64 bits. */
@@ -197,10 +197,10 @@ uint16_t blocks_gather(struct capture *c, struct slice *slices, uint16_t n)
   uint16_t k = 0;
   while (k < n && w->skip == 0 && window_has(w) >= SIMPLE_MIN) {
     const uint8_t *block = w->bytes + w->cursor;
-    uint32_t type = load32(block, c->swap), total = load32(block + 4, c->swap);
+    uint32_t type = read32(block, c->swap), total = read32(block + 4, c->swap);
     if (!is_packet(type) || total < (type == PCAPNG_SIMPLE ? SIMPLE_MIN : PACKET_MIN) ||
         total % 4 != 0 || total > window_has(w) || total > PCAP_MAX_BLOCK ||
-        load32(block + total - 4, c->swap) != total ||
+        read32(block + total - 4, c->swap) != total ||
         !slice_of(c, block, type, total, &slices[k], what, sizeof what))
       break;
     w->cursor += total;
@@ -235,7 +235,7 @@ enum found blocks_step(struct capture *c)
     if (found != FOUND)
       return found;
     const uint8_t *block = w->bytes + w->cursor;
-    uint32_t type = load32(block, c->swap), total = load32(block + 4, c->swap);
+    uint32_t type = read32(block, c->swap), total = read32(block + 4, c->swap);
     if (is_packet(type))
       return hold_packet(c, type, total);
     found = type == PCAPNG_SECTION ? read_section(c)

@@ -35,13 +35,13 @@ static const uint64_t SECOND_NS = 1000000000;
 /* The record or block at `at`: its bytes in the file. */
 static size_t record_bytes(const struct output *o, size_t at)
 {
-  return o->pcapng ? load32(o->buffer + at + 4, false)
-                   : RECORD_HEADER + load32(o->buffer + at + 8, false);
+  return o->pcapng ? read32(o->buffer + at + 4, false)
+                   : RECORD_HEADER + read32(o->buffer + at + 8, false);
 }
 
 static size_t captured_bytes(const struct output *o, size_t at)
 {
-  return load32(o->buffer + at + (o->pcapng ? 20 : 8), false);
+  return read32(o->buffer + at + (o->pcapng ? 20 : 8), false);
 }
 
 /* Writing can't go on: the file keeps its whole records, the rest is lost. */

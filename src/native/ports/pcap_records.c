@@ -49,15 +49,15 @@ static enum found read_header(struct capture *c)
   if (found != FOUND)
     return found;
   const uint8_t *header = w->bytes + w->cursor;
-  uint16_t major = load16(header + 4, c->swap), minor = load16(header + 6, c->swap);
-  uint32_t linktype = load32(header + 20, c->swap) & LINKTYPE_MASK;
+  uint16_t major = read16(header + 4, c->swap), minor = read16(header + 6, c->swap);
+  uint32_t linktype = read32(header + 20, c->swap) & LINKTYPE_MASK;
   if (major != 2 || minor != 4)
     return capture_damaged(c, " is a pcap file of version %u.%u; version 2.4 can be "
                            "read", major, minor);
   if (linktype != PCAP_LINKTYPE_ETHERNET)
     return capture_damaged(c, " has link type %u; only Ethernet (1) can be read",
                            linktype);
-  c->snaplen = snaplen_of(load32(header + 16, c->swap));
+  c->snaplen = snaplen_of(read32(header + 16, c->swap));
   w->cursor += FILE_HEADER;
   c->begun = true;
   return FOUND;
@@ -73,12 +73,12 @@ static enum found begin(struct capture *c)
     return found;
   const uint8_t *magic = c->window.bytes + c->window.cursor;
   for (int swap = 0; swap < 2; swap++) {
-    uint32_t value = load32(magic, swap);
+    uint32_t value = read32(magic, swap);
     c->swap = swap;
     if (value == PCAP_MAGIC_US || value == PCAP_MAGIC_NS)
       return read_header(c);
   }
-  c->pcapng = c->begun = load32(magic, false) == PCAPNG_SECTION;
+  c->pcapng = c->begun = read32(magic, false) == PCAPNG_SECTION;
   return c->begun ? FOUND : refuse(c);
 }
 
@@ -93,7 +93,7 @@ static uint16_t records_gather(struct capture *c, struct slice *slices, uint16_t
   const bool swap = c->swap;
   uint16_t k = 0;
   for (; k < n && end - at >= RECORD_HEADER; k++) {
-    uint32_t captured = load32(at + 8, swap);
+    uint32_t captured = read32(at + 8, swap);
     if (captured > most || captured > (size_t)(end - at) - RECORD_HEADER)
       break;
     slices[k] = (struct slice){at + RECORD_HEADER, captured};
@@ -120,7 +120,7 @@ static enum found records_step(struct capture *c)
   enum found found = window_need(c, RECORD_HEADER);
   if (found != FOUND)
     return found == ENDED && window_has(w) > 0 ? cut(c, RECORD_HEADER) : found;
-  uint32_t captured = load32(w->bytes + w->cursor + 8, c->swap);
+  uint32_t captured = read32(w->bytes + w->cursor + 8, c->swap);
   if (captured > c->snaplen)
     return capture_damaged(c, ": packet %llu at offset %llu claims %u bytes, but at "
                            "most %u are possible", (unsigned long long)c->packets + 1,

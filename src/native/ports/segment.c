@@ -11,8 +11,8 @@
 
 #include <rte_common.h>
 
+#include "../../net/checksum/sum.h"
 #include "../api.h"
-#include "../kernels/checksum.h"
 #include "segment.h"
 
 static uint8_t protocol_of(const struct virtio_net_hdr *offload)
@@ -45,21 +45,15 @@ bool pg_unsegmented(struct unsegmented *u, uint32_t n, uint32_t length,
   return count <= MOST_SEGMENTS;
 }
 
-/* UDP's 0 says that there is no checksum (RFC 768). */
-static void write_udp_sum(uint8_t *to, uint16_t sum)
-{
-  store16(to, sum == 0 ? UINT16_MAX : sum);
-}
-
 /* Over the pseudo header of the IP header at `ip` and what is from `l4` to `end`. */
 static uint16_t l4_sum(const uint8_t *ip, const uint8_t *l4, const uint8_t *end,
                        uint32_t protocol)
 {
   uint32_t bytes = end - l4;
   bool is_ip4 = ip[0] >> 4 == 4;
-  return pg_fold_not(pg_pseudo(ip + (is_ip4 ? IP4_ADDRESSES : IP6_ADDRESSES),
-                               is_ip4 ? 8 : 32, protocol, bytes) +
-                     pg_sum_bytes(l4, bytes));
+  uint64_t sum = pg_pseudo(ip + (is_ip4 ? IP4_ADDRESSES : IP6_ADDRESSES),
+                           is_ip4 ? 8 : 32, protocol, bytes) + pg_sum_bytes(l4, bytes);
+  return pg_sum_to_send(protocol, pg_fold_not(sum));
 }
 
 static void write_lengths(const struct unsegmented *u, uint32_t i, uint8_t *packet,
@@ -101,7 +95,7 @@ static void write_tunnel_sums(const struct unsegmented *u, uint8_t *packet,
     if (u->layers.of[k].kind != LAYER_UDP || get16(udp + UDP_CHECKSUM) == 0)
       continue;
     store16(udp + UDP_CHECKSUM, 0);
-    write_udp_sum(udp + UDP_CHECKSUM,
+    store16(udp + UDP_CHECKSUM,
                   l4_sum(packet + u->layers.of[k - 1].at, udp, end, IPPROTO_UDP));
   }
 }
@@ -120,7 +114,7 @@ void pg_segment_headers(const struct unsegmented *u, uint32_t i, uint8_t *packet
   } else {
     put16(l4 + UDP_LENGTH, end - l4);
     store16(l4 + UDP_CHECKSUM, 0);
-    write_udp_sum(l4 + UDP_CHECKSUM, l4_sum(ip, l4, end, IPPROTO_UDP));
+    store16(l4 + UDP_CHECKSUM, l4_sum(ip, l4, end, IPPROTO_UDP));
   }
   write_tunnel_sums(u, packet, end);
 }

@@ -12,8 +12,8 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
-#include "../api.h"
 #include "checksum.h"
+#include "sum.h"
 
 /* Congruent to the sum of the native 16-bit words of `n` bytes modulo 65535,
  * and 0 only if all are; a last odd byte is the first of a word. */
@@ -134,7 +134,7 @@ static uint64_t choose(const uint8_t *p, uint32_t n)
   return kernels[i].sum(p, n);
 }
 
-/* As pg_sum_words (checksum.h), for more bytes than a header has. */
+/* As pg_sum_words (sum.h), for more bytes than a header has. */
 uint64_t pg_sum_bytes(const uint8_t *p, uint32_t n)
 {
   if (n < FEW_BYTES)

@@ -5,9 +5,9 @@
 -- parentheses so that none is a tail call, of which a trace may have only 15.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("net/checksum/checksum.h")
 
-local band, bnot, rshift = bit.band, bit.bnot, bit.rshift
+local band, bnot, rshift, tobit = bit.band, bit.bnot, bit.rshift, bit.tobit
 
 local checksum = {TCP = 6, UDP = 17, ICMP = 1, ICMPV6 = 58} -- IANA's numbers
 
@@ -45,6 +45,25 @@ function checksum.update32(sum, old, new)
   total = band(total, 0xffff) + rshift(total, 16)
   return (band(bnot(total + rshift(total, 16)), 0xffff))
 end
+
+--- The same after the sum of what it covers grew by `difference`: by new - old for each
+--- word, as ~old + new (less than 2^31 in all; in the checksum's own order of bytes).
+function checksum.changed(sum, difference)
+  local total = tobit(0xffff - sum + difference)
+  total = tobit(band(total, 0xffff) + rshift(total, 16))
+  return (tobit(0xffff - band(tobit(total + rshift(total, 16)), 0xffff)))
+end
+
+--- The checksum whose words sum up to `sum`, which is less than 2^31.
+function checksum.fold(sum)
+  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
+  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
+  return (band(bnot(sum), 0xffff))
+end
+
+--- A checksum of UDP that was computed, as it is sent: 0 would say that there is none
+--- (RFC 768), so that 0xffff stands for it. A 0 that was there before stays: don't ask.
+function checksum.udp(sum) return sum == 0 and 0xffff or sum end
 
 --- The CRC32c (RFC 9260, appendix A) of the bytes, after others whose CRC32c is
 --- `previous`. SCTP stores it with the lowest byte first.

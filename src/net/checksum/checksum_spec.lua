@@ -3,8 +3,8 @@
 -- lengths and alignments, and packets cut short within bytes that must not change.
 
 local ffi = require("ffi")
-local C = require("core.native")
-local checksum = require("lib.stack.checksum")
+local C = require("core.declare")("net/checksum/checksum.h")
+local checksum = require("net.checksum.checksum")
 local packet = require("core.packet")
 
 local ROOM = 9000 + 64
@@ -107,6 +107,100 @@ describe("the internet checksum", function ()
   end)
 end)
 
+describe("sums", function ()
+  it("are folded to checksums", function ()
+    for _, sum in ipairs{0, 1, 0xffff, 0x10000, 0x1fffe, 0x7fffffff} do
+      assert.equal(plain(bytes, 0, sum), checksum.fold(sum))
+    end
+  end)
+
+  it("change with what they cover", function ()
+    for _ = 1, 1000 do
+      local sum, old, new = math.random(0, 0xffff), math.random(0, 0xffff),
+        math.random(0, 0xffff)
+      assert.equal(checksum.update16(sum, old, new),
+        checksum.changed(sum, 0xffff - old + new))
+    end
+  end)
+
+  it("of 0 are sent as 0xffff by UDP", function ()
+    assert.same({0xffff, 1, 0xffff}, {checksum.udp(0), checksum.udp(1),
+      checksum.udp(0xffff)})
+  end)
+end)
+
+-- A transport header and payload of `n` bytes behind an IPv4 header with `options`.
+local function over_ip4(protocol, n, options)
+  local header = 20 + #options
+  randomize()
+  bytes[0], bytes[9] = 0x40 + header / 4, protocol
+  ffi.copy(bytes + 20, options, #options)
+  return bytes, bytes + header, n
+end
+
+local AT = {[1] = 2, [6] = 16, [17] = 6, [58] = 2}
+
+describe("transport checksums", function ()
+  it("are set over IPv4, with or without a pseudo header", function ()
+    for _, protocol in ipairs{1, 6, 17} do
+      for n = 20, 90, 7 do
+        local ip, l4 = over_ip4(protocol, n, "")
+        C.pg_ip4_l4_set(ip, l4, n, protocol)
+        local pseudo = protocol == 1 and 0 or checksum.pseudo4(ip, protocol, n)
+        assert.equal(0, plain(l4, n, pseudo))
+        assert.equal(0, protocol == 1 and C.pg_checksum_word(l4, n)
+          or C.pg_ip4_l4_checksum(ip, l4, n))
+      end
+    end
+  end)
+
+  it("are set over IPv6", function ()
+    for _, protocol in ipairs{6, 17, 58} do
+      randomize()
+      C.pg_ip6_l4_set(bytes, bytes + 40, 61, protocol)
+      assert.equal(0, plain(bytes + 40, 61, checksum.pseudo6(bytes, protocol, 61)))
+      assert.equal(0, C.pg_ip6_l4_checksum(bytes, bytes + 40, 61, protocol))
+    end
+  end)
+
+  it("are 0 where that is right, but for UDP's", function ()
+    for protocol, expected in pairs{[6] = 0, [17] = 0xffff} do
+      local ip, l4 = over_ip4(protocol, 30, "")
+      local at = AT[protocol]
+      local function read() return l4[at] * 256 + l4[at + 1] end
+      l4[28], l4[29] = 0, 0
+      C.pg_ip4_l4_set(ip, l4, 30, protocol)
+      l4[28], l4[29] = l4[at], l4[at + 1]
+      C.pg_ip4_l4_set(ip, l4, 30, protocol)
+      assert.equal(expected, read())
+      randomize()
+      bytes[40 + 28], bytes[40 + 29] = 0, 0
+      C.pg_ip6_l4_set(bytes, bytes + 40, 30, protocol)
+      bytes[40 + 28], bytes[40 + 29] = bytes[40 + at], bytes[40 + at + 1]
+      C.pg_ip6_l4_set(bytes, bytes + 40, 30, protocol)
+      assert.equal(expected, bytes[40 + at] * 256 + bytes[40 + at + 1])
+    end
+  end)
+
+  it("go by the last address of a source route", function ()
+    local ip, l4 = over_ip4(17, 20, "\131\11\4\1\2\3\4\10\0\0\9\0")
+    C.pg_ip4_l4_set(ip, l4, 20, 17)
+    ffi.copy(ip + 16, "\10\0\0\9", 4)
+    assert.equal(0, plain(l4, 20, checksum.pseudo4(ip, 17, 20)))
+  end)
+
+  it("aren't written behind the end, or for protocols without", function ()
+    for _, case in ipairs{{1, 3}, {6, 17}, {17, 7}, {99, 60}} do
+      local protocol, n = unpack(case)
+      local ip, l4 = over_ip4(protocol, n, "")
+      local before = ffi.string(l4, 64)
+      C.pg_ip4_l4_set(ip, l4, n, protocol)
+      C.pg_ip6_l4_set(ip, l4, n, protocol)
+      assert.equal(before, ffi.string(l4, 64))
+    end
+  end)
+end)
+
 describe("CRC32c", function ()
   it("is that of RFC 3720, appendix B.4", function ()
     local data = ffi.new("uint8_t[32]")
@@ -194,6 +288,28 @@ describe("the checksums of packets", function ()
         checksum.fill_l4(array(p), 1, l3, l4, protocol)
         assert.equal(UNTOUCHED, ffi.string(p.data + length, #UNTOUCHED))
         packet.free(p)
+      end
+    end
+  end)
+
+  it("are set both at once as one after the other", function ()
+    for _, protocol in ipairs{6, 17} do
+      for n = 0, 90 do
+        local ip, l4 = over_ip4(protocol, n, "")
+        ip[2], ip[3] = 0, math.random(4) == 1 and math.random(0, 255) or 20 + n
+        l4[AT[protocol]] = 0x11
+        local text = ffi.string(ip, 20 + n)
+        local p, q = packet.from_string(text), packet.from_string(text)
+        if C.pg_fill_both(p, 0, protocol) then
+          assert.equal(1, checksum.fill_ip4(array(q), 1, 0))
+          assert.equal(1, checksum.fill_l4(array(q), 1, 0, 20, protocol))
+          assert.equal(0, plain(p.data, 20))
+        else
+          assert.is_true(ip[3] > 20 + n or ip[3] < 20 + (protocol == 6 and 20 or 8))
+        end
+        assert.equal(ffi.string(q.data, q.length), ffi.string(p.data, p.length))
+        packet.free(p)
+        packet.free(q)
       end
     end
   end)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../api.h"
+#include "checksum.h"
 
 typedef uint32_t crc_kernel(uint32_t crc, const uint8_t *p, uint32_t n);
 

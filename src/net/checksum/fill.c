@@ -10,15 +10,11 @@
 
 #include <rte_common.h>
 
-#include "../../net/wire/wire.h"
-#include "../api.h"
+#include "../../native/api.h"
+#include "../wire/wire.h"
 #include "checksum.h"
-#include "../dpdk/internal.h"
-
-static uint8_t *at(const struct packet *p, uint32_t offset)
-{
-  return p->buf_addr + p->data_off + offset;
-}
+#include "fill_both.h"
+#include "sum.h"
 
 /* Set the checksum of the IPv4 header at offset `l3` (RFC 791, section 3.1);
  * whether there is one. */
@@ -26,7 +22,7 @@ bool pg_fill_ip4(struct packet *p, uint32_t l3)
 {
   if (p->length < (uint64_t)l3 + IP4_HEADER)
     return false;
-  uint8_t *ip = at(p, l3);
+  uint8_t *ip = packet_at(p, l3);
   uint32_t length = (ip[0] & 15) * 4;
   if (ip[0] >> 4 != 4 || length < IP4_HEADER || p->length < l3 + length)
     return false;
@@ -35,30 +31,13 @@ bool pg_fill_ip4(struct packet *p, uint32_t l3)
   return true;
 }
 
-/* The shortest header of a protocol and where its checksum is, in bytes. */
-struct layout {
-  uint8_t protocol, shortest, checksum;
-};
-
-static const struct layout layouts[] = {
-  {IPPROTO_TCP, 20, 16}, {IPPROTO_UDP, 8, 6},
-  {IPPROTO_ICMP, 4, 2}, {IPPROTO_ICMPV6, 4, 2}};
-
-static const struct layout *layout_of(uint32_t protocol)
-{
-  for (unsigned i = 0; i < RTE_DIM(layouts); i++)
-    if (layouts[i].protocol == protocol)
-      return &layouts[i];
-  return NULL;
-}
-
 /* Bytes from offset `l4` to the end of the IP packet at `l3`, or of `p` if that
  * is less or IP's length is 0 (a jumbogram or one to be segmented); -1 if `l4`
  * lies outside. Padding of Ethernet isn't counted. */
 static int64_t bytes_from(const struct packet *p, uint32_t l3, uint32_t l4,
                           bool ip4)
 {
-  const uint8_t *ip = at(p, l3);
+  const uint8_t *ip = packet_at(p, l3);
   uint32_t end = ip4 ? get16(ip + IP4_LENGTH) : get16(ip + IP6_LENGTH);
   if (end > 0 && !ip4)
     end += IP6_HEADER;
@@ -76,18 +55,18 @@ struct target {
 static bool find(struct target *t, const struct packet *p, uint32_t l3,
                  uint32_t l4, uint32_t protocol)
 {
-  const struct layout *layout = layout_of(protocol);
-  if (!layout || p->length < (uint64_t)l3 + IP4_HEADER)
+  uint32_t sum = pg_checksum_at(protocol);
+  if (!sum || p->length < (uint64_t)l3 + IP4_HEADER)
     return false;
-  uint8_t *ip = at(p, l3);
+  uint8_t *ip = packet_at(p, l3);
   bool ip4 = ip[0] >> 4 == 4;
-  uint32_t shortest = ip4 ? IP4_HEADER : IP6_HEADER;
-  if ((!ip4 && ip[0] >> 4 != 6) || l4 < l3 + shortest || p->length < l4)
+  uint32_t header = ip4 ? IP4_HEADER : IP6_HEADER;
+  if ((!ip4 && ip[0] >> 4 != 6) || l4 < l3 + header || p->length < l4)
     return false;
   int64_t bytes = bytes_from(p, l3, l4, ip4);
-  if (bytes < layout->shortest)
+  if (bytes < shortest_l4(protocol))
     return false;
-  *t = (struct target){at(p, l4), at(p, l4) + layout->checksum, bytes, 0};
+  *t = (struct target){packet_at(p, l4), packet_at(p, l4) + sum, bytes, 0};
   if (protocol != IPPROTO_ICMP)
     t->pseudo = ip4 ? pg_pseudo(ip + IP4_ADDRESSES, 8, protocol, bytes)
                     : pg_pseudo(ip + IP6_ADDRESSES, 32, protocol, bytes);
@@ -104,9 +83,17 @@ bool pg_fill_l4(struct packet *p, uint32_t l3, uint32_t l4, uint32_t protocol)
     return false;
   store16(t.checksum, 0);
   uint16_t sum = pg_fold_not(t.pseudo + pg_sum_bytes(t.header, t.bytes));
-  /* 0 says that there is no checksum (RFC 768). */
-  store16(t.checksum, sum == 0 && protocol == IPPROTO_UDP ? 0xffff : sum);
+  store16(t.checksum, pg_sum_to_send(protocol, sum));
   return true;
+}
+
+/* Set both checksums of UDP or TCP over an IPv4 header without options, in one pass;
+ * false, and nothing done, if the packet isn't of that kind, or shorter than it says. */
+bool pg_fill_both(struct packet *p, uint32_t l3, uint32_t protocol)
+{
+  if (protocol == IPPROTO_UDP)
+    return fill_both(p, l3, IPPROTO_UDP);
+  return protocol == IPPROTO_TCP && fill_both(p, l3, IPPROTO_TCP);
 }
 
 /* Set it to the sum over the pseudo header alone, as devices want it. */

@@ -2,7 +2,7 @@
 -- Made-up test frames: UDP over IPv4, as RFC 2544's appendix C has them, with port 7
 -- (echo) and addresses of its range 198.18.0.0/15.
 
-local C = require("core.native")
+local C = require("core.declare")("net/checksum/checksum.h")
 
 local frames = {}
 

@@ -4,7 +4,7 @@
 
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
-local checksum = require("lib.stack.checksum")
+local checksum = require("net.checksum.checksum")
 local wire = require("net.wire.bytes")
 local writer = require("lib.pcap.writer")
 
@@ -36,7 +36,7 @@ local function put_udp(p, size, from, from_port, to, to_port)
   write16(udp + 4, length)
   ffi.fill(udp + UDP, size, 0x30)
   local sum = checksum.of(udp, length, checksum.pseudo4(p, 17, length))
-  write16(udp + 6, sum == 0 and 0xffff or sum)
+  write16(udp + 6, checksum.udp(sum))
   return IP4 + length
 end
 

@@ -3,7 +3,7 @@
 -- packets of flows, and sinks that check their order and sum up their bytes.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("net/checksum/checksum.h")
 local counter = require("core.counter")
 local link = require("core.link")
 local packet = require("core.packet")

@@ -3,7 +3,7 @@
 -- what a fuzzer makes of them. CONF is the configuration they are for, with two places
 -- for settings of its interfaces.
 
-local checksum = require("lib.stack.checksum")
+local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
 
 local M = {}

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- FromDump reads packets from capture files: pcap and pcapng, compressed ones too.
 
+local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local expressions = require("click.traffic.expressions")
 local failure = require("core.failure")
@@ -180,8 +181,7 @@ local function adjust_length(self, p, length)
   if length < at + 20 or bit.rshift(p.data[at], 4) ~= 4 then return end
   frames.put16(p.data, at + 2, length - at)
   frames.put16(p.data, at + 10, 0)
-  frames.put16(p.data, at + 10,
-    frames.checksum(frames.sum(p.data, at, bit.band(p.data[at], 15) * 4)))
+  frames.put16(p.data, at + 10, C.pg_checksum(p.data + at, p.data[at] % 16 * 4, 0))
 end
 
 local function make_packet(self, pointer, captured, wire, time)

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+local checksum = require("net.checksum.checksum")
 local click_router = require("testing.click_router")
 local frames = require("click.traffic.frames")
 local note = require("click.note")
@@ -26,7 +27,7 @@ local function port16(s, at) return s:byte(at + 1) * 256 + s:byte(at + 2) end
 -- Is the checksum of the UDP or TCP packet right?
 local function sound(s)
   local bytes = require("ffi").new("uint8_t[?]", #s, s:byte(1, -1))
-  return frames.checksum(frames.transport_sum(bytes, #s)) == 0
+  return checksum.fold(frames.transport_sum(bytes, #s)) == 0
 end
 
 describe("FastUDPSource", function ()

@@ -15,7 +15,7 @@ local FEWEST = 3 -- packets of a flow
 local FastTCPFlows = define{
   name = "FastTCPFlows", summary = "makes TCP packets of many flows",
   processing = "l/l",
-  no_zero = 0,
+  is_udp = false,
   arguments = {
     {"RATE", "unsigned", required = true, max = MOST_RATE},
     {"LIMIT", "int", required = true},

@@ -20,8 +20,7 @@ end
 
 local FastUDPFlows = define{
   name = "FastUDPFlows", summary = "makes UDP packets of many flows",
-  no_zero = 65535, -- in UDP a checksum of 0 means that there is none (RFC 768)
-  make_templates = make_udp,
+  is_udp = true, make_templates = make_udp,
   arguments = {
     {"RATE", "unsigned", required = true, max = MOST_RATE},
     {"LIMIT", "int", required = true},
@@ -70,7 +69,7 @@ end
 
 local FastUDPSource = define{
   name = "FastUDPSource", summary = "makes UDP packets of one flow",
-  no_zero = 65535, make_templates = make_udp,
+  is_udp = true, make_templates = make_udp,
   arguments = {
     {"RATE", "unsigned", required = true, max = MOST_RATE},
     {"LIMIT", "int", required = true},

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- CheckICMPHeader: is that an ICMP message (RFC 792)?
 
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local checks = require("click.net.checks")
 local element = require("click.element")
 local note = require("click.note")

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ICMP echoes answered, and ICMP headers put before packets (RFC 792).
 
-local bit = require("bit")
+local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local front = require("click.net.front")
 local icmp_echo = require("click.net.icmp_echo")
@@ -13,7 +13,6 @@ local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
 local barrier = wire.barrier
-local band, rshift, tobit = bit.band, bit.rshift, bit.tobit
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local NETWORK, TRANSPORT, DST_IP =
   note.NETWORK_HEADER, note.TRANSPORT_HEADER, note.DST_IP
@@ -30,11 +29,9 @@ local ICMPPingResponder = element.define{
   ports = "1/1-2", processing = "a/ah", drops = {"no echo request"},
 }
 
--- A half becomes another one: keep the checksum at `index` right (RFC 1624).
+-- A half becomes another one: keep the checksum at `index` right.
 local function update(halves, index, before, after)
-  local sum = tobit(0xffff - halves[index] + 0xffff - before + after)
-  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
-  halves[index] = tobit(0xffff - band(tobit(sum + rshift(sum, 16)), 0xffff))
+  halves[index] = checksum.update16(halves[index], before, after)
 end
 
 local function answer(p, ip, message, size)

@@ -2,6 +2,7 @@
 -- IPv4 addresses between packets and their annotations.
 
 local bit = require("bit")
+local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
 local element = require("click.element")
 local note = require("click.note")
@@ -10,7 +11,7 @@ local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
 local barrier = wire.barrier
-local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit
+local band, lshift, tobit = bit.band, bit.lshift, bit.tobit
 local words_t, halves_t = ffi.typeof("uint32_t *"), ffi.typeof("uint16_t *")
 local NETWORK, TRANSPORT, DST_IP =
   note.NETWORK_HEADER, note.TRANSPORT_HEADER, note.DST_IP
@@ -120,13 +121,6 @@ function StoreIPAddress:configure_raw(texts)
   end
 end
 
--- Keep a checksum right for a change of the sum by `difference` (RFC 1624).
-local function update(halves, index, difference)
-  local sum = tobit(0xffff - halves[index] + difference)
-  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
-  halves[index] = tobit(0xffff - band(tobit(sum + rshift(sum, 16)), 0xffff))
-end
-
 local TCP, UDP, PROTOCOL = 6, 17, 9
 local FRAGMENT_OFFSET = wire.swap16(0x1fff)
 local IP_SUM, TCP_SUM, UDP_SUM = 5, 8, 3 -- halves
@@ -135,14 +129,14 @@ local IP_SUM, TCP_SUM, UDP_SUM = 5, 8, 3 -- halves
 local function update_all(p, at, difference)
   local ip, limit = p.buf_addr + at, p.data_off + p.length
   local halves = ffi.cast(halves_t, ip)
-  update(halves, IP_SUM, difference)
+  halves[IP_SUM] = checksum.changed(halves[IP_SUM], difference)
   if band(halves[3], FRAGMENT_OFFSET) ~= 0 then return end
   local protocol, behind = ip[PROTOCOL], p.note16[TRANSPORT]
   local transport = ffi.cast(halves_t, p.buf_addr + behind)
   if protocol == TCP and behind + 20 <= limit then
-    update(transport, TCP_SUM, difference)
+    transport[TCP_SUM] = checksum.changed(transport[TCP_SUM], difference)
   elseif protocol == UDP and behind + 8 <= limit and transport[UDP_SUM] ~= 0 then
-    update(transport, UDP_SUM, difference)
+    transport[UDP_SUM] = checksum.udp(checksum.changed(transport[UDP_SUM], difference))
   end
 end
 

@@ -92,6 +92,18 @@ describe("StoreIPAddress", function ()
     tcp:free()
   end)
 
+  it("never makes a UDP checksum 0, which would say that there is none", function ()
+    local header = "\69\0\0\28\0\0\0\0\64\17\0\0\10\0\0\2\10\0\0\1"
+    local udp = "\0\1\0\2\0\8\0\8"
+    local unit, ip = click.unit("StoreIPAddress(10.0.0.9, dst)"),
+      click.unit("MarkIPHeader")
+    local p = unit:pass(ip:pass(header .. udp))
+    assert.equal("\255\255", ffi.string(p.data + 26, 2))
+    packet.free(p)
+    unit:free()
+    ip:free()
+  end)
+
   it("leaves a UDP checksum of 0, and fragments' bytes", function ()
     local none = UDP:sub(1, 26) .. "\0\0data!"
     assert.equal("\0\0data!", (out("src", noted(none, "\1\2\3\4"))):sub(27))

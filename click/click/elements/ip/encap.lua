@@ -2,8 +2,9 @@
 -- IPEncap: puts an IPv4 header before packets.
 
 local bit = require("bit")
+local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local front = require("click.net.front")
 local keywords = require("click.router.keywords")
@@ -99,10 +100,8 @@ function IPEncap:process(p)
   if self.from_note then
     sum = tobit(sum + band(destination, 0xffff) + rshift(destination, 16))
   end
-  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
-  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
   halves[0], halves[1], halves[2], halves[3] = self.first, length, number, self.flags
-  halves[4], halves[5] = self.life, tobit(0xffff - sum)
+  halves[4], halves[5] = self.life, checksum.fold(sum)
   words[3], words[4] = self.source, destination
   barrier()
   n[NETWORK], n[TRANSPORT] = at, at + HEADER

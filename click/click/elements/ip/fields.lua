@@ -2,16 +2,16 @@
 -- Elements that set fields of IPv4 headers, and the checksum.
 
 local bit = require("bit")
+local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local keywords = require("click.router.keywords")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
 local barrier = wire.barrier
-local band, bor, lshift, rshift, tobit =
-  bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
+local band, bor, lshift = bit.band, bit.bor, bit.lshift
 local halves_t = ffi.typeof("uint16_t *")
 local NETWORK = note.NETWORK_HEADER
 local MINIMAL = 20
@@ -27,14 +27,12 @@ local function header_of(p)
   return p.buf_addr + at
 end
 
--- Set the TOS, and keep the checksum right (RFC 1624, equation 3).
+-- Set the TOS, and keep the checksum right.
 local function set_tos(ip, tos)
   local halves = ffi.cast(halves_t, ip)
   local before = halves[0]
   ip[TOS] = tos
-  local sum = tobit(0xffff - halves[CHECKSUM] + (0xffff - before) + halves[0])
-  sum = tobit(band(sum, 0xffff) + rshift(sum, 16))
-  halves[CHECKSUM] = tobit(0xffff - band(tobit(sum + rshift(sum, 16)), 0xffff))
+  halves[CHECKSUM] = checksum.update16(halves[CHECKSUM], before, halves[0])
   barrier()
 end
 

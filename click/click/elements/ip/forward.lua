@@ -9,6 +9,7 @@ local element = require("click.element")
 local note = require("click.note")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
+require("core.declare")("net/checksum/checksum.h")
 
 local barrier = wire.barrier
 local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit

@@ -6,7 +6,7 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local text_of = require("click.language.text")
 local types = require("click.arguments").types
@@ -17,7 +17,6 @@ local halves_t = ffi.typeof("uint16_t *")
 local HEADER, SOURCE, DESTINATION, ADDRESS = 40, 8, 24, 16 -- bytes
 local TCP, UDP, ICMP6 = 6, 17, 58
 local LEAST = {[TCP] = 20, [UDP] = 8, [ICMP6] = 4} -- bytes
-local SUMS = {[TCP] = 8, [UDP] = 3, [ICMP6] = 1} -- halves
 local MOST_FLOWS = 65536 -- without ports, of which there are no more than so many
 
 local AddressTranslator = element.define{
@@ -189,10 +188,7 @@ function AddressTranslator:process(p, i)
   if not mapping then return nil, 1 end
   ffi.copy(ip6 + side.at, mapping.address, ADDRESS)
   if mapping.port then halves[side.port] = mapping.port end
-  local at = SUMS[protocol]
-  halves[at] = 0
-  local sum = C.pg_ip6_l4_checksum(ip6, ip6 + HEADER, size, protocol)
-  halves[at] = sum == 0 and protocol == UDP and 0xffff or sum
+  C.pg_ip6_l4_set(ip6, ip6 + HEADER, size, protocol)
   return p, i
 end
 

@@ -3,7 +3,7 @@
 -- 4.5).
 
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")

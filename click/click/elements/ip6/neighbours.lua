@@ -15,6 +15,7 @@ local packet = require("core.packet")
 local text_of = require("click.language.text")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
+require("core.declare")("net/checksum/checksum.h")
 
 local barrier = wire.barrier
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")

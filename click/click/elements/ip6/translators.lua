@@ -6,7 +6,7 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local front = require("click.net.front")
 local note = require("click.note")
@@ -19,7 +19,6 @@ local swap16, open, cut = wire.swap16, front.open, front.cut
 local NETWORK, TRANSPORT = note.NETWORK_HEADER, note.TRANSPORT_HEADER
 local HEADER4, HEADER6, ICMP_HEADER = 20, 40, 8 -- bytes
 local TCP, UDP, ICMP4, ICMP6 = 6, 17, 1, 58
-local SUMS = {[TCP] = 8, [UDP] = 3} -- halves
 local SIZES = {[TCP] = 20, [UDP] = 8}
 local DONT_FRAGMENT = swap16(0x4000)
 local FRAGMENT = 0x3f -- in the first byte of flags and offset
@@ -89,16 +88,6 @@ local function translate_icmp(m, size, kinds)
   return true
 end
 
--- Set the checksum of the message of so many bytes: sum(ip, message, n).
-local function set_sum(ip, m, size, protocol, sum)
-  local at = (protocol == ICMP4 or protocol == ICMP6) and 1 or SUMS[protocol]
-  if not at then return end
-  local halves = ffi.cast(halves_t, m)
-  halves[at] = 0
-  local result = sum(ip, m, size, protocol)
-  halves[at] = result == 0 and protocol == UDP and 0xffff or result
-end
-
 local function is_whole(size, protocol) return size >= (SIZES[protocol] or 0) end
 
 -- ProtocolTranslator46 -------------------------------------------------------------
@@ -145,7 +134,7 @@ function ProtocolTranslator46.process(_, p)
   ffi.cast(halves_t, ip6)[2] = swap16(size)
   mapped(ip6 + 8, source)
   mapped(ip6 + 24, destination)
-  set_sum(ip6, ip6 + HEADER6, size, ip6[6], C.pg_ip6_l4_checksum)
+  C.pg_ip6_l4_set(ip6, ip6 + HEADER6, size, ip6[6])
   barrier()
   p.note16[NETWORK], p.note16[TRANSPORT] = p.data_off, p.data_off + HEADER6
   return p
@@ -169,11 +158,6 @@ local function word_in(at)
   return words[3]
 end
 
-local function sum4(ip, m, size, protocol)
-  if protocol == ICMP4 then return (C.pg_checksum_word(m, size)) end
-  return (C.pg_ip4_l4_checksum(ip, m, size))
-end
-
 function ProtocolTranslator64.process(_, p)
   local ip6 = p.data
   if p.length < HEADER6 or rshift(ip6[0], 4) ~= 6 then return nil, 1 end
@@ -193,7 +177,7 @@ function ProtocolTranslator64.process(_, p)
   halves[1], halves[3] = swap16(HEADER4 + size), DONT_FRAGMENT
   words[3], words[4] = source, destination
   halves[5] = C.pg_checksum_word(ip, HEADER4)
-  set_sum(ip, ip + HEADER4, size, ip[9], sum4)
+  C.pg_ip4_l4_set(ip, ip + HEADER4, size, ip[9])
   barrier()
   p.note16[NETWORK], p.note16[TRANSPORT] = p.data_off, p.data_off + HEADER4
   p.note32[note.DST_IP] = destination

@@ -9,7 +9,7 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/flows.h")
 local element = require("click.element")
 local FlowSet = require("click.rewriter.flow_set")
-local ip = require("core.declare")("native/ip.h")
+local ip = require("core.declare")("net/checksum/checksum.h")
 local note = require("click.note")
 local packet = require("core.packet")
 

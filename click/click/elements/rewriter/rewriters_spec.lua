@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
 local dumps = require("testing.click_dumps")
-local ip = require("core.declare")("native/ip.h")
+local ip = require("core.declare")("net/checksum/checksum.h")
 local packet = require("core.packet")
 
 local FIELDS = "src sport dst dport proto"

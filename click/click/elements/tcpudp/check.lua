@@ -2,7 +2,7 @@
 -- Are those TCP and UDP headers (RFC 9293, RFC 768)? Behind CheckIPHeader.
 
 local bit = require("bit")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local checks = require("click.net.checks")
 local element = require("click.element")
 local note = require("click.note")

@@ -2,19 +2,16 @@
 -- Elements that set the checksums of TCP and UDP.
 
 local bit = require("bit")
-local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local note = require("click.note")
 local SetIPChecksum = require("click.elements.ip.fields")[4]
 
 local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
-local halves_t = ffi.typeof("uint16_t *")
 local NETWORK = note.NETWORK_HEADER
 local MINIMAL, PROTOCOL, FLAGS = 20, 9, 6
 local TCP, UDP, TCP_HEADER, UDP_HEADER = 6, 17, 20, 8
 local TCP_OFFSET, UDP_LENGTH = 12, 4 -- offsets of fields
-local TCP_SUM, UDP_SUM = 8, 3        -- halves
 local FRAGMENT = 0x3f -- more to come, and the offset's first bits
 
 local function number(at) return bor(lshift(at[0], 8), at[1]) end
@@ -37,21 +34,16 @@ end
 local function set_tcp(ip, header, available)
   local size = number(ip + 2) - header
   if size < TCP_HEADER or header + size > available then return false end
-  local halves = ffi.cast(halves_t, ip + header)
-  halves[TCP_SUM] = 0
-  halves[TCP_SUM] = C.pg_ip4_l4_checksum(ip, ip + header, size)
+  C.pg_ip4_l4_set(ip, ip + header, size, TCP)
   return true
 end
 
--- That of UDP, which is never 0: that would mean none (RFC 768).
+-- That of UDP.
 local function set_udp(ip, header, available)
   if header + UDP_HEADER > available then return false end
   local size = number(ip + header + UDP_LENGTH)
   if size < UDP_HEADER or header + size > available then return false end
-  local halves = ffi.cast(halves_t, ip + header)
-  halves[UDP_SUM] = 0
-  local sum = C.pg_ip4_l4_checksum(ip, ip + header, size)
-  halves[UDP_SUM] = sum == 0 and 0xffff or sum
+  C.pg_ip4_l4_set(ip, ip + header, size, UDP)
   return true
 end
 

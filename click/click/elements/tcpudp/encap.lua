@@ -2,8 +2,9 @@
 -- UDP and IPv4 headers put before packets, and TCP ones made from nothing.
 
 local bit = require("bit")
+local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local arguments = require("click.arguments")
 local element = require("click.element")
 local front = require("click.net.front")
@@ -87,8 +88,7 @@ local function write_ip(self, p, destination)
   words[3], words[4] = self.source, destination
   local sum = tobit(halves[0] + halves[1] + halves[2] + halves[4] + halves[6]
     + halves[7] + halves[8] + halves[9])
-  sum = tobit(band(sum, 0xffff) + bit.rshift(sum, 16))
-  halves[5] = tobit(0xffff - band(tobit(sum + bit.rshift(sum, 16)), 0xffff))
+  halves[5] = checksum.fold(sum)
   p.note32[DST_IP] = destination
   n[NETWORK], n[TRANSPORT] = at, at + IP_HEADER
 end
@@ -98,10 +98,7 @@ local function write_udp(self, p)
   local udp = ffi.cast(halves_t, ip + IP_HEADER)
   udp[0], udp[1], udp[2], udp[3] =
     self.source_port, self.destination_port, swap16(size), 0
-  if self.sum then
-    local sum = C.pg_ip4_l4_checksum(ip, ip + IP_HEADER, size)
-    udp[3] = sum == 0 and 0xffff or sum
-  end
+  if self.sum then C.pg_ip4_l4_set(ip, ip + IP_HEADER, size, UDP) end
   barrier()
 end
 

@@ -2,7 +2,7 @@
 -- UDPIP6Encap: UDP and IPv6 headers put before packets.
 
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local arguments = require("click.arguments")
 local element = require("click.element")
 local front = require("click.net.front")
@@ -71,8 +71,7 @@ function UDPIP6Encap:process(p)
   else ffi.copy(p.note8 + TO, ip6 + DESTINATION, ADDRESS) end
   local udp = ffi.cast(halves_t, ip6 + HEADER)
   ffi.cast(halves_t, ip6 + LENGTH)[0], udp[2] = swap16(size), swap16(size)
-  local sum = C.pg_ip6_l4_checksum(ip6, ip6 + HEADER, size, UDP)
-  udp[3] = sum == 0 and 0xffff or sum
+  C.pg_ip6_l4_set(ip6, ip6 + HEADER, size, UDP)
   barrier()
   n[NETWORK], n[TRANSPORT] = at, at + HEADER
   return p

@@ -4,7 +4,7 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local front = require("click.net.front")
 local wire = require("click.net.wire")

@@ -4,7 +4,7 @@
 -- each packet has to come out, be dropped or be held, once.
 
 local account = require("core.engine.account")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/checksum/checksum.h")
 local errors = require("click.errors")
 local ffi = require("ffi")
 local language = require("click.language")

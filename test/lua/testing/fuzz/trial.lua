@@ -5,7 +5,7 @@
 -- are found right.
 
 local ffi = require("ffi")
-local checksum = require("lib.stack.checksum")
+local checksum = require("net.checksum.checksum")
 local dns = require("lib.stack.body.dns")
 local guard = require("testing.fuzz.guard")
 local registry = require("lib.stack.registry")
