@@ -6,6 +6,7 @@ return {
   filters = {
     click_align = true, click_check = true, click_combine = true,
     click_devirtualize = true, click_fastclassifier = true, click_flatten = true,
-    click_uncombine = true, click_undead = true,
+    click_pretty = true, click_uncombine = true, click_undead = true,
+    click_xform = true,
   },
 }

@@ -93,7 +93,8 @@ def test_it_says_what_is_wrong(run, args, error):
 
 @pytest.mark.fast
 def test_an_option_of_running_graphs_is_refused(run):
-    for name in "click-flatten", "click-check", "click-undead", "click-align":
+    for name in ("click-flatten", "click-check", "click-undead", "click-align",
+                 "click-xform", "click-pretty"):
         for option in "--check", "--no-fuse", "--nonsense":
             result = run(name, option, "-e", "Idle -> Discard")
             assert result.returncode == 1 and result.stdout == ""
@@ -142,6 +143,38 @@ def test_combine_and_uncombine(run):
     assert (result.returncode, result.stderr) == (
         1, "warning: no links between routers\ntwo routers named 'A'\n")
     assert run("click-combine").stderr == "no routers specified\n"
+
+
+@pytest.mark.fast
+def test_xform(run, tmp_path):
+    (tmp_path / "p").write_text(
+        "elementclass P { input -> Strip($n) -> c :: Counter -> output }\n"
+        "elementclass P_Replacement { input -> c :: Null($n) -> output }\n")
+    config = ("-e", "define($a 1) i :: Idle -> Strip(14) -> x :: Counter -> d :: Discard")
+    there = run("click-xform", "-p", "p", *config)
+    assert there.stderr == "" and there.stdout.endswith("i -> x\n    -> d;\n")
+    assert "define($a 1);" in there.stdout and "x :: Null(14);" in there.stdout
+    back = run("click-xform", "-r", "-", "p", stdin=there.stdout)
+    assert back.stdout.endswith("i -> P@1/Strip@1\n    -> x\n    -> d;\n")
+    for args, error in [
+            (["-p", "none", *config], "none: No such file or directory\n"),
+            (["-e", "Idle -> Discard", *config], "router configuration specified twice\n"),
+            (["-p", "p", "-e", "Idle ->"], "config:1: syntax error near end of file\n")]:
+        result = run("click-xform", *args)
+        assert (result.stdout, result.stderr, result.returncode) == ("", error, 1)
+    assert run("click-xform", "-e", "").stderr == (
+        "config: warning: empty configuration\nwarning: no patterns read\n")
+
+
+@pytest.mark.fast
+def test_pretty(run):
+    result = run("click-pretty", "-u", "http://x/%s.html", "-e", "Idle -> Nonesuch")
+    assert result.stderr == "config:1: warning: unknown element class 'Nonesuch'\n"
+    assert 'href="http://x/Idle.html">Idle</a> -&gt; ' in result.stdout
+    assert run("click-pretty", "-o", "out.html", "r.click").stdout == ""
+    assert run("click-pretty", "--dot", "r.click").stdout.startswith("// Push")
+    result = run("click-pretty", "-e", "Idle ->")
+    assert result.returncode == 1 and result.stdout == ""
 
 
 @pytest.mark.fast

@@ -9,7 +9,7 @@ import sys
 
 TOOLS = [f"click-{name}" for name in (
     "align", "check", "combine", "devirtualize", "fastclassifier", "flatten",
-    "uncombine", "undead")]
+    "uncombine", "undead", "xform")]
 
 NOT = '#!/bin/sh\n! "$@"\n'
 

@@ -25,7 +25,8 @@ Compound.__index = Compound
 function compound.new(name, landmark, outer)
   local self = setmetatable({kind = "compound", name = name, landmark = landmark,
     depth = outer and outer.depth + 1 or 0, formals = {}, defines = {}, values = {},
-    elements = {}, by_name = {}, connections = {}, nothing_counts = 0}, Compound)
+    elements = {}, by_name = {}, connections = {}, declared = {}, nothing_counts = 0},
+    Compound)
   if outer then
     self.input = self:add{name = "input", pipe = true, landmark = landmark}
     self.output = self:add{name = "output", pipe = true, landmark = landmark}
@@ -38,6 +39,9 @@ end
 function compound.title(class)
   return class.name ~= "" and class.name or "<anonymous>"
 end
+
+--- A class of that name is declared in it.
+function Compound:declare(name) table.insert(self.declared, name) end
 
 -- Elements -------------------------------------------------------------------------
 

@@ -28,12 +28,16 @@ function Graph:each()
   end
 end
 
---- A new element; its number. Without a name it is called as Click would.
-function Graph:add(class, config, name, landmark)
-  self.n = self.n + 1
-  self.elements[self.n] = {name = name or ("%s@%d"):format(class, self.n),
+--- A new element; its number. Without a name it is called as Click would. It comes last,
+--- or where an element was that has been taken out, number `at`.
+function Graph:add(class, config, name, landmark, at)
+  if not at then
+    self.n = self.n + 1
+    at = self.n
+  end
+  self.elements[at] = {name = name or ("%s@%d"):format(class, at),
     class = class, config = config or "", landmark = landmark or "<perigee>"}
-  return self.n
+  return at
 end
 
 --- Take the element out, and its connections.

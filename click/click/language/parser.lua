@@ -114,6 +114,7 @@ local function read_elementclass(self)
   local name = self.scanner:accept("name")
   local token = self.scanner:next()
   if not name then self:error_at(token, "expected element type name") end
+  if name then self.compound:declare(name.text) end
   if token.kind == "{" then
     local class = self:read_compound(name and name.text or "", token)
     if name then self.classes[name.text] = class end
@@ -269,7 +270,8 @@ function Parser:read_compound(name, token)
 end
 
 --- Read the configuration `options.text`, from `options.file`; see click.language.read
---- for the other options. Returns the compound class of the file, with `requirements`.
+--- for the other options. Returns the compound class of the file, with `requirements`,
+--- and the `classes` that it declares (by name; their names in order are `declared`).
 function parser.read(options)
   local self = setmetatable({errors = options.errors, class_of = options.class_of,
     class_names = options.class_names, any_class = options.any_class, plain = {},
@@ -280,6 +282,7 @@ function parser.read(options)
   read_statements(self, {})
   self.compound:name_anonymous()
   self.compound.requirements, self.compound.compact = self.requirements, self.compact
+  self.compound.classes = self.classes
   return self.compound
 end
 

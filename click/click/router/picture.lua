@@ -8,8 +8,10 @@ local hookup = require("click.router.hookup")
 
 local picture = {}
 
--- The elements, with their ports and what these are; nil if they don't fit together.
-local function settled(flat, class_of, errors)
+--- The elements of the flat configuration, with their ports and what these are, and the
+--- connections; nil if they don't fit together. `class_of` and `errors` as in
+--- picture.text.
+function picture.settle(flat, class_of, errors)
   local elements = {}
   for i, entry in ipairs(flat.elements) do
     elements[i] = element.new(class_of(entry.class), {
@@ -97,7 +99,7 @@ end
 --- The picture as text in Graphviz's language; nil if the elements don't fit together,
 --- which is reported. `class_of(name)` is the class of elements of that name.
 function picture.text(flat, class_of, errors)
-  local elements, connections = settled(flat, class_of, errors)
+  local elements, connections = picture.settle(flat, class_of, errors)
   if not elements then return nil end
   local root = {lines = {}, groups = {}}
   local groups = {[""] = root}

@@ -5,6 +5,7 @@
 local drops = require("core.fuse.drops")
 local packet = require("core.packet")
 local ports = require("click.router.ports")
+local pull_paths = require("click.router.pull_paths")
 
 local pulls = {}
 
@@ -56,22 +57,8 @@ function pulls.source(e, o)
   return function () return pull(e, o) end
 end
 
--- Does what element `e` pulls come from an element that others push to, a queue?
-local function pulls_kept(e, seen)
-  if seen[e] then return false end
-  seen[e] = true
-  for i = 1, e.ninputs do
-    if e.processing.inputs:sub(i, i) == "l" then
-      for _, peer in ipairs(e.peers[false][i] or {}) do
-        local from = peer.element
-        if from.processing.inputs:find("[^l]") or pulls_kept(from, seen) then
-          return true
-        end
-      end
-    end
-  end
-  return false
-end
+-- Do others push to the element, as to a queue?
+local function is_pushed_to(e) return e.processing.inputs:find("[^l]") ~= nil end
 
 --- Set pull_from of all elements, and `relays` (doc/apps.md) of those that pull from
 --- queues.
@@ -84,7 +71,9 @@ function pulls.connect(router)
       to.pull_from[i] = pulls.source(from, o)
     end
   end
-  for _, e in ipairs(router.elements) do e.relays = pulls_kept(e, {}) or nil end
+  for _, e in ipairs(router.elements) do
+    e.relays = pull_paths.reach(e, false, is_pushed_to) or nil
+  end
 end
 
 return pulls

@@ -8,6 +8,7 @@
 -- are.
 
 local link = require("core.link")
+local pull_paths = require("click.router.pull_paths")
 
 local run_out = {}
 
@@ -18,27 +19,14 @@ local function is_at_work(router, e)
     or type(timer) == "table" and timer:scheduled()
 end
 
--- Does something pull from the element, or from what pulls from it?
-local function is_pulled(router, e, seen)
-  for output = 1, e.noutputs do
-    if e.processing.outputs:sub(output, output) == "l" then
-      for _, far in ipairs(router:joined(e, true, output)) do
-        local other = far.element
-        local open = not other.pulls_from or other:pulls_from(far.port)
-        if open and not seen[other] then
-          seen[other] = true
-          if is_at_work(router, other) or is_pulled(router, other, seen) then
-            return true
-          end
-        end
-      end
-    end
-  end
-  return false
+-- Does the element pull by the port?
+local function is_open(far)
+  return not far.element.pulls_from or far.element:pulls_from(far.port)
 end
 
 local function is_stuck(router, e)
-  return not is_at_work(router, e) and not is_pulled(router, e, {})
+  local function works(other) return is_at_work(router, other) end
+  return not works(e) and not pull_paths.reach(e, true, works, is_open)
 end
 
 -- Packets in the links of an element: those that come and those that leave.

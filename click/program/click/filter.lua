@@ -49,17 +49,21 @@ filter.VERBOSE = {names = {"verbose"}, letter = "V", field = "verbose",
 
 -- Configurations -------------------------------------------------------------------
 
---- Read the configuration that the options name, with further `settings` of
---- click.language; nil if it is wrong, which `reporter` has been told.
-function filter.read(o, reporter, settings)
-  source.use_clickpath(o.clickpath)
-  local text, file = source.read(o, reporter)
-  if not text then return nil end
+--- The flat configuration of the text of a file, or nil; see filter.read.
+function filter.flatten(text, file, o, reporter, settings)
   if text == "" then reporter:at(file):warning("empty configuration") end
   local all = {text = text, file = file, errors = reporter, variables = o.variables,
     any_class = true, in_place = true, keep_variables = true}
   for name, value in pairs(settings or {}) do all[name] = value end
   return language.read(all)
+end
+
+--- Read the configuration that the options name, with further `settings` of
+--- click.language; nil if it is wrong, which `reporter` has been told.
+function filter.read(o, reporter, settings)
+  source.use_clickpath(o.clickpath)
+  local text, file = source.read(o, reporter)
+  return text and filter.flatten(text, file, o, reporter, settings)
 end
 
 --- The flat configuration as text, in an archive with what was beside it, if there was

@@ -42,7 +42,11 @@ local function call_handler(field)
 end
 
 local Counter = element.define{
-  name = "Counter", summary = "counts packets and bytes", aliases = {"CounterMP"},
+  name = "Counter", summary = "counts packets and bytes",
+  -- FastClick's differ in how threads share the counts. Here one thread counts.
+  aliases = {"CounterMP", "CounterAtomic", "CounterRCU", "CounterLock", "CounterLockMP",
+    "CounterPLockMP", "CounterRW", "CounterRWMP", "CounterPRW", "CounterPRWMP",
+    "CounterRxWMP", "CounterRxWMPPR", "CounterRxWMPPW"},
   arguments = {
     {"NO_RATE", "bool", default = false, keyword = true},
     {"COUNT_CALL", "argument", keyword = true},

@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee click-pretty`: a configuration as a page of HTML, or as a picture.
+
+local errors = require("click.errors")
+local filter = require("program.click.filter")
+local hookup = require("click.router.hookup")
+local html = require("click.pages.html")
+local picture = require("click.router.picture")
+local registry = require("click.registry")
+local source = require("program.click.source")
+
+local M = {summary = "write a Click configuration as a page of HTML"}
+
+local SPECS = filter.options{
+  {names = {"class-docs"}, letter = "u", value = "URL", field = "class_docs",
+    help = "Link element classes to URL, with %s for the class."},
+  {names = {"dot"}, field = "dot", help = "Draw it for Graphviz, instead."},
+  {names = {"linuxmodule"}, letter = "l", field = "driver", help = "Takes no effect."},
+  {names = {"userlevel"}, field = "driver", help = "Takes no effect."},
+}
+
+-- What says whether ports push or pull; it says nothing if elements don't fit together.
+local function kinds_of(flat, reporter)
+  local known = true
+  for _, e in ipairs(flat.elements) do
+    if not registry.find(e.class) then
+      reporter:at(e.landmark):warning("unknown element class '%s'", e.class)
+      known = false
+    end
+  end
+  local elements = known and picture.settle(flat, registry.find, reporter)
+  return function (i, is_output, port)
+    local e = elements and elements[i]
+    if not e then return nil end
+    local pushes = is_output and hookup.is_push_output(e, port + 1)
+      or not is_output and not hookup.is_pull_input(e, port + 1)
+    return pushes and "push" or "pull"
+  end
+end
+
+local function class_url_of(pattern)
+  if not pattern then return nil end
+  return function (class)
+    if not pattern:find("%s", 1, true) then return pattern .. class end
+    return (pattern:gsub("%%s", function () return class end))
+  end
+end
+
+--- Run with the command line's arguments (a list of strings).
+M.run = filter.program("click-pretty", "Write a configuration as a page of HTML, with "
+  .. "an index of its elements and what each is connected to.", SPECS,
+  "[VAR=VALUE]... [FILE]", function (o, reporter)
+    source.use_clickpath(o.clickpath)
+    local text, file = source.read(o, reporter)
+    if not text then return nil end
+    local flat = filter.flatten(text, file, o, reporter)
+    if not flat then return nil end
+    if o.dot then return picture.text(flat, registry.find, reporter) end
+    return html.page{text = text, file = file, flat = flat, errors = errors.new(),
+      kind = kinds_of(flat, reporter), is_class = registry.find,
+      class_url = class_url_of(o.class_docs)}
+  end)
+
+return M
