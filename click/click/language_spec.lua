@@ -58,6 +58,8 @@ describe("click.language, elements", function ()
   it("must be declared once, with a class that is known", function ()
     for text, message in pairs{
       ["a;"] = "f:1: undeclared element 'a'\n",
+      ["a;\na;\na :: B"] = "f:1: undeclared element 'a'\n"
+        .. "f:3: class 'a' used as element name\n",
       ["a :: Unknown;"] = "f:1: unknown element class 'Unknown'\n",
       ["a :: A;\na :: B;"] = "f:2: redeclaration of element 'a'\n"
         .. "f:1: element 'a' previously declared here\n",

@@ -23,6 +23,13 @@ describe("Compound elements", function ()
         .. "[0,1] => [0,1] b"))
   end)
 
+  it("are where their first token is, in messages", function ()
+    assert.equal("f:3: 'X' input 0 missing",
+      (read("elementclass X {\n\n input [1] -> output }"):gsub("\n$", "")))
+    assert.equal("f:3: 'X' output 0 missing",
+      (read("elementclass X\n{\n $a | A -> [1] output }"):gsub("\n$", "")))
+  end)
+
   it("may be within each other; the inner ones come later", function ()
     assert.equal("x/A@1 :: A; x/B@3 :: B; x/y/C@1 :: C; x/A@1 -> x/y/C@1 -> x/B@3;",
       read("x :: { A -> y :: { input -> C -> output } -> B }"))

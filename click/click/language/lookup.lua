@@ -66,7 +66,7 @@ function lookup:force_class(name, token)
   return self.classes[name]
 end
 
---- The class for an item without a class whose name no element has.
+--- The class for an item without a class whose name no element has: it is reported once.
 function lookup:undeclared(item)
   if self.any_class then
     self.plain[item.name] = {kind = "plain", name = item.name}
@@ -75,7 +75,8 @@ function lookup:undeclared(item)
   local reporter = self.errors:at(item.landmark)
   reporter:error("undeclared element '%s'", item.name)
   suggest(self, reporter, item.name)
-  return {kind = "unknown", name = item.name}
+  self.classes[item.name] = {kind = "unknown", name = item.name}
+  return self.classes[item.name]
 end
 
 --- The element of that name here, or nil; `input` and `output` are the group's.

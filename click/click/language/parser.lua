@@ -215,11 +215,12 @@ local function read_formals(self, class)
   end
 end
 
--- One of the classes between || and ||. Returns it, and what ended it.
+-- One of the classes between || and ||. Returns it, and what ended it. Messages say that
+-- it is where its first token is, as Click's do.
 local function read_body(self, name, token)
   local outer, group = self.compound, self.group
   local classes, ends = self.classes, self.ends_with_output
-  local class = compound.new(name, scanner.landmark(token), outer)
+  local class = compound.new(name, scanner.landmark(self.scanner:peek()), outer)
   self.compound, self.group, self.ends_with_output = class, nil, true
   self.classes = setmetatable({}, {__index = classes})
   local last = token

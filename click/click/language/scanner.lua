@@ -127,6 +127,13 @@ end
 --- Give a token back: next() returns it again.
 function Scanner:back(token) table.insert(self.waiting, token) end
 
+--- The next token, which next() returns, too.
+function Scanner:peek()
+  local token = self:next()
+  self:back(token)
+  return token
+end
+
 --- Take the next token if it is of this kind.
 function Scanner:accept(kind)
   local token = self:next()

@@ -13,15 +13,16 @@ Clock.__index = Clock
 
 local clock = {}
 
-local TICK = 1e-9 -- seconds, by which simulated time goes on when it is read
+local TICK = 1e-9 -- seconds, by which simulated time goes on when it is read, usually
 local START = 1e9 -- seconds since 1970, where simulated time begins
 
 --- A clock. `options`: simulated = true, or seconds since 1970 at which simulated time
---- begins (10^9).
+--- begins (10^9); tick, the seconds by which it goes on when it is read (10^-9).
 function clock.new(options)
   local simulated = options and options.simulated
   return setmetatable({
     simulated = simulated and true or false,
+    tick = options and options.tick or TICK,
     start = type(simulated) == "number" and simulated or START,
     passed = 0, -- simulated seconds since the start
     held = 0,   -- what a steady clock shows that doesn't go yet
@@ -41,7 +42,7 @@ local function real_steady(self) return self.held or C.pg_now() - self.offset en
 
 local function advance(self)
   local at = self.passed
-  self.passed = at + TICK
+  self.passed = at + self.tick
   return at
 end
 

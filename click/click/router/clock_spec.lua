@@ -11,6 +11,12 @@ describe("click.router.clock", function ()
     assert.equal(1000000000000000002LL, c:nanoseconds())
   end)
 
+  it("goes on by what is asked for", function ()
+    local c = clock.new{simulated = true, tick = 1e-6}
+    assert.equal(1000000000000000000LL, c:nanoseconds())
+    assert.equal(1000000000000001000LL, c:nanoseconds())
+  end)
+
   it("is the system's clock else", function ()
     local c = clock.new()
     assert.is_true(math.abs(c:now() - os.time()) < 5)

@@ -39,7 +39,7 @@ function router.new(flat, options)
     elements = {}, by_name = {}, names = names.new(), tasks = tasks.new(),
     runcount = 1, meters = {}, turned = 0, turns = 0,
     polls = {}, frequent_polls = {}, polled = 0,
-    clock = clock.new{simulated = options.simtime},
+    clock = clock.new{simulated = options.simtime, tick = options.simtick},
     global_handlers = setmetatable({}, {__index = global_handlers}),
   }, Router)
   self.is_stopped = function () return self.runcount <= 0 end

@@ -57,6 +57,8 @@ local SPECS = {
   {names = {"simtime", "simulation-time"}, value = "T", field = "simtime",
     number = true, optional = true,
     help = "Let time pass as fast as there is nothing to do."},
+  {names = {"simtick"}, value = "NS", field = "simtick", number = true,
+    help = "Simulated time goes on by NS when it is read (1)."},
   {names = {"clickpath"}, letter = "C", value = "PATH", field = "clickpath",
     help = "Look for libraries in PATH."},
   {names = {"explain"}, value = "CLASS", field = "explain", optional = true,
@@ -108,12 +110,24 @@ local function read_flat(text, file, o, reporter)
   return flat
 end
 
+local LONGEST_TICK = 1e9 -- nanoseconds
+
+-- Seconds that simulated time goes on by; nil: as usual.
+local function simtick_of(o, reporter)
+  if not o.simtick then return nil end
+  if o.simtick >= 0 and o.simtick <= LONGEST_TICK then return o.simtick * 1e-9 end
+  reporter:error("--simtick takes 0 to %d nanoseconds, not '%s'", LONGEST_TICK, o.simtick)
+end
+
 -- The router of a text, or nil; `old` is one that runs, which it will replace.
 local function make_router(text, file, o, reporter, old)
   local flat = read_flat(text, file, o, reporter)
   local simtime = o.simtime == true and 1e9 or o.simtime
+  local simtick = simtick_of(o, reporter)
+  if o.simtick and not simtick then return nil end
   return flat and require("click.router.router").new(flat, {
-    errors = reporter, old = old, simtime = simtime, threads = o.threads,
+    errors = reporter, old = old, simtime = simtime, simtick = simtick,
+    threads = o.threads,
     variables = o.variables, ports = o.devices,
     affinity = o.affinity == true and 0 or o.affinity,
     cpus = o.cpus, allow_reconfigure = o.allow_reconfigure})
