@@ -28,8 +28,8 @@ function Graph:each()
   end
 end
 
---- A new element; its number. Without a name it is called as Click would. It comes last,
---- or where an element was that has been taken out, number `at`.
+--- A new element; its number. Without a name it is called as Click would. It comes
+--- last, or where an element was that has been taken out, number `at`.
 function Graph:add(class, config, name, landmark, at)
   if not at then
     self.n = self.n + 1

@@ -66,7 +66,8 @@ function lookup:force_class(name, token)
   return self.classes[name]
 end
 
---- The class for an item without a class whose name no element has: it is reported once.
+--- The class for an item without a class whose name no element has: it is reported
+--- once.
 function lookup:undeclared(item)
   if self.any_class then
     self.plain[item.name] = {kind = "plain", name = item.name}

@@ -215,8 +215,8 @@ local function read_formals(self, class)
   end
 end
 
--- One of the classes between || and ||. Returns it, and what ended it. Messages say that
--- it is where its first token is, as Click's do.
+-- One of the classes between || and ||. Returns it, and what ended it. Messages say
+-- that it is where its first token is, as Click's do.
 local function read_body(self, name, token)
   local outer, group = self.compound, self.group
   local classes, ends = self.classes, self.ends_with_output

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A configuration as a page of HTML: its text with colours, an index of its elements, and
--- what each is connected to.
+-- A configuration as a page of HTML: its text with colours, an index of its elements,
+-- and what each is connected to.
 
 local scanner = require("click.language.scanner")
 
@@ -184,7 +184,8 @@ function html.page(o)
   end
   return table.concat({
     "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
-    "<title>" .. escape(o.file) .. "</title>", "<style>\n" .. STYLE .. "</style></head>",
+    "<title>" .. escape(o.file) .. "</title>",
+    "<style>\n" .. STYLE .. "</style></head>",
     "<body>", "<h1>Configuration</h1>",
     "<pre>" .. text .. "</pre>",
     "<h1>Element index</h1>", "<table>", index(o.flat), "</table>",

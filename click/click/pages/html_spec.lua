@@ -56,8 +56,8 @@ describe("a configuration as a page", function ()
   end)
 
   it("tells what elements are connected to", function ()
-    assert.is_truthy(page:find("<tr><td>output</td><td>0</td><td>push</td><td>-&gt;</td>"
-      .. '<td>[0] <a href="#element-q">q</a></td></tr>', 1, true))
+    assert.is_truthy(page:find("<tr><td>output</td><td>0</td><td>push</td>"
+      .. '<td>-&gt;</td><td>[0] <a href="#element-q">q</a></td></tr>', 1, true))
     assert.is_truthy(page:find("<title>a&lt;b</title>", 1, true))
   end)
 end)

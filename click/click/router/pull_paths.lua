@@ -23,7 +23,8 @@ end
 
 --- Is there an element for which accept(element) is true, from `e` along pull
 --- connections: towards what pulls from it (`is_output` true), or towards what it pulls
---- from? `may_pass(far)`, if given, says whether to go on by a port {element =, port =}.
+--- from? `may_pass(far)`, if given, says whether to go on by a port {element =, port
+--- =}.
 function pull_paths.reach(e, is_output, accept, may_pass)
   return search(e, is_output, accept, may_pass, {[e] = true})
 end

@@ -26,9 +26,9 @@ local function instance_of(name, class)
   return table.concat(lines, "\n")
 end
 
--- What the class is made of: {graph =, input =, output =}, a graph of click.language.edit
--- and the numbers of the two elements that stand for what is around it (nil: there are
--- no such ports). Parameters stay as they are.
+-- What the class is made of: {graph =, input =, output =}, a graph of
+-- click.language.edit and the numbers of the two elements that stand for what is around
+-- it (nil: there are no such ports). Parameters stay as they are.
 local function read_class(o, name, class)
   local flat = language.read{text = o.text .. instance_of(name, class), file = o.file,
     errors = o.errors, any_class = true, in_place = true, keep_variables = true}
@@ -49,8 +49,9 @@ local function read_class(o, name, class)
   return part
 end
 
---- The patterns in the text of a file: a list of {name =, pattern =, replacement =}, each
---- as read_class says; nil if the text is wrong. `o`: text, file (its name), errors.
+--- The patterns in the text of a file: a list of {name =, pattern =, replacement =},
+--- each as read_class says; nil if the text is wrong. `o`: text, file (its name),
+--- errors.
 function patterns.read(o)
   local before = o.errors.count
   local tree = parser.read{text = o.text, file = o.file, errors = o.errors,

@@ -4,8 +4,8 @@
 -- A pattern fits elements of its classes that are connected as its own are, with no
 -- other connections among them, and with connections to others only where the pattern
 -- has such: each of its inputs and outputs is in use, and what comes by one goes to all
--- elements that it goes to in the pattern. An argument $name fits any argument, the same
--- wherever the name stands; the replacement gets it.
+-- elements that it goes to in the pattern. An argument $name fits any argument, the
+-- same wherever the name stands; the replacement gets it.
 
 local edit = require("click.language.edit")
 local text_of = require("click.language.text")
@@ -92,15 +92,14 @@ local function port_around(match, far, i, port, inwards)
   for _, c in ipairs(around and connections() or {}) do
     local p = inwards and c.output or c.input
     local own, own_port = inwards and c.to or c.from, inwards and c.input or c.output
-    if own == i and own_port == port and (not found or p < found) and all_connected(p) then
-      found = p
-    end
+    local better = own == i and own_port == port and (not found or p < found)
+    if better and all_connected(p) then found = p end
   end
   return found
 end
 
--- What leads in and out of the match: lists of {element, port, port around the pattern};
--- nil if something does that the pattern doesn't have.
+-- What leads in and out of the match: lists of {element, port, port around the
+-- pattern}; nil if something does that the pattern doesn't have.
 local function ways_of(match, graph)
   local part_of, into, out_of = {}, {}, {}
   for i, at in pairs(match.place) do part_of[at] = i end
@@ -123,8 +122,8 @@ end
 local function uses_all(graph, around, is_input, ways)
   local used = {}
   for _, way in ipairs(ways) do used[way[3]] = true end
-  for _, c in ipairs(around and (is_input and graph:from(around) or graph:to(around)) or {})
-  do
+  if not around then return true end
+  for _, c in ipairs(is_input and graph:from(around) or graph:to(around)) do
     if not used[is_input and c.output or c.input] then return false end
   end
   return true
@@ -283,9 +282,9 @@ local function replace_one(graph, rules, counts, free)
 end
 
 --- The flat configuration in which the patterns are replaced, as often as one is found;
---- after each, the first is tried again. `rules`: {name =, pattern =, replacement =}, as
---- click.transform.patterns reads them. Returns nil and a sentence if there is no end of
---- it within `most` replacements.
+--- after each, the first is tried again. `rules`: {name =, pattern =, replacement =},
+--- as click.transform.patterns reads them. Returns nil and a sentence if there is no
+--- end of it within `most` replacements.
 function rewrite.apply(flat, rules, most)
   local graph, counts, free = edit.new(flat), {}, {}
   local room = room_for(graph.n)

@@ -69,7 +69,8 @@ describe("what rewrites patterns", function ()
   end)
 
   it("ends where patterns would make each other for ever", function ()
-    assert.same({nil, "pattern 'P' is found again and again: 8 replacements, and no end"},
+    assert.same({nil,
+      "pattern 'P' is found again and again: 8 replacements, and no end"},
       {rewritten("Idle -> A -> Discard", [[
         elementclass P { input -> A -> output }
         elementclass P_Replacement { input -> B -> B -> output }

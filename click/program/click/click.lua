@@ -116,7 +116,8 @@ local LONGEST_TICK = 1e9 -- nanoseconds
 local function simtick_of(o, reporter)
   if not o.simtick then return nil end
   if o.simtick >= 0 and o.simtick <= LONGEST_TICK then return o.simtick * 1e-9 end
-  reporter:error("--simtick takes 0 to %d nanoseconds, not '%s'", LONGEST_TICK, o.simtick)
+  reporter:error("--simtick takes 0 to %d nanoseconds, not '%s'", LONGEST_TICK,
+    o.simtick)
 end
 
 -- The router of a text, or nil; `old` is one that runs, which it will replace.

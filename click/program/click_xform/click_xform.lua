@@ -33,7 +33,9 @@ local SPECS = {
 local function read_parts(o, reporter)
   local config, files = {variables = {}, clickpath = o.clickpath}, {}
   local function set(file, is_expression)
-    if config.file then return reporter:error("router configuration specified twice") end
+    if config.file then
+      return reporter:error("router configuration specified twice")
+    end
     config.file, config.expression = file, is_expression
   end
   for _, part in ipairs(o.parts or {}) do
@@ -74,8 +76,8 @@ end
 
 --- Run with the command line's arguments (a list of strings).
 M.run = filter.program("click-xform", "Write a configuration in which patterns of "
-  .. "elements are replaced. A pattern is a compound class NAME of a pattern file, what "
-  .. "replaces it is NAME_Replacement.", SPECS,
+  .. "elements are replaced. A pattern is a compound class NAME of a pattern file, "
+  .. "what replaces it is NAME_Replacement.", SPECS,
   "[VAR=VALUE]... [FILE] [PATTERN-FILE]...", function (o, reporter)
     local config, files = read_parts(o, reporter)
     if reporter.count > 0 then return nil end
