@@ -4,9 +4,10 @@
 -- than their links have room for, so that a file (whose rate is 1/0) has every packet.
 
 local ffi = require("ffi")
-local bytes = require("apps.ipv6.bytes")
-local checksum = require("lib.stack.checksum")
+local bytes = require("net.wire.bytes")
+local checksum = require("net.checksum.checksum")
 local engine = require("core.app")
+local ether_type = require("net.wire.ether_type")
 local failure = require("core.failure")
 local ipv4 = require("lib.protocol.ipv4")
 local ipv6 = require("lib.protocol.ipv6")
@@ -188,7 +189,7 @@ local function generator(kind, config)
       bucket_content = conf.rate * 1e6, tx_packet_number = 0,
       rx_packets = 0, rx_bytes = 0, lost_packets = 0,
     }, self)
-    write16(o.frame + 12, kind.tunnel and 0x86dd or 0x0800)
+    write16(o.frame + 12, kind.tunnel and ether_type.IP6 or ether_type.IP4)
     if kind.tunnel then
       local p = o.frame + ETHERNET
       write32(p, 0x60100000) -- version 6, traffic class 1
@@ -226,13 +227,13 @@ local M = {}
 --- packets a second.
 M.B4Gen = generator({
   tunnel = true, softwire_address = 12, peer_address = 16, softwire_port = 0,
-  peer_port = 2, comes = "v4", comes_as = 0x0800, came_with = 0,
+  peer_port = 2, comes = "v4", comes_as = ether_type.IP4, came_with = 0,
 }, with{b4_ipv6 = {required = true}, aftr_ipv6 = {required = true}})
 
 --- Sends what comes from the internet for them: IPv4.
 M.InetGen = generator({
   softwire_address = 16, peer_address = 12, softwire_port = 2, peer_port = 0,
-  comes = "v6", comes_as = 0x86dd, came_with = IP6,
+  comes = "v6", comes_as = ether_type.IP6, came_with = IP6,
 }, with{})
 
 local Interleave = {}
