@@ -89,7 +89,8 @@ describe("Types of click.arguments", function ()
     assert.is_nil(value("seconds", "-1"))
     assert.is_nil(value("interval", "1 mile"))
     for text, n in pairs{["8"] = 8, ["8bps"] = 1, ["10Mbps"] = 1250000,
-      ["1kB/s"] = 1000, ["1 GBps"] = 1e9, ["80 kb/s"] = 10000} do
+      ["1kB/s"] = 1000, ["1 GBps"] = 1e9, ["80 kb/s"] = 10000, ["20bps"] = 3,
+      ["3bps"] = 0.375, ["0bps"] = 0} do
       assert.equal(n, value("bandwidth", text), text)
     end
   end)

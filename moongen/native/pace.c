@@ -9,12 +9,12 @@
 
 #include <rte_cycles.h>
 
+#include "../../src/net/wire/wire.h"
 #include "internal.h"
 #include "pace.h"
 
 enum {
   CRC_BYTES = 4,
-  WIRE_OVERHEAD = 24,        /* bytes: preamble, start delimiter, CRC, gap */
   CATCH_UP_MS = 100          /* a busy machine takes the CPU away for so long */
 };
 

@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Token bucket: tokens come in at a rate and are kept up to a burst's size; what
--- takes more than there are must wait.
+-- Snabb's token bucket: net.rate.token_bucket on the CPU's clock, of whole tokens.
 
-local ffi = require("ffi")
 local lib = require("core.lib")
+local rate = require("net.rate.token_bucket")
 local tsc = require("lib.tsc")
 
 local token_bucket = {}
@@ -16,10 +15,8 @@ local meta = {__index = Bucket}
 function token_bucket.new(arg)
   local config = lib.parse(arg, {rate = {required = true}, burst_size = {}})
   local clock = tsc.new()
-  local bucket = setmetatable({
-    _stamp = ffi.new("uint64_t[1]"), -- when _tokens was true; a box, to spare garbage
-    _time_fn = clock:time_fn(), _tps = tonumber(clock:tps()),
-  }, meta)
+  local bucket = {_time_fn = clock:time_fn(), _tps = tonumber(clock:tps())}
+  setmetatable(bucket, meta)
   bucket:set(config.rate, config.burst_size)
   return bucket
 end
@@ -31,19 +28,24 @@ local function check_positive(name, value)
   end
 end
 
+-- Add the tokens that have come. Times are in ticks since the bucket was set.
+local function refill(self)
+  self._bucket:refill(tonumber(self._time_fn() - self._began))
+end
+
 --- Change the rate, unless nil, and the burst size (default: the rate); the bucket
 --- is full afterwards.
-function Bucket:set(rate, burst_size)
-  if rate ~= nil then
-    check_positive("rate", rate)
-    self._rate = rate
-    self._ticks_per_token = math.max(1, self._tps / rate) + 0ULL
+function Bucket:set(wanted, burst_size)
+  if wanted ~= nil then
+    check_positive("rate", wanted)
+    self._rate = wanted
   end
   if burst_size == nil then burst_size = self._rate end
   check_positive("burst size", burst_size)
   self._burst_size = math.ceil(burst_size)
-  self._tokens = self._burst_size
-  self._stamp[0] = self._time_fn()
+  self._began = self._time_fn()
+  self._bucket = rate.new(self._rate / self._tps, self._burst_size)
+  self._bucket:refill(0)
 end
 
 --- Rate and burst size.
@@ -54,28 +56,24 @@ end
 --- Whether there are `n` (default 1) tokens.
 function Bucket:can_take(n)
   n = n or 1
-  if n <= self._tokens then return true end
-  local elapsed = self._time_fn() - self._stamp[0]
-  if elapsed < self._ticks_per_token then return false end
-  local fresh = elapsed / self._ticks_per_token
-  self._stamp[0] = self._stamp[0] + fresh * self._ticks_per_token
-  self._tokens = math.min(self._burst_size, self._tokens + tonumber(fresh))
-  return n <= self._tokens
+  if self._bucket:contains(n) then return true end
+  refill(self)
+  return self._bucket:contains(n)
 end
 
 --- Take `n` (default 1) tokens if there are as many; whether there were.
 function Bucket:take(n)
   n = n or 1
   if not self:can_take(n) then return false end
-  self._tokens = self._tokens - n
+  self._bucket:remove(n)
   return true
 end
 
 --- Take all tokens there are; how many.
 function Bucket:take_burst()
-  self:can_take(self._burst_size)
-  local tokens = self._tokens
-  self._tokens = 0
+  refill(self)
+  local tokens = math.floor(self._bucket.n)
+  self._bucket:remove(tokens)
   return tokens
 end
 

@@ -41,11 +41,24 @@ describe("lib.token_bucket", function ()
     local b, now = bucket(7, 1)
     b:take()
     local taken = 0
-    for tick = 1, 10000 do
+    for tick = 1, 10100 do
       now.ticks = tick + 0ULL
       if b:take() then taken = taken + 1 end
     end
-    assert.equal(math.floor(10000 / math.floor(1000 / 7)), taken)
+    assert.equal(70, taken)
+  end)
+
+  it("keeps to rates above its clock's", function ()
+    local b, now = bucket(1250, 5000)
+    b:take_burst()
+    now.ticks = 1000ULL
+    assert.equal(1250, b:take_burst())
+    now.ticks = 1001ULL
+    assert.equal(1, b:take_burst())
+    now.ticks = 1002ULL
+    assert.equal(1, b:take_burst())
+    now.ticks = 1004ULL
+    assert.equal(3, b:take_burst())
   end)
 
   it("keeps one token at the least", function ()

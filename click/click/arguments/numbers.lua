@@ -113,10 +113,15 @@ end
 local BYTES = {{"baud", 1 / 8}, {"bps", 1 / 8}, {"b/s", 1 / 8}, {"Bps", 1}, {"B/s", 1}}
 local LARGE = {k = 1e3, K = 1e3, M = 1e6, G = 1e9}
 
+--- A rate as Click has it, whole; but what is less than 1 isn't 0, which would be none.
+function numbers.whole_rate(value)
+  return value >= 1 and math.floor(value + 0.5) or value
+end
+
 --- A bandwidth, in bytes a second: 10Mbps (or Mb/s), 1GBps; a plain number is bytes.
 function numbers.bandwidth(text)
   local value = quantity(text, BYTES, LARGE)
-  return value and value >= 0 and math.floor(value + 0.5) or nil
+  return value and value >= 0 and numbers.whole_rate(value) or nil
 end
 
 local BOOLEANS = {["0"] = false, n = false, f = false, no = false, ["false"] = false,

@@ -10,7 +10,7 @@ local element = require("click.element")
 local frames = require("click.traffic.frames")
 local note = require("click.note")
 local packet = require("core.packet")
-local tokens = require("click.scheduling.tokens")
+local token_bucket = require("net.rate.token_bucket")
 
 local SHORTEST = 60
 local PORTS = frames.TRANSPORT -- where the two ports are
@@ -52,7 +52,7 @@ end
 --- So many packets a second; 0: as fast as they go.
 function Flows:set_rate(rate)
   self.rate_limit = rate
-  self.bucket = rate > 0 and tokens.new(rate, math.max(1, rate / 100)) or nil
+  self.bucket = rate > 0 and token_bucket.new(rate, math.max(1, rate / 100)) or nil
 end
 
 local function random_port() return math.random(0, 65534) end

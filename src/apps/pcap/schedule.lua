@@ -3,21 +3,16 @@
 -- packet's length in bytes and its recorded time in nanoseconds (int64), and returns
 -- how many seconds after the packet before it is due; 0 for the first.
 
+local ethernet = require("net.wire.ethernet")
 local ffi = require("ffi")
 
 local int64_t = ffi.typeof("int64_t[1]")
 
 local M = {}
 
--- Bytes around a frame on the wire: preamble, gap and frame check (IEEE 802.3).
-local WIRE_OVERHEAD = 8 + 12 + 4
-local SHORTEST_FRAME = 60
-
---- The bits that a frame of `length` bytes (without its frame check) takes on an
+--- The bits that a frame of so many bytes (without its frame check) takes on an
 --- Ethernet wire, with the gap behind it.
-function M.wire_bits(length)
-  return 8 * (math.max(length, SHORTEST_FRAME) + WIRE_OVERHEAD)
-end
+M.wire_bits = ethernet.bits
 
 --- `rate` packets a second.
 function M.packet_rate(rate)

@@ -8,6 +8,8 @@ local failure = require("core.failure")
 local link = require("core.link")
 local subclass = require("core.fuse.subclass")
 
+local filled = require("net.rate.token_bucket").filled
+
 local add, now = counter.add, engine.now
 local EXCEEDED = 1
 
@@ -61,8 +63,8 @@ end
 
 -- Tokens come once a breath: the engine's time stands still within it.
 local function fill(self, time)
-  local fresh = self.rate * (time - (self.last_time or time))
-  self.bucket_content = math.min(self.bucket_content + fresh, self.bucket_capacity)
+  self.bucket_content = filled(self.bucket_content, self.rate, self.bucket_capacity,
+    time - (self.last_time or time))
   self.last_time = time
 end
 

@@ -2,6 +2,7 @@
 -- Makes the packets of a description, in bursts: what apps.generate is built on. All
 -- that can be worked out beforehand is (templates, checksums, the loop's source).
 
+local ethernet = require("net.wire.ethernet")
 local ffi = require("ffi")
 local C = require("core.native")
 local address = require("lib.stack.address")
@@ -22,7 +23,7 @@ local band, rshift, floor = bit.band, bit.rshift, math.floor
 
 local M = {}
 
-local SHORTEST_FRAME = 60
+local SHORTEST_FRAME = ethernet.SHORTEST
 local MOST_SETTINGS = 16
 
 ffi.cdef(([[

@@ -14,6 +14,7 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
+#include "../../net/wire/wire.h"
 #include "internal.h"
 
 /* What lies in a packet from pkt_len on: that, data_len, and the VLAN tag, which

@@ -110,10 +110,6 @@ struct sums {
   uint64_t packets, bytes, bits, dropped_bytes;
 };
 
-/* A frame on the wire has 8 bytes preamble, 12 gap and 4 CRC more, and none is
- * shorter than 60 (IEEE 802.3, clause 4.2). */
-enum { WIRE_OVERHEAD = 8 + 12 + 4, SHORTEST_FRAME = 60 };
-
 /* Most packets looked at, and then sent, at once. */
 enum { TX_CHUNK = PORT_BURST };
 

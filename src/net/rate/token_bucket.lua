@@ -1,14 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Token buckets: tokens come in at a rate and are kept up to a capacity. They don't
--- know the time: who asks says it (seconds on the router's steady clock).
+-- know the time: who asks says it, in seconds on a clock that doesn't go back. Rates
+-- and tokens are real numbers, so that no rate is too low, or doesn't divide a clock's.
 
-local tokens = {}
+local token_bucket = {}
 
 local Bucket = {}
 Bucket.__index = Bucket
 
+--- Of a bucket in which `n` tokens were: how many there are `passed` seconds later.
+function token_bucket.filled(n, rate, capacity, passed)
+  return math.min(n + passed * rate, capacity)
+end
+local filled = token_bucket.filled
+
 --- A bucket for `rate` tokens a second; it is full when it is first refilled.
-function tokens.new(rate, capacity)
+function token_bucket.new(rate, capacity)
   return setmetatable({rate = rate, capacity = capacity, n = 0, last = -math.huge},
     Bucket)
 end
@@ -23,9 +30,7 @@ end
 function Bucket:refill(now)
   local passed = now - self.last
   self.last = now
-  if self.rate > 0 then
-    self.n = math.min(self.capacity, self.n + passed * self.rate)
-  end
+  if self.rate > 0 then self.n = filled(self.n, self.rate, self.capacity, passed) end
 end
 
 --- Are there `n`?
@@ -44,4 +49,4 @@ function Bucket:time_until(n)
   return math.ceil((n - self.n) / self.rate * 1e6) * 1e-6
 end
 
-return tokens
+return token_bucket

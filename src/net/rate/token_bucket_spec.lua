@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
-local tokens = require("click.scheduling.tokens")
+local token_bucket = require("net.rate.token_bucket")
 
 describe("A token bucket", function ()
   it("is full at first, and fills at its rate", function ()
-    local bucket = tokens.new(10, 5)
+    local bucket = token_bucket.new(10, 5)
     bucket:refill(100)
     assert.equal(5, bucket.n)
     bucket:remove(5)
@@ -15,18 +15,32 @@ describe("A token bucket", function ()
   end)
 
   it("says how long to wait", function ()
-    local bucket = tokens.new(10, 5)
+    local bucket = token_bucket.new(10, 5)
     assert.equal(math.huge, bucket:time_until(6))
     bucket.last = 0
     assert.is_true(math.abs(bucket:time_until(3) - 0.3) < 2e-6)
     bucket:refill(bucket:time_until(3))
     assert.is_true(bucket:contains(3))
     assert.equal(0, bucket:time_until(3))
-    assert.equal(math.huge, tokens.new(0, 5):time_until(1))
+    assert.equal(math.huge, token_bucket.new(0, 5):time_until(1))
+  end)
+
+  it("knows no rate that is too low, or too high", function ()
+    local slow, fast = token_bucket.new(0.375, 64), token_bucket.new(1.25e9, 2e9)
+    for _, bucket in ipairs{slow, fast} do
+      bucket:refill(0)
+      bucket:clear()
+    end
+    for second = 1, 170 do slow:refill(second) end
+    assert.is_false(slow:contains(64))
+    slow:refill(171)
+    assert.is_true(slow:contains(64))
+    fast:refill(1)
+    assert.equal(1.25e9, fast.n)
   end)
 
   it("may change its rate", function ()
-    local bucket = tokens.new(10, 5)
+    local bucket = token_bucket.new(10, 5)
     bucket:refill(0)
     bucket:set_rate(1, 3)
     assert.equal(3, bucket.n)

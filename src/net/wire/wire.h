@@ -17,6 +17,10 @@ enum {
   TYPE_IP6 = 0x86dd, TYPE_8021AD = 0x88a8, TYPE_LLDP = 0x88cc
 };
 
+/* A frame on the wire has 8 bytes preamble, 12 gap and 4 CRC more, and none is shorter
+ * than 60 (IEEE 802.3, clause 4.2). */
+enum { WIRE_OVERHEAD = 8 + 12 + 4, SHORTEST_FRAME = 60 };
+
 /* Headers' bytes, the shortest; and where fields are. */
 enum { MAC_ADDRESSES = 12, ETHERNET_HEADER = 14, VLAN_TAG = 4, IP4_HEADER = 20,
        IP6_HEADER = 40, TCP_HEADER = 20, UDP_HEADER = 8 };

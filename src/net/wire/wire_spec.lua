@@ -2,6 +2,7 @@
 -- Numbers in network order against string.char, at any address; and EtherTypes, which
 -- stand in two languages, against each other.
 
+local ethernet = require("net.wire.ethernet")
 local ffi = require("ffi")
 local bytes = require("net.wire.bytes")
 local ether_type = require("net.wire.ether_type")
@@ -29,6 +30,14 @@ describe("net.wire.bytes", function ()
       assert.equal("\x55\xfe\xdc\xba\x98\x55", at(i - 1, 6))
       assert.equal(0xfedcba98, bytes.read32(p + i))
     end
+  end)
+end)
+
+describe("net.wire.ethernet", function ()
+  it("counts what is around a frame, which is padded (IEEE 802.3)", function ()
+    assert.equal(1e10, 14880952.38095238 * ethernet.bits(60))
+    assert.equal(672, ethernet.bits(14))
+    assert.equal(12304, ethernet.bits(1514))
   end)
 end)
 

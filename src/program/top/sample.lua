@@ -4,6 +4,7 @@
 
 local C = require("core.native")
 local engines = require("program.top.engines")
+local ethernet = require("net.wire.ethernet")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
 local shm = require("core.shm")
@@ -12,7 +13,7 @@ local tasks = require("program.top.tasks")
 
 local sample = {}
 
-local WIRE_OVERHEAD = 24 -- bytes around a frame on the wire, with its frame check
+local WIRE_OVERHEAD = ethernet.OVERHEAD
 
 -- What the devices are, by number.
 local function ports_of(directory)

@@ -12,11 +12,12 @@
 --   devices/N/tx/Q/limit             bit/s with CRC that it may send; 0 (or no such
 --                                    counter): no limit
 
+local ethernet = require("net.wire.ethernet")
 local shm = require("core.shm")
 
 local tasks = {}
 
-local WIRE_OVERHEAD = 24 -- bytes around a frame on the wire, with its frame check
+local WIRE_OVERHEAD = ethernet.OVERHEAD
 
 --- The tasks: a list of {name = "1 receive", pps = load = CPU seconds a second, cpu =
 --- seconds in all}.

@@ -6,7 +6,7 @@ local configure = require("click.router.configure")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
-local tokens = require("click.scheduling.tokens")
+local token_bucket = require("net.rate.token_bucket")
 
 local EXTRA_LENGTH, TIMESTAMP = note.EXTRA_LENGTH, note.TIMESTAMP
 
@@ -90,7 +90,7 @@ function RatedSplitter:configure(a)
   size = math.max(1, size or math.floor(a.RATE * (a.BURST_DURATION or DEFAULT_BURST)))
   self.rate = a.RATE
   if self.bucket then self.bucket:set_rate(a.RATE, size + self.margin)
-  else self.bucket = tokens.new(a.RATE, size + self.margin) end
+  else self.bucket = token_bucket.new(a.RATE, size + self.margin) end
 end
 
 RatedSplitter.margin, RatedSplitter.least = 0, 1

@@ -5,7 +5,7 @@ local element = require("click.element")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
-local tokens = require("click.scheduling.tokens")
+local token_bucket = require("net.rate.token_bucket")
 
 -- The 69 bytes of a packet without DATA are Click's, so that what compares packets with
 -- its own finds no difference.
@@ -205,9 +205,10 @@ function RatedSource:configure(a)
   self.timestamp, self.rate = true, a.RATE
   self:set_bytes(a.DATA, a.DATASIZE or a.LENGTH)
   if a.BANDWIDTH and a.BANDWIDTH > 0 then
-    self.rate = math.floor(a.BANDWIDTH / math.max(1, self.size))
+    local rate = a.BANDWIDTH / math.max(1, self.size)
+    self.rate = rate >= 1 and math.floor(rate) or rate -- less than 1 isn't 0
   end
-  self.bucket = tokens.new(self.rate, burst_for(self.rate))
+  self.bucket = token_bucket.new(self.rate, burst_for(self.rate))
   self:prepare_end(a.END_CALL, a.STOP)
 end
 

@@ -112,6 +112,17 @@ describe("RatedSource", function ()
     assert.equal(125, click.unit("RatedSource(LENGTH 100, BANDWIDTH 100kbps)")
       :read("rate"))
   end)
+
+  it("is slower than a packet a second if the bandwidth is", function ()
+    local unit = click.unit("RatedSource(LENGTH 64, BANDWIDTH 10bps)")
+    for _ = 1, 2000 do
+      unit:wait(0.1)
+      unit:work(2)
+    end
+    -- 1.25 / 64 a second: 3.9 in 200 s, and the bucket of 2 that it began with.
+    assert.equal(5, unit:read("count"))
+    unit:free()
+  end)
 end)
 
 describe("TimedSource", function ()

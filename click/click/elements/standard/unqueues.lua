@@ -4,10 +4,11 @@
 
 local configure = require("click.router.configure")
 local element = require("click.element")
+local ethernet = require("net.wire.ethernet")
 local note = require("click.note")
 local packet = require("core.packet")
 local signals = require("click.router.signals")
-local tokens = require("click.scheduling.tokens")
+local token_bucket = require("net.rate.token_bucket")
 
 local NO_LIMIT = 2 ^ 31
 
@@ -148,7 +149,7 @@ function RatedUnqueue:configure(a)
   if self.bucket then return self.bucket:set_rate(rate, capacity) end
   self.active = a.ACTIVE
   self.extra, self.on_wire = a.EXTRA_LENGTH, a.LINK_RATE
-  self.bucket = tokens.new(rate, capacity)
+  self.bucket = token_bucket.new(rate, capacity)
   self.runs, self.empty_runs, self.pushes, self.failed_pulls, self.count = 0, 0, 0, 0, 0
 end
 
@@ -209,12 +210,11 @@ local BandwidthRatedUnqueue = element.define{
   summary = "pulls and pushes so many bytes a second", arguments = BANDWIDTH_ARGUMENTS,
 }
 
-local WIRE_OVERHEAD = 24 -- preamble, CRC and gap of an Ethernet frame, bytes
 
 function BandwidthRatedUnqueue:cost(p)
   local bytes = p.length
   if self.extra then bytes = bytes + p.note32[note.EXTRA_LENGTH] end
-  return self.on_wire and bytes + WIRE_OVERHEAD or bytes
+  return self.on_wire and bytes + ethernet.OVERHEAD or bytes
 end
 
 function BandwidthRatedUnqueue:task()

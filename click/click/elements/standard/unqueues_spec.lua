@@ -93,6 +93,16 @@ describe("Shaper", function ()
       TimedSource(4.9995, LIMIT 0, STOP true) -> Discard]], read("c.count", "d.count")))
   end)
 
+  it("takes a bandwidth of less than a byte a second for that", function ()
+    -- 0.375 bytes: 64 bytes at 0, 171 and 342 seconds.
+    assert.same({"3"}, run([[
+      InfiniteSource(LENGTH 64) -> Queue -> BandwidthShaper(3bps) -> c :: Counter
+        -> TimedSink(100ms);
+      TimedSource(400, LIMIT 0, STOP true) -> Discard]], read("c.count")))
+    assert.same({"bandwidth too small, minimum 100Bps, or 0 to disable bandwidth"},
+      click.unit("LinkUnqueue(1, 3bps)").errors)
+  end)
+
   it("sends the rest elsewhere as RatedSplitter", function ()
     local unit = click.unit("RatedSplitter(10, BURST_SIZE 2)", {outputs = 2})
     local function outputs(n)
