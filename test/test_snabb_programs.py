@@ -119,6 +119,43 @@ def test_a_dpdk_device_by_its_port_string(tree, tmp_path):
     assert account(result.stdout)["sent"] == 1000
 
 
+READER_THAT_NEVER_FREES = """
+local pcap, memory = require("pcap"), require("memory")
+local packet, link = require("core.packet"), require("core.link")
+local Reader = {}
+function Reader:new(file)
+  return setmetatable({reader = pcap:newReader(file), pool = memory.createMemPool()},
+    {__index = Reader})
+end
+function Reader:pull()
+  for _ = 1, engine.pull_npackets do
+    local buf = self.reader:readSingle(self.pool, 1024)
+    self.done = not buf
+    if not buf then return end
+    link.transmit(self.output.output, packet.from_pointer(buf:getBytes(), buf:getSize()))
+  end
+end
+local c = config.new()
+config.app(c, "reader", Reader, main.parameters[1])
+config.app(c, "writer", require("apps.pcap.pcap").PcapWriter, main.parameters[2])
+config.link(c, "reader.output -> writer.input")
+engine.configure(c)
+engine.main{done = function () return engine.app_table.reader.done end}
+"""
+
+
+def test_a_reader_of_libmoons_that_never_frees(tmp_path):
+    """As that of "Accelerating Snabb Programs": its pool has 2,047 buffers."""
+    sent = [random.Random(i).randbytes(60) for i in range(9000)]
+    (tmp_path / "reader.lua").write_text(READER_THAT_NEVER_FREES)
+    result = perigee("snsh", tmp_path / "reader.lua", save(tmp_path / "a.pcap", sent),
+                     tmp_path / "b.pcap")
+    assert result.returncode == 0, result.stderr
+    assert list(load(tmp_path / "b.pcap")) == sent
+    said = result.stdout + result.stderr
+    assert said.count("all 2047 buffers of the pool are in use") == 1
+
+
 def test_a_dpdk_device_by_its_number(tree, tmp_path):
     sent = packets(1000)
     a, b = save(tmp_path / "a.pcap", sent), tmp_path / "b.pcap"

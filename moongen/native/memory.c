@@ -171,6 +171,16 @@ int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t len
   return 0;
 }
 
+/* One buffer of that length, which isn't more than the pool's have, or NULL at once. */
+struct packet *mg_alloc_now(struct mempool *p, uint32_t length)
+{
+  void *m = NULL;
+  if (rte_mempool_get(p->pool, &m) < 0)
+    return NULL;
+  make_ready(m, length);
+  return m;
+}
+
 /* Give buffers back to the pools they are of; null pointers are left out. 0, or
  * MG_SENT_TWICE: then those from that one on aren't freed. */
 int32_t mg_free(struct packet **bufs, uint32_t n)

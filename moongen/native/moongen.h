@@ -57,6 +57,7 @@ uint32_t mg_pool_left(const struct mempool *p);
 uint32_t mg_pools(void);
 struct mempool *mg_pool_number(uint32_t number);
 int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t length);
+struct packet *mg_alloc_now(struct mempool *p, uint32_t length);
 int32_t mg_free(struct packet **bufs, uint32_t n);
 int32_t mg_free_one(struct packet *p);
 int32_t mg_room(const void *data);

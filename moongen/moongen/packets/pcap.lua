@@ -3,6 +3,9 @@
 -- savefile that lib.pcap knows is read (pcapng, nanoseconds, either byte order).
 
 local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local failure = require("core.failure")
+local log = require("moongen.log")
 local open_files = require("moongen.tasks.open_files")
 local reader_of = require("lib.pcap.reader")
 local writer_of = require("lib.pcap.writer")
@@ -75,10 +78,28 @@ function pcap.newReader(_, filename)
   return setmetatable({file = reader_of.open(filename)}, Reader)
 end
 
+-- Is this a task of libmoon's, not an app? An app gets no buffers back while it waits.
+local function is_task() return package.loaded["moongen.script.state"] ~= nil end
+
+-- A buffer for an app that reads packet after packet, copies each and never frees it:
+-- where the reader's pool is empty, of one twice as large that is made for it.
+local function take(self, mempool, size)
+  local pool = self.pool or mempool
+  local buf = C.mg_alloc_now(pool, size)
+  if buf ~= nil then return buf end
+  if pool == mempool then
+    log:warn("pcap: all %d buffers of the pool are in use, and the reader goes on in "
+      .. "another; free what was read", mempool.n)
+  end
+  self.pool = C.mg_pool_new(2 * pool.n, -1, mempool.size)
+  if self.pool == nil then failure.raise("pcap: %s", ffi.string(C.pg_error())) end
+  return C.mg_alloc_now(self.pool, size)
+end
+
 -- A buffer with the packet at `data`; what was cut off is 0, as far as there is room.
-local function to_buffer(mempool, room, data, captured, original, time)
+local function to_buffer(self, mempool, room, data, captured, original, time)
   local size = math.min(original, room, mempool.size)
-  local buf = mempool:alloc(size)
+  local buf = is_task() and mempool:alloc(size) or take(self, mempool, size)
   if buf == nil then return nil end
   captured = math.min(captured, size)
   local bytes = buf:getBytes()
@@ -90,12 +111,13 @@ end
 
 --- The next packet in a buffer of the pool, of as many bytes as it had on the wire (up
 --- to `mempoolBufSize`, 2048, and to what the pool's buffers hold); `udata64` is its
---- time in microseconds. nil at the end.
+--- time in microseconds. nil at the end. Apps may keep every packet: they
+--- get another pool when theirs is empty.
 function Reader:readSingle(mempool, mempoolBufSize)
   local data, captured, original, time = self.file:next()
   if not data then return nil end
-  return to_buffer(mempool, mempoolBufSize or DEFAULT_SIZE, data, captured, original,
-    time)
+  return to_buffer(self, mempool, mempoolBufSize or DEFAULT_SIZE, data, captured,
+    original, time)
 end
 
 --- The same for as many packets as the array has room for; how many there were.
@@ -106,7 +128,7 @@ function Reader:read(bufs, mempoolBufSize)
     local data, captured, original, time = file:quick()
     if not data then data, captured, original, time = file:next() end
     if not data then return i end
-    local buf = to_buffer(mempool, room, data, captured, original, time)
+    local buf = to_buffer(self, mempool, room, data, captured, original, time)
     if buf == nil then return i end
     array[i] = buf
   end
