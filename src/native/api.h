@@ -292,6 +292,8 @@ double pg_now(void);
 int64_t pg_real_ns(void);
 double pg_cpu_seconds(void);
 void pg_sleep(double seconds);
+void pg_note_failure(void);
+bool pg_has_failed(void);
 
 /* signals.c */
 void pg_catch_signals(void);

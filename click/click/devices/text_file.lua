@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Files that elements write lines to. What can't be written (a full disk) is said once;
--- the element goes on.
+-- the element goes on, and the exit status will tell.
 
+local C = require("core.native")
 local files = require("core.lib.files")
 
 local text_file = {}
@@ -19,6 +20,7 @@ end
 local function complain(self, problem)
   if self.failed then return end
   self.failed = true
+  C.pg_note_failure()
   local e = self.element
   e:say("%s :: %s: can't write %s: %s", e.name, e.class.name, self.name, problem)
 end

@@ -7,6 +7,7 @@
 -- steps, taken so far; variables; arguments, handler_name and writing, of the call that
 -- runs it; status, of the last write; timer; driver, whether it manages stops.
 
+local C = require("core.native")
 local calls = require("click.script.calls")
 local errors = require("click.errors")
 local numbers = require("click.script.numbers")
@@ -115,7 +116,10 @@ local IN_QUOTES = {quote_words = true}
 
 function OPS.print(script, instruction, run)
   local file, s, problem = output.open(instruction.text)
-  if not file then return run.reporter:error("%s", problem) end
+  if not file then
+    C.pg_note_failure()
+    return run.reporter:error("%s", problem)
+  end
   local collector = run.reporter.collector
   local before = collector.count
   local result
@@ -129,7 +133,10 @@ function OPS.print(script, instruction, run)
     result = result .. "\n"
   end
   problem = output.write(file, result)
-  if problem then run.reporter:error("can't write: %s", problem) end
+  if problem then
+    C.pg_note_failure()
+    run.reporter:error("can't write: %s", problem)
+  end
 end
 
 function OPS.read(script, instruction, run)

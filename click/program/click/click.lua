@@ -2,6 +2,7 @@
 -- `perigee click`: runs a configuration of Click's, with the options of FastClick's
 -- `click`. The language makes the flat configuration, click.router the rest.
 
+local C = require("core.native")
 local copies = require("program.click.copies")
 local dpdk = require("program.click.dpdk")
 local errors = require("click.errors")
@@ -207,7 +208,7 @@ local function run(o)
   local status = ok and 0 or 1
   if o.exit_handler then status = handlers.status(router, o.exit_handler, reporter) end
   router:close()
-  return status
+  return C.pg_has_failed() and math.max(status, 1) or status
 end
 
 -- Other than running it ------------------------------------------------------------

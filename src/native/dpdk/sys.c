@@ -4,6 +4,7 @@
  */
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -51,6 +52,20 @@ void pg_sleep(double seconds)
   nanosleep(&t, NULL);
   pg_clock_sleeps(false);
   pg_slept_cycles += rte_rdtsc() - began;
+}
+
+static atomic_bool failed;
+
+/* Something that the program was to do was not done, though it goes on: it is to end
+ * with an exit status that tells. For any thread. */
+void pg_note_failure(void)
+{
+  atomic_store(&failed, true);
+}
+
+bool pg_has_failed(void)
+{
+  return atomic_load(&failed);
 }
 
 static void on_broken_pipe(int number)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- AggregateCounter counts packets, or bytes, by their aggregate annotation.
 
+local C = require("core.native")
 local bit = require("bit")
 local ffi = require("ffi")
 
@@ -89,10 +90,13 @@ local function file_handler(form)
     if name == "" then return "argument should be filename" end
     if name == "-" then return self.router:print(dump(self, form)) end
     local file, problem = io.open(name, "wb")
-    if not file then return problem end
-    local written, why = file:write(dump(self, form))
-    local closed, last = file:close()
-    return not (written and closed) and ("can't write %s"):format(why or last) or nil
+    local written, why = file, problem
+    if file then written, why = file:write(dump(self, form)) end
+    local closed, last = true, nil
+    if file then closed, last = file:close() end
+    if written and closed then return nil end
+    C.pg_note_failure()
+    return ("can't write %s"):format(why or last)
   end}
 end
 

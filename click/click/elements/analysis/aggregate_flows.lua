@@ -4,6 +4,7 @@
 local element = require("click.element")
 local Flows = require("click.summary.flows")
 local note = require("click.note")
+local text_file = require("click.devices.text_file")
 
 local function seconds(name, default)
   return {name, "seconds", default = default, keyword = true}
@@ -43,7 +44,7 @@ local function open(self, name)
   if name == "-" then
     return {write = function (_, text) self.router:print(text) end}
   end
-  local file, problem = io.open(name, "w")
+  local file, problem = text_file.open(self, name)
   if not file then return self:error("%s", problem) end
   self.file = file
   return file

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ToDump writes packets to a capture file.
 
+local C = require("core.native")
 local element = require("click.element")
 local failure = require("core.failure")
 local ffi = require("ffi")
@@ -101,12 +102,17 @@ local function write(self, p)
   self.count = self.count + 1
 end
 
+-- What couldn't be written is said once; the exit status tells, too.
+local function complain(self, problem)
+  if not problem or self.failed then return end
+  self.failed = true
+  C.pg_note_failure()
+  self:say("%s :: %s: %s", self.name, self.class.name, problem)
+end
+
 function ToDump:process(p)
   local _, problem = try(write, self, p)
-  if problem and not self.failed then
-    self.failed = true
-    self:say("%s :: %s: %s", self.name, self.class.name, problem)
-  end
+  complain(self, problem)
   if self.noutputs > 0 then return p end
   packet.free(p)
   return false
@@ -123,7 +129,9 @@ function ToDump:task()
 end
 
 function ToDump:cleanup()
-  if self.file then try(self.file.close, self.file) end
+  if not self.file then return end
+  local _, problem = try(self.file.close, self.file)
+  complain(self, problem)
 end
 
 return {ToDump}
