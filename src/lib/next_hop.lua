@@ -10,6 +10,8 @@
 -- address = the C type of next_ip, counter = the name of that of the next hop's
 -- address, what = what it resolves, as alarms say}.
 
+local arp = require("net.neighbor.arp")
+local failure = require("core.failure")
 local ffi = require("ffi")
 local address = require("lib.stack.address")
 local counter = require("core.counter")
@@ -50,9 +52,18 @@ local function new_alarm(protocol)
     ("Make sure you can %s resolve IP addresses on NIC"):format(protocol.name)})
 end
 
+--- Raise a sentence if the MAC address (a pointer) can't be the app's own.
+function next_hop.check_own(name, mac)
+  if arp.is_group(mac) then
+    failure.usage("%s's own MAC address can't be %s, which is a group's; give a "
+      .. "station's, whose first byte is even", name, text(mac_p, mac))
+  end
+end
+
 --- Give the app what is missing: an address of its own, and the alarm. It asks at once.
 function next_hop.begin(app)
   app.self_mac = app.self_mac or random_mac()
+  next_hop.check_own(app.protocol.name, app.self_mac)
   app.alarm = new_alarm(app.protocol)
   app.next_request, app.restless = 0, true
 end

@@ -4,6 +4,7 @@
 -- in a namespace: an entry is pending, requested, current or refreshing.
 
 local address = require("lib.stack.address")
+local codec = require("net.neighbor.arp")
 local libmoon = require("libmoon")
 local memory = require("memory")
 local namespaces = require("namespaces")
@@ -78,16 +79,12 @@ local function learn(pkt)
     updateTime = now, mac = pkt.arp:getHardwareSrcString()}
 end
 
-local LEAST = 42 -- bytes of an ARP packet's headers
-
 local function handle(nic, received, bufs)
   local buf = received[1]
   local pkt = buf:getArpPacket()
-  if buf:getSize() >= LEAST and pkt.eth:getType() == eth.TYPE_ARP then
-    local operation = pkt.arp:getOperation()
-    if operation == arp.OP_REQUEST then answer(nic, bufs, pkt)
-    elseif operation == arp.OP_REPLY then learn(pkt) end
-  end
+  local operation = codec.operation(buf:getBytes(), buf:getSize())
+  if operation == codec.REQUEST then answer(nic, bufs, pkt)
+  elseif operation == codec.REPLY then learn(pkt) end
   received:freeAll()
 end
 

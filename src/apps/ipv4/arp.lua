@@ -2,6 +2,7 @@
 -- ARP (RFC 826): finds the MAC address of the next hop, writes it into packets that go
 -- south, and answers requests for its own. Until it is known, packets wait in the link.
 
+local arp = require("net.neighbor.arp")
 local ffi = require("ffi")
 local address = require("lib.stack.address")
 local bytes = require("apps.ipv4.bytes")
@@ -11,15 +12,13 @@ local lib = require("core.lib")
 local link = require("core.link")
 local next_hop = require("lib.next_hop")
 local packet = require("core.packet")
-local wire = require("net.wire.bytes")
 
 local C = ffi.C
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
-local read16 = wire.read16
 
-local ETHERNET, LENGTH = bytes.ETHERNET, 42 -- bytes: of the header, with ARP's
-local REQUEST, REPLY = 1, 2
-local ETHERNET_IPV4 = "\0\1\8\0\6\4" -- hardware and protocol types, address lengths
+local ETHERNET, LENGTH = bytes.ETHERNET, arp.FRAME -- bytes: of the header, with ARP's
+local REQUEST, REPLY = arp.REQUEST, arp.REPLY
+local SENDER_MAC, SENDER_IP, TARGET_IP = arp.SENDER_MAC, arp.SENDER_IP, arp.TARGET_IP
 local mac_t = ffi.typeof("uint8_t[6]")
 local NOBODY = mac_t()
 local EVERYBODY = mac_t(255, 255, 255, 255, 255, 255)
@@ -47,18 +46,9 @@ local ARGUMENTS = {
 }
 
 -- An ARP packet to the MAC address `to`.
-local function make(operation, from_mac, from_ip, to, to_mac, to_ip)
+local function make(operation, mac, ip, to, to_mac, to_ip)
   local p = packet.resize(packet.allocate(), LENGTH)
-  local data = p.data
-  ffi.copy(data, to, 6)
-  ffi.copy(data + 6, from_mac, 6)
-  data[12], data[13] = 8, 6
-  ffi.copy(data + 14, ETHERNET_IPV4, 6)
-  data[20], data[21] = 0, operation
-  ffi.copy(data + 22, from_mac, 6)
-  ffi.copy(data + 28, from_ip, 4)
-  ffi.copy(data + 32, to_mac, 6)
-  ffi.copy(data + 38, to_ip, 4)
+  arp.write(p.data, operation, mac, ip, to, to_mac, to_ip)
   return p
 end
 
@@ -83,21 +73,20 @@ end
 -- Read an ARP packet, which stays the caller's.
 local function listen(self, p, south)
   local data = p.data
-  local operation = read16(data + 20)
-  if ffi.string(data + 14, 6) ~= ETHERNET_IPV4
-    or operation ~= REQUEST and operation ~= REPLY then
+  local operation = arp.operation(data, p.length)
+  if operation ~= REQUEST and operation ~= REPLY then
     counter.add(self.shm["drop-arp-invalid-packets"])
   elseif operation == REQUEST then
     count(self, "in-arp-request", p)
-    if C.memcmp(data + 38, self.self_ip, 4) ~= 0 then return end
-    local reply = make(REPLY, self.self_mac, self.self_ip, data + 22, data + 22,
-      data + 28)
+    if C.memcmp(data + TARGET_IP, self.self_ip, 4) ~= 0 then return end
+    local reply = make(REPLY, self.self_mac, self.self_ip, data + SENDER_MAC,
+      data + SENDER_MAC, data + SENDER_IP)
     count(self, "out-arp-reply", reply)
     transmit(south, reply)
   else
     count(self, "in-arp-reply", p)
-    if self.next_ip and C.memcmp(data + 28, self.next_ip, 4) == 0 then
-      next_hop.heard(self, data + 22)
+    if self.next_ip and C.memcmp(data + SENDER_IP, self.next_ip, 4) == 0 then
+      next_hop.heard(self, data + SENDER_MAC)
     end
   end
 end

@@ -45,6 +45,19 @@ describe("ARP", function ()
     assert.equal(mac(2) .. mac(1) .. ("x"):rep(48), out[#out])
   end)
 
+  it("has no group's address, and believes none", function ()
+    assert.has_error(function ()
+      local group = ffi.new("uint8_t[6]", {1, 0, 94, 0, 0, 1})
+      testing.app(ARP, {self_mac = group, self_ip = ip(US), next_ip = ip(THEM)}, ENDS,
+        ENDS)
+    end, "ARP's own MAC address can't be 01:00:5e:00:00:01, which is a group's; give a "
+      .. "station's, whose first byte is even")
+    local a = app()
+    through(a, {reply("\1\0\94\0\0\2")}, "south", "north")
+    assert.is_false(a.next_mac)
+    assert.equal(1, testing.count(a, "drop-arp-invalid-packets"))
+  end)
+
   it("follows changes, and fills no log with what somebody sends", function ()
     local a, frames = app(), {}
     for i = 1, 100 do frames[i] = reply(mac(2)) end

@@ -113,7 +113,7 @@ local function eth_at(data, frame_offset)
 end
 
 local function who_has(data)
-  local target = eth_at(data, arp.TARGET_ETH)
+  local target = eth_at(data, arp.TARGET_MAC)
   return ("arp who-has %s%s tell %s"):format(ip_at(data, arp.TARGET_IP),
     target == "00-00-00-00-00-00" and "" or " (" .. target .. ")",
     ip_at(data, arp.SENDER_IP))
@@ -124,22 +124,22 @@ local TEXTS = {
   who_has,
   function (d)
     return ("arp reply %s is-at %s"):format(ip_at(d, arp.SENDER_IP),
-      eth_at(d, arp.SENDER_ETH))
+      eth_at(d, arp.SENDER_MAC))
   end,
   function (d)
-    return ("rarp who-is %s tell %s"):format(eth_at(d, arp.TARGET_ETH),
-      eth_at(d, arp.SENDER_ETH))
+    return ("rarp who-is %s tell %s"):format(eth_at(d, arp.TARGET_MAC),
+      eth_at(d, arp.SENDER_MAC))
   end,
   function (d)
-    return ("rarp reply %s at %s"):format(eth_at(d, arp.TARGET_ETH),
+    return ("rarp reply %s at %s"):format(eth_at(d, arp.TARGET_MAC),
       ip_at(d, arp.TARGET_IP))
   end,
   [8] = function (d)
-    return ("invarp who-is %s tell %s"):format(eth_at(d, arp.TARGET_ETH),
-      eth_at(d, arp.SENDER_ETH))
+    return ("invarp who-is %s tell %s"):format(eth_at(d, arp.TARGET_MAC),
+      eth_at(d, arp.SENDER_MAC))
   end,
   [9] = function (d)
-    return ("invarp reply %s at %s"):format(eth_at(d, arp.TARGET_ETH),
+    return ("invarp reply %s at %s"):format(eth_at(d, arp.TARGET_MAC),
       ip_at(d, arp.TARGET_IP))
   end,
 }

@@ -205,16 +205,13 @@ local function send_waiting(self, packets)
   end
 end
 
-local GROUP = 0x01 -- in the first byte of an Ethernet address
-
 local function take_answer(self, p)
   if p.length >= arp.FRAME then
     self.responses = self.responses + 1
     local data = p.data
-    if arp.is(ffi.cast(halves_t, data), arp.REPLY)
-      and band(data[arp.SENDER_ETH], GROUP) == 0 then
+    if arp.operation(data, p.length) == arp.REPLY then
       local ip = ffi.cast(words_t, data + arp.SENDER_IP)[0]
-      local eth = ffi.string(data + arp.SENDER_ETH, 6)
+      local eth = ffi.string(data + arp.SENDER_MAC, 6)
       send_waiting(self, self.arp_table:insert(ip, eth, true))
     end
   end

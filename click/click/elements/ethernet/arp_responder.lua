@@ -13,7 +13,7 @@ local text_of = require("click.language.text")
 local wire = require("click.net.wire")
 
 local types = arguments.types
-local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("uint32_t *")
+local words_t = ffi.typeof("uint32_t *")
 local table_t = ffi.typeof("struct ip4_neighbours[?]")
 local TCI = note.VLAN_TCI
 
@@ -100,24 +100,27 @@ function ARPResponder:configure_raw(texts)
     end
   end
   if failed then return end
+  for _, entry in ipairs(list) do
+    if arp.is_group(entry.eth) then
+      self:warning("%s is a group's address, which nobody believes %s to have",
+        wire.eth_text(entry.eth), wire.prefix_text(entry.address, entry.mask))
+    end
+  end
   use(self, normalized(list, function (entry)
     self:warning("multiple entries for %s", wire.prefix_text(entry.address, entry.mask))
   end))
 end
 
 function ARPResponder:process(p)
-  if p.length >= arp.FRAME then
-    local halves = ffi.cast(halves_t, p.data)
-    if arp.is(halves, arp.REQUEST) then
-      local target = ffi.cast(words_t, p.data + arp.TARGET_IP)[0]
-      local i = C.pg_ip4_neighbours_find(self.entries, self.n, target)
-      if i >= 0 then
-        local tci = p.note16[TCI]
-        note.clear(p)
-        p.note16[TCI] = tci
-        arp.answer(p, self.entries[i].eth)
-        return p
-      end
+  if arp.operation(p.data, p.length) == arp.REQUEST then
+    local target = ffi.cast(words_t, p.data + arp.TARGET_IP)[0]
+    local i = C.pg_ip4_neighbours_find(self.entries, self.n, target)
+    if i >= 0 then
+      local tci = p.note16[TCI]
+      note.clear(p)
+      p.note16[TCI] = tci
+      arp.answer(p, self.entries[i].eth)
+      return p
     end
   end
   if self.noutputs == 2 then return p, 2 end

@@ -68,6 +68,14 @@ describe("ARPResponder", function ()
     assert.equal("1.0.0.0/24 00-00-00-00-00-01\n", unit:read("table"))
   end)
 
+  it("warns of a group's address, which FastClick takes, too", function ()
+    local unit = click.unit("ARPResponder(10.0.0.1 1:0:5e:0:0:1)")
+    assert.same({"01-00-5E-00-00-01 is a group's address, which nobody believes "
+      .. "10.0.0.1/32 to have"}, unit.warnings)
+    assert.same({}, unit.errors)
+    unit:free()
+  end)
+
   it("says what is wrong", function ()
     local function errors(config)
       return click.unit("ARPResponder(" .. config .. ")").errors
@@ -75,9 +83,9 @@ describe("ARPResponder", function ()
     assert.same({"argument 0: missing ETH", "argument 1: missing IP/MASK",
       "argument 2: more than one ETH", "argument 3: expected IP/MASK ETH"},
       errors("1.0.0.1, 1:1:1:1:1:1, 1.0.0.1 1:1:1:1:1:1 1:1:1:1:1:2, 1.0.0.1 x"))
-    local unit = click.unit("ARPResponder(1.0.0.1 1:1:1:1:1:1, 1.0.0.1 1:1:1:1:1:2)")
+    local unit = click.unit("ARPResponder(1.0.0.1 2:1:1:1:1:1, 1.0.0.1 2:1:1:1:1:2)")
     assert.same({"multiple entries for 1.0.0.1/32"}, unit.warnings)
-    assert.equal("01-01-01-01-01-02", unit:read("lookup", "1.0.0.1"))
+    assert.equal("02-01-01-01-01-02", unit:read("lookup", "1.0.0.1"))
   end)
 end)
 
