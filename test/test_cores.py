@@ -2,6 +2,7 @@
 """Graphs over several CPUs: the same packets as on one, in order, whatever happens
 meanwhile. The apps and what they check are in test/lua/testing/flows.lua."""
 
+import json
 import os
 import pathlib
 import re
@@ -9,12 +10,16 @@ import shutil
 import signal
 import statistics
 import subprocess
+import sys
+import time
 from collections import Counter
 
 import pytest
 
 from helpers.capture import load, save
 from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
+from helpers.network import Wire, veth
+from helpers.report import port_statistics
 
 SCRIPT = ROOT / "test" / "many_cores.lua"
 PACKETS, FLOWS = 10_000_000, 10_000
@@ -305,3 +310,66 @@ def test_sanitizers_find_nothing(tmp_path):
         assert result.returncode == 0, result.stdout + result.stderr
         for finding in "WARNING", "runtime error":
             assert finding not in result.stdout + result.stderr
+
+
+BRIDGE = """
+local Port = require("apps.port.port").Port
+local Fwd = require("apps.fwd.fwd").Fwd
+local c = config.new()
+config.app(c, "a", Port, "packet:left")
+config.app(c, "b", Port, "packet:right")
+config.app(c, "there", Fwd)
+config.app(c, "back", Fwd)
+config.link(c, "a.output -> there.input")
+config.link(c, "there.output -> b.input")
+config.link(c, "b.output -> back.input")
+config.link(c, "back.output -> a.input")
+engine.configure(c)
+engine.main()
+"""
+
+
+@pytest.mark.parametrize("others", [0, 4])
+def test_a_running_bridge_is_divided_and_loses_nothing(namespace, tmp_path, others):
+    """Also while other processes keep both CPUs busy. What is sent has room in the
+    kernel's queue of a port, as long as that isn't closed."""
+    here, there = namespace("p"), namespace("t")
+    veth(here, "left", there, "far_left", offloads=False)
+    veth(here, "right", there, "far_right", offloads=False)
+    script = tmp_path / "bridge.lua"
+    script.write_text(BRIDGE)
+    frame, sent = b"\xff" * 12 + b"\x88\xb5" + bytes(46), 4000
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            for _ in range(others)]
+    try:
+        with running(*here.command(PERIGEE, "--cpus", "0-1", "run", script)) as bridge:
+            bridge.wait_for_engine()
+
+            def counter(name):
+                text = perigee("shm", "--json", bridge.pid).stdout
+                return json.loads(text or "{}").get(name, 0)
+
+            def divided():
+                return counter("workers/0/engine/breaths") + counter(
+                    "workers/1/engine/breaths") > 0
+            with Wire(there, "far_left") as wire:
+                for i in range(sent):
+                    wire.send(frame)
+                    if i % 100 == 0 and i < sent - 100:
+                        time.sleep(0.01)
+            wait_until(divided, "it runs on both CPUs")
+            wait_until(lambda: counter("apps/b/txpackets") + counter("apps/a/rxdrop")
+                       + counter("apps/b/txdrop") >= sent, "all packets have passed")
+            assert bridge.interrupt() == 0, bridge.said
+            ports = port_statistics(bridge.said)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert ports["packet:left"]["ipackets"] == sent
+    assert ports["packet:right"]["opackets"] == sent
+    for spec in ("a.output -> there.input", "there.output -> b.input"):
+        assert f"{sent:,} sent on {spec}" in bridge.said
+    received, _, out, freed, dropped, links, rings, held = numbers(bridge.said)
+    assert (received, out) == (sent, sent)
+    assert freed == dropped == links == rings == held == 0

@@ -9,7 +9,6 @@ local blocked = require("core.engine.blocked")
 local breath = require("core.engine.breath")
 local config = require("core.config")
 local deploy = require("core.cpus.deploy")
-local drain = require("core.engine.drain")
 local failure = require("core.failure")
 local graph = require("core.engine.graph")
 local histogram = require("core.histogram")
@@ -64,7 +63,7 @@ local function change_all(new, forced, before)
   end
   local checked = plan.check(new, known or graph.known())
   if before then before() end
-  meanwhile.alone(deploy.configure, new, {
+  deploy.configure(new, {
     prepare = graph.prepare, abandon = graph.abandon, running = graph.configuration,
     change = function (part) graph.change(part, forced) end,
   })
@@ -82,7 +81,7 @@ local function apply_now(new, forced, before)
   waiting, changing = nil, true
   local watched = C.pg_watch(false) -- it may take its time
   local ok, err = xpcall(blocked.measure, failure.explain, graph.apps, running,
-    function () change_all(new, forced, before) end)
+    function () change_all(new, forced, before) end, workers.missed)
   C.pg_watch(watched)
   changing = false
   if not ok then error(as_raised(err), 0) end
@@ -189,7 +188,6 @@ end
 -- The main loop ----------------------------------------------------------
 
 local SIGNALS = {[1] = "SIGHUP", [2] = "SIGINT", [15] = "SIGTERM"}
-local DRAIN_ROUNDS = 1000 -- of pushes at most, before apps move to other CPUs
 local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
 local latency
 
@@ -252,10 +250,7 @@ local function run_placed(options)
   if not rest then return end
   breath.sync(true)
   placement.weigh(measure.weights(graph.apps, engine.regions))
-  drain.here(DRAIN_ROUNDS)
-  local ok, err = pcall(configure, engine.configuration)
-  drain.release()
-  if not ok then error(err, 0) end
+  meanwhile.call(breathe_in_change, configure, engine.configuration)
   workers.run(engine)
   run(rest)
 end

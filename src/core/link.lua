@@ -35,9 +35,13 @@ local COUNTED = {
 }
 local half_of = setmetatable({}, {__mode = "k"})
 
+local function path_of(name, stat)
+  return ("links/%s/%s.counter"):format(shm.part(name), stat)
+end
+
 local function counter_of(name, stat, counted)
   if counted and not counted[stat] then return ffi.new("struct counter") end
-  return counter.create(("links/%s/%s.counter"):format(shm.part(name), stat))
+  return counter.create(path_of(name, stat))
 end
 
 --- A new, empty link; its counters appear under links/NAME. `half` is "tx" or "rx" if
@@ -54,6 +58,33 @@ function link.new(name, half)
   counter.set(counters.dtime, clock.unix_seconds())
   anchors[l] = counters
   return l
+end
+
+--- Let the empty link count on from `totals` (link.stats; nil: none) of a link of that
+--- name in another Lua state: what left that has come to its end.
+function link.count_on(l, totals)
+  if not totals or l.write ~= tobit(l.read) then return end
+  local half = half_of[l]
+  local packets = half == "rx" and totals.rxpackets or totals.txpackets
+  l.read, l.write, l.limit = packets, tobit(packets), tobit(tobit(packets) + MAX)
+  l.rxbytes = half == "rx" and totals.rxbytes or totals.txbytes
+  l.txdrop = totals.txdrop
+end
+
+--- The link `name` is from now on that half of one, as for link.new, which counts on
+--- from `totals`.
+function link.be_half(l, name, half, totals)
+  if half_of[l] == half then return end
+  local before, after, counters = COUNTED[half_of[l]], COUNTED[half], anchors[l]
+  for _, stat in ipairs(STATS) do
+    local was = not before or before[stat] == true
+    local is = not after or after[stat] == true
+    if was and not is then counter.delete(path_of(name, stat)) end
+    if was ~= is then counters[stat] = counter_of(name, stat, after) end
+    l.counters[stat] = counters[stat]
+  end
+  half_of[l] = half
+  link.count_on(l, totals)
 end
 
 --- Packets waiting to be received. Whoever receives asks this once a burst, so
@@ -180,18 +211,15 @@ end
 
 --- Remove the counters of the link, which has been freed.
 function link.forget(l, name)
-  name = shm.part(name)
   local counted = COUNTED[half_of[l]]
   for _, stat in ipairs(STATS) do
-    if not counted or counted[stat] then
-      counter.delete(("links/%s/%s.counter"):format(name, stat))
-    end
+    if not counted or counted[stat] then counter.delete(path_of(name, stat)) end
     l.counters[stat] = nil
   end
   if counted then
-    os.remove(shm.path("links/" .. name)) -- unless the other half's are there
+    os.remove(shm.path("links/" .. shm.part(name))) -- unless the other half's are there
   else
-    shm.unlink("links/" .. name)
+    shm.unlink("links/" .. shm.part(name))
   end
 end
 

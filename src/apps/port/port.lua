@@ -101,6 +101,18 @@ local function takes_shared(description, kind, port)
   return type(takes) == "function" and takes(description) or takes == true
 end
 
+-- An app of the class for an open port, of which so many packets were lost before.
+local function with_port(class, description, port, lost)
+  local kind = kinds.of(description)
+  port.burst = description.burst
+  return setmetatable({
+    description = description, kind = kind, port = port, can_wait = kind.can_wait,
+    takes_shared = takes_shared(description, kind, port),
+    next_check = 0, token = check.token(description), stats = statistics.new(),
+    lost = statistics.since(kind.lost, description, lost), shm = statistics.frame(),
+  }, class)
+end
+
 --- Open the port `arg` names: a port string, a DPDK port number, or
 --- {port = STRING, burst = N}. Raises a failure that says why it can't be had.
 --- `checked` (optional) is what check_arg found of it.
@@ -111,14 +123,23 @@ function Port:new(arg, checked)
     _, description = Port.check_arg(arg)
   end
   check.unclaimed(description)
-  local port, kind = plug.open(description), kinds.of(description)
-  port.burst = description.burst
-  return setmetatable({
-    description = description, kind = kind, port = port, can_wait = kind.can_wait,
-    takes_shared = takes_shared(description, kind, port),
-    next_check = 0, token = check.token(description), stats = statistics.new(),
-    lost = statistics.since(kind.lost, description), shm = statistics.frame(),
-  }, self)
+  return with_port(self, description, plug.open(description))
+end
+
+--- The open port, for another Lua state (core.move.transfer): it isn't closed.
+function Port:hand_over()
+  statistics.publish(self.shm, self:statistics())
+  local data = plug.hand_over(self.description, self.port)
+  data.token, data.lost = self.token, self.lost()
+  return data
+end
+
+--- The app of an open port that another Lua state has handed over.
+function Port:take_over(_, data)
+  local description, port = plug.take_over(data)
+  local app = with_port(self, description, port, data.lost)
+  app.token = data.token
+  return app
 end
 
 --- What can't be undone: a file is replaced.
@@ -238,6 +259,7 @@ function M.alias(definition)
     copy[QUEUE] = {queues = of_port.queues, queue = of_port.queue}
     return copy
   end
+  class.take_over = Port.take_over
   function class:new(arg, checked)
     return Port.new(self, not checked and port_of(arg) or nil, checked)
   end

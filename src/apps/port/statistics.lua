@@ -53,9 +53,10 @@ local function of_queue(s, port)
 end
 
 --- A function that gives what `count` (optional) of the `argument` has grown by since
---- now; while that isn't told, as it was told last.
-function statistics.since(count, argument)
-  local began, last = count and count(argument) or 0, 0
+--- now, and `before` (0) more; while that isn't told, as it was told last.
+function statistics.since(count, argument, before)
+  local last = before or 0
+  local began = (count and count(argument) or 0) - last
   return function ()
     local now = count and count(argument)
     if now then last = now - began end

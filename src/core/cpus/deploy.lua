@@ -4,18 +4,23 @@
 -- goes on to where it's safe, and all are switched.
 
 local C = require("core.native")
+local difference = require("core.engine.difference")
 local drain = require("core.engine.drain")
 local eal = require("core.eal")
 local failure = require("core.failure")
+local graph = require("core.engine.graph")
+local meanwhile = require("core.lib.meanwhile")
 local parts = require("core.cpus.parts")
 local partition = require("core.cpus.partition")
 local rings = require("core.cpus.rings")
+local transfer = require("core.move.transfer")
 local workers = require("core.cpus.workers")
 
 local deploy = {}
 
 local MAIN = partition.MAIN
 local DRAIN_SECONDS = 2 -- at most, before apps move
+local CUT_ROUNDS = 1000 -- of pushes at most, before a graph of one thread is cut
 local DRAIN_TRIES = 3 -- in a row that empty nothing further: an app keeps it
 
 -- Places whose parts differ; the main thread's part comes last.
@@ -33,50 +38,87 @@ local function changed(new)
   return list
 end
 
--- The apps that are in another part than before, a set of names.
+-- Can an app of these two descriptions, before and after, move without being stopped
+-- (core.move.transfer)?
+local function moves_whole(before, after)
+  return rawget(before.class, "take_over") ~= nil
+    and difference.same_app(before, after)
+end
+
+-- The apps that are in another part than before, by name: "whole" if they needn't be
+-- stopped for it, else true.
 local function movers(new)
   local set = {}
   for place, before in pairs(workers.parts()) do
-    for name in pairs(before.apps) do
+    for name, app in pairs(before.apps) do
       for other, p in pairs(new) do
-        set[name] = set[name] or other ~= place and p.apps[name] ~= nil or nil
+        local after = other ~= place and p.apps[name]
+        if after then set[name] = moves_whole(app, after) and "whole" or true end
       end
     end
   end
   return set
 end
 
--- They have to be stopped where they are before they start elsewhere.
-local function let_go(moving, change_main)
+local EMPTY = {apps = {}, links = {}, remote = {}}
+
+-- A change of parts, `self` of the following: `moving` are the apps that move; `given`,
+-- what those were given that have left, and are nowhere yet; `at`, where they have
+-- arrived; `counts`, the totals of links before.
+
+-- Let the worker of the place, or the main thread, run the part. Those apps that move
+-- leave that are in the part `from` (optional), which it has run.
+local function run_part(self, place, part, from)
+  local m = {leave = {}, come = {}, counts = self.counts}
+  for name in pairs(from and from.apps or {}) do m.leave[name] = self.moving[name] end
+  for name in pairs(part.apps) do m.come[name] = self.given[name] end
+  local ok, err
+  if place == MAIN then
+    ok, err = pcall(transfer.during, m, self.main.change, parts.configuration(part))
+  else
+    ok, err = pcall(workers.configure, place, part, m)
+  end
+  for name in pairs(m.come) do
+    self.given[name] = nil
+    self.at[name] = ok and place or nil
+  end
+  for name, data in pairs(m.given or {}) do
+    self.given[name], self.at[name] = data, nil
+  end
+  if not ok then error(err, 0) end
+end
+
+-- They have to leave where they are before they arrive elsewhere.
+local function let_go(self)
   for place, before in pairs(workers.parts()) do
-    local rest = partition.without_movers(before, moving)
-    if rest and place == MAIN then
-      change_main(parts.configuration(rest))
-    elseif rest then
-      workers.configure(place, rest)
-    end
+    local rest = partition.without_movers(before, self.moving)
+    if rest then run_part(self, place, rest, before) end
   end
 end
 
-local EMPTY = {apps = {}, links = {}, remote = {}}
-
 -- Put back what ran before `err` was raised, as far as that can be, and stop new apps
 -- that were ready. Raises `err`, with what couldn't be put back.
-local function put_back(err, list, main)
-  local before, problems = workers.parts(), {}
+local function put_back(self, err, list)
+  local before, problems, main = workers.parts(), {}, self.main
   local function try(f, ...)
     local ok, problem = pcall(f, ...)
     if not ok then problems[#problems + 1] = tostring(problem) end
   end
+  local arrived = {}
+  for _, place in pairs(self.at) do arrived[place] = true end
+  for place in pairs(arrived) do
+    local rest = partition.without_movers(self.new[place], self.moving)
+    if rest then try(run_part, self, place, rest, self.new[place]) end
+  end
   for _, cpu in ipairs(list) do
     if workers.by_cpu[cpu] and before[cpu] then
-      try(workers.configure, cpu, before[cpu])
+      try(run_part, self, cpu, before[cpu])
       try(workers.ask, cpu, {what = "abandon"})
     elseif workers.by_cpu[cpu] then
       try(workers.retire, cpu)
     end
   end
-  try(main.change, parts.configuration(before[MAIN] or EMPTY))
+  try(run_part, self, MAIN, before[MAIN] or EMPTY)
   main.abandon()
   if not problems[1] then error(err, 0) end
   failure.raise("%s; and not all of what ran before could be put back: %s",
@@ -132,12 +174,10 @@ local function drain_all(list, goes, seconds)
 end
 
 -- Tell each worker of its part.
-local function distribute(new, list, moving, main)
-  let_go(moving, main.change)
-  for _, cpu in ipairs(list) do
-    workers.configure(cpu, new[cpu] or EMPTY)
-  end
-  main.change(parts.configuration(new[MAIN] or EMPTY))
+local function distribute(self, list)
+  let_go(self)
+  for _, cpu in ipairs(list) do run_part(self, cpu, self.new[cpu] or EMPTY) end
+  run_part(self, MAIN, self.new[MAIN] or EMPTY)
 end
 
 -- Let the engines of these CPUs stand still, or go on, as the others do.
@@ -160,6 +200,7 @@ end
 -- Let those whose parts change stand still, with nothing on its way that would be lost.
 local function halt(list, moving, new_crossings)
   pause_some(list)
+  if not next(crossings) then drain.here(CUT_ROUNDS) end
   if next(moving) then
     drain_all(list, function (key) return not new_crossings[key] end, DRAIN_SECONDS)
   end
@@ -171,8 +212,10 @@ local function switch(new, list, new_crossings, main)
   local moving = movers(new)
   local ok, err = pcall(halt, list, moving, new_crossings)
   if ok then
-    ok, err = pcall(distribute, new, list, moving, main)
-    if not ok then err = select(2, pcall(put_back, err, list, main)) end
+    local change = {new = new, main = main, moving = moving, given = {}, at = {},
+      counts = next(moving) and workers.totals(graph.links)}
+    ok, err = pcall(distribute, change, list)
+    if not ok then err = select(2, pcall(put_back, change, err, list)) end
   else
     abandon(list, main)
   end
@@ -193,7 +236,8 @@ end
 --- Make the running graph that of `new`, which has been checked. Each worker whose part
 --- changes is told; `main` is the engine of this thread: prepare(part, except),
 --- abandon(), change(part) and running(), as core.engine.graph has them. Workers whose
---- part stays as it is go on meanwhile; no packet is lost by moving apps. When it
+--- part stays as it is go on meanwhile; no packet is lost by moving apps. While it is
+--- prepared, so may the main thread (core.lib.meanwhile). When it
 --- fails, it raises why, and the parts are as before: untouched, if a new app doesn't
 --- start.
 function deploy.configure(new, main)
@@ -208,7 +252,7 @@ function deploy.configure(new, main)
   if not ok then
     abandon(list, main)
   else
-    ok, err = pcall(switch, new_parts, list, new_crossings, main)
+    ok, err = pcall(meanwhile.alone, switch, new_parts, list, new_crossings, main)
   end
   if not ok then
     rings.keep(crossings)

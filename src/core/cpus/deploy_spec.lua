@@ -134,14 +134,111 @@ describe("A configuration of several CPUs", function ()
     end)
   end
 
-  -- A port whose file is gone could neither start elsewhere nor be put back.
+  -- A port from a file to a file, and an app that drops, in three places.
+  local FRAMES = 3000
+  local function frame(i) return ("%060d"):format(i) end
+
+  local function with_files(rx, tx, port_at, app_at)
+    local c = config.new()
+    config.app(c, "port", Port, {port = ("pcap:rx=%s,tx=%s"):format(rx, tx), burst = 7})
+    config.app(c, "thirds", flows.Thirds)
+    config.link(c, "port.output -> thirds.input")
+    config.link(c, "thirds.output -> port.input")
+    if port_at then config.cpu(c, "port", port_at) end
+    if app_at then config.cpu(c, "thirds", app_at) end
+    return c
+  end
+
+  local function files()
+    local little = savefiles.order("little")
+    local bytes = {little:pcap_header{}}
+    for i = 1, FRAMES do bytes[i + 1] = little:record(frame(i)) end
+    local rx, tx = os.tmpname(), os.tmpname()
+    savefiles.save(rx, table.concat(bytes))
+    return rx, tx
+  end
+
+  -- How many packets came out of the port; each of them is as it was, and in order.
+  local function written(tx)
+    local last, n = 0, 0
+    for _, p in ipairs(savefiles.packets(tx)) do
+      local number = tonumber(p.data or p)
+      assert.is_true(number > last)
+      last, n = number, n + 1
+    end
+    return n
+  end
+
+  it("moves ports without closing them, and all goes on counting", function ()
+    local rx, tx = files()
+    for i = 0, 8 do
+      local port_at = PLACES[i % 3 + 1]
+      engine.configure(with_files(rx, tx, port_at, PLACES[math.floor(i / 3) + 1]))
+      for _ = 1, 20 do engine.breathe() end
+      if i == 0 then os.remove(rx) end -- it couldn't be opened again
+    end
+    engine.main{no_report = true, done = engine.finished}
+    local dropped = engine.drops("thirds").third
+    local links = engine.link_totals()
+    assert.equal(FRAMES, links["port.output -> thirds.input"].rxpackets)
+    assert.equal(FRAMES, links["port.output -> thirds.input"].txpackets)
+    assert.equal(60 * FRAMES, links["port.output -> thirds.input"].rxbytes)
+    assert.equal(FRAMES - dropped, links["thirds.output -> port.input"].rxpackets)
+    local ends = C.pg_monotonic() + 20
+    engine.main{no_report = true, done = function ()
+      return flows.counted("port", "txpackets") == FRAMES - dropped
+        or C.pg_monotonic() > ends
+    end}
+    assert.equal(FRAMES, flows.counted("port", "rxpackets"))
+    assert.equal(FRAMES - dropped, flows.counted("port", "txpackets"))
+    engine.configure(config.new())
+    assert.equal(FRAMES - dropped, written(tx))
+    assert.is_true(dropped > FRAMES / 4)
+    os.remove(tx)
+  end)
+
+  it("gives a port back, open, if another app doesn't start", function ()
+    local rx, tx = files()
+    local path = os.tmpname()
+    local function with(place)
+      local c = with_files(rx, tx, place, FIRST)
+      config.app(c, "reluctant", flows.Reluctant, path)
+      if place then config.cpu(c, "reluctant", place) end
+      return c
+    end
+    local file = assert(io.open(path, "w"))
+    file:write(0)
+    file:close()
+    engine.configure(with(nil))
+    for _ = 1, 20 do engine.breathe() end
+    os.remove(rx)
+    for _, place in ipairs{SECOND, FIRST} do
+      file = assert(io.open(path, "w"))
+      file:write(1)
+      file:close()
+      local ok, err = pcall(engine.configure, with(place))
+      assert.is_false(ok)
+      assert.matches("doesn't start now", tostring(err))
+      assert.is_nil(tostring(err):find("could be put back", 1, true))
+      for _ = 1, 20 do engine.breathe() end
+    end
+    engine.main{no_report = true, done = engine.finished}
+    local dropped = engine.drops("thirds").third
+    engine.configure(config.new())
+    assert.equal(FRAMES - dropped, written(tx))
+    os.remove(tx)
+    os.remove(path)
+  end)
+
+  -- A port that is closed, and whose file is gone, could neither start elsewhere nor be
+  -- put back.
   for place, where in pairs{[FIRST] = "another thread", [false] = "the main thread"} do
     it("leaves an app in " .. where .. " that couldn't start again", function ()
       local file, little = os.tmpname(), savefiles.order("little")
       savefiles.save(file, little:pcap_header{} .. little:record(("x"):rep(60), {}))
       local function with_port(port_at)
         local c = chain{source = FIRST, check = FIRST}
-        config.app(c, "port", Port, "pcap:rx=" .. file)
+        config.app(c, "port", flows.ClosingPort, "pcap:rx=" .. file)
         config.app(c, "end", flows.Pass)
         config.link(c, "port.output -> end.input")
         if port_at then config.cpu(c, "port", port_at) end

@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local affinity = require("core.cpus.affinity")
 local failure = require("core.failure")
+local meanwhile = require("core.lib.meanwhile")
 local messages = require("core.cpus.messages")
 
 local Worker = {}
@@ -50,7 +51,11 @@ end
 function Worker:heard()
   while self.handle.waiting[C.FROM_WORKER] > 0 do
     local message = next_message(self)
-    if message then table.insert(self.said, message) end
+    if message and not message.said then
+      self.answered = message -- while the main thread goes on in its midst
+    elseif message then
+      table.insert(self.said, message)
+    end
   end
   local said = self.said
   self.said = {}
@@ -78,17 +83,22 @@ local function check_alive(self, until_time)
   end
 end
 
---- The answer to the last message.
+--- The answer to the last message. Until it comes the main thread may go on
+--- (core.lib.meanwhile).
 function Worker:answer()
   local until_time = C.pg_monotonic() + PATIENCE_SECONDS
   while true do
-    local message = next_message(self)
+    local message = self.answered or next_message(self)
+    self.answered = nil
     if message and not message.said then return message end
     if message then
       table.insert(self.said, message)
     else
       check_alive(self, until_time)
-      C.pg_worker_wait(self.handle, C.FROM_WORKER, WAIT_SECONDS)
+      meanwhile.pause()
+      if not (self.answered or meanwhile.serving()) then
+        C.pg_worker_wait(self.handle, C.FROM_WORKER, WAIT_SECONDS)
+      end
     end
   end
 end

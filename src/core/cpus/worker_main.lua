@@ -8,7 +8,7 @@ local C = require("core.native")
 local mode = require("core.check.mode")
 local this_engine = require("core.this_engine")
 
-local worker, engine, drain, failure, graph, parts, messages
+local worker, engine, drain, failure, graph, parts, messages, transfer
 local runs, ends, dead = false, false, false
 local sources = {} -- the rings that lead here
 local breathe, configure -- what engine.main and engine.configure do
@@ -37,6 +37,7 @@ function on.setup(message)
   drain = require("core.engine.drain")
   graph = require("core.engine.graph")
   parts = require("core.cpus.parts")
+  transfer = require("core.move.transfer")
   breathe, configure = engine.intercept{
     configure = function ()
       failure.raise("engine.configure was called by an app on CPU %d; only the main "
@@ -49,12 +50,17 @@ function on.setup(message)
 end
 
 function on.configure(message)
-  configure(parts.received(message.part))
+  local ok, err = pcall(transfer.during, message, configure,
+    parts.received(message.part))
+  if not ok then
+    return {given = message.given, problem = tostring(err), status = err.status}
+  end
   sources = {}
   for _, ends_of in pairs(message.part.remote) do
     for _, address in pairs(ends_of.outputs) do sources[#sources + 1] = address end
   end
   dead = false
+  return {given = message.given}
 end
 
 function on.run(message)
@@ -99,6 +105,10 @@ function on.report(message)
   local answer = require("core.engine.totals").of_worker(engine, message.app)
   answer.problem = not reported and tostring(problem) or nil
   return answer
+end
+
+function on.missed()
+  return {missed = require("core.engine.blocked").missed_by(engine.app_table)}
 end
 
 function on.call(message)

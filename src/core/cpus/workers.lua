@@ -4,6 +4,7 @@
 
 local C = require("core.native")
 local account = require("core.engine.account")
+local failure = require("core.failure")
 local failures = require("core.cpus.failures")
 local link = require("core.link")
 local log = require("core.lib.log")
@@ -105,11 +106,18 @@ function workers.retire(cpu)
 end
 
 --- Let the worker of that CPU run the part (core.cpus.partition). If it is given up,
---- packets for it are dropped.
-function workers.configure(cpu, p)
-  local answer = workers.ask(cpu, {what = "configure", part = parts.message(p)})
+--- packets for it are dropped. `m`: as for transfer.during (core.move.transfer).
+function workers.configure(cpu, p, m)
+  m = m or {}
+  local answer = workers.ask(cpu, {what = "configure", part = parts.message(p),
+    leave = m.leave, come = m.come, counts = m.counts})
   rings.close(cpu, answer == nil)
-  if answer then by_cpu[cpu].dead = nil end
+  if not answer then return end
+  m.given = answer.given
+  if answer.problem then
+    (answer.status == 2 and failure.usage or failure.raise)("%s", answer.problem)
+  end
+  by_cpu[cpu].dead = nil
 end
 
 local settings = {}
@@ -257,6 +265,16 @@ function workers.report(apps)
       packets = tonumber(counted.frees + counted.sent + counted.handed),
       breaths = tonumber(by_cpu[cpu].handle.breaths), dead = by_cpu[cpu].dead ~= nil,
       node = C.pg_pool_node(counted.pool), cycles = answer.cycles}
+  end
+  return sum
+end
+
+--- Packets that ports of the workers have missed up to now.
+function workers.missed()
+  local sum = 0
+  for _, cpu in ipairs(workers.places()) do
+    local answer = workers.ask(cpu, {what = "missed"})
+    sum = sum + (answer and answer.missed or 0)
   end
   return sum
 end

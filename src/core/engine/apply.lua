@@ -12,6 +12,7 @@ local instance = require("core.engine.instance")
 local link = require("core.link")
 local meanwhile = require("core.lib.meanwhile")
 local planning = require("core.engine.plan")
+local transfer = require("core.move.transfer")
 local wiring = require("core.engine.wiring")
 
 local apply = {}
@@ -162,7 +163,9 @@ function apply.make_links(state, new, plan)
   for _, spec in ipairs(plan.new_links) do
     meanwhile.pause()
     if not state.made[spec] then
-      state.made[spec] = link.new(spec, new.halves and new.halves[spec])
+      local l = link.new(spec, new.halves and new.halves[spec])
+      link.count_on(l, transfer.counts_of(spec))
+      state.made[spec] = l
     end
   end
 end
@@ -243,6 +246,14 @@ local function inherit(state, new, fresh)
   end
 end
 
+-- Of links that stay one end may have gone to another CPU, or come from one.
+local function halve(state, new)
+  if not (new.halves or state.configuration.halves) then return end
+  for spec, l in pairs(state.links) do
+    link.be_half(l, spec, new.halves and new.halves[spec], transfer.counts_of(spec))
+  end
+end
+
 local everything = setmetatable({}, {__index = function () return true end})
 
 --- Carry out `plan` (engine/plan.lua) to turn `state` ({apps =, links =,
@@ -272,6 +283,7 @@ function apply.plan(state, new, plan)
   for _, spec in ipairs(wiring.among(state.links, fresh)) do
     wiring.connect(state, spec, fresh, problems)
   end
+  halve(state, new)
   for _, spec in ipairs(plan.new_links) do
     state.links[spec], made[spec] = made[spec], nil
     wiring.connect(state, spec, everything, problems)

@@ -12,7 +12,8 @@ local blocked = {}
 --- breath; packets ports missed meanwhile.
 blocked.changes, blocked.seconds, blocked.longest, blocked.missed = 0, 0, 0, 0
 
-local function missed_by(apps)
+--- What the ports among these apps have missed up to now.
+function blocked.missed_by(apps)
   local sum = 0
   for _, app in pairs(apps) do
     if app.port and app.statistics then sum = sum + app:statistics().imissed end
@@ -35,17 +36,20 @@ function blocked.but_for(breathe)
   if began then began = C.pg_monotonic() end
 end
 
---- Call change() and count what it costs the running `apps`, if `running`;
---- raises what it raises.
-function blocked.measure(apps, running, change)
+--- Call change() and count what it costs the running `apps`, if `running`, and those
+--- whose ports have missed elsewhere() packets up to now (optional); raises what
+--- change() raises.
+function blocked.measure(apps, running, change, elsewhere)
   if not running then return change() end
-  local missed = missed_by(apps)
+  elsewhere = elsewhere or function () return 0 end
+  local missed = blocked.missed_by(apps) + elsewhere()
   began = C.pg_monotonic()
   local ok, err = pcall(change)
   stood_still()
   began = nil
   blocked.changes = blocked.changes + 1
-  blocked.missed = blocked.missed + math.max(0, missed_by(apps) - missed)
+  blocked.missed = blocked.missed + math.max(0,
+    blocked.missed_by(apps) + elsewhere() - missed)
   if not ok then error(err, 0) end
 end
 

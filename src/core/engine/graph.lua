@@ -21,6 +21,7 @@ local order = require("core.engine.order")
 local plan = require("core.engine.plan")
 local settings = require("core.engine.settings")
 local shared_ports = require("core.fuse.shared_ports")
+local transfer = require("core.move.transfer")
 local unrolling = require("core.fuse.unrolling")
 local wiring = require("core.engine.wiring")
 
@@ -100,12 +101,12 @@ end
 
 --- Check the configuration `new`, and start those of its apps that are new and need
 --- nothing of those that run, but for the names in the set `except`: to be followed by
---- graph.change, or graph.abandon. Those move: of these that run here, check that they
---- could start again; what they hold where they run is taken for those to come. Raises
---- what is wrong, and then nothing has changed.
+--- graph.change, or graph.abandon. Those move: of these that run here and are stopped
+--- for it (not "whole"), check that they could start again; what they hold where they
+--- run is taken for those to come. Raises what is wrong, and then nothing has changed.
 function graph.prepare(new, except)
   for name, app in pairs(state.configuration.apps) do
-    if except[name] then plan.claim_of(name, app) end
+    if except[name] and except[name] ~= "whole" then plan.claim_of(name, app) end
   end
   new = expand.all(new)
   local unasked = graph.known()
@@ -176,7 +177,9 @@ end
 function graph.change(new, forced, before)
   graph.clear_up()
   new = expand.all(new)
-  local actions = plan.make(state.configuration, new, state.apps, forced, graph.known())
+  transfer.note_claims(state.claims)
+  local actions = plan.make(state.configuration, new, state.apps, forced,
+    transfer.add_known(graph.known(), new))
   if meanwhile.serving() then
     local ok, err = pcall(prepare_meanwhile, new, actions)
     if ok then

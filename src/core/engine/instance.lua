@@ -5,9 +5,11 @@
 local clock = require("core.lib.clock")
 local contract = require("core.fuse.contract")
 local counter = require("core.counter")
+local drops = require("core.fuse.drops")
 local failure = require("core.failure")
 local mode = require("core.check.mode")
 local shm = require("core.shm")
+local transfer = require("core.move.transfer")
 
 local instance = {}
 
@@ -20,12 +22,12 @@ local function create_frame(name, app)
   app.shm = shm.create_frame("apps/" .. shm.part(name), app.shm)
 end
 
-local new_app = function (_, class, ...) return class:new(...) end
+local new_app = function (_, make, class, ...) return make(class, ...) end
 local guard = function () end
 if mode.on then
   local apps = require("core.check.apps")
   guard = apps.guard
-  function new_app(name, class, ...) return apps.within(name, class.new, class, ...) end
+  new_app = apps.within
 end
 
 -- link() may add to push_link, and the class's is that of all its apps.
@@ -55,10 +57,13 @@ local function finish(name, app, f)
 end
 
 --- Start the app `name` of `description`, {class =, arg =}; the app. `found`: what
---- the class's check_arg() found out about the argument, if anything.
+--- the class's check_arg() found out about the argument, if anything. One that comes
+--- from another CPU goes on as it was there, if it can (core.move.transfer).
 function instance.start(name, description, found)
-  local class = description.class
-  local ok, app = xpcall(new_app, failure.explain, name, class, description.arg, found)
+  local class, given = description.class, transfer.take(name)
+  local state = given and given.app
+  local ok, app = xpcall(new_app, failure.explain, name,
+    state and class.take_over or class.new, class, description.arg, state or found)
   if not ok and app.bug then error(failure.in_app(name, "new", app), 0) end
   if not ok then named(name, app) end
   if type(app) ~= "table" then
@@ -74,21 +79,25 @@ function instance.start(name, description, found)
   finish(name, app, contract.check_app)
   if app.shm then finish(name, app, create_frame) end
   guard(app, name)
+  app.moved = state and true or nil
+  for reason, n in pairs(given and given.drops or {}) do drops.add(app, reason, n) end
   return app
 end
 
 --- Tell the app that the configuration it is part of has been accepted. Raises what its
 --- begin() raised.
 function instance.begin(app)
-  if not app.begin then return end
+  if not app.begin or app.moved then return end
   local ok, err = xpcall(app.begin, failure.explain, app)
   if not ok then named(app.appname, err) end
 end
 
---- Stop the app and remove its counters. Raises what its stop() raised.
+--- Stop the app, or let it go to another CPU, and remove its counters. Raises what its
+--- stop() raised.
 function instance.stop(app)
-  local ok, err = true, nil
-  if app.stop then ok, err = xpcall(app.stop, failure.explain, app) end
+  local ok, err, name = true, nil, app.appname
+  local gone = transfer.leaves(name) and transfer.give(name, app, drops.of(app))
+  if app.stop and not gone then ok, err = xpcall(app.stop, failure.explain, app) end
   if app.shm then shm.delete_frame(app.shm) end
   if not ok then error(failure.in_app(app.appname, "stop", err), 0) end
 end

@@ -86,4 +86,15 @@ function M.forget(name)
   held[name] = nil
 end
 
+--- The descriptor of the note of the interface, for another Lua state of the process,
+--- which takes it down from now on; nil if there is none.
+function M.hand_over(name)
+  local fd = held[name]
+  held[name] = nil
+  return fd
+end
+
+--- That descriptor is ours now.
+function M.take_over(name, fd) held[name] = fd end
+
 return M

@@ -98,6 +98,25 @@ function device.open(device_port, port, kind)
   end
 end
 
+--- What is known of the interface of the parsed `port` before it was opened, as plain
+--- data, for another Lua state, which has the port from now on.
+function device.hand_over(port, kind)
+  local before, name = befores[port], kind.interface and kind.interface(port)
+  befores[port] = nil
+  if not before then return nil end
+  return {iface = ffi.string(before, ffi.sizeof(before)),
+          note = brought_up.hand_over(name)}
+end
+
+--- The same is known here now.
+function device.take_over(port, kind, known)
+  if not known then return end
+  local before = ffi.new("struct iface")
+  ffi.copy(before, known.iface, ffi.sizeof(before))
+  befores[port] = before
+  brought_up.take_over(kind.interface(port), known.note)
+end
+
 --- Take the device away, and leave its kernel interface as it was. What our own driver
 --- lost by it is returned, as a sentence.
 function device.close(device_port, port, kind)

@@ -66,6 +66,25 @@ function plug.open(port)
   return note_open(port, device_port)
 end
 
+--- Give the open port to another Lua state: plain data for plug.take_over there.
+function plug.hand_over(port, device_port)
+  opened.forget(port)
+  return {description = port, before = device.hand_over(port, kinds.of(port)),
+          port = ffi.string(device_port, ffi.sizeof(device_port))}
+end
+
+--- The parsed port and struct port of what another Lua state has given.
+function plug.take_over(data)
+  pool.create()
+  local port, device_port = data.description, ffi.new("struct port")
+  ffi.copy(device_port, data.port, ffi.sizeof(device_port))
+  pool.near(device_port.numa_node)
+  device_port.account = pool.freelist
+  device.take_over(port, kinds.of(port), data.before)
+  opened.note(port, device_port)
+  return port, device_port
+end
+
 -- Is another port open, of a card, an interface or a socket, that isn't gone?
 local function others_are_left(port)
   for other in opened.each() do

@@ -7,6 +7,7 @@ local C = require("core.declare")("net/checksum/checksum.h")
 local counter = require("core.counter")
 local link = require("core.link")
 local packet = require("core.packet")
+local Port = require("apps.port.port").Port
 local shm = require("core.shm")
 
 local testing = {}
@@ -129,6 +130,22 @@ function testing.Slow:push()
   free(input, n)
   counter.add(self.shm.received, n)
 end
+
+-- Drops each third packet, by name.
+testing.Thirds = class()
+testing.Thirds.drops = {"third"}
+
+function testing.Thirds:new() return setmetatable({n = 0}, self) end
+
+function testing.Thirds:process(p)
+  self.n = (self.n + 1) % 3
+  if self.n == 0 then return nil, 1 end
+  return p
+end
+
+-- A port that can't move without being closed.
+testing.ClosingPort = setmetatable({}, {__index = Port})
+testing.ClosingPort.__index = testing.ClosingPort
 
 -- Takes it for granted that it has links, as many of Snabb's apps do.
 testing.Trusting = class()
