@@ -5,6 +5,7 @@
 local calls = require("lib.leader.calls")
 local failure = require("core.failure")
 local instances = require("lib.observe.instances")
+local poll = require("posix.poll")
 local posix_signal = require("posix.signal")
 local sockets = require("lib.sockets")
 local unistd = require("posix.unistd")
@@ -89,6 +90,19 @@ function Client:call(name, fields)
   end
   if answer.fields.error then failure.raise("%s", answer.fields.error) end
   return answer
+end
+
+--- The name of the schema that the instance is configured by, or nil if it doesn't say
+--- so within `ms` milliseconds.
+function Client:native_schema(ms)
+  self:send("describe", {})
+  local answer = self:answer()
+  while not answer do
+    if poll.rpoll(self.fd, ms) ~= 1 then return nil end
+    self:read()
+    answer = self:answer()
+  end
+  return answer.fields["native-schema"]
 end
 
 function Client:close() unistd.close(self.fd) end

@@ -4,6 +4,7 @@
 local cjson = require("cjson")
 local cli = require("lib.cli")
 local client = require("lib.control.client")
+local config_client = require("lib.leader.client")
 local engine = require("core.app")
 local main = require("core.main")
 local instances = require("lib.observe.instances")
@@ -77,16 +78,27 @@ function M.text(list)
   return table.concat(lines)
 end
 
+local PATIENCE_MS = 1000 -- with an instance that is asked for its schema
+
+-- Behind an instance that `snabb config` can ask: a star, and its schema.
+local function configured(instance)
+  if not stat.stat(instance.directory .. "/config-leader-socket") then return "" end
+  local found, connection = pcall(config_client.of, instance)
+  if not found then return "" end
+  local ok, schema = pcall(connection.native_schema, connection, PATIENCE_MS)
+  connection:close()
+  return ok and schema and (" * [schema: %s]"):format(schema) or " *"
+end
+
 --- The list as Snabb prints it, which scripts read: workers below their managers,
---- and a star behind those that `snabb config` can ask.
+--- and a star behind those that `snabb config` can ask, with their schema.
 function M.snabb_text(list)
   local lines = {}
   for i, instance in ipairs(list) do
     local line = instance.leader
       and ("  \\- %d   worker for %d"):format(instance.pid, instance.leader)
       or instance.pid .. (instance.name and "\t[" .. instance.name .. "]" or "")
-    local asked = stat.stat(instance.directory .. "/config-leader-socket")
-    lines[i] = line .. (asked and " *" or "") .. "\n"
+    lines[i] = line .. configured(instance) .. "\n"
   end
   return table.concat(lines)
 end
