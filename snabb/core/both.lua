@@ -31,6 +31,22 @@ end
 -- counterpart.
 local DRIVERS = {["apps.dpdk_device.dpdk_device"] = true}
 
+-- Families: modules that know each other's insides, by their folders. A tree that has
+-- changed one of a family brings the whole of it, since its programs expect that. What
+-- isn't here (drivers, links to other processes, tables in C) is Perigee's.
+local FAMILIES = {
+  {"apps.lwaftr"}, {"apps.ipv4", "apps.ipv6"}, {"apps.ipsec", "lib.ipsec"},
+  {"lib.protocol"}, {"apps.vlan"},
+}
+
+-- [FOLDER of modules] = its family
+local FAMILY_OF = {}
+for _, family in ipairs(FAMILIES) do
+  for _, folder in ipairs(family) do FAMILY_OF[folder] = family end
+end
+
+local function family_of(name) return FAMILY_OF[name:match("^%w+%.[%w_]+")] end
+
 -- Is Perigee's module used, whatever a tree has? So it is with its engine.
 local function is_ours(name)
   return DRIVERS[name] or name:match("^core%.") and has(name) == "src"
@@ -97,19 +113,50 @@ local function is_first()
   return not this_engine.worker() and not os.getenv("SNABB_PROGRAM_LUACODE")
 end
 
---- The tree `dir`, searched by search(name), was given with the option. If Perigee's
---- modules come first, say which differ from Snabb's; else which take their place.
-function both.add(option, dir, search, ours_first)
-  table.insert(trees, 1, {dir = dir, search = search})
-  if not is_first() then return end
-  local names = modules_in(dir, ours_first and is_upstreams or is_ours)
-  if #names == 0 then return end
-  local what = ours_first
-    and "Perigee's own modules are used, not the tree's changed ones (--prefer-tree "
-      .. "MODULE chooses those): %s"
-    or "these modules are used, not Perigee's: %s"
+-- The names of `names`, which a tree has changed, that are of no family; and of those
+-- families, the list of their folders. Every module of theirs is preferred.
+local function bring_families(dir, names)
+  local others, folders, brought = {}, {}, {}
+  for _, name in ipairs(names) do
+    local family = family_of(name)
+    if not family then
+      others[#others + 1] = name
+    elseif not brought[family] then
+      brought[family] = true
+      for _, folder in ipairs(family) do folders[#folders + 1] = folder end
+    end
+  end
+  for _, folder in ipairs(folders) do
+    each_shared(dir .. "/" .. folder:gsub("%.", "/"), folder .. ".", function (name)
+      preferred[#preferred + 1] = name
+    end)
+  end
+  return others, folders
+end
+
+local function say(option, dir, what, names)
+  if #names == 0 or not is_first() then return end
   io.stderr:write(("perigee: %s %s: "):format(option, dir), what:format(listed(names)),
     "\n")
+end
+
+--- The tree `dir`, searched by search(name), was given with the option. If Perigee's
+--- modules come first, families of which the tree has changed some are the tree's, and
+--- which modules differ from Snabb's is said; else which take their place.
+function both.add(option, dir, search, ours_first)
+  table.insert(trees, 1, {dir = dir, search = search})
+  if not ours_first then
+    say(option, dir, "these modules are used, not Perigee's: %s",
+      is_first() and modules_in(dir, is_ours) or {})
+    return
+  end
+  local others, folders = bring_families(dir, modules_in(dir, is_upstreams))
+  for _, folder in ipairs(folders) do
+    table.insert(main.origins, {what = folder, dir = dir})
+  end
+  say(option, dir, "the tree's own modules are used in %s", folders)
+  say(option, dir, "Perigee's own modules are used, not the tree's changed ones "
+    .. "(--prefer-tree MODULE chooses those): %s", others)
 end
 
 --- Use the tree's module `name`, not Perigee's (before both.settle).

@@ -37,6 +37,32 @@ describe("a tree with modules of Perigee's names #slow", function ()
     .. "changed ones (--prefer-tree MODULE chooses those): core.app, core.lib, "
     .. "lib.macaddress\n"
 
+  local FAMILY_NOTICE = "perigee: --snabb %s: the tree's own modules are used in %s\n"
+
+  -- As forks do: one module of a family has another version than what others expect.
+  it("brings families of modules whole", function ()
+    local tree = top .. "/families/src"
+    local PLAIN = "module(..., package.seeall)\nown = true"
+    write(tree .. "/core/app.lua", "")
+    for _, name in ipairs{"lib/ipsec/esp", "lib/ipsec/aes_gcm", "apps/ipsec/esp",
+                          "lib/macaddress"} do
+      write(tree .. "/" .. name .. ".lua", PLAIN)
+    end
+    local modules = {"lib.ipsec.esp", "lib.ipsec.aes_gcm", "apps.ipsec.esp",
+      "lib.macaddress"}
+    local code = ("for _, name in ipairs{'%s'} do print(name, "
+      .. "rawget(require(name), 'own') == true) end"):format(table.concat(modules, "','"))
+    local said = testing.perigee{"--snabb", tree, "snsh", "-e", code}
+    assert.equal(FAMILY_NOTICE:format(tree, "apps.ipsec, lib.ipsec")
+      .. NOTICE:format(tree):gsub("core.lib, ", "")
+      .. "lib.ipsec.esp\ttrue\nlib.ipsec.aes_gcm\ttrue\napps.ipsec.esp\ttrue\n"
+      .. "lib.macaddress\tfalse\n", said)
+    -- plan says it, too.
+    write(top .. "/graph.lua", "engine.configure(config.new()) engine.main()")
+    assert.matches("modules of lib.ipsec: " .. tree, (testing.perigee{"--snabb", tree,
+      "plan", "run", top .. "/graph.lua"}), 1, true)
+  end)
+
   it("gives way, which is said", function ()
     assert.equal(NOTICE:format(fork) .. "02:00:00:00:00:01\tnil\t1,000\n",
       (testing.perigee{"--snabb", fork, "snsh", "-e", CODE}))
@@ -77,9 +103,9 @@ describe("a tree with modules of Perigee's names #slow", function ()
       print(looked_at)]]):format(circles)
     local said, status = testing.perigee{"snsh", "-e", code}
     assert.equal(0, status)
-    -- Five folders of modules, and lib/protocol.
-    assert.equal(NOTICE:format(circles .. "/src"):gsub("core.app.*",
-      "core.app, lib.protocol.ethernet\n6\n"), said)
+    -- Five folders of modules, lib/protocol, and that again for its family.
+    assert.equal(FAMILY_NOTICE:format(circles .. "/src", "lib.protocol")
+      .. NOTICE:format(circles .. "/src"):gsub("core.app.*", "core.app\n7\n"), said)
     for _, option in ipairs{"--snabb", "-p"} do
       local folder = option == "-p" and "/src/lib/protocol" or "/src"
       assert.equal("started\n", testing.perigee{option, circles .. folder, "snsh", "-e",

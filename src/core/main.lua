@@ -52,6 +52,10 @@ function main.mimics_snabb() return mimics end
 --- From now on it is.
 function main.mimic_snabb() mimics = true end
 
+--- Which modules come from a tree, though Perigee has some of the names: an array of
+--- {what =, dir =}, a sentence's subject and the tree's folder.
+main.origins = {}
+
 -- Ending -----------------------------------------------------------------
 
 -- The module, if it has been loaded; LuaJIT leaves a mark, a number to type(), in the

@@ -124,6 +124,12 @@ end
 
 -- The program ------------------------------------------------------------------
 
+local function show_origins()
+  for _, origin in ipairs(main.origins) do
+    print(("modules of %s: %s"):format(origin.what, origin.dir))
+  end
+end
+
 -- Place the apps where the program would once it has measured their cycles: by their
 -- numbers, as no packet moves here.
 local function place()
@@ -224,6 +230,7 @@ function M.run(args)
       main.exit(0)
     end
     place()
+    show_origins()
     show_reasons()
     local placed = show_workers(not options.no_source)
     if not placed or workers.main_has_apps() then
