@@ -85,6 +85,11 @@ local function each_shared(folder, prefix, visit)
   end
 end
 
+-- Has it packets within structs of its own? Here they can't be: they are mbufs.
+local function keeps_packets(path)
+  return (tree.contents(path) or ""):find("struct packet +[%w_]+ *;") ~= nil
+end
+
 -- Is the file as in the last version of Snabb?
 local function is_upstreams(name, path)
   local text = tree.contents(path) or ""
@@ -114,7 +119,7 @@ local function is_first()
 end
 
 -- The names of `names`, which a tree has changed, that are of no family; and of those
--- families, the list of their folders. Every module of theirs is preferred.
+-- families, the list of their folders. Every module of theirs that can be is preferred.
 local function bring_families(dir, names)
   local others, folders, brought = {}, {}, {}
   for _, name in ipairs(names) do
@@ -127,8 +132,9 @@ local function bring_families(dir, names)
     end
   end
   for _, folder in ipairs(folders) do
-    each_shared(dir .. "/" .. folder:gsub("%.", "/"), folder .. ".", function (name)
-      preferred[#preferred + 1] = name
+    local place = dir .. "/" .. folder:gsub("%.", "/")
+    each_shared(place, folder .. ".", function (name, path)
+      if not keeps_packets(path) then preferred[#preferred + 1] = name end
     end)
   end
   return others, folders

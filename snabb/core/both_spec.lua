@@ -48,15 +48,19 @@ describe("a tree with modules of Perigee's names #slow", function ()
                           "lib/macaddress"} do
       write(tree .. "/" .. name .. ".lua", PLAIN)
     end
+    write(tree .. "/lib/ipsec/seq_no_t.lua",
+      PLAIN .. "\n-- struct { struct packet packet; } can't be here")
     local modules = {"lib.ipsec.esp", "lib.ipsec.aes_gcm", "apps.ipsec.esp",
       "lib.macaddress"}
-    local code = ("for _, name in ipairs{'%s'} do print(name, "
-      .. "rawget(require(name), 'own') == true) end"):format(table.concat(modules, "','"))
+    local code = "for _, name in ipairs{'" .. table.concat(modules, "','") .. "'} do "
+      .. "print(name, rawget(require(name), 'own') == true) end"
     local said = testing.perigee{"--snabb", tree, "snsh", "-e", code}
     assert.equal(FAMILY_NOTICE:format(tree, "apps.ipsec, lib.ipsec")
       .. NOTICE:format(tree):gsub("core.lib, ", "")
       .. "lib.ipsec.esp\ttrue\nlib.ipsec.aes_gcm\ttrue\napps.ipsec.esp\ttrue\n"
       .. "lib.macaddress\tfalse\n", said)
+    assert.equal("cdata\n", (testing.perigee{"--snabb", tree, "snsh", "-e",
+      "print(type(require('lib.ipsec.seq_no_t')))"}):match("[^\n]*\n$"))
     -- plan says it, too.
     write(top .. "/graph.lua", "engine.configure(config.new()) engine.main()")
     assert.matches("modules of lib.ipsec: " .. tree, (testing.perigee{"--snabb", tree,
