@@ -3,6 +3,7 @@
 -- there, options to bring trees of Snabb's layout, and types in shared memory.
 
 local failure = require("core.failure")
+local link_order = require("core.link_order")
 local luajit = require("core.luajit")
 local main = require("core.main")
 
@@ -83,12 +84,14 @@ local function add_tree(dir)
   table.insert(package.loaders, 2, require("core.both").find_ours)
   require("core.both").add("-p", dir, search)
   require("core.lua52").provide()
+  link_order.like_snabb()
   main.add_tree(dir, true)
 end
 
 local function add_upstream(dir)
   local search = require("core.upstream").add(dir)
   require("core.both").add("--snabb", dir, search, true)
+  link_order.like_snabb()
   main.add_tree(dir)
 end
 

@@ -6,6 +6,7 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
 local failure = require("core.failure")
 local lib = require("core.lib")
+local link_order = require("core.link_order")
 local on_error = require("core.on_error")
 
 local config = {}
@@ -91,7 +92,9 @@ end
 
 --- Add a link: "app.output -> app.input".
 function config.link(c, spec)
-  c.links[config.canonical_link(spec)] = true
+  local text = config.canonical_link(spec)
+  link_order.add(c.links, text)
+  c.links[text] = true
 end
 
 --- What becomes of the app `name` if it raises an error while packets flow: `policy` is

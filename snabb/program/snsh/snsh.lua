@@ -5,6 +5,7 @@
 local cli = require("lib.cli")
 local failure = require("core.failure")
 local lines = require("program.snsh.lines")
+local link_order = require("core.link_order")
 local process = require("core.lib.process")
 
 local M = {summary = "Lua shell; run expressions, scripts and selftests"}
@@ -165,6 +166,7 @@ end
 
 --- Run with the command line's arguments (a list of strings).
 function M.run(args)
+  link_order.like_snabb()
   local p, steps = parser()
   local own, file, arguments = split(args)
   local options = cli.parse(p, own)

@@ -10,6 +10,7 @@ local drops = require("core.fuse.drops")
 local failure = require("core.failure")
 local instance = require("core.engine.instance")
 local link = require("core.link")
+local link_order = require("core.link_order")
 local meanwhile = require("core.lib.meanwhile")
 local planning = require("core.engine.plan")
 local transfer = require("core.move.transfer")
@@ -280,11 +281,11 @@ function apply.plan(state, new, plan)
     state.apps[name] = nil
   end
   for name, app in pairs(fresh) do state.apps[name] = app end
-  for _, spec in ipairs(wiring.among(state.links, fresh)) do
+  for _, spec in ipairs(link_order.of(new.links, wiring.among(state.links, fresh))) do
     wiring.connect(state, spec, fresh, problems)
   end
   halve(state, new)
-  for _, spec in ipairs(plan.new_links) do
+  for _, spec in ipairs(link_order.of(new.links, plan.new_links)) do
     state.links[spec], made[spec] = made[spec], nil
     wiring.connect(state, spec, everything, problems)
   end

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forks of Snabb, which bring versions of their own of what Perigee has: VITA=DIR is a
+checkout of inters/vita, IGALIA=DIR one of Igalia/snabb (2019, with snabb-softwire-v2)."""
+
+import os
+import pathlib
+import shutil
+import sys
+
+import pytest
+
+from helpers.command import PERIGEE, ROOT, perigee, run
+
+sys.path.insert(0, str(ROOT / "tools"))
+import lwaftr  # noqa: E402
+
+
+def source(name):
+    """The src folder of the checkout that the variable names; or the test is skipped."""
+    if not os.environ.get(name):
+        pytest.skip(f"{name}=DIR names no checkout of that fork")
+    return pathlib.Path(os.environ[name], "src").resolve()
+
+
+@pytest.mark.parametrize("test", ["selftest", "selftest6"])
+def test_vitas_packets_come_in_order(test):
+    """Of packets that meet in one app, by the numbers of its links."""
+    vita = source("VITA")
+    result = run(PERIGEE, "--snabb", vita, "snsh", f"program/vita/{test}.snabb", cwd=vita)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Mismatch" not in result.stdout
+
+
+def test_igalias_lwaftr_and_its_schema(tmp_path):
+    igalia = source("IGALIA")
+    data = lwaftr.copy_data(igalia, tmp_path)
+    cases = list(lwaftr.cases(igalia))
+    assert len(cases) > 90
+    for name, on_a_stick, files in cases[::8]:
+        said = lwaftr.run([PERIGEE, "--snabb", igalia], data, on_a_stick, files)
+        assert said is None, f"{name}: {said}"
+
+
+def test_igalias_bench(tmp_path):
+    igalia = source("IGALIA")
+    tests = igalia / "program/lwaftr/tests"
+    for name in "data", "benchdata":
+        shutil.copytree(tests / name, tmp_path / name)
+    result = perigee("--snabb", igalia, "lwaftr", "bench", "-D", 3, "--bench-file",
+                     tmp_path / "out.csv", tmp_path / "data/icmp_on_fail.conf",
+                     tmp_path / "benchdata/ipv4-0550.pcap",
+                     tmp_path / "benchdata/ipv6-0550.pcap", timeout=90)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "apps.lwaftr" in result.stderr
+    header, *rows = (tmp_path / "out.csv").read_text().splitlines()
+    assert header.startswith("Time (s),Decap. MPPS")
+    assert rows and all(float(row.split(",")[1]) > 0 for row in rows)
