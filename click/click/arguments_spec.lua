@@ -35,11 +35,11 @@ describe("click.arguments", function ()
 
   it("says what is wrong, all of it", function ()
     assert.equal("LENGTH: required argument missing\n", parse(ALL, ""))
-    assert.equal("LENGTH: parse error\nBAD: unknown argument\ntoo many arguments\n",
+    assert.equal("LENGTH: invalid number\nBAD: unknown argument\ntoo many arguments\n",
       parse(ALL, "x, y, z, w, BAD 4"))
     assert.equal("LENGTH: out of range, bound 4294967295\nACTIVE: parse error\n",
       parse(ALL, "4294967296, ACTIVE 7"))
-    assert.equal("LENGTH: parse error\n", parse(ALL, "-1"))
+    assert.equal("LENGTH: invalid number\n", parse(ALL, "-1"))
     assert.equal("N: out of range, bound 255\n",
       parse({{"N", "int", max = 255}}, "256"))
     assert.equal("N: out of range, bound -2147483648\n",

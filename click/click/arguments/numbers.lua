@@ -7,6 +7,10 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
 local numbers = {}
 
+--- What Click says of a text that is no whole number.
+numbers.INVALID = "invalid number"
+local INVALID = numbers.INVALID
+
 -- Integers -------------------------------------------------------------------------
 
 local BASES = {
@@ -42,7 +46,7 @@ end
 function numbers.int(text, spec)
   local sign, digits = text:match("^([+-]?)(.+)$")
   local value = digits and natural(digits)
-  if not value then return nil end
+  if not value then return nil, INVALID end
   if sign == "-" then value = -value end
   return bounded(value, spec, -2 ^ 31, 2 ^ 31 - 1)
 end
@@ -50,14 +54,14 @@ end
 --- The same from 0 on.
 function numbers.unsigned(text, spec)
   local value = natural((text:gsub("^%+", "")))
-  if not value then return nil end
+  if not value then return nil, INVALID end
   return bounded(value, spec, 0, 2 ^ 32 - 1)
 end
 
 --- A whole number from 0 to 2^53, for counts.
 function numbers.count(text, spec)
   local value = natural((text:gsub("^%+", "")))
-  if not value then return nil end
+  if not value then return nil, INVALID end
   return bounded(value, spec, 0, 2 ^ 53)
 end
 
@@ -80,7 +84,8 @@ end
 --- How many a second, from 0 on.
 function numbers.rate(text)
   local value = real(text)
-  return value and value >= 0 and value or nil
+  if not value or value < 0 then return nil, INVALID end
+  return value
 end
 
 -- The number in front of a unit, in the unit's terms: the units are {"name", factor},

@@ -6,6 +6,7 @@
 local arguments = require("click.arguments")
 local fields = require("click.classification.ip.fields")
 local names = require("click.classification.ip.names")
+local numbers = require("click.arguments.numbers")
 
 local named = {}
 local types = arguments.types
@@ -16,9 +17,10 @@ local TRANSPORTS = {tcp = names.TCP, udp = names.UDP, dccp = names.DCCP}
 -- The value of a number or of a word for this kind of thing.
 local function number_or_word(text, kind, transport, element)
   local value, problem = types.int(text, BYTE)
-  if value or problem then return value, problem end
+  if value or problem ~= numbers.INVALID then return value, problem end
   local found, meant = names.find(text, kind, transport, element)
-  return found and meant or nil
+  if not found then return nil, problem end
+  return meant
 end
 
 --- A protocol above IP: 17, udp.

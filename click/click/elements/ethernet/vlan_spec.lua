@@ -45,7 +45,7 @@ describe("EtherVLANEncap", function ()
       return click.unit("EtherVLANEncap(0x800, " .. TWO .. ", " .. rest .. ")").errors
     end
     assert.same({"VLAN_TCI: out of range, bound 65535"}, errors("65536"))
-    assert.same({"VLAN_TCI: parse error"}, errors("anno"))
+    assert.same({"VLAN_TCI: invalid number"}, errors("anno"))
     assert.same({"VLAN_PCP: out of range, bound 7"}, errors("1, 8"))
     assert.same({"NATIVE_VLAN: out of range, bound -1"}, errors("1, NATIVE_VLAN -2"))
   end)

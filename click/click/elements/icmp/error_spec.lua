@@ -136,7 +136,7 @@ describe("ICMPError", function ()
     assert.same({"argument 2 takes ICMP code (integer between 0 and 255)"},
       errors("10.0.0.1, unreachable, transit"))
     assert.same({"TYPE: out of range, bound 255"}, errors("10.0.0.1, 256"))
-    assert.same({"TYPE: parse error"}, errors("10.0.0.1, nonsense"))
+    assert.same({"TYPE: invalid number"}, errors("10.0.0.1, nonsense"))
     assert.same({}, errors("10.0.0.1, 3, 15"))
   end)
 end)
