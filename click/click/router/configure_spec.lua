@@ -13,7 +13,8 @@ describe("A running element", function ()
   it("takes another configuration", function ()
     assert.equal("5", config_after("CheckLength(3)", "e.config", "5"))
     assert.equal("LENGTH 5", config_after("CheckLength(3)", "e.config", "LENGTH 5"))
-    assert.equal("LENGTH: invalid number", config_after("CheckLength(3)", "e.config", "x"))
+    assert.equal("LENGTH: invalid number",
+      config_after("CheckLength(3)", "e.config", "x"))
     assert.equal("no 'e.config' write handler",
       config_after("Strip(3)", "e.config", "5"))
   end)
