@@ -56,9 +56,10 @@ def test_a_tap_interface_is_made_and_removed(namespace):
 
 
 @pytest.mark.parametrize("state", ["up", "down"])
-def test_a_tap_interface_that_was_there_stays_as_it_was(namespace, state):
+@pytest.mark.parametrize("queues", [["multi_queue"], []], ids=["many", "one"])
+def test_a_tap_interface_that_was_there_stays_as_it_was(namespace, queues, state):
     here = namespace()
-    here.ip("tuntap", "add", "tap7", "mode", "tap", "multi_queue")
+    here.ip("tuntap", "add", "tap7", "mode", "tap", *queues)
     here.ip("link", "set", "tap7", "address", "02:00:00:00:00:77", "mtu", "9000", state)
     before = facts(here, "tap7")
     assert before["address"] == "02:00:00:00:00:77"
@@ -66,6 +67,28 @@ def test_a_tap_interface_that_was_there_stays_as_it_was(namespace, state):
     assert back == frames(1514)
     assert (during["address"], during["mtu"]) == (before["address"], 9000)
     assert facts(here, "tap7") == before
+
+
+def test_taps_of_one_queue_are_opened_again_and_again(namespace):
+    """Two at once, thrice: the driver opens each several times."""
+    here = namespace()
+    for name in "tap7", "tap8":
+        here.ip("tuntap", "add", name, "mode", "tap")
+    code = """
+      local Port = require("apps.port.port").Port
+      for round = 1, 3 do
+        local c = config.new()
+        for _, name in ipairs{"tap7", "tap8"} do config.app(c, name, Port, "tap:" .. name) end
+        config.link(c, "tap7.output -> tap8.input")
+        config.link(c, "tap8.output -> tap7.input")
+        engine.configure(c)
+        engine.main{duration = 0.05, no_report = true}
+        engine.configure(config.new())
+        print("round", round)
+      end"""
+    result = here.run(PERIGEE, "snsh", "-e", code)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("round") == 3
 
 
 def test_a_tap_interface_takes_no_frame_longer_than_its_driver_can(namespace):

@@ -114,7 +114,7 @@ end
 --- What is known about an interface: `name`, `driver`, `state` ("up", "down",
 --- "no carrier", "unknown"), `speed` (Mbit/s or nil), `mtu` (bytes), `numa` (node or
 --- nil), `address` (MAC), `index`, and for a TAP interface `is_tap`, with
---- `multi_queue` if it takes many queues (DPDK's driver opens no other).
+--- `multi_queue` if it takes many queues.
 function M.details(name, roots)
   roots = roots or sysfs.roots
   local function number(file) return sysfs.number(attribute(roots, name, file)) end

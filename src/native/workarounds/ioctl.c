@@ -6,8 +6,13 @@
  * another address and an MTU of 1,500, and takes it down at its end; both clear, or set,
  * its promiscuous flag (seen in DPDK 22.11.11). In a thread that says which interface it
  * keeps, that one is brought up, and stays as it is otherwise.
+ *
+ * net_tap also opens a TAP several times, as many queues, which the kernel refuses for one
+ * that was made without multi_queue. That one is opened once, and its descriptor doubled.
  */
+#include <errno.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <linux/if_tun.h>
 #include <linux/sockios.h>
 
 #include "../api.h"
@@ -48,6 +54,51 @@ static int bring_up(int fd, const struct ifreq *wanted)
   return syscall(SYS_ioctl, fd, SIOCSIFFLAGS, &now);
 }
 
+/* TAPs without multi_queue that were opened here. */
+enum { SINGLES = 64 };
+static int singles[SINGLES];
+static unsigned nsingles;
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+/* Is the descriptor one of the TAP `name` (NULL: any), of one queue? */
+static bool is_single(int fd, const char *name)
+{
+  struct ifreq now;
+  memset(&now, 0, sizeof now);
+  return syscall(SYS_ioctl, fd, TUNGETIFF, &now) == 0 &&
+         !(now.ifr_flags & IFF_MULTI_QUEUE) &&
+         (!name || strncmp(now.ifr_name, name, IFNAMSIZ) == 0);
+}
+
+static int open_single(int fd, struct ifreq *ifr)
+{
+  for (unsigned i = 0; i < nsingles; i++)
+    if (singles[i] != fd && is_single(singles[i], ifr->ifr_name))
+      return dup2(singles[i], fd) < 0 ? -1 : 0;
+  ifr->ifr_flags &= ~IFF_MULTI_QUEUE;
+  if (syscall(SYS_ioctl, fd, TUNSETIFF, ifr) < 0)
+    return -1;
+  unsigned place = 0;
+  while (place < nsingles && is_single(singles[place], NULL))
+    place++;
+  if (place < SINGLES) {
+    singles[place] = fd;
+    nsingles = place == nsingles ? place + 1 : nsingles;
+  }
+  return 0;
+}
+
+static int open_tap(int fd, struct ifreq *ifr)
+{
+  int result = syscall(SYS_ioctl, fd, TUNSETIFF, ifr);
+  if (result == 0 || errno != EINVAL || !(ifr->ifr_flags & IFF_MULTI_QUEUE))
+    return result;
+  pthread_mutex_lock(&opening);
+  result = open_single(fd, ifr);
+  pthread_mutex_unlock(&opening);
+  return result;
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
   va_list arguments;
@@ -56,5 +107,9 @@ int ioctl(int fd, unsigned long request, ...)
   va_end(arguments);
   if (kept[0] && changes_kept(request, argument))
     return request == SIOCSIFFLAGS ? bring_up(fd, argument) : 0;
+  if (kept[0] && request == TUNSETIFF)
+    return open_tap(fd, argument);
+  if (kept[0] && request == TUNSETQUEUE && is_single(fd, NULL))
+    return 0; /* there is no other */
   return syscall(SYS_ioctl, fd, request, argument);
 }

@@ -52,10 +52,6 @@ local function check_existing(port, roots)
   if not details.is_tap then
     needs.refuse(port, "there is an interface '%s' that isn't a TAP; choose another "
       .. "name, or write packet:%s or xdp:%s", name, name, name)
-  elseif not details.multi_queue then
-    needs.refuse(port, "DPDK opens a TAP that is there only if it was made with "
-      .. "multi_queue; remove it, or make it with: ip tuntap add %s mode tap "
-      .. "multi_queue", name)
   end
 end
 
