@@ -87,6 +87,7 @@ def test_sends_as_many_errors_as_it_may(tmp_path):
     packets = [from_peer(UDP(dport=PORT + 1024) / b"x")] * 30
     lwaftr = Lwaftr(tmp_path, "error-rate-limiting { packets 7; period 100; }")
     assert len(lwaftr(v4=packets)[0]) == 7
+    assert lwaftr.counters["drop-over-rate-limit-icmpv4-packets"] == 23
     assert Lwaftr(tmp_path, "generate-icmp-errors false;")(v4=packets) == [[], []]
 
 

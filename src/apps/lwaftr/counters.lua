@@ -11,6 +11,7 @@ local BOTH = {
   "drop-in-by-policy-icmpv4", "drop-in-by-policy-icmpv6", "drop-in-by-rfc7596-icmpv4",
   "drop-misplaced-not-ipv4", "drop-misplaced-not-ipv6", "drop-no-dest-softwire-ipv4",
   "drop-no-source-softwire-ipv6", "drop-over-mtu-but-dont-fragment-ipv4",
+  "drop-over-rate-limit-icmpv4", -- which upstream doesn't count
   "drop-over-rate-limit-icmpv6", "drop-over-time-but-not-hop-limit-icmpv6",
   "drop-too-big-type-but-not-code-icmpv6", "drop-ttl-zero-ipv4",
   "drop-unknown-protocol-icmpv6", "drop-unknown-protocol-ipv6", "hairpin-ipv4",

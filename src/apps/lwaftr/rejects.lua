@@ -31,7 +31,10 @@ end
 
 -- Errors for B4s go through their tunnels; they count as neither IPv4 nor hairpinned.
 local function send_error4(app, e)
-  if not app.limit4:allow(tonumber(engine.now())) then return app:drop(e) end
+  if not app.limit4:allow(tonumber(engine.now())) then
+    add(app.shm, "drop-over-rate-limit-icmpv4", e.length)
+    return app:drop(e)
+  end
   add(app.shm, "out-icmpv4-error", e.length)
   if C.pg_lwaftr_is_managed(app.path, read32(e.data + ETHERNET + 16)) then
     return app:turn_back(e)
