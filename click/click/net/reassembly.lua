@@ -60,15 +60,15 @@ local function add_range(ranges, first, last)
 end
 
 --- Add the fragment `p`, whose payload belongs at `first` to `last`; `more` tells
---- whether others follow. False if it can't belong to it. The packet remains the
---- caller's.
+--- whether others follow. False if it can't belong to it; and true then if it is only
+--- that no packet is so long. The packet remains the caller's.
 function Datagram:add(p, first, last, more)
   if self.total and (last > self.total or not more and last ~= self.total) then
     return false
   end
   if not more and last < self.reached then return false end
   local room = MOST - (PAYLOAD - self.before)
-  if last > room then return false end
+  if last > room then return false, true end
   local to = self.q.buf_addr + PAYLOAD
   if first > self.reached then ffi.fill(to + self.reached, first - self.reached) end
   ffi.copy(to + first, p.buf_addr + p.note16[TRANSPORT], last - first)

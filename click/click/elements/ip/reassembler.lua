@@ -26,9 +26,9 @@ local IPReassembler = element.define{
     {"HIMEM", "unsigned", default = 256 * 1024, keyword = true},
     {"MAX_MTU_ANNO", "anno", size = 2, keyword = true},
   },
-  drops = {"no IP header", "bad fragment"},
+  drops = {"no IP header", "bad fragment", "too long"},
 }
-local NO_HEADER, BAD_FRAGMENT = 1, 2
+local NO_HEADER, BAD_FRAGMENT, TOO_LONG = 1, 2, 3
 
 function IPReassembler:configure(a)
   self.most, self.least = a.HIMEM, math.floor(a.HIMEM / 4) * 3
@@ -78,17 +78,18 @@ local function reap_overfull(self, now)
   end
 end
 
--- Where the fragment's payload belongs, and whether more follows; nil if it's unsound.
+-- Where the fragment's payload belongs, and whether more follows; nil and the number of
+-- a drop if it's unsound, or of a datagram that is longer than IP can say.
 local function place_of(p, ip)
   local header, total = p.note16[TRANSPORT] - p.note16[NETWORK],
     bor(lshift(ip[2], 8), ip[3])
   local first = lshift(bor(lshift(band(ip[FLAGS], OFFSET), 8), ip[FLAGS + 1]), 3)
   local last, more = first + total - header, band(ip[FLAGS], MORE) ~= 0
   local available = p.data_off + p.length - p.note16[TRANSPORT]
-  if last > LONGEST or last <= first or more and last % 8 ~= 0
-    or available < last - first then
-    return nil
+  if last <= first or more and last % 8 ~= 0 or available < last - first then
+    return nil, BAD_FRAGMENT
   end
+  if header + last > LONGEST then return nil, TOO_LONG end
   return first, last, more
 end
 
@@ -102,12 +103,22 @@ local function seconds_of(self, p)
   return tonumber(p.note64[TIMESTAMP]) / SECOND
 end
 
+-- A fragment that is counted as bad.
+local function refuse(self, reason)
+  self.bad = self.bad + 1
+  return nil, reason
+end
+
+-- All of the datagram is there with `p`, which ends here.
 local function finish(self, key, d, p)
   forget(self, key, d)
-  self.good = self.good + 1
   local q = d:finish(p.note64[TIMESTAMP])
+  if not q then
+    local no, reason = refuse(self, TOO_LONG) -- for a packet
+    return no, reason
+  end
+  self.good = self.good + 1
   packet.free(p)
-  if not q then return false end
   if self.mtu_note then
     ffi.cast("uint16_t *", q.note8 + self.mtu_note)[0] = d.longest
   end
@@ -119,10 +130,7 @@ local function take(self, p, ip)
   local now = seconds_of(self, p)
   if now >= self.look_at then reap(self, now) end
   local first, last, more = place_of(p, ip)
-  if not first then
-    self.bad = self.bad + 1
-    return nil, BAD_FRAGMENT
-  end
+  if not first then return refuse(self, last) end
   if self.used > self.most then reap_overfull(self, now) end
   local key = key_of(ip)
   local d = self.datagrams[key]
@@ -133,12 +141,10 @@ local function take(self, p, ip)
     self.used = self.used + OVERHEAD
   end
   local before = d.reached
-  if not d:add(p, first, last, more) then
-    self.bad = self.bad + 1
-    return nil, BAD_FRAGMENT
-  end
+  local added, too_long = d:add(p, first, last, more)
+  if not added then return refuse(self, too_long and TOO_LONG or BAD_FRAGMENT) end
   self.used = self.used + d.reached - before
-  if d:is_whole() then return (finish(self, key, d, p)) end
+  if d:is_whole() then return finish(self, key, d, p) end
   packet.free(p)
   return false
 end
