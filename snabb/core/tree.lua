@@ -55,7 +55,12 @@ end
 local ORDERED = {["lib.yang.schema"] = true, ["lib.yang.binary"] = true}
 local ORDERED_PAIRS = "local pairs = require('core.ordered').pairs "
 
+-- Slips in Snabb's files, as patterns and what was meant: sentences about what isn't in
+-- a configuration lack their second "..", and call a string.
+local SLIPS = {["lib.yang.path_data"] = {'%.%.tail_name"', '..tail_name.."'}}
+
 local function load_lua(name, text, path)
+  if SLIPS[name] then text = text:gsub(unpack(SLIPS[name])) end
   text = lua52.lengths(text):gsub("struct rte_mbuf", "struct packet") -- they are one
   if ORDERED[name] then text = ORDERED_PAIRS .. text end
   local chunk, err = loadstring(text, "@" .. path)

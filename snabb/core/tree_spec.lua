@@ -30,6 +30,15 @@ function run ()
   io.write("a"):write("b", "\n")
 end
 ]],
+  ["lib/yang/path_data.lua"] = [[
+local tail_name = "softwire"
+return function ()
+  error("List '"..tail_name"' has no entry matching the query")
+end]],
+  ["program/slip/slip.lua"] = [[
+return {run = function ()
+  print(select(2, pcall(require("lib.yang.path_data"))))
+end}]],
   ["program/broken/broken.lua"] = "return {run = function () end}",
   ["program/broken/broken.c"] = "int broken(void) { return no_such_name; }",
   ["program/ring/ring.lua"] = "return {run = function () end}",
@@ -61,6 +70,11 @@ describe("perigee -p #slow", function ()
   teardown(function ()
     require("posix.stdlib").setenv("XDG_CACHE_HOME", nil)
     os.execute("rm -r " .. top)
+  end)
+
+  it("says what isn't in a configuration, where Snabb calls a string", function ()
+    local said = perigee("slip")
+    assert.matches("List 'softwire' has no entry matching the query", said, 1, true)
   end)
 
   it("makes modules of texts, compiles C, and has Lua 5.2's library", function ()
