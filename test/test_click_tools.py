@@ -3,14 +3,16 @@
 its own; and the pages that tools write about Click."""
 
 import socket
+import subprocess
 import sys
 
 import pytest
 
-from helpers.command import ROOT, perigee, run
+from helpers.command import PERIGEE, ROOT, perigee, run
 
 sys.path.insert(0, str(ROOT / "tools/click"))
 
+import patience  # noqa: E402
 import programs  # noqa: E402
 import reasons  # noqa: E402
 
@@ -113,6 +115,35 @@ def test_reasons_of_configurations_are_neither_stale_nor_missing(tmp_path, monke
         "a/2.click runs: tools/click/conf_reasons.txt says that it doesn't",
         "a/3.click doesn't run, and tools/click/conf_reasons.txt doesn't say why"]
     assert "| a/1.click | it has an error |\n" in reasons.conf_table()
+
+
+@pytest.mark.fast
+def test_what_goes_by_the_clock_gets_more_time(tmp_path):
+    assert patience.read()["threads/Pipeliner-02"] == ("wait 1.1s", "wait 10s")
+    path = tmp_path / "a.clicktest"
+    path.write_text("wait 1s, stop\n")
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    assert patience.patient(path, copies, None) == path
+    copy = patience.patient(path, copies, ("wait 1s", "wait 9s"))
+    assert (copy.parent, copy.name) == (copies, path.name)
+    assert copy.read_text() == "wait 9s, stop\n"
+    with pytest.raises(SystemExit, match="has no 'wait 2s'"):
+        patience.patient(path, copies, ("wait 2s", "wait 9s"))
+
+
+def test_a_printed_line_is_written_at_once():
+    """Lines of several processes stay lines: each is a datagram here."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with ours, theirs:
+        result = subprocess.run(
+            [PERIGEE, "click", "-e",
+             "InfiniteSource(LIMIT 3, STOP true) -> Print(a) -> Discard"],
+            stderr=theirs, check=False)
+        ours.setblocking(False)
+        lines = [ours.recv(4096) for _ in range(3)]
+    assert result.returncode == 0
+    assert all(line.startswith(b"a: ") and line.endswith(b"\n") for line in lines)
 
 
 @pytest.mark.fast

@@ -16,7 +16,7 @@ end
 --- Print a line on standard error, behind what was printed on standard output.
 function chatter.say(line)
   io.stdout:flush()
-  io.stderr:write(line, "\n")
+  io.stderr:write(line .. "\n") -- at once: other processes may write there, too
   chatter.tell(line)
 end
 
