@@ -263,6 +263,7 @@ void pg_cycles_pause(struct cycles *c, struct freelist *account);
 int32_t pg_cycles_end(struct cycles *c, int32_t calls, bool dismiss);
 uint64_t pg_cycles_slept(void);
 double pg_thread_cpu_seconds(void);
+double pg_run_delay(void);
 
 /* memory.c */
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);

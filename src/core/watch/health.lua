@@ -19,7 +19,8 @@ local health = {}
 -- turned off in its file; no pairs() and ipairs(), which a script may have exchanged.
 jit.off(true, true)
 
---- Seconds of breathing in which aborts are no news: LuaJIT tries what works.
+--- Seconds of breathing in which aborts are no news: LuaJIT tries what works. Those in
+--- which the thread had to wait for a CPU don't count.
 health.warm_up = 1
 
 --- Traces made, and how often LuaJIT has thrown all away for want of room.
@@ -83,7 +84,7 @@ local function note(kind, where, func, pc, reason)
              packet_path = where.packet_path or false}
     by_key[key], events[#events + 1] = event, event
   end
-  event.count, event.last = event.count + 1, C.pg_monotonic()
+  event.count, event.last = event.count + 1, C.pg_monotonic() - C.pg_run_delay()
   if event.packet_path then began = math.min(began, event.last) end
   return event
 end
@@ -231,9 +232,9 @@ end
 -- The verdict ------------------------------------------------------------------
 
 --- Everything noted: a list of {kind = "abort", "blacklisted", "stitch" or
---- "interpreter"; file, line, reason; count; last = when (C.pg_monotonic()); app,
---- region and caller (core.watch.running_app) or nil; packet_path; cause = the abort
---- that led to a blacklisting}.
+--- "interpreter"; file, line, reason; count; last = when (C.pg_monotonic(), less
+--- C.pg_run_delay()); app, region and caller (core.watch.running_app) or nil;
+--- packet_path; cause = the abort that led to a blacklisting}.
 function health.events()
   return events
 end

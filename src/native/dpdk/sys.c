@@ -2,11 +2,13 @@
  *
  * CPU time and sleep for the engine, and broken pipes.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +42,20 @@ double pg_cpu_seconds(void)
 double pg_thread_cpu_seconds(void)
 {
   return seconds_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* For how long this thread has waited for a CPU while others had it: the second number of
+ * /proc/PID/schedstat. 0 where the kernel doesn't tell. */
+double pg_run_delay(void)
+{
+  char text[64] = "";
+  unsigned long long ns = 0;
+  int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  ssize_t size = read(fd, text, sizeof text - 1);
+  close(fd);
+  return size > 0 && sscanf(text, "%*u %llu", &ns) == 1 ? ns / 1e9 : 0;
 }
 
 /* Sleep, or return early when a signal comes. */

@@ -33,7 +33,8 @@ local function parser()
     .. "tell.")
   p:usage("Usage: perigee doctor [--duration TIME] [--json FILE] PROGRAM [ARGS]...")
   p:option("-D --duration", "End after this time: seconds, or 500ms, 2m, 1h "
-    .. "(default 5); earlier if the program does."):argname("TIME")
+    .. "(default 5); earlier if the program does, and later where others have the CPU "
+    .. "meanwhile."):argname("TIME")
     :convert(cli.duration):default(tostring(DURATION_S))
   p:option("--json", "Also write what is found as JSON to FILE; -: to standard output, "
     .. "and the text to standard error."):argname("FILE"):convert(cli.output)
@@ -41,7 +42,8 @@ local function parser()
   return p
 end
 
--- One examination: `listened`, what jit_health found, and the profile.
+-- One examination: `listened`, what jit_health found, and the profile. Time in which it
+-- had to wait for a CPU doesn't count.
 local Examination = {}
 Examination.__index = Examination
 
@@ -69,7 +71,7 @@ function Examination:finish()
     failure.raise("%s ended without starting the engine: there is nothing to examine",
       main.program_name)
   else
-    self:note_interruption(engine.interrupted, C.pg_monotonic() - self.began)
+    self:note_interruption(engine.interrupted, self:seconds())
   end
   if not self.listened then self:listened_enough() end
   if self.profiling then
@@ -86,15 +88,31 @@ function Examination:finish()
   return found.clean and 0 or 1
 end
 
+function Examination:begin()
+  if self.began then return end
+  self.began, self.delay, self.waited = C.pg_monotonic(), C.pg_run_delay(), 0
+end
+
+-- For how many seconds it has gone on.
+function Examination:seconds()
+  self.waited = C.pg_run_delay() - self.delay
+  return C.pg_monotonic() - self.began - self.waited
+end
+
+-- Has it gone on for so many? The kernel is asked only if it may have.
+function Examination:past(seconds)
+  if C.pg_monotonic() < self.began + self.waited + seconds then return false end
+  return self:seconds() >= seconds
+end
+
 -- To be asked after each breath: is the examination over?
 function Examination:over()
-  local now = C.pg_monotonic()
-  if not self.listened and now >= self.began + LISTENING * self.duration then
+  if not self.listened and self:past(LISTENING * self.duration) then
     self:listened_enough()
     self.profiling = true
     jit_profile.start()
   end
-  return now >= self.began + self.duration
+  return self:past(self.duration)
 end
 
 -- engine.main's options, ending when the program or the examination wants it.
@@ -118,7 +136,7 @@ local function attend(examination)
     exit(examination:finish())
   end
   engine.intercept{main = function (options, run)
-    examination.began = examination.began or C.pg_monotonic()
+    examination:begin()
     run(examination:options(options))
     if examination:over() or engine.interrupted then finish() end
   end}
