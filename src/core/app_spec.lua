@@ -214,28 +214,26 @@ describe("ticks", function ()
 end)
 
 describe("the pace", function ()
-  -- CPU seconds and seconds that `options` took.
-  local function cost(options)
-    local cpu, t = C.pg_cpu_seconds(), C.pg_monotonic()
-    local breaths = breaths_of(options)
-    return C.pg_cpu_seconds() - cpu, C.pg_monotonic() - t, breaths
+  -- What `n` breaths took: seconds, those that the engine slept, and CPU seconds.
+  local function cost(n)
+    local breaths = 0
+    local t, slept, cpu = C.pg_monotonic(), C.pg_cycles_slept(), C.pg_cpu_seconds()
+    breaths_of{done = function ()
+      breaths = breaths + 1
+      return breaths == n
+    end}
+    return C.pg_monotonic() - t, tonumber(C.pg_cycles_slept() - slept)
+      / tonumber(C.pg_tsc_hz()), C.pg_cpu_seconds() - cpu
   end
 
   it("of an idle engine leaves the CPU alone", function ()
     configure({a = app_of{pull = function () end}, b = basic.Sink}, {"a.x -> b.y"})
-    local breaths = 0
-    breaths_of{done = function ()
-      breaths = breaths + 1
-      return breaths > 2 * engine.maxsleep
-    end}
-    local least = math.huge -- share of the CPU: waking costs more on a busy machine
-    for _ = 1, 10 do
-      local cpu, seconds = cost{duration = 0.1}
-      least = math.min(least, cpu / seconds)
-      if least < 0.4 then break end
-    end
-    assert.is_true(least < 0.4, least)
+    cost(2 * engine.maxsleep)
     assert.equal(engine.maxsleep, engine.sleep)
+    local seconds, slept = cost(500)
+    local least = 0.99 * 500 * engine.maxsleep * 1e-6
+    assert.is_true(slept >= least and slept <= seconds, ("%.4f of %.4f s"):format(slept,
+      seconds))
   end)
 
   it("of one that moves packets never sleeps", function ()
@@ -244,20 +242,18 @@ describe("the pace", function ()
     assert.equal(0, engine.sleep)
   end)
 
-  it("with busywait takes many more breaths than without", function ()
-    local _, seconds, idle = cost{duration = 0.1}
+  it("with busywait is without sleep", function ()
+    configure({a = app_of{pull = function () end}, b = basic.Sink}, {"a.x -> b.y"})
     engine.busywait = true
-    local _, busy_seconds, busy = cost{duration = 0.1}
-    assert.is_true(busy / busy_seconds > 3 * idle / seconds)
+    assert.equal(0, (select(2, cost(500))))
   end)
 
   it("with Hz is that many breaths a second at most, packets or not", function ()
     configure({a = basic.Source, b = basic.Sink}, {"a.x -> b.y"})
     engine.Hz = 200
-    local cpu, seconds, breaths = cost{duration = 0.2}
-    assert.is_true(breaths >= 2 and breaths <= seconds * 200 + 2,
-      ("%d in %.3f s"):format(breaths, seconds))
-    assert.is_true(cpu < 0.5 * seconds)
+    local seconds, _, cpu = cost(40)
+    assert.is_true(seconds >= 39 / 200, seconds)
+    assert.is_true(cpu < 0.5 * seconds, cpu)
   end)
 end)
 
