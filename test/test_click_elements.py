@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements beside FastClick's: click_elements.json has configurations with what FastClick
+93ca5a6 said of them, {name: [configuration, status, lines of stdout, of stderr]}, lines
+sorted (its batches change the order). Where FASTCLICK_BIN names its program click, that is
+run, too."""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from helpers.command import PERIGEE, ROOT, perigee
+
+sys.path.insert(0, str(ROOT / "tools/click"))
+
+import captures  # noqa: E402
+
+RECORDED = json.loads((ROOT / "test/click_elements.json").read_text())
+# What FastClick says of its batches and buffers.
+OWN = re.compile("batch mode|compatible with batch|Batching will be|expensive Packet")
+
+
+@pytest.fixture
+def place(tmp_path):
+    frames = captures.frames(0)[2:14]
+    (tmp_path / "e.pcap").write_bytes(
+        struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+        + b"".join(struct.pack("<IIII", 1000, i, len(frame), len(frame)) + frame
+                   for i, frame in enumerate(frames)))
+    return tmp_path
+
+
+def said_by(command, config, place):
+    result = subprocess.run(
+        [*command, "--simtime", "-e", config], cwd=place, capture_output=True, text=True,
+        stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"}, check=False)
+    return [result.returncode,
+            *(sorted(line for line in text.splitlines()
+                     if not OWN.search(line) and "did you mean" not in line)
+              for text in (result.stdout, result.stderr))]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_it_does_what_fastclick_does(name, place):
+    config, *recorded = RECORDED[name]
+    if os.environ.get("FASTCLICK_BIN"):
+        assert said_by([os.environ["FASTCLICK_BIN"]], config, place) == recorded
+    assert said_by([PERIGEE, "click"], config, place) == recorded
+
+
+def test_what_devices_and_pools_tell(place):
+    result = perigee(
+        "click", "--device", f"0=pcap:rx={place}/e.pcap", "-e",
+        "f :: FromDPDKDevice(0) -> c :: Counter -> Discard; d :: DPDKInfo",
+        "-h", "c.count", "-h", "f.xstats", "-h", "f.queue_count", "-h", "d.pool_count")
+    assert result.returncode == 0, result.stderr
+    assert "c.count:\n12\n" in result.stdout
+    assert re.search(r"^rx_good_packets\[\d+\] = 12$", result.stdout, re.MULTILINE)
+    assert re.search(r"^Queue 0: -?\d+$", result.stdout, re.MULTILINE)
+    assert re.search(r"^0 [1-9]\d*$", result.stdout, re.MULTILINE)
