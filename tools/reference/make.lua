@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- perigee run tools/reference/make.lua FOLDER [ROOT]: writes what ldoc is to read
--- there, a file for each module of src/core, src/lib and src/apps of the tree at ROOT
+-- there, a file for each module of src/core, net, lib and apps of the tree at ROOT
 -- (this one) with the comments of its public functions. It fails if one has none. (ldoc
 -- itself wants comments that open with three dashes at a file's top, and tags.)
 
@@ -16,7 +16,7 @@ local stat = require("posix.sys.stat")
 
 local folder, root = ...
 root = root or here .. "/../.."
-local ROOMS = {"src/core", "src/lib", "src/apps"}
+local ROOMS = {"src/core", "src/net", "src/lib", "src/apps"}
 -- What is called by one module alone, which says what each is for.
 local CONTRACTS = {"^src/lib/port/kind/", "^src/lib/stack/proto/"}
 -- What the engine calls of apps (doc/apps.md).
