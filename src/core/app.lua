@@ -77,7 +77,7 @@ local changing = false -- applying a configuration
 local waiting, waiting_forced -- for the end of the breath: a configuration
 
 local function apply_now(new, forced, before)
-  local running = next(graph.links) ~= nil
+  local running = next(graph.links) ~= nil or workers.has_links() and "elsewhere"
   waiting, changing = nil, true
   local watched = C.pg_watch(false) -- it may take its time
   local ok, err = xpcall(blocked.measure, failure.explain, graph.apps, running,
@@ -250,7 +250,7 @@ local function run_placed(options)
   if not rest then return end
   breath.sync(true)
   placement.weigh(measure.weights(graph.apps, engine.regions))
-  meanwhile.call(breathe_in_change, configure, engine.configuration)
+  blocked.first_cut(meanwhile.call, breathe_in_change, configure, engine.configuration)
   workers.run(engine)
   run(rest)
 end

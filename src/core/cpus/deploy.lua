@@ -4,6 +4,7 @@
 -- goes on to where it's safe, and all are switched.
 
 local C = require("core.native")
+local blocked = require("core.engine.blocked")
 local difference = require("core.engine.difference")
 local drain = require("core.engine.drain")
 local eal = require("core.eal")
@@ -252,7 +253,8 @@ function deploy.configure(new, main)
   if not ok then
     abandon(list, main)
   else
-    ok, err = pcall(meanwhile.alone, switch, new_parts, list, new_crossings, main)
+    ok, err = pcall(meanwhile.alone, blocked.elsewhere, switch, new_parts, list,
+      new_crossings, main)
   end
   if not ok then
     rings.keep(crossings)

@@ -4,6 +4,7 @@
 
 local C = require("core.native")
 local account = require("core.engine.account")
+local drops = require("core.fuse.drops")
 local failure = require("core.failure")
 local failures = require("core.cpus.failures")
 local link = require("core.link")
@@ -91,6 +92,9 @@ function workers.retire(cpu)
   local worker = by_cpu[cpu]
   if held and not worker:is_given_up() then
     held.add(workers.call(cpu, "core.check.held", "at_end", worker.failures ~= nil))
+  end
+  if not (worker.dead or worker:is_given_up()) then
+    drops.add_removed(workers.call(cpu, "core.fuse.drops", "of_removed"))
   end
   worker:stop()
   account.retire(worker.handle.account)
@@ -199,6 +203,14 @@ jit.off(workers.tend) -- runs seldom: compiling it would only make packets wait
 --- Does the main thread run apps of its own?
 function workers.main_has_apps()
   return placed[MAIN] ~= nil and next(placed[MAIN].apps) ~= nil
+end
+
+--- Do workers run links?
+function workers.has_links()
+  for place, part in pairs(placed) do
+    if place ~= MAIN and by_cpu[place] and next(part.links) then return true end
+  end
+  return false
 end
 
 --- Have all files that apps read ended, and are links and rings empty?

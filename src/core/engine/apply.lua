@@ -243,7 +243,11 @@ local function inherit(state, new, fresh)
   for name, app in pairs(fresh) do
     local before = state.configuration.apps[name]
     local same = before and before.class == new.apps[name].class
-    if same and state.apps[name] then drops.inherit(app, state.apps[name]) end
+    if same and state.apps[name] then
+      drops.inherit(app, state.apps[name])
+    elseif state.apps[name] then
+      drops.retire(name, state.apps[name])
+    end
   end
 end
 
@@ -278,6 +282,7 @@ function apply.plan(state, new, plan)
       local stopped_well, err = pcall(instance.stop, state.apps[name])
       if not stopped_well then problems[#problems + 1] = tostring(err) end
     end
+    if not transfer.leaves(name) then drops.retire(name, state.apps[name]) end
     state.apps[name] = nil
   end
   for name, app in pairs(fresh) do state.apps[name] = app end

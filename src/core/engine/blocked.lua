@@ -22,35 +22,63 @@ function blocked.missed_by(apps)
 end
 
 local began -- to stand still
+local within = false -- measure()
+local cutting = false
 
 local function stood_still()
   local seconds = C.pg_monotonic() - began
-  blocked.seconds = blocked.seconds + seconds
-  blocked.longest = math.max(blocked.longest, seconds)
+  local sums = cutting and blocked.cut or blocked
+  sums.seconds = sums.seconds + seconds
+  sums.longest = math.max(sums.longest, seconds)
+  began = nil
 end
 
 --- Call breathe() in the midst of a change: meanwhile packets move.
 function blocked.but_for(breathe)
-  if began then stood_still() end
+  local still = began ~= nil
+  if still then stood_still() end
   breathe()
-  if began then began = C.pg_monotonic() end
+  if still then began = C.pg_monotonic() end
 end
 
---- Call change() and count what it costs the running `apps`, if `running`, and those
---- whose ports have missed elsewhere() packets up to now (optional); raises what
---- change() raises.
-function blocked.measure(apps, running, change, elsewhere)
-  if not running then return change() end
-  elsewhere = elsewhere or function () return 0 end
-  local missed = blocked.missed_by(apps) + elsewhere()
+--- Call f(...), while which engines of other CPUs stand still. What it returns.
+function blocked.elsewhere(f, ...)
+  if began or not within then return f(...) end
   began = C.pg_monotonic()
-  local ok, err = pcall(change)
+  local ok, err = pcall(f, ...)
   stood_still()
-  began = nil
-  blocked.changes = blocked.changes + 1
-  blocked.missed = blocked.missed + math.max(0,
-    blocked.missed_by(apps) + elsewhere() - missed)
   if not ok then error(err, 0) end
+  return err
+end
+
+--- Call change() and count what it costs the running `apps`: where `running` is true
+--- they stand still; if it is "elsewhere", only while blocked.elsewhere() is called.
+--- Ports of other CPUs have missed missed() packets up to now (optional). Raises what
+--- change() raises.
+function blocked.measure(apps, running, change, missed)
+  if not running then return change() end
+  missed = missed or function () return 0 end
+  local before = blocked.missed_by(apps) + missed()
+  within = true
+  began = running == true and C.pg_monotonic() or nil
+  local ok, err = pcall(change)
+  if began then stood_still() end
+  within = false
+  local sums = cutting and blocked.cut or blocked
+  sums.changes = sums.changes + 1
+  sums.missed = sums.missed + math.max(0, blocked.missed_by(apps) + missed() - before)
+  if not ok then error(err, 0) end
+end
+
+--- Call f(...), by which a running graph is divided over CPUs: that isn't counted among
+--- the changes, but in blocked.cut, with the same fields. What it returns.
+function blocked.first_cut(f, ...)
+  blocked.cut = {changes = 0, seconds = 0, longest = 0, missed = 0}
+  cutting = true
+  local ok, err = pcall(f, ...)
+  cutting = false
+  if not ok then error(err, 0) end
+  return err
 end
 
 return blocked

@@ -6,6 +6,7 @@ local C = require("core.native")
 local blocked = require("core.engine.blocked")
 local causes = require("core.watch.causes")
 local config = require("core.config")
+local drops = require("core.fuse.drops")
 local errors = require("core.engine.errors")
 local cycles_report = require("core.watch.cycles_report")
 local failure = require("core.failure")
@@ -112,10 +113,20 @@ local function lines_of(app)
   return lines
 end
 
+-- What apps have dropped that are no more (core.fuse.drops).
+local function removed_apps(removed)
+  for _, name in ipairs(natural_order(removed)) do
+    if next(removed[name]) then print(name .. " (removed)") end
+    for _, reason in ipairs(config.sorted_keys(removed[name])) do
+      print(("  %s dropped: %s"):format(commas(removed[name][reason]), reason))
+    end
+  end
+end
+
 --- Let each app that can report do so; print what the engine has counted for it.
---- `where` names the CPU of a worker. Returns a list of the errors that report()s
---- raised: the others report all the same.
-function report.apps(apps, where)
+--- `where` names the CPU of a worker; `removed` (optional) are drops of removed apps.
+--- Returns a list of the errors that report()s raised: the others report all the same.
+function report.apps(apps, where, removed)
   print(where and ("app report, %s:"):format(where) or "app report:")
   local problems = {}
   for _, name in ipairs(natural_order(apps)) do
@@ -126,6 +137,7 @@ function report.apps(apps, where)
     if not ok then problems[#problems + 1] = failure.in_app(name, "report", err) end
     for _, line in ipairs(lines) do print("  " .. line) end
   end
+  removed_apps(removed or {})
   return problems
 end
 
@@ -179,8 +191,13 @@ function report.rings(rings)
 end
 
 --- Print what changes of the configuration cost (core.engine.blocked), if there
---- were any while packets moved.
+--- were any while packets moved, and what it cost to divide the graph over CPUs.
 function report.blocked(b)
+  if b.cut then
+    print(("divided over CPUs while running: %.1f ms in all, %.2f ms at most; "
+      .. "missed by ports meanwhile: %s"):format(b.cut.seconds * 1e3,
+      b.cut.longest * 1e3, commas(b.cut.missed)))
+  end
   if b.changes == 0 then return end
   print(("configured %s times while running: %.1f ms in all, %.2f ms at most; "
     .. "missed by ports meanwhile: %s"):format(commas(b.changes), b.seconds * 1e3,
@@ -240,7 +257,7 @@ function report.attach(engine, inner)
     engine.sync()
     local problems = {}
     if next(engine.app_table) or not next(workers.by_cpu) then
-      problems = report.apps(engine.app_table, where)
+      problems = report.apps(engine.app_table, where, drops.of_removed())
     end
     io.stdout:flush()
     for _, problem in ipairs(workers.report(true).problems) do

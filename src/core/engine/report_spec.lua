@@ -34,6 +34,17 @@ describe("report.si", function ()
 end)
 
 describe("the reports", function ()
+  -- What apps have dropped that were removed before, also by other specs.
+  local function forget_removed()
+    local removed = require("core.fuse.drops").of_removed()
+    for name in pairs(removed) do removed[name] = nil end
+  end
+
+  before_each(function ()
+    engine.configure(config.new())
+    forget_removed()
+  end)
+
   local Idle = {new = function () return {} end}
   local Telling = {new = function ()
     return {report = function (self) print("  I am " .. self.appname) end}
@@ -132,6 +143,10 @@ describe("the reports", function ()
         "  1 dropped: too long", "b", "  hello", "  1 dropped: odd"},
         printed(engine.report_apps))
       engine.configure(config.new())
+      assert.same({"app report:", "a (removed)", "  1 dropped: dropped",
+        "  2 dropped: odd", "  1 dropped: too long", "b (removed)",
+        "  1 dropped: odd"}, printed(engine.report_apps))
+      forget_removed()
     end
     engine.fuse = true
   end)

@@ -42,6 +42,24 @@ function drops.named(apps, name)
   return drops.of(apps[name])
 end
 
+local removed = {} -- by name of apps that are no more: {[reason] = packets}
+
+--- Keep what the app of that name has dropped, which is removed from the graph.
+function drops.retire(name, app) drops.add_removed{[name] = totals[app]} end
+
+--- Packets that apps which were removed have dropped: {[NAME] = {[REASON] = packets}}.
+function drops.of_removed() return removed end
+
+--- The same of another Lua state that ends: they are told by this one.
+function drops.add_removed(others)
+  for name, reasons in pairs(others) do
+    removed[name] = removed[name] or {}
+    for reason, n in pairs(reasons) do
+      removed[name][reason] = (removed[name][reason] or 0) + n
+    end
+  end
+end
+
 -- "TTL expired" is apps/NAME/drop_TTL_expired.counter.
 local function path_of(name, reason)
   reason = reason:gsub("[^%w]+", "_")
