@@ -82,6 +82,40 @@ def test_unix_sockets_are_the_users_own(tmp_path):
 
 
 @pytest.mark.fast
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
+def test_other_users_are_refused_and_so_are_browsers(tmp_path):
+    """An AggregateCounter's handlers write files as the user who runs the router."""
+    file = tmp_path / "file"
+    config = ("InfiniteSource(LIMIT 1) -> a :: AggregateCounter -> Discard;"
+              "c :: ControlSocket(TCP, 41000+); Script(print \"port=$(c.port)\")")
+    with running(PERIGEE, "click", "-e", config) as process:
+        port = port_of(process, "port")
+        order = b"WRITE a.write_text_file %s\r\n" % bytes(file)
+        as_nobody = ("import socket, sys; s = socket.create_connection(('127.0.0.1', "
+                     f"{port})); s.sendall({order!r}); print(s.recv(100))")
+        said = run("setpriv", "--reuid", "nobody", "--clear-groups", "/usr/bin/python3",
+                   "-c", as_nobody)
+        assert "b''" in said.stdout or "reset" in said.stderr, said
+        browser = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + order
+        assert talk(socket.AF_INET, ("127.0.0.1", port), browser) == \
+            b"Click::ControlSocket/1.3\r\n200 Goodbye!\r\n"
+        assert not file.exists()
+        wait_until(lambda: process.read() and "another user" in process.said, "a warning")
+        said = talk(socket.AF_INET, ("127.0.0.1", port), order + b"QUIT\r\n")
+        assert b"200 Write handler 'a.write_text_file' OK" in said and file.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
+def test_all_are_let_in_where_that_is_wanted():
+    config = ROUTER + '; Script(print "port=$(click_driver@@ControlSocket.port)")'
+    with running(PERIGEE, "click", "-p", "0.0.0.0:41000+", "-e", config) as process:
+        port = port_of(process, "port")
+        said = run("setpriv", "--reuid", "nobody", "--clear-groups", "/usr/bin/python3",
+                   "-c", "import socket; s = socket.create_connection(('127.0.0.1', "
+                   f"{port})); print(s.recv(100))")
+        assert "ControlSocket" in said.stdout
+
+
 def test_read_only():
     config = ROUTER + ("; c :: ControlSocket(TCP, 41000+, READONLY true);"
                        " Script(print \"port=$(c.port)\")")

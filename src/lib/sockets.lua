@@ -144,11 +144,12 @@ end
 -- Connections ---------------------------------------------------------------------
 
 --- A server on the listening socket `fd` (nil: none), whose connections get sessions
---- from make(). `log(message)`, if given, is told of connections.
-function sockets.server(fd, make, log)
+--- from make(). `log(message)`, if given, is told of connections. `admit(address)`, if
+--- given, says whether a connection from there is served.
+function sockets.server(fd, make, log, admit)
   return setmetatable({fd = fd, make = make, connections = {}, fds = {},
     came = {}, addresses = {}, number = 0,
-    log = log or function () end,
+    log = log or function () end, admit = admit or function () return true end,
     listening = ffi.new("struct perigee_pollfd[1]", {{fd or -1, POLLIN, 0}})}, Server)
 end
 
@@ -197,10 +198,15 @@ local function accept_all(self)
       end
       return
     end
-    make_room(self, address.addr or UNIX)
-    self:add(fd, address.addr)
-    self.log(("opened connection %d%s"):format(fd, describe(address)))
-    receive(fd, self.connections[fd]) -- who asks at once isn't idle
+    if self.admit(address) then
+      make_room(self, address.addr or UNIX)
+      self:add(fd, address.addr)
+      self.log(("opened connection %d%s"):format(fd, describe(address)))
+      receive(fd, self.connections[fd]) -- who asks at once isn't idle
+    else
+      unistd.close(fd)
+      self.log(("refused a connection%s"):format(describe(address)))
+    end
   end
 end
 

@@ -20,6 +20,7 @@ local protocol = {}
 local GREETING = "Click::ControlSocket/1.3\r\n"
 local LONGEST_LINE = 1024 * 1024
 local MOST_DATA = 64 * 1024 * 1024 -- bytes that one command may bring
+local HTTP_REQUEST = "^%u+ %S+ HTTP/%d"
 local MUCH_OUTPUT = 1024 * 1024    -- of which the client has to take some first
 
 local OK, OK_WARNING, SYNTAX, UNIMPLEMENTED = 200, 220, 500, 501
@@ -290,7 +291,6 @@ local HELP = {
   "LLRPC element#number [bytes]   a call in binary form; DATA follows",
   "QUIT                           end this connection",
 }
-
 function COMMANDS.HELP(self)
   for i, line in ipairs(HELP) do answer(self, OK, line, i < #HELP) end
 end
@@ -323,6 +323,7 @@ local function obey(self)
   local words = {}
   for word in line:gmatch("%S+") do words[#words + 1] = word end
   if #words == 0 then return true end
+  if line:find(HTTP_REQUEST) then words = {"QUIT"} end -- a browser was made to send it
   local command = words[1]:upper()
   local rest = line:match("^%s*%S+%s+%S+%s+(.-)%s*$") or ""
   if not COMMANDS[command] then

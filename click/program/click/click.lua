@@ -36,8 +36,8 @@ local SPECS = {
   {names = {"device"}, value = "NAME=PORT", field = "devices", list = true,
     help = "Use a port of Perigee's as the device NAME."},
   {names = {"port"}, letter = "p", value = "PORT", field = "ports", list = true,
-    help = "Listen for control connections on a TCP port; N=PORT: take PORT for"
-      .. " device N."},
+    help = "Listen for this user's control connections on a TCP port;"
+      .. " 0.0.0.0:PORT: for anybody's; N=PORT: take PORT for device N."},
   {names = {"unix-socket"}, letter = "u", value = "FILE", field = "unix_sockets",
     list = true, help = "Listen for control connections on a Unix socket."},
   {names = {"socket"}, value = "FD", field = "sockets", list = true, number = true,
@@ -95,9 +95,11 @@ local function add_control_sockets(flat, o)
   for _, kind in ipairs{{"ports", "TCP"}, {"unix_sockets", "UNIX"},
     {"sockets", "SOCKET"}} do
     for _, where in ipairs(o[kind[1]] or {}) do
+      local port = where:match("^0%.0%.0%.0:(%d+%+?)$")
       table.insert(flat.elements, {class = "ControlSocket",
         name = "click_driver@@ControlSocket" .. (n > 0 and "@" .. n or ""),
-        config = ("%s, %s"):format(kind[2], where), landmark = "click"})
+        config = port and ("%s, %s, LOCALHOST false"):format(kind[2], port)
+          or ("%s, %s"):format(kind[2], where), landmark = "click"})
       n = n + 1
     end
   end

@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ControlSocket lets other programs read and write handlers, by Click's protocol;
 -- HTTPServer does by HTTP; ChatterSocket tells them what elements print. They listen on
--- this machine's own address unless told otherwise: who can connect can change the
--- router.
+-- this machine's own address, for processes of the same user and root, unless they are
+-- told otherwise: then who can connect can change the router.
 
 local arguments = require("click.arguments")
 local chatter = require("click.chatter")
 local element = require("click.element")
 local errors = require("click.errors")
 local http = require("click.script.http")
+local peer = require("lib.peer")
 local protocol = require("click.script.protocol")
 local sockets = require("lib.sockets")
 local text = require("click.language.text")
@@ -21,11 +22,25 @@ local RETRY_SECONDS = 1
 -- socket or nil and a message, and session(self).
 local Serving = element.define{name = "(server)", ports = "0/0"}
 
+-- A connection of another user's is refused, which is told once.
+local function admit(self)
+  if self.path or self.address ~= LOCAL then return nil end
+  return function (address)
+    if peer.is_trusted(address) then return true end
+    if not self.has_refused then
+      self.has_refused = true
+      self:say("%s :: %s: refused a connection of another user; LOCALHOST false lets "
+        .. "all connect", self.name, self.class.name)
+    end
+    return false
+  end
+end
+
 local function start(self, fd)
   self.server = sockets.server(fd, function () return self:session() end,
     self.verbose and function (line)
       self:say("%s :: %s: %s", self.name, self.class.name, line)
-    end)
+    end, admit(self))
   self.router:poll(self, function () self.server:poll() end)
 end
 
@@ -104,7 +119,7 @@ local KEYWORDS = {
     meaning = "an element that answers for others"},
   {"VERBOSE", "bool", default = false, keyword = true},
   {"LOCALHOST", "bool", default = true, keyword = true,
-    meaning = "programs of this machine only"},
+    meaning = "programs of this machine, user and root only"},
   {"RETRIES", "int", default = 0, keyword = true,
     meaning = "if the port is taken: how often it tries again, each second"},
   {"RETRY_WARNINGS", "bool", default = true, keyword = true},

@@ -1,0 +1,40 @@
+-- SPDX-License-Identifier: Apache-2.0
+local peer = require("lib.peer")
+local socket = require("posix.sys.socket")
+local sockets = require("lib.sockets")
+local unistd = require("posix.unistd")
+
+-- As in proc(5); the columns between the state and the user are zeros.
+local ROW = "%4d: %s %s %s 00000000:00000000 00:00000000 00000000 %5d        0 2 1 0\n"
+local TABLE = "  sl  local_address rem_address   st ...\n"
+  .. ROW:format(0, "0100007F:4571", "00000000:0000", "0A", 0)
+  .. ROW:format(1, "0100007F:D431", "0100007F:4571", "01", 65534)
+  .. ROW:format(2, "0200007F:D432", "0100007F:4571", "01", 0)
+
+describe("the other end of a connection", function ()
+  it("is a user's process", function ()
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(TABLE)
+    file:close()
+    assert.equal(65534, peer.user({addr = "127.0.0.1", port = 0xd431}, path))
+    assert.equal(0, peer.user({addr = "127.0.0.2", port = 0xd432}, path))
+    assert.is_nil(peer.user({addr = "127.0.0.1", port = 0xd432}, path))
+    assert.is_nil(peer.user({addr = "::1", port = 0xd431}, path))
+    assert.equal(unistd.geteuid() == 65534,
+      peer.is_trusted({addr = "127.0.0.1", port = 0xd431}, path))
+    assert.is_true(peer.is_trusted({addr = "127.0.0.2", port = 0xd432}, path))
+    os.remove(path)
+  end)
+
+  it("is this one's, if it connects to itself", function ()
+    local fd, port = assert(sockets.listen_tcp("127.0.0.1", 0))
+    local client = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0)
+    assert(socket.connect(client, {family = socket.AF_INET, addr = "127.0.0.1",
+      port = port}))
+    local accepted, address = socket.accept(fd)
+    assert.equal(unistd.geteuid(), peer.user(address))
+    assert.is_true(peer.is_trusted(address))
+    for _, each in ipairs{fd, client, accepted} do unistd.close(each) end
+  end)
+end)
