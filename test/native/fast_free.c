@@ -63,7 +63,10 @@ int rte_eth_dev_configure(uint16_t id, uint16_t rx, uint16_t tx,
   int (*configure)(uint16_t, uint16_t, uint16_t, const struct rte_eth_conf *) =
     behind("rte_eth_dev_configure");
   on[id] = conf->txmode.offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
-  return configure(id, rx, tx, conf);
+  /* Ubuntu's DPDK calls its own rte_eth_dev_info_get(), and then refuses this. */
+  struct rte_eth_conf without = *conf;
+  without.txmode.offloads &= ~RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+  return configure(id, rx, tx, &without);
 }
 
 int rte_eth_dev_start(uint16_t id)
