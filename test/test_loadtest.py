@@ -27,11 +27,13 @@ def capture(tmp_path):
 
 SECONDS = 0.2  # of a trial
 QUICK = ["-r", "0", "-D", SECONDS, "--warm-up", SECONDS, "--wait", "2"]
+PATIENCE_S = 300  # trials that lose packets wait, and void ones are made again
 
 
 def find_limit(tmp_path, *args, run=perigee):
     path = tmp_path / "found.json"
-    result = run("loadtest", "find-limit", *QUICK, "--json", path, *args)
+    result = run("loadtest", "find-limit", *QUICK, "--json", path, *args,
+                 timeout=PATIENCE_S)
     assert result.returncode == 0, result.stdout + result.stderr
     return json.loads(path.read_text()), result.stdout
 
@@ -76,7 +78,7 @@ def test_tolerates_the_loss_that_is_allowed(tmp_path):
     limit = 1e6
     with patient_device(tmp_path, limit, f"memif:{tmp_path}/m.sock,role=server") as dut:
         dut.wait_for_engine()
-        found, said = find_limit(tmp_path, "-b", "16e6", "-p", "0.5e6", "--loss", "50",
+        found, said = find_limit(tmp_path, "-b", "16e6", "-p", "1e6", "--loss", "50",
                                  "--sizes", "60,1514",
                                  f"memif:{tmp_path}/m.sock,role=client")
     assert [r["size"] for r in found["results"]] == [60, 1514]
@@ -96,7 +98,7 @@ def test_finds_the_limit_between_two_interfaces(capture, tmp_path, namespace):
         found, said = find_limit(
             tmp_path, "-b", "32e6", "-p", "1e6", capture, "out", "in", "packet:v0",
             "-", "in", "-", "packet:v1",
-            run=lambda *args: here.run(PERIGEE, *map(str, args)))
+            run=lambda *args, **how: here.run(PERIGEE, *map(str, args), **how))
     [result] = found["results"]
     assert_found(limit, result, said)
     assert all(stream["name"] == "out" for stream in result.get("streams", []))
