@@ -231,4 +231,4 @@ def test_what_kernel_interfaces_lose_is_counted(namespace):
 ])
 def test_all_of_the_packet_path_is_compiled(args):
     result = perigee("doctor", "--duration", 2, "generate", *args, cwd=ROOT)
-    assert_clean(result)
+    assert_clean(result, cwd=ROOT)

@@ -4,15 +4,20 @@ local testing = require("testing.support")
 
 local CLEAN = "\nThe packet path is clean.\n$"
 
-local SECONDS = "2" -- in which it has a CPU
-
--- What it says of a program, and its status.
+-- What it says of a program, and its status. It looks for longer if that isn't clean:
+-- on a busy machine it has seen hardly anything, and what is common seems rare.
 local function doctor(...)
-  return testing.perigee{"doctor", "--duration", SECONDS, ...}
+  local said, status
+  for _, seconds in ipairs{"1.5", "8", "30"} do
+    said, status = testing.perigee{"doctor", "--duration", seconds, ...}
+    if said:find(CLEAN) then break end
+  end
+  return said, status
 end
 
--- The same of a graph from null to null through an app that does `body` with each `p`.
-local function examine(body)
+-- From null to null through an app that does `body` with each packet `p`; for longer if
+-- what is said doesn't match yet: on a busy machine it has run hardly any.
+local function examine(body, pattern)
   local script = ([[
     local Port = require("apps.port.port").Port
     local Slow = {names = {a = 1, b = 2}}
@@ -32,7 +37,12 @@ local function examine(body)
     config.link(c, "slow.output -> nic.input")
     engine.configure(c)
     engine.main{}]]):format(body)
-  return testing.script(script, {"doctor", "--duration", SECONDS})
+  local said, status
+  for _, seconds in ipairs{"1.5", "8", "30"} do
+    said, status = testing.script(script, {"doctor", "--duration", seconds})
+    if said:find(pattern) then break end
+  end
+  return said, status
 end
 
 describe("doctor", function ()
@@ -63,7 +73,7 @@ describe("doctor", function ()
 
   it("names file, line, source and remedy of what isn't compiled #slow", function ()
     local said, status = examine(
-      "self.last = string.gsub('abc', 'b', function (x) return x end)")
+      "self.last = string.gsub('abc', 'b', function (x) return x end)", "blacklisted")
     assert.equal(1, status)
     assert.matches("\n/tmp/[^\n]*:8: NYI: bytecode FNEW\n"
       .. "    self.last = string.gsub%('abc'[^\n]*\n  app: slow\n"
@@ -74,7 +84,7 @@ describe("doctor", function ()
   end)
 
   it("names what a trace is left for #slow", function ()
-    local said, status = examine("self.last = os.time()")
+    local said, status = examine("self.last = os.time()", "os%.time isn't")
     assert.equal(1, status)
     assert.matches(":8: os.time isn't compiled\n", said)
   end)
