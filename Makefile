@@ -56,7 +56,7 @@ override CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
 override LDFLAGS += -fsanitize=$(SANITIZE)
 endif
 
-SOURCES := $(wildcard src/native/*/*.c src/net/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
+SOURCES := $(wildcard src/native/*/*.c src/net/*/*.c src/port/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
   click/native/*.c moongen/native/*.c)
 # What is built for guests lies apart.
 BUILD := build
@@ -172,7 +172,7 @@ lint: libraries
 DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/native/dpdk/log.h \
   src/net/checksum/checksum.h \
   snabb/native/snabb.h \
-  src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
+  src/port/memif/memif.h src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
   snabb/apps/bridge/bridge.h \
   click/native/ip.h click/native/ip4_table.h \
   click/native/chance.h click/native/classify.h click/native/flows.h \

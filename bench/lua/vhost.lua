@@ -1,41 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- perigee run bench/lua/vhost.lua ports SOCKET SECONDS: 192 packets go round between
--- the two ends of a vhost-user socket. Or switch|links PORTS SECONDS: each port gives
--- bursts of 32 packets for the others, through a VlanSwitch or by links past it. Prints
--- what bench/native/vhost.c prints: packets, CPU seconds, TSC Hz.
+-- perigee run bench/lua/vhost.lua switch|links PORTS SECONDS: each port gives bursts
+-- of 32 packets for the others, through a VlanSwitch or by links past it. Prints
+-- packets, CPU seconds, TSC Hz.
 
 local ffi = require("ffi")
 local C = require("core.native")
-local Port = require("apps.port.port").Port
 local VlanSwitch = require("apps.vlan_switch.vlan_switch").VlanSwitch
 
-local WARM_UP_SECONDS, ROUND, BURST, SIZE = 0.3, 192, 32, 60
+local WARM_UP_SECONDS, BURST, SIZE = 0.3, 32, 60
 local TURNS = 64 -- between looks at the clock
-
--- Gives packets to start with, once.
-local Seed = {}
-Seed.__index = Seed
-function Seed:new() return setmetatable({left = ROUND}, self) end
-function Seed:pull()
-  while self.left > 0 do
-    local p = packet.allocate()
-    p.length = SIZE
-    link.transmit(self.output.output, p)
-    self.left = self.left - 1
-  end
-end
-
-local function round_graph(path)
-  local c = config.new()
-  config.app(c, "host", Port, "vhost:" .. path)
-  engine.configure(c) -- it makes the socket
-  config.app(c, "guest", Port, "virtio-user:" .. path)
-  config.app(c, "seed", Seed)
-  config.link(c, "host.output -> host.input")
-  config.link(c, "guest.output -> guest.input")
-  config.link(c, "seed.output -> guest.input2")
-  return c
-end
 
 -- A port of the switch: its packets are for the others, by a table that chance has
 -- made; what it gets it frees.
@@ -105,9 +78,7 @@ end
 
 -- Packets that have come, so far, to who counts them.
 local function counter(apps)
-  local host = apps.host
   return function ()
-    if host then return tonumber(host.port.txpackets) end
     local sum = 0
     for _, app in pairs(apps) do sum = sum + (app.got or 0) end
     return sum
@@ -116,8 +87,7 @@ end
 
 local function main(what, where, seconds)
   math.randomseed(1)
-  engine.configure(what == "ports" and round_graph(where)
-    or switch_graph(tonumber(where), what == "switch"))
+  engine.configure(switch_graph(tonumber(where), what == "switch"))
   engine.busywait = true
   local count = counter(engine.app_table)
   go(WARM_UP_SECONDS)

@@ -82,6 +82,16 @@ def reference_cycles(name, *args, timeout=60):
         command([ROOT / "build" / "bench" / name, *args, *eal_arguments()], timeout))
 
 
+def peers_cycles(server, client, path, seconds):
+    """Cycles a packet that goes round between two ports which share memory."""
+    return script_cycles("peers", server % path, client % path, seconds)
+
+
+def reference_peers_cycles(server, client, path, seconds):
+    """The same of two devices in C."""
+    return reference_cycles("peers", server % path, client % path, path, seconds)
+
+
 def in_turn(rounds, functions):
     """Call each of the functions (a dict) in turn, `rounds` times; their results."""
     results = {name: [] for name in functions}

@@ -21,7 +21,7 @@ def switch_limit():
 
 
 def run(quick, rounds=None):
-    measure.build("vhost")
+    measure.build("peers")
     measure.pin()
     seconds = 0.3 if quick else 1
     rounds = rounds or (5 if quick else 20)
@@ -31,8 +31,11 @@ def run(quick, rounds=None):
             return f"{folder}/{next(numbers)}"
 
         results = measure.in_turn(rounds, {
-            "perigee": lambda: measure.script_cycles("vhost", "ports", path(), seconds),
-            "c": lambda: measure.reference_cycles("vhost", path(), seconds)})
+            "perigee": lambda: measure.peers_cycles("vhost:%s", "virtio-user:%s", path(),
+                                                    seconds),
+            "c": lambda: measure.reference_peers_cycles(
+                "net_vhost_pg0,iface=%s,queues=1,linear-buffer=1",
+                "net_virtio_user_pg1,path=%s,queues=1", path(), seconds)})
     rows = [measure.row("vhost and virtio-user", results["perigee"], results["c"], LIMIT),
             measure.worst_row("vhost and virtio-user", results["perigee"], results["c"])]
     more = switch_limit()

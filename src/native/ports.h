@@ -98,6 +98,7 @@ int pg_port_stats(const struct port *port, struct port_stats *stats);
 /* A further statistic of a port, by the name that its driver gives it. */
 struct port_xstat { char name[64]; uint64_t value; };
 int32_t pg_port_xstats(const struct port *port, struct port_xstat *list, uint32_t n);
+int32_t pg_port_events(const struct port *port, struct port_xstat *list, uint32_t n);
 int32_t pg_port_queue_count(const struct port *port, uint16_t queue);
 int pg_port_link(const struct port *port, struct port_link *link);
 uint32_t pg_most_ports(void);

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- perigee run tools/reference/make.lua FOLDER [ROOT]: writes what ldoc is to read
--- there, a file for each module of src/core, net, lib and apps of the tree at ROOT
--- (this one) with the comments of its public functions. It fails if one has none. (ldoc
--- itself wants comments that open with three dashes at a file's top, and tags.)
+-- there, a file for each module of src/core, net, lib, port and apps of the tree at
+-- ROOT (this one) with the comments of its public functions. It fails if one has none.
+-- (ldoc itself wants comments that open with three dashes at a file's top, and tags.)
 
 local here = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$")
 package.path = here .. "/?.lua;" .. package.path
@@ -16,9 +16,10 @@ local stat = require("posix.sys.stat")
 
 local folder, root = ...
 root = root or here .. "/../.."
-local ROOMS = {"src/core", "src/net", "src/lib", "src/apps"}
+local ROOMS = {"src/core", "src/net", "src/lib", "src/port", "src/apps"}
 -- What is called by one module alone, which says what each is for.
-local CONTRACTS = {"^src/lib/port/kind/", "^src/lib/stack/proto/"}
+local CONTRACTS = {"^src/lib/port/kind/", "^src/port/[^/]+/kind.lua$",
+  "^src/lib/stack/proto/"}
 -- What the engine calls of apps (doc/apps.md).
 local OF_APPS = {new = true, begin = true, link = true, unlink = true, pull = true,
   push = true, tick = true, process = true, process_burst = true, reconfig = true,

@@ -104,6 +104,20 @@ function statistics.publish(frame, s)
   counter.set(frame.txerrors, s.oerrors)
 end
 
+local MOST_EVENTS = 64
+local events = ffi.new("struct port_xstat[?]", MOST_EVENTS)
+
+-- What else the port's own driver counts, such as peers that were let go: what isn't 0.
+local function print_events(port)
+  for i = 0, math.min(C.pg_port_events(port, events, MOST_EVENTS), MOST_EVENTS) - 1 do
+    local e = events[i]
+    if e.value > 0 then
+      print(("  %s times: %s"):format(lib.comma_value(tonumber(e.value)),
+        ffi.string(e.name)))
+    end
+  end
+end
+
 local function link_state(port)
   local l = ffi.new("struct port_link")
   if C.pg_port_link(port, l) < 0 then return "link unknown" end
@@ -137,6 +151,7 @@ function statistics.print(text, port, s)
         DROPS[name]))
     end
   end
+  print_events(port)
 end
 
 return statistics

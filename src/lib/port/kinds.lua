@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The kinds of port: an entry each, in kind/NAME.lua. The folder is read when this
--- module is loaded. What an entry holds: README.md.
+-- The kinds of port: an entry each, in kind/NAME.lua, or in src/port/NAME/kind.lua for
+-- a kind that is whole in its folder. These are read when this module is loaded. What
+-- an entry holds: README.md.
 
 local dirent = require("posix.dirent")
 
@@ -11,14 +12,18 @@ kinds.list = {}
 
 local by_name = {}
 
+local function add(kind)
+  by_name[kind.name] = kind
+  kinds.list[#kinds.list + 1] = kind
+end
+
 local here = debug.getinfo(1, "S").source:match("^@(.*)kinds%.lua$")
 for file in dirent.files(here .. "kind") do
   local name = file:match("^([%w_]+)%.lua$")
-  if name and not name:match("_spec$") then
-    local kind = require("lib.port.kind." .. name)
-    by_name[kind.name] = kind
-    kinds.list[#kinds.list + 1] = kind
-  end
+  if name and not name:match("_spec$") then add(require("lib.port.kind." .. name)) end
+end
+for folder in dirent.files(here .. "../../port") do
+  if folder:match("^[%w_]+$") then add(require(("port.%s.kind"):format(folder))) end
 end
 table.sort(kinds.list, function (a, b) return a.order < b.order end)
 

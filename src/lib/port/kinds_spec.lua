@@ -33,6 +33,9 @@ describe("each kind of port", function ()
     for file in dirent.files(main.root .. "/src/lib/port/kind") do
       if file:match("%.lua$") and not file:match("_spec") then count = count + 1 end
     end
+    for folder in dirent.files(main.root .. "/src/port") do
+      if not folder:match("^%.") then count = count + 1 end
+    end
     assert.equal(count, #kinds.list)
   end)
 

@@ -51,7 +51,8 @@ function M.help()
     -- Those of two kinds that share them are listed once, below both.
     local shared = following and following.args == kind.args
     for _, arg in ipairs(shared and {} or kind.args) do
-      local default = arg.default ~= nil and (" (default %s)"):format(arg.default) or ""
+      local has_default = arg.default ~= nil and arg.default ~= ""
+      local default = has_default and (" (default %s)"):format(arg.default) or ""
       line("    " .. arg.name, arg.help .. default)
     end
   end

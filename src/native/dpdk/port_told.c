@@ -32,6 +32,13 @@ int pg_port_stats(const struct port *port, struct port_stats *stats)
   return 0;
 }
 
+/* What else happened to a port of our own, such as peers that were let go, by name: up to
+ * `n` of them into `list`. How many there are. */
+int32_t pg_port_events(const struct port *port, struct port_xstat *list, uint32_t n)
+{
+  return port->own && port->own->events ? port->own->events(port, list, n) : 0;
+}
+
 /* The statistics of ports of our own, under the names that DPDK gives those. */
 static int32_t own_xstats(const struct port *port, struct port_xstat *list, uint32_t n)
 {
@@ -48,7 +55,8 @@ static int32_t own_xstats(const struct port *port, struct port_xstat *list, uint
     snprintf(list[i].name, sizeof list[i].name, "%s", all[i].name);
     list[i].value = all[i].value;
   }
-  return RTE_DIM(all);
+  uint32_t known = RTE_DIM(all);
+  return known + pg_port_events(port, list + RTE_MIN(known, n), n - RTE_MIN(known, n));
 }
 
 /* All statistics that the port's driver has, into `list`, up to `n` of them. How many

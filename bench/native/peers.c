@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reference of a virtual machine's port: packets go round between DPDK's net_vhost
- * and its net_virtio_user, each received and sent back.
+ * The reference of ports that share memory: packets go round between two devices of
+ * DPDK's, such as net_vhost and net_virtio_user, each received and sent back.
  *
- *   vhost SOCKET SECONDS EAL-ARGUMENTS...
+ *   peers SERVER CLIENT SOCKET SECONDS EAL-ARGUMENTS...
+ *
+ * SERVER and CLIENT are devices ("net_memif_pg0,role=server,socket=/tmp/m").
  *
  * Prints one line: packets, CPU seconds, TSC Hz.
  */
@@ -59,13 +61,11 @@ static void seed(uint16_t guest, struct rte_mempool *pool)
 
 int main(int argc, char **argv)
 {
-  char host[256], guest[256];
-  check(argc > 3, "arguments");
-  snprintf(host, sizeof host, "net_vhost_pg0,iface=%s,queues=1,linear-buffer=1", argv[1]);
-  snprintf(guest, sizeof guest, "net_virtio_user_pg1,path=%s,queues=1", argv[1]);
-  double seconds = atof(argv[2]);
-  argv[2] = argv[0];
-  check(rte_eal_init(argc - 2, argv + 2) >= 0, "EAL");
+  check(argc > 5, "arguments");
+  const char *host = argv[1], *guest = argv[2], *path = argv[3];
+  double seconds = atof(argv[4]);
+  argv[4] = argv[0];
+  check(rte_eal_init(argc - 4, argv + 4) >= 0, "EAL");
   struct rte_mempool *pool = make_pool();
   uint16_t host_port = open_port(host, pool), guest_port = open_port(guest, pool);
   seed(guest_port, pool);
@@ -73,6 +73,6 @@ int main(int argc, char **argv)
   double before = cpu_seconds();
   uint64_t packets = run(host_port, guest_port, seconds);
   print_result(packets, cpu_seconds() - before);
-  unlink(argv[1]);
+  unlink(path);
   return 0;
 }

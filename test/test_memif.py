@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""memif ports and what else speaks memif: DPDK's net_memif in both roles, several queues,
+rings and buffers of other sizes; peers that are killed, come back, or aren't there."""
+
+import os
+import pathlib
+import signal
+import socket
+
+import pytest
+
+from helpers.capture import load, save
+from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
+from helpers.memif_peer import Gone, connected
+from helpers.report import account
+
+BRIDGE, ECHOES = ROOT / "test" / "chained_bridge.lua", ROOT / "test" / "echoes.lua"
+LENGTHS = [14, 60, 61, 1514, 2048, 2049, 4096, 9000]
+PACKETS = [bytes([n % 256]) * LENGTHS[n % len(LENGTHS)] for n in range(400)]
+
+
+def end(role, path, *options):
+    return ",".join([f"memif:{path}", f"role={role}", *options])
+
+
+def dpdk(role, path, *options):
+    """Options of perigee whose port 0 is a device of DPDK's own driver."""
+    words = [f"net_memif0,role={role}", f"socket={path}", "socket-abstract=no", *options]
+    return ["--eal", "--vdev=" + ",".join(words)]
+
+
+def go_round(tmp_path, echo, bridge, packets=PACKETS):
+    """Send packets through `bridge` (words before a program, its port) to an echo; as they
+    come back."""
+    save(tmp_path / "a.pcap", packets)
+    (tmp_path / "b.pcap").unlink(missing_ok=True)
+    options, port = bridge
+    size = (tmp_path / "a.pcap").stat().st_size
+    files = f"pcap:rx={tmp_path / 'a.pcap'},tx={tmp_path / 'b.pcap'}"
+    with running(PERIGEE, *options, "run", BRIDGE, files, port, 0) as sender:
+        def came():
+            assert sender.read(), sender.said
+            assert echo.read(), echo.said
+            file = tmp_path / "b.pcap"
+            return file.exists() and file.stat().st_size >= size
+        wait_until(came, "all packets to come back", timeout=120)
+        assert sender.interrupt() == 0, sender.said
+    return list(load(tmp_path / "b.pcap"))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "socket"
+
+
+def served(path, program):
+    wait_until(lambda: program.read() and path.exists(), "the socket")
+
+
+# (DPDK 22.11's driver spoils packets in several buffers once a ring is full, also between
+# two of its own: its rings are large enough here.)
+@pytest.mark.parametrize("options", [[], ["rsize=12"]])
+def test_with_a_client_of_dpdk(tmp_path, path, options):
+    with running(PERIGEE, "run", ECHOES, end("server", path)) as echo:
+        served(path, echo)
+        back = go_round(tmp_path, echo, (dpdk("client", path, *options), "0"))
+        assert back == PACKETS
+        assert echo.interrupt() == 0, echo.said
+
+
+@pytest.mark.parametrize("options", [[], ["ring=4000"], ["buffer=16384"]])
+def test_with_a_server_of_dpdk(tmp_path, path, options):
+    with running(PERIGEE, *dpdk("server", path), "run", ECHOES, 0) as echo:
+        served(path, echo)
+        assert go_round(tmp_path, echo, ([], end("client", path, *options))) == PACKETS
+        assert echo.interrupt() == 0, echo.said
+
+
+def test_secrets_with_dpdk(tmp_path, path):
+    (tmp_path / "secret").write_text("as-DPDK-has-it\n")
+    with running(PERIGEE, "run", ECHOES,
+                 end("server", path, f"secret_file={tmp_path / 'secret'}")) as echo:
+        served(path, echo)
+        back = go_round(tmp_path, echo, (dpdk("client", path, "secret=as-DPDK-has-it"), "0"))
+        assert back == PACKETS
+        assert echo.interrupt() == 0, echo.said
+
+
+@pytest.mark.parametrize("server, client", [
+    ([], ["ring=30"]), (["queues=4"], ["queues=3"]), (["queues=3"], ["queues=4", "ring=16"]),
+    (["queues=16"], ["buffer=512"])])
+def test_queues_rings_and_buffers(tmp_path, path, server, client):
+    """By several queues packets come in any order, but each flow's in its own."""
+    with running(PERIGEE, "run", ECHOES, end("server", path, *server)) as echo:
+        served(path, echo)
+        back = go_round(tmp_path, echo, ([], end("client", path, *client)))
+        assert echo.interrupt() == 0, echo.said
+    assert sorted(back) == sorted(PACKETS)
+    for byte in 1, 2, 200:
+        flow = [packet for packet in PACKETS if packet[0] == byte]
+        assert [packet for packet in back if packet[0] == byte] == flow
+    if "queues" not in str(server):
+        assert back == PACKETS
+
+
+def test_interfaces_of_one_socket(tmp_path, path):
+    """Each has its own peer, and the socket goes with the last."""
+    ports = [end("server", path, f"id={number}") for number in (5, 4294967295)]
+    with running(PERIGEE, "run", ECHOES, *ports) as echo:
+        echo.wait_for("echoing")
+        for number in 4294967295, 5:
+            assert go_round(tmp_path, echo,
+                            ([], end("client", path, f"id={number}"))) == PACKETS
+        assert echo.interrupt() == 0, echo.said
+    assert not path.exists()
+
+
+def test_a_server_that_is_killed_over_and_over(tmp_path, path):
+    """The client finds the next one by itself."""
+    def start():
+        return running(PERIGEE, "run", BRIDGE, end("server", path), "ring:x", 0)
+    save(tmp_path / "a.pcap", PACKETS)
+    with start() as first:
+        served(path, first)
+        with running(PERIGEE, "run", ECHOES, end("client", path)) as client:
+            client.wait_for("echoing")
+            for _ in range(3):
+                first.interrupt(signal.SIGKILL)
+                back = go_round(tmp_path, client, ([], end("server", path)))
+                assert back[-len(PACKETS):] == PACKETS
+            assert client.interrupt() == 0, client.said
+
+
+def test_a_client_that_is_killed_over_and_over(tmp_path, path):
+    with running(PERIGEE, "run", ECHOES, end("server", path)) as echo:
+        served(path, echo)
+        for _ in range(3):
+            with running(PERIGEE, "packetblaster", "synth", end("client", path)) as flood:
+                flood.wait_for_engine()
+                assert flood.runs_for(0.3), flood.said
+                flood.interrupt(signal.SIGKILL)
+            back = go_round(tmp_path, echo, ([], end("client", path)))
+            assert [packet for packet in back if packet in PACKETS][-400:] == PACKETS
+        assert echo.interrupt() == 0, echo.said
+        a = account(echo.said)
+        assert a["received"] == a["sent"] + a["in links"] + a["dropped by ports"] + a["freed"]
+
+
+def test_two_servers_on_one_path(path):
+    with running(PERIGEE, "echo", end("server", path), 0) as first:
+        served(path, first)
+        second = perigee("echo", end("server", path))
+        assert second.returncode == 2 and "another process serves" in second.stderr
+        assert first.interrupt() == 0, first.said
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, None])
+def test_something_else_at_the_path(path, kind):
+    """A file, or another program's socket."""
+    with socket.socket(socket.AF_UNIX) as other:
+        if kind is None:
+            path.write_text("no socket")
+        else:
+            other.bind(str(path))
+            other.listen()
+        result = perigee("echo", end("client", path))
+        assert result.returncode == 1 and f"nobody answers at '{path}'" in result.stderr
+        assert "Traceback" not in result.stderr
+        result = perigee("echo", end("server", path))
+        assert result.returncode == 2, result.stderr
+    assert path.exists()
+
+
+def descriptors(program):
+    return len(os.listdir(f"/proc/{program.pid}/fd"))
+
+
+def mappings(program):
+    return pathlib.Path(f"/proc/{program.pid}/maps").read_text().count("memfd:peer")
+
+
+def come_and_go(path):
+    """A good peer, once the last one isn't there any more."""
+    def done():
+        try:
+            with connected(path) as peer:
+                peer.start()
+        except Gone as gone:
+            assert gone.reason.startswith("taken"), gone.reason
+            return False
+        return True
+    wait_until(done, "to be taken")
+
+
+def test_peers_that_come_and_go_leave_nothing(path):
+    """No descriptor, no memory."""
+    with running(PERIGEE, "run", ECHOES, end("server", path)) as echo:
+        echo.wait_for("echoing")
+        for _ in range(3):  # what is made once
+            come_and_go(path)
+        before = descriptors(echo)
+        for _ in range(100):
+            come_and_go(path)
+        wait_until(lambda: echo.read() and descriptors(echo) <= before
+                   and mappings(echo) == 0, "all of it to be given back")
+        assert echo.interrupt() == 0, echo.said
