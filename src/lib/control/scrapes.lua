@@ -22,7 +22,7 @@ local PATIENCE_SECONDS = 1 -- of a wait for clients, after which stop() is asked
 local Budget = {}
 Budget.__index = Budget
 
--- A budget whose clocks, in seconds, are cpu() and now().
+--- A budget whose clocks, in seconds, are cpu() and now().
 function scrapes.budget(cpu, now)
   return setmetatable({cpu = cpu, now = now, used = cpu(), at = now(),
     left = SAVED_SECONDS}, Budget)
@@ -42,8 +42,8 @@ end
 local Source = {}
 Source.__index = Source
 
--- The texts of what collect() returns: a list for lib.observe.metrics. collect() may
--- yield. cpu() and now() are the clocks.
+--- The texts of what collect() returns: a list for lib.observe.metrics. collect() may
+--- yield. cpu() and now() are the clocks.
 function scrapes.source(collect, cpu, now)
   return setmetatable({collect = collect, cpu = cpu, now = now, due = 0}, Source)
 end
