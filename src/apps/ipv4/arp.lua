@@ -73,7 +73,7 @@ end
 -- Read an ARP packet, which stays the caller's.
 local function listen(self, p, south)
   local data = p.data
-  local operation = arp.operation(data, p.length)
+  local operation = arp.operation(data, p.length, true)
   if operation ~= REQUEST and operation ~= REPLY then
     counter.add(self.shm["drop-arp-invalid-packets"])
   elseif operation == REQUEST then

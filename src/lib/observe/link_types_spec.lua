@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 local ffi = require("ffi")
 local blocks = require("lib.pcap.blocks")
-local checksum = require("lib.stack.checksum")
+local checksum = require("net.checksum.checksum")
 local format = require("lib.pcap.format")
 local link_types = require("lib.observe.link_types")
 

@@ -110,7 +110,8 @@ static int start_thread(struct hidden *h)
     CPU_SET(h->pinned_to, &cpus);
     pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
   }
-  sigfillset(&all); /* they are for the main thread */
+  sigfillset(&all); /* they are for the main thread, but for what this one causes */
+  sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int error = pthread_create(&h->thread, &attributes, run, h);
   pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -26,12 +26,12 @@ local bytes_t = ffi.typeof("const uint8_t *")
 function arp.is_group(mac) return ffi.cast(bytes_t, mac)[0] % 2 == 1 end
 
 --- The operation of the message in the frame of `length` bytes at `data` (uint8_t *);
---- nil if it isn't one, or says that its sender's address is a group's, which nobody
---- may believe (RFC 1812, section 3.3.2).
-function arp.operation(data, length)
+--- nil if it isn't one, or says that its sender's address is a group's, which routers
+--- may not believe (RFC 1812, section 3.3.2); Snabb's app does, so with `any_sender`.
+function arp.operation(data, length, any_sender)
   if length < FRAME or read16(data + TYPE) ~= ARP or read16(data + HARDWARE) ~= ETHERNET
     or read16(data + PROTOCOL) ~= IP4 or read16(data + SIZES) ~= SIX_AND_FOUR
-    or data[SENDER_MAC] % 2 == 1 then
+    or not any_sender and data[SENDER_MAC] % 2 == 1 then
     return nil
   end
   return read16(data + OPERATION)
