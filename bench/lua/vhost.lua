@@ -3,12 +3,11 @@
 -- of 32 packets for the others, through a VlanSwitch or by links past it. Prints
 -- packets, CPU seconds, TSC Hz.
 
+local cpu_time = require("cpu_time")
 local ffi = require("ffi")
-local C = require("core.native")
 local VlanSwitch = require("apps.vlan_switch.vlan_switch").VlanSwitch
 
-local WARM_UP_SECONDS, BURST, SIZE = 0.3, 32, 60
-local TURNS = 64 -- between looks at the clock
+local BURST, SIZE = 32, 60
 
 -- A port of the switch: its packets are for the others, by a table that chance has
 -- made; what it gets it frees.
@@ -66,16 +65,6 @@ local function switch_graph(ports, switched)
   return c
 end
 
--- Run for so many seconds of CPU time, as the reference does: on a machine that others
--- use, little of so much wall time is left to compile in.
-local function go(seconds)
-  local ends, turns = C.pg_cpu_seconds() + seconds, 0
-  engine.main{no_report = true, done = function ()
-    turns = turns + 1
-    return turns % TURNS == 0 and C.pg_cpu_seconds() >= ends
-  end}
-end
-
 -- Packets that have come, so far, to who counts them.
 local function counter(apps)
   return function ()
@@ -89,12 +78,7 @@ local function main(what, where, seconds)
   math.randomseed(1)
   engine.configure(switch_graph(tonumber(where), what == "switch"))
   engine.busywait = true
-  local count = counter(engine.app_table)
-  go(WARM_UP_SECONDS)
-  local packets, cpu = count(), C.pg_cpu_seconds()
-  go(tonumber(seconds))
-  print(("%d %.6f %d"):format(count() - packets, C.pg_cpu_seconds() - cpu,
-    tonumber(C.pg_tsc_hz())))
+  cpu_time.report(counter(engine.app_table), seconds)
 end
 
 main(...)

@@ -4,11 +4,13 @@
 The machines this runs on are shared: figures are cycles of CPU time, never of
 wall time; what is compared ran in the same minute, taken in turn.
 """
+import itertools
 import os
 import pathlib
 import re
 import statistics
 import subprocess
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PERIGEE = ROOT / "perigee"
@@ -82,14 +84,30 @@ def reference_cycles(name, *args, timeout=60):
         command([ROOT / "build" / "bench" / name, *args, *eal_arguments()], timeout))
 
 
-def peers_cycles(server, client, path, seconds):
-    """Cycles a packet that goes round between two ports which share memory."""
-    return script_cycles("peers", server % path, client % path, seconds)
+def peers_rows(name, ports, devices, limit, quick, rounds):
+    """The rows of packets that go round between two ports which share memory, and between
+    two devices in C: `ports` and `devices` are a server's text and a client's, with %s in
+    the place of their socket."""
+    build("peers")
+    pin()
+    seconds = 0.3 if quick else 1
+    numbers = itertools.count()
+    with tempfile.TemporaryDirectory() as folder:
+        def at_new_path(ends):
+            path = f"{folder}/{next(numbers)}"
+            return path, [end % path for end in ends]
 
+        def perigee():
+            return script_cycles("peers", *at_new_path(ports)[1], seconds)
 
-def reference_peers_cycles(server, client, path, seconds):
-    """The same of two devices in C."""
-    return reference_cycles("peers", server % path, client % path, path, seconds)
+        def reference():
+            path, ends = at_new_path(devices)
+            return reference_cycles("peers", *ends, path, seconds)
+
+        results = in_turn(rounds or (5 if quick else 20),
+                          {"perigee": perigee, "c": reference})
+    return [row(name, results["perigee"], results["c"], limit),
+            worst_row(name, results["perigee"], results["c"])]
 
 
 def in_turn(rounds, functions):

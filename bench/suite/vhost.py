@@ -6,9 +6,7 @@
 bursts of 32 packets each for the others, through the switch by VLAN and MAC address and
 by links past it.
 """
-import itertools
 import statistics
-import tempfile
 
 from suite import measure
 
@@ -21,23 +19,12 @@ def switch_limit():
 
 
 def run(quick, rounds=None):
-    measure.build("peers")
-    measure.pin()
-    seconds = 0.3 if quick else 1
     rounds = rounds or (5 if quick else 20)
-    numbers = itertools.count()
-    with tempfile.TemporaryDirectory() as folder:
-        def path():
-            return f"{folder}/{next(numbers)}"
-
-        results = measure.in_turn(rounds, {
-            "perigee": lambda: measure.peers_cycles("vhost:%s", "virtio-user:%s", path(),
-                                                    seconds),
-            "c": lambda: measure.reference_peers_cycles(
-                "net_vhost_pg0,iface=%s,queues=1,linear-buffer=1",
-                "net_virtio_user_pg1,path=%s,queues=1", path(), seconds)})
-    rows = [measure.row("vhost and virtio-user", results["perigee"], results["c"], LIMIT),
-            measure.worst_row("vhost and virtio-user", results["perigee"], results["c"])]
+    seconds = 0.3 if quick else 1
+    rows = measure.peers_rows(
+        "vhost and virtio-user", ("vhost:%s", "virtio-user:%s"),
+        ("net_vhost_pg0,iface=%s,queues=1,linear-buffer=1",
+         "net_virtio_user_pg1,path=%s,queues=1"), LIMIT, quick, rounds)
     more = switch_limit()
     for ports in (2, 64):
         results = measure.in_turn(rounds, {
