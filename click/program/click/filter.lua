@@ -39,6 +39,13 @@ function filter.options(more)
   return list
 end
 
+--- The option `spec` of a program for which the order of several options and words
+--- counts: they come as a list, `parts`.
+function filter.in_order(spec)
+  spec.list, spec.field = true, "parts"
+  return spec
+end
+
 --- Write the configuration alone, not an archive.
 filter.CONFIG = {names = {"config"}, letter = "c", field = "config",
   help = "Write the configuration alone, not an archive."}

@@ -7,11 +7,7 @@ local filter = require("program.click.filter")
 
 local M = {summary = "join Click configurations of several routers"}
 
--- Names and files are told apart by what stands before them: the order counts.
-local function in_order(spec)
-  spec.list, spec.field = true, "parts"
-  return spec
-end
+local in_order = filter.in_order
 
 local SPECS = {
   in_order{names = {"file"}, letter = "f", value = "FILE", kind = "file",

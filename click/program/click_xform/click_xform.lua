@@ -10,10 +10,7 @@ local M = {summary = "replace patterns of elements in a Click configuration"}
 
 local MOST = 100000 -- replacements: patterns may make what they are found in
 
-local function in_order(spec)
-  spec.list, spec.field = true, "parts"
-  return spec
-end
+local in_order = filter.in_order
 
 local SPECS = {
   in_order{names = {"file"}, letter = "f", value = "FILE", kind = "file",
