@@ -6,6 +6,7 @@
 local bytes4 = require("apps.ipv4.bytes")
 local bytes6 = require("apps.ipv6.bytes")
 local counter = require("core.counter")
+local wire = require("net.wire.bytes")
 
 local filtered = {}
 
@@ -15,7 +16,7 @@ local FRAGMENT4 = 0x3fff -- offset, and "more fragments"
 local function is_whole4(data, length)
   if length < 14 or data[12] ~= 8 or data[13] ~= 0 then return true end
   return bytes4.lengths(data, length) > 0
-    and bit.band(bytes4.read16(data + 20), FRAGMENT4) == 0
+    and bit.band(wire.read16(data + 20), FRAGMENT4) == 0
 end
 
 local function is_whole6(data, length)
