@@ -1,12 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- perigee run test/echoes.lua PORT...: each port sends back what it receives.
+-- perigee run test/echoes.lua PORT...: each port sends back what it receives; one that
+-- is written cpuN:PORT on CPU N.
 
 local Port = require("apps.port.port").Port
 
 local c = config.new()
 for i, text in ipairs {...} do
   local name = "port" .. i
-  config.app(c, name, Port, text)
+  local cpu, port = text:match("^cpu(%d+):(.*)$")
+  config.app(c, name, Port, port or text)
+  if cpu then config.cpu(c, name, tonumber(cpu)) end
   config.link(c, ("%s.output -> %s.input"):format(name, name))
 end
 engine.configure(c)

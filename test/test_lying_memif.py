@@ -280,6 +280,23 @@ def test_a_file_that_is_cut(server, size):
     exchange(server.honest)
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="takes two CPUs")
+def test_a_file_that_is_cut_beneath_a_port_on_another_cpu(tmp_path):
+    """Threads of other CPUs leave signals to the main thread, but not this one."""
+    path, other = tmp_path / "socket", max(os.sched_getaffinity(0))
+    with running(PERIGEE, "run", ROOT / "test" / "echoes.lua", "null",
+                 f"cpu{other}:memif:{path},role=server") as process:
+        process.wait_for("echoing")
+        for _ in range(3):
+            with connected(path, seals=0) as peer:
+                exchange(peer.start(), 10)
+                os.ftruncate(peer.file, 0)
+                wait_until(lambda peer=peer: not peer.is_served(), "to be let go")
+        with connected(path) as peer:
+            exchange(peer.start(), 10)
+        assert process.interrupt() == 0, process.said
+
+
 def take_what_waits(server):
     """What was to be sent to those that lied."""
     with connected(server.folder / "socket") as peer:
