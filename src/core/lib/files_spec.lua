@@ -103,4 +103,27 @@ describe("files", function()
     assert.is_false(files.is_iface("l"))
     assert.is_false(files.is_iface("no-such-interface"))
   end)
+
+  it("say in compiled code, too, that they can't be written", function ()
+    local full = io.open("/dev/full", "a")
+    if not full then return pending("there is no /dev/full") end
+    for _, how in ipairs{"flush", "write"} do
+      local good = assert(io.open("/dev/null", "a"))
+      local failed, list = 0, {} -- without a branch: the trace is one of success
+      for i = 1, 300 do list[i] = i <= 200 and good or full end
+      local text = how == "write" and ("x"):rep(100000) or "x"
+      for i = 1, 300 do
+        local file = list[i]
+        local ok = file:write(text)
+        if how == "flush" then ok = file:flush() end
+        if not ok then failed = failed + 1 end
+      end
+      assert.equal(100, failed, how)
+      good:close()
+    end
+    full:close()
+    assert.has_error(function () full:write("x") end, "attempt to use a closed file")
+    local ok, why, number = io.open("/dev/full", "a"):write(("x"):rep(1e6), 7)
+    assert.same({nil, "No space left on device", 28}, {ok, why, number})
+  end)
 end)

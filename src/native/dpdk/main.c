@@ -150,6 +150,7 @@ int main(int argc, char **argv)
   pg_watch_state(L);
   pg_catch_null();
   luaL_openlibs(L);
+  pg_open_files(L);
   char own[PATH_MAX + sizeof "/src/?.lua;"];
   snprintf(own, sizeof own, "%s/src/?.lua;", root);
   set_path(L, "path", "LUA_PATH", own);

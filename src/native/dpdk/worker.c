@@ -64,6 +64,7 @@ static int run_lua(struct hidden *h)
     return failed(h, "no memory for a Lua state");
   pg_watch_state(L);
   luaL_openlibs(L);
+  pg_open_files(L);
   set_path(L, "path", h->path);
   set_path(L, "cpath", h->cpath);
   lua_getglobal(L, "require");
