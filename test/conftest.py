@@ -18,6 +18,14 @@ def pytest_configure(config):
         apart.leave()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_folder():
+    """What programs keep beyond their end (ESP's count of IVs) goes with the tests."""
+    with tempfile.TemporaryDirectory(prefix="perigee-test-", dir="/tmp") as directory:
+        os.environ["PERIGEE_STATE"] = directory
+        yield
+
+
 @pytest.fixture
 def scratch():
     """A directory for large files, removed at the end (pytest keeps tmp_path), that can be

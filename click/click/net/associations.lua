@@ -5,6 +5,7 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
+local random = require("core.lib.random")
 
 local associations = {}
 
@@ -27,7 +28,7 @@ function associations.add(spi, cipher_key, auth_key, start, window)
   local sa = {
     number = last, spi = spi, keys = keys, start = start, count = start,
     window = math.min(window, MOST_WINDOW), highest = start, seen = 0ULL,
-    chance = ffi.new("uint32_t[4]", math.random(2 ^ 32) - 1, math.random(2 ^ 32) - 1),
+    chance = ffi.new("uint8_t[8]", random.random_bytes_from_dev_urandom(8)),
     vector = ffi.new("uint32_t[4]"), vectors = 0,
   }
   all[last] = sa
@@ -46,11 +47,12 @@ end
 
 local ZERO = ffi.new("uint8_t[8]")
 
---- Bytes (8 of them are used) that nobody who doesn't know the key can foretell.
+--- Bytes (8 of them are used) that nobody who doesn't know the key can foretell; after
+--- a restart, with any seed, others.
 function associations.next_vector(sa)
   local vector, chance = sa.vector, sa.chance
   sa.vectors = sa.vectors + 1
-  vector[0], vector[1] = chance[0], chance[1]
+  ffi.copy(vector, chance, 8)
   vector[2], vector[3] = sa.vectors % 2 ^ 32, math.floor(sa.vectors / 2 ^ 32)
   C.pg_esp_encrypt(sa.keys, ffi.cast("uint8_t *", vector), 16, ZERO)
   return vector

@@ -27,7 +27,7 @@ local function class(more)
       receive_key = {required = true}, receive_salt = {required = true},
       receive_window = {}, resync_threshold = {}, resync_attempts = {}, auditing = {},
     },
-    shm = {txerrors = {counter}, rxerrors = {counter}},
+    shm = {txerrors = {counter}, rxerrors = {counter}, rx_wrong_spi = {counter}},
   }
   for name, spec in pairs(more) do c.config[name] = spec end
   c.__index = c
@@ -91,6 +91,7 @@ local function open_all(self, input, output, n)
       refuse(self, p, "rxerrors")
     end
   end
+  counter.set(self.shm.rx_wrong_spi, self.decrypt.wrong_spi)
 end
 
 -- The push() of both classes, which have seal(p) and open(p): the packet, or nil if it

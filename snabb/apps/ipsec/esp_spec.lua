@@ -2,6 +2,10 @@
 
 local testing = require("testing.harness")
 local esp = require("apps.ipsec.esp")
+local state = require("testing.state_folder")
+
+setup(state.make)
+teardown(state.remove)
 
 local KEY, OTHER = ("0011223344556677"):rep(2), ("8899aabbccddeeff"):rep(2)
 local BOTH = {"decapsulated", "encapsulated"}
@@ -58,6 +62,18 @@ describe("Transport6", function ()
     assert.same({frame("x")}, open(b, {sealed}))
     assert.same({}, open(b, {sealed}))
     assert.equal(3, testing.count(b, "rxerrors"))
+  end)
+
+  it("drops packets of another SPI, by name", function ()
+    local a, b = ends(esp.Transport6)
+    local sealed = seal(a, {frame("x")})[1]
+    for at = 55, 58 do
+      local other = sealed:sub(1, at - 1) .. "\66" .. sealed:sub(at + 1)
+      assert.same({}, open(b, {other}))
+    end
+    assert.equal(4, testing.count(b, "rx_wrong_spi"))
+    assert.equal(4, testing.count(b, "rxerrors"))
+    assert.same({frame("x")}, open(b, {sealed}))
   end)
 
   it("refuses one salt for both directions", function ()

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ESP (RFC 4303) with AES-GCM (RFC 4106) and extended sequence numbers, under the names
 -- of Snabb's lib.ipsec.esp: packets of IPv6 in transport mode, anything in tunnel mode.
--- IVs begin with the time, so that a key that outlives the process gets no IV twice.
+-- No key gets an IV twice, as lib.ipsec.iv_store counts them beyond restarts.
 
 local ffi = require("ffi")
 require("core.native") -- track_seq_no and check_seq_no are C of Perigee's
 local aes_gcm = require("lib.ipsec.aes_gcm")
-local clock = require("posix.time")
 local failure = require("core.failure")
+local iv_store = require("lib.ipsec.iv_store")
 local lib = require("core.lib")
 local logger = require("lib.logger")
 local packet = require("core.packet")
@@ -66,14 +66,29 @@ local Encrypt = {}
 Encrypt.__index = Encrypt
 esp.encrypt = Encrypt
 
+local function reserve(self)
+  self.iv[0], self.last_iv = iv_store.reserve()
+  self.iv[0] = self.iv[0] - 1
+end
+
 --- encrypt:new{spi=, aead=, key=, salt=}: one end's sender. Key and salt are
---- hexadecimal digits.
+--- hexadecimal digits. Fails where no file can tell which IVs were used. `fresh_key`:
+--- the key was made for this sender alone and is gone with it, so that IVs begin with 1
+--- and no file is needed.
 function Encrypt:new(conf)
   local o = new(self, conf)
-  local now = clock.clock_gettime(clock.CLOCK_REALTIME)
-  o.iv = ffi.new("uint64_t[1]", now.tv_sec * 1000000000ULL + now.tv_nsec)
+  o.iv = ffi.new("uint64_t[1]")
+  if conf.fresh_key then
+    o.last_iv = 0xffffffffffffffffULL
+  else
+    reserve(o)
+  end
   return o
 end
+
+-- Has it an IV left, or are there others for it? If not, it is asked for each packet:
+-- the disk may be there again.
+local function has_iv(self) return self.iv[0] < self.last_iv or pcall(reserve, self) end
 
 -- Encrypt `size` bytes at `data`, where the next header is to stand behind; ESP's
 -- header goes to `header`. The tag comes behind.
@@ -95,10 +110,12 @@ end
 local function grown(size) return size + OVERHEAD + padding(ALIGNMENT, size + TAIL) end
 
 --- The frame, an Ethernet frame of IPv6 without extension headers, with its payload in
---- ESP; nil if it is too short or too long.
+--- ESP; nil if it is too short or too long, or no IV is left.
 function Encrypt:encapsulate_transport6(p)
   local size = p.length - ETHERNET_AND_IP
-  if size < 0 or ETHERNET_AND_IP + grown(size) > LONGEST then return nil end
+  if size < 0 or ETHERNET_AND_IP + grown(size) > LONGEST or not has_iv(self) then
+    return nil
+  end
   local sealed = grown(size)
   p = packet.resize(p, ETHERNET_AND_IP + sealed)
   local data = p.data
@@ -110,10 +127,11 @@ function Encrypt:encapsulate_transport6(p)
   return p
 end
 
---- The packet as ESP's payload, with ESP's header first; nil if it is too long.
+--- The packet as ESP's payload, with ESP's header first; nil if it is too long, or no
+--- IV is left.
 function Encrypt:encapsulate_tunnel(p, next_header)
   local size = tobit(p.length)
-  if grown(size) > LONGEST then return nil end
+  if grown(size) > LONGEST or not has_iv(self) then return nil end
   p = packet.shiftright(p, HEADER + IV)
   p = packet.resize(p, grown(size))
   local header = p.data
@@ -134,7 +152,7 @@ local BEHIND_HEADER = HEADER + IV
 --- far behind the highest sequence number one may be (128). After `resync_threshold`
 --- (1,024) packets in a row that were refused, `resync_attempts` (8) upper halves of
 --- the sequence number above the present one are tried. `auditing`: log packets that
---- are refused.
+--- are refused. `wrong_spi` counts packets of other associations, which change nothing.
 function Decrypt:new(conf)
   local o = new(self, conf)
   local window = whole("the receive window", conf.window_size or 128, 1, 2 ^ 20)
@@ -142,7 +160,7 @@ function Decrypt:new(conf)
   o.window = ffi.new("uint8_t[?]", o.window_size / 8)
   o.resync_threshold = conf.resync_threshold or 1024
   o.resync_attempts = conf.resync_attempts or 8
-  o.decap_fail = 0
+  o.decap_fail, o.wrong_spi = 0, 0
   o.MIN_SIZE, o.CTEXT_OFFSET, o.PLAIN_OVERHEAD = SMALLEST, BEHIND_HEADER,
     BEHIND_HEADER + TAG -- which programs may read
   o.log = conf.auditing and logger.new{rate = 32, module = "esp"}
@@ -179,7 +197,11 @@ end
 -- `from`: the source address.
 local function open(self, data, length, from)
   local words = ffi.cast(words_t, data)
-  local spi, low = ntohl(words[0]), tonumber(ntohl(words[1]))
+  local spi, low = tonumber(ntohl(words[0])), tonumber(ntohl(words[1]))
+  if spi ~= self.spi then
+    self.wrong_spi = self.wrong_spi + 1
+    return refuse(self, "not of this association", spi, low, from)
+  end
   local size = length - BEHIND_HEADER - TAG
   local high = tonumber(C.check_seq_no(low, self.seq.no, self.window, self.window_size))
   if high < 0 or not try(self, data, size, low, high) then

@@ -67,7 +67,7 @@ function M.run(packets, size, mode, direction, aead)
     packet.max_payload)
   local esp = measure.need("lib.ipsec.esp", "snabbmark esp")
   local settings = {spi = 0, aead = aead or "aes-gcm-16-icv", key = KEY,
-                    salt = "00112233"}
+                    salt = "00112233", fresh_key = true}
   local encrypt, decrypt = esp.encrypt:new(settings), esp.decrypt:new(settings)
   local plain = plain_packet(size, mode)
   local sealed = seal(encrypt, mode, packet.clone(plain))

@@ -24,6 +24,12 @@ function file_lock.try(fd)
   return ffi.C.flock(fd, EXCLUSIVE + AT_ONCE) == 0
 end
 
+--- Lock what `fd` is open on, and wait as long as it takes: for locks that are held for
+--- one write.
+function file_lock.wait(fd)
+  while ffi.C.flock(fd, EXCLUSIVE) ~= 0 do end -- but for signals it succeeds
+end
+
 --- Has any process locked `path`? True if that can't be known.
 function file_lock.is_held(path)
   local fd = file_lock.open(path)

@@ -54,6 +54,17 @@ describe("IPsec elements", function ()
     return out and out[2], unit
   end
 
+  it("have other vectors after each start, with any seed", function ()
+    local function vector()
+      math.randomseed(1)
+      local one = associations.add(SPI, CIPHER, AUTH, START, 64)
+      local text = ffi.string(associations.next_vector(one), 8)
+      associations.remove(one)
+      return text
+    end
+    assert.not_equal(vector(), vector())
+  end)
+
   it("encrypt and decrypt", function ()
     for _, case in ipairs{WHOLE, HALF} do
       local text = case.plain .. case.digest
