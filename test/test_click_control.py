@@ -116,6 +116,83 @@ def test_all_are_let_in_where_that_is_wanted():
         assert "ControlSocket" in said.stdout
 
 
+def as_nobody(port, order):
+    """What a control socket answers to another user's order."""
+    code = ("import socket; s = socket.create_connection(('127.0.0.1', "
+            f"{port}), 20); s.sendall({order!r}); s.shutdown(socket.SHUT_WR)\n"
+            "print(b''.join(iter(lambda: s.recv(65536), b'')).decode())")
+    result = run("setpriv", "--reuid", "nobody", "--clear-groups", "/usr/bin/python3",
+                 "-c", code)
+    assert result.returncode == 0, result
+    return result.stdout
+
+
+OPEN = ("InfiniteSource(LIMIT 1) -> a :: AggregateCounter -> Discard;"
+        "cat :: Script(TYPE PASSIVE, return $(cat $args));"
+        "kill :: Script(TYPE PASSIVE, return $(kill 0 $args));"
+        'Script(print "port=$(click_driver@@ControlSocket.port)")')
+HOTCONFIG = b"WRITE hotconfig Idle -> Discard; Script(print >%s x)\r\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
+def test_others_reach_no_files_but_those_below_a_folder(tmp_path):
+    """Whoever may connect (-p 0.0.0.0:PORT) writes no file of the router's user."""
+    folder, outside = tmp_path / "folder", tmp_path / "outside"
+    folder.mkdir()
+    (folder / "link").symlink_to(outside)
+    (folder / "text").write_text("inside")
+    with running(PERIGEE, "click", "-R", "--files", folder, "-p", "0.0.0.0:41000+", "-e",
+                 OPEN) as click:
+        port = port_of(click, "port")
+
+        def told(order):
+            return as_nobody(port, order)
+
+        for form in (b"text", b"ascii", b"ip", b"pdf"):
+            for name in (outside, folder / "link", "../outside", f"{folder}/../outside"):
+                said = told(b"WRITE a.write_%s_file %s\r\n" % (form, bytes(str(name),
+                                                                          "ascii")))
+                assert "520" in said and f"below {folder}" in said, said
+        said = told(b"WRITE a.write_text_file %s/good\r\n" % bytes(folder))
+        assert "200 Write handler" in said and (folder / "good").exists(), said
+        assert "inside" in told(b"READ cat.run text\r\n")
+        for name in (b"/etc/passwd", b"/proc/self/environ"):
+            said = told(b"READ cat.run %s\r\n" % name)
+            assert "root:" not in said and f"below {folder}" in said, said
+        said = told(b"READ kill.run %d\r\n" % os.getpid())
+        assert "no signals from a router" in said, said
+        # By way of what happens later, too.
+        said = told(b"WRITE a.count_call 1 a.write_text_file %s\r\n" % bytes(outside))
+        assert "200" in said, said
+        said = told(HOTCONFIG % bytes(outside))
+        assert "520" in said and "its own user" in said, said
+        assert not outside.exists()
+        # This user may do it all.
+        here = ("127.0.0.1", port)
+        said = talk(socket.AF_INET, here,
+                    b"WRITE a.write_text_file %s\r\n" % bytes(outside))
+        assert b"200 Write handler" in said and outside.exists(), said
+        outside.unlink()
+        said = talk(socket.AF_INET, here, HOTCONFIG % bytes(outside))
+        assert b"200 Write handler" in said, said
+        wait_until(outside.exists, "the new configuration's file")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
+def test_others_reach_no_files_where_no_folder_is_named(tmp_path):
+    config = OPEN.split("Script(print")[0] + (
+        "h :: HTTPServer(41500+, LOCALHOST false); Script(print \"port=$(h.port)\")")
+    with running(PERIGEE, "click", "-e", config) as click:
+        url = f"http://127.0.0.1:{port_of(click, 'port')}/a/write_text_file"
+
+        def post(user):
+            return run(*user, "curl", "-sS", "-m", "20", "-d", tmp_path / "file", url)
+        said = post(["setpriv", "--reuid", "nobody", "--clear-groups"])
+        assert "--files" in said.stdout and not (tmp_path / "file").exists(), said
+        said = post([])
+        assert said.stdout == "success" and (tmp_path / "file").exists(), said
+
+
 def test_read_only():
     config = ROUTER + ("; c :: ControlSocket(TCP, 41000+, READONLY true);"
                        " Script(print \"port=$(c.port)\")")

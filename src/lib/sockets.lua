@@ -144,8 +144,9 @@ end
 -- Connections ---------------------------------------------------------------------
 
 --- A server on the listening socket `fd` (nil: none), whose connections get sessions
---- from make(). `log(message)`, if given, is told of connections. `admit(address)`, if
---- given, says whether a connection from there is served.
+--- from make(address), which posix.sys.socket has made (nil: there is none).
+--- `log(message)`, if given, is told of connections. `admit(address)`, if given, says
+--- whether a connection from there is served.
 function sockets.server(fd, make, log, admit)
   return setmetatable({fd = fd, make = make, connections = {}, fds = {},
     came = {}, addresses = {}, number = 0,
@@ -155,10 +156,10 @@ end
 
 --- Serve the connection `fd`, from the address (optional).
 function Server:add(fd, address)
-  local session = self.make()
+  local session = self.make(address)
   self.number = self.number + 1
   self.connections[fd], self.came[fd] = session, self.number
-  self.addresses[fd] = address or UNIX
+  self.addresses[fd] = address and address.addr or UNIX
   prepare(fd)
 end
 
@@ -200,7 +201,7 @@ local function accept_all(self)
     end
     if self.admit(address) then
       make_room(self, address.addr or UNIX)
-      self:add(fd, address.addr)
+      self:add(fd, address)
       self.log(("opened connection %d%s"):format(fd, describe(address)))
       receive(fd, self.connections[fd]) -- who asks at once isn't idle
     else

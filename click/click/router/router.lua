@@ -32,7 +32,7 @@ local router = {}
 --- collector of click.errors, is told why. Other options: simtime (simulated time,
 --- which begins so many seconds after 1970), old (the router that this one is going to
 --- replace), find_class (a function from names to classes), variables, threads,
---- allow_reconfigure.
+--- allow_reconfigure, files (the folder of click.script.trust).
 function router.new(flat, options)
   local self = setmetatable({
     flat = flat, options = options, errors = options.errors, old = options.old,
@@ -43,7 +43,9 @@ function router.new(flat, options)
     global_handlers = setmetatable({}, {__index = global_handlers}),
   }, Router)
   self.is_stopped = function () return self.runcount <= 0 end
-  if self.old then self.clock.passed = self.old.clock.passed end
+  if self.old then
+    self.clock.passed, self.is_open = self.old.clock.passed, self.old.is_open
+  end
   self.root = {name = "", router = self}
   if assembly.build(self, options.find_class or registry.find) then return self end
   self.errors:error("Router could not be initialized!")

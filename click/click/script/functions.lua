@@ -8,6 +8,7 @@ local filename = require("click.arguments.words").filename
 local numbers = require("click.script.numbers")
 local signals = require("click.script.signals")
 local text = require("click.language.text")
+local trust = require("click.script.trust")
 
 local functions = {}
 
@@ -113,10 +114,10 @@ local function private(name, f)
   functions[name] = {read = f, param = true, private = true, hidden = true}
 end
 
-local function content(s)
+local function content(self, s)
   local path = filename(text.uncomment(s))
   if not path then return nil, "bad FILE" end
-  local file, problem = io.open(path, "rb")
+  local file, problem = trust.open(self.router, path, "rb")
   if not file then return nil, problem end
   local data = file:read("*a")
   file:close()
@@ -124,14 +125,17 @@ local function content(s)
   return data
 end
 
-private("cat", function (_, s) return content(s) end)
+private("cat", function (self, s) return content(self, s) end)
 
-private("catq", function (_, s)
-  local data, problem = content(s)
+private("catq", function (self, s)
+  local data, problem = content(self, s)
   return data and text.quote(data), problem
 end)
 
-private("kill", function (_, s)
+private("kill", function (self, s)
+  if trust.is_limited(self.router) then
+    return nil, "no signals from a router that others may connect to"
+  end
   local words = text.words(s)
   local number = signals.number(words[1] or "")
   if not number then return nil, "bad SIGNO" end

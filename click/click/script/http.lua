@@ -11,6 +11,7 @@ local errors = require("click.errors")
 local calls = require("click.script.calls")
 local messages = require("lib.http")
 local paths = require("click.script.http_paths")
+local trust = require("click.script.trust")
 
 local http = {}
 
@@ -23,9 +24,11 @@ local REASONS = messages.REASONS
 local Session = {}
 Session.__index = Session
 
---- A session with the router. `options`: read_only; aliases, paths by other paths.
+--- A session with the router. `options`: read_only; is_own, as
+--- click.script.protocol has it; aliases, paths by other paths.
 function http.session(router, options)
   return setmetatable({router = router, read_only = options.read_only,
+    is_own = options.is_own,
     aliases = options.aliases or {}, input = "", parts = {}, waiting = 0, needed = 0,
     output = {}, outgoing = 0}, Session)
 end
@@ -61,7 +64,7 @@ local function read(self, request, call)
     return answer(self, request, 405, ("'%s' can't be read\n"):format(calls.name(call)))
   end
   local reporter = errors.new()
-  local text = calls.read(call, reporter)
+  local text = trust.call(self.router, self.is_own, calls.read, call, reporter)
   if not text or reporter.count > 0 then
     return answer(self, request, 400, failure_text(reporter, "it can't be read"))
   end
@@ -80,7 +83,7 @@ local function write(self, request, call)
     return answer(self, request, 403, "handlers can only be read\n")
   end
   local reporter = errors.new()
-  local status = calls.write(call, reporter)
+  local status = trust.call(self.router, self.is_own, calls.write, call, reporter)
   if reporter.count > 0 or status < 0 then
     return answer(self, request, 400, failure_text(reporter, "error"))
   end

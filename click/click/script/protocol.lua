@@ -14,6 +14,7 @@ local calls = require("click.script.calls")
 local errors = require("click.errors")
 local llrpc = require("click.script.llrpc")
 local numbers = require("click.script.numbers")
+local trust = require("click.script.trust")
 
 local protocol = {}
 
@@ -30,12 +31,12 @@ local LLRPC_ERROR, PERMISSION, UNSPECIFIED = 522, 530, 590
 local Session = {}
 Session.__index = Session
 
---- A session with the router. `options`: read_only; proxy, an element whose handlers
---- "ELEMENT.HANDLER" stand for all others.
+--- A session with the router. `options`: read_only; is_own: its client is this user or
+--- root; proxy, an element whose handlers "ELEMENT.HANDLER" stand for all others.
 function protocol.session(router, options)
   return setmetatable({router = router, read_only = options.read_only,
-    proxy = options.proxy, input = "", parts = {}, needed = 0, waiting = 0,
-    output = {GREETING}, outgoing = #GREETING}, Session)
+    is_own = options.is_own, proxy = options.proxy, input = "", parts = {}, needed = 0,
+    waiting = 0, output = {GREETING}, outgoing = #GREETING}, Session)
 end
 
 -- Answers -------------------------------------------------------------------------
@@ -110,7 +111,7 @@ local function read(self, name, argument)
     return answer(self, PERMISSION, ("Handler '%s' write-only"):format(name))
   end
   local reporter = errors.new()
-  local data = calls.read(call, reporter)
+  local data = trust.call(self.router, self.is_own, calls.read, call, reporter)
   if reporter.count > 0 or not data then
     return answer_with(self, UNSPECIFIED, ("Read handler '%s' error"):format(name),
       reporter)
@@ -128,7 +129,7 @@ local function write(self, name, data)
     return answer(self, PERMISSION, ("Permission denied for '%s'"):format(name))
   end
   local reporter = errors.new()
-  local status = calls.write(call, reporter)
+  local status = trust.call(self.router, self.is_own, calls.write, call, reporter)
   local code, result = OK, "OK"
   if reporter.count > 0 or status < 0 then
     code, result = HANDLER_ERROR, "error"
@@ -170,7 +171,8 @@ local function call_llrpc(self, name, data)
     return answer(self, LLRPC_ERROR, ("LLRPC '%s' requires %d bytes input data")
       :format(name, shape.bytes))
   end
-  local result, problem = llrpc.call(call.element, command, data)
+  local result, problem = trust.call(self.router, self.is_own, llrpc.call,
+    call.element, command, data)
   if not result then
     return answer(self, LLRPC_ERROR, ("LLRPC '%s' error: %s"):format(name, problem))
   end

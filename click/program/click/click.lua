@@ -38,6 +38,8 @@ local SPECS = {
   {names = {"port"}, letter = "p", value = "PORT", field = "ports", list = true,
     help = "Listen for this user's control connections on a TCP port;"
       .. " 0.0.0.0:PORT: for anybody's; N=PORT: take PORT for device N."},
+  {names = {"files"}, value = "FOLDER", field = "files",
+    help = "Where others may connect, handlers use files below FOLDER; else none."},
   {names = {"unix-socket"}, letter = "u", value = "FILE", field = "unix_sockets",
     list = true, help = "Listen for control connections on a Unix socket."},
   {names = {"socket"}, value = "FD", field = "sockets", list = true, number = true,
@@ -134,7 +136,7 @@ local function make_router(text, file, o, reporter, old)
     threads = o.threads,
     variables = o.variables, ports = o.devices,
     affinity = o.affinity == true and 0 or o.affinity,
-    cpus = o.cpus, allow_reconfigure = o.allow_reconfigure})
+    cpus = o.cpus, files = o.files, allow_reconfigure = o.allow_reconfigure})
 end
 
 -- Running --------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 local errors = require("click.errors")
 local failure = require("core.failure")
 local meanwhile = require("core.lib.meanwhile")
+local trust = require("click.script.trust")
 
 local reconfigure = {}
 
@@ -37,6 +38,11 @@ end
 -- Give the router the handler, by which it gets a successor.
 local function offer(router, make)
   router.global_handlers.hotconfig = {write = function (_, text)
+    if trust.is_limited(router) then
+      return "in a router that others may connect to, only a connection of its own "
+        .. "user may write it"
+    end
+    router.own_call = nil -- the running one goes on meanwhile
     if router.giving_way then return "another configuration is taking over" end
     local new, problem = build(make, text, router)
     if not new then return problem end

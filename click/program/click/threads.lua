@@ -70,6 +70,7 @@ function threads.plan(router, o, reporter)
   local of, numbers, notes = division.of(router)
   local plan = {cpus = cpus, of = of, numbers = numbers}
   local why = count_links(plan, router.flat)
+    or router.is_open and "a socket with LOCALHOST false needs one router"
   for field, option in pairs(OWN_ROUTER) do
     if is_given(o[field]) then why = ("%s needs one router"):format(option) end
   end

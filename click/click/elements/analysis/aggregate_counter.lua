@@ -9,6 +9,7 @@ local arguments = require("click.arguments")
 local element = require("click.element")
 local note = require("click.note")
 local text_of = require("click.language.text")
+local trust = require("click.script.trust")
 
 local AGGREGATE, EXTRA_PACKETS, EXTRA_LENGTH = note.AGGREGATE, note.EXTRA_PACKETS,
   note.EXTRA_LENGTH
@@ -89,7 +90,7 @@ local function file_handler(form)
     local name = text_of.unquote(text)
     if name == "" then return "argument should be filename" end
     if name == "-" then return self.router:print(dump(self, form)) end
-    local file, problem = io.open(name, "wb")
+    local file, problem = trust.open(self.router, name, "wb")
     local written, why = file, problem
     if file then written, why = file:write(dump(self, form)) end
     local closed, last = true, nil

@@ -2,7 +2,7 @@
 -- ControlSocket lets other programs read and write handlers, by Click's protocol;
 -- HTTPServer does by HTTP; ChatterSocket tells them what elements print. They listen on
 -- this machine's own address, for processes of the same user and root, unless they are
--- told otherwise: then who can connect can change the router.
+-- told otherwise: then who can connect can write handlers (see click.script.trust).
 
 local arguments = require("click.arguments")
 local chatter = require("click.chatter")
@@ -13,6 +13,7 @@ local peer = require("lib.peer")
 local protocol = require("click.script.protocol")
 local sockets = require("lib.sockets")
 local text = require("click.language.text")
+local trust = require("click.script.trust")
 
 local LOCAL, ANYWHERE = "127.0.0.1", "0.0.0.0"
 local LONGEST_PATH = 107 -- bytes; <linux/un.h>, without the final zero
@@ -37,7 +38,9 @@ local function admit(self)
 end
 
 local function start(self, fd)
-  self.server = sockets.server(fd, function () return self:session() end,
+  self.server = sockets.server(fd, function (address)
+    return self:session(self.address == LOCAL or trust.is_own(address))
+  end,
     self.verbose and function (line)
       self:say("%s :: %s: %s", self.name, self.class.name, line)
     end, admit(self))
@@ -170,6 +173,14 @@ end
 
 function SETTERS.SOCKET(self, a) self.descriptor = a.FD end
 
+-- What both kinds of sockets have; true unless something is wrong.
+local function settle(self, kind, a)
+  self.kind, self.address = kind, a.LOCALHOST and LOCAL or ANYWHERE
+  self.retries, self.retry_warnings = a.RETRIES, a.RETRY_WARNINGS
+  local problem = SETTERS[kind](self, a)
+  return not problem or self:error("%s", problem)
+end
+
 function ControlSocket:configure_raw(list)
   local kind = (list[1] or ""):upper()
   local place = PLACES[kind]
@@ -179,12 +190,10 @@ function ControlSocket:configure_raw(list)
   local a = arguments.parse(with_keywords({"TYPE", "word", required = true}, place),
     list, self)
   if not a then return end
-  self.kind = kind
   self.read_only, self.proxy, self.verbose = a.READONLY, a.PROXY, a.VERBOSE
-  self.address = a.LOCALHOST and LOCAL or ANYWHERE
-  self.retries, self.retry_warnings = a.RETRIES, a.RETRY_WARNINGS
-  local problem = SETTERS[kind](self, a)
-  if problem then self:error("%s", problem) end
+  if settle(self, kind, a) and kind == "TCP" and not a.LOCALHOST then
+    self.router.is_open = true
+  end
 end
 
 function ControlSocket:listen()
@@ -195,9 +204,9 @@ function ControlSocket:listen()
   return fd
 end
 
-function ControlSocket:session()
+function ControlSocket:session(own)
   return protocol.session(self.router, {read_only = self.read_only,
-    proxy = self.proxy})
+    is_own = own, proxy = self.proxy})
 end
 
 --- A connection that is there already (SOCKET) needs no listening.
@@ -254,11 +263,8 @@ function ChatterSocket:configure_raw(list)
   for _, spec in ipairs(ChatterSocket.arguments) do specs[#specs + 1] = spec end
   local a = arguments.parse(specs, list, self)
   if not a then return end
-  self.kind, self.greeting, self.channel = kind, a.GREETING, a.CHANNEL
-  self.address = a.LOCALHOST and LOCAL or ANYWHERE
-  self.retries, self.retry_warnings = a.RETRIES, a.RETRY_WARNINGS
-  local problem = SETTERS[kind](self, a)
-  if problem then self:error("%s", problem) end
+  self.greeting, self.channel = a.GREETING, a.CHANNEL
+  settle(self, kind, a)
 end
 
 ChatterSocket.listen = ControlSocket.listen
@@ -325,6 +331,7 @@ function HTTPServer:configure_raw(list)
   if problem then return self:error("%s", problem) end
   self.read_only, self.verbose = a.READONLY, a.VERBOSE
   self.address = a.LOCALHOST and LOCAL or ANYWHERE
+  self.router.is_open = self.router.is_open or not a.LOCALHOST
 end
 
 function HTTPServer:listen()
@@ -334,8 +341,8 @@ function HTTPServer:listen()
   return fd
 end
 
-function HTTPServer:session()
-  return http.session(self.router, {read_only = self.read_only,
+function HTTPServer:session(own)
+  return http.session(self.router, {read_only = self.read_only, is_own = own,
     aliases = self.aliases})
 end
 
