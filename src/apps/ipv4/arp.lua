@@ -5,7 +5,7 @@
 local arp = require("net.neighbor.arp")
 local ffi = require("ffi")
 local address = require("lib.stack.address")
-local bytes = require("apps.ipv4.bytes")
+local ip4 = require("net.ip.ip4")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local lib = require("core.lib")
@@ -16,7 +16,7 @@ local packet = require("core.packet")
 local C = ffi.C
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 
-local ETHERNET, LENGTH = bytes.ETHERNET, arp.FRAME -- bytes: of the header, with ARP's
+local ETHERNET, LENGTH = ip4.ETHERNET, arp.FRAME -- bytes: of the header, with ARP's
 local REQUEST, REPLY = arp.REQUEST, arp.REPLY
 local SENDER_MAC, SENDER_IP, TARGET_IP = arp.SENDER_MAC, arp.SENDER_IP, arp.TARGET_IP
 local mac_t = ffi.typeof("uint8_t[6]")

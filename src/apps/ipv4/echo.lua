@@ -4,7 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("net/checksum/checksum.h")
-local bytes = require("apps.ipv4.bytes")
+local ip4 = require("net.ip.ip4")
 local counter = require("core.counter")
 local exchange = require("lib.exchange")
 local link = require("core.link")
@@ -14,7 +14,7 @@ local band = bit.band
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local read16, write16 = wire.read16, wire.write16
 
-local ETHERNET = bytes.ETHERNET
+local ETHERNET = ip4.ETHERNET
 local ICMP, REQUEST, REPLY, ICMP_HEADER = 1, 8, 0, 4
 local FRAGMENT = 0x3fff -- offset, and "more fragments"
 local TTL = 64
@@ -46,7 +46,7 @@ end
 local function ping(self, p)
   local data, length = p.data, p.length
   if length < ETHERNET or data[12] ~= 8 or data[13] ~= 0 then return 0, 0 end
-  local headers, total = bytes.lengths(data, length)
+  local headers, total = ip4.lengths(data, length)
   if headers == 0 or total + ETHERNET < headers + ICMP_HEADER
     or data[23] ~= ICMP or data[headers] ~= REQUEST or data[headers + 1] ~= 0
     or band(read16(data + 20), FRAGMENT) ~= 0
@@ -60,7 +60,7 @@ local function answer(p, headers, total)
   exchange(data, data + 6, 6)
   exchange(data + 26, data + 30, 4)
   data[22] = TTL
-  bytes.set_checksum(data + ETHERNET, headers - ETHERNET)
+  ip4.set_checksum(data + ETHERNET, headers - ETHERNET)
   local icmp = data + headers
   icmp[0], icmp[2], icmp[3] = REPLY, 0, 0
   write16(icmp + 2, C.pg_checksum(icmp, total + ETHERNET - headers, 0))

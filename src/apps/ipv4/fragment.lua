@@ -3,7 +3,7 @@
 -- section 3.2). What isn't IPv4, or is short enough, passes.
 
 local ffi = require("ffi")
-local bytes = require("apps.ipv4.bytes")
+local ip4 = require("net.ip.ip4")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local lib = require("core.lib")
@@ -16,7 +16,7 @@ local band, bor, rshift = bit.band, bit.bor, bit.rshift
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local read16, write16 = wire.read16, wire.write16
 
-local ETHERNET = bytes.ETHERNET
+local ETHERNET = ip4.ETHERNET
 local DONT_FRAGMENT, MORE, OFFSET = 0x4000, 0x2000, 0x1fff
 local SHORTEST = ETHERNET + 20
 -- "Every internet module must be able to forward a datagram of 68 octets": RFC 791.
@@ -95,7 +95,7 @@ local function cut(p, headers, first, size, id, flags_and_offset)
   write16(ip + 2, headers - ETHERNET + size)
   write16(ip + 4, id)
   write16(ip + 6, flags_and_offset)
-  bytes.set_checksum(ip, headers - ETHERNET)
+  ip4.set_checksum(ip, headers - ETHERNET)
   return out
 end
 
@@ -150,7 +150,7 @@ local function pass(self, input, output, n)
       counter.add(unneeded)
       transmit(output, p)
     else
-      local headers, total = bytes.lengths(data, length)
+      local headers, total = ip4.lengths(data, length)
       if headers == 0 then
         counter.add(self.shm["drop-ipv4-frag-invalid-length"])
         packet.free(p)

@@ -3,7 +3,7 @@
 -- a fragment passes.
 
 local ffi = require("ffi")
-local bytes = require("apps.ipv4.bytes")
+local ip4 = require("net.ip.ip4")
 local counter = require("core.counter")
 local link = require("core.link")
 local packet = require("core.packet")
@@ -15,7 +15,7 @@ local band = bit.band
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local read16, write16 = wire.read16, wire.write16
 
-local ETHERNET = bytes.ETHERNET
+local ETHERNET = ip4.ETHERNET
 local MORE, OFFSET, FRAGMENT = 0x2000, 0x1fff, 0x3fff
 
 -- What a datagram is known by: source, destination, identification, protocol.
@@ -53,7 +53,7 @@ local function add(self, p, headers, total)
   write16(out + 2, whole.length - ETHERNET)
   write16(out + 4, 0)
   write16(out + 6, 0)
-  bytes.set_checksum(out, band(out[0], 15) * 4)
+  ip4.set_checksum(out, band(out[0], 15) * 4)
   self:send(slot, whole)
 end
 
@@ -67,7 +67,7 @@ local function pass(self, input, output, n)
       counter.add(unneeded)
       transmit(output, p)
     else
-      local headers, total = bytes.lengths(data, length)
+      local headers, total = ip4.lengths(data, length)
       if headers == 0 then
         counter.add(shm["drop-ipv4-frag-invalid-length"])
         packet.free(p)

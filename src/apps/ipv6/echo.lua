@@ -3,7 +3,7 @@
 -- south and whatever else is in the north.
 
 local ffi = require("ffi")
-local bytes = require("apps.ipv6.bytes")
+local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
 local exchange = require("lib.exchange")
 local link = require("core.link")
@@ -12,7 +12,7 @@ local wire = require("net.wire.bytes")
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local write16 = wire.write16
 
-local HEADERS, ICMP, ICMP_HEADER = bytes.HEADERS, bytes.ICMP, 4
+local HEADERS, ICMP, ICMP_HEADER = ip6.HEADERS, ip6.ICMP, 4
 local REQUEST, REPLY, HOP_LIMIT = 128, 129, 64
 
 local ICMPEcho = {
@@ -37,8 +37,8 @@ end
 -- The bytes behind the IPv6 header of a ping to us; 0 if it is something else.
 local function ping(self, p)
   local data, length = p.data, p.length
-  if not bytes.is_ipv6(data, length) then return 0 end
-  local size = bytes.payload(data, length)
+  if not ip6.is_ipv6(data, length) then return 0 end
+  local size = ip6.payload(data, length)
   if size < ICMP_HEADER or data[20] ~= ICMP or data[HEADERS] ~= REQUEST
     or data[HEADERS + 1] ~= 0 then return 0 end
   return self.addresses[ffi.string(data + 38, 16)] and size or 0
@@ -52,7 +52,7 @@ local function answer(p, size)
   data[21] = HOP_LIMIT
   local icmp = data + HEADERS
   icmp[0], icmp[2], icmp[3] = REPLY, 0, 0
-  write16(icmp + 2, bytes.checksum(data, ICMP, size))
+  write16(icmp + 2, ip6.checksum(data, ICMP, size))
 end
 
 local function from_south(self, input, north, south, n)

@@ -5,7 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
-local bytes = require("apps.ipv6.bytes")
+local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local lib = require("core.lib")
@@ -19,7 +19,7 @@ local band, bor = bit.band, bit.bor
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local write16, write32 = wire.write16, wire.write32
 
-local ETHERNET, HEADERS, FRAGMENT = bytes.ETHERNET, bytes.HEADERS, bytes.FRAGMENT
+local ETHERNET, HEADERS, FRAGMENT = ip6.ETHERNET, ip6.HEADERS, ip6.FRAGMENT
 local FRAGMENT_HEADER, MORE = 8, 1
 local FRAGMENTS_A_SECOND = 10000
 
@@ -57,9 +57,9 @@ local ARGUMENTS = {
 function Fragmenter:new(arg)
   local o = lib.parse(arg, ARGUMENTS)
   local mtu = tonumber(o.mtu)
-  if not mtu or mtu % 1 ~= 0 or mtu < bytes.LEAST_MTU or mtu > 65535 then
+  if not mtu or mtu % 1 ~= 0 or mtu < ip6.LEAST_MTU or mtu > 65535 then
     failure.usage("the Fragmenter's mtu must be a whole number from %d to 65535, not "
-      .. "'%s'", bytes.LEAST_MTU, tostring(o.mtu))
+      .. "'%s'", ip6.LEAST_MTU, tostring(o.mtu))
   end
   o.mtu = mtu
   o.next_fragment_id = fragment.deterministic_first_fragment_id
@@ -119,16 +119,16 @@ end
 
 local function pass(self, input, output, n)
   -- With path MTUs, what is longer than the least of them is looked up.
-  local longest = (self.paths and bytes.LEAST_MTU or self.mtu) + ETHERNET
+  local longest = (self.paths and ip6.LEAST_MTU or self.mtu) + ETHERNET
   local unneeded = self.shm["out-ipv6-frag-not"]
   for _ = 1, n do
     local p = receive(input)
     local data, length = p.data, p.length
-    if not bytes.is_ipv6(data, length) then
+    if not ip6.is_ipv6(data, length) then
       counter.add(unneeded)
       transmit(output, p)
     else
-      local payload = bytes.payload(data, length)
+      local payload = ip6.payload(data, length)
       if payload < 0 then
         counter.add(self.shm["drop-ipv6-frag-invalid-length"])
         packet.free(p)

@@ -5,18 +5,18 @@
 
 local ffi = require("ffi")
 local addresses = require("lib.stack.address")
-local bytes = require("apps.ipv6.bytes")
+local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local link = require("core.link")
-local nd = require("apps.ipv6.nd")
+local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
 local timer = require("core.timer")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local UP, DOWN = 1, 2 -- values of the counter `status`
 local NS_PER_MS = 1e6
-local ETHERNET = bytes.ETHERNET -- bytes of a header
+local ETHERNET = ip6.ETHERNET -- bytes of a header
 
 local nd_light = {
   config = {
@@ -108,43 +108,46 @@ local function refuse(self, name)
   counter.add(self.shm.rxerrors)
 end
 
-local function advertised(self, p, size)
+-- An advertisement with its MAC address at offset `at`, or nil: it isn't sound.
+local function advertised(self, data, at)
   if self._eth_header then return refuse(self, "na_duplicate_errors") end
-  if not nd.is_about(p, self.next_hop) or not nd.is_solicited(p) then
+  if not nd.is_about(data, self.next_hop) or not nd.is_solicited(data) then
     return refuse(self, "na_target_address_errors")
   end
-  local at = nd.is_sound(p, size) and nd.option(p, size, 2) or 0
-  if at == 0 then return refuse(self, "nd_protocol_errors") end
-  local mac = p.data + at
+  if not at or at == nd.SOURCE_MAC then return refuse(self, "nd_protocol_errors") end
+  local mac = data + at
   self._eth_header = header_to(self, mac)
   say(self, "Resolved next-hop %s to %s", text(ip6_p, self.next_hop),
     text(mac_p, mac))
   counter.set(self.shm.status, UP)
 end
 
-local function solicited(self, p, size)
-  if not nd.is_sound(p, size) then return refuse(self, "ns_checksum_errors") end
-  if not nd.is_about(p, self.local_ip) then
+local function solicited(self, data, problem)
+  if problem == nd.BAD_SUM then return refuse(self, "ns_checksum_errors") end
+  if not nd.is_about(data, self.local_ip) then
     return refuse(self, "ns_target_address_errors")
   end
-  transmit(self.output.south, nd.advertisement(self.local_mac, self.local_ip, p))
+  if problem then return refuse(self, "nd_protocol_errors") end
+  transmit(self.output.south,
+    nd.advertisement(self.local_mac, self.local_ip, data, 0))
 end
 
 -- A packet of neighbour discovery, which stays the caller's.
-local function listen(self, p, size)
-  if not nd.is_local(p) then return refuse(self, "nd_protocol_errors") end
-  local handle = nd.is_solicitation(p) and solicited or advertised
-  return handle(self, p, size)
+local function listen(self, data, kind)
+  local at, problem = nd.read(data, kind)
+  if problem == nd.FAR then return refuse(self, "nd_protocol_errors") end
+  if kind == nd.SOLICITATION then return solicited(self, data, problem) end
+  return advertised(self, data, at)
 end
 
 local function from_south(self, input, north, n)
   for _ = 1, n do
     local p = receive(input)
-    local size = nd.size(p)
-    if size == 0 then
+    local kind = nd.kind(p.data, p.length)
+    if kind == 0 then
       transmit(north, p)
     else
-      listen(self, p, size)
+      listen(self, p.data, kind)
       packet.free(p)
     end
   end

@@ -10,7 +10,7 @@ local ethernet = require("lib.protocol.ethernet")
 local ffi = require("ffi")
 local ipv4 = require("lib.protocol.ipv4")
 local ipv6 = require("lib.protocol.ipv6")
-local nd = require("apps.ipv6.nd")
+local nd = require("net.neighbor.nd")
 local nd_light = require("apps.ipv6.nd_light").nd_light
 local ns_responder = require("apps.ipv6.ns_responder").ns_responder
 local packet = require("core.packet")
@@ -46,7 +46,7 @@ end
 -- The answer to such a frame.
 local function advertisement(mac, ip, asked)
   local p = packet.from_string(asked)
-  local bytes = bytes_of(nd.advertisement(mac, ip, p))
+  local bytes = bytes_of(nd.advertisement(mac, ip, p.data, 0))
   packet.free(p)
   return bytes
 end
@@ -117,6 +117,15 @@ describe("nd_light", function ()
     a:stop()
   end)
 
+  it("believes no next hop at a group's address", function ()
+    local a = app()
+    local asked = through(a, {}, "north", "south")
+    through(a, {advertisement("\1\0\94\0\0\1", THEM6, asked[1])}, "south", "north")
+    assert.same({0, 0, 1}, {testing.count(a, "na_duplicate_errors"),
+      testing.count(a, "status"), testing.count(a, "nd_protocol_errors")})
+    a:stop()
+  end)
+
   it("answers for its own address, and refuses what is wrong", function ()
     local a = app{remote_mac = THEM}
     local asked = solicitation(THEM, THEM6, US6)
@@ -157,6 +166,13 @@ describe("ns_responder", function ()
     assert.same({answer}, through(a, {with_nonce}, "south", "south"))
     local asked = solicitation(THEM, THEM6, US6)
     assert.same({answer}, through(a, {asked}, "south", "south"))
+  end)
+
+  it("answers nobody at a group's address", function ()
+    local a = testing.app(ns_responder, {local_ip = US6, local_mac = US}, ENDS, ENDS)
+    assert.same({}, through(a, {solicitation("\1\0\94\0\0\1", THEM6, US6)}, "south",
+      "south"))
+    assert.equal(1, testing.count(a, "drop_ns_invalid"))
   end)
 
   it("answers for its address", function ()

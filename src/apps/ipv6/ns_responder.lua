@@ -4,7 +4,7 @@
 
 local counter = require("core.counter")
 local link = require("core.link")
-local nd = require("apps.ipv6.nd")
+local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
@@ -21,25 +21,23 @@ function ns_responder:new(arg)
 end
 
 -- A solicitation, which stays the caller's.
-local function listen(self, p, size, south)
-  if not (nd.is_local(p) and nd.is_sound(p, size)) then
+local function listen(self, data, south)
+  local at = nd.read(data, nd.SOLICITATION)
+  if not at or at == nd.SOURCE_MAC then -- Snabb's wants the option
     counter.add(self.shm.drop_ns_invalid)
-  elseif not nd.is_about(p, self.local_ip) then
+  elseif not nd.is_about(data, self.local_ip) then
     counter.add(self.shm.drop_ns_target)
-  elseif nd.option(p, size, 1) == 0 then
-    counter.add(self.shm.drop_ns_invalid)
   else
     counter.add(self.shm.out_na)
-    transmit(south, nd.advertisement(self.local_mac, self.local_ip, p))
+    transmit(south, nd.advertisement(self.local_mac, self.local_ip, data, 0))
   end
 end
 
 local function from_south(self, input, north, south, n)
   for _ = 1, n do
     local p = receive(input)
-    local size = nd.size(p)
-    if size > 0 and nd.is_solicitation(p) then
-      listen(self, p, size, south)
+    if nd.kind(p.data, p.length) == nd.SOLICITATION then
+      listen(self, p.data, south)
       packet.free(p)
     else
       transmit(north, p)

@@ -5,15 +5,15 @@
 
 local ffi = require("ffi")
 local stack_address = require("lib.stack.address")
-local bytes = require("apps.ipv6.bytes")
+local ip6 = require("net.ip.ip6")
 local failure = require("core.failure")
 local slots = require("lib.slots")
 local wire = require("net.wire.bytes")
 
 local read16 = wire.read16
-local ETHERNET, HEADERS, LEAST_MTU = bytes.ETHERNET, bytes.HEADERS, bytes.LEAST_MTU
+local ETHERNET, HEADERS, LEAST_MTU = ip6.ETHERNET, ip6.HEADERS, ip6.LEAST_MTU
 local DESTINATIONS = 4096
-local ICMP, PACKET_TOO_BIG = bytes.ICMP, 2
+local ICMP, PACKET_TOO_BIG = ip6.ICMP, 2
 local IP_HEADER, ICMP_HEADERS = 40, 8 -- bytes; ICMP's with the MTU
 local SOURCE, DESTINATION = 8, 24 -- places in an IPv6 header
 
@@ -53,7 +53,7 @@ end
 -- The checksum and the report itself, of `size` bytes in the frame at `data`.
 local function judge(self, data, size)
   local icmp = data + HEADERS
-  if bytes.checksum(data, ICMP, size) ~= 0 then return "invalid-csum" end
+  if ip6.checksum(data, ICMP, size) ~= 0 then return "invalid-csum" end
   local about = icmp + ICMP_HEADERS
   if size < ICMP_HEADERS + IP_HEADER or not is_own(self, about + SOURCE) then
     return "invalid"
@@ -67,7 +67,7 @@ end
 --- "invalid" or "invalid-csum". A valid report is learnt.
 function Pmtu:read(p, now)
   local data = p.data
-  local size = bytes.is_ipv6(data, p.length) and bytes.payload(data, p.length) or -1
+  local size = ip6.is_ipv6(data, p.length) and ip6.payload(data, p.length) or -1
   if size < ICMP_HEADERS or data[20] ~= ICMP or data[HEADERS] ~= PACKET_TOO_BIG then
     return nil
   end

@@ -3,7 +3,7 @@
 -- no fragment header right behind IPv6's passes.
 
 local ffi = require("ffi")
-local bytes = require("apps.ipv6.bytes")
+local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
 local link = require("core.link")
 local packet = require("core.packet")
@@ -15,7 +15,7 @@ local band = bit.band
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local read16, write16 = wire.read16, wire.write16
 
-local HEADERS, FRAGMENT = bytes.HEADERS, bytes.FRAGMENT
+local HEADERS, FRAGMENT = ip6.HEADERS, ip6.FRAGMENT
 local FRAGMENT_HEADER, MORE, OFFSET = 8, 1, 0xfff8
 local NEXT_HEADER = 20 -- place in the frame
 
@@ -60,11 +60,11 @@ local function pass(self, input, output, n)
   for _ = 1, n do
     local p = receive(input)
     local data, length = p.data, p.length
-    if not bytes.is_ipv6(data, length) then
+    if not ip6.is_ipv6(data, length) then
       counter.add(unneeded)
       transmit(output, p)
     else
-      local size = bytes.payload(data, length)
+      local size = ip6.payload(data, length)
       if size < 0 then
         counter.add(shm["drop-ipv6-frag-invalid-length"])
         packet.free(p)

@@ -3,8 +3,8 @@
 -- ways, and are counted there as the reassembler and the fragmenter of the slow way
 -- count: before it, and behind it.
 
-local bytes4 = require("apps.ipv4.bytes")
-local bytes6 = require("apps.ipv6.bytes")
+local ip4 = require("net.ip.ip4")
+local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
 local wire = require("net.wire.bytes")
 
@@ -15,13 +15,13 @@ local FRAGMENT4 = 0x3fff -- offset, and "more fragments"
 -- What a reassembler would pass on as it is.
 local function is_whole4(data, length)
   if length < 14 or data[12] ~= 8 or data[13] ~= 0 then return true end
-  return bytes4.lengths(data, length) > 0
+  return ip4.lengths(data, length) > 0
     and bit.band(wire.read16(data + 20), FRAGMENT4) == 0
 end
 
 local function is_whole6(data, length)
-  if not bytes6.is_ipv6(data, length) then return true end
-  return bytes6.payload(data, length) >= 0 and data[20] ~= bytes6.FRAGMENT
+  if not ip6.is_ipv6(data, length) then return true end
+  return ip6.payload(data, length) >= 0 and data[20] ~= ip6.FRAGMENT
 end
 
 -- Whole packets go one way, fragments and what has wrong lengths another.

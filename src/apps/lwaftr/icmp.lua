@@ -4,7 +4,7 @@
 
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
-local bytes = require("apps.ipv4.bytes")
+local ip4 = require("net.ip.ip4")
 local checksum = require("net.checksum.checksum")
 local packet = require("core.packet")
 local wire = require("net.wire.bytes")
@@ -45,7 +45,7 @@ function icmp.error4(from, to, p, skip, kind, mtu)
   write16(ip + 12, bit.rshift(bit.tobit(from), 16))
   write16(ip + 14, bit.tobit(from))
   ffi.copy(ip + 16, to, 4)
-  bytes.set_checksum(ip, IP4)
+  ip4.set_checksum(ip, IP4)
   if mtu then write16(message + 6, mtu) end
   write16(message + 2, checksum.of(message, length))
   return e

@@ -5,20 +5,19 @@
 
 local ffi = require("ffi")
 local address = require("lib.stack.address")
-local bytes = require("apps.ipv6.bytes")
+local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local lib = require("core.lib")
 local link = require("core.link")
-local nd = require("apps.ipv6.nd")
+local nd = require("net.neighbor.nd")
 local next_hop = require("lib.next_hop")
 local packet = require("core.packet")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 
-local ETHERNET, HEADERS, ICMP = bytes.ETHERNET, bytes.HEADERS, bytes.ICMP
+local ETHERNET, HEADERS, ICMP = ip6.ETHERNET, ip6.HEADERS, ip6.ICMP
 local FIRST, LAST = 133, 137 -- types of neighbour discovery (RFC 4861, section 4)
-local SOURCE_MAC, TARGET_MAC = 1, 2 -- options
 
 local count = next_hop.count
 
@@ -61,40 +60,38 @@ end
 
 local function is_discovery(p)
   local data, length = p.data, p.length
-  return length >= HEADERS + 4 and bytes.is_ipv6(data, length) and data[20] == ICMP
+  return length >= HEADERS + 4 and ip6.is_ipv6(data, length) and data[20] == ICMP
     and data[HEADERS] >= FIRST and data[HEADERS] <= LAST
 end
 
-local function advertised(self, p, size)
-  if self.next_mac or not nd.is_solicited(p) or not nd.is_about(p, self.next_ip) then
+-- Without an option for it the MAC address is the frame's own (RFC 4861, section 4.4).
+local function advertised(self, data, at)
+  if self.next_mac or not nd.is_solicited(data) or not nd.is_about(data, self.next_ip)
+  then
     return
   end
-  -- Without the option it is the frame's own address (RFC 4861, section 4.4).
-  local at = nd.option(p, size, TARGET_MAC)
-  next_hop.heard(self, p.data + (at > 0 and at or 6))
+  next_hop.heard(self, data + at)
 end
 
-local function solicited(self, p, size, south)
-  if not nd.is_about(p, self.self_ip) then return end
-  if nd.is_from_nobody(p) and nd.option(p, size, SOURCE_MAC) > 0 then return end
-  local answer = nd.advertisement(self.self_mac, self.self_ip, p, self.is_router)
+local function solicited(self, data, south)
+  if not nd.is_about(data, self.self_ip) then return end
+  local answer = nd.advertisement(self.self_mac, self.self_ip, data,
+    self.is_router and nd.ROUTER or 0)
   count(self, "out-ndp-na", answer)
   transmit(south, answer)
 end
 
 -- Read a packet of neighbour discovery, which stays the caller's.
 local function listen(self, p, south)
-  local size = nd.size(p)
-  if size == 0 or not nd.is_local(p) or p.data[HEADERS + 1] ~= 0
-    or not nd.is_sound(p, size) then
-    return
-  end
-  if nd.is_solicitation(p) then
+  local data, kind = p.data, nd.kind(p.data, p.length)
+  local at = kind ~= 0 and nd.read(data, kind)
+  if not at then return end
+  if kind == nd.SOLICITATION then
     count(self, "in-ndp-ns", p)
-    solicited(self, p, size, south)
+    solicited(self, data, south)
   else
     count(self, "in-ndp-na", p)
-    advertised(self, p, size)
+    advertised(self, data, at)
   end
 end
 

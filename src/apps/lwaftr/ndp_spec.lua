@@ -2,7 +2,7 @@
 
 local ffi = require("ffi")
 local NDP = require("apps.lwaftr.ndp").NDP
-local nd = require("apps.ipv6.nd")
+local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
 local parse = require("lib.stack.address")
 local testing = require("testing.harness")
@@ -36,7 +36,7 @@ end
 
 local function advertised(flags)
   local asked = nd.solicitation(mac(1), US, THEM)
-  local p = nd.advertisement(mac(2), THEM, asked, true)
+  local p = nd.advertisement(mac(2), THEM, asked.data, nd.ROUTER)
   packet.free(asked)
   if flags then p.data[58] = flags end
   return bytes_of(p)

@@ -9,12 +9,11 @@ local counter = require("core.counter")
 local engine = require("core.app")
 local link = require("core.link")
 local packet = require("core.packet")
-local arp = require("apps.vtep.arp")
 local echo = require("apps.vtep.echo")
-local nd = require("apps.vtep.nd")
 local Neighbours = require("apps.vtep.neighbours")
 local settings = require("apps.vtep.settings")
 local state = require("apps.vtep.state")
+local station = require("net.neighbor.station")
 
 local Host = {}
 Host.__index = Host
@@ -32,14 +31,13 @@ function Host:new(tunnel)
   local s = tunnel.settings
   local host = setmetatable({
     tunnel = tunnel, settings = s, remotes = tunnel.remotes, fdb = tunnel.fdb,
-    digest = tunnel.digest, protocol = s.family == 4 and arp or nd,
-    address_bytes = #s.address, shm = {}, next_refresh = 0,
+    digest = tunnel.digest, address_bytes = #s.address, shm = {}, next_refresh = 0,
     sweep = math.ceil(tunnel.fdb:slots() / engine.tick_Hz),
   }, self)
   for _, name in ipairs(COUNTERS) do host.shm[name] = {counter} end
   host.neighbours = Neighbours.new(tunnel.remotes, function (hop)
     counter.add(host.shm.asked)
-    host:send(host.protocol.request(s, hop))
+    host:send(station.request(s, hop))
   end)
   host.gone = function (remote)
     counter.add(host.shm.aged)
@@ -108,7 +106,7 @@ end
 --- Take a packet that is for the host, at `now` (seconds).
 function Host:receive(p, now)
   local shm, s = self.shm, self.settings
-  local heard = self.protocol.read(s, p)
+  local heard = station.read(s, p)
   if heard then
     self.neighbours:heard(heard.address, heard.mac, now)
     packet.free(p)

@@ -9,16 +9,14 @@ local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
 local packet = require("core.packet")
-local arp = require("apps.vtep.arp")
-local nd = require("apps.vtep.nd")
 local Port = require("apps.port.port").Port
 local settings = require("apps.vtep.settings")
+local station = require("net.neighbor.station")
 
 local M = {}
 
 local ASK_S = 0.5    -- between requests
 local TIMEOUT_S = 3
-local ETHERNET = 14  -- bytes
 local SOURCES = {[4] = "ip4Src", [6] = "ip6Src"}
 
 -- The first value that one of the texts LABEL=VALUE sets the field to, or nil.
@@ -41,7 +39,7 @@ function Asker:pull()
   local now = C.pg_now()
   if now < self.next_ask then return end
   self.next_ask = now + ASK_S
-  link.transmit(self.output.output, self.own.protocol.request(self.own, self.own.hop))
+  link.transmit(self.output.output, station.request(self.own, self.own.hop))
 end
 
 -- What comes for others, or in the source's name, says nothing.
@@ -49,7 +47,7 @@ function Asker:push()
   local input = self.input.input
   for _ = 1, link.nreadable(input) do
     local p = link.receive(input)
-    local heard = p.length >= ETHERNET and self.own.protocol.read(self.own, p)
+    local heard = station.read(self.own, p)
     packet.free(p)
     if heard and heard.address == self.own.hop then self.mac = heard.mac end
     if heard and heard.answer then link.transmit(self.output.output, heard.answer) end
@@ -81,7 +79,7 @@ local function asker_of(options, list)
     failure.usage("--resolve %s needs a source address to ask with: --set %s=ADDRESS",
       options.resolve, label)
   end
-  return {hop = hop, address = address, protocol = family == 4 and arp or nd}
+  return {hop = hop, address = address, family = family}
 end
 
 local function ask(own, to)

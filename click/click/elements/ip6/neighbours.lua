@@ -10,55 +10,27 @@ local C = require("core.declare")("native/ip.h")
 local arp_handlers = require("click.net.arp_handlers")
 local element = require("click.element")
 local front = require("click.net.front")
+local nd = require("net.neighbor.nd")
 local note = require("click.note")
 local packet = require("core.packet")
 local text_of = require("click.language.text")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
-require("core.declare")("net/checksum/checksum.h")
 
 local barrier = wire.barrier
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local MAC, NETWORK, TRANSPORT =
   note.MAC_HEADER, note.NETWORK_HEADER, note.TRANSPORT_HEADER
 local TO, ADDRESS = note.DST_IP6, 16
+local HEADER, ICMP = 14, 54 -- offset of IPv6, and of its payload
 local IP6 = wire.swap16(ether_type.IP6)
 
--- Messages: Ethernet, IPv6, ICMPv6, and an option with an Ethernet address. Offsets.
-local TYPE, HEADER, HOP_LIMIT, SOURCE, DESTINATION = 12, 14, 21, 22, 38
-local ICMP, CODE, SUM, FLAGS, TARGET = 54, 55, 56, 58, 62
-local OPTION, OPTION_ETH, FRAME = 78, 80, 86
-local MESSAGE = FRAME - ICMP
-local ICMP6, SOLICITATION, ADVERTISEMENT = 58, 135, 136
-local SOURCE_OPTION, TARGET_OPTION = 1, 2
-local ROUTER_AND_SOLICITED = 0xc0
-
--- A fresh packet that is such a message, but for addresses.
-local function message(kind, option)
-  local p = packet.resize(packet.allocate(), FRAME)
+-- A message (net.neighbor.nd) with annotations.
+local function annotate(p)
   note.clear(p)
-  local data = p.data
-  ffi.fill(data, FRAME)
-  ffi.cast(halves_t, data + TYPE)[0] = IP6
-  data[HEADER], data[HEADER + 5], data[HEADER + 6] = 0x60, MESSAGE, ICMP6
-  data[HOP_LIMIT], data[ICMP] = 255, kind
-  data[OPTION], data[OPTION + 1] = option, 1
   p.note16[MAC], p.note16[NETWORK] = p.data_off, p.data_off + HEADER
   p.note16[TRANSPORT] = p.data_off + ICMP
-  return p, data
-end
-
-local function set_sum(data)
-  local sum = ffi.cast(halves_t, data + SUM)
-  sum[0] = 0
-  sum[0] = C.pg_ip6_l4_checksum(data + HEADER, data + ICMP, MESSAGE, ICMP6)
-end
-
--- Is the packet such a message, whole and from this link?
-local function is_message(p, kind)
-  local data = p.data
-  return p.length >= FRAME and ffi.cast(halves_t, data + TYPE)[0] == IP6
-    and data[HOP_LIMIT] == 255 and data[ICMP] == kind and data[CODE] == 0
+  return p
 end
 
 -- IP6NDAdvertiser ------------------------------------------------------------------
@@ -125,30 +97,14 @@ function IP6NDAdvertiser:configure_raw(texts)
   end
 end
 
--- Whose answer is `eth` (bytes): the asked address is at `asked`, in the question.
-local function answer(question, eth)
-  local p, data = message(ADVERTISEMENT, TARGET_OPTION)
-  local asked = question + TARGET
-  ffi.copy(data, question + 6, 6)
-  ffi.copy(data + 6, eth, 6)
-  ffi.copy(data + SOURCE, asked, ADDRESS)
-  ffi.copy(data + DESTINATION, question + SOURCE, ADDRESS)
-  data[FLAGS] = ROUTER_AND_SOLICITED
-  ffi.copy(data + TARGET, asked, ADDRESS)
-  ffi.copy(data + OPTION_ETH, eth, 6)
-  set_sum(data)
-  return p
-end
-
 function IP6NDAdvertiser:process(p)
   local data = p.data
-  if not is_message(p, SOLICITATION)
-    or C.pg_ip6_l4_checksum(data + HEADER, data + ICMP, MESSAGE, ICMP6) ~= 0 then
-    return nil, 1
-  end
-  local i = C.pg_ip6_prefix_find(self.prefixes, self.n, data + TARGET)
+  local asked = nd.kind(data, p.length) == nd.SOLICITATION
+    and nd.read(data, nd.SOLICITATION)
+  if not asked then return nil, 1 end
+  local i = C.pg_ip6_prefix_find(self.prefixes, self.n, data + nd.TARGET)
   if i < 0 then return nil, 1 end
-  local q = answer(data, self.eth[i])
+  local q = annotate(nd.advertisement(self.eth[i], data + nd.TARGET, data, nd.ROUTER))
   packet.free(p)
   return q
 end
@@ -207,20 +163,9 @@ function IP6NDSolicitor:take_state(old)
   self.entries, old.entries = old.entries, self.entries
 end
 
-local GROUP = "\255\2\0\0\0\0\0\0\0\0\0\1\255" -- of solicited nodes, without 3 bytes
-
 local function send_query(self, ip)
-  local p, data = message(SOLICITATION, SOURCE_OPTION)
-  local last = ip:sub(14)
-  ffi.copy(data, "\51\51\255" .. last, 6)
-  ffi.copy(data + 6, self.eth, 6)
-  ffi.copy(data + SOURCE, self.ip, ADDRESS)
-  ffi.copy(data + DESTINATION, GROUP .. last, ADDRESS)
-  ffi.copy(data + TARGET, ip, ADDRESS)
-  ffi.copy(data + OPTION_ETH, self.eth, 6)
-  set_sum(data)
   self.queries = self.queries + 1
-  self.emit(self.noutputs, p)
+  self.emit(self.noutputs, annotate(nd.solicitation(self.eth, self.ip, ip)))
 end
 
 local function encapsulate(self, p, word, half)
@@ -266,10 +211,12 @@ local function deliver(self, p)
 end
 
 local function take_answer(self, p)
-  if not is_message(p, ADVERTISEMENT) then return nil, 2 end
-  local e = self.entries[ffi.string(p.data + TARGET, ADDRESS)]
+  local data = p.data
+  local is_answer = nd.kind(data, p.length) == nd.ADVERTISEMENT
+  local at = is_answer and nd.read(data, nd.ADVERTISEMENT)
+  local e = at and self.entries[ffi.string(data + nd.TARGET, ADDRESS)]
   if not e then return nil, 2 end
-  local eth = ffi.string(p.data + OPTION_ETH, 6)
+  local eth = ffi.string(data + at, 6)
   if e.known and e.eth ~= eth then
     self:say("IP6NDSolicitor overwriting an entry")
   end

@@ -6,14 +6,14 @@ local wire = require("net.wire.bytes")
 
 local band, read16, write16 = bit.band, wire.read16, wire.write16
 
-local bytes = {ETHERNET = 14}
+local ip4 = {ETHERNET = 14}
 
-local ETHERNET, SHORTEST = bytes.ETHERNET, 34
+local ETHERNET, SHORTEST = ip4.ETHERNET, 34
 
 --- Of a frame of `length` bytes with the EtherType of IPv4: the bytes of its headers,
 --- Ethernet's and IP's, and those that IP's length tells of. 0 and 0 if it lacks some
 --- of them.
-function bytes.lengths(data, length)
+function ip4.lengths(data, length)
   if length < SHORTEST then return 0, 0 end
   local header = band(data[ETHERNET], 15) * 4
   local total = read16(data + ETHERNET + 2)
@@ -22,9 +22,9 @@ function bytes.lengths(data, length)
 end
 
 --- Set the checksum of the IPv4 header of `header` bytes at `ip`.
-function bytes.set_checksum(ip, header)
+function ip4.set_checksum(ip, header)
   ip[10], ip[11] = 0, 0
   write16(ip + 10, C.pg_checksum(ip, header, 0))
 end
 
-return bytes
+return ip4

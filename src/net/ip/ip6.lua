@@ -4,20 +4,20 @@
 local C = require("core.declare")("net/checksum/checksum.h")
 local read16 = require("net.wire.bytes").read16
 
-local bytes = {
+local ip6 = {
   ETHERNET = 14, HEADERS = 54, -- Ethernet's and IPv6's
   FRAGMENT = 44, ICMP = 58, -- next headers
   LEAST_MTU = 1280, -- RFC 8200, section 5
 }
-local ETHERNET, HEADERS = bytes.ETHERNET, bytes.HEADERS
+local ETHERNET, HEADERS = ip6.ETHERNET, ip6.HEADERS
 
 --- Has a frame of `length` bytes the EtherType of IPv6?
-function bytes.is_ipv6(data, length)
+function ip6.is_ipv6(data, length)
   return length >= ETHERNET and data[12] == 0x86 and data[13] == 0xdd
 end
 
 --- The payload's bytes of an IPv6 frame of `length` bytes; -1 if it lacks some of them.
-function bytes.payload(data, length)
+function ip6.payload(data, length)
   if length < HEADERS then return -1 end
   local payload = read16(data + 18)
   return payload <= length - HEADERS and payload or -1
@@ -26,9 +26,9 @@ end
 --- The checksum of the `size` bytes behind the IPv6 header of the frame at `data`, with
 --- the pseudo header for `protocol` (RFC 8200, section 8.1). Over bytes with their
 --- checksum in place it is 0 if that is right.
-function bytes.checksum(data, protocol, size)
+function ip6.checksum(data, protocol, size)
   local pseudo = C.pg_pseudo_sum(data + 22, 32, protocol, size)
   return (C.pg_checksum(data + HEADERS, size, pseudo))
 end
 
-return bytes
+return ip6
