@@ -2,12 +2,14 @@
 """What packages bring beside the program: man pages and completions, which are made of
 what --help prints; the service; the manifest for Kubernetes."""
 
+import os
 import re
 import shutil
+import signal
 
 import pytest
 
-from helpers.command import PERIGEE, ROOT, check, perigee, run
+from helpers.command import PERIGEE, ROOT, check, perigee, run, running, tool, wait_until
 
 PROGRAMS = [line.split()[0] for line in
             perigee("--help").stdout.partition("Programs:\n")[2].splitlines()]
@@ -114,7 +116,8 @@ def test_the_service_runs_nothing_that_small_systems_lack():
 def test_the_manifest_names_options_that_there_are():
     yaml = pytest.importorskip("yaml")
     manifest = ROOT / "packaging" / "kubernetes" / "daemonset.yaml"
-    spec = yaml.safe_load(manifest.read_text())["spec"]
+    config, daemon_set = yaml.safe_load_all(manifest.read_text())
+    spec = daemon_set["spec"]
     template = spec["template"]
     assert spec["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
     pod = template["spec"]
@@ -122,6 +125,8 @@ def test_the_manifest_names_options_that_there_are():
     args = container["args"]
     options = {word for word in args if word.startswith("--")}
     assert options <= options_of() | options_of("vtep")
+    volume, = [v for v in pod["volumes"] if "configMap" in v]
+    assert volume["configMap"]["name"] == config["metadata"]["name"]
     mounts = {mount["name"] for mount in container["volumeMounts"]}
     assert mounts == {volume["name"] for volume in pod["volumes"]}
     assert container["resources"]["limits"] == container["resources"]["requests"]
@@ -134,6 +139,76 @@ def test_the_manifest_names_options_that_there_are():
     for checker in "kubeconform", "kubernetes-validate":
         if shutil.which(checker):
             check(checker, "-strict" if checker == "kubeconform" else "--strict", manifest)
+
+
+# Lines of sh: this machine's /etc/perigee is that of a mount namespace.
+ETC = """
+set -e
+mount --make-rprivate /
+groups=$(grep -v ^perigee: /etc/group)
+mount -t tmpfs none /etc
+printf '%s\\nperigee:x:990:\\n' "$groups" >/etc/group
+mkdir /etc/perigee
+cp "$1"/* /etc/perigee
+shift
+ip link set lo up
+for n in 1 2; do
+  ip link add eth$n type veth peer far$n
+  ip link set eth$n up
+  ip link set far$n up
+done
+exec "$@"
+"""
+PACKAGED = ROOT / "packaging"
+
+
+def started(folder, words, **environment):
+    """Run `perigee` with these words in namespaces of its own, with the folder's files in
+    /etc/perigee: it is ready, and ends when it is told to."""
+    with running(tool("unshare"), "--net", "--mount", "sh", "-c", ETC, "sh", folder, PERIGEE,
+                 *words, env={**os.environ, **environment}) as process:
+        process.wait_for("vtep: 192.0.2.1")
+        inside = (tool("nsenter"), "--net", "--target", str(process.pid))
+
+        def is_ready():
+            assert process.read(), process.said
+            return run(*inside, "curl", "-sf", "-m", "20", "-o", "/dev/null",
+                       "http://127.0.0.1:9100/readyz").returncode == 0
+        wait_until(is_ready, "readiness")
+        assert process.interrupt(signal.SIGTERM) == 0, process.said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="making namespaces and mounts needs root")
+def test_the_units_example_starts():
+    """As the page says: vtep.conf and vtep.json in /etc/perigee, and the unit's command."""
+    settings = dict(line.split("=", 1) for line in
+                    (PACKAGED / "systemd/vtep.conf").read_text().splitlines()
+                    if not line.startswith("#"))
+    unit = (PACKAGED / "systemd/perigee@.service").read_text()
+    command = re.search("^ExecStart=(.*)$", unit, re.M)[1].split()
+    assert command[0] == "/usr/bin/perigee"
+    page = (PACKAGED / "README.md").read_text()
+    for name, value in settings.items():
+        assert f"    {name}={value}\n" in page
+    words = []
+    for word in command[1:]:
+        words += settings[word[1:]].split() if word.startswith("$") else [word]
+    started(PACKAGED / "systemd", words)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="making namespaces and mounts needs root")
+def test_the_manifests_container_starts(tmp_path):
+    """Its arguments, ConfigMap and environment; null: stands for the two devices."""
+    yaml = pytest.importorskip("yaml")
+    config, daemon_set = yaml.safe_load_all(
+        (PACKAGED / "kubernetes/daemonset.yaml").read_text())
+    container, = daemon_set["spec"]["template"]["spec"]["containers"]
+    for name, text in config["data"].items():
+        (tmp_path / name).write_text(text)
+    devices = ["0000:01:00.0", "0000:01:00.1"]
+    ports = [word for device in devices for word in ("--port", f"{device}=null")]
+    started(tmp_path, ports + container["args"],
+            PCIDEVICE_INTEL_COM_SRIOV_DPDK=",".join(devices))
 
 
 @pytest.mark.fast

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The command line of `perigee vtep`, and its configuration file, which has the same in
--- a Lua table. Both end up as the argument of apps.vtep.
+-- The command line of `perigee vtep`, and its configuration file, which has the same.
+-- Both end up as the argument of apps.vtep.
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
@@ -100,7 +100,8 @@ function M.parser()
   p:flag("--flood-control", "Carry frames for the neighbour on the wire alone, too:"
          .. " spanning tree, LACP, LLDP.")
   p:flag("--no-ping", "Don't answer echo requests.")
-  p:option("--config", "A file with a Lua table of the same; options take precedence.")
+  p:option("--config", "A file with the same: .json, .yaml, or else a Lua table;"
+           .. " options take precedence.")
     :argname("FILE")
   option("--report", "Print counters every so often.", "TIME", cli.duration)
   p:option("--json", "At the end, write the counters of each VNI and remote to FILE; -:"

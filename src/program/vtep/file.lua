@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The configuration file of `perigee vtep`: Lua text that returns a table. It runs with
--- nothing to call, and not for ever; whatever is wrong with it is a sentence.
+-- The configuration file of `perigee vtep`: JSON, YAML, or Lua text that returns a
+-- table. The latter runs with nothing to call, and not for ever. All have the same
+-- names and kinds of values (shape.check); whatever is wrong with one is a sentence.
 
+local document = require("lib.document.document")
 local errno = require("posix.errno")
 local failure = require("core.failure")
 local fcntl = require("posix.fcntl")
@@ -106,7 +108,7 @@ end
 
 -- The number of the line where the text gives a value to the name, or nil.
 local function line_of(text, name)
-  local at = text:find("%f[%w_]" .. name .. "%s*=[^=]")
+  local at = text:find("%f[%w_]" .. name .. "[\"']?%s*[=:][^=]")
   return at and select(2, text:sub(1, at):gsub("\n", "")) + 1
 end
 
@@ -118,18 +120,51 @@ local function place_of(path, sentence)
   return number and ("%s:%d"):format(path, number) or path
 end
 
---- The table that the file at `path` returns; its names and kinds of values are right.
-function M.load(path)
+-- The Lua value of a document's node, which has no nulls.
+local function value_of(path, node)
+  local result = {}
+  if node.map then
+    for key, child in pairs(node.map) do result[key] = value_of(path, child) end
+  elseif node.list then
+    for i, child in ipairs(node.list) do result[i] = value_of(path, child) end
+  elseif node.value == nil then
+    document.refuse(path, node.line, "null is no value; leave the field out")
+  else
+    return node.value
+  end
+  return result
+end
+
+-- The table of a JSON or YAML document. Keys of JSON are strings, VNIs numbers.
+local function of_document(path)
+  local result = value_of(path, document.parse(path, text_of(path)))
+  if type(result) == "table" and type(result.vnis) == "table" then
+    local vnis = {}
+    for key, vlan in pairs(result.vnis) do
+      vnis[tostring(key):find("^%d+$") and tonumber(key) or key] = vlan
+    end
+    result.vnis = vnis
+  end
+  return result
+end
+
+-- What the Lua text at `path` returns.
+local function of_lua(path)
   local ok, result = run(chunk_of(path))
   if not ok then
     local text = line(result)
     failure.usage("the configuration%s: %s", text:find(path, 1, true) and ""
       or " " .. path, text)
   end
-  if type(result) ~= "table" then
-    failure.usage("the configuration %s doesn't return a table: write 'return {...}'",
-      path)
-  end
+  if type(result) == "table" then return result end
+  failure.usage("the configuration %s doesn't return a table: write 'return {...}'",
+    path)
+end
+
+--- The table that the file at `path` has: JSON or YAML if its name ends so (.json,
+--- .yaml, .yml), else Lua. Its names and kinds of values are right.
+function M.load(path)
+  local result = (document.is_one(path) and of_document or of_lua)(path)
   local right, err = pcall(shape.check, result, M.OWN)
   if not right then M.within(place_of(path, tostring(err)), error, err, 0) end
   return result
