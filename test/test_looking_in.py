@@ -14,7 +14,7 @@ import pytest
 from helpers.capture import packets_of
 from helpers.command import PERIGEE, check, perigee, running, tool, wait_until
 from helpers.control import Client, path_of
-from helpers.lwaftr import INTERNET, LWAFTR4, MTU, SUBSCRIBER, WHOLE, Net, lwaftr
+from helpers.lwaftr import INTERNET, LWAFTR4, LWAFTR6, MTU, SUBSCRIBER, WHOLE, Net, lwaftr
 from helpers.looked_into import KINDS, Between, command
 
 PACKETS = 48
@@ -293,6 +293,11 @@ def test_the_ways_through_an_lwaftr_are_what_counters_say(tmp_path):
                 server.sendto(text, (SUBSCRIBER, 7777))
                 assert subscriber.recvfrom(100) == (text, (INTERNET, 7777))
             there_and_back(b"neighbours are known from now on")
+            # and stay so: no probe of a kernel's comes among the packets.
+            for kernel, address, mac in ((net.internet, LWAFTR4, "02:00:00:00:00:04"),
+                                         (net.b4, LWAFTR6, "02:00:00:00:00:06")):
+                kernel.ip("neigh", "replace", address, "lladdr", mac, "dev", "eth0",
+                          "nud", "permanent")
             before, client = counters(process), Client(path_of(process.pid))
             client.ask(do="trace", count=3 * WAYS, rate=1000,
                        filter="(udp and port 7777) or ip6 proto 4")

@@ -22,6 +22,8 @@ local MUTUAL = {
     .. "which allocates memory and calls the host",
 }
 
+local BYTES = {char = true, int8_t = true, uint8_t = true}
+
 -- Read the tree ------------------------------------------------------------------
 
 local sources = {} -- [PATH from the root] = its text
@@ -165,5 +167,18 @@ describe("The tree", function ()
     for folder, n in pairs(modules) do
       assert.is_true(n <= MOST_MODULES, ("%s has %d modules"):format(folder, n))
     end
+  end)
+
+  it("gives an array that a string initializes room for the string's NUL", function ()
+    local found = {}
+    for path, text in pairs(sources) do
+      for kind, size, value in text:gmatch(
+          "([%w_]+)%[%?%][\"'],%s*(#[%w_.]+),%s*([%w_.]+)[,)]") do
+        if BYTES[kind] and size == "#" .. value then
+          found[#found + 1] = ("%s: %s[%s]"):format(path, kind, size)
+        end
+      end
+    end
+    assert.same({}, found)
   end)
 end)

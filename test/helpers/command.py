@@ -57,6 +57,18 @@ def catches(pid, number=signal.SIGINT):
     return int(mask.split()[1], 16) & 1 << number - 1
 
 
+class Status(int):
+    """An exit status. Where an assertion prints it, it prints what the process said."""
+
+    def __new__(cls, status, said):
+        self = super().__new__(cls, status)
+        self.said = said
+        return self
+
+    def __repr__(self):
+        return f"{int(self)} (the process said: {self.said[-2000:]!r})"
+
+
 class Running:
     """A process that runs beside the test; its standard output and error are kept,
     mixed, in `said`."""
@@ -118,7 +130,7 @@ class Running:
         ends = time.monotonic() + timeout
         while self.read(0.1):
             assert time.monotonic() < ends, f"does not end: {self.said}"
-        return self.process.wait(max(0.1, ends - time.monotonic()))
+        return Status(self.process.wait(max(0.1, ends - time.monotonic())), self.said)
 
     def interrupt(self, number=signal.SIGINT):
         """Send the signal and wait for the end; the exit status."""

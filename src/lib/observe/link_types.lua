@@ -24,8 +24,16 @@ function link_types.new()
   return setmetatable({section = "", described = {}, types = {}, other = {}}, Types)
 end
 
+-- The block's bytes, to be changed. (As its initializer the string would be copied with
+-- its NUL, a byte beyond the array.)
+local function bytes_of(block)
+  local bytes = ffi.new("uint8_t[?]", #block)
+  ffi.copy(bytes, block, #block)
+  return bytes
+end
+
 local function described_as(block, kind)
-  local bytes = ffi.new("uint8_t[?]", #block, block)
+  local bytes = bytes_of(block)
   ffi.cast("uint16_t *", bytes + TYPE_AT)[0] = kind
   return ffi.string(bytes, #block)
 end
@@ -48,7 +56,7 @@ end
 
 -- The packet, behind the descriptions that it needs.
 local function take_packet(self, block)
-  local bytes = ffi.new("uint8_t[?]", #block, block)
+  local bytes = bytes_of(block)
   local packet = ffi.cast(packet_ptr, bytes)
   local kind, i = type_of(bytes, packet), packet.interface + 1
   local before = self.begun and "" or begin(self, kind)
