@@ -6,7 +6,7 @@ import os
 import pathlib
 import time
 
-STRETCH = 3  # on a busy machine a limit grows to so many times itself, and no further
+STRETCH = 2.5  # on a busy machine a limit grows to so many times itself, and no further
 INTERVAL_S = 1.0
 IDLE = 3, 4  # proc(5): /proc/stat, idle and iowait
 # proc(5), /proc/PID/stat: so far behind the name, the first of utime, stime, cutime, cstime.

@@ -59,6 +59,16 @@ class Outcomes:
         return [here(name) for name in self.begun if name not in self.done]
 
 
+def divide(shared):
+    """Of processes that shared what there is to run: each was to run what it has begun, and
+    what none has begun counts for the first."""
+    named = [found for found in shared if found.wanted is not None]
+    begun = {name for found in named for name in found.begun}
+    for found in named:
+        left = found.wanted if found is named[0] else []
+        found.wanted = [*found.begun, *(name for name in left if name not in begun)]
+
+
 def here(path):
     """The path as seen from the tree."""
     return path.removeprefix(os.getcwd() + "/")

@@ -15,7 +15,8 @@ Usage: perigee test [OPTION ...] [FILE or DIRECTORY ...]
 Runs the specs (files whose names end with _spec.lua, for busted) of the files and
 directories, or of Perigee's whole tree. A spec may require() modules in its own folder.
 
-  --part=I/N      only every N-th spec file, from the I-th on
+  --share=FOLDER  run only files that no other process started with the same FOLDER
+                  has begun: it has a file for each
   --outcomes=FILE write to FILE what becomes of each file and test, as it happens: JSON,
                   an object a line
 
@@ -27,16 +28,6 @@ local function checkout(root)
     failure.usage("specs are run from a checkout of Perigee; this is an installation")
   end
   return root
-end
-
--- "2/3" as 2 and 3.
-local function part_of(text)
-  local i, n = text:match("^(%d+)/(%d+)$")
-  i, n = tonumber(i), tonumber(n)
-  if not i or i < 1 or i > n then
-    failure.usage("--part=%s: give a part and how many there are, such as 1/2", text)
-  end
-  return i, n
 end
 
 local function sorted(list)
@@ -80,20 +71,23 @@ local function find_modules_beside(specs, own)
   end
 end
 
--- Every n-th of them from the i-th on, in the order of their names.
-local function every(i, n, all)
-  local chosen = {}
-  for at = i, #sorted(all), n do chosen[#chosen + 1] = all[at] end
-  return chosen
+local function check_folder(path)
+  local found = stat.stat(path)
+  if not found or stat.S_ISDIR(found.st_mode) == 0 then
+    failure.usage("--share=%s: there is no such folder", path)
+  end
 end
 
 -- The words of the command line for busted.
 local function arguments_of(args, folders)
-  local options, paths, part = {}, {}, nil
+  local options, paths = {}, {}
   for _, arg in ipairs(args) do
     local name, value = arg:match("^(%-%-%w+)=(.*)$")
-    if name == "--part" then
-      part = {part_of(value)}
+    if name == "--share" then
+      check_folder(value)
+      options[#options + 1] = "--helper=testing.share"
+      options[#options + 1] = "-Xhelper"
+      options[#options + 1] = value
     elseif name == "--outcomes" then
       table.insert(options, "-Xoutput")
       table.insert(options, value)
@@ -103,7 +97,6 @@ local function arguments_of(args, folders)
   end
   paths = specs_of(#paths == 0 and folders or paths)
   find_modules_beside(paths, folders)
-  if part then paths = every(part[1], part[2], paths) end
   local words = {[0] = "perigee test", "--pattern=_spec", "--output=testing.output",
                  "--no-auto-insulate"}
   for _, list in ipairs{options, paths} do

@@ -69,15 +69,39 @@ describe("test", function ()
     assert.equal(1, status)
   end)
 
-  it("leaves out what has a tag, and what is of another part", function ()
+  it("leaves out what has a tag", function ()
     local code = [[
       it("is slow #slow", function () assert.equal(1, 2) end)
       it("is fast", function () assert.equal(1, 1) end)]]
     assert.matches("1 success / 0 failures", (test(code, "--exclude-tags=slow")))
-    assert.matches("1 success / 1 failure ", (test(code, "--part=1/2")))
-    assert.matches("0 successes / 0 failures", (test(code, "--part=2/2")))
-    assert.equal("perigee: --part=3/2: give a part and how many there are, such as "
-      .. "1/2\n", (test(code, "--part=3/2")))
+  end)
+
+  it("runs each file once in processes that share them", function ()
+    local folder = os.tmpname()
+    os.remove(folder)
+    assert(stat.mkdir(folder))
+    local files = {}
+    for i = 1, 6 do
+      files[i] = ("%s/%d_spec.lua"):format(folder, i)
+      local file = assert(io.open(files[i], "w"))
+      file:write(("it('is', function () assert(true); print('ran %d.') end)"):format(i))
+      file:close()
+    end
+    assert(stat.mkdir(folder .. "/taken"))
+    local said = ""
+    for i = 1, 2 do
+      local text, status = testing.perigee{"test", "--share=" .. folder .. "/taken",
+        unpack(files, 1, i == 1 and 3 or 6)}
+      assert.equal(0, status, text)
+      assert.matches("3 successes / 0 failures", text)
+      said = said .. text
+    end
+    for i = 1, 6 do
+      assert.equal(1, select(2, said:gsub(("ran %d%%."):format(i), "")), said)
+    end
+    assert.equal(0, os.execute("rm -r " .. folder))
+    assert.equal("perigee: --share=/none: there is no such folder\n",
+      (testing.perigee{"test", "--share=/none", files[1]}))
   end)
 
   -- What is written with --outcomes for a spec file with this code: "kind what" of each
