@@ -86,7 +86,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 # The C references of the benchmarks (bench/native).
 build/bench/%: bench/native/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WRITE_HEADERS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS)
+	$(CC) $(CFLAGS) $(WRITE_HEADERS) -o $@ $< $(LDFLAGS) $(DPDK_LIBS) -lm
 
 # References that a benchmark loads beside its own code.
 build/bench/%.so: bench/native/%.c $(BUILD)/flags
@@ -170,7 +170,7 @@ lint: libraries
 
 # What Lua reads of the C headers (core.declare).
 DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/native/dpdk/log.h \
-  src/net/checksum/checksum.h \
+  src/net/checksum/checksum.h src/net/flow/flow.h \
   snabb/native/snabb.h \
   src/port/memif/memif.h src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
   snabb/apps/bridge/bridge.h \

@@ -24,6 +24,7 @@ TMP = ROOT / "build/test/tmp"
 
 ROOMS = [ROOT / "src/apps", ROOT / "snabb/apps", ROOT / "click/apps"]
 APPS = sorted(page for room in ROOMS for page in room.rglob("README.md"))
+MECHANISMS = sorted((ROOT / "src/net").rglob("README.md"))
 # Run by apps/port/readme_spec.lua, with something in the place of cards and interfaces.
 NEED_A_CARD = {"dpdk_device", "intel", "intel_avf", "intel_mp", "mellanox", "socket",
                "solarflare", "tap", "vhost", "virtio_net", "xdp"}
@@ -49,7 +50,8 @@ def cases(pages, find):
 
 
 @pytest.mark.parametrize("code, said", cases(
-    PAGES + [page for page in APPS if page.parent.name not in NEED_A_CARD], blocks))
+    PAGES + MECHANISMS + [page for page in APPS if page.parent.name not in NEED_A_CARD],
+    blocks))
 def test_program(code, said, tmp_path):
     program = tmp_path / "program.lua"
     program.write_text(code)
