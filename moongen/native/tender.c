@@ -16,6 +16,7 @@
 #include "../../src/native/api.h"
 #include "../../src/native/dpdk/internal.h"
 #include "../../src/native/dpdk/port_io.h"
+#include "../../src/native/signals.h"
 #include "internal.h"
 
 enum { STEP_US = 20000, STEPS_BETWEEN_LOOKS = 5 };
@@ -82,7 +83,7 @@ static void *tend(void *pool)
 /* Begin to look after the devices and that pool; NULL: no more. */
 void mg_tend(void *pool)
 {
-  sigset_t all, before;
+  sigset_t before;
   if (!pool && runs) {
     ends = true;
     pthread_join(thread, NULL);
@@ -90,13 +91,12 @@ void mg_tend(void *pool)
   }
   if (!pool || runs)
     return;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pg_signals_of_own_faults(&before);
   ends = false;
   runs = pthread_create(&thread, NULL, tend, pool) == 0;
   if (runs)
     pthread_setname_np(thread, "tender");
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pg_signals_as(&before);
 }
 
 /* Why a port can't go on, or NULL. */

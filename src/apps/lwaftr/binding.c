@@ -14,6 +14,7 @@
 
 #include <rte_common.h>
 
+#include "../../native/signals.h"
 #include "binding.h"
 
 enum { MOST_BINDINGS = 256, WAIT_US = 500 };
@@ -163,16 +164,15 @@ static bool start_keeper(void)
 {
   pthread_attr_t attributes;
   pthread_t thread;
-  sigset_t all, before;
+  sigset_t before;
   if (keeper_runs)
     return true;
   sem_init(&work, 0, 0);
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pg_signals_of_own_faults(&before);
   keeper_runs = pthread_create(&thread, &attributes, keep, NULL) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pg_signals_as(&before);
   pthread_attr_destroy(&attributes);
   return keeper_runs;
 }

@@ -15,6 +15,7 @@
 #include <lualib.h>
 
 #include "../../native/api.h"
+#include "../../native/signals.h"
 #include "lwaftr.h"
 
 struct hidden {
@@ -72,17 +73,16 @@ static void *run(void *arg)
 struct lwaftr_load *pg_load_start(const char *file, const char *path, const char *cpath)
 {
   struct hidden *h = calloc(1, sizeof *h);
-  sigset_t all, before;
+  sigset_t before;
   if (!h)
     return NULL;
   h->load.file = strdup(file);
   h->path = strdup(path);
   h->cpath = strdup(cpath);
-  sigfillset(&all); /* they are for the main thread */
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pg_signals_of_own_faults(&before);
   bool started = h->load.file && h->path && h->cpath &&
     pthread_create(&h->thread, NULL, run, h) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pg_signals_as(&before);
   if (started)
     return &h->load;
   h->load.done = true;

@@ -23,6 +23,7 @@
 
 #include "../api.h"
 #include "clock.h"
+#include "../signals.h"
 #include "internal.h"
 #include "log.h"
 #include "times.h"
@@ -209,16 +210,15 @@ static void start(void)
                              .sa_flags = SA_SIGINFO | SA_RESTART};
   pthread_attr_t attributes;
   pthread_t thread;
-  sigset_t all, before;
+  sigset_t before;
   sigaction(interruption(), &action, NULL);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pg_signals_of_own_faults(&before);
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (pthread_create(&thread, &attributes, watch, NULL) == 0)
     pthread_setname_np(thread, "watchdog");
   pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pg_signals_as(&before);
 }
 
 /* An engine that doesn't come back for so long is stuck; 0: never. */

@@ -23,6 +23,7 @@
 #include <lualib.h>
 
 #include "../api.h"
+#include "../signals.h"
 #include "internal.h"
 #include "mailbox.h"
 
@@ -104,18 +105,16 @@ static int start_thread(struct hidden *h)
 {
   pthread_attr_t attributes;
   cpu_set_t cpus;
-  sigset_t all, before;
+  sigset_t before;
   CPU_ZERO(&cpus);
   pthread_attr_init(&attributes);
   if (h->pinned_to >= 0) {
     CPU_SET(h->pinned_to, &cpus);
     pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
   }
-  sigfillset(&all); /* they are for the main thread, but for what this one causes */
-  sigdelset(&all, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pg_signals_of_own_faults(&before);
   int error = pthread_create(&h->thread, &attributes, run, h);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pg_signals_as(&before);
   pthread_attr_destroy(&attributes);
   return error;
 }

@@ -33,6 +33,7 @@
 #include "../dpdk/internal.h"
 #include "../dpdk/log.h"
 #include "../dpdk/port_io.h"
+#include "../signals.h"
 #include "vhost_device.h"
 
 /* PATIENCE_S: DPDK looks for a socket that it has just made, and who connects to it, once
@@ -164,17 +165,16 @@ static void *look_after(void *argument)
 /* On any CPU of the process's, as its creator may keep one busy; without signals. */
 static int start_thread(struct virtio_user *v)
 {
-  sigset_t all, before;
+  sigset_t before;
   cpu_set_t cpus;
   pthread_attr_t attributes;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pg_signals_of_own_faults(&before);
   pthread_attr_init(&attributes);
   if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0)
     pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
   int error = pthread_create(&v->thread, &attributes, look_after, v);
   pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pg_signals_as(&before);
   return error ? pg_fail("there is no thread for it: %s", strerror(error)) : 0;
 }
 

@@ -20,6 +20,7 @@
 #include "../../native/api.h"
 #include "../../native/dpdk/internal.h"
 #include "../../native/dpdk/log.h"
+#include "../../native/signals.h"
 #include "state.h"
 
 enum { PATIENCE_S = 5, QUIET_S = 10, MOST_STRANGERS = 32, MOST_FDS = 512 };
@@ -231,17 +232,15 @@ static void *look_after(void *argument)
  * which tells of memory that has gone. */
 int pg_memif_start_thread(struct hub *h)
 {
-  sigset_t all, earlier;
+  sigset_t earlier;
   cpu_set_t cpus;
   pthread_attr_t attributes;
-  sigfillset(&all);
-  sigdelset(&all, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &all, &earlier);
+  pg_signals_of_own_faults(&earlier);
   pthread_attr_init(&attributes);
   if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0)
     pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
   int error = pthread_create(&h->thread, &attributes, look_after, h);
   pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &earlier, NULL);
+  pg_signals_as(&earlier);
   return error ? pg_fail("there is no thread for it: %s", strerror(error)) : 0;
 }
