@@ -1,22 +1,25 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ARP (RFC 826) for scripts, as libmoon's proto.arp: a task answers requests for a
 -- device's addresses, and asks for those that other tasks look up. They share a table
--- in a namespace: an entry is pending, requested, current or refreshing.
+-- in a namespace; which of its entries are to be asked for is the task's own to know.
 
 local address = require("lib.stack.address")
+local cache = require("net.neighbor.cache")
 local codec = require("net.neighbor.arp")
+local ffi = require("ffi")
 local libmoon = require("libmoon")
 local memory = require("memory")
 local namespaces = require("namespaces")
 local proto = require("moongen.packets.proto")
 local responder = require("moongen.packets.responder")
 local time = require("moongen.packets.utils_of_time").time
+local wire = require("net.wire.bytes")
 
 local arp = proto.arp
 local eth = proto.eth
 
-local AGING = 30      -- seconds after which a current entry is asked for again,
-local RETRY = 1       -- between two requests,
+-- Seconds: until an entry is asked for again, and between two requests of 30 at most.
+local TIMES = {reachable = 30, between = 1, tries = 30}
 local STARTUP = 10 -- seconds until it has started, on a busy machine
 local SIZE = 60       -- bytes of an ARP packet, without CRC
 
@@ -39,57 +42,42 @@ function arp.stopArpTask() state.stop = true end
 
 -- ---- the task ----
 
-local function send(nic, bufs, fill)
-  bufs:alloc(SIZE)
-  local pkt = bufs[1]:getArpPacket()
-  fill(pkt)
-  nic.txQueue:send(bufs)
-end
+local ALL = ("\255"):rep(6)
+local sender_ip, target_ip = ffi.new("uint8_t[4]"), ffi.new("uint8_t[4]")
 
 -- Ask who has `target` (a number) for `sender`; the same address announces it.
 local function request(nic, bufs, target, sender)
-  send(nic, bufs, function (pkt)
-    pkt.eth:setDstString(eth.BROADCAST)
-    pkt.eth:setSrcString(nic.mac)
-    pkt.arp:setOperation(arp.OP_REQUEST)
-    pkt.arp:setHardwareSrcString(nic.mac)
-    pkt.arp:setHardwareDstString(eth.BROADCAST)
-    pkt.arp:setProtoSrc(sender)
-    pkt.arp:setProtoDst(target)
-  end)
+  bufs:alloc(SIZE)
+  wire.write32(sender_ip, sender)
+  wire.write32(target_ip, target)
+  codec.write(bufs[1]:getBytes(), codec.REQUEST, nic.mac, sender_ip, ALL, ALL,
+    target_ip)
+  nic.txQueue:send(bufs)
 end
 
-local function answer(nic, bufs, asked)
-  local ip = asked.arp:getProtoDst()
-  if not nic.own[ip] then return end
-  send(nic, bufs, function (pkt)
-    pkt.eth:setSrcString(nic.mac)
-    pkt.eth:setDst(asked.eth:getSrc())
-    pkt.arp:setOperation(arp.OP_REPLY)
-    pkt.arp:setHardwareSrcString(nic.mac)
-    pkt.arp:setHardwareDst(asked.arp:getHardwareSrc())
-    pkt.arp:setProtoSrc(ip)
-    pkt.arp:setProtoDst(asked.arp:getProtoSrc())
-  end)
+local function learn(list, pkt)
+  local ip, mac, now = tostring(pkt.arp:getProtoSrc()), pkt.arp:getHardwareSrcString(),
+    time()
+  list:insert(ip, mac, now)
+  entries[ip] = {mac = mac, updateTime = now}
 end
 
-local function learn(pkt)
-  local now = time()
-  entries[tostring(pkt.arp:getProtoSrc())] = {state = "current", timestamp = now,
-    updateTime = now, mac = pkt.arp:getHardwareSrcString()}
-end
-
-local function handle(nic, received, bufs)
+-- A request becomes its own answer.
+local function handle(nic, received, list)
   local buf = received[1]
-  local pkt = buf:getArpPacket()
-  local operation = codec.operation(buf:getBytes(), buf:getSize())
-  if operation == codec.REQUEST then answer(nic, bufs, pkt)
-  elseif operation == codec.REPLY then learn(pkt) end
+  local data, pkt = buf:getBytes(), buf:getArpPacket()
+  local operation = codec.operation(data, buf:getSize())
+  if operation == codec.REQUEST and nic.own[pkt.arp:getProtoDst()] then
+    codec.answer(data, nic.mac)
+    return nic.txQueue:send(received)
+  elseif operation == codec.REPLY then
+    learn(list, pkt)
+  end
   received:freeAll()
 end
 
 local function prepare(nic)
-  nic.own, nic.mac = {}, nic.txQueue.dev:getMacString()
+  nic.own, nic.mac = {}, nic.txQueue.dev:getMac()
   for k, text in ipairs(nic.ips) do
     local ip = type(text) == "number" and text or address.parseIP4Address(text)
     if not ip then
@@ -102,36 +90,21 @@ local function prepare(nic)
   if nic.rxQueue then nic.rxQueue.dev:l2Filter(eth.TYPE_ARP, nic.rxQueue) end
 end
 
--- What is to be done about an entry now: nil, "ask" or "forget".
-local function due(entry, now)
-  local age = now - entry.timestamp
-  if entry.state == "pending" then return "ask" end
-  if entry.state == "current" then return age >= AGING and "ask" or nil end
-  if age < RETRY then return nil end
-  return now - entry.lookupTime > AGING and "forget" or "ask"
-end
-
-local function look_after(nics, bufs)
-  local now, changed = time(), {}
+-- Ask for what other tasks look for, and forget who doesn't answer.
+local function look_after(nics, list, bufs)
+  local now = time()
   entries:forEach(function (ip, entry)
-    local what = type(entry) == "table" and due(entry, now)
-    if what then changed[ip] = {what, entry} end
+    if type(entry) == "table" then list:ensure(ip, now) end
   end)
-  for ip, change in pairs(changed) do
-    local what, entry = unpack(change)
-    if what == "forget" then
+  local function ask(ip)
+    for _, nic in ipairs(nics) do
+      if nic.first then request(nic, bufs, tonumber(ip), nic.first) end
+    end
+  end
+  for ip, e in pairs(list.entries) do
+    if list:tend(e, now, ask) then
+      list:remove(e)
       entries[ip] = nil
-    else
-      if entry.state == "current" then
-        entry.state, entry.lookupTime = "refreshing", now
-      elseif entry.state == "pending" then
-        entry.state, entry.lookupTime = "requested", now
-      end
-      entry.timestamp = now
-      entries[ip] = entry
-      for _, nic in ipairs(nics) do
-        if nic.first then request(nic, bufs, tonumber(ip), nic.first) end
-      end
     end
   end
 end
@@ -139,11 +112,11 @@ end
 local function task(nics)
   local every = nics.gratArpInterval or math.huge
   nics = responder.devices(nics, pipes, prepare)
-  local received = memory.createBufArray(1)
+  local received, list = memory.createBufArray(1), cache.new(TIMES)
   local bufs = memory.createMemPool(function (buf)
     buf:getArpPacket():fill{arpOperation = arp.OP_REPLY, pktLength = SIZE}
   end):bufArray(1)
-  local function answer_one(nic, one) handle(nic, one, bufs) end
+  local function answer_one(nic, one) handle(nic, one, list) end
   state.running = true
   local announce = 0 -- when to announce the addresses
   while libmoon.running() and not state.stop do
@@ -154,7 +127,7 @@ local function task(nics)
       end
     end
     for _, nic in ipairs(nics) do responder.receive(nic, received, answer_one) end
-    look_after(nics, bufs)
+    look_after(nics, list, bufs)
     libmoon.sleepMillisIdle(1)
   end
   state.running = nil
@@ -192,10 +165,10 @@ function arp.lookup(ip)
   local key = ("%.0f"):format(number_of(ip))
   if not state.running then await_task() end
   local entry = entries[key]
-  if type(entry) == "table" then
+  if type(entry) == "table" and entry.mac then
     return entry.mac, entry.updateTime
   end
-  entries[key] = {state = "pending", timestamp = time()}
+  entries[key] = {} -- to be asked for
   return nil
 end
 

@@ -9,7 +9,7 @@ local ffi = require("ffi")
 local arguments = require("click.arguments")
 local arp = require("click.net.arp")
 local arp_handlers = require("click.net.arp_handlers")
-local arp_table = require("click.net.arp_table")
+local cache = require("net.neighbor.cache")
 local element = require("click.element")
 local front = require("click.net.front")
 local note = require("click.note")
@@ -25,7 +25,7 @@ local HEADER = 14
 local IP4 = wire.swap16(ether_type.IP4)
 local ALL = ("\255"):rep(6)
 local ALL_WORD, ALL_HALF, LIMITED_BROADCAST = -1, 0xffff, -1
-local KNOWN, FULL, ASK = arp_table.KNOWN, arp_table.FULL, arp_table.ASK
+local KNOWN, FULL, ASK = cache.KNOWN, cache.FULL, cache.ASK
 
 local ARPQuerier = element.define{
   name = "ARPQuerier", live = true, emits = true,
@@ -43,7 +43,7 @@ local KEYWORDS = {
   {"BROADCAST_POLL", "bool", default = false, keyword = true},
   {"CACHE", "bool", default = false, keyword = true},
 }
-for _, spec in ipairs(arp_table.arguments) do table.insert(KEYWORDS, spec) end
+for _, spec in ipairs(arp_handlers.arguments) do table.insert(KEYWORDS, spec) end
 
 local POSITIONS = {
   {"IP", "ip_prefix", bare = true, required = true}, {"ETH", "eth", required = true},
@@ -89,19 +89,18 @@ function ARPQuerier:configure_raw(texts)
   if not self.queries then self.queries, self.responses, self.drops_here = 0, 0, 0 end
   self.shared = self.shared or a.TABLE
   if self.shared then return end
-  self.arp_table = self.arp_table or arp_table.new(arp_handlers.clock(self.router))
+  arp_handlers.configure(self, a)
   if before and (before ~= self.ip or before_eth ~= self.eth) then
     self.arp_table:clear()
   end
-  self.arp_table:set(a)
 end
 ARPQuerier.has_arp_table = true -- it may be shared, too
 
 function ARPQuerier:initialize()
   if self.shared then
-    self.arp_table = self.shared.arp_table
+    self.arp_table, self.clock = self.shared.arp_table, self.shared.clock
   else
-    arp_handlers.age(self.router, self.arp_table)
+    arp_handlers.age(self)
   end
 end
 
@@ -176,10 +175,10 @@ end
 local function deliver(self, p, ip)
   if self.ip == 0 then return lose(self, NO_ADDRESS) end
   local list = self.arp_table
-  local now, e = list.clock(), list.entries[ip]
+  local now, e = self.clock(), list.entries[ip]
   if e and now <= e.expires then
     if now >= e.live_at + self.poll and list:poll(e, now) then
-      send_query(self, p, ip, self.broadcast_poll and ALL or e.eth)
+      send_query(self, p, ip, self.broadcast_poll and ALL or e.mac)
     end
     return sent_to(self, p, e.word, e.half)
   elseif ip == LIMITED_BROADCAST or ip == self.broadcast then
@@ -189,7 +188,7 @@ local function deliver(self, p, ip)
   elseif ip == 0 then
     return missing_address(self)
   end
-  local what = list:append(ip, p)
+  local what = list:append(ip, p, now)
   if what == KNOWN then return deliver(self, p, ip) end
   if what == FULL then return nil, NO_ROOM end
   if what == ASK then send_query(self, p, ip, ALL) end
@@ -212,7 +211,8 @@ local function take_answer(self, p)
     if arp.operation(data, p.length) == arp.REPLY then
       local ip = ffi.cast(words_t, data + arp.SENDER_IP)[0]
       local eth = ffi.string(data + arp.SENDER_MAC, 6)
-      send_waiting(self, self.arp_table:insert(ip, eth, true))
+      local list = self.arp_table
+      send_waiting(self, list:take(list:insert(ip, eth, self.clock())))
     end
   end
   packet.free(p)
@@ -229,7 +229,7 @@ function ARPQuerier:make_process()
     local list = self.arp_table
     local e = list.entries[ip]
     if e then
-      local now = list.clock()
+      local now = self.clock()
       if now <= e.expires and now < e.live_at + poll
         and encapsulate(p, e.word, e.half, half, word) then
         return p

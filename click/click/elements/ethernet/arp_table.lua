@@ -1,26 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ARPTable: a table of Ethernet addresses (click.net.arp_table) that ARPQueriers may
+-- ARPTable: a table of Ethernet addresses (net.neighbor.cache) that ARPQueriers may
 -- share. The handlers that both have are in click.net.arp_handlers.
 
 local arp_handlers = require("click.net.arp_handlers")
-local arp_table = require("click.net.arp_table")
 local element = require("click.element")
 
 local ARPTable = element.define{
   name = "ARPTable", live = true, ports = "0/0",
   summary = "stores IP-to-Ethernet mappings",
-  arguments = arp_table.arguments, has_arp_table = true,
+  arguments = arp_handlers.arguments, has_arp_table = true,
 }
 
 function ARPTable:configure(a)
   if a.CAPACITY_SLIM_FACTOR == 0 then
     return self:error("CAPACITY_SLIM_FACTOR cannot be zero")
   end
-  self.arp_table = self.arp_table or arp_table.new(arp_handlers.clock(self.router))
-  self.arp_table:set(a)
+  arp_handlers.configure(self, a)
 end
 
-function ARPTable:initialize() arp_handlers.age(self.router, self.arp_table) end
+function ARPTable:initialize() arp_handlers.age(self) end
 
 function ARPTable:cleanup() self.arp_table:clear() end
 

@@ -8,6 +8,7 @@ local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local arp_handlers = require("click.net.arp_handlers")
+local cache = require("net.neighbor.cache")
 local element = require("click.element")
 local front = require("click.net.front")
 local nd = require("net.neighbor.nd")
@@ -22,6 +23,7 @@ local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local MAC, NETWORK, TRANSPORT =
   note.MAC_HEADER, note.NETWORK_HEADER, note.TRANSPORT_HEADER
 local TO, ADDRESS = note.DST_IP6, 16
+local NOBODY = ("\0"):rep(6)
 local HEADER, ICMP = 14, 54 -- offset of IPv6, and of its payload
 local IP6 = wire.swap16(ether_type.IP6)
 
@@ -63,7 +65,7 @@ local function parse_entries(e, text, number)
   if #list == 0 then
     return nil, ("argument %d had no IP6 address and masks"):format(number)
   end
-  for _, prefix in ipairs(list) do prefix.eth = eth or ("\0"):rep(6) end
+  for _, prefix in ipairs(list) do prefix.eth = eth or NOBODY end
   return list
 end
 
@@ -119,48 +121,38 @@ local IP6NDSolicitor = element.define{
   drops = {"too long", "not an answer"},
 }
 local LOOK_EVERY = 15 -- seconds
-local POLL_AFTER, FORGET_AFTER = 60e3, 120e3 -- milliseconds
+-- Milliseconds, as FastClick's: it is asked for again every 15 s after a minute. One
+-- packet waits, the newest (RFC 4861, section 7.2.2).
+local SETTINGS = {
+  timeout = 120e3, reachable = 60e3, between = 15e3, entry_packets = 1, newest = true,
+  changed = function (e)
+    if e.mac then e.word, e.half = wire.word(e.mac), wire.half(e.mac, 4) end
+  end,
+}
 
 function IP6NDSolicitor:configure(a)
   self.ip, self.eth = a.IP, a.ETH
   self.source_half, self.source_word = wire.half(a.ETH), wire.word(a.ETH, 2)
-  self.entries, self.queries, self.killed = {}, 0, 0
-end
-
--- Forget what is old, and let what is getting old be asked for again.
-local function age(self)
-  local now = self.clock()
-  for ip, e in pairs(self.entries) do
-    local since = e.known and now - e.heard or 0
-    if since > FORGET_AFTER then
-      if e.packet then packet.free(e.packet) end
-      self.entries[ip] = nil
-    elseif since > POLL_AFTER then
-      e.poll = true
-    end
-  end
+  self.cache, self.queries = cache.new(SETTINGS), 0
 end
 
 function IP6NDSolicitor:initialize()
   self.clock = arp_handlers.clock(self.router)
   local timer
   timer = self.router:timer(function ()
-    age(self)
+    self.cache:slim(self.clock())
     timer:after(LOOK_EVERY)
   end)
   timer:after(LOOK_EVERY)
 end
 
 function IP6NDSolicitor:cleanup()
-  for _, e in pairs(self.entries or {}) do
-    if e.packet then packet.free(e.packet) end
-  end
-  self.entries = {}
+  if self.cache then self.cache:clear() end
 end
 
 function IP6NDSolicitor:take_state(old)
   if self.ip ~= old.ip or self.eth ~= old.eth then return end
-  self.entries, old.entries = old.entries, self.entries
+  self.cache, old.cache = old.cache, self.cache
 end
 
 local function send_query(self, ip)
@@ -179,34 +171,18 @@ local function encapsulate(self, p, word, half)
   return p
 end
 
--- Keep the packet for an address that isn't known.
-local function keep(self, p, ip)
-  local e = self.entries[ip]
-  if not e then
-    e = {known = false, poll = false, heard = 0, word = 0, half = 0,
-         eth = ("\0"):rep(6)}
-    self.entries[ip] = e
-  end
-  if e.packet then
-    packet.free(e.packet)
-    self.killed = self.killed + 1
-  end
-  e.packet = p
-  send_query(self, ip)
-end
-
 local function deliver(self, p)
-  local ip = ffi.string(p.note8 + TO, ADDRESS)
-  local e = self.entries[ip]
-  if e and e.known then
-    if e.poll then
-      e.poll = false
+  local list, now, ip = self.cache, self.clock(), ffi.string(p.note8 + TO, ADDRESS)
+  local e = list.entries[ip]
+  if e and now <= e.expires then
+    if now - e.live_at >= list.reachable and list:poll(e, now) then
       send_query(self, ip)
     end
     local q, o = encapsulate(self, p, e.word, e.half)
     return q, o
   end
-  keep(self, p, ip)
+  list:append(ip, p, now)
+  send_query(self, ip) -- with each packet, as FastClick
   return false
 end
 
@@ -214,17 +190,15 @@ local function take_answer(self, p)
   local data = p.data
   local is_answer = nd.kind(data, p.length) == nd.ADVERTISEMENT
   local at = is_answer and nd.read(data, nd.ADVERTISEMENT)
-  local e = at and self.entries[ffi.string(data + nd.TARGET, ADDRESS)]
+  local e = at and self.cache.entries[ffi.string(data + nd.TARGET, ADDRESS)]
   if not e then return nil, 2 end
   local eth = ffi.string(data + at, 6)
-  if e.known and e.eth ~= eth then
+  if e.known and e.mac ~= eth then
     self:say("IP6NDSolicitor overwriting an entry")
   end
-  e.known, e.poll, e.heard, e.eth = true, false, self.clock(), eth
-  e.word, e.half = wire.word(eth), wire.half(eth, 4)
+  self.cache:insert(e.ip, eth, self.clock())
   packet.free(p)
-  local waiting = e.packet
-  e.packet = nil
+  local waiting = self.cache:take(e)[1]
   if not waiting then return false end
   local q = encapsulate(self, waiting, e.word, e.half)
   if q then return q end
@@ -244,16 +218,16 @@ end
 IP6NDSolicitor.handlers = {
   table = {read = function (e)
     local lines = {}
-    for ip, entry in pairs(e.entries) do
+    for ip, entry in pairs(e.cache.entries) do
       lines[#lines + 1] = ("%s %d %s\n"):format(wire.ip6_text(ip),
-        entry.known and 1 or 0, wire.eth_text(entry.eth))
+        entry.known and 1 or 0, wire.eth_text(entry.mac or NOBODY))
     end
     table.sort(lines)
     return table.concat(lines)
   end},
   stats = {read = function (e)
-    return ("%d packets killed\n%d ND Solicitation Message sent\n"):format(e.killed,
-      e.queries)
+    return ("%d packets killed\n%d ND Solicitation Message sent\n"):format(
+      e.cache.drops, e.queries)
   end},
 }
 
