@@ -165,7 +165,7 @@ describe("program.generate.report", function()
     assert.are.equal("sent: 1,001 packets, 60,060 bytes in 1.000 s to null\n"
       .. "requested: 1.000 kpps, constant gaps\n"
       .. "achieved: 1.000 kpps, 672.000 kbit/s on the wire\n"
-      .. "the rate was kept\ndropped by the port: 0\n", report.text{sent = sent()})
+      .. "the rate was kept\ndropped by null, queue 0: 0\n", report.text{sent = sent()})
     assert.matches("the rate was not kept: 98.0 % of it; a packet was up to 2.000 ms"
       .. " late\n", report.text{sent = sent{seconds = 1 / 0.98}}, 1, true)
     assert.matches("the rate was kept\n", report.text{sent = sent{seconds = 1.009}}, 1,
@@ -181,7 +181,7 @@ describe("program.generate.report", function()
   it("says what is missing", function()
     local text = report.text{sent = sent{unsent = 5, records = "none", drops = {
       {name = "too short", count = 3}, {name = "failed in the device", count = 2000}}}}
-    assert.matches("dropped by the port: 2,003 (3 too short, 2,000 failed in the"
+    assert.matches("dropped by null, queue 0: 2,003 (3 too short, 2,000 failed in the"
                    .. " device)\nnot sent: 5, which the port didn't take\n"
                    .. "packets of less than 60 bytes have no room", text, 1, true)
   end)
@@ -195,11 +195,17 @@ describe("program.generate.report", function()
                 {name = "with errors", count = 0}},
     }
     assert.matches("lost: 10 (10 %)\nduplicates: 0, reordered: 0 (0 %)\n"
-      .. "lost in the port that receives: 6 (6 without room in the port)\n",
+      .. "lost in ring:a, queue 0: 6 (6 without room in the port)\n"
+      .. "lost elsewhere: 4, which this port hasn't counted\n",
       report.text{received = got}, 1, true)
+    assert.matches("lost elsewhere: 3, which neither port counted\n",
+      report.text{received = got, sent = sent{drops = {{name = "x", count = 1}}}}, 1,
+      true)
     assert.are.equal(6, cjson.decode(report.json{received = got}).received.missed)
     got.missed[1].count = 0
-    assert.not_matches("lost in the port", report.text{received = got})
+    assert.not_matches("lost in", report.text{received = got})
+    got.lost = 0
+    assert.not_matches("lost elsewhere", report.text{received = got})
   end)
 
   it("knows the share of the rate that was kept", function()

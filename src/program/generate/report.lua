@@ -82,7 +82,8 @@ local function sent_lines(sent)
   end
   lines[#lines + 1] = rate_line(sent)
   if sent.drops then
-    lines[#lines + 1] = "dropped by the port: " .. (drops(sent.drops))
+    lines[#lines + 1] = ("dropped by %s, queue %d: %s"):format(sent.port,
+      sent.queue or 0, (drops(sent.drops)))
   end
   if sent.unsent > 0 then
     lines[#lines + 1] = ("not sent: %s, which the port didn't take")
@@ -103,7 +104,22 @@ local function latency_lines(lines, l)
     :format(commas(l.count), 100 * latency.ERROR)
 end
 
-local function received_lines(got)
+-- Where packets were lost: in the port that receives; and what neither port knows of.
+-- (What a port missed can have come from others.)
+local function loss_lines(lines, got, sent)
+  local text, missed = drops(got.missed or {})
+  if missed > 0 then
+    lines[#lines + 1] = ("lost in %s, queue %d: %s"):format(got.port, got.queue or 0,
+      text)
+  end
+  local known = missed + select(2, drops(sent and sent.drops or {}))
+  if got.missed and got.lost > known then
+    lines[#lines + 1] = ("lost elsewhere: %s, which %s counted"):format(
+      commas(got.lost - known), sent and "neither port" or "this port hasn't")
+  end
+end
+
+local function received_lines(got, sent)
   local lines = {
     ("received: %s packets, %s bytes in %.3f s from %s"):format(commas(got.packets),
       commas(got.bytes), got.seconds, got.port),
@@ -112,10 +128,7 @@ local function received_lines(got)
     ("duplicates: %s, reordered: %s%s"):format(commas(got.duplicates),
       commas(got.reordered), share(got.reordered, got.distinct)),
   }
-  local text, missed = drops(got.missed or {})
-  if missed > 0 then
-    lines[#lines + 1] = ("lost in the port that receives: %s"):format(text)
-  end
+  loss_lines(lines, got, sent)
   if got.too_late > 0 then
     lines[#lines + 1] = ("too late to tell whether reordered or doubled: %s")
       :format(commas(got.too_late))
@@ -137,7 +150,7 @@ end
 
 local function add_both(lines, r, indent)
   if r.sent then add(lines, sent_lines(r.sent), indent) end
-  if r.received then add(lines, received_lines(r.received), indent) end
+  if r.received then add(lines, received_lines(r.received, r.sent), indent) end
 end
 
 --- The report of a direction's results: a table of `sent` and `received`, each of them

@@ -14,6 +14,9 @@ local function with_rates(f, port)
   return f
 end
 
+-- The number of the device's queue that the app serves.
+local function queue_of(name) return engine.app_table[name].port.queue end
+
 -- What the port of the direction has dropped.
 local function drops(d)
   local stats = engine.app_table[d.to]:statistics()
@@ -108,8 +111,12 @@ local function direction(d, cpu)
       add_others(r.received, d)
     end
   end
-  if r.sent then r.sent.cpu, r.sent.drops = cpu, drops(d) end
-  if r.received then r.received.missed = missed(d) end
+  if r.sent then
+    r.sent.cpu, r.sent.drops, r.sent.queue = cpu, drops(d), queue_of(d.to)
+  end
+  if r.received then
+    r.received.missed, r.received.queue = missed(d), queue_of(d.from)
+  end
   return r
 end
 
