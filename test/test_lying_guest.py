@@ -99,6 +99,36 @@ def test_checksums_that_are_left_to_the_card(bench):
         assert nfv.interrupt() == 0, nfv.said
 
 
+def test_checksums_of_other_protocols(bench):
+    """Computed from where the guest says, and put where it says: if both are in the packet.
+    """
+    data = bytes.fromhex("525400000003525400000004") + b"\x88\xb5" + bytes(range(1, 50))
+    end = len(data)
+    assert end % 2 == 1
+
+    def summed(start, at):
+        padded = data[start:] + b"\0" * (len(data[start:]) % 2)
+        total = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
+        while total >> 16:
+            total = (total & 0xffff) + (total >> 16)
+        return data[:at] + struct.pack("!H", ~total & 0xffff) + data[at + 2:]
+    cases = [(start, at, summed(start, at)) for start, at in
+             [(14, 14), (15, 30), (14, end - 2), (end - 2, end - 2), (end - 1, 20)]]
+    cases += [(start, at, data) for start, at in
+              [(14, end - 1), (14, end), (end, end), (end + 1, 14), (65535, 14)]]
+    with bench.nfv() as nfv:
+        nfv.wait_for("nfv traffic:")
+        with bench.guests("C") as guests, connected(bench.folder / "liar.sock") as peer:
+            peer.start(CSUM | VERSION_1)
+            for start, at, _ in cases:
+                send(peer, struct.pack("<BBHHHHH", 1, 0, 0, 0, start, (at - start) % (1 << 16), 0),
+                     data)
+            got = bench.wait_for("C", len(cases), nfv, guests)
+            assert [d.hex() for d in got] == [wanted.hex() for _, _, wanted in cases], nfv.said
+        assert nfv.interrupt() == 0, nfv.said
+    assert f"ipackets {len(cases)}  ibytes {len(cases) * end} " in nfv.said, nfv.said
+
+
 @pytest.mark.parametrize("number", [vhost_peer.SEND, vhost_peer.RECEIVE])
 def test_more_buffers_than_the_ring_has(bench, number):
     """The port is shut, with a sentence, until the guest is sane again."""

@@ -20,6 +20,7 @@
 #include "../dpdk/internal.h"
 #include "../dpdk/log.h"
 #include "../dpdk/port_io.h"
+#include "../workarounds/vhost_checksum.h"
 #include "guest.h"
 #include "layers.h"
 
@@ -62,8 +63,10 @@ uint16_t pg_guest_receive(struct port *port, struct rte_mbuf **packets, uint16_t
   if (unlikely(port->guest == GUEST_SHUT))
     return 0;
   pg_pool_allow(MOST_TAKEN);
+  pg_vhost_checksums_begin();
   n = port->pairs == 1 ? rte_eth_rx_burst(port->id, 0, packets, n)
                        : pg_guest_receive_all(port, packets, n);
+  pg_vhost_checksums_end();
   pg_pool_allow(-1);
   for (uint16_t i = 0; i < n; i++) {
     if (unlikely(lacks_checksum(packets[i])))
