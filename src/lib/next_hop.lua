@@ -62,10 +62,33 @@ end
 
 --- Give the app what is missing: an address of its own, and the alarm. It asks at once.
 function next_hop.begin(app)
+  app.has_random_mac = not app.self_mac
   app.self_mac = app.self_mac or random_mac()
   next_hop.check_own(app.protocol.name, app.self_mac)
   app.alarm = new_alarm(app.protocol)
   app.next_request, app.restless = 0, true
+end
+
+-- Do two apps ask for the same address?
+local function same_next_ip(a, b)
+  if not (a.next_ip and b.next_ip) then return false end
+  local size = ffi.sizeof(a.protocol.address)
+  return ffi.string(a.next_ip, size) == ffi.string(b.next_ip, size)
+end
+
+--- For the classes' reconfig_keeps (core.move.renewal): the MAC address of the same
+--- next hop is known still, and one of its own that nobody chose stays.
+function next_hop.kept(fresh, running)
+  local names = {"alarm"}
+  if fresh.has_random_mac and running.has_random_mac then names[2] = "self_mac" end
+  if not fresh.next_mac and same_next_ip(fresh, running) then
+    for _, name in ipairs{"next_mac", "next_request", "next_line"} do
+      names[#names + 1] = name
+    end
+  else
+    counter.set(running.shm[running.protocol.counter], 0)
+  end
+  return names
 end
 
 -- Put the address where other processes look for it.

@@ -23,6 +23,20 @@ local ARGUMENTS = {
 
 local Reassembler = {}
 
+--- Of an app that gets another argument: fragments wait on for the others of their
+--- datagram, if the limits are as before; else they are given up.
+function reassembler.kept(fresh, running)
+  local datagrams = running.datagrams
+  for name in pairs(ARGUMENTS) do
+    if name ~= "reassembly_timeout" and fresh[name] ~= running[name] then
+      counter.add(running.shm[running.invalid_name], datagrams.slots.count)
+      return {"alarm"}
+    end
+  end
+  datagrams.timeout = fresh.reassembly_timeout
+  return {"alarm", "datagrams"}
+end
+
 --- A class of the counters' names with `version`: "ipv4" or "ipv6".
 function reassembler.class(version)
   local class = {version = version, needs_packets = true, shm = {}}
@@ -32,7 +46,7 @@ function reassembler.class(version)
     "drop-%s-frag-random-evicted", "memuse-%s-frag-reassembly-buffer",
     "drop-%s-frag-invalid-length",
   } do class.shm[name:format(version)] = {counter} end
-  class.__index = class
+  class.__index, class.reconfig_keeps = class, reassembler.kept
   return setmetatable(class, {__index = Reassembler})
 end
 

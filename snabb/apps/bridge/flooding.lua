@@ -9,6 +9,7 @@ local replicate = require("apps.bridge.replicate")
 
 local bridge = class.subClass(base)
 bridge._name = "flooding bridge"
+bridge.reconfig_keeps = {}
 
 local BURST = C.PORT_BURST
 local packets = ffi.new("struct packet *[?]", BURST)

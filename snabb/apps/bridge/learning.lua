@@ -31,6 +31,16 @@ function bridge:new(conf)
   return o
 end
 
+--- Addresses stay with the ports that there still are, as far as there is room.
+function bridge.reconfig_keeps(fresh, running)
+  local box = ffi.new("uint8_t *[1]")
+  for mac, number in running._mac_table:iterator() do
+    local port = fresh._ports[running._ports[number].name]
+    box[0] = mac
+    if port then fresh._mac_table:insert(box, port.handle, port.group) end
+  end
+end
+
 function bridge:link()
   bridge:superClass().link(self)
   for i, port in ipairs(self._ports) do self._out[i] = port.l_out end

@@ -7,6 +7,7 @@ local counter = require("core.counter")
 local esp = require("lib.ipsec.esp")
 local failure = require("core.failure")
 local ipv6 = require("lib.protocol.ipv6")
+local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
 
@@ -40,14 +41,26 @@ local function ends_of(arg)
     failure.usage("ESP: transmit_salt and receive_salt must differ, so that no "
       .. "nonce is used twice")
   end
-  return {
-    encrypt = esp.encrypt:new{aead = arg.aead, spi = arg.spi, key = arg.transmit_key,
+  local ends = {
+    encrypt = {aead = arg.aead, spi = arg.spi, key = arg.transmit_key,
       salt = arg.transmit_salt},
-    decrypt = esp.decrypt:new{aead = arg.aead, spi = arg.spi, key = arg.receive_key,
+    decrypt = {aead = arg.aead, spi = arg.spi, key = arg.receive_key,
       salt = arg.receive_salt, window_size = arg.receive_window,
       resync_threshold = arg.resync_threshold, resync_attempts = arg.resync_attempts,
       auditing = arg.auditing},
   }
+  return {ends = ends, encrypt = esp.encrypt:new(ends.encrypt),
+          decrypt = esp.decrypt:new(ends.decrypt)}
+end
+
+-- Of an app that gets another argument: ends whose key, salt and SPI stay go on with
+-- their sequence numbers. The same number twice would be the same nonce.
+local function kept(fresh, running)
+  local names = {}
+  for name, end_point in pairs(fresh.ends) do
+    if lib.equal(end_point, running.ends[name]) then names[#names + 1] = name end
+  end
+  return names
 end
 
 -- The payload's size, if it is a whole IPv6 packet, or -1. What Ethernet padded it with
@@ -113,6 +126,8 @@ function Transport6:new(arg)
   return setmetatable(ends_of(arg), self)
 end
 
+Transport6.reconfig_keeps = kept
+
 function Transport6:seal(p) return self.encrypt:encapsulate_transport6(p) end
 
 function Transport6:open(p) return self.decrypt:decapsulate_transport6(p) end
@@ -142,6 +157,8 @@ function Tunnel6:new(arg)
   o.header = header
   return o
 end
+
+Tunnel6.reconfig_keeps = kept
 
 function Tunnel6:seal(p)
   if p.length > LONGEST - 2 * HEADERS then return nil end

@@ -33,6 +33,7 @@ local SimpleKeyedTunnel = {
   },
 }
 SimpleKeyedTunnel.__index = SimpleKeyedTunnel
+SimpleKeyedTunnel.reconfig_keeps = {}
 
 local function put_address(header, place, name, text)
   local address, problem = ipv6:pton(tostring(text))

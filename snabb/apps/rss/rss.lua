@@ -29,6 +29,7 @@ local rss = {
   shm = {rxpackets = {counter}, rxdrops_filter = {counter}},
 }
 rss.__index = rss
+rss.reconfig_keeps = {"ip4", "ip6"} -- with their key: flows stay where they are
 
 local batch_t = ffi.typeof("struct packet *[$]", C.LINK_RING_SIZE)
 

@@ -10,7 +10,14 @@ Delayed_start.__index = Delayed_start
 
 --- `delay` is in seconds, from now on.
 function Delayed_start:new(delay)
-  return setmetatable({start = engine.now() + delay}, self)
+  local now = engine.now()
+  return setmetatable({began = now, start = now + delay}, self)
+end
+
+--- Another delay counts from when the app was started first.
+function Delayed_start.reconfig_keeps(fresh, running)
+  fresh.start = running.began + fresh.start - fresh.began
+  return {"began"}
 end
 
 local function pass(input, output, n)

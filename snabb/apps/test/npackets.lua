@@ -5,6 +5,7 @@ local link = require("core.link")
 
 local Npackets = {config = {npackets = {default = 1000000}}}
 Npackets.__index = Npackets
+Npackets.reconfig_keeps = {}
 
 function Npackets:new(conf)
   return setmetatable({n = conf.npackets}, self)

@@ -32,6 +32,7 @@ end
 --- Source(size): on each output, engine.pull_npackets packets of `size` zero
 --- bytes (default 60) a breath.
 local Source = class()
+Source.reconfig_keeps = {}
 
 function Source.check_arg(size)
   whole_number("Source", "its packet size", size or 60, 0, packet.max_payload)
@@ -73,6 +74,7 @@ local ONE_EACH = {input = {input = true}, output = {output = true}}
 --- Join: every input to `output`. It may have other outputs: Snabb's programs use one
 --- as a place to put packets.
 local Join = class()
+Join.reconfig_keeps = {}
 
 function Join:new()
   return setmetatable({}, self)
@@ -92,6 +94,7 @@ end
 
 --- Split: inputs to outputs; where one output is full the next takes over.
 local Split = class()
+Split.reconfig_keeps = {}
 
 function Split:new()
   return setmetatable({}, self)
@@ -116,6 +119,7 @@ end
 
 --- Sink: frees what it receives.
 local Sink = class()
+Sink.reconfig_keeps = {}
 
 function Sink:new()
   return setmetatable({}, self)
@@ -135,6 +139,7 @@ end
 
 --- Tee: every input to all outputs.
 local Tee = class()
+Tee.reconfig_keeps = {}
 
 function Tee:new()
   return setmetatable({}, self)
@@ -157,6 +162,7 @@ end
 --- to `output`, over and over, engine.pull_npackets a breath.
 local Repeater = class()
 Repeater.link_names = ONE_EACH
+Repeater.reconfig_keeps = {"index", "packets"}
 
 function Repeater:new()
   return setmetatable({index = 1, packets = {}}, self)
@@ -181,6 +187,7 @@ end
 
 --- Truncate(n): makes every packet n bytes long; new bytes are zero.
 local Truncate = class()
+Truncate.reconfig_keeps = {}
 Truncate.link_names = ONE_EACH
 
 function Truncate.check_arg(n)
@@ -199,6 +206,7 @@ subclass.give_push(Truncate)
 
 --- Sample(n): passes every nth packet and drops the others.
 local Sample = class()
+Sample.reconfig_keeps = {"seen"}
 Sample.link_names = ONE_EACH
 Sample.drops = {"not sampled"}
 

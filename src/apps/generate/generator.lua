@@ -61,8 +61,18 @@ function Generator:new(arg)
   return setmetatable({
     maker = made, state = made.state, rate = o.rate, count = o.count or math.huge,
     can_wait = o.count ~= nil, held = o.held or false, started = false, last = false,
-    base = (o.stream or 0) * probe.SPAN,
+    scheduled_from = false, scheduled_before = 0, base = (o.stream or 0) * probe.SPAN,
   }, Generator)
+end
+
+--- What was sent counts on, and so do packets' numbers, if it is the same stream. The
+--- values of fields begin anew unless only the rate, the arrivals and the count change.
+function Generator.reconfig_keeps(fresh, running)
+  local figures = running:figures()
+  fresh.maker:go_on_from(running.maker, fresh.base == running.base)
+  fresh.maker.schedule.latest = figures.latest
+  fresh.scheduled_before = figures.scheduled
+  return {"held", "started", "last"}
 end
 
 function Generator:link()
@@ -89,11 +99,13 @@ function Generator:pull()
   local sink = self.sink
   if self.held or not sink then return end
   local now = engine.now()
-  if not self.started then self.started = now end
+  if not self.scheduled_from then
+    self.started, self.scheduled_from = self.started or now, now
+  end
   local left = self.count - self.state.sent
   local n = min(engine.pull_npackets, nwritable(sink), left)
   if left > 0 then self.last = now end
-  if n > 0 then self.maker:burst(sink, n, now - self.started) end
+  if n > 0 then self.maker:burst(sink, n, now - self.scheduled_from) end
 end
 
 --- Packets and bits (on the wire) sent so far.
@@ -111,8 +123,8 @@ function Generator:figures()
   return {
     packets = s.sent, bytes = s.length, bits = 8 * (s.wire + 24 * s.sent),
     numbered = s.number - self.base,
-    seconds = self.last and self.last - self.started or 0,
-    scheduled = schedule.due - schedule.skipped, latest = schedule.latest,
+    seconds = self.last and self.last - self.started or 0, latest = schedule.latest,
+    scheduled = self.scheduled_before + schedule.due - schedule.skipped,
   }
 end
 

@@ -8,6 +8,7 @@ local receive, transmit, min = link.receive, link.transmit, math.min
 
 local Joiner = {}
 Joiner.__index = Joiner
+Joiner.reconfig_keeps = {}
 
 --- It takes no argument.
 function Joiner:new() return setmetatable({inputs = {}, first = 1}, Joiner) end

@@ -53,6 +53,13 @@ function Meter:new(arg)
   }, Meter)
 end
 
+--- What was received counts on; the numbers that packets bear do, if it is the same
+--- stream.
+function Meter.reconfig_keeps(fresh, running)
+  return {"tally", "latency", "first", "last",
+          fresh.base == running.base and "sequence" or nil}
+end
+
 function Meter:link()
   self.source, self.sink = self.input.input, self.output.output
 end

@@ -12,6 +12,7 @@ local SIZE, SPAN = probe.SIZE, probe.SPAN
 
 local Sorter = {}
 Sorter.__index = Sorter
+Sorter.reconfig_keeps = {"packets", "bytes", "wire"}
 
 --- `arg.streams`: a list of {number (as the Generator's `stream`), offset (of the
 --- record in its packets), link (the name of an output)}.

@@ -37,7 +37,7 @@ local ARP = {
     ["out-arp-reply-bytes"] = {counter}, ["out-arp-reply-packets"] = {counter},
   },
 }
-ARP.__index = ARP
+ARP.__index, ARP.reconfig_keeps = ARP, next_hop.kept
 
 local ARGUMENTS = {
   self_mac = {default = false}, self_ip = {required = true},
@@ -59,15 +59,14 @@ function ARP:new(arg)
     failure.usage("ARP needs next_ip, to find the next hop's MAC address, or next_mac")
   end
   next_hop.begin(setmetatable(o, ARP))
-  if not o.next_mac then
-    o.request = make(REQUEST, o.self_mac, o.self_ip, EVERYBODY, NOBODY, o.next_ip)
-  end
   return o
 end
 
 local function ask(self, output)
-  count(self, "out-arp-request", self.request)
-  transmit(output, packet.clone(self.request))
+  local request = make(REQUEST, self.self_mac, self.self_ip, EVERYBODY, NOBODY,
+    self.next_ip)
+  count(self, "out-arp-request", request)
+  transmit(output, request)
 end
 
 -- Read an ARP packet, which stays the caller's.
@@ -131,10 +130,6 @@ function ARP:push()
   if self.next_mac then
     from_north(self, input.north, output.south, nreadable(input.north))
   end
-end
-
-function ARP:stop()
-  if self.request then packet.free(self.request) end
 end
 
 return {ARP = ARP}

@@ -27,6 +27,7 @@ local ICMPEcho = {
   },
 }
 ICMPEcho.__index = ICMPEcho
+ICMPEcho.reconfig_keeps = {}
 
 local function number(address)
   local a = ffi.cast("const uint8_t *", address)

@@ -42,6 +42,7 @@ local Fragmenter = {
   },
 }
 Fragmenter.__index = Fragmenter
+Fragmenter.reconfig_keeps = {"alarm", "next_fragment_id"}
 fragment.Fragmenter = Fragmenter
 
 --- Fragmenter{mtu=}: bytes of the longest packet, without its Ethernet header.

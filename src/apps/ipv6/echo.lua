@@ -23,6 +23,7 @@ local ICMPEcho = {
   },
 }
 ICMPEcho.__index = ICMPEcho
+ICMPEcho.reconfig_keeps = {}
 
 --- ICMPEcho{address=, addresses=}: an IPv6 address (16 bytes), a list of them.
 function ICMPEcho:new(arg)

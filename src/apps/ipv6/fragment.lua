@@ -74,6 +74,13 @@ function Fragmenter:new(arg)
   return setmetatable(o, Fragmenter)
 end
 
+--- What routers have reported stays, for the new timeout.
+function Fragmenter.reconfig_keeps(fresh, running)
+  local known, new = running.paths, fresh.paths
+  if known and new then known.timeout, known.own = new.timeout, new.own end
+  return {"alarm", "next_fragment_id", known and new and "paths" or nil}
+end
+
 -- A fragment of `p`: `size` bytes of its payload from `first` on.
 local function cut(p, first, size, id, more)
   local out = packet.allocate()

@@ -66,18 +66,20 @@ local function header_to(self, mac)
   return header
 end
 
+-- Raises what is wrong before it changes anything.
 local function configure(self, arg)
-  self.local_mac = address(addresses.parseMacAddress, "local_mac", arg.local_mac, 6)
-  self.local_ip = address(addresses.parseIP6Address, "local_ip", arg.local_ip, 16)
-  self.next_hop = address(addresses.parseIP6Address, "next_hop", arg.next_hop, 16)
+  local local_mac = address(addresses.parseMacAddress, "local_mac", arg.local_mac, 6)
+  local local_ip = address(addresses.parseIP6Address, "local_ip", arg.local_ip, 16)
+  local next_hop = address(addresses.parseIP6Address, "next_hop", arg.next_hop, 16)
+  local mac = arg.remote_mac
+    and address(addresses.parseMacAddress, "remote_mac", arg.remote_mac, 6)
+  self.local_mac, self.local_ip, self.next_hop = local_mac, local_ip, next_hop
   self.quiet, self.delay, self.retrans = arg.quiet, arg.delay, arg.retrans
-  self.sent = 0
-  self._eth_header = nil
-  if arg.remote_mac then
-    local mac = address(addresses.parseMacAddress, "remote_mac", arg.remote_mac, 6)
-    self._eth_header = header_to(self, mac)
-  end
-  self.solicitation = nd.solicitation(self.local_mac, self.local_ip, self.next_hop)
+  self.sent, self.remote_mac = 0, mac
+  self.configured = (self.configured or 0) + 1
+  self._eth_header = mac and header_to(self, mac)
+  if self.solicitation then packet.free(self.solicitation) end
+  self.solicitation = nd.solicitation(local_mac, local_ip, next_hop)
   return self
 end
 
@@ -99,8 +101,10 @@ local function solicit(self)
   say(self, "Sending neighbor solicitation for next-hop %s", text(ip6_p, self.next_hop))
   transmit(self.output.south, packet.clone(self.solicitation))
   self.sent = self.sent + 1
-  timer.activate(timer.new("ns retransmit", function () solicit(self) end,
-    self.delay * NS_PER_MS))
+  local configured = self.configured
+  timer.activate(timer.new("ns retransmit", function ()
+    if self.configured == configured then solicit(self) end -- not reconfigured since
+  end, self.delay * NS_PER_MS))
 end
 
 local function refuse(self, name)
@@ -186,9 +190,17 @@ function nd_light:push()
   end
 end
 
+--- What has been found of the same next hop stays.
 function nd_light:reconfig(arg)
-  self:stop()
+  local found = self._eth_header and not self.remote_mac
+  local known = found and ffi.string(self._eth_header, 6)
+  local next_hop = ffi.string(self.next_hop, 16)
   configure(self, arg)
+  if known and not arg.remote_mac and next_hop == ffi.string(self.next_hop, 16) then
+    self._eth_header = header_to(self, known)
+  else
+    counter.set(self.shm.status, DOWN)
+  end
 end
 
 function nd_light:stop()

@@ -13,6 +13,7 @@ local ns_responder = {
   shm = {drop_ns_invalid = {counter}, drop_ns_target = {counter}, out_na = {counter}},
 }
 ns_responder.__index = ns_responder
+ns_responder.reconfig_keeps = {}
 
 --- ns_responder{local_ip=, local_mac=}: the address (16 bytes) and where it is (6).
 function ns_responder:new(arg)

@@ -9,6 +9,7 @@ local failure = require("core.failure")
 
 local Cycles = {C = C} -- what it measures with; specs have another
 Cycles.__index = Cycles
+Cycles.reconfig_keeps = {}
 
 Cycles.link_names = {input = {input = true}, output = {output = true}}
 

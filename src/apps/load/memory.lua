@@ -68,6 +68,19 @@ function Memory:new(arg)
   return app
 end
 
+--- Another number of accesses goes on along the same list.
+function Memory:reconfig(arg)
+  local _, accesses = read(arg)
+  self.accesses = accesses
+end
+
+--- Another list is another app.
+function Memory.reconfig_restarts(before, after)
+  local elements, _, huge, seed = read(before)
+  local elements_after, _, huge_after, seed_after = read(after)
+  return elements ~= elements_after or huge ~= huge_after or seed ~= seed_after
+end
+
 function Memory:process(p)
   C.pg_list_walk(self.list, self.accesses)
   return p

@@ -12,6 +12,7 @@ local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 
 local V4V6 = {config = {description = {default = "V4V6"}, mirror = {default = false}}}
 V4V6.__index = V4V6
+V4V6.reconfig_keeps = {}
 
 local ETHERNET, IP6, IP4 = 14, 40, 20 -- bytes
 local EVERYTHING = 0xffffffff

@@ -62,6 +62,18 @@ function LwAftr:new(conf)
   return o
 end
 
+--- How many ICMP errors were sent in the present period stays with the limit.
+function LwAftr.reconfig_keeps(fresh, running)
+  local names = {"alarm4", "alarm6"}
+  for _, name in ipairs{"limit4", "limit6"} do
+    local limit, before = fresh[name], running[name]
+    if limit.packets == before.packets and limit.period == before.period then
+      names[#names + 1] = name
+    end
+  end
+  return names
+end
+
 --- Called by upstream's lib.ptree.worker as softwires come and go.
 function LwAftr:add_softwire_entry(blob)
   blobs.add(self.binding, blob)

@@ -33,7 +33,7 @@ local NDP = {
     ["out-ndp-na-bytes"] = {counter}, ["out-ndp-na-packets"] = {counter},
   },
 }
-NDP.__index = NDP
+NDP.__index, NDP.reconfig_keeps = NDP, next_hop.kept
 
 local ARGUMENTS = {
   self_mac = {default = false}, self_ip = {required = true},

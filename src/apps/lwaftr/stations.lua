@@ -25,6 +25,7 @@ local Stations = {
   shm = {["drop-other-station-packets"] = {counter}},
 }
 Stations.__index = Stations
+Stations.reconfig_keeps = {}
 
 --- Stations{stations = a list of {name =, mac = 6 bytes, vlan = a tag or nil, family =
 --- "v4", "v6" or nil: both}}. Links: `input` and `output` for the port, and one of its

@@ -23,6 +23,7 @@ local PcapFilter = {
   drops = {"rejected"},
 }
 PcapFilter.__index = PcapFilter
+PcapFilter.reconfig_keeps = {}
 
 local ports = {input = {input = "input", rx = "input"},
                output = {output = "output", tx = "output"}}

@@ -32,6 +32,11 @@ local function packets_of(arg)
   return packet_set.load(kept.path, kept.options)
 end
 
+-- Packets to send to an output.
+local function most_of(arg, set)
+  return math.min(arg.limit or math.huge, (arg.loops or math.huge) * set.n)
+end
+
 --- Send the packets of a savefile to each output, at that one's pace. `arg` is a table:
 ---  filename: of a pcap or pcapng file of any link type, or
 ---  kept: what packet_set.load gave for it, which then is the app's;
@@ -49,12 +54,20 @@ function Looper:new(arg)
       .. " it is empty, damaged, a pipe, or has packets of over %d bytes"):format(
       path, packet.max_payload))
   end
-  local most = math.min(arg.limit or math.huge, (arg.loops or math.huge) * kept.set.n)
+  local most = most_of(arg, kept.set)
   return setmetatable({
     kept = kept, set = kept.set, most = most, done = most == 0,
     packets = 0, bytes = 0, bits = 0, oversize = 0, scheduled = 0,
     ways = {}, replay_of = {}, ports = {},
   }, Looper)
+end
+
+--- Go on with other limits.
+function Looper:reconfig(arg) self.most = most_of(arg, self.set) end
+
+--- Another file is another app.
+function Looper.reconfig_restarts(before, after)
+  return before.filename ~= after.filename or before.kept ~= after.kept
 end
 
 -- What is to be known of an output. A way is of one shape, whatever it leads to.

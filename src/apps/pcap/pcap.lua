@@ -7,6 +7,7 @@ local clock = require("core.lib.clock")
 local counter = require("core.counter")
 local engine = require("core.app")
 local failure = require("core.failure")
+local lib = require("core.lib")
 local link = require("core.link")
 local log = require("core.lib.log")
 local main = require("core.main")
@@ -185,6 +186,19 @@ function PcapWriter:new(arg)
     room = type(arg) == "table" and arg.limit or math.huge,
     over_limit = 0,
   }, PcapWriter)
+end
+
+--- Another limit is one of all packets of the file.
+function PcapWriter.reconfig_keeps(fresh, running)
+  fresh.room = math.max(0, fresh.room - running.file:written())
+  return {"file", "over_limit"}
+end
+
+--- Another file, or format, is another app.
+function PcapWriter.reconfig_restarts(before, after)
+  local filename, options = settings(before)
+  local filename_after, options_after = settings(after)
+  return filename ~= filename_after or not lib.equal(options, options_after)
 end
 
 --- Create the file. Raises a failure when it can't be written.

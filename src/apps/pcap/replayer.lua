@@ -38,6 +38,12 @@ local function schedule_of(arg)
   return schedule[kind](value)
 end
 
+local function set_limits(app, arg)
+  app.is_rate = arg.packet_rate ~= nil or arg.bit_rate ~= nil
+  app.loops = arg.loops or 1
+  app.limit = arg.limit or math.huge
+end
+
 --- Replay a savefile. `arg` is a table:
 ---  filename: of a pcap or pcapng file of Ethernet frames;
 ---  packet_rate (packets/s), bit_rate (bits/s on the wire) or speed (1: as recorded,
@@ -51,15 +57,27 @@ function Replayer:new(arg)
   local gap = schedule_of(arg)
   local app = PcapReader.of(reader.open(arg.filename))
   app.gap = gap
-  app.is_rate = arg.packet_rate ~= nil or arg.bit_rate ~= nil
-  app.loops = arg.loops or 1
-  app.limit = arg.limit or math.huge
+  set_limits(app, arg)
   app.loop = 1
   app.bytes, app.bits = 0, 0
   app.sent_before_loop = 0
   app.place, app.waits = place_t(), 0  -- the packet that waits, and its length
   app.due, app.scheduled = 0, 0
   return setmetatable(app, Replayer)
+end
+
+--- Go on from the place in the file, at another rate.
+function Replayer:reconfig(arg)
+  self.gap = schedule_of(arg)
+  set_limits(self, arg)
+  self.due = math.min(self.due, engine.now())
+  self.done = self.failure ~= nil or self.packets >= self.limit
+    or self.done and self.loop >= self.loops
+end
+
+--- Another file is another app.
+function Replayer.reconfig_restarts(before, after)
+  return before.filename ~= after.filename
 end
 
 -- Back to the file's start, if it is to be replayed again (and has a packet at all).

@@ -42,6 +42,17 @@ function Tap:new(conf)
   }, self)
 end
 
+--- The file goes on, and so does the count of every so many.
+function Tap.reconfig_keeps(fresh, running)
+  fresh.n = math.min(running.n, fresh.sample - 1)
+  return {"file"}
+end
+
+--- Another file is another app.
+function Tap.reconfig_restarts(before, after)
+  return before.filename ~= after.filename or before.mode ~= after.mode
+end
+
 --- Create the file. Raises a failure when it can't be written.
 function Tap:begin() self.file:create() end
 

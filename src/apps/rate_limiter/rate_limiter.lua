@@ -45,19 +45,16 @@ function RateLimiter:reset(rate, bucket_capacity, initial_capacity)
   self.bucket_content = initial_capacity or bucket_capacity
 end
 
--- Another rate or capacity: the tokens that are there stay, as far as the bucket holds
--- them, and so do the counters. `initial_capacity` is of a new bucket only.
-local function reconfig(self, conf)
-  check_all(conf.rate, conf.bucket_capacity, conf.initial_capacity)
-  self.rate, self.bucket_capacity = conf.rate, conf.bucket_capacity
-  self.bucket_content = math.min(self.bucket_content, conf.bucket_capacity)
+--- Another rate or capacity: the tokens that are there stay, as far as the bucket holds
+--- them. `initial_capacity` is of a new bucket only.
+function RateLimiter.reconfig_keeps(fresh, running)
+  fresh.bucket_content = math.min(running.bucket_content, fresh.bucket_capacity)
+  return {"last_time"}
 end
 
 function RateLimiter:new(conf)
   local app = subclass.new(self, {shm = {txdrop = {counter}}})
   RateLimiter.reset(app, conf.rate, conf.bucket_capacity, conf.initial_capacity)
-  -- A class that a program derives from this one may take other arguments.
-  if self == RateLimiter then app.reconfig = reconfig end
   return app
 end
 

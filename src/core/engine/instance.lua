@@ -8,6 +8,7 @@ local counter = require("core.counter")
 local drops = require("core.fuse.drops")
 local failure = require("core.failure")
 local mode = require("core.check.mode")
+local renewal = require("core.move.renewal")
 local shm = require("core.shm")
 local transfer = require("core.move.transfer")
 
@@ -78,6 +79,7 @@ function instance.start(name, description, found)
   app.emit = app.emits and too_early or app.emit
   finish(name, app, contract.check_app)
   if app.shm then finish(name, app, create_frame) end
+  renewal.give(app, class)
   guard(app, name)
   app.moved = state and true or nil
   for reason, n in pairs(given and given.drops or {}) do drops.add(app, reason, n) end

@@ -11,6 +11,7 @@ local difference = require("core.engine.difference")
 local failure = require("core.failure")
 local meanwhile = require("core.lib.meanwhile")
 local on_error = require("core.on_error")
+local renewal = require("core.move.renewal")
 
 local plan = {}
 
@@ -143,7 +144,7 @@ function plan.make(old, new, started, forced, known)
   check_links(new)
   local claims, found = check_apps(new, known or {}, forced or {})
   local result = difference.of(old, new, function (name)
-    return started[name].reconfig
+    return renewal.can(started[name], old.apps[name], new.apps[name])
   end, forced)
   result.claims, result.found = claims, found
   return result

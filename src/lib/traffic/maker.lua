@@ -9,6 +9,7 @@ local address = require("lib.stack.address")
 local failure = require("core.failure")
 local fields = require("lib.traffic.fields")
 local headers = require("lib.traffic.headers")
+local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
 local probe = require("lib.traffic.probe")
@@ -152,6 +153,8 @@ function M.new(o)
   }
   job.arguments = arguments(self, settings, seed)
   self.source = writer.source(job)
+  self.description = {stack = o.stack, set = o.set, size = o.size, flows = o.flows,
+                      seed = o.seed, packet = o.packet}
   self.make = assert(loadstring(self.source, "=traffic"))(job.arguments)
   return self
 end
@@ -171,6 +174,18 @@ end
 function Maker:burst(output, n, now)
   if not schedule.begin(self.schedule, now) then return end
   self.make(output, n, now, stamp())
+end
+
+--- What was sent by the maker `other` counts on in this one, and so do the numbers if
+--- `numbered`. If both make the same packets the next one follows the other's last.
+function Maker:go_on_from(other, numbered)
+  local state, before = self.state, other.state
+  local number = state.number
+  if lib.equal(self.description, other.description) then
+    ffi.copy(state, before, ffi.sizeof(state))
+  end
+  state.sent, state.length, state.wire = before.sent, before.length, before.wire
+  state.number = numbered and before.number or number
 end
 
 --- How many packets had room for a number and a time: "all", "some" or "none".

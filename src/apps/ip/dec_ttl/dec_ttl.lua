@@ -6,6 +6,7 @@ local ffi = require("ffi")
 
 local DecTtl = {drops = {"ttl_expired", "short"}}
 DecTtl.__index = DecTtl
+DecTtl.reconfig_keeps = {}
 local TTL_EXPIRED, SHORT = 1, 2
 
 DecTtl.link_names = {input = {input = true}, output = {output = true}}

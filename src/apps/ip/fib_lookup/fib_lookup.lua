@@ -9,6 +9,7 @@ local failure = require("core.failure")
 
 local FibLookup = {outputs = {"output"}, drops = {"no_route", "short"}}
 FibLookup.__index = FibLookup
+FibLookup.reconfig_keeps = {}
 
 FibLookup.link_names = {input = {input = true}, output = {output = true}}
 
