@@ -22,9 +22,9 @@ local WATCHED = [[
   end
   main.launch((...), {select(2, ...)})]]
 
--- CPU seconds a packet through `graph` of null ports, before and after `slow` was
--- called often; each the best of many short looks, of which some are undisturbed on any
--- machine.
+-- The share of the CPU's time that packets through a graph spend in compiled code,
+-- before and after `slow` was called often. By samples, which say the same on a busy
+-- machine; without a flag they leave traces as they are.
 local MEASURED = [[
   local C = require("core.native")
   local account = require("core.engine.account")
@@ -53,19 +53,27 @@ local MEASURED = [[
   config.link(c, from .. ".output -> port.input")
   engine.configure(c)
   engine.busywait = true
-  local function cycles()
-    local best = math.huge
-    for _ = 1, 20 do
-      local cpu, port = C.pg_cpu_seconds(), engine.app_table.port
-      local packets, breaths = port:statistics().ipackets, 0
-      engine.main{no_report = true, done = function ()
-        breaths = breaths + 1
-        return breaths > 100
-      end}
-      best = math.min(best, (C.pg_cpu_seconds() - cpu)
-        / (port:statistics().ipackets - packets))
+  local function compiled()
+    local all, inside = 0, 0
+    local function main(seconds)
+      local ends = C.pg_cpu_seconds() + seconds
+      while C.pg_cpu_seconds() < ends do
+        local breaths = 0
+        engine.main{no_report = true, done = function ()
+          breaths = breaths + 1
+          return breaths > 100
+        end}
+      end
     end
-    return best
+    main(0.2) -- what is slow has been compiled by now
+    require("jit.profile").start("i1", function (_, samples, state)
+      all = all + samples
+      if state == "N" then inside = inside + samples end
+    end)
+    main(0.5)
+    require("jit.profile").stop()
+    assert(all > 50, all)
+    return inside / all
   end
   local function slow()
     local all = {}
@@ -83,10 +91,10 @@ local MEASURED = [[
     for _ = 1, 100000 do slow() end
     before = tonumber((select(2, ...)))
   else
-    before = cycles()
+    before = compiled()
     for _ = 1, 100000 do slow() end
   end
-  print(before, cycles())]]
+  print(before, compiled())]]
 
 describe("nothing is loaded while the engine runs: #slow", function ()
   local files = {rx = os.tmpname(), tx = os.tmpname()}
@@ -125,20 +133,13 @@ describe("slow code doesn't slow packets down #slow", function ()
   end
 
   it("when it runs between", function ()
-    local best = math.huge
-    for _ = 1, 2 do
-      local before, after = measure("between")
-      best = math.min(best, after / before)
-    end
-    assert.is_true(best < 1.5, ("%.2f times the cost"):format(best))
+    local before, after = measure("between")
+    assert.is_true(before > 0.75 and after > 0.75,
+      ("compiled: %.2f before, %.2f after"):format(before, after))
   end)
 
   it("when it runs first", function ()
-    local alone, after = math.huge, math.huge
-    for _ = 1, 2 do
-      alone = math.min(alone, (measure("between")))
-      after = math.min(after, select(2, measure("first", "1")))
-    end
-    assert.is_true(after / alone < 1.5, ("%.2f times the cost"):format(after / alone))
+    local _, after = measure("first", "1")
+    assert.is_true(after > 0.75, ("compiled: %.2f"):format(after))
   end)
 end)
