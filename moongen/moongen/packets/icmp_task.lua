@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's proto.icmp: a task that answers pings (ICMP for IPv4, RFC 792).
 
+local echo = require("net.icmp.echo")
 local libmoon = require("libmoon")
 local memory = require("memory")
 local namespaces = require("namespaces")
@@ -9,7 +10,7 @@ local responder = require("moongen.packets.responder")
 
 local icmp = proto.icmp
 
-local LEAST = 42 -- bytes of an echo request, with headers
+local TTL = 64
 
 local pipes = namespaces:get("moongen.icmp.pipes")
 
@@ -19,32 +20,13 @@ function icmp.startIcmpTask(queues)
   libmoon.startSharedTask("__LM_ICMP_TASK", queues)
 end
 
--- The bytes of the message, if the packet is an echo request for this device.
-local function is_for(nic, buf, pkt)
-  if buf:getSize() < LEAST or pkt.eth:getType() ~= proto.eth.TYPE_IP
-    or pkt.ip4:getProtocol() ~= proto.ip4.PROTO_ICMP
-    or pkt.ip4:getHeaderLength() ~= 5 or pkt.icmp:getType() ~= icmp.ECHO_REQUEST.type
-    or not nic.own[pkt.ip4.dst:getString()] then
-    return nil
-  end
-  local size = pkt.ip4:getLength() - 20
-  return size >= 8 and size <= buf:getSize() - 34 and size or nil
-end
-
 local function handle(nic, received)
   local buf = received[1]
-  local pkt = buf:getIcmpPacket()
-  local size = is_for(nic, buf, pkt)
-  if not size then return received:freeAll() end
-  pkt.eth.dst:set(pkt.eth.src:get())
+  local data, pkt = buf:getBytes(), buf:getIcmpPacket()
+  local at = echo.request4(data, buf:getSize())
+  if at == 0 or not nic.own[pkt.ip4.dst:getString()] then return received:freeAll() end
+  echo.turn4(data, at, TTL)
   pkt.eth.src:set(nic.txQueue.dev:getMac(true))
-  local source = pkt.ip4.src:get()
-  pkt.ip4.src:set(pkt.ip4.dst:get())
-  pkt.ip4.dst:set(source)
-  pkt.ip4:setTTL(64)
-  pkt.icmp:setType(icmp.ECHO_REPLY.type)
-  pkt.ip4:calculateChecksum()
-  pkt.icmp:calculateChecksum(size)
   nic.txQueue:send(received)
 end
 

@@ -9,7 +9,7 @@ local counter = require("core.counter")
 local engine = require("core.app")
 local link = require("core.link")
 local packet = require("core.packet")
-local echo = require("apps.vtep.echo")
+local echo = require("net.icmp.echo")
 local Neighbours = require("apps.vtep.neighbours")
 local settings = require("apps.vtep.settings")
 local state = require("apps.vtep.state")
@@ -103,6 +103,18 @@ function Host:pull()
   if self.digest.n > 0 then self:learn_all() end
 end
 
+-- Make the packet the answer, if it is an echo request to our address; whether it is.
+local function answer_echo(s, p)
+  local data, is_ip4 = p.data, s.family == 4
+  local at = (is_ip4 and echo.request4 or echo.request6)(data, p.length)
+  if at == 0 or ffi.string(data + (is_ip4 and 30 or 38), #s.address) ~= s.address then
+    return false
+  end
+  local turn = is_ip4 and echo.turn4 or echo.turn6
+  turn(data, at, s.ttl)
+  return true
+end
+
 --- Take a packet that is for the host, at `now` (seconds).
 function Host:receive(p, now)
   local shm, s = self.shm, self.settings
@@ -114,7 +126,7 @@ function Host:receive(p, now)
       counter.add(shm.answered)
       self:send(heard.answer)
     end
-  elseif s.ping and echo.turn(s, p) then
+  elseif s.ping and answer_echo(s, p) then
     counter.add(shm.pings)
     self:send(p)
   else

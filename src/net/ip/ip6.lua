@@ -2,7 +2,10 @@
 -- IPv6 behind an Ethernet header: its length, the checksum of what it carries.
 
 local C = require("core.declare")("net/checksum/checksum.h")
+local ffi = require("ffi")
 local read16 = require("net.wire.bytes").read16
+
+ffi.cdef("int memcmp(const void *a, const void *b, size_t length);")
 
 local ip6 = {
   ETHERNET = 14, HEADERS = 54, -- Ethernet's and IPv6's
@@ -10,11 +13,15 @@ local ip6 = {
   LEAST_MTU = 1280, -- RFC 8200, section 5
 }
 local ETHERNET, HEADERS = ip6.ETHERNET, ip6.HEADERS
+local NOBODY = ("\0"):rep(16)
 
 --- Has a frame of `length` bytes the EtherType of IPv6?
 function ip6.is_ipv6(data, length)
   return length >= ETHERNET and data[12] == 0x86 and data[13] == 0xdd
 end
+
+--- Is the address (a pointer to 16 bytes) the unspecified one, ::?
+function ip6.is_unspecified(address) return ffi.C.memcmp(address, NOBODY, 16) == 0 end
 
 --- The payload's bytes of an IPv6 frame of `length` bytes; -1 if it lacks some of them.
 function ip6.payload(data, length)

@@ -8,8 +8,6 @@ local ip6 = require("net.ip.ip6")
 local packet = require("core.packet")
 local wire = require("net.wire.bytes")
 
-ffi.cdef("int memcmp(const void *a, const void *b, size_t length);")
-
 local C, band, copy = ffi.C, bit.band, ffi.copy
 local is_ipv6, payload, read16, write16 = ip6.is_ipv6, ip6.payload, wire.read16,
   wire.write16
@@ -32,7 +30,7 @@ local NEXT, LIMIT, CODE, SUM = 20, 21, HEADERS + 1, HEADERS + 2
 local OPTIONS = HEADERS + MESSAGE
 local SOURCE_OPTION, TARGET_OPTION = 1, 2
 
-local NOBODY, GROUP = ("\0"):rep(16), "\255\2" .. ("\0"):rep(9) .. "\1\255"
+local GROUP = "\255\2" .. ("\0"):rep(9) .. "\1\255"
 local ALL_NODES, ALL_NODES_MAC = "\255\2" .. ("\0"):rep(13) .. "\1", "\51\51\0\0\0\1"
 
 --- SOLICITATION or ADVERTISEMENT if the frame of `length` bytes at `data` holds one,
@@ -52,10 +50,8 @@ function nd.is_about(data, address) return C.memcmp(data + TARGET, address, 16) 
 --- Was the advertisement asked for?
 function nd.is_solicited(data) return band(data[FLAGS], SOLICITED) ~= 0 end
 
---- Does the message come from the unspecified address: is the sender about to take the
---- address that it asks for?
-function nd.is_from_nobody(data) return C.memcmp(data + SOURCE, NOBODY, 16) == 0 end
-local is_from_nobody = nd.is_from_nobody
+-- Is the sender about to take the address that it asks for?
+local function is_from_nobody(data) return ip6.is_unspecified(data + SOURCE) end
 
 -- Where the MAC address in the first option of this type is; 0 if there is none, nil if
 -- the options can't be (RFC 4861, section 4.6).

@@ -3,7 +3,9 @@
 -- widths to the same bytes LuaJIT may reorder. These are compiled into the loops that
 -- call them: code that isn't compiled (jit.off) may not, or LuaJIT gives them up.
 
-local band, rshift = bit.band, bit.rshift
+local ffi = require("ffi")
+
+local band, copy, rshift = bit.band, ffi.copy, bit.rshift
 
 local bytes = {}
 
@@ -24,6 +26,17 @@ end
 function bytes.write32(p, value)
   p[0], p[1] = band(rshift(value, 24), 0xff), band(rshift(value, 16), 0xff)
   p[2], p[3] = band(rshift(value, 8), 0xff), band(value, 0xff)
+end
+
+local MOST = 16
+local kept = ffi.new("uint8_t[?]", MOST)
+
+--- Exchange the `n` bytes, up to 16, at the pointers `p` and `q`. Without a loop: it
+--- would be one within that over packets.
+function bytes.swap(p, q, n)
+  copy(kept, p, n)
+  copy(p, q, n)
+  copy(q, kept, n)
 end
 
 return bytes

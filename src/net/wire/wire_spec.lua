@@ -21,6 +21,14 @@ describe("net.wire.bytes", function ()
     end
   end)
 
+  it("exchanges so many bytes and no more", function ()
+    ffi.copy(p, "aaaaaa.bbbbbb.")
+    bytes.swap(p, p + 7, 6)
+    assert.equal("bbbbbb.aaaaaa.", at(0, 14))
+    bytes.swap(p, p + 7, 4)
+    assert.equal("aaaabb.bbbbaa.", at(0, 14))
+  end)
+
   it("writes so, and nothing beside", function ()
     for i = 1, 4 do
       ffi.fill(p, 16, 0x55)

@@ -3,7 +3,7 @@
 
 local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
-local C = require("core.declare")("net/checksum/checksum.h")
+local echo = require("net.icmp.echo")
 local element = require("click.element")
 local front = require("click.net.front")
 local icmp_echo = require("click.net.icmp_echo")
@@ -18,7 +18,7 @@ local NETWORK, TRANSPORT, DST_IP =
   note.NETWORK_HEADER, note.TRANSPORT_HEADER, note.DST_IP
 local MINIMAL, HEADER = 20, 8 -- bytes
 local PROTOCOL, TTL = 9, 8
-local ICMP, ECHO, REPLY = 1, 8, 0
+local ICMP, ECHO = 1, 8
 local SUM, FRAGMENT, LIFE_AND_PROTOCOL = 5, 3, 4 -- halves of an IP header
 local MOST_TTL = 255
 
@@ -45,15 +45,8 @@ local function answer(p, ip, message, size)
   update(halves, SUM, before, halves[LIFE_AND_PROTOCOL])
   p.note32[DST_IP] = asker
   p.note8[note.PAINT] = 0
-  -- Sums of what was never checked stay as wrong as they were.
-  local icmp = ffi.cast(halves_t, message)
-  before = icmp[0]
-  message[0], message[1] = REPLY, 0
-  update(icmp, 1, before, icmp[0])
-  -- Of zeros alone, the checksum is 0xffff.
-  if icmp[1] == 0 and C.pg_checksum_word(message, size) == 0xffff then
-    icmp[1] = 0xffff
-  end
+  barrier()
+  echo.reply4(message, size)
   barrier()
 end
 

@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ICMPEcho, of either family: answers pings (net.icmp.echo) to its addresses, between a
+-- port in the south and whatever else is in the north.
+
+local ffi = require("ffi")
+local counter = require("core.counter")
+local link = require("core.link")
+
+local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local TTL = 64
+
+local function from_south(self, input, north, south, n)
+  local shm, request = self.shm, self.request
+  for _ = 1, n do
+    local p = receive(input)
+    local at = request(p.data, p.length)
+    if at == 0 or not self.addresses[ffi.string(p.data + self.TO, self.SIZE)] then
+      transmit(north, p)
+    else
+      self.turn(p.data, at, TTL)
+      counter.add(shm[self.IN .. "-bytes"], p.length)
+      counter.add(shm[self.IN .. "-packets"])
+      counter.add(shm[self.OUT .. "-bytes"], p.length)
+      counter.add(shm[self.OUT .. "-packets"])
+      transmit(south, p)
+    end
+  end
+end
+
+local function pass(input, output, n)
+  for _ = 1, n do transmit(output, receive(input)) end
+end
+
+local function push(self)
+  local input, output = self.input, self.output
+  if input.south then
+    from_south(self, input.south, output.north, output.south, nreadable(input.south))
+  end
+  if input.north then pass(input.north, output.south, nreadable(input.north)) end
+end
+
+--- The app's class for an ICMP with counters of that name ("icmpv4"), whose requests
+--- request() finds and turn() answers, and whose destination's address is `size` bytes
+--- at offset `to` of a frame. Its argument is {address=, addresses=}: an address
+--- (bytes), a list of them.
+return function (name, request, turn, to, size)
+  local ICMPEcho = {
+    needs_packets = true, shm = {}, push = push, request = request, turn = turn,
+    TO = to, SIZE = size,
+    IN = "in-" .. name .. "-echo", OUT = "out-" .. name .. "-echo",
+  }
+  ICMPEcho.__index = ICMPEcho
+  ICMPEcho.reconfig_keeps = {}
+  for _, way in ipairs{ICMPEcho.IN, ICMPEcho.OUT} do
+    ICMPEcho.shm[way .. "-bytes"] = {counter}
+    ICMPEcho.shm[way .. "-packets"] = {counter}
+  end
+
+  function ICMPEcho:new(arg)
+    local addresses = {}
+    local function add(address) addresses[ffi.string(address, size)] = true end
+    if arg.address then add(arg.address) end
+    for _, address in ipairs(arg.addresses or {}) do add(address) end
+    return setmetatable({addresses = addresses}, ICMPEcho)
+  end
+
+  return ICMPEcho
+end
