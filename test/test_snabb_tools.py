@@ -69,6 +69,20 @@ def test_packetblasters_own_modes_come_first(checkout):
     assert "packetblaster: 0 s" in result.stdout
 
 
+@pytest.mark.parametrize("words", [["ps"], ["top"], ["packetblaster"],
+                                   ["packetblaster", "synth"]])
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_the_checkouts_usage_is_the_help(checkout, words, option):
+    folder = checkout.joinpath("program", *words)
+    folder.mkdir(parents=True, exist_ok=True)
+    usage = f"Usage:\n  what {words} takes \\n\n"
+    (folder / "README.inc").write_text(usage)
+    result = perigee("--snabb", checkout, *words, option)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == usage + "\n"
+    assert "Usage: perigee " in perigee(*words, option).stdout
+
+
 def test_packetblaster_names_its_modes():
     for words in (["extra-mode"], ["../synth"], ["sub.synth"]):
         result = perigee("packetblaster", *words)

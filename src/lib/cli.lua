@@ -6,6 +6,8 @@
 local argparse = require("argparse")
 local failure = require("core.failure")
 local files = require("core.lib.files")
+local lib = require("core.lib")
+local main = require("core.main")
 local quantity = require("lib.quantity")
 
 local M = {}
@@ -47,6 +49,12 @@ local function prepare(parser)
   for _, command in ipairs(parser._commands) do prepare(command) end
 end
 
+-- What Snabb's program of that name says of itself, where a checkout was given.
+local function usage_of_tree(name)
+  local module = ("program.%s.README_inc"):format(name:gsub(" ", "."))
+  return main.mimics_snabb() and lib.have_module(module) and require(module)
+end
+
 --- An argparse parser for `perigee NAME`. `-h` and `--help` print the usage and
 --- exit with status 0; any error is a `failure.usage` that ends with
 --- "see `perigee NAME --help`". Parse with `cli.parse`.
@@ -59,7 +67,7 @@ function M.parser(name, description)
   local get_help = parser.get_help
   parser.get_help = function (self)
     prepare(self)
-    return get_help(self)
+    return usage_of_tree(name) or get_help(self)
   end
   return parser
 end
