@@ -22,7 +22,8 @@
 --     element (class)                                 an element
 --     anno (size)                                     an offset, and NAME_LENGTH
 --
--- With `list = true`, the argument is several of them at spaces, and its value a list.
+-- With `list = true`, the argument is several of them at spaces, and its value a list;
+-- with `each = true`, too, a keyword that is there several times adds to the list.
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
@@ -129,9 +130,20 @@ local function take_position(self, any)
   end
 end
 
+-- The texts of all arguments that have the keyword, with spaces between; nil: none.
+local function take_each(self, name)
+  local list = {}
+  repeat
+    local i = take_keyword(self, name, true)
+    list[#list + 1] = i and self.texts[i]:match("^%S+%s+(.*)$")
+  until not i
+  return list[1] and table.concat(list, " ")
+end
+
 --- The text of the argument of `spec`, or nil if there is none.
 function Reader:text(spec)
   local name = spec[1]
+  if spec.each then return take_each(self, name) end
   local by_keyword = take_keyword(self, name, spec.first)
   local by_position = not spec.keyword
     and take_position(self, spec.required and not by_keyword)

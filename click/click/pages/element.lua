@@ -2,6 +2,7 @@
 -- The page of an element class, as `perigee click --explain Strip` prints it, from
 -- what the class says of itself.
 
+local examples = require("click.pages.examples")
 local handlers_of = require("click.element").handlers
 local usage = require("click.pages.usage")
 
@@ -173,6 +174,13 @@ local function argument_rows(class)
   return list
 end
 
+local function say_example(say, example)
+  if not example then return end
+  local function block(text) return (text:gsub("[^\n]+", "    %0"):gsub("\n$", "")) end
+  say("\nExample\n%s", block(example.text))
+  if example.prints then say("  prints\n%s", block(example.prints)) end
+end
+
 --- The page of the class as text.
 function page.text(class)
   local lines = {}
@@ -189,6 +197,7 @@ function page.text(class)
   local drops = {}
   for _, name in ipairs(class.drops or {}) do drops[#drops + 1] = {name} end
   rows(say, "Drops", drops)
+  say_example(say, examples.of(class))
   local differs = usage.of(class, "differs")
   if differs then say("\nDiffers from Click\n  %s", differs) end
   return table.concat(lines, "\n") .. "\n"

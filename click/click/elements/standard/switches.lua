@@ -211,7 +211,7 @@ local ExactPaintSwitch = define_by_paint{
   arguments = {
     {"ANNO", "anno", size = 1, default = PAINT},
     {"DEFAULT", "int", default = -1, keyword = true},
-    {"MAP", "int", list = true, default = {}, keyword = true},
+    {"MAP", "int", list = true, each = true, default = {}, keyword = true},
   },
 }
 

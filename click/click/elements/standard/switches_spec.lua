@@ -92,7 +92,10 @@ describe("PaintSwitch", function ()
     unit:free()
     assert.same({1, 3, 2}, outputs(click.unit("PaintRR", {outputs = 3}), painted(0),
       painted(5), painted(7)))
-    unit = click.unit("ExactPaintSwitch(MAP 7 9, DEFAULT -1)", {outputs = 2})
-    assert.same({1, 2, 0}, outputs(unit, painted(7), painted(9), painted(1)))
+    for _, map in ipairs{"MAP 7, MAP 9", "MAP 7 9"} do
+      unit = click.unit(("ExactPaintSwitch(%s, DEFAULT -1)"):format(map), {outputs = 2})
+      assert.same({1, 2, 0}, outputs(unit, painted(7), painted(9), painted(1)))
+      unit:free()
+    end
   end)
 end)
