@@ -24,16 +24,16 @@ end
 
 --- The examples of a text of that form, by the names of classes: {text =, prints =}.
 function examples.parse(text)
-  local list, example, field = {}, nil, nil
+  local list, last, field = {}, nil, nil
   for line in text:gmatch("([^\n]*)\n") do
     local name, indented = line:match("^(%w+)$"), line:match("^    (.*)$")
     if name then
-      example, field = {}, "text"
-      list[name] = example
+      last, field = name, "text"
+      list[name] = {}
     elseif line == "  prints" then
       field = "prints"
     elseif indented then
-      example[field] = (example[field] or "") .. indented .. "\n"
+      list[last][field] = (list[last][field] or "") .. indented .. "\n"
     elseif line ~= "" then
       error(("examples: '%s' is no name, and isn't indented by 4"):format(line))
     end

@@ -56,8 +56,9 @@ The element classes that Perigee has, by family: %d.
     $ perigee click --explain Strip > /dev/null
 
 prints the page of one: the types and defaults of its arguments, keywords, handlers,
-what it drops, an example that runs, and what differs from Click. Codes of ports and processing are Click's: h
-is push, l is pull, a is either. This page is written by `make clickelements`.
+what it drops, an example that runs, and what differs from Click. Codes of ports and
+processing are Click's: h is push, l is pull, a is either. This page is written by
+`make clickelements`.
 ]=]
 
 --- doc/click-elements.md.
