@@ -66,6 +66,9 @@ struct rte_mempool;
  * counted; -1: any number (packet_ops.c). */
 void pg_pool_allow(int32_t packets);
 
+/* Has a pool refused this thread packets, as it was last asked? Asked again, no. */
+bool pg_pool_refused(void);
+
 /* Hear which queues virtual machines use (ports/guest_queues.c). */
 void pg_guest_watch(void);
 

@@ -41,13 +41,21 @@ static int put(struct rte_mempool *mp, void *const *packets, unsigned n)
 }
 
 static _Thread_local int32_t allowed = -1;
+static _Thread_local bool refused;
 
 void pg_pool_allow(int32_t packets)
 {
   allowed = packets;
 }
 
-static int get(struct rte_mempool *mp, void **packets, unsigned n)
+bool pg_pool_refused(void)
+{
+  bool was = refused;
+  refused = false;
+  return was;
+}
+
+static int take(struct rte_mempool *mp, void **packets, unsigned n)
 {
   if (unlikely(allowed >= 0)) {
     if ((int64_t)n > allowed)
@@ -55,6 +63,13 @@ static int get(struct rte_mempool *mp, void **packets, unsigned n)
     allowed -= n;
   }
   return rte_ring_mc_dequeue_bulk(mp->pool_data, packets, n, NULL) ? 0 : -ENOBUFS;
+}
+
+static int get(struct rte_mempool *mp, void **packets, unsigned n)
+{
+  int status = take(mp, packets, n);
+  refused = status < 0;
+  return status;
 }
 
 static unsigned count(const struct rte_mempool *mp)

@@ -20,7 +20,7 @@
 #include "../dpdk/internal.h"
 #include "../dpdk/log.h"
 #include "../dpdk/port_io.h"
-#include "../workarounds/vhost_checksum.h"
+#include "../workarounds/vhost_burst.h"
 #include "guest.h"
 #include "layers.h"
 
@@ -64,7 +64,7 @@ uint16_t pg_guest_receive(struct port *port, struct rte_mbuf **packets, uint16_t
     return 0;
   pg_pool_allow(MOST_TAKEN);
   pg_vhost_checksums_begin();
-  n = port->pairs == 1 ? rte_eth_rx_burst(port->id, 0, packets, n)
+  n = port->pairs == 1 ? pg_vhost_receive(port->id, 0, packets, n)
                        : pg_guest_receive_all(port, packets, n);
   pg_vhost_checksums_end();
   pg_pool_allow(-1);

@@ -18,6 +18,7 @@
 #include "../api.h"
 #include "../dpdk/internal.h"
 #include "../dpdk/log.h"
+#include "../workarounds/vhost_burst.h"
 #include "guest.h"
 
 enum { MOST_PAIRS = 64 };
@@ -89,7 +90,7 @@ uint16_t pg_guest_receive_all(struct port *port, struct rte_mbuf **packets, uint
   uint16_t got = 0;
   for (uint16_t i = 0; i < queues && got < n; i++) {
     uint16_t nth = (port->turn + i) % queues;
-    got += rte_eth_rx_burst(port->id, port->queue + nth * step_of(port), packets + got,
+    got += pg_vhost_receive(port->id, port->queue + nth * step_of(port), packets + got,
                             n - got);
   }
   port->turn = (port->turn + 1) % queues;

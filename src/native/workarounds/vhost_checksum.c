@@ -19,7 +19,7 @@
 #include <rte_mbuf.h>
 #include <rte_net.h>
 
-#include "vhost_checksum.h"
+#include "vhost_burst.h"
 
 static _Thread_local bool watching;
 static _Thread_local struct rte_mbuf *cut; /* the packet whose last byte is in `last` */
