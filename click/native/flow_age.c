@@ -11,44 +11,20 @@
 static void unlink_flow(struct click_flows *t, uint32_t flow)
 {
   struct click_flow *f = &t->flow[flow];
-  struct click_flow_list *list = &t->kind[f->kind].list[f->list];
-  if (f->older)
-    t->flow[f->older].newer = f->newer;
-  else
-    list->oldest = f->newer;
-  if (f->newer)
-    t->flow[f->newer].older = f->older;
-  else
-    list->newest = f->older;
+  pg_flow_unlink(&t->records, &t->kind[f->kind].list[f->age.list], flow);
 }
 
-static void link_flow(struct click_flows *t, uint32_t flow, uint8_t number,
-                      int64_t expiry)
+static void link_flow(struct click_flows *t, uint32_t flow, uint8_t list, int64_t expiry)
 {
   struct click_flow *f = &t->flow[flow];
-  struct click_flow_list *list = &t->kind[f->kind].list[number];
-  f->list = number;
-  f->expiry = f->queued = expiry;
-  f->older = list->newest;
-  f->newer = 0;
-  if (list->newest)
-    t->flow[list->newest].newer = flow;
-  else
-    list->oldest = flow;
-  list->newest = flow;
-}
-
-/* It is in the list from now on, until then. */
-void pg_flow_move(struct click_flows *t, uint32_t flow, uint8_t list, int64_t expiry)
-{
-  unlink_flow(t, flow);
-  link_flow(t, flow, list, expiry);
+  f->age.list = list;
+  pg_flow_link(&t->records, &t->kind[f->kind].list[list], flow, expiry);
 }
 
 /* A packet of the flow has come. */
 void pg_flows_touch(struct click_flows *t, uint32_t flow, int64_t now)
 {
-  flow_touch(t, flow, now);
+  flow_seen(t, flow, now);
 }
 
 static void destroy(struct click_flows *t, uint32_t flow)
@@ -59,7 +35,6 @@ static void destroy(struct click_flows *t, uint32_t flow)
   pg_flow_table_unmap(t, k, 2 * flow);
   pg_flow_table_unmap(t, k, 2 * flow + 1);
   k->counts[f->input]--;
-  t->count--;
   pg_flow_table_give(t, flow);
 }
 
@@ -68,9 +43,9 @@ int64_t pg_flows_expiry(const struct click_flows *t, uint32_t flow)
 {
   const struct click_flow *f = &t->flow[flow];
   const struct click_flow_kind *k = &t->kind[f->kind];
-  if (f->list != FLOW_GUARANTEED)
-    return f->expiry;
-  return f->expiry + k->timeout[flow_timeout(k, f)] - k->guarantee;
+  if (f->age.list != FLOW_GUARANTEED)
+    return f->age.expiry;
+  return f->age.expiry + k->timeout[flow_timeout(k, f)] - k->guarantee;
 }
 
 /* Flows whose guarantee has ended may go at their timeouts. */
@@ -80,7 +55,7 @@ static void end_guarantees(struct click_flows *t, int64_t now)
     struct click_flow_kind *k = &t->kind[i];
     for (uint32_t flow; (flow = k->list[FLOW_GUARANTEED].oldest);) {
       struct click_flow *f = &t->flow[flow];
-      if (f->expiry > now)
+      if (f->age.expiry > now)
         break;
       int64_t expiry = pg_flows_expiry(t, flow);
       unlink_flow(t, flow);
@@ -96,7 +71,7 @@ static uint32_t next_to_go(const struct click_flows *t, int first, int last)
   for (int32_t i = 0; i < t->kinds; i++) {
     for (int j = first; j <= last; j++) {
       uint32_t flow = t->kind[i].list[j].oldest;
-      if (flow && (!best || t->flow[flow].expiry < t->flow[best].expiry))
+      if (flow && (!best || t->flow[flow].age.expiry < t->flow[best].age.expiry))
         best = flow;
     }
   }
@@ -113,9 +88,9 @@ void pg_flows_reap(struct click_flows *t, int64_t now, bool all)
 {
   uint32_t flow;
   end_guarantees(t, now);
-  while ((flow = next_best_effort(t)) && t->flow[flow].expiry <= now)
+  while ((flow = next_best_effort(t)) && t->flow[flow].age.expiry <= now)
     destroy(t, flow);
-  while (t->count > (all ? 0 : (uint32_t)t->capacity)) {
+  while (t->records.count > (all ? 0 : (uint32_t)t->capacity)) {
     flow = next_best_effort(t);
     destroy(t, flow ? flow : next_to_go(t, FLOW_GUARANTEED, FLOW_GUARANTEED));
   }
@@ -126,7 +101,7 @@ void pg_flows_remove_input(struct click_flows *t, int32_t kind, uint8_t input)
 {
   for (int i = 0; i < FLOW_LISTS; i++) {
     for (uint32_t flow = t->kind[kind].list[i].oldest, next; flow; flow = next) {
-      next = t->flow[flow].newer;
+      next = t->flow[flow].age.newer;
       if (t->flow[flow].input == input)
         destroy(t, flow);
     }
@@ -174,8 +149,7 @@ uint32_t pg_flows_add(struct click_flows *t, const struct click_flow *model,
   uint8_t list = flow_place(k, f, now, &expiry);
   link_flow(t, flow, list, expiry);
   k->counts[f->input]++;
-  t->count++;
-  if (t->count <= (uint32_t)t->capacity)
+  if (t->records.count <= (uint32_t)t->capacity)
     return flow;
   end_guarantees(t, now);
   uint32_t going = next_best_effort(t);
@@ -192,7 +166,7 @@ void pg_flows_copy(struct click_flows *to, int32_t to_kind,
 {
   for (int i = FLOW_LISTS - 1; i >= 0; i--) {
     uint32_t flow = from->kind[from_kind].list[i].oldest;
-    for (; flow; flow = from->flow[flow].newer) {
+    for (; flow; flow = from->flow[flow].age.newer) {
       struct click_flow model = from->flow[flow];
       if (model.input != input)
         continue;

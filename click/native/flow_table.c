@@ -1,138 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Flows by their keys: arrays of slots with hashes and flows' numbers, in which an entry
- * is at its hash's place or behind it without a gap. Packets don't wait while a table
- * grows: flows lie in pages that move by themselves (so that numbers stand for flows),
- * and slots go from the array that has become half full to the next one by and by.
+ * Flows by their keys, of which each has two, and each kind of flows an index: see
+ * src/net/flow. And changes of sequence numbers, for those flows that have some.
  */
-#define _GNU_SOURCE /* mremap */
 #include <stdlib.h>
-#include <string.h>
 
 #include "flow_table.h"
-#include "pages.h"
 
-enum { FEWEST_SLOTS = 512, FEWEST_FLOWS = 256 };
-enum { SLOTS_AT_ONCE = 64 }; /* that are emptied for each flow that is added */
+enum { FEW_FLOWS = 1 << 16 };
 
-/* Slots ---------------------------------------------------------------------------- */
+/* Keys ----------------------------------------------------------------------------- */
 
-static bool slots_new(struct click_flow_slots *s, uint32_t n)
-{
-  s->slot = huge_pages_new(n * sizeof *s->slot);
-  if (s->slot)
-    s->mask = n - 1;
-  return s->slot != NULL;
-}
-
-static void slots_free(struct click_flow_slots *s)
-{
-  if (s->slot)
-    pages_free(s->slot, ((size_t)s->mask + 1) * sizeof *s->slot);
-  s->slot = NULL;
-}
-
-/* Put an entry that isn't there. */
-static void put(const struct click_flow_slots *s, struct click_flow_slot entry)
-{
-  uint32_t at = entry.hash & s->mask;
-  while (s->slot[at].number)
-    at = (at + 1) & s->mask;
-  s->slot[at] = entry;
-}
-
-/* Empty the slot, without a gap between others and their places. */
-static void empty(const struct click_flow_slots *s, uint32_t gap)
-{
-  struct click_flow_slot *slot = s->slot;
-  for (uint32_t i = (gap + 1) & s->mask; slot[i].number; i = (i + 1) & s->mask) {
-    uint32_t from_place = (i - slot[i].hash) & s->mask;
-    if (from_place >= ((i - gap) & s->mask)) {
-      slot[gap] = slot[i];
-      gap = i;
-    }
-  }
-  slot[gap].number = 0;
-}
-
-/* Move what is in the next slots of the former array. No entry comes to one that has
- * been emptied: each is at its place or behind it, and those before are empty. */
-static void move(struct click_flow_kind *k, uint32_t most)
-{
-  struct click_flow_slots *from = &k->former;
-  for (; most > 0 && k->moved <= from->mask; most--, k->moved++)
-    while (from->slot[k->moved].number) {
-      put(&k->slots, from->slot[k->moved]);
-      empty(from, k->moved);
-    }
-  if (k->moved > from->mask)
-    slots_free(from);
-}
-
-static bool set_slots(struct click_flow_kind *k, uint32_t n)
-{
-  struct click_flow_slots slots;
-  if (!slots_new(&slots, n))
-    return false;
-  if (k->former.slot)
-    move(k, UINT32_MAX);
-  k->former = k->slots;
-  k->slots = slots;
-  k->moved = 0;
-  return true;
-}
-
-/* Room for two entries more. Without memory, slots may become fuller. */
+/* Room for two entries more. */
 bool pg_flow_table_prepare(struct click_flow_kind *k)
 {
-  uint32_t slots = k->slots.mask + 1;
-  if (k->former.slot)
-    move(k, SLOTS_AT_ONCE);
-  return k->entries + 2 <= slots / 2 || set_slots(k, 2 * slots) ||
-         k->entries + 2 <= slots / 8 * 7;
-}
-
-/* The array where the key is found, and its slot there; where it isn't, the empty slot
- * for it. */
-static struct click_flow_slot *slot_of(const struct click_flows *t,
-                                       const struct click_flow_kind *k,
-                                       struct flow_words key, uint32_t hash,
-                                       const struct click_flow_slots **where)
-{
-  struct click_flow_slot *s = flow_slot(t, &k->slots, key, hash);
-  *where = &k->slots;
-  if (s->number || !k->former.slot)
-    return s;
-  struct click_flow_slot *former = flow_slot(t, &k->former, key, hash);
-  if (!former->number)
-    return s;
-  *where = &k->former;
-  return former;
-}
-
-uint32_t pg_flow_table_former(const struct click_flows *t,
-                              const struct click_flow_kind *k, struct flow_words key,
-                              uint32_t hash)
-{
-  return flow_slot(t, &k->former, key, hash)->number;
+  return pg_flow_index_prepare(&k->index) && pg_flow_index_prepare(&k->index);
 }
 
 uint32_t pg_flows_find(const struct click_flows *t, int32_t kind,
                        const struct click_flow_key *key)
 {
-  return flow_number(t, &t->kind[kind], flow_words(key));
+  return flow_number(&t->kind[kind], flow_words(key));
 }
 
 uint32_t pg_flow_table_map(struct click_flows *t, struct click_flow_kind *k,
                            uint32_t number)
 {
   struct flow_words key = flow_words(&t->flow[number / 2].key[number % 2]);
-  const struct click_flow_slots *where;
-  uint32_t hash = flow_hash(t, key);
-  struct click_flow_slot *s = slot_of(t, k, key, hash, &where);
-  uint32_t old = s->number;
-  *s = (struct click_flow_slot){hash, number};
-  k->entries += !old;
+  uint32_t hash = flow_hash(k, key);
+  uint32_t old = flow_find(&k->index, &key, hash, FLOW_KEY);
+  if (old)
+    pg_flow_index_take(&k->index, hash, old);
+  pg_flow_index_put(&k->index, hash, number);
   return old;
 }
 
@@ -140,57 +39,33 @@ void pg_flow_table_unmap(struct click_flows *t, struct click_flow_kind *k,
                          uint32_t number)
 {
   struct flow_words key = flow_words(&t->flow[number / 2].key[number % 2]);
-  const struct click_flow_slots *where;
-  struct click_flow_slot *s = slot_of(t, k, key, flow_hash(t, key), &where);
-  if (s->number != number)
-    return;
-  empty(where, (uint32_t)(s - where->slot));
-  k->entries--;
+  pg_flow_index_take(&k->index, flow_hash(k, key), number);
 }
 
 /* Flows ---------------------------------------------------------------------------- */
 
-static bool set_flows(struct click_flows *t, uint32_t n)
-{
-  size_t size = sizeof *t->flow;
-  struct click_flow *flow = huge_pages_grow(t->flow, t->room * size, n * size);
-  if (!flow)
-    return false;
-  t->flow = flow;
-  t->room = n;
-  return true;
-}
-
-/* Before the flows get room: for each there is one. */
-static bool set_deltas(struct click_flows *t, uint32_t n)
-{
-  size_t size = sizeof *t->deltas;
-  struct click_deltas **deltas = huge_pages_grow(t->deltas, t->delta_room * size, n * size);
-  if (!deltas)
-    return false;
-  t->deltas = deltas;
-  t->delta_room = n;
-  return true;
-}
-
 /* Each flow may have changes of sequence numbers from now on. */
 bool pg_flow_deltas_begin(struct click_flows *t)
 {
-  return t->deltas || set_deltas(t, t->room);
+  const uint64_t size = sizeof *t->deltas;
+  if (t->deltas)
+    return true;
+  if (!t->delta_memory.at &&
+      !pg_flow_memory_reserve(&t->delta_memory, ((uint64_t)t->records.most + 1) * size))
+    return false;
+  if (!pg_flow_memory_extend(&t->delta_memory, t->records.top * size))
+    return false;
+  t->deltas = (struct click_deltas **)t->delta_memory.at;
+  return true;
 }
 
 uint32_t pg_flow_table_take(struct click_flows *t)
 {
-  uint32_t number = t->spare;
-  if (number) {
-    t->spare = t->flow[number].newer;
-    return number;
-  }
-  if (t->used == t->room &&
-      ((t->deltas && t->delta_room == t->room && !set_deltas(t, 2 * t->room)) ||
-       !set_flows(t, 2 * t->room)))
+  if (t->deltas && !pg_flow_memory_extend(&t->delta_memory,
+                                          ((uint64_t)t->records.top + 1)
+                                            * sizeof *t->deltas))
     return 0;
-  return t->used++;
+  return pg_flow_records_take(&t->records);
 }
 
 void pg_flow_table_give(struct click_flows *t, uint32_t flow)
@@ -199,8 +74,8 @@ void pg_flow_table_give(struct click_flows *t, uint32_t flow)
     free(t->deltas[flow]);
     t->deltas[flow] = NULL;
   }
-  t->flow[flow].newer = t->spare;
-  t->spare = flow;
+  t->flow[flow].kind = NO_FLOW;
+  pg_flow_records_give(&t->records, flow);
 }
 
 /* The key of replies with that port; of pings (rewrite_key.h) the other port follows it. */
@@ -232,7 +107,7 @@ int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
   return -1;
 }
 
-/* A table without flows; NULL if there is no memory. */
+/* A table without flows; NULL if there is no memory. Address space may be limited. */
 struct click_flows *pg_flows_new(uint64_t seed)
 {
   struct click_flows *t = calloc(1, sizeof *t);
@@ -240,24 +115,25 @@ struct click_flows *pg_flows_new(uint64_t seed)
     return NULL;
   t->seed = seed;
   t->capacity = INT32_MAX;
-  t->used = 1;
-  if (set_flows(t, FEWEST_FLOWS))
-    return t;
+  for (uint32_t most = FLOW_MOST; most >= FEW_FLOWS; most /= 2)
+    if (pg_flow_records_open(&t->records, sizeof *t->flow,
+                             offsetof(struct click_flow, age), most)) {
+      t->flow = (struct click_flow *)t->records.record;
+      return t;
+    }
   free(t);
   return NULL;
 }
 
 void pg_flows_free(struct click_flows *t)
 {
-  for (int32_t i = 0; i < t->kinds; i++) {
-    slots_free(&t->kind[i].slots);
-    slots_free(&t->kind[i].former);
-  }
-  for (uint32_t i = 0; t->deltas && i < t->used; i++)
+  for (int32_t i = 0; i < t->kinds; i++)
+    pg_flow_index_close(&t->kind[i].index);
+  for (uint32_t i = 0; t->deltas && i < t->records.top; i++)
     free(t->deltas[i]);
-  pages_free(t->deltas, t->delta_room * sizeof *t->deltas);
+  pg_flow_memory_free(&t->delta_memory);
+  pg_flow_records_close(&t->records);
   free(t->kind);
-  pages_free(t->flow, t->room * sizeof *t->flow);
   free(t);
 }
 
@@ -278,5 +154,9 @@ int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
   k->guarantee = guarantee;
   memcpy(k->timeout, timeout, sizeof k->timeout);
   k->counts = counts;
-  return slots_new(&k->slots, FEWEST_SLOTS) ? t->kinds++ : -1;
+  for (uint32_t most = 2 * t->records.most; most >= FEW_FLOWS; most /= 2)
+    if (pg_flow_index_open(&k->index, &t->records, offsetof(struct click_flow, key),
+                           FLOW_KEY, 2, most, t->seed + (uint64_t)t->kinds))
+      return t->kinds++;
+  return -1;
 }

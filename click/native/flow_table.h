@@ -4,10 +4,12 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <string.h>
 
 #include <rte_byteorder.h>
 
+#include "../../src/net/flow/find.h"
 #include "flows.h"
 
 /* Before two numbers are mapped: is there room? */
@@ -34,15 +36,11 @@ void pg_flow_deltas_apply(struct click_flows *t, uint32_t number, uint8_t *tcp,
 
 /* Finding a flow ---------------------------------------------------------------- */
 
-/* The high and the low half of a product, as one. */
-static inline uint64_t flow_mix(uint64_t a, uint64_t b)
-{
-  unsigned __int128 product = (unsigned __int128)a * b;
-  return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 /* A key as two words, as they are in memory: a packet's are read at once. */
 struct flow_words { uint64_t addresses; uint32_t ports; };
+enum { FLOW_KEY = sizeof(struct click_flow_key) };
+_Static_assert(offsetof(struct flow_words, ports) == 8 && FLOW_KEY == 12, "a key");
+_Static_assert(sizeof(struct click_flow) == 64, "a flow is a cache line");
 
 static inline struct flow_words flow_words(const struct click_flow_key *key)
 {
@@ -60,53 +58,26 @@ static inline struct click_flow_key flow_key(struct flow_words w)
   return key;
 }
 
-static inline uint32_t flow_hash(const struct click_flows *t, struct flow_words key)
-{
-  const uint64_t odd = 0x9e3779b97f4a7c15; /* 2^64 by the golden ratio */
-  return (uint32_t)(flow_mix(flow_mix(key.addresses ^ t->seed, key.ports ^ odd), odd)
-                    >> 32);
-}
-
 static inline bool flow_has_key(const struct click_flow_key *a, struct flow_words b)
 {
   struct flow_words w = flow_words(a);
   return ((w.addresses ^ b.addresses) | (w.ports ^ b.ports)) == 0;
 }
 
-/* The slot with the key, or the empty one where it would be. */
-static inline struct click_flow_slot *flow_slot(const struct click_flows *t,
-                                                const struct click_flow_slots *slots,
-                                                struct flow_words key, uint32_t hash)
+static inline uint32_t flow_hash(const struct click_flow_kind *k, struct flow_words key)
 {
-  for (uint32_t i = hash & slots->mask;; i = (i + 1) & slots->mask) {
-    struct click_flow_slot *s = &slots->slot[i];
-    if (!s->number ||
-        (s->hash == hash &&
-         flow_has_key(&t->flow[s->number / 2].key[s->number % 2], key)))
-      return s;
-  }
+  return flow_hash_of(k->index.secret, &key, FLOW_KEY);
 }
 
-/* The number of a flow and direction by its key, or 0: while the table grows, of one
- * that is in the former slots. */
-uint32_t pg_flow_table_former(const struct click_flows *t,
-                              const struct click_flow_kind *k, struct flow_words key,
-                              uint32_t hash);
-
-/* The same of any. */
-static inline uint32_t flow_number(const struct click_flows *t,
-                                   const struct click_flow_kind *k,
-                                   struct flow_words key)
+/* The number of a flow and direction by its key, or 0. */
+static inline uint32_t flow_number(const struct click_flow_kind *k, struct flow_words key)
 {
-  uint32_t hash = flow_hash(t, key), number = flow_slot(t, &k->slots, key, hash)->number;
-  return number || !k->former.slot ? number : pg_flow_table_former(t, k, key, hash);
+  return flow_find(&k->index, &key, flow_hash(k, key), FLOW_KEY);
 }
 
 /* Its age ------------------------------------------------------------------------- */
 
 enum { TCP_DONE = 3, TCP_DATA = 12, UDP_FEW = 6 }; /* of a flow's state */
-
-void pg_flow_move(struct click_flows *t, uint32_t flow, uint8_t list, int64_t expiry);
 
 /* The timeout that counts for the flow, from 0. */
 static inline int flow_timeout(const struct click_flow_kind *k,
@@ -128,30 +99,13 @@ static inline uint8_t flow_place(const struct click_flow_kind *k,
   return k->guarantee ? FLOW_GUARANTEED : (uint8_t)(1 + timeout);
 }
 
-enum { MANY_FLOWS = 512, PART_OF_TIME = 8 };
-
-/* May the flow stay in its place in that list? Of few flows only if its time is the
- * same. Of many, which don't fit into the caches, moving one touches its neighbours and
- * costs more than anything else: it stays until it has gained an eighth of the list's
- * time. So flows may go later than they could, and in another order, by so much. */
-static inline bool flow_stays(const struct click_flows *t, const struct click_flow *f,
-                              uint8_t list, int64_t expiry, int64_t now)
-{
-  int64_t gained = expiry - f->queued;
-  int64_t most = t->count < MANY_FLOWS ? 0 : (expiry - now) / PART_OF_TIME;
-  return list == f->list && gained >= 0 && gained <= most;
-}
-
 /* A packet of the flow has come. */
-static inline void flow_touch(struct click_flows *t, uint32_t flow, int64_t now)
+static inline void flow_seen(struct click_flows *t, uint32_t flow, int64_t now)
 {
-  struct click_flow *f = &t->flow[flow];
+  struct click_flow_kind *k = &t->kind[t->flow[flow].kind];
   int64_t expiry;
-  uint8_t list = flow_place(&t->kind[f->kind], f, now, &expiry);
-  if (flow_stays(t, f, list, expiry, now))
-    f->expiry = expiry;
-  else
-    pg_flow_move(t, flow, list, expiry);
+  uint8_t list = flow_place(k, &t->flow[flow], now, &expiry);
+  flow_touch(&t->records, k->list, flow, list, expiry, now);
 }
 
 /* A packet of the flow is at work: its neighbours in a list are needed at the end, if it
@@ -159,12 +113,12 @@ static inline void flow_touch(struct click_flows *t, uint32_t flow, int64_t now)
 static inline void flow_prefetch(const struct click_flows *t, const struct click_flow *f,
                                  int64_t now)
 {
-  if (t->count < MANY_FLOWS)
+  if (t->records.count < FLOW_MANY)
     return;
   int64_t expiry;
   uint8_t list = flow_place(&t->kind[f->kind], f, now, &expiry);
-  if (flow_stays(t, f, list, expiry, now))
+  if (flow_stays(&t->records, &f->age, list, expiry, now))
     return;
-  __builtin_prefetch(&t->flow[f->older], 1);
-  __builtin_prefetch(&t->flow[f->newer], 1);
+  __builtin_prefetch(&t->flow[f->age.older], 1);
+  __builtin_prefetch(&t->flow[f->age.newer], 1);
 }

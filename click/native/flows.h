@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What Click's rewriters share with their kernels: tables of flows, outside Lua's
- * memory, and what to do with the packets of a flow. Plain declarations, as in
+ * What Click's rewriters share with their kernels: flows (of net/flow/flow.h, which is
+ * declared before), and what to do with their packets. Plain declarations, as in
  * native/api.h.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "../../src/net/flow/flow.h"
 
 struct packet;
 
@@ -28,35 +30,24 @@ struct click_flow_key {
  * flow 0 isn't used. 64 bytes. */
 struct click_flow {
   struct click_flow_key key[2];
-  uint32_t older, newer;     /* in a list */
-  int64_t expiry;            /* milliseconds */
+  struct flow_age age;       /* in milliseconds */
   uint32_t number;           /* how many flows were made before it */
   uint16_t ip_change;        /* what it adds forward to the IP header's sum */
   uint16_t l4_change;        /* and to the sum that TCP and UDP have */
   uint8_t output[2];         /* from 0 */
-  uint8_t kind, input;       /* of the rewriter that made it */
-  uint8_t list;              /* of the kind */
+  uint8_t kind, input;       /* of the rewriter that made it; kind NO_FLOW: it is gone */
   uint8_t state;
   uint8_t protocol;          /* 0: any */
   uint8_t reply_note;        /* annotation for replies */
-  int64_t queued;            /* the expiry by which it is in its list */
 };
-
-/* Where a flow and direction is found; number 0: it is empty. Of slots there is a power
- * of two, the mask more one. */
-struct click_flow_slot { uint32_t hash, number; };
-struct click_flow_slots { struct click_flow_slot *slot; uint32_t mask; };
 
 /* The flows of a rewriter (of a protocol), by key and by age. A packet guarantees its
  * flow for some time: list 0. Then it is in the list of its timeout, and may go when
- * room is needed. All times of a list are equal, so it is in the order of expiry; of
- * many flows nearly so (flow_touch). */
+ * room is needed. */
 enum { FLOW_GUARANTEED = 0, FLOW_TIMEOUTS = 3, FLOW_LISTS = 4 };
-struct click_flow_list { uint32_t oldest, newest; };
 struct click_flow_kind {
-  struct click_flow_slots slots, former; /* which has none, unless the table grows */
-  uint32_t moved, entries;   /* slots of the former that are empty; entries in both */
-  struct click_flow_list list[4];
+  struct flow_index index;
+  struct flow_list list[4];
   int64_t guarantee, timeout[3]; /* milliseconds; guarantee 0: none */
   uint32_t *counts;          /* of flows by input */
   uint8_t how;
@@ -73,16 +64,24 @@ struct click_deltas {
 };
 
 /* Flows that share a capacity. */
-enum { MOST_FLOW_KINDS = 255 };
+enum { MOST_FLOW_KINDS = 255, NO_FLOW = 255 };
 struct click_flows {
   struct click_flow *flow;
   struct click_deltas **deltas; /* of each flow, or NULL; NULL: no flow has any */
   struct click_flow_kind *kind;
   uint64_t seed;
-  uint32_t room, used, spare; /* flows in memory, touched; the first one given back */
-  uint32_t delta_room;
-  uint32_t count, made;
+  uint32_t made;
   int32_t capacity, kinds;
+  struct flow_records records;
+  struct flow_memory delta_memory;
+};
+
+/* Packets of a burst and their flows, as they were found beforehand. */
+enum { FORESEEN_MOST = 256 };
+struct click_foreseen {
+  int32_t n, next;
+  uint32_t number[256];      /* 0: not found */
+  struct packet *packet[256];
 };
 
 /* A rewriter. Kinds are numbers in `flows`, or -1. An annotation is an index into
@@ -97,6 +96,7 @@ struct click_rewriter {
   struct click_flow_key key; /* of the last packet without a mapping, and its kind */
   int32_t kind;
   uint8_t protocol;
+  struct click_foreseen foreseen;
 };
 
 /* flow_table.c */
@@ -129,8 +129,7 @@ uint32_t pg_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
                           const struct click_flow_key *key, bool reply);
 
 /* rewrite_ahead.c */
-void pg_rewrite_ahead(const struct click_rewriter *r, struct packet **packets,
-                      int32_t n);
+void pg_rewrite_ahead(struct click_rewriter *r, struct packet **packets, int32_t n);
 
 /* tcp_deltas.c */
 bool pg_flow_shift(struct click_flows *t, uint32_t number, uint32_t trigger,

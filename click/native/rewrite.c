@@ -27,12 +27,24 @@ enum {
 static __rte_always_inline uint32_t find(const struct click_rewriter *r, int32_t kind,
                                         struct flow_words key, uint32_t destination)
 {
-  const struct click_flows *t = r->flows;
-  const struct click_flow_kind *k = &t->kind[kind];
-  uint32_t number = flow_number(t, k, key);
+  const struct click_flow_kind *k = &r->flows->kind[kind];
+  uint32_t number = flow_number(k, key);
   if (!number && r->how == REWRITE_SOURCE)
-    number = flow_number(t, k, words_of(0, destination));
+    number = flow_number(k, words_of(0, destination));
   return number;
+}
+
+/* What pg_rewrite_ahead has found for the packet, if that is still so; or 0. */
+static __rte_always_inline uint32_t foreseen(struct click_rewriter *r,
+                                             const struct packet *p, int32_t kind,
+                                             struct flow_words key)
+{
+  struct click_foreseen *seen = &r->foreseen;
+  if (seen->next >= seen->n || seen->packet[seen->next] != p)
+    return 0;
+  uint32_t number = seen->number[seen->next++];
+  const struct click_flow *f = &r->flows->flow[number / 2];
+  return number && f->kind == kind && flow_has_key(&f->key[number % 2], key) ? number : 0;
 }
 
 static uint16_t direct(uint16_t change, uint32_t reply)
@@ -152,7 +164,7 @@ static int32_t rewrite(const struct click_rewriter *r, struct packet *p,
   }
   if (r->set_aggregate)
     p->note32[NOTE32_AGGREGATE] = f->number;
-  flow_touch(r->flows, number / 2, now);
+  flow_seen(r->flows, number / 2, now);
   return f->output[reply] + 1;
 }
 
@@ -168,7 +180,9 @@ int32_t pg_rewrite(struct click_rewriter *r, struct packet *p, int64_t now)
   int32_t kind = key_of(r, &v, &key);
   if (kind < 0)
     return 0;
-  uint32_t number = find(r, kind, key, v.ip->dst_addr);
+  uint32_t number = foreseen(r, p, kind, key);
+  if (!number)
+    number = find(r, kind, key, v.ip->dst_addr);
   if (number)
     return rewrite(r, p, &v, number, now);
   r->key = flow_key(key);

@@ -1,33 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a rewriter with more flows than fit into the caches does for the packets of a
- * burst before it rewrites the first: their flows come while it works on others.
+ * burst before it rewrites the first: it finds their flows, asking the memory for all
+ * places at once, then for all flows.
  */
 #include "rewrite_key.h"
 
-/* Ask the memory for what pg_rewrite is going to need of these packets: first for all
- * slots, then for the flows that the slots name. (What isn't in its own place costs
- * pg_rewrite a wait.) */
-void pg_rewrite_ahead(const struct click_rewriter *r, struct packet **packets, int32_t n)
+struct place { const struct flow_line *line; uint32_t hash; };
+
+static void ask_for_place(const struct click_rewriter *r, const struct packet *p,
+                          struct place *place)
 {
-  enum { AT_ONCE = 64 };
-  const struct click_flow_slot *slots[AT_ONCE];
-  const struct click_flows *t = r->flows;
-  int32_t found = 0;
+  struct view v;
+  struct flow_words key;
+  int32_t kind = look(p, &v) ? key_of(r, &v, &key) : -1;
+  place->line = NULL;
+  if (kind < 0)
+    return;
+  const struct click_flow_kind *k = &r->flows->kind[kind];
+  place->hash = flow_hash(k, key);
+  place->line = flow_line_of(&k->index, place->hash);
+  __builtin_prefetch(place->line);
+}
+
+/* Note the flows of these packets for pg_rewrite, which sees whether each is that. (One
+ * whose line is full and goes on it finds itself.) */
+void pg_rewrite_ahead(struct click_rewriter *r, struct packet **packets, int32_t n)
+{
+  struct click_foreseen *seen = &r->foreseen;
+  struct place place[FORESEEN_MOST];
+  if (n > FORESEEN_MOST)
+    n = FORESEEN_MOST;
+  for (int32_t i = 0; i < n; i++)
+    ask_for_place(r, packets[i], &place[i]);
   for (int32_t i = 0; i < n; i++) {
-    struct view v;
-    struct flow_words key;
-    int32_t kind = look(packets[i], &v) ? key_of(r, &v, &key) : -1;
-    if (kind >= 0) {
-      const struct click_flow_slots *all = &t->kind[kind].slots;
-      const struct click_flow_slot *slot = &all->slot[flow_hash(t, key) & all->mask];
-      __builtin_prefetch(slot);
-      slots[found++] = slot;
-    }
-    if (found < AT_ONCE && i < n - 1)
-      continue;
-    for (int32_t j = 0; j < found; j++)
-      __builtin_prefetch(&t->flow[slots[j]->number / 2], 1);
-    found = 0;
+    uint32_t m = place[i].line ? flow_matches(place[i].line, place[i].hash) : 0;
+    uint32_t number = m ? place[i].line->number[__builtin_ctz(m)] : 0;
+    seen->packet[i] = packets[i];
+    seen->number[i] = number;
+    if (number)
+      __builtin_prefetch(&r->flows->flow[number / 2], 1);
   }
+  seen->n = n;
+  seen->next = 0;
 }

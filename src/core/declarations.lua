@@ -8,12 +8,17 @@ local declarations = {}
 
 local done = {} -- the headers this Lua state has, by path
 
---- Declare what is in the header at `path`, once.
+--- Declare what is in the header at `path`, once; before that, what it includes of
+--- src/net.
 function declarations.read(path)
   if done[path] then return end
   local file = assert(io.open(path))
-  local text = file:read("*a"):gsub("\n#[^\n]*", "\n")
+  local text = file:read("*a")
   file:close()
+  for name in text:gmatch('\n#include "[./src]*/(net/[^"]+)"') do
+    declarations.read(declarations.find(name))
+  end
+  text = text:gsub("\n#[^\n]*", "\n")
   if mode.on then -- core.check.fields
     local n
     text, n = text:gsub("uint16_t length;(%s+uint16_t data_len;)",

@@ -220,7 +220,7 @@ function Rewriter:ahead(packets, n) C.pg_rewrite_ahead(self.native, packets, n) 
 --- Is it better to ask?
 function Rewriter:outgrows_cache()
   local flows = self.native.flows
-  self.large = flows.count >= (self.large and FEW or MANY)
+  self.large = flows.records.count >= (self.large and FEW or MANY)
   return self.large
 end
 

@@ -42,7 +42,7 @@ end
 function FlowSet.milliseconds(seconds) return seconds * MILLISECONDS end
 
 function FlowSet:capacity() return self.flows.capacity end
-function FlowSet:size() return self.flows.count end
+function FlowSet:size() return self.flows.records.count end
 
 --- Hold so many flows at most.
 function FlowSet:set_capacity(n, now)
@@ -140,7 +140,7 @@ function FlowSet:table(kind, now)
     while index > 0 do
       lines[#lines + 1] = line_of(self, index, 0, how, now)
       lines[#lines + 1] = line_of(self, index, 1, how, now)
-      index = self.flows.flow[index].newer
+      index = self.flows.flow[index].age.newer
     end
   end
   lines[#lines + 1] = ""

@@ -126,11 +126,11 @@ FLOW_INLINE void flow_find_burst(const struct flow_index *x, const uint8_t *keys
 
 /* Ages ------------------------------------------------------------------------------ */
 
-enum { FLOW_MANY = 512, FLOW_PART_OF_TIME = 8 };
+enum { FLOW_MANY = 512, FLOW_PART_OF_TIME = 2 };
 
 /* May the record stay in its place in that list? Of few only if its time is the same. Of
  * many, which don't fit into the caches, moving one touches its neighbours and costs more
- * than anything else: it stays until it has gained an eighth of the list's time. So
+ * than anything else: it stays until it has gained half of the list's time. So
  * records may go later than they could, and in another order, by so much. */
 FLOW_INLINE bool flow_stays(const struct flow_records *r, const struct flow_age *age,
                             uint32_t list, int64_t expiry, int64_t now)

@@ -2,8 +2,9 @@
  *
  * Arrays that grow where they are: address space is reserved for the most that they may
  * need, which costs nothing, and becomes memory in steps. A page is zeros, and touched
- * for the first time when it is needed: a small one, as one of 2 MB takes milliseconds
- * where it is new to a virtual machine. What is prepared beforehand has large ones.
+ * for the first time when it is needed. The first 2 MB are in small pages, what is behind
+ * in large ones where the kernel has some: look-ups in small ones take half as long
+ * again. But a large page that is new to a virtual machine takes milliseconds.
  */
 #include <stddef.h>
 #include <sys/mman.h>
@@ -32,7 +33,8 @@ bool pg_flow_memory_reserve(struct flow_memory *m, uint64_t bytes)
     munmap(p + before + size, extra - before);
     p += before;
   }
-  madvise(p, size, MADV_NOHUGEPAGE);
+  if (extra && size > extra)
+    madvise(p + extra, size - extra, MADV_HUGEPAGE);
   *m = (struct flow_memory){p, size, 0};
   return true;
 }
