@@ -89,6 +89,8 @@ int main(int argc, char **argv)
     for (int k = 0; k < 1000; k++) {
       struct rte_mbuf *burst_of[MAX_BURST];
       uint16_t n = rte_eth_rx_burst(source, 0, burst_of, burst);
+      if (work == do_many_flows)
+        find_many_flows(burst_of, n);
       for (uint16_t i = 0; i < n; i++)
         work(burst_of[i]);
       for (int i = 0; i < HOPS; i++)

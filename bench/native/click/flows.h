@@ -82,14 +82,23 @@ static uint32_t address_of_many(uint32_t i)
   return rte_cpu_to_be_32(NET(10, 0, 0, 0) + i % MANY_FLOWS);
 }
 
-/* Each packet is one of many flows, at random (Marsaglia's xorshift), to one server. */
-static void do_many_flows(struct rte_mbuf *m)
+/* What is known of one of many flows: where it goes, and until when it is kept. */
+struct known { int64_t expiry; uint32_t destination; };
+
+static struct known *known;
+static void *found[MAX_BURST]; /* of the burst's packets */
+static uint16_t next_found;
+static int64_t bursts; /* a clock */
+
+enum { KEPT_FOR = 60000 };
+
+/* Each packet is one of many flows, at random (Marsaglia's xorshift), to one server. Its
+ * key; it is unsound: NULL. */
+static struct flow *make_one_of_many(struct rte_mbuf *m, struct flow *flow)
 {
   static uint32_t random = 1;
-  if (!sound(m, false)) {
-    rte_pktmbuf_free(m);
-    return;
-  }
+  if (!sound(m, false))
+    return NULL;
   struct rte_ipv4_hdr *h = ip_of(m);
   struct rte_udp_hdr *udp = (void *)((char *)h + header_length(h));
   random ^= random << 13;
@@ -98,8 +107,43 @@ static void do_many_flows(struct rte_mbuf *m)
   uint32_t source = address_of_many(random);
   update_checksums(h, udp, h->src_addr, source);
   h->src_addr = source;
-  check(*value_of(h, udp) > 0, "finding a flow");
-  replace_destination(h, udp, rte_cpu_to_be_32(NET(192, 0, 2, 9)));
+  *flow = (struct flow){h->src_addr, h->dst_addr, udp->src_port, udp->dst_port,
+                        h->next_proto_id};
+  return flow;
+}
+
+/* Look the flows of a burst up, and ask the memory for what is known of them. */
+static void find_many_flows(struct rte_mbuf **packets, uint16_t n)
+{
+  struct flow flow[RTE_HASH_LOOKUP_BULK_MAX], none = {0};
+  const void *keys[RTE_HASH_LOOKUP_BULK_MAX];
+  next_found = 0;
+  bursts++;
+  for (uint16_t from = 0; from < n; from += RTE_HASH_LOOKUP_BULK_MAX) {
+    uint16_t some = RTE_MIN(n - from, RTE_HASH_LOOKUP_BULK_MAX);
+    uint64_t hits;
+    for (uint16_t i = 0; i < some; i++) {
+      keys[i] = make_one_of_many(packets[from + i], &flow[i]);
+      keys[i] = keys[i] ? keys[i] : &none;
+    }
+    rte_hash_lookup_bulk_data(flows, keys, some, &hits, found + from);
+    for (uint16_t i = 0; i < some; i++) {
+      found[from + i] = hits >> i & 1 ? found[from + i] : NULL;
+      rte_prefetch0(found[from + i]);
+    }
+  }
+}
+
+static void do_many_flows(struct rte_mbuf *m)
+{
+  struct known *k = found[next_found++];
+  if (!k) {
+    rte_pktmbuf_free(m);
+    return;
+  }
+  struct rte_ipv4_hdr *h = ip_of(m);
+  k->expiry = bursts + KEPT_FOR;
+  replace_destination(h, (void *)((char *)h + header_length(h)), k->destination);
   put(&outs[0], m);
 }
 
@@ -122,13 +166,13 @@ static void do_balancer(struct rte_mbuf *m)
 /* What the packets of MANY_FLOWS have in common is that of the file. */
 static void add_many_flows(void)
 {
+  known = calloc(MANY_FLOWS, sizeof *known);
+  check(known, "what is known of flows");
   for (uint32_t i = 0; i < MANY_FLOWS; i++) {
-    struct rte_ipv4_hdr h = {
-      .src_addr = address_of_many(i), .dst_addr = rte_cpu_to_be_32(NET(10, 0, 0, 2)),
-      .next_proto_id = IPPROTO_UDP};
-    struct rte_udp_hdr udp = {
-      .src_port = rte_cpu_to_be_16(1024), .dst_port = rte_cpu_to_be_16(53)};
-    *value_of(&h, &udp) = 1;
+    struct flow flow = {address_of_many(i), rte_cpu_to_be_32(NET(10, 0, 0, 2)),
+                        rte_cpu_to_be_16(1024), rte_cpu_to_be_16(53), IPPROTO_UDP};
+    known[i] = (struct known){0, rte_cpu_to_be_32(NET(192, 0, 2, 9))};
+    check(rte_hash_add_key_data(flows, &flow, &known[i]) == 0, "adding a flow");
   }
 }
 
