@@ -8,7 +8,7 @@
 
 #include "../../src/native/api.h"
 #include "ip.h"
-#include "ip4_write.h"
+#include "../../src/net/ip/ip4_write.h"
 
 enum { TTL = 8 };
 enum { UNIT = 8, MORE = 0x2000 };

@@ -3,21 +3,17 @@
 -- 4.5).
 
 local ffi = require("ffi")
-local C = require("core.declare")("net/checksum/checksum.h")
+local C = require("core.declare")("net/icmp/icmp.h")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
-local wire = require("click.net.wire")
 
-local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local NETWORK, TRANSPORT, TYPE =
   note.NETWORK_HEADER, note.TRANSPORT_HEADER, note.PACKET_TYPE
 local HEADER, ICMP, ADDRESS = 40, 8, 16 -- bytes
-local NEXT, SOURCE, DESTINATION = 6, 8, 24 -- offsets
-local ICMP6, PROTOCOL = 58, 58
-local TOO_BIG, PARAMETER_PROBLEM, REDIRECT, LAST_ERROR = 2, 4, 137, 127
-local MOST_QUOTED, HOPS, MTU = 568, 255, 1500
-local GROUP = 0xff -- an address's first byte
+local SOURCE, DESTINATION = 8, 24 -- offsets
+local TOO_BIG, PARAMETER_PROBLEM, REDIRECT = 2, 4, 137
+local MOST_QUOTED, MTU = 568, 1500
 
 local KNOWN = {[1] = true, [2] = true, [3] = true, [4] = true, [REDIRECT] = true}
 
@@ -34,51 +30,34 @@ function ICMP6Error:configure(a)
   if not KNOWN[a.TYPE] then
     return self:error("ICMP6 type %d is not an error or redirect type", a.TYPE)
   end
-  self.source, self.kind, self.code = a.SRC, a.TYPE, a.CODE
+  self.source = a.SRC
+  self.kind = ffi.new("struct icmp_kind", a.TYPE, a.CODE)
+  if a.TYPE == TOO_BIG then self.kind.word = MTU end
   self.redirects = a.TYPE == REDIRECT
+  self.points = a.TYPE == PARAMETER_PROBLEM and a.CODE == 0
 end
 
--- Does the packet with that header, and so many bytes from it on, get an error (RFC
--- 4443, section 2.4)?
-local function deserves(p, ip6, available)
-  local kind = p.note16[TYPE]
-  if kind == note.BROADCAST or kind == note.MULTICAST then return false end
-  if ip6[DESTINATION] == GROUP or ip6[SOURCE] == GROUP then return false end
-  if ip6[NEXT] ~= ICMP6 then return true end
-  local type = available > HEADER and ip6[HEADER] or 0
-  return type > LAST_ERROR and type ~= REDIRECT
-end
-
-local function fill(self, p, ip6, icmp)
-  ffi.fill(icmp, ICMP)
-  icmp[0], icmp[1] = self.kind, self.code
-  local words = ffi.cast(words_t, icmp)
-  if self.redirects then
-    ffi.copy(icmp + ICMP, p.note8 + note.DST_IP6, ADDRESS)
-    ffi.copy(icmp + ICMP + ADDRESS, ip6 + DESTINATION, ADDRESS)
-  elseif self.kind == TOO_BIG then
-    words[1] = wire.word_of(MTU)
-  elseif self.kind == PARAMETER_PROBLEM and self.code == 0 then
-    words[1] = wire.word_of(p.note8[note.ICMP_PARAMPROB])
-  end
+-- Does the packet with that header, and so many bytes from it on, get an error?
+local function deserves(self, p, ip6, available)
+  local type_ = p.note16[TYPE]
+  return type_ ~= note.BROADCAST and type_ ~= note.MULTICAST
+    and C.pg_icmp6_deserves(ip6, available, self.kind.type, self.kind.code)
 end
 
 local function make(self, p, ip6, available)
-  local size = self.redirects and ICMP + 2 * ADDRESS or ICMP
-  local quoted = math.min(available, MOST_QUOTED)
+  local options, quoted = 0, math.min(available, MOST_QUOTED)
   local q = packet.allocate()
   note.clear(q)
-  q.length = HEADER + size + quoted
-  local out = q.data
-  local icmp = out + HEADER
-  ffi.fill(out, HEADER)
-  out[0], out[NEXT], out[7] = 0x60, PROTOCOL, HOPS
-  ffi.cast(halves_t, out)[2] = wire.swap16(size + quoted)
-  ffi.copy(out + SOURCE, self.source, ADDRESS)
-  ffi.copy(out + DESTINATION, ip6 + SOURCE, ADDRESS)
-  fill(self, p, ip6, icmp)
-  ffi.copy(icmp + size, ip6, quoted)
-  ffi.cast(halves_t, icmp)[1] = C.pg_ip6_l4_checksum(out, icmp, size + quoted, PROTOCOL)
+  local behind = q.data + HEADER + ICMP
+  if self.redirects then
+    options = 2 * ADDRESS
+    ffi.copy(behind, p.note8 + note.DST_IP6, ADDRESS)
+    ffi.copy(behind + ADDRESS, ip6 + DESTINATION, ADDRESS)
+  elseif self.points then
+    self.kind.word = p.note8[note.ICMP_PARAMPROB]
+  end
+  q.length = HEADER + ICMP + options + quoted
+  C.pg_icmp6_error(q.data, self.source, ip6 + SOURCE, self.kind, options, ip6, quoted)
   ffi.copy(q.note8 + note.DST_IP6, ip6 + SOURCE, ADDRESS)
   q.note8[note.FIX_IP_SRC] = 1
   q.note16[NETWORK], q.note16[TRANSPORT] = q.data_off, q.data_off + HEADER
@@ -90,7 +69,7 @@ function ICMP6Error:process(p)
   local available = p.data_off + p.length - at
   if at == 0 or available < HEADER then return nil, 1 end
   local ip6 = p.buf_addr + at
-  if not deserves(p, ip6, available) then return nil, 1 end
+  if not deserves(self, p, ip6, available) then return nil, 1 end
   local q = make(self, p, ip6, available)
   packet.free(p)
   return q

@@ -11,8 +11,8 @@
 
 #include <rte_byteorder.h>
 
-#include "../../src/net/checksum/sum.h"
-#include "../../src/net/wire/wire.h"
+#include "../checksum/sum.h"
+#include "../wire/wire.h"
 
 static inline void ip4_write_word(uint8_t *at, uint32_t word)
 {
