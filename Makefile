@@ -26,6 +26,7 @@
 ##                 write doc/click-elements.md
 ## make manual     write man pages and completions to build/manual
 ## make docs       write the API reference to build/reference (ldoc)
+## make site       write all pages as a site with a search to build/site (mkdocs)
 ## make deb        build a Debian package in build/deb (packaging/README.md)
 ## make lint       luacheck, and the C compiler's warnings as errors
 ## make install    install under PREFIX (default /usr/local), staged in DESTDIR
@@ -202,6 +203,10 @@ docs: perigee
 	./perigee run tools/reference/make.lua build/reference.in/modules
 	cd build/reference.in && ldoc -q -d ../reference -c config.ld modules
 
+site: perigee
+	@if command -v ldoc >/dev/null; then $(MAKE) --no-print-directory docs; fi
+	tools/site/make
+
 deb:
 	packaging/deb
 
@@ -239,4 +244,4 @@ help:
 FORCE:
 
 .PHONY: demo test test-guests guest guest-perigee check bench compat clicktests moongentests \
-  moongensoak clickelements lint manual docs deb install uninstall clean help libraries FORCE
+  moongensoak clickelements lint manual docs site deb install uninstall clean help libraries FORCE
