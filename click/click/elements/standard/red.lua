@@ -5,8 +5,9 @@
 
 local configure = require("click.router.configure")
 local element = require("click.element")
-local text_of = require("click.language.text")
+local nearby_queues = require("click.scheduling.nearby_queues")
 
+local length_of, names_of = nearby_queues.length, nearby_queues.names
 local random = math.random
 local MOST_THRESHOLD = 0xffff
 local MOST_STABILITY = 16
@@ -48,63 +49,16 @@ function RED:configure(a)
   self.passed, self.draw = self.passed or -1, self.draw or 0
 end
 
--- The queues ------------------------------------------------------------------------
-
-local function is_queue(e) return e.head ~= nil and e.tail ~= nil end
-
--- Add the nearest queues beyond that port to `found`.
-local function search(router, e, is_output, port, found, seen)
-  for _, far in ipairs(router:joined(e, is_output, port)) do
-    local other = far.element
-    if not seen[other] then
-      seen[other] = true
-      if is_queue(other) then
-        found[#found + 1] = other
-      else
-        for k = 1, is_output and other.noutputs or other.ninputs do
-          search(router, other, is_output, k, found, seen)
-        end
-      end
-    end
-  end
-end
-
--- Those that QUEUES names, or nil after an error.
-local function named(self)
-  local list = {}
-  for _, name in ipairs(text_of.words(self.wanted)) do
-    local e = self.router:find(name, self)
-    if not e then return self:error("no element named '%s'", name) end
-    if not is_queue(e) then return self:error("'%s' is not a Storage element", name) end
-    list[#list + 1] = e
-  end
-  return list
-end
-
 function RED:initialize()
-  local found = {}
-  if self.wanted then
-    found = named(self)
-    if not found then return end
-  else
-    local pushes = self.processing.outputs:sub(1, 1) ~= "l"
-    search(self.router, self, pushes, 1, found, {})
-  end
-  if #found == 0 then return self:error("no nearby Queues") end
-  self.queues = found
-end
-
-local function queued(self)
-  local sum, queues = 0, self.queues
-  for i = 1, #queues do sum = sum + (queues[i].tail - queues[i].head) end
-  return sum
+  self.queues = nearby_queues.find(self, self.wanted,
+    self.processing.outputs:sub(1, 1) ~= "l")
 end
 
 -- Marking ---------------------------------------------------------------------------
 
 -- The average after one more look. It falls with time while there is nothing.
 local function look(self)
-  local n = queued(self)
+  local n = length_of(self.queues)
   if self.stability == 0 then
     self.average = n
   elseif n > 0 then
@@ -160,12 +114,6 @@ function RED:take_state(old) self.average = old.average end
 
 -- Handlers --------------------------------------------------------------------------
 
-local function names(self)
-  local list = {}
-  for i, e in ipairs(self.queues) do list[i] = e.name end
-  return list
-end
-
 local function parameter(field, name, position)
   return {read = element.data(field).read, write = configure.keyword(name, position)}
 end
@@ -176,14 +124,17 @@ RED.handlers = {
   max_thresh = parameter("max", "MAX_THRESH", 2),
   max_p = parameter("max_p", "MAX_P", 3),
   avg_queue_size = {read = function (e) return ("%.10g"):format(e.average) end},
-  queues = {read = function (e) return table.concat(names(e), "\n") .. "\n" end},
+  queues = {read = function (e)
+    return table.concat(names_of(e.queues), "\n") .. "\n"
+  end},
   stats = {read = function (e)
     return ("%d current queue\n%.10g avg queue\n%d drops\n")
-      :format(queued(e), e.average, e.dropped)
+      :format(length_of(e.queues), e.average, e.dropped)
   end},
   config = {read = function (e)
     return ("%d, %d, %g, QUEUES %s, STABILITY %d%s"):format(e.min, e.max, e.max_p,
-      table.concat(names(e), " "), e.stability, e.gentle and "" or ", GENTLE false")
+      table.concat(names_of(e.queues), " "), e.stability,
+      e.gentle and "" or ", GENTLE false")
   end},
 }
 

@@ -106,6 +106,72 @@ function StrideSched:pull()
   end)
 end
 
+-- By bytes ------------------------------------------------------------------
+
+-- Deficit round robin (Shreedhar and Varghese, Efficient Fair Queuing using Deficit
+-- Round Robin, 1995).
+local DRRSched = define{
+  name = "DRRSched", notifies = "empty", notifies_on = "through",
+  summary = "pulls from its inputs in turns, the same bytes from each",
+  arguments = {{"QUANTUM", "int", default = 500}},
+}
+
+function DRRSched:configure(a)
+  if a.QUANTUM <= 0 then return self:error("bad QUANTUM") end
+  self.quantum, self.turn = a.QUANTUM, 1
+  self.heads, self.deficits = {}, {} -- by input: what waits; bytes that it may send
+  for i = 1, self.ninputs do self.deficits[i] = 0 end
+end
+
+function DRRSched:initialize()
+  find_signals(self, function () self.signal:set(true) end)
+end
+
+--- Packets that it holds (click.router.run_out).
+function DRRSched:backlog()
+  local n = 0
+  for i = 1, self.ninputs do n = n + (self.heads[i] and 1 or 0) end
+  return n
+end
+
+-- The packet that input `i` has next; and may it have some?
+local function next_of(self, i)
+  local p = self.heads[i]
+  if p then
+    self.heads[i] = nil
+    return p, true
+  end
+  if not may_have(self, i) then return nil, false end
+  return self.pull_from[i](), true
+end
+
+function DRRSched:pull()
+  local some = false
+  for _ = 1, self.ninputs do
+    local i = self.turn
+    local p, may = next_of(self, i)
+    some = some or may
+    if not p then
+      self.deficits[i] = 0
+    elseif p.length <= self.deficits[i] then
+      self.deficits[i] = self.deficits[i] - p.length
+      self.signal:set(true, true)
+      return p
+    else
+      self.heads[i] = p
+    end
+    self.turn = i < self.ninputs and i + 1 or 1
+    self.deficits[self.turn] = self.deficits[self.turn] + self.quantum
+  end
+  self.signal:set(some, true)
+  return nil
+end
+
+function DRRSched:cleanup()
+  for _, p in pairs(self.heads or {}) do packet.free(p) end
+  self.heads = {}
+end
+
 -- As is set ----------------------------------------------------------------
 
 -- The input (-1: none) that `n`, from 0, stands for.
@@ -243,4 +309,4 @@ function TimeSortedSched:cleanup()
 end
 
 return {RoundRobinSched, PrioSched, SimpleRoundRobinSched, SimplePrioSched, StrideSched,
-        SimplePullSwitch, StaticPullSwitch, PullSwitch, TimeSortedSched}
+        DRRSched, SimplePullSwitch, StaticPullSwitch, PullSwitch, TimeSortedSched}

@@ -1,0 +1,71 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The queues that RED and CoDel go by: those that the argument QUEUES names, or the
+-- nearest ones on packets' way.
+
+local text_of = require("click.language.text")
+
+local nearby_queues = {}
+
+local function is_queue(e) return e.head ~= nil and e.tail ~= nil end
+
+-- Add the nearest queues beyond that port to `found`.
+local function search(router, e, is_output, port, found, seen)
+  for _, far in ipairs(router:joined(e, is_output, port)) do
+    local other = far.element
+    if not seen[other] then
+      seen[other] = true
+      if is_queue(other) then
+        found[#found + 1] = other
+      else
+        for k = 1, is_output and other.noutputs or other.ninputs do
+          search(router, other, is_output, k, found, seen)
+        end
+      end
+    end
+  end
+end
+
+-- Those that `text` names, or nil after an error.
+local function named(e, text)
+  local list = {}
+  for _, name in ipairs(text_of.words(text)) do
+    local other = e.router:find(name, e)
+    if not other then return e:error("no element named '%s'", name) end
+    if not is_queue(other) then
+      return e:error("'%s' is not a Storage element", name)
+    end
+    list[#list + 1] = other
+  end
+  return list
+end
+
+--- The queues of element `e`, a list: those that the text `wanted` names, or, if it is
+--- nil, the nearest behind the first output (`behind`) or in front of the first input.
+--- Nil after an error, if there are none, too.
+function nearby_queues.find(e, wanted, behind)
+  local found = {}
+  if wanted then
+    found = named(e, wanted)
+    if not found then return nil end
+  else
+    search(e.router, e, behind, 1, found, {})
+  end
+  if #found == 0 then return e:error("no nearby Queues") end
+  return found
+end
+
+--- How many packets are in them.
+function nearby_queues.length(queues)
+  local sum = 0
+  for i = 1, #queues do sum = sum + (queues[i].tail - queues[i].head) end
+  return sum
+end
+
+--- Their names, a line each.
+function nearby_queues.names(queues)
+  local list = {}
+  for i, e in ipairs(queues) do list[i] = e.name end
+  return list
+end
+
+return nearby_queues
