@@ -43,7 +43,10 @@ end
 -- As Snabb's own `main.version`, which programs call.
 local function print_version() print("perigee " .. main.release) end
 
+local before_2017 = false -- the tree's packets
+
 local function globals()
+  if before_2017 then require("core.shift_in_place").begin() end
   for name, module in pairs(GLOBALS) do rawset(_G, name, require(module)) end
   rawset(_G, "main", main)
   main.version = print_version
@@ -92,6 +95,8 @@ local function add_upstream(dir)
   local search = require("core.upstream").add(dir)
   require("core.both").add("--snabb", dir, search, true)
   link_order.like_snabb()
+  local text = require("core.tree").contents(dir .. "/core/packet.lua")
+  before_2017 = require("core.shift_in_place").is_meant(text)
   main.add_tree(dir)
 end
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forks of Snabb, which bring versions of their own of what Perigee has: VITA=DIR is a
-checkout of inters/vita, IGALIA=DIR one of Igalia/snabb (2019, with snabb-softwire-v2)."""
+checkout of inters/vita, IGALIA=DIR one of Igalia/snabb (2019, with snabb-softwire-v2),
+TAKIKAWA=DIR one of takikawa/snabb (2016, when shifts left p.data where it was)."""
 
 import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -55,3 +57,22 @@ def test_igalias_bench(tmp_path):
     header, *rows = (tmp_path / "out.csv").read_text().splitlines()
     assert header.startswith("Time (s),Decap. MPPS")
     assert sum(float(row.split(",")[1]) for row in rows) > 0
+
+
+def test_takikawas_lwaftr(tmp_path):
+    takikawa = source("TAKIKAWA")
+    tests = takikawa / "program/lwaftr/tests"
+    shutil.copytree(tests / "data", tmp_path / "data")
+    script = (tests / "end-to-end/end-to-end.sh").read_text().replace("\\\n", " ")
+    cases = re.findall(r"^snabb_run_and_cmp (.*)$", script, re.M)
+    assert len(cases) > 50
+    out = tmp_path / "4.pcap", tmp_path / "6.pcap"
+    for case in cases[::8]:
+        words = case.replace("${TEST_BASE}", str(tmp_path / "data"))
+        words = words.replace("${EMPTY}", str(tmp_path / "data/empty.pcap")).split()
+        result = perigee("--snabb", takikawa, "lwaftr", "check", *words[:3], *out,
+                         timeout=90)
+        assert result.returncode == 0, result.stdout + result.stderr
+        for wanted, got in zip(words[3:5], out):
+            same = got.read_bytes() == pathlib.Path(wanted).read_bytes()
+            assert same, f"{case}: {got.name}\n{result.stdout}"

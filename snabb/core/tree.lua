@@ -56,8 +56,12 @@ local ORDERED = {["lib.yang.schema"] = true, ["lib.yang.binary"] = true}
 local ORDERED_PAIRS = "local pairs = require('core.ordered').pairs "
 
 -- Slips in Snabb's files, as patterns and what was meant: sentences about what isn't in
--- a configuration lack their second "..", and call a string.
-local SLIPS = {["lib.yang.path_data"] = {'%.%.tail_name"', '..tail_name.."'}}
+-- a configuration lack their second "..", and call a string; and bytes of a packet are
+-- copied from the packet itself, where its data was in 2016.
+local SLIPS = {
+  ["lib.yang.path_data"] = {'%.%.tail_name"', '..tail_name.."'},
+  ["apps.lwaftr.fragmentv6"] = {"(copy%(repkt%.data, first_fragment)(,)", "%1.data%2"},
+}
 
 local function load_lua(name, text, path)
   if SLIPS[name] then text = text:gsub(unpack(SLIPS[name])) end
