@@ -61,6 +61,16 @@ describe("net.neighbor.cache", function ()
     assert.same({0, 0, nil}, {list.length, list.count, list.oldest})
   end)
 
+  it("forgets first what it hasn't heard of for longest", function ()
+    local list = cache.new{entry_capacity = 2}
+    list:insert("a", "MAC", 0)
+    list:insert("b", "MAC", 1)
+    list:insert("a", "MAC", 2)
+    list:insert("c", "MAC", 3)
+    assert.same({true, false, true}, {list.entries.a ~= nil, list.entries.b ~= nil,
+      list.entries.c ~= nil})
+  end)
+
   it("lets entries age, but not while packets are sent there", function ()
     local list = cache.new{timeout = 10}
     list:insert("a", "MAC", 0)
@@ -90,6 +100,8 @@ describe("net.neighbor.cache", function ()
     list:insert("h", "NEW", 34)
     assert.is_false(list:tend(e, 35, ask))
     assert.same({4, "NEW"}, {asked, e.mac})
+    for now = 64, 66 do assert.is_false(list:tend(e, now, ask)) end -- all tries again
+    assert.is_true(list:tend(e, 67, ask))
   end)
 
   it("says when an address is another", function ()

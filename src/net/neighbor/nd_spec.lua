@@ -109,6 +109,7 @@ describe("net.neighbor.nd", function ()
       ["a group's address"] = changed(QUESTION, 62, "\255"),
       ["an option of no length"] = changed(QUESTION, 79, "\0"),
       ["an option that ends behind the message"] = changed(QUESTION, 79, "\2"),
+      ["a nonce that ends behind it"] = QUESTION .. "\14\2nonce!",
       ["half an option"] = QUESTION .. "\14",
       ["an address of 14 bytes"] = changed(QUESTION, 79, "\2") .. ("\0"):rep(8),
       ["a group's MAC address"] = changed(QUESTION, 80, "\1"),
