@@ -6,9 +6,9 @@ for a flow: the least of all turns, as other programs' work makes both slower. A
 of a burst of 64, in which each record found is read and its age renewed; of rte_hash that
 is rte_hash_lookup_bulk_data and a record asked for ahead. New flows come from nothing,
 in memory that is new; rte_hash's table, which doesn't grow, has its memory before. Last,
-in microseconds of wall time, the longest that an addition took while the table grew, and
-that a look at the clock took in between: what the kernel and other programs do is in
-both. "Over 100 us" counts them.
+in microseconds of the thread's CPU time, the longest that an addition took while the table
+grew, and that a look at the clock took in between: interrupts and the hypervisor's pauses
+are in both. "Over 100 us" counts them.
 """
 import os
 from statistics import median

@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Address space of an array that grows in its place: `usable` bytes of it from `at` on. */
-struct flow_memory { uint8_t *at; uint64_t reserved, usable; };
+/* Address space of an array that grows in its place: `usable` bytes of it from `at` on
+ * may be used, up to `asked` another thread touches it. */
+struct flow_memory { uint8_t *at; uint64_t reserved, usable, asked; };
 
 /* Where keys are found: a cache line of hashes (0: an empty place) and of what they stand
  * for. The last place has none, and its number is that of the line which goes on. */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Arrays that grow where they are: address space is reserved for the most that they may
- * need, which costs nothing, and becomes memory in steps. A page is zeros, and touched
- * for the first time when it is needed. The first 2 MB are in small pages, what is behind
- * in large ones where the kernel has some: look-ups in small ones take half as long
- * again. But a large page that is new to a virtual machine takes milliseconds.
+ * need, which costs nothing. The first 2 MB are in small pages, what is behind in large
+ * ones where the kernel has some: look-ups in small ones take half as long again. A large
+ * page that is new to a virtual machine takes milliseconds, so another thread touches
+ * it before it is needed.
  */
+#define _GNU_SOURCE
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "ahead.h"
 #include "flow.h"
 
-enum { HUGE = 2 << 20, STEP = 2 << 20, PAGE = 4096 };
+enum { HUGE = 2 << 20, STEP = 1 << 20, AHEAD = 4 << 20, PAGE = 4096 };
 
 static uint64_t rounded(uint64_t bytes, uint64_t to)
 {
@@ -22,7 +24,7 @@ static uint64_t rounded(uint64_t bytes, uint64_t to)
 bool pg_flow_memory_reserve(struct flow_memory *m, uint64_t bytes)
 {
   uint64_t size = rounded(bytes, PAGE), extra = size >= HUGE ? HUGE : 0;
-  uint8_t *p = mmap(NULL, size + extra, PROT_NONE,
+  uint8_t *p = mmap(NULL, size + extra, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED)
     return false;
@@ -33,48 +35,55 @@ bool pg_flow_memory_reserve(struct flow_memory *m, uint64_t bytes)
     munmap(p + before + size, extra - before);
     p += before;
   }
-  if (extra && size > extra)
+  madvise(p, size, MADV_NOHUGEPAGE);
+  if (extra && size > extra) {
     madvise(p + extra, size - extra, MADV_HUGEPAGE);
-  *m = (struct flow_memory){p, size, 0};
+    pg_flow_touch_begin();
+  }
+  *m = (struct flow_memory){p, size, size < STEP ? size : STEP, HUGE};
   return true;
 }
 
-/* At least so many bytes are usable now; false if there is no memory for them, or they
- * are more than was reserved. */
+/* At least so many bytes are usable now; false if they are more than was reserved. What
+ * comes next is asked for. */
 bool pg_flow_memory_extend(struct flow_memory *m, uint64_t bytes)
 {
   if (bytes <= m->usable)
     return true;
   if (bytes > m->reserved)
     return false;
-  uint64_t to = rounded(bytes, STEP);
+  m->usable = rounded(bytes, STEP);
+  uint64_t to = (m->usable + AHEAD) / HUGE * HUGE;
+  if (m->usable > m->reserved)
+    m->usable = m->reserved;
   if (to > m->reserved)
     to = m->reserved;
-  if (mprotect(m->at + m->usable, to - m->usable, PROT_READ | PROT_WRITE) != 0)
-    return false;
-  m->usable = to;
+  for (; m->asked < to; m->asked += HUGE) {
+    uint64_t size = to - m->asked < HUGE ? to - m->asked : HUGE;
+    pg_flow_touch_ahead(m->at + m->asked, size);
+  }
   return true;
 }
 
-/* The same, and they are there: no packet waits for their pages. As far as there is
- * memory. */
+/* So many bytes are there from now on: no packet waits for their pages. */
 void pg_flow_memory_prepare(struct flow_memory *m, uint64_t bytes)
 {
   if (bytes > m->reserved)
     bytes = m->reserved;
-  if (!pg_flow_memory_extend(m, bytes))
-    return;
-  if (bytes >= HUGE)
-    madvise(m->at, bytes / HUGE * HUGE, MADV_HUGEPAGE);
-  for (uint64_t i = 0; i < bytes; i += PAGE) {
-    volatile uint8_t *byte = m->at + i;
-    *byte = *byte;
-  }
+  if (bytes > HUGE)
+    madvise(m->at, HUGE, MADV_HUGEPAGE);
+  pg_flow_touch(m->at, bytes);
+  if (m->asked < bytes)
+    m->asked = rounded(bytes, HUGE);
+  if (m->usable < bytes)
+    m->usable = bytes;
 }
 
 void pg_flow_memory_free(struct flow_memory *m)
 {
-  if (m->at)
+  if (m->at) {
+    pg_flow_touch_forget(m->at, m->reserved);
     munmap(m->at, m->reserved);
+  }
   *m = (struct flow_memory){0};
 }
