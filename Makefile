@@ -223,11 +223,11 @@ install: perigee manual
 	find src snabb click moongen bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
 	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
-	find $(PAGES) README.md CHANGELOG.md LICENSE -type f ! -name '*.pyc' | \
+	find $(PAGES) README.md SECURITY.md CHANGELOG.md LICENSE -type f ! -name '*.pyc' | \
 	  while read -r file; do install -D -m 644 "$$file" '$(DOC)'/"$$file" || exit 1; done
 	for room in src snabb click moongen bench; do \
 	  ln -sfn ../../perigee/"$$room" '$(DOC)'/"$$room" || exit 1; done
-	for page in doc examples contrib packaging README.md CHANGELOG.md; do \
+	for page in doc examples contrib packaging README.md SECURITY.md CHANGELOG.md; do \
 	  ln -sfn ../doc/perigee/"$$page" '$(SHARE)'/"$$page" || exit 1; done
 	./perigee run tools/manual/pages.lua '$(DOC)' '$(SHARE)'
 

@@ -94,8 +94,10 @@ end
 
 local function show_version()
   local ffi, C = require("ffi"), require("core.native")
-  print(("perigee %s (%s, %s)"):format(main.release,
-    ffi.string(C.pg_dpdk_version()), jit.version))
+  local dpdk = ffi.string(C.pg_dpdk_version())
+  print(("perigee %s (%s, %s)"):format(main.release, dpdk, jit.version))
+  local faults = require("command_line.known_faults").lines(dpdk, jit.version)
+  print(table.concat(faults, "\n"))
 end
 
 local SHOWS = {help = show_help, version = show_version}

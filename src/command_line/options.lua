@@ -132,7 +132,8 @@ options.list = {
     take = set_log("--log-level", log.LEVELS,
       function (text) log.begin(nil, text) end)},
   {"-h", "--help", help = {"show this"}, shows = "help"},
-  {"-v", "--version", help = {"show the versions of Perigee, DPDK and LuaJIT"},
+  {"-v", "--version", help = {"show the versions of Perigee, DPDK and LuaJIT,",
+    "and known faults of the latter two"},
     shows = "version"},
 }
 
