@@ -108,7 +108,8 @@ def test_the_engines_files_have_the_names_that_its_page_gives():
 
 @pytest.mark.parametrize("page", sorted(
     path for room in (ROOT / "doc", ROOT / "src", ROOT / "snabb", ROOT / "click", ROOT / "examples")
-    for path in room.rglob("*.md")) + [ROOT / "README.md", ROOT / "CONTRIBUTING.md"],
+    for path in room.rglob("*.md")) + [ROOT / "README.md", ROOT / "CONTRIBUTING.md",
+                                       ROOT / "SECURITY.md"],
     ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text())
