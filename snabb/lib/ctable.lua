@@ -30,10 +30,23 @@ local OPTIONS = {
   max_displacement_limit = {default = 1/0}, -- less takes less memory; 30 always does
 }
 
+-- A key that isn't C data, of a table whose keys are structs or arrays: only a string
+-- that has all its bytes will do. (Snabb's tables take C data alone.)
+local function in_full(self, key)
+  local size = ffi.sizeof(self.key_type)
+  if type(key) == "string" and #key >= size then return key end
+  error(("a key of this hash table is C data of %d bytes (%s), not %s"):format(size,
+    tostring(self.key_type), type(key) == "string" and #key .. " bytes of a string"
+    or "the " .. type(key) .. " " .. tostring(key)), 0)
+end
+
 -- What C functions take for the key: numbers are kept in memory for them, and so are
 -- keys with padding, which is 0 there.
 local function location(self, key)
   local box = self.box
+  if type(key) ~= "cdata" and (self.padding or not box) then
+    key = in_full(self, key)
+  end
   if not box then return key end
   if self.padding then
     ffi.copy(box, key, ffi.sizeof(self.key_type))

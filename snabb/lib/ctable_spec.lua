@@ -214,6 +214,25 @@ describe("lib.ctable", function ()
     assert.equal(table.entry_type, new().entry_type)
   end)
 
+  it("reads no keys beyond their end, and takes no numbers for structs", function ()
+    for _, of in ipairs{"struct { uint32_t index; }", "uint8_t[4]",
+                          "struct { uint8_t a; uint16_t b; }"} do
+      local table = ctable.new{key_type = ffi.typeof(of),
+        value_type = ffi.typeof("int")}
+      for _, wrong in ipairs{1, "abc", true, {}} do
+        for _, method in ipairs{"add", "lookup_ptr", "hash_fn"} do
+          local ok, err = pcall(method == "hash_fn" and table.hash_fn
+            or function (key) return table[method](table, key, 1) end, wrong)
+          assert.is_false(ok)
+          assert.matches("^a key of this hash table is C data of 4 bytes", err)
+        end
+      end
+      table:add("abcd", 7)
+      assert.equal(7, table:lookup_ptr("abcd").value)
+      assert.equal(1, table.occupancy)
+    end
+  end)
+
   it("refuses to add twice, to update or remove what isn't there", function ()
     local table = new()
     table:add(key_of(1), 10)
