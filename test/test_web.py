@@ -71,6 +71,7 @@ def test_who_may_ask(server):
     for path in ("/page.html", "/web.lua", "/../web.lua", "/page.js/../web.lua", "//",
                  "/%2e%2e/web.lua", "/page.js%00", "/api/live", "/etc/passwd"):
         assert server.request("GET", path)[0] == 404
+        assert server.header("Content-Security-Policy", path) == "frame-ancestors 'none'"
     for host in "localhost", "127.0.0.1:80", "[::1]":
         assert server.request("GET", "/", host=host)[0] == 200
         assert server.ask("live", Host=host)[0] == 200
@@ -98,6 +99,9 @@ def test_what_is_wrong_is_told(server):
             ("packets", {}, 400, "one of"),
             ("trace", {"app": "gat"}, 400, "there is no app 'gat'; is 'gate' meant?"),
             ("trace", {"filter": "no such"}, 400, "'no such' is no packet filter"),
+            ("trace", {"filter": "ip or " * 80000 + "ip"}, 400, "a request has up to 65536 "
+             "bytes, not 480"),
+            ("packets", {"link": LINKS[0], "filter": "x" * 500000}, 400, "not 500"),
             ("trace", {"count": -1}, 400, "count is a number up to 100"),
             ("trace", {"seconds": 1e9}, 400, "seconds is a number up to 30")]:
         told = server.refused(name, body)

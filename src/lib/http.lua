@@ -66,11 +66,13 @@ function http.foreign_host(request, names)
   return (host:sub(1, 60):gsub("[%c\127-\255]", "?"))
 end
 
---- The head of an answer with a body of `length` bytes of the media type `kind` (nil:
+--- The head of an answer that no page of others shows in a frame, with a body of `length` bytes of the media type `kind` (nil:
 --- text).
 function http.head(status, length, kind, keep)
   return ("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n"
-    .. "X-Content-Type-Options: nosniff\r\nConnection: %s\r\n\r\n"):format(status,
+    .. "X-Content-Type-Options: nosniff\r\n"
+    .. "Content-Security-Policy: frame-ancestors 'none'\r\nX-Frame-Options: DENY\r\n"
+    .. "Connection: %s\r\n\r\n"):format(status,
     REASONS[status] or "Status", kind or "text/plain; charset=utf-8", length,
     keep and "keep-alive" or "close")
 end

@@ -44,6 +44,8 @@ describe("HTTP's messages", function ()
   it("are answered", function ()
     assert.equal("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n"
       .. "Content-Length: 3\r\nX-Content-Type-Options: nosniff\r\n"
+      .. "Content-Security-Policy: frame-ancestors 'none'\r\n"
+      .. "X-Frame-Options: DENY\r\n"
       .. "Connection: close\r\n\r\n", http.head(404, 3))
   end)
 end)

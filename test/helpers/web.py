@@ -78,6 +78,14 @@ class Web:
         connection.close()
         return answer.status, content
 
+    def header(self, name, path):
+        """A header of the page's answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", path)
+        value = connection.getresponse().getheader(name)
+        connection.close()
+        return value
+
     def ask(self, name, body=b"{}", token=TOKEN, **headers):
         if isinstance(body, dict):
             body = json.dumps(body).encode()

@@ -7,6 +7,7 @@ local cjson = require("cjson")
 local errno = require("posix.errno")
 local failure = require("core.failure")
 local poll = require("posix.poll")
+local session = require("lib.control.session")
 local sockets = require("lib.sockets")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
@@ -54,8 +55,13 @@ function client.connect(instance)
 end
 
 --- Send a request, without waiting for the answer; false if the instance has gone.
+--- Raises a failure if it is longer than instances take.
 function Connection:send(request)
   local text = cjson.encode(request) .. "\n"
+  if #text > session.LONGEST_LINE then
+    failure.usage("a request has up to %d bytes, not %d: give a shorter filter",
+      session.LONGEST_LINE, #text)
+  end
   return ffi.C.perigee_send(self.fd, text, #text, MSG_NOSIGNAL) == #text
 end
 

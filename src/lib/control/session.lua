@@ -9,7 +9,9 @@ local nearest = require("lib.stack.nearest")
 
 local session = {}
 
-local LONGEST_LINE = 65536
+--- The longest request, in bytes with its newline.
+session.LONGEST_LINE = 65536
+local LONGEST_LINE = session.LONGEST_LINE
 local LINES_AT_ONCE = 16 -- answered between two breaths
 local MUCH_OUTPUT = 1024 * 1024 -- of which a client takes some before it is answered
 
