@@ -2,7 +2,6 @@
 """The pcap port: files that are looped, damaged, compressed, or pipes. (Those it writes:
 test_pcap_output.py; thousands of damaged files: pcap_fuzz_spec.lua.)"""
 
-import ctypes
 import gzip
 import itertools
 import os
@@ -15,7 +14,7 @@ import time
 
 import pytest
 
-from helpers.capture import ETHERNET, load, save
+from helpers.capture import ETHERNET, load, save, zstd
 from helpers.command import PERIGEE, perigee, running, wait_until
 from helpers.pcap_port import echoed, frames
 from helpers.report import account, drops
@@ -133,18 +132,6 @@ def test_packets_that_are_too_long_are_counted(tmp_path):
 
 
 # Compressed ----------------------------------------------------------------------------
-
-def zstd(data):
-    library = ctypes.CDLL("libzstd.so.1")
-    library.ZSTD_compressBound.restype = library.ZSTD_compress.restype = ctypes.c_size_t
-    library.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
-    library.ZSTD_compress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p,
-                                      ctypes.c_size_t, ctypes.c_int]
-    room = library.ZSTD_compressBound(len(data))
-    buffer = ctypes.create_string_buffer(room)
-    size = library.ZSTD_compress(buffer, room, data, len(data), 3)
-    return buffer.raw[:size]
-
 
 COMPRESSED = pytest.mark.parametrize("compress", [gzip.compress, zstd],
                                      ids=["gzip", "zstd"])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """replay, run as a user runs it."""
 
+import gzip
 import os
 import pty
 import re
@@ -10,7 +11,7 @@ import subprocess
 
 import pytest
 
-from helpers.capture import load, random_frames, save
+from helpers.capture import load, random_frames, save, zstd
 from helpers.command import PERIGEE, perigee, running
 from helpers.report import number
 
@@ -35,6 +36,24 @@ def test_replay_sends_every_packet_in_order(tmp_path, options, expected):
     assert number(r"packets, ([\d,]+) bytes", result.stdout) == \
         expected * sum(map(len, packets))
     assert "dropped: 0\n" in result.stdout
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstd], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("loop", [["--loop", 1], ["--loop", 3], ["--loop", 3, "--rate", "1Mpps"]])
+def test_replay_of_compressed_files(tmp_path, compress, loop):
+    packets = random_frames(2000)
+    a, b = save(tmp_path / "a.pcap", packets), tmp_path / "b.pcap"
+    a.write_bytes(compress(a.read_bytes()))
+    speed = [] if "--rate" in loop else ["--topspeed"]
+    result = perigee("replay", a, f"pcap:tx={b}", *loop, *speed)
+    assert result.returncode == 0, result.stderr
+    assert list(load(b)) == packets * loop[1]
+    a.write_bytes(a.read_bytes()[:-30])
+    result = perigee("replay", a, f"pcap:tx={b}", "--topspeed")
+    assert result.returncode == 1, result.stdout
+    assert re.search(rf"{a}\b.*(end|cut|packet)", result.stderr), result.stderr
+    sent = list(load(b))
+    assert sent == packets[:len(sent)]
 
 
 def test_replay_stops_at_its_limit(tmp_path):

@@ -137,6 +137,13 @@ const char *pg_xdp_problem(void);
 enum { XDP_NOBODYS, XDP_PERIGEES, XDP_ANOTHERS, XDP_UNKNOWN };
 int pg_xdp_owner(const char *name);
 
+/* ports/pcap_source.c */
+struct source *pg_source_open(const char *path);
+int64_t pg_source_read(struct source *s, void *to, uint64_t n);
+int pg_source_rewind(struct source *s);
+void pg_source_close(struct source *s);
+bool pg_source_is_compressed(int fd);
+
 /* ports/pcap.c */
 int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);
 int pg_pcap_create(struct port *port);

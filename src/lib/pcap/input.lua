@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A file read through a window of memory: ask for N bytes at the cursor, look at
--- them in place, step over them. Bytes are moved when the window is filled, so a
+-- A file, plain or compressed (gzip, zstd), read through a window of memory: ask for N
+-- bytes at the cursor, look at them in place, step over them. Bytes are moved when the window is filled, so a
 -- pointer into it is valid until the next `need` or `skip`.
 
 local ffi = require("ffi")
@@ -44,9 +44,17 @@ function M.open(path)
     failure.raise("can't read %s", err)
   end
   native.pg_file_uses(fd, false)
+  local source
+  if native.pg_source_is_compressed(fd) then
+    unistd.close(fd)
+    fd, source = -1, native.pg_source_open(path)
+    if source == nil then failure.raise("%s", ffi.string(native.pg_error())) end
+    source = ffi.gc(source, native.pg_source_close)
+  end
   local window = ffi.new("uint8_t[?]", WINDOW)
   return setmetatable({
     path = path,
+    source = source, -- of what is compressed
     guard = ffi.gc(guard_t(fd), close_guard),
     window = window,
     size = WINDOW,
@@ -57,14 +65,21 @@ function M.open(path)
   }, Input)
 end
 
+local function read_raw(self)
+  local to, room = self.window + self.limit, self.size - self.limit
+  if self.source then return tonumber(native.pg_source_read(self.source, to, room)) end
+  return tonumber(C.read(self.guard.fd, to, room))
+end
+
 local function read_some(self)
   while true do
-    local n = tonumber(C.read(self.guard.fd, self.window + self.limit,
-                              self.size - self.limit))
+    local n = read_raw(self)
     if n >= 0 then
       self.limit = self.limit + n
       self.ended = n == 0
       return n > 0
+    elseif self.source then
+      failure.raise("can't read %s: %s", self.path, ffi.string(native.pg_error()))
     elseif ffi.errno() ~= EINTR then
       failure.raise("can't read %s: %s", self.path,
                     ffi.string(C.strerror(ffi.errno())))
@@ -115,8 +130,7 @@ end
 --- do without pcall(): what goes wrong is for `need` to tell.
 function Input:refill()
   make_room(self)
-  local n = tonumber(C.read(self.guard.fd, self.window + self.limit,
-                            self.size - self.limit))
+  local n = read_raw(self)
   if n > 0 then self.limit = self.limit + n end
 end
 
@@ -150,6 +164,14 @@ function Input:rewind(offset)
     self.cursor = offset - self.base
     return
   end
+  if self.source then
+    if native.pg_source_rewind(self.source) < 0 then
+      failure.raise("can't read %s again from its start", self.path)
+    end
+    self.base, self.cursor, self.limit, self.ended = 0, 0, 0, false
+    self:skip(offset)
+    return
+  end
   if C.lseek(self.guard.fd, offset, SEEK_SET) < 0 then
     failure.raise("can't read %s again from its start: %s: %s", self.path, self.path,
                   ffi.string(C.strerror(ffi.errno())))
@@ -160,6 +182,10 @@ end
 --- Close the file. What is asked for afterwards is the file's end.
 function Input:close()
   close_guard(self.guard)
+  if self.source then
+    native.pg_source_close(ffi.gc(self.source, nil))
+    self.source = nil
+  end
   self.cursor, self.limit, self.ended = 0, 0, true
 end
 

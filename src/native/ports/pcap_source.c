@@ -98,3 +98,51 @@ void source_close(struct source *s)
     close(s->fd);
   s->fd = -1;
 }
+
+/* For who reads files in Lua (lib.pcap.input) ----------------------------------------- */
+
+/* Is the file open on the descriptor compressed? */
+bool pg_source_is_compressed(int fd)
+{
+  uint8_t head[4] = {0};
+  ssize_t got = pread(fd, head, sizeof head, 0);
+  for (int i = 0; i < N_CODECS; i++)
+    if (got >= (ssize_t)source_codecs[i].magic_bytes &&
+        memcmp(head, source_codecs[i].magic, source_codecs[i].magic_bytes) == 0)
+      return true;
+  return false;
+}
+
+/* A file to read, or NULL and pg_error(). */
+struct source *pg_source_open(const char *path)
+{
+  struct source *s = malloc(sizeof *s);
+  char *own = strdup(path);
+  if (s && own && source_open(s, own) == 0)
+    return s;
+  if (s && own && s->fd >= 0)
+    close(s->fd);
+  free(own);
+  free(s);
+  return NULL;
+}
+
+/* As many bytes as there are, up to `n`; 0 at the end, or -1 and pg_error(). */
+int64_t pg_source_read(struct source *s, void *to, uint64_t n)
+{
+  ssize_t got = source_read(s, to, n);
+  return got >= 0 ? got : pg_fail("%s", s->problem);
+}
+
+/* Back to its beginning; -1 if that can't be. */
+int pg_source_rewind(struct source *s)
+{
+  return source_rewind(s);
+}
+
+void pg_source_close(struct source *s)
+{
+  source_close(s);
+  free((char *)s->path);
+  free(s);
+}

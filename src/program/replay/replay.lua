@@ -36,7 +36,7 @@ local function parser()
   local p = cli.parser("replay",
     "Send the packets of a pcap or pcapng file to a port: at the speed they were"
     .. " recorded at, at a rate, or as fast as possible.")
-  p:argument("file", "A pcap or pcapng file.")
+  p:argument("file", "A pcap or pcapng file, plain or compressed (gzip, zstd).")
   p:argument("port", "A port, such as packet:veth0; `perigee ports` lists them.")
   p:mutex(
     p:option("--rate", "Send at this rate: 1.5Mpps, 100kpps, or 10Gbps (bits on the"
