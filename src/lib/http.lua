@@ -66,8 +66,8 @@ function http.foreign_host(request, names)
   return (host:sub(1, 60):gsub("[%c\127-\255]", "?"))
 end
 
---- The head of an answer that no page of others shows in a frame, with a body of `length` bytes of the media type `kind` (nil:
---- text).
+--- The head of an answer that no page of others shows in a frame, with a body of
+--- `length` bytes of the media type `kind` (nil: text).
 function http.head(status, length, kind, keep)
   return ("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n"
     .. "X-Content-Type-Options: nosniff\r\n"

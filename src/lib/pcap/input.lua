@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A file, plain or compressed (gzip, zstd), read through a window of memory: ask for N
--- bytes at the cursor, look at them in place, step over them. Bytes are moved when the window is filled, so a
--- pointer into it is valid until the next `need` or `skip`.
+-- bytes at the cursor, look at them in place, step over them. Bytes are moved when the
+-- window is filled, so a pointer into it is valid until the next `need` or `skip`.
 
 local ffi = require("ffi")
 local fcntl = require("posix.fcntl")
