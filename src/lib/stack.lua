@@ -5,6 +5,7 @@
 
 local address = require("lib.stack.address")
 local create = require("lib.stack.create")
+local methods = require("lib.stack.packet.methods")
 local missing = require("lib.stack.layout.missing")
 local registry = require("lib.stack.registry")
 local resolve = require("lib.stack.packet.resolve")
@@ -36,6 +37,11 @@ M.is_made = create.is_made
 --- Add a protocol, defined by a table as in doc/stack.md; at run time, before the
 --- stacks that use it. Raises a sentence if the definition is wrong.
 function M.define(definition)
+  local name = type(definition) == "table" and definition.name
+  if name and methods.taken()[name] then
+    error(("protocol '%s': packets have a member or method of that name"):format(name),
+      2)
+  end
   local ok, result = pcall(registry.define, definition)
   if not ok then error(result, 2) end
 end

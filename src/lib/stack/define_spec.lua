@@ -26,6 +26,37 @@ describe("define", function ()
     return def.name
   end
 
+  it("refuses names that mean something else", function ()
+    local fields = {{"Type", 16}}
+    for name, said in pairs{
+      [""] = "protocol '': its name is letters and digits",
+      Payload = "protocol 'Payload': its name is letters and digits",
+      payload = "protocol 'payload': packets have a member or method of that name",
+      fill = "have a member or method", packet = "have a member or method",
+      calculateChecksums = "have a member or method", dump = "have a member or method",
+      set = "protocol 'set': it can't be called that: 'set' means something else",
+      ["end"] = "protocol 'end': it can't be called that: 'end' is a word of Lua's",
+      ["function"] = "'function' is a word of Lua's",
+      eth = "there is already a protocol 'eth'",
+      ethernet = "there is already a protocol 'ethernet'",
+    } do
+      assert.error_matches(function () stack.define{name = name, fields = fields} end,
+        said, 1, true)
+    end
+    for name, said in pairs{
+      [""] = "a field's name is letters and digits, not ''",
+      Payload = "a field can't be called 'Payload': 'payload' means something else",
+      Set = "'set' means something else", get = "'get' means something else",
+      End = "a field can't be called 'End': 'end' is a word of Lua's",
+      ["while"] = "'while' is a word of Lua's", Int = "can't be used in C",
+    } do
+      number = number + 1
+      assert.error_matches(function ()
+        stack.define{name = "test" .. number, fields = {{name, 16}}}
+      end, said, 1, true)
+    end
+  end)
+
   it("takes fields of every width, at any bit, in both orders", function ()
     local p = packet.allocate()
     for _, bits in ipairs{1, 3, 7, 8, 9, 12, 16, 20, 24, 31, 32, 33, 40, 48, 53, 63, 64}

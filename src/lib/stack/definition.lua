@@ -23,6 +23,12 @@ local VARIABLE = set("from size pad")
 local SUBTYPE = set("fields when variable next pad")
 local NEXT = set("field fields as when values")
 
+-- Words of Lua's: `pkt.end` can't be written.
+local WORDS = set("and break do else elseif end false for function goto if in local nil"
+  .. " not or repeat return then true until while").keys
+-- What else a header has or is: `set` and `get` begin the names of methods.
+local OTHERS = set("get set packet payload").keys
+
 local LENGTHS = {header = true, payload = true, all = true, variable = true}
 local CHECKSUM_BITS = {header = 16, all = 16, pseudo = 16, crc32c = 32}
 
@@ -31,6 +37,15 @@ function definition.fault(name, fmt, ...)
   error(("protocol '%s': "):format(tostring(name)) .. fmt:format(...), 0)
 end
 local fault = definition.fault
+
+--- Why a protocol or a field can't have that name, as the rest of a sentence; or nil.
+function definition.no_name(name)
+  local small = name:gsub("^.", string.lower)
+  if WORDS[small] then return ("'%s' is a word of Lua's"):format(small) end
+  if OTHERS[small] then
+    return ("'%s' means something else in packets and headers"):format(small)
+  end
+end
 
 -- Are the table's keys, but for the first `listed` by number, known ones?
 local function check_keys(name, what, values, known, listed)
@@ -73,6 +88,9 @@ local function check_field(name, field)
   if type(field) ~= "table" then
     fault(name, "a field is a table such as {\"Type\", 16}, not a %s", type(field))
   end
+  local bad = type(field[1]) == "string" and definition.no_name(field[1])
+    or type(field.member) == "string" and definition.no_name(field.member)
+  if bad then fault(name, "a field can't be called '%s': %s", field[1], bad) end
   check_keys(name, "field " .. tostring(field[1]), field, FIELD, 3)
   if field.length then check_length(name, field) end
   if field.checksum then check_checksum(name, field) end
@@ -137,6 +155,8 @@ function definition.check(def)
   local name = def.name
   if type(name) ~= "string" or not name:match("^%l[%w]*$") then
     fault(name, "its name is letters and digits, the first a small letter")
+  elseif definition.no_name(name) then
+    fault(name, "it can't be called that: %s", definition.no_name(name))
   end
   check_keys(name, "a definition", def, PROTOCOL, 0)
   check_layout(name, def)

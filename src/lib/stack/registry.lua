@@ -107,7 +107,7 @@ end
 
 local function add(def)
   local new = protocol.new(def)
-  if by_name[new.name] then
+  if registry.find(new.name) then
     error(("there is already a protocol '%s'"):format(new.name), 0)
   end
   by_name[new.name] = new

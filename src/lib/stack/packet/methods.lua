@@ -98,9 +98,19 @@ function methods.slow_names()
   return names
 end
 
+--- What a packet of any stack can be asked for besides headers: a set of names, which
+--- no header can have.
+function methods.taken()
+  local set = {buf_addr = true, data_off = true}
+  for _, name in ipairs(methods.slow_names()) do set[name] = true end
+  for name in pairs(methods.typed) do set[name] = true end
+  return set
+end
+
 -- For packets under a stack's type alone --------------------------------------------
 
 local typed = setmetatable({}, {__index = slow})
+methods.typed = typed
 
 function typed.fill(shape)
   return function (pkt, args)
