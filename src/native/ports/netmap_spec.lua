@@ -14,7 +14,7 @@ struct spec_ring {
   int64_t buf_ofs; uint32_t num_slots, nr_buf_size; uint16_t ringid, dir;
   uint32_t head, cur, tail, flags; int64_t ts[2]; uint64_t offset_mask, buf_align;
   uint8_t pad[56], sem[128]; struct spec_slot slot[?];
-};
+} __attribute__((aligned(128)));
 struct spec_queue {
   struct spec_ring *ring; uint8_t *buffers;
   uint32_t slots, buffer_bytes, most_index, released;
