@@ -29,6 +29,10 @@ end
 --- value + 1, or 0 in place of `max`: a counter of 0 .. max-1 without a branch,
 --- for `max` up to 2^31.
 function address.incAndWrap(value, max)
+  if type(value) ~= "number" or type(max) ~= "number" then
+    error(("incAndWrap takes two numbers, not %s and %s"):format(tostring(value),
+      tostring(max)), 2)
+  end
   local next_value = value + 1
   return (band(next_value, arshift(next_value - max, 31)))
 end

@@ -135,6 +135,11 @@ local function add_checksum(lines, entry, i, arguments)
   add(lines, "end end")
 end
 
+local function no_packet(value)
+  error(("checksums are calculated of a packet, by a colon, not of %s"):format(
+    type(value) == "string" and "'" .. value .. "'" or tostring(value)), 3)
+end
+
 local function compile(list)
   local lines, arguments = {}, {}
   for i, entry in ipairs(list) do add_checksum(lines, entry, i, arguments) end
@@ -143,13 +148,14 @@ local function compile(list)
     names[#names + 1], values[#values + 1] = ", " .. name, value
   end
   local source = ([[
-local C, cast, add16%s = ...
+local C, cast, add16, type, no_packet%s = ...
 return function (p)
+if type(p) ~= "cdata" then no_packet(p) end
 local d = p.buf_addr + p.data_off
 %s
 end]]):format(table.concat(names), table.concat(lines, "\n"))
-  return loadstring(source, "=calculateChecksums")(C, ffi.cast, add16,
-    unpack(values))
+  return loadstring(source, "=calculateChecksums")(C, ffi.cast, add16, type,
+    no_packet, unpack(values))
 end
 
 --- A function (packet) for packet loops that sets all checksums, innermost first.

@@ -112,6 +112,26 @@ describe("a header of every protocol", function ()
     end
   end)
 
+  it("refuses methods that are called without it", function ()
+    for _, name in ipairs(stack.protocols()) do
+      local h = stack.createStack({name, name = "h"})(p).h
+      for _, field in ipairs(stack.registry.find(name).default.fields) do
+        local called = {"get" .. field.name, "set" .. field.name,
+          "get" .. field.name .. "String"}
+        if field.kind ~= "uint" and field.kind ~= "bytes" then
+          called[4] = called[2] .. "String"
+        end
+        for _, method in ipairs(called) do
+          for _, value in ipairs{64, "x", {}, print, true, 5ULL, p.data} do
+            assert.matches(("%s:%s is called with its header, by a colon, not with ")
+              :format(name, method), refusal(h[method], value), 1, true)
+          end
+          assert.matches("not with nil", refusal(h[method]), 1, true)
+        end
+      end
+    end
+  end)
+
   it("refuses labels that fill doesn't know #slow", function ()
     for _, name in ipairs(stack.protocols()) do
       local pkt = stack.createStack({name, name = "h"})(p)
@@ -188,6 +208,28 @@ describe("a packet under a stack", function ()
                           "resolveLastHeader"} do
       says("a stack takes a packet, not a table", pkt[name], {})
       says("a stack takes a packet, not nil", pkt[name])
+    end
+  end)
+
+  it("refuses addresses' and lengths' methods without these", function ()
+    local six = stack.createStack("eth", "ip6")(p).ip6
+    local all = {IPv4 = pkt.ip4.src, IPv6 = six.src, Ethernet = pkt.eth.src}
+    for kind, address in pairs(all) do
+      for _, method in ipairs{"get", "set", "getString", "setString"} do
+        for _, value in ipairs{64, {}, print, true, 5ULL} do
+          says(("an %s address's method is called with it"):format(kind),
+            address[method], value, 1)
+        end
+      end
+    end
+    for _, value in ipairs{64, "x", {}, print} do
+      says("setLength is called with its packet", pkt.setLength, value, 60)
+      says("checksums are calculated of a packet", pkt.calculateChecksums, value)
+      says("checksums are calculated of a packet", pkt.calculateTcpChecksum, value)
+      says("incAndWrap takes two numbers, not ", stack.incAndWrap, value)
+      if value ~= 64 then
+        says("incAndWrap takes two numbers, not 1 and ", stack.incAndWrap, 1, value)
+      end
     end
   end)
 

@@ -21,7 +21,8 @@ local Ip4 = ffi.typeof("struct perigee_ip4")
 local uint32 = ffi.typeof("uint32_t")
 local cast, istype = ffi.cast, ffi.istype
 local bswap = bit.bswap
-local amount, incomparable = operands.amount, operands.incomparable
+local amount, incomparable, without = operands.amount, operands.incomparable,
+  operands.without
 local type, tonumber = type, tonumber -- a global costs side traces loads
 
 local methods = {}
@@ -40,17 +41,20 @@ end
 
 --- The address as a number, 0 to 0xffffffff.
 function methods:get()
+  if not istype(Ip4, self) then without(self, "IPv4") end
   return (tonumber(cast(uint32, bswap(self.uint32)))) -- no tail call: accessors.lua
 end
 
 --- Set the address to a number (modulo 2^32), or to another address.
 function methods:set(value)
+  if not istype(Ip4, self) then without(self, "IPv4") end
   if type(value) == "number" then self.uint32 = bswap(value)
   else set_from(self, value) end
 end
 
 --- Add the number `n`, which may be negative, in place (modulo 2^32).
 function methods:add(n)
+  if not istype(Ip4, self) then without(self, "IPv4") end
   if type(n) ~= "number" then n = tonumber(amount(n, "IPv4")) end
   self.uint32 = bswap(bswap(self.uint32) + n)
 end
@@ -110,6 +114,7 @@ end
 
 --- Set the address from text.
 function methods:setString(s)
+  if not istype(Ip4, self) then without(self, "IPv4") end
   local number = parse(s)
   if not number then
     error(("'%s' is not an IPv4 address, such as 192.0.2.1")
@@ -120,6 +125,7 @@ end
 
 --- "192.0.2.1"
 function methods:getString()
+  if not istype(Ip4, self) then without(self, "IPv4") end
   local b = self.uint8
   return ("%d.%d.%d.%d"):format(b[0], b[1], b[2], b[3])
 end

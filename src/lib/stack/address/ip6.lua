@@ -25,13 +25,15 @@ local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
 local cast, istype = ffi.cast, ffi.istype
 local bswap = bit.bswap
 local type = type -- a global costs side traces loads
-local amount, incomparable = operands.amount, operands.incomparable
+local amount, incomparable, without = operands.amount, operands.incomparable,
+  operands.without
 
 local methods = {}
 local meta = {__index = methods}
 
 --- A copy of the address.
 function methods:get()
+  if not istype(Ip6, self) then without(self, "IPv6") end
   local copy = Ip6()
   copy.uint64[0] = self.uint64[0]
   copy.uint64[1] = self.uint64[1]
@@ -45,6 +47,7 @@ end
 
 --- Set the address to another one.
 function methods:set(value)
+  if not istype(Ip6, self) then without(self, "IPv6") end
   if not istype(Ip6, value) then refuse(value) end
   -- Both are read before either is written: the two may overlap.
   local high, low = value.uint64[0], value.uint64[1]
@@ -82,6 +85,7 @@ end
 
 --- Add `n` (a number, int64_t or uint64_t; it may be negative) in place.
 function methods:add(n)
+  if not istype(Ip6, self) then without(self, "IPv6") end
   if type(n) ~= "number" then n = amount(n, "IPv6") end
   sum(self, self, n)
 end
@@ -143,6 +147,7 @@ end
 
 --- Set the address from text.
 function methods:setString(s)
+  if not istype(Ip6, self) then without(self, "IPv6") end
   local result = parse(s)
   if not result then
     error(("'%s' is not an IPv6 address, such as 2001:db8::1")
@@ -163,6 +168,7 @@ end
 
 --- The address as text (RFC 5952): "2001:db8::1", "::ffff:192.0.2.1".
 function methods:getString()
+  if not istype(Ip6, self) then without(self, "IPv6") end
   local b, groups = self.uint8, {}
   for i = 1, 8 do
     groups[i] = ("%x"):format(b[2 * i - 2] * 256 + b[2 * i - 1])

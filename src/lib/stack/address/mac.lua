@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local missing = require("lib.stack.layout.missing")
+local without = require("lib.stack.address.operands").without
 
 ffi.cdef[[
 struct perigee_mac {
@@ -42,11 +43,13 @@ end
 
 --- The address as a number of 48 bits.
 function methods:get()
+  if not istype(Mac, self) then without(self, "Ethernet") end
   return self.words.high * 2^32 + self.words.low
 end
 
 --- Set the address to a number, or to another address.
 function methods:set(value)
+  if not istype(Mac, self) then without(self, "Ethernet") end
   if type(value) == "number" then
     local number = cast(int64, value)
     self.words.low = number
@@ -94,6 +97,7 @@ end
 
 --- Set the address from text.
 function methods:setString(s)
+  if not istype(Mac, self) then without(self, "Ethernet") end
   local bytes = bytes_of(s)
   if not bytes then
     error(("'%s' is not an Ethernet address, such as 02:00:00:00:00:01")
@@ -104,6 +108,7 @@ end
 
 --- "02:00:00:00:00:01"
 function methods:getString()
+  if not istype(Mac, self) then without(self, "Ethernet") end
   local b = self.uint8
   return ("%02x:%02x:%02x:%02x:%02x:%02x")
     :format(b[0], b[1], b[2], b[3], b[4], b[5])

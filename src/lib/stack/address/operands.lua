@@ -13,6 +13,12 @@ function operands.amount(value, kind)
   error(("a number can be added to an %s address, not %s"):format(kind, text(value)), 3)
 end
 
+--- Raise the sentence for a method that was called without its address.
+function operands.without(self, kind)
+  error(("an %s address's method is called with it, by a colon, not with %s"):format(
+    kind, text(self)), 3)
+end
+
 --- Raise the sentence for a comparison.
 function operands.incomparable(a, b, kind)
   local other = type(a) == "cdata" and b or a

@@ -53,13 +53,22 @@ end
 
 local slow_number_taker = twin.of(number_taker)
 
-local function compile(layout, title, slow)
+-- Says of a method that it was called without its header.
+local function told_of(title)
+  return function (self, name)
+    error(("%s:%s is called with its header, by a colon, not with %s"):format(title,
+      name, type(self) == "string" and "'" .. self .. "'" or tostring(self)), 3)
+  end
+end
+
+local function compile(layout, title, slow, one, other)
   local source = accessors.source(layout, slow)
   local chunk = assert(loadstring(source, "=" .. title .. (slow and " (slow)" or "")))
   return chunk(bit.band, bit.bor, bit.bnot, bit.lshift, bit.rshift, bit.arshift,
     bit.bswap, ffi.cast, ffi.copy, ffi.string, u32, u64, i64, address.Ip6, exactly,
     shower(layout), math.floor, ffi.istype,
-    (slow and slow_number_taker or number_taker)(layout, title))
+    (slow and slow_number_taker or number_taker)(layout, title), one, other,
+    told_of(title))
 end
 
 -- Make the methods say what there isn't; what is said of an assignment.
@@ -77,19 +86,20 @@ end
 --- are further methods (a definition's).
 --- Raises a sentence if the declaration can't be read by C.
 function header.build(layout, title, extra)
-  local fast, slow = compile(layout, title), compile(layout, title, true)
-  for name, method in pairs(slow) do
-    if name:match("String$") then fast[name] = method end
-  end
-  for name, method in pairs(extra or {}) do
-    fast[name], slow[name] = method, twin.of(method)
-  end
   local ok, fast_type = pcall(ffi.typeof, layout.declaration)
   if not ok then
     error(("protocol '%s': a member's name can't be used in C: %s")
       :format(title, tostring(fast_type)), 0)
   end
   local slow_type = ffi.typeof(layout.declaration)
+  local fast = compile(layout, title, false, fast_type, slow_type)
+  local slow = compile(layout, title, true, slow_type, fast_type)
+  for name, method in pairs(slow) do
+    if name:match("String$") then fast[name] = method end
+  end
+  for name, method in pairs(extra or {}) do
+    fast[name], slow[name] = method, twin.of(method)
+  end
   ffi.metatype(fast_type, {__index = fast, __newindex = refuse_others(layout, fast,
     title)})
   ffi.metatype(slow_type, {__index = slow, __newindex = refuse_others(layout, slow,

@@ -65,6 +65,11 @@ function lengths.set_dynamic(shape, p, total)
   end
 end
 
+local function no_packet(value)
+  error(("setLength is called with its packet, by a colon, not with %s"):format(
+    type(value) == "string" and "'" .. value .. "'" or tostring(value)), 3)
+end
+
 -- total / unit without a division where the unit is a power of two.
 local function quotient(bytes, unit)
   if unit == 1 then return bytes end
@@ -102,8 +107,9 @@ function lengths.setter(shape)
     arguments[2 * i] = item.layout.fast["set" .. field.name]
   end
   local source = ([[
-local type, refuse, cast, rshift, floor, max%s = ...
+local type, refuse, no_packet, cast, rshift, floor, max%s = ...
 return function (p, n)
+if type(p) ~= "cdata" then no_packet(p) end
 if type(n) ~= "number" then refuse(n) end
 local d = p.buf_addr + p.data_off
 if n >= %d then
@@ -112,7 +118,7 @@ else
 %s
 end
 end]]):format(table.concat(names), most, statements(list), statements(list, true))
-  return loadstring(source, "=setLength")(type, refuse, ffi.cast, bit.rshift,
+  return loadstring(source, "=setLength")(type, refuse, no_packet, ffi.cast, bit.rshift,
     math.floor, math.max, unpack(arguments))
 end
 
