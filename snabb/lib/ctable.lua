@@ -285,6 +285,17 @@ function CTable:save(stream)
   stream:write_array(self.entry_type, self.entries, self.size + self.max_displacement)
 end
 
+-- The rate is looked at before LuaJIT makes a number of it: to LuaJIT bits of some NaNs
+-- are no number, but a pointer or a value of another type.
+local function rate_of(header, name)
+  local at = ffi.cast("char *", header) + ffi.offsetof(header_t, name)
+  local high = ffi.cast("uint32_t *", at)[1]
+  if bit.band(high, 0x7ff00000) == 0x7ff00000 then
+    error(("this is no saved hash table: its %s is no number"):format(name))
+  end
+  return header[name]
+end
+
 --- A table as saved in the stream, of the C types in `params` (as for new).
 function ctable.load(stream, params)
   local header = stream:read_struct(nil, header_t)
@@ -293,8 +304,8 @@ function ctable.load(stream, params)
   options.initial_size = 0
   options.hash_seed = ffi.new("uint8_t[16]")
   ffi.copy(options.hash_seed, header.hash_seed, 16)
-  options.max_occupancy_rate = header.max_occupancy_rate
-  options.min_occupancy_rate = header.min_occupancy_rate
+  options.max_occupancy_rate = rate_of(header, "max_occupancy_rate")
+  options.min_occupancy_rate = rate_of(header, "min_occupancy_rate")
   local self = ctable.new(options)
   local size, displacement = header.size, header.max_displacement
   if size > MOST_ENTRIES or displacement >= math.max(size, 1)
