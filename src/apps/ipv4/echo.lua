@@ -2,5 +2,6 @@
 -- ICMPEcho: answers pings (RFC 792) to its addresses, 4 bytes each.
 
 local echo = require("net.icmp.echo")
+local icmp_echo = require("lib.icmp_echo")
 
-return {ICMPEcho = require("apps.ip.echo")("icmpv4", echo.request4, echo.turn4, 30, 4)}
+return {ICMPEcho = icmp_echo("icmpv4", echo.request4, echo.turn4, 30, 4)}
