@@ -38,6 +38,9 @@ void pg_watch_state(struct lua_State *L);
 /* Let its core.watch.deep_stack find what makes handlers (handler.c). */
 void pg_handler_register(struct lua_State *L);
 
+/* Children get only the descriptors that this process has now (workarounds/children.c). */
+void pg_note_descriptors(void);
+
 /* Let files of this Lua state say so when they can't be written (lua_files.c). */
 void pg_open_files(struct lua_State *L);
 

@@ -146,6 +146,7 @@ static void fill_descriptors(void)
 int main(int argc, char **argv)
 {
   char root[PATH_MAX];
+  pg_note_descriptors();
   fill_descriptors();
   atexit(check_output);
   if (!find_tree(root, sizeof root))
