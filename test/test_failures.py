@@ -31,41 +31,7 @@ def sentences(said):
     return re.findall(r"^perigee: .*$", said, re.MULTILINE)
 
 
-# A kernel interface that vanishes -----------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["packet", "xdp"])
-@pytest.mark.parametrize("how", ["removed", "moved"])
-def test_an_interface_that_vanishes(namespace, kind, how):
-    here, there = namespace("p"), namespace("t")
-    veth(here, "left", there, "right", offloads=kind == "packet")
-    with running(*here.command(PERIGEE, "echo", f"{kind}:left", 2)) as program:
-        with Wire(there, "right") as wire:
-            probes = wire.wait_for_echo(program)
-            sent = [bytes([n]) * 60 for n in range(100)]
-            assert wire.exchange(sent) == sent
-        if how == "removed":
-            here.ip("link", "delete", "left")
-        else:
-            here.ip("link", "set", "left", "netns", there.name)
-        assert program.finish(timeout=10) == 1, program.said
-    message, = sentences(program.said)
-    assert f"port '{kind}:left': its interface 'left' is gone" in message
-    assert "traceback" not in program.said
-    a = account(program.said)
-    assert a["received"] == a["sent"] == 100 + probes
-    stats = port_statistics(program.said)[f"{kind}:left"]
-    assert stats["ipackets"] == stats["opackets"] == 100 + probes
-
-
-def test_a_tap_interface_that_vanishes(namespace):
-    here = namespace()
-    with running(*here.command(PERIGEE, "echo", "tap:tap0")) as program:
-        while here.run("ip", "link", "delete", "tap0").returncode != 0:
-            assert program.read(0.01), program.said
-        assert program.finish(timeout=10) == 1, program.said
-    message, = sentences(program.said)
-    assert "tap0" in message
+# A kernel interface that is down: one that is gone is in test_interface_away.py ---
 
 
 @pytest.mark.parametrize("kind", ["packet", "xdp"])

@@ -105,8 +105,11 @@ def test_an_interface_that_goes_away(guest):
     program = guest.start("echo", "netmap:gone")
     program.wait_for_engine()
     guest.check("ip link delete gone")
-    assert program.finish() == 1
     wait_until(lambda: "its interface 'gone' is gone" in program.said, "the sentence")
+    guest.check("ip link add gone type veth peer name gone1 && ip link set gone up && "
+                "ip link set gone1 up")
+    wait_until(lambda: "its interface 'gone' is back" in program.said, "the sentence")
+    assert program.interrupt() == 0, program.said
 
 
 def test_it_is_measured_as_other_ports_are(guest):

@@ -182,8 +182,12 @@ def test_an_interface_that_goes_away_is_noticed_without_sysfs(pair):
             running(*inside, PERIGEE, "echo", "packet:left", 1) as program:
         wire.wait_for_echo(program)
         here.ip("link", "delete", "left")
-        assert program.finish(timeout=10) == 1, program.said
-    assert "port 'packet:left': its interface 'left' is gone" in program.said
+        program.wait_for("port 'packet:left': its interface 'left' is gone")
+        veth(here, "left", there, "right")
+        program.wait_for("port 'packet:left': its interface 'left' is back")
+        with Wire(there, "right") as again:
+            again.wait_for_echo(program)
+        assert program.interrupt() == 0, program.said
 
 
 def test_what_is_sent_to_an_interface_that_is_down_is_counted(namespace):

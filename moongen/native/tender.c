@@ -15,6 +15,7 @@
 
 #include "../../src/native/api.h"
 #include "../../src/native/dpdk/internal.h"
+#include "../../src/native/dpdk/log.h"
 #include "../../src/native/dpdk/port_io.h"
 #include "../../src/native/signals.h"
 #include "internal.h"
@@ -44,22 +45,44 @@ static void look_after_pool(void *pool)
 }
 
 /* Reading its statistics writes what a file port has buffered. */
+static void look_after_file(struct mg_device *d)
+{
+  struct port_stats s;
+  d->ports[0].own->stats(&d->ports[0], &s);
+  const char *why = pg_pcap_failure(&d->ports[0]);
+  if (why && !failed) {
+    mg_fail(why);
+    mg_stop();
+  }
+}
+
+/* Its interface may have gone, or be back. */
+static void look_after_interface(struct mg_device *d)
+{
+  bool was_away = d->ports[0].gone, away = pg_packet_tend(&d->ports[0]) < 0;
+  if (away && !was_away)
+    pg_logf(LOG_WARNING, "device %d (%s): its interface is gone; waiting for it, and "
+            "dropping what is sent to it", d->id, d->text);
+  if (!away && was_away)
+    pg_logf(LOG_INFO, "device %d (%s): its interface is back", d->id, d->text);
+}
+
 static void look_after_ports(void)
 {
   for (int i = 0; i < MG_MOST_DEVICES; i++) {
     struct mg_device *d = mg_device(i);
-    struct port_stats s;
-    if (!d || !__atomic_load_n(&d->configured, __ATOMIC_ACQUIRE) || !d->ports[0].own ||
-        strcmp(d->ports[0].own->name, "pcap") != 0)
+    if (!d || !__atomic_load_n(&d->configured, __ATOMIC_ACQUIRE) || !d->ports[0].own)
+      continue;
+    bool is_file = strcmp(d->ports[0].own->name, "pcap") == 0;
+    bool is_packet = strcmp(d->ports[0].own->name, "AF_PACKET") == 0;
+    if (!is_file && !is_packet)
       continue;
     for (int sink = 0; sink < d->sinks; sink++)
       mg_spin_lock(&d->tx_locks[sink]);
-    d->ports[0].own->stats(&d->ports[0], &s);
-    const char *why = pg_pcap_failure(&d->ports[0]);
-    if (why && !failed) {
-      mg_fail(why);
-      mg_stop();
-    }
+    if (is_file)
+      look_after_file(d);
+    else
+      look_after_interface(d);
     for (int sink = d->sinks; sink-- > 0;)
       mg_spin_unlock(&d->tx_locks[sink]);
   }

@@ -17,12 +17,11 @@ local address = require("lib.stack.address")
 local counter = require("core.counter")
 local lib = require("core.lib")
 local shm = require("core.shm")
-local unistd = require("posix.unistd")
+local snabb_alarm = require("lib.snabb_alarm")
 
 local next_hop = {}
 
 local INTERVAL_SECONDS = 3 -- between requests
-local NO_ALARM = {raise = function () end, clear = function () end}
 
 local mac_t = ffi.typeof("uint8_t[6]")
 local number_t = ffi.typeof("union { uint64_t number; uint8_t bytes[8]; }")
@@ -41,15 +40,11 @@ local function random_mac()
 end
 
 local function new_alarm(protocol)
-  if not lib.have_module("lib.yang.alarms") then return NO_ALARM end
-  local alarms = require("lib.yang.alarms")
-  local key = {resource = tostring(unistd.getpid()),
-    alarm_type_id = protocol.name:lower() .. "-resolution"}
-  alarms.add_to_inventory({alarm_type_id = key.alarm_type_id},
-    {resource = key.resource, has_clear = true, description =
-      ("Raise up if %s app cannot resolve %s"):format(protocol.name, protocol.what)})
-  return alarms.declare_alarm(key, {perceived_severity = "critical", alarm_text =
-    ("Make sure you can %s resolve IP addresses on NIC"):format(protocol.name)})
+  return snabb_alarm.declare(protocol.name:lower() .. "-resolution", {
+    severity = "critical",
+    description = ("Raise up if %s app cannot resolve %s"):format(protocol.name,
+      protocol.what),
+    text = ("Make sure you can %s resolve IP addresses on NIC"):format(protocol.name)})
 end
 
 --- Raise a sentence if the MAC address (a pointer) can't be the app's own.

@@ -14,6 +14,11 @@ struct own_driver;
 
 enum guest_state { GUEST_NONE, GUEST_OPEN, GUEST_SHUT };
 
+struct port_stats {
+  uint64_t ipackets, opackets, ibytes, obytes;
+  uint64_t imissed, ierrors, oerrors, rx_nombuf;
+};
+
 /* One port, plugged. Counted in packets unless the name says bytes. */
 struct port {
   uint16_t id;
@@ -24,7 +29,7 @@ struct port {
   uint8_t found_nothing;     /* the last receive did */
   uint8_t full;              /* or gave PORT_BURST packets */
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
-  uint8_t gone;              /* the card was unplugged (port_gone.c) */
+  uint8_t gone;              /* the card or interface has gone (port_gone.c) */
   uint8_t full_bursts;       /* each costs much by itself, such as a system call */
   uint8_t fast_free;         /* the driver looks at nothing it frees (port_start.c) */
   uint8_t guest;             /* enum guest_state: is a virtual machine at the other end? */
@@ -42,19 +47,15 @@ struct port {
   uint64_t rx_bad_offload;   /* received, can't be segmented or checksummed (ports) */
   uint64_t tx_oversize;      /* longer than max_frame */
   uint64_t tx_runt;          /* shorter than min_frame */
-  uint64_t tx_unplugged;     /* when the card was gone */
+  uint64_t tx_unplugged;     /* when the card or interface was gone */
   struct freelist *account;  /* of the engine it works for */
   void *pool;                /* it receives into */
   const struct own_driver *own; /* instead of DPDK (dpdk/port_io.h), or NULL */
   void *state;               /* of that driver */
+  struct port_stats past;    /* of the devices that it had before */
   double quiet_until;        /* about a guest (guest.c) */
   char name[64];             /* of the device */
   char keeps[16];            /* kernel interface that is to stay as it is, or "" */
-};
-
-struct port_stats {
-  uint64_t ipackets, opackets, ibytes, obytes;
-  uint64_t imissed, ierrors, oerrors, rx_nombuf;
 };
 
 struct port_link {
@@ -91,7 +92,9 @@ int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offloa
 
 /* port_gone.c */
 bool pg_port_is_to_go(const struct port *port);
-int pg_port_let_go(struct port *port, bool last);
+void pg_port_let_go(struct port *port, bool last);
+void pg_port_absent(struct port *port, const char *name);
+void pg_port_come_back(struct port *port, const struct port *opened);
 
 /* port_told.c */
 int pg_port_stats(const struct port *port, struct port_stats *stats);
@@ -108,8 +111,11 @@ int pg_port_count(void);
 
 /* ports/packet.c */
 int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
-                   bool alone);
+                   bool alone, bool waits);
 int pg_packet_fit_mtu(struct port *port);
+
+/* ports/packet_away.c */
+int pg_packet_tend(struct port *port);
 
 /* ports/netmap.c */
 int pg_netmap_open(struct port *port, const char *name, bool is_interface);
@@ -117,7 +123,7 @@ int pg_netmap_tend(struct port *port);
 
 /* ports/virtio_user.c */
 int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool offload,
-                        void *pool);
+                        bool waits, void *pool);
 
 /* ports/guest.c */
 int pg_guest_tend(struct port *port);

@@ -42,6 +42,7 @@ local function of_device(list, name, d)
   count(list, name, stats.rx_nombuf, "there was no buffer to receive into")
   count(list, name, stats.ierrors, "the port received them with errors")
   count(list, name, failed, "the port failed to send them")
+  count(list, name, d.ports[0].tx_unplugged, "sent to it while its interface was gone")
   count(list, name, d.waiting, "in the ring and not received when the script ended")
 end
 

@@ -3,12 +3,14 @@
 -- app starts, unplugged when it stops. Snabb's driver apps are aliases of it.
 
 local C = require("core.native")
+local absence = require("lib.port.absence")
 local check = require("lib.port.check")
 local claims = require("lib.port.claims")
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
 local opened = require("lib.port.opened")
 local plug = require("lib.port.plug")
+local snabb_alarm = require("lib.snabb_alarm")
 local spec = require("lib.port.spec")
 local statistics = require("apps.port.statistics")
 
@@ -101,16 +103,32 @@ local function takes_shared(description, kind, port)
   return type(takes) == "function" and takes(description) or takes == true
 end
 
+-- Raise an alarm while the port's interface is away.
+local function tell_alarm(self)
+  local port = self.description
+  if not port.away and not self.alarm then return end
+  self.alarm = self.alarm or snabb_alarm.declare("port-interface", {
+    severity = "critical", qualifier = port.text,
+    description = "The kernel interface of a port is gone",
+    text = ("The interface '%s' is gone. Packets sent to the port '%s' are dropped "
+      .. "until it is back."):format(kinds.interface(port), port.text)})
+  if port.away then self.alarm:raise() else self.alarm:clear() end
+end
+
 -- An app of the class for an open port, of which so many packets were lost before.
 local function with_port(class, description, port, lost)
   local kind = kinds.of(description)
   port.burst = description.burst
-  return setmetatable({
+  absence.begin(description, port)
+  local app = setmetatable({
     description = description, kind = kind, port = port, can_wait = kind.can_wait,
     takes_shared = takes_shared(description, kind, port),
     next_check = 0, token = check.token(description), stats = statistics.new(),
-    lost = statistics.since(kind.lost, description, lost), shm = statistics.frame(),
+    lost = statistics.since(kind.lost, description, lost),
+    shm = statistics.frame(kinds.interface(description)),
   }, class)
+  tell_alarm(app)
+  return app
 end
 
 --- Open the port `arg` names: a port string, a DPDK port number, or
@@ -128,7 +146,7 @@ end
 
 --- The open port, for another Lua state (core.move.transfer): it isn't closed.
 function Port:hand_over()
-  statistics.publish(self.shm, self:statistics())
+  statistics.publish(self.shm, self:statistics(), self.description)
   local data = plug.hand_over(self.description, self.port)
   data.token, data.lost = self.token, self.lost()
   return data
@@ -181,13 +199,13 @@ function Port:tick()
   if now < self.next_check then return end
   self.next_check = now + ALIVE_SECONDS
   plug.let_go(self.description, self.port)
-  statistics.publish(self.shm, self:statistics())
-  local state = self.kind.tend and self.kind.tend(self.port) or 0
-  if state < 0 or not check.alive(self.description, self.token) then
-    failure.raise("port '%s': its interface '%s' is gone (removed, or moved to "
-      .. "another network namespace)", self.description.text,
-      kinds.interface(self.description))
+  local change = absence.look(self.description, self.port, self.token)
+  if change then tell_alarm(self) end
+  if change == "back" then
+    self.token = check.token(self.description)
+    self.lost = statistics.since(self.kind.lost, self.description, self.lost())
   end
+  statistics.publish(self.shm, self:statistics(), self.description)
 end
 
 --- Does it read a file that ends (if it reads at all)?
@@ -228,7 +246,7 @@ function Port:stop()
   if self.kind.lingers and self.port.txpackets > 0 then
     C.pg_sleep(LINGER_SECONDS)
   end
-  statistics.publish(self.shm, self:statistics())
+  statistics.publish(self.shm, self:statistics(), self.description)
   plug.close(self.description, self.port)
 end
 

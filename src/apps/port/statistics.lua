@@ -22,7 +22,7 @@ local DROPS = {
   rx_bad_offload = "received, left to be segmented or checksummed in a way not known",
   tx_oversize = "to send, longer than the port takes",
   tx_runt = "to send, shorter than an Ethernet header",
-  tx_unplugged = "to send, when the card was gone",
+  tx_unplugged = "to send, when the card or interface was gone",
 }
 local DROP_ORDER = {"rx_oversize", "rx_nomem", "rx_bad_offload", "tx_oversize",
                     "tx_runt", "tx_unplugged"}
@@ -82,17 +82,22 @@ function statistics.read(port, raw, lost, bytes_of)
 end
 
 --- What an app's `shm` asks for, under Snabb's names for a driver's counters.
-function statistics.frame()
+--- A port with a kernel interface also tells how often that has gone, and whether it is
+--- away.
+function statistics.frame(interface)
   local frame = {}
   for _, name in ipairs{"rxpackets", "rxbytes", "rxdrop", "rxerrors", "txpackets",
                         "txbytes", "txdrop", "txerrors"} do
     frame[name] = {counter}
   end
+  if interface then
+    frame.interface_losses, frame.interface_away = {counter}, {counter}
+  end
   return frame
 end
 
---- Publish statistics (from read) in such a frame.
-function statistics.publish(frame, s)
+--- Publish statistics (from read) of the parsed `port` in such a frame.
+function statistics.publish(frame, s, port)
   counter.set(frame.rxpackets, s.ipackets)
   counter.set(frame.rxbytes, s.ibytes)
   counter.set(frame.rxdrop, s.imissed + s.rx_nombuf + s.rx_oversize + s.rx_nomem
@@ -102,6 +107,10 @@ function statistics.publish(frame, s)
   counter.set(frame.txbytes, s.obytes)
   counter.set(frame.txdrop, s.tx_oversize + s.tx_runt + s.tx_unplugged)
   counter.set(frame.txerrors, s.oerrors)
+  if frame.interface_losses then
+    counter.set(frame.interface_losses, port.losses or 0)
+    counter.set(frame.interface_away, port.away and 1 or 0)
+  end
 end
 
 local MOST_EVENTS = 64

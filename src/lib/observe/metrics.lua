@@ -49,7 +49,7 @@ local FAMILIES = {
 
 -- Of the counters of ports, those that count nothing.
 local STATES = {dtime = true, speed = true, status = true, type = true, macaddr = true,
-                mtu = true, promisc = true}
+                mtu = true, promisc = true, interface_away = true}
 
 -- Counters of the engine by family.
 local ENGINE = {frees = "perigee_packets", freebytes = "perigee_bytes",

@@ -80,6 +80,10 @@ M.offload = {name = "offload", type = M.flag, default = 0, show = "1",
 M.fast_free = {name = "fast_free", type = M.flag, default = 1, show = "0",
   help = "0: let the device look at each packet that it frees"}
 
+--- The argument of ports whose other end may not be there yet.
+M.wait = {name = "wait", type = M.flag, default = 0, show = "1",
+  help = "1: wait for it if it isn't there yet"}
+
 --- The arguments of devices that are there already.
 M.of_devices = {M.offload, M.fast_free}
 

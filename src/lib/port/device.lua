@@ -61,6 +61,17 @@ local function leave_interface(port, kind)
   befores[port] = nil
 end
 
+--- Was the kernel interface of the parsed `port` there before it was opened?
+function device.was_there(port) return befores[port] ~= nil end
+
+--- The interface of the parsed `port` has gone: there is nothing to put back.
+function device.forget(port, kind)
+  if befores[port] and kind.restores_state then
+    brought_up.forget(kind.interface(port))
+  end
+  befores[port] = nil
+end
+
 -- What can't be used after all is removed.
 local function give_up(device_port, port, kind, problem)
   device.close(device_port, port, kind)

@@ -35,6 +35,12 @@ end
 --- Is the interface (from read) up?
 function M.is_up(iface) return bit.band(iface.flags, IFF_UP) ~= 0 end
 
+--- Is there an interface of that name, and is it up?
+function M.is_ready(name)
+  local now = M.read(name)
+  return now ~= nil and M.is_up(now)
+end
+
 --- Let it be one that was down (for put_back).
 function M.set_down(iface) iface.flags = bit.band(iface.flags, bit.bnot(IFF_UP)) end
 

@@ -55,6 +55,7 @@ end
 --- The port's interface must be there and up, without the default route.
 function needs.interface(port, roots)
   local name = port.iface
+  if port.wait == 1 and not interfaces.is_up(name, roots) then return end
   if not interfaces.exists(name, roots) then
     refuse(port, "there is no kernel interface '%s'; there are: %s", name,
       needs.listed(interfaces.names(roots)))

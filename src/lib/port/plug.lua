@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local device = require("lib.port.device")
 local failure = require("core.failure")
+local iface = require("lib.port.iface")
 local kinds = require("lib.port.kinds")
 local log = require("core.lib.log")
 local opened = require("lib.port.opened")
@@ -52,17 +53,33 @@ local function start(port, device_port, kind)
   end
 end
 
---- Open the parsed port and start it; a `struct port`.
-function plug.open(port)
-  pool.create()
+--- The device of the parsed port, opened and started; a `struct port`.
+function plug.device(port)
   local device_port, kind = ffi.new("struct port"), kinds.of(port)
-  if port.split and C.pg_port_join(device_port, port.split.device) then
-    pool.near(device_port.numa_node)
-    return note_open(port, device_port)
-  end
   local open = kind.open or device.open
   open(device_port, port, kind)
   start(port, device_port, kind)
+  return device_port
+end
+
+-- Of a port that waits for its interface.
+local function is_absent(port)
+  local name = port.wait == 1 and kinds.interface(port)
+  return name and not kinds.of(port).rejoins and not iface.is_ready(name)
+end
+
+--- Open the parsed port and start it; a `struct port`. Where the interface isn't there
+--- and the port is to wait for it, it is gone (lib.port.absence).
+function plug.open(port)
+  pool.create()
+  local device_port = ffi.new("struct port")
+  if port.split and C.pg_port_join(device_port, port.split.device) then
+    pool.near(device_port.numa_node)
+  elseif is_absent(port) then
+    C.pg_port_absent(device_port, port.text)
+  else
+    device_port = plug.device(port)
+  end
   return note_open(port, device_port)
 end
 
@@ -101,9 +118,7 @@ function plug.let_go(port, device_port)
   if port.gone or not C.pg_port_is_to_go(device_port) then return end
   local last = not others_use(port)
   port.gone = true
-  if C.pg_port_let_go(device_port, last) < 0 then
-    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
-  end
+  C.pg_port_let_go(device_port, last)
   if not others_are_left(port) then
     failure.raise("port '%s': the card was unplugged", port.text)
   elseif last then

@@ -59,7 +59,7 @@ describe("spec.parse", function()
 
   it("gives the arguments as values", function()
     assert.same({kind = "xdp", driver = "net_af_xdp", iface = "e", queue = 3,
-      text = "xdp:e,queue=3"}, spec.parse("xdp:e,queue=3"))
+      wait = 0, text = "xdp:e,queue=3"}, spec.parse("xdp:e,queue=3"))
     assert.same({kind = "pci", address = "0000:01:00.0", text = "0000:01:00.0",
       offload = 0, fast_free = 1}, spec.parse("01:00.0"))
     assert.same({kind = "pci", address = "0000:01:00.0", offload = 1,
@@ -85,7 +85,8 @@ describe("spec.parse", function()
 
   local refused = {
     {"foo", "^'foo' isn't a port; a port is null%[:size=60%], pcap:"},
-    {"eth0", "packet:IFACE%[,ring=N,shared=1,force=1%], xdp:IFACE%[,queue=N%]"},
+    {"eth0", "packet:IFACE%[,ring=N,shared=1,force=1,wait=1%], "
+      .. "xdp:IFACE%[,queue=N,wait=1%]"},
     {"", "^'' isn't a port"},
     {"order", "isn't a port"},
     {"null size", "isn't a port"},

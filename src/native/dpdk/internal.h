@@ -84,6 +84,14 @@ struct port;
 void pg_port_watch(const struct port *port);
 void pg_port_unwatch(const struct port *port);
 
+/* From now on drop what is to be sent, as tx_unplugged (port_gone.c). */
+void pg_port_set_gone(struct port *port);
+
+struct port_stats;
+
+/* Add these statistics to a sum (port_told.c). */
+void pg_port_add_stats(struct port_stats *sum, const struct port_stats *s);
+
 struct rte_eth_dev_info;
 
 /* The MTU, or the most that the device can be configured for (port_start.c). */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cards that are unplugged, or given to another driver, while they are in use. The kernel
- * asks for the device (vfio-pci, by an eventfd), DPDK passes that on as an event, and the
- * kernel waits until the device is closed. The port stays, and has nothing behind it: it
- * receives nothing, and drops what it is to send.
+ * Ports whose device goes while they are in use. Cards that are unplugged, or given to
+ * another driver: the kernel asks for the device (vfio-pci, by an eventfd), DPDK passes
+ * that on as an event, and the kernel waits until the device is closed. And kernel
+ * interfaces, which may come back. The port stays, and has nothing behind it: it receives
+ * nothing, and drops what it is to send.
  */
 #define ALLOW_EXPERIMENTAL_API /* rte_dev_event_callback_register, until DPDK 24 */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 #include <rte_dev.h>
 #include <rte_ethdev.h>
@@ -65,7 +66,8 @@ static uint16_t drop(struct port *port, struct rte_mbuf **packets, uint16_t n)
 
 static void stats(const struct port *port, struct port_stats *stats)
 {
-  *stats = *(const struct port_stats *)port->state;
+  (void)port; /* they are its past */
+  *stats = (struct port_stats){0};
 }
 
 static int no_link(const struct port *port, struct port_link *link)
@@ -77,8 +79,7 @@ static int no_link(const struct port *port, struct port_link *link)
 
 static int leave(struct port *port)
 {
-  free(port->state);
-  port->state = NULL;
+  (void)port;
   return 0;
 }
 
@@ -89,23 +90,60 @@ static const struct own_driver gone = {.name = "unplugged",
                                        .link = no_link,
                                        .close = leave};
 
-/* Take the device away from under the port, and close it if this is the `last` app that
- * has a queue of it. Its statistics stay as they were. */
-int pg_port_let_go(struct port *port, bool last)
+void pg_port_set_gone(struct port *port)
 {
-  struct port_stats *then = calloc(1, sizeof *then);
-  if (!then)
-    return pg_fail("no memory to let %s go", port->name);
-  pg_port_stats(port, then);
-  port->lent = 0; /* whoever made it: it must go */
-  if (last)
-    pg_port_unplug(port);
-  port->own = &gone;
-  port->state = then;
   port->gone = 1;
   port->min_frame = 1;
   port->max_frame = 0;
+}
+
+static void have_nothing(struct port *port)
+{
+  port->own = &gone;
+  port->state = NULL;
   port->offloads = 0;
   port->guest = GUEST_NONE;
-  return 0;
+  pg_port_set_gone(port);
+}
+
+/* Take the device away from under the port, and close it if this is the `last` app that
+ * has a queue of it. Its statistics stay as they were. */
+void pg_port_let_go(struct port *port, bool last)
+{
+  struct port_stats then = port->past;
+  pg_port_stats(port, &then);
+  port->lent = 0; /* whoever made it: it must go */
+  if (last)
+    pg_port_unplug(port);
+  have_nothing(port);
+  port->past = then;
+}
+
+/* A port called `name` whose device isn't there yet. */
+void pg_port_absent(struct port *port, const char *name)
+{
+  pg_port_own(port, &gone, NULL);
+  snprintf(port->name, sizeof port->name, "%s", name);
+  have_nothing(port);
+}
+
+/* The device is there again, and `opened` and started: the port has it from now on, and
+ * counts on. */
+void pg_port_come_back(struct port *port, const struct port *opened)
+{
+  struct port before = *port;
+  *port = *opened;
+  port->past = before.past;
+  port->account = before.account;
+  port->burst = before.burst;
+  port->full_bursts = before.full_bursts;
+  port->queue = before.queue;
+  port->rxpackets = before.rxpackets, port->rxbytes = before.rxbytes;
+  port->txpackets = before.txpackets, port->txbytes = before.txbytes;
+  port->rx_oversize = before.rx_oversize;
+  port->rx_nomem = before.rx_nomem;
+  port->rx_bad_offload = before.rx_bad_offload;
+  port->tx_oversize = before.tx_oversize;
+  port->tx_runt = before.tx_runt;
+  port->tx_unplugged = before.tx_unplugged;
 }

@@ -14,12 +14,22 @@
 #include "internal.h"
 #include "port_io.h"
 
+void pg_port_add_stats(struct port_stats *sum, const struct port_stats *s)
+{
+  sum->ipackets += s->ipackets, sum->opackets += s->opackets;
+  sum->ibytes += s->ibytes, sum->obytes += s->obytes;
+  sum->imissed += s->imissed, sum->ierrors += s->ierrors;
+  sum->oerrors += s->oerrors, sum->rx_nombuf += s->rx_nombuf;
+}
+
+/* What its device counts, and those that it had before have counted. */
 int pg_port_stats(const struct port *port, struct port_stats *stats)
 {
   struct rte_eth_stats raw;
   if (port->own) {
     memset(stats, 0, sizeof *stats);
     port->own->stats(port, stats);
+    pg_port_add_stats(stats, &port->past);
     return 0;
   }
   if (rte_eth_stats_get(port->id, &raw) < 0)
@@ -29,6 +39,7 @@ int pg_port_stats(const struct port *port, struct port_stats *stats)
     .ibytes = raw.ibytes, .obytes = raw.obytes,
     .imissed = raw.imissed, .ierrors = raw.ierrors,
     .oerrors = raw.oerrors, .rx_nombuf = raw.rx_nombuf};
+  pg_port_add_stats(stats, &port->past);
   return 0;
 }
 

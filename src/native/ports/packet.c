@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <linux/filter.h>
 #include <linux/if_ether.h>
 
 #include "../api.h"
@@ -30,7 +31,7 @@
 /* Bytes. The kernel puts headers into a frame of the ring; longer ones than the longest
  * take the way of unsegmented ones. */
 enum { BLOCK_BYTES = 1 << 16, SOCKET_BYTES = 4 << 20, FRAME_OVERHEAD = 128,
-       LONGEST_IN_RING = 2048 };
+       LONGEST_IN_RING = 2048, USUAL_MTU = 1500 };
 
 static int set(int fd, int option, int value)
 {
@@ -59,15 +60,14 @@ static int ask(const struct packet_socket *s, unsigned long what, struct ifreq *
 }
 
 /* A socket that sends to the interface, and receives nothing. */
-static int open_sender(const struct packet_socket *s, bool joined)
+static int open_sender(bool joined)
 {
   int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
   if (fd < 0)
     return -1;
   enlarge(fd, SO_SNDBUFFORCE, SO_SNDBUF);
   set(fd, PACKET_QDISC_BYPASS, 1);
-  if ((joined && set(fd, PACKET_VNET_HDR, 1) < 0) ||
-      join_interface(fd, s->ifindex, 0) < 0) {
+  if (joined && set(fd, PACKET_VNET_HDR, 1) < 0) {
     close(fd);
     return -1;
   }
@@ -116,10 +116,10 @@ static int prepare(const struct packet_socket *s)
            : 0;
 }
 
-static int be_promiscuous(const struct packet_socket *s)
+static int be_promiscuous(const struct packet_socket *s, int option)
 {
   struct packet_mreq all = {.mr_ifindex = s->ifindex, .mr_type = PACKET_MR_PROMISC};
-  return setsockopt(s->receive, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all);
+  return setsockopt(s->receive, SOL_PACKET, option, &all, sizeof all);
 }
 
 /* Hold what only one process may have of an interface in its network namespace. */
@@ -175,12 +175,32 @@ static int read_link(const struct port *port, struct port_link *link)
 static int read_mac(const struct port *port, uint8_t *mac)
 {
   const struct packet_socket *s = port->state;
+  if (!s->ifindex)
+    return pg_fail("there is no kernel interface '%s' yet", s->name);
   memcpy(mac, s->mac, sizeof s->mac);
   return 0;
 }
 
-static const struct own_driver driver = {
+const struct own_driver pg_packet_driver = {
   .name = "AF_PACKET", .receive = pg_packet_receive, .send = pg_packet_send,
+  .stats = read_stats, .link = read_link, .mac = read_mac, .close = close_port};
+
+static uint16_t receive_nothing(struct port *port, struct rte_mbuf **packets, uint16_t n)
+{
+  (void)port, (void)packets, (void)n;
+  return 0;
+}
+
+/* Who asks whether a port takes a packet has dropped it before (burst.c). */
+static uint16_t send_nowhere(struct port *port, struct rte_mbuf **packets, uint16_t n)
+{
+  port->tx_unplugged += n;
+  rte_pktmbuf_free_bulk(packets, n);
+  return n;
+}
+
+const struct own_driver pg_packet_away_driver = {
+  .name = "AF_PACKET", .receive = receive_nothing, .send = send_nowhere,
   .stats = read_stats, .link = read_link, .mac = read_mac, .close = close_port};
 
 /* Frames may be as long as the interface's MTU is now; -1 if the interface is away. */
@@ -194,8 +214,9 @@ int pg_packet_fit_mtu(struct port *port)
   return 0;
 }
 
-static int find_interface(struct packet_socket *s, const char *name)
+int pg_packet_find(struct packet_socket *s)
 {
+  const char *name = s->name;
   struct ifreq ifr;
   s->ifindex = if_nametoindex(name);
   if (s->ifindex == 0 || ask(s, SIOCGIFHWADDR, &ifr) < 0)
@@ -208,53 +229,103 @@ static int find_interface(struct packet_socket *s, const char *name)
   return 0;
 }
 
-static int open_receiver(struct port *port, const char *name, uint32_t frames)
+/* Receive all that comes, or nothing of it. */
+static int filter(const struct packet_socket *s, bool nothing)
+{
+  struct sock_filter drop = {.code = BPF_RET | BPF_K, .k = 0};
+  struct sock_fprog program = {.len = 1, .filter = &drop};
+  int none = 0;
+  return nothing ? setsockopt(s->receive, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                              sizeof program)
+                 : setsockopt(s->receive, SOL_SOCKET, SO_DETACH_FILTER, &none,
+                              sizeof none);
+}
+
+int pg_packet_join(struct packet_socket *s)
+{
+  if (s->send >= 0 && s->alone && take_lock(s) < 0)
+    return pg_fail("another process sends on '%s' by a packet port already; end that "
+                   "first, or write shared=1 to send beside it", s->name);
+  if (s->send >= 0 && (join_interface(s->send, s->ifindex, 0) < 0 ||
+                       join_interface(s->send_joined, s->ifindex, 0) < 0))
+    return pg_fail("can't send to '%s': %s", s->name, strerror(errno));
+  filter(s, false);
+  if (be_promiscuous(s, PACKET_ADD_MEMBERSHIP) < 0 ||
+      join_interface(s->receive, s->ifindex, ETH_P_ALL) < 0)
+    return pg_fail("can't receive from '%s': %s", s->name, strerror(errno));
+  return 0;
+}
+
+/* It may be there under another name: then what comes there isn't wanted. A bind() to no
+ * interface would be one to all of them. */
+void pg_packet_leave(struct packet_socket *s)
+{
+  filter(s, true);
+  if (s->ifindex)
+    be_promiscuous(s, PACKET_DROP_MEMBERSHIP);
+  if (s->lock >= 0)
+    close(s->lock);
+  s->lock = -1;
+}
+
+/* Without an interface: one that `waits` for it gets a ring for the usual frames. */
+static bool is_there(struct port *port, bool waits)
+{
+  struct packet_socket *s = port->state;
+  struct iface iface;
+  if (waits && (pg_iface_read(s->name, &iface) < 0 || !(iface.flags & IFF_UP)))
+    s->away = true;
+  return s->away || (pg_packet_find(s) >= 0 && pg_packet_fit_mtu(port) >= 0);
+}
+
+static int open_receiver(struct port *port, uint32_t frames, bool waits)
 {
   struct packet_socket *s = port->state;
   s->receive = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
   if (s->receive < 0)
     return pg_fail("there is no socket for it: %s", strerror(errno));
-  if (find_interface(s, name) < 0 || pg_packet_fit_mtu(port) < 0)
+  if (!is_there(port, waits))
     return -1;
+  uint32_t mtu = s->away ? USUAL_MTU : port->max_frame - ETHERNET_HEADER;
   if (prepare(s) < 0)
     return pg_fail("this kernel's AF_PACKET is too old (Linux 4.20 will do): %s",
                    strerror(errno));
-  if (map_ring(s, port->max_frame - ETHERNET_HEADER, frames) < 0)
+  if (map_ring(s, mtu, frames) < 0)
     return pg_fail("the kernel has no ring of %u frames for it (%s); ask for fewer "
                    "with ring=N", frames, strerror(errno));
-  if (be_promiscuous(s) < 0 || join_interface(s->receive, s->ifindex, ETH_P_ALL) < 0)
-    return pg_fail("can't receive from '%s': %s", name, strerror(errno));
   return 0;
 }
 
-static int open_senders(struct packet_socket *s, const char *name, bool alone)
+static int open_senders(struct packet_socket *s)
 {
-  if (alone && take_lock(s) < 0)
-    return pg_fail("another process sends on '%s' by a packet port already; end that "
-                   "first, or write shared=1 to send beside it", name);
-  s->send = open_sender(s, false);
-  s->send_joined = open_sender(s, true);
+  s->send = open_sender(false);
+  s->send_joined = open_sender(true);
   return s->send < 0 || s->send_joined < 0
-           ? pg_fail("can't send to '%s': %s", name, strerror(errno))
+           ? pg_fail("can't send to '%s': %s", s->name, strerror(errno))
            : 0;
 }
 
 /* Open the kernel interface `name`, with a ring of at least `frames` frames to receive.
- * `sends`: also send, `alone`: unless another process does. 0, or -1 and pg_error(). */
+ * `sends`: also send, `alone`: unless another process does. One that `waits` is opened
+ * without the interface, too. 0, or -1 and pg_error(). */
 int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
-                   bool alone)
+                   bool alone, bool waits)
 {
   struct packet_socket *s = calloc(1, sizeof *s);
   if (!s)
     return pg_fail("no memory");
   s->receive = s->send = s->send_joined = s->lock = -1;
-  pg_port_own(port, &driver, s);
+  s->alone = alone;
+  snprintf(s->name, sizeof s->name, "%s", name);
+  pg_port_own(port, &pg_packet_driver, s);
   port->min_frame = ETHERNET_HEADER;
   snprintf(port->name, sizeof port->name, "packet:%s", name);
-  if (open_receiver(port, name, frames) < 0 ||
-      (sends && open_senders(s, name, alone) < 0)) {
+  if (open_receiver(port, frames, waits) < 0 || (sends && open_senders(s) < 0) ||
+      (!s->away && pg_packet_join(s) < 0)) {
     close_port(port);
     return -1;
   }
+  if (s->away)
+    pg_packet_go_away(port);
   return 0;
 }

@@ -30,7 +30,9 @@ struct packet_socket {
   int send;                  /* frames as they are */
   int send_joined;           /* with a struct virtio_net_hdr in front */
   int lock;                  /* held by who sends; -1: none */
-  int ifindex;
+  int ifindex;               /* 0: there was none yet */
+  char name[16];             /* the interface's */
+  bool alone, away;          /* nobody else may send; the interface has gone */
   uint8_t mac[6];
   struct packet_ring ring;
   struct rte_mbuf *spare[SPARE_PACKETS];
@@ -39,6 +41,18 @@ struct packet_socket {
   struct unsegmented unsegmented;
   struct port_stats counts;
 };
+
+/* packet.c: leave the interface, or join that which has the name now: 0, or -1 and
+ * pg_error(). */
+int pg_packet_find(struct packet_socket *s);
+int pg_packet_join(struct packet_socket *s);
+void pg_packet_leave(struct packet_socket *s);
+
+/* The port's driver while its interface is there, and while it is away. */
+extern const struct own_driver pg_packet_driver, pg_packet_away_driver;
+
+/* packet_away.c: nothing is received or sent until the interface is there. */
+void pg_packet_go_away(struct port *port);
 
 /* packet_receive.c, packet_send.c: of struct own_driver. */
 uint16_t pg_packet_receive(struct port *port, struct rte_mbuf **packets, uint16_t n);

@@ -120,14 +120,6 @@ static bool join(struct virtio_user *v, int peer)
   return joined;
 }
 
-static void add(struct port_stats *sum, const struct port_stats *s)
-{
-  sum->ipackets += s->ipackets, sum->opackets += s->opackets;
-  sum->ibytes += s->ibytes, sum->obytes += s->obytes;
-  sum->imissed += s->imissed, sum->ierrors += s->ierrors;
-  sum->oerrors += s->oerrors, sum->rx_nombuf += s->rx_nombuf;
-}
-
 /* Take the device away, once no burst uses it any more. */
 static void part(struct virtio_user *v)
 {
@@ -137,7 +129,7 @@ static void part(struct virtio_user *v)
     pg_clock_await_all();
   pthread_mutex_lock(&v->lock);
   if (pg_port_stats(&v->device, &last) == 0)
-    add(&v->past, &last);
+    pg_port_add_stats(&v->past, &last);
   pthread_mutex_unlock(&v->lock);
   pg_vhost_stop(&v->device);
 }
@@ -209,7 +201,7 @@ static void read_stats(const struct port *port, struct port_stats *stats)
   pthread_mutex_lock(&v->lock);
   *stats = v->past;
   if (atomic_load(&v->id) >= 0 && pg_port_stats(&v->device, &now) == 0)
-    add(stats, &now);
+    pg_port_add_stats(stats, &now);
   pthread_mutex_unlock(&v->lock);
 }
 
@@ -277,32 +269,35 @@ static int serve(struct virtio_user *v)
            : 0;
 }
 
-static int find_server(struct virtio_user *v)
+static int find_server(struct virtio_user *v, bool waits)
 {
   v->first = connect_to(&v->address);
-  return v->first < 0
+  return v->first < 0 && !waits
            ? pg_fail("nobody answers at '%s'; start the process that serves it first "
                      "(%s)", v->address.sun_path, strerror(errno))
            : 0;
 }
 
 /* Find or wait for peers; with one that is there already the port can be used at once. */
-static int begin(struct virtio_user *v, bool serves)
+static int begin(struct virtio_user *v, bool serves, bool waits)
 {
   if (v->stop < 0)
     return pg_fail("no descriptor for it: %s", strerror(errno));
-  if ((serves ? serve(v) : find_server(v)) < 0 || start_thread(v) < 0)
+  if ((serves ? serve(v) : find_server(v, waits)) < 0)
     return -1;
-  while (!serves && sem_wait(&v->tried) < 0)
+  bool found = v->first >= 0; /* the thread takes it */
+  if (start_thread(v) < 0)
+    return -1;
+  while (found && sem_wait(&v->tried) < 0)
     ;
   return 0;
 }
 
 /* Open the guest's end of the socket `path`, which it serves or connects to; packets are
  * received into the pool. `offload`: leave checksums to the peer where it takes that.
- * 0, or -1 and pg_error(). */
+ * `waits`: nobody need serve it yet. 0, or -1 and pg_error(). */
 int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool offload,
-                        void *pool)
+                        bool waits, void *pool)
 {
   struct virtio_user *v = calloc(1, sizeof *v);
   if (!v)
@@ -321,12 +316,12 @@ int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool o
   pg_port_own(port, &driver, v);
   port->tidy = 1;
   snprintf(port->name, sizeof port->name, "virtio-user:%s", path);
-  if (begin(v, serves) < 0) {
+  if (begin(v, serves, waits) < 0) {
     free_state(v);
     port->state = NULL;
     return -1;
   }
-  if (serves || atomic_load(&v->id) >= 0)
+  if (serves || waits || atomic_load(&v->id) >= 0)
     return 0;
   close_port(port);
   return pg_fail("who serves the socket '%s' doesn't answer, or can't use this memory",

@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local arguments = require("lib.port.arguments")
 local failure = require("core.failure")
 local log = require("core.lib.log")
 local needs = require("lib.port.needs")
@@ -27,6 +28,7 @@ local netmap = {
   args = {
     {name = "name", type = name_type, show = "NAME",
       help = "the kernel interface, VALE port (vale0:a) or pipe (a{1, a}1)"},
+    arguments.wait,
   },
   full_bursts = true,
   takes_shared = true,

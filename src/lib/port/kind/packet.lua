@@ -21,6 +21,7 @@ local packet = {
       help = "1: send though another process does"},
     {name = "force", type = arguments.flag, default = 0, show = "1",
       help = "1: also where the default route goes"},
+    arguments.wait,
   },
   bench = {order = 6, receive = "packet:pgm0", send = "packet:pgm1", round = 256,
     namespace = "veth"},
@@ -45,13 +46,14 @@ function packet.suits() return 2 end
 
 function packet.open(device_port, port)
   local sends = not port.receive_only
-  if C.pg_packet_open(device_port, port.iface, port.ring, sends, port.shared == 0) < 0
-  then
+  if C.pg_packet_open(device_port, port.iface, port.ring, sends, port.shared == 0,
+                      port.wait == 1) < 0 then
     failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
   end
 end
 
---- The interface may have another MTU now, or have gone.
-packet.tend = C.pg_packet_fit_mtu
+--- The interface may have another MTU now, or have gone, or be back.
+packet.tend = C.pg_packet_tend
+packet.rejoins = true
 
 return packet

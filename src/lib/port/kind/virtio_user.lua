@@ -18,16 +18,16 @@ return {
       help = "the vhost-user socket"},
     {name = "server", type = arguments.flag, default = 0, show = "1",
       help = "1: make the socket; 0: connect to it"},
-    arguments.offload,
+    arguments.offload, arguments.wait,
   },
   thing = function (port) return "virtio-user " .. port.socket end,
   check = function (port, roots)
-    needs.socket(port, port.server == 1, port.server == 0, roots)
+    needs.socket(port, port.server == 1, port.server == 0 and port.wait == 0, roots)
   end,
   open = function (device_port, port)
     if port.server == 1 then needs.free_socket(port) end
     if C.pg_virtio_user_open(device_port, port.socket, port.server == 1,
-                             port.offload == 1, pool.near(-1)) < 0 then
+                             port.offload == 1, port.wait == 1, pool.near(-1)) < 0 then
       failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
     end
   end,

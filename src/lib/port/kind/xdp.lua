@@ -25,6 +25,7 @@ local xdp = {
       help = "the kernel interface"},
     {name = "queue", type = arguments.integer(0, 65534), default = 0, show = "N",
       help = "the interface's queue to use"},
+    arguments.wait,
   },
   driver = "net_af_xdp",
   most_mtu = MOST_FRAME - ETHERNET_HEADER,
@@ -50,7 +51,10 @@ function xdp.suits(details) return not details.is_tap and 3 end
 -- Has this process another queue of that interface already?
 local function shares_interface(port)
   for other in opened.each() do
-    if other.driver == port.driver and other.iface == port.iface then return true end
+    local has_it = other ~= port and not other.away
+    if has_it and other.driver == port.driver and other.iface == port.iface then
+      return true
+    end
   end
 end
 

@@ -72,6 +72,11 @@ local PORT_RATES = {
     text = "More than 100,000 packets in 30 seconds came faster than they were taken. "
       .. "More queues and CPUs help."},
 }
+-- While the counter isn't 0.
+local AWAY = {id = "port-interface", counter = "interface_away", while_set = true,
+  period = 1, severity = "critical", description = "A port's interface is gone",
+  text = "The port's interface is gone. The lwAFTR waits until it is back."}
+table.insert(PORT_RATES, AWAY)
 local PORTS = {"^inetNic@", "^b4sideNic@", "^nic@"} -- program.lwaftr.ports
 
 local function declared(resource, rule)
@@ -87,7 +92,8 @@ local function watch(alarm, apps, rule)
   for i, app in ipairs(apps) do
     paths[i] = ("apps/%s/%s.counter"):format(app, rule.counter)
   end
-  return {alarm = alarm, paths = paths, limit = rule.limit, period = rule.period}
+  return {alarm = alarm, paths = paths, limit = rule.limit, period = rule.period,
+    while_set = rule.while_set}
 end
 
 local function add_hop(watches, resource, queue, hop)
@@ -186,6 +192,7 @@ end
 
 -- Does the alarm apply? Nil: not known yet.
 local function applies(self, each, now)
+  if each.while_set then return sum(self, each.paths) > 0 end
   if not each.limit then
     if each.due == nil then return nil end
     return not each.is_known and sum(self, each.paths) == 0

@@ -63,6 +63,19 @@ describe("alarms of an lwAFTR", function ()
     assert.same({"a/0"}, o.types()["ndp-resolution"])
   end)
 
+  it("are raised while a port's interface is gone", function ()
+    local o = rig({queue("a", true)}, {["inetNic@a_0"] = {}})
+    local counter = "apps/inetNic@a_0/interface_away.counter"
+    o.pass(2)
+    assert.same({}, o.raised())
+    o.counters[counter] = 1
+    o.pass(2)
+    assert.same({"inetNic@a_0 port-interface "}, o.raised())
+    o.counters[counter] = 0
+    o.pass(2)
+    assert.same({}, o.raised())
+  end)
+
   it("are cleared for a queue that is gone", function ()
     local o = rig{queue("a")}
     o.pass(3)
