@@ -193,6 +193,14 @@ def test_others_reach_no_files_where_no_folder_is_named(tmp_path):
         assert said.stdout == "success" and (tmp_path / "file").exists(), said
 
 
+def test_files_names_a_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    for name in "none", "file":
+        result = perigee("click", "--files", tmp_path / name, "-e", "Idle -> Discard")
+        assert result.returncode == 1, result
+        assert f"--files {tmp_path}/{name}: there is no such folder" in result.stderr, result
+
+
 def test_read_only():
     config = ROUTER + ("; c :: ControlSocket(TCP, 41000+, READONLY true);"
                        " Script(print \"port=$(c.port)\")")

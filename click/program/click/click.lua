@@ -15,6 +15,7 @@ local reconfigure = require("program.click.reconfigure")
 local registry = require("click.registry")
 local requirements = require("click.language.requirements")
 local source = require("program.click.source")
+local stat = require("posix.sys.stat")
 local threads = require("program.click.threads")
 
 local M = {summary = "run a Click configuration", own_cpus = true}
@@ -89,6 +90,14 @@ local function split_ports(o)
     devices[name] = port
   end
   o.ports, o.devices = control, devices
+end
+
+-- What is wrong with the folder that --files names, or nil.
+local function problem_of_files(folder)
+  local found = folder and stat.stat(folder)
+  if folder and not (found and stat.S_ISDIR(found.st_mode) ~= 0) then
+    return ("--files %s: there is no such folder"):format(folder)
+  end
 end
 
 -- Elements for the control sockets that options ask for.
@@ -189,7 +198,7 @@ local function run(o)
   reporter.quiet = o.warnings == false
   if not take_dpdk(o, reporter) then return 1 end
   if o.cpu_list then placement.use(o.cpu_list) end
-  local problem = split_ports(o)
+  local problem = split_ports(o) or problem_of_files(o.files)
   if problem then
     reporter:error("%s", problem)
     return 1
