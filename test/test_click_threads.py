@@ -100,6 +100,20 @@ def test_what_stops_on_other_threads_is_told_to_the_driver_manager(more, printed
     assert (result.returncode, result.stdout) == (0, printed), result.stderr
 
 
+@pytest.mark.parametrize("command", [["click", "-j", "3"], ["--no-fuse", "click"]],
+                         ids=["threads", "links"])
+@pytest.mark.parametrize("source", [
+    "RatedSource(LENGTH 60, RATE 10000000, LIMIT 30000, STOP true)",
+    "InfiniteSource(LENGTH 60, BURST 32, LIMIT 30000, STOP true)"], ids=["rated", "infinite"])
+def test_sources_wait_where_links_are_full(command, source):
+    """Beside another thread, and where apps have links between them."""
+    text = (f"a :: {source} -> c :: Counter; b :: {source} -> c; c -> d :: Counter -> Discard;"
+            "StaticThreadSched(a 1, b 2);"
+            "DriverManager(wait, wait, wait 100ms, print $(c.count)/$(d.count), stop)")
+    result = run(PERIGEE, *command, "-w", "-e", text)
+    assert (result.returncode, result.stdout) == (0, "60000/60000\n"), result.stderr
+
+
 def test_elements_that_need_each_other_stay_together():
     """An ARPQuerier finds no table that another thread has."""
     text = ("t :: ARPTable; s :: InfiniteSource(LIMIT 1)"

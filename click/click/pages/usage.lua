@@ -42,7 +42,8 @@ usage.differs = {
   FlowInfo = "It has no effect.",
   JiffieClock = "It has no effect: the clock costs little anyway.",
   Pipeliner = "What is behind it runs on another CPU only where StaticThreadSched says "
-    .. "so. With BLOCKING, too, packets are lost while the ring to that CPU is full.",
+    .. "so. While the ring to that CPU is full sources that make packets or read files "
+    .. "wait, with BLOCKING and without; what comes from devices is lost.",
   InfiniteSource = "Without DATA its packets have other contents.",
   RatedSource = "Without DATA its packets have other contents.",
   TimedSource = "Without DATA its packets have other contents.",

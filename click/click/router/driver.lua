@@ -74,11 +74,11 @@ local TURNS = 128 -- of tasks, before timers are looked at
 local HALF_LINK = math.floor(link.max / 2)
 Router.most_turns = TURNS
 
--- How many turns are taken in a breath. Where packets go to another thread, what
--- sources that can wait send in one breath has room in a link.
+-- How many turns are taken in a breath. Where packets go to another thread, or by links,
+-- as nothing is fused, what sources that can wait send in a breath has room in a link.
 local function most_turns(self)
-  local burst = 0
-  for _, e in ipairs(self.options.is_part and self.elements or {}) do
+  local burst, by_links = 0, self.options.is_part or not engine.fuse
+  for _, e in ipairs(by_links and self.elements or {}) do
     if e.class.task_can_wait then burst = math.max(burst, rawget(e, "burst") or 1) end
   end
   return math.max(1, math.min(TURNS, math.floor(HALF_LINK / math.max(burst, 1))))

@@ -184,7 +184,7 @@ local function change_rate(self)
 end
 
 local RatedSource = define{
-  name = "RatedSource", summary = "makes packets at a rate",
+  name = "RatedSource", summary = "makes packets at a rate", task_can_wait = true,
   arguments = {
     {"DATA", "data", default = DEFAULT_DATA},
     {"RATE", "unsigned", default = 10},
@@ -202,7 +202,7 @@ local RatedSource = define{
 
 function RatedSource:configure(a)
   self.limit, self.active, self.count = a.LIMIT, a.ACTIVE, 0
-  self.timestamp, self.rate = true, a.RATE
+  self.timestamp, self.rate, self.burst = true, a.RATE, MOST_AT_ONCE
   self:set_bytes(a.DATA, a.DATASIZE or a.LENGTH)
   if a.BANDWIDTH and a.BANDWIDTH > 0 then
     local rate = a.BANDWIDTH / math.max(1, self.size)
@@ -239,7 +239,7 @@ local function take(self, most)
 end
 
 function RatedSource:task()
-  local n = self.active and take(self, MOST_AT_ONCE) or 0
+  local n = self.active and take(self, self.burst) or 0
   if n == 0 then return pause(self) end
   send(self, n)
   return true
