@@ -108,12 +108,11 @@ int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
 }
 
 /* A table without flows; NULL if there is no memory. Address space may be limited. */
-struct click_flows *pg_flows_new(uint64_t seed)
+struct click_flows *pg_flows_new(void)
 {
   struct click_flows *t = calloc(1, sizeof *t);
   if (!t)
     return NULL;
-  t->seed = seed;
   t->capacity = INT32_MAX;
   for (uint32_t most = FLOW_MOST; most >= FEW_FLOWS; most /= 2)
     if (pg_flow_records_open(&t->records, sizeof *t->flow,
@@ -156,7 +155,7 @@ int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
   k->counts = counts;
   for (uint32_t most = 2 * t->records.most; most >= FEW_FLOWS; most /= 2)
     if (pg_flow_index_open(&k->index, &t->records, offsetof(struct click_flow, key),
-                           FLOW_KEY, 2, most, t->seed + (uint64_t)t->kinds))
+                           FLOW_KEY, 2, most, 0)) /* a random secret */
       return t->kinds++;
   return -1;
 }

@@ -69,7 +69,6 @@ struct click_flows {
   struct click_flow *flow;
   struct click_deltas **deltas; /* of each flow, or NULL; NULL: no flow has any */
   struct click_flow_kind *kind;
-  uint64_t seed;
   uint32_t made;
   int32_t capacity, kinds;
   struct flow_records records;
@@ -100,7 +99,7 @@ struct click_rewriter {
 };
 
 /* flow_table.c */
-struct click_flows *pg_flows_new(uint64_t seed);
+struct click_flows *pg_flows_new(void);
 void pg_flows_free(struct click_flows *t);
 int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
                       const int64_t *timeout, uint32_t *counts);

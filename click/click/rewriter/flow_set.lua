@@ -19,9 +19,7 @@ local deadlines = ffi.typeof("int64_t[3]")
 
 --- A set without flows.
 function FlowSet.new()
-  local seed = ffi.cast("uint64_t", math.random(0, 2 ^ 31)) * 2 ^ 32
-    + math.random(0, 2 ^ 31)
-  local flows = C.pg_flows_new(seed)
+  local flows = C.pg_flows_new()
   if flows == nil then failure.raise("there is no memory for a table of flows") end
   return setmetatable({flows = ffi.gc(flows, C.pg_flows_free), users = {}}, FlowSet)
 end
