@@ -74,8 +74,8 @@ local TURNS = 128 -- of tasks, before timers are looked at
 local HALF_LINK = math.floor(link.max / 2)
 Router.most_turns = TURNS
 
--- How many turns are taken in a breath. Where packets go to another thread, or by links,
--- as nothing is fused, what sources that can wait send in a breath has room in a link.
+-- How many turns are taken in a breath. Where packets go to another thread, or by links
+-- (nothing is fused), what sources that can wait send at once has room in a link.
 local function most_turns(self)
   local burst, by_links = 0, self.options.is_part or not engine.fuse
   for _, e in ipairs(by_links and self.elements or {}) do
