@@ -71,8 +71,8 @@ WRITE_HEADERS = -MMD -MP -MT $@ -MF $@.d
 # What `make demo` and its like call once everything is installed.
 AGAIN := @$(MAKE) --no-print-directory
 
-$(PROGRAM): $(OBJECTS)
-	$(CC) -rdynamic -o $@ $^ $(LDFLAGS) $(LUAJIT_LIBS) $(DPDK_LIBS) \
+$(PROGRAM): $(OBJECTS) $(BUILD)/objects
+	$(CC) -rdynamic -o $@ $(OBJECTS) $(LDFLAGS) $(LUAJIT_LIBS) $(DPDK_LIBS) \
 	  -lrte_bus_vdev -lrte_net_ring -lrte_net_vhost -lIPSec_MB -lm
 
 # A perigee for the CPU that QEMU emulates, without AVX-512.
@@ -96,12 +96,20 @@ build/bench/%.so: bench/native/%.c $(BUILD)/flags
 
 -include $(OBJECTS:=.d) $(wildcard build/bench/*.d)
 
-# Changes when the compiler or its options do, so that all is built again.
+# A file that changes only when the text does.
+define write
+@mkdir -p $(@D)
+@echo '$(subst ','\'',$(1))' | cmp -s - $@ || echo '$(subst ','\'',$(1))' > $@
+endef
+
+# When the compiler or its options change all is built again, and when a source file has
+# gone the program is linked again.
 FLAGS = $(CC) $(CFLAGS) $(WRITE_HEADERS) $(LDFLAGS)
 $(BUILD)/flags: libraries FORCE
-	@mkdir -p $(@D)
-	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || \
-	  echo '$(subst ','\'',$(FLAGS))' > $@
+	$(call write,$(FLAGS))
+
+$(BUILD)/objects: FORCE
+	$(call write,$(OBJECTS))
 
 libraries:
 	@pkg-config --exists libdpdk luajit || { echo "Perigee needs DPDK, LuaJIT and\

@@ -19,12 +19,32 @@ def test_tools_make_is_make(tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stdout == check("make", "-s", "-C", ROOT, "help")
     assert {"demo", "test", "check", "bench", "compat", "clicktests", "clickelements",
-            "moongentests", "moongensoak", "guest", "manual", "docs", "deb", "lint",
+            "moongentests", "moongensoak", "guest", "manual", "docs", "site", "deb", "lint",
             "install", "uninstall", "clean"} == \
         set(re.findall(r"^make (\w+)", result.stdout, re.MULTILINE))
 
 
 # Makefile ----------------------------------------------------------------------
+
+
+def test_a_source_file_that_has_gone_is_linked_no_more(tmp_path):
+    """By the part of the Makefile that says when `perigee` is linked."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    native = tmp_path / "src/native/all"
+    native.mkdir(parents=True)
+    for name in "one.c", "two.c":
+        (native / name).write_text("int x;\n")
+
+    def listed():
+        check("make", "-C", tmp_path, "build/objects")
+        return (tmp_path / "build/objects").read_text().split()
+    assert listed() == [f"build/src/native/all/{name}.o" for name in ("one", "two")]
+    before = (tmp_path / "build/objects").stat().st_mtime_ns
+    assert len(listed()) == 2 and (tmp_path / "build/objects").stat().st_mtime_ns == before
+    (native / "two.c").unlink()
+    assert listed() == ["build/src/native/all/one.o"]
+    assert " build/objects\n" in check("sed", "-n", "/^$(PROGRAM):/p", ROOT / "Makefile") \
+        .replace("$(BUILD)", "build")
 
 
 def test_a_header_concerns_the_files_that_include_it(tmp_path):
