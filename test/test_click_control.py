@@ -60,12 +60,15 @@ def test_tcp():
 @pytest.mark.fast
 def test_unix_sockets_are_the_users_own(tmp_path):
     path = tmp_path / "socket"
+
+    def is_served():
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(path)) == 0
     with running(PERIGEE, "click", "-u", path, "-e", ROUTER):
-        wait_until(path.exists, "the socket")
+        wait_until(is_served, "somebody who listens there")
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-        # Somebody listens there.
         result = perigee("click", "-u", path, "-e", ROUTER)
-        assert result.returncode == 1
+        assert result.returncode == 1, result.stdout + result.stderr
         assert "bind: Address already in use" in result.stderr
         assert path.exists()
     # It was killed, and left the socket: that is in nobody's way.

@@ -5,7 +5,7 @@ local ethernet = require("lib.protocol.ethernet")
 local ffi = require("ffi")
 local ipv6 = require("lib.protocol.ipv6")
 local link = require("core.link")
-local nd = require("apps.ipv6.nd")
+local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
 
 local M = {}
@@ -48,7 +48,7 @@ end
 --- Their advertisement, which we have asked for.
 function M.advertisement()
   local asked = nd.solicitation(M.mac1, M.six1, M.six2)
-  local bytes = M.bytes_of(nd.advertisement(M.mac2, M.six2, asked))
+  local bytes = M.bytes_of(nd.advertisement(M.mac2, M.six2, asked.data, nd.OVERRIDE))
   packet.free(asked)
   return bytes
 end

@@ -5,7 +5,7 @@
 local engine = require("core.app")
 local ffi = require("ffi")
 local frames = require("testing.argument_frames")
-local nd = require("apps.ipv6.nd")
+local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
 
 local US, THEM, mac1, mac2 = frames.US, frames.THEM, frames.mac1, frames.mac2
