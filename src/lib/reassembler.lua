@@ -1,20 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the Reassembler apps of IPv4 and IPv6 share: arguments, counters, and what
--- becomes of a datagram (lib.reassembly).
+-- becomes of a datagram (net.fragment.reassembly).
 
 local C = require("core.native")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local lib = require("core.lib")
-local link = require("core.link")
 local rate_alarm = require("lib.rate_alarm")
-local reassembly = require("lib.reassembly")
+local reassembly = require("net.fragment.reassembly")
 
 local reassembler = {}
 
 local FRAGMENTS_A_SECOND = 10000
 local MOST_DATAGRAMS, MOST_FRAGMENTS = 1000000, 1024
-local SCAN_TICKS = 500 -- calls of tick() in which all datagrams are looked at once
+local TICKS = 500 -- calls of tick() in which all datagrams can expire
 local ARGUMENTS = {
   max_concurrent_reassemblies = {default = 20000},
   max_fragments_per_reassembly = {default = 40},
@@ -29,7 +28,7 @@ function reassembler.kept(fresh, running)
   local datagrams = running.datagrams
   for name in pairs(ARGUMENTS) do
     if name ~= "reassembly_timeout" and fresh[name] ~= running[name] then
-      counter.add(running.shm[running.invalid_name], datagrams.slots.count)
+      counter.add(running.shm[running.invalid_name], datagrams:count())
       return {"alarm"}
     end
   end
@@ -65,9 +64,9 @@ local function snabb_bytes(o, key, value)
   return power * 2 * math.ceil(o.max_concurrent_reassemblies / 0.9)
 end
 
---- An app of the class for an argument; keys have `key_size` bytes. `snabb_key` and
+--- An app of the class for an argument; keys are of the C type `key`. `snabb_key` and
 --- `snabb_value` are sizes in Snabb's table, of which the counter memuse-... tells.
-function reassembler.new(class, arg, key_size, snabb_key, snabb_value)
+function reassembler.new(class, arg, key, snabb_key, snabb_value)
   local o = lib.parse(arg, ARGUMENTS)
   check("max_concurrent_reassemblies", o.max_concurrent_reassemblies, 1,
     MOST_DATAGRAMS)
@@ -76,7 +75,7 @@ function reassembler.new(class, arg, key_size, snabb_key, snabb_value)
   check("reassembly_timeout", o.reassembly_timeout, 0, 2 ^ 31)
   local version = class.version
   local ip = version:gsub("ip", "IP")
-  o.datagrams = reassembly.new(key_size, o.max_concurrent_reassemblies,
+  o.datagrams = reassembly.new(key, o.max_concurrent_reassemblies,
     o.max_fragments_per_reassembly, o.reassembly_timeout)
   o.memuse = snabb_bytes(o, snabb_key, snabb_value)
   o.alarm = rate_alarm.new(o, "in-" .. version .. "-frag-needs-reassembly",
@@ -87,33 +86,30 @@ function reassembler.new(class, arg, key_size, snabb_key, snabb_value)
   o.evicted_name = "drop-" .. version .. "-frag-random-evicted"
   o.done_name = "in-" .. version .. "-frag-reassembled"
   o.memuse_name = "memuse-" .. version .. "-frag-reassembly-buffer"
+  o.key = key()
   return setmetatable(o, class)
 end
 
---- The slot of the datagram that the key names.
-function Reassembler:open(key)
-  local slot, evicted = self.datagrams:open(key, C.pg_now())
-  if evicted then counter.add(self.shm[self.evicted_name]) end
-  return slot
-end
-
---- Give a datagram up.
-function Reassembler:give_up(slot)
-  self.datagrams:close(slot)
-  counter.add(self.shm[self.invalid_name])
-end
-
---- Send the datagram: `p`.
-function Reassembler:send(slot, p)
-  self.datagrams:close(slot)
-  counter.add(self.shm[self.done_name])
-  link.transmit(self.output.output, p)
+--- Add a fragment to the datagram that self.key names (net.fragment.reassembly): a
+--- packet of the datagram, if that is whole now.
+function Reassembler:add(payload, first, size, more, headers_at, headers)
+  local datagrams, shm = self.datagrams, self.shm
+  local result, evicted = datagrams:add(self.key, C.pg_now(), payload, first, size,
+    more, headers_at, headers)
+  if evicted then counter.add(shm[self.evicted_name]) end
+  if result == reassembly.PENDING then return nil end
+  if result == reassembly.INVALID then
+    counter.add(shm[self.invalid_name])
+    return nil
+  end
+  counter.add(shm[self.done_name])
+  return datagrams:packet()
 end
 
 function Reassembler:tick()
   self.alarm:check()
   local expired = self.datagrams:expire(C.pg_now(),
-    math.ceil(self.max_concurrent_reassemblies / SCAN_TICKS))
+    math.ceil(self.max_concurrent_reassemblies / TICKS))
   counter.add(self.shm[self.invalid_name], expired)
   counter.set(self.shm[self.memuse_name], self.memuse)
 end

@@ -17,30 +17,6 @@ int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop);
 void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route);
 void pg_fib_free(void *fib);
 
-/* slots.c */
-int32_t pg_slots_find(const uint8_t *keys, uint32_t size, const int32_t *next,
-                      int32_t slot, const void *key);
-
-/* reassembly.c */
-enum { REASSEMBLY_PENDING, REASSEMBLY_COMPLETE, REASSEMBLY_INVALID };
-struct datagram {
-  double since;              /* when its first fragment came */
-  uint32_t present;          /* bytes of payload that are there */
-  int32_t total;             /* bytes of payload in all; -1: not known yet */
-  uint16_t headers;          /* bytes; 0: not here yet */
-  uint16_t count;            /* of fragments */
-};
-struct fragment_range { uint16_t first, last; };
-struct reassembly {
-  struct datagram *datagrams;
-  struct fragment_range *ranges; /* `fragments` a datagram */
-  uint8_t *buffers;              /* `buffer_size` bytes a datagram */
-  uint32_t fragments, buffer_size, payload, longest;
-};
-int pg_reassembly_add(const struct reassembly *r, uint32_t slot,
-                      const uint8_t *payload, uint32_t first, int32_t size,
-                      bool more, const uint8_t *headers_at, uint32_t headers);
-
 /* flows.c */
 uint32_t pg_flow_hash(const struct packet *p);
 int pg_distribute(struct link *link, struct link **outputs, uint32_t n);

@@ -131,7 +131,7 @@ describe("the IPv4 Reassembler", function ()
       if field(first, 20) >= 0x2000 then table.insert(order, 2, first) end
       assert.same({whole}, testing.through(app, order))
       assert.equal(1, testing.count(app, "in-ipv4-frag-reassembled"))
-      assert.equal(0, app.datagrams.slots.count)
+      assert.equal(0, app.datagrams:count())
     end
   end)
 
@@ -153,7 +153,7 @@ describe("the IPv4 Reassembler", function ()
     local app = reassembler()
     assert.same({}, testing.through(app, {part(true, {id = 1}), part(false, {id = 2}),
       part(false, {id = 1, protocol = 6})}))
-    assert.equal(3, app.datagrams.slots.count)
+    assert.equal(3, app.datagrams:count())
     assert.equal(1, #testing.through(app, {part(false, {id = 1})}))
   end)
 
@@ -176,7 +176,7 @@ describe("the IPv4 Reassembler", function ()
       local app = reassembler()
       assert.same({}, testing.through(app, case))
       assert.same({i, 1}, {i, testing.count(app, "drop-ipv4-frag-invalid-reassembly")})
-      assert.equal(0, app.datagrams.slots.count)
+      assert.equal(0, app.datagrams:count())
     end
   end)
 
@@ -192,10 +192,10 @@ describe("the IPv4 Reassembler", function ()
     for id = 1, 1000 do
       testing.through(app, {frame(("x"):rep(8), {id = id, flags = 0x2000})})
     end
-    assert.equal(10, app.datagrams.slots.count)
+    assert.equal(10, app.datagrams:count())
     assert.equal(990, testing.count(app, "drop-ipv4-frag-random-evicted"))
     for _ = 1, 100 do app:tick() end
-    assert.equal(0, app.datagrams.slots.count)
+    assert.equal(0, app.datagrams:count())
     assert.equal(10, testing.count(app, "drop-ipv4-frag-invalid-reassembly"))
     -- What was evicted can come anew; what has gone leaves nothing behind.
     assert.same({whole}, testing.through(app, parts))
@@ -219,7 +219,7 @@ describe("the IPv4 Reassembler", function ()
     end
     assert.is_true(testing.count(app, "in-ipv4-frag-needs-reassembly") > 1000)
     assert.is_true(testing.count(cutter, "out-ipv4-frag") > 1000)
-    assert.is_true(app.datagrams.slots.count <= 50)
+    assert.is_true(app.datagrams:count() <= 50)
     assert.is_true(ffi.sizeof(app.key) == 12)
   end)
 end)

@@ -8,7 +8,6 @@ local counter = require("core.counter")
 local link = require("core.link")
 local packet = require("core.packet")
 local reassembler = require("lib.reassembler")
-local reassembly = require("lib.reassembly")
 local wire = require("net.wire.bytes")
 
 local band = bit.band
@@ -28,33 +27,24 @@ local SNABB_KEY, SNABB_PACKET = 12, 10242
 local Reassembler = reassembler.class("ipv4")
 
 function Reassembler:new(arg)
-  local o = reassembler.new(Reassembler, arg, ffi.sizeof(key_t), SNABB_KEY,
-    SNABB_PACKET)
-  o.key = key_t()
-  return o
+  return reassembler.new(Reassembler, arg, key_t, SNABB_KEY, SNABB_PACKET)
 end
 
 -- Take the bytes of a fragment; `p` stays the caller's.
-local function add(self, p, headers, total)
-  local ip, key, datagrams = p.data + ETHERNET, self.key, self.datagrams
+local function add(self, output, p, headers, total)
+  local ip, key = p.data + ETHERNET, self.key
   ffi.copy(key.addresses, ip + 12, 8)
   key.id[0], key.id[1], key.protocol = ip[4], ip[5], ip[9]
-  local slot = self:open(key)
   local flags = read16(ip + 6)
-  local result = datagrams:add(slot, p.data + headers, band(flags, OFFSET) * 8,
+  local whole = self:add(p.data + headers, band(flags, OFFSET) * 8,
     total + ETHERNET - headers, band(flags, MORE) ~= 0, p.data, headers)
-  if result == reassembly.PENDING then return end
-  if result == reassembly.INVALID then
-    self:give_up(slot)
-    return
-  end
-  local whole = datagrams:packet(slot)
+  if not whole then return end
   local out = whole.data + ETHERNET
   write16(out + 2, whole.length - ETHERNET)
   write16(out + 4, 0)
   write16(out + 6, 0)
   ip4.set_checksum(out, band(out[0], 15) * 4)
-  self:send(slot, whole)
+  transmit(output, whole)
 end
 
 local function pass(self, input, output, n)
@@ -76,7 +66,7 @@ local function pass(self, input, output, n)
         transmit(output, p)
       else
         counter.add(shm["in-ipv4-frag-needs-reassembly"])
-        add(self, p, headers, total)
+        add(self, output, p, headers, total)
         packet.free(p)
       end
     end

@@ -137,9 +137,9 @@ describe("path MTUs", function ()
   it("of made-up reports fill a bounded table", function ()
     local app = fragmenter{mtu = 1500, pmtud = true}
     for i = 1, 6000 do
-      app.paths.slots:add(ffi.new("uint32_t[4]", i))
+      app.paths:learn(ffi.new("uint32_t[4]", i), 1300, 0)
     end
-    assert.equal(4096, app.paths.slots.count)
+    assert.equal(4096, app.paths.table:count())
   end)
 end)
 
@@ -152,7 +152,7 @@ describe("the IPv6 Reassembler", function ()
                            {c, b, a}, {a, a, b, b, c}, {c, b, b, a}} do
       local app = reassembler()
       assert.same(whole, testing.through(app, order))
-      assert.equal(0, app.datagrams.slots.count)
+      assert.equal(0, app.datagrams:count())
     end
   end)
 
@@ -197,7 +197,7 @@ describe("the IPv6 Reassembler", function ()
     testing.at_the_edge(app, "input", 10000, make)
     testing.at_the_edge(cutter, "input", 10000, make)
     testing.at_the_edge(cutter, "south", 10000, make)
-    assert.is_true(app.datagrams.slots.count <= 50)
+    assert.is_true(app.datagrams:count() <= 50)
     assert.is_true(testing.count(cutter, "out-ipv6-frag") > 500)
     assert.is_true(testing.count(cutter, "ipv6-pmtud-ptb-received") > 500)
   end)

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Path MTUs that routers have reported ("packet too big", RFC 8201), by destination.
--- Bounded: who sends made-up reports fills a table of fixed size, in which a random
+-- Bounded: who sends made-up reports fills a table of fixed size, in which the oldest
 -- entry makes room.
 
 local ffi = require("ffi")
 local stack_address = require("lib.stack.address")
 local ip6 = require("net.ip.ip6")
 local failure = require("core.failure")
-local slots = require("lib.slots")
+local flow = require("net.flow.flow")
 local wire = require("net.wire.bytes")
 
 local read16 = wire.read16
@@ -17,7 +17,7 @@ local ICMP, PACKET_TOO_BIG = ip6.ICMP, 2
 local IP_HEADER, ICMP_HEADERS = 40, 8 -- bytes; ICMP's with the MTU
 local SOURCE, DESTINATION = 8, 24 -- places in an IPv6 header
 
-local entry_t = ffi.typeof("struct { double since; uint32_t mtu; }[?]")
+local SECOND = 1e6 -- in the table's units
 
 local Pmtu = {}
 Pmtu.__index = Pmtu
@@ -35,15 +35,21 @@ local function new(timeout, addresses)
     count = count + 1
   end
   return setmetatable({timeout = timeout, own = count > 0 and own or false,
-    slots = slots.new(16, DESTINATIONS), entries = entry_t(DESTINATIONS)}, Pmtu)
+    table = flow.new{key = "uint8_t[16]", value = "uint32_t", limit = DESTINATIONS,
+      full = "evict", ages = {0}}}, Pmtu)
 end
 
 --- The MTU to the destination (a pointer to its 16 bytes), at most `mtu`.
 function Pmtu:to(destination, mtu)
-  if self.slots.count == 0 then return mtu end
-  local slot = self.slots:find(destination)
-  if slot < 0 or self.entries[slot].mtu >= mtu then return mtu end
-  return self.entries[slot].mtu
+  local table = self.table
+  local number = table:count() > 0 and table:find(destination) or 0
+  return number > 0 and math.min(table.record[number].value, mtu) or mtu
+end
+
+--- The MTU to the destination is that, as of `now` (seconds).
+function Pmtu:learn(destination, mtu, now)
+  local number = self.table:add(destination, now * SECOND)
+  if number > 0 then self.table.record[number].value = mtu end
 end
 
 local function is_own(self, address)
@@ -73,21 +79,13 @@ function Pmtu:read(p, now)
   end
   if not is_own(self, data + ETHERNET + DESTINATION) then return nil end
   local verdict, mtu, destination = judge(self, data, size)
-  if verdict == "valid" then
-    local slot = self.slots:find(destination)
-    if slot < 0 then slot = self.slots:add(destination) end
-    self.entries[slot].mtu, self.entries[slot].since = mtu, now
-  end
+  if verdict == "valid" then self:learn(destination, mtu, now) end
   return verdict
 end
 
 --- Forget what is older than the timeout.
 function Pmtu:expire(now)
-  local map = self.slots
-  for i = map.count - 1, 0, -1 do
-    local slot = map:at(i)
-    if now - self.entries[slot].since > self.timeout then map:remove(slot) end
-  end
+  self.table:expire((now - self.timeout) * SECOND, DESTINATIONS)
 end
 
 return {new = new}

@@ -8,7 +8,6 @@ local counter = require("core.counter")
 local link = require("core.link")
 local packet = require("core.packet")
 local reassembler = require("lib.reassembler")
-local reassembly = require("lib.reassembly")
 local wire = require("net.wire.bytes")
 
 local band = bit.band
@@ -26,32 +25,24 @@ local SNABB_KEY, SNABB_VALUE = 36, 16 -- bytes in Snabb's table
 local Reassembler = reassembler.class("ipv6")
 
 function Reassembler:new(arg)
-  local o = reassembler.new(Reassembler, arg, ffi.sizeof(key_t), SNABB_KEY, SNABB_VALUE)
-  o.key = key_t()
-  return o
+  return reassembler.new(Reassembler, arg, key_t, SNABB_KEY, SNABB_VALUE)
 end
 
 -- Take the bytes of a fragment with `size` bytes of payload, fragment header and all;
 -- `p` stays the caller's.
-local function add(self, p, size)
-  local data, key, datagrams = p.data, self.key, self.datagrams
+local function add(self, output, p, size)
+  local data, key = p.data, self.key
   local header = data + HEADERS
   ffi.copy(key.addresses, data + 22, 32)
   ffi.copy(key.id, header + 4, 4)
-  local slot = self:open(key)
   local place = read16(header + 2)
   -- The first fragment's header says what follows; it gets its place in IPv6's.
   data[NEXT_HEADER] = header[0]
-  local result = datagrams:add(slot, header + FRAGMENT_HEADER, band(place, OFFSET),
+  local whole = self:add(header + FRAGMENT_HEADER, band(place, OFFSET),
     size - FRAGMENT_HEADER, band(place, MORE) ~= 0, data, HEADERS)
-  if result == reassembly.PENDING then return end
-  if result == reassembly.INVALID then
-    self:give_up(slot)
-    return
-  end
-  local whole = datagrams:packet(slot)
+  if not whole then return end
   write16(whole.data + 18, whole.length - HEADERS)
-  self:send(slot, whole)
+  transmit(output, whole)
 end
 
 local function pass(self, input, output, n)
@@ -76,7 +67,7 @@ local function pass(self, input, output, n)
         if size < FRAGMENT_HEADER then
           counter.add(shm["drop-ipv6-frag-invalid-length"])
         else
-          add(self, p, size)
+          add(self, output, p, size)
         end
         packet.free(p)
       end

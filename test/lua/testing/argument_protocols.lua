@@ -159,11 +159,7 @@ case("apps.ipv6.fragment.Fragmenter", {before = path_mtu(60), after = path_mtu(9
   random = {[ID] = true}, counts = true, inputs = {"input", "south"},
   outputs = {"output", "north"},
   run = function (app)
-    app.paths.slots:find(six2)
-    if app.paths.slots.count == 0 then
-      local slot = app.paths.slots:add(six2)
-      app.paths.entries[slot].mtu, app.paths.entries[slot].since = 1300, engine.now()
-    end
+    if app.paths.table:count() == 0 then app.paths:learn(six2, 1300, engine.now()) end
     sends("input", frame6(("x"):rep(1350)))(app)
   end,
   stays = {[ID] = field("next_fragment_id"),
@@ -174,7 +170,7 @@ for version, fragment in pairs{ipv4 = frames.FRAGMENT4, ipv6 = frames.FRAGMENT6}
     before = {reassembly_timeout = 60}, after = {reassembly_timeout = 50},
     anew_after = {reassembly_timeout = 50, max_concurrent_reassemblies = 100},
     lost = {[WAITING] = true}, counts = true, run = sends("input", fragment),
-    stays = {[WAITING] = function (app) return app.datagrams.slots.count end}})
+    stays = {[WAITING] = function (app) return app.datagrams:count() end}})
 end
 
 -- Others ----------------------------------------------------------------------------
