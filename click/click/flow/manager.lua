@@ -1,0 +1,185 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What flow managers have in common: C finds each packet's flow (flow_manager.c), and
+-- its record has room for what the elements behind keep of it (click.flow.state).
+
+local ffi = require("ffi")
+
+local declare = require("core.declare")
+local element = require("click.element")
+local engine_time = require("click.rewriter.time")
+local flow = require("net.flow.flow")
+local state = require("click.flow.state")
+
+local C = declare("native/flow_manager.h")
+
+local manager = {}
+
+local MOST = tonumber(C.FLOW_MANAGERS_MOST)
+local LARGEST = 2 ^ 26
+local MILLISECONDS = 1000
+local AT_ONCE = 1024 -- flows that end in a turn, at most
+local MANY, FEW = 16384, 8192 -- flows from which on a core's own caches don't hold them
+local NO_HEADER, FULL = 1, 2
+
+local now = engine_time.now
+local manage = C.pg_flow_manage
+local id_type = ffi.typeof("struct click_flow_id")
+
+manager.CAPACITY = {"CAPACITY", "unsigned", default = 65536, max = LARGEST}
+manager.RESERVE = {"RESERVE", "unsigned", default = 0, max = 65535, keyword = true}
+
+--- A keyword that says how much is told.
+function manager.verbose(default)
+  return {"VERBOSE", "int", default = default, keyword = true}
+end
+
+local Manager = {
+  ports = "1/1", processing = "h/h", phase = 90, manages_flows = true,
+  drops = {"no IPv4 header", "no room for its flow"},
+  reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"}, lengthens = 0, fills_cache = true,
+}
+
+local function power_of_two(n)
+  local power = 1
+  while power < n do power = 2 * power end
+  return power
+end
+
+function Manager:configure(a)
+  if a.CAPACITY == 0 then return self:error("CAPACITY: must be at least 1") end
+  self.capacity = self.class.any_capacity and a.CAPACITY or power_of_two(a.CAPACITY)
+  self.timeout = math.max(a.TIMEOUT or 0, 0)
+  self.interval = math.max(a.RECYCLE_INTERVAL or 1, 0.001)
+  self.verbose = a.VERBOSE
+end
+
+local last_number = 0 -- of managers; each router's are in a row
+
+local function number_of(self)
+  local n = 0
+  for _, e in ipairs(self.router.elements) do
+    if e.class.manages_flows then n = n + 1 end
+  end
+  if n > MOST then
+    return self:error("a router has up to %d flow managers, not %d", MOST, n)
+  end
+  last_number = last_number % MOST + 1
+  return last_number
+end
+
+function Manager:initialize()
+  local number = number_of(self)
+  if not number then return end
+  local areas, bytes = state.lay_out(self, ffi.sizeof("struct click_flow_head"))
+  self.table = flow.new{
+    key = id_type, limit = self.capacity,
+    value = ffi.typeof(("struct { uint64_t tag, area[%d]; }"):format(bytes / 8)),
+    ages = self.timeout > 0 and {self.timeout * MILLISECONDS} or nil,
+  }
+  state.attach(areas, self.table, number)
+  self.areas = areas
+  self.native = ffi.new("struct click_flow_manager")
+  self.native.table = self.table.table
+  self.native.tag = number * 2 ^ tonumber(C.FLOW_TAG_BITS)
+  if self.timeout > 0 then self:start_timer() end
+end
+
+--- Milliseconds, by which flows live.
+function Manager:time() return now(self.router) * MILLISECONDS end
+
+function Manager:start_timer()
+  local timer
+  timer = self.router:timer(function ()
+    timer:after(self:sweep(AT_ONCE) == AT_ONCE and 0 or self.interval)
+  end)
+  timer:after(self.interval)
+end
+
+--- End up to `most` flows whose time is over; how many there were.
+function Manager:sweep(most)
+  local time = self:time()
+  for n = 1, most do
+    local number = self.table:expired(time)
+    if number == 0 then return n - 1 end
+    self:end_flow(number)
+  end
+  return most
+end
+
+--- End the flow of that number: elements are told.
+function Manager:end_flow(number)
+  local record = ffi.cast("uint8_t *", self.table.record + number)
+  for _, area in ipairs(self.areas) do
+    local e = area.element
+    if e.flow_ended then e:flow_ended(ffi.cast(area.pointer, record + area.offset)) end
+  end
+  ffi.cast("struct click_flow_head *", record).tag = 0
+  self.table:remove(number)
+end
+
+-- A packet of a flow that there is no room for.
+local function without_room(self, p)
+  if self.timeout > 0 and self:sweep(1) == 1
+    and manage(self.native, p, self:time()) > 0 then
+    return p
+  end
+  if self.verbose > 0 and not self.told then
+    self.told = true
+    self:say("%s: Cannot add key (have %d items)!", self.name, self.table:count())
+  end
+  return nil, FULL
+end
+
+local function tell(self, p)
+  self:say(self.native.added ~= 0 and "New flow %d" or "Existing flow %d",
+    state.number(p))
+end
+
+function Manager:make_process()
+  local native, router, talks = self.native, self.router, self.verbose > 1
+  return function (_, p)
+    local number = manage(native, p, now(router) * MILLISECONDS)
+    if number > 0 then
+      if talks then tell(self, p) end
+      return p
+    end
+    if number < 0 then return nil, NO_HEADER end
+    local q, o = without_room(self, p)
+    return q, o
+  end
+end
+
+--- Ask the memory for the flows of these packets.
+function Manager:ahead(packets, n) C.pg_flow_manage_ahead(self.native, packets, n) end
+
+--- Is it better to ask?
+function Manager:outgrows_cache()
+  self.large = self.table:count() >= (self.large and FEW or MANY)
+  return self.large
+end
+
+local function capacity(self) return self.capacity end
+
+Manager.handlers = {
+  count = {read = function (self) return self.table:count() end},
+  count_fids = {read = function (self) return self.capacity - self.table:count() end},
+  capacity = {read = capacity}, total_capacity = {read = capacity},
+}
+
+Manager.notes = [[
+Elements behind, up to the next flow manager, keep what they need of each flow in its
+record, which the annotation FLOW_ID leads them to. A flow is all packets with the same
+addresses, protocol and ports (of TCP, UDP and DCCP; 0 for other packets and for
+fragments behind the first). A flow ends when no packet has come for TIMEOUT seconds
+(0: never); every RECYCLE_INTERVAL seconds those are looked for. When CAPACITY flows
+are there, packets of others are dropped.]]
+
+--- A class of flow managers from a table that has name, summary and arguments.
+function manager.define(class)
+  for name, value in pairs(Manager) do
+    if class[name] == nil then class[name] = value end
+  end
+  return element.define(class)
+end
+
+return manager

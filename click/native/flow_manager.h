@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What finds each packet's flow for the elements behind it (FlowIPManager). Plain
+ * declarations, as in native/api.h; those of flows.h come before.
+ */
+#pragma once
+
+#include "flows.h"
+
+/* Whose packets are of one flow: addresses and ports as they are in packets. */
+struct click_flow_id {
+  uint32_t source, destination;
+  uint16_t sport, dport;
+  uint8_t protocol, unused[3];
+};
+
+/* A record begins like this; then comes what elements keep of the flow. A packet's note
+ * has the same tag as its flow's record: the manager's number and the record's. One that
+ * is no longer in use has tag 0. */
+enum { FLOW_TAG_BITS = 27, FLOW_MANAGERS_MOST = 31 };
+struct click_flow_head {
+  struct click_flow_id id;
+  uint32_t tag, unused;
+};
+
+struct click_flow_manager {
+  struct flow_table *table;
+  uint32_t tag;              /* its number, above that of a record */
+  uint32_t added;            /* was the last packet the first of its flow? */
+  struct click_foreseen burst;
+};
+
+/* The number of the packet's flow, whose tag is noted then (annotation FLOW_ID); a new
+ * one if there was none. 0: there is no room; -1: it has no IPv4 header. */
+int32_t pg_flow_manage(struct click_flow_manager *m, struct packet *p, int64_t now);
+
+/* Find the flows of these packets for pg_flow_manage, which sees whether they still are
+ * that. */
+void pg_flow_manage_ahead(struct click_flow_manager *m, struct packet **packets,
+                          int32_t n);
