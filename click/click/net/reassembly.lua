@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- An IPv4 datagram that is being put together from its fragments (RFC 791, section
--- 3.2), in a packet whose payload begins at a fixed place. What isn't there yet is
--- zeros. Fragments may overlap: the later one counts.
+-- An IPv4 datagram that is being put together from its fragments (net/fragment), in a
+-- packet whose payload begins at a fixed place. Fragments may overlap.
 
 local bit = require("bit")
 local ffi = require("ffi")
-local C = require("core.declare")("net/checksum/checksum.h")
+local C = require("core.declare")("net/fragment/fragment.h")
+require("core.declare")("net/checksum/checksum.h")
 local note = require("click.note")
 local packet = require("core.packet")
 
@@ -16,6 +16,11 @@ local PAYLOAD = tonumber(C.PACKET_MAX_HEADROOM) -- where it begins in the buffer
 local MOST = packet.max_payload
 local NETWORK, TRANSPORT, MAC =
   note.NETWORK_HEADER, note.TRANSPORT_HEADER, note.MAC_HEADER
+-- Those that don't touch: 8 bytes each, and 8 between them.
+local MOST_RANGES = math.ceil(MOST / 16) + 1
+local state_t = ffi.typeof(
+  "struct { struct datagram d; struct fragment_range ranges[$]; }", MOST_RANGES)
+local spare = {} -- of those, each 2.6 KB
 local UNSHARED = 0xc0 -- the flags that a whole datagram may have
 
 -- Take the headers of the fragment, from its first byte (from the IP header on, if
@@ -37,54 +42,47 @@ end
 --- A datagram of which `p` is a fragment.
 local function new(p)
   local self = setmetatable({
-    q = packet.allocate(), ranges = {}, reached = 0, longest = 0, before = PAYLOAD,
+    q = packet.allocate(), state = table.remove(spare) or state_t(), longest = 0,
+    before = PAYLOAD,
   }, Datagram)
+  local d = self.state.d
+  d.present, d.reached, d.total, d.count = 0, 0, -1, 0
+  d.most, d.overlaps = MOST_RANGES, true
   take_headers(self, p, true)
   return self
 end
 
--- Add a range to those there are, {first, last} in order, and not touching each other.
-local function add_range(ranges, first, last)
-  local merged, i = {}, 1
-  while ranges[i] and ranges[i][2] < first do
-    merged[i] = ranges[i]
-    i = i + 1
-  end
-  while ranges[i] and ranges[i][1] <= last do
-    first, last = math.min(first, ranges[i][1]), math.max(last, ranges[i][2])
-    i = i + 1
-  end
-  table.insert(merged, {first, last})
-  for k = i, #ranges do table.insert(merged, ranges[k]) end
-  return merged
-end
-
 --- Add the fragment `p`, whose payload belongs at `first` to `last`; `more` tells
---- whether others follow. False if it can't belong to it; and true then if it is only
---- that no packet is so long. The packet remains the caller's.
+--- whether others follow. What C says: COMPLETE, PENDING; INVALID if it can't belong to
+--- it, TOO_LONG if only no packet is so long. The packet remains the caller's.
 function Datagram:add(p, first, last, more)
-  if self.total and (last > self.total or not more and last ~= self.total) then
-    return false
-  end
-  if not more and last < self.reached then return false end
-  local room = MOST - (PAYLOAD - self.before)
-  if last > room then return false, true end
-  local to = self.q.buf_addr + PAYLOAD
-  if first > self.reached then ffi.fill(to + self.reached, first - self.reached) end
-  ffi.copy(to + first, p.buf_addr + p.note16[TRANSPORT], last - first)
-  self.reached = math.max(self.reached, last)
+  local result = C.pg_datagram_add(self.state.d, self.q.buf_addr + PAYLOAD,
+    p.buf_addr + p.note16[TRANSPORT], first, last - first, more,
+    MOST - (PAYLOAD - self.before))
+  if result > C.REASSEMBLY_COMPLETE then return result end
   self.longest =
     math.max(self.longest, last - first + p.note16[TRANSPORT] - p.note16[NETWORK])
-  if not more then self.total = last end
   if first == 0 then take_headers(self, p, false) end
-  self.ranges = add_range(self.ranges, first, last)
-  return true
+  return result
 end
 
---- Is all of it there?
-function Datagram:is_whole()
-  local range = self.ranges[1]
-  return self.total ~= nil and range ~= nil and range[1] == 0 and range[2] == self.total
+--- How far its payload reaches, in bytes.
+function Datagram:reached() return self.state.d.reached end
+
+--- The ranges of its payload that there are, as text.
+function Datagram:ranges()
+  local text = {}
+  for i = 1, self.state.d.count do
+    local range = self.state.ranges[i - 1]
+    text[i] = (" (%d,%d)"):format(range.first, range.last)
+  end
+  return table.concat(text)
+end
+
+-- Another datagram may have its ranges.
+local function close(self)
+  spare[#spare + 1] = self.state
+  self.state = nil
 end
 
 --- The packet as it is now, which is the caller's from here on; nil if it would be too
@@ -92,7 +90,9 @@ end
 function Datagram:finish(time)
   local q = self.q
   q.data_off, q.length = self.before, 0
-  local length = PAYLOAD - self.before + self.reached
+  local reached = self:reached()
+  close(self)
+  local length = PAYLOAD - self.before + reached
   if length > MOST then
     packet.free(q)
     return nil
@@ -100,7 +100,7 @@ function Datagram:finish(time)
   q.length = length
   local at = q.note16[NETWORK]
   local ip, header = q.buf_addr + at, PAYLOAD - at
-  local total = header + self.reached
+  local total = header + reached
   ip[0] = bit.bor(0x40, header / 4)
   ip[2], ip[3] = bit.rshift(total, 8), bit.band(total, 0xff)
   ip[6], ip[7] = bit.band(ip[6], UNSHARED), 0
@@ -111,6 +111,9 @@ function Datagram:finish(time)
 end
 
 --- Give it up.
-function Datagram:free() packet.free(self.q) end
+function Datagram:free()
+  close(self)
+  packet.free(self.q)
+end
 
 return {new = new}

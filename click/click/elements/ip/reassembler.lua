@@ -3,8 +3,8 @@
 -- (click.net.reassembly), for as long and as many as its limits say.
 
 local bit = require("bit")
+local C = require("core.declare")("net/fragment/fragment.h")
 local ffi = require("ffi")
-require("core.declare")("native/ip.h")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
@@ -44,7 +44,7 @@ end
 
 local function forget(self, key, d)
   self.datagrams[key] = nil
-  self.used = self.used - OVERHEAD - d.reached
+  self.used = self.used - OVERHEAD - d:reached()
 end
 
 -- Give the datagram up: what there is of it leaves by the second output.
@@ -140,11 +140,12 @@ local function take(self, p, ip)
     self.datagrams[key] = d
     self.used = self.used + OVERHEAD
   end
-  local before = d.reached
-  local added, too_long = d:add(p, first, last, more)
-  if not added then return refuse(self, too_long and TOO_LONG or BAD_FRAGMENT) end
-  self.used = self.used + d.reached - before
-  if d:is_whole() then return finish(self, key, d, p) end
+  local before = d:reached()
+  local result = d:add(p, first, last, more)
+  if result == C.REASSEMBLY_INVALID then return refuse(self, BAD_FRAGMENT) end
+  if result == C.REASSEMBLY_TOO_LONG then return refuse(self, TOO_LONG) end
+  self.used = self.used + d:reached() - before
+  if result == C.REASSEMBLY_COMPLETE then return finish(self, key, d, p) end
   packet.free(p)
   return false
 end
@@ -169,13 +170,9 @@ local function dump(e)
     ("bad fragments seen:  %d\n"):format(e.bad), "cached chunk data:\n",
   }
   for key, d in pairs(e.datagrams) do
-    local ranges = {}
-    for i, range in ipairs(d.ranges) do
-      ranges[i] = (" (%d,%d)"):format(range[1], range[2])
-    end
     lines[#lines + 1] = (" %s > %s %d%s\n"):format(wire.word_text(wire.word(key)),
       wire.word_text(wire.word(key, 4)), wire.swap16(wire.half(key, 8)),
-      table.concat(ranges))
+      d:ranges())
   end
   return table.concat(lines)
 end
