@@ -33,7 +33,8 @@ local C = ffi.C
 local MSG_TRUNC, MSG_DONTWAIT, MSG_NOSIGNAL = 0x20, 0x40, 0x4000
 local SOL_SOCKET, IPPROTO_IP, IPPROTO_TCP = 1, 0, 6
 local OPTIONS = {
-  SO_REUSEADDR = {SOL_SOCKET, 2}, SO_SNDBUF = {SOL_SOCKET, 7},
+  SO_REUSEADDR = {SOL_SOCKET, 2}, SO_BROADCAST = {SOL_SOCKET, 6},
+  IP_HDRINCL = {IPPROTO_IP, 3}, SO_SNDBUF = {SOL_SOCKET, 7},
   SO_RCVBUF = {SOL_SOCKET, 8}, TCP_NODELAY = {IPPROTO_TCP, 1},
   IP_MULTICAST_IF = {IPPROTO_IP, 32}, IP_MULTICAST_LOOP = {IPPROTO_IP, 34},
   IP_ADD_MEMBERSHIP = {IPPROTO_IP, 35},
@@ -46,6 +47,7 @@ local PATIENCE_SECONDS = 10 -- with a server that takes no connection
 local BACKLOG = 2
 
 packet_socket.STREAM, packet_socket.DATAGRAM = socket.SOCK_STREAM, socket.SOCK_DGRAM
+packet_socket.RAW = socket.SOCK_RAW
 packet_socket.INET, packet_socket.UNIX = socket.AF_INET, socket.AF_UNIX
 
 -- Addresses ------------------------------------------------------------------------
@@ -112,15 +114,16 @@ local function of(fd, kind)
   fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.O_NONBLOCK)
   fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
   -- With MSG_TRUNC, a stream's bytes would be thrown away (tcp(7)).
-  local flags = kind == packet_socket.DATAGRAM and MSG_DONTWAIT + MSG_TRUNC
-    or MSG_DONTWAIT
+  local flags = kind == packet_socket.STREAM and MSG_DONTWAIT
+    or MSG_DONTWAIT + MSG_TRUNC
   return setmetatable({fd = fd, flags = flags, size = size_t(), from = address_t(),
     room = ffi.new("struct click_pollfd[1]", {{fd, POLLOUT, 0}})}, Socket)
 end
 
---- A socket of that family and kind; or nil and what is wrong.
-function packet_socket.open(family, kind)
-  local fd, problem = socket.socket(family, kind, 0)
+--- A socket of that family and kind, a raw one of a protocol above IP; or nil and what
+--- is wrong.
+function packet_socket.open(family, kind, protocol)
+  local fd, problem = socket.socket(family, kind, protocol or 0)
   if not fd then return nil, "socket: " .. problem end
   return of(fd, kind)
 end

@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What elements have in common whose packets go out by sockets and come in by them:
--- Socket and McastSocket. The class has self.receiver and self.sender, sockets of
--- devices/packet_socket or nil, and methods
+-- Socket, McastSocket and RawSocket. The class has self.receiver and self.sender,
+-- sockets of devices/packet_socket or nil, and methods
 --
 --     accepts(from)      whether to take a packet from there
 --     destination(p)     where to send the packet; nil for a connected socket
 --     broken(problem)    the socket is no more (problem is nil at a stream's end)
 --     prepare()          called before packets are received; may be absent
+--     suits(p)           whether a packet that was received is sound; may be absent
+--     refuses(p)         whether a packet can't be sent at all; may be absent
 
 local C = require("core.native")
 local note = require("click.note")
@@ -65,6 +67,10 @@ local function receive_one(e)
   p.length = math.min(n, e.snaplen)
   p.note32[EXTRA_LENGTH] = n - p.length
   if e.stamps then p.note64[TIMESTAMP] = e.router:nanoseconds() end
+  if e.suits and not e:suits(p) then
+    packet.free(p)
+    return true
+  end
   e.emit(1, p)
   return true
 end
@@ -93,6 +99,7 @@ end
 -- Send what is left of the packet, behind its first `sent` bytes; how many then have
 -- been, and whether the socket has room for more. Nil if it is broken.
 local function send_some(e, p, sent)
+  if e.refuses and e:refuses(p) then return nil end
   local to = e:destination(p)
   while sent < p.length do
     local socket = e.sender
@@ -169,6 +176,19 @@ function socket_elements.begin(e)
     if receives then e.receiving:schedule() end
     if pulls and e.waiting and e.sender then e:schedule() end
   end)
+end
+
+--- Can it go on with the sockets of the element that it replaces?
+function socket_elements.inherits(e)
+  local old = e.router.old and e.router.old.by_name[e.name]
+  return old and old.class == e.class and old.config == e.config and old.socket ~= nil
+end
+
+--- Go on with these fields of the old element, sockets among them.
+function socket_elements.take(e, old, fields)
+  if e.socket then return end
+  for _, field in ipairs(fields) do e[field], old[field] = old[field], nil end
+  if e.sender and e.upstream then e:schedule() end
 end
 
 --- No more. The packet that waits is lost.

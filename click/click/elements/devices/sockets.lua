@@ -133,15 +133,8 @@ local function join(self, socket)
   return problem
 end
 
--- Can it go on with the sockets of the element that it replaces?
-local function inherits(self)
-  local old = self.router.old and self.router.old.by_name[self.name]
-  return old and old.class == self.class and old.config == self.config
-    and old.socket ~= nil
-end
-
 function Socket:initialize()
-  if not inherits(self) then
+  if not socket_elements.inherits(self) then
     local socket, problem = packet_socket.open(self.family, self.is_stream
       and packet_socket.STREAM or packet_socket.DATAGRAM)
     if not socket then return self:error("%s", problem) end
@@ -155,13 +148,9 @@ function Socket:initialize()
   socket_elements.begin(self)
 end
 
-function Socket:take_state(old)
-  if self.socket then return end
-  for _, field in ipairs{"socket", "receiver", "sender", "remote", "waiting", "sent"} do
-    self[field], old[field] = old[field], nil
-  end
-  if self.sender and self.upstream then self:schedule() end
-end
+local KEPT = {"socket", "receiver", "sender", "remote", "waiting", "sent"}
+
+function Socket:take_state(old) socket_elements.take(self, old, KEPT) end
 
 function Socket:cleanup()
   socket_elements.finish(self)
