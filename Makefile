@@ -184,7 +184,8 @@ DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/nat
   src/port/memif/memif.h src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
   snabb/apps/bridge/bridge.h \
   click/native/ip.h click/native/ip4_table.h \
-  click/native/chance.h click/native/classify.h click/native/flow_manager.h click/native/flows.h \
+  click/native/chance.h click/native/classify.h click/native/flow_ends.h \
+  click/native/flow_manager.h click/native/flows.h \
   click/native/patterns.h click/native/crc32.h click/native/work.h \
   moongen/native/moongen.h moongen/native/pace.h moongen/native/offload.h \
   moongen/native/hmap.h moongen/native/measure.h moongen/native/moonsniff.h
