@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 struct packet;
-struct freelist;
 
 /* Annotations of packets that the kernels use, as click.note numbers them. */
 enum {
@@ -29,7 +28,6 @@ struct ip4_gateway {
 /* ip4_options.c */
 int32_t pg_ip4_gateway_options(const struct ip4_gateway *g, uint8_t *header,
                                uint32_t now_ms);
-uint32_t pg_ip4_fragment_options(const uint8_t *header, uint8_t *copy);
 
 /* A prefix in network order, and an Ethernet address for it. */
 struct ip4_neighbours { uint32_t prefix, mask; uint8_t eth[8]; };
@@ -65,9 +63,8 @@ bool pg_icmp_error(struct icmp_error *e, const struct packet *about, struct pack
                    double now);
 
 /* ip4_fragment.c */
-enum { FRAGMENTS_MAX = 1400, FRAGMENT_NO_PACKETS = -1 };
-int32_t pg_ip4_fragment(struct freelist *list, struct packet *p, uint32_t mtu,
-                        uint32_t headroom, struct packet **rest);
+void pg_ip4_fragment_notes(const struct packet *p, struct packet **fragments, int32_t n,
+                           uint32_t at);
 
 /* The keys of an IPsec tunnel: of AES by rounds, and what SHA-1 makes of the other. */
 enum { ESP_KEY = 16, ESP_DIGEST = 12 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What fragments and routers do with options of IPv4 headers (RFC 791, section 3.1; RFC
- * 1812, section 5.2.4).
+ * What routers do with options of IPv4 headers (RFC 791, section 3.1; RFC 1812, section
+ * 5.2.4).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,31 +16,6 @@
 
 enum { ADDRESS = 4 };
 enum { TIMES = 0, ADDRESSES_AND_TIMES = 1, PRESPECIFIED = 3, MOST_OVERFLOWS = 15 };
-
-/* The options that each fragment must have, to `copy` (40 bytes of room); how many
- * bytes they are, filled up to words. */
-uint32_t pg_ip4_fragment_options(const uint8_t *header, uint8_t *copy)
-{
-  const uint8_t *end = header + (header[0] & 15) * 4;
-  uint32_t total = 0;
-  for (const uint8_t *o = header + IP4_HEADER; o < end && *o != OPTION_END;) {
-    if (*o == OPTION_NOTHING) {
-      o++;
-      continue;
-    }
-    uint32_t n = option_length(o, end);
-    if (n == 0)
-      break;
-    if (*o & OPTION_COPIED) {
-      memcpy(copy + total, o, n);
-      total += n;
-    }
-    o += n;
-  }
-  for (; total % 4 != 0; total++)
-    copy[total] = OPTION_END;
-  return total;
-}
 
 /* What became of an option: left alone, written to, or wrong at this byte of it. */
 enum { UNCHANGED = 0, CHANGED = -1 };

@@ -2,7 +2,8 @@
 -- Fragmenter: cuts IPv4 packets that are longer than an MTU into fragments (RFC 791,
 -- section 3.2). What isn't IPv4, or is short enough, passes.
 
-local ffi = require("ffi")
+local C = require("core.native")
+local cut = require("net.fragment.cut")
 local ip4 = require("net.ip.ip4")
 local counter = require("core.counter")
 local failure = require("core.failure")
@@ -12,13 +13,12 @@ local packet = require("core.packet")
 local rate_alarm = require("lib.rate_alarm")
 local wire = require("net.wire.bytes")
 
-local band, bor, rshift = bit.band, bit.bor, bit.rshift
+local band, bor = bit.band, bit.bor
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local read16, write16 = wire.read16, wire.write16
 
 local ETHERNET = ip4.ETHERNET
 local DONT_FRAGMENT, MORE, OFFSET = 0x4000, 0x2000, 0x1fff
-local SHORTEST = ETHERNET + 20
 -- "Every internet module must be able to forward a datagram of 68 octets": RFC 791.
 local LEAST_MTU, FRAGMENTS_A_SECOND = 68, 10000
 
@@ -53,7 +53,7 @@ function Fragmenter:new(arg)
     failure.usage("the Fragmenter's mtu must be a whole number from %d to 65535, not "
       .. "'%s'", LEAST_MTU, tostring(o.mtu))
   end
-  o.mtu = mtu
+  o.mtu, o.rest = mtu, cut.room()
   o.next_fragment_id = fragment.deterministic_first_fragment_id
     or math.random(0, 0xffff)
   o.alarm = rate_alarm.new(o, "out-ipv4-frag", FRAGMENTS_A_SECOND,
@@ -68,64 +68,35 @@ local function fresh_id(self)
   return self.next_fragment_id
 end
 
--- Put "no operation" in the place of options that only the first fragment has (RFC 791,
--- section 3.1: those without the "copied" flag).
-local COPIED, END, NO_OPERATION = 0x80, 0, 1
-local function blank_options(ip, header)
-  local i = 20
-  while i < header and ip[i] ~= END do
-    local size = 1
-    if ip[i] ~= NO_OPERATION then
-      size = i + 1 < header and ip[i + 1] or 0
-      if size < 2 or i + size > header then return end
-    end
-    if ip[i] < COPIED then ffi.fill(ip + i, size, NO_OPERATION) end
-    i = i + size
-  end
+local function drop_uncut(self, p)
+  counter.add(self.shm["drop-ipv4-frag-unfragmentable"])
+  packet.free(p)
 end
 
--- A fragment of `p`: `size` bytes of its payload from `first` on.
-local function cut(p, headers, first, size, id, flags_and_offset)
-  local out = packet.allocate()
-  out.length = headers + size
-  local data = out.data
-  ffi.copy(data, p.data, headers)
-  ffi.copy(data + headers, p.data + headers + first, size)
-  local ip = data + ETHERNET
-  if first > 0 and headers > SHORTEST then blank_options(ip, headers - ETHERNET) end
-  write16(ip + 2, headers - ETHERNET + size)
-  write16(ip + 4, id)
-  write16(ip + 6, flags_and_offset)
-  ip4.set_checksum(ip, headers - ETHERNET)
-  return out
+-- Send so many packets.
+local function send_all(output, packets, n)
+  for i = 0, n - 1 do transmit(output, packets[i]) end
 end
 
--- Send `p`, whose headers are `headers` bytes long and whose length is right, in parts.
-local function send_parts(self, output, p, headers)
-  local ip = p.data + ETHERNET
-  local id, flags = read16(ip + 4), read16(ip + 6)
-  local is_part = band(flags, bor(MORE, OFFSET)) ~= 0
-  if not is_part then id = fresh_id(self) end
-  local payload = p.length - headers
-  local room = self.mtu + ETHERNET - headers
-  room = room - room % 8
-  local base, first = band(flags, OFFSET), 0
-  flags = band(flags, 0xe000)
-  local sent = self.shm["out-ipv4-frag"]
-  while first < payload do
-    local size = math.min(room, payload - first)
-    -- The last part may fill the rest of the MTU: it need be no multiple of 8.
-    if payload - first <= self.mtu + ETHERNET - headers then size = payload - first end
-    local more = first + size < payload and MORE or 0
-    transmit(output, cut(p, headers, first, size, id,
-      bor(flags, more, base + rshift(first, 3))))
-    counter.add(sent)
-    first = first + size
+-- Send `p`, whose length is right, in parts.
+local function send_parts(self, output, p)
+  local ip, rest = p.data + ETHERNET, self.rest
+  local is_part = band(read16(ip + 6), bor(MORE, OFFSET)) ~= 0
+  if not is_part then write16(ip + 4, fresh_id(self)) end
+  local n = cut.ip4(p, p.data_off + ETHERNET, ETHERNET, self.mtu, false,
+    C.PACKET_HEADROOM, rest)
+  if n == C.FRAGMENT_NO_PACKETS then
+    drop_uncut(self, p)
+    return
   end
+  p.no_flags = 0 -- of the packet that it was
+  transmit(output, p)
+  send_all(output, rest, n)
+  counter.add(self.shm["out-ipv4-frag"], n + 1)
 end
 
 -- An IPv4 packet longer than the MTU.
-local function send_long(self, output, p, headers, total)
+local function send_long(self, output, p, total)
   if total <= self.mtu then -- what makes it long isn't IP's
     p.length = ETHERNET + total
     counter.add(self.shm["out-ipv4-frag-not"])
@@ -133,12 +104,11 @@ local function send_long(self, output, p, headers, total)
     return
   end
   if band(read16(p.data + ETHERNET + 6), DONT_FRAGMENT) ~= 0 then
-    counter.add(self.shm["drop-ipv4-frag-unfragmentable"])
+    drop_uncut(self, p)
   else
     p.length = ETHERNET + total
-    send_parts(self, output, p, headers)
+    send_parts(self, output, p)
   end
-  packet.free(p)
 end
 
 local function pass(self, input, output, n)
@@ -159,7 +129,7 @@ local function pass(self, input, output, n)
         counter.add(unneeded)
         transmit(output, p)
       else
-        send_long(self, output, p, headers, total)
+        send_long(self, output, p, total)
       end
     end
   end

@@ -10,6 +10,9 @@
 
 #include "../flow/flow.h"
 
+struct packet;
+struct freelist;
+
 struct fragment_range { uint16_t first, last; };
 
 /* What there is of a datagram. `most` of struct fragment_range lie behind it. */
@@ -34,6 +37,11 @@ struct reassembly {
   uint8_t *whole;
   bool evicted;              /* did another datagram go for the last fragment's? */
 };
+
+/* cut.c */
+enum { FRAGMENTS_MAX = 1400, FRAGMENT_NO_PACKETS = -1 };
+int32_t pg_ip4_cut(struct freelist *list, struct packet *p, uint32_t at, uint32_t link,
+                   uint32_t mtu, bool units, uint32_t headroom, struct packet **rest);
 
 /* reassembly.c */
 int pg_datagram_add(struct datagram *d, uint8_t *to, const uint8_t *payload,

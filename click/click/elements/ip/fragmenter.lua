@@ -1,16 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- IPFragmenter: cuts IPv4 packets that are longer than the MTU into fragments. C makes
--- them (native/ip4_fragment.c).
+-- IPFragmenter: cuts IPv4 packets that are longer than the MTU into fragments
+-- (net/fragment).
 
 local bit = require("bit")
-local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
+local cutter = require("net.fragment.cut")
 local element = require("click.element")
 local note = require("click.note")
-local pool = require("core.pool")
 
 local band, bor, lshift, tobit = bit.band, bit.bor, bit.lshift, bit.tobit
-local freelist = pool.freelist
 local NETWORK = note.NETWORK_HEADER
 local MINIMAL, UNIT = 20, 8 -- bytes
 local FLAGS, ID = 6, 4
@@ -29,14 +27,12 @@ local IPFragmenter = element.define{
   drops = {"must not be fragmented", "bad IP header"}, reads = {"NETWORK_HEADER"},
 }
 
-local array_t = ffi.typeof("struct packet *[?]")
-
 function IPFragmenter:configure(a)
   if a.MTU < UNIT then return self:error("MTU must be at least 8") end
   self.mtu, self.honor_df, self.verbose, self.headroom =
     a.MTU, a.HONOR_DF, a.VERBOSE, a.HEADROOM
   self.fragments, self.uncut = 0, 0
-  self.rest = array_t(C.FRAGMENTS_MAX) -- fragments but the first, within one call
+  self.rest = cutter.room() -- fragments but the first, within one call
 end
 
 local function refuse(self, p)
@@ -62,12 +58,9 @@ end
 local function cut(self, p, ip)
   if band(ip[FLAGS], DONT_FRAGMENT) ~= 0 then forget_flag(ip) end
   local rest = self.rest
-  local n = C.pg_ip4_fragment(freelist, p, self.mtu, self.headroom, rest)
-  if n == C.FRAGMENT_NO_PACKETS then
-    pool.refill()
-    n = C.pg_ip4_fragment(freelist, p, self.mtu, self.headroom, rest)
-    if n == C.FRAGMENT_NO_PACKETS then return nil, 1 end
-  end
+  local n = cutter.ip4(p, p.note16[NETWORK], 0, self.mtu, true, self.headroom, rest)
+  if n == C.FRAGMENT_NO_PACKETS then return nil, 1 end
+  C.pg_ip4_fragment_notes(p, rest, n, self.headroom)
   self.fragments = self.fragments + n + 1
   local last = rest[n - 1]
   self.emit(1, p)

@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The fragments' headers and payloads by hand; apps' and Click's specs have more.
+
+local ffi = require("ffi")
+local checksum = require("lib.checksum")
+local cut = require("net.fragment.cut")
+local packet = require("core.packet")
+
+local rest = cut.room()
+
+-- Of an IPv4 packet with so many bytes of payload, behind `link`, the fragments:
+-- {options, bytes of payload} each.
+local function fragments(link, options, payload, mtu, units)
+  local total = 20 + #options + payload
+  local bytes = {}
+  for i = 1, payload do bytes[i] = string.char(i % 251) end
+  bytes = table.concat(bytes)
+  local p = packet.from_string(link .. string.char(0x45 + #options / 4, 1,
+    math.floor(total / 256), total % 256) .. "\0\9\0\0\64\17\0\0\10\0\0\1\10\0\0\2"
+    .. options .. bytes .. "padding")
+  p.note8[5] = 77
+  local n = cut.ip4(p, p.data_off + #link, #link, mtu, units, 99, rest)
+  local list, at, whole = {}, 0, {}
+  for i = 0, n do
+    local q = i == 0 and p or rest[i - 1]
+    local text = ffi.string(q.data, q.length)
+    assert.equal(link, text:sub(1, #link))
+    assert.is_true(i == 0 or q.data_off == 99)
+    text = text:sub(#link + 1)
+    local header = text:byte(1) % 16 * 4
+    assert.equal(#text, text:byte(3) * 256 + text:byte(4))
+    assert.equal(0, checksum.ipsum(text, header, 0))
+    assert.equal((i < n and 0x2000 or 0) + at / 8, text:byte(7) * 256 + text:byte(8))
+    assert.equal("\1\0\9\64\17\10\0\0\1\10\0\0\2", text:sub(2, 2) .. text:sub(5, 6)
+      .. text:sub(9, 10) .. text:sub(13, 20))
+    assert.is_true(#text <= mtu)
+    whole[i + 1] = text:sub(header + 1)
+    list[i + 1] = {text:sub(21, header), #text - header}
+    at = at + #text - header
+    packet.free(q)
+  end
+  assert.equal(bytes, table.concat(whole))
+  return list
+end
+
+describe("IPv4 packets", function ()
+  it("are cut into units of 8 bytes, and what is left", function ()
+    assert.same({{"", 48}, {"", 48}, {"", 4}}, fragments("eth", "", 100, 68, false))
+    assert.same({{"", 48}, {"", 48}}, fragments("", "", 96, 75, true))
+  end)
+
+  it("may fill the MTU with the last fragment", function ()
+    assert.same({{"", 48}, {"", 49}}, fragments("eth", "", 97, 69, false))
+    assert.same({{"", 48}, {"", 48}, {"", 1}}, fragments("eth", "", 97, 69, true))
+  end)
+
+  it("copy the options that are to be copied", function ()
+    local options = "\7\3\4\130\4ab\1\148\4\0\0"
+    assert.same({{options, 32}, {"\130\4ab\148\4\0\0", 40}, {"\130\4ab\148\4\0\0", 8}},
+      fragments("eth", options, 80, 68, false))
+    -- One that can't be ends them.
+    assert.same({{"\130\9ab", 40}, {"", 1}}, fragments("", "\130\9ab", 41, 64, false))
+  end)
+
+  it("may have as many fragments as a packet has bytes for", function ()
+    assert.equal(1277, #fragments("", "", packet.max_payload - 27, 28, false))
+  end)
+end)
