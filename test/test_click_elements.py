@@ -23,10 +23,26 @@ RECORDED = json.loads((ROOT / "test/click_elements.json").read_text())
 # What FastClick says of its batches, buffers and records of flows.
 OWN = re.compile("batch mode|compatible with batch|Batching will be|expensive Packet"
                  "|element does not support timeout|^Placing .* at ")
+# Lines that tcpdump 3 wrote, and others.
+TCPDUMP = """\
+9.612442 1.2.3.4.33397 > 5.6.7.8.22: S 1000:1000(0) win 5840 <mss 1460,sackOK,\
+timestamp 1 0,nop,wscale 0> (DF) (ttl 64, id 5)
+10.1 5.6.7.8.22 > 1.2.3.4.33397: S 5000:5000(0) ack 1001 win 5792 (ttl 60, id 9, len 40)
+10.3 1.2.3.4.33397 > 5.6.7.8.22: P 1:101(100) ack 1 win 5840 [tos 0x10] (ttl 64, id 7)
+10.35 5.6.7.8.22 > 1.2.3.4.33397: . ack 101 win 5840 <nop,nop,sack sack 1 {1:9} >
+11.3 10.0.0.1.53 > 10.0.0.2.1234: udp 100 (DF) (ttl 64, id 7, len 128)
+
+# a comment
+11.4 10.0.0.1 > 10.0.0.2: icmp: echo request (ttl 64, id 7, len 84)
+garbage
+more garbage
+11.6 1.2.3.4.http > 10.0.0.2.6: R 7:7(0) win 0
+"""
 
 
 @pytest.fixture
 def place(tmp_path):
+    (tmp_path / "t.txt").write_text(TCPDUMP)
     frames = captures.frames(0)[2:14]
     (tmp_path / "e.pcap").write_bytes(
         struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)

@@ -30,7 +30,10 @@ def unindented(block):
 
 @pytest.fixture
 def place(tmp_path):
-    """A folder with a capture file of three packets, in.pcap."""
+    """A folder with a capture file of three packets, in.pcap, and a line of tcpdump's,
+    in.txt."""
+    (tmp_path / "in.txt").write_text(
+        "977492832.612442 10.0.0.1.1234 > 10.0.0.2.22: S 10:10(0) win 5840\n")
     record = struct.pack("<IIII", 1000, 0, 60, 60) + bytes(60)
     (tmp_path / "in.pcap").write_bytes(
         struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1) + 3 * record)

@@ -110,8 +110,10 @@ function Lines:back_to(mark)
   self.number = mark.number
 end
 
---- Its length and position in bytes; nil if it has none.
+--- Its length and position in bytes, or what they were when it was closed; nil if it
+--- has none.
 function Lines:size()
+  if self.ended then return self.ended[1], self.ended[2] end
   if self.text then return #self.text, self.at - 1 end
   local at = self.file:seek("cur", 0)
   if not at then return nil end
@@ -121,6 +123,7 @@ function Lines:size()
 end
 
 function Lines:close()
+  if self.file then self.ended = {self:size()} end
   if self.file and self.file ~= io.stdin then self.file:close() end
   if self.packed then self.packed:close() end
   self.packed, self.file, self.text, self.at = nil, nil, "", 1

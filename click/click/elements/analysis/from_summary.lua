@@ -105,17 +105,24 @@ local function open(self, a)
   return lines
 end
 
+--- The reader of self.lines; say(kind, landmark, text) gets what is wrong with them.
+function FromIPSummaryDump:make_reader(say)
+  local a = self.arguments_given
+  local reader = Reader.new(self.lines, self, {
+    checksums = a.CHECKSUM, protocol = a.PROTO, times = a.TIMES, say = say,
+  })
+  local names = a.FIELDS or a.CONTENTS or a.DEFAULT_FIELDS or a.DEFAULT_CONTENTS
+  if names then reader:set_fields(text_of.words(names)) end
+  local flow = a.FLOWID or a.DEFAULT_FLOWID
+  if flow then reader:set_flow(text_of.words(flow)) end
+  return reader
+end
+
 function FromIPSummaryDump:initialize()
   local a = self.arguments_given
   self.lines = open(self, a)
   if self.lines then
-    self.reader = Reader.new(self.lines, self, {
-      checksums = a.CHECKSUM, protocol = a.PROTO, times = a.TIMES, say = tell(self),
-    })
-    local names = a.FIELDS or a.CONTENTS or a.DEFAULT_FIELDS or a.DEFAULT_CONTENTS
-    if names then self.reader:set_fields(text_of.words(names)) end
-    local flow = a.FLOWID or a.DEFAULT_FLOWID
-    if flow then self.reader:set_flow(text_of.words(flow)) end
+    self.reader = self:make_reader(tell(self))
     self.reader:begin()
   end
   self.repeats = a.MULTIPACKET and Repeats.new(a.TIMESTAMP)
