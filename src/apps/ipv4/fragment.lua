@@ -68,11 +68,6 @@ local function fresh_id(self)
   return self.next_fragment_id
 end
 
-local function drop_uncut(self, p)
-  counter.add(self.shm["drop-ipv4-frag-unfragmentable"])
-  packet.free(p)
-end
-
 -- Send so many packets.
 local function send_all(output, packets, n)
   for i = 0, n - 1 do transmit(output, packets[i]) end
@@ -85,10 +80,6 @@ local function send_parts(self, output, p)
   if not is_part then write16(ip + 4, fresh_id(self)) end
   local n = cut.ip4(p, p.data_off + ETHERNET, ETHERNET, self.mtu, false,
     C.PACKET_HEADROOM, rest)
-  if n == C.FRAGMENT_NO_PACKETS then
-    drop_uncut(self, p)
-    return
-  end
   p.no_flags = 0 -- of the packet that it was
   transmit(output, p)
   send_all(output, rest, n)
@@ -104,7 +95,8 @@ local function send_long(self, output, p, total)
     return
   end
   if band(read16(p.data + ETHERNET + 6), DONT_FRAGMENT) ~= 0 then
-    drop_uncut(self, p)
+    counter.add(self.shm["drop-ipv4-frag-unfragmentable"])
+    packet.free(p)
   else
     p.length = ETHERNET + total
     send_parts(self, output, p)

@@ -3,8 +3,8 @@
 -- section 4.5); the MTU is fixed, or what routers on the path report (apps.ipv6.pmtu).
 -- What isn't IPv6, or is short enough, passes.
 
-local ffi = require("ffi")
 local C = require("core.native")
+local cut = require("net.fragment.cut")
 local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
 local failure = require("core.failure")
@@ -13,14 +13,11 @@ local link = require("core.link")
 local packet = require("core.packet")
 local pmtu = require("apps.ipv6.pmtu")
 local rate_alarm = require("lib.rate_alarm")
-local wire = require("net.wire.bytes")
 
-local band, bor = bit.band, bit.bor
+local band = bit.band
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
-local write16, write32 = wire.write16, wire.write32
 
-local ETHERNET, HEADERS, FRAGMENT = ip6.ETHERNET, ip6.HEADERS, ip6.FRAGMENT
-local FRAGMENT_HEADER, MORE = 8, 1
+local ETHERNET, HEADERS = ip6.ETHERNET, ip6.HEADERS
 local FRAGMENTS_A_SECOND = 10000
 
 local fragment = {}
@@ -61,7 +58,7 @@ function Fragmenter:new(arg)
     failure.usage("the Fragmenter's mtu must be a whole number from %d to 65535, not "
       .. "'%s'", ip6.LEAST_MTU, tostring(o.mtu))
   end
-  o.mtu = mtu
+  o.mtu, o.rest = mtu, cut.room()
   o.next_fragment_id = fragment.deterministic_first_fragment_id
     or math.random(0, 0xffffffff)
   if o.pmtud then
@@ -81,34 +78,20 @@ function Fragmenter.reconfig_keeps(fresh, running)
   return {"alarm", "next_fragment_id", known and new and "paths" or nil}
 end
 
--- A fragment of `p`: `size` bytes of its payload from `first` on.
-local function cut(p, first, size, id, more)
-  local out = packet.allocate()
-  out.length = HEADERS + FRAGMENT_HEADER + size
-  local data, from = out.data, p.data
-  ffi.copy(data, from, HEADERS)
-  ffi.copy(data + HEADERS + FRAGMENT_HEADER, from + HEADERS + first, size)
-  write16(data + 18, FRAGMENT_HEADER + size)
-  local header = data + HEADERS
-  header[0], header[1] = from[20], 0
-  write16(header + 2, bor(first, more))
-  write32(header + 4, id)
-  data[20] = FRAGMENT
-  return out
+-- Send so many packets.
+local function send_all(output, packets, n)
+  for i = 0, n - 1 do transmit(output, packets[i]) end
 end
 
--- Send the `payload` bytes of `p` in parts, in packets of at most `mtu` bytes.
-local function send_parts(self, output, p, payload, mtu)
+-- Send `p`, which ends with its payload, in parts, in packets of at most `mtu` bytes.
+local function send_parts(self, output, p, mtu)
   self.next_fragment_id = band(self.next_fragment_id + 1, 0xffffffff)
-  local sent, first = self.shm["out-ipv6-frag"], 0
-  local most = mtu + ETHERNET - HEADERS - FRAGMENT_HEADER
-  while first < payload do
-    local size, more = payload - first, 0
-    if size > most then size, more = most - most % 8, MORE end
-    transmit(output, cut(p, first, size, self.next_fragment_id, more))
-    counter.add(sent)
-    first = first + size
-  end
+  local rest = self.rest
+  local n = cut.ip6(p, ETHERNET, mtu, self.next_fragment_id, C.PACKET_HEADROOM, rest)
+  p.no_flags = 0 -- of the packet that it was
+  transmit(output, p)
+  send_all(output, rest, n)
+  counter.add(self.shm["out-ipv6-frag"], n + 1)
 end
 
 -- An IPv6 packet longer than the MTU of the path, maybe.
@@ -119,8 +102,7 @@ local function send_long(self, output, p, payload)
     counter.add(self.shm["out-ipv6-frag-not"])
     transmit(output, p)
   else
-    send_parts(self, output, p, payload, mtu)
-    packet.free(p)
+    send_parts(self, output, p, mtu)
   end
 end
 

@@ -43,6 +43,48 @@ local function fragments(link, options, payload, mtu, units)
   return list
 end
 
+-- Of an IPv6 packet with so many bytes of payload behind "eth", with so much room
+-- before it, the fragments' bytes of payload.
+local function fragments6(payload, mtu, headroom)
+  local bytes = {}
+  for i = 1, payload do bytes[i] = string.char(i % 251) end
+  bytes = table.concat(bytes)
+  local start, addresses = "eth\96\1\2\3", "\64" .. ("a"):rep(16) .. ("b"):rep(16)
+  local frame = start .. string.char(math.floor(payload / 256), payload % 256) .. "\17"
+    .. addresses .. bytes
+  local p = packet.allocate()
+  p.data_off, p.length = headroom, #frame
+  ffi.copy(p.data, frame, #frame)
+  local n = cut.ip6(p, 3, mtu, -2, 99, rest)
+  local list, whole, at = {}, {}, 0
+  for i = 0, n do
+    local q = i == 0 and p or rest[i - 1]
+    local text = ffi.string(q.data, q.length)
+    local size, place = #text - 51, at + (i < n and 1 or 0)
+    assert.equal(start
+      .. string.char(math.floor((size + 8) / 256), (size + 8) % 256, 44) .. addresses
+      .. "\17\0" .. string.char(math.floor(place / 256), place % 256)
+      .. "\255\255\255\254", text:sub(1, 51))
+    assert.is_true(#text <= mtu + 3)
+    assert.is_true(i == 0 or q.data_off == 99)
+    list[i + 1], whole[i + 1], at = size, text:sub(52), at + size
+    packet.free(q)
+  end
+  assert.equal(bytes, table.concat(whole))
+  return list
+end
+
+describe("IPv6 packets", function ()
+  it("are cut into units of 8 bytes, and what fills the MTU", function ()
+    for _, headroom in ipairs{0, 7, 8, 128} do
+      assert.same({1232, 1232, 36}, fragments6(2500, 1280, headroom))
+      assert.same({1232, 1237}, fragments6(2469, 1285, headroom))
+      assert.same({1232, 1232, 6}, fragments6(2470, 1285, headroom))
+      assert.same({1232, 9}, fragments6(1241, 1280, headroom))
+    end
+  end)
+end)
+
 describe("IPv4 packets", function ()
   it("are cut into units of 8 bytes, and what is left", function ()
     assert.same({{"", 48}, {"", 48}, {"", 4}}, fragments("eth", "", 100, 68, false))

@@ -42,6 +42,8 @@ struct reassembly {
 enum { FRAGMENTS_MAX = 1400, FRAGMENT_NO_PACKETS = -1 };
 int32_t pg_ip4_cut(struct freelist *list, struct packet *p, uint32_t at, uint32_t link,
                    uint32_t mtu, bool units, uint32_t headroom, struct packet **rest);
+int32_t pg_ip6_cut(struct freelist *list, struct packet *p, uint32_t link, uint32_t mtu,
+                   int32_t id, uint32_t headroom, struct packet **rest);
 
 /* reassembly.c */
 int pg_datagram_add(struct datagram *d, uint8_t *to, const uint8_t *payload,

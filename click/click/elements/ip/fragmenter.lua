@@ -59,7 +59,6 @@ local function cut(self, p, ip)
   if band(ip[FLAGS], DONT_FRAGMENT) ~= 0 then forget_flag(ip) end
   local rest = self.rest
   local n = cutter.ip4(p, p.note16[NETWORK], 0, self.mtu, true, self.headroom, rest)
-  if n == C.FRAGMENT_NO_PACKETS then return nil, 1 end
   C.pg_ip4_fragment_notes(p, rest, n, self.headroom)
   self.fragments = self.fragments + n + 1
   local last = rest[n - 1]
