@@ -13,11 +13,16 @@ enum { FLAGS = 13 }; /* where TCP has them */
 bool pg_flow_ends(const struct packet *p, struct click_flow_ends *ends)
 {
   struct view v;
-  if (!look(p, &v) || v.ip->version_ihl >> 4 != 4 || !has_ports(&v))
+  *ends = (struct click_flow_ends){0};
+  if (!look(p, &v) || v.ip->version_ihl >> 4 != 4)
     return false;
-  *ends = (struct click_flow_ends){
-    .source = v.ip->src_addr, .destination = v.ip->dst_addr,
-    .sport = load16(v.l4), .dport = load16(v.l4 + 2), .protocol = v.ip->next_proto_id};
+  ends->source = v.ip->src_addr;
+  ends->destination = v.ip->dst_addr;
+  ends->protocol = v.ip->next_proto_id;
+  if (!has_ports(&v))
+    return false;
+  ends->sport = load16(v.l4);
+  ends->dport = load16(v.l4 + 2);
   if (ends->protocol == TCP && v.length > FLAGS)
     ends->tcp_flags = v.l4[FLAGS];
   return true;

@@ -17,7 +17,7 @@ struct click_flow_ends {
   uint8_t protocol, tcp_flags;
 };
 
-/* False: it has no IPv4 header, or no ports. */
+/* False: it has no IPv4 header, or no ports; what it hasn't is 0 then. */
 bool pg_flow_ends(const struct packet *p, struct click_flow_ends *ends);
 
 /* Give a packet that has an IPv4 header another source (or destination) address, and
