@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`click-flatten` and `click -qo-`, called by those names."""
 
+import re
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -175,6 +177,50 @@ def test_pretty(run):
     assert run("click-pretty", "--dot", "r.click").stdout.startswith("// Push")
     result = run("click-pretty", "-e", "Idle ->")
     assert result.returncode == 1 and result.stdout == ""
+
+
+GRAPH = 's :: InfiniteSource("<x>", LIMIT 3) -> t :: Tee -> Queue -> u :: Unqueue -> ' \
+    'Discard; t[1] -> c :: { input -> Counter -> output } -> d :: Discard'
+
+
+@pytest.mark.fast
+def test_pretty_writes_graphml(run):
+    result = run("click-pretty", "--graphml", "-e", GRAPH)
+    assert (result.stderr, result.returncode) == ("", 0)
+    space = {"g": "http://graphml.graphdrawing.org/xmlns"}
+    root = ElementTree.fromstring(result.stdout.encode())
+    nodes = {node.get("id"): node for node in root.findall(".//g:node", space)}
+    names = {key: node.find("g:data[@key='kn']", space).text
+             for key, node in nodes.items()}
+    edges = {f"{names[edge.get('source')]} {edge.get('sourceport')} "
+             f"{names[edge.get('target')]} {edge.get('targetport')}"
+             for edge in root.findall(".//g:edge", space)}
+    assert edges == {
+        "s o0 t i0", "t o0 Queue@3 i0", "Queue@3 o0 u i0", "u o0 Discard@5 i0",
+        "t o1 c/Counter@1 i0", "c/Counter@1 o0 d i0"}
+    kinds = {names[key]: "".join(port.find("g:data", space).text
+                                 for port in node.findall("g:port", space))
+             for key, node in nodes.items()}
+    assert kinds == {"s": "h", "t": "hhh", "Queue@3": "hl", "u": "lh", "Discard@5": "h",
+                     "c/Counter@1": "hh", "d": "h"}
+    result = run("click-pretty", "--graphml", "-e", "Idle -> Nonesuch")
+    assert result.stderr == "config:1: warning: unknown element class 'Nonesuch'\n"
+    assert result.stdout.count('<data key="kp">a</data>') == 2
+
+
+@pytest.mark.fast
+def test_pretty_writes_gml(run):
+    result = run("click-pretty", "--gml", "-e", GRAPH)
+    assert (result.stderr, result.returncode) == ("", 0)
+    labels = re.findall(r'id \d+\n    label "(.*)"', result.stdout)
+    assert labels == ["s :: InfiniteSource", "t :: Tee", "Queue", "u :: Unqueue",
+                      "Discard", "d :: Discard", "c/Counter@1 :: Counter"]
+    edges = re.findall(r"source (\d+)\n +target (\d+)\n.*\n.*xSource (\S+)",
+                       result.stdout)
+    assert sorted(edges) == [
+        ("0", "1", "0.000000"), ("1", "2", "-0.500000"), ("1", "6", "0.500000"),
+        ("2", "3", "0.000000"), ("3", "4", "0.000000"), ("6", "5", "0.000000")]
+    assert result.stdout.count("[") == result.stdout.count("]")
 
 
 @pytest.mark.fast

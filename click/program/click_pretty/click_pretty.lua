@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `perigee click-pretty`: a configuration as a page of HTML, or as a picture.
+-- `perigee click-pretty`: a configuration as a page of HTML, or as a graph.
 
 local errors = require("click.errors")
 local filter = require("program.click.filter")
+local graph = require("click.pages.graph")
 local hookup = require("click.router.hookup")
 local html = require("click.pages.html")
 local picture = require("click.router.picture")
@@ -15,6 +16,10 @@ local SPECS = filter.options{
   {names = {"class-docs"}, letter = "u", value = "URL", field = "class_docs",
     help = "Link element classes to URL, with %s for the class."},
   {names = {"dot"}, field = "dot", help = "Draw it for Graphviz, instead."},
+  {names = {"gml"}, field = "gml", help = "Write it as a graph in GML, instead."},
+  {names = {"graphml"}, field = "graphml",
+    help = "Write it as a graph in GraphML, instead."},
+  {names = {"bsdmodule"}, letter = "b", field = "driver", help = "Takes no effect."},
   {names = {"linuxmodule"}, letter = "l", field = "driver", help = "Takes no effect."},
   {names = {"userlevel"}, field = "driver", help = "Takes no effect."},
 }
@@ -56,6 +61,8 @@ M.run = filter.program("click-pretty", "Write a configuration as a page of HTML,
     local flat = filter.flatten(text, file, o, reporter)
     if not flat then return nil end
     if o.dot then return picture.text(flat, registry.find, reporter) end
+    if o.gml then return graph.gml(flat) end
+    if o.graphml then return graph.graphml(flat, kinds_of(flat, reporter)) end
     return html.page{text = text, file = file, flat = flat, errors = errors.new(),
       kind = kinds_of(flat, reporter), is_class = registry.find,
       class_url = class_url_of(o.class_docs)}
