@@ -79,3 +79,29 @@ def test_what_devices_and_pools_tell(place):
     assert re.search(r"^rx_good_packets\[\d+\] = 12$", result.stdout, re.MULTILINE)
     assert re.search(r"^Queue 0: -?\d+$", result.stdout, re.MULTILINE)
     assert re.search(r"^0 [1-9]\d*$", result.stdout, re.MULTILINE)
+
+
+# More flows than make rewriters and flow managers look ahead: their region is cut then.
+FLOWS, ROUNDS = 20000, 4
+
+
+@pytest.fixture(scope="module")
+def many_flows(tmp_path_factory):
+    path = tmp_path_factory.mktemp("flows") / "flows.pcap"
+    head = bytes(12) + b"\x08\x00" + bytes.fromhex("4500001c00000000401166cf0a0000010a000002")
+    frames = [head + struct.pack(">HHHH", 1 + i, 53, 8, 0) + bytes(18) for i in range(FLOWS)]
+    path.write_bytes(
+        struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+        + b"".join(struct.pack("<IIII", 1, 0, len(frame), len(frame)) + frame
+                   for _ in range(ROUNDS) for frame in frames))
+    return path
+
+
+@pytest.mark.parametrize("element", [
+    "FlowIPManager", "IPRewriter(pattern 9.9.9.9 1024-65535 - - 0 0)"])
+def test_no_packet_of_many_flows_is_lost(many_flows, element):
+    result = perigee(
+        "click", "-e", f"FromDump({many_flows}, STOP true) -> Strip(14) -> CheckIPHeader "
+        f"-> e :: {element} -> c :: Counter -> Discard", "-h", "c.count")
+    assert (result.returncode, result.stdout.split()) == (0, [str(FLOWS * ROUNDS)]), (
+        result.stdout + result.stderr)

@@ -72,21 +72,43 @@ end
 
 local TURNS = 128 -- of tasks, before timers are looked at
 local HALF_LINK = math.floor(link.max / 2)
-Router.most_turns = TURNS
+Router.most_turns, Router.lookers = TURNS, {}
 
 -- How many turns are taken in a breath. Where packets go to another thread, or by links
--- (nothing is fused), what sources that can wait send at once has room in a link.
-local function most_turns(self)
-  local burst, by_links = 0, self.options.is_part or not engine.fuse
+-- (nothing is fused, or the region is cut before an element that looks ahead), what
+-- sources that can wait send at once has room in a link.
+local function most_turns(self, is_cut)
+  local burst, by_links = 0, is_cut or self.options.is_part or not engine.fuse
   for _, e in ipairs(by_links and self.elements or {}) do
     if e.class.task_can_wait then burst = math.max(burst, rawget(e, "burst") or 1) end
   end
   return math.max(1, math.min(TURNS, math.floor(HALF_LINK / math.max(burst, 1))))
 end
 
+-- Elements whose state may outgrow the caches, and which look ahead then.
+local function lookers_of(self)
+  local list = {}
+  for _, e in ipairs(self.elements) do
+    if e.ahead and e.outgrows_cache then list[#list + 1] = e end
+  end
+  return list
+end
+
+-- The engine cuts the region before one of these sooner or later.
+local function expect_cuts(self)
+  local list = self.lookers
+  for i = 1, #list do
+    if list[i]:outgrows_cache() then
+      self.lookers, self.most_turns = {}, most_turns(self, true)
+      return
+    end
+  end
+end
+
 --- Let tasks and timers run; true if there was something to do.
 function Router:turn()
   self:begin_turn()
+  if #self.lookers > 0 then expect_cuts(self) end
   self.turning = "polls"
   if self.polling then poll_all(self) end
   self.turning = "tasks"
@@ -172,7 +194,7 @@ function Router:begin()
   local old = self.old
   self.old = nil
   cpu_time.begin(self)
-  self.most_turns = most_turns(self)
+  self.most_turns, self.lookers = most_turns(self), lookers_of(self)
   self.active, self.arrived = true, {} -- links that stay have counted before
   for _, e in ipairs(self.elements) do self.arrived[e] = packets_into(e, cursor) end
   self.clock:begin(old and old.clock)
