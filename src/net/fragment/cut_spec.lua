@@ -100,8 +100,19 @@ describe("IPv4 packets", function ()
     local options = "\7\3\4\130\4ab\1\148\4\0\0"
     assert.same({{options, 32}, {"\130\4ab\148\4\0\0", 40}, {"\130\4ab\148\4\0\0", 8}},
       fragments("eth", options, 80, 68, false))
+    assert.same({{"\130\5abc\7\3\4", 8}, {"\130\5abc\0\0\0", 8}},
+      fragments("", "\130\5abc\7\3\4", 16, 36, false))
     -- One that can't be ends them.
     assert.same({{"\130\9ab", 40}, {"", 1}}, fragments("", "\130\9ab", 41, 64, false))
+  end)
+
+  it("have no bytes that aren't in the packet", function ()
+    local p = packet.from_string("\69\0\1\44\0\9\0\0\64\17\0\0\10\0\0\1\10\0\0\2"
+      .. ("x"):rep(60))
+    assert.equal(1, cut.ip4(p, p.data_off, 0, 68, false, 99, rest))
+    assert.same({68, 32}, {p.length, rest[0].length}) -- 300 by the header
+    packet.free(p)
+    packet.free(rest[0])
   end)
 
   it("may have as many fragments as a packet has bytes for", function ()

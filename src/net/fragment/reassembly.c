@@ -27,8 +27,7 @@ static bool sound(const struct datagram *d, uint32_t first, int32_t size, bool m
   if (!more && last < d->reached)
     return false;
   return d->total < 0 ||
-         (last <= (uint32_t)d->total &&
-          (more || (d->overlaps && last == (uint32_t)d->total)));
+         (last <= (uint32_t)d->total && (more || d->overlaps));
 }
 
 /* Put a range among those that there are, in order; what overlaps or touches is one. */

@@ -88,6 +88,28 @@ describe("fragments of a datagram", function ()
     assert.equal(INVALID, add(0))
   end)
 
+  it("are one range where they touch, if they may overlap", function ()
+    local m = datagram(true)
+    local function add(first)
+      C.pg_datagram_add(m.d.d, m.to, "12345678", first, 8, true, ROOM)
+    end
+    local function ranges()
+      local list = {}
+      for i = 1, m.d.d.count do
+        list[i] = {m.d.ranges[i - 1].first, m.d.ranges[i - 1].last}
+      end
+      return list
+    end
+    add(0)
+    add(32)
+    add(16)
+    assert.same({{0, 8}, {16, 24}, {32, 40}}, ranges())
+    add(24)
+    assert.same({{0, 8}, {16, 40}}, ranges())
+    add(8)
+    assert.same({{0, 40}}, ranges())
+  end)
+
   it("aren't shorter than nothing", function ()
     local m = datagram(true)
     assert.equal(INVALID, C.pg_datagram_add(m.d.d, m.to, "", 0, -8, true, ROOM))
