@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Click's device elements, on files, interfaces, TUN devices and other processes."""
 
+import json
 import os
 import struct
 
 import pytest
 
-from helpers.command import PERIGEE, perigee, run, running
+from helpers.command import PERIGEE, check, perigee, run, running, wait_until
 from helpers.network import Wire, veth
 
 HEADER = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
@@ -138,6 +139,18 @@ def test_kernel_tun_takes_what_a_source_sends_by_itself(namespace):
               " print 'all sent', stop)")
     with running(*router.command(PERIGEE, "click", "-e", config)) as click:
         click.wait_for("all sent")
+
+
+def test_what_kernel_tun_pulls_and_cannot_send_is_counted(namespace):
+    router = namespace()
+    config = ("InfiniteSource(LENGTH 2000, LIMIT 3, STOP false) -> Queue"
+              " -> k :: KernelTun(10.9.0.1/24, DEVNAME tun9, MTU 1500) -> Discard;"
+              " Script(print 'ready')")
+    with running(*router.command(PERIGEE, "click", "-e", config)) as click:
+        click.wait_for("ready")
+        wait_until(lambda: json.loads(check(PERIGEE, "shm", "--json", click.pid)).get(
+            "apps/k/drop_longer_than_the_MTU") == 3, f"3 drops; it said {click.said}")
+        assert click.interrupt() == 0, click.said
 
 
 @pytest.mark.fast

@@ -11,6 +11,7 @@
 --     refuses(p)         whether a packet can't be sent at all; may be absent
 
 local C = require("core.native")
+local drops = require("core.fuse.drops")
 local note = require("click.note")
 local packet = require("core.packet")
 local signals = require("click.router.signals")
@@ -137,6 +138,7 @@ local function send_waiting(e)
     e.sent = sent
     return false
   end
+  if not sent then drops.add(e, e.drops[NOT_TAKEN], 1) end
   packet.free(p)
   e.waiting = nil
   return true
@@ -194,7 +196,9 @@ end
 --- No more. The packet that waits is lost.
 function socket_elements.finish(e)
   e.router:poll(e, nil)
-  if e.waiting then packet.free(e.waiting) end
+  if not e.waiting then return end
+  drops.add(e, e.drops[NOT_TAKEN], 1)
+  packet.free(e.waiting)
   e.waiting = nil
 end
 

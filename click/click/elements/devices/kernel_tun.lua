@@ -2,6 +2,7 @@
 -- KernelTun hands IP packets to the kernel and takes them from it, by a TUN interface
 -- of its own. KernelTap is the same with Ethernet frames.
 
+local drops = require("core.fuse.drops")
 local element = require("click.element")
 local errno = require("posix.errno")
 local fcntl = require("posix.fcntl")
@@ -159,6 +160,7 @@ local function deliver(self, n)
   elseif self.noutputs > 1 then
     self.emit(2, p)
   else
+    drops.add(self, self.drops[1], 1)
     packet.free(p)
   end
 end
@@ -197,7 +199,8 @@ function KernelTun:task()
       if not signals.any(self.upstream) then self:unschedule() end
       return i > 1
     end
-    send(self, p)
+    local problem = send(self, p)
+    if problem then drops.add(self, self.drops[problem], 1) end
     packet.free(p)
   end
   return true

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
+local drops = require("core.fuse.drops")
 local packet_socket = require("click.devices.packet_socket")
 local unistd = require("posix.unistd")
 
@@ -12,13 +13,14 @@ local OWN = ("127.%d.%d.9"):format(pid / 256 % 256 + 1, pid % 256)
 local may_open = packet_socket.open(packet_socket.INET, packet_socket.RAW, PROTOCOL)
 if may_open then may_open:close() end
 
--- Run it in real time, for ten seconds at most; what it said.
+-- Run it in real time, for ten seconds at most; what it said, and what its element r
+-- dropped.
 local function run(text)
   local r = click.run(text:gsub("OWN", OWN) .. "; Script(wait 10, stop)",
     {simtime = false})
-  local said = r.said
+  local said, dropped = r.said, drops.of(r:find("r") or r)
   r:close()
-  return said
+  return said, dropped
 end
 
 local function problem(config)
@@ -60,7 +62,7 @@ describe("RawSocket", function ()
   end)
 
   it("goes on after what can't be sent", function ()
-    local said = run[[
+    local said, dropped = run[[
       InfiniteSource(short, LIMIT 1, STOP false) -> q :: Queue;
       InfiniteSource(LENGTH 10, LIMIT 1, STOP false) -> IPEncap(253, OWN, OWN)
       -> StoreData(0, O) -> q; // a header of 60 bytes, it says
@@ -70,6 +72,7 @@ describe("RawSocket", function ()
     assert.equal("r :: RawSocket: runt IP packet (5 bytes)", said[1])
     assert.equal("r :: RawSocket: send: Invalid argument", said[2])
     assert.equal("got:   30", said[3])
+    assert.same({["the socket doesn't take it"] = 2}, dropped)
   end)
 
   it("holds its port", function ()
