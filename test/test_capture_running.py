@@ -75,6 +75,7 @@ def test_ctrl_c_leaves_a_whole_file(instance, tmp_path):
         wait_until(lambda: path.exists() and path.stat().st_size > 5000, "packets")
         assert capture.interrupt() == 0
     assert f"{len(packets(path)):,} packets written" in capture.said
+    assert "the process has" not in capture.said  # it was asked to stop, and said what is lost
 
 
 def test_killed_or_stopped_it_leaves_the_graph_alone(instance, tmp_path):

@@ -193,9 +193,19 @@ function socket_elements.take(e, old, fields)
   if e.sender and e.upstream then e:schedule() end
 end
 
---- No more. The packet that waits is lost.
-function socket_elements.finish(e)
+-- Close what is in these fields: two may have the same socket.
+local function close(e, fields)
+  for _, field in ipairs(fields) do
+    if e[field] then e[field]:close() end
+    e[field] = nil
+  end
+  e.receiver, e.sender = nil, nil
+end
+
+--- No more: the sockets in these fields are closed. The packet that waits is lost.
+function socket_elements.finish(e, fields)
   e.router:poll(e, nil)
+  close(e, fields)
   if not e.waiting then return end
   drops.add(e, e.drops[NOT_TAKEN], 1)
   packet.free(e.waiting)

@@ -80,7 +80,7 @@ local function read(fd, path)
   local digits = text:match("^(%d+)\n$")
   if not digits or #digits ~= DIGITS then
     refuse(path, ("it should hold %d digits, not '%s'"):format(DIGITS,
-      text:gsub("%c", "?")))
+      text:gsub("[^\32-\126]", "?")))
   end
   local number = 0ULL
   for digit in digits:gmatch("%d") do number = number * 10 + tonumber(digit) end

@@ -109,10 +109,16 @@ local function next_line(self)
   return line
 end
 
+-- Does a client that takes little have to take some before it is answered? One that
+-- gets bytes gets no answers: a line from it ends them, however many wait.
+local function is_behind(self)
+  return self.outgoing >= MUCH_OUTPUT and not self.raw
+end
+
 --- Answer what has come.
 function Session:work()
   for _ = 1, LINES_AT_ONCE do
-    local line = self.outgoing < MUCH_OUTPUT and not self.done and next_line(self)
+    local line = not is_behind(self) and not self.done and next_line(self)
     if not line then break end
     if line:find("%S") then handle(self, line) end
   end
@@ -121,7 +127,7 @@ function Session:work()
     self:say(nil, {error = ("a request has up to %d bytes"):format(LONGEST_LINE)})
     self.input, self.at_end, self.done = "", true, true
   end
-  self.full = #self.input > LONGEST_LINE or self.outgoing >= MUCH_OUTPUT
+  self.full = #self.input > LONGEST_LINE or is_behind(self)
   if self.at_end and not waiting then self.done = true end
 end
 

@@ -17,21 +17,12 @@ enum { IP6_FRAGMENT = 44, IP6_FRAGMENT_HEADER = 8, IP6_MORE = 1 };
 static uint32_t copied_options(const uint8_t *header, uint8_t *copy)
 {
   const uint8_t *end = header + (header[0] & 15) * 4;
-  uint32_t total = 0;
-  for (const uint8_t *o = header + IP4_HEADER; o < end && *o != OPTION_END;) {
-    if (*o == OPTION_NOTHING) {
-      o++;
-      continue;
-    }
-    uint32_t n = option_length(o, end);
-    if (n == 0)
-      break;
+  uint32_t total = 0, n = 0;
+  for (const uint8_t *o = header + IP4_HEADER; (o = option_from(o, end, &n)); o += n)
     if (*o & OPTION_COPIED) {
       memcpy(copy + total, o, n);
       total += n;
     }
-    o += n;
-  }
   for (; total % 4 != 0; total++)
     copy[total] = OPTION_END;
   return total;

@@ -23,23 +23,27 @@ static inline uint32_t option_length(const uint8_t *o, const uint8_t *end)
   return end - o >= 2 && o[1] >= 2 && o[1] <= end - o ? o[1] : 0;
 }
 
+/* The first option from `o` on that isn't just padding, and its length; NULL if there is
+ * none, or what is there can't be an option. */
+static inline const uint8_t *option_from(const uint8_t *o, const uint8_t *end, uint32_t *n)
+{
+  while (o < end && *o == OPTION_NOTHING)
+    o++;
+  if (o >= end || *o == OPTION_END)
+    return NULL;
+  *n = option_length(o, end);
+  return *n > 0 ? o : NULL;
+}
+
 /* The first sound source route among the options of a header of `length` bytes, or
  * NULL. */
 static inline const uint8_t *ip4_source_route(const uint8_t *header, uint32_t length)
 {
   const uint8_t *end = header + length;
-  for (const uint8_t *o = header + IP4_HEADER; o < end && *o != OPTION_END;) {
-    if (*o == OPTION_NOTHING) {
-      o++;
-      continue;
-    }
-    uint32_t n = option_length(o, end);
-    if (n == 0)
-      break;
+  uint32_t n = 0;
+  for (const uint8_t *o = header + IP4_HEADER; (o = option_from(o, end, &n)); o += n)
     if ((*o == OPTION_LOOSE_ROUTE || *o == OPTION_STRICT_ROUTE) && n >= 3 &&
         o[2] >= OPTION_FIRST_ENTRY && o[2] % 4 == 0 && o[2] <= n + 1)
       return o;
-    o += n;
-  }
   return NULL;
 }

@@ -82,7 +82,12 @@ local function take_all(self, connection, duration)
       connection:send{["do"] = "stop"}
     end
     local bytes = connection:bytes(math.max(0, math.min(LOOK_SECONDS, ends - now)))
-    if not bytes or patience and now > patience then return end
+    if patience and now > patience then
+      self.silent = true
+      return
+    elseif not bytes then
+      return
+    end
     rest = write_blocks(self, rest .. bytes)
     self.out:flush()
   end
@@ -96,7 +101,10 @@ local function report(self, path, ok)
   stream:write(("capture: %s packets written to %s\n"):format(commas(self.packets),
     path == STDOUT and "stdout" or path))
   if ok and not self.told then
-    stream:write("capture: the process has ended before it told what was lost\n")
+    stream:write(self.silent
+      and ("capture: the process hasn't told within %d s what was lost\n"):format(
+        LAST_WORDS_SECONDS)
+      or "capture: the process has ended before it told what was lost\n")
   elseif self.told and self.told.comment and self.told.comment ~= "" then
     stream:write("not written: ", self.told.comment, "\n")
   end

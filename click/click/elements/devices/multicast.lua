@@ -72,11 +72,7 @@ function McastSocket:initialize()
 end
 
 function McastSocket:cleanup()
-  socket_elements.finish(self)
-  for _, field in ipairs{"receiver", "sender"} do
-    if self[field] then self[field]:close() end
-    self[field] = nil
-  end
+  socket_elements.finish(self, {"receiver", "sender"})
 end
 
 --- Its own packets come back to it, if others on this machine are to have them.

@@ -77,12 +77,7 @@ local KEPT = {"socket", "receiver", "sender", "claimed", "waiting", "sent"}
 function RawSocket:take_state(old) socket_elements.take(self, old, KEPT) end
 
 function RawSocket:cleanup()
-  socket_elements.finish(self)
-  for _, field in ipairs{"socket", "claimed"} do
-    if self[field] then self[field]:close() end
-    self[field] = nil
-  end
-  self.receiver, self.sender = nil, nil
+  socket_elements.finish(self, {"socket", "claimed"})
 end
 
 -- Packets --------------------------------------------------------------------------

@@ -153,12 +153,7 @@ local KEPT = {"socket", "receiver", "sender", "remote", "waiting", "sent"}
 function Socket:take_state(old) socket_elements.take(self, old, KEPT) end
 
 function Socket:cleanup()
-  socket_elements.finish(self)
-  for _, field in ipairs{"receiver", "socket"} do
-    if self[field] then self[field]:close() end
-    self[field] = nil
-  end
-  self.sender = nil
+  socket_elements.finish(self, {"receiver", "socket"})
 end
 
 -- Packets --------------------------------------------------------------------------

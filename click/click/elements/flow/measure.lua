@@ -5,6 +5,7 @@ local ffi = require("ffi")
 
 local element = require("click.element")
 local state = require("click.flow.state")
+local value_counts = require("click.value_counts")
 
 local NO_FLOW = 1
 
@@ -27,7 +28,7 @@ many lengths there were. Lengths above 32768 count as 32768.]],
 
 function FlowCounter:configure()
   self.count, self.open = 0, 0
-  self.lengths, self.ended, self.packets = {}, 0, 0
+  value_counts.clear(self)
 end
 
 function FlowCounter:initialize() self.area_of = state.of(self) end
@@ -48,62 +49,14 @@ end
 --- A flow of which packets have passed is over.
 function FlowCounter:flow_ended(area)
   if area.packets == 0 then return end
-  local length = math.min(area.packets, LONGEST)
-  self.open, self.ended = self.open - 1, self.ended + 1
-  self.packets = self.packets + length
-  self.lengths[length] = (self.lengths[length] or 0) + 1
+  self.open = self.open - 1
+  value_counts.see(self, math.min(area.packets, LONGEST))
 end
 
-local function sorted(self)
-  local list = {}
-  for length in pairs(self.lengths) do list[#list + 1] = length end
-  table.sort(list)
-  return list
+FlowCounter.handlers = {count = element.data("count"), open = element.data("open")}
+for name, handler in pairs(value_counts.handlers) do
+  FlowCounter.handlers[name] = FlowCounter.handlers[name] or handler
 end
-
--- The commonest length, the least of several, and how many flows had it.
-local function commonest(self)
-  local best, most = 0, 0
-  for _, length in ipairs(sorted(self)) do
-    if self.lengths[length] > most then best, most = length, self.lengths[length] end
-  end
-  return best, most
-end
-
-local function median(self)
-  local seen = 0
-  for _, length in ipairs(sorted(self)) do
-    seen = seen + self.lengths[length]
-    if seen > math.floor(self.ended / 2) then return length end
-  end
-  return 0
-end
-
-local function average(self)
-  return self.ended > 0 and self.packets / self.ended or 0
-end
-
-local function dump(self)
-  local lines = {}
-  for i, length in ipairs(sorted(self)) do
-    lines[i] = ("%d: %d\n"):format(length, self.lengths[length])
-  end
-  return table.concat(lines)
-end
-
-local function longest(self)
-  local list = sorted(self)
-  return list[#list] or -1
-end
-
-FlowCounter.handlers = {
-  count = element.data("count"), open = element.data("open"),
-  average = {read = average}, avg = {read = average}, median = {read = median},
-  dump = {read = dump}, max = {read = longest},
-  nval = {read = function (self) return #sorted(self) end},
-  most_seen = {read = function (self) return (commonest(self)) end},
-  most_seen_freq = {read = function (self) return (select(2, commonest(self))) end},
-}
 
 -- FlowPrint --------------------------------------------------------------------------
 

@@ -4,95 +4,26 @@
 
 local element = require("click.element")
 local note = require("click.note")
+local value_counts = require("click.value_counts")
 
 local AGGREGATE = note.AGGREGATE
-
--- Values and how often they were seen ----------------------------------------------
-
-local function clear(self) self.seen = {} end
-
-local function see(self, value) self.seen[value] = (self.seen[value] or 0) + 1 end
-
--- The values in order.
-local function values(self)
-  if self.settle then self:settle() end
-  local list = {}
-  for value in pairs(self.seen) do list[#list + 1] = value end
-  table.sort(list)
-  return list
-end
-
--- How many were seen, and their sum.
-local function totals(self)
-  local count, sum = 0, 0
-  for _, value in ipairs(values(self)) do
-    count, sum = count + self.seen[value], sum + value * self.seen[value]
-  end
-  return count, sum
-end
-
--- The smallest value that was seen most often; -1 without any.
-local function most_seen(self)
-  local best
-  for _, value in ipairs(values(self)) do
-    if not best or self.seen[value] > self.seen[best] then best = value end
-  end
-  return best or -1
-end
-
--- The value in the middle of all that were seen.
-local function median(self)
-  local half, count = math.floor((totals(self)) / 2), 0
-  for _, value in ipairs(values(self)) do
-    count = count + self.seen[value]
-    if count > half then return value end
-  end
-  return 0
-end
-
-local function average(self)
-  local count, sum = totals(self)
-  return count > 0 and ("%.12g"):format(sum / count) or "0"
-end
-
-local function dump(self)
-  local lines = {}
-  for i, value in ipairs(values(self)) do
-    lines[i] = ("%d: %.0f\n"):format(value, self.seen[value])
-  end
-  return table.concat(lines)
-end
-
-local HANDLERS = {
-  most_seen = {read = most_seen},
-  most_seen_freq = {read = function (self) return self.seen[most_seen(self)] or 0 end},
-  max = {read = function (self)
-    local list = values(self)
-    return list[#list] or -1
-  end},
-  count = {read = function (self) return (totals(self)) end},
-  nval = {read = function (self) return #values(self) end},
-  median = {read = median},
-  average = {read = average}, avg = {read = average},
-  dump = {read = dump},
-}
 
 -- BatchStats -----------------------------------------------------------------------
 
 local BatchStats = element.define{
   name = "BatchStats", summary = "counts how many packets batches have",
-  handlers = HANDLERS, reads = {},
+  handlers = value_counts.handlers, reads = {},
   differs = "A batch is what passes in one turn of the router.",
 }
 
 function BatchStats:configure()
-  clear(self)
+  value_counts.clear(self)
   self.n, self.turn = 0, -1
 end
 
 --- The packets that came in the last turn are a batch.
 function BatchStats:settle()
-  if self.n > 0 then see(self, self.n) end
+  if self.n > 0 then value_counts.see(self, self.n) end
   self.n = 0
 end
 
@@ -110,14 +41,14 @@ end
 
 local BurstStats = element.define{
   name = "BurstStats", summary = "counts packets of one aggregate in a row",
-  handlers = HANDLERS, reads = {"AGGREGATE"},
+  handlers = value_counts.handlers, reads = {"AGGREGATE"},
   differs = "A burst that goes on isn't counted yet; there are no bursts of 0 packets.",
 }
 
 local LONGEST = 1023
 
 function BurstStats:configure()
-  clear(self)
+  value_counts.clear(self)
   self.n, self.last = 0, -1
 end
 
@@ -127,7 +58,7 @@ function BurstStats:process(p)
     self.n = self.n + 1
     return p
   end
-  if self.n > 0 then see(self, math.min(self.n, LONGEST)) end
+  if self.n > 0 then value_counts.see(self, math.min(self.n, LONGEST)) end
   self.n, self.last = 1, aggregate
   return p
 end
