@@ -3,6 +3,7 @@
 -- globals and has no options of its own.
 
 return {
+  passes_on = {click = "--dpdk"}, -- to DPDK, up to "--"
   filters = {
     click_align = true, click_check = true, click_combine = true,
     click_devirtualize = true, click_fastclassifier = true, click_flatten = true,

@@ -161,11 +161,28 @@ local function is_filter(program)
   return false
 end
 
+-- The option of a family's program behind which, up to "--", words are others'.
+local function passing_on(program)
+  for _, family in ipairs(families) do
+    local option = (family.passes_on or {})[program or ""]
+    if option then return option end
+  end
+end
+
+-- Where a place of `args` is behind words that are for others, if it is at such words.
+local function behind_others(args, at, option)
+  if not option or args[at] ~= option then return at end
+  repeat at = at + 1 until not args[at] or args[at] == "--"
+  return at + 1
+end
+
 -- Those among the program's own that may be anywhere, up to "--".
 local function choose_anywhere(chosen, args, program)
   if is_filter(program) then return end
-  local known, at = options_by_name(), 1
-  while args[at] and args[at] ~= "--" do
+  local known, passes_on, at = options_by_name(), passing_on(program), 1
+  while true do
+    at = behind_others(args, at, passes_on)
+    if not args[at] or args[at] == "--" then return end
     local name, value = parts_of(args[at])
     local option = known[name]
     local own = option and option.is_own and option.is_own(program, args)

@@ -88,6 +88,16 @@ def test_where_it_has_no_effect_a_sentence_says_why(options, said):
     assert "warning" not in run(PERIGEE, "click", "-w", *options, "-e", text).stderr
 
 
+@pytest.mark.parametrize("front", [[], ["--log-level", "error"]], ids=["alone", "behind"])
+def test_words_for_dpdk_are_not_our_options(front):
+    """Perigee has a --log-level, too, which takes no numbers."""
+    result = run(PERIGEE, "click", *front, "--dpdk", "--log-level=1", "-n", "4", "--",
+                 "--log-level", "error", "-e", "Script(print \"here\", stop)")
+    assert (result.returncode, result.stdout) == (0, "here\n"), result.stderr
+    result = run(PERIGEE, "click", "-e", "Script(stop)", "--log-level", "1")
+    assert result.returncode == 2 and "give one of error, info, warning" in result.stderr
+
+
 @pytest.mark.parametrize("more, printed", [
     ("DriverManager(wait, wait, print $(c.count)/$(d.count), stop)", "30/50\n"),
     ("", ""),
