@@ -9,7 +9,6 @@ local packet = require("core.packet")
 
 local Match = {config = {fuzzy = {}, modest = {}}}
 Match.__index = Match
-Match.reconfig_keeps = {"seen", "errs"}
 
 --- `fuzzy`: packets of rx that aren't the next of comparator are left out of account;
 --- `modest`: comparator may have more, if any was matched.

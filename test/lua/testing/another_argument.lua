@@ -84,13 +84,6 @@ case("apps.fwd.fwd.Fwd", {before = 1, after = 2, run = sends("input", "x")})
 case("apps.test.synth.Synth", {before = {sizes = {64}, packet_id = true},
   after = {sizes = {70}, packet_id = true}, inputs = {}, stays = {
   ["the numbers of packets"] = function (app) return app.sent[1] end}})
-case("apps.test.match.Match", {before = {}, after = {modest = true},
-  inputs = {"rx", "comparator"}, outputs = {},
-  run = function (app)
-    sends("rx", "x")(app)
-    sends("comparator", "x")(app)
-  end,
-  stays = {["what it has compared"] = field("seen")}})
 case("apps.test.npackets.Npackets", {before = {npackets = 3}, after = {npackets = 4},
   run = sends("input", "x"), anew = {["the count"] = field("n")}})
 case("apps.test.delayed_start.Delayed_start", {before = 100, after = 50,
@@ -157,13 +150,12 @@ require("testing.argument_protocols")(case, field)
 --- Folders and classes of which the page has a sentence of its own.
 M.others = {port = true, tap = true, socket = true, xdp = true, vhost = true,
   virtio_net = true, interlink = true, dpdk_device = true, intel = true,
-  intel_mp = true,
-  intel_avf = true, mellanox = true, solarflare = true, csv = true, vtep = true,
-  click = true, PcapReader = true}
+  intel_mp = true, intel_avf = true, mellanox = true, solarflare = true, csv = true,
+  vtep = true, click = true, PcapReader = true, Match = true}
 
 --- Classes that the page says are made anew.
 M.made_anew = {"apps.interlink.receiver", "apps.interlink.transmitter",
-  "apps.pcap.pcap.PcapReader", "apps.csv.CSV"}
+  "apps.pcap.pcap.PcapReader", "apps.csv.CSV", "apps.test.match.Match"}
 
 --- Is the counter of that name a value, which a change may make smaller?
 function M.is_value(name)
