@@ -4,14 +4,14 @@
 -- tells the others by shared memory. Where lib.yang.alarms is to be had (Snabb's), an
 -- alarm is raised as long as the address isn't known.
 --
--- The app has `next_ip`, `next_mac` (false: not known yet), `self_mac`, `next_request`
--- (when to ask), `restless` (core.rounds: until it has asked), `alarm`,
+-- The app has `next_ip`, `next_mac` (false: not known yet), `self_mac`, `neighbors` (a
+-- cache that knows when to ask), `restless` (core.rounds: until it has asked), `alarm`,
 -- `alarm_notification`, `shared_next_mac_key` and `protocol`, a table {name = "ARP",
 -- address = the C type of next_ip, counter = the name of that of the next hop's
 -- address, what = what it resolves, as alarms say}.
 
 local arp = require("net.neighbor.arp")
-local failure = require("core.failure")
+local cache = require("net.neighbor.cache")
 local ffi = require("ffi")
 local address = require("lib.stack.address")
 local counter = require("core.counter")
@@ -22,6 +22,7 @@ local snabb_alarm = require("lib.snabb_alarm")
 local next_hop = {}
 
 local INTERVAL_SECONDS = 3 -- between requests
+local NEXT_HOP = 1 -- its key in `neighbors`
 
 local mac_t = ffi.typeof("uint8_t[6]")
 local number_t = ffi.typeof("union { uint64_t number; uint8_t bytes[8]; }")
@@ -47,21 +48,13 @@ local function new_alarm(protocol)
     text = ("Make sure you can %s resolve IP addresses on NIC"):format(protocol.name)})
 end
 
---- Raise a sentence if the MAC address (a pointer) can't be the app's own.
-function next_hop.check_own(name, mac)
-  if arp.is_group(mac) then
-    failure.usage("%s's own MAC address can't be %s, which is a group's; give a "
-      .. "station's, whose first byte is even", name, text(mac_p, mac))
-  end
-end
-
 --- Give the app what is missing: an address of its own, and the alarm. It asks at once.
 function next_hop.begin(app)
   app.has_random_mac = not app.self_mac
   app.self_mac = app.self_mac or random_mac()
-  next_hop.check_own(app.protocol.name, app.self_mac)
+  arp.check_own(app.protocol.name, app.self_mac)
   app.alarm = new_alarm(app.protocol)
-  app.next_request, app.restless = 0, true
+  app.neighbors, app.restless = cache.new{between = INTERVAL_SECONDS}, true
 end
 
 -- Do two apps ask for the same address?
@@ -77,7 +70,7 @@ function next_hop.kept(fresh, running)
   local names = {"alarm"}
   if fresh.has_random_mac and running.has_random_mac then names[2] = "self_mac" end
   if not fresh.next_mac and same_next_ip(fresh, running) then
-    for _, name in ipairs{"next_mac", "next_request", "next_line"} do
+    for _, name in ipairs{"next_mac", "neighbors", "next_line"} do
       names[#names + 1] = name
     end
   else
@@ -125,8 +118,8 @@ end
 
 -- Is the next hop to be asked for now? Then its time is noted, and told.
 local function is_due(app)
-  if engine.now() < app.next_request then return false end
-  app.next_request = engine.now() + INTERVAL_SECONDS
+  local list, now = app.neighbors, engine.now()
+  if not list:poll(list:ensure(NEXT_HOP, now), now) then return false end
   print(("%s: Resolving '%s'"):format(app.protocol.name, ip_text(app)))
   if app.alarm_notification then app.alarm:raise() end
   return true

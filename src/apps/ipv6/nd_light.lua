@@ -5,17 +5,18 @@
 
 local ffi = require("ffi")
 local addresses = require("lib.stack.address")
+local arp = require("net.neighbor.arp")
+local cache = require("net.neighbor.cache")
 local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local link = require("core.link")
 local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
-local timer = require("core.timer")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local UP, DOWN = 1, 2 -- values of the counter `status`
-local NS_PER_MS = 1e6
+local NEXT_HOP = 1 -- its key in `neighbors`
 local ETHERNET = ip6.ETHERNET -- bytes of a header
 
 local nd_light = {
@@ -69,14 +70,15 @@ end
 -- Raises what is wrong before it changes anything.
 local function configure(self, arg)
   local local_mac = address(addresses.parseMacAddress, "local_mac", arg.local_mac, 6)
+  arp.check_own("nd_light", local_mac)
   local local_ip = address(addresses.parseIP6Address, "local_ip", arg.local_ip, 16)
   local next_hop = address(addresses.parseIP6Address, "next_hop", arg.next_hop, 16)
   local mac = arg.remote_mac
     and address(addresses.parseMacAddress, "remote_mac", arg.remote_mac, 6)
   self.local_mac, self.local_ip, self.next_hop = local_mac, local_ip, next_hop
-  self.quiet, self.delay, self.retrans = arg.quiet, arg.delay, arg.retrans
-  self.sent, self.remote_mac = 0, mac
-  self.configured = (self.configured or 0) + 1
+  self.quiet, self.remote_mac = arg.quiet, mac
+  self.neighbors = cache.new{between = arg.delay / 1000,
+    tries = arg.retrans and arg.retrans + 1}
   self._eth_header = mac and header_to(self, mac)
   if self.solicitation then packet.free(self.solicitation) end
   self.solicitation = nd.solicitation(local_mac, local_ip, next_hop)
@@ -92,19 +94,16 @@ local function say(self, fmt, ...)
   if not self.quiet then print("nd_light: " .. fmt:format(...)) end
 end
 
--- Send a solicitation, and again after the delay, until there is an answer.
+-- Send a solicitation when it is time to, until there is an answer.
 local function solicit(self)
-  if not self.solicitation or self._eth_header then return end -- stopped, or done
-  if self.retrans and self.sent > self.retrans then
+  local list, now = self.neighbors, engine.now()
+  local entry = list:ensure(NEXT_HOP, now)
+  if not list:poll(entry, now) then return end
+  if list:has_failed(entry) then
     failure.raise("ND for next hop %s has failed", text(ip6_p, self.next_hop))
   end
   say(self, "Sending neighbor solicitation for next-hop %s", text(ip6_p, self.next_hop))
   transmit(self.output.south, packet.clone(self.solicitation))
-  self.sent = self.sent + 1
-  local configured = self.configured
-  timer.activate(timer.new("ns retransmit", function ()
-    if self.configured == configured then solicit(self) end -- not reconfigured since
-  end, self.delay * NS_PER_MS))
 end
 
 local function refuse(self, name)
@@ -177,7 +176,7 @@ end
 
 function nd_light:push()
   local input, output = self.input, self.output
-  if self.sent == 0 and not self._eth_header then solicit(self) end
+  if not self._eth_header then solicit(self) end
   if input.south then
     from_south(self, input.south, output.north, nreadable(input.south))
   end

@@ -126,6 +126,32 @@ describe("nd_light", function ()
     a:stop()
   end)
 
+  it("asks again at times, and gives up after `retrans` of them", function ()
+    local now = engine.now
+    local time, a = 100, app{delay = 2000, retrans = 2}
+    engine.now = function () return time end
+    local ok, problem = pcall(function ()
+      local asked = {}
+      for _ = 1, 5 do
+        asked[#asked + 1] = #through(a, {}, "south", "south")
+        time = time + 1
+      end
+      assert.same({1, 0, 1, 0, 1}, asked)
+      time = time + 1
+      through(a, {}, "south", "south")
+    end)
+    engine.now = now
+    assert.is_false(ok)
+    assert.equal("ND for next hop 2001:db8::2 has failed", tostring(problem))
+    a:stop()
+  end)
+
+  it("has no group's address", function ()
+    assert.has_error(function () app{local_mac = "01:00:5e:00:00:01"} end,
+      "nd_light's own MAC address can't be 01:00:5e:00:00:01, which is a group's; give "
+        .. "a station's, whose first byte is even")
+  end)
+
   it("answers for its own address, and refuses what is wrong", function ()
     local a = app{remote_mac = THEM}
     local asked = solicitation(THEM, THEM6, US6)
@@ -166,6 +192,14 @@ describe("ns_responder", function ()
     assert.same({answer}, through(a, {with_nonce}, "south", "south"))
     local asked = solicitation(THEM, THEM6, US6)
     assert.same({answer}, through(a, {asked}, "south", "south"))
+  end)
+
+  it("has no group's address", function ()
+    assert.has_error(function ()
+      testing.app(ns_responder, {local_ip = US6, local_mac = "\51\51\0\0\0\1"}, ENDS,
+        ENDS)
+    end, "ns_responder's own MAC address can't be 33:33:00:00:00:01, which is a "
+      .. "group's; give a station's, whose first byte is even")
   end)
 
   it("answers nobody at a group's address", function ()

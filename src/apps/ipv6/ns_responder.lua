@@ -2,6 +2,7 @@
 -- ns_responder: answers neighbour solicitations (RFC 4861) of one address, between a
 -- port in the south and whatever else is in the north.
 
+local arp = require("net.neighbor.arp")
 local counter = require("core.counter")
 local link = require("core.link")
 local nd = require("net.neighbor.nd")
@@ -17,6 +18,7 @@ ns_responder.reconfig_keeps = {}
 
 --- ns_responder{local_ip=, local_mac=}: the address (16 bytes) and where it is (6).
 function ns_responder:new(arg)
+  arp.check_own("ns_responder", arg.local_mac)
   return setmetatable({local_ip = arg.local_ip, local_mac = arg.local_mac},
     ns_responder)
 end

@@ -3,6 +3,7 @@
 -- is there: at least FRAME bytes.
 
 local ether_type = require("net.wire.ether_type")
+local failure = require("core.failure")
 local ffi = require("ffi")
 local wire = require("net.wire.bytes")
 
@@ -24,6 +25,14 @@ local bytes_t = ffi.typeof("const uint8_t *")
 
 --- Is the MAC address (6 bytes, a string or a pointer) a group's? No station has one.
 function arp.is_group(mac) return ffi.cast(bytes_t, mac)[0] % 2 == 1 end
+
+--- Raise a sentence if the MAC address can't be the own one of the app of that name.
+function arp.check_own(name, mac)
+  if not arp.is_group(mac) then return end
+  local bytes = ffi.string(ffi.cast(bytes_t, mac), 6)
+  failure.usage("%s's own MAC address can't be %02x:%02x:%02x:%02x:%02x:%02x, which is "
+    .. "a group's; give a station's, whose first byte is even", name, bytes:byte(1, 6))
+end
 
 --- The operation of the message in the frame of `length` bytes at `data` (uint8_t *);
 --- nil if it isn't one, or says that its sender's address is a group's, which routers

@@ -128,9 +128,12 @@ end
 function Cache:poll(e, now)
   local pause = e.polls >= self.early and self.later or self.between
   if now < e.polled_at + pause then return false end
-  e.polled_at, e.polls = now, math.min(e.polls + 1, 255)
+  e.polled_at, e.polls = now, e.polls + 1
   return true
 end
+
+--- Has the entry been asked for more often than `tries`?
+function Cache:has_failed(e) return e.polls > self.tries end
 
 --- The address is at `mac`; nil: it isn't known. Returns the entry.
 function Cache:insert(ip, mac, now)
@@ -188,7 +191,7 @@ function Cache:tend(e, now, ask)
   if e.known and now - e.live_at < self.reachable or not self:poll(e, now) then
     return false
   end
-  local failed = e.polls > self.tries
+  local failed = self:has_failed(e)
   if failed then
     e.mac, e.known, e.expires, e.polls = nil, false, -1, 1
     self.changed(e)

@@ -104,6 +104,14 @@ describe("net.neighbor.cache", function ()
     assert.is_true(list:tend(e, 67, ask))
   end)
 
+  it("counts as many requests as it takes to give up", function ()
+    local list, asked = cache.new{between = 1, tries = 300}, 0
+    local e, now = list:ensure("h", 0), 0
+    local function ask() asked = asked + 1 end
+    while asked < 400 and not list:tend(e, now, ask) do now = now + 1 end
+    assert.equal(301, asked)
+  end)
+
   it("says when an address is another", function ()
     local told = {}
     local list = cache.new{tries = 0, reachable = 0, changed = function (e)

@@ -3,6 +3,7 @@
 -- neighbour discovery (RFC 4861), in the name of the streams' source address.
 
 local C = require("core.native")
+local cache = require("net.neighbor.cache")
 local ffi = require("ffi")
 local config = require("core.config")
 local engine = require("core.app")
@@ -15,8 +16,9 @@ local station = require("net.neighbor.station")
 
 local M = {}
 
-local ASK_S = 0.5    -- between requests
-local TIMEOUT_S = 3
+-- Seconds: 6 requests, and as long a wait behind the last.
+local TIMES = {between = 0.5, tries = 6}
+local TIMEOUT_S = TIMES.between * TIMES.tries
 local SOURCES = {[4] = "ip4Src", [6] = "ip6Src"}
 
 -- The first value that one of the texts LABEL=VALUE sets the field to, or nil.
@@ -32,14 +34,14 @@ local Asker = {}
 Asker.__index = Asker
 
 function Asker:new(own)
-  return setmetatable({own = own, next_ask = 0, ends = C.pg_now() + TIMEOUT_S}, Asker)
+  return setmetatable({own = own, neighbors = cache.new(TIMES)}, Asker)
 end
 
 function Asker:pull()
-  local now = C.pg_now()
-  if now < self.next_ask then return end
-  self.next_ask = now + ASK_S
-  link.transmit(self.output.output, station.request(self.own, self.own.hop))
+  local list, now, hop = self.neighbors, C.pg_now(), self.own.hop
+  self.failed = self.failed or list:tend(list:ensure(hop, now), now, function ()
+    link.transmit(self.output.output, station.request(self.own, hop))
+  end)
 end
 
 -- What comes for others, or in the source's name, says nothing.
@@ -93,7 +95,7 @@ local function ask(own, to)
   engine.configure(c)
   local asker = engine.app_table.asker
   engine.main{no_report = true, done = function ()
-    return asker.mac ~= nil or engine.now() >= asker.ends
+    return asker.mac ~= nil or asker.failed
   end}
   return asker.mac
 end

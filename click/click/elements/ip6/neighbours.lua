@@ -7,6 +7,7 @@ local bit = require("bit")
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
+local arp = require("click.net.arp")
 local arp_handlers = require("click.net.arp_handlers")
 local cache = require("net.neighbor.cache")
 local element = require("click.element")
@@ -96,6 +97,10 @@ function IP6NDAdvertiser:configure_raw(texts)
       to.prefix[k] = bit.band(entry.address:byte(k + 1), to.mask[k])
     end
     self.eth[i - 1] = entry.eth
+    if arp.is_group(entry.eth) then
+      self:warning("%s is a group's address, which nobody believes %s/%d to have",
+        wire.eth_text(entry.eth), wire.ip6_text(entry.address), entry.length)
+    end
   end
 end
 

@@ -40,6 +40,13 @@ describe("IP6NDAdvertiser", function ()
     other:free()
   end)
 
+  it("says that nobody believes a group's address", function ()
+    local unit = click.unit("IP6NDAdvertiser(2001:db8::/64 33:33:0:0:0:1)")
+    assert.same({"33-33-00-00-00-01 is a group's address, which nobody believes "
+      .. "2001:db8::/64 to have"}, unit.warnings)
+    unit:free()
+  end)
+
   it("drops what it has no answer for", function ()
     local unit = click.unit("IP6NDAdvertiser(2001:db8::3 2:0:0:0:0:2)")
     for _, text in ipairs{QUESTION, ANSWER, QUESTION:sub(1, -2),
