@@ -16,7 +16,17 @@ local only_controls = false
 --- breathe often, and their CPUs are better left to them.
 function pace.only_control(yes) only_controls = yes end
 
-local last_progress = 0ULL
+local last_progress, due = 0ULL, nil
+
+--- When the breath after the one that began at `began` is due, `Hz` a second: counted
+--- from when that one was due, so that lateness doesn't add up; from `began` if it was
+--- late by a whole period or more.
+function pace.next_breath(began, Hz)
+  local period = 1 / Hz
+  if not due or due > began or began - due >= period then due = began end
+  due = due + period
+  return due
+end
 
 --- Sleep as `engine` (core.app) asks for after the breath that began at
 --- `began` (seconds); true if there was any sleep.
@@ -27,8 +37,7 @@ function pace.breath(engine, began)
   end
   if engine.busywait then return end
   if engine.Hz then
-    local due = began + 1 / engine.Hz
-    local wait = due - C.pg_monotonic()
+    local wait = pace.next_breath(began, engine.Hz) - C.pg_monotonic()
     if wait > 0 then C.pg_sleep(wait) end
     return wait > 0
   end

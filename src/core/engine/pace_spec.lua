@@ -39,6 +39,14 @@ describe("the sleep between breaths", function ()
     for _ = 1, 3 do assert.equal(7, breath(engine)) end
   end)
 
+  it("makes Hz breaths a second, though each begins a little late", function ()
+    local due = pace.next_breath(1000, 100)
+    for i = 1, 1000 do due = pace.next_breath(due + i % 9 * 1e-3, 100) end
+    assert.is_near(10 + 0.01, due - 1000, 1e-9)
+    assert.is_near(2000.01, pace.next_breath(2000, 100), 1e-9) -- it took long
+    assert.is_near(1500.01, pace.next_breath(1500, 100), 1e-9) -- another loop
+  end)
+
   it("fills up the time of a breath with Hz", function ()
     local engine = {sleep = 0, maxsleep = 100, Hz = 200}
     local began = C.pg_monotonic()
