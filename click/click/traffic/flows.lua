@@ -10,7 +10,7 @@ local element = require("click.element")
 local frames = require("click.traffic.frames")
 local note = require("click.note")
 local packet = require("core.packet")
-local token_bucket = require("net.rate.token_bucket")
+local schedule = require("net.rate.schedule")
 
 local SHORTEST = 60
 local PORTS = frames.TRANSPORT -- where the two ports are
@@ -49,10 +49,12 @@ function Flows:set_common(a)
   return true
 end
 
---- So many packets a second; 0: as fast as they go.
+local CATCH_UP_S = 1
+
+--- So many packets a second, evenly; 0: as fast as they go.
 function Flows:set_rate(rate)
-  self.rate_limit = rate
-  self.bucket = rate > 0 and token_bucket.new(rate, math.max(1, rate / 100)) or nil
+  self.gap, self.begun = rate > 0 and 1 / rate or nil, false
+  self.times = self.times or schedule.new(CATCH_UP_S)
 end
 
 local function random_port() return math.random(0, 65534) end
@@ -102,14 +104,17 @@ local function is_pushing(self) return self.processing.outputs:sub(1, 1) ~= "l" 
 
 -- May it send a packet now? If not yet, it is called again when it may.
 local function may_send(self)
-  local bucket = self.bucket
-  if not bucket then return true end
-  bucket:refill(self.router:steady())
-  if bucket:contains(1) then
-    bucket:remove(1)
+  if not self.gap then return true end
+  local times, now = self.times, self.router:steady()
+  if not self.begun then
+    schedule.restart(times, now)
+    self.begun = true
+  end
+  if schedule.begin(times, now) then
+    schedule.advance(times, self.gap)
     return true
   end
-  self.timer:after(bucket:time_until(1))
+  self.timer:at_steady(times.due)
   return false
 end
 

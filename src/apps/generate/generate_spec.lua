@@ -130,6 +130,33 @@ describe("apps.generate", function()
     assert.is_true(apps.generator:figures().packets > 0)
   end)
 
+  it("makes up for nothing that was held", function()
+    local now, engine_now = 50, engine.now
+    rawset(engine, "now", function () return now end)
+    local app, output = Generator:new{rate = "1kpps"}, link.new("generate_held")
+    app.output = {output = output}
+    app:link()
+    local function sent_at(time)
+      now = time
+      app:pull()
+      local n = link.nreadable(output)
+      for _ = 1, n do packet.free(link.receive(output)) end
+      return n
+    end
+    local counts = {sent_at(50), sent_at(50.0095)}
+    app:hold()
+    counts[3] = sent_at(55)
+    now = 60
+    app:go()
+    counts[4], counts[5] = sent_at(60), sent_at(60.0095)
+    rawset(engine, "now", engine_now)
+    link.free(output, "generate_held")
+    assert.same({1, 9, 0, 1, 9}, counts)
+    local f = app:figures()
+    assert.is_near(0.020, f.scheduled, 1e-9)
+    assert.is_true(f.latest < 0.01, f.latest)
+  end)
+
   it("refuses wrong arguments in a sentence", function()
     for pattern, arg in pairs{
       ["a Generator takes no 'sizes'"] = {sizes = "60"},

@@ -8,6 +8,7 @@ local maker = require("lib.traffic.maker")
 local failure = require("core.failure")
 local probe = require("lib.traffic.probe")
 local rate = require("lib.traffic.rate")
+local schedule = require("net.rate.schedule")
 
 local nwritable = link.nwritable
 local min = math.min
@@ -80,8 +81,11 @@ function Generator:link()
 end
 Generator.unlink = Generator.link
 
---- Send from now on.
+--- Send from now on. What was held isn't made up for.
 function Generator:go()
+  if self.held and self.scheduled_from then
+    schedule.restart(self.maker.schedule, engine.now() - self.scheduled_from)
+  end
   self.held = false
 end
 
@@ -116,15 +120,15 @@ end
 
 --- What was sent: a table of `packets`, `bytes`, `bits` (on the wire), `numbered`
 --- (packets with a record), `seconds` (from the first packet to the last), and of a
---- rate (lib.traffic.schedule): `scheduled`, the seconds they should have taken, and
+--- rate (net.rate.schedule): `scheduled`, the seconds they should have taken, and
 --- `latest`, the most that one was late.
 function Generator:figures()
-  local s, schedule = self.state, self.maker.schedule
+  local s, times = self.state, self.maker.schedule
   return {
     packets = s.sent, bytes = s.length, bits = 8 * (s.wire + 24 * s.sent),
     numbered = s.number - self.base,
-    seconds = self.last and self.last - self.started or 0, latest = schedule.latest,
-    scheduled = self.scheduled_before + schedule.due - schedule.skipped,
+    seconds = self.last and self.last - self.started or 0, latest = times.latest,
+    scheduled = self.scheduled_before + times.due - times.skipped,
   }
 end
 

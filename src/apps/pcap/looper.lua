@@ -3,6 +3,7 @@
 -- packets which others have, too, get them past the link, by reference count; all else
 -- gets copies.
 
+local ethernet = require("net.wire.ethernet")
 local ffi = require("ffi")
 local C = require("core.native")
 local counter = require("core.counter")
@@ -12,13 +13,12 @@ local link = require("core.link")
 local packet = require("core.packet")
 local packet_set = require("lib.pcap.packet_set")
 local reader = require("lib.pcap.reader")
-local schedule = require("apps.pcap.schedule")
 
 local BURST = C.PORT_BURST
 local ROUNDS = 4 -- bursts in a breath, as regions send
 
 local replay_t = ffi.typeof("struct replay")
-local wire_bits = schedule.wire_bits
+local wire_bits = ethernet.bits
 
 local Looper = {shm = {packets = {counter}}} -- sent to the outputs
 Looper.__index = Looper

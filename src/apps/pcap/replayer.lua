@@ -2,6 +2,7 @@
 -- Replayer: a PcapReader that sends packets when they are due, and may go through
 -- its file more than once. A link without room delays packets, and drops none.
 
+local ethernet = require("net.wire.ethernet")
 local ffi = require("ffi")
 local engine = require("core.app")
 local failure = require("core.failure")
@@ -9,10 +10,8 @@ local link = require("core.link")
 local packet = require("core.packet")
 local PcapReader = require("apps.pcap.pcap").PcapReader
 local reader = require("lib.pcap.reader")
-local schedule = require("apps.pcap.schedule")
-
--- What was missed while a rate couldn't be kept is made up for, up to this much.
-local MOST_CATCHING_UP_S = 0.1
+local gaps = require("apps.pcap.schedule")
+local schedule = require("net.rate.schedule")
 
 -- A pointer in a table would be an object for the garbage collector, each time.
 local place_t = ffi.typeof("struct { const uint8_t *data; }")
@@ -28,18 +27,19 @@ local function schedule_of(arg)
                  recorded = arg.speed}
   local kind, value = next(kinds)
   if not kind then
-    return schedule.topspeed()
+    return gaps.topspeed()
   elseif next(kinds, kind) then
     failure.usage("Replayer takes one of packet_rate, bit_rate and speed")
   elseif type(value) ~= "number" or value <= 0 or value == math.huge then
     failure.usage("Replayer can't keep the rate or speed %s; it must be above 0",
                   tostring(value))
   end
-  return schedule[kind](value)
+  return gaps[kind](value)
 end
 
 local function set_limits(app, arg)
-  app.is_rate = arg.packet_rate ~= nil or arg.bit_rate ~= nil
+  local is_rate = arg.packet_rate or arg.bit_rate
+  app.times.catch_up = is_rate and schedule.CATCH_UP_S or math.huge
   app.loops = arg.loops or 1
   app.limit = arg.limit or math.huge
 end
@@ -56,13 +56,13 @@ end
 function Replayer:new(arg)
   local gap = schedule_of(arg)
   local app = PcapReader.of(reader.open(arg.filename))
-  app.gap = gap
+  app.gap, app.times = gap, schedule.new()
   set_limits(app, arg)
   app.loop = 1
   app.bytes, app.bits = 0, 0
   app.sent_before_loop = 0
   app.place, app.waits = place_t(), 0  -- the packet that waits, and its length
-  app.due, app.scheduled = 0, 0
+  app.scheduled = 0
   return setmetatable(app, Replayer)
 end
 
@@ -70,7 +70,7 @@ end
 function Replayer:reconfig(arg)
   self.gap = schedule_of(arg)
   set_limits(self, arg)
-  self.due = math.min(self.due, engine.now())
+  schedule.restart(self.times, engine.now())
   self.done = self.failure ~= nil or self.packets >= self.limit
     or self.done and self.loop >= self.loops
 end
@@ -90,21 +90,19 @@ local function next_loop(self)
   return self:rewind()
 end
 
--- When a packet is due; later than the one before it.
-local function schedule_packet(self, length, time, now)
+-- Is this packet due, which comes behind the one that was scheduled before it?
+local function is_due(self, length, time, now)
   local gap = self.gap(length, time)
-  local at = self.due + gap
   self.scheduled = self.scheduled + gap
-  if self.is_rate then at = math.max(at, now - MOST_CATCHING_UP_S) end
-  self.due = at
-  return at
+  schedule.advance(self.times, gap)
+  return schedule.begin(self.times, now)
 end
 
 local function send(self, output, data, length)
   link.transmit(output, packet.from_pointer(data, length))
   self.packets = self.packets + 1
   self.bytes = self.bytes + length
-  self.bits = self.bits + schedule.wire_bits(length)
+  self.bits = self.bits + ethernet.bits(length)
 end
 
 -- The next packet of the file, or of its next loop: its bytes, their number, its time;
@@ -128,7 +126,7 @@ local function send_due(self, output, n, now)
       return
     elseif length > packet.max_payload then
       self.oversize = self.oversize + 1
-    elseif schedule_packet(self, length, time, now) > now then
+    elseif not is_due(self, length, time, now) then
       self.place.data, self.waits = data, length
       return
     else
@@ -139,10 +137,13 @@ end
 
 function Replayer:burst(output, n)
   local now = engine.now()
-  if not self.started then self.started, self.due = now, now end
+  if not self.started then
+    self.started = now
+    schedule.restart(self.times, now)
+  end
   n = math.min(n, self.limit - self.packets)
   if n > 0 and self.waits > 0 then
-    if self.due > now then return end
+    if not schedule.begin(self.times, now) then return end
     send(self, output, self.place.data, self.waits)
     self.waits, n = 0, n - 1
   end

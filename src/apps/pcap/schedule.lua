@@ -3,36 +3,27 @@
 -- packet's length in bytes and its recorded time in nanoseconds (int64), and returns
 -- how many seconds after the packet before it is due; 0 for the first.
 
-local ethernet = require("net.wire.ethernet")
+local arrivals = require("lib.traffic.arrivals")
 local ffi = require("ffi")
 
 local int64_t = ffi.typeof("int64_t[1]")
 
 local M = {}
 
---- The bits that a frame of so many bytes (without its frame check) takes on an
---- Ethernet wire, with the gap behind it.
-M.wire_bits = ethernet.bits
-
---- `rate` packets a second.
-function M.packet_rate(rate)
-  local gap = 0
-  return function()
-    local before = gap
-    gap = 1 / rate
-    return before
-  end
-end
-
---- `rate` bits a second, on the wire.
-function M.bit_rate(rate)
-  local before = 0
+local function evenly(rate)
+  local even, before = arrivals.new(rate), 0
   return function(length)
-    local gap = before / rate
-    before = M.wire_bits(length)
+    local gap = before
+    before = arrivals.gap(even, length)
     return gap
   end
 end
+
+--- `rate` packets a second.
+function M.packet_rate(rate) return evenly{packets = rate} end
+
+--- `rate` bits a second, on the wire.
+function M.bit_rate(rate) return evenly{bits = rate} end
 
 --- As recorded, `factor` times as fast. Where the recorded time goes back (at the
 --- file's start, the second time) or is unknown (0), a packet is due at once.

@@ -18,13 +18,6 @@ local function assert_close(expected, actual)
 end
 
 describe("apps.pcap.schedule", function()
-  it("counts bits as they are on the wire", function()
-    -- 64 bytes with the frame check is the shortest: 84 bytes with preamble and gap.
-    assert.are.equal(84 * 8, schedule.wire_bits(60))
-    assert.are.equal(84 * 8, schedule.wire_bits(14))
-    assert.are.equal((1514 + 24) * 8, schedule.wire_bits(1514))
-  end)
-
   it("spaces packets evenly at a packet rate", function()
     assert_close({0, 1e-6, 1e-6},
       gaps(schedule.packet_rate(1e6), {{60, 0LL}, {60, 0LL}, {60, 0LL}}))

@@ -6,6 +6,7 @@ local ethernet = require("net.wire.ethernet")
 local ffi = require("ffi")
 local C = require("core.native")
 local address = require("lib.stack.address")
+local arrivals = require("lib.traffic.arrivals")
 local failure = require("core.failure")
 local fields = require("lib.traffic.fields")
 local headers = require("lib.traffic.headers")
@@ -14,7 +15,7 @@ local link = require("core.link")
 local packet = require("core.packet")
 local probe = require("lib.traffic.probe")
 local random = require("lib.traffic.random")
-local schedule = require("lib.traffic.schedule")
+local schedule = require("net.rate.schedule")
 local sizes = require("lib.traffic.sizes")
 local sums = require("lib.traffic.sums")
 local template = require("lib.traffic.template")
@@ -99,6 +100,7 @@ local function arguments(self, settings, seed)
     u16_ptr = ffi.typeof("uint16_t *"), u32_ptr = ffi.typeof("uint32_t *"),
     u64_ptr = ffi.typeof("uint64_t *"), u64 = ffi.typeof("uint64_t"),
     probe_ptr = ffi.typeof("struct perigee_probe *"), advance = schedule.advance,
+    gap_of = arrivals.gap, arrivals = self.arrivals,
     state = self.state, schedule = self.schedule, stack = self.stack,
     user = self.user, refuse = refuser(self.stack.size),
     bytes = t.bytes, round = t.round, sizes = t.sizes,
@@ -144,12 +146,13 @@ function M.new(o)
   local list = not (o.packet or o.slow_checksums)
     and sums.of(self.stack.shape, settings, self.stack.size) or nil
   self.template = template.make(self.stack, self.mix, settings, list or {}, extra.fill)
-  self.schedule = schedule.new(o.rate, o.arrivals, seed)
+  self.paced, self.schedule = o.rate ~= nil, schedule.new()
+  self.arrivals = arrivals.new(o.rate, o.arrivals, seed)
   self.state = ffi.new("struct perigee_traffic")
   self.state.number = (o.stream or 0) * probe.SPAN
   local job = {
     template = self.template, settings = settings, sums = list, flows = self.flows,
-    user = o.packet ~= nil, paced = o.rate ~= nil, record_size = probe.SIZE,
+    user = o.packet ~= nil, paced = self.paced, record_size = probe.SIZE,
   }
   job.arguments = arguments(self, settings, seed)
   self.source = writer.source(job)
@@ -172,7 +175,7 @@ end
 --- Send to the link `output` up to `n` packets, those that are due at `now`, seconds
 --- since the maker's schedule began. All bear the same time.
 function Maker:burst(output, n, now)
-  if not schedule.begin(self.schedule, now) then return end
+  if self.paced and not schedule.begin(self.schedule, now) then return end
   self.make(output, n, now, stamp())
 end
 

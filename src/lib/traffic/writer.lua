@@ -198,8 +198,8 @@ end
 
 local NAMES = {"allocate", "transmit", "copy", "fill", "cast", "bswap", "rshift",
   "floor", "random_at", "fold16", "fold32", "u16_ptr", "u32_ptr", "u64_ptr", "u64",
-  "probe_ptr", "advance", "refuse", "state", "schedule", "stack", "user", "bytes",
-  "round", "sizes", "records"}
+  "probe_ptr", "advance", "gap_of", "arrivals", "refuse", "state", "schedule", "stack",
+  "user", "bytes", "round", "sizes", "records"}
 
 local function emit_upvalues(emit, job)
   for _, name in ipairs(NAMES) do emit("local %s = A.%s", name, name) end
@@ -241,7 +241,7 @@ function M.source(job)
   emit("for _ = 1, n do")
   if job.paced then emit("if schedule.due > now then break end") end
   emit_packet(emit, job)
-  if job.paced then emit("advance(schedule, size)") end
+  if job.paced then emit("advance(schedule, gap_of(arrivals, size))") end
   emit("sent = sent + 1")
   local one_size = job.template.length == 1 and not job.user and job.template.smallest
   if not one_size then

@@ -7,8 +7,9 @@ local engine = require("core.app")
 local link = require("core.link")
 local packet = require("core.packet")
 local rate = require("lib.traffic.rate")
+local schedule = require("net.rate.schedule")
 
-local wire_bits = rate.wire_bits
+local wire_bits, advance = rate.wire_bits, schedule.advance
 local nreadable, nwritable = link.nreadable, link.nwritable
 local receive, transmit, clone = link.receive, link.transmit, packet.clone
 local min = math.min
@@ -30,51 +31,50 @@ function Repeater:new(arg)
   for i, bytes in ipairs(arg and arg.frames or {}) do
     kept[i] = packet.from_string(bytes)
   end
-  return setmetatable({kept = kept, cursor = 1, rate = 0, since = 0, ahead = 0,
-                       packets = 0, bits = 0, late = 0, held = 0, full = false,
-                       pulled = 0, left = math.huge}, Repeater)
+  return setmetatable({kept = kept, cursor = 1, rate = 0, packets = 0, bits = 0,
+                       late = 0, held = 0, full = false, pulled = 0, left = math.huge,
+                       schedule = schedule.new(CATCHING_UP_S)}, Repeater)
 end
 
 --- Send at `bits` a second on the wire from now on; 0: nothing. `most`: no more than so
 --- many packets; `left` counts them down.
 function Repeater:set_rate(bits, most)
-  self.rate, self.since, self.ahead = bits, engine.now(), 0
-  self.left = most or math.huge
-  self.late, self.held, self.full, self.pulled = 0, 0, false, self.since
+  local now = engine.now()
+  self.rate, self.left = bits, most or math.huge
+  self.late, self.held, self.full, self.pulled = 0, 0, false, now
+  schedule.restart(self.schedule, now)
 end
 
 local function keep(self, input)
   for _ = 1, nreadable(input) do self.kept[#self.kept + 1] = receive(input) end
 end
 
--- Send up to n packets, as long as `due` bits are due.
-local function send(self, output, n, due)
+-- Send up to n packets, as long as they are due.
+local function send(self, output, n, now)
   local kept, cursor, sent, bits = self.kept, self.cursor, 0, 0
+  local times, of_a_bit = self.schedule, 1 / self.rate
   for _ = 1, n do
-    if bits >= due then break end
+    if times.due >= now then break end
     local p = clone(kept[cursor])
-    bits = bits + wire_bits(p.length)
+    local size = wire_bits(p.length)
+    bits = bits + size
+    advance(times, size * of_a_bit)
     transmit(output, p)
     sent = sent + 1
     cursor = cursor < #kept and cursor + 1 or 1
   end
   self.cursor, self.packets = cursor, self.packets + sent
-  self.bits, self.ahead = self.bits + bits, self.ahead + bits
+  self.bits = self.bits + bits
   self.left = self.left - sent
 end
 
--- Give up what is due beyond what is made up for; the bits that are due then.
-local function capped(self, now, due)
-  local most = CATCHING_UP_S * self.rate
-  if due <= most then return due end
-  local seconds = (due - most) / self.rate
-  if self.full and now - self.pulled <= CATCHING_UP_S then
-    self.held = self.held + seconds
-  else
-    self.late = self.late + seconds
-  end
-  self.ahead = self.ahead + due - most
-  return most
+-- Is a packet due? Counts what was given up beyond what is made up for.
+local function is_due(self, now)
+  local before = self.schedule.skipped
+  local due = schedule.begin(self.schedule, now)
+  local why = self.full and now - self.pulled <= CATCHING_UP_S and "held" or "late"
+  self[why] = self[why] + self.schedule.skipped - before
+  return due
 end
 
 function Repeater:pull()
@@ -82,9 +82,8 @@ function Repeater:pull()
   if input then keep(self, input) end
   if self.rate == 0 or self.left == 0 or #self.kept == 0 or not output then return end
   local now = engine.now()
-  local due = capped(self, now, (now - self.since) * self.rate - self.ahead)
-  local room = nwritable(output)
-  if due > 0 then send(self, output, min(MOST_A_BREATH, room, self.left), due) end
+  local due, room = is_due(self, now), nwritable(output)
+  if due then send(self, output, min(MOST_A_BREATH, room, self.left), now) end
   self.full, self.pulled = room < MOST_A_BREATH and nwritable(output) == 0, now
 end
 

@@ -6,6 +6,7 @@ local configure = require("click.router.configure")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
+local schedule = require("net.rate.schedule")
 local token_bucket = require("net.rate.token_bucket")
 
 local EXTRA_LENGTH, TIMESTAMP = note.EXTRA_LENGTH, note.TIMESTAMP
@@ -17,7 +18,7 @@ local function rate_handlers()
   return {
     rate = {read = read, write = configure.keyword("RATE", 1)},
     config = {read = read},
-    reset = element.command(function (self) self.second = nil end),
+    reset = element.command(function (self) self.begun = false end),
   }
 end
 
@@ -27,25 +28,21 @@ local Shaper = element.define{
   handlers = rate_handlers(),
 }
 
+local CATCH_UP_S = 1
+
 function Shaper:configure(a)
-  self.rate = a.RATE
-  if self.second then self.sent = math.floor(self.fraction * a.RATE) end
+  self.rate, self.begun = a.RATE, false
+  self.times = self.times or schedule.new(CATCH_UP_S)
 end
 
--- Packets are spread over each second evenly: by its `fraction`, rate * fraction of
--- them are due, and `sent` have been.
 local function is_due(self)
   if self.rate == 0 then return false end
-  local now = self.router:now()
-  local second = math.floor(now)
-  local due = math.floor((now - second) * self.rate)
-  if not self.second then
-    self.sent = due
-  elseif second > self.second and self.sent > 0 then
-    self.sent = self.sent - self.rate
+  local now = self.router:steady()
+  if not self.begun then
+    schedule.restart(self.times, now)
+    self.begun = true
   end
-  self.second, self.fraction = second, now - second
-  return due >= self.sent
+  return schedule.begin(self.times, now)
 end
 
 -- What a packet counts.
@@ -55,7 +52,7 @@ function Shaper:pull(o)
   local due = is_due(self)
   if due ~= (o == 1) then return nil end
   local p = self.pull_from[1]()
-  if p and o == 1 then self.sent = self.sent + self:cost(p) end
+  if p and o == 1 then schedule.advance(self.times, self:cost(p) / self.rate) end
   return p
 end
 

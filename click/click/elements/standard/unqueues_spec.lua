@@ -93,6 +93,29 @@ describe("Shaper", function ()
       TimedSource(4.9995, LIMIT 0, STOP true) -> Discard]], read("c.count", "d.count")))
   end)
 
+  it("begins anew at another rate, and makes up for a second at most", function ()
+    local unit = click.unit("Shaper(10)")
+    for _ = 1, 300 do unit:supply("x") end
+    local function pulled_after(seconds)
+      unit:wait(seconds)
+      local n = 0
+      while unit:pull() do n = n + 1 end
+      return n
+    end
+    local counts = {pulled_after(0), pulled_after(0.45)}
+    unit:wait(0.3)
+    unit:write("rate", "100")
+    for _, seconds in ipairs{0.1, 0.055, 7} do
+      counts[#counts + 1] = pulled_after(seconds)
+    end
+    assert.same({1, 4, 1, 5, 101}, counts)
+    unit:write("rate", "0")
+    assert.equal(0, pulled_after(5))
+    unit:write("rate", "1")
+    assert.equal(1, pulled_after(5))
+    unit:free()
+  end)
+
   it("takes a bandwidth of less than a byte a second for that", function ()
     -- 0.375 bytes: 64 bytes at 0, 171 and 342 seconds.
     assert.same({"3"}, run([[

@@ -13,6 +13,7 @@ local ipv4 = require("lib.protocol.ipv4")
 local ipv6 = require("lib.protocol.ipv6")
 local link = require("core.link")
 local packet = require("core.packet")
+local token_bucket = require("net.rate.token_bucket")
 
 local read16, write16, write32 = bytes.read16, bytes.write16, bytes.write32
 
@@ -129,14 +130,11 @@ end
 
 -- How many packets the rate (millions a second) and the link let it send now.
 local function allowed(self, output)
-  local now = engine.now()
-  local since = now - (self.last_time or now)
-  self.last_time = now
-  local room = math.floor(link.nwritable(output) / SHARE)
-  if self.rate == math.huge then return room end
-  self.bucket_content = self.bucket_content + self.rate * 1e6 * since
-  local n = math.min(room, math.floor(self.bucket_content))
-  self.bucket_content = self.bucket_content - n
+  local room, bucket = math.floor(link.nwritable(output) / SHARE), self.bucket
+  if not bucket then return room end
+  bucket:refill(engine.now())
+  local n = math.min(room, math.floor(bucket.n))
+  bucket:remove(n)
   return n
 end
 
@@ -177,6 +175,11 @@ local function tell(self)
   self.rx_packets, self.rx_bytes, self.lost_packets = 0, 0, 0
 end
 
+-- For millions of packets a second, those of a second at most; nil: without a limit.
+local function bucket_of(rate)
+  return rate < math.huge and token_bucket.new(rate * 1e6, rate * 1e6) or nil
+end
+
 local function generator(kind, config)
   local Generator = {config = config}
   Generator.__index = Generator
@@ -184,9 +187,9 @@ local function generator(kind, config)
   function Generator:new(conf)
     local ip4 = ETHERNET + (kind.tunnel and IP6 or 0)
     local o = setmetatable({
-      kind = kind, conf = conf, ip4 = ip4, rate = conf.rate, lengths = lengths(conf),
+      kind = kind, conf = conf, ip4 = ip4, lengths = lengths(conf),
       frame = ffi.new("uint8_t[?]", packet.max_payload), next_length = 1,
-      bucket_content = conf.rate * 1e6, tx_packet_number = 0,
+      bucket = bucket_of(conf.rate), tx_packet_number = 0,
       rx_packets = 0, rx_bytes = 0, lost_packets = 0,
     }, self)
     write16(o.frame + 12, kind.tunnel and ether_type.IP6 or ether_type.IP4)

@@ -79,6 +79,17 @@ describe("program.packetblaster.lwaftr.lib", function ()
     assert.same({630, 1500}, {#receive(), #receive()})
   end)
 
+  it("keeps its rate, and makes up for a second at most", function ()
+    local gen = app(blaster.InetGen, {sizes = {64}, rate = 50e-6, single_pass = false})
+    local counts = {}
+    for i, seconds in ipairs{0, 0.5, 1, 100} do
+      now = now + seconds
+      gen:pull()
+      counts[i] = #all()
+    end
+    assert.same({50, 25, 50, 50}, counts)
+  end)
+
   it("goes from softwire to softwire by port, and by address", function ()
     local gen = app(blaster.B4Gen, {sizes = {64}, count = 3, single_pass = false})
     gen:pull()
