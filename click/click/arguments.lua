@@ -23,7 +23,8 @@
 --     anno (size)                                     an offset, and NAME_LENGTH
 --
 -- With `list = true`, the argument is several of them at spaces, and its value a list;
--- with `each = true`, too, a keyword that is there several times adds to the list.
+-- with `each = true`, too, a keyword that is there several times adds to the list, and
+-- so do all arguments by position, if it isn't by keyword alone.
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
@@ -131,8 +132,14 @@ local function take_position(self, any)
 end
 
 -- The texts of all arguments that have the keyword, with spaces between; nil: none.
-local function take_each(self, name)
+-- `bare`: those without a keyword, too, in front.
+local function take_each(self, name, bare)
   local list = {}
+  for i, text in ipairs(self.texts) do
+    if bare and not self.taken[i] and not self.keywords[i] then
+      list[#list + 1], self.taken[i] = text, "position"
+    end
+  end
   repeat
     local i = take_keyword(self, name, true)
     list[#list + 1] = i and self.texts[i]:match("^%S+%s+(.*)$")
@@ -143,7 +150,7 @@ end
 --- The text of the argument of `spec`, or nil if there is none.
 function Reader:text(spec)
   local name = spec[1]
-  if spec.each then return take_each(self, name) end
+  if spec.each then return take_each(self, name, not spec.keyword) end
   local by_keyword = take_keyword(self, name, spec.first)
   local by_position = not spec.keyword
     and take_position(self, spec.required and not by_keyword)

@@ -2,6 +2,7 @@
  *
  * Addresses and ports of a packet's flow, and new ones for them, within the packet.
  */
+#include <rte_hash_crc.h>
 #include <rte_tcp.h>
 
 #include "../../src/net/checksum/sum.h"
@@ -76,4 +77,12 @@ void pg_flow_set_end(struct packet *p, bool destination, uint32_t address, uint1
 bool pg_flow_set_address(struct packet *p, bool destination, uint32_t address)
 {
   return set(p, destination, address, NULL);
+}
+
+uint32_t pg_flow_crc(const struct click_flow_ends *ends)
+{
+  uint32_t crc = rte_hash_crc_4byte(ends->protocol, 0);
+  crc = rte_hash_crc_4byte(ends->source, crc);
+  crc = rte_hash_crc_4byte(ends->destination, crc);
+  return rte_hash_crc_4byte(ends->sport | (uint32_t)ends->dport << 16, crc);
 }

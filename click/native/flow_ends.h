@@ -26,3 +26,6 @@ void pg_flow_set_end(struct packet *p, bool destination, uint32_t address, uint1
 
 /* The same of the address alone. False: it has no IPv4 header. */
 bool pg_flow_set_address(struct packet *p, bool destination, uint32_t address);
+
+/* FastClick's hash of a flow: CRC32c of the protocol, the addresses and the ports. */
+uint32_t pg_flow_crc(const struct click_flow_ends *ends);

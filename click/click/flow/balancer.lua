@@ -10,6 +10,9 @@ local wire = require("click.net.wire")
 
 local balancer = {}
 
+local C = require("core.declare")("native/flow_ends.h")
+
+local crc = C.pg_flow_crc
 local band, bor, bxor, rol, rshift, lshift = bit.band, bit.bor, bit.bxor, bit.rol,
   bit.rshift, bit.lshift
 local swap16, AGGREGATE = wire.swap16, note.AGGREGATE
@@ -34,12 +37,13 @@ balancer.arguments = {
 balancer.notes = [[
 LB_MODE says which server a new flow gets: rr (the next), wrr and awrr (the next, by
 weights, which awrr takes from loads every AWRR_TIME ms), hash (by addresses and ports),
-hash_ip, chash and table (by bytes of a frame's addresses; and ports), hash_agg and
-cst_hash_agg (by the aggregate annotation; the latter on a ring of CST_BUCKETS places),
-least (the least loaded), pow2 (the less loaded of two at random). LST_MODE says what
-load is: conn (connections), packets, bytes, or cpu, which is written to the handler
-load (0:50,1:70). NSERVER: how many servers are in use at first (0: all); others are
-when add_server is written or, with AUTOSCALE, the mean of cpu is above 80.]]
+hash_crc (by these and the protocol, with CRC32c), hash_ip, chash and table (by bytes of
+a frame's addresses; and ports), hash_agg and cst_hash_agg (by the aggregate annotation;
+the latter on a ring of CST_BUCKETS places), least (the least loaded), pow2 (the less
+loaded of two at random). LST_MODE says what load is: conn (connections), packets,
+bytes, or cpu, which is written to the handler load (0:50,1:70). NSERVER: how many
+servers are in use at first (0: all); others are when add_server is written or, with
+AUTOSCALE, the mean of cpu is above 80.]]
 
 local METRICS = {
   conn = "connections", packets = "packets", bytes = "bytes", cpu = "cpu",
@@ -71,6 +75,7 @@ function choose.hash(self, _, ends)
   return folded(self.active, bxor(h, bor(lshift(d, 16), s)))
 end
 
+function choose.hash_crc(self, _, ends) return folded(self.active, crc(ends)) end
 function choose.hash_agg(self, p) return folded(self.active, p.note32[AGGREGATE]) end
 function choose.cst_hash_agg(self, p) return folded(self.ring, p.note32[AGGREGATE]) end
 
@@ -170,8 +175,8 @@ end
 --- Read the arguments of that element for so many servers; false: one is wrong.
 function balancer.configure(self, a, servers)
   if not choose[a.LB_MODE] then
-    self:error("LB_MODE: '%s' is none of rr, wrr, awrr, hash, hash_ip, chash, table, "
-      .. "hash_agg, cst_hash_agg, least and pow2", a.LB_MODE)
+    self:error("LB_MODE: '%s' is none of rr, wrr, awrr, hash, hash_crc, hash_ip, "
+      .. "chash, table, hash_agg, cst_hash_agg, least and pow2", a.LB_MODE)
     return false
   elseif not METRICS[a.LST_MODE] then
     self:error("LST_MODE: '%s' is none of conn, packets, bytes and cpu", a.LST_MODE)

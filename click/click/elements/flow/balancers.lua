@@ -20,7 +20,7 @@ local NO_FLOW, NO_HEADER, NOT_SYN = 1, 2, 3
 
 local arguments = {
   {"VIP", "ip", required = true, keyword = true},
-  {"DST", "ip", required = true, list = true, each = true, keyword = true},
+  {"DST", "ip", required = true, list = true, each = true},
   {"VERBOSE", "int", default = 0, keyword = true},
   {"NONSYN", "bool", default = true, keyword = true},
 }
@@ -33,8 +33,8 @@ local FlowIPLoadBalancer = element.define{
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
   flow_state = ffi.typeof("struct { uint32_t server, unused; }"), -- from 1 on; 0: none
   notes = balancer.notes,
-  differs = "Checksums follow (FastClick leaves them as they were). hash_crc isn't "
-    .. "there. Unknown modes are errors, and the last server isn't removed.",
+  differs = "Checksums follow (FastClick leaves them as they were). Unknown "
+    .. "modes are errors, and the last server isn't removed.",
 }
 
 function FlowIPLoadBalancer:configure(a)

@@ -67,7 +67,7 @@ describe("FlowIPNAT", function ()
       translated("9.0.0.9", "timestamp " .. FIELDS, {
         "1 1.0.0.1 1 2.0.0.2 2 U", "2 1.0.0.2 1 2.0.0.2 2 U", "3 1.0.0.3 1 2.0.0.2 2 U",
         "30 1.0.0.4 1 2.0.0.2 2 U",
-      }, function (r) r:find("n").count = 2 end))
+      }, function (r) r:find("n").ports.count = 2 end))
   end)
 
   it("keeps the port while answers come", function ()
@@ -81,7 +81,7 @@ describe("FlowIPNAT", function ()
       -> Discard;
       c[1] -> FlowIPManager(TIMEOUT 5) -> FlowIPNATReverse(n)
       -> mine :: IPClassifier(dst 1.0.0.1 and dst port 1, -) -> back :: Counter
-      -> Discard; mine[1] -> Discard]], function (r) r:find("n").count = 1 end)
+      -> Discard; mine[1] -> Discard]], function (r) r:find("n").ports.count = 1 end)
     assert.same({"9.0.0.9.1024"}, sources(r))
     assert.equal(38, count(r, "back"))
     r:close()
@@ -111,7 +111,7 @@ describe("FlowIPNAT", function ()
       c[1] -> FlowIPManager -> FlowIPNATReverse(n) -> back :: Counter -> Discard]])
     assert.equal(3, count(r, "there"))
     assert.equal(3, count(r, "back")) -- the last one has no mapping
-    local n = r:find("n")
+    local n = r:find("n").ports
     assert.equal(65536 - 1024, n.count)
     assert.equal(0, n.mappings[1024].used)
     r:close()
