@@ -21,7 +21,6 @@ local AT_ONCE = 1024 -- flows that end in a turn, at most
 local MANY, FEW = 16384, 8192 -- flows from which on a core's own caches don't hold them
 local NO_HEADER, FULL = 1, 2
 
-local now = engine_time.now
 local manage = C.pg_flow_manage
 local id_type = ffi.typeof("struct click_flow_id")
 
@@ -68,6 +67,7 @@ local function number_of(self)
 end
 
 function Manager:initialize()
+  self.seconds = engine_time.of(self.router)
   local number = number_of(self)
   if not number then return end
   local areas, bytes = state.lay_out(self, ffi.sizeof("struct click_flow_head"))
@@ -85,7 +85,7 @@ function Manager:initialize()
 end
 
 --- Milliseconds, by which flows live.
-function Manager:time() return now(self.router) * MILLISECONDS end
+function Manager:time() return self.seconds() * MILLISECONDS end
 
 function Manager:start_timer()
   local timer
@@ -136,9 +136,9 @@ local function tell(self, p)
 end
 
 function Manager:make_process()
-  local native, router, talks = self.native, self.router, self.verbose > 1
+  local native, seconds, talks = self.native, self.seconds, self.verbose > 1
   return function (_, p)
-    local number = manage(native, p, now(router) * MILLISECONDS)
+    local number = manage(native, p, seconds() * MILLISECONDS)
     if number > 0 then
       if talks then tell(self, p) end
       return p

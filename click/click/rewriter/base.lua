@@ -97,6 +97,7 @@ function Rewriter:flow_set()
 end
 
 function Rewriter:initialize()
+  self.seconds = engine_time.of(self.router)
   local set, a = self:flow_set(), self.values
   set.sharers = (set.sharers or 0) + 1
   local r = ffi.new("struct click_rewriter")
@@ -123,7 +124,7 @@ end
 function Rewriter:take_state(old) succession.take(self, old) end
 
 --- Milliseconds, by which flows live.
-function Rewriter:time() return FlowSet.milliseconds(engine_time.now(self.router)) end
+function Rewriter:time() return FlowSet.milliseconds(self.seconds()) end
 
 -- Packets -----------------------------------------------------------------------------
 
@@ -203,11 +204,14 @@ local function without_flow(self, p, i, output)
   return nil, 3
 end
 
-function Rewriter:process(p, i)
-  local output = rewrite(self.native, p, self:time())
-  if output > 0 then return p, output end
-  local q, o = without_flow(self, p, i, output)
-  return q, o
+function Rewriter:make_process()
+  local native, seconds, milliseconds = self.native, self.seconds, FlowSet.milliseconds
+  return function (_, p, i)
+    local output = rewrite(native, p, milliseconds(seconds()))
+    if output > 0 then return p, output end
+    local q, o = without_flow(self, p, i, output)
+    return q, o
+  end
 end
 
 -- Flows from which on the table is too large for a core's own cache (64 bytes a flow,

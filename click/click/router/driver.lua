@@ -48,7 +48,7 @@ local METER_SECONDS = 0.01
 function Router:begin_turn()
   local now = self.clock:peek()
   self.turned, self.turns = now, self.turns + 1
-  if now - (self.metered or -1) < METER_SECONDS then return end
+  if now - self.metered < METER_SECONDS then return end
   self.metered = now
   for _, rate in ipairs(self.meters) do rate:sample(now) end
 end
@@ -72,7 +72,6 @@ end
 
 local TURNS = 128 -- of tasks, before timers are looked at
 local HALF_LINK = math.floor(link.max / 2)
-Router.most_turns, Router.lookers = TURNS, {}
 
 -- How many turns are taken in a breath. Where packets go to another thread, or by links
 -- (nothing is fused, or the region is cut before an element that looks ahead), what
@@ -119,7 +118,7 @@ function Router:turn()
   if not worked and self.runcount > 0 and not self.tasks:active() then
     worked = self.clock:jump()
   end
-  self.turning = nil
+  self.turning = false
   return worked
 end
 
@@ -172,7 +171,7 @@ local function succeed(self, old)
   local ok, err = pcall(meanwhile.call, function () old:go_on() end, function ()
     engine.configure_meanwhile(graph.configuration(self), run_out)
   end)
-  old.turning, old.giving_way = nil, nil
+  old.turning, old.giving_way = false, false
   if not ok then error(err, 0) end
 end
 
@@ -235,9 +234,9 @@ end
 
 --- Go on after another router should have taken its place, and couldn't.
 function Router:resume()
-  self.ended, self.replaced = nil, nil
+  self.ended, self.replaced = false, false
   if self.disarranged then self:rearrange() end
-  self.disarranged = nil
+  self.disarranged = false
 end
 
 -- Without the engine.

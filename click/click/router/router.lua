@@ -39,6 +39,11 @@ function router.new(flat, options)
     elements = {}, by_name = {}, names = names.new(), tasks = tasks.new(),
     runcount = 1, meters = {}, turned = 0, turns = 0,
     polls = {}, frequent_polls = {}, polled = 0,
+    -- What the driver keeps: no field comes while packets pass, and ask for the time.
+    turning = false, metered = -1, lookers = {}, most_turns = 1, arrived = {},
+    active = false, ended = false, replaced = false, disarranged = false,
+    giving_way = false, successor = false, polling = false, closed = false,
+    own_call = false, file_readers = false,
     clock = clock.new{simulated = options.simtime, tick = options.simtick},
     global_handlers = setmetatable({}, {__index = global_handlers}),
   }, Router)

@@ -57,6 +57,18 @@ describe("A router", function ()
     r:close()
   end)
 
+  it("gets no field while it runs, which would grow its table", function ()
+    local r = assert(click.router("s :: InfiniteSource(LIMIT 50, STOP true)"
+      .. "-> SetTimestamp -> rw :: IPRewriter(drop) -> Discard;"
+      .. "Script(TYPE PASSIVE, read s.count)"))
+    r:activate()
+    local fields = {}
+    for name in pairs(r) do fields[name] = true end
+    r:run()
+    r:close()
+    for name in pairs(r) do assert(fields[name], name) end
+  end)
+
   it("says what is wrong with a handler's name", function ()
     local r = assert(click.router("d :: Discard; Idle -> d"))
     local function problem(text) return select(2, r:handler_read(text)) end
