@@ -45,7 +45,7 @@ struct flow_index {
   uint32_t lines, mask;      /* mask: of the power of two that is more than half of them */
   uint32_t key_at, key_size, key_shift;
   uint32_t entries, more_top, more_spare, most_lines;
-  uint64_t secret[10];
+  uint64_t secret[17];       /* a word, and one for each 4 bytes of the largest key */
   struct flow_memory memory, overflow;
 };
 

@@ -24,7 +24,7 @@ static void fill_secret(struct flow_index *x, uint64_t seed)
 {
   if (!seed && getrandom(x->secret, sizeof x->secret, 0) == (ssize_t)sizeof x->secret)
     return;
-  for (int i = 0; i < 10; i++) { /* splitmix64 (Steele et al., 2014) */
+  for (int i = 0; i < 17; i++) { /* splitmix64 (Steele et al., 2014) */
     uint64_t z = seed += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -117,9 +117,10 @@ static void put(struct flow_index *x, struct flow_line *line, uint32_t hash,
   if (!(empty = empty_places(line))) {
     line->number[FLOW_PLACES] = take_more(x);
     line = more_of(x, line);
-    empty = 1;
+    empty = (1 << FLOW_PLACES) - 1;
   }
-  int place = __builtin_ctz(empty);
+  uint32_t home = flow_home(hash);
+  uint32_t place = empty >> home & 1 ? home : (uint32_t)__builtin_ctz(empty);
   line->hash[place] = hash;
   line->number[place] = number;
 }
@@ -192,7 +193,7 @@ void pg_flow_index_put(struct flow_index *x, uint32_t hash, uint32_t number)
   x->entries++;
 }
 
-/* Take it out again; false if it isn't there. The last entry comes to its place. */
+/* Take it out again; false if it isn't there. One of the last line comes to its place. */
 bool pg_flow_index_take(struct flow_index *x, uint32_t hash, uint32_t number)
 {
   struct flow_line *line = flow_line_of(x, hash), *hole = NULL, *before = NULL;
@@ -209,11 +210,12 @@ bool pg_flow_index_take(struct flow_index *x, uint32_t hash, uint32_t number)
   }
   if (!hole)
     return false;
-  int last = __builtin_popcount(~empty_places(line) & ((1 << FLOW_PLACES) - 1)) - 1;
-  hole->hash[place] = line->hash[last];
-  hole->number[place] = line->number[last];
-  line->hash[last] = line->number[last] = 0;
-  if (last == 0 && before) {
+  uint32_t full = ~empty_places(line) & ((1 << FLOW_PLACES) - 1);
+  int other = hole == line ? place : __builtin_ctz(full);
+  hole->hash[place] = line->hash[other];
+  hole->number[place] = line->number[other];
+  line->hash[other] = line->number[other] = 0;
+  if (before && !(full & ~(1u << other))) {
     give_more(x, before->number[FLOW_PLACES]);
     before->number[FLOW_PLACES] = 0;
   }
