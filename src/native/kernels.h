@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the C kernels of this folder and Lua share: lookups, filters, known
+ * What the C kernels of this folder and Lua share: filters, known
  * work. Plain declarations, as in api.h.
  */
 #pragma once
@@ -10,12 +10,6 @@
 
 struct packet;
 struct link;
-
-/* fib.c */
-void *pg_fib_create(uint32_t max_routes);
-int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop);
-void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route);
-void pg_fib_free(void *fib);
 
 /* flows.c */
 uint32_t pg_flow_hash(const struct packet *p);

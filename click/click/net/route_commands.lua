@@ -44,7 +44,7 @@ end
 
 --- Read the arguments of a lookup element, a route each: most of them at once, in C,
 --- and what is written in an unusual way one by one, by take(number, text). `ports` and
---- `replace` as for click.net.route_table. Returns what that has read; what is wrong is
+--- `replace` as for net.route.table. Returns what that has read; what is wrong is
 --- told to the element.
 function route_commands.read(e, text, ports, replace, take)
   local reading = routes.reading(text, ports, replace)

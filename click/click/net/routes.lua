@@ -2,14 +2,14 @@
 -- A table of IPv4 routes: added, removed and shown as Click's lookup elements do it,
 -- and compiled to a function that looks up an address. Up to FEW routes become
 -- comparisons with constants, the longest prefix first; more, or those that change
--- often, are laid out for C (click.net.route_table).
+-- often, are laid out for C (net.route.table).
 --
 -- A route is {address=, mask=, gateway=, port=}: numbers in host order, gateway 0 for
 -- none; ports count from 0. With `label`, that is shown in the port's place; `output`
 -- is what users call the port.
 
 local meanwhile = require("core.lib.meanwhile")
-local route_table = require("click.net.route_table")
+local route_table = require("net.route.table")
 local wire = require("click.net.wire")
 
 local Routes = {}
@@ -62,7 +62,7 @@ function Routes:clear()
   self.routes, self.searching = route_table.new(), nil
 end
 
---- Read routes on out of a text (click.net.route_table).
+--- Read routes on out of a text (net.route.table).
 function Routes:read(text, reading) return self.routes:read(text, reading) end
 
 -- Call f(route) of each route in the order of their places.

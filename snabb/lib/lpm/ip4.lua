@@ -4,6 +4,7 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
+local prefixes = require("net.route.prefix")
 local band, bxor, rshift = bit.band, bit.bxor, bit.rshift
 
 local ip4 = {ip4_t = ffi.typeof("uint32_t")}
@@ -25,13 +26,12 @@ end
 
 --- The address and the length of a text such as "192.0.2.0/24".
 function ip4.parse_cidr(text)
-  local address, length = tostring(text):match("^([^/]+)/(%d+)$")
-  length = tonumber(length)
-  if not length or length > 32 then
+  local address, length = prefixes.ip4(tostring(text))
+  if not address then
     error(("%s is no prefix: one is an address, / and a length from 0 to 32"):format(
       tostring(text)), 2)
   end
-  return ip4.parse(address), length
+  return address, length
 end
 
 --- The address as a text.

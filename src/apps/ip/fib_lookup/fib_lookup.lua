@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- FibLookup: looks up the IPv4 destinations of a burst of packets in a routing
--- table (DPDK's rte_fib) and writes each packet's next hop into its hash[1].
+-- table (DPDK's rte_fib, net/route) and writes each packet's next hop into its hash[1].
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("net/route/route.h")
 local eal = require("core.eal")
 local failure = require("core.failure")
+local prefixes = require("net.route.prefix")
 
 local FibLookup = {outputs = {"output"}, drops = {"no_route", "short"}}
 FibLookup.__index = FibLookup
@@ -14,16 +15,6 @@ FibLookup.reconfig_keeps = {}
 FibLookup.link_names = {input = {input = true}, output = {output = true}}
 
 local DEFAULT_MAX_ROUTES = 65536
-
--- Of "192.0.2.0/24" the address as a number, and the length; nil if it isn't such.
-local function parse(text)
-  local a, b, c, d, length = tostring(text):match("^(%d+)%.(%d+)%.(%d+)%.(%d+)/(%d+)$")
-  if not a then return nil end
-  a, b, c, d, length = tonumber(a), tonumber(b), tonumber(c), tonumber(d),
-    tonumber(length)
-  if math.max(a, b, c, d) > 255 or length > 32 then return nil end
-  return ((a * 256 + b) * 256 + c) * 256 + d, length
-end
 
 --- Make the app: `arg.routes` maps prefixes ("192.0.2.0/24") to next hops (1 and
 --- up), `arg.max_routes` (65536) is how many the table has room for.
@@ -46,7 +37,7 @@ end
 --- Route the prefix ("192.0.2.0/24") to `next_hop`, in the place of the route it
 --- may have.
 function FibLookup:add(prefix, next_hop)
-  local address, length = parse(prefix)
+  local address, length = prefixes.ip4(tostring(prefix))
   if not address then
     failure.usage("'%s' isn't an IPv4 prefix such as 192.0.2.0/24", tostring(prefix))
   end

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A table of IPv4 routes. They lie in arrays that grow without being copied, and are
- * laid out for lookups bit by bit, so that packets needn't wait for large tables.
+ * Routes, found by the longest prefix of an address (RFC 4632). Plain declarations, as
+ * in native/api.h.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Routes by their places, from 1 on. Addresses in host order. */
+struct packet;
+
+/* A table of IPv4 routes. They lie in arrays that grow without being copied, and are
+ * laid out for lookups bit by bit, so that packets needn't wait for large tables.
+ * Routes by their places, from 1 on. Addresses in host order. */
 struct ip4_route {
   uint32_t address, mask, gateway;
   int32_t port;
@@ -54,7 +58,7 @@ struct ip4_table {
 
 enum { IP4_NO_MEMORY = -1, IP4_TOO_MANY_WAYS = -2, IP4_MOST_WAYS = 65535 };
 
-/* ip4_table.c */
+/* table.c */
 bool pg_ip4_table_init(struct ip4_table *t);
 void pg_ip4_table_free(struct ip4_table *t);
 int32_t pg_ip4_table_find(const struct ip4_table *t, uint32_t address, uint32_t mask);
@@ -62,7 +66,7 @@ int32_t pg_ip4_table_put(struct ip4_table *t, uint32_t address, uint32_t mask,
                          uint32_t gateway, int32_t port);
 void pg_ip4_table_remove(struct ip4_table *t, int32_t place);
 
-/* ip4_layout.c */
+/* layout.c */
 int32_t pg_ip4_table_lay_out(struct ip4_table *t, int32_t most);
 int32_t pg_ip4_table_look_up(const struct ip4_table *t, uint32_t address);
 void pg_ip4_layout_add(struct ip4_table *t, int32_t place);
@@ -79,8 +83,18 @@ struct ip4_reading {
   bool replace;              /* the last route for a prefix counts, not the first */
 };
 
-/* ip4_text.c */
+/* "192.0.2.0/24"; the address as a number, as it is written. */
+struct ip4_prefix { uint32_t address, length; };
+
+/* text.c */
+bool pg_ip4_prefix_read(const char *text, uint32_t size, struct ip4_prefix *prefix);
 int32_t pg_ip4_table_read(struct ip4_table *t, const char *text, struct ip4_reading *r,
                           int32_t most);
 uint32_t pg_ip4_table_text(const struct ip4_table *t, int32_t *place, char *text,
                            uint32_t size);
+
+/* fib.c */
+void *pg_fib_create(uint32_t max_routes);
+int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop);
+void pg_fib_lookup(void *fib, struct packet **packets, int n, uint8_t *route);
+void pg_fib_free(void *fib);

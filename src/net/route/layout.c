@@ -12,7 +12,7 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
-#include "ip4_table.h"
+#include "route.h"
 #include "pages.h"
 
 enum { CHUNKS = 1 << 16, SHORT = 16, FIRST_ROOM = 1024, BITS = 64, CHUNK_COST = 4 };

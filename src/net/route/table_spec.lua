@@ -1,7 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
 local ffi = require("ffi")
-local route_table = require("click.net.route_table")
-local wire = require("click.net.wire")
+local route_table = require("net.route.table")
+
+-- The address as it lies in headers.
+local function word_of(address)
+  return ffi.abi("le") and bit.bswap(address) or bit.tobit(address)
+end
+
+local function ip_text(address)
+  return ("%d.%d.%d.%d"):format(math.floor(address / 2 ^ 24), address / 2 ^ 16 % 256,
+    address / 256 % 256, address % 256)
+end
+
+local function prefix_text(route)
+  local length = 32
+  while length > 0 and route.mask % 2 ^ (33 - length) == 0 do length = length - 1 end
+  return ip_text(route.address) .. "/" .. length
+end
 
 local function mask_of(length)
   return length == 0 and 0 or 2 ^ 32 - 2 ^ (32 - length)
@@ -18,7 +33,7 @@ end
 
 -- The port for an address, from 0; -2: there is no route.
 local function find(routes, address)
-  return routes:finder()(wire.word_of(address)) - 1
+  return routes:finder()(word_of(address)) - 1
 end
 
 -- The longest prefix of a list {address, length, port}, the slow way.
@@ -131,8 +146,8 @@ describe("A table of routes", function ()
     assert.same({1, 2, 3, 3, 4, 2, -2}, {find(routes, 0x0aff0001),
       find(routes, 0x0a0101ff), find(routes, 0x0a010200), find(routes, 0x0a0102fe),
       find(routes, 0x0a0102ff), find(routes, 0x0a010300), find(routes, 0x0b000000)})
-    assert.same({5, wire.word_of(0x01020304)},
-      {routes:finder()(wire.word_of(0x0a0102ff))})
+    assert.same({5, word_of(0x01020304)},
+      {routes:finder()(word_of(0x0a0102ff))})
     remove(routes, 0x0a010200, 24)
     put(routes, 0, 0, 9)
     assert.equal(3, find(routes, 0x0a010200)) -- not laid out yet
@@ -212,8 +227,8 @@ describe("A table of routes", function ()
     add(0, 0, 0x6f6f6f6f, 65535, "0.0.0.0/0\t\t111.111.111.111\t65535")
     add(0x01000000, 0xff0000ff, 0x02020202, 1, "1.0.0.0/255.0.0.255\t2.2.2.2\t\t1")
     for i = 0, 2999 do
-      add(2 ^ 31 + i * 256, mask_of(24), 0, i % 4, wire.ip_text(2 ^ 31 + i * 256)
-        .. "/24\t" .. (#wire.ip_text(i * 256 + 2 ^ 31) + 4 < 17 and "\t" or "")
+      add(2 ^ 31 + i * 256, mask_of(24), 0, i % 4, ip_text(2 ^ 31 + i * 256)
+        .. "/24\t" .. (#ip_text(i * 256 + 2 ^ 31) + 4 < 17 and "\t" or "")
         .. "-\t\t" .. i % 4)
     end
     routes:remove(2)
@@ -243,8 +258,8 @@ describe("Routes in a text", function ()
     routes:read(text, reading)
     for place = 1, routes:last() do
       local r = routes:at(place)
-      list[place] = ("%s %s %d"):format(wire.prefix_text(r.address, r.mask),
-        wire.ip_text(r.gateway), r.port)
+      list[place] = ("%s %s %d"):format(prefix_text(r),
+        ip_text(r.gateway), r.port)
     end
     return table.concat(list, ", "), text:sub(reading.at + 1), reading
   end

@@ -16,8 +16,9 @@
 #include <rte_mbuf.h>
 #include <rte_vect.h>
 
-#include "../api.h"
-#include "../dpdk/internal.h"
+#include "../../native/api.h"
+#include "../../native/dpdk/internal.h"
+#include "route.h"
 
 enum { IPV4_AT = 14, DESTINATION_AT = IPV4_AT + 16, HEADERS = IPV4_AT + 20 };
 enum { NO_ROUTE = (uint8_t)-1, SHORT = (uint8_t)-2 }; /* FibLookup.drops */

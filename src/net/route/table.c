@@ -7,7 +7,7 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
-#include "ip4_table.h"
+#include "route.h"
 #include "pages.h"
 
 enum { FIRST_ROUTES = 128, WAY_BUCKETS = 4096, WAYS = IP4_MOST_WAYS + 1 };

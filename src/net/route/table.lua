@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- IPv4 routes in order, found by prefix, and laid out for lookups, in C
--- (native/ip4_table.h): 100,000 Lua tables would keep the garbage collector at work,
+-- (net/route/route.h): 100,000 Lua tables would keep the garbage collector at work,
 -- and packets waiting for it.
 --
 -- A route is {address=, mask=, gateway=, port=} (see click.net.routes), maybe with
@@ -8,7 +8,7 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip4_table.h")
+local C = require("core.declare")("net/route/route.h")
 local failure = require("core.failure")
 local meanwhile = require("core.lib.meanwhile")
 

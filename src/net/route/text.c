@@ -2,9 +2,9 @@
  *
  * Routes in a configuration's text, as nearly all are written: "10.0.0.0/8 10.0.0.1 2",
  * with commas between them. What is written otherwise (names, quotes, comments, errors)
- * is left to click.net.route_commands. And the text of a table.
+ * is left to click.net.route_commands. And prefixes alone, and the text of a table.
  */
-#include "ip4_table.h"
+#include "route.h"
 
 enum { LONGEST = 32, MOST_PORT_DIGITS = 5 };
 
@@ -50,6 +50,14 @@ static bool address(struct cursor *c, uint32_t *value)
     *value = *value << 8 | byte;
   }
   return true;
+}
+
+/* Read all of the text as a prefix. */
+bool pg_ip4_prefix_read(const char *text, uint32_t size, struct ip4_prefix *prefix)
+{
+  struct cursor c = {text, text + size};
+  return address(&c, &prefix->address) && accept(&c, '/') &&
+         number(&c, 2, LONGEST, &prefix->length) && c.at == c.end;
 }
 
 /* A word ends here. */
