@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""memif ports and what else speaks memif: DPDK's net_memif in both roles, several queues,
-rings and buffers of other sizes; peers that are killed, come back, or aren't there."""
+"""memif ports and what else speaks memif: DPDK's net_memif in both roles (in testpmd, a
+process of its own), several queues, rings and buffers of other sizes; peers that are killed,
+come back, or aren't there."""
 
+import contextlib
 import os
 import pathlib
 import signal
 import socket
+import time
 
 import pytest
 
 from helpers.capture import load, save
-from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
+from helpers.command import (
+    PERIGEE, ROOT, TIMEOUT_S, perigee, running, tool, wait_until)
 from helpers.memif_peer import Gone, connected
 from helpers.report import account
 
@@ -23,29 +27,41 @@ def end(role, path, *options):
     return ",".join([f"memif:{path}", f"role={role}", *options])
 
 
-def dpdk(role, path, *options):
-    """Options of perigee whose port 0 is a device of DPDK's own driver."""
-    words = [f"net_memif0,role={role}", f"socket={path}", "socket-abstract=no", *options]
-    return ["--eal", "--vdev=" + ",".join(words)]
+def echo_of_dpdk(role, path, *options):
+    """Runs DPDK's testpmd, which sends back what comes to its device of DPDK's own driver.
+    Both of its threads may run on any CPU."""
+    device = ",".join([f"net_memif0,role={role}", f"socket={path}", "socket-abstract=no", *options])
+    cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    return running(tool("dpdk-testpmd"), "--no-huge", "-m", 256, "--no-pci", "--no-shconf",
+                   "--no-telemetry", f"--lcores=0@({cpus}),1@({cpus})", f"--vdev={device}", "--",
+                   "--port-topology=loop", "--forward-mode=io", "--no-lsc-interrupt",
+                   "--total-num-mbufs=16384", "--no-flush-rx", "--stats-period=1")
 
 
-def go_round(tmp_path, echo, bridge, packets=PACKETS):
-    """Send packets through `bridge` (words before a program, its port) to an echo; as they
-    come back."""
-    save(tmp_path / "a.pcap", packets)
+@contextlib.contextmanager
+def sending(tmp_path, port):
+    """Sends the packets to a port, and writes what comes back."""
+    save(tmp_path / "a.pcap", PACKETS)
     (tmp_path / "b.pcap").unlink(missing_ok=True)
-    options, port = bridge
-    size = (tmp_path / "a.pcap").stat().st_size
     files = f"pcap:rx={tmp_path / 'a.pcap'},tx={tmp_path / 'b.pcap'}"
-    with running(PERIGEE, *options, "run", BRIDGE, files, port, 0) as sender:
-        def came():
-            assert sender.read(), sender.said
-            assert echo.read(), echo.said
-            file = tmp_path / "b.pcap"
-            return file.exists() and file.stat().st_size >= size
-        wait_until(came, "all packets to come back", timeout=120)
-        assert sender.interrupt() == 0, sender.said
-    return list(load(tmp_path / "b.pcap"))
+    with running(PERIGEE, "run", BRIDGE, files, port, 0) as sender:
+        yield sender
+
+
+def come_back(tmp_path, sender, echo):
+    """The packets as they come back from an echo."""
+    ends, size = time.monotonic() + TIMEOUT_S, (tmp_path / "a.pcap").stat().st_size
+    file = tmp_path / "b.pcap"
+    while not file.exists() or file.stat().st_size < size:
+        assert sender.read(0.01) and echo.read() and time.monotonic() < ends, \
+            f"{file.stat()} {sender.said} {echo.said}"
+    assert sender.interrupt() == 0, sender.said
+    return list(load(file))
+
+
+def go_round(tmp_path, echo, port):
+    with sending(tmp_path, port) as sender:
+        return come_back(tmp_path, sender, echo)
 
 
 @pytest.fixture
@@ -61,29 +77,40 @@ def served(path, program):
 # two of its own: its rings are large enough here.)
 @pytest.mark.parametrize("options", [[], ["rsize=12"]])
 def test_with_a_client_of_dpdk(tmp_path, path, options):
-    with running(PERIGEE, "run", ECHOES, end("server", path)) as echo:
-        served(path, echo)
-        back = go_round(tmp_path, echo, (dpdk("client", path, *options), "0"))
-        assert back == PACKETS
-        assert echo.interrupt() == 0, echo.said
+    with sending(tmp_path, end("server", path)) as sender:
+        served(path, sender)
+        with echo_of_dpdk("client", path, *options) as echo:
+            assert come_back(tmp_path, sender, echo) == PACKETS, echo.said
 
 
 @pytest.mark.parametrize("options", [[], ["ring=4000"], ["buffer=16384"]])
 def test_with_a_server_of_dpdk(tmp_path, path, options):
-    with running(PERIGEE, *dpdk("server", path), "run", ECHOES, 0) as echo:
+    with echo_of_dpdk("server", path) as echo:
         served(path, echo)
-        assert go_round(tmp_path, echo, ([], end("client", path, *options))) == PACKETS
-        assert echo.interrupt() == 0, echo.said
+        assert go_round(tmp_path, echo, end("client", path, *options)) == PACKETS, echo.said
 
 
-def test_secrets_with_dpdk(tmp_path, path):
+def test_a_client_of_dpdk_that_is_killed_over_and_over(tmp_path, path):
+    """Each is taken anew, and gets what is sent from then on."""
+    with running(PERIGEE, "run", BRIDGE, end("server", path), "ring:x", 0) as server:
+        served(path, server)
+        for count in range(1, 4):
+            with echo_of_dpdk("client", path) as client:
+                wait_until(lambda: server.read() and mappings(server, "memif_region"),
+                           f"client {count}: {client.said} {server.said}")
+                client.interrupt(signal.SIGKILL)
+            wait_until(lambda: server.read() and not mappings(server, "memif_region"),
+                       f"the end of client {count}: {server.said}")
+        assert server.interrupt() == 0, server.said
+
+
+def test_a_secret_with_dpdk(tmp_path, path):
     (tmp_path / "secret").write_text("as-DPDK-has-it\n")
-    with running(PERIGEE, "run", ECHOES,
-                 end("server", path, f"secret_file={tmp_path / 'secret'}")) as echo:
-        served(path, echo)
-        back = go_round(tmp_path, echo, (dpdk("client", path, "secret=as-DPDK-has-it"), "0"))
-        assert back == PACKETS
-        assert echo.interrupt() == 0, echo.said
+    port = end("server", path, f"secret_file={tmp_path / 'secret'}")
+    with sending(tmp_path, port) as sender:
+        served(path, sender)
+        with echo_of_dpdk("client", path, "secret=as-DPDK-has-it") as echo:
+            assert come_back(tmp_path, sender, echo) == PACKETS, echo.said
 
 
 @pytest.mark.parametrize("server, client", [
@@ -93,7 +120,7 @@ def test_queues_rings_and_buffers(tmp_path, path, server, client):
     """By several queues packets come in any order, but each flow's in its own."""
     with running(PERIGEE, "run", ECHOES, end("server", path, *server)) as echo:
         served(path, echo)
-        back = go_round(tmp_path, echo, ([], end("client", path, *client)))
+        back = go_round(tmp_path, echo, end("client", path, *client))
         assert echo.interrupt() == 0, echo.said
     assert sorted(back) == sorted(PACKETS)
     for byte in 1, 2, 200:
@@ -110,7 +137,7 @@ def test_interfaces_of_one_socket(tmp_path, path):
         echo.wait_for("echoing")
         for number in 4294967295, 5:
             assert go_round(tmp_path, echo,
-                            ([], end("client", path, f"id={number}"))) == PACKETS
+                            end("client", path, f"id={number}")) == PACKETS
         assert echo.interrupt() == 0, echo.said
     assert not path.exists()
 
@@ -126,7 +153,7 @@ def test_a_server_that_is_killed_over_and_over(tmp_path, path):
             client.wait_for("echoing")
             for _ in range(3):
                 first.interrupt(signal.SIGKILL)
-                back = go_round(tmp_path, client, ([], end("server", path)))
+                back = go_round(tmp_path, client, end("server", path))
                 assert back[-len(PACKETS):] == PACKETS
             assert client.interrupt() == 0, client.said
 
@@ -139,7 +166,7 @@ def test_a_client_that_is_killed_over_and_over(tmp_path, path):
                 flood.wait_for_engine()
                 assert flood.runs_for(0.3), flood.said
                 flood.interrupt(signal.SIGKILL)
-            back = go_round(tmp_path, echo, ([], end("client", path)))
+            back = go_round(tmp_path, echo, end("client", path))
             assert [packet for packet in back if packet in PACKETS][-400:] == PACKETS
         assert echo.interrupt() == 0, echo.said
         a = account(echo.said)
@@ -175,8 +202,8 @@ def descriptors(program):
     return len(os.listdir(f"/proc/{program.pid}/fd"))
 
 
-def mappings(program):
-    return pathlib.Path(f"/proc/{program.pid}/maps").read_text().count("memfd:peer")
+def mappings(program, name="peer"):
+    return pathlib.Path(f"/proc/{program.pid}/maps").read_text().count(f"memfd:{name}")
 
 
 def come_and_go(path):

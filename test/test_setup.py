@@ -12,7 +12,7 @@ import pytest
 from helpers.command import ROOT, run
 
 BUILD_PACKAGES = {"gcc", "libdpdk-dev", "libluajit-5.1-dev", "libpcap0.8", "lua-posix", "make"}
-TEST_PACKAGES = {"curl", "lua-busted", "python3-cryptography", "python3-pytest",
+TEST_PACKAGES = {"curl", "dpdk-dev", "lua-busted", "python3-cryptography", "python3-pytest",
                  "python3-scapy", "iperf3"}
 
 

@@ -211,7 +211,7 @@ static bool transmit_chunk(struct port *port, struct link *link, int *sent)
   uint32_t slot = (uint32_t)link->read & MASK;
   struct rte_mbuf **packets = (struct rte_mbuf **)&link->packets[slot];
   uint16_t n = RTE_MIN(RTE_MIN(readable(link), LINK_RING_SIZE - slot),
-                       most_to_send(port));
+                       (uint32_t)PORT_BURST);
   struct sums sums, left = {0};
   uint16_t kept = pg_prepare(port, packets, n, &sums);
   uint16_t taken = port_send(port, packets, kept);

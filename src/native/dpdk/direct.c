@@ -149,7 +149,7 @@ static inline void send_burst(struct port *port, struct link *link, struct packe
   }
   for (int done = 0; done < n;) {
     struct rte_mbuf **packets = (struct rte_mbuf **)from + done;
-    uint16_t chunk = RTE_MIN((uint32_t)(n - done), most_to_send(port));
+    uint16_t chunk = RTE_MIN((uint32_t)(n - done), (uint32_t)PORT_BURST);
     struct sums sums, left = {0};
     uint16_t kept = pg_prepare(port, packets, chunk, &sums);
     uint16_t taken = port_send(port, packets, kept);

@@ -6,14 +6,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <rte_alarm.h>
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
@@ -27,7 +25,7 @@
 #include "internal.h"
 #include "port_io.h"
 
-enum { RING_PORT_SIZE = 1024, ENDING_US = 50 };
+enum { RING_PORT_SIZE = 1024 };
 
 /* Threads of workers and of ports plug devices; DPDK's list of them has no lock. */
 static pthread_mutex_t plugging = PTHREAD_MUTEX_INITIALIZER;
@@ -141,34 +139,12 @@ int pg_port_small_pool(struct port *port)
   return port->pool ? 0 : pg_fail("no memory for the frames of %s", port->name);
 }
 
-struct ending {
-  const struct port *port;
-  int status;
-  atomic_bool done;
-};
-
-static void stop_and_close(void *argument)
-{
-  struct ending *e = argument;
-  if (e->port->started)
-    rte_eth_dev_stop(e->port->id);
-  e->status = e->port->lent ? 0 : rte_eth_dev_close(e->port->id);
-  atomic_store(&e->done, true);
-}
-
-/* Stop and close the device. net_memif has no lock against its own callbacks, of peers
- * that come and go: it ends in the thread that runs these. */
+/* Stop and close the device. */
 static int end(const struct port *port)
 {
-  struct ending e = {.port = port};
-  if (strncmp(port->name, "net_memif", 9) != 0 ||
-      rte_eal_alarm_set(1, stop_and_close, &e) < 0)
-    stop_and_close(&e);
-  while (!atomic_load(&e.done)) {
-    pg_now(); /* no burst is going on, which that thread may wait for */
-    usleep(ENDING_US);
-  }
-  return e.status;
+  if (port->started)
+    rte_eth_dev_stop(port->id);
+  return port->lent ? 0 : rte_eth_dev_close(port->id);
 }
 
 static int unplug(struct port *port)

@@ -69,19 +69,6 @@ static inline bool port_has_room(const struct port *port, const struct rte_mbuf 
          m->data_len <= port->max_frame + VLAN_TAG;
 }
 
-/* The most packets that a port is given at once. net_memif of DPDK 23.11 counts them in
- * 8 bits, and never ends with more than 255 (seen in 23.11.0, in Ubuntu 24.04). */
-static inline uint32_t most_to_send(const struct port *port)
-{
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0) && RTE_VERSION < RTE_VERSION_NUM(24, 3, 0, 0)
-  enum { COUNTED = 255 };
-  if (port->tidy)
-    return COUNTED;
-#endif
-  (void)port;
-  return PORT_BURST;
-}
-
 static inline uint16_t port_send(struct port *port, struct rte_mbuf **packets,
                                  uint16_t n)
 {
