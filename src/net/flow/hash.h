@@ -3,7 +3,8 @@
  * The hash of a key with a secret: Multilinear-HM (Lemire and Kaser, The Computer Journal,
  * 2014), which is strongly universal: whoever chooses two keys, and doesn't know the
  * secret, finds that they have the same hash with a probability of 2^-31. Its products
- * don't wait for each other. Where the size of keys is a constant, so is the code.
+ * don't wait for each other. Then it is shuffled: of keys that count up the sums do so,
+ * too, and crowd in some lines. Where the size of keys is a constant, so is the code.
  */
 #pragma once
 
@@ -43,7 +44,9 @@ FLOW_INLINE uint32_t flow_hash_of(const uint64_t *secret, const void *key, uint3
     uint64_t word = flow_word(p + i, size - i < 8 ? size - i : 8);
     sum += (secret[1 + i / 4] + (uint32_t)word) * (secret[2 + i / 4] + (word >> 32));
   }
-  return (uint32_t)(sum >> 32) | FLOW_HASH;
+  uint32_t hash = (uint32_t)(sum >> 32);
+  hash = (hash ^ hash >> 15) * 0x9e3779b1; /* 2^32 by the golden ratio */
+  return (hash << 16 | hash >> 16) | FLOW_HASH;
 }
 
 FLOW_INLINE bool flow_same_key(const void *x, const void *y, uint32_t size)
