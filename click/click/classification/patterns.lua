@@ -20,9 +20,15 @@ int hs_free_database(void *db);
 int hs_scan(const void *db, const char *data, unsigned length, unsigned flags,
   void *scratch, int (*)(unsigned, unsigned long long, unsigned long long, unsigned,
   void *), void *context);
+int hs_open_stream(const void *db, unsigned flags, void **stream);
+int hs_scan_stream(void *stream, const char *data, unsigned length, unsigned flags,
+  void *scratch, int (*)(unsigned, unsigned long long, unsigned long long, unsigned,
+  void *), void *context);
+int hs_close_stream(void *stream, void *scratch, int (*)(unsigned, unsigned long long,
+  unsigned long long, unsigned, void *), void *context);
 ]]
 
-local MODE_BLOCK, ONCE, MAY_BE_EMPTY = 1, 8, 16 -- HS_MODE_..., HS_FLAG_...
+local MODE_BLOCK, MODE_STREAM, ONCE, MAY_BE_EMPTY = 1, 2, 8, 16 -- HS_MODE_, HS_FLAG_
 
 local patterns = {}
 
@@ -61,9 +67,11 @@ local function as_expressions(list)
   return expressions
 end
 
--- Compile; true, if Hyperscan has told a problem.
-local function compile(hs, list, literal, database, problem)
-  local flag = literal and ONCE or ONCE + MAY_BE_EMPTY
+-- Compile; true, if Hyperscan has told a problem. `streams`: flags, for patterns that
+-- are looked for in streams.
+local function compile(hs, list, literal, streams, database, problem)
+  local flag = streams or literal and ONCE or ONCE + MAY_BE_EMPTY
+  local mode = streams and MODE_STREAM or MODE_BLOCK
   if literal and zero_first(list) then list, literal = as_expressions(list), false end
   local n = #list
   local texts, ids = ffi.new("const char *[?]", n), ffi.new("unsigned[?]", n)
@@ -74,11 +82,10 @@ local function compile(hs, list, literal, database, problem)
   end
   local status
   if literal then
-    status = hs.hs_compile_lit_multi(texts, flags, ids, sizes, n, MODE_BLOCK, nil,
+    status = hs.hs_compile_lit_multi(texts, flags, ids, sizes, n, mode, nil,
       database, problem)
   else
-    status = hs.hs_compile_multi(texts, flags, ids, n, MODE_BLOCK, nil, database,
-      problem)
+    status = hs.hs_compile_multi(texts, flags, ids, n, mode, nil, database, problem)
   end
   return status ~= 0
 end
@@ -94,7 +101,8 @@ end
 --- The strings (if `literal`) or regular expressions of the list, to be looked for; or
 --- nil, what is wrong, and the number of the pattern it is wrong with, if it is one.
 --- Expressions are those of RE2 and PCRE that need no memory of what they matched.
-function patterns.new(list, literal)
+--- `streams`: Hyperscan's flags, of patterns for open_stream().
+function patterns.new(list, literal, streams)
   local hs = load()
   if not hs then
     return nil, "it takes Hyperscan to look for patterns: install libhyperscan5"
@@ -106,15 +114,17 @@ function patterns.new(list, literal)
     end
   end
   local out, problem = ffi.new("void *[1]"), ffi.new("hs_compile_error_t *[1]")
-  if compile(hs, list, literal, out, problem) then return nil, explain(hs, problem) end
+  if compile(hs, list, literal, streams, out, problem) then
+    return nil, explain(hs, problem)
+  end
   local database, scratch = ffi.gc(out[0], hs.hs_free_database), ffi.new("void *[1]")
   if hs.hs_alloc_scratch(database, scratch) ~= 0 then
     return nil, "Hyperscan has no memory"
   end
   local self = setmetatable({database = database, n = #list,
     scratch = ffi.gc(scratch[0], hs.hs_free_scratch)}, Patterns)
-  self.c = ffi.new("struct patterns", ffi.cast("void *", hs.hs_scan), database,
-    self.scratch)
+  local scan = streams and hs.hs_scan_stream or hs.hs_scan
+  self.c = ffi.new("struct patterns", ffi.cast("void *", scan), database, self.scratch)
   return self
 end
 
@@ -128,5 +138,25 @@ end
 
 --- The number of the first that does, from 1 on; or 0.
 function Patterns:first(data, n) return C.pg_patterns_first(self.c, data, n) end
+
+local stream = ffi.new("void *[1]")
+
+--- A stream of bytes to look for the patterns in, a pointer for close_stream(); nil:
+--- there is no memory.
+function Patterns:open_stream()
+  if library.hs_open_stream(self.database, 0, stream) ~= 0 then return nil end
+  return stream[0]
+end
+
+--- Give it back.
+function Patterns:close_stream(s)
+  library.hs_close_stream(s, self.scratch, nil, nil)
+end
+
+--- How often do patterns end in the stream's next bytes?
+function Patterns:continue(s, data, n)
+  self.c.database = s
+  return C.pg_patterns_count(self.c, data, n)
+end
 
 return patterns

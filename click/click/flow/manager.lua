@@ -174,11 +174,16 @@ fragments behind the first). A flow ends when no packet has come for TIMEOUT sec
 (0: never); every RECYCLE_INTERVAL seconds those are looked for. When CAPACITY flows
 are there, packets of others are dropped.]]
 
---- A class of flow managers from a table that has name, summary and arguments.
+--- What every manager does, for those that do more.
+manager.configure, manager.make_process = Manager.configure, Manager.make_process
+
+--- A class of flow managers from a table that has name, summary and arguments; `more`
+--- comes before what all managers' pages say.
 function manager.define(class)
   for name, value in pairs(Manager) do
     if class[name] == nil then class[name] = value end
   end
+  if class.more then class.notes = class.more .. class.notes end
   return element.define(class)
 end
 

@@ -31,7 +31,8 @@ for name in ([[
   IPFragmenter IPGWOptions IPIn IPInputCombo IPMirror IPOutputCombo LinearIPLookup
   LookupIPRouteMP MarkIPCE MarkIPHeader RadixIPLookup RangeIPLookup SetIPAddress
   SetIPChecksum SetIPDSCP SetIPECN SortedIPLookup StaticIPLookup StoreIPAddress
-  StripIPHeader UnstripIPHeader IPLoadBalancer IPLoadBalancerReverse L2LoadBalancer
+  StripIPHeader UnstripIPHeader
+  AggregateCounterVector IPLoadBalancer IPLoadBalancerReverse L2LoadBalancer
   CheckIP6Header DecIP6HLIM GetIP6Address ICMP6Error IP6Encap IP6Mirror LookupIP6Route
   MarkIP6Header SetIP6Address SetIP6DSCP
   CheckTCPHeader CheckUDPHeader FlowStrip FlowUnstrip ResetIPChecksum SetTCPChecksum

@@ -5,15 +5,14 @@ local C = require("core.native")
 local bit = require("bit")
 local ffi = require("ffi")
 
+local amount = require("click.traffic.amount")
 local arguments = require("click.arguments")
 local element = require("click.element")
 local note = require("click.note")
 local text_of = require("click.language.text")
 local trust = require("click.script.trust")
 
-local AGGREGATE, EXTRA_PACKETS, EXTRA_LENGTH = note.AGGREGATE, note.EXTRA_PACKETS,
-  note.EXTRA_LENGTH
-local NETWORK = note.NETWORK_HEADER
+local AGGREGATE, amount_of = note.AGGREGATE, amount.of
 local ALL = 2 ^ 32 - 1
 
 -- What is called when a number is reached -------------------------------------------
@@ -167,9 +166,8 @@ local function call_of(self, kind, a)
 end
 
 function AggregateCounter:configure(a)
-  self.bytes, self.mask, self.ip_bytes = a.BYTES, a.MASK, a.IP_BYTES
-  self.multipacket, self.extra_length, self.banner = a.MULTIPACKET, a.EXTRA_LENGTH,
-    a.BANNER
+  amount.configure(self, a)
+  self.mask, self.banner = a.MASK, a.BANNER
   self.calls = {aggregate = call_of(self, "AGGREGATE", a) or "",
                 count = call_of(self, "COUNT", a) or ""}
 end
@@ -183,25 +181,14 @@ function AggregateCounter:initialize()
   self.frozen, self.active = false, true
 end
 
-local function amount_of(self, p)
-  if not self.bytes then
-    return 1 + (self.multipacket and p.note16[EXTRA_PACKETS] or 0)
-  end
-  local length = p.length + (self.extra_length and p.note32[EXTRA_LENGTH] or 0)
-  if self.ip_bytes and p.note16[NETWORK] > 0 then
-    length = length - (p.note16[NETWORK] - p.data_off)
-  end
-  return length
-end
-
 -- Count the packet; was it counted?
 local function update(self, p, frozen)
   if not self.active then return false end
   local aggregate = bit.band(p.note32[AGGREGATE], self.mask) % 2 ^ 32
-  local amount, before = amount_of(self, p), self.counts[aggregate] or 0
+  local more, before = amount_of(self, p), self.counts[aggregate] or 0
   if before == 0 then
     if frozen then return false end
-    if amount > 0 then
+    if more > 0 then
       if self.aggregates >= self.aggregate_limit then
         reached(self, "aggregate")
         return update(self, p, self.frozen) -- the call may have changed something
@@ -209,8 +196,8 @@ local function update(self, p, frozen)
       self.aggregates = self.aggregates + 1
     end
   end
-  self.counts[aggregate] = before + amount
-  self.total = self.total + amount
+  self.counts[aggregate] = before + more
+  self.total = self.total + more
   if self.total >= self.count_limit then reached(self, "count") end
   return true
 end

@@ -2,7 +2,11 @@
 -- FlowIPManager and its relatives, which FastClick has by the kind of table: here all
 -- have the same one (net.flow). They differ in their arguments' defaults.
 
+local ffi = require("ffi")
+
 local manager = require("click.flow.manager")
+local note = require("click.note")
+local state = require("click.flow.state")
 
 local function flag(name, default)
   return {name, "bool", default = default, keyword = true}
@@ -45,4 +49,55 @@ local FlowIPManagerHMP = manager.define{
   arguments = {manager.CAPACITY, manager.RESERVE, manager.verbose(0)},
 }
 
-return {FlowIPManager, FlowIPManagerIMP, FlowIPManagerHMP}
+-- FlowIPManagerBucket ----------------------------------------------------------------
+
+local AGGREGATE, TOO_MANY = note.AGGREGATE, 2
+
+local FlowIPManagerBucket = manager.define{
+  name = "FlowIPManagerBucket", any_capacity = true,
+  summary = "finds each packet's flow; counts flows by RSS bucket",
+  reads = {"NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
+  differs = "Flows stay with the core that they came to, so DEF_THREAD, MARK and "
+    .. "DO_MIGRATION change nothing. RESERVE isn't needed.",
+  arguments = {
+    {"GROUPS", "unsigned", default = 512, min = 1, max = 65536},
+    {"CAPACITY", "unsigned", default = 65536, min = 1, max = 2 ^ 26},
+    manager.RESERVE, {"DEF_THREAD", "unsigned", keyword = true}, manager.verbose(1),
+    flag("MARK", false), flag("DO_MIGRATION", true),
+  },
+  more = "The aggregate annotation, modulo GROUPS, is a packet's bucket. CAPACITY is "
+    .. "of each bucket; count tells how many flows each has, a line a bucket. ",
+}
+
+function FlowIPManagerBucket:configure(a)
+  self.groups, self.of_each = a.GROUPS, a.CAPACITY
+  a.CAPACITY = math.min(a.GROUPS * a.CAPACITY, 2 ^ 26)
+  manager.configure(self, a)
+  self.counts = ffi.new("uint32_t[?]", self.groups)
+end
+
+function FlowIPManagerBucket:make_process()
+  local find, native, counts, groups, most = manager.make_process(self), self.native,
+    self.counts, self.groups, self.of_each
+  return function (_, p)
+    local q, drop = find(nil, p)
+    if not q or native.added == 0 then return q, drop end
+    local group = p.note32[AGGREGATE] % groups
+    if counts[group] >= most then
+      self:end_flow(state.number(p))
+      return nil, TOO_MANY
+    end
+    counts[group] = counts[group] + 1
+    return p
+  end
+end
+
+FlowIPManagerBucket.handlers = setmetatable({
+  count = {read = function (self)
+    local list = {}
+    for i = 0, self.groups - 1 do list[i + 1] = ("%d\n"):format(self.counts[i]) end
+    return table.concat(list)
+  end},
+}, {__index = FlowIPManager.handlers})
+
+return {FlowIPManager, FlowIPManagerIMP, FlowIPManagerHMP, FlowIPManagerBucket}
