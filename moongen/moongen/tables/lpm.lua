@@ -5,12 +5,14 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local failure = require("core.failure")
+local route_table = require("net.route.table")
 local serialize = require("moongen.tasks.serialize")
 
 local M = {}
 
 local ADDRESS_BITS = 32
 local DESTINATION_AT, HEADERS = 30, 34 -- bytes of Ethernet and IPv4
+local word_p = ffi.typeof("int32_t *")
 local MAC_BYTES = 6
 local DEFAULT_ENTRY_OFFSET = 1
 
@@ -18,51 +20,58 @@ local Table = {}
 Table.__index = Table
 M.mg_lpm4Table = Table
 
+-- `entries` are the different ones, of which routes' ports are the numbers; `numbers`
+-- these by the entries' bytes.
+local function new(entry_ctype)
+  return setmetatable({entry_ctype = entry_ctype, routes = route_table.new(),
+    entries = {}, numbers = {}}, Table)
+end
+
 --- A table whose entries are of the C type `entry_ctype` (a string). The first two
 --- arguments are of libmoon's that don't matter here.
 function M.createLpm4Table(_, _, entry_ctype)
-  return setmetatable({entry_ctype = entry_ctype, nets = {}, depths = {}}, Table)
+  return new(entry_ctype)
 end
 
-local function mask(address, depth)
-  if depth == 0 then return 0 end
-  return bit.band(address, bit.lshift(-1, ADDRESS_BITS - depth))
-end
-
--- The prefixes' lengths, the longest first.
-local function note_depth(self, depth)
-  if self.nets[depth] then return end
-  self.nets[depth] = {}
-  table.insert(self.depths, depth)
-  table.sort(self.depths, function (a, b) return a > b end)
+local function put(self, address, mask, bytes)
+  local number = self.numbers[bytes]
+  if not number then
+    number = #self.entries + 1
+    self.numbers[bytes], self.entries[number] = number, self:allocateEntry()
+    ffi.copy(self.entries[number], bytes, #bytes)
+  end
+  local problem = self.routes:put{address = bit.band(address, mask) % 2 ^ ADDRESS_BITS,
+    mask = mask, gateway = 0, port = number - 1}
+  if problem then
+    failure.raise("lpm: no room for a route with another entry: %s", problem)
+  end
+  self.find = nil
 end
 
 --- Add a route, or replace it: to the net with this address (a number) and prefix of
---- `depth` bits. The entry is copied. True.
+--- `depth` bits. The entry is copied; routes with the same one share the copy. True.
 function Table:addEntry(address, depth, entry)
   if depth % 1 ~= 0 or depth < 0 or depth > ADDRESS_BITS then
     failure.usage("lpm: a prefix has 0 to %d bits, not %s", ADDRESS_BITS,
       tostring(depth))
   end
-  local copy = self:allocateEntry()
-  ffi.copy(copy, entry, ffi.sizeof(self.entry_ctype))
-  note_depth(self, depth)
-  self.nets[depth][mask(address, depth)] = copy
+  put(self, address, 2 ^ ADDRESS_BITS - 2 ^ (ADDRESS_BITS - depth),
+    ffi.string(entry, ffi.sizeof(self.entry_ctype)))
   return true
+end
+
+-- The number of the entry for an address as it lies in headers; -1: there is no route.
+local function finder(self)
+  if not self.find then
+    self.routes:lay_out()
+    self.find = self.routes:finder()
+  end
+  return self.find
 end
 
 --- The entry for an address (a number); nil if there is no route.
 function Table:lookup(address)
-  local depths, nets = self.depths, self.nets
-  for i = 1, #depths do
-    local found = nets[depths[i]][mask(address, depths[i])]
-    if found then return found end
-  end
-end
-
-local function destination(packet)
-  local p = packet:getBytes() + DESTINATION_AT
-  return bit.bor(bit.lshift(p[0], 24), bit.lshift(p[1], 16), bit.lshift(p[2], 8), p[3])
+  return self.entries[(finder(self)(bit.bswap(address)))]
 end
 
 --- Look up the destinations of the packets (an array of buffers of IPv4) that `mask`
@@ -73,10 +82,11 @@ function Table:lookupBurst(packets, in_mask, hit_mask, entries)
     failure.usage("lpm: there are places for %d entries, but %d packets", entries.n,
       packets.size)
   end
+  local find, all = finder(self), self.entries
   for i = 1, packets.size do
     local packet, found = packets[i], nil
     if in_mask[i] and packet.length >= HEADERS then
-      found = self:lookup(destination(packet))
+      found = all[(find(ffi.cast(word_p, packet:getBytes() + DESTINATION_AT)[0]))]
     end
     hit_mask[i] = found ~= nil
     if found then entries.array[i - 1] = found end
@@ -117,16 +127,15 @@ end
 -- To another task it goes as a copy.
 serialize.class("moongen.tables.lpm", "lpm", Table, function (t)
   local list = {}
-  for depth, nets in pairs(t.nets) do
-    for address, entry in pairs(nets) do
-      table.insert(list, {address, depth,
-        ffi.string(entry, ffi.sizeof(t.entry_ctype))})
-    end
+  for place = 1, t.routes:last() do
+    local route = t.routes:at(place)
+    list[place] = {route.address, route.mask,
+      ffi.string(t.entries[route.port + 1], ffi.sizeof(t.entry_ctype))}
   end
   return t.entry_ctype, list
 end, function (entry_ctype, list)
-  local t = M.createLpm4Table(nil, nil, entry_ctype)
-  for _, route in ipairs(list) do t:addEntry(unpack(route)) end
+  local t = new(entry_ctype)
+  for _, route in ipairs(list) do put(t, unpack(route)) end
   return t
 end)
 

@@ -3,8 +3,10 @@ local bitmask = require("moongen.measure.bitmask")
 local distribute = require("moongen.tables.distribute")
 local ffi = require("ffi")
 local lpm = require("moongen.tables.lpm")
+local serialize = require("moongen.tasks.serialize")
 
 ffi.cdef "struct lpm_spec_route { uint8_t output; uint8_t mac[6]; };"
+ffi.cdef "struct lpm_spec_next { uint32_t next; };"
 
 local TO = 30 -- where an IPv4 packet has its destination
 
@@ -45,6 +47,46 @@ describe("lpm", function ()
     t:addEntry(0, 0, t:allocateEntry())
     assert.equal(0, t:lookup(0xc0a80102)[0].output)
     assert.has_error(function () t:addEntry(0, 33, t:allocateEntry()) end)
+  end)
+
+  it("finds the longest of many, while they change, and in another task", function ()
+    math.randomseed(11)
+    local list, entry = {}, ffi.new("struct lpm_spec_route[1]")
+    local function expected(address)
+      for depth = 32, 0, -1 do
+        local size = 2 ^ (32 - depth)
+        local output = list[depth .. " " .. math.floor(address / size)]
+        if output then return output end
+      end
+    end
+    local t = lpm.createLpm4Table(nil, nil, "struct lpm_spec_route")
+    for i = 1, 3000 do
+      local depth = math.random(0, 32)
+      local address = math.random(0, 3) * 2 ^ 30 + math.random(0, 255)
+      entry[0].output = math.random(0, 255)
+      list[depth .. " " .. math.floor(address / 2 ^ (32 - depth))] = entry[0].output
+      t:addEntry(i % 2 == 0 and address or bit.tobit(address), depth, entry)
+      if i % 1000 == 1 then t = serialize.decode(serialize.encode(t)) end
+      address = math.random(0, 3) * 2 ^ 30 + math.random(0, 255)
+      local found = t:lookup(address)
+      assert.equal(expected(address), found and found[0].output or nil)
+    end
+  end)
+
+  it("has room for more routes than different entries", function ()
+    local t = lpm.createLpm4Table(nil, nil, "struct lpm_spec_next")
+    local entry = t:allocateEntry()
+    for i = 1, 70000 do
+      entry[0].next = i % 100
+      t:addEntry(i * 256, 24, entry)
+    end
+    assert.equal(69999 % 100, t:lookup(69999 * 256 + 7)[0].next)
+    assert.has_error(function ()
+      for i = 1, 70000 do
+        entry[0].next = i
+        t:addEntry(i * 256, 24, entry)
+      end
+    end, "lpm: no room for a route with another entry: too many different gateways")
   end)
 
   it("looks up a burst", function ()
