@@ -32,9 +32,6 @@ int32_t pg_ip4_gateway_options(const struct ip4_gateway *g, uint8_t *header,
 /* A prefix in network order, and an Ethernet address for it. */
 struct ip4_neighbours { uint32_t prefix, mask; uint8_t eth[8]; };
 
-/* The same of IPv6; `data` is the caller's. */
-struct ip6_prefix { uint8_t prefix[16], mask[16]; uint32_t data; };
-
 /* Where LookupIP6Route sends packets: the port is from 1. */
 struct ip6_way { uint8_t gateway[16]; int32_t port; bool has_gateway; };
 
@@ -44,8 +41,6 @@ uint32_t pg_ip6_transport(const uint8_t *ip6, uint32_t available);
 /* prefixes.c */
 int32_t pg_ip4_neighbours_find(const struct ip4_neighbours *list, uint32_t n,
                                uint32_t address);
-int32_t pg_ip6_prefix_find(const struct ip6_prefix *list, uint32_t n,
-                           const uint8_t *address);
 
 /* What an ICMPError makes. Addresses in network order; the rest in the host's. */
 struct icmp_error {

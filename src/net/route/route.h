@@ -93,6 +93,16 @@ int32_t pg_ip4_table_read(struct ip4_table *t, const char *text, struct ip4_read
 uint32_t pg_ip4_table_text(const struct ip4_table *t, int32_t *place, char *text,
                            uint32_t size);
 
+/* IPv6 routes, and a table of them for look-ups: ranges of addresses. */
+struct ip6_route { uint8_t address[16]; uint32_t length, value; };
+struct ip6_range;
+struct ip6_table { struct ip6_range *ranges; uint32_t n; };
+
+/* table6.c */
+bool pg_ip6_table_build(struct ip6_table *t, struct ip6_route *routes, uint32_t n);
+void pg_ip6_table_free(struct ip6_table *t);
+uint32_t pg_ip6_table_look_up(const struct ip6_table *t, const uint8_t *address);
+
 /* fib.c */
 void *pg_fib_create(uint32_t max_routes);
 int pg_fib_add(void *fib, uint32_t prefix, int depth, uint32_t next_hop);

@@ -9,6 +9,7 @@ local element = require("click.element")
 local front = require("click.net.front")
 local keywords = require("click.router.keywords")
 local note = require("click.note")
+local table6 = require("net.route.table6")
 local wire = require("click.net.wire")
 require("click.classification.named")
 
@@ -49,17 +50,14 @@ local CheckIP6Header = element.define{
   drops = {"bad IPv6 header"},
 }
 
-local prefixes_t = ffi.typeof("struct ip6_prefix[?]")
 local ALL = ("\255"):rep(ADDRESS)
 
 function CheckIP6Header:configure(a)
-  local bad = {ALL}
-  for _, address in ipairs(a.BADADDRS or {}) do bad[#bad + 1] = address end
-  self.bad, self.nbad = prefixes_t(#bad), #bad
-  for i, address in ipairs(bad) do
-    ffi.copy(self.bad[i - 1].prefix, address, ADDRESS)
-    ffi.fill(self.bad[i - 1].mask, ADDRESS, 0xff)
+  local bad = {{address = ALL, length = 128}}
+  for i, address in ipairs(a.BADADDRS or {}) do
+    bad[i + 1] = {address = address, length = 128}
   end
+  self.bad = table6.new(bad)
   self.offset, self.extensions = a.OFFSET, a.PROCESS_EH
   self.count, self.drops_here = 0, 0
 end
@@ -69,7 +67,7 @@ local function examine(self, ip6, length)
   if rshift(ip6[0], 4) ~= 6 then return nil end
   local payload = swap16(ffi.cast(halves_t, ip6)[2])
   if payload > length - HEADER then return nil end
-  if C.pg_ip6_prefix_find(self.bad, self.nbad, ip6 + SOURCE) >= 0 then return nil end
+  if C.pg_ip6_table_look_up(self.bad, ip6 + SOURCE) > 0 then return nil end
   return payload
 end
 

@@ -3,16 +3,16 @@
 -- in its annotation has.
 
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/route/route.h")
 local element = require("click.element")
 local note = require("click.note")
+local table6 = require("net.route.table6")
 local text_of = require("click.language.text")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
 local ADDRESS, TO = 16, note.DST_IP6
 local ZERO = ("\0"):rep(ADDRESS)
-local prefixes_t = ffi.typeof("struct ip6_prefix[?]")
 local ways_t = ffi.typeof("struct ip6_way[?]")
 local longs_t = ffi.typeof("uint64_t *")
 
@@ -30,8 +30,6 @@ local function masked(address, length)
   end
   return string.char(unpack(bytes))
 end
-
-local function mask_of(length) return masked(("\255"):rep(ADDRESS), length) end
 
 -- The prefix of "ADDRESS[/LENGTH]", or nil.
 local function prefix_of(e, text)
@@ -62,23 +60,15 @@ local function add(e, route)
   e.list[place_of(e.list, route) or #e.list + 1] = route
 end
 
--- Lay the table out for C: longer prefixes first.
+-- Lay the table out for C.
 local function compile(e)
-  local sorted = {}
-  for i, route in ipairs(e.list) do sorted[i] = {route, i} end
-  table.sort(sorted, function (a, b)
-    if a[1].length ~= b[1].length then return a[1].length > b[1].length end
-    return a[2] < b[2]
-  end)
-  local prefixes, ways = prefixes_t(#sorted + 1), ways_t(#sorted + 1)
-  for i, pair in ipairs(sorted) do
-    local route, to, way = pair[1], prefixes[i - 1], ways[i - 1]
-    ffi.copy(to.prefix, route.address, ADDRESS)
-    ffi.copy(to.mask, mask_of(route.length), ADDRESS)
+  local ways = ways_t(#e.list + 1)
+  for i, route in ipairs(e.list) do
+    local way = ways[i]
     ffi.copy(way.gateway, route.gateway, ADDRESS)
     way.port, way.has_gateway = route.port + 1, route.gateway ~= ZERO
   end
-  e.prefixes, e.ways, e.n = prefixes, ways, #sorted
+  e.table, e.ways = table6.new(e.list), ways
 end
 
 function LookupIP6Route:configure_raw(texts)
@@ -103,8 +93,8 @@ function LookupIP6Route:configure_raw(texts)
 end
 
 function LookupIP6Route:process(p)
-  local i = C.pg_ip6_prefix_find(self.prefixes, self.n, p.note8 + TO)
-  if i < 0 then return nil, 1 end
+  local i = C.pg_ip6_table_look_up(self.table, p.note8 + TO)
+  if i == 0 then return nil, 1 end
   local way = self.ways[i]
   if way.has_gateway then
     local to, from = ffi.cast(longs_t, p.note8 + TO), ffi.cast(longs_t, way.gateway)

@@ -3,10 +3,9 @@
 -- IP6NDSolicitor puts Ethernet headers before packets, and asks for the addresses that
 -- it doesn't know.
 
-local bit = require("bit")
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
-local C = require("core.declare")("native/ip.h")
+local C = require("core.declare")("net/route/route.h")
 local arp = require("click.net.arp")
 local arp_handlers = require("click.net.arp_handlers")
 local cache = require("net.neighbor.cache")
@@ -15,6 +14,7 @@ local front = require("click.net.front")
 local nd = require("net.neighbor.nd")
 local note = require("click.note")
 local packet = require("core.packet")
+local table6 = require("net.route.table6")
 local text_of = require("click.language.text")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
@@ -44,8 +44,6 @@ local IP6NDAdvertiser = element.define{
   drops = {"no answer"},
 }
 
-local prefixes_t = ffi.typeof("struct ip6_prefix[?]")
-
 -- The entries {address=, length=, eth=} of "IP6/MASK ... ETH"; or nil, and what is
 -- wrong.
 local function parse_entries(e, text, number)
@@ -70,13 +68,6 @@ local function parse_entries(e, text, number)
   return list
 end
 
-local function set_bits(to, length)
-  for i = 0, ADDRESS - 1 do
-    local bits = math.min(math.max(length - i * 8, 0), 8)
-    to[i] = 256 - 2 ^ (8 - bits)
-  end
-end
-
 function IP6NDAdvertiser:configure_raw(texts)
   local all, failed = {}, false
   for i, text in ipairs(texts) do
@@ -88,15 +79,8 @@ function IP6NDAdvertiser:configure_raw(texts)
     for _, entry in ipairs(list or {}) do table.insert(all, entry) end
   end
   if failed then return end
-  table.sort(all, function (a, b) return a.length > b.length end)
-  self.prefixes, self.n, self.eth = prefixes_t(#all + 1), #all, {}
-  for i, entry in ipairs(all) do
-    local to = self.prefixes[i - 1]
-    set_bits(to.mask, entry.length)
-    for k = 0, ADDRESS - 1 do
-      to.prefix[k] = bit.band(entry.address:byte(k + 1), to.mask[k])
-    end
-    self.eth[i - 1] = entry.eth
+  self.list, self.table = all, table6.new(all)
+  for _, entry in ipairs(all) do
     if arp.is_group(entry.eth) then
       self:warning("%s is a group's address, which nobody believes %s/%d to have",
         wire.eth_text(entry.eth), wire.ip6_text(entry.address), entry.length)
@@ -109,9 +93,10 @@ function IP6NDAdvertiser:process(p)
   local asked = nd.kind(data, p.length) == nd.SOLICITATION
     and nd.read(data, nd.SOLICITATION)
   if not asked then return nil, 1 end
-  local i = C.pg_ip6_prefix_find(self.prefixes, self.n, data + nd.TARGET)
-  if i < 0 then return nil, 1 end
-  local q = annotate(nd.advertisement(self.eth[i], data + nd.TARGET, data, nd.ROUTER))
+  local i = C.pg_ip6_table_look_up(self.table, data + nd.TARGET)
+  if i == 0 then return nil, 1 end
+  local eth = self.list[i].eth
+  local q = annotate(nd.advertisement(eth, data + nd.TARGET, data, nd.ROUTER))
   packet.free(p)
   return q
 end
