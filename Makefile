@@ -182,7 +182,7 @@ DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/nat
   src/net/checksum/checksum.h src/net/flow/flow.h src/net/fragment/fragment.h src/net/icmp/icmp.h src/net/route/route.h \
   snabb/native/snabb.h \
   src/port/memif/memif.h src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
-  snabb/apps/bridge/bridge.h \
+  src/apps/packet_filter/connections.h snabb/apps/bridge/bridge.h \
   click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flow_ends.h \
   click/native/flow_manager.h click/native/flows.h \

@@ -104,23 +104,3 @@ struct filter *pg_filter_new(const struct bpf *program, uint32_t n,
                              bool machine_code);
 void pg_filter_free(struct filter *f);
 int pg_filter(const struct filter *f, const uint8_t *data, uint32_t length);
-
-/* connections.c */
-struct connection {
-  uint64_t a[3], b[3];       /* its ends: addresses and ports */
-  uint32_t kind;             /* 0 is an empty slot */
-  uint32_t seen;             /* seconds */
-};
-struct connections {
-  uint32_t *tag;             /* of each slot */
-  struct connection *slot;   /* 8 a bucket */
-  uint64_t seed, evicted;
-  uint32_t mask;             /* buckets - 1 */
-  uint32_t now, max_age;     /* seconds */
-};
-bool pg_connection(const uint8_t *data, uint32_t length, struct connection *c);
-bool pg_connections_find(struct connections *t, const struct connection *c);
-void pg_connections_add(struct connections *t, const struct connection *c);
-uint32_t pg_connections_count(const struct connections *t);
-int pg_filter_stateful(const struct filter *f, struct connections *t,
-                       const uint8_t *data, uint32_t length);

@@ -1,30 +1,27 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Named tables of connections, which packet filters share: connections that a filter
--- accepted a packet of. The tables are bounded, and forget
--- (native/kernels/connections.c).
+-- accepted a packet of. The tables are bounded, and forget (connections.c).
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("apps/packet_filter/connections.h")
 local engine = require("core.app")
-local lib = require("core.lib")
+local flow = require("net.flow.flow")
 
 local conntrack = {}
 
-local BUCKETS, WAYS = 2^13, 8 -- so 65,536 connections a table
-local MAX_AGE = 7200 -- seconds
+local MAX_AGE = 7200e3 -- milliseconds
 
-conntrack.capacity = BUCKETS * WAYS
+conntrack.capacity = 2^16 -- connections a table
 
 local tables = {} -- by name
-local slots = {} -- of each table: keeps them from the garbage collector
+local flows = {} -- of each table, a net.flow.flow
 
 local function new_table()
-  local slot = ffi.new("struct connection[?]", BUCKETS * WAYS)
-  local tag = ffi.new("uint32_t[?]", BUCKETS * WAYS)
-  local t = ffi.new("struct connections", {tag = tag, slot = slot, mask = BUCKETS - 1,
-    max_age = MAX_AGE})
-  t.seed = ffi.cast("uint64_t *", lib.random_bytes(8))[0]
-  slots[t] = {slot, tag}
+  local most = conntrack.capacity
+  local f = flow.new{key = "struct connection", limit = most, full = "evict",
+    ages = {MAX_AGE}, reserve = most} -- in large pages, where look-ups are faster
+  local t = ffi.new("struct connections", {table = f.table})
+  flows[t] = f
   return t
 end
 
@@ -40,15 +37,14 @@ end
 
 --- Tell the table what time it is. Whoever uses it does so now and then.
 function conntrack.tell_time(t)
-  t.now = math.floor(engine.now())
+  t.now = math.floor(engine.now() * 1000)
 end
 
 --- Forget all connections.
 function conntrack.clear()
   for _, t in pairs(tables) do
-    local slot = slots[t][1]
-    ffi.fill(slot, ffi.sizeof(slot))
-    t.evicted = 0
+    flows[t]:clear()
+    t.table.evicted = 0
   end
 end
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local C = require("core.native")
+local C = require("core.declare")("apps/packet_filter/connections.h")
 local conntrack = require("apps.packet_filter.conntrack")
 
 local SEED = os.time()
@@ -28,10 +28,10 @@ local function spec(bytes) return conntrack.spec(bytes, #bytes) end
 
 describe("apps.packet_filter.conntrack", function ()
   local t = conntrack.define("spec")
-  local mask, max_age = t.mask, t.max_age
+  local limit = t.table.limit
 
   before_each(conntrack.clear)
-  after_each(function () t.mask, t.max_age = mask, max_age end)
+  after_each(function () t.table.limit = limit end)
 
   local function track(bytes) spec(bytes):track("spec") end
   local function known(bytes) return spec(bytes):check("spec") end
@@ -77,22 +77,27 @@ describe("apps.packet_filter.conntrack", function ()
     assert.is_nil(conntrack.spec(nil))
   end)
 
-  it("forgets what wasn't seen for a time", function ()
-    local bytes = frame(UDP, A, B, 1, 2)
-    local c = spec(bytes)
+  it("forgets what wasn't seen for two hours", function ()
+    local max_age = 7200e3
+    local c = spec(frame(UDP, A, B, 1, 2))
     t.now = 1000
     C.pg_connections_add(t, c)
-    t.now = 1000 + max_age -- seen again
+    t.now = 999 + max_age -- seen again
     assert.is_true(C.pg_connections_find(t, c))
-    t.now = 1000 + 2 * max_age
+    t.now = 998 + 2 * max_age
     assert.is_true(C.pg_connections_find(t, c))
-    t.now = 1001 + 3 * max_age
+    t.now = 998 + 3 * max_age
     assert.is_false(C.pg_connections_find(t, c))
     assert.equal(0, conntrack.count("spec"))
+    C.pg_connections_add(t, c)
+    assert.is_true(C.pg_connections_find(t, c))
+    t.now = t.now + max_age
+    C.pg_connections_add(t, spec(frame(UDP, A, B, 1, 3)))
+    assert.equal(1, t.table.records.count) -- the other has made room
   end)
 
-  it("gives up what is oldest when it is full", function ()
-    t.mask = 0 -- one bucket of 8
+  it("gives up what is oldest when it is full, and counts", function ()
+    t.table.limit = 8
     for i = 1, 20 do
       t.now = i
       C.pg_connections_add(t, spec(frame(UDP, A, B, 1, i)))
@@ -101,8 +106,27 @@ describe("apps.packet_filter.conntrack", function ()
       local c = spec(frame(UDP, A, B, 1, i))
       assert.equal(i > 12, C.pg_connections_find(t, c))
     end
-    assert.equal(12, tonumber(t.evicted))
+    assert.equal(12, tonumber(t.table.evicted))
     assert.equal(8, conntrack.count("spec"))
+  end)
+
+  -- 1,000 connections of which a packet comes now and then, while others of a packet
+  -- each fill the table twice.
+  it("keeps what is in use in a flood of others", function ()
+    local USED = 1000
+    local function used(i) return spec(frame(UDP, A, B, i, 1)) end
+    for i = 1, USED do C.pg_connections_add(t, used(i)) end
+    local lost = 0
+    for n = 1, 2 * conntrack.capacity do
+      t.now = t.now + 1
+      local port, from = n % 65536, string.char(11, 0, 0, math.floor(n / 65536))
+      C.pg_connections_add(t, spec(frame(UDP, from, B, port, 2)))
+      local c = used(n % USED + 1)
+      if not C.pg_connections_find(t, c) then lost = lost + 1 end
+    end
+    assert.equal(0, lost)
+    assert.equal(conntrack.capacity, t.table.records.count)
+    assert.equal(conntrack.capacity + USED, tonumber(t.table.evicted))
   end)
 
   it("agrees with a table of Lua's", function ()
@@ -122,6 +146,6 @@ describe("apps.packet_filter.conntrack", function ()
       end
     end
     assert.equal(0, wrong, "of seed " .. SEED)
-    assert.equal(0, tonumber(t.evicted))
+    assert.equal(0, tonumber(t.table.evicted))
   end)
 end)

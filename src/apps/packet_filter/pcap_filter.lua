@@ -2,7 +2,7 @@
 -- PcapFilter: passes on the packets that a filter accepts (pcap-filter(7)) and, with a
 -- state table, those of connections that it once accepted a packet of.
 
-local C = require("core.native")
+local C = require("core.declare")("apps/packet_filter/connections.h")
 local conntrack = require("apps.packet_filter.conntrack")
 local counter = require("core.counter")
 local filter = require("lib.filter")

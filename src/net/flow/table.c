@@ -7,6 +7,8 @@
 
 #include "find.h"
 
+enum { SECOND_CHANCES = 32 }; /* for one eviction, which takes no longer */
+
 /* The most memory, in bytes, of a table of up to `limit` records of `size` bytes. */
 uint64_t pg_flow_table_bytes(uint32_t size, uint32_t limit)
 {
@@ -107,18 +109,59 @@ uint32_t pg_flow_table_expired(const struct flow_table *t, int64_t now)
   return oldest && flow_age_of(&t->records, oldest)->expiry <= now ? oldest : 0;
 }
 
+/* If the record that would go first was used since it came to its place in its list, it
+ * goes to the end (a second chance, as pages have), so that a flood of flows that are
+ * used once doesn't drive out those in use. The record, if it wasn't. */
+static uint32_t unused(struct flow_table *t)
+{
+  uint32_t oldest = pg_flow_table_oldest(t);
+  struct flow_age *age = oldest ? flow_age_of(&t->records, oldest) : NULL;
+  if (!age || (uint32_t)age->expiry == age->queued)
+    return oldest;
+  pg_flow_unlink(&t->records, &t->list[age->list], oldest);
+  pg_flow_link(&t->records, &t->list[age->list], oldest, age->expiry);
+  return 0;
+}
+
+/* Ask for what the next eviction reads. */
+static void prefetch_next(const struct flow_table *t)
+{
+  uint32_t oldest = pg_flow_table_oldest(t);
+  if (!oldest)
+    return;
+  const uint8_t *key = flow_record(&t->records, oldest);
+  __builtin_prefetch(flow_line_of(&t->index, pg_flow_index_hash(&t->index, key)), 1);
+  flow_prefetch_record(&t->records, flow_age_of(&t->records, oldest)->newer);
+}
+
 static bool evict(struct flow_table *t)
 {
-  uint32_t oldest = t->policy == FLOW_EVICT ? pg_flow_table_oldest(t) : 0;
+  uint32_t oldest = 0;
+  if (t->policy != FLOW_EVICT)
+    return false;
+  for (int i = 0; i < SECOND_CHANCES && !oldest; i++)
+    oldest = unused(t);
+  if (!oldest)
+    oldest = pg_flow_table_oldest(t);
   if (!oldest)
     return false;
   pg_flow_table_remove(t, oldest);
   t->evicted++;
+  prefetch_next(t);
   return true;
+}
+
+/* Of a table that is nearly full those in use are put behind in time: one for each that
+ * comes. */
+static void look_ahead(struct flow_table *t)
+{
+  if (t->policy == FLOW_EVICT && t->records.count >= t->limit - t->limit / 8)
+    unused(t);
 }
 
 static uint32_t take(struct flow_table *t)
 {
+  look_ahead(t);
   if (t->records.count >= t->limit && !evict(t))
     return 0;
   if (!pg_flow_index_prepare(&t->index))
