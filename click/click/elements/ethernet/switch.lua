@@ -7,14 +7,15 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
+local C = require("core.declare")("net/flow/flow.h")
 local element = require("click.element")
+local flow = require("net.flow.flow")
 local front = require("click.net.front")
 local note = require("click.note")
 local types = require("click.arguments").types
 local text_of = require("click.language.text")
 local wire = require("click.net.wire")
 
-local words_t, halves_t = ffi.typeof("const uint32_t *"), ffi.typeof("const uint16_t *")
 local ADDRESSES = 12 -- bytes
 local GROUP = 0x01 -- in an address's first byte
 
@@ -64,10 +65,28 @@ local EtherSwitch = element.define{
   drops = {"too short", "no other port", "filtered"},
 }
 
+local SECOND = 1e6 -- in the table's times: microseconds
+local MOST = 65536 -- addresses, in up to 3 MiB
+
 function EtherSwitch:configure(a)
   self.timeout = a.TIMEOUT
-  self.port_of, self.seen = {}, {} -- by address, a number
+  self.flows = flow.new{key = "struct { uint8_t byte[6]; }", value = "uint16_t",
+    limit = MOST, full = "evict", ages = {a.TIMEOUT * SECOND}} -- to a port's number
   self.passes = {} -- [input][output]: whether packets may go there
+end
+
+-- What is known is as old as it was, and goes so many seconds after it was seen.
+local function set_timeout(e, seconds)
+  local list, records = e.flows.table.list[0], e.flows.record
+  local more = ffi.cast("int64_t", seconds * SECOND) - list.timeout
+  list.timeout = list.timeout + more
+  local n = e.flows:next(0)
+  while n ~= 0 do
+    local age = records[n].age
+    age.expiry, age.queued = age.expiry + more, age.queued + more
+    n = e.flows:next(n)
+  end
+  e.timeout = seconds
 end
 
 -- How many outputs there are, but those kept for other things.
@@ -94,21 +113,18 @@ end
 
 function EtherSwitch:initialize() reset(self) end
 
--- 48 bits as a number: the address at `at`, in whatever order.
-local function key_at(at)
-  return ffi.cast(halves_t, at + 4)[0] * 4294967296 + ffi.cast(words_t, at)[0]
-end
-
 -- Note where the packet comes from; the port that its destination is behind, or nil.
 local function learn(self, p, i)
-  local data, timeout, seen = p.data, self.timeout, self.seen
-  if timeout == 0 then return nil end
-  local now, from = note.time(p), key_at(data + 6)
-  self.port_of[from], seen[from] = i, now
+  local flows = self.flows
+  if self.timeout == 0 then return nil end
+  local data, records, now = p.data, flows.record, note.time(p) * SECOND
+  local from = C.pg_flow_table_add(flows.table, data + 6, 0, now)
+  if from ~= 0 then records[from].value = i end
   if bit.band(data[0], GROUP) ~= 0 then return nil end
-  local to = key_at(data)
-  local last = seen[to]
-  if last and now < last + timeout then return self.port_of[to] end
+  local to = C.pg_flow_table_find(flows.table, data)
+  if to == 0 then return nil end
+  if now < tonumber(records[to].age.expiry) then return records[to].value end
+  C.pg_flow_table_remove(flows.table, to)
 end
 
 local function broadcast(self, p, i)
@@ -129,21 +145,17 @@ function EtherSwitch:process(p, i)
 end
 
 function EtherSwitch:take_state(old)
-  self.port_of, self.seen = old.port_of, old.seen
-end
-
--- The bytes of a key.
-local function eth_of(key)
-  local bytes = ffi.new("uint8_t[8]")
-  ffi.cast("uint32_t *", bytes)[0] = key % 4294967296
-  ffi.cast("uint16_t *", bytes)[2] = math.floor(key / 4294967296)
-  return wire.eth_text(bytes)
+  self.flows = old.flows
+  set_timeout(self, self.timeout)
 end
 
 local function table_text(e)
-  local lines = {}
-  for key, port in pairs(e.port_of) do
-    lines[#lines + 1] = ("%s %d\n"):format(eth_of(key), port - 1)
+  local lines, n = {}, e.flows:next(0)
+  while n ~= 0 do
+    local record = e.flows.record[n]
+    lines[#lines + 1] = ("%s %d\n"):format(wire.eth_text(record.key.byte),
+      record.value - 1)
+    n = e.flows:next(n)
   end
   table.sort(lines)
   return table.concat(lines)
@@ -179,12 +191,13 @@ end
 
 EtherSwitch.handlers = {
   table = {read = table_text},
+  evicted = {read = function (e) return tostring(tonumber(e.flows.table.evicted)) end},
   timeout = {
     read = function (e) return ("%d"):format(e.timeout) end,
     write = function (e, text)
       local seconds = types.seconds(text, {})
       if not seconds then return "expected timeout (integer)" end
-      e.timeout = math.floor(seconds)
+      set_timeout(e, math.floor(seconds))
     end,
   },
   port_forwarding = {read = forwarding_text},

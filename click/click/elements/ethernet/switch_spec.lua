@@ -66,6 +66,34 @@ describe("EtherSwitch", function ()
     assert.equal("expected timeout (integer)", unit:write("timeout", "x"))
   end)
 
+  it("has no address in its table that it has found too old", function ()
+    local unit = click.unit("EtherSwitch(TIMEOUT 10)", {inputs = 3, outputs = 3})
+    ways(unit, 1, B, A, 1)
+    assert.same({1, 3}, ways(unit, 2, A, B, 11))
+    assert.equal("02-00-00-00-00-02 1\n", unit:read("table"))
+    unit:write("timeout", "100") -- counts for what is known, too
+    assert.same({2}, ways(unit, 1, B, A, 110))
+    unit:write("timeout", "5")
+    assert.same({2, 3}, ways(unit, 1, B, A, 116))
+  end)
+
+  it("has room for 65,536 addresses, and keeps those in use", function ()
+    local unit = click.unit("EtherSwitch", {inputs = 3, outputs = 3})
+    local function from(n)
+      return string.char(4, 0, 0, bit.rshift(n, 16), bit.band(bit.rshift(n, 8), 255),
+        bit.band(n, 255))
+    end
+    ways(unit, 3, B, A, 1)
+    for n = 1, 70000 do
+      unit:send(frame(ALL, from(n), 1 + n / 1e5), 1)
+      if n % 1000 == 0 then ways(unit, 3, B, A, 1 + n / 1e5) end
+    end
+    local _, lines = unit:read("table"):gsub("\n", "")
+    assert.equal(65536, lines)
+    assert.equal(tostring(70001 - 65536), unit:read("evicted"))
+    assert.same({3}, ways(unit, 2, A, B, 2))
+  end)
+
   it("can be told what goes nowhere", function ()
     local unit = click.unit("EtherSwitch", {inputs = 3, outputs = 3})
     assert.is_nil(unit:write("remove_port_forwarding", "0 1, 1 0 2"))
