@@ -176,6 +176,7 @@ are there, packets of others are dropped.]]
 
 --- What every manager does, for those that do more.
 manager.configure, manager.make_process = Manager.configure, Manager.make_process
+manager.initialize = Manager.initialize
 
 --- A class of flow managers from a table that has name, summary and arguments; `more`
 --- comes before what all managers' pages say.

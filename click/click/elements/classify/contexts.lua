@@ -1,12 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- FastClick's elements that classify once for a whole path (MiddleClick, TON 2021).
 -- Here each CTXDispatcher classifies where it stands, as a Classifier does, and fused
--- regions make that cheap; so CTXManager, which has a table of flows there, passes
--- packets.
+-- regions make that cheap; so CTXManager finds flows only where elements behind keep
+-- something of them.
 
 local bytes = require("click.classification.bytes")
 local element = require("click.element")
+local manager = require("click.flow.manager")
+local note = require("click.note")
 local run = require("click.classification.run")
+local state = require("click.flow.state")
 
 -- Patterns --------------------------------------------------------------------------
 
@@ -160,10 +163,18 @@ end
 
 -- CTXManager ------------------------------------------------------------------------
 
-local CTXManager = element.define{
+local FLOWS, SECONDS = 2 ^ 20, 60
+local NETWORK, FLOW_ID = note.NETWORK_HEADER, note.FLOW_ID
+local ETHERNET, TYPE, IP_HEADER, NO_HEADER = 14, 12, 20, 1
+
+local CTXManager = manager.define{
   name = "CTXManager", aliases = {"FlowClassifier"},
-  summary = "passes packets: each CTXDispatcher classifies them",
-  ports = "1/1", processing = "h/h",
+  summary = "finds packets' flows, for elements behind that keep something of them",
+  reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"},
+  more = "Packets may begin with an Ethernet header; those that aren't IPv4 pass, and "
+    .. "have no flow. Up to 1048576 flows are kept, for 60 seconds each. "
+    .. "CTXDispatchers behind classify for themselves.",
+  differs = "All arguments but CONTEXT change nothing.",
   arguments = {
     {"AGGCACHE", "bool", default = false}, {"RESERVE", "unsigned", default = 0},
     {"CACHESIZE", "unsigned", default = 4096, keyword = true},
@@ -180,10 +191,42 @@ local CTXManager = element.define{
 
 function CTXManager:configure(a)
   if a.CONTEXT ~= "ETHER" and a.CONTEXT ~= "NONE" then
-    self:error("Invalid context %s !", a.CONTEXT)
+    return self:error("Invalid context %s !", a.CONTEXT)
+  end
+  manager.configure(self, {CAPACITY = FLOWS, TIMEOUT = SECONDS, VERBOSE = 0})
+  self.native = nil
+end
+
+function CTXManager:initialize()
+  local areas = state.lay_out(self, 0)
+  if #areas > 0 then manager.initialize(self) end
+end
+
+-- Is it IPv4 behind an Ethernet header?
+local function is_ip(p)
+  return p.length >= ETHERNET + IP_HEADER and p.data[TYPE] == 8
+    and p.data[TYPE + 1] == 0
+end
+
+function CTXManager:make_process()
+  if not rawget(self, "native") then return function (_, p) return p end end
+  local find = manager.make_process(self)
+  return function (_, p)
+    local known = p.note16[NETWORK]
+    if known == 0 and is_ip(p) then p.note16[NETWORK] = p.data_off + ETHERNET end
+    local q, drop = find(nil, p)
+    p.note16[NETWORK] = known
+    if drop ~= NO_HEADER then return q, drop end
+    p.note32[FLOW_ID] = 0
+    return p
   end
 end
 
-function CTXManager.process(_, p) return p end
+--- Headers aren't noted ahead of it.
+function CTXManager.outgrows_cache() return false end
+
+local function count(self) return self.table and self.table:count() or 0 end
+
+CTXManager.handlers = {count = {read = count}}
 
 return {CTXDispatcher, CTXManager}

@@ -60,4 +60,23 @@ describe("CTXManager", function ()
     unit:free()
     assert.same({"Invalid context X !"}, click.unit("CTXManager(CONTEXT X)").errors)
   end)
+
+  it("finds flows for elements behind, of IPv4 alone", function ()
+    local r = assert(click.router([[m :: Null;
+      InfiniteSource(DATA abcd, LIMIT 4, STOP true) -> s :: RoundRobinSwitch;
+      s[0] -> UDPIPEncap(10.0.0.1, 5, 10.0.0.9, 80)
+        -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> m;
+      s[1] -> EtherEncap(0x0806, 1:1:1:1:1:1, 2:2:2:2:2:2) -> m;
+      m -> ctx :: CTXManager
+      -> d :: CTXDispatcher(12/0800, -);
+      d[1] -> others :: Counter -> Discard;
+      d[0] -> FlowStrip(14) -> CheckIPHeader
+      -> l :: FlowNAPTLoadBalancer(10.1.0.1, SIP 10.1.0.9, STATE false) -> CheckIPHeader
+      -> there :: Counter -> Discard]]))
+    r:run()
+    local function read(name) return (tostring(assert(r:handler_read(name)))) end
+    assert.same({"2", "2", "1", "1"}, {read("others.count"), read("there.count"),
+      read("l.conn"), read("ctx.count")})
+    r:close()
+  end)
 end)
