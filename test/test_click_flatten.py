@@ -179,6 +179,28 @@ def test_pretty(run):
     assert result.returncode == 1 and result.stdout == ""
 
 
+@pytest.mark.fast
+def test_pretty_fills_in_templates(run, tmp_path):
+    template = tmp_path / "list.txt"
+    template.write_text('<~elements entry="<~mark><~name>" sep=",">\n')
+    text = "i :: Idle -> d :: Discard"
+    result = run("click-pretty", "-t", str(template), "-d", "mark=* ", "-e", text)
+    assert (result.stdout, result.stderr) == ("* d,* i\n", "")
+    result = run("click-pretty", "--dot", "-T", "<~name> of <~type>", "-e", text)
+    assert '"i" [label="{i of Idle}"];' in result.stdout
+    result = run("click-pretty", "--write-template", "-e", text)
+    assert "<~config>" in result.stdout and "Idle" not in result.stdout
+    again = run("click-pretty", "-T", result.stdout, "-e", text)
+    assert again.stdout == run("click-pretty", "-e", text).stdout
+    for option, value, message in (
+            ("-d", "mark", "-d takes NAME=TEXT, not 'mark'"),
+            ("-t", "/nonesuch", "/nonesuch: No such file or directory"),
+            ("-t", "/tmp", "/tmp: Is a directory")):
+        result = run("click-pretty", option, value, "-e", text)
+        assert (result.stdout, result.stderr, result.returncode) == (
+            "", message + "\n", 1)
+
+
 GRAPH = 's :: InfiniteSource("<x>", LIMIT 3) -> t :: Tee -> Queue -> u :: Unqueue -> ' \
     'Discard; t[1] -> c :: { input -> Counter -> output } -> d :: Discard'
 

@@ -2,21 +2,23 @@
 -- A flat configuration as a graph that other programs read, by GML or GraphML: a node
 -- for each element, with its ports, and an edge for each connection.
 
+local colours = require("click.pages.colours")
+local names = require("click.pages.names")
+
 local graph = {}
 
-local ENTITIES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;"}
 local LETTERS = {push = "h", pull = "l"}
 
-local function escape(text) return (text:gsub('[&<>"]', ENTITIES)) end
+local escape = colours.escape
 
 -- "c :: Counter", or "Counter" if the element has no name of its own.
 local function label(e)
-  if e.name:match("^(.*)@%d+$") == e.class then return escape(e.class) end
+  if names.is_anonymous(e) then return escape(e.class) end
   return escape(e.name .. " :: " .. e.class)
 end
 
--- How many inputs and outputs each element has, by its number.
-local function count_ports(flat)
+--- How many inputs and outputs each element has, by its number.
+function graph.count_ports(flat)
   local inputs, outputs = {}, {}
   for i in ipairs(flat.elements) do inputs[i], outputs[i] = 0, 0 end
   for _, c in ipairs(flat.connections) do
@@ -34,7 +36,7 @@ local function anchor(i, n) return (2 * i + 1 - n) / n end
 
 --- The graph as GML. `flat` is as click.language reads it.
 function graph.gml(flat)
-  local inputs, outputs = count_ports(flat)
+  local inputs, outputs = graph.count_ports(flat)
   local lines = {'Creator "click-pretty"', "graph", "[ hierarchic 1", "  directed 1"}
   local function add(format, ...) lines[#lines + 1] = format:format(...) end
   for i, e in ipairs(flat.elements) do
@@ -64,7 +66,7 @@ local HEAD = [[
 --- The graph as GraphML. kind(element, is_output, port) says "push", "pull" or nil of a
 --- port (the element by its number in flat, the port from 0).
 function graph.graphml(flat, kind)
-  local inputs, outputs = count_ports(flat)
+  local inputs, outputs = graph.count_ports(flat)
   local lines = {HEAD}
   local function add(format, ...) lines[#lines + 1] = format:format(...) end
   local function add_ports(i, is_output, n)

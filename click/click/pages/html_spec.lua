@@ -33,10 +33,10 @@ describe("a configuration as a page", function ()
     end
     assert.equal(TEXT, (text:gsub("&amp;", "&")))
     for _, piece in ipairs{
-      '<span class="comment">// a router</span>', '<span class="keyword">define</span>',
-      '<span class="config">$x &quot;1)&quot;</span>',
-      '<a class="class" href="x/Unqueue">Unqueue</a>',
-      '-&gt; q :: <a class="class" href="x/Counter">', -- another's q
+      '<span class="c-cmt">// a router</span>', '<span class="c-kw">define</span>',
+      '<span class="c-cfg">$x &quot;1)&quot;</span>',
+      '<a class="c-cd" href="x/Unqueue">Unqueue</a>',
+      '-&gt; q :: <a class="c-cd" href="x/Counter">', -- another's q
     } do
       assert.is_truthy(page:find(piece, 1, true), piece)
     end
@@ -52,12 +52,12 @@ describe("a configuration as a page", function ()
       assert.is_true(ids[id], id)
       n = n + 1
     end
-    assert.is_true(n > 10 and ids.q and ids["element-W@2/q"])
+    assert.is_true(n > 10 and ids["e-q"] and ids["et-W@2/q"])
   end)
 
   it("tells what elements are connected to", function ()
-    assert.is_truthy(page:find("<tr><td>output</td><td>0</td><td>push</td>"
-      .. '<td>-&gt;</td><td>[0] <a href="#element-q">q</a></td></tr>', 1, true))
+    assert.is_truthy(page:find("<tr><td>output</td><td>0</td><td>push</td>\n"
+      .. '    <td>-&gt;</td><td>[0] <a href="#et-q">q</a></td></tr>', 1, true))
     assert.is_truthy(page:find("<title>a&lt;b</title>", 1, true))
   end)
 end)

@@ -48,15 +48,21 @@ local function ports(letter, n)
   return "{" .. table.concat(cells, "|") .. "}"
 end
 
-local function node(e)
-  local rows, short = {}, e.name:match("[^/]*$")
-  rows[#rows + 1] = ports("i", e.ninputs)
-  local own = label(short)
+-- What stands in an element's box.
+local function words(e)
+  local short = e.name:match("[^/]*$")
+  local text = label(short)
   if not short:match("^" .. e.class.name .. "@%d+$") then
-    own = own .. "\\n" .. label(e.class.name)
+    text = text .. "\\n" .. label(e.class.name)
   end
-  if e.config ~= "" then own = own .. "\\n" .. label(shortened(e.config)) end
-  rows[#rows + 1] = own
+  if e.config ~= "" then text = text .. "\\n" .. label(shortened(e.config)) end
+  return text
+end
+
+local function node(e, text)
+  local rows = {}
+  rows[#rows + 1] = ports("i", e.ninputs)
+  rows[#rows + 1] = text
   rows[#rows + 1] = ports("o", e.noutputs)
   return ('%s [label="{%s}"];'):format(quoted(e.name), table.concat(rows, "|"))
 end
@@ -97,15 +103,17 @@ local function connection(elements, c)
 end
 
 --- The picture as text in Graphviz's language; nil if the elements don't fit together,
---- which is reported. `class_of(name)` is the class of elements of that name.
-function picture.text(flat, class_of, errors)
+--- which is reported. `class_of(name)` is the class of elements of that name;
+--- `label_of(i)`, if given, is what stands in the box of element i of `flat`.
+function picture.text(flat, class_of, errors, label_of)
   local elements, connections = picture.settle(flat, class_of, errors)
   if not elements then return nil end
   local root = {lines = {}, groups = {}}
   local groups = {[""] = root}
-  for _, e in ipairs(elements) do
+  for i, e in ipairs(elements) do
     local group = group_of(groups, e.name:match("^(.*)/[^/]*$") or "")
-    table.insert(group.lines, node(e))
+    local text = label_of and label(label_of(i)) or words(e)
+    table.insert(group.lines, node(e, text))
   end
   local lines = {"// Push connections are solid, pull connections dashed.",
     "digraph click {", "  node [shape=record, fontname=sans, fontsize=10];"}
