@@ -33,7 +33,7 @@ enum {
 /* In the order in which they are locked. */
 struct limits {
   struct mg_pacer *list[MOST_LIMITS];
-  struct mg_pacer before[MOST_LIMITS]; /* as they were */
+  struct pg_schedule before[MOST_LIMITS]; /* their times, as they were */
   int32_t n;
 };
 
@@ -113,17 +113,19 @@ static int32_t take(struct limits *l, struct packet *const *packets, int32_t n,
   int32_t taken[MOST_LIMITS];
   int i;
   for (i = 0; i < l->n && n > 0; i++) {
-    l->before[i] = *l->list[i];
-    n = taken[i] = mg_pacer_due(l->list[i], packets, n, now);
-    *due = l->list[i]->due;
+    struct pg_schedule *times = &l->list[i]->times;
+    l->before[i] = *times;
+    n = taken[i] = pg_schedule_due(times, packets, n, now);
+    *due = times->due;
   }
   while (i-- > 0) { /* those who let more go than the last */
+    struct pg_schedule *times = &l->list[i]->times;
     if (taken[i] > n) {
-      *l->list[i] = l->before[i];
-      mg_pacer_due(l->list[i], packets, n, now);
+      *times = l->before[i];
+      pg_schedule_due(times, packets, n, now);
     }
     if (n > 0)
-      l->list[i]->left = now;
+      times->left = now;
   }
   return n;
 }
@@ -144,10 +146,11 @@ static void take_back(struct limits *l, struct packet *const *packets, int32_t n
                       uint64_t now)
 {
   for (int i = 0; i < l->n; i++) {
-    *l->list[i] = l->before[i];
-    mg_pacer_due(l->list[i], packets, n, now);
+    struct pg_schedule *times = &l->list[i]->times;
+    *times = l->before[i];
+    pg_schedule_due(times, packets, n, now);
     if (n > 0)
-      l->list[i]->left = now;
+      times->left = now;
   }
 }
 
@@ -155,7 +158,7 @@ static void take_back(struct limits *l, struct packet *const *packets, int32_t n
 
 static void tell_too_fast(struct mg_pacer *p, uint64_t now)
 {
-  if (p->lost * 100 < (now - p->first) * TELL_FROM_PERCENT ||
+  if (p->times.skipped * 100 < (now - p->times.first) * TELL_FROM_PERCENT ||
       __atomic_exchange_n(&p->told, 1, __ATOMIC_RELAXED))
     return;
   char what[64] = "its packets' delays";
@@ -192,7 +195,7 @@ static int32_t wait_for(struct limits *l, struct packet *const *packets, int32_t
     unlock(l);
     if (may_go > 0) {
       for (int i = 0; i < l->n; i++)
-        if (l->list[i]->lost > l->before[i].lost)
+        if (l->list[i]->times.skipped > l->before[i].skipped)
           tell_too_fast(l->list[i], now);
       return may_go;
     }

@@ -85,7 +85,7 @@ void mg_unwatch(const uint64_t *to)
 static uint64_t rate_of(struct mg_pacer *const *at)
 {
   const struct mg_pacer *p = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-  double byte_cycles = p && p->pattern == MG_RATE ? p->byte_cycles : 0;
+  double byte_cycles = p && p->times.pattern == PG_RATE ? p->times.byte_ticks : 0;
   return byte_cycles > 0 ? (uint64_t)(8 * p->hz / byte_cycles + 0.5) : 0;
 }
 

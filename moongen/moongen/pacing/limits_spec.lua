@@ -29,7 +29,7 @@ describe("limits", function ()
   local function limited(what, i, mbit)
     local p = what == "device" and C.mg_pacer_of_device(device, "device", 1)
       or C.mg_pacer_of_queue(device.tx + i, "queue", 1)
-    p.hz, p.allowed = HZ, HZ
+    p.hz, p.times.catch_up = HZ, HZ
     pacer.rate(p, mbit)
     return p
   end
@@ -76,11 +76,11 @@ describe("limits", function ()
     local all = limited("device", nil, 50)
     due(0, 1e6)
     assert.equal(2, due(0, 1e6 + 4 * GAP)) -- the queue would let 4 go
-    assert.equal(3, tonumber(queue.packets))
-    assert.equal(3, tonumber(all.packets))
-    assert.equal(1e6 + 3 * GAP, tonumber(queue.due))
+    assert.equal(3, tonumber(queue.times.packets))
+    assert.equal(3, tonumber(all.times.packets))
+    assert.equal(1e6 + 3 * GAP, tonumber(queue.times.due))
     assert.equal(0, due(0, 1e6 + 5 * GAP))
-    assert.equal(3, tonumber(queue.packets))
+    assert.equal(3, tonumber(queue.times.packets))
   end)
 
   it("of a limiter come on top", function ()
@@ -113,7 +113,7 @@ describe("limits", function ()
       local list, now = {}, 1e6
       for i = 1, 50 do
         while due(0, now, 1, p) == 0 do now = now + 64 end
-        list[i] = tonumber(p.last)
+        list[i] = tonumber(p.times.last)
       end
       return list
     end

@@ -29,34 +29,34 @@ local function link(mbit)
 end
 
 --- No limit.
-function pacer.unpaced(p) C.mg_pacer_set(p, C.MG_UNPACED, 0, 0, 0, "") end
+function pacer.unpaced(p) C.mg_pacer_set(p, C.PG_UNPACED, 0, 0, 0, "") end
 
 --- So many Mbit/s, with 4 bytes of CRC a packet, without preamble and gap.
 function pacer.rate(p, mbit)
-  C.mg_pacer_set(p, C.MG_RATE, 0, byte_cycles(p, mbit), mbit, "Mbit/s")
+  C.mg_pacer_set(p, C.PG_RATE, 0, byte_cycles(p, mbit), mbit, "Mbit/s")
 end
 
 --- A packet each so many nanoseconds.
 function pacer.cbr(p, ns)
-  C.mg_pacer_set(p, C.MG_CBR, p.hz * ns / 1e9, 0, 1000 / ns, "Mpps")
+  C.mg_pacer_set(p, C.PG_CBR, p.hz * ns / 1e9, 0, 1000 / ns, "Mpps")
 end
 
 --- Packets each so many nanoseconds on average, with exponentially distributed gaps
 --- that are not shorter than the packet takes on a link of `mbit`.
 function pacer.poisson(p, ns, mbit)
-  C.mg_pacer_set(p, C.MG_POISSON, p.hz * ns / 1e9, byte_cycles(p, link(mbit)),
+  C.mg_pacer_set(p, C.PG_POISSON, p.hz * ns / 1e9, byte_cycles(p, link(mbit)),
     1000 / ns, "Mpps")
 end
 
 --- Each packet so many bytes on the wire (its `udata64`) after the start of the one
 --- before it.
 function pacer.spacing(p, mbit)
-  C.mg_pacer_set(p, C.MG_SPACING, 0, byte_cycles(p, link(mbit)), 0, "")
+  C.mg_pacer_set(p, C.PG_SPACING, 0, byte_cycles(p, link(mbit)), 0, "")
 end
 
 --- Each packet so many bytes on the wire after the end of the one before it.
 function pacer.delay(p, mbit)
-  C.mg_pacer_set(p, C.MG_DELAY, 0, byte_cycles(p, link(mbit)), 0, "")
+  C.mg_pacer_set(p, C.PG_DELAY, 0, byte_cycles(p, link(mbit)), 0, "")
 end
 
 --- What was reached: `packets`, `seconds` (without pauses of over 100 ms in which the
@@ -65,15 +65,15 @@ end
 --- (-0.01: 1 % less than asked; where nothing is asked, of the packets' delays), or nil
 --- if nothing was sent by schedule.
 function pacer.reached(p)
-  local packets = tonumber(p.packets)
+  local packets = tonumber(p.times.packets)
   if packets < 2 then return nil end
-  local seconds = tonumber(p.left - p.first - p.idle) / p.hz
+  local seconds = tonumber(p.times.left - p.times.first - p.times.idle) / p.hz
   if seconds <= 0 then return nil end
   local r = {packets = packets, seconds = seconds, unit = "Mpps",
-    idle = tonumber(p.idle) / p.hz}
-  if p.pattern == C.MG_RATE then
+    idle = tonumber(p.times.idle) / p.hz}
+  if p.times.pattern == C.PG_RATE then
     r.unit = "Mbit/s"
-    local bits = (tonumber(p.bytes) + packets * CRC_BYTES) * 8
+    local bits = (tonumber(p.times.bytes) + packets * CRC_BYTES) * 8
     r.rate = bits * (packets - 1) / packets / seconds / 1e6
   else
     r.rate = (packets - 1) / seconds / 1e6
@@ -82,7 +82,7 @@ function pacer.reached(p)
     r.asked = p.asked
     r.error = r.rate / r.asked - 1
   else
-    r.error = -tonumber(p.lost) / p.hz / seconds
+    r.error = -tonumber(p.times.skipped) / p.hz / seconds
   end
   return r
 end

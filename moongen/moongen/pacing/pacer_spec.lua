@@ -14,7 +14,9 @@ local function schedule(p, count, size, delay_of)
   local times, now = {}, 5000
   for i = 1, count do
     if delay_of then one.note64[0] = delay_of(i) end
-    while C.mg_pacer_due(p, array, 1, now) == 0 do now = tonumber(p.due) end
+    while C.pg_schedule_due(p.times, array, 1, now) == 0 do
+      now = tonumber(p.times.due)
+    end
     times[i] = now
   end
   packet.free(one)
@@ -53,10 +55,10 @@ describe("pacer", function ()
     pacer.cbr(p, 1000)
     local array = ffi.new("struct packet *[8]")
     for i = 0, 7 do array[i] = packet.allocate() end
-    assert.equal(1, C.mg_pacer_due(p, array, 8, 5000))
-    assert.equal(0, C.mg_pacer_due(p, array + 1, 7, 5999))
-    assert.equal(3, C.mg_pacer_due(p, array + 1, 7, 8900)) -- 6000, 7000, 8000
-    assert.equal(9000, tonumber(p.due))
+    assert.equal(1, C.pg_schedule_due(p.times, array, 8, 5000))
+    assert.equal(0, C.pg_schedule_due(p.times, array + 1, 7, 5999))
+    assert.equal(3, C.pg_schedule_due(p.times, array + 1, 7, 8900)) -- 6000, 7000, 8000
+    assert.equal(9000, tonumber(p.times.due))
     for i = 0, 7 do packet.free(array[i]) end
   end)
 
@@ -64,16 +66,16 @@ describe("pacer", function ()
     pacer.cbr(p, 1e6)
     local array = ffi.new("struct packet *[256]")
     for i = 0, 255 do array[i] = packet.allocate() end
-    assert.equal(1, C.mg_pacer_due(p, array, 256, 5000))
-    p.left = 5000
-    assert.equal(100, C.mg_pacer_due(p, array, 256, 5000 + 100e6))
-    p.left = 5000 + 220e6
-    assert.equal(1, C.mg_pacer_due(p, array, 256, 5000 + 221e6))
-    assert.equal(120e6, tonumber(p.lost)) -- due at 101 ms, sending all the time
-    p.left = 5000 + 221e6
-    assert.equal(1, C.mg_pacer_due(p, array, 256, 5000 + 521e6))
-    assert.equal(299e6, tonumber(p.idle)) -- the sender's own pause
-    assert.equal(120e6, tonumber(p.lost))
+    assert.equal(1, C.pg_schedule_due(p.times, array, 256, 5000))
+    p.times.left = 5000
+    assert.equal(100, C.pg_schedule_due(p.times, array, 256, 5000 + 100e6))
+    p.times.left = 5000 + 220e6
+    assert.equal(101, C.pg_schedule_due(p.times, array, 256, 5000 + 221e6))
+    assert.equal(20e6, tonumber(p.times.skipped)) -- due at 101 ms, sending all the time
+    p.times.left = 5000 + 221e6
+    assert.equal(1, C.pg_schedule_due(p.times, array, 256, 5000 + 521e6))
+    assert.equal(299e6, tonumber(p.times.idle)) -- the sender's own pause
+    assert.equal(20e6, tonumber(p.times.skipped))
     for i = 0, 255 do packet.free(array[i]) end
   end)
 
@@ -123,6 +125,27 @@ describe("pacer", function ()
     assert.same({1100, 1100}, gaps(times))
   end)
 
+  it("never sends what is to wait for longer than the counter goes", function ()
+    local one, array = packet.allocate(), ffi.new("struct packet *[2]")
+    array[0], array[1] = one, one
+    one.length = 60
+    for name, set in pairs{
+      rate = function () pacer.rate(p, 1e-18) end,
+      cbr = function () pacer.cbr(p, math.huge) end,
+      poisson = function () pacer.poisson(p, math.huge) end,
+      delay = function () pacer.delay(p, 1) end,
+    } do
+      set()
+      one.note64[0] = 0
+      assert.equal(1, C.pg_schedule_due(p.times, array, 1, 5000), name)
+      one.note64[0] = 0x7fffffffffffffffLL
+      for _, now in ipairs{5000, 1e10, 2 ^ 62} do
+        assert.equal(0, C.pg_schedule_due(p.times, array, 2, now), name)
+      end
+    end
+    packet.free(one)
+  end)
+
   it("takes delays below 0 as none", function ()
     pacer.spacing(p, 10000)
     assert.same({5000, 5000}, schedule(p, 2, 60, function () return -100 end))
@@ -132,14 +155,14 @@ describe("pacer", function ()
     pacer.rate(p, 100)
     assert.is_nil(pacer.sentence(p))
     local times = schedule(p, 101, 60)
-    p.left = times[101]
+    p.times.left = times[101]
     assert.equal("[TxQueue: id=0, qid=0]: 100 Mbit/s of 100 Mbit/s reached " ..
       "(+0.00 %), paced in software", pacer.sentence(p))
-    p.left = times[1] + 2 * (times[101] - times[1])
+    p.times.left = times[1] + 2 * (times[101] - times[1])
     assert.near(-0.5, pacer.reached(p).error, 1e-6)
     pacer.cbr(p, 1000)
     schedule(p, 11, 60)
-    p.left = p.first + 10000
+    p.times.left = p.times.first + 10000
     assert.near(1, pacer.reached(p).rate, 1e-9)
   end)
 

@@ -80,7 +80,7 @@ function M.queue:sendWithDelay(bufs, _, n)
   n = n or bufs.size
   local p = self.queue.delays
   if p == nil then p = pacer_of(C.mg_pacer_of_delays, self, self.queue) end
-  if p.pattern ~= C.MG_DELAY then pacer.delay(p, M.link_speed(self)) end
+  if p.times.pattern ~= C.PG_DELAY then pacer.delay(p, M.link_speed(self)) end
   return self:sendThrough(p, bufs, n)
 end
 

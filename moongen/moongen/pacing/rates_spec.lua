@@ -26,7 +26,7 @@ describe("rates", function ()
     local queue = new_queue()
     queue:setRate(100)
     local p = pacer_of(queue)
-    assert.equal(C.MG_RATE, p.pattern)
+    assert.equal(C.PG_RATE, p.times.pattern)
     assert.equal(100, p.asked)
     queue:setRate("50") -- as it came from the command line
     assert.equal(50, p.asked)
@@ -40,7 +40,7 @@ describe("rates", function ()
       assert.is_false(pacer_of(queue))
       queue:setRate(10)
       queue:setRate(rate)
-      assert.equal(C.MG_UNPACED, pacer_of(queue).pattern)
+      assert.equal(C.PG_UNPACED, pacer_of(queue).times.pattern)
     end
   end)
 
@@ -83,7 +83,7 @@ describe("rates", function ()
     assert.is_false(pacer_of(queue))
     assert.equal(100, native.pacer.asked)
     rates.device.setRate(device, 10000)
-    assert.equal(C.MG_UNPACED, native.pacer.pattern)
+    assert.equal(C.PG_UNPACED, native.pacer.times.pattern)
   end)
 
   it("of buffers are delays in bytes", function ()
@@ -105,10 +105,10 @@ describe("rates", function ()
     assert.equal(8, queue:sendWithDelay(bufs))
     local p = queue.queue.delays
     assert.equal(through, p)
-    assert.equal(C.MG_DELAY, p.pattern)
-    assert.equal(C.MG_RATE, pacer_of(queue).pattern)
-    p.packets = 8
+    assert.equal(C.PG_DELAY, p.times.pattern)
+    assert.equal(C.PG_RATE, pacer_of(queue).times.pattern)
+    p.times.packets = 8
     assert.equal(3, queue:sendWithDelay(bufs, 14.88, 3))
-    assert.equal(8, tonumber(p.packets)) -- not begun anew
+    assert.equal(8, tonumber(p.times.packets)) -- not begun anew
   end)
 end)
