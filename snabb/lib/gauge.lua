@@ -2,6 +2,7 @@
 -- A number that other processes can read: one double in shared memory.
 
 local ffi = require("ffi")
+local bytes_of = require("core.lib.bytes")
 local shm = require("core.shm")
 
 local gauge_t = ffi.typeof("struct { double g; }")
@@ -28,14 +29,10 @@ function gauge.set(object, value) object.g = value end
 --- The value of `object`.
 function gauge.read(object) return object.g end
 
-local gauge_p = ffi.typeof("$ *", gauge_t)
-
---- For core.shm.view: a number.
+--- For core.shm.view: a number, nil if it isn't finite.
 gauge.view = {
   bytes = ffi.sizeof(gauge_t),
-  read = function (bytes)
-    return ffi.cast(gauge_p, ffi.cast("const char *", bytes)).g
-  end,
+  read = function (bytes) return bytes_of.double(bytes, 0) end,
   text = function (value) return ("%f"):format(value) end,
 }
 

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local bytes_of = require("core.lib.bytes")
 local shm = require("core.shm")
 local exp, log = math.exp, math.log
 
@@ -113,10 +114,14 @@ local function text_of(h)
   return ("min: %f / avg: %f / max: %f"):format(histogram.summarize(h))
 end
 
---- For core.shm.view: a histogram in private memory.
+--- For core.shm.view: a histogram in private memory; nil if the bounds can't be.
 histogram.view = {
   bytes = ffi.sizeof(histogram_t),
   read = function (bytes)
+    local minimum, growth = bytes_of.double(bytes, 0), bytes_of.double(bytes, 8)
+    local is_one = minimum and growth and minimum >= 0 and growth >= 0
+      and minimum * exp(growth * LAST) < math.huge
+    if not is_one then return nil end
     local h = histogram_t()
     ffi.copy(h, bytes, ffi.sizeof(histogram_t))
     return h

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Raw memory: the Internet checksum, bounds-checked arrays, DMA memory. The checksum
--- runs on the packet path; bulk work should use net.checksum.checksum, which is C.
+-- Raw memory: the Internet checksum, numbers, bounds-checked arrays, DMA memory. The
+-- checksum runs on the packet path; bulk work should use net.checksum.checksum, in C.
 
 local ffi = require("ffi")
 local bit = require("bit")
@@ -8,7 +8,7 @@ local ctype = require("core.lib.ctype")
 
 local band, bnot, lshift, tobit = bit.band, bit.bnot, bit.lshift, bit.tobit
 
-local uint8_ptr = ffi.typeof("uint8_t *")
+local uint8_ptr, double_ptr = ffi.typeof("uint8_t *"), ffi.typeof("const double *")
 
 local bytes = {}
 
@@ -49,6 +49,17 @@ end
 --- The Internet checksum (RFC 1071), in host order, of the `len` bytes at `ptr`.
 function bytes.csum(ptr, len)
   return (bytes.finish_csum(bytes.update_csum(ptr, len)))
+end
+
+local INFINITE = 0x7ff0 -- in a double's upper 16 bits: the exponent of no number
+
+--- The double in the string behind `offset` bytes, little-endian; nil if it isn't a
+--- finite number. What others wrote is read so: LuaJIT takes some of what is no number
+--- for values of other types, which it keeps as such.
+function bytes.double(text, offset)
+  local high = text:byte(offset + 7) + 256 * text:byte(offset + 8)
+  if band(high, INFINITE) == INFINITE then return nil end
+  return ffi.cast(double_ptr, ffi.cast("const char *", text) + offset)[0]
 end
 
 local function check_bounds(array, index)

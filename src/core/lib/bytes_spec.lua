@@ -57,6 +57,26 @@ describe("csum", function()
   end)
 end)
 
+describe("double", function()
+  it("is a finite number", function()
+    local memory = ffi.new("double[1]")
+    for _, value in ipairs{0, -0.5, 1e300, 5e-324, -1.7976931348623157e308} do
+      memory[0] = value
+      assert.equal(value, bytes.double("abc" .. ffi.string(memory, 8), 3))
+    end
+  end)
+
+  it("is none of what LuaJIT would take for something else", function()
+    for first = 0xf0, 0xff do
+      for _, top in ipairs{"\x7f", "\xff"} do
+        for _, rest in ipairs{"\0", "\x80", "\xff"} do
+          assert.is_nil(bytes.double(rest:rep(6) .. string.char(first) .. top, 0))
+        end
+      end
+    end
+  end)
+end)
+
 describe("bounds_checked", function()
   local memory = ffi.new("uint32_t[8]")
   local array = bytes.bounds_checked("uint32_t", memory, 8, 4)

@@ -7,7 +7,7 @@ local failure = require("core.failure")
 local folders = require("core.shm.process_folders")
 local owner = require("core.shm.owner")
 local shm = require("core.shm")
-local sysfs = require("lib.hardware.sysfs")
+local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
 local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
@@ -34,7 +34,7 @@ end
 -- The name of each process's directory that has a name -> that.
 local function names_in(root)
   local names = {}
-  for _, name in ipairs(sysfs.entries(root .. "/by-name")) do
+  for _, name in ipairs(objects.entries(root .. "/by-name")) do
     local folder = folders.led_to(root .. "/by-name/" .. name)
     if folder then names[folder] = name end
   end
@@ -59,7 +59,7 @@ end
 
 local function add(list, root, proc)
   local names, own = names_in(root), unistd.getpid()
-  for _, entry in ipairs(sysfs.entries(root)) do
+  for _, entry in ipairs(objects.entries(root)) do
     local pid, directory = folders.pid_of(entry), root .. "/" .. entry
     if pid and runs_elsewhere(directory, pid) then
       table.insert(list.elsewhere, {pid = pid, name = names[entry]})

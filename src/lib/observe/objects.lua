@@ -13,17 +13,41 @@ local objects = {}
 local FILES_AT_ONCE = 20   -- read before a pause
 local SLOW_NS, TRIES = 20000, 3 -- a file, before a folder is read again
 local MOST_BYTES = 4096 -- that a view reads: of longer types the head says enough
+local LINE = 256           -- bytes of a line, at most
 
+local function mode(path)
+  local found = stat.lstat(path)
+  return found and found.st_mode or 0
+end
+
+-- (A pipe may make who reads it wait, and a device has no end.)
 local function head_of(path)
-  local file = io.open(path, "rb")
+  local file = stat.S_ISREG(mode(path)) ~= 0 and io.open(path, "rb")
   local text = file and file:read(MOST_BYTES)
   if file then file:close() end
   return text
 end
 
+--- The first line of the file, of up to 256 bytes, with "?" for control characters; nil
+--- if it isn't a file, or has none.
+function objects.line(path)
+  local line = (head_of(path) or ""):sub(1, LINE):match("^[^\n]+")
+  return line and (line:gsub("%c", "?"))
+end
+
+--- The names in the directory, sorted, but those that have control characters.
+function objects.entries(directory)
+  local names = {}
+  for _, name in ipairs(sysfs.entries(directory)) do
+    if not name:find("%c") then names[#names + 1] = name end
+  end
+  return names
+end
+
 --- The object in the file `path`: its value and its type ("counter": a uint64_t,
 --- "gauge": a number, "histogram": a core.histogram; others: text that describes it).
---- Nil if it is gone, too short, or of a type that isn't known (then the type too).
+--- Nil if it is gone, too short, not what it says, or of a type that isn't known
+--- (then the type too).
 function objects.read(path)
   local kind = path:match("%.([%w_]+)$")
   local view = kind and shm.view(kind)
@@ -39,13 +63,8 @@ function objects.text(value, kind)
   return text and text(value) or value
 end
 
-local function mode(path)
-  local found = stat.lstat(path)
-  return found and found.st_mode or 0
-end
-
 local function walk(directory, prefix, visit)
-  for _, name in ipairs(sysfs.entries(directory)) do
+  for _, name in ipairs(objects.entries(directory)) do
     local path, bits = directory .. "/" .. name, mode(directory .. "/" .. name)
     if stat.S_ISDIR(bits) ~= 0 then
       walk(path, prefix .. name .. "/", visit)

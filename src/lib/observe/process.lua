@@ -2,6 +2,7 @@
 -- What Linux knows about another process, from /proc (proc(5)).
 
 local main = require("core.main")
+local objects = require("lib.observe.objects")
 local sysfs = require("lib.hardware.sysfs")
 local unistd = require("posix.unistd")
 
@@ -43,7 +44,7 @@ end
 --- such as "echo", or "run graph.lua". Snabb's processes say nothing: then what the
 --- command line says ("echo" of `snabb echo` and `snabb-echo`), or else "worker".
 function process.program(pid, directory, proc)
-  local said = sysfs.line(directory .. "/program")
+  local said = objects.line(directory .. "/program")
   if said then return said end
   local words = process.words(pid, proc)
   local command = main.programname(words[1] or "?")

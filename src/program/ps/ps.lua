@@ -8,10 +8,10 @@ local config_client = require("lib.leader.client")
 local engine = require("core.app")
 local main = require("core.main")
 local instances = require("lib.observe.instances")
+local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
 local shm = require("core.shm")
 local stat = require("posix.sys.stat")
-local sysfs = require("lib.hardware.sysfs")
 local unistd = require("posix.unistd")
 
 local M = {summary = "list the running instances of Perigee and Snabb"}
@@ -28,7 +28,7 @@ end
 -- Numbered in the order in which they began (program.top.tasks).
 local function task_names(directory)
   local names = {}
-  for i, name in ipairs(sysfs.entries(directory .. "/tasks")) do
+  for i, name in ipairs(objects.entries(directory .. "/tasks")) do
     names[i] = shm.name_of_part(name)
   end
   table.sort(names, function (a, b)
@@ -56,14 +56,14 @@ function M.with_times(list, proc)
 end
 
 local FORMAT = "%%-8s %%-%ds %%-20s %%6s %%8s  %%s\n"
-local NARROW = 16 -- the column of programs, if none is longer
+local NARROW, WIDE = 16, 99 -- the column of programs (string.format takes no wider one)
 
 --- The list as a table for people; workers say whose they are, and tasks stand below
 --- their process.
 function M.text(list)
   local width = NARROW
   for _, instance in ipairs(list) do width = math.max(width, #instance.program) end
-  local row = FORMAT:format(width)
+  local row = FORMAT:format(math.min(width, WIDE))
   local lines = {row:format("PID", "PROGRAM", "NAME", "CPU", "UPTIME", "CONTROL")}
   for _, instance in ipairs(list) do
     local name = instance.name

@@ -8,7 +8,6 @@ local ethernet = require("net.wire.ethernet")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
 local shm = require("core.shm")
-local sysfs = require("lib.hardware.sysfs")
 local tasks = require("program.top.tasks")
 
 local sample = {}
@@ -18,8 +17,8 @@ local WIRE_OVERHEAD = ethernet.OVERHEAD
 -- What the devices are, by number.
 local function ports_of(directory)
   local ports = {}
-  for _, id in ipairs(sysfs.entries(directory .. "/devices")) do
-    ports[id] = sysfs.line(("%s/devices/%s/port"):format(directory, id))
+  for _, id in ipairs(objects.entries(directory .. "/devices")) do
+    ports[id] = objects.line(("%s/devices/%s/port"):format(directory, id))
   end
   return ports
 end
