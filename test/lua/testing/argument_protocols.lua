@@ -185,8 +185,9 @@ case("apps.packet_filter.pcap_filter.PcapFilter", {
   after = {filter = "tcp", state_table = "another_argument"},
   fresh = {filter = "tcp", state_table = "none"},
   run = sends("input", ("\0"):rep(60), frame4("\0\1\0\2\0\8\0\0")), counts = true,
-  stays = {connections = function ()
-    return require("apps.packet_filter.conntrack").count("another_argument")
+  stays = {connections = function (app)
+    local C = require("core.declare")("apps/packet_filter/connections.h")
+    return C.pg_connections_count(app.connections)
   end}})
 
 case("apps.rss.rss.rss", {before = {}, after = {remove_extension_headers = false},
