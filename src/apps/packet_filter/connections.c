@@ -79,14 +79,6 @@ static inline uint32_t hash_of(const struct connections *t, const struct connect
   return flow_hash_of(t->table->index.secret, c, sizeof *c);
 }
 
-/* Where flow_find() looks. Which half of the lines it is is chance, and a branch would be
- * one that the CPU can't foretell. */
-static inline const struct flow_line *line_of(const struct flow_index *x, uint32_t hash)
-{
-  uint32_t line = hash & (2 * x->mask + 1);
-  return &x->line[line ^ ((x->mask + 1) & -(uint32_t)(line >= x->lines))];
-}
-
 static inline bool is_over(const struct connections *t, uint32_t number)
 {
   return flow_age_of(&t->table->records, number)->expiry <= t->now;
@@ -97,8 +89,7 @@ static inline uint32_t find(struct connections *t, const struct connection *c,
                             uint32_t hash)
 {
   struct flow_table *table = t->table;
-  const struct flow_line *line = line_of(&table->index, hash);
-  uint32_t number = flow_find_in(&table->index, line, c, hash, sizeof *c);
+  uint32_t number = flow_find(&table->index, c, hash, sizeof *c);
   if (!number || is_over(t, number))
     return 0;
   flow_touch(&table->records, table->list, number, 0, t->now + table->list[0].timeout,

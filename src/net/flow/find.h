@@ -19,11 +19,13 @@
    : (size) == 16 ? f(__VA_ARGS__, 16) : (size) == 40 ? f(__VA_ARGS__, 40) \
    : f(__VA_ARGS__, (size)))
 
-/* The line for a hash. */
+/* The line for a hash. Which half of them it is in is chance, and a branch would be one
+ * that the processor can't guess. */
 FLOW_INLINE struct flow_line *flow_line_of(const struct flow_index *x, uint32_t hash)
 {
   uint32_t line = hash & (2 * x->mask + 1);
-  return &x->line[line < x->lines ? line : hash & x->mask];
+  bool exists = __builtin_expect_with_probability(line < x->lines, 1, 0.5);
+  return &x->line[exists ? line : hash & x->mask];
 }
 
 /* A bit for each place with that hash. */
