@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "../../src/native/kernels.h"
 #include "flow_table.h"
 
 enum { FEW_FLOWS = 1 << 16 };
@@ -86,6 +87,26 @@ static void set_port(struct click_flow_key *key, uint16_t port, bool ping)
     key->sport = (uint16_t)(key->dport + 1);
 }
 
+/* Do replies with the key come to this copy (src/native/kernels/flows.c)? */
+static bool comes_here(const struct click_flows *t, int32_t kind,
+                       const struct click_flow_key *reply)
+{
+  if (t->copies <= 1)
+    return true;
+  uint32_t ports = reply->dport;
+  if (t->kind[kind].how != REWRITE_PING)
+    ports |= (uint32_t)reply->sport << 16;
+  uint32_t hash = pg_tuple_hash(reply->source, reply->destination, ports);
+  return pg_copy_of(hash, t->copies) == t->copy;
+}
+
+/* May a new flow have replies with the key? */
+bool pg_flows_is_free(const struct click_flows *t, int32_t kind,
+                      const struct click_flow_key *reply)
+{
+  return comes_here(t, kind, reply) && !pg_flows_find(t, kind, reply);
+}
+
 /* Among the addresses, or ports, from `base` to `base + top` the first, from the one at
  * `first` on and around, with which no reply has the key yet; where it is, from 0, or
  * -1. `reply` is the key but for that: its destination, or its port. */
@@ -100,7 +121,7 @@ int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
       set_port(&key, (uint16_t)(base + value), t->kind[kind].how == REWRITE_PING);
     else
       key.destination = rte_cpu_to_be_32(base + value);
-    if (!pg_flows_find(t, kind, &key))
+    if (pg_flows_is_free(t, kind, &key))
       return value;
     value = value == top ? 0 : value + 1;
   }

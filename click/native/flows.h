@@ -71,6 +71,7 @@ struct click_flows {
   struct click_flow_kind *kind;
   uint32_t made;
   int32_t capacity, kinds;
+  uint16_t copies, copy;     /* of a router on several CPUs; 0: it is the only one */
   struct flow_records records;
   struct flow_memory delta_memory;
 };
@@ -105,6 +106,8 @@ int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
                       const int64_t *timeout, uint32_t *counts);
 uint32_t pg_flows_find(const struct click_flows *t, int32_t kind,
                        const struct click_flow_key *key);
+bool pg_flows_is_free(const struct click_flows *t, int32_t kind,
+                      const struct click_flow_key *reply);
 int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
                           const struct click_flow_key *reply, bool port,
                           uint32_t base, uint32_t top, uint32_t first);

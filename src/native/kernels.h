@@ -13,7 +13,9 @@ struct link;
 
 /* flows.c */
 uint32_t pg_flow_hash(const struct packet *p);
-int pg_distribute(struct link *link, struct link **outputs, uint32_t n);
+uint32_t pg_tuple_hash(uint32_t source, uint32_t destination, uint32_t ports);
+uint32_t pg_copy_of(uint32_t hash, uint32_t n);
+int pg_distribute(struct link *link, struct link **outputs, uint32_t n, bool within);
 int pg_link_move(struct link *from, struct link *to);
 
 /* histogram.c: as Snabb's tools read it, one page. Bucket 0 is for what is below the

@@ -11,7 +11,9 @@ local run_out = require("click.router.run_out")
 
 local Click = {config = {
   file = {}, text = {}, variables = {default = {}}, devices = {default = {}},
-  copy = {}, -- {number =, of =}: this one of several has a queue of each device
+  -- {number =, of =, shared = {[PORT STRING] = NUMBER}}: this one of several, with a
+  -- queue of each device, or the links rxNUMBER and txNUMBER for it
+  copy = {},
   thread = {}, -- {number =, of = {ELEMENT = NUMBER}}: only the elements of that thread
 }}
 Click.__index = Click

@@ -44,7 +44,8 @@ function part.router(text, file, arg, name, old)
   end
   local made = flat and router.new(flat, {errors = report, old = old,
     find_class = find_class, variables = arg.variables, ports = arg.devices,
-    prefix = name .. "/", copy = arg.copy, is_part = thread ~= nil})
+    prefix = name .. "/", copy = arg.copy,
+    is_part = thread ~= nil or arg.copy ~= nil})
   if not made then
     failure.usage("app '%s': %s", name, (report:text():gsub("\n$", "")))
   end
@@ -67,6 +68,8 @@ function part.of(made, name, app)
   end
   for field, e in pairs{inputs = "input", outputs = "output"} do
     result[field] = function (port)
+      local devices = made.device_ends and made.device_ends[field]
+      if devices and devices[port] then return prefix .. devices[port] end
       return ends.place(made.by_name[e], prefix .. e, port)
     end
   end

@@ -126,7 +126,9 @@ end
 --- Why the device can't be opened now, or nil. (One that the router before has open
 --- can be.)
 function Device:problem()
-  if self.port or engine.app_table[self.name] then return nil end
+  if self.port or engine.app_table[self.name] or self:shared_number() then
+    return nil
+  end
   local n = #self.receivers
   if n > 1 and not Port.split({port = self.text}, n, 0) then
     return ("%d elements receive from '%s', and port '%s' has one queue. Give each a "
@@ -165,10 +167,41 @@ local Merge = {process = function (_, p) return p end, outputs = {"output"},
 Merge.__index = Merge
 function Merge:new() return setmetatable({}, self) end
 
+-- Where packets that this copy of the router sends to the device leave it, "app.port";
+-- nil: it sends none.
+local function way_out(self, c)
+  local one = self.senders[1]
+  if #self.senders < 2 then return one and one.name .. ".tx" end
+  local merge = self.name .. "@merge"
+  config.app(c, merge, Merge)
+  for i, sender in ipairs(self.senders) do
+    config.link(c, ("%s.tx -> %s.input%d"):format(sender.name, merge, i))
+  end
+  return merge .. ".output"
+end
+
+-- The device is another thread's, and the router's app has links for it.
+local function wire_outside(self, c, number)
+  local ends = self.router.device_ends or {inputs = {}, outputs = {}}
+  self.router.device_ends = ends
+  local receiver = self.receivers[1]
+  ends.inputs["rx" .. number] = receiver and receiver.name .. ".rx"
+  ends.outputs["tx" .. number] = way_out(self, c)
+end
+
+--- The number of the device among those that copies of the router have in common, and
+--- whose packets come to each by its flows; nil: it has a queue of its own.
+function Device:shared_number()
+  local copy = self.router.options and self.router.options.copy
+  return copy and copy.shared and copy.shared[self.text]
+end
+
 --- Add the device, with links from and to its elements, to the engine's configuration.
 function Device:wire(c)
   if self.wired == c then return end
   self.wired = c
+  local shared = self:shared_number()
+  if shared then return wire_outside(self, c, shared) end
   if self.port then self.port_text = self.port() end
   self:settle()
   for i = 1, math.max(#self.receivers, 1) do
@@ -219,6 +252,7 @@ end
 --- Is a file that it reads still to be read? False when it has ended; nil if it reads
 --- none that ends.
 function Device:reads_file()
+  if self:shared_number() then return nil end
   local app = self:app()
   if app and not (app:ends() and app:reads()) then return nil end
   return not app or not app:ended()

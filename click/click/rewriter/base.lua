@@ -100,6 +100,7 @@ function Rewriter:initialize()
   self.seconds = engine_time.of(self.router)
   local set, a = self:flow_set(), self.values
   set.sharers = (set.sharers or 0) + 1
+  set:divide(self.router.options and self.router.options.copy)
   local r = ffi.new("struct click_rewriter")
   r.flows, r.how, r.tcp, r.other = set.flows, self.class.how, -1, -1
   r.reply_note = a.REPLY_ANNO and note.FIRST + a.REPLY_ANNO or NO_NOTE
@@ -125,6 +126,9 @@ function Rewriter:take_state(old) succession.take(self, old) end
 
 --- Milliseconds, by which flows live.
 function Rewriter:time() return FlowSet.milliseconds(self.seconds()) end
+
+-- How copies divide its flows.
+Rewriter.divided = require("click.rewriter.divided")
 
 -- Packets -----------------------------------------------------------------------------
 
@@ -266,6 +270,7 @@ end
 
 local function pattern_handler(i)
   return {
+    join = "all",
     read = function (self) return inputs.text(self.specs[i], count(self, i)) end,
     write = function (self, text) return set_input(self, i, text) end,
   }
@@ -279,6 +284,7 @@ function base.handlers(more)
     mapping_failures = {read = function (self) return sum(self, failures) end},
     size = {read = function (self) return self.set:size() end},
     capacity = {
+      join = "sum",
       read = function (self) return self.set:capacity() end,
       write = function (self, text)
         local number = arguments.types.unsigned(text, {max = 2 ^ 31 - 1})
@@ -287,7 +293,7 @@ function base.handlers(more)
       end,
     },
     clear = element.command(function (self) self.set:reap(self:time(), true) end),
-    patterns = {read = function (self)
+    patterns = {join = "all", read = function (self)
       local lines = {}
       for i, spec in ipairs(self.specs) do
         lines[i] = inputs.text(spec, count(self, i))
@@ -318,6 +324,7 @@ end
 function base.define(class)
   for name, method in pairs(Rewriter) do class[name] = class[name] or method end
   class.ports, class.processing = "1-/1-", "h/h"
+  class.meets = class.meets or "flow"
   class.drops = {"not rewritten", "no mapping", "fragment without ports"}
   class.keywords = keywords.of(class)
   class.usage = "INPUT, ... [, keywords]"

@@ -42,9 +42,24 @@ function FlowSet.milliseconds(seconds) return seconds * MILLISECONDS end
 function FlowSet:capacity() return self.flows.capacity end
 function FlowSet:size() return self.flows.records.count end
 
+-- What is the set's of `n`: copies of a router on several CPUs divide it.
+local function share(self, n)
+  local copies, copy = self.flows.copies, self.flows.copy
+  if copies <= 1 then return n end
+  return math.floor(n / copies) + (copy < n % copies and 1 or 0)
+end
+
+--- The set is that of one of several routers: {number = (from 0), of =}; nil: it isn't.
+function FlowSet:divide(copy)
+  local flows = self.flows
+  if not copy or flows.copies > 0 then return end
+  flows.copies, flows.copy = copy.of, copy.number
+  flows.capacity = share(self, flows.capacity)
+end
+
 --- Hold so many flows at most.
 function FlowSet:set_capacity(n, now)
-  self.flows.capacity = n
+  self.flows.capacity = share(self, n)
   self:reap(now, false)
 end
 

@@ -100,6 +100,16 @@ function inputs.parse(text, element)
   return spec, problem
 end
 
+--- The patterns that new flows of the input may get, a list.
+function inputs.patterns(spec)
+  if spec.pattern then return {spec.pattern} end
+  local list = {}
+  for i, each in ipairs(spec.mapper and spec.mapper.specs or {}) do
+    list[i] = each.pattern
+  end
+  return list
+end
+
 --- As the handlers show it, with the number of its flows.
 function inputs.text(spec, count)
   local text = spec.pattern and spec.pattern:text() or ("<%s>"):format(spec.kind)

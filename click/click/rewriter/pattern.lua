@@ -120,6 +120,15 @@ function Pattern.parse(words, element)
   return pattern
 end
 
+--- Do new flows get one of so many addresses or ports (1: all the same)?
+function Pattern:choices() return self.top + 1 end
+
+--- Does it leave packets as they are?
+function Pattern:changes_nothing()
+  return self.source == 0 and self.sport == 0 and self.destination == 0
+    and self.dport == 0
+end
+
 --- The pattern as text.
 function Pattern:text()
   local function shown(value, text) return value == 0 and "-" or text(value) end
@@ -148,7 +157,7 @@ local function choose(self, key, reply, flows, kind)
   if self.same_first and self.ports then
     local own = swap16(key.sport) - base
     reply.dport = key.sport
-    if own >= 0 and own <= self.top and C.pg_flows_find(flows, kind, reply) == 0 then
+    if own >= 0 and own <= self.top and C.pg_flows_is_free(flows, kind, reply) then
       return own
     end
   end

@@ -181,15 +181,17 @@ end
 -- Run copies on several CPUs, if that is asked for and can be: true if it has run.
 local function run_copies(router, text, o, reporter)
   local cpus = not o.quit and #router.elements > 0 and copies.wanted(o)
-  if not cpus then return false end
-  local why = copies.problem(router, o, #cpus)
+  if not cpus then
+    placement.use(nil) -- elements aren't placed one by one
+    return false
+  end
+  local why, meets = copies.problem(router, o, #cpus)
   if why and placement.wanted() then
     reporter:warning("it runs on one CPU: %s", why)
   end
   placement.use(nil)
   if why then return false end
-  router:close()
-  copies.run(text, o, cpus)
+  copies.run(router, text, o, cpus, meets)
   return true
 end
 

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+local click = require("testing.click")
 local copies = require("program.click.copies")
 local placement = require("core.cpus.placement")
 local registry = require("click.registry")
@@ -28,19 +29,53 @@ describe("Copies of a configuration", function ()
     local r = router("FromDPDKDevice", "Classifier", "Discard")
     assert.equal("it receives from no device", copies.problem(r, {}, 2))
     r.devices.by_text["null"] = {receivers = {r.elements[1]}, text = "null"}
-    assert.is_nil(copies.problem(r, {handlers = {}}, 2))
-    r.devices.by_text["pcap:rx=x"] = {receivers = {r.elements[1]}, text = "pcap:rx=x"}
-    assert.equal("port 'pcap:rx=x' has one queue", copies.problem(r, {}, 2))
+    assert.same({nil, "nothing"}, {copies.problem(r, {handlers = {}}, 2)})
   end)
 
   it("aren't made where there is one of something", function ()
-    for _, name in ipairs{"IPRewriter", "ARPQuerier", "Queue", "Script", "EtherSwitch",
+    for _, name in ipairs{"ARPQuerier", "Script", "EtherSwitch",
       "ControlSocket", "IPReassembler", "NumberPacket"} do
       assert.equal(name:lower() .. " :: " .. name .. " sees all packets, or the router",
         copies.problem(router(name), {}, 2))
     end
-    assert.equal("-h needs one router",
-      copies.problem(router("Discard"), {handlers = {"c.count"}}, 2))
+    assert.equal("-p needs one router",
+      copies.problem(router("Discard"), {ports = {"7777"}}, 2))
+  end)
+
+  -- What is said of a rewriter with one input.
+  local function said(text, n)
+    local r = click.router(text .. "Idle -> r -> Discard")
+    r.devices = {by_text = {null = {}}}
+    local why, meets = copies.problem(r, {}, n)
+    r:close()
+    return why or meets
+  end
+
+  it("are made of rewriters that choose ports by which replies come", function ()
+    local PORTS = "(pattern 1.0.0.1 1024-65535 - - 0 0);"
+    assert.equal("flow", said("r :: IPRewriter" .. PORTS, 2))
+    assert.equal("flow", said("m :: RoundRobinIPMapper(1.0.0.1 1024-65535 2.0.0.1 - "
+      .. "0 0, 1.0.0.1 1024-65535 2.0.0.2 - 0 0); r :: UDPRewriter(m);", 4))
+    assert.equal("flow", said("r :: TCPRewriter(keep 0 0);", 2))
+    assert.equal("within", said("r :: ICMPPingRewriter" .. PORTS, 2))
+  end)
+
+  it("aren't made where replies couldn't be led to their flow", function ()
+    local why = "r :: IPRewriter: input 0 leaves it %s to choose a port from, and 2 "
+      .. "CPUs need 64: replies couldn't be led to the CPU of their flow"
+    local function with(ports)
+      return said(("r :: IPRewriter(pattern 1.0.0.1 %s - - 0 0);"):format(ports), 2)
+    end
+    assert.equal(why:format("none"), with("-"))
+    assert.equal(why:format("63"), with("1024-1086"))
+    assert.equal("flow", with("1024-1087"))
+    assert.equal("r :: IPAddrPairRewriter: a flow is all packets of its addresses, "
+      .. "whose ports lead them to several CPUs",
+      said("r :: IPAddrPairRewriter(pattern 1.0.0.1-1.0.0.200 - 0 0);", 2))
+    assert.equal("s :: StoreIPAddress changes packets by which replies would be led to "
+      .. "the CPU of their flow, which r :: IPRewriter needs",
+      said("s :: StoreIPAddress(1.0.0.1, dst); Idle -> s -> Discard;"
+      .. "r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0);", 2))
   end)
 
   it("are of classes that there are", function ()

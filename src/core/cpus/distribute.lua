@@ -17,8 +17,13 @@ local function class()
 end
 
 --- Distribute: from `input` to `output1`, `output2` and so on; all packets of a flow,
---- both directions, to the same one.
+--- both directions, to the same one. Its argument {within = true}: pings count by their
+--- identifier, and ICMP errors as the packets that they quote.
 M.Distribute = class()
+
+function M.Distribute:new(arg)
+  return setmetatable({within = (arg and arg.within) == true}, self)
+end
 
 function M.Distribute:link()
   local n = 0
@@ -29,7 +34,9 @@ end
 M.Distribute.unlink = M.Distribute.link
 
 function M.Distribute:push()
-  if self.n > 0 then C.pg_distribute(self.input.input, self.outputs, self.n) end
+  if self.n > 0 then
+    C.pg_distribute(self.input.input, self.outputs, self.n, self.within)
+  end
 end
 
 --- Join: from all inputs to `output`.

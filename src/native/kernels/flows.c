@@ -18,7 +18,9 @@ enum {
   KEY = 0x6d5a6d5a,
   BUCKETS = 128, /* of a card's redirection table, filled in turn */
   MOST_TAGS = 2,
-  TCP = 6, UDP = 17, SCTP = 132
+  TCP = 6, UDP = 17, SCTP = 132, ICMP = 1, DCCP = 33,
+  ICMP_HEADER = 8, UNREACHABLE = 3, QUENCH = 4, REDIRECT = 5, ECHO_REQUEST = 8,
+  ECHO_REPLY = 0, TIME_EXCEEDED = 11, PARAMETER_PROBLEM = 12
 };
 
 static uint32_t high[256], low[256]; /* hashes of each byte of a word */
@@ -61,9 +63,48 @@ static uint32_t hash_of(uint64_t sum)
   return high[word >> 8] ^ low[word & 255];
 }
 
-/* The hash of the packet's flow; 0 if it is neither IPv4 nor IPv6. Of fragments the
- * ports don't count, since the later ones haven't any. */
-uint32_t pg_flow_hash(const struct packet *p)
+/* The hash of a packet between these addresses and with these ports, or with the
+ * identifier of a ping as one of them, all as in packets. */
+uint32_t pg_tuple_hash(uint32_t source, uint32_t destination, uint32_t ports)
+{
+  return hash_of((uint64_t)source ^ destination ^ ports);
+}
+
+/* Which of `n` copies the packets with the hash are for. */
+uint32_t pg_copy_of(uint32_t hash, uint32_t n) { return hash % BUCKETS % n; }
+
+static bool is_icmp_error(uint8_t type)
+{
+  return type == UNREACHABLE || type == QUENCH || type == REDIRECT ||
+         type == TIME_EXCEEDED || type == PARAMETER_PROBLEM;
+}
+
+/* What cards don't do: pings count by their identifier, errors as the packet that they
+ * quote, DCCP by its ports. `sum` is that of the packet's addresses. */
+static uint64_t sum_within(const uint8_t *ip, const uint8_t *l4, const uint8_t *end,
+                           uint64_t sum)
+{
+  if (ip[9] == DCCP && end - l4 >= 4)
+    return sum ^ fold(l4, 4);
+  if (ip[9] != ICMP || end - l4 < ICMP_HEADER)
+    return sum;
+  if (l4[0] == ECHO_REQUEST || l4[0] == ECHO_REPLY)
+    return sum ^ load16(l4 + 4);
+  if (!is_icmp_error(l4[0]) || end - l4 < ICMP_HEADER + IP4_HEADER)
+    return sum;
+  const uint8_t *quoted = l4 + ICMP_HEADER, *ports = quoted + (quoted[0] & 15) * 4;
+  sum = fold(quoted + 12, 8);
+  if (get16(quoted + 6) & 0x1fff)
+    return sum;
+  if ((has_ports(quoted[9]) || quoted[9] == DCCP) && end - ports >= 4)
+    return sum ^ fold(ports, 4);
+  if (quoted[9] == ICMP && end - ports >= 6 &&
+      (ports[0] == ECHO_REQUEST || ports[0] == ECHO_REPLY))
+    return sum ^ load16(ports + 4);
+  return sum;
+}
+
+static uint32_t flow_hash(const struct packet *p, bool within)
 {
   const uint8_t *data = p->buf_addr + p->data_off, *end = data + p->length;
   if (p->length < ETHERNET_HEADER)
@@ -82,6 +123,8 @@ uint32_t pg_flow_hash(const struct packet *p)
     bool fragment = get16(ip + 6) & 0x3fff;
     if (!fragment && has_ports(ip[9]) && end - l4 >= 4)
       sum ^= fold(l4, 4);
+    else if (within && !fragment)
+      sum = sum_within(ip, l4, end, sum);
     return hash_of(sum);
   }
   if (type == TYPE_IP6 && end - ip >= IP6_HEADER) {
@@ -93,20 +136,25 @@ uint32_t pg_flow_hash(const struct packet *p)
   return 0;
 }
 
+/* The hash of the packet's flow; 0 if it is neither IPv4 nor IPv6. Of fragments the
+ * ports don't count, since the later ones haven't any. */
+uint32_t pg_flow_hash(const struct packet *p) { return flow_hash(p, false); }
+
 static inline uint32_t waiting(const struct link *link)
 {
   return (uint32_t)link->write - (uint32_t)link->read;
 }
 
 /* Hand the packets in the link out to `n` others by their flows, until one that is to
- * take the next packet is full; how many. */
-int pg_distribute(struct link *link, struct link **outputs, uint32_t n)
+ * take the next packet is full; how many. `within`: pings by identifier, ICMP errors by
+ * what they quote. */
+int pg_distribute(struct link *link, struct link **outputs, uint32_t n, bool within)
 {
   enum { MASK = LINK_RING_SIZE - 1 };
   uint32_t count = waiting(link), i = 0;
   for (; i < count; i++) {
     struct packet *p = link->packets[((uint32_t)link->read + i) & MASK];
-    struct link *to = outputs[pg_flow_hash(p) % BUCKETS % n];
+    struct link *to = outputs[pg_copy_of(flow_hash(p, within), n)];
     if (waiting(to) >= LINK_MAX_PACKETS)
       break;
     to->packets[(uint32_t)to->write & MASK] = p;

@@ -17,7 +17,7 @@ local PATTERNS, MAPPERS = 20, 99 -- when they are configured; rewriters are at 1
 
 local IPRewriterPatterns = element.define{
   name = "IPRewriterPatterns", summary = "specifies patterns that rewriters share",
-  ports = "0/0", phase = PATTERNS,
+  ports = "0/0", phase = PATTERNS, divided = function () end,
 }
 
 function IPRewriterPatterns:configure_raw(list)
@@ -58,7 +58,11 @@ function Mapper:check_rewriter(rewriter, input)
   end
 end
 
+-- A rewriter says whether its patterns can be divided.
+local function divided() end
+
 local function define(class)
+  class.divided = divided
   for name, method in pairs(Mapper) do class[name] = method end
   class.ports, class.phase = "0/0", MAPPERS
   return element.define(class)
@@ -89,8 +93,7 @@ function RoundRobinIPMapper:map_flow(key, flows, kind)
   end
 end
 
--- FastClick's threads have a pattern each. All packets of a rewriter of ours are one
--- thread's.
+-- Threads have a pattern each: copies of a router on several CPUs.
 local ThreadIPMapper = define{
   name = "ThreadIPMapper", summary = "maps new flows by the pattern of the thread",
 }
@@ -102,7 +105,9 @@ function ThreadIPMapper:configure_raw(list)
 end
 
 function ThreadIPMapper:map_flow(key, flows, kind)
-  return map_by(self.specs[1], key, flows, kind)
+  local copy = self.router.options and self.router.options.copy
+  local number = copy and copy.number or 0
+  return map_by(self.specs[number % #self.specs + 1], key, flows, kind)
 end
 
 -- SourceIPHashMapper ----------------------------------------------------------------

@@ -15,6 +15,7 @@ return {
   devargs = function (port) return {"size=" .. port.size, "copy=0"} end,
   received_bytes = function (port, packets) return packets * port.size end,
   has_queues = true, -- the queues all have packets of their own
+  by_flow = true,
   always_ready = true,
   bench = {order = 1, receive = "null:size=%d",
     testpmd = {device = "--vdev net_null0,size=60,copy=0", more = ""}},

@@ -13,7 +13,7 @@ local vfio_group = require("lib.hardware.vfio_group")
 local PATIENCE_SECONDS = 2
 
 local pci = {
-  name = "pci", order = 11,
+  name = "pci", order = 11, by_flow = true,
   summary = "a PCI device bound to vfio-pci",
   show = "0000:01:00.0", written = "0000:01:00.0 or 01:00.0, PCIDEVICE_NAME",
   phrase = "a PCI address such as %s",

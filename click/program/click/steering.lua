@@ -1,0 +1,84 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Copies of a router that have devices in common: packets of a flow, and answers to
+-- them, come to one copy. Where a device's queues don't see to that, it is one app,
+-- whose packets are handed out by their flows (core.cpus.distribute).
+
+local config = require("core.config")
+local distribute = require("core.cpus.distribute")
+local kinds = require("lib.port.kinds")
+local Port = require("apps.port.port").Port
+local spec = require("lib.port.spec")
+
+local steering = {}
+
+-- The queues that cards have filled by their tables agree with the hash of what a copy
+-- makes of packets for these numbers of copies.
+local function divides_tables(n) return bit.band(n, n - 1) == 0 end
+
+-- Do queues of the device give each copy what it needs?
+local function has_fit_queues(device, n, meets)
+  if not Port.split({port = device.text}, n, 0) then return false end
+  if meets == "nothing" then return true end
+  local kind = kinds.of(spec.parse(device.text))
+  if kind.name == "null" then return true end
+  return meets == "flow" and kind.by_flow == true and divides_tables(n)
+end
+
+--- The router's devices that `n` copies have in common: a list of {text =, name =,
+--- arg = of the Port app, receives =, sends =}. `meets`: see program.click.copies.
+function steering.devices(router, n, meets)
+  local list = {}
+  for _, key in ipairs(config.sorted_keys(router.devices.by_text)) do
+    local device = router.devices.by_text[key]
+    local receives = #device.receivers > 0
+    local fit = #device.receivers > 1 or receives and has_fit_queues(device, n, meets)
+    if not fit then
+      list[#list + 1] = {text = device.text, name = "device_" .. #list + 1,
+        arg = device:argument(1), receives = receives, sends = #device.senders > 0}
+    end
+  end
+  return list
+end
+
+--- Their numbers, by port string.
+function steering.numbers(devices)
+  local numbers = {}
+  for i, device in ipairs(devices) do numbers[device.text] = i end
+  return numbers
+end
+
+-- The app of the device, and what is between it and the copies.
+local function wire_one(c, number, device, cpu, copies, app_of, meets)
+  local name = device.name
+  local flows, join = name .. "_flows", name .. "_join"
+  config.app(c, name, Port, device.arg)
+  config.cpu(c, name, cpu)
+  if device.receives then
+    config.app(c, flows, distribute.Distribute, {within = meets == "within"})
+    config.cpu(c, flows, cpu)
+    config.link(c, ("%s.output -> %s.input"):format(name, flows))
+  end
+  if device.sends then
+    config.app(c, join, distribute.Join)
+    config.cpu(c, join, cpu)
+    config.link(c, ("%s.output -> %s.input"):format(join, name))
+  end
+  for i = 1, copies do
+    if device.receives then
+      config.link(c, ("%s.output%d -> %s.rx%d"):format(flows, i, app_of(i), number))
+    end
+    if device.sends then
+      config.link(c, ("%s.tx%d -> %s.input%d"):format(app_of(i), number, join, i))
+    end
+  end
+end
+
+--- Add the devices to the configuration, on these CPUs in turn. app_of(i) is the name
+--- of the copy on the CPU `i` of the list.
+function steering.wire(c, devices, cpus, app_of, meets)
+  for number, device in ipairs(devices) do
+    wire_one(c, number, device, cpus[(number - 1) % #cpus + 1], #cpus, app_of, meets)
+  end
+end
+
+return steering
