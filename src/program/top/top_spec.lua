@@ -159,6 +159,10 @@ describe("top", function ()
     f.links[1].name = long .. ".output -> " .. long .. ".input"
     local lines = view.lines(INSTANCE, f, "rate")
     for _, line in ipairs(lines) do assert.is_true(#line <= 80, line) end
+    local program = "moongen " .. long .. "/loops.lua"
+    local first = view.lines({pid = 12, program = program}, f, "rate")[1]
+    assert.equal(80, #first)
+    assert.matches("/loops.lua  up 12s  over 2.00 s", first, 1, true)
     local text = table.concat(lines, "\n")
     for _, part in ipairs{
       "12 run [router]  up 12s  over 2.00 s", "load    1.00kpps  672kbit/s  50% CPU",

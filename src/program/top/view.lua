@@ -142,10 +142,11 @@ end
 
 local function head(instance, f)
   local e = f.engine
+  local title = view.title(instance)
+  local times = ("  up %s  over %s"):format(duration(f.uptime), seconds(f.seconds))
   local cycles = e.cycles and short(e.cycles) or "-"
   local lines = {
-    ("%s  up %s  over %s"):format(view.title(instance), duration(f.uptime),
-      seconds(f.seconds)),
+    fit(title, math.min(#title, WIDTH - #times)) .. times,
     ("load    %spps  %sbit/s  %.0f%% CPU  %s cycles/packet  %.0f byte/packet"):format(
       short(e.pps), short(e.bits), 100 * e.load, cycles, e.size),
   }
