@@ -32,7 +32,8 @@ def expand(word):
         return {word}
     said = subprocess.run(["systemd-analyze", "syscall-filter", "--no-pager", word],
                           capture_output=True, text=True, check=True).stdout
-    names = re.findall(r"^ +([@\w-]+)$", said, re.M)
+    plain = re.sub(r"\x1b\[[\d;]*m", "", said)  # systemd 255 colours groups for files, too
+    names = re.findall(r"^ +([@\w-]+)$", plain, re.M)
     return set().union(*map(expand, names))
 
 
