@@ -3,6 +3,7 @@
 -- module imports itself by way of others, and rooms stay small enough to look over.
 
 local dirent = require("posix.dirent")
+local ffi = require("ffi")
 local main = require("core.main")
 local stat = require("posix.sys.stat")
 
@@ -11,6 +12,7 @@ local stat = require("posix.sys.stat")
 local ORDER = {"src/core/", "src/net/", "src/lib/", "src/port/", "src/apps/",
   "src/program/"}
 local MOST_LINES, MOST_MODULES = 350, 25
+local SMALL = 16 -- bytes of a cdata that LuaJIT makes a constant
 
 -- Rooms within src/core and src/lib that import each other, and why that is so.
 local MUTUAL = {
@@ -180,5 +182,23 @@ describe("The tree", function ()
       end
     end
     assert.same({}, found)
+  end)
+
+  -- LuaJIT compiles `(a + n)[k]` without the address of `a`, if that is an array of up
+  -- to 16 bytes that a function keeps (doc/jit.md). With [?] it doesn't.
+  it("adds no variables to arrays of up to 16 bytes", function ()
+    local wrong = {}
+    for path, text in pairs(sources) do
+      if is_spec(path) then text = "" end
+      for names, kind, n in text:gmatch(
+          '([%w_, ]+) = ffi%.new%("([%w_]+) ?%[(%d+)%]"') do
+        local name = names:gsub("local ", ""):match("[%w_]+")
+        local sum = text:find("[^%w_.:]" .. name .. " %+ %a")
+        if sum and ffi.sizeof(ffi.typeof(("%s[%s]"):format(kind, n))) <= SMALL then
+          wrong[#wrong + 1] = ("%s: %s"):format(path, name)
+        end
+      end
+    end
+    assert.equal("", table.concat(wrong, "\n"))
   end)
 end)

@@ -9,7 +9,7 @@ local ether_type = require("net.wire.ether_type")
 local main = require("core.main")
 
 describe("net.wire.bytes", function ()
-  local p = ffi.new("uint8_t[16]")
+  local p = ffi.new("uint8_t[?]", 16) -- [?]: see doc/jit.md
 
   local function at(i, n) return ffi.string(p + i, n) end
 

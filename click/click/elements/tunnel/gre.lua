@@ -11,7 +11,7 @@ local wire = require("click.net.wire")
 
 local barrier = wire.barrier
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
-local HEADER, OPTION = 4, 4 -- bytes
+local HEADER, OPTION, MOST = 4, 4, 16 -- bytes
 local CHECKSUM, KEY, SEQUENCE = 0x80, 0x20, 0x10 -- flags, in the first byte
 
 -- GREEncap -------------------------------------------------------------------------
@@ -28,7 +28,7 @@ local GREEncap = element.define{
 }
 
 function GREEncap:configure(a)
-  local header, size = ffi.new("uint8_t[16]"), HEADER
+  local header, size = ffi.new("uint8_t[?]", MOST), HEADER -- [?]: see doc/jit.md
   local function option(flag, value)
     header[0] = bit.bor(header[0], flag)
     ffi.cast(words_t, header + size)[0] = wire.word_of(value)
