@@ -2,16 +2,12 @@
 -- A configuration's text as HTML, with colours: comments, keywords, configuration
 -- strings, classes and elements, which link to what is known of them.
 
+local markup = require("lib.markup")
 local scanner = require("click.language.scanner")
 
 local colours = {}
 
-local ENTITIES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;"}
-
---- Text as HTML.
-function colours.escape(text) return (text:gsub('[&<>"]', ENTITIES)) end
-
-local escape = colours.escape
+local escape = markup.escape
 
 local function span(class, text)
   return ('<span class="%s">%s</span>'):format(class, escape(text))

@@ -2,14 +2,14 @@
 -- A flat configuration as a graph that other programs read, by GML or GraphML: a node
 -- for each element, with its ports, and an edge for each connection.
 
-local colours = require("click.pages.colours")
+local markup = require("lib.markup")
 local names = require("click.pages.names")
 
 local graph = {}
 
 local LETTERS = {push = "h", pull = "l"}
 
-local escape = colours.escape
+local escape = markup.escape
 
 -- "c :: Counter", or "Counter" if the element has no name of its own.
 local function label(e)

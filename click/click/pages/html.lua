@@ -3,6 +3,7 @@
 -- colours, an index of its elements, and what each is connected to.
 
 local colours = require("click.pages.colours")
+local markup = require("lib.markup")
 local template = require("click.pages.template")
 
 local html = {}
@@ -60,7 +61,7 @@ td { padding: 0 0.6em; vertical-align: top; }
 --- is_class(name), and class_url(class), where the documentation of a class is, or nil;
 --- template (html.TEMPLATE), and defines, texts of further tags by their names.
 function html.page(o)
-  o.elements, o.anchors, o.escape = {}, {}, colours.escape
+  o.elements, o.anchors, o.escape = {}, {}, markup.escape
   for _, e in ipairs(o.flat.elements) do o.elements[e.name] = e end
   local text = colours.text(o)
   o.page_tags = {

@@ -88,6 +88,11 @@ end
 
 -- Lists of elements ----------------------------------------------------------------
 
+local function names_of(o)
+  o.names = o.names or names.of(o.flat)
+  return o.names
+end
+
 -- Part `which` of `count`, all as long but for the last.
 local function column(list, which, count)
   local size, part = math.ceil(#list / count), {}
@@ -99,7 +104,7 @@ end
 
 function tags.elements(at, a)
   local list = {}
-  for _, entry in ipairs(names.of(at.o.flat)) do
+  for _, entry in ipairs(names_of(at.o)) do
     local text = given(entry.element and a.entry or entry.class and a.typeentry)
     if text then
       list[#list + 1] = {element = entry.element, class = entry.class, entry = text}
@@ -114,7 +119,7 @@ end
 
 function tags.typerefs(at, a)
   local list, class = {}, at.class or at.o.flat.elements[at.element].class
-  for _, entry in ipairs(names.of(at.o.flat)) do
+  for _, entry in ipairs(names_of(at.o)) do
     local e = entry.element and at.o.flat.elements[entry.element]
     if e and e.class == class then list[#list + 1] = {element = entry.element} end
   end

@@ -6,6 +6,7 @@ local cpu_time = require("click.router.cpu_time")
 local flatfile = require("click.language.flatfile")
 local handlers = require("click.router.handlers")
 local main = require("core.main")
+local markup = require("lib.markup")
 local registry = require("click.registry")
 
 local function names_of_elements(router)
@@ -43,8 +44,7 @@ local ENTRY = '  <entry name="%s" portcount="%s" processing="%s" flowcode="%s" /
 -- One of Click's codes in XML; "?" if it depends on the element.
 local function code(class, field)
   local text = type(class[field]) == "string" and class[field] or "?"
-  return (text:gsub("[&<>\"]", {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;",
-    ['"'] = "&quot;"}))
+  return markup.escape(text)
 end
 
 -- What Click's tools want to know of the classes, as they read it.

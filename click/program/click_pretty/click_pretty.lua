@@ -62,12 +62,12 @@ end
 
 -- The drawing; in the boxes is the template, if there is one.
 local function dot(page, reporter)
-  local function label(i)
-    page.escape, page.anchors, page.class_url = tostring, {}, nil
-    page.kind = page.kind or kinds_of(page.flat, errors.new())
+  if not page.template then return picture.text(page.flat, registry.find, reporter) end
+  page.escape, page.anchors, page.class_url = tostring, {}, nil
+  page.kind = kinds_of(page.flat, errors.new())
+  return picture.text(page.flat, registry.find, reporter, function (i)
     return template.label(page.template, page, i)
-  end
-  return picture.text(page.flat, registry.find, reporter, page.template and label)
+  end)
 end
 
 -- The template's text: nil if there is none, false if it can't be read.

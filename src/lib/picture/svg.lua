@@ -3,12 +3,11 @@
 -- classes and data- attributes, by which a page finds and changes them. Pure.
 
 local layout = require("lib.picture.layout")
+local markup = require("lib.markup")
 
 local svg = {}
 
 local BEND = 60       -- pixels: how far a line goes straight on before it bends
-local ENTITIES = {["<"] = "&lt;", [">"] = "&gt;", ["&"] = "&amp;", ['"'] = "&quot;",
-                  ["'"] = "&#39;"}
 
 --- How a picture that stands alone looks.
 svg.STYLE = [[
@@ -24,7 +23,7 @@ text { font: 12px sans-serif; fill: #123 }
 
 --- The text as it may stand in XML and HTML.
 function svg.escape(text)
-  return (tostring(text):gsub("[<>&\"']", ENTITIES):gsub("[%c\127]", "?"))
+  return (markup.escape(tostring(text)):gsub("[%c\127]", "?"))
 end
 
 local escape = svg.escape
