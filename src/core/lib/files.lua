@@ -54,6 +54,19 @@ function files.readfile(filename, what)
   return value
 end
 
+--- The lines of the file, a list; or nil and why it can't be read, with its name.
+function files.lines(filename)
+  local f, problem = io.open(filename, "rb")
+  if not f then return nil, problem end
+  local text, why = f:read("*a")
+  f:close()
+  if not text then return nil, ("%s: %s"):format(filename, why) end
+  local list = {}
+  for line in (text .. "\n"):gmatch("(.-)\n") do list[#list + 1] = line end
+  if list[#list] == "" then list[#list] = nil end
+  return list
+end
+
 --- Replace the file's content by `value`. Returns a true value, or nil and the reason
 --- if not all of it could be written (which a kernel file says only on close).
 function files.writefile(filename, value)

@@ -27,6 +27,18 @@ describe("files", function()
     assert.is_nil(files.firstline(dir .. "/a"))
   end)
 
+  it("reads lines, the last with or without its end", function ()
+    for text, lines in pairs{[""] = {}, ["a\n\nb"] = {"a", "", "b"},
+                             ["a\n\n"] = {"a", ""}} do
+      assert(files.writefile(dir .. "/a", text))
+      assert.same(lines, files.lines(dir .. "/a"))
+    end
+    assert.same({nil, dir .. ": Is a directory"}, {files.lines(dir)})
+    local _, why = files.lines(dir .. "/none")
+    assert.matches("/none: No such file", why, 1, true)
+    assert(files.writefile(dir .. "/a", ""))
+  end)
+
   it("says why a file can't be read or written", function()
     local ok, err = pcall(files.readfile, dir .. "/none", "*a")
     assert.is_false(ok)

@@ -2,6 +2,7 @@
 -- The decision program of a list of rules, each a place to go and an IP pattern.
 
 local arguments = require("click.arguments")
+local files = require("core.lib.files")
 local meaning = require("click.classification.ip.meaning")
 local packed = require("click.classification.packed")
 local pattern = require("click.classification.ip.pattern")
@@ -61,13 +62,13 @@ local function prefixed(element, prefix)
 end
 
 local function rules_of_file(name, add, element, errors)
-  local file = io.open(name)
-  if not file then
+  local lines = files.lines(name)
+  if not lines then
     errors:error("Could not open file %s", name)
     return
   end
   local number = 0
-  for line in file:lines() do
+  for _, line in ipairs(lines) do
     local words = pattern.words(text_of.unquote(line:match("^%s*(.-)%s*$")))
     if words[1] then
       local prefix = ("file %s/pattern %d: "):format(name:gsub("%%", "%%%%"), number)
@@ -75,7 +76,6 @@ local function rules_of_file(name, add, element, errors)
       number = number + 1
     end
   end
-  file:close()
 end
 
 -- Join the programs by halves, so that each is optimized only a few times.
