@@ -32,7 +32,8 @@ function manager.verbose(default)
   return {"VERBOSE", "int", default = default, keyword = true}
 end
 
-local Manager = {
+local Manager = element.define{
+  name = "flow manager",
   ports = "1/1", processing = "h/h", phase = 90, manages_flows = true,
   drops = {"no IPv4 header", "no room for its flow"},
   reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"}, lengthens = 0, fills_cache = true,
@@ -159,32 +160,28 @@ function Manager:outgrows_cache()
 end
 
 local function capacity(self) return self.capacity end
+local function count(self) return self.table and self.table:count() or 0 end
 
 Manager.handlers = {
-  count = {read = function (self) return self.table:count() end},
-  count_fids = {read = function (self) return self.capacity - self.table:count() end},
+  count = {read = count},
+  count_fids = {read = function (self) return self.capacity - count(self) end},
   capacity = {read = capacity}, total_capacity = {read = capacity},
 }
 
-Manager.notes = [[
+local NOTES = [[
 Elements behind, up to the next flow manager, keep what they need of each flow in its
 record, which the annotation FLOW_ID leads them to. A flow is all packets with the same
 addresses, protocol and ports (of TCP, UDP and DCCP; 0 for other packets and for
-fragments behind the first). A flow ends when no packet has come for TIMEOUT seconds
-(0: never); every RECYCLE_INTERVAL seconds those are looked for. When CAPACITY flows
-are there, packets of others are dropped.]]
+fragments behind the first). ]]
 
 --- What every manager does, for those that do more.
 manager.configure, manager.make_process = Manager.configure, Manager.make_process
 manager.initialize = Manager.initialize
 
---- A class of flow managers from a table that has name, summary and arguments; `more`
---- comes before what all managers' pages say.
+--- A class of flow managers from a table that has name, summary, arguments and notes,
+--- which say how long flows live and how many there can be.
 function manager.define(class)
-  for name, value in pairs(Manager) do
-    if class[name] == nil then class[name] = value end
-  end
-  if class.more then class.notes = class.more .. class.notes end
+  class.extends, class.notes = Manager, NOTES .. class.notes
   return element.define(class)
 end
 

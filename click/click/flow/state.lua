@@ -77,6 +77,19 @@ local function add_behind(router, e, list, seen)
   return list
 end
 
+--- Call e:flow_ended() for the flows that are left: cleanup() of a class whose areas
+--- hold what must be given back.
+function state.end_all(e)
+  for _, place in ipairs(rawget(e, "flow_places") or {}) do
+    local number = place.table:next(0)
+    while number ~= 0 do
+      local record = place.records.record + number * place.records.size
+      e:flow_ended(cast(place.pointer, record + place.offset))
+      number = place.table:next(number)
+    end
+  end
+end
+
 --- The areas of elements behind the manager, a list of {element =, offset =,
 --- pointer =}, and the bytes of a record's areas together; offsets are from `start`.
 function state.lay_out(manager, start)

@@ -256,4 +256,21 @@ function click.run(text, options)
   return r
 end
 
+--- The router of a configuration around the packets of a summary dump's lines with
+--- these fields (where the text says SOURCE), after it has run. prepare(router), if
+--- given, is called before.
+function click.run_dump(fields, lines, text, prepare)
+  local name = os.tmpname()
+  local file = assert(io.open(name, "w"))
+  file:write("!data ", fields, "\n", table.concat(lines, "\n"), "\n")
+  file:close()
+  local r = assert(click.router((text:gsub("SOURCE",
+    ("FromIPSummaryDump(%s, STOP true, CHECKSUM true, TIMING true) -> CheckIPHeader")
+      :format(name)))))
+  if prepare then prepare(r) end
+  r:run()
+  os.remove(name)
+  return r
+end
+
 return click

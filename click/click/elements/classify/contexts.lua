@@ -170,8 +170,7 @@ local ETHERNET, TYPE, IP_HEADER, NO_HEADER = 14, 12, 20, 1
 local CTXManager = manager.define{
   name = "CTXManager", aliases = {"FlowClassifier"},
   summary = "finds packets' flows, for elements behind that keep something of them",
-  reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"},
-  more = "Packets may begin with an Ethernet header; those that aren't IPv4 pass, and "
+  notes = "Packets may begin with an Ethernet header; those that aren't IPv4 pass, and "
     .. "have no flow. Up to 1048576 flows are kept, for 60 seconds each. "
     .. "CTXDispatchers behind classify for themselves.",
   differs = "All arguments but CONTEXT change nothing.",
@@ -194,7 +193,6 @@ function CTXManager:configure(a)
     return self:error("Invalid context %s !", a.CONTEXT)
   end
   manager.configure(self, {CAPACITY = FLOWS, TIMEOUT = SECONDS, VERBOSE = 0})
-  self.native = nil
 end
 
 function CTXManager:initialize()
@@ -224,9 +222,5 @@ end
 
 --- Headers aren't noted ahead of it.
 function CTXManager.outgrows_cache() return false end
-
-local function count(self) return self.table and self.table:count() or 0 end
-
-CTXManager.handlers = {count = {read = count}}
 
 return {CTXDispatcher, CTXManager}

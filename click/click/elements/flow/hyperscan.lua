@@ -6,6 +6,7 @@ local ffi = require("ffi")
 
 local arguments = require("click.arguments")
 local element = require("click.element")
+local files = require("core.lib.files")
 local patterns = require("click.classification.patterns")
 local state = require("click.flow.state")
 local text_of = require("click.language.text")
@@ -13,8 +14,7 @@ local text_of = require("click.language.text")
 local NO_FLOW, MATCH, NO_MEMORY = 1, 2, 3
 -- Hyperscan's flags by the letters that FastClick has for them.
 local FLAGS = {i = 1, s = 2, m = 4, H = 8, V = 16, ["8"] = 32, W = 64}
-local void_pointer = ffi.typeof("void *")
-local area_type = ffi.typeof("struct { uint64_t stream; uint32_t found, unused; }")
+local area_type = ffi.typeof("struct { void *stream; uint32_t found, unused; }")
 
 local FlowHyperScan = element.define{
   name = "FlowHyperScan", summary = "looks for expressions in flows",
@@ -42,22 +42,10 @@ local FlowHyperScan = element.define{
   handlers = {matches = element.data("matches")},
 }
 
--- The lines of the file, or nil after an error.
-local function lines_of(self, name)
-  local file, why = io.open(name, "rb")
-  if not file then return self:error("FILE: %s", why) end
-  local list = {}
-  for line in file:lines() do
-    if line ~= "" then list[#list + 1] = line end
-  end
-  file:close()
-  return list
-end
-
 -- Hyperscan's flags, or nil after an error.
 local function read_flags(self, letters)
   local sum, seen = 0, {}
-  for letter in letters:gmatch("[^\r]") do
+  for letter in letters:gmatch(".") do
     if not FLAGS[letter] then return self:error("Unsupported flag %s", letter) end
     if not seen[letter] then sum = sum + FLAGS[letter] end
     seen[letter] = true
@@ -72,9 +60,16 @@ function FlowHyperScan:configure_raw(list)
   if not reader:complete() then return end
   local flags = read_flags(self, a.FLAGS)
   if not flags then return end
-  local texts = a.FILE and lines_of(self, a.FILE) or {}
-  if a.FILE and #texts == 0 and #rest == 0 then
-    return self:error("FILE: '%s' has no expressions", a.FILE)
+  local texts = {}
+  if a.FILE then
+    local lines, why = files.lines(a.FILE)
+    if not lines then return self:error("FILE: %s", why) end
+    for _, line in ipairs(lines) do
+      if line ~= "" then texts[#texts + 1] = line end
+    end
+    if #texts + #rest == 0 then
+      return self:error("FILE: '%s' has no expressions", a.FILE)
+    end
   end
   for _, text in ipairs(rest) do texts[#texts + 1] = text_of.unquote(text) end
   if #texts == 0 then return self:error("no patterns") end
@@ -92,14 +87,12 @@ function FlowHyperScan:process(p)
   local area = self.area_of(p)
   if not area then return nil, NO_FLOW end
   if area.found ~= 0 and self.kills then return nil, MATCH end
-  if area.stream == 0 then
-    local stream = self.patterns:open_stream()
-    if not stream then return nil, NO_MEMORY end
-    area.stream = ffi.cast("uintptr_t", stream)
+  if area.stream == nil then
+    area.stream = self.patterns:open_stream()
+    if area.stream == nil then return nil, NO_MEMORY end
   end
   if p.length == 0 then return p end
-  local stream = ffi.cast(void_pointer, area.stream)
-  if self.patterns:continue(stream, p.data, p.length) == 0 then return p end
+  if self.patterns:continue(area.stream, p.data, p.length) == 0 then return p end
   self.matches = self.matches + 1
   if self.verbose then self:say("MATCHED") end
   area.found = 1
@@ -109,22 +102,11 @@ end
 
 --- A flow's stream is given back.
 function FlowHyperScan:flow_ended(area)
-  if area.stream == 0 then return end
-  self.patterns:close_stream(ffi.cast(void_pointer, area.stream))
-  area.stream = 0
+  if area.stream == nil then return end
+  self.patterns:close_stream(area.stream)
+  area.stream = nil
 end
 
---- And those of all flows that are left.
-function FlowHyperScan:cleanup()
-  if not self.patterns then return end
-  for _, place in ipairs(rawget(self, "flow_places") or {}) do
-    local number = place.table:next(0)
-    while number ~= 0 do
-      local record = ffi.cast("uint8_t *", place.table.record + number)
-      self:flow_ended(ffi.cast(place.pointer, record + place.offset))
-      number = place.table:next(number)
-    end
-  end
-end
+FlowHyperScan.cleanup = state.end_all
 
 return {FlowHyperScan}

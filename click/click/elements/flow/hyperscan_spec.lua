@@ -1,28 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
 
--- The router of the configuration around packets of a dump's lines of UDP (where it
--- says SOURCE), which end with their payloads.
-local function router(lines, text)
-  local name = os.tmpname()
-  local file = assert(io.open(name, "w"))
-  file:write("!data timestamp src sport dst dport proto payload\n",
-    table.concat(lines, "\n"), "\n")
-  file:close()
-  local r = assert(click.router((text:gsub("SOURCE",
-    ("FromIPSummaryDump(%s, STOP true, TIMING true)"):format(name)))))
-  r:run()
-  os.remove(name)
-  return r
-end
+local FIELDS = "timestamp src sport dst dport proto payload"
 
 local function packet(second, host, payload)
   return ('%d 1.0.0.%d 1 2.0.0.2 2 U "%s"'):format(second, host, payload)
 end
 
 local function scan(arguments, lines)
-  local r = router(lines, ([[SOURCE -> FlowIPManager(TIMEOUT 5) -> StripTransportHeader
-    -> s :: FlowHyperScan(%s) -> c :: Counter -> Discard]]):format(arguments))
+  local r = click.run_dump(FIELDS, lines, ([[SOURCE -> FlowIPManager(TIMEOUT 5)
+    -> StripTransportHeader -> s :: FlowHyperScan(%s) -> c :: Counter
+    -> Discard]]):format(arguments))
   local matches, count = r:handler_read("s.matches"), r:handler_read("c.count")
   local said = #r.said
   r:close()
@@ -49,12 +37,34 @@ describe("FlowHyperScan", function ()
       packet(40, 1, "ack")})})
   end)
 
+  it("gives a flow's stream back when the flow ends, or the router", function ()
+    local open, opened = 0, 0
+    local r = click.run_dump(FIELDS, {packet(1, 1, "a"), packet(20, 2, "a"),
+      packet(21, 3, "a")}, [[SOURCE -> FlowIPManager(TIMEOUT 5)
+      -> s :: FlowHyperScan(b) -> Discard]], function (r)
+      local patterns = r:find("s").patterns
+      local open_stream, close_stream = patterns.open_stream, patterns.close_stream
+      function patterns:open_stream()
+        open, opened = open + 1, opened + 1
+        return open_stream(self)
+      end
+      function patterns:close_stream(stream)
+        open = open - 1
+        close_stream(self, stream)
+      end
+    end)
+    assert.same({3, 2}, {opened, open})
+    r:close()
+    assert.equal(0, open)
+  end)
+
   it("says with which expression something is wrong, and with which flag", function ()
     local FRONT = "Idle -> FlowIPManager -> FlowHyperScan(%s) -> Discard"
     for arguments, why in pairs{
       ['a, "((("'] = "pattern 2, '(((': Missing close parenthesis",
       [""] = "no patterns", ["a, FLAGS iq"] = "Unsupported flag q",
       ["FILE /nonexistent"] = "FILE: /nonexistent: No such file",
+      ["FILE /tmp"] = "FILE: /tmp: Is a directory",
     } do
       assert.matches(why, select(2, click.router(FRONT:format(arguments))), 1, true)
     end
@@ -67,34 +77,5 @@ describe("FlowHyperScan", function ()
     file:close()
     assert.same({1, 5, 0}, {scan("FILE " .. name, SPLIT)})
     os.remove(name)
-  end)
-end)
-
-describe("FlowIPManagerBucket", function ()
-  it("counts flows by bucket, up to so many in each", function ()
-    local lines = {}
-    for i = 0, 11 do lines[i + 1] = packet(1, i % 6, "x") end
-    local r = router(lines, [[SOURCE -> AggregateIP(ip src)
-      -> m :: FlowIPManagerBucket(2, 2) -> FlowCounter -> c :: Counter -> Discard]])
-    assert.equal("2\n2\n", r:handler_read("m.count"))
-    assert.equal("8", (tostring(r:handler_read("c.count"))))
-    r:close()
-  end)
-end)
-
-describe("AggregateCounterVector", function ()
-  it("counts by the masked annotation, in periods", function ()
-    local lines = {}
-    for i = 0, 11 do lines[i + 1] = packet(1, i % 6, "x") end
-    local r = router(lines, [[SOURCE -> AggregateIP(ip src)
-      -> v :: AggregateCounterVector(3) -> b :: AggregateCounterVector(0, BYTES true)
-      -> FlowIPManager -> FlowLock -> c :: Counter -> Discard]])
-    assert.equal("12", (tostring(r:handler_read("c.count"))))
-    assert.equal("0 4\n1 4\n2 2\n3 2\n", r:handler_read("v.counts"))
-    assert.equal("0 348\n", r:handler_read("b.counts"))
-    assert(r:handler_write("v.clear", ""))
-    assert.equal("", r:handler_read("v.counts"))
-    assert.equal("0 2\n1 2\n2 1\n3 1\n", r:handler_read("v.averages"))
-    r:close()
   end)
 end)

@@ -23,10 +23,16 @@ end
 local SAME = "All flow managers have one kind of table, so CACHE and LF change "
   .. "nothing, and RESERVE isn't needed: elements get their room by themselves."
 
+local FULL = "When CAPACITY flows are there, packets of others are dropped."
+local AGES = "A flow ends when no packet has come for TIMEOUT seconds (0: never); "
+  .. "every RECYCLE_INTERVAL seconds those are looked for. " .. FULL
+local NEVER = "Flows don't end. "
+
 local FlowIPManager = manager.define{
   name = "FlowIPManager", summary = "finds each packet's flow; ends idle ones",
-  aliases = {"FlowIPManagerMP"}, differs = SAME .. " An ended flow's state is given "
-    .. "back: a new flow begins with none of it.",
+  aliases = {"FlowIPManagerMP"}, notes = AGES,
+  differs = SAME .. " An ended flow's state is given back: a new flow begins with none "
+    .. "of it.",
   arguments = {
     manager.CAPACITY, manager.RESERVE, timeout(60), flag("LF", false),
     flag("CACHE", true), manager.verbose(1), interval("unsigned"),
@@ -35,7 +41,8 @@ local FlowIPManager = manager.define{
 
 local FlowIPManagerIMP = manager.define{
   name = "FlowIPManagerIMP", summary = "finds each packet's flow",
-  aliases = {"FlowIPManager_CuckooPP", "FlowIPManager_DPDK"}, differs = SAME,
+  aliases = {"FlowIPManager_CuckooPP", "FlowIPManager_DPDK"}, notes = AGES,
+  differs = SAME,
   arguments = {
     manager.CAPACITY, manager.RESERVE, timeout(0), flag("CACHE", true),
     manager.verbose(0), interval("real"),
@@ -44,8 +51,9 @@ local FlowIPManagerIMP = manager.define{
 
 local FlowIPManagerHMP = manager.define{
   name = "FlowIPManagerHMP", summary = "finds each packet's flow, and ends none",
-  any_capacity = true, differs = "CAPACITY is a limit (FastClick writes past its array "
-    .. "then), and the handler `count` works. RESERVE isn't needed.",
+  any_capacity = true, notes = NEVER .. FULL,
+  differs = "CAPACITY is a limit (FastClick writes past its array then), and the "
+    .. "handler `count` works. RESERVE isn't needed.",
   arguments = {manager.CAPACITY, manager.RESERVE, manager.verbose(0)},
 }
 
@@ -65,8 +73,9 @@ local FlowIPManagerBucket = manager.define{
     manager.RESERVE, {"DEF_THREAD", "unsigned", keyword = true}, manager.verbose(1),
     flag("MARK", false), flag("DO_MIGRATION", true),
   },
-  more = "The aggregate annotation, modulo GROUPS, is a packet's bucket. CAPACITY is "
-    .. "of each bucket; count tells how many flows each has, a line a bucket. ",
+  notes = NEVER .. "The aggregate annotation, modulo GROUPS, is a packet's bucket. "
+    .. "When a bucket has CAPACITY flows, its packets of others are dropped. count "
+    .. "tells how many flows each has, a line a bucket.",
 }
 
 function FlowIPManagerBucket:configure(a)
@@ -92,12 +101,10 @@ function FlowIPManagerBucket:make_process()
   end
 end
 
-FlowIPManagerBucket.handlers = setmetatable({
-  count = {read = function (self)
-    local list = {}
-    for i = 0, self.groups - 1 do list[i + 1] = ("%d\n"):format(self.counts[i]) end
-    return table.concat(list)
-  end},
-}, {__index = FlowIPManager.handlers})
+FlowIPManagerBucket.handlers.count = {read = function (self)
+  local list = {}
+  for i = 0, self.groups - 1 do list[i + 1] = ("%d\n"):format(self.counts[i]) end
+  return table.concat(list)
+end}
 
 return {FlowIPManager, FlowIPManagerIMP, FlowIPManagerHMP, FlowIPManagerBucket}

@@ -1,23 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
 
-local FIELDS = "src sport dst dport proto"
+local run = click.run_dump
 
--- The router of the configuration around packets of a dump's lines (where it says
--- SOURCE), after it has run. prepare(router) is called before.
-local function run(fields, lines, text, prepare)
-  local name = os.tmpname()
-  local file = assert(io.open(name, "w"))
-  file:write("!data ", fields, "\n", table.concat(lines, "\n"), "\n")
-  file:close()
-  local r = assert(click.router((text:gsub("SOURCE",
-    ("FromIPSummaryDump(%s, STOP true, CHECKSUM true, TIMING true) -> CheckIPHeader")
-      :format(name)))))
-  if prepare then prepare(r) end
-  r:run()
-  os.remove(name)
-  return r
-end
+local FIELDS = "src sport dst dport proto"
 
 local function count(r, name) return tonumber((r:handler_read(name .. ".count"))) end
 
