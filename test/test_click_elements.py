@@ -51,6 +51,16 @@ def place(tmp_path):
     return tmp_path
 
 
+def test_each_module_of_elements_loads_without_the_others():
+    folder = ROOT / "click"
+    modules = sorted(".".join(path.relative_to(folder).with_suffix("").parts)
+                     for path in (folder / "click/elements").rglob("*.lua")
+                     if not path.name.endswith("_spec.lua"))
+    result = perigee("run", "test/load_alone.lua", *modules, cwd=ROOT)
+    assert len(modules) > 100
+    assert (result.returncode, result.stdout) == (0, ""), result.stdout + result.stderr
+
+
 def said_by(command, config, place):
     result = subprocess.run(
         [*command, "--simtime", "-e", config], cwd=place, capture_output=True, text=True,

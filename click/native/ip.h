@@ -32,9 +32,6 @@ int32_t pg_ip4_gateway_options(const struct ip4_gateway *g, uint8_t *header,
 /* A prefix in network order, and an Ethernet address for it. */
 struct ip4_neighbours { uint32_t prefix, mask; uint8_t eth[8]; };
 
-/* Where LookupIP6Route sends packets: the port is from 1. */
-struct ip6_way { uint8_t gateway[16]; int32_t port; bool has_gateway; };
-
 /* ip6_extensions.c */
 uint32_t pg_ip6_transport(const uint8_t *ip6, uint32_t available);
 

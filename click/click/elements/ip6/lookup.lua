@@ -13,7 +13,9 @@ local wire = require("click.net.wire")
 
 local ADDRESS, TO = 16, note.DST_IP6
 local ZERO = ("\0"):rep(ADDRESS)
-local ways_t = ffi.typeof("struct ip6_way[?]")
+-- Ports are from 1.
+local ways_t = ffi.typeof(
+  "struct { uint8_t gateway[16]; int32_t port; bool has_gateway; }[?]")
 local longs_t = ffi.typeof("uint64_t *")
 
 local LookupIP6Route = element.define{
@@ -23,12 +25,11 @@ local LookupIP6Route = element.define{
 
 -- The address with all bits behind the first `length` zero.
 local function masked(address, length)
-  local bytes = {address:byte(1, ADDRESS)}
-  for i = 1, ADDRESS do
-    local bits = math.min(math.max(length - (i - 1) * 8, 0), 8)
-    bytes[i] = bytes[i] - bytes[i] % 2 ^ (8 - bits)
-  end
-  return string.char(unpack(bytes))
+  local whole = math.floor(length / 8)
+  if whole == ADDRESS then return address end
+  local byte = address:byte(whole + 1)
+  return address:sub(1, whole) .. string.char(byte - byte % 2 ^ (8 - length % 8))
+    .. ZERO:sub(whole + 2)
 end
 
 -- The prefix of "ADDRESS[/LENGTH]", or nil.
@@ -48,16 +49,21 @@ local function parse(e, text)
   return route.gateway and route.port and route.port >= 0 and route or nil
 end
 
-local function place_of(list, prefix)
-  for i, route in ipairs(list) do
-    if route.address == prefix.address and route.length == prefix.length then
-      return i
-    end
-  end
-end
+local function key_of(prefix) return prefix.address .. string.char(prefix.length) end
 
 local function add(e, route)
-  e.list[place_of(e.list, route) or #e.list + 1] = route
+  local key = key_of(route)
+  local i = e.places[key] or #e.list + 1
+  e.list[i], e.places[key] = route, i
+end
+
+local function remove(e, prefix)
+  local key = key_of(prefix)
+  local i = e.places[key]
+  if not i then return end
+  table.remove(e.list, i)
+  e.places[key] = nil
+  for k = i, #e.list do e.places[key_of(e.list[k])] = k end
 end
 
 -- Lay the table out for C.
@@ -72,7 +78,7 @@ local function compile(e)
 end
 
 function LookupIP6Route:configure_raw(texts)
-  self.list = {}
+  self.list, self.places = {}, {} -- places[key_of(route)] in the list
   local most, failed = -1, false
   for i, text in ipairs(texts) do
     local route = parse(self, text)
@@ -116,8 +122,7 @@ end
 local function write_remove(e, text)
   local prefix = prefix_of(e, text_of.words(text)[1])
   if not prefix then return "PREFIX: parse error" end
-  local i = place_of(e.list, prefix)
-  if i then table.remove(e.list, i) end
+  remove(e, prefix)
   compile(e)
 end
 
