@@ -34,6 +34,16 @@ static inline double cpu_seconds(void)
   return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
+/* The next random number, the same in each run: xorshift64 (Marsaglia, 2003). */
+static inline uint64_t roll(void)
+{
+  static uint64_t dice = 88172645463325252u;
+  dice ^= dice << 13;
+  dice ^= dice >> 7;
+  dice ^= dice << 17;
+  return dice;
+}
+
 static inline struct rte_mempool *make_larger_pool(unsigned packets)
 {
   struct rte_mempool *pool = rte_pktmbuf_pool_create(

@@ -42,16 +42,6 @@ struct bench_record {
 };
 struct other_record { uint64_t packets; int64_t expiry; };
 
-static uint64_t dice = 88172645463325252u;
-
-static uint64_t roll(void)
-{
-  dice ^= dice << 13;
-  dice ^= dice >> 7;
-  dice ^= dice << 17;
-  return dice;
-}
-
 static double unit(void) { return (roll() >> 11) * 0x1p-53; }
 
 static struct bench_key key_number(uint64_t i)

@@ -22,16 +22,6 @@
 
 enum { ADDRESSES = 4096, ROUNDS = 16, TURNS = 5, HOPS = 16, LONG_PREFIXES = 1 << 16 };
 
-static uint64_t dice = 88172645463325252u;
-
-static uint64_t roll(void)
-{
-  dice ^= dice << 13;
-  dice ^= dice >> 7;
-  dice ^= dice << 17;
-  return dice;
-}
-
 static uint32_t found[2][ADDRESSES];
 
 /* IPv4 ------------------------------------------------------------------------------- */
