@@ -7,6 +7,7 @@
  */
 #include <sys/random.h>
 
+#include "../../native/random.h"
 #include "find.h"
 
 enum {
@@ -24,12 +25,8 @@ static void fill_secret(struct flow_index *x, uint64_t seed)
 {
   if (!seed && getrandom(x->secret, sizeof x->secret, 0) == (ssize_t)sizeof x->secret)
     return;
-  for (int i = 0; i < 17; i++) { /* splitmix64 (Steele et al., 2014) */
-    uint64_t z = seed += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    x->secret[i] = z ^ z >> 31;
-  }
+  for (int i = 0; i < 17; i++)
+    x->secret[i] = pg_random(&seed);
 }
 
 /* Lines that go on: no more than a tenth of four entries a line need one. */

@@ -9,6 +9,7 @@
 #include <rte_branch_prediction.h>
 
 #include "../../native/api.h"
+#include "../../native/random.h"
 #include "../wire/wire.h"
 #include "schedule.h"
 
@@ -27,15 +28,10 @@ void pg_schedule_set(struct pg_schedule *s, int32_t pattern, double gap,
   __atomic_store_n(&s->pattern, pattern, __ATOMIC_RELEASE);
 }
 
-/* Uniform in (0, 1]: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
- * Generators, OOPSLA 2014). */
+/* Uniform in (0, 1]. */
 static double uniform(struct pg_schedule *s)
 {
-  uint64_t z = s->random += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  z ^= z >> 31;
-  return ((z >> 11) + 1) * 0x1p-53;
+  return ((pg_random(&s->random) >> 11) + 1) * 0x1p-53;
 }
 
 static void later(struct pg_schedule *s, double ticks)
