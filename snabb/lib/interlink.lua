@@ -9,7 +9,8 @@
 -- What was inserted is seen by the receiver after push(), the room of what was
 -- extracted by the transmitter after pull(). Either side may come first, leave, and be
 -- followed by another; what is in the queue stays there until both have left. A side
--- whose process died is taken to have left as soon as somebody wants its place.
+-- whose process died is taken to have left as soon as somebody wants its place. To a
+-- side that has seen the other lie, the queue is empty or full, for ever.
 
 local ffi = require("ffi")
 local stat = require("posix.sys.stat")
@@ -30,6 +31,9 @@ local NAMES = {[INIT] = "being initialized", [CONF] = "being configured",
   [FREE] = "free to attach", [RXUP] = "waiting for transmitter",
   [TXUP] = "waiting for receiver", [DXUP] = "in active use", [DOWN] = "deallocating"}
 
+local LIES = {[C.INTERLINK_CURSOR] = "how many packets there are",
+  [C.INTERLINK_LENGTH] = "a packet's length"}
+
 -- The two sides: from which states a side attaches, where detaching leads to.
 local RECEIVER = {pid = "receiver", space = "receiver_space", alone = RXUP,
   other = TXUP, first = true}
@@ -41,6 +45,7 @@ local HEADER = ffi.offsetof("struct interlink", "ring")
 local MOST = 2^20 -- packets
 local RETRY_S, STALE_S = 0.001, 1
 local queue_p = ffi.typeof("struct interlink *")
+local side_t = ffi.typeof("struct interlink_side")
 
 local function slots_for(size) return size + MOST_SLOTS + 2 end
 
@@ -68,7 +73,6 @@ local function take_place(r, side)
   if not (change(r, FREE, side.alone) or change(r, side.other, DXUP)) then
     return false
   end
-  C.pg_interlink_attach(r, side.first)
   shm.mkdir(shm.resolve("engine")) -- other namespaces see by it that this one lives
   r[side.space] = tonumber(owner.myself().namespace)
   r[side.pid] = unistd.getpid()
@@ -149,7 +153,11 @@ local function try(name, size, side, wait)
     failure.raise("interlink %s is there already, with the size %d rather than %d",
       name, found, size)
   end
-  if take_place(r, side) then return r end
+  if take_place(r, side) then
+    local attached = side_t{shared = r, size = size, slots = slots_for(size)}
+    C.pg_interlink_attach(attached, side.first)
+    return attached
+  end
   if r.state == CONF and wait.seconds > STALE_S then change(r, CONF, INIT) end
   bury(r, name, wait)
   if r.state == DOWN and wait.seconds > STALE_S then shm.unlink(name) end
@@ -196,13 +204,21 @@ function interlink.attach_transmitter(name, size)
   return attach_or_end(name, size, TRANSMITTER)
 end
 
-local function detach(r, name, side)
+--- What the other side has been seen to lie about, in words; nil if it hasn't.
+function interlink.lie(r) return LIES[r.lie] end
+
+local function detach(attached, name, side)
+  local r = attached.shared
   local left, last = leave(r, side)
+  if interlink.lie(attached) then -- a new queue is to be made
+    r.state, left, last = DOWN, true, true
+  end
   if left and last then shm.unlink(name) end -- and with it what it holds
   shm.unmap(r)
 end
 
---- Leave the queue, which must not be used any more.
+--- Leave the queue, which must not be used any more. After a lie there will be another
+--- of its name.
 function interlink.detach_receiver(r, name) detach(r, name, RECEIVER) end
 function interlink.detach_transmitter(r, name) detach(r, name, TRANSMITTER) end
 
@@ -216,7 +232,8 @@ function interlink.insert(r, p)
   packet.free_internal(p)
 end
 
---- Take a packet out of the queue, which must not be empty.
+--- Take a packet out of the queue, which must not be empty. It has no bytes if the
+--- transmitter lied about its length.
 function interlink.extract(r)
   local p = packet.allocate()
   C.pg_interlink_extract(r, p)
@@ -241,11 +258,12 @@ local function text_of(packets, size, state)
   return ("%d/%d (%s)"):format(packets, size, NAMES[state] or "in no known state")
 end
 
-ffi.metatype("struct interlink", {
-  __tostring = function (r)
-    return text_of(tonumber(r.write_packets - r.read_packets), r.size, r.state)
-  end,
-})
+local function text_of_ours(r)
+  return text_of(tonumber(r.write_packets - r.read_packets), r.size, r.state)
+end
+
+ffi.metatype("struct interlink", {__tostring = text_of_ours})
+ffi.metatype(side_t, {__tostring = function (s) return text_of_ours(s.shared) end})
 
 -- How a queue between processes of Snabb's begins.
 local snabb_p = ffi.typeof("struct { uint32_t read, write, size, state; } *")
@@ -261,7 +279,7 @@ interlink.view = {
   read = function (bytes)
     local start = ffi.cast("const char *", bytes)
     local r = ffi.cast(queue_p, start)
-    if #bytes >= HEADER and r.slots == slots_for(r.size) then return tostring(r) end
+    if #bytes >= HEADER and r.slots == slots_for(r.size) then return text_of_ours(r) end
     return text_of_snabb(ffi.cast(snabb_p, start))
   end,
 }

@@ -21,6 +21,8 @@ local function take(r)
   return bytes
 end
 
+local function set_length(r, bytes) ffi.cast("uint32_t *", r.ring)[0] = bytes end
+
 describe("lib.interlink", function ()
   local rx, tx
 
@@ -131,14 +133,13 @@ describe("lib.interlink", function ()
   it("takes the place of processes that died", function ()
     local attaching = ([[
       local interlink = require("lib.interlink")
-local objects = require("lib.observe.objects")
       local r = interlink.attach_%s(%q, 8)
       %s
       require("ffi").C.sleep(60)
     ]])
     tx = interlink.attach_transmitter(NAME, 8)
     worker.start("dies", attaching:format("receiver", NAME, ""))
-    assert.is_true(wait_for(function () return tx.receiver ~= 0 end))
+    assert.is_true(wait_for(function () return tx.shared.receiver ~= 0 end))
     put(tx, "x")
     interlink.push(tx)
     worker.stop("dies")
@@ -169,18 +170,18 @@ local objects = require("lib.observe.objects")
     tx = interlink.attach_transmitter(NAME, 8)
     put(tx, "x")
     interlink.push(tx)
-    tx.state = 5 -- in active use, by a receiver without a number
+    tx.shared.state = 5 -- in active use, by a receiver without a number
     rx = interlink.attach_receiver(NAME, 8)
-    assert.equal(unistd.getpid(), rx.receiver)
+    assert.equal(unistd.getpid(), rx.shared.receiver)
     assert.equal("x", take(rx))
   end)
 
   it("takes the place of a process whose number another has got #slow", function ()
     tx = interlink.attach_transmitter(NAME, 8)
-    tx.state = 5
-    tx.receiver = worker.start("another", 'require("ffi").C.sleep(60)')
+    tx.shared.state = 5
+    tx.shared.receiver = worker.start("another", 'require("ffi").C.sleep(60)')
     rx = interlink.attach_receiver(NAME, 8)
-    assert.equal(unistd.getpid(), rx.receiver)
+    assert.equal(unistd.getpid(), rx.shared.receiver)
     assert.is_true(worker.status().another.alive)
     worker.stop("another")
   end)
@@ -192,14 +193,14 @@ local objects = require("lib.observe.objects")
     ]]
     tx = interlink.attach_transmitter(NAME, 8)
     worker.start("has it", attaching:format(NAME))
-    assert.is_true(wait_for(function () return tx.receiver ~= 0 end))
-    local has_it = tx.receiver
+    assert.is_true(wait_for(function () return tx.shared.receiver ~= 0 end))
+    local has_it = tx.shared.receiver
     worker.start("wants it", attaching:format(NAME))
     require("core.native").pg_sleep(2.5)
-    assert.equal(has_it, tx.receiver)
+    assert.equal(has_it, tx.shared.receiver)
     assert.is_true(worker.status()["wants it"].alive)
     worker.stop("has it")
-    assert.is_true(wait_for(function () return tx.receiver ~= has_it end))
+    assert.is_true(wait_for(function () return tx.shared.receiver ~= has_it end))
     worker.stop("wants it")
   end)
 
@@ -211,14 +212,66 @@ local objects = require("lib.observe.objects")
     local ok, err = pcall(interlink.attach_transmitter, NAME, 16)
     assert.is_false(ok)
     assert.matches("with the size 8 rather than 16", tostring(err))
-    assert.equal(unistd.getpid(), rx.receiver)
+    assert.equal(unistd.getpid(), rx.shared.receiver)
   end)
 
-  it("survives what a broken process may write", function ()
+  it("leaves a side that lies, and makes a new queue of the name", function ()
+    for _, case in ipairs{
+      {"a packet's length", function (r) set_length(r, 0xffffffff) end},
+      {"a packet's length", function (r) set_length(r, 10241) end},
+      {"a packet's length", function (r) set_length(r, 2109) end},
+      {"how many packets there are", function (r) r.write = r.slots + 1 end},
+      {"how many packets there are", function (r) r.write = -1ULL end},
+      {"how many packets there are", function (r) r.read = -100ULL end, true},
+      {"how many packets there are", function (r) r.read = 9 end, true},
+    } do
+      local about, tell, of_receiver = unpack(case)
+      attach(8)
+      put(tx, "x")
+      interlink.push(tx)
+      tell(tx.shared)
+      if of_receiver then
+        while not interlink.full(tx) do put(tx, "y") end
+        assert.equal(about, interlink.lie(tx))
+        tx.shared.read = 0
+        assert.is_true(interlink.full(tx))
+        interlink.detach_transmitter(tx, NAME)
+        tx = interlink.attach_transmitter(NAME, 8)
+        assert.equal("0/8 (waiting for receiver)", tostring(tx))
+      else
+        if not interlink.empty(rx) then assert.equal("", take(rx)) end
+        assert.equal(about, interlink.lie(rx))
+        tx.shared.write = 1
+        assert.is_true(interlink.empty(rx))
+        interlink.detach_receiver(rx, NAME)
+        rx = interlink.attach_receiver(NAME, 8)
+        assert.equal("0/8 (waiting for transmitter)", tostring(rx))
+      end
+      detach()
+    end
+  end)
+
+  it("keeps its place and the ring's size for itself", function ()
     attach(8)
+    for i = 1, 100 do
+      put(tx, ("x"):rep(100 * i))
+      interlink.push(tx)
+      rx.shared.slots, rx.shared.size = 2^31, -1
+      assert.equal(100 * i, #take(rx))
+      assert.is_true(interlink.empty(rx))
+      interlink.pull(rx)
+    end
+    assert.is_nil(interlink.lie(rx) or interlink.lie(tx))
+  end)
+
+  it("isn't misled by what a killed side had half said", function ()
+    attach(4)
+    tx.shared.write_packets, tx.shared.read_packets = 3, 1000
+    interlink.detach_transmitter(tx, NAME)
+    tx = interlink.attach_transmitter(NAME, 4)
+    assert.is_false(interlink.full(tx))
     put(tx, "x")
     interlink.push(tx)
-    ffi.cast("uint32_t *", tx.ring)[0] = 0xffffffff
-    assert.equal("", take(rx))
+    assert.equal("x", take(rx))
   end)
 end)

@@ -6,12 +6,15 @@
  * the last slot is room for the rest of one that begins there. The stride isn't a
  * power of two: then all packets would compete for a few sets of the cache.
  *
- * What the other process writes is checked before it is used.
+ * The other process may write anywhere in it, so a side keeps its own cursors and the
+ * ring's size for itself, and checks what it reads. After a lie the queue is empty to
+ * the receiver, and full to the transmitter.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
 #include <rte_memcpy.h>
 #include <rte_prefetch.h>
@@ -23,8 +26,7 @@
 enum {
   SLOT = INTERLINK_SLOT,
   PREFIX = 4, /* bytes before a packet: its length */
-  AHEAD = 8,  /* packets, that memory is asked for */
-  MOST_SLOTS = (PACKET_MAX_PAYLOAD + PREFIX + SLOT - 1) / SLOT
+  AHEAD = 8   /* packets, that memory is asked for */
 };
 
 static inline uint64_t get(const uint64_t *cursor)
@@ -42,92 +44,101 @@ static inline uint32_t slots_of(uint32_t length)
   return length <= SLOT - PREFIX ? 1 : (length + PREFIX + SLOT - 1) / SLOT;
 }
 
-static inline uint8_t *slot(const struct interlink *r, uint32_t index)
+static inline uint8_t *next_slot(const struct interlink_side *s)
 {
-  return (uint8_t *)r->ring + (uint64_t)index * SLOT;
+  return s->shared->ring + (uint64_t)s->index * SLOT;
 }
 
-static inline uint32_t later(const struct interlink *r, uint32_t index, uint32_t n)
+static inline void advance(struct interlink_side *s, uint32_t n)
 {
-  index += n;
-  return index >= r->slots ? index - r->slots : index;
+  s->index += n;
+  if (s->index >= s->slots)
+    s->index -= s->slots;
+  s->own += n;
+  s->packets++;
 }
 
-/* The receiver's and the transmitter's cursors, from what is published. */
-void pg_interlink_attach(struct interlink *r, bool receiver)
+/* Go on where the last one of this side was; `shared`, `size` and `slots` are given. */
+void pg_interlink_attach(struct interlink_side *s, bool receiver)
 {
-  if (receiver) {
-    r->nread = get(&r->read);
-    r->read_index = (uint32_t)(r->nread % r->slots);
-    r->nread_packets = get(&r->read_packets);
-    r->lwrite = get(&r->write);
-  } else {
-    r->nwrite = get(&r->write);
-    r->write_index = (uint32_t)(r->nwrite % r->slots);
-    r->nwrite_packets = get(&r->write_packets);
-    r->lread = get(&r->read);
-    r->lread_packets = get(&r->read_packets);
-  }
+  const struct interlink *r = s->shared;
+  s->own = get(receiver ? &r->read : &r->write);
+  s->packets = get(receiver ? &r->read_packets : &r->write_packets);
+  s->other = receiver ? s->own : s->own - s->slots; /* empty; full: so it looks first */
+  s->index = (uint32_t)(s->own % s->slots);
 }
 
-/* Is there no room for a packet of any length? */
-bool pg_interlink_full(struct interlink *r)
+/* Is there no room for a packet of any length? With size - 2 slots taken there is. */
+bool pg_interlink_full(struct interlink_side *s)
 {
-  for (int again = 0; again < 2; again++) {
-    if (r->nwrite_packets - r->lread_packets + 1 < (uint64_t)r->size &&
-        r->slots - (r->nwrite - r->lread) >= MOST_SLOTS)
-      return false;
-    r->lread = get(&r->read);
-    r->lread_packets = get(&r->read_packets);
-  }
-  return true;
+  if (s->own - s->other + 1 < s->size)
+    return false;
+  uint64_t read = get(&s->shared->read);
+  if (unlikely(s->own - read > s->slots))
+    s->lie = INTERLINK_CURSOR;
+  if (unlikely(s->lie))
+    return true;
+  s->other = read;
+  return s->own - read + 1 >= s->size;
 }
 
 /* Copy the packet into the ring, which isn't full. */
-void pg_interlink_insert(struct interlink *r, const struct packet *p)
+void pg_interlink_insert(struct interlink_side *s, const struct packet *p)
 {
-  uint8_t *to = slot(r, r->write_index);
-  uint32_t length = p->length, n = slots_of(length);
+  uint8_t *to = next_slot(s);
+  uint32_t length = p->length;
   memcpy(to, &length, PREFIX);
   rte_memcpy(to + PREFIX, p->buf_addr + p->data_off, length);
-  r->write_index = later(r, r->write_index, n);
-  r->nwrite += n;
-  r->nwrite_packets++;
+  advance(s, slots_of(length));
 }
 
-void pg_interlink_push(struct interlink *r)
+void pg_interlink_push(struct interlink_side *s)
 {
-  publish(&r->write_packets, r->nwrite_packets);
-  publish(&r->write, r->nwrite);
+  publish(&s->shared->write_packets, s->packets);
+  publish(&s->shared->write, s->own);
 }
 
-bool pg_interlink_empty(struct interlink *r)
+bool pg_interlink_empty(struct interlink_side *s)
 {
-  if (r->nread >= r->lwrite)
-    r->lwrite = get(&r->write);
-  return r->nread >= r->lwrite;
+  if (s->own != s->other)
+    return false;
+  uint64_t write = get(&s->shared->write);
+  if (unlikely(write - s->own > s->slots))
+    s->lie = INTERLINK_CURSOR;
+  if (unlikely(s->lie))
+    return true;
+  s->other = write;
+  return s->own == write;
 }
 
-/* Copy the next packet, of a ring that isn't empty, to `p`, an empty one. */
-void pg_interlink_extract(struct interlink *r, struct packet *p)
+/* Copy the next packet, of a ring that isn't empty, to `p`, an empty one, if its
+ * length can be. */
+static inline bool take(struct interlink_side *s, struct packet *p)
 {
-  const uint8_t *from = slot(r, r->read_index);
-  uint32_t length;
-  memcpy(&length, from, PREFIX);
-  if (length > PACKET_MAX_PAYLOAD)
-    length = 0;
-  uint32_t n = slots_of(length);
+  const uint8_t *from = next_slot(s);
+  uint32_t length = __atomic_load_n((const uint32_t *)from, __ATOMIC_RELAXED);
+  if (unlikely(length > PACKET_MAX_PAYLOAD || slots_of(length) > s->other - s->own)) {
+    s->lie = INTERLINK_LENGTH;
+    s->other = s->own;
+    return false;
+  }
   rte_memcpy(p->buf_addr + p->data_off, from + PREFIX, length);
   p->length = (uint16_t)length;
-  r->read_index = later(r, r->read_index, n);
-  r->nread += n;
-  r->nread_packets++;
+  advance(s, slots_of(length));
+  return true;
 }
 
-void pg_interlink_pull(struct interlink *r)
+/* The same; `p` stays empty if there is none. */
+void pg_interlink_extract(struct interlink_side *s, struct packet *p)
 {
-  publish(&r->read_packets, r->nread_packets);
-  publish(&r->read, r->nread);
+  if (!pg_interlink_empty(s))
+    take(s, p);
+}
+
+void pg_interlink_pull(struct interlink_side *s)
+{
+  publish(&s->shared->read_packets, s->packets);
+  publish(&s->shared->read, s->own);
 }
 
 /* Count the packets as freed and put them on the free list. */
@@ -155,20 +166,21 @@ static inline struct packet *waiting(const struct link *link, int i)
 
 /* Send what waits in the link through the interlink, as far as there is room and up
  * to a burst; how many packets. */
-int pg_interlink_send(struct interlink *r, struct link *link, struct freelist *account)
+int pg_interlink_send(struct interlink_side *s, struct link *link,
+                      struct freelist *account)
 {
   struct packet *packets[PORT_BURST];
   int n = 0, most = (int)((uint32_t)link->write - (uint32_t)link->read);
   most = RTE_MIN(most, PORT_BURST);
-  while (n < most && !pg_interlink_full(r)) {
+  while (n < most && !pg_interlink_full(s)) {
     if (n + AHEAD < most) {
       rte_prefetch0(waiting(link, n + AHEAD));
       const struct packet *next = waiting(link, n + AHEAD / 2);
       rte_prefetch0(next->buf_addr + next->data_off);
     }
-    pg_interlink_insert(r, waiting(link, n++));
+    pg_interlink_insert(s, waiting(link, n++));
   }
-  pg_interlink_push(r);
+  pg_interlink_push(s);
   pg_take_counted(link, packets, n);
   free_burst(account, packets, n);
   return n;
@@ -176,19 +188,22 @@ int pg_interlink_send(struct interlink *r, struct link *link, struct freelist *a
 
 /* Receive up to `max` packets, as many as there are on the free list, into
  * the link, which has room for them; how many. */
-int pg_interlink_receive(struct interlink *r, struct link *link,
+int pg_interlink_receive(struct interlink_side *s, struct link *link,
                          struct freelist *account, int max)
 {
   struct packet *packets[PORT_BURST];
   int n = 0;
   max = RTE_MIN(RTE_MIN(max, account->nfree), PORT_BURST);
-  while (n < max && !pg_interlink_empty(r)) {
-    packets[n] = account->list[--account->nfree];
-    if (account->nfree >= AHEAD)
-      rte_prefetch0(account->list[account->nfree - AHEAD]);
-    pg_interlink_extract(r, packets[n++]);
+  while (n < max && !pg_interlink_empty(s)) {
+    packets[n] = account->list[account->nfree - 1];
+    if (account->nfree > AHEAD)
+      rte_prefetch0(account->list[account->nfree - 1 - AHEAD]);
+    if (unlikely(!take(s, packets[n])))
+      break;
+    account->nfree--;
+    n++;
   }
-  pg_interlink_pull(r);
+  pg_interlink_pull(s);
   pg_give(account, link, packets, n);
   return n;
 }

@@ -157,8 +157,7 @@ void pg_timeline_log(struct timeline_state *t, uint32_t rate, uint32_t msgid,
                      double arg4, double arg5);
 
 /* A queue in shared memory; a cache line for what each side writes. Cursors count
- * slots and packets from the beginning; those with `n` aren't published yet, those
- * with `l` are what the side knows of the other's. */
+ * slots and packets from the beginning. */
 enum { INTERLINK_SLOT = 2112 };
 struct interlink {
   int32_t state, size;       /* `size` packets - 1 at most */
@@ -166,22 +165,31 @@ struct interlink {
   uint32_t slots;
   uint32_t receiver_space, transmitter_space; /* their pid namespaces */
   uint32_t pad0[9];
-  uint64_t read, read_packets, nread, nread_packets, lwrite;
-  uint32_t read_index, pad1[5];
-  uint64_t write, write_packets, nwrite, nwrite_packets, lread, lread_packets;
-  uint32_t write_index, pad2[3];
+  uint64_t read, read_packets, pad1[6];
+  uint64_t write, write_packets, pad2[6];
   uint8_t ring[1];           /* and what follows */
 };
 
+/* What a side keeps for itself, where the other can't write. */
+enum interlink_lie { INTERLINK_TRUE, INTERLINK_CURSOR, INTERLINK_LENGTH };
+struct interlink_side {
+  struct interlink *shared;
+  uint32_t size, slots;
+  uint32_t index;            /* of the slot that is next */
+  uint32_t lie;              /* of the other side; nothing goes on after one */
+  uint64_t own, packets;     /* cursors, which push and pull publish */
+  uint64_t other;            /* the other's, as last seen */
+};
+
 /* interlink.c */
-void pg_interlink_attach(struct interlink *r, bool receiver);
-bool pg_interlink_full(struct interlink *r);
-void pg_interlink_insert(struct interlink *r, const struct packet *p);
-void pg_interlink_push(struct interlink *r);
-bool pg_interlink_empty(struct interlink *r);
-void pg_interlink_extract(struct interlink *r, struct packet *p);
-void pg_interlink_pull(struct interlink *r);
-int pg_interlink_send(struct interlink *r, struct link *link,
+void pg_interlink_attach(struct interlink_side *s, bool receiver);
+bool pg_interlink_full(struct interlink_side *s);
+void pg_interlink_insert(struct interlink_side *s, const struct packet *p);
+void pg_interlink_push(struct interlink_side *s);
+bool pg_interlink_empty(struct interlink_side *s);
+void pg_interlink_extract(struct interlink_side *s, struct packet *p);
+void pg_interlink_pull(struct interlink_side *s);
+int pg_interlink_send(struct interlink_side *s, struct link *link,
                       struct freelist *account);
-int pg_interlink_receive(struct interlink *r, struct link *link,
+int pg_interlink_receive(struct interlink_side *s, struct link *link,
                          struct freelist *account, int max);

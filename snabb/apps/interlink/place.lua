@@ -1,11 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the two apps at the ends of an interlink share: its name, attaching and leaving.
 
+local counter = require("core.counter")
 local failure = require("core.failure")
 local interlink = require("lib.interlink")
+local log = require("core.lib.log")
 local shm = require("core.shm")
 
 local place = {}
+
+place.shm = {lies = {counter}}
 
 place.config = {queue = {}, size = {default = 1024}}
 
@@ -37,6 +41,16 @@ function place.take(app, side)
   app.interlink = interlink["attach_" .. side](app.shm_name, app.size)
   app.backlink = ("interlink/%s/%s.interlink"):format(side, (queue:gsub("^/", "")))
   shm.alias(app.backlink, app.shm_name)
+end
+
+--- Leave the queue if the other side, called `other`, lies.
+function place.leave_liar(app, side, other)
+  local lie = interlink.lie(app.interlink)
+  if not lie then return end
+  counter.add(app.shm.lies)
+  log.warning("app '%s' leaves %s until its links change: the %s lies about %s",
+    app.appname, app.shm_name, other, lie)
+  place.leave(app, side)
 end
 
 --- Leave the queue.

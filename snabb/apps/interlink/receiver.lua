@@ -7,7 +7,8 @@ local link = require("core.link")
 local place = require("apps.interlink.place")
 local pool = require("core.pool")
 
-local Receiver = {name = "apps.interlink.Receiver", config = place.config}
+local Receiver = {name = "apps.interlink.Receiver", config = place.config,
+  shm = place.shm}
 Receiver.__index = Receiver
 
 function Receiver:new(conf)
@@ -18,7 +19,7 @@ function Receiver:link() place.take(self, "receiver") end
 
 function Receiver:pull()
   local output = self.output.output
-  if not output then return end -- what comes waits in the queue
+  if not (output and self.interlink) then return end -- what comes waits in the queue
   local freelist = pool.freelist
   local n = math.min(link.nwritable(output), engine.pull_npackets)
   if freelist.nfree < n and C.pg_freelist_refill(freelist, C.FREELIST_SIZE / 4) == 0
@@ -26,6 +27,7 @@ function Receiver:pull()
     pool.refill()
   end
   C.pg_interlink_receive(self.interlink, output, freelist, n)
+  if self.interlink.lie ~= 0 then place.leave_liar(self, "receiver", "transmitter") end
 end
 
 function Receiver:stop() place.leave(self, "receiver") end

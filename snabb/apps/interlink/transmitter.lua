@@ -8,7 +8,8 @@ local pool = require("core.pool")
 
 local BURST = C.PORT_BURST
 
-local Transmitter = {name = "apps.interlink.Transmitter", config = place.config}
+local Transmitter = {name = "apps.interlink.Transmitter", config = place.config,
+  shm = place.shm}
 Transmitter.__index = Transmitter
 
 function Transmitter:new(conf)
@@ -25,7 +26,9 @@ end
 
 function Transmitter:push()
   local input = self.input.input
-  if input then send(self.interlink, input) end
+  if not (input and self.interlink) then return end
+  send(self.interlink, input)
+  if self.interlink.lie ~= 0 then place.leave_liar(self, "transmitter", "receiver") end
 end
 
 function Transmitter:stop() place.leave(self, "transmitter") end
