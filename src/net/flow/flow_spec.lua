@@ -156,6 +156,27 @@ describe("A table of flows", function ()
     end
   end)
 
+  it("evicts what is over before what is in use, though it was used", function ()
+    local t = flow.new{key = "uint32_t", limit = 1024, ages = {1000}, full = "evict"}
+    local key = ffi.new("uint32_t[1]")
+    local function add(from, to, now)
+      for n = from, to do
+        key[0] = n
+        t:add(key, now)
+      end
+    end
+    add(1, 600, 0)
+    add(1, 600, 100) -- used again
+    add(1001, 1424, 2000)
+    add(2001, 2600, 2001)
+    local kept = 0
+    for n = 1001, 1424 do
+      key[0] = n
+      if t:find(key) > 0 then kept = kept + 1 end
+    end
+    assert.equal(424, kept)
+  end)
+
   it("lets records go by their timeouts", function ()
     local t = flow.new{key = "uint32_t", limit = 5000, ages = {10, 100}}
     local key = ffi.new("uint32_t[1]")

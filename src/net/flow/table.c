@@ -109,14 +109,14 @@ uint32_t pg_flow_table_expired(const struct flow_table *t, int64_t now)
   return oldest && flow_age_of(&t->records, oldest)->expiry <= now ? oldest : 0;
 }
 
-/* If the record that would go first was used since it came to its place in its list, it
- * goes to the end (a second chance, as pages have), so that a flood of flows that are
- * used once doesn't drive out those in use. The record, if it wasn't. */
-static uint32_t unused(struct flow_table *t)
+/* If the record that would go first was used since it came to its place in its list, and
+ * its time isn't over, it goes to the end (a second chance, as pages have), so that a
+ * flood of flows that are used once doesn't drive out those in use. Else the record. */
+static uint32_t unused(struct flow_table *t, int64_t now)
 {
   uint32_t oldest = pg_flow_table_oldest(t);
   struct flow_age *age = oldest ? flow_age_of(&t->records, oldest) : NULL;
-  if (!age || (uint32_t)age->expiry == age->queued)
+  if (!age || age->expiry <= now || (uint32_t)age->expiry == age->queued)
     return oldest;
   pg_flow_unlink(&t->records, &t->list[age->list], oldest);
   pg_flow_link(&t->records, &t->list[age->list], oldest, age->expiry);
@@ -134,13 +134,13 @@ static void prefetch_next(const struct flow_table *t)
   flow_prefetch_record(&t->records, flow_age_of(&t->records, oldest)->newer);
 }
 
-static bool evict(struct flow_table *t)
+static bool evict(struct flow_table *t, int64_t now)
 {
   uint32_t oldest = 0;
   if (t->policy != FLOW_EVICT)
     return false;
   for (int i = 0; i < SECOND_CHANCES && !oldest; i++)
-    oldest = unused(t);
+    oldest = unused(t, now);
   if (!oldest)
     oldest = pg_flow_table_oldest(t);
   if (!oldest)
@@ -153,21 +153,21 @@ static bool evict(struct flow_table *t)
 
 /* Of a table that is nearly full those in use are put behind in time: one for each that
  * comes. */
-static void look_ahead(struct flow_table *t)
+static void look_ahead(struct flow_table *t, int64_t now)
 {
   if (t->policy == FLOW_EVICT && t->records.count >= t->limit - t->limit / 8)
-    unused(t);
+    unused(t, now);
 }
 
-static uint32_t take(struct flow_table *t)
+static uint32_t take(struct flow_table *t, int64_t now)
 {
-  look_ahead(t);
-  if (t->records.count >= t->limit && !evict(t))
+  look_ahead(t, now);
+  if (t->records.count >= t->limit && !evict(t, now))
     return 0;
   if (!pg_flow_index_prepare(&t->index))
     return 0;
   uint32_t number = pg_flow_records_take(&t->records);
-  if (!number && evict(t))
+  if (!number && evict(t, now))
     number = pg_flow_records_take(&t->records);
   return number;
 }
@@ -184,7 +184,7 @@ uint32_t pg_flow_table_add(struct flow_table *t, const void *key, uint32_t list,
     pg_flow_table_touch(t, number, list, now);
     return number;
   }
-  number = take(t);
+  number = take(t, now);
   if (!number) {
     t->refused++;
     return 0;
