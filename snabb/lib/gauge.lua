@@ -26,18 +26,18 @@ end
 --- Set `object` to `value`.
 function gauge.set(object, value) object.g = value end
 
---- The value of `object`.
-function gauge.read(object) return object.g end
+--- The value of `object`: NaN if another process has written what is no number.
+function gauge.read(object) return bytes_of.double(object) end
 
 --- For core.shm.view: a number, nil if it isn't finite.
 gauge.view = {
   bytes = ffi.sizeof(gauge_t),
-  read = function (bytes) return bytes_of.double(bytes, 0) end,
+  read = function (bytes) return bytes_of.finite_double(bytes, 0) end,
   text = function (value) return ("%f"):format(value) end,
 }
 
 ffi.metatype(gauge_t, {
-  __tostring = function(object) return gauge.view.text(object.g) end,
+  __tostring = function(object) return gauge.view.text(gauge.read(object)) end,
 })
 
 return gauge

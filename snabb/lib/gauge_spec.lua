@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local ffi = require("ffi")
 local gauge = require("lib.gauge")
 local shm = require("core.shm")
 local shm_root = require("testing.shm_root")
@@ -17,6 +18,19 @@ describe("lib.gauge", function()
     assert.equal(-0.125, gauge.read(reader))
     assert.equal("-0.125000", tostring(reader))
     for _, object in ipairs {a, b, reader} do shm.unmap(object) end
+  end)
+
+  it("reads as a number whatever others have written", function()
+    local a = gauge.create("a", 1)
+    local reader = gauge.open("a")
+    for _, bits in ipairs{0xfff9ULL, 0xfffcULL, 0xffffULL, 0x7fffULL} do
+      ffi.cast("uint64_t *", a)[0] = bits * 2ULL^48 + 0x1234
+      local value = gauge.read(reader)
+      assert.equal("number", type(value))
+      assert.is_true(value ~= value)
+      assert.matches("nan", tostring(reader))
+    end
+    for _, object in ipairs {a, reader} do shm.unmap(object) end
   end)
 
   it("is a frame's type", function()

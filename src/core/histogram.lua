@@ -6,7 +6,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local bytes_of = require("core.lib.bytes")
 local shm = require("core.shm")
-local exp, log = math.exp, math.log
+local double, exp, log = bytes_of.double, math.exp, math.log
 
 -- The first bucket is for what is below the minimum, the last for what is above the
 -- maximum; those between have the same width on a logarithmic scale.
@@ -14,6 +14,7 @@ local BUCKETS = C.HISTOGRAM_BUCKETS
 local LAST = BUCKETS - 1
 
 local histogram_t = ffi.typeof("struct histogram")
+local double_p = ffi.typeof("double *") -- its first fields: minimum, growth_factor_log
 assert(ffi.sizeof(histogram_t) == 4096)
 
 local histogram = {}
@@ -51,11 +52,13 @@ end
 --- minimum does.
 function histogram.add(h, value) C.pg_histogram_add(h, value) end
 
+-- (They may be another process's.)
 local function bounds(h, bucket)
-  if bucket == 0 then return 0, h.minimum end
-  local low = h.minimum * exp(h.growth_factor_log * (bucket - 1))
+  local minimum, growth = double(h), double(ffi.cast(double_p, h) + 1)
+  if bucket == 0 then return 0, minimum end
+  local low = minimum * exp(growth * (bucket - 1))
   if bucket == LAST then return low, math.huge end
-  return low, h.minimum * exp(h.growth_factor_log * bucket)
+  return low, minimum * exp(growth * bucket)
 end
 
 --- Iterate over all buckets, from low to high: the count (uint64_t), and the bounds.
@@ -118,7 +121,8 @@ end
 histogram.view = {
   bytes = ffi.sizeof(histogram_t),
   read = function (bytes)
-    local minimum, growth = bytes_of.double(bytes, 0), bytes_of.double(bytes, 8)
+    local minimum = bytes_of.finite_double(bytes, 0)
+    local growth = bytes_of.finite_double(bytes, 8)
     local is_one = minimum and growth and minimum >= 0 and growth >= 0
       and minimum * exp(growth * LAST) < math.huge
     if not is_one then return nil end

@@ -48,6 +48,19 @@ describe("core.histogram", function()
     end
   end)
 
+  it("has numbers for bounds whatever others have written", function()
+    local words = ffi.cast("uint64_t *", h)
+    h:add(1e-3)
+    for _, bits in ipairs{0xfff9ULL, 0xfffcULL, 0xffffULL, 0x7fffULL} do
+      words[0], words[1] = bits * 2ULL^48 + 0x1234, bits * 2ULL^48 + 0x1234
+      for _, low, high in h:iterate() do
+        assert.equal("number", type(low))
+        assert.equal("number", type(high))
+      end
+      assert.matches("min: %-?nan", tostring(h:snapshot()))
+    end
+  end)
+
   it("puts any value between its bucket's bounds", function()
     for _ = 1, 1000 do
       local value = math.exp(math.random() * 20 - 17)

@@ -8,7 +8,7 @@ local ctype = require("core.lib.ctype")
 
 local band, bnot, lshift, tobit = bit.band, bit.bnot, bit.lshift, bit.tobit
 
-local uint8_ptr, double_ptr = ffi.typeof("uint8_t *"), ffi.typeof("const double *")
+local uint8_ptr, uint64_ptr = ffi.typeof("uint8_t *"), ffi.typeof("const uint64_t *")
 
 local bytes = {}
 
@@ -51,15 +51,23 @@ function bytes.csum(ptr, len)
   return (bytes.finish_csum(bytes.update_csum(ptr, len)))
 end
 
-local INFINITE = 0x7ff0 -- in a double's upper 16 bits: the exponent of no number
+local number = ffi.new("union { uint64_t bits; double value; }")
+local INFINITE = 0x7ff0000000000000ULL -- the exponent of no finite number
+local MAGNITUDE = 0x7fffffffffffffffULL
+
+--- The double at `pointer`, where others may write. LuaJIT takes some of what is no
+--- number for values of other types: here it is NaN.
+function bytes.double(pointer)
+  number.bits = ffi.cast(uint64_ptr, pointer)[0]
+  if band(number.bits, MAGNITUDE) > INFINITE then return 0 / 0 end
+  return number.value
+end
 
 --- The double in the string behind `offset` bytes, little-endian; nil if it isn't a
---- finite number. What others wrote is read so: LuaJIT takes some of what is no number
---- for values of other types, which it keeps as such.
-function bytes.double(text, offset)
-  local high = text:byte(offset + 7) + 256 * text:byte(offset + 8)
-  if band(high, INFINITE) == INFINITE then return nil end
-  return ffi.cast(double_ptr, ffi.cast("const char *", text) + offset)[0]
+--- finite number.
+function bytes.finite_double(text, offset)
+  local value = bytes.double(ffi.cast("const char *", text) + offset)
+  return value - value == 0 and value or nil
 end
 
 local function check_bounds(array, index)

@@ -57,23 +57,45 @@ describe("csum", function()
   end)
 end)
 
+-- The top 2 bytes of what is no number, or infinite, and the other 6.
+local function each_not_finite(check)
+  for first = 0xf0, 0xff do
+    for _, top in ipairs{"\x7f", "\xff"} do
+      for _, rest in ipairs{"\0", "\x80", "\xff"} do
+        check(rest:rep(6) .. string.char(first) .. top)
+      end
+    end
+  end
+end
+
 describe("double", function()
+  it("is a number, or NaN", function()
+    local memory, infinite = ffi.new("double[1]"), 0
+    for _, value in ipairs{0, -0.5, 1e300, 5e-324, 1 / 0, -1 / 0} do
+      memory[0] = value
+      assert.equal(value, bytes.double(memory))
+    end
+    each_not_finite(function (text)
+      local value = bytes.double(ffi.cast("const char *", text))
+      assert.equal("number", type(value))
+      if math.abs(value) == math.huge then infinite = infinite + 1 end
+      assert.is_true(value ~= value or math.abs(value) == math.huge)
+    end)
+    assert.equal(2, infinite)
+  end)
+end)
+
+describe("finite_double", function()
   it("is a finite number", function()
     local memory = ffi.new("double[1]")
     for _, value in ipairs{0, -0.5, 1e300, 5e-324, -1.7976931348623157e308} do
       memory[0] = value
-      assert.equal(value, bytes.double("abc" .. ffi.string(memory, 8), 3))
+      assert.equal(value, bytes.finite_double("abc" .. ffi.string(memory, 8), 3))
     end
   end)
 
-  it("is none of what LuaJIT would take for something else", function()
-    for first = 0xf0, 0xff do
-      for _, top in ipairs{"\x7f", "\xff"} do
-        for _, rest in ipairs{"\0", "\x80", "\xff"} do
-          assert.is_nil(bytes.double(rest:rep(6) .. string.char(first) .. top, 0))
-        end
-      end
-    end
+  it("is nil else", function()
+    each_not_finite(function (text) assert.is_nil(bytes.finite_double(text, 0)) end)
   end)
 end)
 
