@@ -3,6 +3,7 @@
 -- they know of servers' loads. Servers are numbered from 0.
 
 local bit = require("bit")
+local ffi = require("ffi")
 
 local chance = require("click.chance")
 local note = require("click.note")
@@ -23,7 +24,7 @@ local PLACES = 100 -- of a server on the ring
 local MOST_WEIGHT, LEAST_WEIGHT = 30, 2
 local HIGH_LOAD, LOW_LOAD = 80, 40
 
-balancer.arguments = {
+local MODES = {
   {"LB_MODE", "word", default = "rr", keyword = true},
   {"LST_MODE", "word", default = "conn", keyword = true},
   {"AWRR_TIME", "unsigned", default = 100, min = 1, keyword = true},
@@ -34,16 +35,22 @@ balancer.arguments = {
   {"AWRR_ALPHA", "real", default = 0, keyword = true},
 }
 
+--- A class's arguments: those of the list, then how servers are chosen.
+function balancer.arguments(list)
+  for _, more in ipairs(MODES) do list[#list + 1] = more end
+  return list
+end
+
 balancer.notes = [[
 LB_MODE says which server a new flow gets: rr (the next), wrr and awrr (the next, by
 weights, which awrr takes from loads every AWRR_TIME ms), hash (by addresses and ports),
 hash_crc (by these and the protocol, with CRC32c), hash_ip, chash and table (by bytes of
 a frame's addresses; and ports), hash_agg and cst_hash_agg (by the aggregate annotation;
 the latter on a ring of CST_BUCKETS places), least (the least loaded), pow2 (the less
-loaded of two at random). LST_MODE says what load is: conn (connections), packets,
-bytes, or cpu, which is written to the handler load (0:50,1:70). NSERVER: how many
-servers are in use at first (0: all); others are when add_server is written or, with
-AUTOSCALE, the mean of cpu is above 80.]]
+loaded of two at random). LST_MODE says what load is: conn (TCP connections, from a SYN
+to a FIN or RST, or their flow's end), packets, bytes, or cpu, which is written to the
+handler load (0:50,1:70). NSERVER: how many servers are in use at first (0: all); others
+are when add_server is written or, with AUTOSCALE, the mean of cpu is above 80.]]
 
 local METRICS = {
   conn = "connections", packets = "packets", bytes = "bytes", cpu = "cpu",
@@ -185,6 +192,7 @@ function balancer.configure(self, a, servers)
     self:error("NSERVER: %d of %d servers", a.NSERVER, servers)
     return false
   end
+  self.ends = ffi.new("struct click_flow_ends")
   self.servers, self.mode, self.metric = servers, a.LB_MODE, METRICS[a.LST_MODE]
   self.alpha, self.interval = a.AWRR_ALPHA, a.AWRR_TIME / 1000
   self.scales = a.AUTOSCALE
@@ -202,6 +210,16 @@ function balancer.configure(self, a, servers)
   return true
 end
 
+--- The same of one that gives packets the addresses of DST; its own is VIP, if there is
+--- one.
+function balancer.configure_ip(self, a)
+  if not balancer.configure(self, a, #a.DST) then return false end
+  self.own_address = a.VIP and wire.number_of(a.VIP)
+  self.addresses = ffi.new("uint32_t[?]", #a.DST)
+  for i, address in ipairs(a.DST) do self.addresses[i - 1] = wire.number_of(address) end
+  return true
+end
+
 --- Let weights follow loads, where they do.
 function balancer.start(self)
   if self.mode ~= "awrr" then return end
@@ -213,16 +231,28 @@ function balancer.start(self)
   timer:after(self.interval)
 end
 
---- A packet with these flags of TCP goes to the server.
-function balancer.track(self, p, server, flags)
+-- A connection begins (open: 1) or ends (0). Of a flow, `area.open` says whether it
+-- counts already.
+local function set_open(load, open, area)
+  if area and area.open == open then return end
+  if area then area.open = open end
+  load.connections = math.max(load.connections + 2 * open - 1, 0)
+end
+
+--- A packet with these flags of TCP goes to the server. `area`: of its flow, if it is
+--- known; its field `open` is 0 at first.
+function balancer.track(self, p, server, flags, area)
   local load = self.loads[server]
   if band(flags, SYN) ~= 0 then
-    load.connections = load.connections + 1
+    set_open(load, 1, area)
   elseif band(flags, FIN + RST) ~= 0 then
-    load.connections = math.max(load.connections - 1, 0)
+    set_open(load, 0, area)
   end
   load.packets, load.bytes = load.packets + 1, load.bytes + p.length
 end
+
+--- The flow with this area goes to the server no more.
+function balancer.leave(self, server, area) set_open(self.loads[server], 0, area) end
 
 -- Handlers ---------------------------------------------------------------------------
 

@@ -10,22 +10,29 @@ local ports = {}
 
 local band, bor = bit.band, bit.bor
 local FIRST, PORTS = 1024, 65536
-local FIN, RST = 1, 4
+local TCP, FIN, SYN, RST = 6, 1, 2, 4
 local BOTH = 3
+local GIVEN, ANSWERED = 1, 2 -- values of `used`
+local NOT_SYN, NONE_FREE = 3, 4
 
 --- The sides of a connection, for watch().
 ports.FORWARD, ports.REPLY = 1, 2
 
 -- What a port stands for: a source, and where it sent to (0 where nobody asks). `made`
--- counts how often the port was given; `ends`: sides that have sent FIN.
+-- counts how often the port was given; `used` 0: it is free; `ends`: sides that have
+-- sent FIN.
 local mappings = ffi.typeof[[struct {
   uint32_t address, destination, server, made, references;
   uint16_t port;
   uint8_t used, ends;
 }[?] ]]
 
---- What a flow's record has: the port (0: none yet), its `made` then, and a number.
-ports.area = ffi.typeof("struct { uint32_t port, made, server, unused; }")
+--- What a flow's record has: the port (0: none yet), its `made` then; and what load
+--- balancers keep.
+ports.area = ffi.typeof("struct { uint32_t port, made, server, open; }")
+
+--- Why an element that gives ports drops packets.
+ports.DROPS = {"no flow", "no ports", "flow doesn't begin with SYN", "no port is free"}
 
 local Ports = {}
 Ports.__index = Ports
@@ -54,18 +61,28 @@ function Ports:take(area, ends)
   self.first, self.count = (self.first + 1) % PORTS, self.count - 1
   local m = self.mappings[port]
   m.address, m.port, m.destination, m.server = ends.source, ends.sport, 0, 0
-  m.made, m.references, m.used, m.ends = m.made + 1, 1, 1, 0
+  m.made, m.references, m.used, m.ends = m.made + 1, 1, GIVEN, 0
   area.port, area.made = port, m.made
   return port, m
 end
 
---- The flow with this area has answers that go to the port. False: it is nobody's.
+--- Does the flow with this area have its port still? Until another flow has it, late
+--- packets of an ended connection do, a new one's (by `flags`, of TCP) don't.
+function Ports:has(area, flags)
+  local m = self.mappings[area.port]
+  return area.port ~= 0 and m.made == area.made
+    and (m.used ~= 0 or band(flags, SYN) == 0)
+end
+
+--- The flow with this area has answers that go to the port. False: it is nobody's. The
+--- second result: are they its first?
 function Ports:join(area, port)
   local m = self.mappings[port]
-  if m.used == 0 then return false end
-  m.references = m.references + 1
+  if m.used == 0 then return false, false end
+  local first = m.used == GIVEN
+  m.references, m.used = m.references + 1, ANSWERED
   area.port, area.made = port, m.made
-  return true
+  return true, first
 end
 
 --- One side of the port's TCP connection has sent these flags: is that its end?
@@ -82,6 +99,23 @@ function Ports:leave(area)
   if area.port == 0 or m.used == 0 or m.made ~= area.made then return end
   m.references = m.references - 1
   if m.references == 0 then give(self, area.port) end
+end
+
+--- A port for the flow with this area, and its mapping; or nil, and why there is none,
+--- an index of DROPS. Of the element: `ports`, `ends` of the flow's packet, and
+--- `only_syn`, whether TCP connections must begin with SYN.
+function ports.begin(self, area)
+  local ends = self.ends
+  if self.only_syn and ends.protocol == TCP and band(ends.tcp_flags, SYN) == 0 then
+    return nil, NOT_SYN
+  end
+  local port, m = self.ports:take(area, ends)
+  if port then return port, m end
+  if not self.told then
+    self:say("ERROR %s :: %s : no more ports available !", self.name, self.class.name)
+  end
+  self.told = true
+  return nil, NONE_FREE
 end
 
 return ports

@@ -11,39 +11,32 @@ local C = require("core.declare")("native/flow_ends.h")
 local element = require("click.element")
 local note = require("click.note")
 local state = require("click.flow.state")
-local wire = require("click.net.wire")
 
 local band = bit.band
 local read_ends, set_address = C.pg_flow_ends, C.pg_flow_set_address
 local DST_IP, TCP, SYN = note.DST_IP, 6, 2
 local NO_FLOW, NO_HEADER, NOT_SYN = 1, 2, 3
 
-local arguments = {
-  {"VIP", "ip", required = true, keyword = true},
-  {"DST", "ip", required = true, list = true, each = true},
-  {"VERBOSE", "int", default = 0, keyword = true},
-  {"NONSYN", "bool", default = true, keyword = true},
-}
-for _, more in ipairs(balancer.arguments) do arguments[#arguments + 1] = more end
-
 local FlowIPLoadBalancer = element.define{
   name = "FlowIPLoadBalancer", summary = "sends each flow to one of several servers",
-  processing = "h/h", arguments = arguments, handlers = balancer.handlers,
+  processing = "h/h", handlers = balancer.handlers,
+  arguments = balancer.arguments{
+    {"VIP", "ip", required = true, keyword = true},
+    {"DST", "ip", required = true, list = true, each = true},
+    {"VERBOSE", "int", default = 0, keyword = true},
+    {"NONSYN", "bool", default = true, keyword = true},
+  },
   drops = {"no flow", "no IPv4 header", "flow doesn't begin with SYN"}, lengthens = 0,
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
-  flow_state = ffi.typeof("struct { uint32_t server, unused; }"), -- from 1 on; 0: none
+  flow_state = ffi.typeof("struct { uint32_t server, open; }"), -- server 0: none
   notes = balancer.notes,
   differs = "Checksums follow (FastClick leaves them as they were). Unknown "
     .. "modes are errors, and the last server isn't removed.",
 }
 
 function FlowIPLoadBalancer:configure(a)
-  if not balancer.configure(self, a, #a.DST) then return end
-  self.own_address = wire.number_of(a.VIP)
-  self.addresses = ffi.new("uint32_t[?]", #a.DST)
-  for i, address in ipairs(a.DST) do self.addresses[i - 1] = wire.number_of(address) end
+  if not balancer.configure_ip(self, a) then return end
   self.verbose, self.only_syn = a.VERBOSE > 0, not a.NONSYN
-  self.ends = ffi.new("struct click_flow_ends")
   self:say("%s :: %s has %d routes", self.name, self.class.name, #a.DST)
 end
 
@@ -81,9 +74,14 @@ function FlowIPLoadBalancer:make_process()
     local address = addresses[server]
     if not set_address(p, true, address) then return nil, NO_HEADER end
     p.note32[DST_IP] = address
-    if tracks then track(self, p, server, ends.tcp_flags) end
+    if tracks then track(self, p, server, ends.tcp_flags, area) end
     return p
   end
+end
+
+--- A flow has ended.
+function FlowIPLoadBalancer:flow_ended(area)
+  if area.server > 0 then balancer.leave(self, area.server - 1, area) end
 end
 
 local FlowIPLoadBalancerReverse = element.define{

@@ -70,6 +70,26 @@ describe("FlowIPLoadBalancer", function ()
     r:close()
   end)
 
+  it("counts a flow's connection once, until it or its flow ends", function ()
+    local fields = "timestamp src sport dst dport proto tcp_flags"
+    local lines = {"1 1.0.0.1 1 9.9.9.9 80 T S", "2 1.0.0.1 1 9.9.9.9 80 T S",
+      "3 1.0.0.2 1 9.9.9.9 80 T S", "4 1.0.0.2 1 9.9.9.9 80 T FA",
+      "5 1.0.0.2 1 9.9.9.9 80 T RA", "6 1.0.0.3 1 9.9.9.9 80 T S",
+      "40 1.0.0.4 1 9.9.9.9 80 T S"}
+    for class, arguments in pairs{FlowIPLoadBalancer = SERVERS,
+      FlowNAPTLoadBalancer = "1.0.0.1, 1.0.0.2, 1.0.0.3, SIP 2.0.0.1 2.0.0.2 2.0.0.3",
+      FlowL2LoadBalancer = "0:0:0:0:0:1, 0:0:0:0:0:2, 0:0:0:0:0:3"} do
+      local expected = {[3] = "1 1 0", [5] = "1 0 0", [6] = "1 0 1", [7] = "1 0 0"}
+      for n, loads in pairs(expected) do
+        local r = click.run_dump(fields, {unpack(lines, 1, n)}, ([[SOURCE
+          -> FlowIPManager(TIMEOUT 9) -> l :: %s(%s, FORCE_TRACK_LOAD true)
+          -> Discard]]):format(class, arguments))
+        assert.equal(loads, read(r, "l.load_conn"), ("%s, %d packets"):format(class, n))
+        r:close()
+      end
+    end
+  end)
+
   it("is told of loads, all or none", function ()
     local r = assert(router("LB_MODE least, LST_MODE cpu", 1))
     assert(r:handler_write("l.load", "0:5,2:7"))

@@ -3,7 +3,6 @@
 -- goes with the server and a port of its own; FlowNAPTLoadBalancerReverse brings
 -- answers back. Each is behind a flow manager.
 
-local bit = require("bit")
 local ffi = require("ffi")
 
 local balancer = require("click.flow.balancer")
@@ -14,27 +13,21 @@ local ports = require("click.flow.ports")
 local state = require("click.flow.state")
 local wire = require("click.net.wire")
 
-local band = bit.band
 local read_ends, set_end, set_address = C.pg_flow_ends, C.pg_flow_set_end,
   C.pg_flow_set_address
 local swap16, DST_IP = wire.swap16, note.DST_IP
 local FORWARD, REPLY = ports.FORWARD, ports.REPLY
-local NO_FLOW, NO_PORTS, NOT_SYN, NONE_FREE = 1, 2, 3, 4
-local NO_MAPPING = 3
-local TCP, SYN = 6, 2
-
-local arguments = {
-  {"DST", "ip", required = true, list = true, each = true},
-  {"SIP", "ip", required = true, list = true, each = true, keyword = true},
-  {"STATE", "bool", default = true, keyword = true},
-}
-for _, more in ipairs(balancer.arguments) do arguments[#arguments + 1] = more end
+local NO_FLOW, NO_PORTS, NO_MAPPING = 1, 2, 3
 
 local FlowNAPTLoadBalancer = element.define{
   name = "FlowNAPTLoadBalancer",
   summary = "sends each flow to one of several servers, from a port of its own",
-  processing = "h/h", flow_state = ports.area, lengthens = 0, arguments = arguments,
-  drops = {"no flow", "no ports", "flow doesn't begin with SYN", "no port is free"},
+  processing = "h/h", flow_state = ports.area, lengthens = 0, drops = ports.DROPS,
+  arguments = balancer.arguments{
+    {"DST", "ip", required = true, list = true, each = true},
+    {"SIP", "ip", required = true, list = true, each = true, keyword = true},
+    {"STATE", "bool", default = true, keyword = true},
+  },
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
   notes = [[
 Each DST has a SIP: packets to that server come from that address. With STATE true,
@@ -54,15 +47,10 @@ function FlowNAPTLoadBalancer:configure(a)
   if #a.DST ~= #a.SIP then
     return self:error("The number of SIP must match DST")
   end
-  if not balancer.configure(self, a, #a.DST) then return end
-  self.addresses = ffi.new("uint32_t[?]", #a.DST)
-  self.sources = ffi.new("uint32_t[?]", #a.DST)
-  for i, address in ipairs(a.DST) do
-    self.addresses[i - 1] = wire.number_of(address)
-    self.sources[i - 1] = wire.number_of(a.SIP[i])
-  end
-  self.watches, self.ports = a.STATE, ports.new()
-  self.ends = ffi.new("struct click_flow_ends")
+  if not balancer.configure_ip(self, a) then return end
+  self.sources = ffi.new("uint32_t[?]", #a.SIP)
+  for i, address in ipairs(a.SIP) do self.sources[i - 1] = wire.number_of(address) end
+  self.watches, self.only_syn, self.ports = a.STATE, a.STATE, ports.new()
   self.flows, self.answered = 0, 0
 end
 
@@ -71,51 +59,41 @@ function FlowNAPTLoadBalancer:initialize()
   balancer.start(self)
 end
 
--- The port for a new flow; or nil, and why there is none.
+-- A port and a server for a new flow; or nil, and why there is none.
 local function begin(self, p, area)
-  local ends = self.ends
-  if self.watches and ends.protocol == TCP and band(ends.tcp_flags, SYN) == 0 then
-    return nil, NOT_SYN
-  end
-  local port, m = self.ports:take(area, ends)
-  if not port then
-    if not self.told then
-      self:say("%s :: %s : Not even a used port available", self.name, self.class.name)
-    end
-    self.told = true
-    return nil, NONE_FREE
-  end
-  area.server = self.choose(self, p, ends)
-  m.destination, m.server = ends.destination, self.addresses[area.server]
+  local port, m = ports.begin(self, area)
+  if not port then return nil, m end
+  balancer.leave(self, area.server, area)
+  area.server = self.choose(self, p, self.ends)
+  m.destination, m.server = self.ends.destination, self.addresses[area.server]
   self.flows = self.flows + 1
   return port
 end
 
 --- A flow has ended.
-function FlowNAPTLoadBalancer:flow_ended(area) self.ports:leave(area) end
+function FlowNAPTLoadBalancer:flow_ended(area)
+  self.ports:leave(area)
+  balancer.leave(self, area.server, area)
+end
 
 function FlowNAPTLoadBalancer:make_process()
   local area_of, ends, pool, watches = self.area_of, self.ends, self.ports, self.watches
-  local all, addresses, sources = pool.mappings, self.addresses, self.sources
+  local addresses, sources = self.addresses, self.sources
   local tracks, track = self.tracks, balancer.track
   return function (_, p)
     local area = area_of(p)
     if not area then return nil, NO_FLOW end
     if not read_ends(p, ends) then return nil, NO_PORTS end
-    local port = area.port
-    local m = all[port]
-    if port == 0 or m.made ~= area.made
-      or m.used == 0 and band(ends.tcp_flags, SYN) ~= 0 then
-      local reason
-      port, reason = begin(self, p, area)
+    if not pool:has(area, ends.tcp_flags) then
+      local port, reason = begin(self, p, area)
       if not port then return nil, reason end
     end
     local server = area.server
-    set_end(p, false, sources[server], swap16(port))
+    set_end(p, false, sources[server], swap16(area.port))
     set_address(p, true, addresses[server])
     p.note32[DST_IP] = addresses[server]
-    if tracks then track(self, p, server, ends.tcp_flags) end
-    if watches then pool:watch(port, FORWARD, ends.tcp_flags) end
+    if tracks then track(self, p, server, ends.tcp_flags, area) end
+    if watches then pool:watch(area.port, FORWARD, ends.tcp_flags) end
     return p
   end
 end
@@ -149,15 +127,13 @@ function FlowNAPTLoadBalancerReverse:flow_ended(area)
   self.balancer.ports:leave(area)
 end
 
--- The port that a flow of answers goes to, if it comes from that port's server.
+-- Does a flow of answers come from the server of the port that it goes to?
 local function join(lb, area)
   local port = swap16(lb.ends.dport)
-  local m = lb.ports.mappings[port]
-  if m.server ~= lb.ends.source then return nil end
-  local first = m.references == 1
-  if not lb.ports:join(area, port) then return nil end
+  if lb.ports.mappings[port].server ~= lb.ends.source then return false end
+  local joined, first = lb.ports:join(area, port)
   if first then lb.answered = lb.answered + 1 end
-  return port
+  return joined
 end
 
 function FlowNAPTLoadBalancerReverse:make_process()
@@ -168,14 +144,12 @@ function FlowNAPTLoadBalancerReverse:make_process()
     local area = area_of(p)
     if not area then return nil, NO_FLOW end
     if not read_ends(p, ends) then return nil, NO_PORTS end
-    local port = area.port
-    if port == 0 or all[port].made ~= area.made then port = join(lb, area) end
-    if not port then return nil, NO_MAPPING end
-    local m = all[port]
+    if not (pool:has(area, 0) or join(lb, area)) then return nil, NO_MAPPING end
+    local m = all[area.port]
     set_address(p, false, m.destination)
     set_end(p, true, m.address, m.port)
     p.note32[DST_IP] = m.address
-    if watches then pool:watch(port, REPLY, ends.tcp_flags) end
+    if watches then pool:watch(area.port, REPLY, ends.tcp_flags) end
     return p
   end
 end

@@ -60,6 +60,17 @@ describe("FlowNAPTLoadBalancer", function ()
     r:close()
   end)
 
+  it("counts an answered flow once, also where its answers' flow ends", function ()
+    local answer = " 1.1.0.1 80 1.1.0.9 1024 U ."
+    local r = click.run_dump("timestamp " .. FIELDS, {"1 9.0.0.1 7 5.5.5.5 80 U .",
+      "2" .. answer, "30" .. answer, "31 9.0.0.2 7 5.5.5.5 80 U ."},
+      (clients(SERVERS):gsub("%-> FlowIPManager %-> FlowNAPTLoadBalancerReverse",
+        "-> FlowIPManager(TIMEOUT 9) -> FlowNAPTLoadBalancerReverse")))
+    assert.equal("2", read(r, "back.count"))
+    assert.same({"2", "1"}, {read(r, "l.conn"), read(r, "l.open")})
+    r:close()
+  end)
+
   it("begins TCP connections with SYN, where it watches them", function ()
     local lines = {"9.0.0.1 7 5.5.5.5 80 T A", "9.0.0.1 7 5.5.5.5 80 T S",
       "9.0.0.2 7 5.5.5.5 80 U ."}
@@ -80,7 +91,7 @@ describe("FlowNAPTLoadBalancer", function ()
     assert.same({"1.1.0.9.1024 > 1.1.0.1.80", "5.5.5.5.80 > 9.0.0.1.7",
       "1.1.0.9.1024 > 1.1.0.1.80", "5.5.5.5.80 > 9.0.0.1.7",
       "1.2.0.9.1024 > 1.2.0.1.80"}, told(r))
-    assert.matches("Not even a used port", table.concat(r.said, "\n"), 1, true)
+    assert.matches("no more ports available", table.concat(r.said, "\n"), 1, true)
     r:close()
   end)
 

@@ -3,7 +3,6 @@
 -- answers back. Each is behind a flow manager; a port is free again when the flows of
 -- both have ended.
 
-local bit = require("bit")
 local ffi = require("ffi")
 
 local C = require("core.declare")("native/flow_ends.h")
@@ -13,19 +12,15 @@ local ports = require("click.flow.ports")
 local state = require("click.flow.state")
 local wire = require("click.net.wire")
 
-local band = bit.band
 local read_ends, set_end = C.pg_flow_ends, C.pg_flow_set_end
 local swap16, DST_IP = wire.swap16, note.DST_IP
 local FORWARD, REPLY = ports.FORWARD, ports.REPLY
-local NO_FLOW, NO_PORTS, NOT_SYN, NONE_FREE = 1, 2, 3, 4
-local NO_MAPPING = 3
-local SYN = 2
+local NO_FLOW, NO_PORTS, NO_MAPPING = 1, 2, 3
 
 local FlowIPNAT = element.define{
   name = "FlowIPNAT", summary = "gives flows ports of one address",
   processing = "h/h", flow_state = ports.area, lengthens = 0,
-  drops = {"no flow", "no ports", "flow doesn't begin with SYN", "no port is free"},
-  reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER"},
+  drops = ports.DROPS, reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER"},
   arguments = {
     {"SIP", "ip", required = true},
     {"ACCEPT_NONSYN", "bool", default = true, keyword = true},
@@ -49,20 +44,6 @@ end
 
 function FlowIPNAT:initialize() self.area_of = state.of(self) end
 
-local function begin(self, area)
-  local ends = self.ends
-  if self.only_syn and ends.protocol == 6 and band(ends.tcp_flags, SYN) == 0 then
-    return nil, NOT_SYN
-  end
-  local port = self.ports:take(area, ends)
-  if port then return port end
-  if not self.told then
-    self:say("ERROR %s :: %s : no more ports available !", self.name, self.class.name)
-  end
-  self.told = true
-  return nil, NONE_FREE
-end
-
 --- A flow has ended.
 function FlowIPNAT:flow_ended(area) self.ports:leave(area) end
 
@@ -70,21 +51,16 @@ function FlowIPNAT:make_process()
   local area_of, ends, source, watches = self.area_of, self.ends, self.source,
     self.watches
   local pool = self.ports
-  local all = pool.mappings
   return function (_, p)
     local area = area_of(p)
     if not area then return nil, NO_FLOW end
     if not read_ends(p, ends) then return nil, NO_PORTS end
-    local port = area.port
-    local m = all[port]
-    if port == 0 or m.made ~= area.made
-      or m.used == 0 and band(ends.tcp_flags, SYN) ~= 0 then
-      local reason
-      port, reason = begin(self, area)
+    if not pool:has(area, ends.tcp_flags) then
+      local port, reason = ports.begin(self, area)
       if not port then return nil, reason end
     end
-    set_end(p, false, source, swap16(port))
-    if watches then pool:watch(port, FORWARD, ends.tcp_flags) end
+    set_end(p, false, source, swap16(area.port))
+    if watches then pool:watch(area.port, FORWARD, ends.tcp_flags) end
     return p
   end
 end
@@ -115,15 +91,13 @@ function FlowIPNATReverse:make_process()
     local area = area_of(p)
     if not area then return nil, NO_FLOW end
     if not read_ends(p, ends) then return nil, NO_PORTS end
-    local port = area.port
-    if port == 0 or all[port].made ~= area.made then
-      port = swap16(ends.dport)
-      if not pool:join(area, port) then return nil, NO_MAPPING end
+    if not (pool:has(area, 0) or pool:join(area, swap16(ends.dport))) then
+      return nil, NO_MAPPING
     end
-    local m = all[port]
+    local m = all[area.port]
     set_end(p, true, m.address, m.port)
     p.note32[DST_IP] = m.address
-    if watches then pool:watch(port, REPLY, ends.tcp_flags) end
+    if watches then pool:watch(area.port, REPLY, ends.tcp_flags) end
     return p
   end
 end

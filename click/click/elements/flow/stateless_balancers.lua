@@ -7,20 +7,15 @@ local ffi = require("ffi")
 local balancer = require("click.flow.balancer")
 local C = require("core.declare")("native/flow_ends.h")
 local element = require("click.element")
+local FlowIPLoadBalancerReverse = require("click.elements.flow.balancers")[2]
 local note = require("click.note")
 local state = require("click.flow.state")
-local wire = require("click.net.wire")
 
 local copy = ffi.copy
 local read_ends, set_address = C.pg_flow_ends, C.pg_flow_set_address
 local DST_IP, ADDRESS = note.DST_IP, 6
 local PER_PACKET = "With LB_MODE hash, hash_crc, hash_ip or chash all packets of a "
   .. "flow go to one server, as long as servers stay the same. "
-
-local function with_balancing(list)
-  for _, more in ipairs(balancer.arguments) do list[#list + 1] = more end
-  return list
-end
 
 local function say_servers(self, n)
   self:say("%s :: %s has %d routes", self.name, self.class.name, n)
@@ -32,7 +27,7 @@ local IPLoadBalancer = element.define{
   name = "IPLoadBalancer", summary = "sends each packet to one of several servers",
   processing = "h/h", drops = {"no IPv4 header"}, lengthens = 0,
   reads = {"NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
-  arguments = with_balancing{
+  arguments = balancer.arguments{
     {"DST", "ip", required = true, list = true, each = true},
     {"VIP", "ip", required = true, keyword = true},
   },
@@ -42,12 +37,7 @@ local IPLoadBalancer = element.define{
 }
 
 function IPLoadBalancer:configure(a)
-  if not balancer.configure(self, a, #a.DST) then return end
-  self.own_address = wire.number_of(a.VIP)
-  self.addresses = ffi.new("uint32_t[?]", #a.DST)
-  for i, address in ipairs(a.DST) do self.addresses[i - 1] = wire.number_of(address) end
-  self.ends = ffi.new("struct click_flow_ends")
-  say_servers(self, #a.DST)
+  if balancer.configure_ip(self, a) then say_servers(self, #a.DST) end
 end
 
 IPLoadBalancer.initialize = balancer.start
@@ -67,24 +57,14 @@ function IPLoadBalancer:make_process()
 end
 
 local IPLoadBalancerReverse = element.define{
-  name = "IPLoadBalancerReverse", summary = "gives answers IPLoadBalancer's address",
-  processing = "h/h", drops = {"no IPv4 header"}, lengthens = 0,
-  reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"},
+  name = "IPLoadBalancerReverse", extends = FlowIPLoadBalancerReverse,
   arguments = {{"LB", "element", required = true, class = "IPLoadBalancer"}},
-  differs = "Checksums follow.",
 }
-
-function IPLoadBalancerReverse:configure(a) self.balancer = a.LB end
-
-function IPLoadBalancerReverse:process(p)
-  if set_address(p, false, self.balancer.own_address) then return p end
-  return nil, 1
-end
 
 -- L2LoadBalancer ---------------------------------------------------------------------
 
 local L2 = {
-  arguments = with_balancing{
+  arguments = balancer.arguments{
     {"DST", "eth", required = true, list = true, each = true},
   },
   notes = "A packet begins with its Ethernet header. " .. PER_PACKET .. balancer.notes,
@@ -95,7 +75,6 @@ local function configure_l2(self, a)
   if not balancer.configure(self, a, #a.DST) then return end
   self.addresses = ffi.new("uint8_t[?][6]", #a.DST)
   for i, address in ipairs(a.DST) do copy(self.addresses[i - 1], address, ADDRESS) end
-  self.ends = ffi.new("struct click_flow_ends")
   say_servers(self, #a.DST)
 end
 
@@ -124,7 +103,7 @@ local FlowL2LoadBalancer = element.define{
   name = "FlowL2LoadBalancer", summary = "sends each flow to one of several stations",
   processing = "h/h", drops = {"no flow", "too short"}, lengthens = 0,
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
-  flow_state = ffi.typeof("struct { uint32_t server, unused; }"), -- from 1 on; 0: none
+  flow_state = ffi.typeof("struct { uint32_t server, open; }"), -- server 0: none
   arguments = L2.arguments, handlers = balancer.handlers,
   notes = "A packet begins with its Ethernet header. " .. balancer.notes,
   differs = "LB_MODE and its relatives are read (FastClick refuses them).",
@@ -147,9 +126,14 @@ function FlowL2LoadBalancer:make_process()
     if area.server == 0 then area.server = self.choose(self, p, ends) + 1 end
     local server = area.server - 1
     copy(p.data, addresses[server], ADDRESS)
-    if tracks then track(self, p, server, ends.tcp_flags) end
+    if tracks then track(self, p, server, ends.tcp_flags, area) end
     return p
   end
+end
+
+--- A flow has ended.
+function FlowL2LoadBalancer:flow_ended(area)
+  if area.server > 0 then balancer.leave(self, area.server - 1, area) end
 end
 
 return {IPLoadBalancer, IPLoadBalancerReverse, L2LoadBalancer, FlowL2LoadBalancer}
