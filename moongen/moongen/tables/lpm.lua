@@ -5,6 +5,7 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local failure = require("core.failure")
+local C = require("core.declare")("net/route/route.h")
 local route_table = require("net.route.table")
 local serialize = require("moongen.tasks.serialize")
 
@@ -21,10 +22,10 @@ Table.__index = Table
 M.mg_lpm4Table = Table
 
 -- `entries` are the different ones, of which routes' ports are the numbers; `numbers`
--- these by the entries' bytes.
+-- these by the entries' `bytes`; `users`: how many routes have each; `free` numbers.
 local function new(entry_ctype)
   return setmetatable({entry_ctype = entry_ctype, routes = route_table.new(),
-    entries = {}, numbers = {}}, Table)
+    entries = {}, numbers = {}, bytes = {}, users = {}, free = {}}, Table)
 end
 
 --- A table whose entries are of the C type `entry_ctype` (a string). The first two
@@ -33,18 +34,39 @@ function M.createLpm4Table(_, _, entry_ctype)
   return new(entry_ctype)
 end
 
-local function put(self, address, mask, bytes)
+-- The number of the entry with these bytes. A free number's entry is overwritten, never
+-- given back: a script may have a pointer to it.
+local function number_of(self, bytes)
   local number = self.numbers[bytes]
-  if not number then
-    number = #self.entries + 1
-    self.numbers[bytes], self.entries[number] = number, self:allocateEntry()
-    ffi.copy(self.entries[number], bytes, #bytes)
+  if number then return number end
+  number = table.remove(self.free) or #self.entries + 1
+  if number > C.IP4_MOST_WAYS then
+    failure.raise("lpm: routes have more than %d different entries", C.IP4_MOST_WAYS)
   end
-  local problem = self.routes:put{address = bit.band(address, mask) % 2 ^ ADDRESS_BITS,
-    mask = mask, gateway = 0, port = number - 1}
-  if problem then
-    failure.raise("lpm: no room for a route with another entry: %s", problem)
-  end
+  self.entries[number] = self.entries[number] or self:allocateEntry()
+  self.numbers[bytes], self.bytes[number], self.users[number] = number, bytes, 0
+  ffi.copy(self.entries[number], bytes, #bytes)
+  return number
+end
+
+-- One route fewer has the entry.
+local function release(self, number)
+  self.users[number] = self.users[number] - 1
+  if self.users[number] > 0 then return end
+  self.numbers[self.bytes[number]] = nil
+  self.free[#self.free + 1] = number
+end
+
+local function put(self, address, mask, bytes)
+  local route = {address = bit.band(address, mask) % 2 ^ ADDRESS_BITS, mask = mask,
+    gateway = 0}
+  local place = self.routes:place_of(route.address, mask)
+  local before, number = place and self.routes:at(place), number_of(self, bytes)
+  route.port = number - 1
+  self.users[number] = self.users[number] + 1
+  local problem = self.routes:put(route)
+  if problem then failure.raise("lpm: %s", problem) end
+  if before then release(self, before.port + 1) end
   self.find = nil
 end
 
@@ -62,10 +84,7 @@ end
 
 -- The number of the entry for an address as it lies in headers; -1: there is no route.
 local function finder(self)
-  if not self.find then
-    self.routes:lay_out()
-    self.find = self.routes:finder()
-  end
+  self.find = self.find or self.routes:finder()
   return self.find
 end
 

@@ -86,7 +86,18 @@ describe("lpm", function ()
         entry[0].next = i
         t:addEntry(i * 256, 24, entry)
       end
-    end, "lpm: no room for a route with another entry: too many different gateways")
+    end, "lpm: routes have more than 65535 different entries")
+  end)
+
+  it("forgets entries that no route has any more", function ()
+    local t = lpm.createLpm4Table(nil, nil, "struct lpm_spec_next")
+    local entry = t:allocateEntry()
+    for i = 1, 70000 do
+      entry[0].next = i
+      t:addEntry(0, 8, entry)
+      if i % 10000 == 0 then assert.equal(i, t:lookup(1)[0].next) end
+    end
+    assert.equal(2, #t.entries)
   end)
 
   it("looks up a burst", function ()

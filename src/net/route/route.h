@@ -24,8 +24,9 @@ struct ip4_route {
 };
 
 /* Where routes lead to, from 1 on: the gateway as it lies in headers (0: none), and the
- * port, from 1. Way 0 is that of addresses without a route: port -1. */
-struct ip4_way { int32_t gateway, port, next; };
+ * port, from 1. Way 0 is that of addresses without a route: port -1. `routes` lead there;
+ * `next` has the same hash, or is free, too. */
+struct ip4_way { int32_t gateway, port, next, routes; };
 
 /* A chunk is 65536 addresses with the same first 16 bits. `n` is 0 if all of them have
  * the same way, which is `at` (0: none); else that many ranges from ranges[at] on say
@@ -44,7 +45,7 @@ struct ip4_table {
   int32_t capacity, n, last, hole, odd; /* odd: masks with holes */
   /* Ways by their hash. */
   int32_t *way_buckets;
-  int32_t nways;
+  int32_t nways, free_way; /* the first that is free; 0: those behind nways */
   /* For laying out: ways of prefixes of up to 16 bits, by a 1 and those bits; the first
    * route of each chunk with a longer one; chunks that have changed, a bit each. */
   uint16_t *short_ways;

@@ -57,6 +57,7 @@ void pg_ip4_table_free(struct ip4_table *t)
 /* The place of the route for exactly that prefix; 0: there is none. */
 int32_t pg_ip4_table_find(const struct ip4_table *t, uint32_t address, uint32_t mask)
 {
+  address &= mask;
   int32_t place = t->buckets[bucket_of(t, address, mask)];
   while (place && (t->routes[place].address != address || t->routes[place].mask != mask))
     place = t->routes[place].same_bucket;
@@ -92,6 +93,36 @@ static bool grow(struct ip4_table *t)
   return true;
 }
 
+/* Free the ways that no route leads to any more, once no look-up finds them. */
+static void free_ways(struct ip4_table *t)
+{
+  if (t->chunk && pg_ip4_table_lay_out(t, INT32_MAX) != 0)
+    return;
+  for (int i = 0; i < WAY_BUCKETS; i++)
+    for (int32_t *at = &t->way_buckets[i]; *at;) {
+      int32_t number = *at;
+      struct ip4_way *way = &t->ways[number];
+      if (way->routes > 0) {
+        at = &way->next;
+        continue;
+      }
+      *at = way->next;
+      way->next = t->free_way;
+      t->free_way = number;
+    }
+}
+
+static int32_t new_way(struct ip4_table *t)
+{
+  if (t->nways < IP4_MOST_WAYS)
+    return ++t->nways;
+  if (!t->free_way)
+    free_ways(t);
+  int32_t way = t->free_way;
+  t->free_way = t->ways[way].next;
+  return way;
+}
+
 /* The way to that gateway and port; 0: there are too many. */
 static uint16_t way_to(struct ip4_table *t, uint32_t gateway, int32_t port)
 {
@@ -101,11 +132,11 @@ static uint16_t way_to(struct ip4_table *t, uint32_t gateway, int32_t port)
   for (int32_t way = *bucket; way; way = t->ways[way].next)
     if (t->ways[way].gateway == word && t->ways[way].port == port + 1)
       return (uint16_t)way;
-  if (t->nways == IP4_MOST_WAYS)
-    return 0;
-  int32_t way = ++t->nways;
-  t->ways[way] = (struct ip4_way){word, port + 1, *bucket};
-  *bucket = way;
+  int32_t way = new_way(t);
+  if (way) {
+    t->ways[way] = (struct ip4_way){word, port + 1, *bucket, 0};
+    *bucket = way;
+  }
   return (uint16_t)way;
 }
 
@@ -120,6 +151,7 @@ static int8_t length_of(uint32_t mask)
 int32_t pg_ip4_table_put(struct ip4_table *t, uint32_t address, uint32_t mask,
                          uint32_t gateway, int32_t port)
 {
+  address &= mask;
   uint16_t way = way_to(t, gateway, port);
   if (!way)
     return IP4_TOO_MANY_WAYS;
@@ -141,6 +173,8 @@ int32_t pg_ip4_table_put(struct ip4_table *t, uint32_t address, uint32_t mask,
     t->hole = place + 1;
   }
   struct ip4_route *r = &t->routes[place];
+  t->ways[r->way].routes -= !new;
+  t->ways[way].routes++;
   r->gateway = gateway;
   r->port = port;
   r->way = way;
@@ -161,6 +195,7 @@ void pg_ip4_table_remove(struct ip4_table *t, int32_t place)
   *at = r->same_bucket;
   pg_ip4_layout_remove(t, place);
   r->used = false;
+  t->ways[r->way].routes--;
   t->n--;
   t->odd -= r->length < 0;
   t->hole = RTE_MIN(t->hole, place);

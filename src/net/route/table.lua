@@ -25,7 +25,8 @@ local ANY_PORT = 2 ^ 31 - 1
 
 local PROBLEMS = {
   [C.IP4_NO_MEMORY] = "no memory for so many routes",
-  [C.IP4_TOO_MANY_WAYS] = "too many different gateways",
+  [C.IP4_TOO_MANY_WAYS] = ("more than %d different pairs of gateway and port"):format(
+    C.IP4_MOST_WAYS),
 }
 
 -- What a function of the table returned; raises a failure if there was no memory.
@@ -126,8 +127,10 @@ function RouteTable:lay_out()
 end
 
 --- A function that finds the way of an address, given as a word, among what is laid
---- out: the port, from 1, -1 if there is no route; and the gateway, a word, 0: none.
+--- out, as all is now: the port, from 1, -1 if there is no route; and the gateway, a
+--- word, 0: none.
 function RouteTable:finder()
+  self:lay_out()
   local c = self.c
   return function (word)
     local way = c.ways + C.pg_ip4_table_look_up(c, word)

@@ -142,16 +142,15 @@ describe("A table of routes", function ()
     put(routes, 0x0a010000, 16, 2)
     put(routes, 0x0a010200, 24, 3)
     put(routes, 0x0a0102ff, 32, 4, 0x01020304)
-    routes:lay_out()
     assert.same({1, 2, 3, 3, 4, 2, -2}, {find(routes, 0x0aff0001),
       find(routes, 0x0a0101ff), find(routes, 0x0a010200), find(routes, 0x0a0102fe),
       find(routes, 0x0a0102ff), find(routes, 0x0a010300), find(routes, 0x0b000000)})
     assert.same({5, word_of(0x01020304)},
       {routes:finder()(word_of(0x0a0102ff))})
+    local finder = routes:finder()
     remove(routes, 0x0a010200, 24)
     put(routes, 0, 0, 9)
-    assert.equal(3, find(routes, 0x0a010200)) -- not laid out yet
-    routes:lay_out()
+    assert.equal(3 + 1, (finder(word_of(0x0a010200)))) -- not laid out yet
     assert.same({2, 4, 9}, {find(routes, 0x0a010200), find(routes, 0x0a0102ff),
       find(routes, 0xffffffff)})
   end)
@@ -238,15 +237,46 @@ describe("A table of routes", function ()
     assert.is_nil(routes:text()) -- C knows no labels
   end)
 
-  it("says that there are too many gateways", function ()
+  it("says that there are too many ways out", function ()
     local routes = route_table.new()
     for i = 1, 65535 do put(routes, i, 32, 0, i) end
     local text = "1.0.0.0 1.0.0.0 0, 1.0.0.1 1.0.0.1 0"
-    local problem = "too many different gateways"
+    local problem = "more than 65535 different pairs of gateway and port"
     assert.equal(problem, put(routes, 0, 32, 0, 65536))
     assert.equal(problem, routes:read(text, route_table.reading(text)))
     assert.is_nil(put(routes, 0, 32, 0, 65535))
     assert.equal(65536, routes:count())
+  end)
+
+  it("has room for as many ways out at any time, whatever there was before", function ()
+    for _, laid_out in ipairs{false, true} do
+      local routes = route_table.new()
+      for i = 0, 2 do put(routes, i * 2 ^ 24, 8 + i * 8, i) end
+      if laid_out then routes:lay_out() end
+      for i = 1, 140000 do
+        assert.is_nil(put(routes, 0, 8, i))
+        if i % 7 == 0 then
+          assert.is_nil(put(routes, 2 ^ 31 + i, 32, i, 1))
+          remove(routes, 2 ^ 31 + i, 32)
+        end
+      end
+      routes:lay_out()
+      local found = {}
+      for i = 0, 3 do found[i + 1] = find(routes, i * 2 ^ 24 + 1) end
+      assert.same({140000, 1, 2, -2}, found)
+      assert.equal(-2, find(routes, 2 ^ 31 + 7))
+      for i = 3, 65534 do assert.is_nil(put(routes, 2 ^ 30 + i, 32, i, 7)) end
+      assert.matches("more than 65535", put(routes, 1, 32, 8, 1))
+    end
+  end)
+
+  it("takes addresses with bits behind the prefix", function ()
+    local routes = route_table.new()
+    put(routes, 2 ^ 32 - 1, 8, 5)
+    assert.is_nil(put(routes, 255 * 2 ^ 24 + 3, 8, 6))
+    assert.equal(1, routes:count())
+    assert.equal(255 * 2 ^ 24, routes:at(1).address)
+    assert.equal(6, find(routes, 255 * 2 ^ 24 + 65536))
   end)
 end)
 

@@ -100,7 +100,6 @@ static bool route(struct cursor *c, struct ip4_route *r)
   if (c->at < c->end && !accept(c, ','))
     return false;
   r->mask = length ? UINT32_MAX << (LONGEST - length) : 0;
-  r->address &= r->mask;
   r->port = (int32_t)port;
   return true;
 }

@@ -86,16 +86,19 @@ describe("IP lookups", function ()
     for _, more in ipairs{",2/8 2.2.2.2 0", ",2.0.0.0/8 2.2.2.2 0"} do
       for _, name in ipairs{"LinearIPLookup", "LookupIPRouteMP"} do
         local unit = click.unit(name .. "(" .. text .. more .. ")")
-        assert.matches("argument 65536: too many different gateways",
+        assert.matches("argument 65536: more than 65535 different pairs",
           table.concat(unit.errors))
       end
     end
     local unit = click.unit("RadixIPLookup(" .. text .. ")")
-    assert.equal("too many different gateways", unit:write("add", "2/8 2.2.2.2 0"))
-    assert.equal("too many different gateways",
-      unit:write("ctrl", "set 1.0.1.0/24 9.0.2.0 0\nadd 2/8 2.2.2.2 0"))
+    local problem = "more than 65535 different pairs of gateway and port"
+    assert.equal(problem, unit:write("add", "2/8 2.2.2.2 0"))
+    assert.equal(problem, unit:write("ctrl",
+      "set 1.0.1.0/24 9.0.2.0 0\nadd 2/8 2.2.2.2 0\nadd 3/8 3.3.3.3 0"))
     assert.equal("0 9.0.1.0", unit:read("lookup", "1.0.1.1"))
     assert.equal("-1", unit:read("lookup", "2.0.0.1"))
+    assert.is_nil(unit:write("ctrl", "set 1.0.1.0/24 9.0.2.0 0\nadd 2/8 2.2.2.2 0"))
+    assert.equal("0 2.2.2.2", unit:read("lookup", "2.0.0.1"))
   end)
 
   it("take ports in octal digits, however the route is written", function ()
