@@ -81,11 +81,9 @@ end
 --- hold what must be given back.
 function state.end_all(e)
   for _, place in ipairs(rawget(e, "flow_places") or {}) do
-    local number = place.table:next(0)
-    while number ~= 0 do
+    for number in place.table:each() do
       local record = place.records.record + number * place.records.size
       e:flow_ended(cast(place.pointer, record + place.offset))
-      number = place.table:next(number)
     end
   end
 end

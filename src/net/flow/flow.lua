@@ -122,6 +122,15 @@ end
 --- meanwhile: a record that is there from the first step to the last is met once.
 function Table:next(number) return (C.pg_flow_table_next(self.table, number)) end
 
+--- `for number in t:each() do`: all records, as next() gives them.
+function Table:each()
+  local at = 0
+  return function ()
+    at = self:next(at)
+    if at ~= 0 then return at end
+  end
+end
+
 --- How many records there are.
 function Table:count() return self.table.records.count end
 

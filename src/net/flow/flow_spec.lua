@@ -257,6 +257,7 @@ describe("A table of flows", function ()
     t:clear()
     assert.equal(0, t:count())
     assert.equal(0, t:next(0))
+    assert.is_nil(t:each()())
   end)
 
   it("spreads keys that count up, whatever the secret is", function ()

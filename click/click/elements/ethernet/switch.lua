@@ -80,22 +80,17 @@ local function set_timeout(e, seconds)
   local list, records = e.flows.table.list[0], e.flows.record
   local more = ffi.cast("int64_t", seconds * SECOND) - list.timeout
   list.timeout = list.timeout + more
-  local n = e.flows:next(0)
-  while n ~= 0 do
+  for n in e.flows:each() do
     local age = records[n].age
     age.expiry, age.queued = age.expiry + more, age.queued + more
-    n = e.flows:next(n)
   end
   e.timeout = seconds
 end
 
--- How many outputs there are, but those kept for other things.
-function EtherSwitch:width() return self.noutputs end
-
 local function write_senders(e)
   for i = 1, e.ninputs do
     local outputs = {}
-    for o = 1, e:width() do
+    for o = 1, e.noutputs do
       if e.passes[i][o] then outputs[#outputs + 1] = o end
     end
     e.send[i] = sender(outputs)
@@ -106,7 +101,7 @@ local function reset(e)
   e.send = {}
   for i = 1, e.ninputs do
     e.passes[i] = {}
-    for o = 1, e:width() do e.passes[i][o] = o ~= i end
+    for o = 1, e.noutputs do e.passes[i][o] = o ~= i end
   end
   write_senders(e)
 end
@@ -144,18 +139,21 @@ function EtherSwitch:process(p, i)
   return q, o
 end
 
+--- What is known of ports that there still are.
 function EtherSwitch:take_state(old)
   self.flows = old.flows
+  for n in self.flows:each() do
+    if self.flows.record[n].value > self.ninputs then self.flows:remove(n) end
+  end
   set_timeout(self, self.timeout)
 end
 
 local function table_text(e)
-  local lines, n = {}, e.flows:next(0)
-  while n ~= 0 do
+  local lines = {}
+  for n in e.flows:each() do
     local record = e.flows.record[n]
     lines[#lines + 1] = ("%s %d\n"):format(wire.eth_text(record.key.byte),
       record.value - 1)
-    n = e.flows:next(n)
   end
   table.sort(lines)
   return table.concat(lines)
@@ -180,9 +178,10 @@ local function remove_forwarding(e, text)
   for _, group in ipairs(text_of.arguments(text)) do
     local ports = {}
     for k, word in ipairs(text_of.words(group)) do
-      ports[k] = types.unsigned(word, {max = e:width() - 1})
+      ports[k] = types.unsigned(word, {max = e.noutputs - 1})
       if not ports[k] then return "invalid port forwarding" end
     end
+    if ports[1] and ports[1] >= e.ninputs then return "invalid port forwarding" end
     for k = 2, #ports do removed[#removed + 1] = {ports[1] + 1, ports[k] + 1} end
   end
   for _, way in ipairs(removed) do e.passes[way[1]][way[2]] = false end
