@@ -3,29 +3,23 @@
 meanwhile. The apps and what they check are in test/lua/testing/flows.lua."""
 
 import json
-import os
-import pathlib
 import re
-import shutil
 import signal
 import statistics
 import subprocess
 import sys
 import time
-from collections import Counter
 
 import pytest
 
-from helpers.capture import load, save
 from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
 from helpers.network import Wire, veth
-from helpers.report import port_statistics
+from helpers.report import account, port_statistics
 
 SCRIPT = ROOT / "test" / "many_cores.lua"
 PACKETS, FLOWS = 10_000_000, 10_000
 # The few hugepages that there may be are for others.
 OPTIONS = ["-p", ROOT / "test/lua", "--eal", "--no-huge"]
-SANITIZED_S = 1200  # the build takes 85 s of CPU, of which a busy machine gives a fifth
 
 
 def outcome(shape, *options, packets=PACKETS, flows=FLOWS):
@@ -63,18 +57,6 @@ engine.configure(c)
 engine.main()
 """
 
-NUMBERS = re.compile(
-    r"packets: received (\S+) \+ allocated (\S+) = sent (\S+) \+ freed (\S+) \+ "
-    r"dropped by ports (\S+) \+ in links (\S+) \+ between CPUs (\S+) \+ "
-    r"held by apps (\S+)")
-
-
-def numbers(text):
-    found = NUMBERS.search(text)
-    assert found, text
-    return [int(n.replace(",", "")) for n in found.groups()]
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_all_workers(tmp_path, number):
     script = tmp_path / "script.lua"
@@ -83,8 +65,8 @@ def test_a_signal_ends_all_workers(tmp_path, number):
         program.wait_for_engine()
         assert program.runs_for(2), program.said
         assert program.interrupt(number) == 0, program.said
-        received, allocated, sent, freed, dropped, links, rings, held = numbers(
-            program.said)
+        received, allocated, sent, freed, dropped, links, rings, held = account(
+            program.said).values()
     assert (received, sent, dropped, held) == (0, 0, 0, 0)
     assert allocated == freed + links + rings
     sink = int(re.search(r"received ([\d,]+)", program.said[program.said.index(
@@ -137,8 +119,8 @@ def test_an_error_on_one_cpu_doesnt_slow_the_others_down(tmp_path):
     assert "has stopped: app 'failing': " in result.stderr
     assert "for an error in app 'failing'; the others went on" in result.stderr
     assert re.search(r"^CPU \d+: .*\(stopped\)$", result.stdout, re.M)
-    received, allocated, sent, freed, dropped, links, rings, held = numbers(
-        result.stdout)
+    received, allocated, sent, freed, dropped, links, rings, held = account(
+        result.stdout).values()
     assert (received, sent, dropped, rings, held) == (0, 0, 0, 0, 0)
     assert allocated == freed + links and freed > 1_000_000
     rates = {when: [float(rate) for rate in re.findall(rf"^{when}\s+(\S+)$",
@@ -148,87 +130,6 @@ def test_an_error_on_one_cpu_doesnt_slow_the_others_down(tmp_path):
     # As fast where the machine is idle; here only that it isn't held up.
     warm = rates["before"][len(rates["before"]) // 2:]
     assert statistics.median(rates["after"]) > 0.1 * statistics.median(warm)
-
-
-def frames(count):
-    """UDP between many addresses; each frame is another."""
-    head = bytes(12) + bytes.fromhex("08004500")
-    for i in range(count):
-        yield (head + bytes(7) + b"\x11" + bytes(2) + bytes([10, 0, i % 251, 1])
-               + bytes([10, 1, 0, i % 241]) + bytes(8) + i.to_bytes(4, "big")
-               + bytes(i % 100))
-
-
-COUNT = 2000  # as a ring between CPUs holds: none is lost where one CPU is busy
-
-
-@pytest.mark.parametrize("length", [0, 3])
-def test_echo_ends_with_its_file(tmp_path, length):
-    sent = list(frames(COUNT))
-    a, b = save(tmp_path / "A.pcap", sent), tmp_path / "B.pcap"
-    result = perigee(*OPTIONS, "echo", f"pcap:rx={a},tx={b}", length, "--cpus", "0-1")
-    assert result.returncode == 0, result.stderr
-    got = list(load(b))
-    assert Counter(got) == Counter(sent)
-    addresses = {}
-    for frame in got:  # those of one flow are in order
-        flow, number = frame[26:34], frame[42:46]
-        assert addresses.get(flow, b"") < number
-        addresses[flow] = number
-    assert numbers(result.stdout) == [COUNT, 0, COUNT, 0, 0, 0, 0, 0]
-
-
-@pytest.mark.fast
-def test_a_damaged_file_is_told(tmp_path):
-    a = save(tmp_path / "A.pcap", list(frames(1000)))
-    a.write_bytes(a.read_bytes()[:-10])
-    result = perigee(*OPTIONS, "echo", f"pcap:rx={a}", "--cpus", "0-1")
-    assert result.returncode == 1
-    assert "ends in the middle of packet 1000, which begins at" in result.stderr
-    assert result.stderr.count("perigee: port ") == 1
-
-
-def test_a_program_that_reads_a_file_is_cut_and_ends(tmp_path):
-    a = save(tmp_path / "A.pcap", list(frames(5000)))
-    for options, out in ([], "B.pcap"), (["--cpus", "0-1"], "C.pcap"):
-        result = perigee(*OPTIONS, "example_spray", a, tmp_path / out, *options)
-        assert result.returncode == 0, result.stderr
-    assert list(load(tmp_path / "B.pcap")) == list(load(tmp_path / "C.pcap"))
-
-
-@pytest.mark.fast
-@pytest.mark.parametrize("program", [
-    "capture", "doctor", "firehose", "generate", "loadtest", "packetblaster", "replay",
-    "snabbmark", "vtep"])
-def test_programs_that_need_one_cpu_say_so(program):
-    for arguments in [program, "--cpus", "0-1"], ["--cpus=0-1", program]:
-        result = perigee(*arguments)
-        assert result.returncode == 2
-        assert f"{program} runs on one CPU, so it takes no --cpus: " in result.stderr
-
-
-def cpu_seconds(pid):
-    """The CPU time of each worker of a process, by the thread's name."""
-    found = {}
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        ticks = (task / "stat").read_text().rpartition(")")[2].split()[11:13]
-        found[(task / "comm").read_text().strip()] = \
-            sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-    return {name: seconds for name, seconds in found.items() if name.startswith("cpu")}
-
-
-def test_the_report_tells_where_the_cycles_of_each_cpu_went():
-    with running(PERIGEE, *OPTIONS, "echo", "null", 3, "--cpus", "0-1") as echo:
-        wait_until(lambda: [s > 0.3 for s in cpu_seconds(echo.pid).values()] == [True] * 2,
-                   "some work of both CPUs")
-        assert echo.interrupt() == 0, echo.said
-    for cpu in 0, 1:
-        found = re.search(rf"^CPU {cpu}: cycles a packet: receive (\S+) \+ send (\S+) "
-                          r"\+ apps (\S+) \+ engine (\S+) \+ empty polls (\S+) = (\S+)",
-                          echo.said, re.M)
-        *parts, total = [float(n) for n in found.groups()]
-        assert abs(sum(parts) - total) < 0.31 and min(parts[:3]) > 0  # each is rounded
-        assert re.search(rf"^CPU {cpu}: +\S+ in fwd1_{cpu + 1}\+2$", echo.said, re.M)
 
 
 CYCLES = """
@@ -281,38 +182,6 @@ def test_starting_and_stopping_leaks_nothing(tmp_path):
                      for line in result.stdout.splitlines())
     assert after[1] <= before[1] and after[2:] == before[2:] == [0, 0]
     assert after[0] - before[0] < 1500, "five pages for each cycle; a state has hundreds"
-
-
-def test_sanitizers_find_nothing(tmp_path):
-    """GCC's for threads, and for undefined behaviour such as reads that aren't aligned.
-    LuaJIT isn't built for them: what it calls by itself (memcpy) is left out. So is
-    closedir(): they don't see opendir() take a descriptor that another thread has closed,
-    and hold it for that thread's still. And histograms: what LuaJIT's compiled code maps
-    they see, but not what its interpreter maps later, in another thread, at the same
-    place."""
-    for name in "Makefile", "src", "snabb":
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tmp_path / name)
-    shutil.copytree(ROOT / "test" / "lua", tmp_path / "test" / "lua")
-    built = subprocess.run(
-        ["make", "-s", f"-j{len(os.sched_getaffinity(0))}", "-C", tmp_path,
-         "SANITIZE=thread,undefined", "CFLAGS=-O1 -g"],
-        capture_output=True, text=True, timeout=SANITIZED_S)
-    assert built.returncode == 0, built.stdout + built.stderr
-    left_out = tmp_path / "left_out"
-    left_out.write_text("called_from_lib:libluajit-5.1.so.2\nmutex:libgcc_s.so\n"
-                        "race:closedir\nrace:pg_histogram_add\n")
-    for words in (
-            [*OPTIONS, "run", SCRIPT, "two", "1000000", "1000", "yes"],
-            [*OPTIONS, "run", SCRIPT, "copies", "1000000", "1000", "yes"],
-            ["test", "src/lib/stack/offload_spec.lua"]):
-        result = subprocess.run(
-            [tmp_path / "perigee", *words], capture_output=True, text=True,
-            timeout=SANITIZED_S, cwd=tmp_path,
-            env={**os.environ, "TSAN_OPTIONS": f"suppressions={left_out} exitcode=66"})
-        assert result.returncode == 0, result.stdout + result.stderr
-        for finding in "WARNING", "runtime error":
-            assert finding not in result.stdout + result.stderr
 
 
 BRIDGE = """
@@ -373,6 +242,6 @@ def test_a_running_bridge_is_divided_and_loses_nothing(namespace, tmp_path, othe
     assert ports["packet:right"]["opackets"] == sent
     for spec in ("a.output -> there.input", "there.output -> b.input"):
         assert f"{sent:,} sent on {spec}" in bridge.said
-    received, _, out, freed, dropped, links, rings, held = numbers(bridge.said)
+    received, _, out, freed, dropped, links, rings, held = account(bridge.said).values()
     assert (received, out) == (sent, sent)
     assert freed == dropped == links == rings == held == 0
