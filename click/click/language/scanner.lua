@@ -17,11 +17,14 @@ Scanner.__index = Scanner
 
 local KEYWORDS = {elementclass = true, require = true, provide = true, define = true}
 
+-- Where the line that `i` is in ends: of a long one only once.
+local function line_end(text, i) return text:find("[\r\n]", i) or #text + 1 end
+
 --- A scanner of `text`, a configuration from `file` (a name for messages). `errors` is
 --- told of what is no token.
 function scanner.new(text, file, errors)
   return setmetatable({text = text, file = file, own_file = file, line = 1, at = 1,
-    errors = errors, waiting = {}}, Scanner)
+    line_end = line_end(text, 1), errors = errors, waiting = {}}, Scanner)
 end
 
 --- "file:line" of a place that has these: a token, or the scanner itself.
@@ -36,12 +39,11 @@ end
 
 -- Move on to position `to`, counting lines.
 local function move(self, to)
-  local text, i = self.text, self.at
-  while true do
-    i = text:find("[\r\n]", i)
-    if not i or i >= to then break end
+  local text = self.text
+  while self.line_end < to do
     meanwhile.step()
-    i = text:find("^\r\n", i) and i + 2 or i + 1
+    local next_line = text:find("^\r\n", self.line_end) and 2 or 1
+    self.line_end = line_end(text, self.line_end + next_line)
     self.line = self.line + 1
   end
   self.at = to
