@@ -173,6 +173,7 @@ end
 
 local function reset(self)
   self.count, self.first, self.last, self.ended = 0, nil, nil, false
+  self.begun = false
   if self.active then wake(self) end
 end
 
@@ -221,7 +222,7 @@ Flows.handlers = {
       local limit = whole(text, -2 ^ 31, 2 ^ 32)
       if not limit then return "limit parameter must be integer >= 0" end
       self.limit = limit >= 0 and limit or math.huge
-      self.ended = false
+      self.begun, self.ended = self.begun and not self.ended, false
       if self.active then wake(self) end
     end,
   },

@@ -105,6 +105,23 @@ describe("FastUDPFlows", function ()
     r:close()
   end)
 
+  it("makes up for nothing in which it was to wait", function ()
+    local r = click_router.make("s :: " .. source("FastUDPFlows", 1000, 5, 60, HERE,
+      THERE, 1, 1) .. "-> Catch; TimedSource(0.1) -> Discard") -- time passes
+    click_router.turn(r, 2)
+    assert.equal(5, #r.caught)
+    r:handler_write("s.limit", "-1")
+    click_router.turn(r, 0.0025)
+    assert.near(5 + 3, #r.caught, 1)
+    r:handler_write("s.active", "false")
+    click_router.turn(r, 2)
+    local before = #r.caught
+    r:handler_write("s.active", "true")
+    click_router.turn(r, 0.0025)
+    assert.near(3, #r.caught - before, 1)
+    r:close()
+  end)
+
   it("is pulled from", function ()
     local r = click_router.run("s :: " .. source("FastUDPFlows", 0, 7, 60, HERE, THERE,
       2, 2, "STOP true") .. "-> Unqueue -> Catch")

@@ -181,6 +181,7 @@ local function burst_for(rate) return rate < FEW and 2 or math.floor(rate / BURS
 
 local function change_rate(self)
   self.bucket:set_rate(self.rate, burst_for(self.rate))
+  restart(self) -- it may wait for a token of the rate before
 end
 
 local RatedSource = define{

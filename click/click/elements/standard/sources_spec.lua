@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
+local click_router = require("testing.click_router")
 local note = require("click.note")
 
 local function texts(list)
@@ -95,6 +96,16 @@ describe("RatedSource", function ()
     unit:write("active", "false")
     unit:work(2)
     assert.equal(0, run(1))
+  end)
+
+  it("goes on with another rate, though it had stopped with none", function ()
+    local r = click_router.make("s :: RatedSource(RATE 0) -> c :: Counter -> Discard")
+    click_router.turn(r, 1)
+    local before = r:handler_read("c.count")
+    assert(r:handler_write("s.rate", "10"))
+    click_router.turn(r, 1)
+    assert.near(10, r:handler_read("c.count") - before, 1)
+    r:close()
   end)
 
   it("stops at its limit", function ()
