@@ -6,8 +6,8 @@ local configure = require("click.router.configure")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
+local rated = require("click.traffic.rated")
 local schedule = require("net.rate.schedule")
-local token_bucket = require("net.rate.token_bucket")
 
 local EXTRA_LENGTH, TIMESTAMP = note.EXTRA_LENGTH, note.TIMESTAMP
 
@@ -69,28 +69,9 @@ function BandwidthShaper:cost(p) return p.length end -- luacheck: no self
 local RatedSplitter = element.define{
   name = "RatedSplitter", summary = "passes so many packets a second", ports = "1/1-2",
   processing = "h/h", live = true, drops = {"beyond the rate"},
-  arguments = {
-    {"RATE", "rate", required = true},
-    {"BURST_DURATION", "interval", keyword = true},
-    {"BURST_SIZE", "unsigned", keyword = true},
-  },
-  handlers = rate_handlers(),
+  arguments = rated.arguments(false), handlers = rate_handlers(),
+  configure = rated.configure, least = 1,
 }
-
-local DEFAULT_BURST = 0.02 -- seconds
-
-function RatedSplitter:configure(a)
-  local size = a.BURST_SIZE or a.BURST_BYTES
-  if a.BURST_DURATION and size then
-    return self:error("cannot specify both BURST_DURATION and BURST_SIZE")
-  end
-  size = math.max(1, size or math.floor(a.RATE * (a.BURST_DURATION or DEFAULT_BURST)))
-  self.rate = a.RATE
-  if self.bucket then self.bucket:set_rate(a.RATE, size + self.margin)
-  else self.bucket = token_bucket.new(a.RATE, size + self.margin) end
-end
-
-RatedSplitter.margin, RatedSplitter.least = 0, 1
 
 function RatedSplitter:process(p)
   local bucket = self.bucket
@@ -103,17 +84,10 @@ function RatedSplitter:process(p)
   return nil, 1
 end
 
-local MARGIN = 131072 -- bytes: a packet may pass while so many tokens are there
-
 local BandwidthRatedSplitter = element.define{
   name = "BandwidthRatedSplitter", extends = RatedSplitter, in_bytes = true,
-  margin = MARGIN, least = MARGIN, summary = "passes so many bytes a second",
-  ports = "1/1-2",
-  arguments = {
-    {"RATE", "bandwidth", required = true},
-    {"BURST_DURATION", "interval", keyword = true},
-    {"BURST_BYTES", "unsigned", keyword = true},
-  },
+  least = rated.MARGIN, summary = "passes so many bytes a second", ports = "1/1-2",
+  arguments = rated.arguments(true),
 }
 
 -- LinkUnqueue: as a link with a bandwidth and a latency --------------------

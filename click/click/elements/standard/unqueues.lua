@@ -7,8 +7,8 @@ local element = require("click.element")
 local ethernet = require("net.wire.ethernet")
 local note = require("click.note")
 local packet = require("core.packet")
+local rated = require("click.traffic.rated")
 local signals = require("click.router.signals")
-local token_bucket = require("net.rate.token_bucket")
 
 local NO_LIMIT = 2 ^ 31
 
@@ -86,37 +86,8 @@ end
 
 -- At a rate ----------------------------------------------------------------
 
-local BANDWIDTH_MARGIN = 131072 -- bytes that a bandwidth's bucket has beyond its burst
-
--- The rate and capacity of a bucket, from arguments that shapers have in common.
-local function bucket_of(self, a, in_bytes)
-  local size = a.BURST_SIZE or a.BURST_BYTES
-  if size and a.BURST_DURATION then
-    self:error("cannot specify both BURST_DURATION and BURST_SIZE")
-    return nil
-  end
-  size = size or math.floor(a.RATE * (a.BURST_DURATION or 0.02))
-  if in_bytes then size = size + BANDWIDTH_MARGIN end
-  return a.RATE, math.max(1, size)
-end
-
-local RATED_ARGUMENTS = {
-  {"RATE", "rate", required = true},
-  {"BURST_DURATION", "interval", keyword = true},
-  {"BURST_SIZE", "unsigned", keyword = true},
-  {"BURST", "int", default = -1, keyword = true},
-  {"ACTIVE", "bool", default = true, keyword = true},
-}
-
-local BANDWIDTH_ARGUMENTS = {
-  {"RATE", "bandwidth", required = true},
-  {"BURST_DURATION", "interval", keyword = true},
-  {"BURST_BYTES", "unsigned", keyword = true},
-  {"BURST", "int", default = -1, keyword = true},
-  {"ACTIVE", "bool", default = true, keyword = true},
-  {"EXTRA_LENGTH", "bool", default = false, keyword = true},
-  {"LINK_RATE", "bool", default = false, keyword = true},
-}
+local BURST, ACTIVE = {"BURST", "int", default = -1, keyword = true},
+  {"ACTIVE", "bool", default = true, keyword = true}
 
 local function calls_text(self)
   return ("%d calls to run_task()\n%d empty runs\n%d pushes\n%d failed pulls\n")
@@ -126,7 +97,8 @@ end
 
 local RatedUnqueue = element.define{
   name = "RatedUnqueue", summary = "pulls and pushes so many packets a second",
-  processing = "l/h", emits = true, live = true, arguments = RATED_ARGUMENTS,
+  processing = "l/h", emits = true, live = true,
+  arguments = rated.arguments(false, {BURST, ACTIVE}),
   handlers = {
     rate = {read = function (self) return self.rate end,
             write = configure.keyword("RATE", 1)},
@@ -142,16 +114,17 @@ local RatedUnqueue = element.define{
 local DEFAULT_BURST = 32
 
 function RatedUnqueue:configure(a)
-  local rate, capacity = bucket_of(self, a, self.in_bytes)
-  if not rate then return end
-  self.rate = rate
+  local is_running = self.bucket ~= nil
+  if not rated.configure(self, a) then return end
   self.burst = a.BURST >= 0 and a.BURST or self.in_bytes and 1 or DEFAULT_BURST
-  if self.bucket then return self.bucket:set_rate(rate, capacity) end
+  if is_running then return end
   self.active = a.ACTIVE
   self.extra, self.on_wire = a.EXTRA_LENGTH, a.LINK_RATE
-  self.bucket = token_bucket.new(rate, capacity)
   self.runs, self.empty_runs, self.pushes, self.failed_pulls, self.count = 0, 0, 0, 0, 0
 end
+
+--- It may wait for a token of the rate before.
+function RatedUnqueue:reconfigured() self:schedule() end
 
 function RatedUnqueue:initialize()
   self.gate = self.router:gate(self, 1)
@@ -207,9 +180,11 @@ end
 
 local BandwidthRatedUnqueue = element.define{
   name = "BandwidthRatedUnqueue", extends = RatedUnqueue, in_bytes = true,
-  summary = "pulls and pushes so many bytes a second", arguments = BANDWIDTH_ARGUMENTS,
+  summary = "pulls and pushes so many bytes a second",
+  arguments = rated.arguments(true, {BURST, ACTIVE,
+    {"EXTRA_LENGTH", "bool", default = false, keyword = true},
+    {"LINK_RATE", "bool", default = false, keyword = true}}),
 }
-
 
 function BandwidthRatedUnqueue:cost(p)
   local bytes = p.length
@@ -224,8 +199,8 @@ function BandwidthRatedUnqueue:task()
     return false
   end
   self.bucket:refill(self.router:steady())
-  if not self.bucket:contains(BANDWIDTH_MARGIN) then
-    return wait_for(self, BANDWIDTH_MARGIN)
+  if not self.bucket:contains(rated.MARGIN) then
+    return wait_for(self, rated.MARGIN)
   end
   return run(self, self.burst)
 end

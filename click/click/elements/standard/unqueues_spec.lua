@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
+local click_router = require("testing.click_router")
 
 local function run(text, options)
   local r = click.run(text, options)
@@ -59,6 +60,19 @@ describe("RatedUnqueue", function ()
         -> c :: Counter -> Discard;
       TimedSource(10, LIMIT 0, STOP true) -> Discard]], read("c.byte_count"))[1]
     assert.is_true(math.abs(tonumber(bytes) - 10e6) < 0.05e6, bytes)
+  end)
+
+  it("doesn't wait for a token of the rate that it had before", function ()
+    for _, slow in ipairs{"0", "0.001"} do
+      local r = click_router.make(([[InfiniteSource -> Queue -> u :: RatedUnqueue(%s,
+        BURST_SIZE 1) -> c :: Counter -> Discard]]):format(slow))
+      click_router.turn(r, 1)
+      local before = r:handler_read("c.count")
+      assert(r:handler_write("u.rate", "10"))
+      click_router.turn(r, 1)
+      assert.near(10, r:handler_read("c.count") - before, 1)
+      r:close()
+    end
   end)
 
   it("refuses two sizes of its bucket", function ()
