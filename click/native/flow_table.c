@@ -107,23 +107,30 @@ bool pg_flows_is_free(const struct click_flows *t, int32_t kind,
   return comes_here(t, kind, reply) && !pg_flows_find(t, kind, reply);
 }
 
-/* Among the addresses, or ports, from `base` to `base + top` the first, from the one at
- * `first` on and around, with which no reply has the key yet; where it is, from 0, or
- * -1. `reply` is the key but for that: its destination, or its port. */
+/* Among the addresses, or ports, from `base` to `base + top` one with which no reply has
+ * the key yet; where it is, from 0, or -1. It begins with the one at `first`, and goes on
+ * by chance: used ones lie side by side. Of many it looks at FLOW_CHOICES for each copy,
+ * since packets wait for it. Few, or those in order, are taken one after the other.
+ * `reply` is the key but for that: its destination, or its port. */
 int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
                           const struct click_flow_key *reply, bool port,
-                          uint32_t base, uint32_t top, uint32_t first)
+                          uint32_t base, uint32_t top, uint32_t first, bool in_order)
 {
+  bool ping = t->kind[kind].how == REWRITE_PING;
   struct click_flow_key key = *reply;
-  uint32_t value = first;
-  for (uint64_t count = 0; count <= top; count++) {
+  uint64_t n = (uint64_t)top + 1, value = first;
+  uint64_t most = (uint64_t)FLOW_CHOICES * (t->copies ? t->copies : 1);
+  bool few = n <= most;
+  uint32_t chance = first;
+  for (uint64_t count = few ? n : most; count > 0; count--) {
     if (port)
-      set_port(&key, (uint16_t)(base + value), t->kind[kind].how == REWRITE_PING);
+      set_port(&key, (uint16_t)(base + value), ping);
     else
-      key.destination = rte_cpu_to_be_32(base + value);
+      key.destination = rte_cpu_to_be_32(base + (uint32_t)value);
     if (pg_flows_is_free(t, kind, &key))
-      return value;
-    value = value == top ? 0 : value + 1;
+      return (int64_t)value;
+    chance = chance * 1664525 + 1013904223; /* Press et al., Numerical Recipes */
+    value = in_order || few ? (value + 1) % n : chance * n >> 32;
   }
   return -1;
 }

@@ -99,6 +99,8 @@ struct click_rewriter {
   struct click_foreseen foreseen;
 };
 
+enum { FLOW_CHOICES = 512 }; /* ports or addresses looked at for a new flow, at most */
+
 /* flow_table.c */
 struct click_flows *pg_flows_new(void);
 void pg_flows_free(struct click_flows *t);
@@ -110,7 +112,7 @@ bool pg_flows_is_free(const struct click_flows *t, int32_t kind,
                       const struct click_flow_key *reply);
 int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
                           const struct click_flow_key *reply, bool port,
-                          uint32_t base, uint32_t top, uint32_t first);
+                          uint32_t base, uint32_t top, uint32_t first, bool in_order);
 
 /* flow_age.c */
 uint32_t pg_flows_add(struct click_flows *t, const struct click_flow *model,

@@ -151,7 +151,7 @@ local key_type = ffi.typeof("struct click_flow_key")
 
 local swap16, swap32 = wire.swap16, wire.number_of
 
--- The number in the range that the flow gets, or nil if none is left.
+-- The number in the range that the flow gets, or nil if none is found.
 local function choose(self, key, reply, flows, kind)
   local base = self.ports and self.sport or self.source
   if self.same_first and self.ports then
@@ -164,8 +164,9 @@ local function choose(self, key, reply, flows, kind)
   local first = chance.number(math.min(self.top, MOST))
   if self.sequential then first = self.next > self.top and 0 or self.next end
   local chosen = C.pg_flows_free_key(flows, kind, reply, self.ports, base, self.top,
-    first)
-  return chosen >= 0 and tonumber(chosen) or nil
+    first, self.sequential)
+  if chosen >= 0 then return tonumber(chosen) end
+  self.next = (first + C.FLOW_CHOICES) % (self.top + 1) -- the next packet goes on
 end
 
 --- The key that packets with `key` get, so that replies to them differ from those of

@@ -77,6 +77,40 @@ describe("a rewriter's pattern", function ()
       shown(pattern:rewrite(elsewhere, set.flows, kind)))
   end)
 
+  local function key_from(source) return FlowSet.key(source, 7, 0x02000002, 80) end
+
+  -- Add flows `first` to `last`; the last one's port.
+  local function fill(pattern, set, kind, first, last)
+    local port
+    for i = first, last do
+      local key = key_from(i)
+      local new = assert(pattern:rewrite(key, set.flows, kind), i)
+      add(set, kind, key, new)
+      port = select(2, FlowSet.parts(new))
+    end
+    return port
+  end
+
+  it("looks at 512 numbers for a packet, and goes on with the next", function ()
+    local set, kind = new_set()
+    local pattern = parse("9.0.0.9 1024-65535# - -")
+    assert.equal(1024 + 5 * 512, fill(pattern, set, kind, 1, 5 * 512 + 1))
+    pattern.next = 0
+    for _ = 1, 5 do
+      assert.is_nil(pattern:rewrite(key_from(9999), set.flows, kind))
+    end
+    assert.equal(1024 + 5 * 512 + 1, fill(pattern, set, kind, 9999, 9999))
+  end)
+
+  it("finds ports until 97 of 100 are used, also side by side", function ()
+    for _, order in ipairs{"#", "?"} do
+      local set, kind = new_set()
+      fill(parse("9.0.0.9 1024-19023" .. order .. " - -"), set, kind, 1, 17400)
+      fill(parse("9.0.0.9 1024-21023 - -"), set, kind, 20001, 22000)
+      assert.equal(17400 + 2000, set:size())
+    end
+  end)
+
   it("goes in order with '#', for addresses too", function ()
     local set, kind = new_set()
     local pattern = parse("9.0.0.1-9.0.0.3# -")
