@@ -14,7 +14,7 @@ local gaps = require("apps.pcap.schedule")
 local schedule = require("net.rate.schedule")
 
 -- A pointer in a table would be an object for the garbage collector, each time.
-local place_t = ffi.typeof("struct { const uint8_t *data; }")
+local place_t = ffi.typeof("struct { const uint8_t *data; int64_t time; }")
 
 local M = {}
 
@@ -30,7 +30,7 @@ local function schedule_of(arg)
     return gaps.topspeed()
   elseif next(kinds, kind) then
     failure.usage("Replayer takes one of packet_rate, bit_rate and speed")
-  elseif type(value) ~= "number" or value <= 0 or value == math.huge then
+  elseif type(value) ~= "number" or not (value > 0 and value < math.huge) then
     failure.usage("Replayer can't keep the rate or speed %s; it must be above 0",
                   tostring(value))
   end
@@ -61,14 +61,15 @@ function Replayer:new(arg)
   app.loop = 1
   app.bytes, app.bits = 0, 0
   app.sent_before_loop = 0
-  app.place, app.waits = place_t(), 0  -- the packet that waits, and its length
+  app.place, app.waits = place_t(), 0  -- the packet that waits; its length, or 0
   app.scheduled = 0
   return setmetatable(app, Replayer)
 end
 
---- Go on from the place in the file, at another rate.
+--- Go on from the place in the file, at another rate: what waits is sent at once.
 function Replayer:reconfig(arg)
   self.gap = schedule_of(arg)
+  if self.waits > 0 then self.gap(self.waits, self.place.time) end
   set_limits(self, arg)
   schedule.restart(self.times, engine.now())
   self.done = self.failure ~= nil or self.packets >= self.limit
@@ -127,7 +128,7 @@ local function send_due(self, output, n, now)
     elseif length > packet.max_payload then
       self.oversize = self.oversize + 1
     elseif not is_due(self, length, time, now) then
-      self.place.data, self.waits = data, length
+      self.place.data, self.place.time, self.waits = data, time, length
       return
     else
       send(self, output, data, length)

@@ -82,6 +82,24 @@ describe("apps.pcap.replayer", function()
     assert.are.equal(1 + math.floor(0.1 * 128), count)
   end)
 
+  it("goes on at another rate, from the packet that waits", function()
+    save{0, 100 * SECOND, 200 * SECOND, 300 * SECOND}
+    local app = replayer{speed = 1}
+    assert.are.equal("1", sent_at(app, 0))
+    now = 10
+    app:reconfig{speed = 2}
+    assert.same({"2", "", "3"}, {sent_at(app, 10), sent_at(app, 59), sent_at(app, 60)})
+    now = 70
+    app:reconfig{packet_rate = 0.125}
+    assert.same({"4", true}, {sent_at(app, 70), app.done})
+    app = replayer{packet_rate = 0.001}
+    assert.are.equal("1", sent_at(app, 100))
+    now = 110
+    app:reconfig{packet_rate = 0.125}
+    assert.same({"2", "", "3"},
+      {sent_at(app, 110), sent_at(app, 117), sent_at(app, 118)})
+  end)
+
   it("goes through the file as often as asked", function()
     save{0, 10}
     local app = replayer{loops = 3}
@@ -118,7 +136,7 @@ describe("apps.pcap.replayer", function()
   it("refuses rates that can't be", function()
     save{0}
     for _, arg in ipairs{{speed = 0}, {packet_rate = -1}, {bit_rate = math.huge},
-                         {speed = 1, bit_rate = 5}} do
+                         {packet_rate = 0 / 0}, {speed = 1, bit_rate = 5}} do
       assert.is_false(pcall(replayer, arg))
     end
   end)
