@@ -149,7 +149,7 @@ def test_what_kernel_tun_pulls_and_cannot_send_is_counted(namespace):
     with running(*router.command(PERIGEE, "click", "-e", config)) as click:
         click.wait_for("ready")
         wait_until(lambda: json.loads(check(PERIGEE, "shm", "--json", click.pid)).get(
-            "apps/k/drop_longer_than_the_MTU") == 3, f"3 drops; it said {click.said}")
+            "apps/k/drop_longer_than_the_MTU") == 3, lambda: f"3 drops; it said {click.said}")
         assert click.interrupt() == 0, click.said
 
 

@@ -4,6 +4,7 @@ process of its own), several queues, rings and buffers of other sizes; peers tha
 come back, or aren't there."""
 
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -27,14 +28,14 @@ def end(role, path, *options):
     return ",".join([f"memif:{path}", f"role={role}", *options])
 
 
-def echo_of_dpdk(role, path, *options):
-    """Runs DPDK's testpmd, which sends back what comes to its device of DPDK's own driver.
-    Both of its threads may run on any CPU."""
+def echo_of_dpdk(role, path, *options, mode="io"):
+    """Runs DPDK's testpmd, which sends back what comes to its device of DPDK's own driver,
+    or (mode="flowgen") sends by itself. Both of its threads may run on any CPU."""
     device = ",".join([f"net_memif0,role={role}", f"socket={path}", "socket-abstract=no", *options])
     cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     return running(tool("dpdk-testpmd"), "--no-huge", "-m", 256, "--no-pci", "--no-shconf",
                    "--no-telemetry", f"--lcores=0@({cpus}),1@({cpus})", f"--vdev={device}", "--",
-                   "--port-topology=loop", "--forward-mode=io", "--no-lsc-interrupt",
+                   "--port-topology=loop", f"--forward-mode={mode}", "--no-lsc-interrupt",
                    "--total-num-mbufs=16384", "--no-flush-rx", "--stats-period=1")
 
 
@@ -90,18 +91,29 @@ def test_with_a_server_of_dpdk(tmp_path, path, options):
         assert go_round(tmp_path, echo, end("client", path, *options)) == PACKETS, echo.said
 
 
-def test_a_client_of_dpdk_that_is_killed_over_and_over(tmp_path, path):
-    """Each is taken anew, and gets what is sent from then on."""
-    with running(PERIGEE, "run", BRIDGE, end("server", path), "ring:x", 0) as server:
-        served(path, server)
-        for count in range(1, 4):
-            with echo_of_dpdk("client", path) as client:
-                wait_until(lambda: server.read() and mappings(server, "memif_region"),
-                           f"client {count}: {client.said} {server.said}")
-                client.interrupt(signal.SIGKILL)
+def received(program):
+    return json.loads(perigee("shm", "--json", program.pid).stdout)["apps/port1/rxpackets"]
+
+
+def send_and_die(path, server):
+    """A client of DPDK's that is killed while packets go both ways."""
+    before = received(server)
+    with echo_of_dpdk("client", path, mode="flowgen") as client:
+        wait_until(lambda: server.read() and client.read() and received(server) > before,
+                   lambda: f"packets: {client.said} {server.said}")
+        assert client.interrupt(signal.SIGKILL) == -signal.SIGKILL
+
+
+def test_a_client_of_dpdk_that_is_killed_over_and_over(path):
+    """Each is taken anew, and its memory given back."""
+    with running(PERIGEE, "run", ECHOES, end("server", path)) as server:
+        server.wait_for("echoing")
+        for _ in range(3):
+            send_and_die(path, server)
             wait_until(lambda: server.read() and not mappings(server, "memif_region"),
-                       f"the end of client {count}: {server.said}")
+                       lambda: f"its end: {server.said}")
         assert server.interrupt() == 0, server.said
+        assert account(server.said)["sent"] > 0, server.said
 
 
 def test_a_secret_with_dpdk(tmp_path, path):

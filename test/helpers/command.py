@@ -151,11 +151,12 @@ def running(*command, **kwargs):
 
 
 def wait_until(condition, what, timeout=TIMEOUT_S):
-    """Poll `condition` until it gives something true, and return that."""
+    """Poll `condition` until it gives something true, and return that. `what` it is, or a
+    function that tells it once the time is up (what a process said until then)."""
     ends = time.monotonic() + timeout
     while True:
         result = condition()
         if result:
             return result
-        assert time.monotonic() < ends, f"waited in vain for {what}"
+        assert time.monotonic() < ends, f"waited in vain for {what() if callable(what) else what}"
         time.sleep(0.01)

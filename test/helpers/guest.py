@@ -276,7 +276,7 @@ class Process:
             if self.said.count(text) < count:
                 assert self.runs() or self.said.count(text) >= count, self.said
             return self.said.count(text) >= count
-        wait_until(said, f"{text!r}: {self.said}", timeout=timeout)
+        wait_until(said, lambda: f"{text!r}: {self.said}", timeout=timeout)
 
     def wait_for_engine(self):
         """Wait until the engine of a perigee runs: it catches SIGINT (proc(5))."""

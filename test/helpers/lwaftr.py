@@ -85,5 +85,5 @@ def lwaftr(net, conf, *options, name="lwaftr-test"):
     with running(*command) as process:
         wait_until(lambda: process.read() and
                    perigee("lwaftr", "query", name, "--ready").returncode == 0,
-                   f"the lwAFTR: {process.said}")
+                   lambda: f"the lwAFTR: {process.said}")
         yield process

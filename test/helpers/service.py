@@ -37,7 +37,7 @@ class Manager:
         def heard():
             assert process.read(), process.said
             return line in self.listen()
-        wait_until(heard, f"{line}; heard {self.heard}")
+        wait_until(heard, lambda: f"{line}; heard {self.heard}")
 
 
 def environment(**more):
