@@ -191,7 +191,7 @@ end
 --- The same when the engine has its apps already.
 function Router:begin()
   local old = self.old
-  self.old = nil
+  self.old, self.options.old = nil, nil -- else each keeps all that there were before
   cpu_time.begin(self)
   self.most_turns, self.lookers = most_turns(self), lookers_of(self)
   self.active, self.arrived = true, {} -- links that stay have counted before

@@ -184,6 +184,21 @@ describe("A router", function ()
     end)
   end
 
+  it("keeps none of those whose place it took", function ()
+    local routers, old = setmetatable({}, {__mode = "k"})
+    for _ = 1, 5 do
+      old = click.run("InfiniteSource(LIMIT 9, STOP true) -> Discard", {old = old})
+      routers[old] = true
+    end
+    old:close()
+    jit.flush() -- traces keep what they were compiled for
+    collectgarbage()
+    collectgarbage()
+    local n = 0
+    for _ in pairs(routers) do n = n + 1 end
+    assert.is_true(n <= 2, n .. " of 5 routers are still there")
+  end)
+
   it("cleans up what was configured when another element fails", function ()
     local seen = {}
     local function class(name, fields)
