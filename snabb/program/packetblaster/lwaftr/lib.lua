@@ -175,9 +175,11 @@ local function tell(self)
   self.rx_packets, self.rx_bytes, self.lost_packets = 0, 0, 0
 end
 
--- For millions of packets a second, those of a second at most; nil: without a limit.
+-- For millions of packets a second, those of a second at most, or one; nil: without a
+-- limit.
 local function bucket_of(rate)
-  return rate < math.huge and token_bucket.new(rate * 1e6, rate * 1e6) or nil
+  if rate == math.huge then return nil end
+  return token_bucket.new(rate * 1e6, math.max(1, rate * 1e6))
 end
 
 local function generator(kind, config)

@@ -90,6 +90,17 @@ describe("program.packetblaster.lwaftr.lib", function ()
     assert.same({50, 25, 50, 50}, counts)
   end)
 
+  it("keeps a rate of less than a packet a second", function ()
+    local gen = app(blaster.B4Gen, {sizes = {64}, rate = 0.25e-6, single_pass = false})
+    local counts = {}
+    for i, seconds in ipairs{0, 3, 1, 4} do
+      now = now + seconds
+      gen:pull()
+      counts[i] = #all()
+    end
+    assert.same({1, 0, 1, 1}, counts)
+  end)
+
   it("goes from softwire to softwire by port, and by address", function ()
     local gen = app(blaster.B4Gen, {sizes = {64}, count = 3, single_pass = false})
     gen:pull()
