@@ -11,7 +11,7 @@ local rate = require("lib.traffic.rate")
 local schedule = require("net.rate.schedule")
 
 local nwritable = link.nwritable
-local min = math.min
+local max, min = math.max, math.min
 
 local KEYS = {
   stack = true, set = true, size = true, flows = true, seed = true, rate = true,
@@ -81,10 +81,11 @@ function Generator:link()
 end
 Generator.unlink = Generator.link
 
---- Send from now on. What was held isn't made up for.
+--- Send from now on. What was held isn't made up for, nor is anything sent early.
 function Generator:go()
   if self.held and self.scheduled_from then
-    schedule.restart(self.maker.schedule, engine.now() - self.scheduled_from)
+    local times = self.maker.schedule
+    schedule.restart(times, max(engine.now() - self.scheduled_from, times.due))
   end
   self.held = false
 end
