@@ -114,6 +114,25 @@ def test_a_nat_of_files_is_divided(words, tmp_path):
 
 
 @two_cpus
+def test_handlers_are_those_of_one_router(tmp_path):
+    capture = tmp_path / "in.pcap"
+    scapy.all.wrpcap(str(capture), [Ether() / IP(src=f"10.0.0.{k}") / UDP() / Raw(b"x")
+                                    for k in range(100)])
+    handlers = ["Counter.count", "Discard@4.count", "version", "list", "config",
+                "IPClassifier.cache_hits_ratio"]
+    options = [word for name in handlers for word in ("-h", name)]
+    said = []
+    for cpus in (f"{CPUS[0]}", f"{CPUS[0]},{CPUS[-1]}"):
+        result = run(PERIGEE, "click", "--cpus", cpus, "--device", f"i=pcap:rx={capture}",
+                     *options, "-e", "FromDevice(i) -> Counter -> IPClassifier(-) -> "
+                     "Discard", timeout=60)
+        assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
+        said.append(result.stdout)
+    assert "Counter@2.count:\n100\n" in said[0], said[0]
+    assert said[0] == said[1]
+
+
+@two_cpus
 def test_a_file_on_two_cpus_ends(tmp_path):
     capture = tmp_path / "none.pcap"
     capture.write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))

@@ -36,7 +36,8 @@ end
 function part.router(text, file, arg, name, old)
   local report = errors.new()
   local thread = arg.thread -- of a router over several
-  local flat = language.read{text = (thread and "" or ends.declarations) .. text,
+  local is_part = thread ~= nil or arg.copy ~= nil
+  local flat = language.read{text = (is_part and "" or ends.declarations) .. text,
     file = file, errors = report, variables = arg.variables, class_of = find_class,
     class_names = registry.names, packages = requirements.PACKAGES}
   if flat and thread then
@@ -44,8 +45,7 @@ function part.router(text, file, arg, name, old)
   end
   local made = flat and router.new(flat, {errors = report, old = old,
     find_class = find_class, variables = arg.variables, ports = arg.devices,
-    prefix = name .. "/", copy = arg.copy,
-    is_part = thread ~= nil or arg.copy ~= nil})
+    prefix = name .. "/", copy = arg.copy, is_part = is_part})
   if not made then
     failure.usage("app '%s': %s", name, (report:text():gsub("\n$", "")))
   end
@@ -70,7 +70,8 @@ function part.of(made, name, app)
     result[field] = function (port)
       local devices = made.device_ends and made.device_ends[field]
       if devices and devices[port] then return prefix .. devices[port] end
-      return ends.place(made.by_name[e], prefix .. e, port)
+      local own = made.by_name[e]
+      return own and ends.place(own, prefix .. e, port)
     end
   end
   return result

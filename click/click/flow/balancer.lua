@@ -308,8 +308,8 @@ balancer.handlers = {
       load.cpu, load.raw = n - load.raw, n
     end)
   end},
-  nb_active_servers = {read = function (self) return #self.active end},
-  nb_total_servers = {read = function (self) return self.servers end},
+  nb_active_servers = {join = "first", read = function (self) return #self.active end},
+  nb_total_servers = {join = "first", read = function (self) return self.servers end},
   load_conn = loads_handler("connections"), load_packets = loads_handler("packets"),
   load_bytes = loads_handler("bytes"),
   add_server = {write = add_server}, remove_server = {write = remove_server},

@@ -4,7 +4,8 @@
 --
 -- A handler is {read = f(element, arguments), write = f(element, text)}, one or both;
 -- `param` says that the read handler takes arguments, `raw` that no newline belongs
--- behind its text, `hidden` that it isn't listed. read() may return a number or a
+-- behind its text, `hidden` that it isn't listed, `join` what copies of a router on
+-- several CPUs say together (program.click.joined). read() may return a number or a
 -- boolean for its text; nil and a text is an error. What write() returns is an error's
 -- text, if anything. The router's own are called with the router.
 

@@ -34,7 +34,8 @@ describe("Copies of a configuration", function ()
 
   it("aren't made where there is one of something", function ()
     for _, name in ipairs{"ARPQuerier", "Script", "EtherSwitch",
-      "ControlSocket", "IPReassembler", "NumberPacket"} do
+      "ControlSocket", "IPReassembler", "NumberPacket", "FlowIPManagerIMP",
+      "FlowIPNAT"} do
       assert.equal(name:lower() .. " :: " .. name .. " sees all packets, or the router",
         copies.problem(router(name), {}, 2))
     end

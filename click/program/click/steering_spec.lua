@@ -10,6 +10,7 @@ local ffi = require("ffi")
 local joined = require("program.click.joined")
 local link = require("core.link")
 local packet = require("core.packet")
+local registry = require("click.registry")
 local savefiles = require("testing.savefiles")
 local steering = require("program.click.steering")
 
@@ -157,7 +158,7 @@ local function translate(n)
   end
   engine.configure(c)
   engine.main{no_report = true, done = engine.finished}
-  local router = {find = function () end}
+  local router = {find = function () return {class = registry.find("IPRewriter")} end}
   joined.handlers(router, cpus, app_of)
   local result = {seen = engine.app_table.peer.seen,
     sizes = router:handler_read("nat.size") .. " " .. router:handler_read("pings.size"),

@@ -72,7 +72,9 @@ end
 local NOT_CACHING = -1
 local HEADERS = {"MAC_HEADER", "NETWORK_HEADER", "TRANSPORT_HEADER"}
 
-local function cache_handler() return {read = function () return NOT_CACHING end} end
+local function cache_handler()
+  return {join = "first", read = function () return NOT_CACHING end}
+end
 
 -- CACHING is accepted, and changes nothing: what it would save isn't spent.
 local IPFilter = element.define{

@@ -17,15 +17,19 @@ local TSCClock = element.define{
     {"READY_CALL", "argument", keyword = true},
   },
   handlers = {
-    now = {read = function (self) return ("%.9f"):format(self.router:now()) end},
-    now_steady = {read = function (self)
+    now = {join = "first", read = function (self)
+      return ("%.9f"):format(self.router:now())
+    end},
+    now_steady = {join = "first", read = function (self)
       return ("%.9f"):format(self.router:steady())
     end},
-    cycles = {read = function () return (tostring(C.pg_tsc()):gsub("%a+$", "")) end},
-    cycles_hz = {read = function ()
+    cycles = {join = "first", read = function ()
+      return (tostring(C.pg_tsc()):gsub("%a+$", ""))
+    end},
+    cycles_hz = {join = "first", read = function ()
       return (tostring(C.pg_tsc_hz()):gsub("%a+$", ""))
     end},
-    phase = {read = function () return "1" end},
+    phase = {join = "first", read = function () return "1" end},
   },
 }
 
@@ -47,10 +51,10 @@ local JiffieClock = element.define{
   name = "JiffieClock", summary = "tells the time in milliseconds", ports = "0/0",
   arguments = {{"VERBOSE", "argument"}, {"MINPRECISION", "argument"}},
   handlers = {
-    jiffies = {read = function (self)
+    jiffies = {join = "first", read = function (self)
       return ("%.0f"):format(math.floor(self.router:steady() * JIFFIES))
     end},
-    status = {read = function () return "1" end},
+    status = {join = "first", read = function () return "1" end},
   },
 }
 

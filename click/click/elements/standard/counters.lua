@@ -135,7 +135,7 @@ local function reset_average(self)
 end
 
 local AVERAGE_HANDLERS = {
-  time = {read = duration},
+  time = {join = "most", read = duration},
   reset = element.command(reset_average),
   reset_now = element.command(reset_average),
 }
