@@ -11,10 +11,11 @@
 
 #include "../../src/native/api.h"
 #include "../../src/net/icmp/icmp.h"
+#include "../../src/net/icmp/types.h"
 #include "../../src/net/wire/ip4_options.h"
 #include "ip.h"
 
-enum { MINIMAL = IP4_HEADER, ICMP_HEADER = 8, LIFE = 200 };
+enum { MINIMAL = IP4_HEADER, LIFE = 200 };
 enum { UNREACHABLE = 3, REDIRECT = 5, PARAMETER_PROBLEM = 12 };
 enum { NEEDS_FRAGMENTING = 4, AT_POINTER = 0 };
 enum { END_OF_OPTIONS = 0 };

@@ -10,14 +10,13 @@
 
 #include "../../src/native/api.h"
 #include "../../src/net/checksum/sum.h"
+#include "../../src/net/icmp/types.h"
 #include "../../src/net/wire/wire.h"
 #include "flow_table.h"
 #include "ip.h"
 
 enum {
-  ICMP = 1, TCP = 6, UDP = 17, DCCP = 33, ICMP_HEADER = 8, FRAGMENT = 0x1fff,
-  UNREACHABLE = 3, SOURCE_QUENCH = 4, REDIRECT = 5, TIME_EXCEEDED = 11,
-  PARAMETER_PROBLEM = 12, ECHO = 8, ICMP_SUM = 2
+  ICMP = 1, TCP = 6, UDP = 17, DCCP = 33, FRAGMENT = 0x1fff, ECHO = 8, ICMP_SUM = 2
 };
 
 /* The error and what it quotes; `left` are the bytes of its transport header. */
@@ -26,12 +25,6 @@ struct quote {
   uint8_t *icmp, *l4;
   int32_t left;
 };
-
-static bool is_error(uint8_t type)
-{
-  return type == UNREACHABLE || type == SOURCE_QUENCH || type == REDIRECT ||
-         type == TIME_EXCEEDED || type == PARAMETER_PROBLEM;
-}
 
 static bool look(const struct packet *p, struct quote *q)
 {
@@ -45,7 +38,7 @@ static bool look(const struct packet *p, struct quote *q)
   header = (q->inner->version_ihl & 15) * 4;
   q->l4 = (uint8_t *)q->inner + header;
   q->left = end - l4 - ICMP_HEADER - header;
-  return q->outer->next_proto_id == ICMP && is_error(q->icmp[0]) &&
+  return q->outer->next_proto_id == ICMP && icmp4_is_error(q->icmp[0]) &&
          q->inner->version_ihl >> 4 == 4 && header >= (int32_t)sizeof *q->inner;
 }
 

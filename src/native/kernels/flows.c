@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../net/icmp/types.h"
 #include "../../net/wire/wire.h"
 #include "../api.h"
 
@@ -19,8 +20,7 @@ enum {
   BUCKETS = 128, /* of a card's redirection table, filled in turn */
   MOST_TAGS = 2,
   TCP = 6, UDP = 17, SCTP = 132, ICMP = 1, DCCP = 33,
-  ICMP_HEADER = 8, UNREACHABLE = 3, QUENCH = 4, REDIRECT = 5, ECHO_REQUEST = 8,
-  ECHO_REPLY = 0, TIME_EXCEEDED = 11, PARAMETER_PROBLEM = 12
+  ECHO_REQUEST = 8, ECHO_REPLY = 0
 };
 
 static uint32_t high[256], low[256]; /* hashes of each byte of a word */
@@ -73,12 +73,6 @@ uint32_t pg_tuple_hash(uint32_t source, uint32_t destination, uint32_t ports)
 /* Which of `n` copies the packets with the hash are for. */
 uint32_t pg_copy_of(uint32_t hash, uint32_t n) { return hash % BUCKETS % n; }
 
-static bool is_icmp_error(uint8_t type)
-{
-  return type == UNREACHABLE || type == QUENCH || type == REDIRECT ||
-         type == TIME_EXCEEDED || type == PARAMETER_PROBLEM;
-}
-
 /* What cards don't do: pings count by their identifier, errors as the packet that they
  * quote, DCCP by its ports. `sum` is that of the packet's addresses. */
 static uint64_t sum_within(const uint8_t *ip, const uint8_t *l4, const uint8_t *end,
@@ -90,7 +84,7 @@ static uint64_t sum_within(const uint8_t *ip, const uint8_t *l4, const uint8_t *
     return sum;
   if (l4[0] == ECHO_REQUEST || l4[0] == ECHO_REPLY)
     return sum ^ load16(l4 + 4);
-  if (!is_icmp_error(l4[0]) || end - l4 < ICMP_HEADER + IP4_HEADER)
+  if (!icmp4_is_error(l4[0]) || end - l4 < ICMP_HEADER + IP4_HEADER)
     return sum;
   const uint8_t *quoted = l4 + ICMP_HEADER, *ports = quoted + (quoted[0] & 15) * 4;
   sum = fold(quoted + 12, 8);

@@ -7,12 +7,10 @@
 #include "icmp.h"
 
 #include "../ip/ip4_write.h"
+#include "types.h"
 
-enum { ICMP_HEADER = 8, HOPS = 255 };
+enum { HOPS = 255 };
 enum { ICMP4 = 1, ICMP6 = 58, LAST_ERROR6 = 127, REDIRECT6 = 137, IP6_VERSION = 0x60 };
-/* Types of errors, a bit each: unreachable, source quench, redirect, time exceeded,
- * parameter problem. */
-enum { ERRORS4 = 1 << 3 | 1 << 4 | 1 << 5 | 1 << 11 | 1 << 12 };
 enum { TOO_BIG6 = 2, PARAMETER_PROBLEM6 = 4, UNKNOWN_OPTION6 = 2 };
 enum { THIS_NETWORK = 0, LOOPBACK = 127, FIRST_GROUP = 224, GROUP6 = 0xff };
 
@@ -24,7 +22,7 @@ bool pg_icmp4_deserves(const uint8_t *ip, uint32_t available)
   uint32_t length = (ip[0] & 15) * 4;
   const uint8_t *source = ip + IP4_ADDRESSES, *destination = source + 4;
   if (ip[IP4_PROTOCOL] == ICMP4 &&
-      (available < length + 4 || (ip[length] < 32 && ERRORS4 >> ip[length] & 1)))
+      (available < length + 4 || icmp4_is_error(ip[length])))
     return false;
   return (get16(ip + IP4_FRAGMENT) & 0x1fff) == 0
     && (destination[0] & 0xf0) != FIRST_GROUP && load32(destination) != UINT32_MAX
