@@ -119,7 +119,8 @@ def test_handlers_are_those_of_one_router(tmp_path):
     scapy.all.wrpcap(str(capture), [Ether() / IP(src=f"10.0.0.{k}") / UDP() / Raw(b"x")
                                     for k in range(100)])
     handlers = ["Counter.count", "Discard@4.count", "version", "list", "config",
-                "IPClassifier.cache_hits_ratio"]
+                "IPClassifier.cache_hits_ratio", "FromDevice.hw_count",
+                "FromDevice.carrier", "FromDevice.count"]
     options = [word for name in handlers for word in ("-h", name)]
     said = []
     for cpus in (f"{CPUS[0]}", f"{CPUS[0]},{CPUS[-1]}"):
@@ -129,6 +130,7 @@ def test_handlers_are_those_of_one_router(tmp_path):
         assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
         said.append(result.stdout)
     assert "Counter@2.count:\n100\n" in said[0], said[0]
+    assert "FromDevice@1.hw_count:\n100\n" in said[0], said[0]
     assert said[0] == said[1]
 
 

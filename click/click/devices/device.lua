@@ -190,7 +190,8 @@ local function wire_outside(self, c, number)
 end
 
 --- The number of the device among those that copies of the router have in common, and
---- whose packets come to each by its flows; nil: it has a queue of its own.
+--- whose packets come to each by its flows from the app device_NUMBER; nil: it has a
+--- queue of its own.
 function Device:shared_number()
   local copy = self.router.options and self.router.options.copy
   return copy and copy.shared and copy.shared[self.text]
@@ -212,16 +213,8 @@ function Device:wire(c)
       config.link(c, ("%s.output -> %s.rx"):format(name, receiver.name))
     end
   end
-  local target = self.name .. ".input"
-  if #self.senders > 1 then
-    local merge = self.name .. "@merge"
-    config.app(c, merge, Merge)
-    config.link(c, ("%s.output -> %s"):format(merge, target))
-    target = merge .. ".%s"
-  end
-  for i, sender in ipairs(self.senders) do
-    config.link(c, ("%s.tx -> %s"):format(sender.name, target:format("input" .. i)))
-  end
+  local out = way_out(self, c)
+  if out then config.link(c, ("%s -> %s.input"):format(out, self.name)) end
 end
 
 -- While it runs ---------------------------------------------------------------------
@@ -232,8 +225,10 @@ local function app_of(self, name)
 end
 
 --- The Port app of the element's queue (of the first, for one that sends); nil while it
---- isn't open.
+--- isn't open, or if it is another CPU's.
 function Device:app(element)
+  local shared = self:shared_number()
+  if shared then return engine.app_table["device_" .. shared] end
   for i, receiver in ipairs(self.receivers) do
     if receiver == element then return app_of(self, queue_name(self, i)) end
   end

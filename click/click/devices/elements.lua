@@ -114,7 +114,7 @@ local function mac_text(self)
 end
 
 local function link_field(field)
-  return {join = "first", read = function (self)
+  return {join = "most", read = function (self)
     return ask(self, function (port)
       local link = ffi.new("struct port_link")
       return C.pg_port_link(port, link) == 0 and tonumber(link[field]) or 0
