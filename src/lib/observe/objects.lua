@@ -4,9 +4,11 @@
 -- its bytes are read, the module knows that has registered the type (core.shm).
 
 local C = require("core.native")
+local fcntl = require("posix.fcntl")
 local sysfs = require("lib.hardware.sysfs")
 local shm = require("core.shm")
 local stat = require("posix.sys.stat")
+local unistd = require("posix.unistd")
 
 local objects = {}
 
@@ -20,11 +22,13 @@ local function mode(path)
   return found and found.st_mode or 0
 end
 
--- (A pipe may make who reads it wait, and a device has no end.)
+-- (A pipe may make who opens or reads it wait, and a device has no end; either may have
+-- taken the file's place since it was looked at.)
 local function head_of(path)
-  local file = stat.S_ISREG(mode(path)) ~= 0 and io.open(path, "rb")
-  local text = file and file:read(MOST_BYTES)
-  if file then file:close() end
+  local fd = stat.S_ISREG(mode(path)) ~= 0
+    and fcntl.open(path, fcntl.O_RDONLY + fcntl.O_NONBLOCK)
+  local text = fd and unistd.read(fd, MOST_BYTES)
+  if fd then unistd.close(fd) end
   return text
 end
 

@@ -6,6 +6,7 @@ local fake_tree = require("testing.fake_tree")
 local histogram = require("core.histogram")
 local objects = require("lib.observe.objects")
 local shm = require("core.shm")
+local stat = require("posix.sys.stat")
 
 describe("observe.objects", function ()
   local tree
@@ -38,6 +39,16 @@ describe("observe.objects", function ()
     counter.delete("spec/observe.counter")
     shm.unmap(h)
     shm.unlink("spec")
+  end)
+
+  it("doesn't wait for a pipe that takes a file's place", function ()
+    local path, seen = tree.base .. "/pipe.counter", stat.lstat
+    assert.equal(0, stat.mkfifo(path, 384))
+    finally(function () stat.lstat = seen end)
+    local file = seen("/proc/self/status")
+    stat.lstat = function () return file end
+    assert.is_nil(objects.line(path))
+    assert.is_nil((objects.read(path)))
   end)
 
   it("has nothing for what is short, gone or strange", function ()
