@@ -3,6 +3,7 @@
 what is dropped there."""
 
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -119,6 +120,23 @@ def test_on_other_cpus(tmp_path):
             perigee("capture", "--limit", "50", f"@{process.name}:{what}", path)
             assert len(packets(path)) == 50
         assert process.interrupt() == 0
+
+
+def test_last_words_that_never_come(tmp_path):
+    """They are waited for, asleep."""
+    path = tmp_path / "s.pcapng"
+    with graph(tmp_path, f"stopped-{os.getpid()}") as process:
+        with running(PERIGEE, "capture", "-f", "ether[0] == 0", "--duration", "2s",
+                     f"@{process.pid}:tee", path) as capture:
+            wait_until(path.exists, "the file")
+            process.send(signal.SIGSTOP)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+            status = capture.finish()
+        process.send(signal.SIGCONT)
+        assert "the process hasn't told within 10 s what was lost" in capture.said, status
+        assert status == 0
+        slept = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+        assert slept > 40, f"{slept} times, of 120: {capture.said}"
 
 
 def test_the_end_of_the_process_is_told(tmp_path):

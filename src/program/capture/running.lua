@@ -75,21 +75,18 @@ local function take_all(self, connection, duration)
   local rest = write_blocks(self, connection:rest())
   local ends = duration and C.pg_monotonic() + duration or math.huge
   local patience
-  while not self.told do
+  while not (self.told or self.silent) do
     local now = C.pg_monotonic()
     if not patience and (C.pg_signal() ~= 0 or now >= ends) then
       patience = now + LAST_WORDS_SECONDS
       connection:send{["do"] = "stop"}
     end
-    local bytes = connection:bytes(math.max(0, math.min(LOOK_SECONDS, ends - now)))
-    if patience and now > patience then
-      self.silent = true
-      return
-    elseif not bytes then
-      return
-    end
+    local bytes = connection:bytes(patience and LOOK_SECONDS
+      or math.min(LOOK_SECONDS, ends - now))
+    if not bytes then return end
     rest = write_blocks(self, rest .. bytes)
     self.out:flush()
+    self.silent = patience and now > patience
   end
 end
 
