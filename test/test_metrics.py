@@ -33,17 +33,26 @@ def instance(tmp_path_factory):
         yield process
 
 
-def get(path, page, accept="", method="GET"):
-    """Head and body of the page."""
-    with socket.socket(socket.AF_UNIX) as client:
+def get(place, page, accept="", method="GET"):
+    """Head and body of the page from the place: a port, or a socket's path."""
+    port = isinstance(place, int)
+    with socket.socket(socket.AF_INET if port else socket.AF_UNIX) as client:
         client.settimeout(30)
-        client.connect(str(path))
+        client.connect(("127.0.0.1", place) if port else str(place))
         client.sendall(f"{method} {page} HTTP/1.1\r\nHost: x\r\n{accept}\r\n".encode())
         data = b""
         while more := client.recv(65536):
             data += more
     head, _, body = data.decode().partition("\r\n\r\n")
     return head, body
+
+
+def said(place, page):
+    """The body of the page; empty as long as nobody listens there."""
+    try:
+        return get(place, page)[1]
+    except (ConnectionRefusedError, FileNotFoundError):
+        return ""
 
 
 OPEN = "Accept: application/openmetrics-text; version=1.0.0\r\n"
@@ -200,7 +209,7 @@ def test_idle_clients_keep_nobody_out(tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with running(PERIGEE, "--metrics", port, "echo", "null", 1) as process:
-        process.wait_for_engine()
+        wait_until(lambda: said(port, "/readyz") == "ok\n", "the engine")
         held = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
         for page in "/healthz", "/readyz", "/metrics":
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{page}", timeout=60) as got:
@@ -211,6 +220,16 @@ def test_idle_clients_keep_nobody_out(tmp_path):
             urllib.request.urlopen(evil, timeout=60)
         for client in held:
             client.close()
+
+
+def test_it_is_well_from_its_first_moment(tmp_path):
+    path = tmp_path / "metrics"
+    for _ in range(3):
+        answers = []
+        with running(PERIGEE, "--metrics", f"unix:{path}", "echo", "null", 1) as process:
+            while process.read(0) and answers[-4:] != ["ok\n"] * 4:
+                answers += [said(path, "/readyz"), said(path, "/healthz")]
+        assert set(answers) == {"", "no app runs\n", "ok\n"}
 
 
 def test_a_stuck_engine_is_not_well(instance):

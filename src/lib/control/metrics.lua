@@ -50,9 +50,11 @@ local function write(name, line)
 end
 
 local function new_counters()
+  local first = {breathed_ns = C.pg_monotonic_ns(), pool_packets = C.pg_pool_size(),
+    pool_available = C.pg_pool_available()}
   local found = {}
-  for _, name in ipairs{"breathed_ns", "pool_packets", "pool_available"} do
-    found[name] = counter.create(("service/%s.counter"):format(name))
+  for name, value in pairs(first) do
+    found[name] = counter.create(("service/%s.counter"):format(name), value)
   end
   return found
 end
@@ -76,8 +78,14 @@ local function new_visitor(fd, path, text)
     pid, started = again and launch(fd, text) or nil, now
   end
 
+  local function tell_state()
+    tell(lines, "readiness", state.not_ready() or "ready")
+    tell(lines, "name", engine.program_name or nil)
+  end
+
   function visitor.begin()
     counters = counters or new_counters()
+    tell_state()
   end
 
   function visitor.tend(now)
@@ -87,8 +95,7 @@ local function new_visitor(fd, path, text)
     next_look = now + LOOK_SECONDS
     counter.set(counters.pool_packets, C.pg_pool_size())
     counter.set(counters.pool_available, C.pg_pool_available())
-    tell(lines, "readiness", state.not_ready() or "ready")
-    tell(lines, "name", engine.program_name or nil)
+    tell_state()
     look_after_helper(now)
   end
 

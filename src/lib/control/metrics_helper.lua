@@ -24,7 +24,7 @@ end
 -- engine, such as a libmoon script's, is well as long as it is there.
 local function ill(directory, now)
   local last = count(directory, "breathed_ns")
-  local silent = last and now - last / 1e9
+  local silent = last and last > 0 and now - last / 1e9 -- (0: it is being made)
   if silent and silent > SILENT_SECONDS then
     return ("the engine hasn't breathed for %.0f seconds"):format(silent)
   end
