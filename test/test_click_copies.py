@@ -42,11 +42,11 @@ def test_copies_run_on_both(words):
 
 @pytest.mark.parametrize("words, text, why", [
     ((), "FromDPDKDevice(0) -> q :: Queue -> Unqueue -> s :: Discard;"
-     "Script(wait 0.1, stop)", "Script@5 :: Script sees all packets, or the router"),
+     "Script(wait 0.1, stop)", "Script@5 :: Script: it runs once, for the whole router"),
     ((), "Idle -> Discard; DriverManager(wait 0.1, stop)",
-     "DriverManager@3 :: DriverManager sees all packets, or the router"),
+     "DriverManager@3 :: DriverManager: it runs once, for the whole router"),
     ((), "FromDPDKDevice(1) -> s :: EtherSwitch -> Discard; Idle -> [1] s [1] -> Discard",
-     "s :: EtherSwitch sees all packets, or the router"),
+     "s :: EtherSwitch: copies would learn different tables of addresses"),
 ], ids=["element", "script", "switch"])
 def test_others_run_on_one_which_is_said(words, text, why, tmp_path):
     capture = tmp_path / "none.pcap"
@@ -132,6 +132,26 @@ def test_handlers_are_those_of_one_router(tmp_path):
     assert "Counter@2.count:\n100\n" in said[0], said[0]
     assert "FromDevice@1.hw_count:\n100\n" in said[0], said[0]
     assert said[0] == said[1]
+
+
+@two_cpus
+def test_plan_says_how_each_element_is_divided(tmp_path):
+    words = ("plan", "--no-source", "click", "--cpus", f"{CPUS[0]},{CPUS[-1]}", *DEVICE)
+    chain = ("FromDPDKDevice(0) -> Strip(14) -> CheckIPHeader -> m :: FlowIPManagerIMP -> "
+             "f :: FlowCounter -> {} -> Discard")
+    result = run(PERIGEE, *words, "-e", chain.format("c :: Counter"), timeout=60)
+    assert result.returncode == 0, result.stdout + result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == (f"a copy of the router on each of the CPUs {CPUS[0]}, {CPUS[-1]}; each "
+                        "gets the packets of its flows, by addresses and ports"), result.stdout
+    assert ("  by flow: packets of two addresses and ports, both ways, to one copy: "
+            "m :: FlowIPManagerIMP, f :: FlowCounter") in lines
+    assert "  null: a queue for each copy" in lines
+    assert f"on CPU {CPUS[-1]}: click_2" in lines
+    result = run(PERIGEE, *words, "-e", chain.format("n :: NumberPacket"), timeout=60)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "  not divided: packets are numbered in one row: n :: NumberPacket" in \
+        result.stdout.splitlines(), result.stdout
 
 
 @two_cpus

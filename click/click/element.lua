@@ -62,6 +62,9 @@ end
 ---                   be a function of the instance. Without it: any
 ---   fills_cache     true: what it looks at (its flows, the tables of a library) fills
 ---                   the first cache, so that packets don't stay there, however few
+---   division        how copies on several CPUs divide its packets
+---                   (core.cpus.dividable), `undivided`: why there can't be any;
+---                   `divided` and `readdresses`: see program.click.copies
 ---   live            its configuration may be changed while it runs
 ---   notifies, notifies_on, silent: see click.router.signals
 --- The first three of Click's codes may be functions of the instance.

@@ -41,6 +41,9 @@ Handlers
 Drops
   mixed up
 
+On several CPUs
+  not divided: its class doesn't say how copies of it could divide packets
+
 Differs from Click
   It is louder.
 ]=]

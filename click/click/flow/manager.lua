@@ -35,6 +35,7 @@ end
 local Manager = element.define{
   name = "flow manager",
   ports = "1/1", processing = "h/h", phase = 90, manages_flows = true,
+  division = "flow",
   drops = {"no IPv4 header", "no room for its flow"},
   reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"}, lengthens = 0, fills_cache = true,
 }

@@ -2,6 +2,7 @@
 -- The page of an element class, as `perigee click --explain Strip` prints it, from
 -- what the class says of itself.
 
+local dividable = require("core.cpus.dividable")
 local examples = require("click.pages.examples")
 local handlers_of = require("click.element").handlers
 local usage = require("click.pages.usage")
@@ -197,6 +198,8 @@ function page.text(class)
   local drops = {}
   for _, name in ipairs(class.drops or {}) do drops[#drops + 1] = {name} end
   rows(say, "Drops", drops)
+  say("\nOn several CPUs\n  %s", dividable.is(class) and dividable.text(class.division)
+    or "not divided: " .. dividable.why_not(class))
   say_example(say, examples.of(class))
   local differs = usage.of(class, "differs")
   if differs then say("\nDiffers from Click\n  %s", differs) end

@@ -324,7 +324,7 @@ end
 function base.define(class)
   for name, method in pairs(Rewriter) do class[name] = class[name] or method end
   class.ports, class.processing = "1-/1-", "h/h"
-  class.meets = class.meets or "flow"
+  class.division = class.division or "answers"
   class.drops = {"not rewritten", "no mapping", "fragment without ports"}
   class.keywords = keywords.of(class)
   class.usage = "INPUT, ... [, keywords]"

@@ -185,7 +185,9 @@ local function run_copies(router, text, o, reporter)
     placement.use(nil) -- elements aren't placed one by one
     return false
   end
-  local why, meets = copies.problem(router, o, #cpus)
+  local list = copies.division(router, #cpus)
+  local why, meets = copies.problem(router, o, #cpus, list)
+  copies.explain(router, cpus, list, why, meets)
   if why and placement.wanted() then
     reporter:warning("it runs on one CPU: %s", why)
   end

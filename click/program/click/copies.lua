@@ -2,16 +2,17 @@
 -- A configuration on several CPUs: copies of the whole router, each with a queue of
 -- each device, or with the flows that come to it (program.click.steering).
 --
--- Elements of the classes below keep nothing of one packet for others, or nothing but
--- counts. Another class says how it is divided:
+-- A class of elements says in its field `division` what has to come to one copy
+-- (core.cpus.dividable; "any" for what keeps nothing of one packet for others but
+-- counts), and may have
 --
---   divided(element, n)   why there can't be n copies, a sentence; nil: there can
---   meets                 what has to come to one copy: "flow", packets of a flow and
---                         answers to what the copy has made of them; "within", pings by
---                         identifier and ICMP errors about a flow, too; nil: nothing
+--   divided(element, n)   why there can't be n copies of this one, a sentence; or nil,
+--                         and its kind of division if that isn't the class's
+--   readdresses           true: it changes what packets, or answers to them, are led by
 
 local affinity = require("core.cpus.affinity")
 local config = require("core.config")
+local dividable = require("core.cpus.dividable")
 local engine = require("core.app")
 local joined = require("program.click.joined")
 local placement = require("core.cpus.placement")
@@ -19,43 +20,6 @@ local steering = require("program.click.steering")
 local workers = require("core.cpus.workers")
 
 local copies = {}
-
---- The names of elements that any packets may come to: a set.
-copies.classes = {}
-local COPIED = copies.classes
-for name in ([[
-  FromDPDKDevice ToDPDKDevice FromDevice ToDevice PollDevice
-  AddressInfo AlignmentInfo AnnotationInfo ClickyInfo DPDKInfo FlowInfo IPNameInfo
-  PortInfo ScheduleInfo StaticThreadSched TSCClock JiffieClock
-  Align CheckLength CheckPaint Discard EnsureDPDKBuffer EnsureHeadroom ExactPaintSwitch
-  HashSwitch Idle MinBatch MoveData Null Pad Paint Paint2 PaintSwitch PaintTee Pipeliner
-  PushNull RandomSwitch Resize RoundRobinSwitch SetAnnoByte SetPacketType SetTimestamp
-  StaticSwitch StoreData Strip StripToNetworkHeader Switch Tee Truncate Unstrip
-  AverageCounter Counter CounterMP AverageCounterMP AverageCounterIMP
-  Classifier IPClassifier IPFilter CTXDispatcher CTXManager
-  ARPResponder DropBroadcasts EnsureEther EtherEncap EtherMirror EtherRewrite
-  EtherVLANEncap GetEtherAddress HostEtherFilter MarkMACHeader SetEtherAddress
-  SetVLANAnno StoreEtherAddress StripEtherVLANHeader TruncateFCS VLANDecap VLANEncap
-  CheckICMPHeader ICMPError ICMPPingResponder
-  CheckIPHeader CheckIPHeader2 DecIPTTL DirectIPLookup FixIPSrc GetIPAddress IPEncap
-  IPFragmenter IPGWOptions IPIn IPInputCombo IPMirror IPOutputCombo LinearIPLookup
-  LookupIPRouteMP MarkIPCE MarkIPHeader RadixIPLookup RangeIPLookup SetIPAddress
-  SetIPChecksum SetIPDSCP SetIPECN SortedIPLookup StaticIPLookup StoreIPAddress
-  StripIPHeader UnstripIPHeader
-  AggregateCounterVector IPLoadBalancer IPLoadBalancerReverse L2LoadBalancer
-  CheckIP6Header DecIP6HLIM GetIP6Address ICMP6Error IP6Encap IP6Mirror LookupIP6Route
-  MarkIP6Header SetIP6Address SetIP6DSCP
-  CheckTCPHeader CheckUDPHeader FlowStrip FlowUnstrip ResetIPChecksum SetTCPChecksum
-  SetUDPChecksum StripTransportHeader UDPIPEncap
-  Queue SimpleQueue ThreadSafeQueue Unqueue
-]]):gmatch("%S+") do COPIED[name] = true end
-
--- Those that change what packets, or answers to them, are led by.
-local READDRESSES = {}
-for name in ([[
-  FlowStrip FlowUnstrip IP6Encap IPEncap MoveData StoreData StoreIPAddress StripIPHeader
-  UDPIPEncap UnstripIPHeader
-]]):gmatch("%S+") do READDRESSES[name] = true end
 
 --- The CPUs that the command line's options ask for, a list; nil: one thread will do.
 function copies.wanted(o)
@@ -77,44 +41,93 @@ local function asked_for(value)
   return value and (type(value) ~= "table" or next(value) ~= nil)
 end
 
--- What of packets has to come to one copy (see above); or nil and why there can't be
--- copies.
-local function what_meets(router, n)
-  local meets, who, changes
-  for _, e in ipairs(router.elements) do
-    local class = e.class
-    if not COPIED[class.name] then
-      if not class.divided then
-        return nil, ("%s :: %s sees all packets, or the router"):format(e.name,
-          class.name)
+-- The element's kind of division; or nil and why there can't be `n` copies.
+local function kind_of(e, n)
+  local class = e.class
+  local why, kind
+  if not dividable.is(class) then why = dividable.why_not(class)
+  elseif class.divided then why, kind = class.divided(e, n) end
+  if why then return nil, why end
+  return kind or class.division
+end
+
+local function called(e) return ("%s :: %s"):format(e.name, e.class.name) end
+
+-- Does a packet come from the element `from`, whatever is between, to `to`?
+local function leads(router, from, to, seen)
+  seen = seen or {}
+  for o = 1, from.noutputs or 0 do
+    for _, far in ipairs(router:joined(from, true, o)) do
+      local e = far.element
+      if e == to then return true end
+      if not seen[e] then
+        seen[e] = true
+        if leads(router, e, to, seen) then return true end
       end
-      local why = class.divided(e, n)
-      if why then return nil, ("%s :: %s: %s"):format(e.name, class.name, why) end
-      if meets ~= "within" then meets = class.meets or meets end
-      who = class.meets and e or who
     end
-    changes = changes or READDRESSES[class.name] and e
   end
-  if who and changes then
-    return nil, ("%s :: %s changes packets by which replies would be led to the CPU of "
-      .. "their flow, which %s :: %s needs"):format(changes.name, changes.class.name,
-      who.name, who.class.name)
+  return false
+end
+
+-- An element that changes what packets of a flow are led by, before `who`, or answers.
+local function changer(router, who, kind)
+  for _, e in ipairs(router.elements) do
+    if e.class.readdresses and (kind ~= "flow" and kind ~= "addresses"
+      or leads(router, e, who)) then
+      return e
+    end
   end
-  return meets or "nothing"
+end
+
+-- Of the elements' kinds one that is enough for all; or nil and why there is none.
+local function kind_of_all(router, list)
+  local all, who = "any", nil
+  for _, entry in ipairs(list) do
+    local kind = entry.kind
+    local changes = kind ~= "any" and changer(router, entry.element, kind)
+    if changes then
+      return nil, ("%s changes packets by which replies would be led to the CPU of "
+        .. "their flow, which %s needs"):format(called(changes), entry.name)
+    end
+    local both = dividable.both(all, kind)
+    if not both then
+      return nil, ("%s and %s need packets divided in different ways"):format(who,
+        entry.name)
+    end
+    if both ~= all then who = entry.name end
+    all = both
+  end
+  return all
+end
+
+--- How the router's elements would be divided among `n` copies, a list of {name =,
+--- element =, kind = or why =}.
+function copies.division(router, n)
+  local list = {}
+  for i, e in ipairs(router.elements) do
+    local kind, why = kind_of(e, n)
+    list[i] = {name = called(e), element = e, kind = kind, why = why}
+  end
+  return list
 end
 
 --- Why there can't be `n` copies of the router (which isn't running), a sentence; or
---- nil and what has to come to one copy: "nothing", "flow", "within".
-function copies.problem(router, o, n)
+--- nil and what has to come to one copy: "nothing", "flow", "within", "addresses".
+--- `list`: its division, if that is known.
+function copies.problem(router, o, n, list)
   for field, option in pairs(OWN_THREAD) do
     if asked_for(o[field]) then return ("%s needs one router"):format(option) end
   end
-  local meets, why = what_meets(router, n)
+  list = list or copies.division(router, n)
+  for _, entry in ipairs(list) do
+    if entry.why then return ("%s: %s"):format(entry.name, entry.why) end
+  end
+  local kind, why = kind_of_all(router, list)
   if why then return why end
   if not next(router.devices and router.devices.by_text or {}) then
     return "it receives from no device"
   end
-  return nil, meets
+  return nil, dividable.meets(kind)
 end
 
 local function app_of(i) return "click_" .. i end
@@ -129,6 +142,22 @@ local function end_of_files(cpus)
     end
     return true
   end
+end
+
+--- Say for `perigee plan` how the router is divided among copies on the CPUs of the
+--- list: `why` there are none, or what has to come to one copy; `list` is of
+--- copies.division.
+function copies.explain(router, cpus, list, why, meets)
+  local where = table.concat(cpus, ", ")
+  local lines = {why and ("one copy of the router, not one on each of the CPUs %s: %s")
+    :format(where, why)
+    or ("a copy of the router on each of the CPUs %s; %s"):format(where,
+      dividable.handing_out(meets))}
+  for _, line in ipairs(dividable.lines(list)) do lines[#lines + 1] = line end
+  for _, line in ipairs(why and {} or steering.explain(router, cpus, meets)) do
+    lines[#lines + 1] = line
+  end
+  placement.tell(lines)
 end
 
 --- Run copies of the router's configuration `text` on the CPUs of the list, until a

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
 local copies = require("program.click.copies")
+local dividable = require("core.cpus.dividable")
 local placement = require("core.cpus.placement")
 local registry = require("click.registry")
 
@@ -33,10 +34,12 @@ describe("Copies of a configuration", function ()
   end)
 
   it("aren't made where there is one of something", function ()
-    for _, name in ipairs{"ARPQuerier", "Script", "EtherSwitch",
-      "ControlSocket", "IPReassembler", "NumberPacket", "FlowIPManagerIMP",
-      "FlowIPNAT"} do
-      assert.equal(name:lower() .. " :: " .. name .. " sees all packets, or the router",
+    for name, why in pairs{
+      RandomBitErrors = "its class doesn't say how copies of it could divide packets",
+      NumberPacket = "packets are numbered in one row",
+      Shaper = "it keeps all packets together to one rate",
+    } do
+      assert.equal(("%s :: %s: %s"):format(name:lower(), name, why),
         copies.problem(router(name), {}, 2))
     end
     assert.equal("-p needs one router",
@@ -79,9 +82,46 @@ describe("Copies of a configuration", function ()
       .. "r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0);", 2))
   end)
 
-  it("are of classes that there are", function ()
-    for name in pairs(copies.classes) do
-      assert.truthy(registry.find(name), name)
+  it("are divided as the classes of elements say", function ()
+    for _, class in ipairs(registry.list()) do
+      local division = class.division
+      assert(division == nil or division == "none" or dividable.is(class),
+        ("%s: division %q"):format(class.name, tostring(division)))
+      assert(class.undivided == nil or division == "none", class.name)
     end
+  end)
+
+  it("can't be by flow where what is before the flows changes them", function ()
+    local why = "%s changes packets by which replies would be led to the CPU of their "
+      .. "flow, which m :: FlowIPManagerIMP needs"
+    assert.equal(why:format("s :: StripIPHeader"), said("r :: Tee;"
+      .. "r [1] -> s :: StripIPHeader -> m :: FlowIPManagerIMP -> Discard;", 2))
+    assert.equal("flow", said("r :: Tee;"
+      .. "r [1] -> m :: FlowIPManagerIMP -> StripIPHeader -> Discard;", 2))
+  end)
+
+  it("are told of by element, or why there are none", function ()
+    local r = click.router("i :: Idle -> m :: FlowIPManagerIMP -> d :: Discard")
+    r.devices = {by_text = {["xdp:x"] = {text = "xdp:x", receivers = {r.elements[1]},
+      senders = {}}}}
+    copies.explain(r, {0, 3}, copies.division(r, 2), nil, "flow")
+    r:close()
+    assert.same({
+      "a copy of the router on each of the CPUs 0, 3; each gets the packets of its "
+        .. "flows, by addresses and ports",
+      "  any packet to any copy: i :: Idle, d :: Discard",
+      "  by flow: packets of two addresses and ports, both ways, to one copy: "
+        .. "m :: FlowIPManagerIMP",
+      "  xdp:x: one queue, on CPU 0; its packets are handed out in software",
+    }, placement.told())
+    r = router("Counter", "Shaper")
+    local why = copies.problem(r, {}, 2)
+    copies.explain(r, {0, 3}, copies.division(r, 2), why)
+    assert.same({
+      "one copy of the router, not one on each of the CPUs 0, 3: shaper :: Shaper: "
+        .. "it keeps all packets together to one rate",
+      "  any packet to any copy: counter :: Counter",
+      "  not divided: it keeps all packets together to one rate: shaper :: Shaper",
+    }, placement.told())
   end)
 end)

@@ -24,6 +24,27 @@ local function has_fit_queues(device, n, meets)
   return meets == "flow" and kind.by_flow == true and divides_tables(n)
 end
 
+-- Is the device one app for all copies?
+local function is_shared(device, n, meets)
+  return not (#device.receivers > 1
+    or #device.receivers > 0 and has_fit_queues(device, n, meets))
+end
+
+--- Lines on how devices are divided among copies on these CPUs.
+function steering.explain(router, cpus, meets)
+  local lines, number = {}, 0
+  for _, key in ipairs(config.sorted_keys(router.devices.by_text)) do
+    local device, how = router.devices.by_text[key], "a queue for each copy"
+    if is_shared(device, #cpus, meets) then
+      number = number + 1
+      how = ("one queue, on CPU %d%s"):format(cpus[(number - 1) % #cpus + 1],
+        #device.receivers > 0 and "; its packets are handed out in software" or "")
+    end
+    lines[#lines + 1] = ("  %s: %s"):format(device.text, how)
+  end
+  return lines
+end
+
 --- The router's devices that `n` copies have in common: a list of {text =, name =,
 --- arg = of the Port app, receives =, sends =}. `meets`: see program.click.copies.
 function steering.devices(router, n, meets)
@@ -31,8 +52,7 @@ function steering.devices(router, n, meets)
   for _, key in ipairs(config.sorted_keys(router.devices.by_text)) do
     local device = router.devices.by_text[key]
     local receives = #device.receivers > 0
-    local fit = #device.receivers > 1 or receives and has_fit_queues(device, n, meets)
-    if not fit then
+    if is_shared(device, n, meets) then
       list[#list + 1] = {text = device.text, name = "device_" .. #list + 1,
         arg = device:argument(1), receives = receives, sends = #device.senders > 0}
     end

@@ -15,6 +15,7 @@ local cpus          -- those asked for, a list; nil: none
 local replicable    -- see placement.copies()
 local weights       -- see placement.weigh()
 local reasons = {}
+local told           -- see placement.tell()
 
 --- For how many seconds the apps' cycles are measured before a cut.
 placement.SECONDS = 0.3
@@ -37,6 +38,11 @@ function placement.weigh(measured) weights = measured end
 
 --- What was done and why, a list of lines, for people.
 function placement.reasons() return reasons end
+
+--- What people are told of how apps or elements are divided, a list of lines; a program
+--- that makes copies by itself says it (placement.tell).
+function placement.told() return told or {} end
+function placement.tell(lines) told = lines end
 
 -- Apps in the order in which a packet meets them, then those without links.
 local function in_order(c)

@@ -20,6 +20,7 @@ local FIRST_ADDRESS, BEHIND_ADDRESSES = 12 * 8, 20 * 8 -- bits of the IP header
 
 local AggregateIP = element.define{
   name = "AggregateIP", summary = "sets the aggregate to a field of IP packets",
+  division = "any",
   ports = "1/1-2", processing = "a/ah", drops = {"no such field"},
   reads = {"AGGREGATE", "NETWORK_HEADER", "TRANSPORT_HEADER"},
   arguments = {

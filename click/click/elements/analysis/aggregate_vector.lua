@@ -18,6 +18,7 @@ end
 
 local AggregateCounterVector = element.define{
   name = "AggregateCounterVector", lengthens = 0,
+  division = "any",
   summary = "counts packets per aggregate annotation, in an array",
   reads = {"AGGREGATE", "EXTRA_PACKETS", "EXTRA_LENGTH", "NETWORK_HEADER"},
   arguments = {

@@ -151,6 +151,7 @@ end
 
 local AggregateLength = element.define{
   name = "AggregateLength", summary = "sets the aggregate to the packet's length",
+  division = "any",
   ports = "1/1-2", processing = "a/ah", drops = {"no IP header"},
   reads = {"EXTRA_LENGTH", "NETWORK_HEADER"},
   arguments = {{"IP", "bool", default = false, keyword = true}},
@@ -175,6 +176,7 @@ end
 
 local AggregatePaint = element.define{
   name = "AggregatePaint", summary = "sets the aggregate to the packet's paint",
+  division = "any",
   arguments = {
     {"BITS", "unsigned", default = 8, min = 1, max = 8},
     {"INCREMENTAL", "bool", default = false, keyword = true},

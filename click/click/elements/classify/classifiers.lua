@@ -45,6 +45,7 @@ end
 
 local Classifier = element.define{
   name = "Classifier", summary = "classifies packets by contents",
+  division = "any",
   ports = "1/-", processing = "h/h", drops = {"no match"}, live = true, reads = {},
   handlers = {program = element.data("text")}, lengthens = 0,
 }
@@ -79,6 +80,7 @@ end
 -- CACHING is accepted, and changes nothing: what it would save isn't spent.
 local IPFilter = element.define{
   name = "IPFilter", summary = "filters IP packets by contents",
+  division = "any",
   ports = "1/-", processing = "h/h", drops = {"no match"}, live = true,
   reads = HEADERS, lengthens = 0,
   handlers = {
@@ -104,6 +106,7 @@ end
 
 local IPClassifier = element.define{
   name = "IPClassifier", summary = "classifies IP packets by contents",
+  division = "any",
   ports = "1/-", processing = "h/h", drops = {"no match"}, live = true,
   reads = HEADERS, lengthens = 0, handlers = IPFilter.handlers,
 }

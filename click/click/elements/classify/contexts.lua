@@ -105,6 +105,7 @@ end
 
 local CTXDispatcher = element.define{
   name = "CTXDispatcher", aliases = {"FlowContextDispatcher"},
+  division = "any",
   summary = "classifies packets by contents, outputs named by the rules",
   signature = "PATTERN [OUTPUT or drop], ...",
   ports = "1/-", processing = "h/h", drops = {"no match"},

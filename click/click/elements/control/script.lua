@@ -13,6 +13,7 @@ local text = require("click.language.text")
 
 local Script = element.define{
   name = "Script", summary = "runs instructions on the router's handlers",
+  division = "none", undivided = "it runs once, for the whole router",
   ports = "-/-", processing = "ah/ah",
 }
 

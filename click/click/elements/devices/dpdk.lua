@@ -16,6 +16,7 @@ local SWITCHES = {"VLAN_FILTER", "VLAN_STRIP", "VLAN_EXTEND", "LRO", "JUMBO"}
 
 local FromDPDKDevice = define_receiver{
   name = "FromDPDKDevice", summary = "receives packets from a port",
+  division = "any",
   arguments = ignored(ignored({
     {"PORT", "string", required = true}, {"QUEUE", "int"}, {"PROMISC", "bool"},
     {"VLAN_FILTER", "bool"}, {"VLAN_STRIP", "bool"}, {"VLAN_EXTEND", "bool"},
@@ -46,6 +47,7 @@ end
 
 local ToDPDKDevice = define_sender{
   name = "ToDPDKDevice", summary = "sends packets to a port",
+  division = "any",
   arguments = ignored(ignored({
     {"PORT", "string", required = true}, {"QUEUE", "int"},
     {"BURST", "unsigned", keyword = true},

@@ -18,7 +18,7 @@ local function receiver(name, summary, positions, ignored)
   for _, spec in ipairs(positions) do arguments[#arguments + 1] = spec end
   arguments[#arguments + 1] = {"ACTIVE", "bool", default = true, keyword = true}
   local class = common.define_receiver{
-    name = name, summary = summary, typed = true,
+    name = name, summary = summary, typed = true, division = "any",
     arguments = common.ignored(arguments, ignored),
   }
   function class:configure(a)
@@ -41,6 +41,7 @@ local FromNetmapDevice = receiver("FromNetmapDevice",
 
 local ToNetmapDevice = common.define_sender{
   name = "ToNetmapDevice", summary = "sends packets to a kernel interface",
+  division = "any",
   arguments = common.ignored({
     {"DEVNAME", "string", required = true}, {"BURST", "unsigned", keyword = true},
   }, {"IQUEUE", "BLOCKING", "QUEUE", "N_QUEUES", "MAXTHREADS", "TIMEOUT", "ALLOC",

@@ -12,6 +12,7 @@ local CAPTURING = {"SNIFFER", "HEADROOM", "METHOD", "CAPTURE",
 
 local FromDevice = define_receiver{
   name = "FromDevice", summary = "receives packets from a kernel interface",
+  division = "any",
   ports = "0/1-2", processing = "/h", typed = true,
   arguments = ignored({
     {"DEVNAME", "string", required = true},
@@ -35,6 +36,7 @@ end
 
 local ToDevice = define_sender{
   name = "ToDevice", summary = "sends packets to a kernel interface",
+  division = "any",
   arguments = ignored({
     {"DEVNAME", "string", required = true}, {"BURST", "unsigned"},
     {"ALLOW_NONEXISTENT", "bool", default = false, keyword = true},

@@ -25,6 +25,7 @@ end
 
 local ToDump = element.define{
   name = "ToDump", summary = "writes packets to a capture file",
+  division = "none", undivided = "it writes one file, in the order of packets",
   ports = "1/0-1", processing = "a/a", emits = true, phase = element.WRITES,
   arguments = {
     {"FILENAME", "filename", required = true},

@@ -47,6 +47,7 @@ end
 
 local GetEtherAddress = element.define{
   name = "GetEtherAddress", ports = "1/1-2",
+  division = "any",
   summary = "sets Ethernet address annotation from packet data",
   arguments = {
     {"ANNO", "anno", required = true, size = ADDRESS},
@@ -71,6 +72,7 @@ end
 
 local SetEtherAddress = element.define{
   name = "SetEtherAddress", summary = "sets Ethernet address annotations",
+  division = "any",
   arguments = {
     {"ADDR", "eth", required = true},
     {"ANNO", "anno", required = true, size = ADDRESS},
@@ -92,6 +94,7 @@ end
 
 local StoreEtherAddress = element.define{
   name = "StoreEtherAddress", ports = "1/1-2", processing = "a/ah",
+  division = "any",
   summary = "stores Ethernet address in packet",
   arguments = {
     {"ADDR", "eth"}, {"OFFSET", "word", required = true},

@@ -24,6 +24,7 @@ local HARDWARE_ETHERNET, IP4, IP6 = swap16(1), swap16(ether_type.IP4),
 
 local CheckARPHeader = element.define{
   name = "CheckARPHeader", summary = "checks ARP header",
+  division = "any",
   ports = "1/1-2", processing = "a/ah",
   arguments = {
     {"OFFSET", "unsigned", default = 0, max = 0xffff}, unpack(checks.arguments),

@@ -29,6 +29,8 @@ local KNOWN, FULL, ASK = cache.KNOWN, cache.FULL, cache.ASK
 
 local ARPQuerier = element.define{
   name = "ARPQuerier", live = true, emits = true,
+  division = "none",
+  undivided = "an ARP reply comes to one copy, and others wait for it",
   ports = "2/1-2", processing = "h/h", flow = "xy/x",
   summary = "encapsulates IP packets in Ethernet headers found via ARP",
   drops = {"no room", "no address", "too long"},

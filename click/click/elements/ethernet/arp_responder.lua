@@ -76,6 +76,7 @@ end
 
 local ARPResponder = element.define{
   name = "ARPResponder", live = true, ports = "1/1-2", processing = "a/ah",
+  division = "any",
   summary = "generates responses to ARP queries",
   drops = {"no answer"},
 }

@@ -33,6 +33,7 @@ local function destination_text(e) return wire.eth_text(e.destination) end
 
 local EtherEncap = element.define{
   name = "EtherEncap", summary = "encapsulates packets in Ethernet header",
+  division = "any",
   arguments = {
     {"ETHERTYPE", "unsigned", required = true, max = 0xffff},
     {"SRC", "eth", required = true},
@@ -82,6 +83,7 @@ end
 
 local EtherRewrite = element.define{
   name = "EtherRewrite", summary = "rewrite source and destination Ethernet address",
+  division = "any",
   arguments = {{"SRC", "eth", required = true}, {"DST", "eth", required = true}},
   drops = {"too short"}, reads = {"MAC_HEADER"}, lengthens = 0,
 }
@@ -108,6 +110,7 @@ end
 
 local EtherMirror = element.define{
   name = "EtherMirror", summary = "swaps Ethernet source and destination",
+  division = "any",
   drops = {"too short"}, reads = {}, lengthens = 0,
 }
 
@@ -129,6 +132,7 @@ function EtherMirror.make_process() return mirror end
 
 local EnsureEther = element.define{
   name = "EnsureEther", summary = "ensures that IP packets are Ethernet encapsulated",
+  division = "any",
   arguments = {
     {"ETHERTYPE", "unsigned", default = ether_type.IP4, max = 0xffff},
     {"SRC", "eth", default = ("\1"):rep(6)},

@@ -19,6 +19,7 @@ local GROUP = 0x01 -- in the first byte of a destination
 
 local HostEtherFilter = element.define{
   name = "HostEtherFilter", live = true, ports = "1/1-2", processing = "a/ah",
+  division = "any",
   summary = "drops Ethernet packets sent to other machines",
   arguments = {
     {"ETHER", "eth", required = true},
@@ -77,6 +78,7 @@ end
 
 local DropBroadcasts = element.define{
   name = "DropBroadcasts", ports = "1/1-2", processing = "a/ah",
+  division = "any",
   summary = "drops link-level broadcast and multicast packets",
   drops = {"broadcast"}, reads = {"PACKET_TYPE"}, lengthens = 0,
 }
@@ -114,6 +116,7 @@ end
 
 local MarkMACHeader = element.define{
   name = "MarkMACHeader", live = true, summary = "sets MAC header annotation",
+  division = "any",
   arguments = {
     {"OFFSET", "unsigned", default = 0, max = 0xffff},
     {"LENGTH", "unsigned", default = 0, max = 0xffff},
@@ -136,6 +139,7 @@ end
 
 local TruncateFCS = element.define{
   name = "TruncateFCS", summary = "cuts frames' check sequences off",
+  division = "any",
   arguments = {{"EXTRA_LENGTH", "bool", default = true, keyword = true}},
   drops = {"too short"},
 }

@@ -60,6 +60,7 @@ end
 
 local EtherSwitch = element.define{
   name = "EtherSwitch", summary = "learning, forwarding Ethernet switch", emits = true,
+  division = "none", undivided = "copies would learn different tables of addresses",
   ports = "2-/=", processing = "h/h", flow = "#/[^#]",
   arguments = {{"TIMEOUT", "seconds", default = 300, keyword = true}},
   drops = {"too short", "no other port", "filtered"},

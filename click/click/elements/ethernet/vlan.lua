@@ -77,6 +77,7 @@ end
 
 local EtherVLANEncap = element.define{
   name = "EtherVLANEncap", aliases = {"EtherVlanEncap"}, live = true,
+  division = "any",
   summary = "encapsulates packets in 802.1Q VLAN Ethernet header",
   arguments = with_native(tag_arguments(
     {"ETHERTYPE", "unsigned", required = true, max = 0xffff},
@@ -128,6 +129,7 @@ end
 
 local VLANEncap = element.define{
   name = "VLANEncap", summary = "add VLAN information to Ethernet packets",
+  division = "any",
   arguments = with_native(tag_arguments()),
   drops = {"too short", "too long"},
 }
@@ -168,6 +170,7 @@ end
 
 local VLANDecap = element.define{
   name = "VLANDecap", summary = "remove VLAN encapsulation from Ethernet packets",
+  division = "any",
   arguments = {
     {"ANNO", "bool", default = true},
     {"ETHERTYPE", "unsigned", default = ether_type.VLAN, max = 0xffff, keyword = true},
@@ -200,6 +203,7 @@ end
 
 local SetVLANAnno = element.define{
   name = "SetVLANAnno", aliases = {"SetVlanAnno"}, live = true,
+  division = "any",
   summary = "sets VLAN annotation", arguments = tag_arguments(),
 }
 
@@ -220,6 +224,7 @@ end
 
 local StripEtherVLANHeader = element.define{
   name = "StripEtherVLANHeader", aliases = {"StripEtherVlanHeader"}, live = true,
+  division = "any",
   summary = "strips 802.1Q VLAN Ethernet header", ports = "1/1-2", processing = "a/ah",
   arguments = {{"NATIVE_VLAN", "int", default = 0}},
   drops = {"too short", "no VLAN"},

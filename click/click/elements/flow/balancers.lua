@@ -19,6 +19,7 @@ local NO_FLOW, NO_HEADER, NOT_SYN = 1, 2, 3
 
 local FlowIPLoadBalancer = element.define{
   name = "FlowIPLoadBalancer", summary = "sends each flow to one of several servers",
+  division = "flow",
   processing = "h/h", handlers = balancer.handlers,
   arguments = balancer.arguments{
     {"VIP", "ip", required = true, keyword = true},
@@ -86,6 +87,7 @@ end
 
 local FlowIPLoadBalancerReverse = element.define{
   name = "FlowIPLoadBalancerReverse", summary = "gives answers the balancer's address",
+  division = "any",
   processing = "h/h", drops = {"no IPv4 header"}, lengthens = 0,
   reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"},
   arguments = {{"LB", "element", required = true, class = "FlowIPLoadBalancer"}},

@@ -17,7 +17,7 @@ local FLAGS = {i = 1, s = 2, m = 4, H = 8, V = 16, ["8"] = 32, W = 64}
 local area_type = ffi.typeof("struct { void *stream; uint32_t found, unused; }")
 
 local FlowHyperScan = element.define{
-  name = "FlowHyperScan", summary = "looks for expressions in flows",
+  name = "FlowHyperScan", division = "flow", summary = "looks for expressions in flows",
   processing = "h/h", flow_state = area_type, lengthens = 0, reads = {"FLOW_ID"},
   fills_cache = true, drops = {"no flow", "match", "no memory"},
   usage = "EXPRESSION, ... [, keywords]",

@@ -15,6 +15,7 @@ local LONGEST = 32768 -- longer flows count as that long
 
 local FlowCounter = element.define{
   name = "FlowCounter", summary = "counts flows, and packets of each",
+  division = "flow",
   processing = "h/h", drops = {"no flow"}, reads = {"FLOW_ID"}, lengthens = 0,
   flow_state = ffi.typeof("struct { uint32_t packets, unused; }"),
   notes = [[
@@ -62,6 +63,7 @@ end
 
 local FlowPrint = element.define{
   name = "FlowPrint", summary = "prints the numbers of packets' flows",
+  division = "flow",
   processing = "h/h", drops = {"no flow"}, reads = {"FLOW_ID"}, lengthens = 0,
   arguments = {
     {"CONTINUE", "bool", default = false},

@@ -25,6 +25,7 @@ end
 
 local IPLoadBalancer = element.define{
   name = "IPLoadBalancer", summary = "sends each packet to one of several servers",
+  division = "any",
   processing = "h/h", drops = {"no IPv4 header"}, lengthens = 0,
   reads = {"NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
   arguments = balancer.arguments{
@@ -80,6 +81,7 @@ end
 
 local L2LoadBalancer = element.define{
   name = "L2LoadBalancer", summary = "sends each packet to one of several stations",
+  division = "any",
   processing = "h/h", drops = {"too short"}, lengthens = 0,
   reads = {"NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
   arguments = L2.arguments, handlers = balancer.handlers, notes = L2.notes,
@@ -101,6 +103,7 @@ end
 
 local FlowL2LoadBalancer = element.define{
   name = "FlowL2LoadBalancer", summary = "sends each flow to one of several stations",
+  division = "flow",
   processing = "h/h", drops = {"no flow", "too short"}, lengthens = 0,
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
   flow_state = ffi.typeof("struct { uint32_t server, open; }"), -- server 0: none

@@ -69,6 +69,7 @@ end
 
 local FastUDPSource = define{
   name = "FastUDPSource", summary = "makes UDP packets of one flow",
+  division = "none", undivided = "it makes packets itself, in one row",
   is_udp = true, make_templates = make_udp,
   arguments = {
     {"RATE", "unsigned", required = true, max = MOST_RATE},

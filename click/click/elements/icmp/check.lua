@@ -19,6 +19,7 @@ local SIZES = {
 
 local CheckICMPHeader = element.define{
   name = "CheckICMPHeader", summary = "checks ICMP header on ICMP packets",
+  division = "any",
   ports = "1/1-2", processing = "a/ah", arguments = checks.arguments,
   drops = {"not ICMP", "bad packet length", "bad ICMP checksum"},
   complaint = "%s: ICMP header check failed: %s",

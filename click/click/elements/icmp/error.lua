@@ -16,6 +16,7 @@ local LEAST_MTU, DEFAULT_MTU = 68, 576 -- RFC 791; RFC 1812, section 4.3.2.3
 
 local ICMPError = element.define{
   name = "ICMPError", live = true, summary = "generates ICMP error packets",
+  division = "any",
   arguments = {
     {"SRC", "ip", required = true}, {"TYPE", "icmp_type", required = true},
     {"CODE", "word", default = "0"}, {"BADADDRS", "ip", list = true},

@@ -26,6 +26,7 @@ local MOST_TTL = 255
 
 local ICMPPingResponder = element.define{
   name = "ICMPPingResponder", summary = "responds to ICMP echo requests",
+  division = "any",
   ports = "1/1-2", processing = "a/ah", drops = {"no echo request"},
 }
 

@@ -22,6 +22,7 @@ local MOST_DATA = packet.max_payload - MINIMAL - HEADER
 
 local ICMPPingSource = element.define{
   name = "ICMPPingSource", aliases = {"ICMPSendPings"},
+  division = "none", undivided = "it makes packets itself, in one row",
   summary = "periodically sends ICMP echo requests",
   ports = "0-1/1", processing = "h/a", flow = "x/y", emits = true,
   arguments = {

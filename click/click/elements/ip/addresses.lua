@@ -23,6 +23,7 @@ local IN_HEADER = {src = 12, dst = 16}
 
 local GetIPAddress = element.define{
   name = "GetIPAddress",
+  division = "any",
   summary = "sets destination IP address annotation from packet data",
   arguments = {
     {"OFFSET", "int", default = -1}, {"ANNO", "anno", size = ADDRESS},
@@ -71,6 +72,7 @@ GetIPAddress.process = get_any
 
 local SetIPAddress = element.define{
   name = "SetIPAddress", summary = "sets destination IP address annotations",
+  division = "any",
   arguments = {
     {"IPADDR", "ip", required = true},
     {"ANNO", "anno", size = ADDRESS, keyword = true},
@@ -102,6 +104,7 @@ end
 
 local StoreIPAddress = element.define{
   name = "StoreIPAddress", ports = "1/1-2", processing = "a/ah",
+  division = "any", readdresses = true,
   summary = "stores IP address in packet", drops = {"out of range"},
 }
 
@@ -214,6 +217,7 @@ end
 
 local IPMirror = element.define{
   name = "IPMirror", summary = "swaps IP source and destination",
+  division = "any",
   arguments = {{"DST_ANNO", "bool", default = true}}, drops = {"no IP header"},
 }
 

@@ -25,6 +25,7 @@ local USUAL = 0x45 -- version 4, no options
 
 local CheckIPHeader = element.define{
   name = "CheckIPHeader", summary = "checks IP header",
+  division = "any",
   ports = "1/1-2", processing = "a/ah",
   arguments = {
     {"OFFSET", "unsigned", default = 0, keyword = true, max = 0xffff},

@@ -26,6 +26,7 @@ local barrier = wire.barrier
 
 local IPInputCombo = element.define{
   name = "IPInputCombo", summary = "input combo for IP routing",
+  division = "any",
   arguments = {
     {"COLOR", "unsigned", required = true, max = 255},
     {"BADSRC*", "ip", list = true},
@@ -85,6 +86,7 @@ IPInputCombo.handlers = {
 
 local IPOutputCombo = element.define{
   name = "IPOutputCombo", summary = "output combo for IP routing", emits = true,
+  division = "any",
   ports = "1/5", processing = "h/h",
   arguments = {
     {"COLOR", "int", required = true}, {"IPADDR", "ip", required = true},

@@ -27,6 +27,7 @@ local FROM_NOTE = "DST_ANNO"
 
 local IPEncap = element.define{
   name = "IPEncap", live = true, summary = "encapsulates packets in static IP header",
+  division = "any", readdresses = true,
   arguments = {
     {"PROTO", "ip_proto", required = true}, {"SRC", "ip", required = true},
     {"DST", "argument", required = true},
@@ -114,6 +115,7 @@ end
 -- annotations that CheckIPHeader has made.
 local IPIn = element.define{
   name = "IPIn", summary = "entry point of an IP path", processing = "a/ah",
+  division = "any",
 }
 
 function IPIn.process(_, p) return p end
@@ -123,7 +125,7 @@ function IPIn.process(_, p) return p end
 -- The names of protocols, ports and ICMP messages are known without it.
 local IPNameInfo = element.define{
   name = "IPNameInfo", summary = "stores names for IP protocols and ports",
-  ports = "0/0",
+  ports = "0/0", division = "any",
 }
 
 return {IPEncap, IPIn, IPNameInfo}

@@ -40,6 +40,7 @@ end
 
 local SetIPDSCP = element.define{
   name = "SetIPDSCP", live = true, summary = "sets IP packets' DSCP fields",
+  division = "any",
   arguments = {{"DSCP", "unsigned", required = true}}, drops = {NO_HEADER},
 }
 
@@ -61,6 +62,7 @@ end
 
 local SetIPECN = element.define{
   name = "SetIPECN", live = true, summary = "sets IP packets' ECN fields",
+  division = "any",
   arguments = {{"ECN", "argument", required = true}}, drops = {NO_HEADER},
 }
 
@@ -88,6 +90,7 @@ end
 
 local MarkIPCE = element.define{
   name = "MarkIPCE", summary = "sets IP packets' ECN field to Congestion Experienced",
+  division = "any",
   arguments = {{"FORCE", "bool", default = false}},
   drops = {NO_HEADER, "not ECN-capable"},
 }
@@ -112,6 +115,7 @@ MarkIPCE.handlers = {drops = {read = function (e) return ("%d"):format(e.bad) en
 
 local SetIPChecksum = element.define{
   name = "SetIPChecksum", summary = "sets IP packets' checksums",
+  division = "any",
   drops = {"bad IP header"},
 }
 

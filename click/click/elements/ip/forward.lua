@@ -26,6 +26,7 @@ local GROUP, GROUP_MASK = 0xe0, 0xf0
 
 local DecIPTTL = element.define{
   name = "DecIPTTL", summary = "decrements IP time-to-live, drops dead packets",
+  division = "any",
   ports = "1/1-2", processing = "a/ah",
   arguments = {
     {"ACTIVE", "bool", default = true, keyword = true},
@@ -123,6 +124,7 @@ end
 
 local FixIPSrc = element.define{
   name = "FixIPSrc", summary = "sets IP source field if requested by annotation",
+  division = "any",
   arguments = {{"IPADDR", "ip", required = true}},
   drops = {"bad IP header"}, reads = {"NETWORK_HEADER", "FIX_IP_SRC"}, lengthens = 0,
 }
@@ -162,6 +164,7 @@ end
 
 local IPGWOptions = element.define{
   name = "IPGWOptions", summary = "processes router IP options",
+  division = "any",
   ports = "1/1-2", processing = "a/ah",
   arguments = {
     {"MYADDR", "ip", required = true}, {"OTHERADDRS", "ip", list = true},

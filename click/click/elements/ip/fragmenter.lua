@@ -17,6 +17,7 @@ local FIRST_TOLD = 5 -- packets that can't be cut
 
 local IPFragmenter = element.define{
   name = "IPFragmenter", summary = "fragments large IP packets", emits = true,
+  division = "any",
   ports = "1/1-2", processing = "h/h",
   arguments = {
     {"MTU", "unsigned", required = true}, {"HONOR_DF", "bool", default = true},

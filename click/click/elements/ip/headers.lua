@@ -12,6 +12,7 @@ local NETWORK, TRANSPORT = note.NETWORK_HEADER, note.TRANSPORT_HEADER
 
 local MarkIPHeader = element.define{
   name = "MarkIPHeader", live = true, summary = "sets IP header annotation",
+  division = "any",
   arguments = {{"OFFSET", "unsigned", default = 0, max = 0xffff}},
   drops = {"too short"},
 }
@@ -28,6 +29,7 @@ end
 
 local StripIPHeader = element.define{
   name = "StripIPHeader", summary = "strips outermost IP header",
+  division = "any", readdresses = true,
   drops = {"no IP header"},
 }
 
@@ -47,6 +49,7 @@ end
 
 local UnstripIPHeader = element.define{
   name = "UnstripIPHeader", summary = "restores outermost IP header",
+  division = "any", readdresses = true,
   drops = {"too long"},
 }
 
@@ -57,6 +60,7 @@ end
 
 local UnstripTransportHeader = element.define{
   name = "UnstripTransportHeader", aliases = {"UnstripTCPHeader"},
+  division = "any",
   summary = "restores the TCP, UDP or ICMP header", drops = {"too long"},
 }
 

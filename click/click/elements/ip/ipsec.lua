@@ -180,6 +180,7 @@ end
 -- The header goes to the tunnel's other end; where it leaves, it gets its source.
 local IPsecEncap = element.define{
   name = "IPsecEncap", extends = IPEncap, live = true, handlers = {},
+  division = "none", undivided = "packets of an association are numbered in one row",
   summary = "encapsulates packets in static IP header",
   arguments = {{"PROTO", "ip_proto", required = true}},
 }

@@ -23,6 +23,7 @@ local RadixIPLookup = lookup[4]
 
 local RadixIPsecLookup = element.define{
   name = "RadixIPsecLookup", extends = RadixIPLookup,
+  division = "none", undivided = "packets of an association are numbered in one row",
   summary = "IP lookup using a radix trie, with IPsec tunnels",
   teller = "IPsecRouteTable",
   drops = {"no route", "no association"},

@@ -17,6 +17,7 @@ local MOST_TOLD = 5 -- packets without a route
 
 local StaticIPLookup = element.define{
   name = "StaticIPLookup", summary = "simple static IP routing table",
+  division = "any",
   ports = "1/-", processing = "h/h", drops = {"no route"}, reads = {"DST_IP"},
   lengthens = 0,
   teller = "LinearIPLookup", -- whom Click says it is that tells

@@ -19,6 +19,7 @@ local KNOWN = {[1] = true, [2] = true, [3] = true, [4] = true, [REDIRECT] = true
 
 local ICMP6Error = element.define{
   name = "ICMP6Error", summary = "generates ICMPv6 error packets",
+  division = "any",
   arguments = {
     {"SRC", "ip6", required = true}, {"TYPE", "unsigned", required = true},
     {"CODE", "unsigned", required = true, max = 255},

@@ -6,6 +6,7 @@ local element = require("click.element")
 
 local IP6Fragmenter = element.define{
   name = "IP6Fragmenter", summary = "tells IPv6 packets apart that are too long",
+  division = "any",
   ports = "1/1-2", processing = "h/h", drops = {"too long"}, reads = {}, lengthens = 0,
   arguments = {{"MTU", "unsigned", required = true}},
   handlers = {

@@ -42,6 +42,7 @@ end
 
 local CheckIP6Header = element.define{
   name = "CheckIP6Header", summary = "checks IPv6 header",
+  division = "any",
   ports = "1/1-2", processing = "a/ah",
   arguments = {
     {"BADADDRS", "ip6", list = true}, {"OFFSET", "unsigned", default = 0, max = 0xffff},
@@ -109,6 +110,7 @@ CheckIP6Header.handlers = {
 
 local MarkIP6Header = element.define{
   name = "MarkIP6Header", summary = "sets IPv6 header annotation",
+  division = "any",
   arguments = {{"OFFSET", "unsigned", default = 0, max = 0xffff}},
 }
 
@@ -124,6 +126,7 @@ end
 
 local GetIP6Address = element.define{
   name = "GetIP6Address",
+  division = "any",
   summary = "sets destination IPv6 address annotation from packet data",
   arguments = {{"OFFSET", "unsigned", required = true}}, drops = {"too short"},
 }
@@ -139,6 +142,7 @@ end
 
 local SetIP6Address = element.define{
   name = "SetIP6Address", summary = "sets destination IPv6 address annotations",
+  division = "any",
   arguments = {{"IPADDR", "ip6", required = true}},
 }
 
@@ -157,6 +161,7 @@ end
 
 local DecIP6HLIM = element.define{
   name = "DecIP6HLIM", summary = "decrements IPv6 hop limit, drops dead packets",
+  division = "any",
   ports = "1/1-2", processing = "a/ah", drops = {"expired", "no IPv6 header"},
 }
 
@@ -189,6 +194,7 @@ DecIP6HLIM.handlers = {
 
 local SetIP6DSCP = element.define{
   name = "SetIP6DSCP", live = true, summary = "sets IPv6 packets' DSCP fields",
+  division = "any",
   arguments = {{"DSCP", "unsigned", required = true}}, drops = {"no IPv6 header"},
 }
 
@@ -213,6 +219,7 @@ end
 
 local IP6Encap = element.define{
   name = "IP6Encap", live = true,
+  division = "any", readdresses = true,
   summary = "encapsulates packets in static IPv6 header",
   arguments = {
     {"PROTO", "ip_proto", required = true}, {"SRC", "ip6", required = true},
@@ -273,6 +280,7 @@ end
 
 local IP6Mirror = element.define{
   name = "IP6Mirror", summary = "swaps IPv6 source and destination",
+  division = "any",
   drops = {"no IPv6 header"},
 }
 local TCP, UDP = 6, 17

@@ -20,6 +20,7 @@ local longs_t = ffi.typeof("uint64_t *")
 
 local LookupIP6Route = element.define{
   name = "LookupIP6Route", summary = "simple static IPv6 routing table",
+  division = "any",
   ports = "1/-", processing = "h/h", drops = {"no route"},
 }
 

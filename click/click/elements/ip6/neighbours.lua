@@ -40,6 +40,7 @@ end
 
 local IP6NDAdvertiser = element.define{
   name = "IP6NDAdvertiser", aliases = {"NDAdv"},
+  division = "any",
   summary = "answers IPv6 neighbor solicitations",
   drops = {"no answer"},
 }

@@ -8,6 +8,7 @@ local element = require("click.element")
 
 local TSCClock = element.define{
   name = "TSCClock", summary = "tells the time and the CPU's counter",
+  division = "any",
   ports = "0-1/=", processing = "h/h",
   arguments = {
     {"VERBOSE", "argument", keyword = true}, {"INSTALL", "argument", keyword = true},
@@ -49,6 +50,7 @@ local JIFFIES = 1000 -- a second
 
 local JiffieClock = element.define{
   name = "JiffieClock", summary = "tells the time in milliseconds", ports = "0/0",
+  division = "any",
   arguments = {{"VERBOSE", "argument"}, {"MINPRECISION", "argument"}},
   handlers = {
     jiffies = {join = "first", read = function (self)

@@ -38,6 +38,7 @@ end
 
 local NumberPacket = element.define{
   name = "NumberPacket", summary = "writes increasing numbers into packets",
+  division = "none", undivided = "packets are numbered in one row",
   ports = "1/1",
   arguments = {
     {"OFFSET", "unsigned", default = 40},

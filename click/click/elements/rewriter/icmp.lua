@@ -16,7 +16,7 @@ local NO_NOTE = -1
 local ICMPRewriter = element.define{
   name = "ICMPRewriter", summary = "rewrites ICMP errors by the mappings of rewriters",
   ports = "1/1-", processing = "h/h", drops = {"no mapping"},
-  divided = function () end, meets = "within",
+  division = "within",
   arguments = {
     {"MAPS", "argument", required = true},
     {"DST_ANNO", "bool", default = true, keyword = true},

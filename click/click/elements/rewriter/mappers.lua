@@ -17,7 +17,7 @@ local PATTERNS, MAPPERS = 20, 99 -- when they are configured; rewriters are at 1
 
 local IPRewriterPatterns = element.define{
   name = "IPRewriterPatterns", summary = "specifies patterns that rewriters share",
-  ports = "0/0", phase = PATTERNS, divided = function () end,
+  ports = "0/0", phase = PATTERNS, division = "any",
 }
 
 function IPRewriterPatterns:configure_raw(list)
@@ -58,11 +58,8 @@ function Mapper:check_rewriter(rewriter, input)
   end
 end
 
--- A rewriter says whether its patterns can be divided.
-local function divided() end
-
 local function define(class)
-  class.divided = divided
+  class.division = "any" -- a rewriter says whether its patterns can be divided
   for name, method in pairs(Mapper) do class[name] = method end
   class.ports, class.phase = "0/0", MAPPERS
   return element.define(class)

@@ -115,9 +115,8 @@ local function make_other(timeout)
 end
 
 -- Packets of an address, or a pair, have any ports, and so come to any CPU.
-local function undivided()
-  return "a flow is all packets of its addresses, whose ports lead them to several CPUs"
-end
+local UNDIVIDED =
+  "a flow is all packets of its addresses, whose ports lead them to several CPUs"
 
 local function table_handlers()
   return base.handlers{
@@ -128,7 +127,7 @@ end
 local IPAddrRewriter = base.define{
   name = "IPAddrRewriter", summary = "rewrites IP packets' addresses",
   how = C.REWRITE_SOURCE, any_protocol = true, handlers = table_handlers(),
-  divided = undivided,
+  division = "none", undivided = UNDIVIDED,
   accepts = function (key)
     return key.sport == 0 and key.dport == 0 and key.destination == 0
   end,
@@ -138,7 +137,7 @@ local IPAddrRewriter = base.define{
 local IPAddrPairRewriter = base.define{
   name = "IPAddrPairRewriter", summary = "rewrites IP packets' addresses by pairs",
   how = C.REWRITE_ADDRESSES, any_protocol = true, handlers = table_handlers(),
-  divided = undivided,
+  division = "none", undivided = UNDIVIDED,
   accepts = function (key) return key.sport == 0 and key.dport == 0 end,
   make_kinds = make_other(ADDRESS_TIMEOUT),
 }
@@ -147,7 +146,7 @@ local IPAddrPairRewriter = base.define{
 
 local ICMPPingRewriter = base.define{
   name = "ICMPPingRewriter", summary = "rewrites ICMP echo requests and replies",
-  how = C.REWRITE_PING, accepts = any, meets = "within", handlers = table_handlers(),
+  how = C.REWRITE_PING, accepts = any, division = "within", handlers = table_handlers(),
   make_kinds = make_other(TIMEOUT),
 }
 

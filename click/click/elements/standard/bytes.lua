@@ -24,6 +24,7 @@ local function take_length(self, a) self.length = a.LENGTH end
 
 local Strip = element.define{
   name = "Strip", summary = "removes bytes from the front of packets",
+  division = "any",
   arguments = LENGTH_ARGUMENT, drops = {"too short"}, configure = take_length,
   lengthens = function (self) return -self.length end, reads = {},
 }
@@ -43,6 +44,7 @@ end
 
 local Unstrip = element.define{
   name = "Unstrip", summary = "puts stripped bytes back", arguments = LENGTH_ARGUMENT,
+  division = "any",
   drops = {"no room"}, configure = take_length,
   lengthens = function (self) return self.length end, reads = {},
 }
@@ -62,6 +64,7 @@ end
 
 local StripToNetworkHeader = element.define{
   name = "StripToNetworkHeader", summary = "removes what is before the network header",
+  division = "any",
   drops = {"no network header"},
 }
 
@@ -78,6 +81,7 @@ end
 
 local Truncate = element.define{
   name = "Truncate", summary = "cuts packets to a length",
+  division = "any",
   arguments = {
     {"LENGTH", "unsigned", required = true},
     {"EXTRA_LENGTH", "bool", default = true, keyword = true},
@@ -106,6 +110,7 @@ end
 
 local Pad = element.define{
   name = "Pad", summary = "makes packets longer", drops = {"too long"},
+  division = "any",
   arguments = {
     {"LENGTH", "unsigned", default = 0},
     {"ZERO", "bool", default = true, keyword = true},
@@ -159,6 +164,7 @@ end
 
 local StoreData = element.define{
   name = "StoreData", summary = "writes bytes into packets", drops = {"too long"},
+  division = "any", readdresses = true,
   arguments = {
     {"OFFSET", "unsigned", required = true, max = MOST},
     {"DATA", "data", required = true},
@@ -206,6 +212,7 @@ end
 
 local MoveData = element.define{
   name = "MoveData", summary = "copies bytes within packets", drops = {"too long"},
+  division = "any", readdresses = true,
   arguments = {
     {"DST_OFFSET", "unsigned", required = true, max = MOST},
     {"SRC_OFFSET", "unsigned", required = true, max = MOST},
@@ -238,7 +245,8 @@ end
 
 -- Where a packet's memory is, or how its bytes are aligned, is the engine's matter.
 local function define_needless(name, summary, arguments)
-  local class = element.define{name = name, summary = summary, arguments = arguments}
+  local class = element.define{name = name, summary = summary, arguments = arguments,
+    division = "any"}
   function class:process(p) return p end
   return class
 end
@@ -270,6 +278,7 @@ end
 
 local CheckLength = element.define{
   name = "CheckLength", summary = "drops packets that are too long", ports = "1/1-2",
+  division = "any",
   processing = "a/ah", drops = {"too long"}, live = true,
   arguments = {
     {"LENGTH", "unsigned", required = true},

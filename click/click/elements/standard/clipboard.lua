@@ -54,6 +54,7 @@ end
 
 local Resize = element.define{
   name = "Resize", summary = "adds bytes to packets' ends, or removes some",
+  division = "any",
   live = true, drops = {"too long"},
   arguments = {{"HEAD", "int", default = 0}, {"TAIL", "int", default = 0}},
   handlers = {head = element.data("head", "int"), tail = element.data("tail", "int")},

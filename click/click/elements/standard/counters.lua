@@ -43,6 +43,7 @@ end
 
 local Counter = element.define{
   name = "Counter", summary = "counts packets and bytes",
+  division = "any",
   -- FastClick's differ in how threads share the counts. Here one thread counts.
   aliases = {"CounterMP", "CounterAtomic", "CounterRCU", "CounterLock", "CounterLockMP",
     "CounterPLockMP", "CounterRW", "CounterRWMP", "CounterPRW", "CounterPRWMP",
@@ -149,6 +150,7 @@ end
 
 local AverageCounter = element.define{
   name = "AverageCounter", summary = "measures the average rate since the first packet",
+  division = "any",
   aliases = {"AverageCounterMP", "AverageCounterIMP"},
   arguments = {
     {"IGNORE", "real", default = 0},
@@ -187,6 +189,7 @@ end
 
 local Meter = element.define{
   name = "Meter", summary = "sends packets to an output by their rate",
+  division = "none", undivided = "it keeps all packets together to one rate",
   ports = "1/2-", processing = "h/h",
   handlers = {
     rate = {read = rate_text("rate", 1)},

@@ -13,6 +13,7 @@ local MOST, BYTES = packet.max_payload, 4
 
 local SetCRC32 = element.define{
   name = "SetCRC32", summary = "appends a CRC to packets", drops = {"too long"},
+  division = "any",
   reads = {}, lengthens = BYTES,
 }
 
@@ -31,6 +32,7 @@ end
 
 local CheckCRC32 = element.define{
   name = "CheckCRC32", summary = "checks the CRC of SetCRC32, and takes it off",
+  division = "any",
   drops = {"bad CRC"}, reads = {},
   differs = "It prints a line about the first packet that it drops, not about each.",
 }

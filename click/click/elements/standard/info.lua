@@ -12,6 +12,7 @@ local INFO = 20 -- configured before others
 
 local function define(class)
   class.ports, class.phase = "0/0", class.phase or INFO
+  class.division = "any"
   return element.define(class)
 end
 

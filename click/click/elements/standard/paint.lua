@@ -22,6 +22,7 @@ local COLOR = {color = element.data("color", "unsigned")}
 
 local Paint = element.define{
   name = "Paint", summary = "notes a color of packets",
+  division = "any",
   arguments = color_arguments(1, PAINT), handlers = COLOR, reads = {}, lengthens = 0,
 }
 
@@ -42,6 +43,7 @@ end
 
 local Paint2 = element.define{
   name = "Paint2", summary = "notes a color of 16 bits",
+  division = "any",
   arguments = color_arguments(2, PAINT2), handlers = COLOR,
 }
 
@@ -98,6 +100,7 @@ end
 
 local SetAnnoByte = element.define{
   name = "SetAnnoByte", summary = "sets a byte of a packet's annotations",
+  division = "any",
   arguments = {
     {"ANNO", "anno", size = 1, required = true},
     {"VALUE", "unsigned", required = true, max = 255},
@@ -119,6 +122,7 @@ local TYPES = {HOST = note.HOST, BROADCAST = note.BROADCAST, OUTGOING = note.OUT
 
 local SetPacketType = element.define{
   name = "SetPacketType", summary = "notes to whom a packet is sent",
+  division = "any",
   arguments = {{"TYPE", "word", required = true}},
 }
 
@@ -140,6 +144,7 @@ local TIMESTAMP, FIRST_TIMESTAMP = note.TIMESTAMP, note.FIRST_TIMESTAMP
 
 local SetTimestamp = element.define{
   name = "SetTimestamp", summary = "notes the time",
+  division = "any",
   arguments = {
     {"TIMESTAMP", "argument"},
     {"FIRST", "bool", default = false, keyword = true},

@@ -62,6 +62,7 @@ local HANDLERS = {
 
 local SimpleQueue = element.define{
   name = "SimpleQueue", summary = "stores packets in a queue", ports = "1/1-2",
+  division = "any",
   processing = "h/lh", live = true, emits = true, drops = {"queue full"},
   arguments = {
     {"CAPACITY", "unsigned", default = DEFAULT_CAPACITY},

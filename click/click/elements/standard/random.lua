@@ -144,6 +144,7 @@ local note = require("click.note")
 
 local RandomSource = element.define{
   name = "RandomSource", summary = "makes packets of random bytes", ports = "0/1",
+  division = "none", undivided = "it makes packets itself, in one row",
   emits = true, notifies = "empty", task_can_wait = true,
   arguments = {
     {"LENGTH", "unsigned", required = true, max = packet.max_payload},

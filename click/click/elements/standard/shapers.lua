@@ -24,6 +24,7 @@ end
 
 local Shaper = element.define{
   name = "Shaper", summary = "pulls up to so many packets a second", ports = "1/1-2",
+  division = "none", undivided = "it keeps all packets together to one rate",
   processing = "l/l", live = true, arguments = {{"RATE", "rate", required = true}},
   handlers = rate_handlers(),
 }
@@ -68,6 +69,7 @@ function BandwidthShaper:cost(p) return p.length end -- luacheck: no self
 
 local RatedSplitter = element.define{
   name = "RatedSplitter", summary = "passes so many packets a second", ports = "1/1-2",
+  division = "none", undivided = "it keeps all packets together to one rate",
   processing = "h/h", live = true, drops = {"beyond the rate"},
   arguments = rated.arguments(false), handlers = rate_handlers(),
   configure = rated.configure, least = 1,
@@ -94,6 +96,7 @@ local BandwidthRatedSplitter = element.define{
 
 local LinkUnqueue = element.define{
   name = "LinkUnqueue", summary = "pulls packets, and pushes them as a link would",
+  division = "none", undivided = "it keeps all packets together to one rate",
   processing = "l/h", emits = true,
   arguments = {
     {"LATENCY", "interval", required = true},

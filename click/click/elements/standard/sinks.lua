@@ -7,6 +7,7 @@ local signals = require("click.router.signals")
 
 local Null = element.define{
   name = "Null", summary = "passes packets unchanged",
+  division = "any",
   aliases = {"Null1", "Null2", "Null3", "Null4", "Null5", "Null6", "Null7", "Null8"},
   reads = {}, lengthens = 0,
 }
@@ -24,6 +25,7 @@ local PullNull = element.define{
 
 local Idle = element.define{
   name = "Idle", summary = "drops what is pushed, and gives nothing", ports = "-/-",
+  division = "any",
   flow = "x/y", silent = true, drops = {"idle"}, reads = {}, lengthens = 0,
 }
 
@@ -44,6 +46,7 @@ end
 
 local Discard = element.define{
   name = "Discard", summary = "drops all packets", ports = "1/0",
+  division = "any",
   aliases = {"DiscardNoFree"}, drops = {"discarded"}, reads = {}, lengthens = 0,
   arguments = {
     {"ACTIVE", "bool", default = true, keyword = true},

@@ -106,6 +106,7 @@ end
 
 local InfiniteSource = define{
   name = "InfiniteSource", summary = "makes packets whenever it is scheduled",
+  division = "none", undivided = "it makes packets itself, in one row",
   notifies = "empty", task_can_wait = true,
   arguments = {
     {"DATA", "data", default = DEFAULT_DATA},
@@ -186,6 +187,7 @@ end
 
 local RatedSource = define{
   name = "RatedSource", summary = "makes packets at a rate", task_can_wait = true,
+  division = "none", undivided = "it makes packets itself, in one row",
   arguments = {
     {"DATA", "data", default = DEFAULT_DATA},
     {"RATE", "unsigned", default = 10},
@@ -261,6 +263,7 @@ end
 
 local TimedSource = define{
   name = "TimedSource", summary = "makes a packet at each interval", processing = "h/h",
+  division = "none", undivided = "it makes packets itself, in one row",
   arguments = {
     {"INTERVAL", "interval", default = 0.5},
     {"DATA", "data", default = DEFAULT_DATA},

@@ -14,6 +14,7 @@ end
 
 local Switch = element.define{
   name = "Switch", summary = "sends packets to an output that can be changed",
+  division = "any",
   ports = "1/-", processing = "h/h", drops = {"switched off"},
   arguments = {{"OUTPUT", "int", default = 0}},
 }
@@ -83,6 +84,7 @@ end
 
 local RoundRobinSwitch = element.define{
   name = "RoundRobinSwitch", summary = "sends packets to its outputs in turns",
+  division = "any",
   ports = "1/1-", processing = "h/h",
   arguments = {
     {"MAX", "int", default = -1},
@@ -103,6 +105,7 @@ end
 
 local RandomSwitch = element.define{
   name = "RandomSwitch", summary = "sends packets to an output by chance",
+  division = "any",
   ports = "1/1-", processing = "h/h",
 }
 
@@ -112,6 +115,7 @@ function RandomSwitch:process(p) return p, random(self.noutputs) end
 
 local HashSwitch = element.define{
   name = "HashSwitch", summary = "chooses an output by some of a packet's bytes",
+  division = "any",
   ports = "1/1-", processing = "h/h", drops = {"beyond MAX"},
   arguments = {
     {"OFFSET", "unsigned", required = true, max = 10240},
@@ -174,6 +178,7 @@ end
 
 local PaintSwitch = define_by_paint{
   name = "PaintSwitch", summary = "sends packets to the output that their paint names",
+  division = "any",
   emits = true, drops = {"no such output"},
 }
 
@@ -207,6 +212,7 @@ end
 
 local ExactPaintSwitch = define_by_paint{
   name = "ExactPaintSwitch", drops = {"no output for it"},
+  division = "any",
   summary = "sends packets to the output of a list of paints",
   arguments = {
     {"ANNO", "anno", size = 1, default = PAINT},

@@ -20,6 +20,7 @@ end
 
 local Tee = element.define{
   name = "Tee", aliases = {"Duplicate"},
+  division = "any",
   summary = "copies packets to all of its outputs",
   ports = "1/1-", processing = "h/h", emits = true, configure = check_arms,
   arguments = {{"N", "unsigned"}, {"DATA_ONLY", "bool", keyword = true}},

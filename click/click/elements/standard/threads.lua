@@ -7,7 +7,7 @@ local element = require("click.element")
 local function pass(_, p, i) return p, i end
 
 local function define_pass(name, summary, fields)
-  local class = {name = name, summary = summary, process = pass}
+  local class = {name = name, summary = summary, process = pass, division = "any"}
   for field, value in pairs(fields or {}) do class[field] = value end
   class = element.define(class)
   if not class.arguments[1] then
@@ -29,6 +29,7 @@ local LEAST_CAPACITY = 4 -- packets
 
 local Pipeliner = element.define{
   name = "Pipeliner", summary = "passes packets of all its inputs", ports = "1-/1",
+  division = "any",
   hands_over = true,
   processing = "h/h",
   arguments = {

@@ -11,6 +11,7 @@ local TIMESTAMP = note.TIMESTAMP
 
 local TimedUnqueue = element.define{
   name = "TimedUnqueue", aliases = {"Burster"}, processing = "l/h", emits = true,
+  division = "none", undivided = "it keeps all packets together to one rate",
   summary = "pulls and pushes packets at intervals",
   arguments = {
     {"INTERVAL", "interval", required = true}, {"BURST", "int", default = 1},
@@ -51,6 +52,7 @@ end
 
 local DelayShaper = element.define{
   name = "DelayShaper", processing = "l/l", notifies = "empty", notifies_on = "through",
+  division = "none", undivided = "it keeps all packets together to one rate",
   summary = "lets packets be pulled so long after their timestamps",
   arguments = {{"DELAY", "interval", required = true}, {"BURST", "int", default = 1}},
   handlers = {delay = element.data("delay", "interval"),

@@ -31,6 +31,7 @@ end
 
 local Unqueue = element.define{
   name = "Unqueue", summary = "pulls packets, and pushes them", processing = "l/h",
+  division = "any",
   aliases = {"Unqueue2"}, emits = true,
   arguments = {
     {"BURST", "int", default = 1},
@@ -97,6 +98,7 @@ end
 
 local RatedUnqueue = element.define{
   name = "RatedUnqueue", summary = "pulls and pushes so many packets a second",
+  division = "none", undivided = "it keeps all packets together to one rate",
   processing = "l/h", emits = true, live = true,
   arguments = rated.arguments(false, {BURST, ACTIVE}),
   handlers = {
@@ -209,6 +211,7 @@ end
 
 local DelayUnqueue = element.define{
   name = "DelayUnqueue", summary = "pushes packets so long after their timestamps",
+  division = "none", undivided = "it keeps all packets together to one rate",
   processing = "l/h", emits = true,
   arguments = {{"DELAY", "interval", required = true}},
   handlers = {delay = element.data("delay", "interval")},

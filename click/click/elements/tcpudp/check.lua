@@ -26,7 +26,7 @@ local function define(name, what, complaint)
     name = name, summary = ("checks %s header on %s/IP packets"):format(what, what),
     ports = "1/1-2", processing = "a/ah", arguments = ARGUMENTS,
     drops = {"not " .. what, "bad packet length", ("bad %s checksum"):format(what)},
-    complaint = complaint,
+    complaint = complaint, division = "any",
   }
   checks.attach(class)
   function class:configure(a)

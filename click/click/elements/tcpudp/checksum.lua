@@ -51,6 +51,7 @@ end
 
 local SetTCPChecksum = element.define{
   name = "SetTCPChecksum", summary = "sets TCP packets' checksums",
+  division = "any",
   arguments = {{"FIXOFF", "bool", default = false}}, drops = {"bad lengths"},
 }
 
@@ -89,6 +90,7 @@ end
 
 local SetUDPChecksum = element.define{
   name = "SetUDPChecksum", summary = "sets UDP packets' checksums",
+  division = "any",
   ports = "1/1-2", processing = "a/ah", drops = {"fragment or short packet"},
 }
 

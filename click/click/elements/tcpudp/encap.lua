@@ -37,6 +37,7 @@ local UDP_LIFE = life(TTL, UDP)
 
 local UDPIPEncap = element.define{
   name = "UDPIPEncap", summary = "encapsulates packets in static UDP/IP headers",
+  division = "any", readdresses = true,
   live = true,
   arguments = {
     {"SRC", "ip", required = true},
@@ -127,6 +128,8 @@ end
 
 local DynamicUDPIPEncap = element.define{
   name = "DynamicUDPIPEncap", extends = UDPIPEncap, live = false,
+  division = "none", undivided = "ports go up with the packets, which it counts in one "
+    .. "row",
   summary = "encapsulates packets in UDP/IP headers whose ports go up",
   arguments = {
     UDPIPEncap.arguments[1], UDPIPEncap.arguments[2],

@@ -16,6 +16,7 @@ local AGGREGATE = note.AGGREGATE
 
 local GTPEncap = element.define{
   name = "GTPEncap", summary = "encapsulates packets in GTP headers",
+  division = "any",
   arguments = {{"TEID", "unsigned", required = true}}, drops = {"too long"},
 }
 
@@ -36,6 +37,7 @@ end
 
 local GTPDecap = element.define{
   name = "GTPDecap", summary = "removes GTP headers", drops = {"too short"},
+  division = "any",
 }
 
 function GTPDecap.process(_, p)

@@ -60,11 +60,11 @@ local function named(name)
 end
 
 local FlowStrip = element.define{
-  name = "FlowStrip", extends = named("Strip"),
+  name = "FlowStrip", extends = named("Strip"), readdresses = true,
   summary = "removes bytes from the front of packets",
 }
 local FlowUnstrip = element.define{
-  name = "FlowUnstrip", extends = named("Unstrip"),
+  name = "FlowUnstrip", extends = named("Unstrip"), readdresses = true,
   summary = "puts stripped bytes back",
 }
 

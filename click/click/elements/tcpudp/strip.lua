@@ -13,6 +13,7 @@ local MINIMAL, UDP_HEADER, ICMP_HEADER, TCP_OFFSET = 20, 8, 8, 12
 
 local StripTransportHeader = element.define{
   name = "StripTransportHeader", aliases = {"StripTCPHeader", "StripUDPHeader"},
+  division = "any",
   summary = "strips the TCP, UDP or ICMP header", drops = {"no such header"},
 }
 

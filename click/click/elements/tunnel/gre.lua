@@ -66,6 +66,7 @@ end
 
 local StripGREHeader = element.define{
   name = "StripGREHeader", summary = "strips the outermost GRE header",
+  division = "any",
   drops = {"too short"}, reads = {},
 }
 

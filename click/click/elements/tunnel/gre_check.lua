@@ -17,6 +17,7 @@ local VERSION = 0x07 -- in the second
 
 local CheckGREHeader = element.define{
   name = "CheckGREHeader", summary = "checks GRE header", ports = "1/1-2",
+  division = "any",
   processing = "a/ah", reads = {},
   drops = {"tiny packet", "bad GRE version", "bad GRE header length",
            "bad GRE checksum", "invalid key", "out of sequence"},

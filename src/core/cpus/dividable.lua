@@ -1,0 +1,76 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How copies on several CPUs divide packets: a class of apps, or of Click's elements,
+-- says in its field `division` which packets have to come to one copy of it, and in
+-- `undivided`, a sentence, why there can't be copies. Pure.
+
+local dividable = {}
+
+-- `meets`: what handing packets out has to see to (core.cpus.distribute).
+local KINDS = {
+  any = {meets = "nothing", text = "any packet to any copy"},
+  flow = {meets = "flow", rank = 1,
+    text = "by flow: packets of two addresses and ports, both ways, to one copy"},
+  answers = {meets = "flow", rank = 2, text = "by flow: packets of two addresses and "
+    .. "ports to one copy, which changes them so that answers come to it, too"},
+  within = {meets = "within", rank = 3},
+  addresses = {meets = "addresses",
+    text = "by addresses: all packets between two addresses, both ways, to one copy"},
+}
+KINDS.within.text = KINDS.answers.text .. "; pings by their identifier, ICMP errors "
+  .. "by the packet that they quote"
+
+--- Does the class let itself be copied?
+function dividable.is(class) return KINDS[class.division] ~= nil end
+
+--- Why it doesn't, a sentence without a full stop.
+function dividable.why_not(class)
+  return class.undivided
+    or "its class doesn't say how copies of it could divide packets"
+end
+
+--- A kind in words: "any packet to any copy".
+function dividable.text(kind) return KINDS[kind].text end
+
+--- What handing packets out has to see to: "nothing", "flow", "within", "addresses".
+function dividable.meets(kind) return KINDS[kind].meets end
+
+local HANDING_OUT = {
+  nothing = "any packet may come to any",
+  flow = "each gets the packets of its flows, by addresses and ports",
+  within = "each gets the packets of its flows, by addresses and ports, pings by their "
+    .. "identifier and ICMP errors by the packet that they quote",
+  addresses = "each gets all packets between the same two addresses",
+}
+
+--- What of dividable.meets() copies get, in words.
+function dividable.handing_out(meets) return HANDING_OUT[meets] end
+
+--- The kind that is enough for both, or nil: what comes by addresses alone meets flows,
+--- but not the answers to what a copy has changed.
+function dividable.both(a, b)
+  if a == "any" or a == b then return b end
+  if b == "any" then return a end
+  if a == "addresses" or b == "addresses" then
+    local other = a == "addresses" and b or a
+    return other == "flow" and "addresses" or nil
+  end
+  return KINDS[a].rank > KINDS[b].rank and a or b
+end
+
+--- Lines for people: `list` has {name =, kind =} or {name =, why =}, and names of one
+--- kind, or with the same reason, share a line.
+function dividable.lines(list)
+  local groups, order = {}, {}
+  for _, entry in ipairs(list) do
+    local text = entry.why and "not divided: " .. entry.why or KINDS[entry.kind].text
+    if not groups[text] then groups[text], order[#order + 1] = {}, text end
+    table.insert(groups[text], entry.name)
+  end
+  local lines = {}
+  for i, text in ipairs(order) do
+    lines[i] = ("  %s: %s"):format(text, table.concat(groups[text], ", "))
+  end
+  return lines
+end
+
+return dividable
