@@ -170,8 +170,8 @@ describe("click.language, syntax errors", function ()
       ["elementclass X { A"] = "expected '}'",
       ["define(x 3)"] = "bad 'define' declaration: not a variable",
       ["define($x 3, $x 4)"] = "parameter '$x' multiply defined",
-      ["A ~> B"] = "context link '~>' isn't supported; use '->'",
-      ["A ~/tcp> B"] = "context link '~/tcp>' isn't supported; use '->'",
+      ["A ~/> B"] = "unknown context link '~/>'",
+      ["A ~ B"] = "syntax error near '~'",
       ["provide(x)"] = "syntax error near 'provide'",
       ["a :: B :: C"] = "syntax error near '::'",
       ["a, A -> 3 ] B"] = "undeclared element 'a'",
@@ -250,5 +250,32 @@ describe("click.language, what it writes", function ()
       (read("a, b, c :: A; a -> b -> a; c -> a")))
     assert.equal("a :: A;\nb :: A;\n\nb -> a\n    -> b;\n", (read(
       "a, b :: A; a -> b -> a")))
+  end)
+end)
+
+describe("click.language, context links", function ()
+  local D = "context_flowcontextdispatcher_0"
+
+  it("are a dispatcher, with an output for each link", function ()
+    assert.equal(("a -> %s, c -> b, %s -> b, %s[1] -> [1]c"):format(D, D, D),
+      connections("a :: A; b :: B; a ~> b; a ~> [1] c :: C -> b"))
+    local text = read("a :: A ~> B; a ~> C")
+    assert.matches(D .. " :: FlowContextDispatcher(- 0, - 1);", text, 1, true)
+  end)
+
+  it("go through compounds, and have an element on the way", function ()
+    assert.equal("a -> " .. D .. ", " .. D .. " -> c/b",
+      connections("elementclass X { input ~> b :: B }; a :: A -> c :: X"))
+    assert.equal(("a -> %s, %s -> context_stack_0, context_stack_0 -> b"):format(D, D),
+      connections("a :: A ~/tcp> b :: B"))
+    assert.matches("context_stack_0 :: TCPOut;", (read("A ~/tcp> B")), 1, true)
+  end)
+
+  it("must have an element class for what is on the way", function ()
+    local e = errors.new()
+    assert.is_nil(language.read{text = "A ~x> B", file = "f", errors = e,
+      class_of = function (name) return #name == 1 end})
+    assert.equal("f:1: unknown context link '~x>': there is no element class 'XIn'\n",
+      e:text())
   end)
 end)

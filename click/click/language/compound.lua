@@ -86,13 +86,15 @@ function Compound:name_anonymous()
   end
 end
 
---- Connect output `k` of `from` with input `i` of `to`, both from 0.
-function Compound:connect(from, k, to, i, landmark)
+--- Connect output `k` of `from` with input `i` of `to`, both from 0; by the context
+--- link `context`, if it is given.
+function Compound:connect(from, k, to, i, landmark, context)
   from, to = from.exit or from, to.entry or to
   from.noutputs = math.max(from.noutputs, k + 1)
   to.ninputs = math.max(to.ninputs, i + 1)
   table.insert(self.connections,
-    {from = from, output = k, to = to, input = i, landmark = landmark})
+    {from = from, output = k, to = to, input = i, landmark = landmark,
+      context = context})
 end
 
 --- Report pipes from outside (an input) or to it, of what is called `title`, with ports

@@ -6,6 +6,7 @@
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
 local compound = require("click.language.compound")
+local contexts = require("click.language.contexts")
 local text_of = require("click.language.text")
 local variables = require("click.language.variables")
 
@@ -39,7 +40,7 @@ local function connect(x, class, map)
     local from, to = map[c.from], map[c.to]
     if from and to then
       table.insert(x.connections, {from = from, output = c.output, to = to,
-        input = c.input, landmark = c.landmark})
+        input = c.input, landmark = c.landmark, context = c.context})
     end
   end
 end
@@ -129,8 +130,9 @@ end
 local NO_OUTSIDE = {input = "'%s' input %d unused", output = "'%s' has no output %d"}
 local NO_INSIDE = {input = "'%s' has no input %d", output = "'%s' output %d unused"}
 
--- The real outputs that lead to a port: itself, or what goes into the pipe. The lists
--- are shared, not to be changed.
+-- The real outputs that lead to a port: itself, or what goes into the pipe; and the
+-- context link on the way from there, if there is one. The lists are shared, not to be
+-- changed.
 local function sources(into, known, element, port)
   if not element.pipe then return {{element, port}} end
   known[element] = known[element] or {}
@@ -142,7 +144,7 @@ local function sources(into, known, element, port)
   for i = #flows, 1, -1 do
     local c = flows[i]
     for _, source in ipairs(sources(into, known, c.from, c.output)) do
-      list[#list + 1] = source
+      list[#list + 1] = c.context and {source[1], source[2], c.context} or source
     end
   end
   known[element][port] = list
@@ -160,7 +162,7 @@ local function straighten(x, index)
       if not c.to.pipe and (c.from.pipe or false) == piped then
         for _, source in ipairs(sources(into, known, c.from, c.output)) do
           local new = {from = index[source[1]], output = source[2], to = index[c.to],
-            input = c.input, landmark = c.landmark}
+            input = c.input, landmark = c.landmark, context = c.context or source[3]}
           local key = ("%d %d %d %d"):format(new.from, new.output, new.to, new.input)
           if not seen[key] then list[#list + 1] = new end
           seen[key] = true
@@ -223,6 +225,7 @@ function expansion.flatten(file, options)
     end
   end
   flat.connections = straighten(x, index)
+  contexts.open(flat)
   if not x.in_place then table.sort(flat.connections, in_order) end
   return flat
 end

@@ -6,6 +6,7 @@
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
 local compound = require("click.language.compound")
+local contexts = require("click.language.contexts")
 local elements = require("click.language.elements")
 local lookup = require("click.language.lookup")
 local ports = require("click.language.ports")
@@ -73,9 +74,7 @@ local function read_connection(self)
       break
     end
     arrow = token
-    if token.kind == "~>" then
-      self:error_at(token, "context link '%s' isn't supported; use '->'", token.text)
-    end
+    if token.kind == "~>" then contexts.check(self, token) end
   end
   if last then ports.check_end(self, last, "output", self.scanner) end
   self.ends_with_output = last ~= nil and #last == 1

@@ -145,7 +145,8 @@ function ports.connect(p, left, right, arrow)
   local n = outs.many and ins.many and math.min(#from, #to) or math.max(#from, #to)
   for i = 1, n do
     local a, b = from[i] or from[1], to[i] or to[1]
-    p.compound:connect(a[1], a[2], b[1], b[2], landmark)
+    p.compound:connect(a[1], a[2], b[1], b[2], landmark,
+      arrow.kind == "~>" and arrow.text or nil)
   end
 end
 

@@ -80,3 +80,56 @@ describe("CTXManager", function ()
     r:close()
   end)
 end)
+
+describe("FlowContextDispatcher", function ()
+  -- What comes to each of the counters c0, c1, ... of the configuration from packets
+  -- with these contents.
+  local function counts(text, n, ...)
+    local parts = {}
+    for i, data in ipairs{...} do
+      parts[i] = ("InfiniteSource(DATA %s, LIMIT 1, STOP true) -> m;"):format(data)
+    end
+    local r = click.run("m :: Null; " .. table.concat(parts) .. text)
+    local found = {}
+    for i = 0, n - 1 do
+      found[i + 1] = tonumber(r:handler_read(("c%d.count"):format(i)))
+    end
+    r:close()
+    return found
+  end
+
+  local ASK = "\\<020000000001 020000000002 0806 0001080006040001>"
+  local ANSWER = "\\<020000000001 020000000002 0806 0001080006040002>"
+  local TCP = "\\<020000000001 020000000002 0800 450000280000000040060000 0a000001"
+    .. "0a00000200010002 00000000 00000000 50020000 00000000>"
+  local UDP = TCP:gsub("4006", "4011")
+
+  it("sends ARP and IP where they are taken", function ()
+    assert.same({1, 1, 2}, counts([[m -> ctx :: CTXManager -> at :: Null;
+      at ~> c0 :: Counter -> [1] q :: ARPQuerier(1.1.1.1, 1:1:1:1:1:1) -> Discard;
+      at ~> c1 :: Counter -> ARPResponder(1.1.1.1 1:1:1:1:1:1) -> Discard;
+      at ~> c2 :: Counter -> [0] q; q[1] -> Discard]], 3, ASK, ANSWER, TCP, UDP))
+  end)
+
+  it("goes by the rules of dispatchers behind, and by what is taken off", function ()
+    assert.same({1, 2, 1}, counts([[m -> CTXManager -> at :: Null;
+      at ~> FlowStrip(12) -> CTXDispatcher(0/0806 8/0001, - drop) -> c0 :: Counter
+        -> Discard;
+      at ~> FlowStrip(12) -> CTXDispatcher(0/0800) -> c1 :: Counter -> Discard;
+      at ~> c2 :: Counter -> Discard]], 3, ASK, ANSWER, TCP, UDP))
+  end)
+
+  it("drops what no path takes", function ()
+    local r = click.run([[InfiniteSource(DATA ab, LIMIT 3, STOP true) -> f :: Null
+      ~> CTXDispatcher(0/62) -> c :: Counter -> Discard]])
+    assert.equal("0", tostring(r:handler_read("c.count")))
+    r:close()
+  end)
+
+  it("counts rules of any value behind those of one", function ()
+    assert.same({1, 1}, counts([[m -> d :: FlowContextDispatcher(- 0, - 1);
+      d[0] -> CTXDispatcher(0/00/ff) -> c0 :: Counter -> Discard;
+      d[1] -> CTXDispatcher(0/05) -> c1 :: Counter -> Discard]], 2, "\\<03>",
+      "\\<05>"))
+  end)
+end)

@@ -32,6 +32,7 @@ local ARPQuerier = element.define{
   division = "none",
   undivided = "an ARP reply comes to one copy, and others wait for it",
   ports = "2/1-2", processing = "h/h", flow = "xy/x",
+  context = {{"ip"}, {"arp", "20/0002"}},
   summary = "encapsulates IP packets in Ethernet headers found via ARP",
   drops = {"no room", "no address", "too long"},
 }

@@ -77,7 +77,7 @@ end
 local ARPResponder = element.define{
   name = "ARPResponder", live = true, ports = "1/1-2", processing = "a/ah",
   division = "any",
-  summary = "generates responses to ARP queries",
+  summary = "generates responses to ARP queries", context = {{"arp", "20/0001"}},
   drops = {"no answer"},
 }
 
