@@ -4,6 +4,7 @@
  * traces of LuaJIT's.
  */
 #include "../../net/checksum/sum.h"
+#include "../../net/fdb/find.h"
 #include "internal.h"
 
 enum { VNI_FLAG = 8, LEAF = 4096 };
@@ -62,16 +63,14 @@ static bool carry_over(uint8_t *frame, uint32_t length, uint32_t outer)
 static int32_t confirm(const struct vxlan_end *end, const uint8_t *frame,
                        int32_t number, const uint8_t *address, uint32_t size)
 {
-  const uint8_t *mac = frame + 6;
-  int32_t at = find_slot(end->slot, end->mask, end->seed, (int32_t)load32(mac),
-                         second_word(mac, number));
-  if (at < 0)
+  uint64_t key = fdb_key(frame + 6, (uint32_t)number);
+  struct fdb_entry *entry = fdb_find(end->fdb, key, fdb_hash(end->fdb, key));
+  if (!entry)
     return 0;
-  struct vtep_entry *entry = &end->slot[at];
-  int32_t remote = entry->remote & REMOTE;
+  int32_t remote = fdb_port(entry);
   if (memcmp(end->remotes->remote[remote].peer, address, size) != 0)
     return 0;
-  entry->seen = *end->now;
+  fdb_seen(end->fdb, entry);
   return remote;
 }
 

@@ -3,13 +3,13 @@
 -- discovery, echo replies), and all that isn't done packet by packet: it learns from
 -- the digest, lets entries age, and finds next hops.
 
-local bit = require("bit")
 local ffi = require("ffi")
 local counter = require("core.counter")
 local engine = require("core.app")
 local link = require("core.link")
 local packet = require("core.packet")
 local echo = require("net.icmp.echo")
+local fdb = require("net.fdb.fdb")
 local Neighbours = require("apps.vtep.neighbours")
 local settings = require("apps.vtep.settings")
 local state = require("apps.vtep.state")
@@ -32,7 +32,7 @@ function Host:new(tunnel)
   local host = setmetatable({
     tunnel = tunnel, settings = s, remotes = tunnel.remotes, fdb = tunnel.fdb,
     digest = tunnel.digest, address_bytes = #s.address, shm = {}, next_refresh = 0,
-    sweep = math.ceil(tunnel.fdb:slots() / engine.tick_Hz),
+    sweep = math.ceil(s.capacity / engine.tick_Hz), -- entries a tick
   }, self)
   for _, name in ipairs(COUNTERS) do host.shm[name] = {counter} end
   host.neighbours = Neighbours.new(tunnel.remotes, function (hop)
@@ -41,7 +41,7 @@ function Host:new(tunnel)
   end)
   host.gone = function (remote)
     counter.add(host.shm.aged)
-    host.remotes:use(remote, -1)
+    tunnel.let_go(remote)
   end
   return host
 end
@@ -53,12 +53,26 @@ end
 
 -- Learning ------------------------------------------------------------------------
 
+-- What follows from the result of learning that a key is at the remote `n`.
+local function account(self, n, done, had)
+  local shm, remotes = self.shm, self.remotes
+  if done == fdb.LEARNED or done == fdb.MOVED then
+    counter.add(done == fdb.MOVED and shm.moved or shm.learned)
+    remotes:use(n, 1)
+    if had then remotes:use(had, -1) end
+  else
+    if done == fdb.FULL then counter.add(shm.table_full) end
+    remotes:use(n, 0) -- lets go of one that was made in vain
+  end
+end
+
 -- Enter a sighting into the table: the key, the remote's address (bytes); and a frame
 -- of so many bytes into the remote's counts, unless they are 0.
-local function learn(self, a, b, from, uncounted)
+local function learn(self, key, from, uncounted)
   local shm, remotes, s = self.shm, self.remotes, self.settings
-  local vni = self.tunnel.flood[bit.rshift(b, 16)] -- it may be gone since
-  if not vni or not settings.is_unicast(from) or from == s.address then
+  local _, vni = fdb.of_key(key)
+  if not self.tunnel.flood[vni] -- it may be gone since
+      or not settings.is_unicast(from) or from == s.address then
     return counter.add(shm.not_learned)
   end
   local n = remotes.number[from] or not s.strict and remotes:add(from)
@@ -68,18 +82,7 @@ local function learn(self, a, b, from, uncounted)
     counts.received = counts.received + 1
     counts.received_bytes = counts.received_bytes + uncounted
   end
-  local done, had = self.fdb:insert(a, b, n, self.digest.now)
-  if done == "new" then
-    counter.add(shm.learned)
-    remotes:use(n, 1)
-  elseif done == "moved" then
-    counter.add(shm.moved)
-    remotes:use(n, 1)
-    remotes:use(had, -1)
-  else
-    if not done then counter.add(shm.table_full) end
-    remotes:use(n, 0) -- lets go of one that was made in vain
-  end
+  account(self, n, self.fdb:learn(key, n, self.gone))
 end
 
 --- Learn what the digest holds.
@@ -87,8 +90,7 @@ function Host:learn_all()
   local digest = self.digest
   for i = 0, digest.n - 1 do
     local seen = digest.of[i]
-    learn(self, seen.a, seen.b, ffi.string(seen.from, self.address_bytes),
-      seen.uncounted)
+    learn(self, seen.key, ffi.string(seen.from, self.address_bytes), seen.uncounted)
   end
   digest.n = 0
   if digest.missed > 0 then
@@ -144,8 +146,8 @@ function Host:tick()
   local now = engine.now()
   self.started = self.started or now
   local seconds = math.floor(now - self.started) + 1
-  self.digest.now = seconds
-  self.fdb:sweep(self.sweep, seconds - self.settings.ageing, self.gone)
+  self.fdb:set_now(seconds)
+  self.fdb:expire(self.sweep, self.gone)
   if now < self.next_refresh then return end
   self.next_refresh = now + REFRESH_S
   self.neighbours:refresh(now)
@@ -183,7 +185,7 @@ function Host:report()
   print_traffic(self.tunnel)
   local all, ready = self.remotes:count()
   print(("  %d of %d forwarding entries, %d remotes (%d resolved)"):format(
-    self.fdb.count, self.fdb.capacity, all, ready))
+    self.fdb:count(), self.settings.capacity, all, ready))
   for _, name in ipairs(COUNTERS) do
     local n = tonumber(counter.read(self.shm[name]))
     if n > 0 then print(("  %s %d"):format(name, n)) end

@@ -145,15 +145,14 @@ describe("apps.vtep.host learns", function ()
   local function see(tunnel, mac, from)
     local digest = tunnel.digest
     local record = digest.of[digest.n]
-    record.a, record.b = Tunnel.key("\2\0\0\0\0" .. string.char(mac), 1)
+    record.key = Tunnel.key("\2\0\0\0\0" .. string.char(mac), 1)
     ffi.copy(record.from, (settings.ip(from)), 4)
     digest.n = digest.n + 1
   end
 
   local function where(tunnel, mac)
-    local slot = tunnel.fdb:find(Tunnel.key("\2\0\0\0\0" .. string.char(mac), 1))
-    return slot >= 0 and settings.text(tunnel.remotes.address[
-      tunnel.fdb.slot[slot].remote % 0x10000]) or nil
+    local remote = tunnel.fdb:port(Tunnel.key("\2\0\0\0\0" .. string.char(mac), 1))
+    return remote and settings.text(tunnel.remotes.address[remote]) or nil
   end
 
   it("where addresses are, and that they have moved", function ()
@@ -178,7 +177,8 @@ describe("apps.vtep.host learns", function ()
   it("no more than the tables hold", function ()
     local tunnel = testing.tunnel{capacity = 3, max_remotes = 2}
     local host = host_of(tunnel)
-    for n = 1, 5 do see(tunnel, n, "192.0.2.2") end
+    for n = 1, 3 do see(tunnel, n, "192.0.2.2") end
+    for n = 1, 5 do see(tunnel, n, "192.0.2.2") end -- 1 to 3 are in use
     see(tunnel, 6, "192.0.2.7")
     host:pull()
     assert.equal(3, count(host, "learned"))
@@ -189,6 +189,19 @@ describe("apps.vtep.host learns", function ()
     for n = 3, 9 do see(tunnel, n, "192.0.2." .. n) end
     host:pull()
     assert.equal(6, count(host, "remotes_full"))
+  end)
+
+  it("another address for one that was seen once", function ()
+    local tunnel = testing.tunnel{capacity = 1}
+    local host = host_of(tunnel)
+    see(tunnel, 1, "192.0.2.7")
+    see(tunnel, 2, "192.0.2.2")
+    host:pull()
+    assert.equal("192.0.2.2", where(tunnel, 2))
+    assert.is_nil(where(tunnel, 1))
+    assert.equal(2, count(host, "learned"))
+    assert.equal(0, count(host, "table_full"))
+    assert.is_nil(tunnel.remotes.number[settings.ip("192.0.2.7")])
   end)
 
   it("nothing from addresses that are no host's, or its own", function ()

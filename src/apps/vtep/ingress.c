@@ -2,6 +2,7 @@
  *
  * Where the frames of the inner port go (apps.vtep.ingress).
  */
+#include "../../net/fdb/find.h"
 #include "internal.h"
 
 /* Ingress.drops, in its order. */
@@ -30,9 +31,9 @@ static int32_t remote_of(const struct vxlan_segment *s, const uint8_t *frame,
 {
   if (frame[0] & 1)
     return any_remote(s, length, index);
-  int32_t at = find_slot(s->slot, s->mask, s->seed, (int32_t)load32(frame),
-                         second_word(frame, index));
-  return at < 0 ? any_remote(s, length, index) : s->slot[at].remote & REMOTE;
+  uint64_t key = fdb_key(frame, (uint32_t)index);
+  const struct fdb_entry *entry = fdb_find(s->fdb, key, fdb_hash(s->fdb, key));
+  return entry ? fdb_port(entry) : any_remote(s, length, index);
 }
 
 /* Find the VNI and the remote of a frame of the inner port: VXLAN_FLOOD, or 0, with

@@ -26,7 +26,7 @@ function Ingress:new(tunnel)
   return setmetatable({
     tunnel = tunnel, -- keeps what the segment points to
     segment = ffi.new("struct vxlan_segment", {
-      slot = tunnel.fdb.slot, mask = tunnel.fdb.mask, seed = tunnel.fdb.seed,
+      fdb = tunnel.fdb.fdb,
       vnis = tunnel.vnis.array, remotes = tunnel.remotes.array,
       by_vlan = tunnel.vnis.by_vlan,
       tags = not tunnel.settings.keep_tags,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kernels of apps.vtep share: reading packets, and the forwarding table.
+ * What the kernels of apps.vtep share: reading packets, mixing numbers.
  */
 #pragma once
 
@@ -12,10 +12,8 @@
 #include "vtep.h"
 
 enum {
-  SLOTS = 4, /* in a bucket of the forwarding table: a cache line */
   ETHERNET = 14, IP4 = 20, IP6 = 40, UDP_VXLAN = 16, TAG = 4, /* bytes */
-  TCP = 6, UDP = 17, FRAGMENT_HEADER = 44, /* IANA's protocol numbers */
-  REMOTE = 0xffff /* of an entry's `remote`: the number */
+  TCP = 6, UDP = 17, FRAGMENT_HEADER = 44 /* IANA's protocol numbers */
 };
 
 static inline uint32_t rol(uint32_t x, int n)
@@ -34,28 +32,6 @@ static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t c)
   a = (a ^ c) - rol(c, 4);
   b = (b ^ a) - rol(a, 14);
   return (c ^ b) - rol(b, 24);
-}
-
-/* The number of the slot with the key (a, b), or -1. */
-static inline int32_t find_slot(const struct vtep_entry *slot, int32_t mask,
-                                int32_t seed, int32_t a, int32_t b)
-{
-  uint32_t hash = mix((uint32_t)a, (uint32_t)b, (uint32_t)seed);
-  for (int bucket = 0; bucket < 2; bucket++) {
-    int32_t first = (int32_t)(hash & (uint32_t)mask) * SLOTS;
-    for (int32_t i = first; i < first + SLOTS; i++)
-      if (slot[i].a == a && slot[i].b == b)
-        return i;
-    hash = rol(hash, 16);
-  }
-  return -1;
-}
-
-/* The second word of the key for the MAC address at `mac` and a VNI's number; the first
- * is the address's first. */
-static inline int32_t second_word(const uint8_t *mac, int32_t number)
-{
-  return (int32_t)((uint32_t)number << 16 | load16(mac + 4));
 }
 
 /* Is it for the neighbour on the wire alone? Groups that no bridge forwards (spanning

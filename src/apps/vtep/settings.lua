@@ -7,7 +7,6 @@ local ffi = require("ffi")
 local address = require("lib.stack.address")
 local config = require("core.config")
 local failure = require("core.failure")
-local fdb = require("apps.vtep.fdb")
 local shape = require("apps.vtep.shape")
 
 local settings = {}
@@ -23,7 +22,7 @@ local DEFAULTS = {
 }
 local RANGES = {
   mtu = {576, 10226}, ttl = {1, 255}, port = {1, 65535}, ageing = {1, 1000000},
-  capacity = {1, fdb.MOST}, max_remotes = {1, 32767},
+  capacity = {1, 2^20}, max_remotes = {1, 32767},
 }
 
 --- The bytes of an IP address in text and its family (4 or 6), or nil.

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What a tunnel has carried and learned, as tables of plain values: for reports.
 
-local bit = require("bit")
 local ffi = require("ffi")
 local counts = require("apps.vtep.counts")
-local fdb = require("apps.vtep.fdb")
+local fdb = require("net.fdb.fdb")
 local settings = require("apps.vtep.settings")
 
 local state = {}
@@ -49,17 +48,14 @@ end
 function state.entries(tunnel)
   local list, forwarding, vnis = {}, tunnel.fdb, {}
   for vni, number in pairs(tunnel.vnis.number) do vnis[number] = vni end
-  for i = 0, forwarding:slots() - 1 do
-    local s = forwarding.slot[i]
-    if s.remote > 0 then
-      local mac, number = tunnel.of_key(s.a, s.b)
-      local static = s.remote >= fdb.STATIC
-      list[#list + 1] = {
-        vni = vnis[number], mac = settings.text(mac), static = static,
-        remote = settings.text(tunnel.remotes.address[bit.band(s.remote, 0xffff)]),
-        age = not static and tunnel.digest.now - s.seen or nil,
-      }
-    end
+  for n in forwarding:each() do
+    local remote, static, key, seen = forwarding:entry(n)
+    local mac, number = fdb.of_key(key)
+    list[#list + 1] = {
+      vni = vnis[number], mac = settings.text(mac), static = static,
+      remote = settings.text(tunnel.remotes.address[remote]),
+      age = not static and forwarding:now() - seen or nil,
+    }
   end
   table.sort(list, function (x, y)
     if x.vni ~= y.vni then return x.vni < y.vni end

@@ -4,10 +4,9 @@
 -- table doesn't say yet. The packet path only reads tables and appends to the digest;
 -- Host learns from it, a breath later at most.
 
-local bit = require("bit")
 local ffi = require("ffi")
 local failure = require("core.failure")
-local fdb = require("apps.vtep.fdb")
+local fdb = require("net.fdb.fdb")
 local Remotes = require("apps.vtep.remotes")
 local settings = require("apps.vtep.settings")
 local Vnis = require("apps.vtep.vnis")
@@ -17,10 +16,12 @@ Tunnel.__index = Tunnel
 
 local DIGEST = 256 -- sightings, a breath
 
-local word_t, NOW = ffi.typeof("int32_t *"), 2 -- the place of a digest's `now`
 local digest_t = ffi.typeof([[struct {
-  int32_t n, missed, now, unused;
-  struct { int32_t a, b, from[4], uncounted; } of[?];
+  int32_t n, missed;
+  struct {
+    union { uint64_t key; struct { int32_t a, b; }; };
+    int32_t from[4], uncounted, unused;
+  } of[?];
 }]])
 
 -- The remotes to flood to, by number of the VNI: {n =, remote =}.
@@ -40,19 +41,8 @@ local function flood_lists(self)
   end
 end
 
---- The two words of a table key for a MAC address (6 bytes) and a VNI's number.
-function Tunnel.key(mac, number)
-  local words = ffi.new("union { uint8_t bytes[8]; int32_t word[2]; }")
-  ffi.copy(words.bytes, mac, 6)
-  return words.word[0], bit.bor(words.word[1], bit.lshift(number, 16))
-end
-
---- The MAC address (6 bytes) and the VNI's number of a key.
-function Tunnel.of_key(a, b)
-  local words = ffi.new("union { uint8_t bytes[8]; int32_t word[2]; }")
-  words.word[0], words.word[1] = a, b
-  return ffi.string(words.bytes, 6), bit.rshift(b, 16)
-end
+--- The forwarding database's key of a MAC address (6 bytes) and a VNI's number.
+function Tunnel.key(mac, number) return fdb.key(mac, number) end
 
 local function add_remotes(self)
   for _, r in ipairs(self.settings.remotes) do
@@ -65,14 +55,15 @@ local function add_statics(self)
   local problem
   for _, entry in ipairs(self.settings.statics) do
     local n = self.remotes:add(entry.remote.address, entry.remote.mac, true)
-    local a, b = Tunnel.key(entry.mac, self.vnis.number[entry.vni])
-    local slot = self.fdb:find(a, b)
-    local learned = slot >= 0 and self.fdb.slot[slot].remote
-    if not self.fdb:insert(a, b, n, 0, true) then
+    local key = fdb.key(entry.mac, self.vnis.number[entry.vni])
+    local number = self.fdb:find(key)
+    local static = number == 0 or select(2, self.fdb:entry(number))
+    local done, had = self.fdb:fix(key, n, self.let_go)
+    if done == fdb.FULL then
       problem = ("there is no room for the static entry of %s; let capacity be more "
         .. "than %d"):format(settings.text(entry.mac), self.settings.capacity)
-    elseif learned and learned < fdb.STATIC then
-      self.remotes:use(learned, -1)
+    elseif not static then
+      self.let_go(had)
     end
   end
   return problem
@@ -88,8 +79,7 @@ local function own_end(self)
   local s = self.settings
   local own = ffi.new("struct vxlan_end", {
     page = self.vnis.page, port = s.port, vnis = self.vnis.array,
-    slot = self.fdb.slot, mask = self.fdb.mask, seed = self.fdb.seed,
-    remotes = self.remotes.index, now = ffi.cast(word_t, self.digest) + NOW,
+    fdb = self.fdb.fdb, remotes = self.remotes.index,
     family = s.family, keep_tags = s.keep_tags, flood_control = s.flood_control,
   })
   ffi.copy(own.broadcast, settings.broadcast(s), 4)
@@ -103,10 +93,12 @@ function Tunnel.new(arg)
   local s = settings.check(arg)
   local seed = arg.seed or math.random(0, 2^31 - 1)
   local self = setmetatable({
-    settings = s, family = s.family, fdb = fdb.new(s.capacity, seed), vnis = Vnis.new(),
+    settings = s, family = s.family, vnis = Vnis.new(),
+    fdb = fdb.new{limit = s.capacity, timeout = s.ageing, seed = arg.seed},
     remotes = Remotes.new(s, seed), flood = {}, digest = digest_t(DIGEST),
     digest_room = DIGEST,
   }, Tunnel)
+  self.let_go = function (remote) self.remotes:use(remote, -1) end
   self.vnis:set(s.vnis)
   self.own = own_end(self)
   tell_kernels(self)
@@ -156,10 +148,14 @@ end
 -- Forget entries of these VNIs (numbers) and remotes, and static ones, which come anew.
 local function forget(self, vnis, remotes, had_statics)
   if not (next(vnis) or next(remotes) or had_statics) then return end
-  self.fdb:forget(function (slot)
-    return slot.remote >= fdb.STATIC or remotes[slot.remote]
-      or vnis[bit.rshift(slot.b, 16)]
-  end, function (remote) self.remotes:use(remote, -1) end)
+  for n in self.fdb:each() do
+    local remote, static, key = self.fdb:entry(n)
+    local _, vni = fdb.of_key(key)
+    if static or remotes[remote] or vnis[vni] then
+      self.fdb:remove(key)
+      if not static then self.let_go(remote) end
+    end
+  end
 end
 
 --- Take the settings `arg` instead of those there are: the VNIs, remotes, static
@@ -174,6 +170,7 @@ function Tunnel:update(arg)
   settings.replace(self.settings, s)
   local macs = named(s)
   local gone = leaving(self, macs)
+  self.fdb:set_timeout(s.ageing)
   forget(self, set_of(self.vnis:set(s.vnis)), gone, had_statics)
   for n in pairs(gone) do self.remotes:release(n) end
   for address, mac in pairs(macs) do

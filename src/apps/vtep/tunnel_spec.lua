@@ -33,9 +33,9 @@ end
 -- Let the tunnel learn, as its Host would, that a MAC address is behind a remote.
 local function learn(tunnel, vni, mac, address)
   local host = host_of(tunnel)
-  local a, b = Tunnel.key(settings.mac(mac), tunnel.vnis.number[vni])
   local digest = tunnel.digest
-  digest.of[0].a, digest.of[0].b, digest.of[0].uncounted = a, b, 0
+  digest.of[0].key = Tunnel.key(settings.mac(mac), tunnel.vnis.number[vni])
+  digest.of[0].uncounted = 0
   ffi.copy(digest.of[0].from, (settings.ip(address)))
   digest.n = 1
   host:learn_all()
@@ -141,7 +141,7 @@ describe("a tunnel that changes", function ()
 
   it("says which static entry has no room, and does the rest", function ()
     tunnel = Tunnel.new(argument{capacity = 1})
-    learn(tunnel, 42, MAC .. "8", "192.0.2.2")
+    for _ = 1, 2 do learn(tunnel, 42, MAC .. "8", "192.0.2.2") end -- in use
     local problem = tunnel:update(argument{capacity = 1, vnis = {[42] = 0, [9] = 7},
       static = {{vni = 42, mac = MAC .. "e", remote = "192.0.2.3"}}})
     assert.equal("there is no room for the static entry of " .. MAC .. "e; let "
@@ -186,7 +186,7 @@ describe("a tunnel that changes", function ()
     tunnel:update(argument{vnis = {[42] = 0}})
     tunnel.vnis.number[43] = number -- as the digest may still have it
     learn(tunnel, 43, MAC .. "d", "192.0.2.2")
-    assert.equal(2, tunnel.fdb.count)
+    assert.equal(2, (tunnel.fdb:count()))
   end)
 
   it("is strict from then on", function ()

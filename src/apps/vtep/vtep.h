@@ -7,10 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct packet;
+#include "../../net/fdb/fdb.h"
 
-/* A slot of apps.vtep's forwarding table; free while `remote` is 0. */
-struct vtep_entry { int32_t a, b, remote, seen; };
+struct packet;
 
 /* What a VNI or a remote has carried: frames sent through tunnels and received from
  * them, and those sent without knowing where their destination is (for a VNI the frames
@@ -21,7 +20,7 @@ struct vtep_counts {
 
 /* A remote of apps.vtep: the outer header for it, the sums of its words that
  * apps.vtep.header tells of, whether it may be sent to, its address (IPv4: the first
- * word). A table entry's `remote` is its number in an array, in the lower 16 bits. */
+ * word). The forwarding database's port is its number in an array. */
 struct vtep_remote {
   uint8_t header[72];
   int32_t sum, pseudo, ready;
@@ -40,16 +39,13 @@ struct vtep_index {
 };
 
 /* What apps.vtep's Decap lets in: VXLAN to this end. `page` and `leaf` number the
- * VNIs: leaf[page[vni / 4096] + vni % 4096], 0 for others. `slot`, `mask` and `seed`
- * are the forwarding table's; `now` is in seconds. */
+ * VNIs: leaf[page[vni / 4096] + vni % 4096], 0 for others. */
 struct vxlan_end {
   const int32_t *page;
   const int16_t *leaf;
-  struct vtep_entry *slot;
+  struct fdb *fdb;
   const struct vtep_index *remotes;
   struct vxlan_vni *vnis;
-  const int32_t *now;
-  int32_t mask, seed;
   uint8_t ip[16];            /* the first 4, or all */
   uint8_t broadcast[4];      /* of its IPv4 network */
   uint8_t mac[6];
@@ -70,23 +66,19 @@ struct vxlan_vni {
 /* Where apps.vtep's Ingress sends frames: `by_vlan` numbers the VNIs, 0 for none; the
  * rest is as in vxlan_end. */
 struct vxlan_segment {
-  const struct vtep_entry *slot;
+  const struct fdb *fdb;
   struct vtep_remote *remotes;
   struct vxlan_vni *vnis;
   const int32_t *by_vlan;
-  int32_t mask, seed;
   bool tags;                 /* take VLAN tags off */
   bool flood_control;        /* send what isn't for bridges to forward, too */
 };
 
-/* fdb.c, remotes.c, flow.c, ingress.c, decap.c */
+/* remotes.c, flow.c, ingress.c, decap.c */
 enum {
   VXLAN_NEWS = 1 << 24, VXLAN_STRANGER = 1 << 23, /* from pg_vxlan_check */
   VXLAN_FLOOD = 1, VXLAN_TAG = 4                  /* from pg_vxlan_route */
 };
-int32_t pg_fdb_hash(int32_t seed, int32_t a, int32_t b);
-int32_t pg_fdb_find(const struct vtep_entry *slot, int32_t mask, int32_t seed,
-                    int32_t a, int32_t b);
 int32_t pg_remote_find(const struct vtep_index *index, const int32_t *address);
 void pg_remote_enter(const struct vtep_index *index, int32_t number);
 void pg_remote_leave(const struct vtep_index *index, int32_t number);

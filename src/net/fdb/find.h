@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Learning and finding, inline: a bridge does both for each packet.
+ */
+#pragma once
+
+#include "../flow/find.h"
+#include "fdb.h"
+
+enum { FDB_GROUP_BIT = 1, FDB_KEY = sizeof(uint64_t), FDB_PORT = 1 /* in a note */ };
+_Static_assert(sizeof(struct fdb_entry) == 32, "two in a cache line");
+
+/* The key of the address at `mac`, of which two bytes more are read. */
+FLOW_INLINE uint64_t fdb_key(const uint8_t *mac, uint32_t segment)
+{
+  uint64_t value;
+  memcpy(&value, mac, sizeof value);
+  return (value & 0xffffffffffff) | (uint64_t)segment << 48;
+}
+
+FLOW_INLINE uint32_t fdb_segment(uint64_t key) { return (uint32_t)(key >> 48); }
+
+FLOW_INLINE struct fdb_entry *fdb_entry(const struct fdb *f, uint32_t number)
+{
+  return (struct fdb_entry *)f->table->records.record + number;
+}
+
+FLOW_INLINE uint16_t fdb_port(const struct fdb_entry *e)
+{
+  uint16_t port;
+  memcpy(&port, &e->age.note[FDB_PORT], sizeof port);
+  return port;
+}
+
+FLOW_INLINE void fdb_set_port(struct fdb_entry *e, uint32_t port)
+{
+  uint16_t value = (uint16_t)port;
+  memcpy(&e->age.note[FDB_PORT], &value, sizeof value);
+}
+
+/* Has it been seen within the timeout? */
+FLOW_INLINE bool fdb_is_live(const struct fdb *f, const struct fdb_entry *e)
+{
+  return e->age.expiry >= f->now;
+}
+
+FLOW_INLINE uint32_t fdb_hash(const struct fdb *f, uint64_t key)
+{
+  return flow_hash_of(f->table->index.secret, &key, FDB_KEY);
+}
+
+/* A key's hash; its line is asked for. */
+FLOW_INLINE uint32_t fdb_ask(const struct fdb *f, uint64_t key)
+{
+  uint32_t hash = fdb_hash(f, key);
+  __builtin_prefetch(flow_line_of(&f->table->index, hash));
+  return hash;
+}
+
+/* A while behind fdb_ask(): the entry itself is asked for. */
+FLOW_INLINE void fdb_ask_entry(const struct fdb *f, uint32_t hash)
+{
+  const struct flow_line *line = flow_line_of(&f->table->index, hash);
+  uint32_t m = flow_matches(line, hash);
+  __builtin_prefetch(fdb_entry(f, m ? line->number[__builtin_ctz(m)] : 0), 1);
+}
+
+/* Is the table larger than the caches near the CPU, so that asking ahead pays? */
+FLOW_INLINE bool fdb_is_large(const struct fdb *f)
+{
+  return f->table->records.count > 2048;
+}
+
+/* The entry of the key with that hash, or NULL. */
+FLOW_INLINE struct fdb_entry *fdb_find(const struct fdb *f, uint64_t key, uint32_t hash)
+{
+  uint32_t number = flow_find(&f->table->index, &key, hash, FDB_KEY);
+  struct fdb_entry *e = fdb_entry(f, number);
+  return number && fdb_is_live(f, e) ? e : NULL;
+}
+
+/* The entry has been seen again, at its port. */
+FLOW_INLINE void fdb_seen(struct fdb *f, struct fdb_entry *e)
+{
+  struct flow_table *t = f->table;
+  int64_t expiry = f->now + t->list[FDB_KNOWN].timeout;
+  if (e->age.list != FDB_STATIC)
+    flow_touch(&t->records, t->list, (uint32_t)(e - fdb_entry(f, 0)), FDB_KNOWN, expiry,
+               f->now);
+}
+
+uint32_t pg_fdb_enter(struct fdb *f, uint64_t key, uint32_t hash, uint32_t port);
+
+/* The address has sent from the port. An enum fdb_result. */
+FLOW_INLINE uint32_t fdb_learn(struct fdb *f, uint64_t key, uint32_t hash, uint32_t port)
+{
+  struct flow_table *t = f->table;
+  uint32_t number = flow_find(&t->index, &key, hash, FDB_KEY);
+  struct fdb_entry *e = fdb_entry(f, number);
+  int64_t expiry = f->now + t->list[FDB_KNOWN].timeout;
+  if (__builtin_expect(number && fdb_port(e) == (uint16_t)port && fdb_is_live(f, e) &&
+                       flow_stays(&t->records, &e->age, FDB_KNOWN, expiry, f->now), 1)) {
+    e->age.expiry = expiry;
+    return FDB_SAME;
+  }
+  return pg_fdb_enter(f, key, hash, port);
+}
