@@ -20,7 +20,7 @@ local function find_readers(engine)
   if engine.configuration == readers_of then return readers end
   readers, readers_of = {}, engine.configuration
   for name, app in pairs(engine.app_table) do
-    if app.ends and app:ends() then readers[#readers + 1] = name end
+    if type(app.ends) == "function" and app:ends() then readers[#readers + 1] = name end
   end
   return readers
 end

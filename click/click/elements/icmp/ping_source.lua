@@ -42,7 +42,7 @@ function ICMPPingSource:configure(a)
   self.source, self.destination = wire.word_of(a.SRC), wire.word_of(a.DST)
   self.interval, self.identifier, self.data = a.INTERVAL, a.IDENTIFIER, a.DATA
   self.limit, self.active, self.verbose = a.LIMIT, a.ACTIVE, a.VERBOSE
-  self.ends, self.mirror = a.STOP, a.MIRROR
+  self.stops, self.mirror = a.STOP, a.MIRROR
   self.count = 0
   if #a.DATA > MOST_DATA then
     return self:error("DATA is too long: there is room for %d bytes", MOST_DATA)
@@ -100,15 +100,15 @@ function ICMPPingSource:tick_timer()
   if has_more(self) then
     self.emit(1, make(self))
     self.timer:again(self.interval)
-  elseif self.ends then
+  elseif self.stops then
     self.router:stop()
   end
 end
 
 function ICMPPingSource:pull()
   if has_more(self) then return make(self) end
-  if self.ends then
-    self.ends = false
+  if self.stops then
+    self.stops = false
     self.router:stop()
   end
 end
