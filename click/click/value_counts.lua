@@ -65,16 +65,18 @@ end
 
 --- The handlers, to be joined with others.
 value_counts.handlers = {
-  most_seen = {read = most_seen},
-  most_seen_freq = {read = function (self) return self.seen[most_seen(self)] or 0 end},
-  max = {read = function (self)
+  most_seen = {join = "all", read = most_seen},
+  most_seen_freq = {join = "all", read = function (self)
+    return self.seen[most_seen(self)] or 0
+  end},
+  max = {join = "most", read = function (self)
     local list = values(self)
     return list[#list] or -1
   end},
   count = {read = function (self) return (totals(self)) end},
-  nval = {read = function (self) return #values(self) end},
-  median = {read = median},
-  average = {read = average}, avg = {read = average},
+  nval = {join = "all", read = function (self) return #values(self) end},
+  median = {join = "all", read = median},
+  average = {join = "all", read = average}, avg = {join = "all", read = average},
   dump = {read = dump},
 }
 

@@ -15,7 +15,11 @@ struct link;
 uint32_t pg_flow_hash(const struct packet *p);
 uint32_t pg_tuple_hash(uint32_t source, uint32_t destination, uint32_t ports);
 uint32_t pg_copy_of(uint32_t hash, uint32_t n);
-int pg_distribute(struct link *link, struct link **outputs, uint32_t n, bool within);
+
+/* What packets are handed out by: addresses and ports; pings by their identifier and ICMP
+ * errors by what they quote, too; addresses alone. */
+enum flows_by { FLOWS_BY_PORTS, FLOWS_WITHIN, FLOWS_BY_ADDRESSES };
+int pg_distribute(struct link *link, struct link **outputs, uint32_t n, int32_t by);
 int pg_link_move(struct link *from, struct link *to);
 
 /* histogram.c: as Snabb's tools read it, one page. Bucket 0 is for what is below the

@@ -192,7 +192,7 @@ function balancer.configure(self, a, servers)
     self:error("NSERVER: %d of %d servers", a.NSERVER, servers)
     return false
   end
-  self.ends = ffi.new("struct click_flow_ends")
+  self.tuple = ffi.new("struct click_flow_ends")
   self.servers, self.mode, self.metric = servers, a.LB_MODE, METRICS[a.LST_MODE]
   self.alpha, self.interval = a.AWRR_ALPHA, a.AWRR_TIME / 1000
   self.scales = a.AUTOSCALE

@@ -48,7 +48,9 @@ end
 
 function Manager:configure(a)
   if a.CAPACITY == 0 then return self:error("CAPACITY: must be at least 1") end
-  self.capacity = self.class.any_capacity and a.CAPACITY or power_of_two(a.CAPACITY)
+  local copy = self.router.options and self.router.options.copy -- of several
+  local capacity = copy and math.ceil(a.CAPACITY / copy.of) or a.CAPACITY
+  self.capacity = self.class.any_capacity and capacity or power_of_two(capacity)
   self.timeout = math.max(a.TIMEOUT or 0, 0)
   self.interval = math.max(a.RECYCLE_INTERVAL or 1, 0.001)
   self.verbose = a.VERBOSE

@@ -4,16 +4,21 @@
 -- port that has been free for longest is given first.
 
 local bit = require("bit")
+local C = require("core.native")
 local ffi = require("ffi")
+
+local wire = require("click.net.wire")
 
 local ports = {}
 
 local band, bor = bit.band, bit.bor
+local swap16 = wire.swap16
 local FIRST, PORTS = 1024, 65536
 local TCP, FIN, SYN, RST = 6, 1, 2, 4
 local BOTH = 3
 local GIVEN, ANSWERED = 1, 2 -- values of `used`
 local NOT_SYN, NONE_FREE = 3, 4
+local CHOICES = 64 -- ports that are looked at for a flow, for each copy of the router
 
 --- The sides of a connection, for watch().
 ports.FORWARD, ports.REPLY = 1, 2
@@ -37,9 +42,11 @@ ports.DROPS = {"no flow", "no ports", "flow doesn't begin with SYN", "no port is
 local Ports = {}
 Ports.__index = Ports
 
---- All ports from 1024 on, free.
-function ports.new()
-  local self = setmetatable({first = 0, count = PORTS - FIRST}, Ports)
+--- All ports from 1024 on, free, for an element. In copies of a router on several CPUs
+--- a flow gets a port by which its answers come to the copy.
+function ports.new(element)
+  local copy = element.router.options and element.router.options.copy
+  local self = setmetatable({first = 0, count = PORTS - FIRST, copy = copy}, Ports)
   self.mappings, self.free = mappings(PORTS), ffi.new("uint16_t[?]", PORTS)
   for i = 0, self.count - 1 do self.free[i] = FIRST + i end
   return self
@@ -53,12 +60,37 @@ local function give(self, port)
   self.count = self.count + 1
 end
 
---- A port for the flow with this area, whose packet has these ends, and its mapping; or
---- nil: none is free.
-function Ports:take(area, ends)
-  if self.count == 0 then return nil end
+-- Do answers from these ends, in the packet's order of bytes, to the port of `own` come
+-- to this copy (src/native/kernels/flows.c)?
+local function comes_here(copy, far, far_port, own, port)
+  local both = far_port + swap16(port) * 2 ^ 16
+  return C.pg_copy_of(C.pg_tuple_hash(far, own, both), copy.of) == copy.number
+end
+
+local function next_free(self)
   local port = self.free[self.first]
   self.first, self.count = (self.first + 1) % PORTS, self.count - 1
+  return port
+end
+
+-- A free port for a flow whose answers come from `far` to `own`; nil: there is none.
+local function choose(self, far, far_port, own)
+  local copy = self.copy
+  if not copy then return self.count > 0 and next_free(self) or nil end
+  for _ = 1, math.min(self.count, CHOICES * copy.of) do
+    local port = next_free(self)
+    if comes_here(copy, far, far_port, own, port) then return port end
+    self.free[(self.first + self.count) % PORTS] = port
+    self.count = self.count + 1
+  end
+end
+
+--- A port of the address `own` for the flow with this area, whose packet has these
+--- ends and whose answers come from the address `far`; and its mapping. Or nil: none is
+--- free.
+function Ports:take(area, ends, far, own)
+  local port = choose(self, far, ends.dport, own)
+  if not port then return nil end
   local m = self.mappings[port]
   m.address, m.port, m.destination, m.server = ends.source, ends.sport, 0, 0
   m.made, m.references, m.used, m.ends = m.made + 1, 1, GIVEN, 0
@@ -101,21 +133,33 @@ function Ports:leave(area)
   if m.references == 0 then give(self, area.port) end
 end
 
---- A port for the flow with this area, and its mapping; or nil, and why there is none,
---- an index of DROPS. Of the element: `ports`, `ends` of the flow's packet, and
---- `only_syn`, whether TCP connections must begin with SYN.
-function ports.begin(self, area)
-  local ends = self.ends
-  if self.only_syn and ends.protocol == TCP and band(ends.tcp_flags, SYN) == 0 then
-    return nil, NOT_SYN
-  end
-  local port, m = self.ports:take(area, ends)
-  if port then return port, m end
+local function none_free(self)
   if not self.told then
     self:say("ERROR %s :: %s : no more ports available !", self.name, self.class.name)
   end
   self.told = true
-  return nil, NONE_FREE
+  return NONE_FREE
+end
+
+--- Why the element gives no port to the flow of its `tuple`, an index of DROPS, as
+--- far as that is known without one; or nil. With `only_syn` TCP flows begin with
+--- SYN.
+function ports.refusal(self)
+  local ends = self.tuple
+  if self.only_syn and ends.protocol == TCP and band(ends.tcp_flags, SYN) == 0 then
+    return NOT_SYN
+  end
+  return self.ports.count == 0 and none_free(self) or nil
+end
+
+--- A port of `own` for the flow with this area, whose answers come from `far`, and its
+--- mapping; or nil, and why there is none.
+function ports.begin(self, area, far, own)
+  local refusal = ports.refusal(self)
+  if refusal then return nil, refusal end
+  local port, m = self.ports:take(area, self.tuple, far, own)
+  if port then return port, m end
+  return nil, none_free(self)
 end
 
 return ports

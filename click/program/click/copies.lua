@@ -72,8 +72,8 @@ end
 -- An element that changes what packets of a flow are led by, before `who`, or answers.
 local function changer(router, who, kind)
   for _, e in ipairs(router.elements) do
-    if e.class.readdresses and (kind ~= "flow" and kind ~= "addresses"
-      or leads(router, e, who)) then
+    if e.class.readdresses
+      and (dividable.has_answers(kind) or leads(router, e, who)) then
       return e
     end
   end

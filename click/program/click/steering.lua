@@ -74,7 +74,7 @@ local function wire_one(c, number, device, cpu, copies, app_of, meets)
   config.app(c, name, Port, device.arg)
   config.cpu(c, name, cpu)
   if device.receives then
-    config.app(c, flows, distribute.Distribute, {within = meets == "within"})
+    config.app(c, flows, distribute.Distribute, {by = meets})
     config.cpu(c, flows, cpu)
     config.link(c, ("%s.output -> %s.input"):format(name, flows))
   end

@@ -28,6 +28,32 @@ local NAT = [[
   nat [0] -> to_out; nat [1] -> to_in; pings [0] -> to_out; pings [1] -> to_in;
 ]]
 
+local ENDS = [[
+  to_in :: EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:10) -> ToDevice(in);
+  to_out :: EtherEncap(0x0800, 2:0:0:0:0:2, 2:0:0:0:0:3) -> ToDevice(out);
+  FromDevice(in) -> Strip(14) -> CheckIPHeader -> a :: IPClassifier(icmp, -);
+  FromDevice(out) -> Strip(14) -> CheckIPHeader -> b :: IPClassifier(icmp, -);
+]]
+
+-- What flow managers' elements give ports to, and what IPAddrPairRewriter addresses.
+local FLOW_NAT = ENDS .. [[
+  a [1] -> FlowIPManager(TIMEOUT 0) -> nat :: FlowIPNAT(192.0.2.1) -> to_out;
+  b [1] -> FlowIPManager(TIMEOUT 0) -> FlowIPNATReverse(nat) -> to_in;
+  a [0] -> Discard; b [0] -> Discard;
+]]
+local FLOW_NAPT = ENDS .. [[
+  a [1] -> FlowIPManagerHMP
+    -> nat :: FlowNAPTLoadBalancer(10.9.0.1, 10.9.0.2, SIP 10.8.0.1 10.8.0.2,
+      STATE false, LB_MODE hash) -> to_out;
+  b [1] -> FlowIPManagerHMP -> FlowNAPTLoadBalancerReverse(nat) -> to_in;
+  a [0] -> Discard; b [0] -> Discard;
+]]
+local PAIRS = ENDS .. [[
+  nat :: IPAddrPairRewriter(pattern 192.0.2.1-192.0.2.250 - 0 1, drop);
+  a [0] -> nat; a [1] -> nat; nat [0] -> to_out;
+  b [0] -> [1] nat; b [1] -> [1] nat; nat [1] -> to_in;
+]]
+
 local FLOWS, PACKETS = 60, 900 -- which all have room in one ring
 local ETHER, HEADERS = 14, 34
 
@@ -63,19 +89,22 @@ local function frame(k)
     .. ip(protocol, "\10\0\0" .. string.char(1 + flow % 5), "\198\51\100\1", rest)
 end
 
--- What is at the other end: it answers what comes, every ninth with an ICMP error.
+-- What is at the other end: it answers what comes, every ninth with an ICMP error if
+-- `errors` is true.
 local Peer = {}
 Peer.__index = Peer
-function Peer:new() return setmetatable({seen = {}, n = 0}, self) end
+function Peer:new(arg)
+  return setmetatable({seen = {}, n = 0, every = arg.errors and 9 or math.huge}, self)
+end
 
 local function swapped(s, at, size)
   return s:sub(1, at) .. s:sub(at + size + 1, at + 2 * size) .. s:sub(at + 1, at + size)
     .. s:sub(at + 2 * size + 1)
 end
 
-local function answer_to(s, n)
+local function answer_to(s, n, every)
   local protocol = s:byte(24)
-  if n % 9 == 0 then
+  if n % every == 0 then
     return s:sub(1, ETHER) .. ip(1, "\198\51\100\1", s:sub(27, 30),
       "\3\1\0\0\0\0\0\0" .. s:sub(ETHER + 1))
   end
@@ -92,7 +121,7 @@ function Peer:push()
     packet.free(p)
     self.n = self.n + 1
     self.seen[#self.seen + 1] = s
-    link.transmit(out, packet.from_string(answer_to(s, self.n)))
+    link.transmit(out, packet.from_string(answer_to(s, self.n, self.every)))
   end
 end
 
@@ -131,8 +160,10 @@ end
 
 local function app_of(i) return "click_" .. i end
 
--- What leaves on each side, and what handlers say, on so many CPUs.
-local function translate(n)
+-- What leaves on each side of the configuration, and what handlers say, on so many
+-- CPUs; packets are handed out `by`.
+local function translate(n, text, by)
+  text, by = text or NAT, by or "within"
   local file, back = os.tmpname(), os.tmpname()
   local frames = {}
   for k = 1, PACKETS do frames[k] = frame(k) end
@@ -140,15 +171,15 @@ local function translate(n)
   local cpus, c = {}, config.new()
   for i = 1, n do
     cpus[i] = affinity.cpus()[i]
-    config.app(c, app_of(i), Click, {text = NAT, devices = {["in"] = "ring:inside",
+    config.app(c, app_of(i), Click, {text = text, devices = {["in"] = "ring:inside",
       out = "ring:outside"}, copy = {number = i - 1, of = n,
       shared = {["ring:inside"] = 1, ["ring:outside"] = 2}}})
     config.cpu(c, app_of(i), cpus[i])
   end
   steering.wire(c, {{name = "device_1", receives = true, sends = true,
-    arg = ("pcap:rx=%s,tx=%s"):format(file, back)}}, cpus, app_of, "within")
-  config.app(c, "peer", Peer)
-  config.app(c, "flows", distribute.Distribute, {within = true})
+    arg = ("pcap:rx=%s,tx=%s"):format(file, back)}}, cpus, app_of, by)
+  config.app(c, "peer", Peer, {errors = text == NAT})
+  config.app(c, "flows", distribute.Distribute, {by = by})
   config.app(c, "join", distribute.Join)
   config.link(c, "join.output -> peer.input")
   config.link(c, "peer.output -> flows.input")
@@ -158,12 +189,15 @@ local function translate(n)
   end
   engine.configure(c)
   engine.main{no_report = true, done = engine.finished}
-  local router = {find = function () return {class = registry.find("IPRewriter")} end}
-  joined.handlers(router, cpus, app_of)
-  local result = {seen = engine.app_table.peer.seen,
-    sizes = router:handler_read("nat.size") .. " " .. router:handler_read("pings.size"),
-    each = {}}
-  for i, cpu in ipairs(cpus) do
+  local result = {seen = engine.app_table.peer.seen, each = {}}
+  if text == NAT then
+    local router =
+      {find = function () return {class = registry.find("IPRewriter")} end}
+    joined.handlers(router, cpus, app_of)
+    result.sizes =
+      router:handler_read("nat.size") .. " " .. router:handler_read("pings.size")
+  end
+  for i, cpu in ipairs(text == NAT and cpus or {}) do
     result.each[i] = tonumber(require("core.cpus.workers").call(cpu, "apps.click.click",
       "read", {app = app_of(i), handler = "nat.size"}).text)
   end
@@ -191,6 +225,27 @@ describe("a NAT on two CPUs", function ()
     assert.is_true(two.each[1] > 0 and two.each[2] > 0)
     assert.equal(40, two.each[1] + two.each[2])
   end)
+
+  it("gives flows ports, and pairs addresses, by which their answers come #slow",
+    function ()
+      if #affinity.cpus() < 2 then pending("it takes two CPUs") end
+      for _, case in ipairs{
+        {FLOW_NAT, "flow", PACKETS / 3 * 2}, {FLOW_NAPT, "flow", PACKETS / 3 * 2},
+        {PAIRS, "addresses", PACKETS},
+      } do
+        local text, by, n = unpack(case)
+        local one, two = translate(1, text, by), translate(2, text, by)
+        for _, r in ipairs{one, two} do
+          assert.same({n, n}, {#r.seen, #r.back}, text)
+        end
+        assert.same(by_flow(one.seen), by_flow(two.seen), text)
+        assert.same(by_flow(one.back), by_flow(two.back), text)
+        for _, s in ipairs(two.back) do
+          local flow = tonumber(s:match("(%d%d%d) %d%d%d%d%d%d$"))
+          assert.equal("\10\0\0" .. string.char(1 + flow % 5), s:sub(31, 34))
+        end
+      end
+    end)
 
   it("leads each answer to whom it is for", function ()
     if #affinity.cpus() < 2 then pending("it takes two CPUs") end

@@ -17,12 +17,15 @@ local function class()
 end
 
 --- Distribute: from `input` to `output1`, `output2` and so on; all packets of a flow,
---- both directions, to the same one. Its argument {within = true}: pings count by their
---- identifier, and ICMP errors as the packets that they quote.
+--- both directions, to the same one. Its argument {by = "within"}: pings count by their
+--- identifier, and ICMP errors as the packets that they quote; "addresses": ports don't
+--- count.
 M.Distribute = class()
 
+local BY = {within = C.FLOWS_WITHIN, addresses = C.FLOWS_BY_ADDRESSES}
+
 function M.Distribute:new(arg)
-  return setmetatable({within = (arg and arg.within) == true}, self)
+  return setmetatable({by = BY[arg and arg.by] or C.FLOWS_BY_PORTS}, self)
 end
 
 function M.Distribute:link()
@@ -35,7 +38,7 @@ M.Distribute.unlink = M.Distribute.link
 
 function M.Distribute:push()
   if self.n > 0 then
-    C.pg_distribute(self.input.input, self.outputs, self.n, self.within)
+    C.pg_distribute(self.input.input, self.outputs, self.n, self.by)
   end
 end
 

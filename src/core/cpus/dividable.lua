@@ -15,6 +15,8 @@ local KINDS = {
   within = {meets = "within", rank = 3},
   addresses = {meets = "addresses",
     text = "by addresses: all packets between two addresses, both ways, to one copy"},
+  pairs = {meets = "addresses", text = "by addresses: all packets between two "
+    .. "addresses to one copy, which changes them so that answers come to it, too"},
 }
 KINDS.within.text = KINDS.answers.text .. "; pings by their identifier, ICMP errors "
   .. "by the packet that they quote"
@@ -46,15 +48,20 @@ local HANDING_OUT = {
 function dividable.handing_out(meets) return HANDING_OUT[meets] end
 
 --- The kind that is enough for both, or nil: what comes by addresses alone meets flows,
---- but not the answers to what a copy has changed.
+--- but not the answers to what a copy has changed by ports.
 function dividable.both(a, b)
   if a == "any" or a == b then return b end
   if b == "any" then return a end
-  if a == "addresses" or b == "addresses" then
-    local other = a == "addresses" and b or a
-    return other == "flow" and "addresses" or nil
-  end
-  return KINDS[a].rank > KINDS[b].rank and a or b
+  local rank_a, rank_b = KINDS[a].rank, KINDS[b].rank
+  if rank_a and rank_b then return rank_a > rank_b and a or b end
+  local by_ports = rank_a and a or rank_b and b
+  if by_ports and by_ports ~= "flow" then return nil end
+  return (a == "pairs" or b == "pairs") and "pairs" or "addresses"
+end
+
+--- Have answers to what copies have changed to come to them?
+function dividable.has_answers(kind)
+  return kind ~= "any" and kind ~= "flow" and kind ~= "addresses"
 end
 
 --- Lines for people: `list` has {name =, kind =} or {name =, why =}, and names of one

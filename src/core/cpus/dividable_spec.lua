@@ -8,6 +8,8 @@ describe("What classes say of copies", function ()
       {"within", "answers", "within"}, {"addresses", "any", "addresses"},
       {"flow", "addresses", "addresses"}, {"addresses", "answers", nil},
       {"within", "addresses", nil},
+      {"pairs", "addresses", "pairs"}, {"pairs", "flow", "pairs"},
+      {"pairs", "within", nil},
     } do
       assert.equal(case[3], (dividable.both(case[1], case[2])))
       assert.equal(case[3], (dividable.both(case[2], case[1])))

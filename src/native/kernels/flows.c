@@ -98,7 +98,7 @@ static uint64_t sum_within(const uint8_t *ip, const uint8_t *l4, const uint8_t *
   return sum;
 }
 
-static uint32_t flow_hash(const struct packet *p, bool within)
+static uint32_t flow_hash(const struct packet *p, int32_t by)
 {
   const uint8_t *data = p->buf_addr + p->data_off, *end = data + p->length;
   if (p->length < ETHERNET_HEADER)
@@ -115,15 +115,17 @@ static uint32_t flow_hash(const struct packet *p, bool within)
     uint64_t sum = fold(ip + 12, 8);
     const uint8_t *l4 = ip + (ip[0] & 15) * 4;
     bool fragment = get16(ip + 6) & 0x3fff;
-    if (!fragment && has_ports(ip[9]) && end - l4 >= 4)
+    if (fragment || by == FLOWS_BY_ADDRESSES)
+      return hash_of(sum);
+    if (has_ports(ip[9]) && end - l4 >= 4)
       sum ^= fold(l4, 4);
-    else if (within && !fragment)
+    else if (by == FLOWS_WITHIN)
       sum = sum_within(ip, l4, end, sum);
     return hash_of(sum);
   }
   if (type == TYPE_IP6 && end - ip >= IP6_HEADER) {
     uint64_t sum = fold(ip + 8, 32);
-    if (has_ports(ip[6]) && end - ip >= 44)
+    if (by != FLOWS_BY_ADDRESSES && has_ports(ip[6]) && end - ip >= 44)
       sum ^= fold(ip + 40, 4);
     return hash_of(sum);
   }
@@ -132,7 +134,7 @@ static uint32_t flow_hash(const struct packet *p, bool within)
 
 /* The hash of the packet's flow; 0 if it is neither IPv4 nor IPv6. Of fragments the
  * ports don't count, since the later ones haven't any. */
-uint32_t pg_flow_hash(const struct packet *p) { return flow_hash(p, false); }
+uint32_t pg_flow_hash(const struct packet *p) { return flow_hash(p, FLOWS_BY_PORTS); }
 
 static inline uint32_t waiting(const struct link *link)
 {
@@ -140,15 +142,14 @@ static inline uint32_t waiting(const struct link *link)
 }
 
 /* Hand the packets in the link out to `n` others by their flows, until one that is to
- * take the next packet is full; how many. `within`: pings by identifier, ICMP errors by
- * what they quote. */
-int pg_distribute(struct link *link, struct link **outputs, uint32_t n, bool within)
+ * take the next packet is full; how many. `by`: see enum flows_by. */
+int pg_distribute(struct link *link, struct link **outputs, uint32_t n, int32_t by)
 {
   enum { MASK = LINK_RING_SIZE - 1 };
   uint32_t count = waiting(link), i = 0;
   for (; i < count; i++) {
     struct packet *p = link->packets[((uint32_t)link->read + i) & MASK];
-    struct link *to = outputs[pg_copy_of(flow_hash(p, within), n)];
+    struct link *to = outputs[pg_copy_of(flow_hash(p, by), n)];
     if (waiting(to) >= LINK_MAX_PACKETS)
       break;
     to->packets[(uint32_t)to->write & MASK] = p;

@@ -48,7 +48,7 @@ end
 
 -- The server for a new flow; nil: the packet is dropped.
 local function begin(self, p, area)
-  local ends = self.ends
+  local ends = self.tuple
   if ends.protocol == TCP and band(ends.tcp_flags, SYN) == 0 then
     if self.verbose then self:say("Non syn establishment!") end
     if self.only_syn then return nil end
@@ -60,7 +60,7 @@ local function begin(self, p, area)
 end
 
 function FlowIPLoadBalancer:make_process()
-  local area_of, ends, addresses = self.area_of, self.ends, self.addresses
+  local area_of, ends, addresses = self.area_of, self.tuple, self.addresses
   local tracks, verbose, track = self.tracks, self.verbose, balancer.track
   return function (_, p)
     local area = area_of(p)

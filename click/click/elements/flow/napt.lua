@@ -20,7 +20,7 @@ local FORWARD, REPLY = ports.FORWARD, ports.REPLY
 local NO_FLOW, NO_PORTS, NO_MAPPING = 1, 2, 3
 
 local FlowNAPTLoadBalancer = element.define{
-  name = "FlowNAPTLoadBalancer",
+  name = "FlowNAPTLoadBalancer", division = "answers",
   summary = "sends each flow to one of several servers, from a port of its own",
   processing = "h/h", flow_state = ports.area, lengthens = 0, drops = ports.DROPS,
   arguments = balancer.arguments{
@@ -50,7 +50,7 @@ function FlowNAPTLoadBalancer:configure(a)
   if not balancer.configure_ip(self, a) then return end
   self.sources = ffi.new("uint32_t[?]", #a.SIP)
   for i, address in ipairs(a.SIP) do self.sources[i - 1] = wire.number_of(address) end
-  self.watches, self.only_syn, self.ports = a.STATE, a.STATE, ports.new()
+  self.watches, self.only_syn, self.ports = a.STATE, a.STATE, ports.new(self)
   self.flows, self.answered = 0, 0
 end
 
@@ -61,11 +61,14 @@ end
 
 -- A port and a server for a new flow; or nil, and why there is none.
 local function begin(self, p, area)
-  local port, m = ports.begin(self, area)
+  local refusal = ports.refusal(self)
+  if refusal then return nil, refusal end
+  local server = self.choose(self, p, self.tuple)
+  local port, m = ports.begin(self, area, self.addresses[server], self.sources[server])
   if not port then return nil, m end
   balancer.leave(self, area.server, area)
-  area.server = self.choose(self, p, self.ends)
-  m.destination, m.server = self.ends.destination, self.addresses[area.server]
+  area.server = server
+  m.destination, m.server = self.tuple.destination, self.addresses[area.server]
   self.flows = self.flows + 1
   return port
 end
@@ -77,7 +80,8 @@ function FlowNAPTLoadBalancer:flow_ended(area)
 end
 
 function FlowNAPTLoadBalancer:make_process()
-  local area_of, ends, pool, watches = self.area_of, self.ends, self.ports, self.watches
+  local area_of, ends, pool = self.area_of, self.tuple, self.ports
+  local watches = self.watches
   local addresses, sources = self.addresses, self.sources
   local tracks, track = self.tracks, balancer.track
   return function (_, p)
@@ -108,7 +112,7 @@ end
 -- FlowNAPTLoadBalancerReverse --------------------------------------------------------
 
 local FlowNAPTLoadBalancerReverse = element.define{
-  name = "FlowNAPTLoadBalancerReverse",
+  name = "FlowNAPTLoadBalancerReverse", division = "answers",
   summary = "brings answers back to FlowNAPTLoadBalancer's flows",
   processing = "h/h", flow_state = ports.area, lengthens = 0,
   drops = {"no flow", "no ports", "no mapping"},
@@ -129,8 +133,8 @@ end
 
 -- Does a flow of answers come from the server of the port that it goes to?
 local function join(lb, area)
-  local port = swap16(lb.ends.dport)
-  if lb.ports.mappings[port].server ~= lb.ends.source then return false end
+  local port = swap16(lb.tuple.dport)
+  if lb.ports.mappings[port].server ~= lb.tuple.source then return false end
   local joined, first = lb.ports:join(area, port)
   if first then lb.answered = lb.answered + 1 end
   return joined
@@ -138,7 +142,7 @@ end
 
 function FlowNAPTLoadBalancerReverse:make_process()
   local area_of, lb = self.area_of, self.balancer
-  local pool, ends, watches = lb.ports, lb.ends, lb.watches
+  local pool, ends, watches = lb.ports, lb.tuple, lb.watches
   local all = pool.mappings
   return function (_, p)
     local area = area_of(p)

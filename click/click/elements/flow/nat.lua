@@ -19,6 +19,7 @@ local NO_FLOW, NO_PORTS, NO_MAPPING = 1, 2, 3
 
 local FlowIPNAT = element.define{
   name = "FlowIPNAT", summary = "gives flows ports of one address",
+  division = "answers",
   processing = "h/h", flow_state = ports.area, lengthens = 0,
   drops = ports.DROPS, reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER"},
   arguments = {
@@ -39,7 +40,7 @@ port in use gets through FlowIPNATReverse.]],
 function FlowIPNAT:configure(a)
   self.source = wire.number_of(a.SIP)
   self.only_syn, self.watches = not a.ACCEPT_NONSYN, a.STATE
-  self.ports, self.ends = ports.new(), ffi.new("struct click_flow_ends")
+  self.ports, self.tuple = ports.new(self), ffi.new("struct click_flow_ends")
 end
 
 function FlowIPNAT:initialize() self.area_of = state.of(self) end
@@ -48,7 +49,7 @@ function FlowIPNAT:initialize() self.area_of = state.of(self) end
 function FlowIPNAT:flow_ended(area) self.ports:leave(area) end
 
 function FlowIPNAT:make_process()
-  local area_of, ends, source, watches = self.area_of, self.ends, self.source,
+  local area_of, ends, source, watches = self.area_of, self.tuple, self.source,
     self.watches
   local pool = self.ports
   return function (_, p)
@@ -56,7 +57,7 @@ function FlowIPNAT:make_process()
     if not area then return nil, NO_FLOW end
     if not read_ends(p, ends) then return nil, NO_PORTS end
     if not pool:has(area, ends.tcp_flags) then
-      local port, reason = ports.begin(self, area)
+      local port, reason = ports.begin(self, area, ends.destination, source)
       if not port then return nil, reason end
     end
     set_end(p, false, source, swap16(area.port))
@@ -69,6 +70,7 @@ end
 
 local FlowIPNATReverse = element.define{
   name = "FlowIPNATReverse", summary = "brings answers back to FlowIPNAT's flows",
+  division = "answers",
   processing = "h/h", flow_state = ports.area, lengthens = 0,
   drops = {"no flow", "no ports", "no mapping"},
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER"},
@@ -84,7 +86,7 @@ function FlowIPNATReverse:initialize() self.area_of = state.of(self) end
 function FlowIPNATReverse:flow_ended(area) self.nat.ports:leave(area) end
 
 function FlowIPNATReverse:make_process()
-  local area_of, pool, ends, watches = self.area_of, self.nat.ports, self.nat.ends,
+  local area_of, pool, ends, watches = self.area_of, self.nat.ports, self.nat.tuple,
     self.nat.watches
   local all = pool.mappings
   return function (_, p)

@@ -44,7 +44,7 @@ end
 IPLoadBalancer.initialize = balancer.start
 
 function IPLoadBalancer:make_process()
-  local ends, addresses, tracks, track = self.ends, self.addresses, self.tracks,
+  local ends, addresses, tracks, track = self.tuple, self.addresses, self.tracks,
     balancer.track
   return function (_, p)
     read_ends(p, ends)
@@ -89,7 +89,7 @@ local L2LoadBalancer = element.define{
 }
 
 function L2LoadBalancer:make_process()
-  local ends, addresses, tracks, track = self.ends, self.addresses, self.tracks,
+  local ends, addresses, tracks, track = self.tuple, self.addresses, self.tracks,
     balancer.track
   return function (_, p)
     if p.length < ADDRESS then return nil, 1 end
@@ -119,7 +119,7 @@ function FlowL2LoadBalancer:initialize()
 end
 
 function FlowL2LoadBalancer:make_process()
-  local area_of, ends, addresses = self.area_of, self.ends, self.addresses
+  local area_of, ends, addresses = self.area_of, self.tuple, self.addresses
   local tracks, track = self.tracks, balancer.track
   return function (_, p)
     local area = area_of(p)

@@ -21,6 +21,7 @@ local LONGEST, LONGEST_HEADER = 0xffff, 60
 
 local IPReassembler = element.define{
   name = "IPReassembler", summary = "Reassembles fragmented IP packets",
+  division = "addresses",
   ports = "1/1-2", processing = "a/ah", emits = true,
   arguments = {
     {"HIMEM", "unsigned", default = 256 * 1024, keyword = true},
@@ -31,7 +32,9 @@ local IPReassembler = element.define{
 local NO_HEADER, BAD_FRAGMENT, TOO_LONG = 1, 2, 3
 
 function IPReassembler:configure(a)
-  self.most, self.least = a.HIMEM, math.floor(a.HIMEM / 4) * 3
+  local copy = self.router.options and self.router.options.copy -- of several
+  local most = copy and math.ceil(a.HIMEM / copy.of) or a.HIMEM
+  self.most, self.least = most, math.floor(most / 4) * 3
   self.mtu_note = a.MAX_MTU_ANNO and note.FIRST + a.MAX_MTU_ANNO
   self.datagrams, self.used, self.look_at = {}, 0, 0
   self.fragments, self.good, self.failed, self.bad = 0, 0, 0, 0

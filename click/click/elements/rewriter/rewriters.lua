@@ -114,9 +114,6 @@ local function make_other(timeout)
   end
 end
 
--- Packets of an address, or a pair, have any ports, and so come to any CPU.
-local UNDIVIDED =
-  "a flow is all packets of its addresses, whose ports lead them to several CPUs"
 
 local function table_handlers()
   return base.handlers{
@@ -127,7 +124,8 @@ end
 local IPAddrRewriter = base.define{
   name = "IPAddrRewriter", summary = "rewrites IP packets' addresses",
   how = C.REWRITE_SOURCE, any_protocol = true, handlers = table_handlers(),
-  division = "none", undivided = UNDIVIDED,
+  division = "none",
+  undivided = "a flow is all packets of one address, whomever they are for",
   accepts = function (key)
     return key.sport == 0 and key.dport == 0 and key.destination == 0
   end,
@@ -137,7 +135,7 @@ local IPAddrRewriter = base.define{
 local IPAddrPairRewriter = base.define{
   name = "IPAddrPairRewriter", summary = "rewrites IP packets' addresses by pairs",
   how = C.REWRITE_ADDRESSES, any_protocol = true, handlers = table_handlers(),
-  division = "none", undivided = UNDIVIDED,
+  division = "pairs",
   accepts = function (key) return key.sport == 0 and key.dport == 0 end,
   make_kinds = make_other(ADDRESS_TIMEOUT),
 }
