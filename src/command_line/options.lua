@@ -37,6 +37,15 @@ local function set_drain(text)
   require("core.engine.settings").drain = seconds
 end
 
+local SLEEPS = {never = true, adaptive = true, eager = true}
+
+local function set_sleep(text)
+  if not SLEEPS[text] then
+    failure.usage("--sleep %s: give one of never, adaptive, eager", text)
+  end
+  require("core.engine.settings").sleep_mode = text
+end
+
 -- With the names allowed, for --log-format and --log-level.
 local function set_log(option, names, set)
   return function (text)
@@ -104,6 +113,10 @@ options.list = {
     help = {"what becomes of an app that raises an error: stop (the",
             "program ends: the default), restart, bypass or drop"},
     take = set_on_error},
+  {"--sleep", value = "WHEN", anywhere = true,
+    help = {"when to sleep while no packet comes: never, adaptive (soon after",
+            "the last one: the default) or eager (at once)"},
+    take = set_sleep},
   {"--eal", value = '"ARGUMENTS"', help = {"pass these on to DPDK"},
     take = function (text) require("core.eal").pass(text) end},
   {"--group", value = "GROUP",

@@ -189,6 +189,7 @@ end
 
 local SIGNALS = {[1] = "SIGHUP", [2] = "SIGINT", [15] = "SIGTERM"}
 local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
+local ASK_SECONDS = 0.01 -- how often done() is asked at least
 local latency
 
 --- The histogram of breath durations in seconds (engine/latency.histogram).
@@ -211,6 +212,8 @@ local function loop(options, ends, durations)
   local done, on_signal = options.done, options.on_signal
   local now = C.pg_now()
   local next_timers = options.no_timers and math.huge or now
+  local limits = {ends = ends, timers = not options.no_timers,
+                  asked = done and (options.ask_within or ASK_SECONDS) or math.huge}
   repeat
     local began = now
     take_breath(began)
@@ -220,7 +223,7 @@ local function loop(options, ends, durations)
     end
     now = C.pg_now()
     if durations then durations:add(now - began) end
-    if pace.breath(engine, began) then now = C.pg_now() end
+    if pace.breath(engine, began, limits) then now = C.pg_now() end
     if on_signal then signals.answer(on_signal) end
   until done and done() or began >= ends or breath.all_dead() or interrupted()
 end
@@ -273,6 +276,7 @@ local function main(options)
   if not this_engine.worker() then C.pg_watchdog(settings.watchdog or 0) end
   if next(graph.links) then pool.create() end -- not within the first breath
   engine.load_begins()
+  pace.begin()
   breath.begin()
   workers.run(engine)
   if not this_engine.worker() then results.begin(graph.links) end
@@ -305,6 +309,8 @@ end
 --- or SIGTERM comes (a program that calls again after a signal is ended).
 --- Then print a report: `report` = {showload=, showlinks=, showapps=,
 --- showpackets=} selects its parts, `no_report` leaves it out.
+--- done() is asked after each breath: 100 times a second at least, or every
+--- `ask_within` seconds, while no packet comes.
 --- `measure_latency` = false and `no_timers` leave these out. `on_signal` = {HUP = f,
 --- USR1 = f, USR2 = f}: f() is called between breaths when that signal has come.
 function engine.main(options)

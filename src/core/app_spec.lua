@@ -109,8 +109,9 @@ describe("engine.main", function ()
         engine.main{duration = 0, noreport = true, no_report = true}
       end]])
     assert.equal(0, status)
-    assert.equal("perigee: engine.main has no option 'noreport'; it takes done, "
-      .. "duration, measure_latency, no_report, no_timers, on_signal, report\n", said)
+    assert.equal("perigee: engine.main has no option 'noreport'; it takes ask_within, "
+      .. "done, duration, measure_latency, no_report, no_timers, on_signal, "
+      .. "report\n", said)
   end)
 
   it("raises what an app raises, after the report, and can run again", function ()

@@ -83,6 +83,16 @@ function timer.run_to_time(ns)
   end
 end
 
+--- Seconds from the last run to when the next timer is due; `most` if that is later.
+function timer.due_within(most)
+  if not timer.ticks or not next(timer.timers) then return most end
+  local seconds_per_tick = timer.ns_per_tick * 1e-9
+  for i = 1, floor(most / seconds_per_tick) do
+    if timer.timers[timer.ticks + i] then return i * seconds_per_tick end
+  end
+  return most
+end
+
 --- Call the timers that are due now.
 function timer.run()
   if timer.ticks then timer.run_to_time(clock.nanoseconds()) end

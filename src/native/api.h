@@ -296,6 +296,13 @@ void pg_sleep(double seconds);
 void pg_note_failure(void);
 bool pg_has_failed(void);
 
+/* wait.c */
+enum { WOKEN_BY_PORT = 1, WOKEN_BY_VISITOR = 2, WOKEN_BY_BELL = 4 }; /* bits */
+int pg_wait_clear(void);
+int pg_wait_add(int fd, int woken, bool counts);
+int pg_wait(double seconds);
+double pg_wait_cost(void);
+
 /* signals.c */
 void pg_catch_signals(void);
 void pg_release_signals(void);

@@ -31,6 +31,7 @@ struct port {
   uint8_t lent;              /* --eal made it: stop it, don't remove it */
   uint8_t gone;              /* the card or interface has gone (port_gone.c) */
   uint8_t full_bursts;       /* each costs much by itself, such as a system call */
+  uint8_t interrupts;        /* its driver can tell when something comes */
   uint8_t fast_free;         /* the driver looks at nothing it frees (port_start.c) */
   uint8_t guest;             /* enum guest_state: is a virtual machine at the other end? */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
@@ -90,6 +91,8 @@ int pg_probe_pci(const char *address);
 int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
                   bool fast_free);
 
+int pg_port_descriptor(const struct port *port);
+
 /* port_gone.c */
 bool pg_port_is_to_go(const struct port *port);
 void pg_port_let_go(struct port *port, bool last);
@@ -113,6 +116,8 @@ int pg_port_count(void);
 int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
                    bool alone, bool waits);
 int pg_packet_fit_mtu(struct port *port);
+
+int pg_packet_descriptor(const struct port *port);
 
 /* ports/packet_away.c */
 int pg_packet_tend(struct port *port);

@@ -13,6 +13,7 @@ local plug = require("lib.port.plug")
 local snabb_alarm = require("lib.snabb_alarm")
 local spec = require("lib.port.spec")
 local statistics = require("apps.port.statistics")
+local waking = require("core.idle.waking")
 
 local Port = {}
 Port.__index = Port
@@ -29,6 +30,7 @@ Port.link_names = {
 Port.direct = Port
 
 local ALIVE_SECONDS = 0.1
+local QUIET_SECONDS = 1 -- between publishing statistics while no packet passes
 
 -- What was sent last lies in memory shared with the peer until that takes it;
 -- closing the port would take it away before.
@@ -123,7 +125,8 @@ local function with_port(class, description, port, lost)
   local app = setmetatable({
     description = description, kind = kind, port = port, can_wait = kind.can_wait,
     takes_shared = takes_shared(description, kind, port),
-    next_check = 0, token = check.token(description), stats = statistics.new(),
+    next_check = 0, next_statistics = 0, token = check.token(description),
+    stats = statistics.new(),
     lost = statistics.since(kind.lost, description, lost),
     shm = statistics.frame(kinds.interface(description)),
   }, class)
@@ -178,6 +181,19 @@ function Port:hold_back(yes)
   self.port.burst = yes and 0 or self.description.burst
 end
 
+--- It can do without tick() for so long while no packet comes, in seconds.
+Port.tick_seconds = 2 * ALIVE_SECONDS
+
+--- The descriptors that are ready when there is something to receive; or nil and why
+--- there are none (core.idle.waking).
+function Port:wake_fds()
+  if not (self.output.output or self.output.tx) then return {} end
+  local of = self.kind.wake_fds
+  local fds = of and of(self.port, self.description)
+  if fds then return fds end
+  return nil, ("port '%s' has no descriptor to wait for"):format(self.description.text)
+end
+
 --- Receive a burst from the device.
 function Port:pull()
   local source = self.source
@@ -200,11 +216,17 @@ function Port:tick()
   self.next_check = now + ALIVE_SECONDS
   plug.let_go(self.description, self.port)
   local change = absence.look(self.description, self.port, self.token)
-  if change then tell_alarm(self) end
+  if change then
+    tell_alarm(self)
+    waking.changed()
+  end
   if change == "back" then
     self.token = check.token(self.description)
     self.lost = statistics.since(self.kind.lost, self.description, self.lost())
   end
+  local passed = self.port.rxpackets + self.port.txpackets
+  if passed == self.passed and now < self.next_statistics and not change then return end
+  self.passed, self.next_statistics = passed, now + QUIET_SECONDS
   statistics.publish(self.shm, self:statistics(), self.description)
 end
 

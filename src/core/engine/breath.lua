@@ -98,9 +98,22 @@ local next_large, large_seconds = 0, 0
 
 local due, duty = nil, 1 -- the list at work, if any; what is next in it
 
-local function begin_round(now)
+-- Where no packet has come since, counters are as they were, but for those of breaths.
+local QUIET_SECONDS = 1
+local last_large, seen_progress = 0, -1ULL
+local function is_large_due(now, slow)
+  if now < next_large then return false end
+  local progress = account.progress()
+  if slow and progress == seen_progress and now - last_large < QUIET_SECONDS then
+    return false
+  end
+  last_large, seen_progress = now, progress
+  return true
+end
+
+local function begin_round(now, slow)
   due = duties
-  if now >= next_large then due, large_seconds = large_duties, 0 end
+  if is_large_due(now, slow) then due, large_seconds = large_duties, 0 end
 end
 
 local function end_list(now)
@@ -114,12 +127,12 @@ end
 
 -- Where breaths are far between, all at once.
 local function do_duties(now, slow)
-  if not due then begin_round(now) end
+  if not due then begin_round(now, slow) end
   repeat
-    local began, call = C.pg_thread_cpu_seconds(), due[duty]
+    local call, began = due[duty], due == large_duties and C.pg_thread_cpu_seconds()
     duty = duty % #due + 1
     call(now)
-    large_seconds = large_seconds + C.pg_thread_cpu_seconds() - began
+    if began then large_seconds = large_seconds + C.pg_thread_cpu_seconds() - began end
     if duty == 1 then end_list(now) end
   until not due or not slow
 end
@@ -137,7 +150,8 @@ local function housekeeping(now, before)
 end
 
 -- These run seldom: compiling them would only make packets wait.
-for _, f in ipairs{begin_round, end_list, do_duties, duties[1], look_at_traffic} do
+for _, f in ipairs{is_large_due, begin_round, end_list, do_duties, duties[1],
+                   look_at_traffic} do
   jit.off(f)
 end
 
@@ -161,6 +175,9 @@ function breath.take(now)
 end
 
 health.attach(breath.take, {[housekeeping] = true})
+
+--- Let what is due a hundred times a second be done in the next breaths.
+function breath.hurry() next_duty, next_tending = 0, 0 end
 
 --- When the last breath began.
 function breath.time() return breath_time end

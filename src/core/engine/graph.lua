@@ -23,6 +23,7 @@ local settings = require("core.engine.settings")
 local shared_ports = require("core.fuse.shared_ports")
 local transfer = require("core.move.transfer")
 local unrolling = require("core.fuse.unrolling")
+local waking = require("core.idle.waking")
 local wiring = require("core.engine.wiring")
 
 local graph = {}
@@ -68,6 +69,8 @@ local function lay_out()
   for _, name in ipairs(config.sorted_keys(ticking)) do
     calls.ticks[#calls.ticks + 1] = ticking[name]
   end
+  waking.arrange(state.apps, fused.region_with, fused:called_before(),
+    calls.pushes.link)
   calls_text = order.text(graph.list_calls(), calls.ticks)
   C.pg_watch_calls(calls_text)
 end

@@ -1,14 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How long to sleep between breaths: not at all with `busywait`, to keep a
--- fixed rate with `Hz`, else a little longer after each breath that moved no
--- packet, up to `maxsleep`, and half as long after each that did.
+-- How long to sleep between breaths: not at all with `busywait`, to keep a fixed rate
+-- with `Hz`; else, after breaths that moved no packet, until something comes that wakes
+-- the engine (core.idle.waking). Where something has to be looked at to see whether it
+-- has packets, a little longer after each such breath, up to `maxsleep`, and half as
+-- long after each that moved some.
 
 local C = require("core.native")
 local account = require("core.engine.account")
+local breath = require("core.engine.breath")
+local outside = require("core.outside.visitors")
+local policy = require("core.idle.policy")
+local recover = require("core.engine.recover")
+local timer = require("core.timer")
+local waking = require("core.idle.waking")
 
 local pace = {}
 
-local CONTROL_SECONDS = 200e-6
+local NO_SLEEP_SECONDS = 20e-6 -- shorter ones aren't worth it
+local SLACK_SECONDS = 1e-3     -- timers are as exact as that
+local MOST_IN_VAIN = 3         -- wake-ups without a packet, in a row
 
 local only_controls = false
 
@@ -16,7 +26,13 @@ local only_controls = false
 --- breathe often, and their CPUs are better left to them.
 function pace.only_control(yes) only_controls = yes end
 
+--- How often this engine has slept until something woke it, and how often that was
+--- because something came.
+pace.sleeps, pace.wakeups = 0, 0
+
 local last_progress, due = 0ULL, nil
+local load = policy.new()
+local listening, in_vain, by_port = false, 0, false
 
 --- When the breath after the one that began at `began` is due, `Hz` a second: counted
 --- from when that one was due, so that lateness doesn't add up; from `began` if it was
@@ -28,29 +44,112 @@ function pace.next_breath(began, Hz)
   return due
 end
 
---- Sleep as `engine` (core.app) asks for after the breath that began at
---- `began` (seconds); true if there was any sleep.
-function pace.breath(engine, began)
-  if only_controls then
-    C.pg_sleep(CONTROL_SECONDS)
+--- The engine's main loop begins: settings and descriptors may be others.
+function pace.begin() waking.changed() end
+
+-- Longer each time, as nothing tells when something comes.
+local function sleep_longer(engine)
+  engine.sleep = math.min(engine.sleep + 1, engine.maxsleep)
+  C.pg_sleep(engine.sleep * 1e-6)
+  return true
+end
+
+local function any_waiting()
+  local links = waking.links()
+  for i = 1, links.n do
+    local l = links[i]
+    if l.read ~= l.write or l.nhanded > 0 then return true end
+  end
+  return false
+end
+
+-- The longest sleep, in seconds: until something is due.
+local function longest(engine, now, limits)
+  local seconds = waking.look(engine.tick_Hz)
+  if not seconds then return nil end
+  seconds = math.min(seconds, limits.ends - now, limits.asked, recover.next_start - now)
+  if limits.timers then seconds = timer.due_within(seconds) end
+  return outside.patience(seconds)
+end
+
+-- Peers don't tell of packets any more.
+local function stop_listening()
+  if listening then waking.notify(false) end
+  listening = false
+end
+
+local function after_sleep(woken, slept, limits)
+  pace.sleeps = pace.sleeps + 1
+  if woken ~= 0 then pace.wakeups = pace.wakeups + 1 end
+  by_port = woken % 2 == C.WOKEN_BY_PORT
+  if woken >= C.WOKEN_BY_BELL then breath.hurry() end
+  if woken % C.WOKEN_BY_BELL >= C.WOKEN_BY_VISITOR then outside.tend(C.pg_now()) end
+  if limits.timers and slept > SLACK_SECONDS then timer.run() end
+end
+
+-- Sleep until something comes; the peers have been told, and a breath has looked since.
+local function wait(seconds, limits)
+  local began = C.pg_now()
+  local woken = C.pg_wait(seconds)
+  stop_listening()
+  after_sleep(woken, C.pg_now() - began, limits)
+end
+
+-- A breath moved no packet.
+local function rest(engine, limits)
+  local now = C.pg_now()
+  if by_port then
+    by_port, in_vain = false, in_vain + 1
+  end
+  local eager = only_controls or engine.sleep_mode == "eager"
+  local what = load:idle(now, C.pg_wait_cost())
+  if what == "nap" and not eager then
+    C.pg_sleep(policy.NAP_SECONDS)
     return true
   end
-  if engine.busywait then return end
+  local seconds = in_vain < MOST_IN_VAIN and longest(engine, now, limits)
+  if not seconds or any_waiting() then
+    stop_listening()
+    return sleep_longer(engine)
+  end
+  if seconds < NO_SLEEP_SECONDS then return false end
+  if not listening and waking.notify(true) then
+    listening = true -- and one more look: it may have come just before
+    return false
+  end
+  wait(seconds, limits)
+  return true
+end
+
+-- A breath moved packets, so many.
+local function go_on(engine, packets)
+  engine.sleep = math.floor(engine.sleep / 2)
+  if load.since then load:busy(C.pg_now(), packets) end
+  by_port, in_vain = false, 0
+  if listening then stop_listening() end
+end
+
+local NO_LIMITS = {ends = math.huge, asked = math.huge, timers = true}
+
+--- Sleep as `engine` (core.app) asks for after the breath that began at `began`
+--- (seconds); true if there was any sleep. `limits`: `ends`, the time at which it is to
+--- be awake; `asked`, the longest sleep in seconds; are there `timers`?
+function pace.breath(engine, began, limits)
+  if only_controls then return rest(engine, limits or NO_LIMITS) end
+  if engine.busywait or engine.sleep_mode == "never" then return end
   if engine.Hz then
-    local wait = pace.next_breath(began, engine.Hz) - C.pg_monotonic()
-    if wait > 0 then C.pg_sleep(wait) end
-    return wait > 0
+    local wait_for = pace.next_breath(began, engine.Hz) - C.pg_monotonic()
+    if wait_for > 0 then C.pg_sleep(wait_for) end
+    return wait_for > 0
   end
   local progress = account.progress()
-  local idle = progress == last_progress
-  last_progress = progress
-  if idle then
-    engine.sleep = math.min(engine.sleep + 1, engine.maxsleep)
-    C.pg_sleep(engine.sleep * 1e-6)
-  else
-    engine.sleep = math.floor(engine.sleep / 2)
+  if progress ~= last_progress then
+    local packets = tonumber(progress - last_progress)
+    last_progress = progress
+    go_on(engine, packets)
+    return false
   end
-  return idle
+  return rest(engine, limits or NO_LIMITS)
 end
 
 return pace

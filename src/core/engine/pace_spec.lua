@@ -5,6 +5,7 @@
 local C = require("core.native")
 local pace = require("core.engine.pace")
 local packet = require("core.packet")
+local waking = require("core.idle.waking")
 
 local function breath(engine)
   pace.breath(engine, C.pg_monotonic())
@@ -16,6 +17,12 @@ local function move_a_packet()
 end
 
 describe("the sleep between breaths", function ()
+  -- Something has to be looked at to see whether it has packets.
+  before_each(function ()
+    waking.arrange({polled = {pull = function () end}}, {}, {}, {})
+  end)
+  after_each(function () waking.arrange({}, {}, {}, {}) end)
+
   it("grows by 1 us up to maxsleep while nothing moves", function ()
     local engine = {sleep = 0, maxsleep = 5}
     move_a_packet()
@@ -32,6 +39,11 @@ describe("the sleep between breaths", function ()
       sleeps[i] = breath(engine)
     end
     assert.same({50, 25, 12, 6, 3, 1, 0, 0}, sleeps)
+  end)
+
+  it("isn't with `never`", function ()
+    local engine = {sleep = 7, maxsleep = 100, sleep_mode = "never"}
+    for _ = 1, 3 do assert.equal(7, breath(engine)) end
   end)
 
   it("isn't with busywait", function ()
@@ -55,5 +67,53 @@ describe("the sleep between breaths", function ()
     local late = C.pg_monotonic() - 1
     pace.breath(engine, late) -- a breath that took a second: no sleep
     assert.equal(0, engine.sleep)
+  end)
+end)
+
+describe("the sleep until something comes", function ()
+  -- Milliseconds that the engine slept after an idle breath, with such apps.
+  local function slept(apps, limits)
+    waking.arrange(apps, {}, {}, {})
+    limits = {ends = limits.ends or math.huge, asked = limits.asked or math.huge}
+    local engine = {sleep = 0, maxsleep = 1, tick_Hz = 1000, sleep_mode = "eager"}
+    pace.breath(engine, C.pg_monotonic(), limits) -- maybe the first without progress
+    local began = C.pg_monotonic()
+    pace.breath(engine, began, limits)
+    return (C.pg_monotonic() - began) * 1e3
+  end
+  after_each(function () waking.arrange({}, {}, {}, {}) end)
+
+  it("is as long as there is nothing to do", function ()
+    assert.is_true(slept({}, {}) >= 0.99e3 * waking.LONGEST_SECONDS)
+  end)
+
+  it("ends when done() is to be asked, or the time is over", function ()
+    local sleeps = pace.sleeps
+    assert.is_true(slept({}, {asked = 0.01}) >= 9.9)
+    assert.is_true(slept({}, {ends = C.pg_now() - 1}) >= 0)
+    assert.equal(sleeps + 2, pace.sleeps) -- of those with `asked`
+  end)
+
+  it("ends when an app is to tick", function ()
+    local sleeps = pace.sleeps
+    local ticking = {tick = function () end}
+    assert.is_true(slept({a = ticking}, {}) >= 0.99)
+    ticking.tick_seconds = 0.02
+    assert.is_true(slept({a = ticking}, {}) >= 19)
+    assert.equal(sleeps + 4, pace.sleeps)
+  end)
+
+  it("isn't where an app has to be looked at", function ()
+    local sleeps = pace.sleeps
+    slept({a = {pull = function () end}}, {})
+    slept({a = {push = function () end}}, {})
+    slept({a = {wake_fds = function () return nil, "no descriptor" end}}, {})
+    assert.equal(sleeps, pace.sleeps)
+    slept({a = {push = function () end, needs_packets = true}}, {asked = 0.001})
+    assert.is_true(pace.sleeps > sleeps)
+    sleeps = pace.sleeps
+    slept({a = {push = function () end, needs_packets = true, restless = true,
+                appname = "a"}}, {})
+    assert.equal(sleeps, pace.sleeps)
   end)
 end)

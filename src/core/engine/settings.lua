@@ -8,6 +8,9 @@ local settings = {}
 
 --- Never sleep between breaths.
 settings.busywait = false
+--- When to sleep between breaths in which no packet moves: "never", "adaptive" (polls
+--- while packets come close together) or "eager" (at once).
+settings.sleep_mode = "adaptive"
 --- Breaths per second, or false: sleep by load.
 settings.Hz = false
 --- Calls of tick() per second; 0 for none.
@@ -47,7 +50,7 @@ settings.interrupted = false
 settings.test_skipped_code = 43
 
 --- Those above that a worker's engine takes over from the main thread's.
-settings.SHARED = {"busywait", "Hz", "tick_Hz", "maxsleep", "pull_npackets", "fuse",
-                   "lift", "on_error"}
+settings.SHARED = {"busywait", "sleep_mode", "Hz", "tick_Hz", "maxsleep",
+                   "pull_npackets", "fuse", "lift", "on_error"}
 
 return settings

@@ -107,6 +107,16 @@ local function calls_before(r)
   return list
 end
 
+--- The set of the names of apps of which something is called in each breath, whether
+--- packets come or not.
+function Fused:called_before()
+  local set = {}
+  for _, list in pairs(self.before) do
+    for _, it in ipairs(list) do set[it.app.appname] = true end
+  end
+  return set
+end
+
 local function take_over(fused, r)
   local d = r.description
   local before = calls_before(r)

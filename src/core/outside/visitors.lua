@@ -9,10 +9,12 @@ local outside = {}
 local visitors = {}
 
 --- Let the visitor take part: its begin() is called as engine.main begins, tend(now) a
---- hundred times a second while the engine runs, reload(done) before and after the
+--- hundred times a second while packets come, reload(done) before and after the
 --- program reads its configuration again, stopping() when a signal has come and packets
---- run out, and leave() when the process ends, before its apps are stopped. Each may be
---- left out; none may raise errors.
+--- run out, and leave() when the process ends, before its apps are stopped. While no
+--- packet comes, descriptor() (nil: none now) tells of something to do, and tend() is
+--- called every patience() seconds at least. Each may be left out; none may raise
+--- errors.
 function outside.let_in(visitor)
   visitors[#visitors + 1] = visitor
 end
@@ -22,6 +24,28 @@ local function tell(what, argument)
     local f = visitors[i][what]
     if f then f(argument) end
   end
+end
+
+--- The descriptors that tell that a visitor has something to do, an array: what their
+--- descriptor(), if they have one, returns (nil: none now).
+function outside.descriptors()
+  local fds = {}
+  for i = 1, #visitors do
+    local f = visitors[i].descriptor
+    fds[#fds + 1] = f and f() or nil
+  end
+  return fds
+end
+
+--- For how many seconds visitors can be left alone while no packet comes, unless their
+--- descriptors tell of something: the least of what patience() returns where they have
+--- one, and of `most`.
+function outside.patience(most)
+  for i = 1, #visitors do
+    local f = visitors[i].patience
+    if f then most = math.min(most, f()) end
+  end
+  return most
 end
 
 --- The engine's main loop begins.

@@ -54,6 +54,15 @@ function visitor.tend(now)
   listening:work()
 end
 
+local BUSY_SECONDS = 0.01
+
+--- Who connects wakes the engine; who is connected is looked at often.
+function visitor.descriptor() return listening and listening.fd end
+
+function visitor.patience()
+  return listening and listening:busy() and BUSY_SECONDS or math.huge
+end
+
 --- The process ends: what is attached says so.
 function visitor.leave()
   if not listening then return end

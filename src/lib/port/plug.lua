@@ -41,6 +41,7 @@ local function start(port, device_port, kind)
   if device_port.pool == nil then device_port.pool = near end
   device_port.queues = port.split and port.split.of or 0
   device_port.pairs = port.queues or 0
+  device_port.interrupts = kind.rx_interrupts and 1 or 0
   if C.pg_port_start(device_port, kind.mtu or 0, true, port.offload == 1,
       port.fast_free ~= 0) < 0 then
     local reason = ffi.string(C.pg_error())

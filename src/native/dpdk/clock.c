@@ -48,11 +48,12 @@ void pg_clock_leave(void)
     }
   pthread_mutex_unlock(&pg_readers_lock);
   pg_watch_leave();
+  pg_wait_leave();
 }
 
 void pg_clock_sleeps(bool begins)
 {
-  __atomic_store_n(&pg_reader->asleep, begins, __ATOMIC_RELAXED);
+  __atomic_store_n(&pg_reader->asleep, begins, __ATOMIC_SEQ_CST);
   look();
 }
 
@@ -70,7 +71,8 @@ void pg_clock_await_all(void)
     struct reader *r = pg_readers;
     all = true;
     for (int i = 0; i < n; i++, r = r->next)
-      all &= __atomic_load_n(&r->looks, __ATOMIC_RELAXED) != before[i];
+      all &= __atomic_load_n(&r->asleep, __ATOMIC_ACQUIRE) ||
+             __atomic_load_n(&r->looks, __ATOMIC_RELAXED) != before[i];
   }
   pthread_mutex_unlock(&pg_readers_lock);
 }

@@ -21,7 +21,8 @@ struct trace;
 struct reader {
   uint64_t looks;              /* at the clock */
   int32_t watched;             /* by the watchdog */
-  int32_t asleep;              /* in pg_sleep */
+  int32_t asleep;              /* in pg_sleep or pg_wait */
+  int32_t bell;                /* rung to wake it (wait.c); 0: it has none yet */
   struct at_work work;
   struct reader *next;
 
@@ -45,6 +46,11 @@ extern struct reader *pg_readers;
 extern struct reader pg_main_reader;
 extern pthread_mutex_t pg_readers_lock;
 extern _Thread_local struct reader *pg_reader;
+
+/* wait.c: the bell of this thread, to be rung by others; close it as the thread ends. */
+int pg_wait_bell(void);
+void pg_wait_ring(int bell);
+void pg_wait_leave(void);
 
 /* What the reader's engine is calling ("app 'x': in push()"), into `text`. What `app`
  * (or NULL) is known to be the app of takes the place of a region's. */

@@ -92,6 +92,7 @@ static int configure(struct port *port, uint32_t mtu, bool offload, bool fast_fr
   if (status < 0)
     return status;
   conf.rxmode.mtu = pg_possible_mtu(mtu, &info);
+  conf.intr_conf.rxq = port->interrupts;
   port->guest = strcmp(info.driver_name, "net_vhost") == 0 ? GUEST_OPEN : GUEST_NONE;
   if (port->guest) { /* ports/guest.c does them */
     pg_guest_watch();
@@ -172,4 +173,11 @@ int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offloa
   if (promiscuous && port->keeps[0])
     port->promiscuous = pg_iface_hold_promiscuous(port->keeps);
   return 0;
+}
+
+/* The descriptor that is ready when there is something to receive, of a driver that can
+ * tell (port->interrupts); -1 if it has none. */
+int pg_port_descriptor(const struct port *port)
+{
+  return port->started ? rte_eth_dev_rx_intr_ctl_q_get_fd(port->id, port->queue) : -1;
 }

@@ -126,6 +126,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
   if (__atomic_load_n(&taken, __ATOMIC_ACQUIRE) >> number & 1 &&
       info->si_code != SI_TIMER) {
     __atomic_or_fetch(&pending, 1ull << number, __ATOMIC_ACQ_REL);
+    pg_wait_ring(pg_main_reader.bell);
     return;
   }
   if (info->si_code == SI_TIMER)
@@ -142,6 +143,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     return;
   caught = number;
   first = now;
+  pg_wait_ring(pg_main_reader.bell);
   if (looking > 0)
     return;
   if (!pg_main_reader.lua || !has_timer)

@@ -24,6 +24,7 @@
 
 #include "../api.h"
 #include "../signals.h"
+#include "clock.h"
 #include "internal.h"
 #include "mailbox.h"
 
@@ -31,7 +32,7 @@ struct hidden {
   struct worker worker; /* what Lua sees; first */
   struct mailbox boxes[2];
   pthread_t thread;
-  int32_t pinned_to;
+  int32_t pinned_to, bell; /* 0: its thread hasn't begun, or ends */
   char *module, *path, *cpath;
 };
 
@@ -87,6 +88,7 @@ static void *run(void *arg)
 {
   struct hidden *h = arg;
   pg_clock_enter(&h->worker);
+  __atomic_store_n(&h->bell, pg_wait_bell(), __ATOMIC_RELEASE);
   if (rte_thread_register() < 0) {
     failed(h, rte_strerror(rte_errno));
   } else {
@@ -96,6 +98,7 @@ static void *run(void *arg)
     pg_pool_leave();
     rte_thread_unregister();
   }
+  __atomic_store_n(&h->bell, 0, __ATOMIC_RELEASE);
   pg_clock_leave();
   __atomic_store_n(&h->worker.ended, 1, __ATOMIC_RELEASE);
   return NULL;
@@ -184,7 +187,10 @@ bool pg_worker_ended(const struct worker *w)
 /* The mailboxes to and from the worker: TO_WORKER, FROM_WORKER (mailbox.c). */
 bool pg_worker_post(struct worker *w, int to, const char *data, uint64_t size)
 {
-  return pg_mailbox_put(&hidden(w)->boxes[to], data, size);
+  bool put = pg_mailbox_put(&hidden(w)->boxes[to], data, size);
+  pg_wait_ring(to == TO_WORKER ? __atomic_load_n(&hidden(w)->bell, __ATOMIC_ACQUIRE)
+                               : pg_main_reader.bell);
+  return put;
 }
 
 int64_t pg_worker_next(struct worker *w, int to)

@@ -206,8 +206,10 @@ const struct own_driver pg_packet_away_driver = {
 /* Frames may be as long as the interface's MTU is now; -1 if the interface is away. */
 int pg_packet_fit_mtu(struct port *port)
 {
-  struct ifreq ifr;
-  if (ask(port->state, SIOCGIFMTU, &ifr) < 0)
+  const struct packet_socket *s = port->state;
+  struct ifreq ifr = {0};
+  strcpy(ifr.ifr_name, s->name);
+  if (ioctl(s->receive, SIOCGIFMTU, &ifr) < 0)
     return -1;
   port->max_frame =
     RTE_MIN(ifr.ifr_mtu + ETHERNET_HEADER, (int)PACKET_MAX_PAYLOAD);
@@ -328,4 +330,11 @@ int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool se
   if (s->away)
     pg_packet_go_away(port);
   return 0;
+}
+
+/* The descriptor that is ready while frames wait in the ring. */
+int pg_packet_descriptor(const struct port *port)
+{
+  const struct packet_socket *s = port->state;
+  return s->receive;
 }

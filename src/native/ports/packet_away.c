@@ -7,6 +7,8 @@
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
 
 #include "../api.h"
 #include "../dpdk/internal.h"
@@ -40,10 +42,14 @@ static int come_back(struct port *port)
   return pg_packet_fit_mtu(port);
 }
 
+/* (if_nametoindex() would open a socket for it.) */
 static bool is_there(struct port *port)
 {
   const struct packet_socket *s = port->state;
-  return pg_packet_fit_mtu(port) == 0 && (int)if_nametoindex(s->name) == s->ifindex;
+  struct ifreq ifr = {0};
+  strcpy(ifr.ifr_name, s->name);
+  return ioctl(s->receive, SIOCGIFINDEX, &ifr) == 0 && ifr.ifr_ifindex == s->ifindex &&
+         pg_packet_fit_mtu(port) == 0;
 }
 
 /* Frames may have another length now, and the interface may have gone, or be back: -1

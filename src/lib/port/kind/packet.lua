@@ -52,6 +52,11 @@ function packet.open(device_port, port)
   end
 end
 
+--- Frames in the ring make the socket readable.
+function packet.wake_fds(device_port)
+  return {C.pg_packet_descriptor(device_port)}
+end
+
 --- The interface may have another MTU now, or have gone, or be back.
 packet.tend = C.pg_packet_tend
 packet.rejoins = true

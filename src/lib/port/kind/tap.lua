@@ -24,6 +24,7 @@ local tap = {
   full_bursts = true,
   tidy = true,
   takes_shared = true,
+  rx_interrupts = true,
   bench = {order = 8, receive = "tap:pgm0", send = "tap:pgm1", round = 128, most = 64,
     namespace = "bridge"},
 }
@@ -41,6 +42,12 @@ function tap.interface(port) return port.name end
 function tap.lost(port)
   local dropped = C.pg_iface_tx_dropped(port.name)
   return dropped >= 0 and dropped or nil
+end
+
+--- Its driver's descriptor of the interface.
+function tap.wake_fds(device_port)
+  local fd = C.pg_port_descriptor(device_port)
+  return fd >= 0 and {fd} or nil
 end
 
 function tap.suits(details) return details.is_tap and 1 end

@@ -1,0 +1,113 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What can wake this engine (native/dpdk/wait.c): the descriptors of its ports and of
+-- visitors. A graph can sleep until then if all its apps only have to do with packets
+-- that come by such ports; else it is looked at as often as ever.
+
+jit.off(true, true) -- called seldom: when the graph or a descriptor has changed
+
+local C = require("core.native")
+local outside = require("core.outside.visitors")
+
+local waking = {}
+
+--- The longest sleep, in seconds.
+waking.LONGEST_SECONDS = 0.2
+
+local apps, region_with, called_before = {}, {}, {}
+local stale, problem, longest, notified = true, "not known yet", 0, {}
+local may_be_restless = {} -- apps that only at times have to do without packets
+local pending = {n = 0}
+
+--- The graph is another one: its apps by name; those in regions (a set); those of which
+--- a region calls something in each breath (a set); and the links in which packets may
+--- wait between breaths, an array.
+function waking.arrange(all, in_regions, before, links)
+  apps, region_with, called_before = all, in_regions, before
+  pending = {n = 0}
+  local seen = {}
+  for i = 1, #links do
+    local address = tostring(links[i])
+    if not seen[address] then
+      seen[address] = true
+      pending.n = pending.n + 1
+      pending[pending.n] = links[i]
+    end
+  end
+  stale = true
+end
+
+--- The links in which packets may wait, an array with its length as `n`.
+function waking.links() return pending end
+
+--- Descriptors of a port or visitor have changed.
+function waking.changed() stale = true end
+
+-- Why the app has to be called in every breath, or nil.
+local function reason(name, app)
+  if app.wake_fds then return nil end
+  if app.pull then return "it has a pull()" end
+  if called_before[name] then return "its push() does something in each breath" end
+  if app.push and not (app.needs_packets or region_with[name]) then
+    return "its push() may have to do without packets"
+  end
+  if app.push_link and not app.needs_packets then return "it has a push_link()" end
+end
+
+-- How long the app can do without tick(), which is called so often a second.
+local function seconds_of(app, tick_Hz)
+  if not app.tick or tick_Hz <= 0 then return math.huge end
+  return app.tick_seconds or 1 / tick_Hz
+end
+
+local function add_port(name, app)
+  local fds, why = app:wake_fds()
+  if not fds then return ("app '%s': %s"):format(name, why) end
+  for i = 1, #fds do
+    if C.pg_wait_add(fds[i], C.WOKEN_BY_PORT, fds.counts or false) < 0 then
+      return ("app '%s': its descriptor can't be waited for"):format(name)
+    end
+  end
+  if app.notify and #fds > 0 then notified[#notified + 1] = app end
+end
+
+local function collect(tick_Hz)
+  if C.pg_wait_clear() < 0 then return "there are no descriptors left" end
+  for name, app in pairs(apps) do
+    local why = reason(name, app)
+    if why then return ("app '%s': %s"):format(name, why) end
+    longest = math.min(longest, seconds_of(app, tick_Hz))
+    if app.needs_packets then may_be_restless[#may_be_restless + 1] = app end
+    why = app.wake_fds and add_port(name, app)
+    if why then return why end
+  end
+  for _, fd in ipairs(outside.descriptors()) do
+    C.pg_wait_add(fd, C.WOKEN_BY_VISITOR, false)
+  end
+end
+
+--- Can the engine sleep until something happens, where tick() is called `tick_Hz` times
+--- a second? How long at most, in seconds; or nil and why not.
+function waking.look(tick_Hz)
+  if stale then
+    stale, longest, notified, may_be_restless = false, waking.LONGEST_SECONDS, {}, {}
+    problem = collect(tick_Hz)
+  end
+  if problem then return nil, problem end
+  for i = 1, #may_be_restless do
+    local app = may_be_restless[i]
+    if app.restless then
+      return nil, ("app '%s': it has to do without packets now"):format(app.appname)
+    end
+  end
+  return longest
+end
+
+--- Let the peers of ports say when something comes, or no more; false if there are no
+--- such ports, so that nothing was to be done.
+function waking.notify(on)
+  if #notified == 0 then return false end
+  for i = 1, #notified do notified[i]:notify(on) end
+  return true
+end
+
+return waking

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an idle Perigee leaves of the CPU, and that it wakes up for each packet: it
+sleeps until a descriptor of its ports is ready (src/core/idle)."""
+
+import contextlib
+import os
+import time
+
+import pytest
+
+from helpers.command import PERIGEE, running, wait_until
+from helpers.network import Wire, veth
+from helpers.report import account
+
+BURST = 1000
+QUIET_S = 1.0
+MOST_SHARE = 1 / 20     # of what busy polling takes, on one CPU with it
+MOST_WAKEUPS = 10       # a second, but for those at the window's ends
+SLACK = 10
+FRAME = b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb6"
+
+
+def cpu_seconds(pid):
+    """Of all threads (proc(5))."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat") as file:
+            total += int(file.read().split()[0])
+    return total / 1e9
+
+
+def wakeups(pid):
+    """How often the main thread has slept of its own accord."""
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status
+                    if line.startswith("voluntary_ctxt_switches"))
+
+
+class Port:
+    """A port of a kind in a namespace of its own, and a wire to it."""
+
+    def __init__(self, kind, make):
+        self.kind, self.inside, self.outside = kind, make("in"), make("out")
+        if kind == "packet":
+            veth(self.inside, "port", self.outside, "wire", offloads=False)
+
+    @contextlib.contextmanager
+    def echo(self, *options):
+        with running(*self.inside.command(
+                PERIGEE, *options, "echo", f"{self.kind}:port", "1")) as program:
+            program.wait_for_engine()
+            yield program
+
+    def wire(self):
+        if self.kind == "packet":
+            return Wire(self.outside, "wire")
+        return Wire(self.inside, "port")
+
+
+@pytest.fixture(params=["packet", "tap"])
+def port(request, namespace):
+    return Port(request.param, namespace)
+
+
+@pytest.fixture
+def one_cpu():
+    """This process and its children share one CPU: whoever wants it has a like share."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    yield
+    os.sched_setaffinity(0, before)
+
+
+def test_idle_leaves_the_cpu_alone(port, namespace, one_cpu):
+    busy_port = Port(port.kind, namespace)
+    with port.echo() as idle, busy_port.echo("--sleep", "never") as busy, \
+            port.wire() as wire, busy_port.wire() as other:
+        wire.wait_for_echo(idle)
+        other.wait_for_echo(busy)
+        wait_until(lambda: is_settled(idle.pid), lambda: f"sleep: {idle.said}")
+        before = wakeups(idle.pid), cpu_seconds(idle.pid), cpu_seconds(busy.pid)
+        began = time.monotonic()
+        wait_until(lambda: cpu_seconds(busy.pid) - before[2] > 1, "busy polling")
+        slept = wakeups(idle.pid) - before[0]
+        seconds = time.monotonic() - began
+        share = (cpu_seconds(idle.pid) - before[1]) / (cpu_seconds(busy.pid) - before[2])
+        assert slept <= MOST_WAKEUPS * seconds + SLACK, f"{seconds} s: {idle.said}"
+        assert share <= MOST_SHARE, idle.said
+
+
+def is_settled(pid):
+    """Does the engine sleep for as long as it can, so that few wake-ups come a second?"""
+    before = wakeups(pid)
+    time.sleep(0.5)
+    return wakeups(pid) - before <= MOST_WAKEUPS
+
+
+@pytest.mark.parametrize("mode", ["adaptive", "eager"])
+def test_nothing_is_lost_after_silence(port, mode):
+    """The first packet, and a burst of 1,000 at once, into the default rings."""
+    with port.echo("--sleep", mode) as program, port.wire() as wire:
+        wire.wait_for_echo(program)
+        for count in 1, BURST:
+            assert program.runs_for(QUIET_S), program.said
+            frames = [FRAME + count.to_bytes(2, "big") + i.to_bytes(44, "big")
+                      for i in range(count)]
+            if count == 1:
+                wire.send(frames[0])
+                back = [wire.receive(timeout=20)]
+            else:
+                back = wire.exchange(frames, timeout=20)
+            assert back == frames, f"{len(back)} of {count}: {program.said}"
+        assert program.interrupt() == 0, program.said
+    a = account(program.said)
+    assert a["sent"] == a["received"] >= BURST + 1
+    assert a["dropped by ports"] == 0, program.said
