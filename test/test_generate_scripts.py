@@ -101,7 +101,7 @@ def test_an_interrupt_ends_with_a_report():
     (["--port", "null", "--resolve", "10.0.0"], "'10.0.0' isn't the IP address"),
     (["--receive", "null", "--resolve", "10.0.0.1"], "--resolve is for sending"),
     (["--port", "ring:a", "--receive", "ring:a", "--stream", "size=50", "--stream",
-      "size=60"], "packets of stream 1 have no room for a number"),
+      "size=60"], "stream 1: its packets have no room for a number"),
 ])
 def test_wrong_arguments_get_a_sentence(args, sentence):
     result = perigee("generate", *args)

@@ -37,6 +37,38 @@ def test_streams_are_sent_each_as_it_says(tmp_path):
     assert {len(p) for p in kinds["tagged"]} == set(range(100, 141))
 
 
+def test_payloads_are_carried(tmp_path):
+    (tmp_path / "query").write_bytes(bytes(range(40)))
+    packets = generated(tmp_path / "out.pcap", "--count", "3", "--payload", "hex:ca fe:01",
+                        "--stream", "eth,ip4,udp", "--stream", "eth,ip6,tcp;payload=GET /",
+                        "--stream", f"eth,ip4,udp;payload=file:{tmp_path}/query")
+    assert all(rebuilt(data) == data for data in packets)
+    payloads = {bytes(Ether(data)[2].payload) for data in packets}
+    assert payloads == {b"\xca\xfe\x01", b"GET /", bytes(range(40))}, payloads
+    script = tmp_path / "script.lua"
+    script.write_text('return {payload = "text:hex:", streams = {{name = "a"}}}')
+    [data] = generated(tmp_path / "out.pcap", "--count", "1", "--script", script)
+    assert bytes(Ether(data)[UDP].payload) == b"hex:"
+    results = generate("--port", "ring:a", "--receive", "ring:a", "--count", "1000",
+                       "--stream", "eth,ip4,udp;payload=a",
+                       "--stream", "eth,ip4,udp;payload=ab")
+    for stream in results["streams"]:
+        assert stream["received"]["numbered"] == 1000 and not stream["received"]["lost"]
+
+
+@pytest.mark.parametrize("stream, reason", [
+    ("eth,ip4;size=20", "stream 2: a packet of 20 bytes is too short"),
+    ("eth,ip4;name=web;tcpDst=1", "stream web: no header of the stack has a field 'tcpDst'"),
+    ("eth,ipx;name=web", "stream web: the stack 'eth,ipx' can't be made"),
+    ("eth,ip4;name=web;payload=hex:f", "payload: hex: takes two hexadecimal digits"),
+    ("eth,ip4;name=web;arrivals=poisson", "stream web: --arrivals needs a --rate")])
+def test_a_stream_that_is_refused_is_named(stream, reason):
+    result = perigee("generate", "--port", "null", "--stream", "eth,ip4,udp",
+                     "--stream", stream)
+    assert result.returncode == 2 and reason in result.stderr, result.stderr
+    assert "generator" not in result.stderr
+
+
 def test_streams_are_measured_each(tmp_path):
     results = generate("--port", "ring:a", "--receive", "ring:a", *STREAMS)
     assert [s["received"]["packets"] for s in results["streams"]] == [2000, 1000, 500]

@@ -91,6 +91,9 @@ def test_the_schema_is_one_and_closed():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     with pytest.raises(jsonschema.ValidationError):
         valid("echo", '{"packets": {}, "links": {}, "apps": {}, "more": 1}')
+    for report in {}, [1], 7, "text", None, {"packets": 1}, {"received": {}}:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.Draft202012Validator(SCHEMA).validate(report)
 
 
 STREAMS = ["--stream", "eth,ip4,udp;name=a", "--stream", "eth,ip6,udp;name=b"]
@@ -120,6 +123,29 @@ REPORTS = [
      "null"),
     ("plan", "plan --json echo null 3"), ("ports", "ports --json"), ("ps", "ps --json"),
 ]
+
+
+@pytest.mark.parametrize("words", [
+    ["--port", "ring:a", "--receive", "ring:a", *STREAMS],
+    ["--port", "ring:a", "--receive", "ring:a", "--both", "--rate", "1kpps"],
+    ["--port", "null"], ["--receive", "null"]])
+def test_lines_of_json_tell_how_far_it_is(words):
+    result = perigee("generate", "--duration", "2.5", "--json-lines", "-", *words)
+    assert result.returncode == 0, result.stderr
+    *lines, last = result.stdout.splitlines()
+    reports = [valid("generate-progress", line)["progress"] for line in lines]
+    results = valid("generate", last)
+    assert 1 <= len(reports) <= 3
+    times = [report["seconds"] for report in reports]
+    assert times == sorted(times)
+    for kind in "sent", "received":
+        counts = [counted(report, kind) for report in [*reports, results]]
+        assert counts == sorted(counts)
+        assert bool(counts[0]) == bool(results.get("directions") or kind in results)
+
+
+def counted(report, kind):
+    return sum(d[kind]["packets"] for d in report.get("directions", [report]) if kind in d)
 
 
 @pytest.mark.parametrize("name, words", REPORTS)

@@ -11,8 +11,10 @@ SCHEMA = json.loads((ROOT / "doc" / "reports.schema.json").read_text())
 
 
 def valid(name, text):
-    """The report, which is as the schema's definition of that name says."""
+    """The report, which is as the schema's definition of that name says, and one of
+    those that the schema knows."""
     report = json.loads(text)
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
     jsonschema.Draft202012Validator(
         {"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]}).validate(report)
     return report

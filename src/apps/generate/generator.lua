@@ -16,17 +16,16 @@ local max, min = math.max, math.min
 local KEYS = {
   stack = true, set = true, size = true, flows = true, seed = true, rate = true,
   arrivals = true, packet = true, count = true, held = true, slow_checksums = true,
-  stream = true, told_apart = true,
+  stream = true, told_apart = true, payload = true,
 }
 
 local Generator = {}
 Generator.__index = Generator
 
-local function check_room(name, made)
+local function check_room(made)
   if made:records() == "none" then
-    failure.usage("packets of stream %s have no room for a number, by which streams "
-      .. "are told apart: let them have %d bytes or more", name,
-      made.stack.size + probe.SIZE)
+    failure.usage("its packets have no room for a number, by which streams are told "
+      .. "apart: let them have %d bytes or more", made.record_at + probe.SIZE)
   end
 end
 
@@ -51,14 +50,14 @@ local function parsed(arg)
 end
 
 --- `arg` is a table, as lib.traffic.maker takes it (stack, set, size, flows, seed,
---- rate, which may be text, arrivals, packet, stream), and besides:
+--- payload, rate, which may be text, arrivals, packet, stream), and besides:
 ---  count: how many packets to send (default: no end);
 ---  held: true: nothing is sent until `go()` is called;
----  told_apart: the stream's name: refuse packets that have no room for a record.
+---  told_apart: true: refuse packets that have no room for a record.
 function Generator:new(arg)
   local o = parsed(arg)
   local made = maker.new(o)
-  if o.told_apart then check_room(o.told_apart, made) end
+  if o.told_apart then check_room(made) end
   return setmetatable({
     maker = made, state = made.state, rate = o.rate, count = o.count or math.huge,
     can_wait = o.count ~= nil, held = o.held or false, started = false, last = false,

@@ -33,7 +33,9 @@ local Meter = {}
 Meter.__index = Meter
 
 local function offset_of(arg)
-  if arg.offset == nil then return headers.parse(arg.stack or "eth,ip4,udp").size end
+  if arg.offset == nil then
+    return headers.parse(arg.stack or "eth,ip4,udp").size + #(arg.payload or "")
+  end
   if type(arg.offset) ~= "number" or arg.offset < 0 or arg.offset % 1 ~= 0 then
     failure.usage("a Meter's offset is a whole number of bytes, not '%s'",
       tostring(arg.offset))
@@ -42,8 +44,8 @@ local function offset_of(arg)
 end
 
 --- `arg` is a table: `stack`, that of the packets (as a Generator's; default
---- "eth,ip4,udp"), or `offset`, where in the packet the record is; `stream`, as the
---- Generator's (default 0).
+--- "eth,ip4,udp") and `payload`, or `offset`, where in the packet the record is;
+--- `stream`, as the Generator's (default 0).
 function Meter:new(arg)
   return setmetatable({
     offset = offset_of(arg or {}), tally = ffi.new("struct perigee_metered"),

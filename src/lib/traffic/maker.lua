@@ -56,10 +56,8 @@ end
 local Maker = {}
 Maker.__index = Maker
 
-local function mix_of(size, stack)
-  if size == nil then
-    size = tostring(math.max(SHORTEST_FRAME, stack.size + probe.SIZE))
-  end
+local function mix_of(size, needed)
+  size = size or math.min(math.max(SHORTEST_FRAME, needed), packet.max_payload)
   local mix, problem = sizes.parse(tostring(size))
   if not mix then failure.usage("%s", problem) end
   return mix
@@ -127,6 +125,8 @@ end
 ---  stream: the number of the stream, from 0: its packets' numbers begin at that times
 ---    lib.traffic.probe's SPAN (default 0);
 ---  rate (lib.traffic.rate), arrivals: "constant" or "poisson";
+---  payload: the bytes (a string) behind the headers, before the record; they end where
+---    the packet does, and zeros follow where it is longer;
 ---  packet: a function (pkt, i) called for each packet, i from 0, before its checksums
 ---    are computed; lengths are set too if it changes pkt.length;
 ---  slow_checksums: true: compute every checksum over its bytes (for tests).
@@ -140,24 +140,27 @@ function M.new(o)
   if #settings > MOST_SETTINGS then
     failure.usage("%d fields can be set, not %d", MOST_SETTINGS, #settings)
   end
-  self.mix, self.settings = mix_of(o.size, self.stack), settings
+  extra.payload = o.payload or ""
+  self.record_at = self.stack.size + #extra.payload
+  self.mix, self.settings = mix_of(o.size, self.record_at + probe.SIZE), settings
   self.flows = fields.flows(settings, o.flows)
   self.user = o.packet
   local list = not (o.packet or o.slow_checksums)
-    and sums.of(self.stack.shape, settings, self.stack.size) or nil
-  self.template = template.make(self.stack, self.mix, settings, list or {}, extra.fill)
+    and sums.of(self.stack.shape, settings, self.record_at) or nil
+  self.template = template.make(self.stack, self.mix, settings, list or {}, extra)
   self.paced, self.schedule = o.rate ~= nil, schedule.new()
   self.arrivals = arrivals.new(o.rate, o.arrivals, seed)
   self.state = ffi.new("struct perigee_traffic")
   self.state.number = (o.stream or 0) * probe.SPAN
   local job = {
     template = self.template, settings = settings, sums = list, flows = self.flows,
-    user = o.packet ~= nil, paced = self.paced, record_size = probe.SIZE,
+    user = o.packet ~= nil, paced = self.paced, record_at = self.record_at,
+    header_size = self.stack.size,
   }
   job.arguments = arguments(self, settings, seed)
   self.source = writer.source(job)
   self.description = {stack = o.stack, set = o.set, size = o.size, flows = o.flows,
-                      seed = o.seed, packet = o.packet}
+                      seed = o.seed, packet = o.packet, payload = o.payload}
   self.make = assert(loadstring(self.source, "=traffic"))(job.arguments)
   return self
 end

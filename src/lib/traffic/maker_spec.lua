@@ -46,6 +46,41 @@ describe("lib.traffic.maker", function()
   before_each(function() output = link.new("maker_test") end)
   after_each(function() link.free(output, "maker_test") end)
 
+  it("carries a payload, and the record after it", function ()
+    for _, payload in ipairs{"x", "an odd number", ("p"):rep(1001)} do
+      for _, slow in ipairs{false, true} do
+        local at = 42 + #payload
+        local o = {payload = payload, set = {"udpSrc=1..9"}, slow_checksums = slow}
+        local packets, m = made(o, 20, function (pkt, p)
+          assert.is_true(pkt:verify())
+          assert.is_number((probe.read(p.data + at)))
+        end)
+        assert.equal("all", m:records())
+        for _, data in ipairs(packets) do
+          assert.equal(math.max(60, at + probe.SIZE), #data)
+          assert.equal(payload, data:sub(43, at))
+        end
+      end
+    end
+  end)
+
+  it("ends a payload with the packet, and fills a longer one with zeros", function ()
+    local payload = ("0123456789"):rep(3)
+    local packets, m = made({payload = payload, size = "50..80"}, 31, function (pkt)
+      assert.is_true(pkt:verify())
+    end)
+    assert.equal("none", m:records())
+    for i, data in ipairs(packets) do
+      assert.equal(49 + i, #data)
+      assert.equal((payload .. ("\0"):rep(9)):sub(1, #data - 42), data:sub(43))
+    end
+    local most = ("m"):rep(packet.max_payload - 42)
+    assert.equal(most, made({payload = most}, 1)[1]:sub(43))
+    assert.has_error(function () maker.new{payload = most .. "m"} end,
+      "packets of up to 10240 bytes are too short for 42 bytes of headers and 10199 of"
+      .. " payload")
+  end)
+
   it("numbers and stamps packets, and lib.stack finds nothing wrong", function()
     local number = 0
     local packets = made({}, 250, function (pkt, p)

@@ -14,6 +14,28 @@ local LONGEST_ROUND = 65536
 -- such mixes). 60 is the shortest frame, the others have an Ethernet header of 14.
 M.IMIX = {{60, 7}, {576 + 14, 4}, {1500 + 14, 1}}
 
+-- The letters of a genome and the frames that they mean, with the frame check sequence
+-- (RFC 6985, section 4; j, 16,384 bytes, is longer than a packet here, and z is the
+-- MTU, which a size doesn't know).
+local LETTERS = {a = 64, b = 128, c = 256, d = 512, e = 1024, f = 1280, g = 1518,
+  h = 2112, i = 9216}
+local FRAME_CHECK = 4
+
+-- The sizes of a genome ("aaaaaaaddddg"), in its order.
+local function genome(letters)
+  local round = {}
+  for letter in letters:gmatch(".") do
+    local frame = LETTERS[letter]
+    if not frame then
+      return nil, ("a genome has the letters a to i of RFC 6985, not '%s'")
+        :format(letter)
+    end
+    round[#round + 1] = frame - FRAME_CHECK
+  end
+  if #round == 0 then return nil, "a genome has a letter for each packet" end
+  return round
+end
+
 local function size_of(text)
   local size = text:match("^%d+$") and tonumber(text)
   if not size or size < 14 or size > packet.max_payload then
@@ -42,9 +64,9 @@ local function interleave(weights)
   return round
 end
 
-local function range(low, high)
+local function range(low, high, step)
   local round = {}
-  for size = low, high do round[#round + 1] = size end
+  for size = low, high, step do round[#round + 1] = size end
   return round
 end
 
@@ -68,19 +90,28 @@ end
 
 local function round_of(text)
   if text == "imix" then return interleave(M.IMIX) end
-  local first, last = text:match("^(.-)%.%.(.*)$")
+  local letters = text:match("^imix:(.*)$")
+  if letters then return genome(letters) end
+  local first, rest = text:match("^(.-)%.%.(.*)$")
   if not first then
     local weights, problem = weights_of(text)
     return weights and interleave(weights), problem
   end
+  local last, step = rest:match("^(.-)/(.*)$")
+  step = tonumber(step and step:match("^%d+$") or not last and 1)
+  if not step or step == 0 then
+    return nil, "a step is a whole number above 0, such as in 64..1514/50"
+  end
+  last = last or rest
   local low, problem = size_of(first)
   local high, other = size_of(last)
   if not low or not high then return nil, problem or other end
   if low > high then return nil, "the first size of a range is the smaller one" end
-  return range(low, high)
+  return range(low, high, step)
 end
 
---- Converter (lib.cli) of a size mix: "60", "64..1514" (each size in turn), "imix", or
+--- Converter (lib.cli) of a size mix: "60", "64..1514" (each size in turn),
+--- "64..1514/50" (each 50th), "imix", "imix:aaaaaaaddddg" (a genome of RFC 6985), or
 --- "60:7,590:4" (sizes and their weights). Returns {text =, round = the sizes of one
 --- round in the order they are sent, smallest =, largest =, mean = bytes}.
 function M.parse(text)

@@ -12,6 +12,7 @@ describe("lib.traffic.sizes", function()
     assert.are.same({60}, round("60"))
     assert.are.same({64, 65, 66, 67}, round("64..67"))
     assert.are.same({14}, round("14..14"))
+    assert.are.same({64, 114, 164}, round("64..200/50"))
     assert.are.same({60, 128, 1514}, round("60, 128,1514"))
     assert.are.equal(10240 - 14 + 1, #round("14..10240"))
   end)
@@ -40,12 +41,20 @@ describe("lib.traffic.sizes", function()
     assert.are.equal((7 * 60 + 4 * 590 + 1514) / 12, mix.mean)
   end)
 
+  it("reads the genome of a mix", function ()
+    assert.are.same({60, 124, 252, 508, 1020, 1276, 1514, 2108, 9212},
+      round("imix:abcdefghi"))
+    assert.are.same({60, 60, 1514}, round("imix:aag"))
+  end)
+
   it("refuses what is no mix, and says what is", function()
     for text, problem in pairs{
       [""] = "not ''", ["13"] = "14 to 10240 bytes, not '13'", ["10241"] = "'10241'",
       ["60:0"] = "above 0", ["60:65537"] = "up to 65536", ["60,,70"] = "not ''",
       ["99..64"] = "the smaller one", ["60..x"] = "not 'x'", ["IMIX"] = "'IMIX'",
-      ["-60"] = "'-60'", ["60.5"] = "'60.5'", ["60:7:4"] = "'60:7'",
+      ["-60"] = "'-60'", ["60.5"] = "'60.5'", ["imix:aj"] = "not 'j'",
+      ["imix:"] = "a letter for each packet", ["60..70/0"] = "a step is",
+      ["60..70/x"] = "a step is", ["60:7:4"] = "'60:7'",
     } do
       local mix, said = sizes.parse(text)
       assert.is_nil(mix, text)

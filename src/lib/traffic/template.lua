@@ -27,13 +27,15 @@ local function arguments(settings, size, filled)
   return args
 end
 
--- A packet of that size as the stack library makes it.
-local function example(stack, settings, size, with_record, filled)
+-- A packet of that size as the stack library makes it. Where there is no room for all
+-- of the payload, it ends earlier.
+local function example(stack, settings, size, with_record, extra)
   local p = packet.resize(packet.allocate(), 0)
   packet.resize(p, size)
-  local pkt = stack(p)
-  pkt:fill(arguments(settings, size, filled))
-  if with_record then probe.prepare(p.data + stack.size) end
+  local pkt, payload = stack(p), extra.payload
+  pkt:fill(arguments(settings, size, extra.fill))
+  ffi.copy(p.data + stack.size, payload, math.min(#payload, size - stack.size))
+  if with_record then probe.prepare(p.data + stack.size + #payload) end
   pkt:calculateChecksums()
   for _, setting in ipairs(settings) do
     local field = setting.field
@@ -56,10 +58,13 @@ local function base(sum, sums, data)
   return total
 end
 
-local function check_sizes(mix, header_size)
+local function check_sizes(mix, header_size, payload_size)
   if mix.smallest < header_size then
     failure.usage("a packet of %d bytes is too short for the headers of the stack,"
       .. " which have %d", mix.smallest, header_size)
+  elseif mix.largest < header_size + payload_size then
+    failure.usage("packets of up to %d bytes are too short for %d bytes of headers and"
+      .. " %d of payload", mix.largest, header_size, payload_size)
   end
 end
 
@@ -77,19 +82,22 @@ local function distinct(mix)
 end
 
 --- The templates for packets of a stack (lib.stack), in sizes of `mix`, with `settings`
---- (lib.traffic.fields) and `sums` (lib.traffic.sums, or {}); `filled` are further
---- labels and values for fill, nil for none. A table of: `n` sizes,
+--- (lib.traffic.fields) and `sums` (lib.traffic.sums, or {}); `extra` has `fill`,
+--- further labels and values for fill, and `payload`, the bytes between the headers and
+--- the record (both may be left out). A table of: `n` sizes,
 --- their `sizes` (int32_t[]) and `records` (uint8_t[], 1: there is room for the
 --- record); `some` and `all` (have a record); `head`, the bytes to copy; `bytes`, from
 --- one template to the next `stride`; `round` (of `length`, int32_t[], indices of
 --- sizes); `bases`, an array of double[] for the sums.
-function M.make(stack, mix, settings, sums, filled)
-  check_sizes(mix, stack.size)
+function M.make(stack, mix, settings, sums, extra)
+  extra = {fill = extra and extra.fill or {}, payload = extra and extra.payload or ""}
+  check_sizes(mix, stack.size, #extra.payload)
   local list, round = distinct(mix)
-  local head = stack.size + probe.SIZE
+  local head = stack.size + #extra.payload + probe.SIZE
   local stride = math.ceil(head / ALIGNMENT) * ALIGNMENT
   local t = {
-    n = #list, head = head, stride = stride, round = round, length = #mix.round,
+    n = #list, head = math.min(head, mix.largest), stride = stride, round = round,
+    length = #mix.round,
     sizes = ffi.new("int32_t[?]", #list), records = ffi.new("uint8_t[?]", #list),
     bytes = ffi.new("uint8_t[?]", #list * stride), bases = {},
     some = mix.largest >= head, all = mix.smallest >= head,
@@ -98,7 +106,7 @@ function M.make(stack, mix, settings, sums, filled)
   for k in ipairs(sums) do t.bases[k] = ffi.new("double[?]", #list) end
   for i, size in ipairs(list) do
     local with_record = size >= head
-    local p = example(stack, settings, size, with_record, filled or {})
+    local p = example(stack, settings, size, with_record, extra)
     t.sizes[i - 1], t.records[i - 1] = size, with_record and 1 or 0
     ffi.copy(t.bytes + (i - 1) * stride, p.data, math.min(size, head))
     for k, sum in ipairs(sums) do t.bases[k][i - 1] = base(sum, sums, p.data) end

@@ -129,7 +129,7 @@ local function emit_record(emit, job)
   else
     emit("local record_sum = number + time_sum")
   end
-  emit("local record = cast(probe_ptr, data + %d)", t.head - job.record_size)
+  emit("local record = cast(probe_ptr, data + %d)", job.record_at)
   emit("record.number = bswap(cast(u64, number))")
   emit("record.time = time")
   emit("number = number + 1")
@@ -164,7 +164,7 @@ local function emit_user(emit, job)
   emit("if p.length ~= size then")
   emit("size = p.length")
   emit("if size < %d or size > %d then refuse(p) end",
-    job.template.head - job.record_size, MAX_PAYLOAD)
+    job.header_size, MAX_PAYLOAD)
   emit("pkt:setLength(size)")
   emit("end")
 end
@@ -230,7 +230,8 @@ end
 --- what NAMES lists), returns the function (output, n, now, time, time_sum): it sends
 --- to the link `output` up to `n` packets, those that are due at `now`. `job` is a
 --- table of `template`, `settings`, `sums` (or nil: calculateChecksums), `flows`,
---- `user` (true: a function is called for each packet), `paced`, `record_size`.
+--- `user` (true: a function is called for each packet), `paced`, `record_at` (its
+--- offset), `header_size`.
 function M.source(job)
   local emit, lines = emitter()
   job.turns = {}

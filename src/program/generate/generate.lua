@@ -8,6 +8,7 @@ local files = require("core.lib.files")
 local course = require("program.generate.course")
 local graph = require("program.generate.graph")
 local hdr_log = require("lib.traffic.hdr_log")
+local live = require("program.generate.live")
 local main = require("core.main")
 local options_of = require("program.generate.options").parse
 local rate = require("lib.traffic.rate")
@@ -79,17 +80,21 @@ end
 function M.run(args)
   local options = options_of(args)
   if options.setup then options.setup(options) end
-  local stream = (options.json == "-" or options.histogram == "-") and io.stderr
-    or io.stdout
+  local stream = io.stdout
+  if options.json == "-" or options.json_lines == "-" or options.histogram == "-" then
+    stream = io.stderr
+  end
   local directions = graph.directions(options)
   engine.busywait = true
   if options.resolve then resolve.run(options, directions[1], stream) end
   engine.configure(graph.make(directions))
   local began = unix_seconds()
+  local lines = options.json_lines and live.start(directions, options.json_lines)
   local ok, err, cpu = course.run(directions, options, stream)
   local list = results.all(directions, cpu)
   stream:write(report.all_text(list))
   add_results(list)
+  if lines then lines:finish(report.all_json(list)) end
   if options.json then files.save(options.json, report.all_json(list)) end
   if options.histogram then
     files.save(options.histogram, hdr_log.text(histograms(directions, began),

@@ -52,14 +52,35 @@ function M.directions(options)
   return {one, two}
 end
 
--- Several streams that come back are told apart by the records of their packets.
+-- make(...), whose failure is told by the stream's name.
+local function of_stream(lane, make, ...)
+  local ok, result = pcall(make, ...)
+  if ok then return result end
+  if not failure.is(result) then error(result, 0) end
+  failure.usage("%s%s", lane.name and ("stream %s: "):format(lane.name) or "",
+    tostring(result))
+end
+
+-- An app of the lane, whose argument is looked at first.
+local function add_app(c, lane, name, class, argument)
+  of_stream(lane, class.new, class, argument)
+  config.app(c, name, class, argument)
+end
+
+-- Several streams that come back are told apart by the records of their packets. What
+-- isn't measured here ends where its payload does.
 local function generator_argument(lane, d)
   local s = lane.stream
+  local size = s.size
+  if not size and s.payload and not d.receive then
+    size = headers.parse(s.stack or "eth,ip4,udp").size + #s.payload
+  end
   return {
-    stack = s.stack, set = s.set, flows = s.flows, size = s.size, rate = s.rate,
+    stack = s.stack, set = s.set, flows = s.flows, size = size, rate = s.rate,
+    payload = s.payload,
     arrivals = s.arrivals, seed = s.seed, count = s.count, packet = s.packet,
     stream = lane.number, held = true,
-    told_apart = d.receive and #d.lanes > 1 and lane.name or nil,
+    told_apart = d.receive ~= nil and #d.lanes > 1,
   }
 end
 
@@ -70,7 +91,8 @@ local function add_senders(c, d)
     config.link(c, ("%s.output -> %s.input"):format(join, d.to))
   end
   for i, lane in ipairs(d.lanes) do
-    config.app(c, lane.generator, Generator, generator_argument(lane, d))
+    add_app(c, lane, lane.generator, Generator,
+      of_stream(lane, generator_argument, lane, d))
     config.link(c, ("%s.output -> %s"):format(lane.generator,
       join and join .. ".input" .. i or d.to .. ".input"))
   end
@@ -79,7 +101,8 @@ end
 
 local function add_receivers(c, d)
   for _, lane in ipairs(d.lanes) do
-    config.app(c, lane.meter, Meter, {stack = lane.stream.stack, stream = lane.number})
+    add_app(c, lane, lane.meter, Meter, {stack = lane.stream.stack,
+      payload = lane.stream.payload, stream = lane.number})
   end
   if #d.lanes == 1 then
     config.link(c, ("%s.output -> %s.input"):format(d.from, d.lanes[1].meter))
@@ -89,7 +112,8 @@ local function add_receivers(c, d)
   local sorted = {}
   for i, lane in ipairs(d.lanes) do
     local stack = headers.parse(lane.stream.stack or "eth,ip4,udp")
-    sorted[i] = {number = lane.number, offset = stack.size, link = "output" .. i}
+    sorted[i] = {number = lane.number, link = "output" .. i,
+      offset = stack.size + #(lane.stream.payload or "")}
     config.link(c, ("%s.output%d -> %s.input"):format(d.sorter, i, lane.meter))
   end
   config.app(c, d.sorter, Sorter, {streams = sorted})

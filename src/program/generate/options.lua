@@ -3,6 +3,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local payload = require("lib.traffic.payload")
 local rate = require("lib.traffic.rate")
 local streams = require("program.generate.streams")
 
@@ -25,7 +26,10 @@ local function parser()
   p:option("--flows", "Repeat the values after N packets.")
     :argname("N"):convert(cli.integer(1))
   p:option("--size", "Bytes of a packet, without the frame check: 60, 64..1514,"
-           .. " imix, or 60:7,590:4 (weights)."):argname("SIZE")
+           .. " 64..1514/50, imix, imix:aaaddg, or 60:7,590:4 (weights).")
+    :argname("SIZE")
+  p:option("--payload", "The bytes after the headers: text, hex:CAFE01, or file:NAME"
+           .. " (default: zeros)."):argname("PAYLOAD"):convert(payload.parse)
   p:option("--rate", "500kpps, 1.5Mpps, or 10Gbit (on the wire); default: as fast as"
            .. " possible."):argname("RATE"):convert(rate.parse)
   p:option("--arrivals", "constant or poisson gaps (default constant).")
@@ -48,6 +52,9 @@ local function parser()
   p:option("--script", "A Lua file with a function for each packet."):argname("FILE")
   p:option("--json", "Write the results to FILE too; -: to standard output, and the"
            .. " report to standard error."):argname("FILE"):convert(cli.output)
+  p:option("--json-lines", "Write a line of JSON to FILE each second, and the results"
+           .. " as the last one; -: to standard output."):argname("FILE")
+    :convert(cli.output)
   p:option("--histogram", "Write the latencies to FILE, as a log of HdrHistogram.")
     :argname("FILE"):convert(cli.output)
   p:flag("--strict", "Exit with status 1 if the rate was not kept.")
@@ -55,6 +62,7 @@ local function parser()
 end
 
 local SCRIPT = {stack = true, set = true, flows = true, size = true, rate = true,
+                payload = true,
                 arrivals = true, count = true, seed = true, setup = true, packet = true,
                 streams = true}
 
@@ -64,8 +72,9 @@ local function check_script(script, file)
   end
   for key, value in pairs(script) do
     if not SCRIPT[key] then
-      failure.usage("%s: a script has no '%s'; it has stack, set, flows, size, rate,"
-        .. " arrivals, count, seed, streams, setup and packet", file, tostring(key))
+      failure.usage("%s: a script has no '%s'; it has stack, set, flows, size, payload,"
+        .. " rate, arrivals, count, seed, streams, setup and packet", file,
+        tostring(key))
     elseif (key == "streams" or key == "set") and type(value) ~= "table" then
       failure.usage("%s: `%s` must be a list, not a %s", file, key, type(value))
     elseif key == "count" and (type(value) ~= "number" or value < 1 or value % 1 ~= 0)
@@ -78,17 +87,21 @@ local function check_script(script, file)
   end
 end
 
+local function convert(script, key, parse, file)
+  if type(script[key]) ~= "string" then return end
+  local value, wrong = parse(script[key])
+  if not value then failure.usage("%s: %s", file, wrong) end
+  script[key] = value
+end
+
 --- The table that the Lua file returns, checked.
 function M.load_script(file)
   local chunk, problem = loadfile(file)
   if not chunk then failure.usage("can't load the script: %s", problem) end
   local script = chunk()
   check_script(script, file)
-  if type(script.rate) == "string" then
-    local value, wrong = rate.parse(script.rate)
-    if not value then failure.usage("%s: %s", file, wrong) end
-    script.rate = value
-  end
+  convert(script, "rate", rate.parse, file)
+  convert(script, "payload", payload.parse, file)
   return script
 end
 
@@ -106,6 +119,8 @@ end
 local FOR_SENDING = {"rate", "set", "size", "flows", "arrivals", "seed", "script",
                      "strict", "both", "resolve"}
 
+local OUTPUTS = {"json", "json-lines", "histogram"}
+
 local function check(options)
   if not options.port and not options.receive then
     failure.usage("give --port PORT to send, --receive PORT to measure, or both; see"
@@ -113,8 +128,13 @@ local function check(options)
   end
   if options.histogram and not options.receive then
     failure.usage("--histogram is of what comes back: give --receive PORT too")
-  elseif options.histogram == "-" and options.json == "-" then
-    failure.usage("--histogram and --json can't both go to standard output")
+  end
+  local printed = {}
+  for _, name in ipairs(OUTPUTS) do
+    if options[name:gsub("-", "_")] == "-" then printed[#printed + 1] = "--" .. name end
+  end
+  if #printed > 1 then
+    failure.usage("%s can't all go to standard output", table.concat(printed, " and "))
   end
   local given = {}
   for _, name in ipairs(FOR_SENDING) do
@@ -141,7 +161,8 @@ function M.parse(args)
   if options.script then merge(options, M.load_script(options.script)) end
   for _, stream in ipairs(streams.list(options)) do
     if stream.arrivals and not stream.rate then
-      failure.usage("--arrivals needs a --rate")
+      failure.usage("%s--arrivals needs a --rate",
+        stream.name and ("stream %s: "):format(stream.name) or "")
     end
   end
   return options

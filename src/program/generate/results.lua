@@ -44,7 +44,8 @@ local function sent_of(d, lane)
   local generator, stream = engine.app_table[lane.generator], lane.stream
   local f = with_rates(generator:figures(), d.port)
   f.rate, f.arrivals = stream.rate, stream.arrivals or "constant"
-  f.records, f.header = generator.maker:records(), generator.maker.stack.size
+  if d.receive or not stream.payload then f.records = generator.maker:records() end
+  f.header = generator.maker.record_at
   f.unsent = link.nreadable(generator.sink)
   return f
 end

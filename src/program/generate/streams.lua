@@ -7,6 +7,7 @@ local failure = require("core.failure")
 local fields = require("lib.traffic.fields")
 local headers = require("lib.traffic.headers")
 local near = require("lib.stack.nearest")
+local payload = require("lib.traffic.payload")
 local rate = require("lib.traffic.rate")
 
 local M = {}
@@ -41,9 +42,11 @@ end
 -- What a stream can have besides its stack and the fields set; converters.
 local PARTS = {
   name = name, size = plain, rate = rate.parse, arrivals = arrivals, count = M.count,
+  payload = payload.parse,
   flows = cli.integer(1), seed = cli.integer(0, 2^32), set = plain, stack = plain,
 }
-local NAMES = {"name", "size", "rate", "arrivals", "count", "flows", "seed", "set"}
+local NAMES = {"name", "size", "rate", "arrivals", "count", "payload",
+  "flows", "seed", "set"}
 
 local function put(stream, key, value, where)
   if key == "set" then
@@ -110,8 +113,8 @@ function M.from_table(given, where)
   return stream
 end
 
-local DEFAULTS = {"stack", "size", "rate", "arrivals", "count", "flows", "seed",
-                  "packet"}
+local DEFAULTS = {"stack", "size", "payload", "rate", "arrivals", "count", "flows",
+                  "seed", "packet"}
 
 -- What the stream doesn't say; fields set for all come first.
 local function complete(stream, options)

@@ -207,12 +207,12 @@ tester.MOST_VOID = 3
 --- late, is void: the device may have nothing to do with it. again(result) is called,
 --- and it is done again, but no more than MOST_VOID times in all for the same `what` (a
 --- rate); `void` is set in the result if the last is void still. Returns the result,
---- with `passed` and `reason`.
+--- with `passed`, `void` and `reason` (empty if it has passed).
 function Tester:valid(what, try, judge, again)
   while true do
     local result = try()
     local passed, reason, holds = judge(result)
-    result.passed, result.reason = passed, not passed and reason or nil
+    result.passed, result.void, result.reason = passed, false, passed and "" or reason
     if passed or holds or result.late == 0 then return result end
     result.void = true
     result.reason = ("this machine can't keep the rate: it was %.1f ms late")

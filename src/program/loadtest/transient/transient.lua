@@ -81,13 +81,7 @@ local function bench_file(options)
   if not options.bench_file then return function () end end
   local file, problem = io.open(options.bench_file, "w")
   if not file then failure.usage("can't write %s", problem) end
-  local function write(text)
-    local written, reason = file:write(text)
-    if written then written, reason = file:flush() end
-    if not written then
-      failure.raise("can't write %s: %s", options.bench_file, reason)
-    end
-  end
+  local function write(text) files.append(file, options.bench_file, text) end
   write(options.hydra and report.HYDRA_HEADER or report.CSV_HEADER)
   return function (result)
     write(options.hydra and report.hydra(result) or report.csv(result))
