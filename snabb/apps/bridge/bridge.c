@@ -9,124 +9,92 @@
 #include <string.h>
 
 #include "../../../src/native/api.h"
+#include "../../../src/net/fdb/find.h"
 #include "bridge.h"
 
-enum {
-  WAYS = 8,         /* slots in a bucket */
-  ADDRESSES = 12,   /* bytes of a frame */
-  GROUP_ADDRESS = 1 /* of a MAC address's first byte (IEEE 802) */
-};
+enum { SOURCE = 6, HEADER = 14, /* bytes of a frame */
+       GONE_A_BURST = 4 };      /* entries whose time is over */
 
-#define ADDRESS 0xffffffffffffu
-#define USED 0x1000000000000u /* so that no address is an empty slot's 0 */
-
-static inline uint64_t load(const uint8_t *mac)
-{
-  uint64_t value;
-  memcpy(&value, mac, sizeof value); /* two bytes more than it has */
-  return (value & ADDRESS) | USED;
-}
-
-/* Addresses often differ in their last bytes only, the upper ones here: the product's
- * halves are folded, so that every bit of the address counts. */
-static inline struct mac_entry *bucket(const struct mac_table *t, uint64_t mac)
-{
-  unsigned __int128 product =
-    (unsigned __int128)(mac ^ t->seed) * 0x9e3779b97f4a7c15u;
-  uint64_t hash = (uint64_t)product ^ (uint64_t)(product >> 64);
-  return &t->slot[((hash ^ hash >> 32) & t->mask) * WAYS];
-}
-
-static inline bool fresh(const struct mac_table *t, const struct mac_entry *e)
-{
-  return t->now - e->seen <= t->timeout;
-}
-
-static inline const struct mac_entry *find(const struct mac_table *t, uint64_t mac)
-{
-  const struct mac_entry *e = bucket(t, mac);
-  for (int i = 0; i < WAYS; i++)
-    if (e[i].mac == mac)
-      return fresh(t, &e[i]) ? &e[i] : NULL;
-  return NULL;
-}
-
-static inline void learn(struct mac_table *t, uint64_t mac, uint16_t port,
-                         uint16_t group)
-{
-  struct mac_entry *e = bucket(t, mac), *to = NULL;
-  for (int i = 0; i < WAYS; i++) {
-    if (e[i].mac == mac) {
-      to = &e[i];
-      break;
-    }
-    if (!to && (e[i].mac == 0 || !fresh(t, &e[i])))
-      to = &e[i];
-  }
-  if (!to) {
-    t->overflow = 1;
-    return;
-  }
-  *to = (struct mac_entry){mac, t->now, port, group};
-}
-
-/* `mac` is the address as its 6 bytes in memory are read. */
-void pg_mac_insert(struct mac_table *t, uint64_t mac, uint32_t port, uint32_t group)
-{
-  learn(t, mac | USED, (uint16_t)port, (uint16_t)group);
-}
-
-/* The port of the address in the lower, its group in the upper 16 bits; or -1. */
-int64_t pg_mac_lookup(const struct mac_table *t, uint64_t mac)
-{
-  const struct mac_entry *e = find(t, mac | USED);
-  return e ? (int64_t)(e->port | (uint32_t)e->group << 16) : -1;
-}
-
-/* How many slots of bucket `i` are in use. */
+/* How many entries line `i` of the index has. */
 int pg_mac_used(const struct mac_table *t, uint32_t i)
 {
+  const struct flow_line *line = &t->fdb.table->index.line[i];
   int used = 0;
-  for (int k = 0; k < WAYS; k++) {
-    const struct mac_entry *e = &t->slot[(uint64_t)i * WAYS + k];
-    used += e->mac != 0 && fresh(t, e);
+  for (;;) {
+    used += FLOW_PLACES - __builtin_popcount(flow_matches(line, 0) & 0x7f);
+    if (!line->number[FLOW_PLACES])
+      return used;
+    line = &t->fdb.table->index.more[line->number[FLOW_PLACES]];
   }
-  return used;
 }
 
 /* Where the packet is to go, after its source is learned: a port, or one of these. */
 enum { FLOOD = 0, DISCARD = 0xffff };
 
-static inline uint16_t decide(struct mac_table *t, const struct packet *p,
-                              uint16_t port, uint16_t group)
+static inline bool is_whole(const struct packet *p) { return p->length >= HEADER; }
+
+static inline uint64_t key_at(const struct packet *p, uint32_t place)
 {
-  const uint8_t *data = p->buf_addr + p->data_off;
-  uint16_t to = FLOOD;
-  if (p->length < ADDRESSES + 2)
-    return DISCARD;
-  const struct mac_entry *e = find(t, load(data));
-  if (e)
-    to = e->port == port || (group != 0 && e->group == group) ? DISCARD : e->port;
-  if (!(data[6] & GROUP_ADDRESS))
-    learn(t, load(data + 6), port, group);
-  return to;
+  return fdb_key(p->buf_addr + p->data_off + place, 0);
 }
 
-/* Take a burst from port `port`'s link `in` and send what goes to one port to that
- * one's link in `out`. What is left are those to flood, `b->flood`, and those to
- * discard. How many packets it took. */
+/* Where a packet from that place goes. Its source is learned. */
+FLOW_INLINE uint16_t decide(struct mac_table *t, const struct fdb_query *destination,
+                            const struct fdb_query *source, uint32_t place)
+{
+  struct mac_place from = t->place[place];
+  uint16_t port = FLOOD;
+  const struct fdb_entry *e = fdb_found(&t->fdb, destination);
+  if (e) {
+    struct mac_place to = t->place[fdb_port(e)];
+    bool stays = to.port == from.port || (from.group != 0 && to.group == from.group);
+    port = stays ? DISCARD : to.port;
+  }
+  fdb_learn(&t->fdb, source, place);
+  return port;
+}
+
+/* Up to FDB_BURST packets: what the memory is asked for comes meanwhile. */
+static void decide_together(struct mac_table *t, struct packet **packets, int n,
+                            uint32_t place, uint16_t *to)
+{
+  struct fdb_query destination[FDB_BURST], source[FDB_BURST];
+  for (int i = 0; i < n; i++) {
+    if (i + 4 < n)
+      __builtin_prefetch(packets[i + 4]->buf_addr + packets[i + 4]->data_off);
+    bool whole = is_whole(packets[i]);
+    fdb_ask(&t->fdb, &destination[i], whole ? key_at(packets[i], 0) : 0);
+    fdb_ask(&t->fdb, &source[i], whole ? key_at(packets[i], SOURCE) : 0);
+  }
+  for (int i = 0; i < n; i++) {
+    fdb_ask_entry(&t->fdb, &destination[i]);
+    fdb_ask_entry(&t->fdb, &source[i]);
+  }
+  for (int i = 0; i < n; i++)
+    to[i] = is_whole(packets[i]) ? decide(t, &destination[i], &source[i], place) : DISCARD;
+}
+
+static void decide_all(struct mac_table *t, struct packet **packets, int n,
+                       uint32_t place, uint16_t *to)
+{
+  for (int at = 0; at < n; at += FDB_BURST) {
+    int some = n - at < FDB_BURST ? n - at : FDB_BURST;
+    decide_together(t, packets + at, some, place, to + at);
+  }
+}
+
+/* Take a burst from the link `in` of the port of that place, and send what goes to one
+ * port to that one's link in `out`. What is left are those to flood, `b->flood`, and
+ * those to discard. How many packets it took. */
 int pg_bridge(struct bridge *b, struct freelist *account, struct link *in,
-              uint32_t port, uint32_t group)
+              uint32_t place)
 {
   struct packet *packets[PORT_BURST];
   uint16_t to[PORT_BURST];
   int n = pg_take_counted(in, packets, PORT_BURST);
   b->floods = b->discards = 0;
-  for (int i = 0; i < n; i++) {
-    if (i + 4 < n)
-      __builtin_prefetch(packets[i + 4]->buf_addr + packets[i + 4]->data_off);
-    to[i] = decide(&b->table, packets[i], (uint16_t)port, (uint16_t)group);
-  }
+  pg_fdb_expire(&b->table.fdb, GONE_A_BURST);
+  decide_all(&b->table, packets, n, place, to);
   for (int i = 0, run; i < n; i += run) {
     for (run = 1; i + run < n && to[i + run] == to[i]; run++)
       ;

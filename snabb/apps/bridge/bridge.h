@@ -7,16 +7,17 @@
 
 #include <stdint.h>
 
+#include "../../../src/net/fdb/fdb.h"
+
 struct freelist;
 struct link;
+struct packet;
 
-struct mac_entry { uint64_t mac; uint32_t seen; uint16_t port, group; };
+/* The database's port is the number of a place: a port and its group. */
+struct mac_place { uint16_t port, group; };
 struct mac_table {
-  struct mac_entry *slot;    /* 8 a bucket */
-  uint64_t seed;
-  uint32_t mask;             /* buckets - 1 */
-  uint32_t now, timeout;     /* seconds */
-  uint32_t overflow;         /* an address found its bucket full */
+  struct fdb fdb;            /* in seconds */
+  struct mac_place *place;
 };
 struct bridge {
   struct mac_table table;
@@ -24,8 +25,6 @@ struct bridge {
   int32_t floods, discards;
   struct packet *flood[256], *discard[256];
 };
-void pg_mac_insert(struct mac_table *t, uint64_t mac, uint32_t port, uint32_t group);
-int64_t pg_mac_lookup(const struct mac_table *t, uint64_t mac);
 int pg_mac_used(const struct mac_table *t, uint32_t i);
 int pg_bridge(struct bridge *b, struct freelist *account, struct link *in,
-              uint32_t port, uint32_t group);
+              uint32_t place);

@@ -131,6 +131,24 @@ describe("a bridge", function ()
     assert.equal(50, #got - #unicast)
   end)
 
+  it("knows who is in use while a burst of strangers fills the table", function ()
+    start("learning", {ports = {"a", "b", "c1", "c2", "d1", "d2"},
+                       config = {mac_table = {size = 1}}}) -- room for 8
+    local from_b = {"b", frame(mac(9), mac(2), "")}
+    send{from_b, from_b}
+    send{}
+    local out = app.app_table.a.out
+    for i = 1, 300 do
+      out[i] = frame(mac(2), "\2\0\0\1" .. string.char(i / 256, i % 256), tostring(i))
+    end
+    local frames = {unpack(out)}
+    app.breathe()
+    app.breathe()
+    assert.same(frames, app.app_table.b.got)
+    assert.same({}, app.app_table.c1.got)
+    assert.equal(8, app.app_table.bridge._mac_table:info().entries)
+  end)
+
   it("drops frames without addresses, and counts", function ()
     start("learning")
     local got = send{{"a", "\2"}, {"a", ("x"):rep(13)}, {"a", ""}}
@@ -144,14 +162,12 @@ describe("a bridge", function ()
   it("forgets addresses in time, and follows them", function ()
     start("learning", {ports = {"a", "b", "c1", "c2", "d1", "d2"},
                        config = {mac_table = {timeout = 100}}})
-    local c = app.app_table.bridge._c.table
+    local fdb = app.app_table.bridge._mac_table._fdb
     send{{"b", frame(mac(9), mac(2), "")}}
     local to_b = {"a", frame(mac(2), mac(1), "x")}
     assert.equal(0, #send{to_b}.d1)
-    c.timeout = 0
-    for i = 0, (c.mask + 1) * 8 - 1 do c.slot[i].seen = c.slot[i].seen - 1 end
+    for n in fdb:each() do fdb.flows.record[n].age.expiry = fdb:now() - 1 end
     assert.equal(1, #send{to_b}.d1)
-    c.timeout = 100
     send{{"d1", frame(mac(9), mac(2), "")}}
     local got = send{to_b}
     assert.equal(1, #got.d1)

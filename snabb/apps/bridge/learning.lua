@@ -27,6 +27,9 @@ function bridge:new(conf)
   o._mac_table = mac_table:new((conf.config or {}).mac_table, c.table)
   o._out = ffi.new("struct link *[?]", #o._ports + 1)
   c.out = o._out
+  for _, port in ipairs(o._ports) do
+    port.place = o._mac_table:place(port.handle, port.group)
+  end
   o.shm = {flooded = {counter}, discarded = {counter}}
   return o
 end
@@ -54,7 +57,7 @@ local function forward(self, port, to)
   local c, ports = self._c, self._ports
   local n
   repeat
-    n = C.pg_bridge(c, pool.freelist, port.l_in, port.handle, port.group)
+    n = C.pg_bridge(c, pool.freelist, port.l_in, port.place)
     if c.floods > 0 then
       counter.add(self.shm.flooded, c.floods)
       replicate(c.flood, c.floods, ports, to)
@@ -68,7 +71,7 @@ end
 
 function bridge:push()
   local ports, destinations = self._ports, self._dst_ports
-  self._c.table.now = engine.now()
+  self._c.table.fdb.now = engine.now()
   for i = 1, #ports do
     if ports[i].l_in then forward(self, ports[i], destinations[i]) end
   end

@@ -1,34 +1,28 @@
 -- SPDX-License-Identifier: Apache-2.0
--- MAC addresses, and the port and group each was last seen at: a bounded hash table
--- with buckets of 8 (snabb/apps/bridge/bridge.c). Addresses not seen for a time are
--- forgotten. An address that finds its bucket full isn't learned: then, and when
--- there are more addresses than the size aimed at, the table is made larger in time.
+-- MAC addresses, and the port and group each was last seen at: a forwarding database
+-- (net.fdb). Addresses not seen for a time are forgotten. It has room for 8 times the
+-- size aimed at. When there are more addresses than the size, or one wasn't learned for
+-- want of room, it is made larger in time.
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/bridge/bridge.h")
 local class = require("lib.lua.class")
 local engine = require("core.app")
 local failure = require("core.failure")
-local lib = require("core.lib")
+local fdb = require("net.fdb.fdb")
 local timer = require("core.timer")
 
 local mac_table = class.subClass(nil)
 
-local WAYS = 8
+local WAYS, MOST_PLACES = 8, 65535
 local defaults = {size = 256, timeout = 60, verbose = false, copy_on_resize = true,
   resize_max = 2^16}
 
--- Addresses have a bucket of 8 slots to themselves, on average.
-local function buckets_for(size)
+-- For how many addresses a table of that size has room.
+local function room(size)
   local n = 1
   while n < size do n = n * 2 end
-  return n
-end
-
-local function allocate(self)
-  self._slot = ffi.new("struct mac_entry[?]", self._buckets * WAYS)
-  local t = self._table
-  t.slot, t.mask, t.overflow = self._slot, self._buckets - 1, 0
+  return n * WAYS
 end
 
 local function check(config)
@@ -47,7 +41,7 @@ end
 
 -- Once in each timeout interval.
 local function maintain(self)
-  self._table.now = engine.now()
+  self._fdb:set_now(engine.now())
   if self._config.verbose then
     local info = self:info()
     local max, average, deviation = self:stats()
@@ -72,12 +66,12 @@ function mac_table:new(config, memory)
   check(full)
   o._config = full
   o._size = math.min(full.size, full.resize_max)
-  o._buckets = buckets_for(o._size)
   o._table = memory or ffi.new("struct mac_table")
-  o._table.seed = ffi.cast("uint64_t *", lib.random_bytes(8))[0]
-  o._table.timeout = math.ceil(full.timeout)
-  o._table.now = engine.now()
-  allocate(o)
+  o._fdb = fdb.new({limit = room(full.resize_max), timeout = math.ceil(full.timeout),
+    reserve = o._size}, o._table.fdb)
+  o._fdb:set_now(engine.now())
+  o._fdb:set_limit(room(o._size))
+  o._places, o._place_of, o._room, o._shortages = 0, {}, 0, 0
   o._timer = timer.new("mac_table_timeout", function () maintain(o) end,
     full.timeout * 1e9, "repeating")
   timer.activate(o._timer)
@@ -89,54 +83,63 @@ function mac_table:stop()
   timer.cancel(self._timer)
 end
 
-local word = ffi.new("union { uint64_t number; uint8_t bytes[8]; }")
+local function more_places(self)
+  local old = self._place
+  self._room = math.min(math.max(2 * self._room, 16), MOST_PLACES + 1)
+  self._place = ffi.new("struct mac_place[?]", self._room)
+  for i = 0, self._places - 1 do self._place[i] = old[i] end
+  self._table.place = self._place
+end
 
-local function read(box)
-  word.number = 0
-  ffi.copy(word.bytes, box[0], 6)
-  return word.number
+--- The number of a port and a group, for bridge.c.
+function mac_table:place(port, group)
+  local both = port % 2^16 + group % 2^16 * 2^16
+  local number = self._place_of[both]
+  if number then return number end
+  number = self._places
+  if number > MOST_PLACES then
+    failure.raise("a mac_table has up to %d pairs of a port and a group",
+      MOST_PLACES + 1)
+  end
+  if number == self._room then more_places(self) end
+  self._place[number].port, self._place[number].group = port, group
+  self._place_of[both], self._places = number, number + 1
+  return number
 end
 
 --- The address is where `box` (uint8_t *[1]) points to, 6 bytes.
 function mac_table:insert(box, port, group)
-  C.pg_mac_insert(self._table, read(box), port, group)
+  self._fdb:learn(fdb.key(box[0], 0), self:place(port, group))
 end
 
 --- The port and the group of the address; nil if it isn't known.
 function mac_table:lookup(box)
-  local found = tonumber(C.pg_mac_lookup(self._table, read(box)))
-  if found < 0 then return nil, nil end
-  return found % 2^16, math.floor(found / 2^16)
+  local number = self._fdb:port(fdb.key(box[0], 0))
+  if not number then return nil, nil end
+  local place = self._place[number]
+  return place.port, place.group
 end
 
 --- Make the table larger if it is too small and may grow; whether it has been.
 function mac_table:maybe_resize()
-  local info, config = self:info(), self._config
-  local too_many = info.entries > info.size
-  if not (self:overflow_p() or too_many) then return false end
-  local size, buckets = self._size, self._buckets
-  while (buckets < 2 * self._buckets or info.entries > size)
-        and size < config.resize_max do
+  local config, entries = self._config, (self._fdb:count())
+  local too_many, overflow = entries > self._size, self:overflow_p()
+  if not (overflow or too_many) then return false end
+  local old, size = self._size, self._size
+  while (size == old or entries > size) and size < config.resize_max do
     size = math.min(size * 2, config.resize_max)
-    buckets = buckets_for(size)
   end
-  if buckets == self._buckets then
+  if size == old then
     log("can't grow table beyond resize limit %d (size/bucket overflow: %s/%s)",
-      config.resize_max, tostring(too_many), tostring(self:overflow_p()))
+      config.resize_max, tostring(too_many), tostring(overflow))
     return false
   end
-  log("resizing from %d to %d hash buckets, new target size %d (%d MAC entries, old "
-    .. "target size %d)", self._buckets, buckets, size, info.entries, info.size)
-  local following, state = self:iterator()
-  self._size, self._buckets = size, buckets
-  allocate(self)
-  if config.copy_on_resize then
-    local box = ffi.new("uint8_t *[1]")
-    for mac, port, group in following, state do
-      box[0] = mac
-      self:insert(box, port, group)
-    end
-  end
+  log("resizing from room for %d to room for %d, new target size %d (%d MAC entries, "
+    .. "old target size %d)", room(old), room(size), size, entries, old)
+  self._size = size
+  self._fdb:set_limit(room(size))
+  if not config.copy_on_resize then self._fdb:clear() end
+  self._shortages = self._fdb:shortages()
   return true
 end
 
@@ -147,32 +150,35 @@ end
 
 --- Forget all addresses.
 function mac_table:clear()
-  ffi.fill(self._slot, ffi.sizeof(self._slot))
-  self._table.overflow = 0
+  self._fdb:clear()
+  self._shortages = self._fdb:shortages()
 end
 
---- Whether an address has found its bucket full.
+--- Whether there was no room for an address since the table was made, cleared
+--- or made larger.
 function mac_table:overflow_p()
-  return self._table.overflow ~= 0
+  return self._fdb:shortages() > self._shortages
 end
+
+local function buckets(self) return self._table.fdb.table.index.lines end
 
 -- How many slots of each bucket in use are used, an array.
 local function usage(self)
   local used = {}
-  for i = 0, self._buckets - 1 do
+  self._fdb:expire(2^31)
+  for i = 0, buckets(self) - 1 do
     local n = C.pg_mac_used(self._table, i)
     if n > 0 then used[#used + 1] = n end
   end
   return used
 end
 
---- A table: size aimed at, buckets, mask (buckets - 1), entries, ubuckets (in use) and
---- load (the part of the buckets in use).
+--- A table: size aimed at, buckets (lines of the index), mask (buckets - 1), entries,
+--- ubuckets (in use) and load (the part of the buckets in use).
 function mac_table:info()
-  local used, entries = usage(self), 0
-  for _, n in ipairs(used) do entries = entries + n end
-  return {size = self._size, buckets = self._buckets, mask = self._buckets - 1,
-    ubuckets = #used, entries = entries, load = #used / self._buckets}
+  local used, n = usage(self), buckets(self)
+  return {size = self._size, buckets = n, mask = n - 1, ubuckets = #used,
+    entries = (self._fdb:count()), load = #used / n}
 end
 
 --- Of the slots used in each bucket in use: the maximum, the average and the standard
@@ -188,27 +194,26 @@ function mac_table:stats()
 end
 
 local function following(state)
-  while state.index < state.count do
-    local e = state.slot[state.index]
-    state.index = state.index + 1
-    if e.mac ~= 0 and state.now - e.seen <= state.timeout then
-      state.word.number = e.mac
-      return state.word.bytes, e.port, e.group
-    end
-  end
+  local t = state.table
+  repeat
+    state.at = t._fdb.flows:next(state.at)
+    if state.at == 0 then return nil end
+  until t._fdb:is_live(state.at)
+  local number, _, key = t._fdb:entry(state.at)
+  state.word.number = key
+  return state.word.bytes, t._place[number].port, t._place[number].group
 end
 
 local State = {}
 State.__index = State
 
 --- Begin anew.
-function State:reset() self.index = 0 end
+function State:reset() self.at = 0 end
 
 --- For `for mac, port, group in t:iterator() do`: the address is a uint8_t *, and good
 --- until the next one. The second value has a method reset().
 function mac_table:iterator()
-  return following, setmetatable({slot = self._slot, index = 0,
-    count = self._buckets * WAYS, now = self._table.now, timeout = self._table.timeout,
+  return following, setmetatable({table = self, at = 0,
     word = ffi.new("union { uint64_t number; uint8_t bytes[8]; }")}, State)
 end
 

@@ -45,12 +45,19 @@ uint32_t pg_fdb_expired(const struct fdb *f)
   return pg_flow_table_expired(f->table, f->now - 1);
 }
 
+/* Forget the entry. A burst may have its number: nobody takes it for one any more. */
+void pg_fdb_remove(struct fdb *f, uint32_t number)
+{
+  pg_flow_table_remove(f->table, number);
+  fdb_entry(f, number)->age.expiry = INT64_MIN;
+}
+
 /* Take up to `most` of those out; how many there were. */
 uint32_t pg_fdb_expire(struct fdb *f, uint32_t most)
 {
   uint32_t n = 0;
   for (uint32_t number; n < most && (number = pg_fdb_expired(f)); n++)
-    pg_flow_table_remove(f->table, number);
+    pg_fdb_remove(f, number);
   return n;
 }
 
@@ -73,7 +80,7 @@ static bool has_room(struct fdb *f)
     if (!number)
       break;
     f->gone[f->gones] = fdb_port(fdb_entry(f, number));
-    pg_flow_table_remove(t, number);
+    pg_fdb_remove(f, number);
   }
   return !is_full(f);
 }
@@ -101,7 +108,7 @@ static uint32_t renew(struct fdb *f, uint32_t number, uint32_t list, uint32_t po
   return moved ? FDB_MOVED : FDB_SAME;
 }
 
-/* fdb_learn(), but for what is as it was. */
+/* fdb_learn(), but for what was seen a moment ago. */
 uint32_t pg_fdb_enter(struct fdb *f, uint64_t key, uint32_t hash, uint32_t port)
 {
   uint32_t number = flow_find(&f->table->index, &key, hash, FDB_KEY);
@@ -127,7 +134,8 @@ uint32_t pg_fdb_learn(struct fdb *f, uint64_t key, uint32_t port)
 {
   f->had = (int32_t)(uint16_t)port;
   f->gones = 0;
-  return fdb_learn(f, key, fdb_hash(f, key), port);
+  struct fdb_query q = fdb_query(f, key);
+  return fdb_learn(f, &q, port);
 }
 
 /* The address is at that port for good: no packet changes that. Any other entry of it

@@ -39,5 +39,6 @@ uint32_t pg_fdb_find(const struct fdb *f, uint64_t key);
 int32_t pg_fdb_port(const struct fdb *f, uint64_t key);
 int32_t pg_fdb_port_of(const struct fdb *f, uint32_t number);
 bool pg_fdb_is_live(const struct fdb *f, uint32_t number);
+void pg_fdb_remove(struct fdb *f, uint32_t number);
 uint32_t pg_fdb_expired(const struct fdb *f);
 uint32_t pg_fdb_expire(struct fdb *f, uint32_t most);

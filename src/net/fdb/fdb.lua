@@ -37,6 +37,7 @@ function fdb.new(options, memory)
   local flows = flow.new{key = "uint64_t", limit = options.limit,
     reserve = options.reserve, seed = options.seed, ages = {timeout, timeout, FOR_EVER}}
   local f = memory or ffi.new("struct fdb")
+  flows.record[0].age.expiry = -0x7fffffffffffffffLL
   f.table, f.now, f.moves, f.full, f.evicted = flows.table, 0, 0, 0, 0
   return setmetatable({fdb = f, flows = flows}, Fdb)
 end
@@ -111,22 +112,35 @@ function Fdb:remove(key)
   local number = C.pg_fdb_find(self.fdb, key)
   if number == 0 then return nil end
   local port = C.pg_fdb_port_of(self.fdb, number)
-  self.flows:remove(number)
+  C.pg_fdb_remove(self.fdb, number)
   return port
 end
 
---- Take out up to `most` entries that haven't been seen within the timeout; gone(port)
---- is called for each. How many there were.
+--- Take out up to `most` entries that haven't been seen within the timeout; gone(port),
+--- if given, is called for each. How many there were.
 function Fdb:expire(most, gone)
+  if not gone then return C.pg_fdb_expire(self.fdb, most) end
   for n = 1, most do
     local number = C.pg_fdb_expired(self.fdb)
     if number == 0 then return n - 1 end
     local port = C.pg_fdb_port_of(self.fdb, number)
-    self.flows:remove(number)
-    if gone then gone(port) end
+    C.pg_fdb_remove(self.fdb, number)
+    gone(port)
   end
   return most
 end
+
+--- From now on there may be so many entries, up to the limit at first.
+function Fdb:set_limit(limit)
+  local t = self.flows.table
+  t.limit = math.min(limit, t.records.most)
+end
+
+--- How many times there was no room for an address: another went, or it wasn't learned.
+function Fdb:shortages() return tonumber(self.fdb.full + self.fdb.evicted) end
+
+--- Has the entry with that number been seen within the timeout, or is it static?
+function Fdb:is_live(number) return C.pg_fdb_is_live(self.fdb, number) end
 
 --- `for number in t:each() do`: all entries, those out of time too.
 function Fdb:each() return self.flows:each() end

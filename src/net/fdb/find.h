@@ -32,13 +32,21 @@ FLOW_INLINE uint16_t fdb_port(const struct fdb_entry *e)
   return port;
 }
 
+/* The list and the port, in one number. */
+FLOW_INLINE uint32_t fdb_whereabouts(const struct fdb_entry *e)
+{
+  uint32_t both;
+  memcpy(&both, &e->age.list, sizeof both);
+  return both;
+}
+
 FLOW_INLINE void fdb_set_port(struct fdb_entry *e, uint32_t port)
 {
   uint16_t value = (uint16_t)port;
   memcpy(&e->age.note[FDB_PORT], &value, sizeof value);
 }
 
-/* Has it been seen within the timeout? */
+/* Has it been seen within the timeout? Number 0 never was. */
 FLOW_INLINE bool fdb_is_live(const struct fdb *f, const struct fdb_entry *e)
 {
   return e->age.expiry >= f->now;
@@ -49,34 +57,11 @@ FLOW_INLINE uint32_t fdb_hash(const struct fdb *f, uint64_t key)
   return flow_hash_of(f->table->index.secret, &key, FDB_KEY);
 }
 
-/* A key's hash; its line is asked for. */
-FLOW_INLINE uint32_t fdb_ask(const struct fdb *f, uint64_t key)
-{
-  uint32_t hash = fdb_hash(f, key);
-  __builtin_prefetch(flow_line_of(&f->table->index, hash));
-  return hash;
-}
-
-/* A while behind fdb_ask(): the entry itself is asked for. */
-FLOW_INLINE void fdb_ask_entry(const struct fdb *f, uint32_t hash)
-{
-  const struct flow_line *line = flow_line_of(&f->table->index, hash);
-  uint32_t m = flow_matches(line, hash);
-  __builtin_prefetch(fdb_entry(f, m ? line->number[__builtin_ctz(m)] : 0), 1);
-}
-
-/* Is the table larger than the caches near the CPU, so that asking ahead pays? */
-FLOW_INLINE bool fdb_is_large(const struct fdb *f)
-{
-  return f->table->records.count > 2048;
-}
-
 /* The entry of the key with that hash, or NULL. */
 FLOW_INLINE struct fdb_entry *fdb_find(const struct fdb *f, uint64_t key, uint32_t hash)
 {
-  uint32_t number = flow_find(&f->table->index, &key, hash, FDB_KEY);
-  struct fdb_entry *e = fdb_entry(f, number);
-  return number && fdb_is_live(f, e) ? e : NULL;
+  struct fdb_entry *e = fdb_entry(f, flow_find(&f->table->index, &key, hash, FDB_KEY));
+  return fdb_is_live(f, e) ? e : NULL;
 }
 
 /* The entry has been seen again, at its port. */
@@ -89,19 +74,59 @@ FLOW_INLINE void fdb_seen(struct fdb *f, struct fdb_entry *e)
                f->now);
 }
 
+/* A burst ------------------------------------------------------------------------------ */
+
+/* What is known of a key before it is looked up. */
+struct fdb_query { uint64_t key; uint32_t hash, number; };
+enum { FDB_BURST = 64 };
+
+/* Its line is asked for. */
+FLOW_INLINE void fdb_ask(const struct fdb *f, struct fdb_query *q, uint64_t key)
+{
+  q->key = key;
+  q->hash = fdb_hash(f, key);
+  __builtin_prefetch(flow_line_of(&f->table->index, q->hash));
+}
+
+/* The number of the key's entry, as it seems: the key isn't looked at. */
+FLOW_INLINE uint32_t fdb_guess(const struct fdb *f, uint32_t hash)
+{
+  const struct flow_line *line = flow_line_of(&f->table->index, hash);
+  uint32_t m = flow_matches(line, hash);
+  return m ? line->number[__builtin_ctz(m)] : 0;
+}
+
+/* Behind fdb_ask() for other keys, too: the entry is asked for. */
+FLOW_INLINE void fdb_ask_entry(const struct fdb *f, struct fdb_query *q)
+{
+  q->number = fdb_guess(f, q->hash);
+  __builtin_prefetch(fdb_entry(f, q->number), 1);
+}
+
+/* All of it at once. */
+FLOW_INLINE struct fdb_query fdb_query(const struct fdb *f, uint64_t key)
+{
+  uint32_t hash = fdb_hash(f, key);
+  return (struct fdb_query){key, hash, fdb_guess(f, hash)};
+}
+
+/* The entry, or NULL. Others may have been learned since the query was made. */
+FLOW_INLINE struct fdb_entry *fdb_found(const struct fdb *f, const struct fdb_query *q)
+{
+  struct fdb_entry *e = fdb_entry(f, q->number);
+  if (__builtin_expect(e->key == q->key && fdb_is_live(f, e), 1))
+    return e;
+  return fdb_find(f, q->key, q->hash);
+}
+
 uint32_t pg_fdb_enter(struct fdb *f, uint64_t key, uint32_t hash, uint32_t port);
 
 /* The address has sent from the port. An enum fdb_result. */
-FLOW_INLINE uint32_t fdb_learn(struct fdb *f, uint64_t key, uint32_t hash, uint32_t port)
+FLOW_INLINE uint32_t fdb_learn(struct fdb *f, const struct fdb_query *q, uint32_t port)
 {
-  struct flow_table *t = f->table;
-  uint32_t number = flow_find(&t->index, &key, hash, FDB_KEY);
-  struct fdb_entry *e = fdb_entry(f, number);
-  int64_t expiry = f->now + t->list[FDB_KNOWN].timeout;
-  if (__builtin_expect(number && fdb_port(e) == (uint16_t)port && fdb_is_live(f, e) &&
-                       flow_stays(&t->records, &e->age, FDB_KNOWN, expiry, f->now), 1)) {
-    e->age.expiry = expiry;
-    return FDB_SAME;
-  }
-  return pg_fdb_enter(f, key, hash, port);
+  struct fdb_entry *e = fdb_entry(f, q->number);
+  if (__builtin_expect(e->key == q->key && fdb_whereabouts(e) == (FDB_KNOWN | port << 16) &&
+                       e->age.expiry == f->now + f->table->list[FDB_KNOWN].timeout, 1))
+    return FDB_SAME; /* it was seen a moment ago */
+  return pg_fdb_enter(f, q->key, q->hash, port);
 }

@@ -19,13 +19,13 @@
    : (size) == 16 ? f(__VA_ARGS__, 16) : (size) == 40 ? f(__VA_ARGS__, 40) \
    : f(__VA_ARGS__, (size)))
 
-/* The line for a hash. Which half of them it is in is chance, and a branch would be one
- * that the processor can't guess. */
+/* The line for a hash: of those there are twice `mask + 1`, or else half as many. Which is
+ * chance, and a branch would be one that the processor can't guess: so it's a mask. */
 FLOW_INLINE struct flow_line *flow_line_of(const struct flow_index *x, uint32_t hash)
 {
   uint32_t line = hash & (2 * x->mask + 1);
-  bool exists = __builtin_expect_with_probability(line < x->lines, 1, 0.5);
-  return &x->line[exists ? line : hash & x->mask];
+  uint32_t absent = -(uint32_t)(line >= x->lines);
+  return &x->line[line - (absent & (x->mask + 1))];
 }
 
 /* A bit for each place with that hash. */
