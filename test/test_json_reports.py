@@ -107,6 +107,8 @@ REPORTS = [
     ("generate", "generate --receive pcap:rx=in.pcap --json -"),
     ("generate", ["generate", "--port", "ring:a", "--receive", "ring:a", "--both",
                   "--count", "200", "--json", "-", *STREAMS]),
+    ("connect", ["connect", "both", "--clients", "10.0.0.1", "--servers", "10.0.0.2",
+                 "--count", "20", "--json", "-"]),
     ("find-limit", ["loadtest", "find-limit", *QUICK, "--sizes", "60", "-r", "0",
                     "--json", "-", *"A B ring:x B A ring:x".split()]),
     ("rfc2544", ["loadtest", "rfc2544", "--quick", *QUICK, "--sizes", "60",

@@ -13,6 +13,10 @@ PORTS = ["null", "null:size=1500", "ring:a", "pcap:rx=in.pcap", "pcap:tx=out.pca
 # Words of a command line; {port} is any of PORTS.
 LINES = [
     "capture {port} out.pcap --duration 20ms --limit 10 --snaplen 64 --pcapng --ns",
+    "connect client {port} --clients 10.0.0.1..10.0.0.9 --servers 10.1.0.0/24 --count 9 "
+    "--duration 20ms --drain 0 --rate 1k --peer-mac 02:00:00:00:00:02 --json out.json",
+    "connect server {port} --servers 2001:db8::/120 --duration 20ms --http /",
+    "connect both --clients 10.0.0.1 --servers 10.0.0.2 --count 9 --drain 0 --vlan 7",
     "doctor --duration 0.1 echo {port} 2 20ms",
     "echo {port} 3 20ms",
     "example_replay in.pcap {port}",

@@ -55,8 +55,9 @@ function settings.text(bytes)
   return struct:getString()
 end
 
--- A station's MAC address: neither a group's nor zero.
-local function station(text, what)
+--- The 6 bytes of a station's MAC address in text: neither a group's nor zero. `what`
+--- is in front of the sentence that is raised otherwise.
+function settings.station(text, what)
   local bytes = settings.mac(text)
   if not bytes or bytes:byte(1) % 2 == 1 or bytes == ("\0"):rep(6) then
     failure.usage("%s %s isn't the Ethernet address of one station, such as "
@@ -158,7 +159,7 @@ local function remote(s, item)
   if r.address == s.address then
     failure.usage("remote %s is the tunnel's own address", item.address)
   end
-  r.mac = item.mac and station(item.mac, "the remote's MAC address")
+  r.mac = item.mac and settings.station(item.mac, "the remote's MAC address")
   if not r.mac and not s.gateway
       and not settings.same_network(r.address, s.address, s.prefix) then
     failure.usage("remote %s isn't in the network of the tunnel's address: name a "
@@ -188,7 +189,7 @@ function settings.check(arg)
   local s = {vnis = {}, remotes = {}, statics = {}}
   simple_values(s, arg)
   own_address(s, arg)
-  s.mac = station(arg.mac, "the tunnel's MAC address")
+  s.mac = settings.station(arg.mac, "the tunnel's MAC address")
   s.address_text, s.mac_text = settings.text(s.address), settings.text(s.mac)
   if s.mtu < SMALLEST_MTU[s.family] then
     failure.usage("an MTU of %d is less than IPv%d allows: %d", s.mtu, s.family,
@@ -211,7 +212,7 @@ function settings.check(arg)
   for _, item in ipairs(arg.static or {}) do
     table.insert(s.statics, {
       vni = known_vni(s, item.vni, "a static entry"),
-      mac = station(item.mac, "the static entry's"),
+      mac = settings.station(item.mac, "the static entry's"),
       remote = remote(s, item.remote),
     })
   end

@@ -1,0 +1,194 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Client and Server: the two ends of connections, as apps with one port each (`input`,
+-- `output`). The connections are C's (net/tcp).
+
+local C = require("core.declare")("net/tcp/connection.h")
+local ffi = require("ffi")
+local latency = require("lib.traffic.latency")
+local link = require("core.link")
+local neighbors = require("apps.connect.neighbors")
+local packet = require("core.packet")
+local pool = require("core.pool")
+local schedule = require("net.rate.schedule")
+local setup = require("apps.connect.setup")
+
+local min = math.min
+local freelist = pool.freelist
+
+local BURST = tonumber(C.TCP_BURST)
+local burst = ffi.new("struct packet *[?]", BURST)
+
+local Endpoint = {}
+
+local function new(class, server, arg)
+  local s = setup.new(server, arg)
+  return setmetatable({
+    setup = s, state = s.endpoint, wanted = 0, open = not s.held,
+    neighbors = neighbors.new(s.endpoint, s.own, s.targets),
+    resolved = #s.targets == 0, connect = latency.new(), first_byte = latency.new(),
+    times = schedule.new(), gap = s.rate and 1 / s.rate, left = s.count or math.huge,
+    began = false,
+  }, class)
+end
+
+function Endpoint:link()
+  self.source, self.sink = self.input.input, self.output.output
+end
+Endpoint.unlink = Endpoint.link
+
+local function fill(state)
+  for i = state.spares, BURST - 1 do state.spare[i] = packet.allocate() end
+  state.spares = BURST
+end
+
+-- Let C make packets of what may be sent, as long as the link has room.
+local function flush(self, now)
+  local state, output = self.state, self.sink
+  for _ = 1, 4 do
+    local room = min(BURST, link.nwritable(output))
+    state.out_room = room
+    local left = C.pg_tcp_output(state, now)
+    local n = state.outs
+    if n > 0 then
+      C.pg_give(freelist, output, state.outgoing, n)
+      state.outs = 0
+      fill(state)
+    end
+    if left == 0 or n == 0 then return end
+  end
+end
+
+local function add_samples(histogram, samples)
+  for i = 0, samples.n - 1 do latency.add(histogram, samples.ns[i]) end
+  samples.n = 0
+end
+
+local function drain_samples(self)
+  local state = self.state
+  if state.connect.n > 0 then add_samples(self.connect, state.connect) end
+  if state.first_byte.n > 0 then add_samples(self.first_byte, state.first_byte) end
+end
+
+local function free_all(packets, n)
+  for i = 0, n - 1 do packet.free(packets[i]) end
+end
+
+local function hear(self, state)
+  for i = 0, state.others - 1 do self.neighbors:hear(state.other[i], self.sink) end
+end
+
+function Endpoint:push()
+  local input, output, state = self.source, self.sink, self.state
+  if not output then return end
+  for _ = 1, 4 do
+    local n = C.pg_take_counted(input, burst, BURST)
+    if n == 0 then return end
+    local now = C.pg_monotonic_ns()
+    fill(state)
+    state.out_room = min(BURST, link.nwritable(output))
+    C.pg_tcp_input(state, burst, n, now)
+    if state.others > 0 then hear(self, state) end
+    drain_samples(self)
+    free_all(burst, n)
+    flush(self, now)
+  end
+end
+
+-- How many connections are to be opened now.
+local function due(self)
+  if not self.gap then return min(BURST, self.left) end
+  local times, now, gap, n = self.times, C.pg_now(), self.gap, 0
+  if not self.began then
+    schedule.restart(times, now)
+    self.began = true
+  end
+  if schedule.begin(times, now) then
+    while times.due <= now and n < BURST do
+      schedule.advance(times, gap)
+      n = n + 1
+    end
+  end
+  return min(n, self.left)
+end
+
+-- Nobody says to have an address: `missing` says which.
+local function resolve(self)
+  if self.missing then return end
+  self.resolved, self.missing = self.neighbors:ask(C.pg_now(), self.sink)
+end
+
+function Endpoint:pull()
+  local state = self.state
+  if not self.sink then return end
+  if not self.resolved then resolve(self) end
+  local now = C.pg_monotonic_ns()
+  fill(state)
+  state.out_room = min(BURST, link.nwritable(self.sink))
+  C.pg_tcp_timers(state, now)
+  if self.open and self.resolved and self.left > 0 and not state.server then
+    local n = due(self)
+    if n > 0 then
+      local opened = C.pg_tcp_open(state, n, now)
+      self.left = self.left - opened
+      self.held_back = (self.held_back or 0) + n - opened
+    end
+  end
+  flush(self, now)
+end
+
+--- Are the neighbours known that it sends to? false, and a sentence if nobody says to
+--- have one's address.
+function Endpoint:is_ready()
+  return self.resolved, self.missing and ("nobody says to have %s: no answer within %d "
+    .. "seconds"):format(self.missing, neighbors.SECONDS)
+end
+
+--- Open connections from now on, or no more of them.
+function Endpoint:go() self.open = true end
+function Endpoint:hold() self.open = false end
+
+--- Have all been opened that are to be, and all ended?
+function Endpoint:done()
+  return self.left <= 0 and self.state.counts.open == 0
+end
+
+--- Abort what is open: with resets, as far as there is room for them. True: that was
+--- all.
+function Endpoint:abort()
+  local state = self.state
+  fill(state)
+  state.out_room = min(BURST, link.nwritable(self.sink))
+  self.abort_at = C.pg_tcp_abort(state, self.abort_at or 0)
+  flush(self, C.pg_monotonic_ns())
+  return self.abort_at == 0
+end
+
+--- The counts (struct tcp_counts) and the histograms of lib.traffic.latency: `connect`,
+--- from the SYN to its answer, and `first_byte`, from a request to its answer's first.
+function Endpoint:figures()
+  return {counts = self.state.counts, connect = self.connect,
+          first_byte = self.first_byte}
+end
+
+function Endpoint:stop()
+  local state = self.state
+  free_all(state.spare, state.spares)
+  free_all(state.outgoing, state.outs)
+  state.spares, state.outs = 0, 0
+end
+
+function Endpoint:report()
+  local c = self.state.counts
+  print(("  %.0f started, %.0f established, %.0f closed, %.0f open"):format(
+    tonumber(c.started), tonumber(c.established), tonumber(c.closed), tonumber(c.open)))
+end
+
+local function class(server)
+  local of = setmetatable({config = setup.FIELDS}, {__index = Endpoint})
+  of.__index = of
+  function of:new(arg) return new(self, server, arg) end
+  return of
+end
+
+
+return {Client = class(false), Server = class(true)}

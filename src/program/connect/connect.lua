@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee connect`: TCP connections from many addresses, to servers or as servers, and
+-- what became of each.
+
+local C = require("core.native")
+local course = require("program.connect.course")
+local engine = require("core.app")
+local files = require("core.lib.files")
+local graph = require("program.connect.graph")
+local options_of = require("program.connect.options").parse
+local report = require("program.connect.report")
+local run_results = require("core.engine.results")
+
+local M = {summary = "open and serve TCP connections by the million; measure them"}
+
+--- Why --cpus is refused.
+M.one_cpu = "one thread has the connections, and counts them"
+
+local RESULTS = {"started", "established", "closed", "reset", "refused", "timed_out",
+                 "aborted", "answers"}
+
+-- What --results prints of a side.
+local function add_results(side)
+  for _, name in ipairs(RESULTS) do
+    run_results.add(name:upper():gsub("_", "-") .. "-" .. side.name:upper(),
+      side.counts[name])
+  end
+end
+
+--- Run the program: `args` as in its usage.
+function M.run(args)
+  local options = options_of(args)
+  local stream = options.json == "-" and io.stderr or io.stdout
+  engine.busywait = true
+  local sides = graph.configure(options)
+  local before = C.pg_cpu_seconds()
+  local ok, err, seconds = course.run(sides, options, stream)
+  local results = report.results(sides, seconds, C.pg_cpu_seconds() - before)
+  stream:write(report.text(results))
+  for _, side in ipairs(results.sides) do add_results(side) end
+  if options.json then files.save(options.json, report.json(results)) end
+  if not ok then error(err, 0) end
+end
+
+return M

@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The apps of a run of connect: each side at its port, or the two at each other.
+
+local C = require("core.native")
+local config = require("core.config")
+local engine = require("core.app")
+local endpoint = require("apps.connect.endpoint")
+local ffi = require("ffi")
+local Port = require("apps.port.port").Port
+local settings = require("apps.vtep.settings")
+
+local M = {}
+
+local CLASS = {client = endpoint.Client, server = endpoint.Server}
+local LIMIT = {client = 1000, server = 1000000}
+
+-- The options by their names as an app's fields.
+local FIELDS = {
+  clients = "clients", servers = "servers", client_ports = "client_ports",
+  server_ports = "server_ports", gateway = "gateway", peer_mac = "peer_mac",
+  vlan = "vlan", mtu = "mtu", http = "http", host = "host", request = "request",
+  response = "response", requests = "requests", think = "think", life = "life",
+  timeout = "timeout", idle = "idle", time_wait = "time_wait", least_rto = "least_rto",
+  window = "window",
+}
+
+local function argument(name, options, mac)
+  local arg = {mac = options.mac or mac, held = true}
+  for option, field in pairs(FIELDS) do arg[field] = options[option] end
+  arg.limit = options.concurrent or LIMIT[name]
+  if name == "client" then arg.rate, arg.count = options.rate, options.count end
+  return arg
+end
+
+-- The port's own MAC address as text, or nil.
+local function mac_of(app)
+  local bytes = ffi.new("uint8_t[6]")
+  local mac = C.pg_port_mac(app.port, bytes) == 0 and ffi.string(bytes, 6)
+  if not mac or mac:byte(1) % 2 == 1 or mac == ("\0"):rep(6) then return nil end
+  return settings.text(mac)
+end
+
+local function names(options)
+  return options.side == "both" and {"client", "server"} or {options.side}
+end
+
+--- Start the apps: a list of sides {name, port (as the user wrote it; nil: none), app}.
+function M.configure(options)
+  local c, sides = config.new(), {}
+  for i, name in ipairs(names(options)) do
+    sides[i] = {name = name, port = options.ports[i]}
+    if options.ports[i] then config.app(c, name .. "_port", Port, options.ports[i]) end
+  end
+  engine.configure(c)
+  for _, side in ipairs(sides) do
+    local port = side.port and engine.app_table[side.name .. "_port"]
+    config.app(c, side.name, CLASS[side.name],
+      argument(side.name, options, port and mac_of(port)))
+    if port then
+      config.link(c, ("%s.output -> %s_port.input"):format(side.name, side.name))
+      config.link(c, ("%s_port.output -> %s.input"):format(side.name, side.name))
+    end
+  end
+  if #options.ports == 0 then
+    config.link(c, "client.output -> server.input")
+    config.link(c, "server.output -> client.input")
+  end
+  engine.configure(c)
+  for _, side in ipairs(sides) do side.app = engine.app_table[side.name] end
+  return sides
+end
+
+return M
