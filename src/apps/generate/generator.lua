@@ -61,6 +61,7 @@ function Generator:new(arg)
   return setmetatable({
     maker = made, state = made.state, rate = o.rate, count = o.count or math.huge,
     can_wait = o.count ~= nil, held = o.held or false, started = false, last = false,
+    held_at = false, held_seconds = 0,
     scheduled_from = false, scheduled_before = 0, base = (o.stream or 0) * probe.SPAN,
   }, Generator)
 end
@@ -72,7 +73,7 @@ function Generator.reconfig_keeps(fresh, running)
   fresh.maker:go_on_from(running.maker, fresh.base == running.base)
   fresh.maker.schedule.latest = figures.latest
   fresh.scheduled_before = figures.scheduled
-  return {"held", "started", "last"}
+  return {"held", "started", "last", "held_at", "held_seconds"}
 end
 
 function Generator:link()
@@ -86,11 +87,15 @@ function Generator:go()
     local times = self.maker.schedule
     schedule.restart(times, max(engine.now() - self.scheduled_from, times.due))
   end
-  self.held = false
+  if self.held_at then
+    self.held_seconds = self.held_seconds + (engine.now() - self.held_at)
+  end
+  self.held, self.held_at = false, false
 end
 
 --- Stop to send.
 function Generator:hold()
+  if not self.held and self.started then self.held_at = engine.now() end
   self.held = true
 end
 
@@ -119,7 +124,8 @@ function Generator:progress()
 end
 
 --- What was sent: a table of `packets`, `bytes`, `bits` (on the wire), `numbered`
---- (packets with a record), `seconds` (from the first packet to the last), and of a
+--- (packets with a record), `seconds` (from the first packet to the last, without
+--- those in which it was held), and of a
 --- rate (net.rate.schedule): `scheduled`, the seconds they should have taken, and
 --- `latest`, the most that one was late.
 function Generator:figures()
@@ -127,7 +133,8 @@ function Generator:figures()
   return {
     packets = s.sent, bytes = s.length, bits = 8 * (s.wire + 24 * s.sent),
     numbered = s.number - self.base,
-    seconds = self.last and self.last - self.started or 0, latest = times.latest,
+    seconds = self.last and self.last - self.started - self.held_seconds or 0,
+    latest = times.latest,
     scheduled = self.scheduled_before + times.due - times.skipped,
   }
 end

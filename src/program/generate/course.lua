@@ -10,6 +10,9 @@ local progress = require("lib.progress")
 
 local M = {}
 
+local Course = {}
+Course.__index = Course
+
 local LINK_UP_S = 5   -- a peer may take so long to be there
 local SETTLE_S = 0.01 -- between two looks at a link's state
 local IDLE_S = 0.5    -- without a packet: no more will come
@@ -42,7 +45,8 @@ end
 
 -- The apps of the directions: lists of Generators and Meters (either may be empty), of
 -- the links into sending ports, of Sorters, and of receiving ports.
-local function parts_of(directions, apps)
+local function parts_of(directions)
+  local apps = engine.app_table
   local parts = {generators = {}, meters = {}, sinks = {}, sorters = {}, sources = {}}
   local function add(list, item) list[#list + 1] = item end
   for _, d in ipairs(directions) do
@@ -103,8 +107,7 @@ end
 local function ending(parts, options)
   local ends = options.duration and C.pg_now() + options.duration or math.huge
   if #parts.generators > 0 then
-    local generators = parts.generators
-    return function () return all_done(generators) or engine.now() >= ends end
+    return function () return all_done(parts.generators) or engine.now() >= ends end
   end
   local count, idle = options.count or math.huge, options.idle or math.huge
   return function ()
@@ -182,10 +185,20 @@ local function limit(directions, options)
   return total
 end
 
+--- A run of the directions, whose apps are configured.
+function M.new(directions)
+  return setmetatable({directions = directions, parts = parts_of(directions)}, Course)
+end
+
+--- The graph has been configured again, for the same directions: its apps may be new.
+function Course:reconfigured()
+  for key, value in pairs(parts_of(self.directions)) do self.parts[key] = value end
+end
+
 --- Send and receive until it is over, with a line of progress on `stream` each second.
 --- True, or false and the error that ended it; and the seconds of CPU time it took.
-function M.run(directions, options, stream)
-  local parts = parts_of(directions, engine.app_table)
+function Course:run(options, stream)
+  local directions, parts = self.directions, self.parts
   M.wait_for_links(engine.app_table)
   local line = progress.start{
     label = "generate", limit = limit(directions, options), duration = options.duration,

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What is sent and received so far, as a line of JSON each second, for a program that
--- follows the run.
+-- What is sent and received so far, for a program that follows the run: when it asks,
+-- or as a line of JSON each second.
 
 local cjson = require("cjson")
 local engine = require("core.app")
@@ -15,14 +15,17 @@ local EVERY_S = 1
 local Live = {}
 Live.__index = Live
 
--- What an app has counted, and its rates since it was asked last.
-local function counted(self, app, seconds)
+-- What the app of that name has counted, and its rates since it was asked last; nil if
+-- there is none.
+local function counted(self, name, seconds)
+  local app = engine.app_table[name]
+  if not app then return nil end
   local packets, bits, lost = app:progress()
-  local before = self.before[app] or {packets = 0, bits = 0}
+  local before = self.before[name] or {packets = 0, bits = 0}
   local function rate(now, was) return seconds > 0 and (now - was) / seconds or 0 end
   local now = {packets = packets, bits = bits, lost = lost,
     pps = rate(packets, before.packets), bit_rate = rate(bits, before.bits)}
-  self.before[app] = {packets = packets, bits = bits}
+  self.before[name] = {packets = packets, bits = bits}
   return now
 end
 
@@ -38,43 +41,48 @@ local function sum(list, kind)
 end
 
 local function direction(self, d, seconds)
-  local list, apps = {}, engine.app_table
+  local list = {}
   for i, lane in ipairs(d.lanes) do
-    local generator, meter = apps[lane.generator], apps[lane.meter]
-    list[i] = {name = lane.name,
-      sent = generator and counted(self, generator, seconds),
-      received = meter and counted(self, meter, seconds)}
+    list[i] = {name = lane.name, sent = counted(self, lane.generator, seconds),
+      received = counted(self, lane.meter, seconds)}
   end
   if #list == 1 then return list[1] end
   return {sent = sum(list, "sent"), received = sum(list, "received"), streams = list}
 end
 
-local function write(self, object)
-  files.append(self.file, self.name, cjson.encode(object) .. "\n")
+--- What the running apps of the directions (program.generate.graph) have counted from
+--- now on is asked for by `progress`.
+function M.new(directions)
+  return setmetatable({directions = directions, before = {}, began = engine.now(),
+    told = engine.now()}, Live)
 end
 
-local function tell(self)
+--- What was sent and received so far: {seconds, sent, received, streams} of the only
+--- direction, or {seconds, directions}. Rates are those since this was asked last.
+function Live:progress()
   local now, list = engine.now(), {}
   for i, d in ipairs(self.directions) do
     list[i] = direction(self, d, now - self.told)
   end
-  local object = #list == 1 and list[1] or {directions = list}
-  object.seconds, self.told = now - self.began, now
-  write(self, {progress = object})
+  local all = #list == 1 and list[1] or {directions = list}
+  all.seconds, self.told = now - self.began, now
+  return all
 end
 
---- Write to the file `name` ("-": standard output) a line each second from now on:
---- {"progress": {seconds, sent, received, streams}}, of the running apps of the
---- directions (program.generate.graph). Raises a sentence if it can't be opened; a line
---- that can't be written ends the run with one.
+local function write(self, text) files.append(self.file, self.name, text .. "\n") end
+
+--- Write {"progress": ...} to the file `name` ("-": standard output) each second from
+--- now on. Raises a sentence if it can't be opened; a line that can't be written ends
+--- the run with one.
 function M.start(directions, name)
   local file, problem = io.stdout, nil
   if name ~= "-" then file, problem = files.create(name) end
   if not file then failure.usage("can't write %s", problem) end
-  local self = setmetatable({directions = directions, file = file, name = name,
-    before = {}, began = engine.now(), told = engine.now()}, Live)
-  self.timer = timer.new("lines of JSON", function () tell(self) end, EVERY_S * 1e9,
-    "repeating")
+  local self = M.new(directions)
+  self.file, self.name = file, name
+  self.timer = timer.new("lines of JSON", function ()
+    write(self, cjson.encode{progress = self:progress()})
+  end, EVERY_S * 1e9, "repeating")
   timer.activate(self.timer)
   return self
 end
