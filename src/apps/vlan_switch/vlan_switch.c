@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../../native/api.h"
-#include "addresses.h"
+#include "../../net/fdb/find.h"
 #include "tags.h"
 #include "vlan_switch.h"
 
@@ -21,6 +21,8 @@ enum {
   FLOOD = 0x10000,   /* of a verdict: to all ports of the VLAN */
   FLOOD_OPEN,        /* to those without an address */
   DROP = 0x20000,    /* and a reason */
+  SOURCE = 6,        /* where a frame has its source */
+  GONE_A_BURST = 4,  /* addresses whose time is over */
   ASKED = 64         /* packets of a link, at once */
 };
 
@@ -40,17 +42,16 @@ static inline uint32_t vlan_from_trunk(const struct vswitch *s, struct packet *p
   return s->used[vlan] ? vlan : DROP | VSWITCH_UNKNOWN_VLAN;
 }
 
-/* Where a frame with that key goes: a port, FLOOD, FLOOD_OPEN, or DROP and a reason. `b`
- * is the bucket of its destination. */
-static inline uint32_t destination(const struct vswitch *s, uint64_t key, uint32_t port,
-                                   const struct vswitch_bucket *b)
+/* Where a frame for that address goes: a port, FLOOD, FLOOD_OPEN, or DROP and a reason. */
+static inline uint32_t destination(const struct vswitch *s, const struct fdb_query *q,
+                                   uint32_t port)
 {
-  if (key & GROUP_ADDRESS)
+  if (q->key & GROUP_ADDRESS)
     return FLOOD;
-  int to = port_in(s, b, key);
-  if (to >= 0)
-    return (uint32_t)to == port ? DROP | VSWITCH_OWN_PORT : (uint32_t)to;
-  if (s->open[vlan_in(key)])
+  const struct fdb_entry *e = fdb_found(&s->fdb, q);
+  if (e)
+    return fdb_port(e) == port ? DROP | VSWITCH_OWN_PORT : fdb_port(e);
+  if (s->open[fdb_segment(q->key)])
     return FLOOD_OPEN;
   return port == TRUNK || !s->has_trunk ? DROP | VSWITCH_UNKNOWN_MAC : TRUNK;
 }
@@ -72,11 +73,12 @@ struct burst {
   int n;
   uint32_t port;
   struct packet *packets[PORT_BURST];
-  uint64_t key[PORT_BURST];       /* of the destinations; 0: dropped */
-  const struct vswitch_bucket *bucket[PORT_BURST];
+  struct fdb_query query[PORT_BURST]; /* for the destinations */
   struct link *out[PORT_BURST];   /* where the packets go, NULL: as `to` tells */
   uint32_t to[PORT_BURST];        /* FLOOD, FLOOD_OPEN, or DROP and a reason */
 };
+
+static inline bool is_dropped(const struct burst *b, int i) { return b->to[i] & DROP; }
 
 /* The VLAN of a frame, or DROP and a reason. A port without a VLAN, whose `own` is 0,
  * sends no tags of its own: they would reach other VLANs by the trunk. */
@@ -90,8 +92,8 @@ static inline uint32_t vlan_of(const struct vswitch *s, struct packet *p, uint32
   return own == 0 && is_vlan_type(get16(data_of(p) + MACS)) ? DROP | VSWITCH_TAGGED : own;
 }
 
-/* The keys of the burst's destinations; the memory is asked for their buckets. Returns
- * the bytes of the burst. */
+/* The burst's destinations; the memory is asked for what the database has of them.
+ * Returns the bytes of the burst. */
 static int64_t find_keys(const struct vswitch *s, struct burst *b)
 {
   int64_t bytes = 0;
@@ -100,34 +102,40 @@ static int64_t find_keys(const struct vswitch *s, struct burst *b)
     struct packet *p = b->packets[i];
     bytes += p->length;
     uint32_t vlan = vlan_of(s, p, port, own);
-    if (vlan & DROP) {
-      b->key[i] = 0;
-      b->to[i] = vlan;
-      continue;
-    }
-    uint64_t key = key_of(load(data_of(p)), vlan);
-    b->key[i] = key;
-    b->bucket[i] = bucket(s, key);
-    __builtin_prefetch(b->bucket[i]);
+    b->to[i] = vlan & DROP ? vlan : 0;
+    fdb_ask(&s->fdb, &b->query[i], vlan & DROP ? 0 : fdb_key(data_of(p), vlan));
   }
   return bytes;
 }
 
+/* Of up to FDB_BURST packets from that one on. */
+static void learn_some(struct vswitch *s, const struct burst *b, int from, int n)
+{
+  struct fdb_query source[FDB_BURST];
+  int packets = 0;
+  for (int i = from; i < from + n; i++) {
+    uint32_t vlan = fdb_segment(b->query[i].key);
+    if (!is_dropped(b, i) && s->open[vlan])
+      fdb_ask(&s->fdb, &source[packets++], fdb_key(data_of(b->packets[i]) + SOURCE, vlan));
+  }
+  for (int i = 0; i < packets; i++)
+    fdb_ask_entry(&s->fdb, &source[i]);
+  for (int i = 0; i < packets; i++)
+    fdb_learn(&s->fdb, &source[i], b->port);
+}
+
 static void learn_sources(struct vswitch *s, const struct burst *b)
 {
-  for (int i = 0; i < b->n; i++) {
-    const uint8_t *source = data_of(b->packets[i]) + 6;
-    uint32_t vlan = vlan_in(b->key[i]);
-    if (b->key[i] && s->open[vlan] && !(source[0] & GROUP_ADDRESS))
-      learn(s, load(source), vlan, (uint16_t)b->port);
-  }
+  pg_fdb_expire(&s->fdb, GONE_A_BURST);
+  for (int i = 0; i < b->n; i += FDB_BURST)
+    learn_some(s, b, i, b->n - i < FDB_BURST ? b->n - i : FDB_BURST);
 }
 
 /* The link to which the packet goes, or NULL. */
 static inline struct link *link_to(const struct vswitch *s, struct burst *b, int i)
 {
-  uint32_t to = destination(s, b->key[i], b->port, b->bucket[i]);
-  if (to == TRUNK && !pg_vswitch_tag(b->packets[i], vlan_in(b->key[i])))
+  uint32_t to = destination(s, &b->query[i], b->port);
+  if (to == TRUNK && !pg_vswitch_tag(b->packets[i], fdb_segment(b->query[i].key)))
     to = DROP | VSWITCH_OVERSIZE;
   else if (!(to & (DROP | FLOOD)) && !s->out[to])
     to = DROP | VSWITCH_UNKNOWN_MAC;
@@ -143,8 +151,10 @@ static void decide(struct vswitch *s, struct burst *b)
 {
   if (s->learns[b->port])
     learn_sources(s, b);
+  for (int i = 0; i < b->n; i++)
+    fdb_ask_entry(&s->fdb, &b->query[i]);
   for (int i = 0; i < b->n; i++) {
-    struct link *out = b->key[i] ? link_to(s, b, i) : NULL;
+    struct link *out = is_dropped(b, i) ? NULL : link_to(s, b, i);
     __builtin_prefetch(out, 1);
     b->out[i] = out;
   }
@@ -169,7 +179,7 @@ static void leave(struct vswitch *s, const struct burst *b, int i)
     s->dropped[b->to[i] & 7]++;
     s->drop[s->drops++] = b->packets[i];
   } else {
-    s->flood_vlan[s->floods] = (uint16_t)vlan_in(b->key[i]);
+    s->flood_vlan[s->floods] = (uint16_t)fdb_segment(b->query[i].key);
     s->flood_all[s->floods] = b->to[i] == FLOOD;
     s->flood[s->floods++] = b->packets[i];
   }

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "../../net/fdb/fdb.h"
+
 struct freelist;
 struct link;
 struct packet;
@@ -17,22 +19,8 @@ enum vswitch_drop {
   VSWITCH_OWN_PORT, VSWITCH_TAGGED, VSWITCH_DROPS
 };
 
-enum { VSWITCH_WAYS = 4 };   /* slots in a bucket */
-
-/* As long as a line of the cache, at which the table begins. */
-struct vswitch_bucket {
-  uint64_t key[VSWITCH_WAYS];  /* VLAN and address; 0: empty */
-  uint32_t seen[VSWITCH_WAYS]; /* seconds */
-  uint16_t port[VSWITCH_WAYS];
-  uint8_t fixed[VSWITCH_WAYS]; /* configured: isn't forgotten, doesn't move */
-  uint8_t unused[VSWITCH_WAYS];
-};
-
 struct vswitch {
-  struct vswitch_bucket *table;
-  uint64_t seed;
-  uint32_t mask;             /* buckets - 1 */
-  uint32_t now, timeout;     /* seconds */
+  struct fdb fdb;            /* by VLAN, in seconds */
   struct link **out;         /* by port; 0 is the trunk */
   struct link **links;       /* the inputs, and NULL after the last */
   uint16_t *numbers;         /* of their ports */
@@ -49,7 +37,5 @@ struct vswitch {
   uint64_t dropped[8];       /* by reason, since the caller took them */
 };
 
-int pg_vswitch_add(struct vswitch *s, uint64_t mac, uint32_t vlan, uint32_t port);
-int64_t pg_vswitch_port_of(const struct vswitch *s, uint64_t mac, uint32_t vlan);
 int pg_vswitch(struct vswitch *s, struct freelist *account, uint32_t place);
 bool pg_vswitch_tag(struct packet *p, uint32_t vlan);

@@ -6,18 +6,18 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/vlan_switch/vlan_switch.h")
-local addresses = require("lib.stack.address")
+local stack_address = require("lib.stack.address")
 local counter = require("core.counter")
 local engine = require("core.app")
 local failure = require("core.failure")
-local lib = require("core.lib")
+local fdb = require("net.fdb.fdb")
 local link = require("core.link")
 local packet = require("core.packet")
 local pool = require("core.pool")
 
 local clone, free, transmit = packet.clone, packet.free, link.transmit
 
-local BURST, LINE = C.PORT_BURST, 64
+local BURST = C.PORT_BURST
 local TRUNK = 0 -- the number of the trunk
 local MOST_VLAN, MOST_PORTS = 4094, 4096
 local REASONS = {"short", "oversize", "unknown_vlan", "unknown_mac", "own_port",
@@ -41,7 +41,7 @@ local word = ffi.new("union { uint64_t number; uint8_t bytes[8]; }")
 
 -- The address as C reads its 6 bytes.
 local function number_of(mac, of)
-  local parsed = type(mac) == "string" and addresses.parseMacAddress(mac)
+  local parsed = type(mac) == "string" and stack_address.parseMacAddress(mac)
   if not parsed then
     failure.usage("%s: '%s' is no MAC address; write one such as 52:54:00:00:00:01", of,
       tostring(mac))
@@ -90,24 +90,29 @@ local function ports_of(arg)
   return list
 end
 
--- Put the ports' addresses into a table with so many buckets. False if one is full.
-local function fill(s, ports, buckets, hold)
-  hold.table = ffi.new("struct vswitch_bucket[?]", buckets + 1)
-  local at = ffi.cast("uintptr_t", ffi.cast("void *", hold.table))
-  s.table = ffi.cast("struct vswitch_bucket *", (at + LINE - 1) / LINE * LINE)
-  s.mask = buckets - 1
+local function key_of(vlan, mac, of)
+  local bytes = ffi.new("uint64_t[1]", number_of(mac, of))
+  return fdb.key(ffi.cast("uint8_t *", bytes), vlan)
+end
+
+-- The database, with the ports' own addresses. It has room for `more`.
+local function fill(s, ports, more, timeout)
+  local own = 0
+  for _, port in ipairs(ports) do own = own + (port.mac and 1 or 0) end
+  local addresses = fdb.new({limit = math.max(own + more, 1), timeout = timeout,
+    reserve = own}, s.fdb)
+  addresses:set_now(engine.now())
   for i, port in ipairs(ports) do
     local of = ("port '%s' of a VlanSwitch"):format(port.name)
-    local done = port.mac and C.pg_vswitch_add(s, number_of(port.mac, of), port.vlan, i)
-    if done == -2 then
+    local key = port.mac and key_of(port.vlan, port.mac, of)
+    if key and addresses:port(key) then
       failure.usage("%s: another port of VLAN %d has the address %s, too", of,
-        port.vlan,
-        port.mac)
-    elseif done == -1 then
-      return false
+        port.vlan, port.mac)
+    elseif key then
+      addresses:fix(key, i)
     end
   end
-  return true
+  return addresses
 end
 
 -- To which ports a flooded frame may go, by VLAN: lists of numbers; `all` ports, or
@@ -128,10 +133,11 @@ local function segments(s, ports)
 end
 
 -- Room for how many addresses beside the ports' own. Where all ports have one, none is
--- learned, and a small table stays in the CPU's cache and in few pages.
+-- learned. Else there is four times the room that was asked for, or there would be
+-- none for a network that has grown.
 local function learned(ports, arg)
   for _, port in ipairs(ports) do
-    if not port.mac then return arg.addresses end
+    if not port.mac then return 4 * arg.addresses end
   end
   return 0
 end
@@ -144,19 +150,15 @@ local function build(arg)
   hold.learns = ffi.new("uint8_t[?]", #ports + 1)
   hold.out = ffi.new("struct link *[?]", #ports + 1)
   s.vlan, s.learns, s.out = hold.vlan, hold.learns, hold.out
-  s.seed = ffi.cast("uint64_t *", lib.random_bytes(8))[0]
-  s.timeout, s.now = arg.timeout, math.floor(engine.now())
   s.has_trunk = arg.trunk and 1 or 0
   hold.learns[TRUNK] = 1
   for i, port in ipairs(ports) do
     hold.vlan[i], hold.learns[i] = port.vlan, port.mac and 0 or 1
   end
-  local buckets, most = 1, #ports + learned(ports, arg)
-  while buckets < most do buckets = buckets * 2 end
-  while not fill(s, ports, buckets, hold) do buckets = buckets * 2 end
+  local addresses = fill(s, ports, learned(ports, arg), arg.timeout)
   local all, open = segments(s, ports)
-  return {s = s, hold = hold, ports = ports, all = all, open = open,
-    trunk = arg.trunk, places = 0}
+  return {s = s, hold = hold, addresses = addresses, ports = ports, all = all,
+    open = open, trunk = arg.trunk, places = 0}
 end
 
 --- VlanSwitch{ports = {{name =, vlan =, mac =}, ...}, trunk = NAME}: the README tells.
@@ -236,14 +238,14 @@ local function forward(self, place)
 end
 
 function VlanSwitch:push()
-  self.s.now = engine.now()
+  self.s.fdb.now = engine.now()
   for place = 0, self.places - 1 do forward(self, place) end
 end
 
 --- The name of the port that frames of that VLAN for the address (text) go to, or nil.
 function VlanSwitch:port_of(vlan, mac)
-  local number = tonumber(C.pg_vswitch_port_of(self.s, number_of(mac, "a frame"), vlan))
-  if number < 0 then return nil end
+  local number = self.addresses:port(key_of(vlan, mac, "a frame"))
+  if not number then return nil end
   return number == TRUNK and self.trunk or self.ports[number].name
 end
 

@@ -141,19 +141,24 @@ describe("VlanSwitch", function ()
     -- One that was learned does, and is forgotten.
     send(s, "c", {frame(A, B)})
     assert.equal("c", s:port_of(7, text(B)))
-    s.s.now = s.s.now + 301
+    s.addresses:set_now(s.addresses:now() + 301)
     assert.is_nil(s:port_of(7, text(B)))
     assert.equal("a", s:port_of(7, text(A)))
   end)
 
-  it("has room for more addresses than it aimed at, and then floods", function ()
+  it("has room for more addresses than it aimed at, then the newest", function ()
     local s = new({addresses = 1, ports = {{name = "a"}, {name = "b"}}}, {"a", "b"})
+    send(s, "b", {frame(REMOTE, B), frame(REMOTE, B)}) -- in use
     local frames = {}
     for i = 1, 256 do frames[i] = frame(REMOTE, "\2\0\0\0\1"
       .. string.char(i % 256)) end
     assert.equal(256, #send(s, "a", frames).b)
     assert.same({a = {frame("\2\0\0\0\1\200", B)}},
       send(s, "b", {frame("\2\0\0\0\1\200", B)}))
+    assert.equal("b", s:port_of(0, text(B)))
+    assert.equal("a", s:port_of(0, "02:00:00:00:01:00")) -- the last
+    assert.is_nil(s:port_of(0, "02:00:00:00:01:05"))
+    assert.equal(4, (s.addresses:count()))
   end)
 
   it("refuses arguments that can't be", function ()

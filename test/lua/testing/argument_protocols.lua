@@ -40,9 +40,7 @@ case("apps.vlan.vlan.VlanMux", {before = {}, after = {encapsulation = "dot1ad"},
   run = sends("trunk", "x")})
 
 local function learned(app)
-  local word = ffi.new("union { uint64_t number; uint8_t bytes[8]; }")
-  ffi.copy(word.bytes, US, 6)
-  return tonumber(ffi.C.pg_vswitch_port_of(app.s, word.number, 0))
+  return app:port_of(0, ("%02x:%02x:%02x:%02x:%02x:%02x"):format(US:byte(1, 6)))
 end
 case("apps.vlan_switch.vlan_switch.VlanSwitch", {
   before = {ports = {{name = "a"}, {name = "b"}}},
