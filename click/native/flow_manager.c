@@ -58,6 +58,19 @@ static uint32_t add(struct click_flow_manager *m, const struct click_flow_id *id
   return number;
 }
 
+int32_t pg_flow_known(struct click_flow_manager *m, struct packet *p, bool answer)
+{
+  struct click_flow_id id;
+  if (!id_of(p, &id))
+    return -1;
+  if (answer)
+    id = (struct click_flow_id){.source = id.destination, .destination = id.source,
+                                .sport = id.dport, .dport = id.sport,
+                                .protocol = id.protocol};
+  const struct flow_index *x = &m->table->index;
+  return (int32_t)flow_find(x, &id, flow_hash_of(x->secret, &id, ID), ID);
+}
+
 int32_t pg_flow_manage(struct click_flow_manager *m, struct packet *p, int64_t now)
 {
   struct click_flow_id id;
@@ -67,7 +80,7 @@ int32_t pg_flow_manage(struct click_flow_manager *m, struct packet *p, int64_t n
   struct flow_table *t = m->table;
   uint32_t number = find(m, p, &id);
   if (!number)
-    number = add(m, &id, now);
+    number = m->adds_none ? 0 : add(m, &id, now);
   else if (t->lists)
     flow_touch(&t->records, t->list, number, 0, now + t->list[0].timeout, now);
   if (number)

@@ -27,12 +27,17 @@ struct click_flow_manager {
   struct flow_table *table;
   uint32_t tag;              /* its number, above that of a record */
   uint32_t added;            /* was the last packet the first of its flow? */
+  uint32_t adds_none;        /* 1: flows that aren't there aren't added */
   struct click_foreseen burst;
 };
 
 /* The number of the packet's flow, whose tag is noted then (annotation FLOW_ID); a new
  * one if there was none. 0: there is no room; -1: it has no IPv4 header. */
 int32_t pg_flow_manage(struct click_flow_manager *m, struct packet *p, int64_t now);
+
+/* The number of the packet's flow, or of that which it is an answer to; 0: there is none;
+ * -1: it has no IPv4 header. Nothing is noted or added. */
+int32_t pg_flow_known(struct click_flow_manager *m, struct packet *p, bool answer);
 
 /* Find the flows of these packets for pg_flow_manage, which sees whether they still are
  * that. */

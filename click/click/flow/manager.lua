@@ -8,6 +8,7 @@ local declare = require("core.declare")
 local element = require("click.element")
 local engine_time = require("click.rewriter.time")
 local flow = require("net.flow.flow")
+local note = require("click.note")
 local state = require("click.flow.state")
 
 local C = declare("native/flow_manager.h")
@@ -20,6 +21,8 @@ local MILLISECONDS = 1000
 local AT_ONCE = 1024 -- flows that end in a turn, at most
 local MANY, FEW = 16384, 8192 -- flows from which on a core's own caches don't hold them
 local NO_HEADER, FULL = 1, 2
+
+local HEAD = ffi.sizeof("struct click_flow_head")
 
 local manage = C.pg_flow_manage
 local id_type = ffi.typeof("struct click_flow_id")
@@ -74,11 +77,13 @@ function Manager:initialize()
   self.seconds = engine_time.of(self.router)
   local number = number_of(self)
   if not number then return end
-  local areas, bytes = state.lay_out(self, ffi.sizeof("struct click_flow_head"))
+  local own = state.bytes_of(self.class.own_state)
+  local areas, bytes = state.lay_out(self, HEAD + own)
   self.table = flow.new{
     key = id_type, limit = self.capacity,
-    value = ffi.typeof(("struct { uint64_t tag, area[%d]; }"):format(bytes / 8)),
-    ages = self.timeout > 0 and {self.timeout * MILLISECONDS} or nil,
+    value = ffi.typeof(("struct { uint64_t tag, area[%d]; }"):format(
+      (own + bytes) / 8)),
+    ages = self:ages(),
   }
   state.attach(areas, self.table, number)
   self.areas = areas
@@ -86,6 +91,12 @@ function Manager:initialize()
   self.native.table = self.table.table
   self.native.tag = number * 2 ^ tonumber(C.FLOW_TAG_BITS)
   if self.timeout > 0 then self:start_timer() end
+end
+
+--- How long flows live, a list of milliseconds for the lists of net.flow; nil: for
+--- ever.
+function Manager:ages()
+  return self.timeout > 0 and {self.timeout * MILLISECONDS} or nil
 end
 
 --- Milliseconds, by which flows live.
@@ -110,13 +121,14 @@ function Manager:sweep(most)
   return most
 end
 
---- End the flow of that number: elements are told.
+--- End the flow of that number: elements are told, and the class's own_ended(number).
 function Manager:end_flow(number)
   local record = ffi.cast("uint8_t *", self.table.record + number)
   for _, area in ipairs(self.areas) do
     local e = area.element
     if e.flow_ended then e:flow_ended(ffi.cast(area.pointer, record + area.offset)) end
   end
+  if self.own_ended then self:own_ended(number) end
   ffi.cast("struct click_flow_head *", record).tag = 0
   self.table:remove(number)
 end
@@ -177,12 +189,37 @@ record, which the annotation FLOW_ID leads them to. A flow is all packets with t
 addresses, protocol and ports (of TCP, UDP and DCCP; 0 for other packets and for
 fragments behind the first). ]]
 
+--- A function of a flow's number: what the manager itself keeps of it, a pointer to its
+--- class's own_state. The number is one of a flow that is there.
+function manager.own(self)
+  local pointer = ffi.typeof("$ *", self.class.own_state)
+  local first, size = self.table.table.records.record, self.table.table.records.size
+  return function (number)
+    return ffi.cast(pointer, first + number * size + HEAD)
+  end
+end
+
+--- A function of a packet: the number of its flow, if that is one of this manager's
+--- that is still there; else nil.
+function manager.number_of(self)
+  local records, tag = self.table.table.records, self.native.tag
+  local head = ffi.typeof("const struct click_flow_head *")
+  return function (p)
+    local noted = p.note32[note.FLOW_ID]
+    local number = noted - tag
+    if number <= 0 or number >= records.top then return nil end
+    local record = ffi.cast(head, records.record + number * records.size)
+    return record.tag == noted and number or nil
+  end
+end
+
 --- What every manager does, for those that do more.
 manager.configure, manager.make_process = Manager.configure, Manager.make_process
 manager.initialize = Manager.initialize
 
 --- A class of flow managers from a table that has name, summary, arguments and notes,
---- which say how long flows live and how many there can be.
+--- which say how long flows live and how many there can be. `own_state`: a C type of
+--- what the manager itself keeps of a flow, zeros at first; own(self) finds it.
 function manager.define(class)
   class.extends, class.notes = Manager, NOTES .. class.notes
   return element.define(class)

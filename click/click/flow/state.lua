@@ -61,6 +61,9 @@ end
 
 local function align(n) return math.ceil(n / 8) * 8 end
 
+--- The bytes that an area of that C type takes; 0 for nil.
+function state.bytes_of(kind) return kind and align(ffi.sizeof(kind)) or 0 end
+
 -- The elements behind `e`, up to other managers, as far as their classes have an area,
 -- into `list`.
 local function add_behind(router, e, list, seen)
@@ -95,7 +98,7 @@ function state.lay_out(manager, start)
   for _, e in ipairs(add_behind(manager.router, manager, {}, {})) do
     local kind = e.class.flow_state
     areas[#areas + 1] = {element = e, offset = at, pointer = ffi.typeof("$ *", kind)}
-    at = at + align(ffi.sizeof(kind))
+    at = at + state.bytes_of(kind)
   end
   return areas, at - start
 end

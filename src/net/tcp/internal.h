@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 
 #include "../flow/find.h"
+#include "../wire/sequence.h"
 #include "../wire/wire.h"
 #include "connection.h"
 
@@ -46,9 +47,6 @@ struct segment {
   const uint8_t *source_mac;
   struct tcp_key key;
 };
-
-/* Sequence numbers: is a before b (RFC 9293, section 3.4)? */
-static inline bool seq_before(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0; }
 
 static inline uint32_t tick_of(uint64_t ns) { return (uint32_t)(ns >> TICK_SHIFT); }
 static inline uint32_t now_us(const struct tcp_endpoint *e)

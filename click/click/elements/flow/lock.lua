@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- FlowLock, which keeps threads apart in FastClick.
+-- FlowLock, which keeps threads apart in FastClick, and FlowStack, which lets go of a
+-- packet's flow there.
 
 local element = require("click.element")
 
@@ -13,4 +14,14 @@ local FlowLock = element.define{
 
 function FlowLock.process(_, p) return p end
 
-return {FlowLock}
+local FlowStack = element.define{
+  name = "FlowStack", summary = "passes packets to another flow manager",
+  processing = "h/h", reads = {}, lengthens = 0, division = "any",
+  arguments = {{"RELEASE", "bool", default = false, keyword = true}},
+  differs = "There is nothing to release: what a manager keeps of a flow is found by "
+    .. "each packet's annotation.",
+}
+
+function FlowStack.process(_, p) return p end
+
+return {FlowLock, FlowStack}

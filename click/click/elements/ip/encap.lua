@@ -109,17 +109,6 @@ function IPEncap:process(p)
   return p
 end
 
--- IPIn -----------------------------------------------------------------------------
-
--- Click's middlebox elements begin behind it; they need nothing more than the
--- annotations that CheckIPHeader has made.
-local IPIn = element.define{
-  name = "IPIn", summary = "entry point of an IP path", processing = "a/ah",
-  division = "any",
-}
-
-function IPIn.process(_, p) return p end
-
 -- IPNameInfo -----------------------------------------------------------------------
 
 -- The names of protocols, ports and ICMP messages are known without it.
@@ -128,4 +117,4 @@ local IPNameInfo = element.define{
   ports = "0/0", division = "any",
 }
 
-return {IPEncap, IPIn, IPNameInfo}
+return {IPEncap, IPNameInfo}
