@@ -7,6 +7,7 @@ import http.client
 import http.server
 import json
 import re
+import socket
 import threading
 
 import pytest
@@ -57,6 +58,14 @@ def test_both_sides_count_the_same(options, expected, ports):
     assert results["client"]["first_byte_ns"]["count"] == client["requests"]
 
 
+@pytest.mark.fast
+def test_datagrams():
+    results = connect("both", *BOTH, "--udp", "--count", "300", "--requests", "2")
+    client, server = results["client"]["counts"], results["server"]["counts"]
+    assert client["closed"] == client["established"] == 300, results
+    assert client["answers"] == 600 and server["requests"] >= 600, results
+
+
 def test_ipv6():
     results = connect("both", "--clients", "2001:db8::1..2001:db8::99", "--servers",
                       "2001:db8:1::/120", "--count", "300")
@@ -95,6 +104,9 @@ def test_the_report_says_the_sum():
     (["both", *BOTH, "--http", "x"], "the path 'x' doesn't begin with /"),
     (["both", *BOTH, "--mac", "01:00:00:00:00:01"], "isn't the Ethernet address"),
     (["both", *BOTH, "--response", "0"], "a response's size in bytes is a whole number"),
+    (["both", *BOTH, "--udp", "--http", "/"], "HTTP/1.1 is spoken over TCP, not over UDP"),
+    (["both", *BOTH, "--udp", "--response", "1473"],
+     "a datagram of 1473 bytes doesn't fit into an MTU of 1500"),
     (["both", *BOTH, "--rate", "0"], "--rate, --count and --concurrent are at least 1")])
 def test_what_makes_no_sense_is_told(words, said):
     result = perigee("connect", *words)
@@ -205,6 +217,39 @@ def test_a_port_of_linux_that_nobody_listens_on(pair):
     addresses(there)
     results = connect("client", "packet:left", "--clients", "10.9.2.1", "--servers",
                       "10.9.1.1", "--count", "5", command=here.command())
+    assert results["client"]["counts"]["refused"] == 5, results
+
+
+def test_datagrams_to_linux(pair):
+    """One port answers what is asked, twice as long; on another nobody listens."""
+    here, there = pair
+    addresses(there)
+    options = ["client", "packet:left", "--udp", "--clients", "10.9.2.1..10.9.2.5",
+               "--servers", "10.9.1.1", "--requests", "2", "--timeout", "30"]
+    with there.entered():
+        answering = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        answering.bind(("10.9.1.1", 7))
+
+    def answer():
+        while True:
+            data, peer = answering.recvfrom(2048)
+            if data == b"end":
+                return
+            answering.sendto(data * 2, peer)
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    results = connect(*options, "--server-ports", "7", "--count", "20",
+                      command=here.command())
+    with there.entered():
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"end", ("10.9.1.1", 7))
+    thread.join()
+    answering.close()
+    counts = results["client"]["counts"]
+    assert counts["closed"] == 20 and counts["answers"] == 40, results
+    assert counts["bytes_received"] == 200 * (40 + counts["duplicates"]), results
+    results = connect(*options, "--server-ports", "9", "--count", "5",
+                      command=here.command())
     assert results["client"]["counts"]["refused"] == 5, results
 
 

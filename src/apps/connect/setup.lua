@@ -12,7 +12,7 @@ local setup = {}
 local TICK_S = 2^20 / 1e9
 local MOST_HOPS = 65536
 local OWN_MAC = {[false] = "02:00:00:00:00:01", [true] = "02:00:00:00:00:02"}
-local IP_AND_TCP = {[4] = 40, [6] = 60}
+local IP_AND_UDP = {[4] = 28, [6] = 48}
 local LEAST_MTU = {[4] = 576, [6] = 1280} -- RFC 791, RFC 8200
 
 --- An app's argument (core.app's `config`).
@@ -132,6 +132,8 @@ local function parse(server, given)
   elseif arg.mtu < LEAST_MTU[arg.servers.family] then
     failure.usage("IPv%d's MTU is at least %d, not %d", arg.servers.family,
       LEAST_MTU[arg.servers.family], arg.mtu)
+  elseif arg.http and arg.udp then
+    failure.usage("HTTP/1.1 is spoken over TCP, not over UDP")
   elseif arg.http and not tostring(arg.http):match("^/[^%s%c]*$") then
     failure.usage("the path '%s' doesn't begin with /, or has blanks in it", arg.http)
   end
@@ -139,7 +141,7 @@ local function parse(server, given)
 end
 
 local function fill(e, server, arg)
-  e.server, e.http = server, arg.http ~= nil
+  e.server, e.http, e.udp = server, arg.http ~= nil, arg.udp == true
   e.vlan, e.mtu, e.window = arg.vlan or 0, arg.mtu, arg.window
   e.limit, e.requests = arg.limit, arg.requests
   e.think, e.life = ticks(arg.think), ticks(arg.life)
@@ -174,7 +176,7 @@ end
 
 --- Messages must fit where they can't be divided.
 function setup.check_sizes(e, arg)
-  if e.udp and e.out.length > arg.mtu - IP_AND_TCP[arg.servers.family] then
+  if e.udp and e.out.length > arg.mtu - IP_AND_UDP[arg.servers.family] then
     failure.usage("a datagram of %d bytes doesn't fit into an MTU of %d", e.out.length,
       arg.mtu)
   end

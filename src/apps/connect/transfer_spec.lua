@@ -128,6 +128,30 @@ describe("connections", function ()
     assert.equal(200 * (#head + 3000), client.bytes_received)
   end)
 
+  it("exchange datagrams, and ask again for those that are lost", function ()
+    for _, addresses in ipairs{{"10.0.0.1", "10.0.1.1"},
+                               {"2001:db8::1", "2001:db8::2"}} do
+      local client, server, over = run({both = {udp = true, requests = 4,
+        clients = addresses[1], servers = addresses[2], response = 700, think = 0.1,
+        timeout = 60},
+        loss = 0.1, swap = 0.1, late = 3, delay = 2}, 200)
+      assert.is_true(over)
+      assert.same({200, 200, 200, 800}, {client.started, client.established,
+        client.closed, client.answers})
+      assert.is_true(client.retransmits > 80 and client.timeouts >= client.retransmits)
+      assert.equal(800 * 100, client.bytes_sent)
+      assert.equal(client.bytes_received, (800 + client.duplicates) * 700)
+      assert.is_true(server.requests >= 800)
+      assert.equal(0, server.started)
+    end
+  end)
+
+  it("end where datagrams get no answer", function ()
+    local client, _, over = run({both = {udp = true, timeout = 4}, loss = 1}, 20, 60000)
+    assert.is_true(over)
+    assert.same({20, 0}, {client.timed_out, client.established})
+  end)
+
   it("are refused where nobody listens", function ()
     local client, server, over = run({client = {server_ports = "81"},
       server = {server_ports = "80"}}, 5)

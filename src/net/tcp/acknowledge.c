@@ -6,6 +6,15 @@
 
 enum { DUPLICATES = 3 };
 
+/* The timeout by what has been measured, as if it had never been backed off. */
+void tcp_reset_rto(struct tcp_connection *c, uint32_t least_rto)
+{
+  uint64_t rto = (uint64_t)c->srtt + greatest(1u << (TICK_SHIFT - 10), 4 * c->rttvar);
+  if (c->srtt == 0)
+    rto = FIRST_RTO;
+  c->rto = rto < least_rto ? least_rto : rto > MOST_RTO ? MOST_RTO : (uint32_t)rto;
+}
+
 /* RFC 6298, section 2, in microseconds. */
 void tcp_measure(struct tcp_connection *c, uint32_t us, uint32_t least_rto)
 {
@@ -19,8 +28,7 @@ void tcp_measure(struct tcp_connection *c, uint32_t us, uint32_t least_rto)
     c->rttvar = c->rttvar - c->rttvar / 4 + difference / 4;
     c->srtt = c->srtt - c->srtt / 8 + us / 8;
   }
-  uint64_t rto = (uint64_t)c->srtt + greatest(1u << (TICK_SHIFT - 10), 4 * c->rttvar);
-  c->rto = rto < least_rto ? least_rto : rto > MOST_RTO ? MOST_RTO : (uint32_t)rto;
+  tcp_reset_rto(c, least_rto);
 }
 
 /* RFC 5681, section 3.1. */

@@ -194,6 +194,10 @@ static struct tcp_connection *open_one(struct tcp_endpoint *e)
 
 void tcp_open(struct tcp_endpoint *e, struct tcp_connection *c)
 {
+  if (e->udp) {
+    tcp_udp_open(e, c);
+    return;
+  }
   c->flags |= C_SYN_OWED;
   c->asked_at = now_us(e);
   tcp_make_ready(e, c);

@@ -46,7 +46,7 @@ static void take_syn(struct tcp_endpoint *e, struct tcp_connection *c,
 }
 
 /* Does the server listen there? */
-static bool listens(const struct tcp_endpoint *e, const struct segment *s)
+bool tcp_listens(const struct tcp_endpoint *e, const struct segment *s)
 {
   uint32_t port = rte_be_to_cpu_16(s->key.local_port) - e->server_ports.first;
   return e->server && port < e->server_ports.count;
@@ -56,7 +56,7 @@ static bool listens(const struct tcp_endpoint *e, const struct segment *s)
 static void nobody(struct tcp_endpoint *e, const struct segment *s)
 {
   bool opens = (s->flags & (FLAG_SYN | FLAG_ACK | FLAG_RST | FLAG_FIN)) == FLAG_SYN;
-  if (!opens || !listens(e, s)) {
+  if (!opens || !tcp_listens(e, s)) {
     if (!(s->flags & FLAG_RST))
       tcp_send_reset(e, s);
     return;
@@ -261,6 +261,10 @@ static void tcp_segment(struct tcp_endpoint *e, const struct segment *s, uint32_
   if (!c || c->state == TCPS_CLOSED || memcmp(&c->key, &s->key, sizeof c->key) != 0) {
     number = pg_flow_table_find(e->table, &s->key);
     c = number ? connection_of(e, number) : NULL;
+  }
+  if (e->udp) {
+    tcp_udp_input(e, c, s);
+    return;
   }
   if (c && begins_anew(e, c, s)) {
     tcp_end(e, c, NULL);

@@ -79,6 +79,20 @@ bool tcp_emit(struct tcp_endpoint *e, struct tcp_connection *c, uint32_t seq, ui
               uint32_t flags);
 bool tcp_send_reset(struct tcp_endpoint *e, const struct segment *s);
 
+/* The whole message as a datagram (segment.c). */
+bool tcp_emit_datagram(struct tcp_endpoint *e, const struct tcp_key *key,
+                       const uint8_t *mac);
+/* Does the server listen there (input.c)? */
+bool tcp_listens(const struct tcp_endpoint *e, const struct segment *s);
+
+/* udp.c: what the names say of TCP, for UDP's exchanges. */
+void tcp_udp_open(struct tcp_endpoint *e, struct tcp_connection *c);
+bool tcp_udp_send(struct tcp_endpoint *e, struct tcp_connection *c);
+void tcp_udp_timeout(struct tcp_endpoint *e, struct tcp_connection *c);
+void tcp_udp_act(struct tcp_endpoint *e, struct tcp_connection *c);
+void tcp_udp_input(struct tcp_endpoint *e, struct tcp_connection *c,
+                   const struct segment *s);
+
 /* Its timers have changed (timer.c). */
 void tcp_schedule(struct tcp_endpoint *e, struct tcp_connection *c);
 void tcp_unschedule(struct tcp_endpoint *e, struct tcp_connection *c);
@@ -109,6 +123,7 @@ bool tcp_has_early(const struct tcp_connection *c);
 /* acknowledge.c: what the segment acknowledges. */
 void tcp_acknowledge(struct tcp_endpoint *e, struct tcp_connection *c,
                      const struct segment *s);
+void tcp_reset_rto(struct tcp_connection *c, uint32_t least_rto);
 void tcp_measure(struct tcp_connection *c, uint32_t us, uint32_t least_rto);
 
 /* talk.c: what is said over a connection. It is established; so many bytes have come in

@@ -139,6 +139,8 @@ static bool send_probe(struct tcp_endpoint *e, struct tcp_connection *c)
 /* All that a connection may send now. False: there is no room for the rest. */
 static bool send_all(struct tcp_endpoint *e, struct tcp_connection *c)
 {
+  if (e->udp)
+    return tcp_udp_send(e, c);
   if (c->flags & C_SYN_OWED)
     return send_syn(e, c);
   if (c->state < TCPS_ESTABLISHED)

@@ -84,6 +84,32 @@ static enum parsed read_udp(struct tcp_endpoint *e, const uint8_t *udp, uint32_t
   return PARSED_SEGMENT;
 }
 
+/* An ICMP error (of `type` and `code`) that says that nobody listens to a client's
+ * datagram: its headers are in there, from `at` on. It becomes a segment with FLAG_RST. */
+static bool read_unreachable(const struct tcp_endpoint *e, const uint8_t *icmp, uint32_t n,
+                             struct segment *s)
+{
+  bool four = s->key.family == 4;
+  uint32_t header = four ? IP4_HEADER : IP6_HEADER;
+  if (!e->udp || e->server || n < 8 + header + UDP_HEADER)
+    return false;
+  const uint8_t *ip = icmp + 8;
+  if (icmp[0] != (four ? 3 : 1) || icmp[1] != (four ? 3 : 4) ||
+      ip[0] >> 4 != s->key.family || (four && (ip[0] & 15) != 5) ||
+      ip[four ? IP4_PROTOCOL : IP6_NEXT] != IPPROTO_UDP)
+    return false;
+  uint32_t size = four ? 4 : 16;
+  const uint8_t *addresses = ip + (four ? IP4_ADDRESSES : IP6_ADDRESSES);
+  memcpy(s->key.local, addresses, size);
+  memcpy(s->key.remote, addresses + size, size);
+  s->key.local_port = load16(ip + header);
+  s->key.remote_port = load16(ip + header + 2);
+  s->key.protocol = IPPROTO_UDP;
+  s->flags = FLAG_RST;
+  s->length = 0;
+  return true;
+}
+
 static enum parsed read_l4(struct tcp_endpoint *e, const uint8_t *l4, uint32_t n,
                            struct segment *s)
 {
@@ -119,6 +145,10 @@ static enum parsed read_ip4(struct tcp_endpoint *e, const uint8_t *ip, uint32_t 
   memcpy(s->key.remote, ip + IP4_ADDRESSES, 4);
   memcpy(s->key.local, ip + IP4_ADDRESSES + 4, 4);
   const uint8_t *l4 = ip + header;
+  if (s->key.protocol == IPPROTO_ICMP)
+    return pg_checksum_word(l4, length - header) == 0 &&
+               read_unreachable(e, l4, length - header, s)
+             ? PARSED_SEGMENT : not_ours(e);
   enum parsed result = read_l4(e, l4, length - header, s);
   if (result == PARSED_SEGMENT &&
       (pg_checksum_word(ip, header) != 0 ||
@@ -138,7 +168,9 @@ static enum parsed read_ip6(struct tcp_endpoint *e, const uint8_t *ip, uint32_t 
   s->key.family = 6;
   s->key.protocol = ip[IP6_NEXT];
   if (s->key.protocol == IPPROTO_ICMPV6)
-    return PARSED_OTHER;
+    return pg_ip6_l4_checksum(ip, ip + IP6_HEADER, length, IPPROTO_ICMPV6) == 0 &&
+               read_unreachable(e, ip + IP6_HEADER, length, s)
+             ? PARSED_SEGMENT : PARSED_OTHER;
   memcpy(s->key.remote, ip + IP6_ADDRESSES, 16);
   memcpy(s->key.local, ip + IP6_ADDRESSES + 16, 16);
   const uint8_t *l4 = ip + IP6_HEADER;

@@ -192,6 +192,28 @@ bool tcp_emit(struct tcp_endpoint *e, struct tcp_connection *c, uint32_t seq,
   return true;
 }
 
+/* The message, which fits, as a datagram. False: there is no room. */
+bool tcp_emit_datagram(struct tcp_endpoint *e, const struct tcp_key *key,
+                       const uint8_t *mac)
+{
+  if (!room(e))
+    return false;
+  struct packet *p = e->spare[--e->spares];
+  uint32_t length = UDP_HEADER + e->out.length;
+  uint8_t *frame = start_of(p);
+  uint32_t at = write_ethernet(e, frame, mac, key->family);
+  at += write_ip(e, frame + at, key, length);
+  uint8_t *udp = frame + at;
+  store16(udp, key->local_port);
+  store16(udp + 2, key->remote_port);
+  put16(udp + UDP_LENGTH, length);
+  put16(udp + UDP_CHECKSUM, 0);
+  write_message(&e->out, 0, udp + UDP_HEADER, e->out.length);
+  p->length = (uint16_t)(at + length);
+  finish(e, p, udp, length, key);
+  return true;
+}
+
 /* Answer a segment that belongs to nothing (RFC 9293, section 3.10.7.1). */
 bool tcp_send_reset(struct tcp_endpoint *e, const struct segment *s)
 {

@@ -91,7 +91,9 @@ static void timed_out(struct tcp_endpoint *e, struct tcp_connection *c)
   c->retries += c->retries < UINT8_MAX;
   c->timed_at = 0; /* Karn: no measure of what was sent twice */
   c->rto = least(c->rto * 2, MOST_RTO);
-  if (opening) {
+  if (e->udp) {
+    tcp_udp_timeout(e, c);
+  } else if (opening) {
     c->flags |= C_SYN_OWED;
     e->counts.timeouts++;
   } else if (c->una == c->most || c->window == 0) {
@@ -118,7 +120,7 @@ static void fire(struct tcp_endpoint *e, struct tcp_connection *c)
   uint32_t tick = e->wheel.tick;
   if (is_due(c->act_at, tick)) {
     c->act_at = 0;
-    tcp_act(e, c);
+    (e->udp ? tcp_udp_act : tcp_act)(e, c);
     if (c->state == TCPS_CLOSED)
       return;
   }

@@ -14,19 +14,14 @@ local M = {}
 local CLASS = {client = endpoint.Client, server = endpoint.Server}
 local LIMIT = {client = 1000, server = 1000000}
 
--- The options by their names as an app's fields.
-local FIELDS = {
-  clients = "clients", servers = "servers", client_ports = "client_ports",
-  server_ports = "server_ports", gateway = "gateway", peer_mac = "peer_mac",
-  vlan = "vlan", mtu = "mtu", http = "http", host = "host", request = "request",
-  response = "response", requests = "requests", think = "think", life = "life",
-  timeout = "timeout", idle = "idle", time_wait = "time_wait", least_rto = "least_rto",
-  window = "window",
-}
+-- Options that are an app's fields.
+local FIELDS = {"clients", "servers", "client_ports", "server_ports", "gateway",
+  "peer_mac", "vlan", "mtu", "http", "udp", "host", "request", "response", "requests",
+  "think", "life", "timeout", "idle", "time_wait", "least_rto", "window"}
 
 local function argument(name, options, mac)
   local arg = {mac = options.mac or mac, held = true}
-  for option, field in pairs(FIELDS) do arg[field] = options[option] end
+  for _, field in ipairs(FIELDS) do arg[field] = options[field] end
   arg.limit = options.concurrent or LIMIT[name]
   if name == "client" then arg.rate, arg.count = options.rate, options.count end
   return arg

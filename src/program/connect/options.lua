@@ -35,6 +35,8 @@ local function parser()
     :argname("PATH")
   p:option("--host", "Whom a client asks for with --http (default: the first server's"
            .. " address)."):argname("NAME")
+  p:flag("--udp", "Exchange UDP datagrams, one each way a request; a server answers"
+         .. " each, and keeps nothing.")
   p:option("--request", "Bytes of a request, without --http (default 100).")
     :argname("BYTES"):convert(cli.bytes)
   p:option("--response", "Bytes of an answer (default 1000); what a server of --http"
