@@ -94,3 +94,40 @@ def test_the_report_tells_where_the_cycles_of_each_cpu_went():
         *parts, total = [float(n) for n in found.groups()]
         assert abs(sum(parts) - total) < 0.31 and min(parts[:3]) > 0  # each is rounded
         assert re.search(rf"^CPU {cpu}: +\S+ in fwd1_{cpu + 1}\+2$", echo.said, re.M)
+
+
+STATEFUL = """
+local Port = require("apps.port.port").Port
+local PcapFilter = require("apps.packet_filter.pcap_filter").PcapFilter
+local c = config.new()
+config.app(c, "from", Port, "pcap:rx=" .. (...))
+config.app(c, "filter", PcapFilter, {filter = "src net 10.0.0.0/17", state_table = "a"})
+config.app(c, "to", Port, "pcap:tx=" .. select(2, ...))
+config.link(c, "from.output -> filter.input")
+config.link(c, "filter.output -> to.input")
+engine.configure(c)
+engine.main{done = engine.finished}
+"""
+
+
+def test_a_filter_with_state_is_divided_by_flow(tmp_path):
+    sent = list(frames(COUNT))
+    answers = [f[:26] + f[30:34] + f[26:30] + f[36:38] + f[34:36] + f[38:] for f in sent]
+    both = [frame for pair in zip(sent, answers) for frame in pair]
+    a = save(tmp_path / "A.pcap", both)
+    script = tmp_path / "stateful.lua"
+    script.write_text(STATEFUL)
+    got = []
+    for options in [], ["--cpus", "0-1"]:
+        out = tmp_path / f"B{len(got)}.pcap"
+        result = perigee(*OPTIONS, *options, "run", script, a, out)
+        assert result.returncode == 0, result.stderr
+        got.append(list(load(out)))
+    assert COUNT / 4 < len(got[0]) < 2 * COUNT  # answers are of connections, too
+    assert Counter(got[0]) == Counter(got[1])
+    said = perigee(*OPTIONS, "plan", "--no-source", "--cpus", "0-1", "run", script, a,
+                   tmp_path / "C.pcap").stdout
+    assert said.startswith(
+        "placed as copies on each CPU: each gets the packets of its flows, by addresses and "
+        "ports\n  by flow: packets of two addresses and ports, both ways, to one copy: filter\n"
+        "  any packet to any copy: from, to\n"), said

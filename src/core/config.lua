@@ -135,9 +135,10 @@ end
 --- Run the apps `names` (a list) once on each of the CPUs (a list), as NAME_1, NAME_2
 --- and so on. A port among them gets as many queues, if it spreads flows by itself;
 --- else, and where links lead to the apps from outside, packets are handed out so that
---- each flow stays on one CPU, in order.
-function config.replicate(c, names, cpus)
-  require("core.cpus.replicate").apply(config, c, names, cpus)
+--- each flow stays on one CPU, in order. `meets` (core.cpus.dividable; default: flows):
+--- what has to come to one copy.
+function config.replicate(c, names, cpus, meets)
+  require("core.cpus.replicate").apply(config, c, names, cpus, meets)
 end
 
 local function shallow(t)

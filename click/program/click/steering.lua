@@ -5,29 +5,14 @@
 
 local config = require("core.config")
 local distribute = require("core.cpus.distribute")
-local kinds = require("lib.port.kinds")
 local Port = require("apps.port.port").Port
-local spec = require("lib.port.spec")
 
 local steering = {}
-
--- The queues that cards have filled by their tables agree with the hash of what a copy
--- makes of packets for these numbers of copies.
-local function divides_tables(n) return bit.band(n, n - 1) == 0 end
-
--- Do queues of the device give each copy what it needs?
-local function has_fit_queues(device, n, meets)
-  if not Port.split({port = device.text}, n, 0) then return false end
-  if meets == "nothing" then return true end
-  local kind = kinds.of(spec.parse(device.text))
-  if kind.name == "null" then return true end
-  return meets == "flow" and kind.by_flow == true and divides_tables(n)
-end
 
 -- Is the device one app for all copies?
 local function is_shared(device, n, meets)
   return not (#device.receivers > 1
-    or #device.receivers > 0 and has_fit_queues(device, n, meets))
+    or #device.receivers > 0 and Port.split({port = device.text}, n, 0, meets) ~= nil)
 end
 
 --- Lines on how devices are divided among copies on these CPUs.

@@ -9,6 +9,8 @@ local failure = require("core.failure")
 local sorted_keys = require("core.config").sorted_keys
 
 local bridge = class.subClass(nil)
+bridge.division = "none"
+bridge.undivided = "copies would learn different tables of addresses"
 bridge._name = "base bridge"
 bridge.config = {
   ports = {default = {}},

@@ -32,6 +32,7 @@ end
 --- Source(size): on each output, engine.pull_npackets packets of `size` zero
 --- bytes (default 60) a breath.
 local Source = class()
+Source.division, Source.undivided = "none", "it makes packets itself"
 Source.reconfig_keeps = {}
 
 function Source.check_arg(size)
@@ -74,6 +75,7 @@ local ONE_EACH = {input = {input = true}, output = {output = true}}
 --- Join: every input to `output`. It may have other outputs: Snabb's programs use one
 --- as a place to put packets.
 local Join = class()
+Join.division = "any"
 Join.reconfig_keeps = {}
 
 function Join:new()
@@ -119,6 +121,7 @@ end
 
 --- Sink: frees what it receives.
 local Sink = class()
+Sink.division = "any"
 Sink.reconfig_keeps = {}
 
 function Sink:new()
@@ -139,6 +142,7 @@ end
 
 --- Tee: every input to all outputs.
 local Tee = class()
+Tee.division = "any"
 Tee.reconfig_keeps = {}
 
 function Tee:new()
@@ -161,6 +165,8 @@ end
 --- Repeater: keeps what it receives from `input` and sends copies of all of it
 --- to `output`, over and over, engine.pull_npackets a breath.
 local Repeater = class()
+Repeater.division = "none"
+Repeater.undivided = "it sends what came before again, in one row"
 Repeater.link_names = ONE_EACH
 Repeater.reconfig_keeps = {"index", "packets"}
 
@@ -187,6 +193,7 @@ end
 
 --- Truncate(n): makes every packet n bytes long; new bytes are zero.
 local Truncate = class()
+Truncate.division = "any"
 Truncate.reconfig_keeps = {}
 Truncate.link_names = ONE_EACH
 
@@ -206,6 +213,7 @@ subclass.give_push(Truncate)
 
 --- Sample(n): passes every nth packet and drops the others.
 local Sample = class()
+Sample.division, Sample.undivided = "none", "it takes every so many of all packets"
 Sample.reconfig_keeps = {"seen"}
 Sample.link_names = ONE_EACH
 Sample.drops = {"not sampled"}

@@ -9,6 +9,7 @@ local link = require("core.link")
 local Fwd = {}
 Fwd.__index = Fwd
 Fwd.reconfig_keeps = {}
+Fwd.division = "any"
 
 Fwd.link_names = {input = {input = true}, output = {output = true}}
 

@@ -25,6 +25,11 @@ local PcapFilter = {
 PcapFilter.__index = PcapFilter
 PcapFilter.reconfig_keeps = {}
 
+--- Each copy has the connections of its flows.
+function PcapFilter.division(arg)
+  return type(arg) == "table" and arg.state_table and "flow" or "any"
+end
+
 local ports = {input = {input = "input", rx = "input"},
                output = {output = "output", tx = "output"}}
 PcapFilter.link_names = ports

@@ -69,10 +69,28 @@ local function parsed(arg)
   return with_queue(port, arg.queues, arg.queue or 0)
 end
 
+--- Any packet may come to any copy, each of which has a queue, if there are some.
+Port.division = "any"
+
+-- The queues that cards have filled by their tables agree with the hash of what a copy
+-- makes of packets for these numbers of copies.
+local function divides_tables(n) return bit.band(n, n - 1) == 0 end
+
+-- Do `n` queues lead to each copy what has to come to it (core.cpus.dividable)?
+local function queues_meet(port, n, meets)
+  local kind = kinds.of(port)
+  if meets == "nothing" or kind.name == "null" then return true end
+  return meets == "flow" and kind.by_flow == true and divides_tables(n)
+end
+
 --- The argument for queue number `i` (from 0) of `n`, for config.replicate; nil if
---- the port can't spread flows over queues.
-function Port.split(arg, n, i)
-  if not kinds.has_queues(parsed(arg)) then return nil end
+--- the port can't spread flows over queues as `meets` (core.cpus.dividable; default
+--- "nothing") says.
+function Port.split(arg, n, i, meets)
+  local port = parsed(arg)
+  if not kinds.has_queues(port) or not queues_meet(port, n, meets or "nothing") then
+    return nil
+  end
   local copy = {}
   if type(arg) ~= "table" then arg = {port = arg} end
   for key, value in pairs(arg) do copy[key] = value end
@@ -291,8 +309,8 @@ function M.alias(definition)
   class.port_argument = port_of
   function class.check_arg(arg) return Port.check_arg(port_of(arg)) end
   function class.begins_anew(arg) return Port.begins_anew(port_of(arg)) end
-  function class.split(arg, n, i)
-    local of_port = type(arg) == "table" and Port.split(port_of(arg), n, i)
+  function class.split(arg, n, i, meets)
+    local of_port = type(arg) == "table" and Port.split(port_of(arg), n, i, meets)
     if not of_port then return nil end
     local copy = {}
     for key, value in pairs(arg) do copy[key] = value end

@@ -22,6 +22,8 @@ local RateLimiter = {
   drops = {"over_rate"},
 }
 RateLimiter.__index = RateLimiter
+RateLimiter.division = "none"
+RateLimiter.undivided = "it keeps all packets together to one rate"
 
 RateLimiter.link_names = {input = {input = true}, output = {output = true}}
 

@@ -77,7 +77,7 @@ end
 local function class(arg)
   local c = {config = {encapsulation = {default = "dot1q"}}}
   for name, spec in pairs(arg) do c.config[name] = spec end
-  c.__index, c.reconfig_keeps = c, {}
+  c.__index, c.reconfig_keeps, c.division = c, {}, "any"
   return c
 end
 

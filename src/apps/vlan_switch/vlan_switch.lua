@@ -33,6 +33,8 @@ local VlanSwitch = {
   shm = {flooded = {counter}},
 }
 VlanSwitch.__index = VlanSwitch
+VlanSwitch.division = "none"
+VlanSwitch.undivided = "copies would learn different tables of addresses"
 for _, reason in ipairs(REASONS) do VlanSwitch.shm["drop_" .. reason] = {counter} end
 
 -- The argument --------------------------------------------------------------------

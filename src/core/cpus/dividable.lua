@@ -21,6 +21,15 @@ local KINDS = {
 KINDS.within.text = KINDS.answers.text .. "; pings by their identifier, ICMP errors "
   .. "by the packet that they quote"
 
+--- The kind of division of an app's class with this argument: `division` may be a
+--- function of it. Or nil, and why it can't be divided.
+function dividable.of(class, arg)
+  local kind = class.division
+  if type(kind) == "function" then kind = kind(arg) end
+  if KINDS[kind] then return kind end
+  return nil, dividable.why_not(class)
+end
+
 --- Does the class let itself be copied?
 function dividable.is(class) return KINDS[class.division] ~= nil end
 

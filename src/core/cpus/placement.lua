@@ -5,6 +5,7 @@
 
 local affinity = require("core.cpus.affinity")
 local config = require("core.config")
+local dividable = require("core.cpus.dividable")
 local this_engine = require("core.this_engine")
 local order = require("core.engine.order")
 local partition = require("core.cpus.partition")
@@ -127,9 +128,45 @@ local function first_to_begin_anew(c)
   end
 end
 
+-- How the apps would be divided, a list of {name =, kind = or why =}; and the kind that
+-- is enough for all, or nil.
+local function division(c)
+  local list, all = {}, "any"
+  for i, name in ipairs(config.sorted_keys(c.apps)) do
+    local app = c.apps[name]
+    local kind, why = dividable.of(app.class, app.arg)
+    list[i] = {name = name, kind = kind, why = why}
+    all = all and kind and dividable.both(all, kind)
+  end
+  return list, all
+end
+
+-- Are copies better than a cut? Not where packets have to be handed out in software to
+-- apps that keep nothing.
+local function are_worthwhile(c, kind)
+  local has_port, has_queues = false, false
+  for _, app in pairs(c.apps) do
+    local split = app.class.split
+    has_port = has_port or split ~= nil
+    has_queues = has_queues
+      or split and split(app.arg, #cpus, 0, dividable.meets(kind)) ~= nil
+  end
+  return has_queues or has_port and kind ~= "any"
+end
+
+-- The names of the apps that there may be several of; and what has to come to one copy.
+local function divided(c)
+  local names = replicable and replicable(c)
+  if names then return names, nil, "the program allows that" end
+  local _, kind = division(c)
+  if not kind or not are_worthwhile(c, kind) then return nil end
+  local meets = dividable.meets(kind)
+  return config.sorted_keys(c.apps), meets, dividable.handing_out(meets)
+end
+
 --- Is it to be placed at once, as nothing can or has to be measured before?
 function placement.ready(c)
-  return placement.concerns(c) and (replicable ~= nil or weights ~= nil
+  return placement.concerns(c) and (divided(c) ~= nil or weights ~= nil
     or first_to_begin_anew(c) ~= nil)
 end
 
@@ -148,10 +185,11 @@ end
 --- The configuration `c`, placed.
 function placement.place(c)
   c, reasons = config.copy(c), {}
-  local names = replicable and replicable(c)
+  placement.tell(dividable.lines((division(c))))
+  local names, meets, why = divided(c)
   if names then
-    config.replicate(c, names, cpus)
-    say("placed as copies on each CPU: the program allows that")
+    config.replicate(c, names, cpus, meets)
+    say("placed as copies on each CPU: %s", why)
     explain(c)
   else
     local placed, loads = placement.cut(c, cpus, weights or {})

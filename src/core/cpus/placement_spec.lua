@@ -94,4 +94,46 @@ describe("core.cpus.placement", function ()
     assert.same({"placed as copies on each CPU: the program allows that",
       "CPU 1: a1_1, a2_1, a3_1", "CPU 2: a1_2, a2_2, a3_2"}, placement.reasons())
   end)
+
+  -- A port of one queue, or of many; what is behind it.
+  local Lone = {new = Class.new, division = "any", split = function () end}
+  local Many = {new = Class.new, division = "any",
+    split = function (_, n, i) return ("%d/%d"):format(i, n) end}
+
+  local function behind(port, class, arg)
+    local c = config.new()
+    config.app(c, "port", port)
+    config.app(c, "app", class, arg)
+    config.link(c, "port.output -> app.input")
+    config.link(c, "app.output -> port.input")
+    placement.use("1,2")
+    return placement.place(c)
+  end
+
+  it("copies apps whose classes say how they are divided", function ()
+    local Stateful = {new = Class.new, division = function (arg) return arg end}
+    local c = behind(Many, Stateful, "flow")
+    assert.same({port_1 = 1, app_1 = 1, port_2 = 2, app_2 = 2}, c.cpus)
+    assert.equal("1/2", c.apps.port_2.arg)
+    assert.equal("placed as copies on each CPU: each gets the packets of its flows, by "
+      .. "addresses and ports", placement.reasons()[1])
+    assert.same({"  by flow: packets of two addresses and ports, both ways, to one "
+      .. "copy: app", "  any packet to any copy: port"}, placement.told())
+    c = behind(Lone, Stateful, "addresses")
+    assert.equal(1, c.cpus.port)
+    assert.same({by = "addresses"}, c.apps.port_output_flows.arg)
+    c = behind(Lone, Stateful, "any") -- not worth while
+    assert.same({port = 1, app = 2}, c.cpus)
+  end)
+
+  it("cuts the graph where a class can't be divided, and tells why", function ()
+    for _, class in ipairs{Class, {new = Class.new, division = "none",
+      undivided = "it is blue"}} do
+      local c = behind(Many, class)
+      assert.same({port = 1, app = 2}, c.cpus)
+      assert.same({"  not divided: " .. (class.undivided or "its class doesn't say how "
+        .. "copies of it could divide packets") .. ": app",
+        "  any packet to any copy: port"}, placement.told())
+    end
+  end)
 end)

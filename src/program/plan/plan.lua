@@ -142,12 +142,12 @@ end
 
 -- Why the apps are where they are, if Perigee has placed them.
 local function show_reasons()
-  for _, line in ipairs(placement.told()) do print(line) end
   local reasons = placement.reasons()
   local placed = partition.is_placed(engine.configuration) -- and so shown below
   for i = 1, placed and math.min(1, #reasons) or #reasons do
     print(reasons[i])
   end
+  for _, line in ipairs(placement.told()) do print(line) end
 end
 
 --- The text of this state's engine; on a worker too, where what stands for apps of

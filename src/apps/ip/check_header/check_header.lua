@@ -10,6 +10,7 @@ local CheckHeader = {
   drops = {"short", "not_ipv4", "bad_version", "bad_length", "bad_checksum"},
 }
 CheckHeader.__index = CheckHeader
+CheckHeader.division = "any"
 CheckHeader.reconfig_keeps = {}
 local SHORT, NOT_IPV4, BAD_VERSION, BAD_LENGTH, BAD_CHECKSUM = 1, 2, 3, 4, 5
 

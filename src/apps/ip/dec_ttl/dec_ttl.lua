@@ -6,6 +6,7 @@ local ffi = require("ffi")
 
 local DecTtl = {drops = {"ttl_expired", "short"}}
 DecTtl.__index = DecTtl
+DecTtl.division = "any"
 DecTtl.reconfig_keeps = {}
 local TTL_EXPIRED, SHORT = 1, 2
 

@@ -10,6 +10,7 @@ local prefixes = require("net.route.prefix")
 
 local FibLookup = {outputs = {"output"}, drops = {"no_route", "short"}}
 FibLookup.__index = FibLookup
+FibLookup.division = "any"
 FibLookup.reconfig_keeps = {}
 
 FibLookup.link_names = {input = {input = true}, output = {output = true}}

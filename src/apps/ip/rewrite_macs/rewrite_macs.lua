@@ -7,6 +7,7 @@ local failure = require("core.failure")
 
 local RewriteMacs = {drops = {"no_next_hop", "short"}}
 RewriteMacs.__index = RewriteMacs
+RewriteMacs.division = "any"
 RewriteMacs.reconfig_keeps = {}
 local NO_NEXT_HOP, SHORT = 1, 2
 
