@@ -12,6 +12,7 @@ import threading
 
 import pytest
 
+from helpers.capture import save
 from helpers.command import PERIGEE, ROOT, check, perigee, run, running, wait_until
 from helpers.schema import valid
 
@@ -159,6 +160,29 @@ def test_tshark_finds_what_was_lost(tmp_path):
                "ACKed segment that wasn't captured", "fast retransmission")
     assert found, said
     assert all(any(text in summary for text in allowed) for summary in found), found
+
+
+# A capture ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("both", [
+    "{request = 77, response = 3456, requests = 3}",
+    "{request = 77, response = 3456, requests = 3, clients = '2001:db8::1',"
+    " servers = '2001:db8::2', vlan = 9}"])
+def test_conversations_are_as_in_a_capture(tmp_path, both):
+    captured(tmp_path / "wire.pcap", 20, 0.03, both)
+    results = connect("both", *BOTH, "--count", "60", "--template", tmp_path / "wire.pcap")
+    counts = results["client"]["counts"]
+    assert counts["closed"] == 60 and counts["answers"] == 180, results
+    assert counts["bytes_sent"] == 180 * 77, results
+    assert counts["bytes_received"] == 180 * 3456, results
+
+
+def test_a_capture_without_conversations(tmp_path):
+    path = save(tmp_path / "none.pcap", [bytes(60)] * 3)
+    result = perigee("connect", "both", *BOTH, "--template", path)
+    assert result.returncode == 2
+    assert "none.pcap has no TCP connection over which something was said" in result.stderr
 
 
 # Linux ----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 -- An endpoint of C's from the argument of an app: checked, with defaults.
 
 local C = require("core.declare")("net/tcp/connection.h")
+local conversations = require("apps.connect.conversations")
 local failure = require("core.failure")
 local ffi = require("ffi")
 local ranges = require("apps.connect.ranges")
@@ -21,7 +22,7 @@ setup.FIELDS = {
   mac = {}, peer_mac = {}, gateway = {}, vlan = {}, mtu = {}, http = {}, udp = {},
   request = {}, response = {}, requests = {}, think = {}, life = {}, time_wait = {},
   timeout = {}, idle = {}, least_rto = {}, window = {}, limit = {}, rate = {},
-  count = {}, held = {}, seed = {}, host = {},
+  count = {}, held = {}, seed = {}, host = {}, template = {},
 }
 
 local DEFAULTS = {
@@ -111,6 +112,24 @@ local function set_hops(e, arg)
   return targets, hops
 end
 
+-- Those of a capture, and where C has them.
+local function set_conversations(e, file)
+  local list = conversations.read(file)
+  local of = ffi.new("struct tcp_conversation[?]", #list)
+  local turns = ffi.new("struct tcp_turn[?]", list.turns)
+  local at = 0
+  for i, conversation in ipairs(list) do
+    of[i - 1].first, of[i - 1].turns = at, #conversation
+    for _, turn in ipairs(conversation) do
+      turns[at].request, turns[at].response = turn.request, turn.response
+      turns[at].think = ticks(turn.think)
+      at = at + 1
+    end
+  end
+  e.turns, e.conversations, e.conversation_count = turns, of, #list
+  return {of, turns, n = #list, turns = list.turns}
+end
+
 local function parse(server, given)
   local arg = setmetatable({}, {__index = function (_, name)
     if given[name] ~= nil then return given[name] end
@@ -134,6 +153,9 @@ local function parse(server, given)
       LEAST_MTU[arg.servers.family], arg.mtu)
   elseif arg.http and arg.udp then
     failure.usage("HTTP/1.1 is spoken over TCP, not over UDP")
+  elseif arg.template and (arg.http or arg.udp) then
+    failure.usage("a capture gives messages of TCP: it doesn't go with %s",
+      arg.http and "HTTP's" or "UDP")
   elseif arg.http and not tostring(arg.http):match("^/[^%s%c]*$") then
     failure.usage("the path '%s' doesn't begin with /, or has blanks in it", arg.http)
   end
@@ -170,6 +192,7 @@ function setup.new(server, given)
   fill(e, server, arg)
   set_messages(e, server, arg)
   if not server then s.targets, s.hops = set_hops(e, arg) end
+  s.conversations = arg.template and set_conversations(e, arg.template)
   setup.check_sizes(e, arg)
   return s
 end

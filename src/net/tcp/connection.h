@@ -72,6 +72,11 @@ struct tcp_hop { uint8_t mac[6]; uint8_t known, unused; };
 /* What one side sends each time: its first bytes, and how many in all. */
 struct tcp_message { uint8_t head[1024]; uint32_t head_length, length; };
 
+/* A request and its answer, and the pause before the request; a conversation is so many
+ * of them, one behind the other. */
+struct tcp_turn { uint32_t request, response, think; };
+struct tcp_conversation { uint32_t first, turns; };
+
 /* Ends of connections, the first seven; the sum of them and of those still open is what
  * was started. */
 struct tcp_counts {
@@ -103,6 +108,9 @@ struct tcp_endpoint {
   struct tcp_ports client_ports, server_ports;
   struct tcp_message out;
   uint32_t in_length;        /* bytes of a message, where it isn't HTTP */
+  struct tcp_turn *turns;    /* of conversations, if there are any: else all are alike */
+  struct tcp_conversation *conversations;
+  uint32_t conversation_count;
   struct tcp_hop *hops;      /* by address of a server, or one for all */
   uint32_t hop_count;
   uint64_t next_tuple, tuples;

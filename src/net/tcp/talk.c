@@ -14,6 +14,55 @@ enum { MOST_HEAD = 32768 };
 static const char LENGTH[] = "content-length:", CLOSE[] = "connection:close";
 enum { NO_MATCH = 255 };
 
+/* Which conversation it has, both sides know: it follows from the client's address and
+ * port. */
+static const struct tcp_conversation *conversation_of(const struct tcp_endpoint *e,
+                                                      const struct tcp_connection *c)
+{
+  const uint8_t *client = e->server ? c->key.remote : c->key.local;
+  uint32_t port = rte_be_to_cpu_16(e->server ? c->key.remote_port : c->key.local_port);
+  uint32_t address = get32(client + (c->key.family == 4 ? 0 : 12));
+  return &e->conversations[(address + port) % e->conversation_count];
+}
+
+static uint32_t turns_of(const struct tcp_endpoint *e, const struct tcp_connection *c)
+{
+  return e->conversation_count ? conversation_of(e, c)->turns : e->requests;
+}
+
+/* The turn of that number, where there are conversations. One that has more than all is
+ * as the last. */
+static const struct tcp_turn *turn_of(const struct tcp_endpoint *e,
+                                      const struct tcp_connection *c, uint32_t number)
+{
+  const struct tcp_conversation *conversation = conversation_of(e, c);
+  return &e->turns[conversation->first + least(number, conversation->turns - 1)];
+}
+
+static uint32_t think_of(const struct tcp_endpoint *e, const struct tcp_connection *c)
+{
+  if (e->conversation_count)
+    return turn_of(e, c, c->turns)->think;
+  return c->turns > 0 ? e->think : 0;
+}
+
+static uint32_t expected_length(const struct tcp_endpoint *e, const struct tcp_connection *c)
+{
+  if (!e->conversation_count)
+    return e->in_length;
+  const struct tcp_turn *turn = turn_of(e, c, c->turns);
+  return e->server ? turn->request : turn->response;
+}
+
+/* A server has counted the turn of what it says, and of all that is due behind it. */
+static uint32_t message_length(const struct tcp_endpoint *e, const struct tcp_connection *c)
+{
+  if (!e->conversation_count)
+    return e->out.length;
+  return e->server ? turn_of(e, c, c->turns - c->due)->response
+                   : turn_of(e, c, c->turns)->request;
+}
+
 static void act_in(struct tcp_endpoint *e, struct tcp_connection *c, uint32_t ticks)
 {
   uint32_t at = tick_of(e->now) + ticks + 1;
@@ -26,7 +75,7 @@ static void expect(struct tcp_endpoint *e, struct tcp_connection *c)
   c->input = e->http ? IN_FIRST_LINE : IN_BODY;
   c->head = 0;
   c->match[0] = c->match[1] = 0;
-  c->in_left = e->http ? 0 : e->in_length;
+  c->in_left = e->http ? 0 : expected_length(e, c);
 }
 
 /* Send the next message, if there is one and all that was sent before has arrived: so
@@ -35,9 +84,9 @@ void tcp_say(struct tcp_endpoint *e, struct tcp_connection *c)
 {
   if (c->due == 0 || c->una != c->out_to || (c->flags & C_CLOSING))
     return;
-  c->due--;
   c->out_from = c->out_to;
-  c->out_to = c->out_from + e->out.length;
+  c->out_to = c->out_from + message_length(e, c);
+  c->due--;
   if (e->server) {
     e->counts.answers++;
     if ((c->flags & C_LAST) && c->due == 0)
@@ -76,9 +125,9 @@ static void go_on(struct tcp_endpoint *e, struct tcp_connection *c)
   c->input = IN_NOTHING;
   if (c->flags & C_PEER_DONE)
     tcp_close(e, c);
-  else if (c->turns < e->requests && e->think && c->turns > 0)
-    act_in(e, c, e->think);
-  else if (c->turns < e->requests)
+  else if (c->turns < turns_of(e, c) && think_of(e, c) > 0)
+    act_in(e, c, think_of(e, c));
+  else if (c->turns < turns_of(e, c))
     ask(e, c);
   else if (is_over(e, c))
     tcp_close(e, c);
@@ -248,7 +297,7 @@ void tcp_peer_done(struct tcp_endpoint *e, struct tcp_connection *c)
     message_is_whole(e, c);
     return;
   }
-  if (c->input != IN_NOTHING || c->turns < e->requests)
+  if (c->input != IN_NOTHING || c->turns < turns_of(e, c))
     e->counts.cut_short++;
   c->input = IN_NOTHING;
   tcp_close(e, c);
@@ -261,7 +310,7 @@ void tcp_act(struct tcp_endpoint *e, struct tcp_connection *c)
     tcp_end(e, c, NULL);
   else if (e->server || (c->flags & C_CLOSING) || c->input != IN_NOTHING)
     tcp_abort(e, c, &e->counts.timed_out);
-  else if (c->turns < e->requests)
+  else if (c->turns < turns_of(e, c))
     ask(e, c);
   else
     go_on(e, c);

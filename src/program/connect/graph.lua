@@ -17,7 +17,8 @@ local LIMIT = {client = 1000, server = 1000000}
 -- Options that are an app's fields.
 local FIELDS = {"clients", "servers", "client_ports", "server_ports", "gateway",
   "peer_mac", "vlan", "mtu", "http", "udp", "host", "request", "response", "requests",
-  "think", "life", "timeout", "idle", "time_wait", "least_rto", "window"}
+  "think", "life", "timeout", "idle", "time_wait", "least_rto", "window",
+  "template"}
 
 local function argument(name, options, mac)
   local arg = {mac = options.mac or mac, held = true}

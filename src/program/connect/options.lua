@@ -41,6 +41,9 @@ local function parser()
     :argname("BYTES"):convert(cli.bytes)
   p:option("--response", "Bytes of an answer (default 1000); what a server of --http"
            .. " sends behind its head."):argname("BYTES"):convert(cli.bytes)
+  p:option("--template", "Take the sizes of requests and answers, and the times"
+           .. " between them, from the TCP conversations of a capture file (both sides:"
+           .. " the same one)."):argname("FILE")
   p:option("--requests", "Requests of a connection (default 1).")
     :argname("N"):convert(cli.count)
   p:option("--think", "Time between an answer and the next request (default 0).")

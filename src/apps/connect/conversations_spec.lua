@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+local conversations = require("apps.connect.conversations")
+local tcp_wire = require("testing.tcp_wire")
+local writer = require("lib.pcap.writer")
+
+describe("conversations", function ()
+  local path
+
+  before_each(function () path = os.tmpname() end)
+  after_each(function () os.remove(path) end)
+
+  -- Those of a capture of `n` connections on a wire with these options.
+  local function of(n, options)
+    local out = writer.new(path, {resolution = "ns", snaplen = 90})
+    out:create()
+    options.seen = function (p, ns, _, lost)
+      if not lost then out:write(p.data, p.length, p.length, ns) end
+    end
+    local wire = tcp_wire.new(options)
+    assert.is_true(wire:run(n))
+    wire:free()
+    out:close()
+    return conversations.read(path)
+  end
+
+  it("are read from a capture, whatever was lost and late", function ()
+    local list = of(30, {both = {request = 123, response = 23456, requests = 3,
+      think = 0.5, time_wait = 5}, loss = 0.05, swap = 0.05, late = 5, delay = 3})
+    assert.equal(30, #list)
+    assert.equal(90, list.turns)
+    for _, turns in ipairs(list) do
+      for i, turn in ipairs(turns) do
+        assert.same({123, 23456}, {turn.request, turn.response})
+        if i == 1 then assert.equal(0, turn.think)
+        else assert.is_true(turn.think > 0.49 and turn.think < 3) end
+      end
+    end
+  end)
+
+  it("are one each though addresses are used again", function ()
+    local list = of(40, {both = {clients = "10.0.0.1", client_ports = "1..8",
+      time_wait = 0.01}, client = {limit = 4}})
+    assert.equal(40, #list)
+  end)
+
+  it("need not be in the file", function ()
+    local out = writer.new(path, {})
+    out:create()
+    out:close()
+    local ok, err = pcall(conversations.read, path)
+    assert.is_false(ok)
+    assert.matches("has no TCP connection over which something was said", tostring(err),
+      1, true)
+  end)
+
+  it("bear any bytes", function ()
+    local out, state = writer.new(path, {}), 3
+    local function draw(n)
+      state = (state * 16807) % 2147483647
+      return state % n
+    end
+    out:create()
+    for i = 1, 20000 do
+      local bytes = {}
+      for k = 1, draw(80) do bytes[k] = string.char(draw(256)) end
+      local head = ("\0"):rep(12) .. (draw(2) == 0 and "\8\0\69" or "\134\221\96")
+      local text = (head .. table.concat(bytes)):sub(1, draw(100))
+      if #text > 23 and draw(2) == 0 then
+        text = text:sub(1, 20) .. "\6" .. text:sub(22, 23) .. "\6" .. text:sub(25)
+      end
+      out:write(text, #text, #text, i)
+    end
+    out:close()
+    local ok, result = pcall(conversations.read, path)
+    assert.is_true(ok and #result > 0 or tostring(result):find("has no TCP") ~= nil)
+  end)
+end)
