@@ -61,14 +61,20 @@ local function wait(self, d, p, s, fin)
 end
 
 --- A segment of the direction that comes again is changed as it was before: it, or nil
---- and the number of a drop. One that the receiver has leaves without its payload.
+--- and the number of a drop. Of what the receiver has it isn't known any more what it
+--- was changed to: it is cut off, or the segment leaves without its payload.
 function order.again(self, d, number, p, s)
   if tobit(s.seq + s.length - d.sent) > 0 then
     for _, e in ipairs(self.keepers) do e:let_go(number, p) end
     return nil, IS_KEPT
-  elseif self.out:has_all(d, s.seq + s.length) then
-    p.length = s.payload -- what it was changed to isn't known any more
+  end
+  local known = self.out:known(d, s.seq)
+  if known >= s.length then
+    p.length = s.payload
     return p
+  elseif known > 0 then
+    C.pg_stream_cut(p, s, known, s.length - known)
+    if not stream.look(p, s) then return nil, NOT_TCP end
   end
   if d.changes.n > 0 and C.pg_stream_send_again(d.changes, p, s) ~= C.STREAM_EDITED then
     return nil, TOO_LONG

@@ -12,7 +12,7 @@
 #include "changes.h"
 #include "../wire/sequence.h"
 
-enum { FIRST_ROOM = 4, LONGEST = 0xffff };
+enum { FIRST_ROOM = 4, LONGEST = 0xffff, NEAR = 24, MANY = 1024 };
 
 /* Part of a segment: bytes [from, to) of its payload as it is now, [first, last) of the
  * stream, and the changes [low, high) of which it is. */
@@ -20,6 +20,24 @@ struct span { uint32_t from, to, first, last, low, high; };
 
 /* How far a change moves what is behind it. */
 static int64_t moves(const struct stream_change *x) { return (int64_t)x->fresh - x->old; }
+
+/* Let the span begin with changes of this segment before it that are so near that they
+ * take less memory together; or with all, if there are many. `shift`: how far changes
+ * before it have moved it. */
+static void join(const struct stream_changes *c, uint32_t seq, int64_t shift,
+                 struct span *s)
+{
+  while (s->low > 0 && !seq_before(c->list[s->low - 1].at, seq)) {
+    const struct stream_change *x = &c->list[s->low - 1];
+    int64_t end = (int64_t)(x->at + x->old - seq) + shift;
+    if (s->from - end > NEAR && c->n < MANY)
+      break;
+    shift -= moves(x);
+    s->from = (uint32_t)(x->at - seq + shift);
+    s->first = x->at;
+    s->low--;
+  }
+}
 
 /* Let the span begin and end where no change is cut. */
 static void widen(const struct stream_changes *c, uint32_t seq, struct span *s)
@@ -40,6 +58,7 @@ static void widen(const struct stream_changes *c, uint32_t seq, struct span *s)
     s->first = c->list[i].at;
     s->from = (uint32_t)(s->first - seq + shift);
   }
+  join(c, seq, shift, s);
   uint32_t end = s->to;
   for (; i < c->n; i++) {
     const struct stream_change *x = &c->list[i];

@@ -30,7 +30,7 @@ struct stream_change {
 };
 
 /* What became of a stream, as long as some of it may be sent again. */
-enum { STREAM_CHANGES_MOST = 4096, STREAM_CHANGES_BYTES_MOST = 1 << 20 };
+enum { STREAM_CHANGES_MOST = 4096, STREAM_CHANGES_BYTES_MOST = 1 << 22 };
 struct stream_changes {
   struct stream_change *list;
   uint32_t n, room;

@@ -148,12 +148,48 @@ describe("TCPIn, TCPOut", function ()
       {unpack(list, 3)})
   end)
 
+  it("cut off what the receiver has of a segment that comes again", function ()
+    local list = pass({line(4, 1001, ".", "this"), line(5, 1005, ".", " is it"),
+      line(6, 1001, ".", "this is it")}, nil,
+      {answers = "Classifier(28/000003e9%fffffffd)"}) -- up to 1003
+    local rest = '1003 1001001 . "  it"'
+    assert.same({'1001 1001001 . "th"', rest, rest}, {unpack(list, 3)})
+  end)
+
   it("let go of what is kept, when it comes again or ends", function ()
     local list, numbers = pass({line(4, 1001, ".", "thi"), line(5, 1001, ".", "thi"),
       line(6, 1004, ".", "s i"), line(7, 1007, "F")}, nil, {read = "w.found"})
-    assert.same({'1001 1001001 . "thi"', '1004 1001001 . "s i"', '1007 1001001 F ""'},
+    assert.same({'1001 1001001 . "thi"', '1004 1001001 . " i"', '1006 1001001 F ""'},
       {unpack(list, 3)})
-    assert.same({0}, numbers)
+    assert.same({1}, numbers)
+  end)
+
+  it("change the rest of a word whose beginning came again and has left", function ()
+    local lines = {line(4, 1001, ".", "thi"), line(5, 1001, ".", "thi")}
+    lines[3] = line(6, 1004, ".", "s it")
+    for mode, expected in pairs{["MASK"] = "* it", ["REMOVE"] = " it",
+      ["FULL, MSG a"] = " it", ["FULL, MSG abc"] = "bc it", ["ALERT"] = "s it"} do
+      local list, numbers = pass(lines,
+        ("w :: WordMatcher(WORD is, MODE %s)"):format(mode), {read = "w.found"})
+      assert.same({'1001 1001001 . "thi"', ('1004 1001001 . "%s"'):format(expected)},
+        {unpack(list, 3)})
+      assert.same({1}, numbers)
+    end
+    -- An acknowledgement alone has the number behind what is kept.
+    table.insert(lines, 2, line(4, 1004, "A"))
+    local lists = pass(lines, "WordMatcher(WORD is, MODE REMOVE)")
+    assert.same({'1004 1001001 A ""', '1001 1001001 . "thi"', '1004 1001001 . " it"'},
+      {unpack(lists, 3)})
+    -- Piece by piece, each twice.
+    lines = {}
+    for i, letter in ipairs{"w", "o", "r", "d", "!"} do
+      lines[2 * i - 1] = line(3 + i, 1000 + i, ".", letter)
+      lines[2 * i] = line(3 + i, 1000 + i, ".", letter)
+    end
+    local list, numbers = pass(lines, "w :: WordMatcher(WORD word, MODE MASK)",
+      {read = "w.found w.failed", ack = false, answers = "Discard; Idle"})
+    assert.equal('1004 1001001 . "*"', list[6])
+    assert.same({1, 0}, numbers)
   end)
 
   it("cut segments that have grown beyond what the receiver takes", function ()

@@ -94,9 +94,9 @@ local function emptied(self, p, s, d)
   return 0
 end
 
---- Has the receiver acknowledged all up to that number of the direction?
-function TCPOut.has_all(_, d, behind)
-  return d.heard ~= 0 and tobit(acked(d) - behind) >= 0
+--- How many bytes of the direction from the number `seq` on the receiver has.
+function TCPOut.known(_, d, seq)
+  return d.heard ~= 0 and math.max(0, tobit(acked(d) - seq)) or 0
 end
 
 -- The segment as several of up to `most` bytes, of which the last is returned.
@@ -124,8 +124,9 @@ local function hear(other, s)
 end
 
 local function write(self, p, s, d, other)
-  local behind = s.seq + s.length + (band(s.flags, bor(SYN, FIN)) ~= 0 and 1 or 0)
-  if tobit(behind - d.sent) > 0 then d.sent = behind end
+  local n = s.length + (band(s.flags, bor(SYN, FIN)) ~= 0 and 1 or 0)
+  -- The number of an acknowledgement alone may be that of what waits.
+  if n > 0 and tobit(s.seq + n - d.sent) > 0 then d.sent = s.seq + n end
   local ack = s.ack
   if other ~= nil and band(s.flags, ACK) ~= 0 then ack = hear(other, s) end
   if self.readonly then return p end

@@ -22,8 +22,16 @@ int memcmp(const void *, const void *, size_t);
 ]]
 local memmem, memcmp = ffi.C.memmem, ffi.C.memcmp
 
-local area_type = ffi.typeof(
-  "struct { uint32_t n, closed; struct packet *packet[16]; }")
+local LONGEST = 256 -- bytes of a word
+-- `open`: how many bytes at the end of the kept packets may begin a word; `tail`: those
+-- that have left nevertheless.
+local area_type = ffi.typeof([[struct {
+  uint32_t n, closed;
+  uint16_t open, behind;
+  uint32_t unused;
+  struct packet *packet[16];
+  uint8_t tail[256];
+}]])
 
 local WordMatcher = element.define{
   name = "WordMatcher", summary = "finds words in streams, and changes them",
@@ -47,7 +55,8 @@ local WordMatcher = element.define{
   notes = [[
 Behind TCPIn (or IPIn and UDPIn) and a flow manager. A packet that ends with what may be
 the beginning of a word is kept until the next one of its flow comes, a FIN, the same
-again, or (UDP) the flow ends; up to 16 of a flow. The handler `found` counts words,
+again, or (UDP) the flow ends; up to 16 of a flow. Of a word whose beginning has left so
+the rest is changed when it comes. The handler `found` counts words,
 `failed` those that were left because there was no room in the packet, or too many
 changes wait to be acknowledged.]],
   differs = "Words are looked for from left to right, the first that begins; "
@@ -68,6 +77,9 @@ function WordMatcher:configure_raw(list)
   end
   for _, word in ipairs(words) do
     if word == "" then return self:error("WORD is empty") end
+    if #word > LONGEST then
+      return self:error("WORD has %d bytes, of which %d may be", #word, LONGEST)
+    end
   end
   if a.ALL then self:warning("Element not optimized for ALL") end
   self.words, self.mode, self.message, self.all = words, a.MODE, a.MSG, a.ALL
@@ -93,11 +105,6 @@ local function release(self, area, but)
   area.n = area.n - n
 end
 
---- The flow's packets that are kept leave as they are: some have come again.
-function WordMatcher:let_go(_, p)
-  local area = self.area_of(p)
-  if area and area.n > 0 then release(self, area) end
-end
 
 local function free(area)
   for i = 0, area.n - 1 do packet.free(area.packet[i]) end
@@ -171,7 +178,9 @@ end
 -- segment} has together: as many of each packet as there were, and the rest into the
 -- last. Returns the place behind them.
 local function change(self, list, at, n, text)
-  local done, place = 0, at
+  local gone = math.max(0, math.min(list.behind - at, n)) -- too late for these
+  local done, place = gone, math.max(0, at - list.behind)
+  n = n - gone
   for i, part in ipairs(list) do
     local p, s = part[1], part[2]
     if place < s.now and n > 0 then
@@ -185,11 +194,11 @@ local function change(self, list, at, n, text)
       end
       done, n = done + #piece, n - here
       if n == 0 then
-        local behind = place + #piece
+        local behind = list.behind + place + #piece
         for k = 1, i - 1 do behind = behind + list[k][2].now end
         return behind
       end
-      place = s.now - s.now
+      place = 0
     else
       place = place - s.now
     end
@@ -199,16 +208,18 @@ end
 
 local text_buffer, text_room = nil, 0
 
--- The payloads of the list, one behind the other, and how long they are.
+-- The list's bytes that have left and its payloads, one behind the other, and how long
+-- they are.
 local function join(list)
-  if #list == 1 then
+  if #list == 1 and list.behind == 0 then
     local p, s = list[1][1], list[1][2]
     return p.data + s.payload, s.now
   end
-  local n = 0
+  local n = list.behind
   for _, part in ipairs(list) do n = n + part[2].now end
   if n > text_room then text_buffer, text_room = ffi.new("uint8_t[?]", 2 * n), 2 * n end
-  local at = 0
+  local at = list.behind
+  ffi.copy(text_buffer, list.tail, at)
   for _, part in ipairs(list) do
     ffi.copy(text_buffer + at, part[1].data + part[2].payload, part[2].now)
     at = at + part[2].now
@@ -243,14 +254,29 @@ local function match(self, list)
   end
 end
 
--- The packets that are kept and `p`, with their segments.
+-- The packets that are kept, and `p` if there is one, with their segments, behind the
+-- bytes that have left.
 local function gather(self, area, p)
-  local list = {}
-  for i = 0, area.n do
+  local list = {tail = area.tail, behind = area.behind}
+  for i = 0, p and area.n or area.n - 1 do
     local q, s = i < area.n and area.packet[i] or p, self.segments[i + 1]
     if self.look(q, s) then list[#list + 1] = {q, s} end
   end
   return list
+end
+
+--- The flow's packets that are kept leave as they are: some have come again, or there
+--- are too many. What may begin a word is remembered: the rest of it can be changed
+--- yet.
+function WordMatcher:let_go(_, p)
+  local area = self.area_of(p)
+  if not area or area.n == 0 then return end
+  local list = gather(self, area)
+  local data, n = join(list)
+  local open = math.min(area.open, n)
+  ffi.copy(area.tail, data + n - open, open)
+  area.behind, area.open = open, 0
+  release(self, area)
 end
 
 -- How many of the packets at the end have the last `n` bytes.
@@ -262,6 +288,20 @@ local function packets_of(list, n)
   return count
 end
 
+-- How many bytes the last `count` packets have.
+local function bytes_of(list, count)
+  local n = 0
+  for i = #list - count + 1, #list do n = n + list[i][2].now end
+  return n
+end
+
+-- Of what has left only the last `n` bytes may begin a word.
+local function keep_tail(area, n)
+  n = math.max(0, n)
+  for i = 0, n - 1 do area.tail[i] = area.tail[area.behind - n + i] end
+  area.behind = n
+end
+
 function WordMatcher:process(p)
   local s = self.segments[1]
   if not self.look(p, s) then return nil, NOT_A_STREAM end
@@ -270,7 +310,7 @@ function WordMatcher:process(p)
   if area.closed ~= 0 then return nil, CLOSED end
   local ends = bit.band(s.flags, FIN + RST) ~= 0
   if s.now == 0 and not ends then return p end
-  if area.n == KEPT_MOST then release(self, area) end
+  if area.n == KEPT_MOST then self:let_go(nil, p) end
   local list = gather(self, area, p)
   local open = match(self, list)
   if not open then
@@ -280,9 +320,12 @@ function WordMatcher:process(p)
   end
   local kept = ends and 0 or packets_of(list, open)
   if kept == 0 then
+    area.open, area.behind = 0, 0
     release(self, area)
     return p
   end
+  area.open = open
+  keep_tail(area, open - bytes_of(list, kept))
   release(self, area, kept - 1)
   area.packet[area.n] = p
   area.n = area.n + 1
