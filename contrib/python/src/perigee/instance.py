@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of Perigee that run on this machine, whoever has started them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from perigee import pcapng
+from perigee.control import Control
+from perigee.errors import PerigeeError
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A packet on a link."""
+
+    link: str
+    length: int | None
+    """In bytes; None: as before."""
+    data: bytes | None
+    """Its first bytes; None: as before."""
+
+
+@dataclass(frozen=True)
+class TracedPacket:
+    """A packet's way through the graph (`perigee trace`)."""
+
+    number: int
+    hops: list[Hop]
+    end: str
+    """What became of it, such as "sent" or "dropped"."""
+    app: str | None
+    """Where that was."""
+    reason: str | None
+    """Of a packet that was dropped."""
+
+
+def _traced(line: dict[str, Any]) -> TracedPacket:
+    hops = [Hop(hop["link"], hop.get("length"),
+                bytes.fromhex(hop["data"]) if "data" in hop else None)
+            for hop in line.get("hops") or []]
+    end = line["end"]
+    return TracedPacket(line["number"], hops, end["what"], end.get("app"),
+                        end.get("reason"))
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A running process of Perigee."""
+
+    pid: int
+    program: str
+    name: str | None
+    directory: str
+    """Where its counters and sockets are."""
+    control: str | None
+    """The path of its control socket; None without one."""
+    perigee: str | None = field(default=None, compare=False, repr=False)
+    """The program that is asked for counters."""
+
+    def connect(self) -> Control:
+        """A connection to its control socket."""
+        if not self.control:
+            raise PerigeeError(f"process {self.pid} has no control socket")
+        return Control(self.control)
+
+    def info(self) -> dict[str, Any]:
+        """Version, program, apps and links (doc/control.md)."""
+        with self.connect() as control:
+            return control.ask("info")
+
+    def graph(self) -> dict[str, Any]:
+        """Apps, links and regions, as for a picture of the graph (doc/control.md)."""
+        with self.connect() as control:
+            return control.ask("graph")
+
+    def counters(self) -> dict[str, Any]:
+        """All that it counts, by path, such as "engine/breaths"."""
+        from perigee.program import run_json
+        return run_json("shm", "--json", self.pid, perigee=self.perigee)
+
+    def trace(self, count: int = 10, *, filter: str | None = None, app: str | None = None,
+              rate: int | None = None) -> Iterator[TracedPacket]:
+        """The ways of `count` packets that match the `filter` (pcap-filter(7))."""
+        with self.connect() as control:
+            control.ask("trace", count=count, filter=filter, app=app, rate=rate)
+            while "packet" in (line := control.line()):
+                yield _traced(line["packet"])
+
+    def capture(self, *, link: str | None = None, app: str | None = None,
+                dropped: bool | None = None, filter: str | None = None,
+                limit: int | None = None, snaplen: int | None = None,
+                rate: int | None = None) -> Iterator[pcapng.Packet]:
+        """Packets of a link, at an app, or dropped by name, up to `limit` of them.
+
+        The capture ends with the iterator.
+        """
+        with self.connect() as control:
+            control.ask("capture", link=link, app=app, dropped=dropped, filter=filter,
+                        limit=limit, snaplen=snaplen, rate=rate)
+            yield from pcapng.packets(control.input)
+
+
+def instances(perigee: str | None = None) -> list[Instance]:
+    """What runs on this machine, as far as this user may see it."""
+    from perigee.program import run_json
+    return [Instance(i["pid"], i["program"], i.get("name"), i["directory"],
+                     i.get("control"), perigee)
+            for i in run_json("ps", "--json", perigee=perigee)]

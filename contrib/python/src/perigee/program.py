@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of Perigee as processes."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from perigee.control import Control
+from perigee.errors import PerigeeError
+from perigee.instance import Instance, instances
+
+LOOK_SECONDS = 0.05
+
+
+def executable(given: str | None = None) -> str:
+    """The program perigee: the one given, that of $PERIGEE, or that of $PATH."""
+    found = given or os.environ.get("PERIGEE") or shutil.which("perigee")
+    if not found:
+        raise PerigeeError("there is no perigee on the PATH; set PERIGEE to its path")
+    return found
+
+
+def run(*words: object, perigee: str | None = None, timeout: float | None = None) -> str:
+    """Run a program to its end; what it wrote to standard output.
+
+    Raises PerigeeError with its sentence on standard error if its status isn't 0.
+    """
+    result = subprocess.run([executable(perigee), *map(str, words)], capture_output=True,
+                            text=True, timeout=timeout, check=False)
+    _check(result.returncode, result.stderr)
+    return result.stdout
+
+
+def run_json(*words: object, perigee: str | None = None) -> Any:
+    """Run a program to its end, and read the JSON that it writes."""
+    return json.loads(run(*words, perigee=perigee))
+
+
+def _check(status: int, said: str) -> None:
+    if status != 0:
+        sentence = said.rpartition("perigee: ")[2].strip()
+        raise PerigeeError(sentence or f"perigee ended with status {status}")
+
+
+class Program:
+    """A program that runs, until the `with` ends: `words` as on the command line.
+
+    A program still running then is stopped with SIGINT, on which all of them let packets
+    run out and report; one that doesn't end within `patience` seconds is killed.
+    """
+
+    def __init__(self, *words: object, perigee: str | None = None,
+                 patience: float = 30.0) -> None:
+        self._perigee = executable(perigee)
+        self._words = [str(word) for word in words]
+        self._patience = patience
+        self._control: Control | None = None
+        self._output = tempfile.TemporaryFile("w+")
+        self._errors = tempfile.TemporaryFile("w+")
+        self._process = subprocess.Popen([self._perigee, *self._words],
+                                         stdin=subprocess.DEVNULL, stdout=self._output,
+                                         stderr=self._errors, text=True)
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    def running(self) -> bool:
+        """Hasn't it ended?"""
+        return self._process.poll() is None
+
+    @staticmethod
+    def _text(file: Any) -> str:
+        file.seek(0)
+        return file.read()
+
+    @property
+    def output(self) -> str:
+        """What it has written to standard output so far."""
+        return self._text(self._output)
+
+    @property
+    def errors(self) -> str:
+        """What it has written to standard error so far."""
+        return self._text(self._errors)
+
+    def instance(self, timeout: float = 60.0) -> Instance:
+        """The instance that it is, once it runs.
+
+        Raises PerigeeError if it ends before, or takes longer than `timeout` seconds.
+        """
+        ends = time.monotonic() + timeout
+        while self.running():
+            for found in instances(perigee=self._perigee):
+                if found.pid == self.pid and found.control:
+                    return found
+            if time.monotonic() > ends:
+                raise PerigeeError(f"perigee {' '.join(self._words)} doesn't run yet")
+            time.sleep(LOOK_SECONDS)
+        _check(self._process.returncode or 1, self.errors)
+        raise PerigeeError("it has ended")
+
+    @property
+    def control(self) -> Control:
+        """Its control socket; waits until it is there."""
+        if not self._control:
+            self._control = self.instance().connect()
+        return self._control
+
+    def wait(self, timeout: float | None = None) -> str:
+        """Wait for its end; what it wrote to standard output. Errors as run's."""
+        try:
+            self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise PerigeeError("it hasn't ended in time") from None
+        _check(self._process.returncode, self.errors)
+        return self.output
+
+    def stop(self) -> str:
+        """Let it end, as Ctrl-C does; what it wrote to standard output. Errors as run's."""
+        if self.running():
+            self._process.send_signal(signal.SIGINT)
+        return self.wait(self._patience)
+
+    def close(self) -> None:
+        """End it, however it takes that."""
+        if self._control:
+            self._control.close()
+            self._control = None
+        if self.running():
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(self._patience)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+        self._output.close()
+        self._errors.close()

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package of contrib/python: built as a wheel, installed in a new environment, and
+used there as its README says."""
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from helpers.command import PERIGEE, ROOT, run
+
+PACKAGE = ROOT / "contrib" / "python"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """A fresh environment with the wheel, and nothing of the system's; its Python."""
+    folder = tmp_path_factory.mktemp("python")
+    shutil.copytree(PACKAGE, folder / "source")
+    build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
+    result = run(sys.executable, "-c", build, folder, cwd=folder / "source")
+    assert result.returncode == 0, result.stderr
+    [wheel] = folder.glob("*.whl")
+    result = run(sys.executable, "-m", "venv", folder / "env")
+    assert result.returncode == 0, result.stderr + result.stdout
+    python = folder / "env" / "bin" / "python"
+    result = run(python, "-m", "pip", "install", "--no-index", "--quiet", wheel)
+    assert result.returncode == 0, result.stderr
+    return python
+
+
+def execute(python, source, *arguments, timeout=300):
+    """Run the source with the environment's Python and this tree's perigee."""
+    return subprocess.run([python, "-c", source, *map(str, arguments)], text=True,
+                          capture_output=True, timeout=timeout, check=False,
+                          env={**os.environ, "PERIGEE": str(PERIGEE)})
+
+
+def test_its_readme_does_what_it_says(environment):
+    [source] = re.findall(r"```python\n(.*?)```", (PACKAGE / "README.md").read_text(), re.S)
+    result = execute(environment, source)
+    assert result.returncode == 0, result.stderr
+    first, *_ = result.stdout.splitlines()
+    assert re.fullmatch(r"[\d.]+ 0 [\d.]+", first), result.stdout
+    assert result.stdout.count("freed") == 2 and result.stdout.count("fwd1") >= 3
+
+
+def test_reports_captures_and_refusals(environment):
+    source = '''
+import perigee
+report = perigee.generate(port="ring:a", receive="ring:a", both=True, count=100,
+                          stream=["eth,ip4,udp;name=a", "eth,ip6,udp;name=b"])
+assert [d.sent.packets for d in report.directions] == [200, 200]
+assert [s.name for s in report.streams] == ["a", "b"]
+assert report.received.lost == 0 and report.streams[1].received.latency.max > 0
+for words, sentence in [({"port": "nul"}, "'nul' isn't a port"),
+                        ({"port": "null", "sizes": 7}, "unknown option '--sizes'")]:
+    try:
+        perigee.generate(count=1, **words)
+    except perigee.PerigeeError as error:
+        assert sentence in str(error), error
+    else:
+        raise AssertionError(words)
+with perigee.Program("echo", "null:size=80", 2) as program:
+    instance = program.instance()
+    assert instance in perigee.instances()
+    packets = list(instance.capture(app="fwd1", filter="greater 80", limit=5))
+    assert [p.length for p in packets] == [80] * 5 and len(packets[0].data) == 80
+    try:
+        list(instance.trace(app="fwd9"))
+    except perigee.PerigeeError as error:
+        assert "there is no app 'fwd9'" in str(error), error
+    assert "packets" in program.stop()
+assert not program.running()
+with perigee.Program("echo", "null") as program:
+    program.instance()
+assert program.pid not in [i.pid for i in perigee.instances()]
+'''
+    result = execute(environment, source)
+    assert result.returncode == 0, result.stderr
+
+
+def block(kind, body):
+    size = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + size + body + size
+
+
+SECTION = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+INTERFACE = block(1, struct.pack("<HHI", 1, 0, 0) + struct.pack("<HH4s", 2, 4, b"eth0")
+                  + struct.pack("<HHBxxx", 9, 1, 9))
+PACKET = struct.pack("<5I", 0, 0, 2_000_000_000, 5, 60) + b"hello\0\0\0"
+
+
+@pytest.mark.parametrize("data, expected", [
+    (SECTION + INTERFACE + block(6, PACKET), "2.0 eth0 60 b'hello'"),
+    (SECTION + block(6, PACKET), "no such interface"),
+    (SECTION + INTERFACE + block(6, PACKET)[:-8], "ends within a block"),
+    (SECTION + INTERFACE + block(6, PACKET[:12]), "too short"),
+    (SECTION + INTERFACE + block(6, PACKET[:12] + b"\xff" * 12), "too few bytes"),
+    (struct.pack("<II", 6, 0xFFFFFFFF), "has 4294967295 bytes")])
+def test_bytes_of_a_capture_are_not_trusted(environment, data, expected):
+    source = '''
+import io, sys
+from perigee import PerigeeError, pcapng
+try:
+    for p in pcapng.packets(io.BytesIO(bytes.fromhex(sys.argv[1]))):
+        print(p.time, p.interface, p.length, p.data)
+except PerigeeError as error:
+    print(error)
+'''
+    result = execute(environment, source, data.hex())
+    assert expected in result.stdout, result.stdout + result.stderr
+
+
+def test_the_curve_is_drawn(environment, tmp_path):
+    """The example needs matplotlib, which the system has and the environment hasn't."""
+    image = tmp_path / "curve.png"
+    packages = next(environment.parent.parent.glob("lib/python*/site-packages"))
+    result = run(sys.executable, ROOT / "examples/python/throughput_latency.py", "ring:a",
+                 "ring:a", image, 0.2, env={**os.environ, "PERIGEE": str(PERIGEE),
+                                            "PYTHONPATH": str(packages),
+                                            "MPLCONFIGDIR": str(tmp_path)})
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("median") == 6 and image.read_bytes()[1:4] == b"PNG"
