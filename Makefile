@@ -181,7 +181,7 @@ lint: libraries
 DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/native/dpdk/log.h \
   src/net/checksum/checksum.h src/net/fdb/fdb.h src/net/flow/flow.h src/net/fragment/fragment.h src/net/icmp/icmp.h src/net/route/route.h \
   src/net/stream/stream.h \
-  src/net/rate/schedule.h \
+  src/net/rate/schedule.h src/net/tcp/connection.h \
   snabb/native/snabb.h \
   src/port/memif/memif.h src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
   src/apps/packet_filter/connections.h snabb/apps/bridge/bridge.h \
