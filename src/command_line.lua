@@ -295,6 +295,7 @@ local function run(argv)
   if code then return run_code(code) end
   if not args[1] then return show_help() end
   main.launch(table.remove(args, 1), args)
+  if main.sandboxed then require("lib.sandbox.sandbox").ended() end
 end
 
 --- Run the command line `argv` (with fields root, the folder that holds src, and

@@ -4,6 +4,7 @@
 -- their parent's shared memory.
 
 local ffi = require("ffi")
+local C = require("core.native")
 local failure = require("core.failure")
 local shm = require("core.shm")
 local unistd = require("posix.unistd")
@@ -54,6 +55,10 @@ function worker.start(name, code)
   if type(code) ~= "string" then
     failure.usage("worker '%s': give its Lua code as a string, not a %s",
       tostring(name), type(code))
+  end
+  if C.pg_sandboxed() then
+    failure.raise("worker '%s': --sandbox lets no process start once packets flow; "
+      .. "start it before engine.main()", tostring(name))
   end
   shm.mkdir(shm.resolve("group"))
   io.stdout:flush()

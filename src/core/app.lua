@@ -278,9 +278,9 @@ local function main(options)
   engine.load_begins()
   pace.begin()
   breath.begin()
+  outside.begin()
   workers.run(engine)
   if not this_engine.worker() then results.begin(graph.links) end
-  outside.begin()
   local ok, err = xpcall(run_placed, graph.rescue_explained, options)
   if not ok then err = graph.name_call(err) end
   C.pg_watch(false)

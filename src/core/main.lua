@@ -74,6 +74,12 @@ function main.ended_by()
   return number ~= 0 and number or nil
 end
 
+local remark = function () return "" end
+
+--- Let f(text) say what is to be said behind the sentence of an error that ends the
+--- program.
+function main.remark_by(f) remark = f end
+
 --- Tell the user about the error `err`; the exit status. It is 128 and the signal's
 --- number if that was a signal.
 function main.status_of(err)
@@ -82,7 +88,8 @@ function main.status_of(err)
     log.info("ended by %s", main.SIGNALS[number])
     return 128 + number
   end
-  log.error("%s", tostring(err))
+  local text = tostring(err)
+  log.error("%s%s", text, remark(text))
   return failure.is(err) and err.status or 1
 end
 
@@ -249,6 +256,15 @@ local function take_cpus(program, args)
   end
 end
 
+--- Why a program that runs no graph can't keep files from itself: a refusal of
+--- --sandbox, which sets this; or nil.
+main.sandboxed = false
+
+local function check_sandbox(program)
+  local why = main.sandboxed and own(program, "no_sandbox")
+  if why then failure.usage("%s takes no --sandbox: %s", main.program_name, why) end
+end
+
 local hint = function () return "" end
 
 --- Let f(name) say which program may be meant by a name that is none's.
@@ -289,6 +305,7 @@ function main.launch(name, args)
   main.parameters = args
   local program = require(module)
   take_cpus(program, args)
+  check_sandbox(program)
   local title = own(program, "title")
   main.publish(title and title(args) or main.programname(name))
   if not program.run then

@@ -8,6 +8,7 @@ local failure = require("core.failure")
 local files = require("core.lib.files")
 local lib = require("core.lib")
 local main = require("core.main")
+local named = require("lib.sandbox.named")
 local quantity = require("lib.quantity")
 
 local M = {}
@@ -119,7 +120,10 @@ function M.output_file(path)
   if path == "-" then
     return nil, "'-' is standard output, to which this can't go: give a file"
   end
-  if files.can_write(path) then return path end
+  if files.can_write(path) then
+    named.output(path)
+    return path
+  end
   return nil, ("'%s' can't be written: give a file in a folder that is there, and that "
     .. "you may write to"):format(path)
 end

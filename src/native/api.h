@@ -311,6 +311,12 @@ int pg_ended_by(void);
 void pg_take_signal(int number, bool take);
 int pg_taken_signal(void);
 
+/* sandbox.c */
+
+bool pg_sandboxed(void);
+void pg_note_sandbox(void);
+int pg_sandbox_files(int rules);
+
 /* helper.c */
 enum { PG_HELPER_FD = 3 };
 int pg_helper_start(const char *const *argv, int fd);

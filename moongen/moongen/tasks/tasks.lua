@@ -9,6 +9,7 @@ local eal = require("core.eal")
 local exits = require("moongen.tasks.exits")
 local failure = require("core.failure")
 local main = require("core.main")
+local sandbox = require("lib.sandbox.sandbox")
 local serialize = require("moongen.tasks.serialize")
 local shown = require("moongen.watch.shown")
 
@@ -114,6 +115,7 @@ end
 local function start(where, name, ...)
   setup.ready()
   eal.start()
+  sandbox.enter()
   tasks.reap()
   last_id = last_id + 1
   local pinned = place(where)

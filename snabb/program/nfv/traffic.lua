@@ -11,6 +11,7 @@ local file = require("program.nfv.file")
 local format = require("program.nfv.format")
 local graph = require("program.nfv.graph")
 local plan = require("core.engine.plan")
+local sandbox = require("lib.sandbox.sandbox")
 local signals = require("core.engine.signals")
 local timer = require("core.timer")
 local watch = require("program.run.watch")
@@ -105,12 +106,13 @@ end
 
 local function follow(options)
   local files = watch.new{options.config}
+  local again = sandbox.unless_entered(options.config, function () reload(options) end)
   timer.activate(timer.new("nfv", function ()
-    if files:changed() then reload(options) end
+    if files:changed() then again() end
   end, LOOK_NANOSECONDS, "repeating"))
   return function ()
     files:note()
-    reload(options)
+    again()
   end
 end
 

@@ -91,10 +91,11 @@ end
 
 --- The same, all at once: who reads the file finds the old text or the new one, and on
 --- a full disk it keeps what it has. (The text is written to PATH.new first, where that
---- can be and `path` is a regular file or none.)
+--- can be and `path` is a regular file or none; in a sandbox only `path` can be written.)
 function files.exchange(path, text)
   local found, new = stat.lstat(path), path .. ".new"
-  if found and stat.S_ISREG(found.st_mode) == 0 or not files.can_write(new) then
+  local plain = not found or stat.S_ISREG(found.st_mode) ~= 0
+  if not plain or C.pg_sandboxed() or not files.can_write(new) then
     return files.replace(path, text)
   end
   local ok, problem = pcall(files.replace, new, text)

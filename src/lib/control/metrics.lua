@@ -72,9 +72,10 @@ local function new_visitor(fd, path, text)
 
   local function look_after_helper(now)
     if not pid or not C.pg_helper_ended(pid) then return end
-    local again = now - started >= LEAST_SECONDS
+    local again = now - started >= LEAST_SECONDS and not C.pg_sandboxed()
     log.warning("--metrics %s: the process that serves it has ended%s", text,
-      again and "; another is started" or "")
+      again and "; another is started"
+        or C.pg_sandboxed() and ", and --sandbox lets none be started" or "")
     pid, started = again and launch(fd, text) or nil, now
   end
 

@@ -28,13 +28,18 @@ if path then stdlib.setenv("NOTIFY_SOCKET", nil) end
 --- Is there somebody to tell?
 function notify.wanted() return path ~= nil end
 
+--- Make the socket, where none can be made later (--sandbox).
+function notify.prepare()
+  fd = fd or path and ffi.C.socket(AF_UNIX, SOCK_DGRAM + SOCK_CLOEXEC, 0)
+end
+
 --- Tell it `text`, such as "READY=1\nSTATUS=on 2 CPUs". What can't be told isn't worth
 --- failing for.
 function notify.tell(text)
   if not path or #path > LONGEST_PATH then return end
   local name = path:gsub("^@", "\0")
   local to = ffi.new("struct notify_address", AF_UNIX, name)
-  fd = fd or ffi.C.socket(AF_UNIX, SOCK_DGRAM + SOCK_CLOEXEC, 0)
+  notify.prepare()
   ffi.C.sendto(fd, text, #text, MSG_DONTWAIT + MSG_NOSIGNAL, to, 2 + #name)
 end
 

@@ -17,6 +17,9 @@ local M = {summary = "print or serve the metrics of all instances (OpenMetrics)"
 --- Why --cpus is refused.
 M.one_cpu = "it runs no graph"
 
+--- Why --sandbox is refused.
+M.no_sandbox = "it handles no packets"
+
 local function parser()
   local p = cli.parser("metrics", "Print what all running instances of Perigee and "
     .. "Snabb count, in the format of OpenMetrics; or serve it to Prometheus.")

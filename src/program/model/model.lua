@@ -8,6 +8,9 @@ local main = require("core.main")
 
 local M = {summary = "measure what ports and memory cost, and predict throughput"}
 
+--- Why --sandbox is refused.
+M.no_sandbox = "it handles no packets"
+
 local DIRECTORY = "perigee-model"
 
 -- A rate such as 10G: bit/s.

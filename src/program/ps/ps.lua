@@ -16,6 +16,9 @@ local unistd = require("posix.unistd")
 
 local M = {summary = "list the running instances of Perigee and Snabb"}
 
+--- Why --sandbox is refused.
+M.no_sandbox = "it handles no packets"
+
 --- Seconds as people read them: 42s, 3m05s, 2h03m, 5d02h.
 function M.duration(seconds)
   local s = math.floor(seconds)

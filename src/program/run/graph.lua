@@ -11,7 +11,9 @@ local failure = require("core.failure")
 local graph_file = require("program.run.graph_file")
 local lib = require("core.lib")
 local log = require("core.lib.log")
+local named = require("lib.sandbox.named")
 local placement = require("core.cpus.placement")
+local sandbox = require("lib.sandbox.sandbox")
 local signals = require("core.engine.signals")
 local timer = require("core.timer")
 local watch = require("program.run.watch")
@@ -167,6 +169,9 @@ function graph.run(args)
   if not options.check then signals.take({HUP = true}, true) end -- from the start
   local loaded = graph_file.load(options.file)
   if options.check then return check(loaded) end
+  if options.watch and named.wanted then
+    failure.usage("--watch opens files while packets flow, so it can't be with --sandbox")
+  end
   if loaded.name then engine.claim_name(loaded.name) end
   if loaded.cpus and not placement.wanted() then placement.use(loaded.cpus) end
   loaded:apply(engine.configure)
@@ -176,7 +181,7 @@ function graph.run(args)
   local ends = options.duration and engine.now() + options.duration or math.huge
   local function done() return engine.now() >= ends or engine.finished() end
   engine.main{done = done, no_report = options.no_report,
-              on_signal = {HUP = run.begin}}
+              on_signal = {HUP = sandbox.unless_entered("SIGHUP", run.begin)}}
 end
 
 return graph

@@ -10,6 +10,9 @@ local stat = require("posix.sys.stat")
 
 local M = {summary = "print the counters, histograms, ... that a process shares"}
 
+--- Why --sandbox is refused.
+M.no_sandbox = "it handles no packets"
+
 -- `dtime` is when something was made, in seconds since 1970.
 local ERA_S = 1e9
 

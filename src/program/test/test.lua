@@ -4,6 +4,9 @@
 
 local M = {summary = "run spec files (busted) inside the runtime"}
 
+--- Why --sandbox is refused.
+M.no_sandbox = "it handles no packets"
+
 local failure = require("core.failure")
 local module_path = require("core.lib.module_path")
 local stat = require("posix.sys.stat")

@@ -13,6 +13,9 @@ local view = require("program.top.view")
 
 local M = {summary = "show live what other processes of Perigee and Snabb are doing"}
 
+--- Why --sandbox is refused.
+M.no_sandbox = "it handles no packets"
+
 local function parser()
   local p = cli.parser("top", "Show what a running process of Perigee or Snabb is "
     .. "doing: rates of links and apps, drops by name, load, cycles and LuaJIT's "

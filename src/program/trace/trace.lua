@@ -17,6 +17,9 @@ local LAST_WORDS_SECONDS = 10
 --- Why --cpus is refused.
 M.one_cpu = "it runs no graph"
 
+--- Why --sandbox is refused.
+M.no_sandbox = "it handles no packets"
+
 local function parser()
   local p = cli.parser("trace", "Follow single packets through the graph of a running "
     .. "process: each app that they meet, what it changes, and where they end: sent, "

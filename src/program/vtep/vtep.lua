@@ -14,6 +14,7 @@ local log = require("core.lib.log")
 local reports = require("program.vtep.reports")
 local results = require("program.vtep.results")
 local Port = require("apps.port.port").Port
+local sandbox = require("lib.sandbox.sandbox")
 local settings = require("apps.vtep.settings")
 local signals = require("core.engine.signals")
 local vtep = require("apps.vtep.vtep")
@@ -104,9 +105,9 @@ end
 
 local function on_signal(run)
   return {
-    HUP = run.parsed.config and function ()
+    HUP = run.parsed.config and sandbox.unless_entered("SIGHUP", function ()
       attempt("; the configuration stays as it was", reload, run)
-    end,
+    end),
     USR1 = run.parsed.state and function ()
       attempt("", results.save_state, run.parsed.state, run.tunnel)
     end,

@@ -21,6 +21,9 @@ local LOOPBACK = "^127%."
 --- Why --cpus is refused.
 M.one_cpu = "it runs no graph"
 
+--- Why --sandbox is refused.
+M.no_sandbox = "it handles no packets"
+
 local function parser()
   local p = cli.parser("web", "Serve a page that shows the graph of a running process: "
     .. "rates, drops and cycles on it, packets, traces and captures. Open the address "
