@@ -54,12 +54,13 @@ def is_up(namespace, iface):
 
 
 @pytest.mark.parametrize("kind", ["packet", "xdp"])
-@pytest.mark.parametrize("how", ["removed", "moved", "renamed"])
-def test_it_carries_on_when_the_interface_is_back(namespace, kind, how):
+@pytest.mark.parametrize("how, options", [
+    ("removed", []), ("moved", []), ("renamed", []), ("removed", ["--sandbox"])])
+def test_it_carries_on_when_the_interface_is_back(namespace, kind, how, options):
     here, there = namespace("h"), namespace("t")
     veth(here, "left", there, "right", offloads=False)
     probes = 0
-    with running(*here.command(PERIGEE, "echo", f"{kind}:left")) as program:
+    with running(*here.command(PERIGEE, *options, "echo", f"{kind}:left")) as program:
         for times in 1, 2:
             with Wire(there, "right") as wire:
                 probes += wire.wait_for_echo(program)

@@ -10,7 +10,9 @@ import tempfile
 
 import pytest
 
-from helpers.command import PERIGEE, readable_copy, run, running, wait_until
+from helpers.command import PERIGEE, ROOT, readable_copy, run, running, wait_until
+from helpers.memif_echo import exchange
+from helpers.memif_peer import connected
 from helpers.network import Namespace
 
 NOBODY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups")
@@ -277,7 +279,7 @@ def test_a_graph_is_not_read_again(folder):
                      "links: [a -> t -> a]\n")
     with running(PERIGEE, "--sandbox", "run", graph, env=environment(folder)) as process:
         process.wait_for_engine()
-        wait_until(lambda: "Seccomp:\t2" in pathlib.Path(f"/proc/{process.pid}/status").read_text(),
+        wait_until(lambda: process.read() and is_entered(process),
                    lambda: f"the sandbox: {process.said}")
         process.send(1)
         process.wait_for("SIGHUP: nothing is read again, as --sandbox lets no more files be")
@@ -306,3 +308,33 @@ def test_tasks_of_moongen(folder):
     result = run(PERIGEE, "--sandbox", "moongen", script, env=environment(folder))
     assert result.returncode == 0 and "read nil\n" in result.stdout, result
     assert "ran 32512" in result.stdout, result
+
+
+def is_entered(process):
+    return "Seccomp:\t2" in pathlib.Path(f"/proc/{process.pid}/status").read_text()
+
+
+def test_who_looks_in_and_peers_are_served(folder):
+    """Capture, trace, metrics and memif's clients come after it has been entered."""
+    environ, path = environment(folder), folder / "ports" / "m.sock"
+    with running(PERIGEE, "--sandbox", "--metrics", f"unix:{folder}/metrics", "run",
+                 ROOT / "test" / "echoes.lua", f"memif:{path},role=server",
+                 env=environ) as process:
+        process.wait_for("echoing")
+        wait_until(lambda: process.read() and is_entered(process),
+                   lambda: f"the sandbox: {process.said}")
+        for _ in range(2):
+            with connected(path) as peer:
+                exchange(peer.start(), 10)
+        with connected(path) as peer:
+            peer.start()
+            with running(PERIGEE, "capture", "--limit", "10", f"@{process.pid}:port1",
+                         folder / "a.pcapng", env=environ) as capture:
+                while capture.read(0.05):
+                    exchange(peer, 10)
+                assert capture.finish() == 0, capture.said + process.said
+        wait_until(lambda: "perigee_" in run(
+            "curl", "-s", "--unix-socket", folder / "metrics", "http://x/metrics").stdout,
+                   lambda: f"metrics: {process.said}")
+        assert process.interrupt() == 0, process.said
+    assert not path.exists()

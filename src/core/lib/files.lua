@@ -91,7 +91,7 @@ end
 
 --- The same, all at once: who reads the file finds the old text or the new one, and on
 --- a full disk it keeps what it has. (The text is written to PATH.new first, where that
---- can be and `path` is a regular file or none; in a sandbox only `path` can be written.)
+--- can be and `path` is a regular file or none; in a sandbox only to `path`.)
 function files.exchange(path, text)
   local found, new = stat.lstat(path), path .. ".new"
   local plain = not found or stat.S_ISREG(found.st_mode) ~= 0

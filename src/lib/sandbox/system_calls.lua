@@ -27,7 +27,7 @@ local ALL_THREADS, SPECULATION, OPTIMIZE = 4, 7, 8 -- SCMP_FLTATR_CTL_TSYNC, _SS
 local BINARY_TREE = 2
 local NOT_EQUAL, EQUAL, MASKED_EQUAL = 1, 4, 7
 
-local AF_UNIX = 1
+local AF_UNIX, SOCK_STREAM, SOCK_SEQPACKET, KINDS = 1, 1, 5, 0xf
 
 -- Refused whatever the arguments are.
 local REFUSED = [[
@@ -61,13 +61,13 @@ local AS_ANOTHER = {tonumber("4000", 8), tonumber("2000", 8)} -- S_ISUID, S_ISGI
 local Filter = {}
 Filter.__index = Filter
 
--- Answer that call with the error, if its argument compares so (`op`, a, b).
-function Filter:refuse(name, number, argument, op, a, b)
+-- Answer that call with the error, if its arguments compare so: {argument, op, a, b}.
+function Filter:refuse(name, number, ...)
   local call = self.library.seccomp_syscall_resolve_name(name)
   if call == -1 then return end -- this CPU, or this libseccomp, has none
-  local compare = argument and ffi.new("struct scmp_arg_cmp", argument, op, a, b or 0)
+  local n = select("#", ...)
   local status = self.library.seccomp_rule_add_array(self.filter, ERRNO + number, call,
-    argument and 1 or 0, compare)
+    n, ffi.new("struct scmp_arg_cmp[?]", n, {...}))
   if status ~= 0 and not self.problem then
     self.problem = ("%s: %s"):format(name, (errno.errno(-status)))
   end
@@ -78,19 +78,23 @@ local function refuse_all(filter, needs)
   for name in REFUSED:gmatch("%S+") do filter:refuse(name, eperm) end
   if not needs.bpf then filter:refuse("bpf", eperm) end
   if not needs.unix_sockets then
-    filter:refuse("socket", eperm, 0, EQUAL, AF_UNIX)
+    -- libc asks for interfaces by one of datagrams.
+    for _, kind in ipairs{SOCK_STREAM, SOCK_SEQPACKET} do
+      filter:refuse("socket", eperm, {0, EQUAL, AF_UNIX},
+        {1, MASKED_EQUAL, KINDS, kind})
+    end
   end
   filter:refuse("clone3", errno.ENOSYS)
   for _, flag in ipairs(NAMESPACES) do
-    filter:refuse("clone", eperm, 0, MASKED_EQUAL, flag, flag)
+    filter:refuse("clone", eperm, {0, MASKED_EQUAL, flag, flag})
   end
   for name, argument in pairs(MODE) do
     for _, bit in ipairs(AS_ANOTHER) do
-      filter:refuse(name, eperm, argument, MASKED_EQUAL, bit, bit)
+      filter:refuse(name, eperm, {argument, MASKED_EQUAL, bit, bit})
     end
   end
   for name, argument in pairs(USER) do
-    filter:refuse(name, eperm, argument, NOT_EQUAL, unistd.geteuid())
+    filter:refuse(name, eperm, {argument, NOT_EQUAL, unistd.geteuid()})
   end
 end
 
@@ -101,7 +105,7 @@ function system_calls.library()
 end
 
 --- Refuse such calls to all threads of this process from now on. `needs` = {bpf = may
---- bpf(2) be called?, unix_sockets = may Unix sockets be made?}. True, or nil and what
+--- bpf(2) be called?, unix_sockets = may Unix sockets connect?}. True, or nil and what
 --- is wrong.
 function system_calls.refuse(needs)
   local library = system_calls.library()

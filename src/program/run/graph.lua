@@ -170,7 +170,8 @@ function graph.run(args)
   local loaded = graph_file.load(options.file)
   if options.check then return check(loaded) end
   if options.watch and named.wanted then
-    failure.usage("--watch opens files while packets flow, so it can't be with --sandbox")
+    failure.usage("--watch opens files while packets flow, so it can't be with "
+      .. "--sandbox")
   end
   if loaded.name then engine.claim_name(loaded.name) end
   if loaded.cpus and not placement.wanted() then placement.use(loaded.cpus) end
