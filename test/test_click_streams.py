@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams of TCP between two hosts (network namespaces), with words replaced on their way
-by Click's TCPIn, WordMatcher and TCPOut, whatever is lost and reordered before them."""
+by Click's TCPIn, WordMatcher and TCPOut, whatever is lost and reordered before them; and
+segments in no order, of impossible lengths and numbers."""
 
+import random
+import re
 import socket
+import struct
 import threading
 
 import pytest
 
-from helpers.command import PERIGEE, running, wait_until
+from helpers.command import PERIGEE, perigee, running, wait_until
 from helpers.network import veth
 
 WORD, PORT, TIMEOUT = b"attack", 8000, 100
@@ -120,3 +124,78 @@ def test_words_are_replaced_in_a_stream(hosts, mode, loss, late, tmp_path):
     assert differs is None, f"other bytes from {differs} on: {got[differs - 40:differs + 40]}"
     if loss == "0":
         assert begun == 0, program.said
+
+
+def checksum(data):
+    data += b"\0" * (len(data) % 2)
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return struct.pack(">H", ~total & 0xffff)
+
+
+def segment(chance, up, host, seq, ack, flags, payload=b"", options=b""):
+    """A packet between 10.0.0.`host` and a server; one of ten has other bytes, of which
+    half have checksums to match, and some end early."""
+    ends = [bytes([10, 0, 0, host]), bytes([10, 0, 1, 1])][::1 if up else -1]
+    ports = (1000, 80)[::1 if up else -1]
+    tcp = struct.pack(">HHIIBBHHH", *ports, seq % 2**32, ack % 2**32,
+                      (5 + len(options) // 4) << 4, flags, 8192, 0, 0) + options + payload
+    p = bytearray(struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0)
+                  + b"".join(ends) + tcp)
+    other = chance.random() < 0.1
+    for _ in range(chance.randint(1, 3) if other else 0):
+        p[chance.randrange(len(p))] = chance.randrange(256)
+    at = (p[0] & 15) * 4
+    if at + 20 <= len(p) and not (other and chance.random() < 0.5):
+        p[10:12] = p[at + 16:at + 18] = b"\0\0"
+        p[10:12] = checksum(bytes(p[:at]))
+        p[at + 16:at + 18] = checksum(
+            bytes(p[12:20]) + struct.pack(">HH", 6, len(p) - at) + bytes(p[at:]))
+    return bytes(p[:chance.randrange(len(p)) if chance.random() < 0.05 else len(p)])
+
+
+def segments(chance, n):
+    first = 2**32 - 200
+    for _ in range(n):
+        kind, host, up = chance.random(), chance.randint(1, 20), chance.random() < 0.6
+        mss = b"\2\4" + struct.pack(">H", chance.choice([0, 1, 20, 536, 1460])) + b"\1\1\4\2"
+        if kind < 0.04:
+            yield segment(chance, True, host, first, 0, 2, options=mss)
+        elif kind < 0.08:
+            yield segment(chance, False, host, first, first + 1, 18, options=mss)
+        else:
+            flags = 16 if kind < 0.95 else 17 if kind < 0.965 else chance.randrange(64)
+            yield segment(chance, up, host, first + chance.randint(0, 400),
+                          first + chance.randint(0, 400), flags,
+                          bytes(chance.choices(b"wordx", k=chance.randint(0, 40))))
+
+
+ANY_ORDER = """
+FromDump(in.pcap, STOP true, FORCE_IP true) -> CheckIPHeader(VERBOSE false)
+-> c :: IPClassifier(src host 10.0.1.1, -);
+c[1] -> IPIn -> a :: TCPIn(b, CAPACITY 16)
+-> w :: WordMatcher(WORD word, WORD row, MODE %s, MSG abcdefghij, ALL true)
+-> ao :: TCPOut -> out :: CheckIPHeader(VERBOSE true) -> t :: CheckTCPHeader(VERBOSE true)
+-> n :: Counter -> Discard;
+c[0] -> IPIn -> b :: TCPIn(a, CAPACITY 16) -> WordMatcher(WORD word, MODE %s)
+-> bo :: TCPOut -> out; ao[1] -> out; bo[1] -> out;
+DriverManager(pause, print "$(n.count) sent, $(w.found) found",
+  print "$(out.drops) $(t.drops) wrong");
+"""
+
+
+@pytest.mark.parametrize("mode", ["FULL", "REMOVE", "MASK", "CLOSE"])
+def test_segments_in_no_order(mode, tmp_path):
+    """What leaves has right lengths and checksums, whatever comes."""
+    seed = random.randrange(2**32)
+    header = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101)
+    (tmp_path / "in.pcap").write_bytes(header + b"".join(
+        struct.pack("<IIII", 100, i, len(p), len(p)) + p
+        for i, p in enumerate(segments(random.Random(seed), 20000))))
+    result = perigee("click", "-e", ANY_ORDER % (mode, mode), cwd=tmp_path)
+    said = f"seed {seed}: {result.stdout}{result.stderr[-2000:]}"
+    assert result.returncode == 0, said
+    sent, found = map(int, re.match(r"(\d+) sent, (\d+) found\n", result.stdout).groups())
+    assert sent > 1000 and found > 10, said
+    assert result.stdout.endswith("0 0 wrong\n"), said

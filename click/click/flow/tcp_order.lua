@@ -96,8 +96,8 @@ end
 local function take_both(self, d, number, p, s)
   local known = tobit(d.next - s.seq)
   local q = front.clone(p)
-  C.pg_stream_trim(q, s, known)
   q.data[s.tcp + FLAGS] = band(q.data[s.tcp + FLAGS], 0xff - FIN)
+  C.pg_stream_trim(q, s, known)
   if stream.look(q, self.other) then
     local r, o = send_again(self, d, number, q, self.other)
     if r then self.emit(o, r) elseif r == nil then packet.free(q) end

@@ -134,6 +134,7 @@ static bool note(struct stream_changes *c, const struct span *s, const uint8_t *
   memcpy(out, payload + s->from, front);
   memcpy(out + front, bytes, fresh);
   memcpy(out + front + fresh, payload + to, back);
+  c->made = 1;
   replace(c, s, &x);
   return true;
 }

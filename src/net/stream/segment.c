@@ -93,22 +93,6 @@ bool pg_stream_refuse_sack(struct packet *p, const struct stream_segment *s)
   return false;
 }
 
-/* Take what is behind the first `n` bytes of the payload off. */
-void pg_stream_trim(struct packet *p, const struct stream_segment *s, uint32_t n)
-{
-  p->length = (uint16_t)(s->payload + n);
-  put16(at(p, s->ip + IP4_LENGTH), s->payload - s->ip + n);
-}
-
-/* Leave `n` bytes of the payload, from the one with the number s->seq + first on. */
-void pg_stream_cut(struct packet *p, const struct stream_segment *s, uint32_t first,
-                uint32_t n)
-{
-  memmove(at(p, s->payload), at(p, s->payload + first), n);
-  pg_stream_trim(p, s, n);
-  put32(at(p, s->tcp + TCP_SEQUENCE), s->seq + first);
-}
-
 /* Write its numbers, the length that it has, and checksums. */
 void pg_stream_write(struct packet *p, const struct stream_segment *s, uint32_t seq,
                   uint32_t ack)
@@ -122,4 +106,21 @@ void pg_stream_write(struct packet *p, const struct stream_segment *s, uint32_t 
     put32(tcp + TCP_ACK, ack);
   pg_ip4_l4_set(ip, tcp, (uint32_t)p->length - s->tcp, PROTOCOL_TCP);
   p->ol_flags = 0;
+}
+
+/* Take what is behind the first `n` bytes of the payload off. */
+void pg_stream_trim(struct packet *p, const struct stream_segment *s, uint32_t n)
+{
+  p->length = (uint16_t)(s->payload + n);
+  pg_stream_write(p, s, get32(at(p, s->tcp + TCP_SEQUENCE)),
+                  get32(at(p, s->tcp + TCP_ACK)));
+}
+
+/* Leave `n` bytes of the payload, from the one with the number s->seq + first on. */
+void pg_stream_cut(struct packet *p, const struct stream_segment *s, uint32_t first,
+                   uint32_t n)
+{
+  memmove(at(p, s->payload), at(p, s->payload + first), n);
+  put32(at(p, s->tcp + TCP_SEQUENCE), s->seq + first);
+  pg_stream_trim(p, s, n);
 }

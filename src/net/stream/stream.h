@@ -36,6 +36,7 @@ struct stream_changes {
   uint32_t n, room;
   uint32_t bytes;            /* in `far` */
   int32_t growth;            /* of changes that are forgotten */
+  uint32_t made;             /* 1: there were some */
 };
 
 /* Segments that wait for others, by sequence number. */

@@ -131,7 +131,8 @@ local function write(self, p, s, d, other)
   if other ~= nil and band(s.flags, ACK) ~= 0 then ack = hear(other, s) end
   if self.readonly then return p end
   local seq = C.pg_stream_sent(d.changes, s.seq)
-  if seq == s.seq and ack == s.ack and s.now == s.length and d.changes.n == 0 then
+  if seq == s.seq and ack == s.ack and s.now == s.length
+    and d.changes.made == 0 then
     return p
   end
   if s.now == 0 and s.length > 0 and band(s.flags, FIN) == 0 then
