@@ -108,6 +108,20 @@ describe("connections", function ()
     assert.equal(0, client.unreadable + server.unreadable + client.failed_answers)
   end)
 
+  it("are a million at once #slow", function ()
+    local wire = tcp_wire.new{both = {life = 8, idle = 60, response = 100}, delay = 1}
+    for _ = 1, 4000 do wire:step(250) end
+    for _ = 1, 20 do wire:step(0) end
+    local client, server = wire:counts("client"), wire:counts("server")
+    assert.same({1e6, 1e6, 1e6, 1e6, 0}, {client.open, client.answers, server.open,
+      server.established, client.retransmits})
+    assert.is_true(wire:run(1e6))
+    client, server = wire:counts("client"), wire:counts("server")
+    assert.same({1e6, 1e6}, {client.closed, server.closed})
+    balanced(wire)
+    wire:free()
+  end)
+
   it("are IPv6's, and tagged, too", function ()
     local client, server, over = run({both = {clients = "2001:db8::1..2001:db8::9",
       servers = "2001:db8:1::/120", vlan = 100, peer_mac = "02:00:00:00:00:02",
