@@ -113,8 +113,8 @@ local function set_hops(e, arg)
 end
 
 -- Those of a capture, and where C has them.
-local function set_conversations(e, file)
-  local list = conversations.read(file)
+local function set_conversations(e, given)
+  local list = type(given) == "table" and given or conversations.read(given)
   local of = ffi.new("struct tcp_conversation[?]", #list)
   local turns = ffi.new("struct tcp_turn[?]", list.turns)
   local at = 0

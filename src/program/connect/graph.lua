@@ -3,11 +3,13 @@
 
 local C = require("core.native")
 local config = require("core.config")
+local conversations = require("apps.connect.conversations")
 local engine = require("core.app")
 local endpoint = require("apps.connect.endpoint")
 local ffi = require("ffi")
 local Port = require("apps.port.port").Port
 local settings = require("apps.vtep.settings")
+local setup = require("apps.connect.setup")
 
 local M = {}
 
@@ -40,8 +42,17 @@ local function names(options)
   return options.side == "both" and {"client", "server"} or {options.side}
 end
 
+-- Refuse what is wrong before a port is opened: that may begin a file anew.
+local function check(options)
+  if options.template then options.template = conversations.read(options.template) end
+  for _, name in ipairs(names(options)) do
+    setup.new(name == "server", argument(name, options))
+  end
+end
+
 --- Start the apps: a list of sides {name, port (as the user wrote it; nil: none), app}.
 function M.configure(options)
+  check(options)
   local c, sides = config.new(), {}
   for i, name in ipairs(names(options)) do
     sides[i] = {name = name, port = options.ports[i]}
