@@ -3,15 +3,17 @@
 sleeps until a descriptor of its ports is ready (src/core/idle)."""
 
 import contextlib
+import itertools
 import os
 import time
 
 import pytest
 
-from helpers.command import PERIGEE, running, wait_until
+from helpers.command import PERIGEE, ROOT, running, wait_until
 from helpers.network import Wire, veth
 from helpers.report import account
 
+BRIDGE = ROOT / "test" / "chained_bridge.lua"
 BURST = 1000
 QUIET_S = 1.0
 MOST_SHARE = 1 / 20     # of what busy polling takes, on one CPU with it
@@ -36,30 +38,56 @@ def wakeups(pid):
                     if line.startswith("voluntary_ctxt_switches"))
 
 
+# The port that echoes, and that of a second process between it and the wire, if it needs
+# one. (`{}` is a folder.)
+PORTS = {
+    "packet": ("packet:port", None),
+    "tap": ("tap:port", None),
+    "xdp": ("xdp:port", None),
+    "memif": ("memif:{}/memif,role=server", "memif:{}/memif"),
+    "vhost": ("vhost:{}/vhost", "virtio-user:{}/vhost"),
+}
+
+
 class Port:
     """A port of a kind in a namespace of its own, and a wire to it."""
 
-    def __init__(self, kind, make):
-        self.kind, self.inside, self.outside = kind, make("in"), make("out")
-        if kind == "packet":
+    def __init__(self, kind, make, folder):
+        self.inside, self.outside = make("in"), make("out")
+        folder.mkdir()
+        self.port, self.between = (p and p.format(folder) for p in PORTS[kind])
+        if kind != "tap":
             veth(self.inside, "port", self.outside, "wire", offloads=False)
 
     @contextlib.contextmanager
     def echo(self, *options):
+        """A process that echoes; behind it the one between."""
         with running(*self.inside.command(
-                PERIGEE, *options, "echo", f"{self.kind}:port", "1")) as program:
+                PERIGEE, *options, "echo", self.port, "1")) as program:
             program.wait_for_engine()
-            yield program
+            if not self.between:
+                yield program
+                return
+            with running(*self.inside.command(
+                    PERIGEE, "run", BRIDGE, "packet:port", self.between, "1")) as bridge:
+                bridge.wait_for_engine()
+                yield program
 
     def wire(self):
-        if self.kind == "packet":
-            return Wire(self.outside, "wire")
-        return Wire(self.inside, "port")
+        if self.port == "tap:port":
+            return Wire(self.inside, "port")
+        return Wire(self.outside, "wire")
 
 
-@pytest.fixture(params=["packet", "tap"])
-def port(request, namespace):
-    return Port(request.param, namespace)
+@pytest.fixture(params=PORTS)
+def new_port(request, namespace, tmp_path):
+    numbers = itertools.count()
+    return lambda: Port(request.param, namespace, tmp_path / str(next(numbers)))
+
+
+@pytest.fixture
+def port(new_port):
+    return new_port()
 
 
 @pytest.fixture
@@ -71,8 +99,8 @@ def one_cpu():
     os.sched_setaffinity(0, before)
 
 
-def test_idle_leaves_the_cpu_alone(port, namespace, one_cpu):
-    busy_port = Port(port.kind, namespace)
+def test_idle_leaves_the_cpu_alone(port, new_port, one_cpu):
+    busy_port = new_port()
     with port.echo() as idle, busy_port.echo("--sleep", "never") as busy, \
             port.wire() as wire, busy_port.wire() as other:
         wire.wait_for_echo(idle)
@@ -97,7 +125,7 @@ def is_settled(pid):
 
 @pytest.mark.parametrize("mode", ["adaptive", "eager"])
 def test_nothing_is_lost_after_silence(port, mode):
-    """The first packet, and a burst of 1,000 at once, into the default rings."""
+    """The first packet, and a thousand more."""
     with port.echo("--sleep", mode) as program, port.wire() as wire:
         wire.wait_for_echo(program)
         for count in 1, BURST:

@@ -133,6 +133,10 @@ int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool o
 /* ports/guest.c */
 int pg_guest_tend(struct port *port);
 
+/* ports/guest_wait.c */
+int32_t pg_guest_descriptors(const struct port *port, int32_t *fds, int32_t most);
+uint32_t pg_guest_notify(const struct port *port, bool on);
+
 /* iface.c */
 int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);
@@ -143,6 +147,9 @@ bool pg_iface_leads_elsewhere(const char *name);
 
 /* ports/xdp_program.c, ports/xdp_others.c */
 const char *pg_xdp_problem(void);
+
+/* workarounds/xsk.c */
+int pg_xdp_descriptor(const char *interface, uint32_t queue);
 
 /* Whose XDP program the interface has: XDP_UNKNOWN without CAP_SYS_ADMIN. */
 enum { XDP_NOBODYS, XDP_PERIGEES, XDP_ANOTHERS, XDP_UNKNOWN };

@@ -144,7 +144,7 @@ local function with_port(class, description, port, lost)
     description = description, kind = kind, port = port, can_wait = kind.can_wait,
     takes_shared = takes_shared(description, kind, port),
     next_check = 0, next_statistics = 0, token = check.token(description),
-    stats = statistics.new(),
+    stats = statistics.new(), notify = kind.notify and class.tell_peer or nil,
     lost = statistics.since(kind.lost, description, lost),
     shm = statistics.frame(kinds.interface(description)),
   }, class)
@@ -210,6 +210,16 @@ function Port:wake_fds()
   local fds = of and of(self.port, self.description)
   if fds then return fds end
   return nil, ("port '%s' has no descriptor to wait for"):format(self.description.text)
+end
+
+--- Let the peer tell of packets by the descriptors (the app's notify()), or no more. The
+--- descriptors may be others now.
+function Port:tell_peer(on)
+  local version = self.kind.notify(self.port, on)
+  if version ~= self.version then
+    self.version = version
+    waking.changed()
+  end
 end
 
 --- Receive a burst from the device.

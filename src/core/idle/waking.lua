@@ -59,6 +59,7 @@ local function seconds_of(app, tick_Hz)
   return app.tick_seconds or 1 / tick_Hz
 end
 
+-- A descriptor that has just gone isn't there: its app tells of the change soon.
 local function add_port(name, app)
   local fds, why = app:wake_fds()
   if not fds then return ("app '%s': %s"):format(name, why) end

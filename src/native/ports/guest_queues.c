@@ -26,6 +26,7 @@ enum { MOST_PAIRS = 64 };
 /* By DPDK's number of the port: a bit for each queue that the guest receives from. */
 static _Atomic uint64_t used[RTE_MAX_ETHPORTS];
 static _Atomic uint16_t most[RTE_MAX_ETHPORTS]; /* pairs that it began to use */
+static _Atomic uint32_t changes[RTE_MAX_ETHPORTS]; /* of queues, or of the guest */
 static rte_spinlock_t sending[RTE_MAX_ETHPORTS][MOST_PAIRS];
 
 static int queues_changed(uint16_t id, enum rte_eth_event_type type, void *a, void *b)
@@ -41,6 +42,7 @@ static int queues_changed(uint16_t id, enum rte_eth_event_type type, void *a, vo
     else if (!event.rx)
       atomic_fetch_and(&used[id], ~bit);
   }
+  atomic_fetch_add(&changes[id], 1);
   return 0;
 }
 
@@ -51,7 +53,13 @@ static int link_changed(uint16_t id, enum rte_eth_event_type type, void *a, void
   (void)type, (void)a, (void)b;
   if (rte_eth_link_get_nowait(id, &link) == 0 && !link.link_status)
     atomic_store(&used[id], 0);
+  atomic_fetch_add(&changes[id], 1);
   return 0;
+}
+
+uint32_t pg_guest_changes(const struct port *port)
+{
+  return atomic_load(&changes[port->id]);
 }
 
 uint16_t pg_guest_pairs_beyond(const struct port *port)

@@ -29,6 +29,7 @@
 
 #include <linux/if_xdp.h>
 
+#include "../api.h"
 #include "../dpdk/log.h"
 #include "../ports/xdp_program.h"
 
@@ -46,6 +47,7 @@ static struct record {
   void *memory;
   unsigned interface;
   uint32_t queue;
+  int fd;
 } *records;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -118,6 +120,7 @@ int xsk_socket__create(void **socket, const char *interface, uint32_t queue,
     return status;
   }
   record.socket = *socket;
+  record.fd = descriptor(*socket);
   note(record);
   return 0;
 }
@@ -159,4 +162,17 @@ int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
       *size >= sizeof *xdp)
     xdp->rx_dropped += xdp->rx_ring_full;
   return status;
+}
+
+/* The socket of a queue, which is readable while it has packets; -1 if there is none. */
+int pg_xdp_descriptor(const char *interface, uint32_t queue)
+{
+  unsigned number = if_nametoindex(interface);
+  int fd = -1;
+  pthread_mutex_lock(&lock);
+  for (struct record *r = records; r && fd < 0; r = r->next)
+    if (r->interface == number && r->queue == queue)
+      fd = r->fd;
+  pthread_mutex_unlock(&lock);
+  return fd;
 }

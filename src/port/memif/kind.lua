@@ -8,6 +8,8 @@ local needs = require("lib.port.needs")
 
 local C = require("core.declare")("port/memif/memif.h")
 
+local MOST_DESCRIPTORS = 17 -- a ring each, and one that tells of another peer
+local descriptors = ffi.new("int32_t[?]", MOST_DESCRIPTORS)
 local MOST_SECRET = 24 -- bytes, in memif's messages
 
 -- The first line of the file that the port names; nil for none.
@@ -75,6 +77,14 @@ return {
   end,
   full_bursts = true,
   lingers = true,
+  wake_fds = function (device_port)
+    local list = {counts = true}
+    for i = 1, C.pg_memif_descriptors(device_port, descriptors, MOST_DESCRIPTORS) do
+      list[i] = descriptors[i - 1]
+    end
+    return list
+  end,
+  notify = C.pg_memif_notify,
   bench = {order = 4, receive = "memif:%s/memif,role=server", send = "memif:%s/memif",
     round = 512},
 }

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "../../native/api.h"
 #include "../../native/dpdk/internal.h"
@@ -53,12 +55,19 @@ static int32_t events(const struct port *port, struct port_xstat *list, uint32_t
   return FAULTS - 1;
 }
 
+static void let_free(struct memif *m)
+{
+  if (m->changed >= 0)
+    close(m->changed);
+  free((char *)m->options.path);
+  free(m);
+}
+
 static int close_port(struct port *port)
 {
   struct memif *m = port->state;
   pg_memif_part(m);
-  free((char *)m->options.path);
-  free(m);
+  let_free(m);
   port->state = NULL;
   return 0;
 }
@@ -82,10 +91,12 @@ int pg_memif_open(struct port *port, const struct memif_options *options)
   pg_memif_guard();
   pg_port_own(port, &driver, m);
   snprintf(port->name, sizeof port->name, "memif:%s", options->path);
-  if (m->options.path && pg_memif_join(m) == 0)
+  m->changed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (m->changed < 0)
+    pg_fail("there is no descriptor left for it");
+  else if (m->options.path && pg_memif_join(m) == 0)
     return 0;
-  free((char *)m->options.path);
-  free(m);
+  let_free(m);
   port->state = NULL;
   return -1;
 }

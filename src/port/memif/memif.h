@@ -21,3 +21,7 @@ struct memif_options {
 };
 
 int pg_memif_open(struct port *port, const struct memif_options *options);
+
+/* wait.c */
+int32_t pg_memif_descriptors(const struct port *port, int32_t *fds, int32_t most);
+uint32_t pg_memif_notify(const struct port *port, bool on);

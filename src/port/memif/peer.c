@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -161,6 +162,8 @@ void pg_memif_go_live(struct memif *m, struct session *s)
       rte_spinlock_unlock(&lane->lock);
     }
   m->live = s;
+  atomic_fetch_add(&m->sessions, 1);
+  eventfd_write(m->changed, 1);
 }
 
 static void go_live(struct peer *c)

@@ -104,6 +104,8 @@ struct memif {
   struct session *live;
   struct rte_ether_addr mac;
   uint64_t faults[FAULTS];
+  int changed;               /* eventfd: there is another session */
+  _Atomic uint32_t sessions; /* that there were */
   double quiet_until;        /* of what is said about peers */
   bool told;                 /* that the server refuses */
 };

@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- vhost: the host's end of a vhost-user socket.
 
+local ffi = require("ffi")
 local C = require("core.native")
 local arguments = require("lib.port.arguments")
 local needs = require("lib.port.needs")
+
+local MOST_QUEUES = 64
+local descriptors = ffi.new("int32_t[?]", MOST_QUEUES)
 
 return {
   name = "vhost", order = 9,
@@ -37,6 +41,15 @@ return {
   has_queues = true, -- the virtual machine spreads flows over them
   lingers = true,
   tend = C.pg_guest_tend,
+  -- The eventfds that the virtual machine kicks.
+  wake_fds = function (device_port)
+    local list = {counts = true}
+    for i = 1, C.pg_guest_descriptors(device_port, descriptors, MOST_QUEUES) do
+      list[i] = descriptors[i - 1]
+    end
+    return list
+  end,
+  notify = C.pg_guest_notify,
   bench = {order = 5, receive = "vhost:%s/vhost", send = "virtio-user:%s/vhost",
     round = 192, most = 128},
 }

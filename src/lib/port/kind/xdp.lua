@@ -46,6 +46,12 @@ end
 
 function xdp.interface(port) return port.iface end
 
+--- Its socket is readable while its ring has packets.
+function xdp.wake_fds(_, port)
+  local fd = C.pg_xdp_descriptor(port.iface, port.queue)
+  return fd >= 0 and {fd} or nil
+end
+
 function xdp.suits(details) return not details.is_tap and 3 end
 
 -- Has this process another queue of that interface already?
