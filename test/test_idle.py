@@ -142,3 +142,32 @@ def test_nothing_is_lost_after_silence(port, mode):
     a = account(program.said)
     assert a["sent"] == a["received"] >= BURST + 1
     assert a["dropped by ports"] == 0, program.said
+
+
+def thread_wakeups(pid):
+    """The same of all threads."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status") as status:
+            total += next(int(line.split()[1]) for line in status
+                          if line.startswith("voluntary_ctxt_switches"))
+    return total
+
+
+def test_rings_between_cpus_wake_their_receivers(namespace, tmp_path):
+    port = Port("packet", namespace, tmp_path / "folder")
+    cpus = sorted(os.sched_getaffinity(0))
+    script = ROOT / "test" / "echo_on_two_cpus.lua"
+    with running(*port.inside.command(PERIGEE, "run", script, "packet:port", cpus[0],
+                                      cpus[-1])) as program, port.wire() as wire:
+        wire.wait_for_echo(program)
+        threads = len(os.listdir(f"/proc/{program.pid}/task"))
+        for i in range(3):
+            before, began = thread_wakeups(program.pid), time.monotonic()
+            assert program.runs_for(QUIET_S), program.said
+            slept, seconds = thread_wakeups(program.pid) - before, time.monotonic() - began
+            frame = FRAME + i.to_bytes(46, "big")
+            wire.send(frame)
+            assert wire.receive(timeout=20) == frame, program.said
+        assert slept <= threads * (MOST_WAKEUPS * seconds + SLACK), program.said
+        assert program.interrupt() == 0, program.said

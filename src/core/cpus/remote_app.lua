@@ -86,6 +86,7 @@ end
 --- The engine tells which links there are.
 function RemoteApp:link()
   let_nobody_wait(self)
+  self:notify(false)
   local sources = {n = 0}
   for name, l in pairs(self.output) do
     local passage = type(name) == "string" and passage_at(self.arg.outputs[name])
@@ -125,10 +126,22 @@ function RemoteApp:pull()
   receive_all(self.sources, pool.freelist)
 end
 
+--- Who sends rings this thread's bell.
+function RemoteApp:wake_fds() return {bell = true} end
+
+--- Let who sends ring it, or no more.
+function RemoteApp:notify(on)
+  local sources = self.sources
+  for i = 1, sources.n do C.pg_passage_notify(sources[i].passage, on) end
+end
+
 --- Inputs all have functions of their own.
 function RemoteApp:push() end
 
 --- What waits for its rings needn't any more.
-function RemoteApp:stop() let_nobody_wait(self) end
+function RemoteApp:stop()
+  self:notify(false)
+  let_nobody_wait(self)
+end
 
 return RemoteApp

@@ -176,7 +176,8 @@ return function (handle_of_thread)
   this_engine.become(worker)
   failure = require("core.failure")
   messages = require("core.cpus.messages")
-  local options = {done = attend, no_report = true}
+  -- (A message wakes it.)
+  local options = {done = attend, no_report = true, ask_within = math.huge}
   repeat
     if not runs then C.pg_worker_wait(worker, C.TO_WORKER, IDLE_SECONDS) end
     if runs then run(options) end

@@ -68,7 +68,7 @@ local function add_port(name, app)
       return ("app '%s': its descriptor can't be waited for"):format(name)
     end
   end
-  if app.notify and #fds > 0 then notified[#notified + 1] = app end
+  if app.notify and (#fds > 0 or fds.bell) then notified[#notified + 1] = app end
 end
 
 local function collect(tick_Hz)

@@ -6,9 +6,16 @@
  */
 #define RTE_USE_C11_MEM_MODEL 1 /* orders that ThreadSanitizer understands */
 
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/membarrier.h>
 
 #include <rte_common.h>
 #include <rte_malloc.h>
@@ -16,6 +23,7 @@
 #include <rte_ring.h>
 
 #include "../api.h"
+#include "clock.h"
 #include "internal.h"
 #include "ring_count.h"
 
@@ -23,15 +31,26 @@ enum { MASK = LINK_RING_SIZE - 1, RECEIVED_AT_ONCE = 256 };
 
 struct passage {
   int32_t closed;   /* nobody receives */
+  int32_t bell;     /* to be rung for the receiver, which sleeps; 0: it doesn't */
   uint64_t dropped; /* by the sender, for that */
   struct rte_ring ring __rte_cache_aligned;
 };
+
+static atomic_int barriers; /* membarrier(2): 1: the kernel can, -1: it can't */
+
+static void begin_barriers(void)
+{
+  bool can = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  atomic_store(&barriers, can ? 1 : -1);
+}
 
 /* A passage with room for `size` packets, a power of two, in memory of the NUMA
  * node (-1: any); NULL if there is no memory. */
 struct passage *pg_passage_new(uint32_t size, int32_t node)
 {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   ssize_t bytes = rte_ring_get_memsize(size);
+  pthread_once(&once, begin_barriers);
   struct passage *p = bytes < 0 ? NULL
                                 : rte_zmalloc_socket("passage",
                                                      offsetof(struct passage, ring) + bytes,
@@ -117,6 +136,33 @@ static void drop_all(struct freelist *account, struct passage *p, struct link *l
   }
 }
 
+/* What this thread wrote before, the others see that call wake_receiver() later, or it
+ * sees what they wrote before: at no cost for them, as the kernel does it. */
+static void meet_others(void)
+{
+  atomic_thread_fence(memory_order_seq_cst);
+  if (atomic_load(&barriers) > 0)
+    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+/* Let the thread that sends wake this one when something comes (`on`), or no more. What
+ * was sent before it sees this is in the ring by the next look. */
+void pg_passage_notify(struct passage *p, bool on)
+{
+  __atomic_store_n(&p->bell, on ? pg_wait_bell() : 0, __ATOMIC_RELEASE);
+  if (on)
+    meet_others();
+}
+
+static inline void wake_receiver(struct passage *p)
+{
+  if (unlikely(atomic_load_explicit(&barriers, memory_order_relaxed) < 0))
+    atomic_thread_fence(memory_order_seq_cst);
+  atomic_signal_fence(memory_order_seq_cst);
+  if (unlikely(__atomic_load_n(&p->bell, __ATOMIC_RELAXED) > 0))
+    pg_wait_ring(__atomic_exchange_n(&p->bell, 0, __ATOMIC_ACQ_REL));
+}
+
 /* Move what is in the link into the ring; how many packets that were. */
 int pg_passage_send(struct freelist *account, struct passage *p, struct link *link)
 {
@@ -139,6 +185,8 @@ int pg_passage_send(struct freelist *account, struct passage *p, struct link *li
     if (moved < n)
       break;
   }
+  if (sent > 0)
+    wake_receiver(p);
   return sent;
 }
 
