@@ -212,8 +212,8 @@ function Port:wake_fds()
   return nil, ("port '%s' has no descriptor to wait for"):format(self.description.text)
 end
 
---- Let the peer tell of packets by the descriptors (the app's notify()), or no more. The
---- descriptors may be others now.
+--- Let the peer tell of packets by the descriptors (the app's notify()), or no more.
+--- The descriptors may be others now.
 function Port:tell_peer(on)
   local version = self.kind.notify(self.port, on)
   if version ~= self.version then
