@@ -41,13 +41,12 @@ def test_copies_run_on_both(words):
 
 
 @pytest.mark.parametrize("words, text, why", [
-    ((), "FromDPDKDevice(0) -> q :: Queue -> Unqueue -> s :: Discard;"
-     "Script(wait 0.1, stop)", "Script@5 :: Script: it runs once, for the whole router"),
-    ((), "Idle -> Discard; DriverManager(wait 0.1, stop)",
-     "DriverManager@3 :: DriverManager: it runs once, for the whole router"),
+    ((), "FromDPDKDevice(1) -> Script(TYPE PACKET, return 0) -> Discard",
+     "Script@2 :: Script: it runs for each packet, in one row"),
+    ((), "Idle -> Discard; DriverManager(wait 0.1, stop)", "it receives from no device"),
     ((), "FromDPDKDevice(1) -> s :: EtherSwitch -> Discard; Idle -> [1] s [1] -> Discard",
      "s :: EtherSwitch: copies would learn different tables of addresses"),
-], ids=["element", "script", "switch"])
+], ids=["script", "device", "switch"])
 def test_others_run_on_one_which_is_said(words, text, why, tmp_path):
     capture = tmp_path / "none.pcap"
     capture.write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
@@ -132,6 +131,41 @@ def test_handlers_are_those_of_one_router(tmp_path):
     assert "Counter@2.count:\n100\n" in said[0], said[0]
     assert "FromDevice@1.hw_count:\n100\n" in said[0], said[0]
     assert said[0] == said[1]
+
+
+SCRIPTED = """
+FromDevice(i) -> c :: Counter -> s :: Switch(0) -> d :: Discard; s [1] -> Discard;
+p :: Script(TYPE PASSIVE, return $(add $(c.count) 7));
+DriverManager(wait_stop, print "$(c.count) at $(s.switch)", write c.reset, write s.switch 1,
+  print "$(c.count) at $(s.switch)", print $(p.run), print d.count, wait 0.05s, stop)
+"""
+
+
+@two_cpus
+def test_a_script_speaks_to_all_copies(tmp_path):
+    capture = tmp_path / "in.pcap"
+    scapy.all.wrpcap(str(capture), [Ether() / IP(src=f"10.0.0.{k}") / UDP() / Raw(b"x")
+                                    for k in range(100)])
+    said = []
+    for cpus in (f"{CPUS[0]}", f"{CPUS[0]},{CPUS[-1]}"):
+        result = run(PERIGEE, "click", "--cpus", cpus, "--device", f"i=pcap:rx={capture}",
+                     "-h", "d.count", "-h", "p.run", "-e", SCRIPTED, timeout=60)
+        assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
+        said.append(result.stdout)
+    assert said[0] == ("100 at 0\n0 at 1\n7\n100\nd.count:\n100\n\n"
+                       "p.run:\n7\n\n"), said[0]
+    assert said[0] == said[1]
+
+
+@two_cpus
+def test_a_script_or_a_signal_ends_all_copies():
+    words = (PERIGEE, "click", "-j", "2", *DEVICE, "-e")
+    result = run(*words, f"{MIRROR}; Script(wait 0.1s, stop)", timeout=60)
+    assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
+    with running(*words, f"{MIRROR}; DriverManager(pause)") as click:
+        click.wait_for_engine()
+        wait_until(lambda: {"click_1/c", "click_2/c"} <= busy(click.pid), "both copies")
+        assert click.interrupt() == 0, click.said
 
 
 @two_cpus

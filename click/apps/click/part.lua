@@ -49,7 +49,7 @@ function part.router(text, file, arg, name, old)
   if not made then
     failure.usage("app '%s': %s", name, (report:text():gsub("\n$", "")))
   end
-  for _, e in ipairs(thread and made.elements or {}) do
+  for _, e in ipairs(thread and not arg.copy and made.elements or {}) do
     e.home_thread = thread.number
   end
   return made

@@ -15,6 +15,11 @@ local EVERYWHERE = {}
 for name in ([[AddressInfo AnnotationInfo PortInfo AlignmentInfo DPDKInfo ClickyInfo
   FlowInfo DevirtualizeInfo ScheduleInfo]]):gmatch("%S+") do EVERYWHERE[name] = true end
 
+--- Is an element of that class in all parts?
+function division.is_everywhere(class)
+  return EVERYWHERE[class] or class == DIVIDES
+end
+
 -- Groups of elements that can't be divided ------------------------------------------
 
 local function is_pull(router, c)

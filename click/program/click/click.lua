@@ -193,7 +193,7 @@ local function run_copies(router, text, o, reporter)
   end
   placement.use(nil)
   if why then return false end
-  copies.run(router, text, o, cpus, meets)
+  copies.run(router, text, o, cpus, list, meets)
   return true
 end
 

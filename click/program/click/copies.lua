@@ -10,9 +10,12 @@
 --                         and its kind of division if that isn't the class's
 --   readdresses           true: it changes what packets, or answers to them, are led by
 
+local C = require("core.native")
 local affinity = require("core.cpus.affinity")
+local click = require("apps.click.click")
 local config = require("core.config")
 local dividable = require("core.cpus.dividable")
+local division = require("click.router.division")
 local engine = require("core.app")
 local joined = require("program.click.joined")
 local placement = require("core.cpus.placement")
@@ -132,6 +135,8 @@ end
 
 local function app_of(i) return "click_" .. i end
 
+local BESIDE, ASK_SECONDS = "click_0", 0.05
+
 -- Have the files come to their end, and is nothing on its way?
 local function end_of_files(cpus)
   return function ()
@@ -141,6 +146,23 @@ local function end_of_files(cpus)
       if states["passing on"] or states.starting then return false end
     end
     return true
+  end
+end
+
+-- The same where scripts are beside the copies: they are told of stops and the files'
+-- end, and say when it is over.
+local function end_of_scripts(cpus)
+  local next_time, told, at_end = 0, false, end_of_files(cpus)
+  return function ()
+    local n, now = 0, C.pg_now()
+    if now >= next_time then
+      next_time = now + ASK_SECONDS
+      for i, cpu in ipairs(cpus) do
+        n = n + workers.call(cpu, "apps.click.click", "take_stops", {app_of(i)})
+      end
+      if not told and at_end() then n, told = n + 1, true end
+    end
+    return click.stop(BESIDE, n)
   end
 end
 
@@ -160,25 +182,50 @@ function copies.explain(router, cpus, list, why, meets)
   placement.tell(lines)
 end
 
+-- Of elements that run once, their names, a set; and which part of the router each
+-- element is in: 0 beside the copies, 1 in each. Or nil: there are none.
+local function set_apart(list)
+  local whole, of = {}, {}
+  for _, entry in ipairs(list) do
+    local e = entry.element
+    if entry.kind == "whole" then whole[e.name] = true end
+    if not division.is_everywhere(e.class.name) then
+      of[e.name] = entry.kind == "whole" and 0 or 1
+    end
+  end
+  if next(whole) then return whole, of end
+end
+
 --- Run copies of the router's configuration `text` on the CPUs of the list, until a
---- signal comes or its files end. `meets` is of copies.problem. The router itself,
---- which is closed, has their handlers then.
-function copies.run(router, text, o, cpus, meets)
+--- signal comes, its files end or its scripts say so. `list` is of copies.division,
+--- `meets` of copies.problem. The router itself, which is closed, has their handlers
+--- then.
+function copies.run(router, text, o, cpus, list, meets)
   local c = config.new()
-  local Click = require("apps.click.click").Click
   local shared = steering.devices(router, #cpus, meets)
+  local whole, of = set_apart(list)
+  local where = {cpus = cpus, app_of = app_of, whole = whole, beside = BESIDE}
+  local function argument(fields)
+    fields.text, fields.variables, fields.devices = text, o.variables, o.devices
+    return fields
+  end
   router:close()
   for i, cpu in ipairs(cpus) do
-    config.app(c, app_of(i), Click, {text = text, variables = o.variables,
-      devices = o.devices,
-      copy = {number = i - 1, of = #cpus, shared = steering.numbers(shared)}})
+    config.app(c, app_of(i), click.Click, argument{
+      copy = {number = i - 1, of = #cpus, shared = steering.numbers(shared)},
+      thread = of and {number = 1, of = of}})
     config.cpu(c, app_of(i), cpu)
+  end
+  if whole then
+    click.look_elsewhere(BESIDE, joined.finder(router, where))
+    config.app(c, BESIDE, click.Click, argument{thread = {number = 0, of = of}})
   end
   steering.wire(c, shared, cpus, app_of, meets)
   placement.use(nil)
   engine.configure(c)
-  engine.main{no_report = true, done = end_of_files(cpus)}
-  joined.handlers(router, cpus, app_of)
+  engine.main{no_report = true,
+    done = (whole and end_of_scripts or end_of_files)(cpus)}
+  joined.handlers(router, where)
 end
 
 return copies

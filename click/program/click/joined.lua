@@ -7,6 +7,7 @@
 -- written, too, are the same in all copies, numbers are summed (not if the handler
 -- takes arguments), and other texts follow each other, unless they are all the same.
 
+local click = require("apps.click.click")
 local handlers = require("click.router.handlers")
 local workers = require("core.cpus.workers")
 
@@ -51,22 +52,68 @@ function joined.text(h, name, texts)
   return all_the_same(texts) and texts[1] or one_after_the_other(texts)
 end
 
---- Let the router's handlers be those of copies, the apps app_of(i), one on each of the
---- CPUs.
-function joined.handlers(router, cpus, app_of)
+-- Where the copies are: cpus, app_of (copies.run); `whole`: a set of the names of
+-- elements that are in one app beside them, `beside`.
+
+-- The text of a read handler of all copies, with `full` as its whole name and
+-- arguments; or nil and what is wrong.
+local function read(where, router, e, name, full)
+  local texts = {}
+  for i, cpu in ipairs(where.cpus) do
+    local answer = workers.call(cpu, "apps.click.click", "read",
+      {app = where.app_of(i), handler = full})
+    if not answer.text then return nil, answer.problem end
+    if e == router.root then return answer.text end
+    texts[i] = answer.text
+  end
+  return joined.text(handlers.find(router, e, name), name, texts)
+end
+
+-- Write to the handler of each copy; what is wrong, or nil.
+local function write(where, full, text)
+  local problem
+  for i, cpu in ipairs(where.cpus) do
+    local answer = workers.call(cpu, "apps.click.click", "write",
+      {app = where.app_of(i), handler = full, text = text})
+    if not answer.ok then problem = problem or answer.problem end
+  end
+  return problem
+end
+
+--- What finds the elements of copies for a router beside them
+--- (click.router.handlers). `router`, which is closed, knows their classes.
+function joined.finder(router, where)
+  return function (beside, name, near)
+    local e = router:find(name, near)
+    if not e or where.whole[e.name] then return nil end
+    local function own(_, key)
+      local h = handlers.find(router, e, key)
+      if not h then return nil end
+      local full = e.name .. "." .. key
+      return {
+        param = h.param,
+        read = h.read and function (_, arguments)
+          return read(where, router, e, key,
+            arguments and arguments ~= "" and full .. " " .. arguments or full)
+        end,
+        write = h.write and function (_, text) return write(where, full, text) end,
+      }
+    end
+    return {name = e.name, router = beside,
+      own_handlers = setmetatable({}, {__index = own})}
+  end
+end
+
+--- Let the router's handlers be those of the copies, and of what is beside them.
+function joined.handlers(router, where)
   function router:handler_read(full)
     local e, name = handlers.resolve(self, (handlers.split(full)))
     if not e then return nil, name end
-    local h = handlers.find(self, e, name)
-    local texts = {}
-    for i, cpu in ipairs(cpus) do
-      local answer = workers.call(cpu, "apps.click.click", "read",
-        {app = app_of(i), handler = full})
-      if not answer.text then return nil, answer.problem end
-      if e == self.root then return answer.text end
-      texts[i] = answer.text
+    if where.whole and where.whole[e.name] then
+      local answer = click.read{app = where.beside, handler = full}
+      return answer.text, answer.problem
     end
-    return joined.text(h, name, texts)
+    return read(where, self, e, name, full)
   end
 end
 

@@ -193,7 +193,7 @@ local function translate(n, text, by)
   if text == NAT then
     local router =
       {find = function () return {class = registry.find("IPRewriter")} end}
-    joined.handlers(router, cpus, app_of)
+    joined.handlers(router, {cpus = cpus, app_of = app_of})
     result.sizes =
       router:handler_read("nat.size") .. " " .. router:handler_read("pings.size")
   end

@@ -18,6 +18,8 @@ local KINDS = {
   pairs = {meets = "addresses", text = "by addresses: all packets between two "
     .. "addresses to one copy, which changes them so that answers come to it, too"},
 }
+KINDS.whole = {meets = "nothing",
+  text = "once, beside the copies, whose handlers it reads and writes together"}
 KINDS.within.text = KINDS.answers.text .. "; pings by their identifier, ICMP errors "
   .. "by the packet that they quote"
 
@@ -59,8 +61,8 @@ function dividable.handing_out(meets) return HANDING_OUT[meets] end
 --- The kind that is enough for both, or nil: what comes by addresses alone meets flows,
 --- but not the answers to what a copy has changed by ports.
 function dividable.both(a, b)
-  if a == "any" or a == b then return b end
-  if b == "any" then return a end
+  if a == "any" or a == "whole" or a == b then return b end
+  if b == "any" or b == "whole" then return a end
   local rank_a, rank_b = KINDS[a].rank, KINDS[b].rank
   if rank_a and rank_b then return rank_a > rank_b and a or b end
   local by_ports = rank_a and a or rank_b and b
@@ -70,7 +72,7 @@ end
 
 --- Have answers to what copies have changed to come to them?
 function dividable.has_answers(kind)
-  return kind ~= "any" and kind ~= "flow" and kind ~= "addresses"
+  return kind == "answers" or kind == "within" or kind == "pairs"
 end
 
 --- Lines for people: `list` has {name =, kind =} or {name =, why =}, and names of one

@@ -13,9 +13,15 @@ local text = require("click.language.text")
 
 local Script = element.define{
   name = "Script", summary = "runs instructions on the router's handlers",
-  division = "none", undivided = "it runs once, for the whole router",
+  division = "whole",
   ports = "-/-", processing = "ah/ah",
 }
+
+--- Why there can't be one beside `n` copies of the router: it would be in the packets'
+--- way.
+function Script.divided(e)
+  if e.ninputs + e.noutputs > 0 then return "it runs for each packet, in one row" end
+end
 
 -- Configuring -----------------------------------------------------------------------
 
