@@ -16,6 +16,7 @@ from helpers.memif_peer import connected
 from helpers.network import Namespace
 
 NOBODY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups")
+CAPABILITIES = "+net_raw,+net_admin"  # of what packet and TAP ports need
 IS_ROOT = os.geteuid() == 0
 
 # What an app tries in its fifth breath; each says whether it worked.
@@ -182,14 +183,19 @@ def test_as_an_ordinary_user(folder, tree, port):
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="making interfaces needs root")
-@pytest.mark.parametrize("port", ["packet:sandbox0", "xdp:sandbox0", "tap:sandbox2"])
-def test_with_interfaces(folder, port):
+@pytest.mark.parametrize("port, user", [
+    ("packet:sandbox0", "root"), ("xdp:sandbox0", "root"), ("tap:sandbox2", "root"),
+    ("packet:sandbox0", "nobody"), ("tap:sandbox2", "nobody")])
+def test_with_interfaces(folder, tree, port, user):
+    """Also for a user who may only have interfaces, as the packaged unit's."""
+    as_nobody = (*NOBODY, "--inh-caps", CAPABILITIES, "--ambient-caps", CAPABILITIES)
     space = Namespace("sandbox")
     try:
         space.ip("link", "add", "sandbox0", "type", "veth", "peer", "name", "sandbox1")
         for name in "sandbox0", "sandbox1":
             space.ip("link", "set", name, "up")
-        assert attacked(folder, port, space.command()) == CAN
+        before = space.command(*as_nobody) if user == "nobody" else space.command()
+        assert attacked(folder, port, before, tree if user == "nobody" else PERIGEE) == CAN
     finally:
         space.remove()
 
