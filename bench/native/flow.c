@@ -14,10 +14,13 @@
  * nanoseconds of CPU time for one, the least of all turns and the median.
  * grow: the longest time that an addition took, and that a look at the clock took, in
  * microseconds of the thread's CPU time, and how many took over 100 (interrupts and the
- * hypervisor's pauses are among them), with memory that is new. check: random calls, beside an array; with
+ * hypervisor's pauses are among them), with memory that is new; and of how many of these
+ * additions the thread had a page fault in or shortly before them. check: random calls, beside an array; with
  * SANITIZE=address its memory is looked after.
  */
+#define _GNU_SOURCE
 #include <math.h>
+#include <sys/resource.h>
 
 #include <rte_hash.h>
 #include <rte_hash_crc.h>
@@ -31,7 +34,7 @@
 #undef HASH
 #include "common.h"
 
-enum { AT_ONCE_KEYS = 64, MOST_QUERIES = 1 << 20, TURNS_MOST = 999 };
+enum { AT_ONCE_KEYS = 64, MOST_QUERIES = 1 << 20, TURNS_MOST = 999, OVER_US = 100, LOOK_US = 25 };
 
 struct bench_key { uint32_t from, to; uint16_t sport, dport; uint32_t protocol; };
 struct bench_record {
@@ -243,14 +246,22 @@ static double thread_microseconds(void)
 static void note(double *longest, uint64_t *over, double us)
 {
   *longest = us > *longest ? us : *longest;
-  *over += us > 100;
+  *over += us > OVER_US;
+}
+
+static long page_faults(void)
+{
+  struct rusage use;
+  getrusage(RUSAGE_THREAD, &use);
+  return use.ru_minflt;
 }
 
 /* Of each addition, and of as many looks at the clock. */
 static void grow(uint64_t flows)
 {
   double longest[2] = {0};
-  uint64_t over[2] = {0};
+  uint64_t over[2] = {0}, faulted = 0;
+  long faults = page_faults();
   make_table(flows, false);
   for (uint64_t i = 0; i < flows; i++) {
     struct bench_key key = key_number(i);
@@ -258,9 +269,14 @@ static void grow(uint64_t flows)
     add_ours(&key, (int64_t)(i / 1000));
     double added = thread_microseconds();
     note(&longest[0], &over[0], added - began);
+    if (added - began > LOOK_US) {
+      long now = page_faults();
+      faulted += added - began > OVER_US && now != faults;
+      faults = now;
+    }
     note(&longest[1], &over[1], thread_microseconds() - added);
   }
-  printf("%.1f %lu %.1f %lu\n", longest[0], over[0], longest[1], over[1]);
+  printf("%.1f %lu %.1f %lu %lu\n", longest[0], over[0], longest[1], over[1], faulted);
 }
 
 /* Random calls, and an array that tells what must be there. */
