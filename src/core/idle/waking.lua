@@ -3,8 +3,6 @@
 -- visitors. A graph can sleep until then if all its apps only have to do with packets
 -- that come by such ports; else it is looked at as often as ever.
 
-jit.off(true, true) -- called seldom: when the graph or a descriptor has changed
-
 local C = require("core.native")
 local outside = require("core.outside.visitors")
 
@@ -84,6 +82,12 @@ local function collect(tick_Hz)
   for _, fd in ipairs(outside.descriptors()) do
     C.pg_wait_add(fd, C.WOKEN_BY_VISITOR, false)
   end
+end
+
+-- Called seldom: when the graph or a descriptor has changed. The rest is called for
+-- each packet where these come far apart.
+for _, f in ipairs{reason, seconds_of, add_port, collect, waking.arrange} do
+  jit.off(f)
 end
 
 --- Can the engine sleep until something happens, where tick() is called `tick_Hz` times

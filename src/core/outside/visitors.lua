@@ -13,7 +13,7 @@ local visitors = {}
 --- reload(done) before and after the program reads its configuration again, stopping()
 --- when a signal has come and packets run out, and leave() when the process ends,
 --- before its apps are stopped. While no packet comes, descriptor() (nil: none now)
---- tells of something to do, and tend() is called every patience() seconds at least.
+--- tells of something to do, and tend() is called every `patience` seconds at least.
 --- Each may be left out; none but begun() may raise errors.
 function outside.let_in(visitor)
   visitors[#visitors + 1] = visitor
@@ -38,15 +38,15 @@ function outside.descriptors()
 end
 
 --- For how many seconds visitors can be left alone while no packet comes, unless their
---- descriptors tell of something: the least of what patience() returns where they have
---- one, and of `most`.
+--- descriptors tell of something: the least of their `patience`, where they have one,
+--- and of `most`.
 function outside.patience(most)
   for i = 1, #visitors do
-    local f = visitors[i].patience
-    if f then most = math.min(most, f()) end
+    most = math.min(most, visitors[i].patience or most)
   end
   return most
 end
+jit.on(outside.patience) -- called for each packet where these come far apart
 
 --- The engine's main loop begins.
 function outside.begin()

@@ -28,6 +28,8 @@ local function serve()
   return session.new(commands)
 end
 
+local BUSY_SECONDS = 0.01 -- who is connected is looked at as often
+
 local visitor = {}
 
 --- The engine's main loop begins: from now on the socket is there.
@@ -47,6 +49,7 @@ end
 function visitor.tend(now)
   if not listening then return end
   listening:poll()
+  visitor.patience = listening:busy() and BUSY_SECONDS or math.huge
   if not listening:busy() then return end
   for _, client in pairs(listening.connections) do
     client:tend(now)
@@ -54,14 +57,8 @@ function visitor.tend(now)
   listening:work()
 end
 
-local BUSY_SECONDS = 0.01
-
---- Who connects wakes the engine; who is connected is looked at often.
+--- Who connects wakes the engine.
 function visitor.descriptor() return listening and listening.fd end
-
-function visitor.patience()
-  return listening and listening:busy() and BUSY_SECONDS or math.huge
-end
 
 --- The process ends: what is attached says so.
 function visitor.leave()
