@@ -83,6 +83,16 @@ def random_record(rng):
     ))()
 
 
+def section_of(records):
+    """The records as Scapy wants them: since 2.6 a list, before a chain of packets."""
+    if isinstance(DNS().an, list):
+        return records
+    joined = None
+    for record in records:
+        joined = record if joined is None else joined / record
+    return joined
+
+
 def random_message(rng):
     """A message of Scapy's, and what is to be read of it."""
     question = random_name(rng)
@@ -94,10 +104,7 @@ def random_message(rng):
         expected[key] = [
             {"name": record.rrname.decode(), "ttl": record.ttl, "class": "IN",
              "type": kind, "data": data} for record, kind, data in chosen]
-        joined = None
-        for record, _, _ in chosen:
-            joined = record if joined is None else joined / record
-        sections[section] = joined
+        sections[section] = section_of([record for record, _, _ in chosen])
     return DNS(id=7, qr=1, qd=DNSQR(qname=question, qtype="MX"), **sections), expected
 
 
@@ -111,16 +118,26 @@ def is_whole(message):
     return b"\xc0" not in b"".join(name + b"." for name in names_of(DNS(message)))
 
 
+def records_of(section):
+    """The same back, as a list."""
+    if isinstance(section, list):
+        return section
+    records = []
+    while section:
+        records.append(section)
+        section = section.payload
+    return records
+
+
 def names_of(message):
     """All names in Scapy's message."""
     for section in (message.an, message.ns, message.ar):
-        while section:
-            yield section.rrname
+        for record in records_of(section):
+            yield record.rrname
             for attribute in ("rdata", "exchange", "target", "mname", "rname"):
-                value = getattr(section, attribute, b"")
+                value = getattr(record, attribute, b"")
                 if isinstance(value, bytes):
                     yield value
-            section = section.payload
 
 
 def test_records_are_those_of_scapy(tmp_path):
