@@ -220,9 +220,12 @@ local function next_router(self, exchange)
   return self.successor and exchange(self) or self
 end
 
+local ASK_SECONDS = 1e-4 -- timers are as exact as that
+
 local function run_engine(self, exchange)
   local running = self
-  engine.main{no_report = true, measure_latency = false, done = function ()
+  engine.main{no_report = true, measure_latency = false,
+              ask_within = ASK_SECONDS, done = function ()
     running = next_router(running, exchange)
     return run_turn(running) and not running.successor
   end}

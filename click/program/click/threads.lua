@@ -16,6 +16,8 @@ local workers = require("core.cpus.workers")
 
 local threads = {}
 
+local TIMER_SECONDS = 1e-4 -- timers of the routers are as exact as that
+
 local OWN_ROUTER = {ports = "-p", unix_sockets = "-u", sockets = "--socket",
   allow_reconfigure = "-R", simtime = "--simtime"}
 local MOST_LINKS = 64 -- between a part and the others
@@ -214,7 +216,8 @@ function threads.run(router, plan, text, o, reporter)
     reporter:warning("StaticThreadSched has no effect: %s", tostring(err))
     return false
   end
-  engine.main{no_report = true, measure_latency = false, done = watch(plan)}
+  engine.main{no_report = true, measure_latency = false, ask_within = TIMER_SECONDS,
+              done = watch(plan)}
   function router:handler_read(full)
     local name, arguments = handlers.split(full)
     local element, rest = name:match("^([^.]+)%.(.+)$")
