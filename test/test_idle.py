@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from helpers.command import PERIGEE, ROOT, running, wait_until
+from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
 from helpers.network import Wire, veth
 from helpers.report import account
 
@@ -171,3 +171,21 @@ def test_rings_between_cpus_wake_their_receivers(namespace, tmp_path):
             assert wire.receive(timeout=20) == frame, program.said
         assert slept <= threads * (MOST_WAKEUPS * seconds + SLACK), program.said
         assert program.interrupt() == 0, program.said
+
+
+def test_a_graph_file_is_as_idle(namespace, tmp_path):
+    port = Port("packet", namespace, tmp_path / "folder")
+    path = tmp_path / "graph.yaml"
+    path.write_text("apps:\n  port: {class: apps.port.port.Port, arg: 'packet:port'}\n"
+                    "links:\n  - port.output -> port.input\n")
+    with running(*port.inside.command(PERIGEE, "run", path)) as program, \
+            port.wire() as wire:
+        wire.wait_for_echo(program)
+        wait_until(lambda: is_settled(program.pid), lambda: f"sleep: {program.said}")
+        assert program.interrupt() == 0, program.said
+
+
+def test_an_unknown_way_to_sleep_is_refused():
+    result = perigee("--sleep", "often", "echo", "null", 1, 0.1)
+    assert result.returncode == 2
+    assert result.stderr == "perigee: --sleep often: give one of never, adaptive, eager\n"
