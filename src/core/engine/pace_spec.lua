@@ -27,8 +27,10 @@ describe("the sleep between breaths", function ()
     local engine = {sleep = 0, maxsleep = 5}
     move_a_packet()
     breath(engine)
-    local sleeps = {}
-    for i = 1, 7 do sleeps[i] = breath(engine) end
+    -- (It naps for a while, if packets came fast in this process before.)
+    while breath(engine) == 0 do end
+    local sleeps = {engine.sleep}
+    for i = 2, 7 do sleeps[i] = breath(engine) end
     assert.same({1, 2, 3, 4, 5, 5, 5}, sleeps)
   end)
 
