@@ -145,8 +145,13 @@ def test_tap(namespace):
     assert_clean(run(*namespace().command(PERIGEE, *DOCTOR, "tap")))
 
 
+def test_connections():
+    assert_clean(perigee("doctor", "--duration", 3, "connect", "both", "--clients",
+                         "10.0.0.1..10.0.0.99", "--servers", "10.0.1.1", "--http", "/"))
+
+
 def test_no_app_is_left_out():
-    tested = {case[0] for case in PLAIN + FILE + CARDS + WIRES} | {"tap"} | OTHERS
+    tested = {case[0] for case in PLAIN + FILE + CARDS + WIRES} | {"tap", "connect"} | OTHERS
     there = {folder.name for tree in ("src", "snabb")
              for folder in (ROOT / tree / "apps").iterdir()
              if list(folder.rglob("*.lua"))}

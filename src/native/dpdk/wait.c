@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -38,12 +39,36 @@ static int add(int fd, uint32_t events, uint32_t woken)
   return epoll_ctl(set.epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+/* Bells of threads that have ended. They are never closed: who rings one late wakes
+ * another thread for nothing, instead of writing to whatever has its number now. */
+static struct {
+  pthread_mutex_t lock;
+  int bell[RTE_MAX_LCORE];
+  int n;
+} spare = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int new_bell(void)
+{
+  pthread_mutex_lock(&spare.lock);
+  int bell = spare.n > 0 ? spare.bell[--spare.n] : 0;
+  pthread_mutex_unlock(&spare.lock);
+  return bell > 0 ? bell : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+}
+
+static void keep_bell(int bell)
+{
+  pthread_mutex_lock(&spare.lock);
+  if (spare.n < RTE_MAX_LCORE)
+    spare.bell[spare.n++] = bell;
+  pthread_mutex_unlock(&spare.lock);
+}
+
 /* This thread's bell: its descriptor, or -1. */
 int pg_wait_bell(void)
 {
   struct reader *r = pg_reader;
   if (r->bell <= 0)
-    __atomic_store_n(&r->bell, eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), __ATOMIC_RELEASE);
+    __atomic_store_n(&r->bell, new_bell(), __ATOMIC_RELEASE);
   return r->bell;
 }
 
@@ -61,9 +86,9 @@ void pg_wait_leave(void)
   if (set.epoll > 0)
     close(set.epoll);
   set.epoll = 0;
-  if (pg_reader->bell > 0)
-    close(pg_reader->bell);
-  pg_reader->bell = 0;
+  int bell = __atomic_exchange_n(&pg_reader->bell, 0, __ATOMIC_ACQ_REL);
+  if (bell > 0)
+    keep_bell(bell);
 }
 
 /* Let this thread's set be empty, but for its bell: 0, or -1. Timers are to be as
