@@ -60,9 +60,15 @@ end
 
 local chain
 
+-- (Numbers of a header are known to differ only in the outermost one.)
+local function fits(g, entry)
+  return (not entry.of or g.group[entry.of])
+    and not (entry.changes == "numbers" and g.changes.numbers)
+end
+
 local function simple(g, from, name)
   local entry
-  repeat entry = SIMPLE[g.random(#SIMPLE)] until not entry.of or g.group[entry.of]
+  repeat entry = SIMPLE[g.random(#SIMPLE)] until fits(g, entry)
   if entry.changes then g.changes[entry.changes] = true end
   g:say("%s -> %s -> %s :: Counter;", from, filled(g.random, entry), name)
   table.insert(g.counters, name)
