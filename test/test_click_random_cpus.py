@@ -11,8 +11,8 @@ import pytest
 from helpers.command import ROOT, perigee
 
 LONG = os.environ.get("PERIGEE_LONG")
-COUNT = 10_000 if LONG else 100
-AT_ONCE = 100  # configurations of a process
+COUNT = 10_000 if LONG else 50
+AT_ONCE = 50  # configurations of a process
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="it takes two CPUs")
