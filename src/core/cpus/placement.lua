@@ -43,6 +43,8 @@ function placement.reasons() return reasons end
 --- What people are told of how apps or elements are divided, a list of lines; a program
 --- that makes copies by itself says it (placement.tell).
 function placement.told() return told or {} end
+
+--- The lines that placement.told() gives from now on; nil: none.
 function placement.tell(lines) told = lines end
 
 -- Apps in the order in which a packet meets them, then those without links.
