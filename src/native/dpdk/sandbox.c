@@ -57,7 +57,11 @@ void pg_note_sandbox(void)
 #define NEVER_NEEDED \
   (1u << CAP_SYS_RAWIO | 1u << CAP_MKNOD | 1u << CAP_SYS_MODULE | 1u << CAP_SYS_BOOT | \
    1u << CAP_SYS_PTRACE | 1u << CAP_SYS_CHROOT | 1u << CAP_SYS_TIME | \
-   1u << CAP_DAC_READ_SEARCH | 1u << CAP_SETFCAP)
+   1u << CAP_DAC_READ_SEARCH | 1u << CAP_SETFCAP | 1u << CAP_SYS_ADMIN)
+
+/* The same of capabilities from 32 on. Who has this one or CAP_SYS_ADMIN may read other
+ * processes' environments (kernel/fork.c, may_access_mm; seen on Linux 6.18). */
+#define NEVER_NEEDED_HIGH (1u << (CAP_PERFMON - 32))
 
 static int drop_capabilities(void)
 {
@@ -68,6 +72,9 @@ static int drop_capabilities(void)
   sets[0].effective &= ~NEVER_NEEDED;
   sets[0].permitted &= ~NEVER_NEEDED;
   sets[0].inheritable &= ~NEVER_NEEDED;
+  sets[1].effective &= ~NEVER_NEEDED_HIGH;
+  sets[1].permitted &= ~NEVER_NEEDED_HIGH;
+  sets[1].inheritable &= ~NEVER_NEEDED_HIGH;
   return syscall(SYS_capset, &header, sets);
 }
 
