@@ -221,12 +221,70 @@ describe("TCPIn, TCPOut", function ()
   end)
 
   it("forget connections that aren't answered, or have ended", function ()
-    local list, numbers = run(TCP, {line(1, 5, "S"), line(40, 6, "A", "x"),
-      line(50, 5, "S"), line(51, 6, "R"), line(90, 7, "A", "x")}, [[SOURCE -> IPIn
+    local list, numbers = run(TCP, {line(1, 5, "S"), line(2, 5, "S"),
+      line(40, 6, "A", "x"), line(50, 5, "S"), line(51, 6, "R"), line(52, 2, "R"),
+      line(90, 7, "A", "x")}, [[SOURCE -> IPIn
       -> a :: TCPIn(b) -> TCPOut -> ToIPSummaryDump(SINKFILE, FIELDS tcp_flags payload);
       Idle -> b :: TCPIn(a) -> TCPOut -> Discard]], "a.count")
-    assert.same({'S ""', 'S ""', 'R ""'}, list)
+    assert.same({'S ""', 'S ""', 'S ""', 'R ""', 'R ""'}, list)
     assert.same({0}, numbers)
+  end)
+
+  -- Segments of both sides, in that order: {from the client, seq, flags, payload, ack},
+  -- behind the handshake; what leaves then.
+  local function talk(segments, middle)
+    local lines = {}
+    for i, x in ipairs{{true, 1000, "S", "data", 0}, {false, 5000, "SA", "", 1001},
+      unpack(segments)} do
+      lines[i] = ('%d 1.0.0.%d 1 1.0.0.%d 1 T %d %d %s "%s"'):format(i, x[1] and 1 or 2,
+        x[1] and 2 or 1, x[2], x[5] or 5001, x[3], x[4] or "")
+    end
+    local list = run(TCP, lines, ([[SOURCE -> IPIn -> c :: IPClassifier(src 1.0.0.1, -)
+      -> a :: TCPIn(b) -> %s -> TCPOut
+      -> to :: ToIPSummaryDump(SINKFILE, FIELDS src tcp_seq tcp_ack tcp_flags payload);
+      c[1] -> b :: TCPIn(a) -> TCPOut -> to]]):format(middle
+      or "WordMatcher(WORD is, MODE FULL, MSG abcd)"))
+    assert.same({'1.0.0.1 1000 0 S ""', '1.0.0.2 5000 1001 SA ""'},
+      {unpack(list, 1, 2)}) -- without data
+    return {unpack(list, 3)}
+  end
+
+  it("don't believe acknowledgements of what wasn't sent, nor old ones", function ()
+    local first = {true, 1001, "A", "this"}
+    local sent = '1.0.0.1 1001 5001 A "thabcd"'
+    -- Of the bytes up to 1007 the receiver has none, then all.
+    assert.same({sent, '1.0.0.2 5001 99998 A ""', sent},
+      talk{first, {false, 5001, "A", "", 100000}, first})
+    assert.same({sent, '1.0.0.2 5001 1005 A ""', '1.0.0.2 5001 999 A ""',
+      '1.0.0.1 1002 5001 A ""'},
+      talk{first, {false, 5001, "A", "", 1007}, {false, 5001, "A", "", 1001}, first})
+  end)
+
+  it("learn nothing of a SYN within the connection", function ()
+    local kept = {true, 1001, "A", "thi"}
+    for _, stray in ipairs{{true, 9000, "S", "", 0}, {false, 5000, "SA", "", 900000}} do
+      local list = talk{kept, stray, kept, {true, 1004, "A", "s"}}
+      assert.matches(stray[3], list[1])
+      assert.same({'1.0.0.1 1001 5001 A "thi"', '1.0.0.1 1004 5001 A "bcd"'},
+        {unpack(list, 2)})
+    end
+  end)
+
+  it("open no connection by the answer to another SYN", function ()
+    local r, numbers = run(TCP, {'1 1.0.0.1 1 1.0.0.2 1 T 1000 0 S ""',
+      '2 1.0.0.2 1 1.0.0.1 1 T 5000 1002 SA ""'}, [[SOURCE -> IPIn
+      -> c :: IPClassifier(src 1.0.0.1, -) -> a :: TCPIn(b) -> TCPOut
+      -> to :: ToIPSummaryDump(SINKFILE, FIELDS tcp_flags);
+      c[1] -> b :: TCPIn(a) -> TCPOut -> to]], "a.count b.count")
+    assert.same({"S", "SA"}, r)
+    assert.same({1, 0}, numbers)
+  end)
+
+  it("take a frame's padding for no data", function ()
+    local list = pass({line(4, 1001, ".", "ab"), line(5, 1003, "F")}, nil,
+      {before = "Pad(LENGTH 80)"})
+    assert.same({'1000 0 S ""', '1001 1001001 A ""', '1001 1001001 . "ab"',
+      '1003 1001001 F ""'}, list)
   end)
 
   it("make room for new connections by those that aren't answered", function ()

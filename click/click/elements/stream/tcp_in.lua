@@ -47,7 +47,8 @@ room. Segments that come too early wait for those before, up to 1,024 of a conne
 and 16,384 in all (REORDER). Of those that come again, those that TCPOut has sent leave
 by output 2, for a TCPRetransmitter; without one they are changed as they were before,
 and go to TCPOut. Those that an element between keeps make it let go of them. Selective
-acknowledgements (RFC 2018) are refused in SYNs, as numbers in them would be wrong.]],
+acknowledgements (RFC 2018) are refused in SYNs, as numbers in them would be wrong; data
+in SYNs are cut off.]],
   differs = "Nothing is acknowledged that the receiver hasn't acknowledged, so PROACK "
     .. "does nothing. RETRANSMIT_PT does nothing: segments that come again are sent "
     .. "again. VERBOSE changes nothing. CAPACITY is Perigee's.",
@@ -137,6 +138,14 @@ local function age(self, number, d, list)
   if d.peer ~= 0 then self.back.table:touch(d.peer, self.back:time(), list) end
 end
 
+-- Let a connection that isn't open, or that has ended, go by the short time.
+local function age_unless_open(self, number, d)
+  if d.open == 0 or d.closed ~= 0
+    or d.fin ~= 0 and d.peer ~= 0 and self.back.own(d.peer).fin ~= 0 then
+    age(self, number, d, OPENING)
+  end
+end
+
 -- A new record for the packet's flow, its number; 0: there is no room.
 local function new_flow(self, p)
   local native = self.native
@@ -159,8 +168,16 @@ local function begin(self, number, s)
   return d
 end
 
--- A SYN passes, without selective acknowledgements.
+-- A packet passes that says nothing of the connection.
+local function pass_by(p)
+  p.note32[FLOW_ID] = 0
+  return p
+end
+
+-- A SYN passes, without selective acknowledgements, and without data: whether the peer
+-- takes these isn't known. They come again (RFC 7413, section 4.2.2).
 local function pass_syn(p, s)
+  if s.length > 0 then C.pg_stream_trim(p, s, 0) end
   if C.pg_stream_refuse_sack(p, s) then C.pg_stream_write(p, s, s.seq, s.ack) end
   return p
 end
@@ -171,7 +188,7 @@ local function take_syn(self, p, s, number)
     local d = self.own(number)
     if d.closed == 0 and d.peer ~= 0 and d.first ~= s.seq
       and not (d.fin ~= 0 and self.back.own(d.peer).fin ~= 0) then
-      return p -- the peer answers for itself (RFC 5961, section 4)
+      return pass_by(p) -- the peer answers for itself (RFC 5961, section 4)
     end
     if d.first == s.seq and d.closed == 0 then return pass_syn(p, s) end
     self:end_flow(number)
@@ -189,7 +206,10 @@ local function take_answer(self, p, s, number)
   if first <= 0 then return nil, NO_CONNECTION end
   local other = back.own(first)
   if other.peer ~= 0 then
-    return number > 0 and pass_syn(p, s) or p
+    local same = number > 0 and self.own(number).first == s.seq
+    return same and pass_syn(p, s) or pass_by(p)
+  elseif tobit(s.ack - other.first) ~= 1 then
+    return pass_by(p) -- the peer resets it (RFC 9293, section 3.10.7.3)
   end
   if number > 0 then self:end_flow(number) end
   number = new_flow(self, p)
@@ -203,7 +223,7 @@ local function take_answer(self, p, s, number)
 end
 
 -- Its connection ends here, for both sides, if the RST is one that the receiver takes.
-local function reset(self, number, d, s)
+local function reset(self, d, s)
   local ahead = tobit(s.seq - d.next)
   if ahead < 0 or ahead > WINDOW_MOST then return end
   self:empty(d)
@@ -213,7 +233,6 @@ local function reset(self, number, d, s)
     self.back:empty(other)
     other.closed = 1
   end
-  age(self, number, d, OPENING)
 end
 
 -- Segments ---------------------------------------------------------------------------
@@ -225,27 +244,26 @@ function TCPIn:process(p)
   local s, native = self.segment, self.native
   if not stream.look(p, s) then return nil, NOT_TCP end
   if not C.pg_stream_sound(p, s) then return nil, BAD_SUM end
+  p.length = s.payload + s.length -- without a frame's padding
+  s.now = s.length
   local number = C.pg_flow_manage(native, p, self:time())
   if band(s.flags, SYN) ~= 0 then
+    if number > 0 then age_unless_open(self, number, self.own(number)) end
     local f = band(s.flags, ACK) ~= 0 and take_answer or take_syn
     local q, o = f(self, p, s, number)
     return q, o
   end
   if number <= 0 then
     if band(s.flags, RST) == 0 then return nil, NO_CONNECTION end
-    p.note32[FLOW_ID] = 0
-    return p
+    return pass_by(p)
   end
-  local d = self.own(number)
+  local d, q, o = self.own(number), p, nil
   if band(s.flags, RST) ~= 0 then
-    reset(self, number, d, s)
-    return p
+    reset(self, d, s)
+  else
+    q, o = order.take(self, d, number, p, s)
   end
-  local q, o = order.take(self, d, number, p, s)
-  if d.open == 0 or d.closed ~= 0
-    or d.fin ~= 0 and d.peer ~= 0 and self.back.own(d.peer).fin ~= 0 then
-    age(self, number, d, OPENING)
-  end
+  age_unless_open(self, number, d)
   return q, o
 end
 

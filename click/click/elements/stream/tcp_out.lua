@@ -115,8 +115,14 @@ local function cut(self, p, s, seq, ack, most)
   return p
 end
 
--- What `d`, whose answers `p` has, is told by them: what the receiver has.
+-- The segment's acknowledgement in the sender's numbers; `other` is the direction that
+-- it answers. Old ones, that came late, and those of what wasn't sent change nothing.
 local function hear(other, s)
+  local last = C.pg_stream_acked(other.changes, tobit(s.ack - 1))
+  if tobit(last - other.sent) >= 0
+    or other.heard ~= 0 and tobit(s.ack - other.acked) < 0 then
+    return C.pg_stream_acked(other.changes, s.ack)
+  end
   other.acked, other.heard, other.window = s.ack, 1, s.window
   local ack = acked(other)
   C.pg_stream_forget(other.changes, ack)
