@@ -10,7 +10,8 @@ import pytest
 from helpers import memif_peer
 from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
 from helpers.memif_echo import FRAME, exchange, serving
-from helpers.memif_peer import BUFFERS_AT, NEXT, REGION_BYTES, SIZE, Gone, connected
+from helpers.memif_peer import (
+    BUFFERS_AT, NEXT, REGION_BYTES, SIZE, Gone, Server, connected, listening)
 
 
 @pytest.fixture(scope="module")
@@ -128,3 +129,16 @@ def test_secrets(tmp_path):
         result = perigee("echo", f"memif:{path},role=server,secret_file={secret}", 0, 1)
         assert result.returncode == 2 and "1 to 24 bytes" in result.stderr, result.stderr
         assert problem in result.stderr or text == "\n"
+
+
+def test_a_server_has_all_buffers_when_the_first_packet_comes(tmp_path):
+    """It may drop what it has no buffer for. (This client never receives.)"""
+    path = tmp_path / "socket"
+    with listening(path) as listener, \
+            running(PERIGEE, "packetblaster", "synth", f"memif:{path}") as client:
+        server = Server(listener)
+        server.start()
+        wait_until(lambda: client.read() and server.receive.head > 0,
+                   lambda: f"packets: {client.said}")
+        assert server.send.head == server.send.size == 1024, client.said
+        server.close()

@@ -293,6 +293,7 @@ static enum fault act(struct hub *h, struct peer *c, struct heard *heard)
   case AWAIT_CONNECTED:
     if (type != MEMIF_CONNECTED)
       return FAULT_MESSAGE_ORDER;
+    pg_memif_give_buffers(c->session);
     go_live(c);
     return FAULT_NONE;
   case AWAIT_INIT:

@@ -193,3 +193,14 @@ bad:;
   errno = error;
   return NULL;
 }
+
+/* Give the server all buffers to send by. It set the cursors to 0 before it answered, and
+ * may lose what it has no buffer for: so before it can have our first packet. */
+void pg_memif_give_buffers(struct session *s)
+{
+  for (int i = 0; i < s->receives; i++) {
+    struct ring *r = &s->receive[i];
+    r->tail = r->size;
+    __atomic_store_n(&r->shared->head, r->tail, __ATOMIC_RELEASE);
+  }
+}

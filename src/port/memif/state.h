@@ -162,6 +162,7 @@ enum fault pg_memif_add_ring(struct session *s, const struct memif_message *m, i
 enum fault pg_memif_find_rings(struct session *s);
 struct session *pg_memif_offer(const struct memif_options *o, uint16_t c2s, uint16_t s2c,
                                uint8_t log2, int wake);
+void pg_memif_give_buffers(struct session *s);
 
 /* peer.c */
 enum fault pg_memif_hear(struct hub *h, struct peer *c, bool *gone);
