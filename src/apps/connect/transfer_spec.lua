@@ -224,6 +224,24 @@ describe("connections", function ()
     assert.is_false(closed)
   end)
 
+  it("wait for a window for as long as the peer answers", function ()
+    local first
+    local function change(p, from_client, wire)
+      local syn = bit.band(p.data[TCP + 13], 2) ~= 0
+      if not from_client or syn or wire.tick >= 20000 then return end
+      first = first or ffi.string(p.data + TCP + 8, 4)
+      ffi.copy(p.data + TCP + 8, first, 4) -- nothing more is acknowledged,
+      write16(p, TCP + 14, 0)              -- nor wanted
+      set_checksums(p, read16(p, IP + 2) - 20)
+    end
+    local client, server, over = run({both = {response = 30000, timeout = 60},
+      server = {timeout = 5}, change = change}, 1)
+    assert.is_true(over)
+    assert.same({1, 1, 30000}, {client.closed, server.closed, server.bytes_sent})
+    assert.equal(0, server.fast_retransmits)
+    assert.equal(server.probes - 1, server.bytes_resent) -- a byte each
+  end)
+
   it("live as long as they are to, with pauses", function ()
     local _, _, over, wire = run({both = {requests = 3, think = 0.5, life = 4}}, 10)
     assert.is_true(over)

@@ -127,8 +127,10 @@ void tcp_acknowledge(struct tcp_endpoint *e, struct tcp_connection *c,
   if (seq_before(c->una, s->ack)) {
     advance(e, c, s->ack);
   } else if (s->ack == c->una) {
-    c->retries = 0;
-    bool again = s->length == 0 && !(s->flags & FLAG_FIN) && c->una != c->most;
+    c->retries = 0; /* it lives: its window may stay closed (RFC 9293, 3.8.6.1) */
+    c->stalled = tick_of(e->now);
+    bool again = s->length == 0 && !(s->flags & FLAG_FIN) && c->una != c->most &&
+                 window > 0;
     if (again && (window == c->window || s->sacks)) /* RFC 6675, section 2 */
       duplicate(e, c);
   }

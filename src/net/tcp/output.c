@@ -24,15 +24,14 @@ void tcp_make_ready(struct tcp_endpoint *e, struct tcp_connection *c)
 static void sent(struct tcp_endpoint *e, struct tcp_connection *c, uint32_t seq,
                  uint32_t n, uint32_t end)
 {
-  if (seq_before(seq, c->most)) {
-    e->counts.retransmits++;
-    e->counts.bytes_resent += n;
-  } else {
-    e->counts.bytes_sent += n;
-    if (!c->timed_at) {
-      c->timed = end;
-      c->timed_at = now_us(e);
-    }
+  bool again = seq_before(seq, c->most);
+  uint32_t known = again ? least(n, c->most - seq) : 0;
+  e->counts.retransmits += again;
+  e->counts.bytes_resent += known;
+  e->counts.bytes_sent += n - known;
+  if (!again && !c->timed_at) {
+    c->timed = end;
+    c->timed_at = now_us(e);
   }
   c->acks_owed = 0;
   if (seq_before(c->most, end))
