@@ -266,6 +266,27 @@ def test_who_serves_is_started_again_and_ends_with_the_process(tmp_path):
         wait_until(lambda: has_ended(second), "its end")
 
 
+@pytest.mark.parametrize("kind", ["unix", "tcp"])
+def test_one_that_was_killed_keeps_its_place_from_nobody(tmp_path, kind):
+    """Its helper ends a moment later."""
+    path = tmp_path / "m"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    place, text = (path, f"unix:{path}") if kind == "unix" else (port, port)
+    for _ in range(3):
+        with running(PERIGEE, "--metrics", text, "echo", "null", 1) as process:
+            process.wait_for_engine()
+            wait_until(lambda: said(place, "/healthz") == "ok\n",
+                       lambda: f"the engine: {process.said}")
+            os.kill(process.pid, signal.SIGKILL)
+    with running(PERIGEE, "--metrics", text, "echo", "null", 1) as process:
+        process.wait_for_engine()
+        result = perigee("--metrics", text, "echo", "null", 1, 0.1)
+        assert (result.returncode, result.stderr) == (
+            1, f"perigee: --metrics {text}: bind: Address already in use\n")
+
+
 def test_a_script_of_libmoon_has_them_too(tmp_path):
     path = tmp_path / "m"
     script = ROOT / "test/moongen/loops.lua"

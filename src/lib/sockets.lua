@@ -52,9 +52,9 @@ end
 
 -- Listening -----------------------------------------------------------------------
 
-local function failed(fd, call, problem)
+local function failed(fd, call, problem, number)
   unistd.close(fd)
-  return nil, ("%s: %s"):format(call, (problem or ""):gsub("^.*: ", ""))
+  return nil, ("%s: %s"):format(call, ((problem or ""):gsub("^.*: ", ""))), number
 end
 
 local function open(family)
@@ -64,8 +64,8 @@ local function open(family)
 end
 
 local function listen(fd)
-  local ok, problem = socket.listen(fd, BACKLOG)
-  if not ok then return failed(fd, "listen", problem) end
+  local ok, problem, number = socket.listen(fd, BACKLOG)
+  if not ok then return failed(fd, "listen", problem, number) end
   return fd
 end
 
@@ -80,20 +80,21 @@ function sockets.port(fd)
 end
 
 --- A socket that listens at the TCP port of this address ("127.0.0.1"), and the port;
---- or nil and a message. With `next_free`, one of the ten ports behind it will do. Port
---- 0 is any.
+--- or nil, a message and the error's number. With `next_free`, one of the ten ports
+--- behind it will do. Port 0 is any.
 function sockets.listen_tcp(address, port, next_free)
   local fd, problem = open(socket.AF_INET)
   if not fd then return nil, problem end
   socket.setsockopt(fd, socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-  local ok
+  local ok, number
   for at = port, math.min(port + (next_free and PORTS_TO_TRY - 1 or 0), 65535) do
-    ok, problem = socket.bind(fd, {family = socket.AF_INET, addr = address, port = at})
+    ok, problem, number = socket.bind(fd,
+      {family = socket.AF_INET, addr = address, port = at})
     if ok then break end
   end
-  if not ok then return failed(fd, "bind", problem) end
-  fd, problem = listen(fd)
-  if not fd then return nil, problem end
+  if not ok then return failed(fd, "bind", problem, number) end
+  fd, problem, number = listen(fd)
+  if not fd then return nil, problem, number end
   return fd, sockets.port(fd)
 end
 
@@ -113,16 +114,17 @@ local function at_path(call, fd, path)
 end
 
 --- A Unix socket that listens at `path`, for this user alone. One that a process left
---- behind as it ended is replaced. Nil and a message if that can't be.
+--- behind as it ended is replaced. Nil, a message and the error's number if that can't
+--- be.
 function sockets.listen_unix(path)
   local fd, problem = open(socket.AF_UNIX)
   if not fd then return nil, problem end
   port_files.remove_dead_socket(path)
   local mask = ffi.C.perigee_umask(OTHERS)
-  local ok
-  ok, problem = at_path(socket.bind, fd, path)
+  local ok, number
+  ok, problem, number = at_path(socket.bind, fd, path)
   ffi.C.perigee_umask(mask)
-  if not ok then return failed(fd, "bind", problem) end
+  if not ok then return failed(fd, "bind", problem, number) end
   stat.chmod(path, tonumber("600", 8))
   return listen(fd)
 end

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+local errno = require("posix.errno")
 local socket = require("posix.sys.socket")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
@@ -45,7 +46,7 @@ describe("servers that don't wait", function ()
   it("listen at TCP ports, the next free one if that is wanted", function ()
     local fd, port = assert(sockets.listen_tcp("127.0.0.1", 0))
     assert.is_true(port > 0)
-    assert.same({nil, "bind: Address already in use"},
+    assert.same({nil, "bind: Address already in use", errno.EADDRINUSE},
       {sockets.listen_tcp("127.0.0.1", port)})
     local other, next_port = sockets.listen_tcp("127.0.0.1", port, true)
     assert.is_true(next_port > port and next_port <= port + 10)
@@ -170,7 +171,8 @@ describe("servers that don't wait", function ()
     os.remove(path)
     local fd = assert(sockets.listen_unix(path))
     assert.equal(tonumber("600", 8), stat.stat(path).st_mode % 512)
-    assert.same({nil, "bind: Address already in use"}, {sockets.listen_unix(path)})
+    assert.same({nil, "bind: Address already in use", errno.EADDRINUSE},
+      {sockets.listen_unix(path)})
     unistd.close(fd)
     local server = sockets.server(assert(sockets.listen_unix(path)), echo)
     local a = connect{family = socket.AF_UNIX, path = path}

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Where web servers listen, as users write it: [ADDRESS:]PORT or unix:PATH.
 
+local C = require("core.native")
+local errno = require("posix.errno")
 local failure = require("core.failure")
 local http = require("lib.http")
 local sockets = require("lib.sockets")
@@ -8,6 +10,7 @@ local sockets = require("lib.sockets")
 local listen = {}
 
 local LOCAL = "127.0.0.1"
+local PATIENCE_SECONDS, LOOK_SECONDS = 3, 0.02
 
 --- What `text`, the value of `option`, means: {address =, port =} or {path =}. Raises a
 --- failure.
@@ -23,14 +26,20 @@ function listen.parse(option, text)
   return {address = address or LOCAL, port = port}
 end
 
---- A socket that listens there. Raises a failure that says why there can't be one.
+local function try(place)
+  if place.path then return sockets.listen_unix(place.path) end
+  return sockets.listen_tcp(place.address, place.port)
+end
+
+--- A socket that listens there. Raises a failure that says why there can't be one. A
+--- place in use is waited for: the helper of a process that was killed
+--- (lib.control.metrics) listens until the kernel has ended it, too.
 function listen.open(option, text)
-  local place = listen.parse(option, text)
-  local fd, problem
-  if place.path then
-    fd, problem = sockets.listen_unix(place.path)
-  else
-    fd, problem = sockets.listen_tcp(place.address, place.port)
+  local place, ends = listen.parse(option, text), C.pg_monotonic() + PATIENCE_SECONDS
+  local fd, problem, number = try(place)
+  while number == errno.EADDRINUSE and C.pg_monotonic() < ends do
+    C.pg_sleep(LOOK_SECONDS)
+    fd, problem, number = try(place)
   end
   if not fd then failure.raise("%s %s: %s", option, text, problem) end
   return fd, place.path
