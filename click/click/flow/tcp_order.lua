@@ -51,9 +51,10 @@ local function in_order(self, d, p, s)
   return false
 end
 
+-- One connection has no more than are left for all others, so that some don't take all.
 local function wait(self, d, p, s, fin)
-  if self.waiting >= WAITING_IN_ALL then return nil, NO_ROOM_TO_WAIT end
-  local result = C.pg_stream_wait(d.queue, s.seq, s.seq + s.length + fin, p, WAITING)
+  local room = d.open == 0 and 0 or math.min(WAITING, WAITING_IN_ALL - self.waiting)
+  local result = C.pg_stream_wait(d.queue, s.seq, s.seq + s.length + fin, p, room)
   if result == C.STREAM_KNOWN then return nil, TWICE end
   if result == C.STREAM_FULL then return nil, NO_ROOM_TO_WAIT end
   self.waiting = self.waiting + 1

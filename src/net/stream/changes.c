@@ -4,6 +4,7 @@
  * sent again. A change takes the place of one byte or more, so that each number is before
  * it, in it, or behind it.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,12 +74,41 @@ uint32_t pg_stream_acked(const struct stream_changes *c, uint32_t ack)
   return ack - (uint32_t)growth_before(c, low);
 }
 
+static _Atomic uint32_t taken; /* bytes, by all threads' streams */
+
+uint32_t stream_memory_left(void)
+{
+  uint32_t now = atomic_load_explicit(&taken, memory_order_relaxed);
+  return now < STREAM_MEMORY_MOST ? STREAM_MEMORY_MOST - now : 0;
+}
+
+static void give(void *old, uint32_t n)
+{
+  free(old);
+  atomic_fetch_sub_explicit(&taken, n, memory_order_relaxed);
+}
+
+void *stream_memory(void *old, uint32_t from, uint32_t to)
+{
+  void *new = to - from > stream_memory_left() ? NULL : realloc(old, to);
+  if (new)
+    atomic_fetch_add_explicit(&taken, to - from, memory_order_relaxed);
+  return new;
+}
+
 void stream_change_release(struct stream_changes *c, struct stream_change *x)
 {
   if (x->fresh > sizeof x->near) {
     c->bytes -= x->fresh;
-    free(x->far);
+    give(x->far, x->fresh);
   }
+}
+
+static void free_list(struct stream_changes *c)
+{
+  give(c->list, c->room * (uint32_t)sizeof *c->list);
+  c->list = NULL;
+  c->room = 0;
 }
 
 /* The sender knows that all before `ack` has arrived. */
@@ -92,13 +122,15 @@ void pg_stream_forget(struct stream_changes *c, uint32_t ack)
     stream_change_release(c, &c->list[i]);
   c->n -= n;
   memmove(c->list, c->list + n, c->n * sizeof *c->list);
+  if (c->n == 0)
+    free_list(c);
 }
 
 void pg_stream_changes_free(struct stream_changes *c)
 {
   for (uint32_t i = 0; i < c->n; i++)
     stream_change_release(c, &c->list[i]);
-  free(c->list);
+  free_list(c);
   memset(c, 0, sizeof *c);
 }
 

@@ -81,7 +81,8 @@ static bool make_room(struct stream_changes *c)
   uint32_t room = c->room ? 2 * c->room : FIRST_ROOM;
   if (room > STREAM_CHANGES_MOST)
     return false;
-  struct stream_change *list = realloc(c->list, room * sizeof *list);
+  uint32_t size = sizeof *c->list;
+  struct stream_change *list = stream_memory(c->list, c->room * size, room * size);
   if (!list)
     return false;
   c->list = list;
@@ -89,12 +90,15 @@ static bool make_room(struct stream_changes *c)
   return true;
 }
 
-/* The bytes of a change, `fresh` of them; NULL: no room. */
+/* The bytes of a change, `fresh` of them; NULL: no room. A stream has no more than all
+ * others have left, so that some don't take all. */
 static uint8_t *bytes_of(struct stream_changes *c, struct stream_change *x)
 {
   if (x->fresh <= sizeof x->near)
     return x->near;
-  if (x->fresh > STREAM_CHANGES_BYTES_MOST - c->bytes || !(x->far = malloc(x->fresh)))
+  uint32_t left = stream_memory_left();
+  uint32_t most = left < STREAM_CHANGES_BYTES_MOST ? left : STREAM_CHANGES_BYTES_MOST;
+  if (c->bytes + x->fresh > most || !(x->far = stream_memory(NULL, 0, x->fresh)))
     return NULL;
   c->bytes += x->fresh;
   return x->far;

@@ -43,11 +43,27 @@ int pg_stream_wait(struct stream_queue *q, uint32_t seq, uint32_t end, struct pa
   return STREAM_KEPT;
 }
 
+/* Give the memory back that is no longer needed. */
+static void shrink(struct stream_queue *q)
+{
+  if (q->n == 0) {
+    free(q->list);
+    *q = (struct stream_queue){0};
+  } else if (q->room > FIRST_ROOM && q->n <= q->room / 4) {
+    struct stream_waiting *list = realloc(q->list, q->room / 2 * sizeof *list);
+    if (list) {
+      q->list = list;
+      q->room /= 2;
+    }
+  }
+}
+
 static struct packet *take_first(struct stream_queue *q)
 {
   struct packet *p = q->list[0].packet;
   q->n--;
   memmove(q->list, q->list + 1, q->n * sizeof *q->list);
+  shrink(q);
   return p;
 }
 
@@ -59,10 +75,3 @@ struct packet *pg_stream_next(struct stream_queue *q, uint32_t seq)
 
 /* The first packet, taken out; or NULL. */
 struct packet *pg_stream_any(struct stream_queue *q) { return q->n ? take_first(q) : NULL; }
-
-/* Give the memory back; the packets are taken out before. */
-void pg_stream_queue_free(struct stream_queue *q)
-{
-  free(q->list);
-  memset(q, 0, sizeof *q);
-}

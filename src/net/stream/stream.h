@@ -30,7 +30,10 @@ struct stream_change {
 };
 
 /* What became of a stream, as long as some of it may be sent again. */
-enum { STREAM_CHANGES_MOST = 4096, STREAM_CHANGES_BYTES_MOST = 1 << 22 };
+enum {
+  STREAM_CHANGES_MOST = 4096, STREAM_CHANGES_BYTES_MOST = 1 << 22,
+  STREAM_MEMORY_MOST = 1 << 26 /* of all streams together, in bytes */
+};
 struct stream_changes {
   struct stream_change *list;
   uint32_t n, room;
@@ -39,7 +42,7 @@ struct stream_changes {
   uint32_t made;             /* 1: there were some */
 };
 
-/* Segments that wait for others, by sequence number. */
+/* Segments that wait for others, by sequence number. An empty queue has no memory. */
 struct stream_waiting { uint32_t seq, end; struct packet *packet; };
 struct stream_queue {
   struct stream_waiting *list;
@@ -79,4 +82,3 @@ int pg_stream_wait(struct stream_queue *q, uint32_t seq, uint32_t end, struct pa
                 uint32_t most);
 struct packet *pg_stream_next(struct stream_queue *q, uint32_t seq);
 struct packet *pg_stream_any(struct stream_queue *q);
-void pg_stream_queue_free(struct stream_queue *q);

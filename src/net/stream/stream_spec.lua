@@ -161,7 +161,29 @@ describe("net.stream, changes", function ()
     end
     assert.equal(math.floor(C.STREAM_CHANGES_BYTES_MOST / 1100), made)
     C.pg_stream_forget(c, 50000)
-    assert.equal(0, c.bytes)
+    assert.same({0, 0}, {c.bytes, c.room})
+  end)
+
+  it("of all streams are bounded, and one has no more than is left", function ()
+    local long, list = ("X"):rep(1400), {}
+    local function fill(c)
+      local made = 0
+      for i = 1, 3100 do
+        local p = make(10 * i, "abcdef")
+        if edit(c, p, look(p), 0, 1, long) == C.STREAM_EDITED then made = made + 1 end
+        packet.free(p)
+      end
+      return made
+    end
+    local all = 0
+    for i = 1, 20 do
+      list[i] = new_changes()
+      assert.is_true(fill(list[i]) > 50)
+      all = all + list[i].bytes
+    end
+    assert.is_true(all > 0.9 * C.STREAM_MEMORY_MOST and all <= C.STREAM_MEMORY_MOST)
+    for _, c in ipairs(list) do C.pg_stream_forget(c, 50000) end
+    assert.equal(math.floor(C.STREAM_CHANGES_BYTES_MOST / 1400), fill(list[1]))
   end)
 
   -- Cut a stream into segments, change them at random, several times each place; what
@@ -234,9 +256,7 @@ describe("net.stream, changes", function ()
 end)
 
 describe("net.stream, segments that wait", function ()
-  local function new_queue()
-    return ffi.gc(ffi.new("struct stream_queue"), C.pg_stream_queue_free)
-  end
+  local function new_queue() return ffi.new("struct stream_queue") end
 
   it("come in order, once nothing is missing, across the numbers' end", function ()
     local q, list = new_queue(), {}
@@ -251,6 +271,16 @@ describe("net.stream, segments that wait", function ()
     for i = 1, 4 do assert.equal(list[i], C.pg_stream_next(q, numbers[i])) end
     assert.equal(0, q.n)
     for i = 1, 4 do packet.free(list[i]) end
+  end)
+
+  it("give their memory back", function ()
+    local q, p = new_queue(), packet.from_string("")
+    for i = 1, 1000 do C.pg_stream_wait(q, 10 * i, 10 * i + 10, p, 1000) end
+    for i = 1, 999 do assert.equal(p, C.pg_stream_next(q, 10 * i)) end
+    assert.same({1, 8}, {q.n, q.room})
+    assert.equal(p, C.pg_stream_any(q))
+    assert.is_true(q.list == nil and q.room == 0)
+    packet.free(p)
   end)
 
   it("aren't kept twice, nor more than there is room for", function ()

@@ -306,6 +306,12 @@ describe("TCPIn, TCPOut", function ()
     assert.same({2}, numbers)
   end)
 
+  it("let nothing wait of what isn't answered", function ()
+    local _, numbers = pass({line(4, 1101, ".", "at")}, nil,
+      {answers = "Discard; Idle", read = "in.waiting"})
+    assert.same({0}, numbers)
+  end)
+
   it("name each other", function ()
     for text, why in pairs{
       ["Idle -> a :: TCPIn(a) -> TCPOut -> Discard"] = "has another RETURNNAME",

@@ -43,10 +43,11 @@ other (RETURNNAME), and a TCPOut behind each (OUTNAME, or the nearest). Segments
 are dropped, but for RSTs. A connection ends 30 seconds after both sides have ended it,
 or it was reset, or hasn't been answered; or after 7,440 seconds without a packet (RFC
 5382). Up to CAPACITY are kept; then those that aren't answered, or have ended, make
-room. Segments that come too early wait for those before, up to 1,024 of a connection
-and 16,384 in all (REORDER). Of those that come again, those that TCPOut has sent leave
-by output 2, for a TCPRetransmitter; without one they are changed as they were before,
-and go to TCPOut. Those that an element between keeps make it let go of them. Selective
+room. Segments that come too early wait for those before (REORDER): none before the
+connection is answered; then up to 1,024 of it, and no more than all connections have
+left of 16,384. Of those that come again, those that TCPOut has sent leave by output 2,
+for a TCPRetransmitter; without one they are changed as they were before, and go to
+TCPOut. Those that an element between keeps make it let go of them. Selective
 acknowledgements (RFC 2018) are refused in SYNs, as numbers in them would be wrong; data
 in SYNs are cut off.]],
   differs = "Nothing is acknowledged that the receiver hasn't acknowledged, so PROACK "
@@ -102,7 +103,6 @@ end
 function TCPIn:own_ended(number)
   local d = self.own(number)
   self:empty(d)
-  C.pg_stream_queue_free(d.queue)
   C.pg_stream_changes_free(d.changes)
   local peer = d.peer
   d.peer = 0
