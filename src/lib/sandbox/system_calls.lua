@@ -26,6 +26,7 @@ local ALLOW, ERRNO = 0x7fff0000, 0x00050000
 local ALL_THREADS, SPECULATION, OPTIMIZE = 4, 7, 8 -- SCMP_FLTATR_CTL_TSYNC, _SSB
 local BINARY_TREE = 2
 local NOT_EQUAL, EQUAL, MASKED_EQUAL = 1, 4, 7
+local LOW_WORD = 0xffffffff
 
 local AF_UNIX, SOCK_STREAM, SOCK_SEQPACKET, KINDS = 1, 1, 5, 0xf
 
@@ -45,7 +46,12 @@ local REFUSED = [[
   settimeofday clock_settime clock_adjtime adjtimex stime
   iopl ioperm modify_ldt vm86 vm86old uselib
   add_key request_key keyctl
+  shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
+  mq_open mq_unlink
 ]]
+
+-- What writes into a terminal as if its user had typed it: the shell would run that.
+local TYPES = {0x5412, 0x541c} -- TIOCSTI, TIOCLINUX
 
 -- Namespaces' flags of clone(2). Of clone3(2), whose flags a filter doesn't see, libc
 -- does without where it isn't there.
@@ -84,6 +90,10 @@ local function refuse_all(filter, needs)
         {1, MASKED_EQUAL, KINDS, kind})
     end
   end
+  for _, request in ipairs(TYPES) do
+    filter:refuse("ioctl", eperm, {1, MASKED_EQUAL, LOW_WORD, request})
+  end
+  filter:refuse("prlimit64", eperm, {0, NOT_EQUAL, 0}) -- of another process
   filter:refuse("clone3", errno.ENOSYS)
   for _, flag in ipairs(NAMESPACES) do
     filter:refuse("clone", eperm, {0, MASKED_EQUAL, flag, flag})

@@ -59,9 +59,10 @@ void pg_note_sandbox(void)
    1u << CAP_SYS_PTRACE | 1u << CAP_SYS_CHROOT | 1u << CAP_SYS_TIME | \
    1u << CAP_DAC_READ_SEARCH | 1u << CAP_SETFCAP | 1u << CAP_SYS_ADMIN)
 
-/* The same of capabilities from 32 on. Who has this one or CAP_SYS_ADMIN may read other
- * processes' environments (kernel/fork.c, may_access_mm; seen on Linux 6.18). */
-#define NEVER_NEEDED_HIGH (1u << (CAP_PERFMON - 32))
+/* The same of capabilities from 32 on. Who has CAP_PERFMON or CAP_SYS_ADMIN may read
+ * other processes' environments (kernel/fork.c, may_access_mm; seen on Linux 6.18), and
+ * who has CAP_SYSLOG the kernel's addresses. */
+#define NEVER_NEEDED_HIGH (1u << (CAP_PERFMON - 32) | 1u << (CAP_SYSLOG - 32))
 
 static int drop_capabilities(void)
 {
