@@ -12,6 +12,7 @@ enum { MOST_HEAD = 32768 };
 
 /* Without blanks, which may stand behind the colon. */
 static const char LENGTH[] = "content-length:", CLOSE[] = "connection:close";
+static const char EMPTY[] = "204"; /* the status of answers without content */
 enum { NO_MATCH = 255 };
 
 /* Which conversation it has, both sides know: it follows from the client's address and
@@ -123,9 +124,7 @@ static bool is_over(const struct tcp_endpoint *e, const struct tcp_connection *c
 static void go_on(struct tcp_endpoint *e, struct tcp_connection *c)
 {
   c->input = IN_NOTHING;
-  if (c->flags & C_PEER_DONE)
-    tcp_close(e, c);
-  else if (c->turns < turns_of(e, c) && think_of(e, c) > 0)
+  if (c->turns < turns_of(e, c) && think_of(e, c) > 0)
     act_in(e, c, think_of(e, c));
   else if (c->turns < turns_of(e, c))
     ask(e, c);
@@ -146,6 +145,12 @@ void tcp_established(struct tcp_endpoint *e, struct tcp_connection *c)
   }
 }
 
+static void refuse(struct tcp_endpoint *e, struct tcp_connection *c)
+{
+  e->counts.unreadable++;
+  tcp_abort(e, c, &e->counts.aborted);
+}
+
 static void message_is_whole(struct tcp_endpoint *e, struct tcp_connection *c)
 {
   c->turns++;
@@ -157,18 +162,11 @@ static void message_is_whole(struct tcp_endpoint *e, struct tcp_connection *c)
   e->counts.requests++;
   expect(e, c);
   if (c->due == UINT8_MAX) {
-    e->counts.unreadable++;
-    tcp_abort(e, c, &e->counts.aborted);
+    refuse(e, c);
     return;
   }
   c->due++;
   tcp_say(e, c);
-}
-
-static void refuse(struct tcp_endpoint *e, struct tcp_connection *c)
-{
-  e->counts.unreadable++;
-  tcp_abort(e, c, &e->counts.aborted);
 }
 
 static uint8_t matched(const char *name, uint32_t length, uint8_t at, uint8_t byte)
@@ -179,13 +177,16 @@ static uint8_t matched(const char *name, uint32_t length, uint8_t at, uint8_t by
 }
 
 /* "HTTP/1.1 200": an answer's class, or that it is one. */
-static bool status_is_fine(struct tcp_endpoint *e, uint32_t at, uint8_t byte)
+static bool status_is_fine(struct tcp_endpoint *e, struct tcp_connection *c, uint32_t at,
+                           uint8_t byte)
 {
   static const char start[] = "http/1.";
   if (at < sizeof start - 1)
     return byte == (uint8_t)start[at];
   if (at == 9 && byte != '2' && byte != '3')
     e->counts.failed_answers++;
+  if (at >= 9 && at < 12)
+    c->match[0] = matched(EMPTY, sizeof EMPTY - 1, c->match[0], byte);
   return true;
 }
 
@@ -193,8 +194,6 @@ static void head_is_whole(struct tcp_endpoint *e, struct tcp_connection *c)
 {
   bool told = c->input_told;
   c->input_told = 0;
-  if (e->server && c->match[1] == NO_MATCH)
-    c->match[1] = 0;
   if (c->in_left > 0)
     c->input = IN_BODY;
   else if (!told && !e->server)
@@ -208,6 +207,8 @@ static void line_ends(struct tcp_endpoint *e, struct tcp_connection *c, bool emp
   if (c->match[1] == sizeof CLOSE - 1 && e->server)
     c->flags |= C_LAST;
   bool first = c->input == IN_FIRST_LINE;
+  if (first && c->match[0] == sizeof EMPTY - 1)
+    c->input_told = 1;
   c->input = IN_LINE;
   c->match[0] = c->match[1] = 0;
   c->line = 0;
@@ -231,7 +232,7 @@ static bool read_head(struct tcp_endpoint *e, struct tcp_connection *c, uint8_t 
     return true;
   c->line = 1;
   if (c->input == IN_FIRST_LINE)
-    return e->server || status_is_fine(e, at, byte);
+    return e->server || status_is_fine(e, c, at, byte);
   if (byte == ' ' || byte == '\t')
     return true;
   if (c->match[0] == sizeof LENGTH - 1) {
@@ -243,7 +244,7 @@ static bool read_head(struct tcp_endpoint *e, struct tcp_connection *c, uint8_t 
   }
   c->match[0] = matched(LENGTH, sizeof LENGTH - 1, c->match[0], byte);
   c->match[1] = matched(CLOSE, sizeof CLOSE - 1, c->match[1], byte);
-  return true;
+  return c->match[0] != sizeof LENGTH - 1 || !c->input_told; /* told once */
 }
 
 /* So many bytes came, in order. They may be none that were kept: data is NULL only where
@@ -294,8 +295,9 @@ void tcp_peer_done(struct tcp_endpoint *e, struct tcp_connection *c)
     return;
   }
   if (c->input == IN_TO_END) {
-    message_is_whole(e, c);
-    return;
+    c->turns++;
+    c->input = IN_NOTHING;
+    e->counts.answers++;
   }
   if (c->input != IN_NOTHING || c->turns < turns_of(e, c))
     e->counts.cut_short++;
