@@ -36,7 +36,8 @@ local function transport(data, n)
   local at, kind = network(data, n)
   if kind == ether_type.IP4 and n >= at + IP4 then
     local header = bit.band(data[at], 15) * 4
-    if data[at + 9] ~= PROTOCOL or bit.band(read16(data + at + 6), 0x3fff) ~= 0 then
+    if header < IP4 or data[at + 9] ~= PROTOCOL
+      or bit.band(read16(data + at + 6), 0x3fff) ~= 0 then
       return nil
     end
     return ffi.string(data + at + 12, 4), ffi.string(data + at + 16, 4), at + header,
@@ -51,18 +52,22 @@ end
 local function segment(data, n)
   local from, to, at, rest = transport(data, n)
   if not from or n < at + TCP then return nil end
-  local length = rest - bit.rshift(data[at + 12], 4) * 4
-  if length < 0 then return nil end
+  local header = bit.rshift(data[at + 12], 4) * 4
+  local length = rest - header
+  if header < TCP or length < 0 then return nil end
   return {from = from .. ffi.string(data + at, 2),
           to = to .. ffi.string(data + at + 2, 2), flags = data[at + 13],
           seq = read32(data + at + 4), length = length}
 end
 
+local function end_of(s)
+  return (s.seq + s.length + bit.band(s.flags, SYN) / SYN) % 2^32
+end
+
 -- Bytes up to the segment's end that hadn't come before; `state` is of its direction.
 -- What is missing in between is lost, and will come again, or wasn't captured.
 local function fresh(state, s)
-  local syn = bit.band(s.flags, SYN) ~= 0 and 1 or 0
-  local ends = (s.seq + syn + s.length) % 2^32
+  local ends = end_of(s)
   if not state.next then
     state.next = ends
     return s.length
@@ -91,7 +96,7 @@ end
 local function take(talks, s, seconds)
   local opens = bit.band(s.flags, SYN + ACK) == SYN
   local talk = talks[s.from .. s.to] or talks[s.to .. s.from]
-  if not talk or opens and (#talk > 0 or talk.client ~= s.from) then
+  if not talk or opens and talk[s.from].next ~= end_of(s) then -- no SYN sent again
     local answers = bit.band(s.flags, SYN + ACK) == SYN + ACK
     talk = {client = answers and s.to or s.from, [s.from] = {}, [s.to] = {}}
     talks[s.from .. s.to], talks[s.to .. s.from] = talk, nil

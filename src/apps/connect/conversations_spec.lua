@@ -2,7 +2,10 @@
 
 local conversations = require("apps.connect.conversations")
 local tcp_wire = require("testing.tcp_wire")
+local wire_bytes = require("net.wire.bytes")
 local writer = require("lib.pcap.writer")
+
+local SEQUENCE = 14 + 20 + 4
 
 describe("conversations", function ()
   local path
@@ -42,6 +45,19 @@ describe("conversations", function ()
     local list = of(40, {both = {clients = "10.0.0.1", client_ports = "1..8",
       time_wait = 0.01}, client = {limit = 4}})
     assert.equal(40, #list)
+  end)
+
+  it("begin anew with another SYN of the same addresses", function ()
+    local sent = 0
+    local list = of(1, {both = {request = 100, response = 200},
+      client = {clients = "10.0.0.1"}, change = function (p, from_client)
+        if not from_client or sent > 0 then return end
+        sent = 1 -- as if an attempt long before had used the port
+        local seq = wire_bytes.read32(p.data + SEQUENCE)
+        wire_bytes.write32(p.data + SEQUENCE, (seq - 1e6) % 2^32)
+      end})
+    assert.equal(1, sent)
+    assert.same({{request = 100, response = 200, think = 0}}, list[1])
   end)
 
   it("need not be in the file", function ()
