@@ -5,13 +5,15 @@
 local arp = require("net.neighbor.arp")
 local C = require("core.declare")("net/tcp/connection.h")
 local cache = require("net.neighbor.cache")
+local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
+local htonl = require("core.lib").htonl
 local link = require("core.link")
 local nd = require("net.neighbor.nd")
-local packet = require("core.packet")
 local ranges = require("apps.connect.ranges")
 local settings = require("apps.vtep.settings")
 local station = require("net.neighbor.station")
+local vlan = require("apps.vlan.vlan")
 
 local M = {}
 
@@ -21,7 +23,6 @@ Neighbors.__index = Neighbors
 -- Seconds: 6 requests, and as long a wait behind the last.
 local TIMES = {between = 0.5, tries = 6}
 local AT_ONCE = 64 -- neighbours that are asked for at a time
-local TAG, TAGGED = 4, 12
 
 --- For the endpoint (C's struct) whose own addresses are `range`; `targets`: the
 --- addresses (bytes) that it sends to, in the order of its hops; empty: it asks for
@@ -37,19 +38,9 @@ function M.new(endpoint, range, targets)
   }, Neighbors)
 end
 
-local function strip(p)
-  ffi.C.memmove(p.data + TAG, p.data, TAGGED)
-  return packet.shiftleft(p, TAG)
-end
-
 local function send(self, output, p)
-  local vlan = self.endpoint.vlan
-  if vlan ~= 0 then
-    p = packet.shiftright(p, TAG)
-    ffi.C.memmove(p.data, p.data + TAG, TAGGED)
-    p.data[12], p.data[13] = 0x81, 0
-    p.data[14], p.data[15] = math.floor(vlan / 256), vlan % 256
-  end
+  local id = self.endpoint.vlan
+  if id ~= 0 then p = vlan.push_tag(p, htonl(ether_type.VLAN * 2^16 + id)) end
   link.transmit(output, p)
 end
 
@@ -80,7 +71,7 @@ end
 --- Hear a packet of ARP or neighbour discovery; it stays the caller's, but its start
 --- may move.
 function Neighbors:hear(p, output)
-  if self.endpoint.vlan ~= 0 then p = strip(p) end
+  if self.endpoint.vlan ~= 0 then p = vlan.pop_tag(p) end
   local s = self.station
   s.address = target_of(self, p) or s.address
   local heard = station.read(s, p)
