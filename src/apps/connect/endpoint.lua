@@ -23,7 +23,7 @@ local Endpoint = {}
 local function new(class, server, arg)
   local s = setup.new(server, arg)
   return setmetatable({
-    setup = s, state = s.endpoint, wanted = 0, open = not s.held,
+    setup = s, state = s.endpoint, abort_at = ffi.new("uint32_t[1]"),
     neighbors = neighbors.new(s.endpoint, s.own, s.targets),
     resolved = #s.targets == 0, connect = latency.new(), first_byte = latency.new(),
     times = schedule.new(), gap = s.rate and 1 / s.rate, left = s.count or math.huge,
@@ -125,13 +125,8 @@ function Endpoint:pull()
   fill(state)
   state.out_room = min(BURST, link.nwritable(self.sink))
   C.pg_tcp_timers(state, now)
-  if self.open and self.resolved and self.left > 0 and not state.server then
-    local n = due(self)
-    if n > 0 then
-      local opened = C.pg_tcp_open(state, n, now)
-      self.left = self.left - opened
-      self.held_back = (self.held_back or 0) + n - opened
-    end
+  if not state.held and self.resolved and self.left > 0 and not state.server then
+    self.left = self.left - C.pg_tcp_open(state, due(self), now)
   end
   flush(self, now)
 end
@@ -143,9 +138,9 @@ function Endpoint:is_ready()
     .. "seconds"):format(self.missing, neighbors.SECONDS)
 end
 
---- Open connections from now on, or no more of them.
-function Endpoint:go() self.open = true end
-function Endpoint:hold() self.open = false end
+--- Open connections (a server: take them) from now on, or no more of them.
+function Endpoint:go() self.state.held = false end
+function Endpoint:hold() self.state.held = true end
 
 --- Have all been opened that are to be, and all ended?
 function Endpoint:done()
@@ -158,9 +153,9 @@ function Endpoint:abort()
   local state = self.state
   fill(state)
   state.out_room = min(BURST, link.nwritable(self.sink))
-  self.abort_at = C.pg_tcp_abort(state, self.abort_at or 0)
+  local all = C.pg_tcp_abort(state, self.abort_at)
   flush(self, C.pg_monotonic_ns())
-  return self.abort_at == 0
+  return all
 end
 
 --- The counts (struct tcp_counts) and the histograms of lib.traffic.latency: `connect`,
@@ -189,6 +184,5 @@ local function class(server)
   function of:new(arg) return new(self, server, arg) end
   return of
 end
-
 
 return {Client = class(false), Server = class(true)}

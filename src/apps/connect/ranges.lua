@@ -66,8 +66,9 @@ function ranges.addresses(what, text)
     range = address and by_prefix(what, text, address, length)
       or from_to(what, text, text, text)
   end
-  if not settings.is_unicast(range.first) and range.count < 3 then
-    failure.usage("%s: '%s' isn't an address that a host can have", what, text)
+  if not settings.is_unicast(range.first)
+    or not settings.is_unicast(ranges.address(range, range.count - 1)) then
+    failure.usage("%s: '%s' has addresses that no host can have", what, text)
   end
   return range
 end

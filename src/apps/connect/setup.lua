@@ -5,6 +5,7 @@ local C = require("core.declare")("net/tcp/connection.h")
 local conversations = require("apps.connect.conversations")
 local failure = require("core.failure")
 local ffi = require("ffi")
+local packet = require("core.packet")
 local ranges = require("apps.connect.ranges")
 local settings = require("apps.vtep.settings")
 
@@ -15,6 +16,7 @@ local MOST_HOPS = 65536
 local OWN_MAC = {[false] = "02:00:00:00:00:01", [true] = "02:00:00:00:00:02"}
 local IP_AND_UDP = {[4] = 28, [6] = 48}
 local LEAST_MTU = {[4] = 576, [6] = 1280} -- RFC 791, RFC 8200
+local ETHERNET, TAG = 14, 4
 
 --- An app's argument (core.app's `config`).
 setup.FIELDS = {
@@ -45,9 +47,11 @@ local NUMBERS = {
   least_rto = {0.001, 60, "the least retransmission timeout in seconds"},
   window = {1024, 2^30 - 1, "the window in bytes"},
   limit = {1, 2^25, "the limit of connections"}, vlan = {1, 4094, "a VLAN's number"},
+  rate = {0.001, 1e9, "the rate of new connections a second"},
+  count = {1, 2^53, "the count of connections"},
 }
 local WHOLE = {mtu = true, request = true, response = true, requests = true,
-               window = true, limit = true, vlan = true}
+               window = true, limit = true, vlan = true, count = true}
 
 local function check_numbers(arg)
   for name, of in pairs(NUMBERS) do
@@ -151,6 +155,9 @@ local function parse(server, given)
   elseif arg.mtu < LEAST_MTU[arg.servers.family] then
     failure.usage("IPv%d's MTU is at least %d, not %d", arg.servers.family,
       LEAST_MTU[arg.servers.family], arg.mtu)
+  elseif arg.vlan and arg.mtu + ETHERNET + TAG > packet.max_payload then
+    failure.usage("with a VLAN's tag the MTU is at most %d, not %d",
+      packet.max_payload - ETHERNET - TAG, arg.mtu)
   elseif arg.http and arg.udp then
     failure.usage("HTTP/1.1 is spoken over TCP, not over UDP")
   elseif arg.template and (arg.http or arg.udp) then
@@ -158,12 +165,15 @@ local function parse(server, given)
       arg.http and "HTTP's" or "UDP")
   elseif arg.http and not tostring(arg.http):match("^/[^%s%c]*$") then
     failure.usage("the path '%s' doesn't begin with /, or has blanks in it", arg.http)
+  elseif arg.host and not tostring(arg.host):match("^[^%s%c]+$") then
+    failure.usage("the host '%s' is empty, or has blanks in it", arg.host)
   end
   return arg
 end
 
 local function fill(e, server, arg)
   e.server, e.http, e.udp = server, arg.http ~= nil, arg.udp == true
+  e.held = arg.held == true
   e.vlan, e.mtu, e.window = arg.vlan or 0, arg.mtu, arg.window
   e.limit, e.requests = arg.limit, arg.requests
   e.think, e.life = ticks(arg.think), ticks(arg.life)
@@ -179,7 +189,7 @@ local function fill(e, server, arg)
 end
 
 --- The endpoint for an app's argument, as a table: endpoint (struct tcp_endpoint), own
---- (its addresses), targets (those whose MAC addresses it needs), rate, count, held.
+--- (its addresses), targets (those whose MAC addresses it needs), rate, count.
 function setup.new(server, given)
   local arg = parse(server, given)
   local records = math.min(2 * arg.limit + 2^21, 2^26) -- with those in TIME-WAIT
@@ -188,7 +198,7 @@ function setup.new(server, given)
     failure.raise("there is no memory for %d connections", arg.limit)
   end
   local s = {endpoint = ffi.gc(e, C.pg_tcp_free), rate = arg.rate, count = arg.count,
-             held = arg.held, own = server and arg.servers or arg.clients, targets = {}}
+             own = server and arg.servers or arg.clients, targets = {}}
   fill(e, server, arg)
   set_messages(e, server, arg)
   if not server then s.targets, s.hops = set_hops(e, arg) end

@@ -172,6 +172,39 @@ describe("connections", function ()
     assert.is_true(over)
     assert.same({5, 0, 0, 5}, {client.refused, client.established, server.started,
       server.resets_sent})
+    client, server = run({server = {held = true}}, 5)
+    assert.same({5, 0}, {client.refused, server.started})
+  end)
+
+  it("are none of groups'", function ()
+    for _, at in ipairs{6, IP + 12} do
+      local client, server = run({both = {timeout = 2}, change = function (p)
+          p.data[at] = 0xe1
+          set_checksums(p, read16(p, IP + 2) - 20)
+        end}, 2, 5000)
+      assert.same({2, 0, 0}, {client.timed_out, server.started, server.resets_sent})
+      assert.is_true(server.malformed > 0)
+    end
+  end)
+
+  it("send short segments to those that don't say how long they may be", function ()
+    for most, addresses in pairs{[536] = {"10.0.0.1", "10.0.1.1"},
+                                 [1220] = {"2001:db8::1", "2001:db8::2"}} do
+      local longest, v6 = 0, most == 1220
+      local tcp = v6 and 54 or TCP
+      local client, _, over = run({both = {response = 9000, clients = addresses[1],
+          servers = addresses[2]}, change = function (p, from_client)
+          if not from_client then longest = math.max(longest, p.length - tcp - 20) end
+          if bit.band(p.data[tcp + 13], 2) == 0 or not from_client then return end
+          ffi.fill(p.data + tcp + 20, 4, 1) -- no operation
+          local pseudo = v6 and checksum.pseudo6 or checksum.pseudo4
+          write16(p, tcp + 16, 0)
+          write16(p, tcp + 16, checksum.of(p.data + tcp, p.length - tcp,
+            pseudo(p.data + IP, 6, p.length - tcp)))
+        end}, 1)
+      assert.is_true(over)
+      assert.same({1, most}, {client.closed, longest})
+    end
   end)
 
   it("believe no segment with a wrong checksum", function ()
@@ -260,7 +293,7 @@ describe("connections", function ()
     local wire = tcp_wire.new{both = {life = 100}}
     for _ = 1, 20 do wire:step(2) end
     local e = wire.client.endpoint
-    assert.equal(0, C.pg_tcp_abort(e, 0))
+    assert.is_true(C.pg_tcp_abort(e, ffi.new("uint32_t[1]")))
     for _ = 1, 20 do wire:step(0) end
     local client, server = wire:counts("client"), wire:counts("server")
     assert.same({40, 0}, {client.aborted, client.open})

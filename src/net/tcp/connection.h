@@ -96,6 +96,7 @@ struct tcp_samples { uint32_t n; float ns[512]; };
 struct tcp_endpoint {
   struct flow_table *table;
   bool server, http, udp;
+  bool held;                 /* opens nothing more; a server takes nothing more */
   uint8_t mac[6];
   uint16_t vlan;             /* 0: no tag */
   uint16_t mtu;
@@ -129,7 +130,7 @@ struct tcp_endpoint {
 struct tcp_endpoint *pg_tcp_new(uint32_t limit, uint64_t seed, uint64_t now);
 void pg_tcp_free(struct tcp_endpoint *e);
 uint32_t pg_tcp_open(struct tcp_endpoint *e, uint32_t n, uint64_t now);
-uint32_t pg_tcp_abort(struct tcp_endpoint *e, uint32_t number);
+bool pg_tcp_abort(struct tcp_endpoint *e, uint32_t *number);
 int64_t pg_tcp_index(const struct tcp_addresses *a, const uint8_t *address);
 
 /* input.c */

@@ -134,19 +134,19 @@ void tcp_abort(struct tcp_endpoint *e, struct tcp_connection *c, uint64_t *count
   tcp_end(e, c, count);
 }
 
-/* Abort what is behind that number (0: the first) while there is room for resets; the
- * number to go on with, 0: none is left. */
-uint32_t pg_tcp_abort(struct tcp_endpoint *e, uint32_t number)
+/* Abort what is behind that number (0: the first) while there is room for resets. Returns
+ * whether that was all; `number` is the one to go on with. */
+bool pg_tcp_abort(struct tcp_endpoint *e, uint32_t *number)
 {
   while (e->outs < e->out_room && e->spares > 0) {
-    number = pg_flow_table_next(e->table, number);
-    if (!number)
-      return 0;
-    struct tcp_connection *c = connection_of(e, number);
+    *number = pg_flow_table_next(e->table, *number);
+    if (!*number)
+      return true;
+    struct tcp_connection *c = connection_of(e, *number);
     if (c->state != TCPS_CLOSED)
       tcp_abort(e, c, &e->counts.aborted);
   }
-  return number;
+  return false;
 }
 
 static uint16_t port_at(const struct tcp_ports *ports, uint32_t i)

@@ -29,9 +29,11 @@ static void acknowledge_once(struct tcp_endpoint *e, struct tcp_connection *c)
 static void take_syn(struct tcp_endpoint *e, struct tcp_connection *c,
                      const struct segment *s)
 {
-  uint32_t most = e->mtu - TCP_HEADER - (c->key.family == 4 ? IP4_HEADER : IP6_HEADER);
+  bool four = c->key.family == 4;
+  uint32_t most = e->mtu - TCP_HEADER - (four ? IP4_HEADER : IP6_HEADER);
+  uint32_t said = s->mss ? s->mss : four ? 536 : 1220; /* RFC 9293, section 3.7.1 */
   c->expected = s->seq + 1;
-  c->mss = (uint16_t)least(most, greatest(s->mss ? s->mss : 536, 64));
+  c->mss = (uint16_t)least(most, greatest(said, 64));
   c->window = s->window;
   c->window_seq = s->seq;
   c->window_ack = s->ack;
@@ -49,7 +51,7 @@ static void take_syn(struct tcp_endpoint *e, struct tcp_connection *c,
 bool tcp_listens(const struct tcp_endpoint *e, const struct segment *s)
 {
   uint32_t port = rte_be_to_cpu_16(s->key.local_port) - e->server_ports.first;
-  return e->server && port < e->server_ports.count;
+  return e->server && !e->held && port < e->server_ports.count;
 }
 
 /* A segment for no connection. */

@@ -190,6 +190,13 @@ static bool is_ours(const struct tcp_endpoint *e, const struct segment *s)
   return own->family == s->key.family && pg_tcp_index(own, s->key.local) >= 0;
 }
 
+/* Groups send nothing: neither frames (IEEE 802) nor segments (RFC 9293, MUST-63). */
+static bool is_of_host(const struct segment *s)
+{
+  uint8_t first = s->key.remote[0];
+  return !(s->source_mac[0] & 1) && (s->key.family == 4 ? first < 224 : first != 0xff);
+}
+
 /* What of a frame is a segment for this endpoint. PARSED_OTHER: ARP or ICMPv6, for whoever
  * knows neighbours; PARSED_NOT: nothing, and counted. */
 enum parsed tcp_parse(struct tcp_endpoint *e, const struct packet *p, struct segment *s)
@@ -214,7 +221,9 @@ enum parsed tcp_parse(struct tcp_endpoint *e, const struct packet *p, struct seg
   s->packet = p;
   s->source_mac = frame + 6;
   enum parsed result = (type == TYPE_IP4 ? read_ip4 : read_ip6)(e, frame + l3, n - l3, s);
-  if (result == PARSED_SEGMENT && ((frame[0] & 1) || !is_ours(e, s)))
+  if (result != PARSED_SEGMENT)
+    return result;
+  if ((frame[0] & 1) || !is_ours(e, s))
     return not_ours(e);
-  return result;
+  return is_of_host(s) ? PARSED_SEGMENT : malformed(e);
 }

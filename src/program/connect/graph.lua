@@ -23,7 +23,7 @@ local FIELDS = {"clients", "servers", "client_ports", "server_ports", "gateway",
   "template"}
 
 local function argument(name, options, mac)
-  local arg = {mac = options.mac or mac, held = true}
+  local arg = {mac = options.mac or mac, held = name == "client"}
   for _, field in ipairs(FIELDS) do arg[field] = options[field] end
   arg.limit = options.concurrent or LIMIT[name]
   if name == "client" then arg.rate, arg.count = options.rate, options.count end
