@@ -71,6 +71,29 @@ def test_a_wrong_command_changes_nothing(request_, sentence):
         assert process.finish() == 0
 
 
+def test_nothing_more_is_sent_once_all_has_been(tmp_path):
+    """What comes back is waited for: nothing does. Ctrl-C ends that, too."""
+    results = tmp_path / "results"
+    with running(PERIGEE, "generate", "--port", "null", "--receive", "ring:b", "--rate",
+                 "1kpps", "--count", "20", "--idle", "600", "--json", results) as process:
+        client = Client(wait_for_socket(process))
+        answer = {}
+
+        def refused():
+            answer.update(client.ask(do="go"))
+            return "error" in answer
+        wait_until(refused, lambda: f"a refusal: {answer} {process.said}")
+        assert answer["error"] == "all has been sent; what is still under way is received"
+        for request in {"do": "hold"}, {"do": "rate", "rate": "5kpps"}:
+            assert client.ask(**request)["error"] == answer["error"]
+        assert client.ask(do="statistics")["answer"]["sent"]["packets"] == 20
+        assert process.interrupt() == 0, process.said
+        client.close()
+    sent = json.loads(results.read_text())["sent"]
+    assert (sent["packets"], sent["requested_pps"]) == (20, 1000)
+    assert 0 < sent["seconds"]
+
+
 def test_a_receiver_alone_has_nothing_to_be_told():
     with running(PERIGEE, "generate", "--receive", "null", "--duration", "60") as process:
         client = Client(wait_for_socket(process))

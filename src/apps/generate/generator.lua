@@ -88,14 +88,17 @@ function Generator:go()
     schedule.restart(times, max(engine.now() - self.scheduled_from, times.due))
   end
   if self.held_at then
-    self.held_seconds = self.held_seconds + (engine.now() - self.held_at)
+    self.last = engine.now()
+    self.held_seconds = self.held_seconds + (self.last - self.held_at)
   end
   self.held, self.held_at = false, false
 end
 
 --- Stop to send.
 function Generator:hold()
-  if not self.held and self.started then self.held_at = engine.now() end
+  if self.started and not self.held and not self:done() then
+    self.held_at = engine.now()
+  end
   self.held = true
 end
 

@@ -47,24 +47,35 @@ local function change_rate(directions, course, request)
   course:reconfigured()
 end
 
+-- A command with these arguments that changes what is sent; answer(request) as long as
+-- something is.
+local function command(course, arguments_, answer)
+  return {arguments = arguments_, run = function (_, request)
+    if course.over then
+      error("all has been sent; what is still under way is received", 0)
+    end
+    return answer(request)
+  end}
+end
+
 --- Let the control socket of this process take what generate can be told: about the
 --- directions (program.generate.graph) of the `course` (program.generate.course).
 function M.let_in(directions, course)
   if not directions[1].port then return end
   local commands, follow = control.commands, live.new(directions)
   commands.statistics = {arguments = {}, run = function () return follow:progress() end}
-  commands.hold = {arguments = {stream = true}, run = function (_, request)
+  commands.hold = command(course, {stream = true}, function (request)
     for _, generator in ipairs(generators(directions, request)) do generator:hold() end
     return {held = true}
-  end}
-  commands.go = {arguments = {stream = true}, run = function (_, request)
+  end)
+  commands.go = command(course, {stream = true}, function (request)
     for _, generator in ipairs(generators(directions, request)) do generator:go() end
     return {held = false}
-  end}
-  commands.rate = {arguments = {rate = true, stream = true}, run = function (_, request)
+  end)
+  commands.rate = command(course, {rate = true, stream = true}, function (request)
     change_rate(directions, course, request)
     return {rate = request.rate}
-  end}
+  end)
 end
 
 return M

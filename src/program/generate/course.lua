@@ -34,12 +34,18 @@ local function wait_for_links(apps)
   end
 end
 
+-- pcall(f, ...) that the first signal doesn't end: f looks for it.
+local function catching_signals(f, ...)
+  C.pg_catch_signals()
+  local ok, err = pcall(f, ...)
+  C.pg_release_signals()
+  return ok, err
+end
+
 --- Wait until both ports are up: a sender's first packets would be lost, or late. A
 --- signal ends that; engine.main() sees that it came.
 function M.wait_for_links(apps)
-  C.pg_catch_signals()
-  local ok, err = pcall(wait_for_links, apps)
-  C.pg_release_signals()
+  local ok, err = catching_signals(wait_for_links, apps)
   if not ok then error(err, 0) end
 end
 
@@ -126,22 +132,23 @@ end
 local function waiting(sinks) return sum(sinks, link.nreadable) end
 
 -- Let the ports take what is left in the links, unless they take no more.
-local function flush(sinks)
+local function flush(sinks, asked)
   local left, changed = waiting(sinks), C.pg_now()
-  while left > 0 and C.pg_now() - changed < STUCK_S do
+  while left > 0 and C.pg_now() - changed < STUCK_S and C.pg_signal() == asked do
     engine.breathe()
     if waiting(sinks) ~= left then left, changed = waiting(sinks), C.pg_now() end
   end
 end
 
--- Receive what is still under way.
+-- Receive what is still under way. The first signal, if it comes now, ends that.
 local function drain(parts, options)
+  local asked = C.pg_signal()
   for _, generator in ipairs(parts.generators) do generator:hold() end
-  flush(parts.sinks)
+  flush(parts.sinks, asked)
   if #parts.meters == 0 then return engine.breathe() end
   local since = C.pg_now()
   local sent = sum(parts.generators, function (g) return g.state.sent end)
-  while received(parts) < sent and not files_ended(parts)
+  while received(parts) < sent and not files_ended(parts) and C.pg_signal() == asked
     and C.pg_now() - last_heard(parts, since) < (options.idle or IDLE_S) do
     engine.breathe()
   end
@@ -185,9 +192,10 @@ local function limit(directions, options)
   return total
 end
 
---- A run of the directions, whose apps are configured.
+--- A run of the directions, whose apps are configured. `over`: nothing more is sent.
 function M.new(directions)
-  return setmetatable({directions = directions, parts = parts_of(directions)}, Course)
+  return setmetatable({directions = directions, parts = parts_of(directions),
+    over = false}, Course)
 end
 
 --- The graph has been configured again, for the same directions: its apps may be new.
@@ -208,7 +216,10 @@ function Course:run(options, stream)
   local before = C.pg_cpu_seconds()
   local ok, err = pcall(engine.main, {done = ending(parts, options), no_report = true})
   local cpu = C.pg_cpu_seconds() - before
-  if ok and #parts.generators > 0 then ok, err = pcall(drain, parts, options) end
+  self.over = true
+  if ok and #parts.generators > 0 then
+    ok, err = catching_signals(drain, parts, options)
+  end
   line:finish("quiet")
   return ok, err, cpu
 end
