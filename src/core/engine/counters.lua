@@ -12,10 +12,12 @@ local health_counters = require("core.watch.publish")
 local engine_counters = {}
 
 --- The counters of breaths, of packets freed (frees, freebytes, freebits: by apps and
---- by being sent), and of configurations.
+--- by being sent), of configurations; of sleeps until something comes, and how many of
+--- these ended as something came (wakeups).
 engine_counters.counters = {}
 local counters = engine_counters.counters
-for _, name in ipairs{"breaths", "frees", "freebits", "freebytes", "configs"} do
+for _, name in ipairs{"breaths", "frees", "freebits", "freebytes", "configs",
+                    "sleeps", "wakeups"} do
   counters[name] = counter.create(this_engine.path("engine/" .. name .. ".counter"), 0)
 end
 

@@ -8,6 +8,8 @@
 local C = require("core.native")
 local account = require("core.engine.account")
 local breath = require("core.engine.breath")
+local counter = require("core.counter")
+local counters = require("core.engine.counters").counters
 local outside = require("core.outside.visitors")
 local policy = require("core.idle.policy")
 local recover = require("core.engine.recover")
@@ -25,10 +27,6 @@ local only_controls = false
 --- Whether this engine has no apps, since workers have them all: then it needn't
 --- breathe often, and their CPUs are better left to them.
 function pace.only_control(yes) only_controls = yes end
-
---- How often this engine has slept until something woke it, and how often that was
---- because something came.
-pace.sleeps, pace.wakeups = 0, 0
 
 local last_progress, due = 0ULL, nil
 local load = policy.new()
@@ -79,8 +77,8 @@ local function stop_listening()
 end
 
 local function after_sleep(woken, slept, limits)
-  pace.sleeps = pace.sleeps + 1
-  if woken ~= 0 then pace.wakeups = pace.wakeups + 1 end
+  counter.add(counters.sleeps)
+  if woken ~= 0 then counter.add(counters.wakeups) end
   by_port = woken % 2 == C.WOKEN_BY_PORT
   if woken >= C.WOKEN_BY_BELL then breath.hurry() end
   if woken % C.WOKEN_BY_BELL >= C.WOKEN_BY_VISITOR then outside.tend(C.pg_now()) end

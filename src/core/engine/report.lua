@@ -81,6 +81,10 @@ function report.load(load, cpus)
     100 * share(load.cpu, time),
     cost(load.cpu * tonumber(C.pg_tsc_hz()), packets, load.breaths),
     share(packets, load.breaths), share(load.bytes, packets), time))
+  if load.sleeps > 0 then
+    print(("slept %s times until something came or was due; it came %s times"):format(
+      commas(load.sleeps), commas(load.wakeups)))
+  end
   cycles(load.cycles, cpus)
 end
 

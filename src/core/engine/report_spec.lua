@@ -3,6 +3,7 @@
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
 local counter = require("core.counter")
+local counters = require("core.engine.counters").counters
 local engine = require("core.app")
 local histogram = require("core.histogram")
 local link = require("core.link")
@@ -174,6 +175,11 @@ describe("the reports", function ()
     local busy = printed(engine.report_load)[1]
     assert.matches("CPU  [%d.]+ cycles/packet  ", busy)
     assert.matches("204.0 packets/breath  100 byte/packet", busy)
+    counter.add(counters.sleeps, 1200)
+    counter.add(counters.wakeups, 3)
+    assert.equal("slept 1,200 times until something came or was due; it came 3 times",
+      printed(engine.report_load)[2])
+    assert.is_nil(table.concat(printed(engine.report_load)):find("slept"))
   end)
 
   it("are what is asked for, or all", function ()

@@ -28,6 +28,8 @@ local function snapshot(counters)
     packets = tonumber(counter.read(counters.frees)),
     bytes = tonumber(counter.read(counters.freebytes)),
     bits = tonumber(counter.read(counters.freebits)),
+    sleeps = tonumber(counter.read(counters.sleeps)),
+    wakeups = tonumber(counter.read(counters.wakeups)),
   }
 end
 
@@ -37,8 +39,8 @@ function totals.begin(counters)
 end
 
 --- What was done since the beginning, or the last call: {time, cpu (both in seconds),
---- breaths, packets, bytes, bits (on the wire), cycles = where they went, as
---- core.watch.cycles_report.since() tells}.
+--- breaths, packets, bytes, bits (on the wire), sleeps, wakeups, cycles = where they
+--- went, as core.watch.cycles_report.since() tells}.
 function totals.load(counters)
   if not start then totals.begin(counters) end
   local cycles, before = cycles_report.since(), start

@@ -25,6 +25,8 @@ local FAMILIES = {
   {"perigee_packets", "counter", "Packets that were sent or freed."},
   {"perigee_bytes", "counter", "Bytes of these packets."},
   {"perigee_breaths", "counter", "Breaths of all engines."},
+  {"perigee_sleeps", "counter", "Sleeps until something comes or is due."},
+  {"perigee_wakeups", "counter", "Sleeps that ended as something came."},
   {"perigee_configurations", "counter", "Configurations applied."},
   {"perigee_link_packets", "counter", "Packets put into the link."},
   {"perigee_link_bytes", "counter", "Bytes of these packets."},
@@ -54,6 +56,7 @@ local STATES = {dtime = true, speed = true, status = true, type = true, macaddr 
 -- Counters of the engine by family.
 local ENGINE = {frees = "perigee_packets", freebytes = "perigee_bytes",
                 breaths = "perigee_breaths", configs = "perigee_configurations"}
+local EACH_ENGINE = {sleeps = "perigee_sleeps", wakeups = "perigee_wakeups"}
 local QUEUED = {frees = true, freebytes = true} -- counted by queues, if there are any
 local LINK = {txpackets = "perigee_link_packets", txbytes = "perigee_link_bytes",
               txdrop = "perigee_link_drops"}
@@ -146,6 +149,8 @@ local function add_engine(out, cpu, what, object)
     if not (out.queues and QUEUED[what]) then
       add(out, ENGINE[what], "_total", object.value)
     end
+  elseif EACH_ENGINE[what] then
+    add(out, EACH_ENGINE[what], "_total", object.value, "cpu", cpu)
   elseif jit then
     add(out, "perigee_jit_events", "_total", object.value, "cpu", cpu, "event", jit)
   elseif part and PARTS[part] then

@@ -50,6 +50,13 @@ describe("metrics", function ()
     assert.is_nil(lines["perigee_packets_total 0"])
   end)
 
+  it("have the sleeps of each engine", function ()
+    local text = metrics.text{{program = "x", pid = 1, objects = {
+      ["engine/sleeps"] = counter(5ULL), ["workers/3/engine/wakeups"] = counter(2ULL)}}}
+    assert.truthy(text:find('perigee_sleeps_total{cpu="main"} 5\n', 1, true))
+    assert.truthy(text:find('perigee_wakeups_total{cpu="3"} 2\n', 1, true))
+  end)
+
   it("have the older format's names of types", function ()
     local text = metrics.text({{program = "x", pid = 1, cpu = 0.5, uptime = 2,
       objects = {}}}, true)

@@ -75,6 +75,16 @@ function engines.workers(before, now, rate)
   return list
 end
 
+--- Of all engines, a second: sleeps until something comes, and those that ended for it.
+function engines.sleeps(before, now, rate)
+  local sleeps, wakeups = 0, 0
+  for _, e in ipairs(engines.list(now)) do
+    sleeps = sleeps + (rate(before, now, e.path .. "engine/sleeps") or 0)
+    wakeups = wakeups + (rate(before, now, e.path .. "engine/wakeups") or 0)
+  end
+  return sleeps, wakeups
+end
+
 local JIT = {"traces", "flushes", "aborts", "blacklisted", "stitches", "exits",
              "problems"}
 

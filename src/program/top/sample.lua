@@ -173,7 +173,9 @@ local function engine(before, now, devices)
     bytes = bits / 8 - WIRE_OVERHEAD * pps
   end
   local load = (now.cpu - before.cpu) / seconds
+  local sleeps, wakeups = engines.sleeps(before, now, rate)
   return {
+    sleeps = sleeps, wakeups = wakeups,
     pps = pps, bits = bits, breaths = breaths,
     configs = counter(now, "engine/configs"), load = load,
     size = pps > 0 and bytes / pps or 0,

@@ -26,11 +26,13 @@ local function graph(scale)
   return {
     ["engine/frees"] = 1000 * scale, ["engine/freebytes"] = 60000 * scale,
     ["engine/freebits"] = 672000 * scale, ["engine/breaths"] = 10 * scale,
+    ["engine/sleeps"] = 8 * scale, ["engine/wakeups"] = 6 * scale,
     ["engine/configs"] = 1, ["engine/jit/traces"] = 7, ["engine/jit/problems"] = 1,
     ["engine/jit/apps/slow"] = 3, ["engine/cycles/tasks/slow"] = 50000 * scale,
     ["engine/cycles/packets"] = 500 * scale, ["engine/cycles/send"] = 8000 * scale,
     ["engine/cycles/core_hz"] = 3600000000, ["engine/cycles/tsc_hz"] = 2600000000,
     ["workers/3/engine/breaths"] = 30 * scale, ["workers/3/engine/frees"] = 7 * scale,
+    ["workers/3/engine/sleeps"] = 4 * scale, ["workers/3/engine/wakeups"] = 4 * scale,
     ["workers/3/engine/cycles/packets"] = 10 * scale,
     ["workers/3/engine/jit/traces"] = 5,
     ["workers/3/engine/cycles/empty"] = 90 * scale,
@@ -69,6 +71,7 @@ describe("top", function ()
     assert.equal(0.5, f.engine.load)
     assert.equal(60, f.engine.size)
     assert.equal(100, f.engine.burst)
+    assert.same({12, 10}, {f.engine.sleeps, f.engine.wakeups})
     local links = by_name(f.links)
     local l = links["a.output -> slow.input"]
     assert.same({1100, 100, 3, 8 * (66000 + 24 * 1100), "a", "slow"},
@@ -139,6 +142,7 @@ describe("top", function ()
     assert.is_nil(by_name(f.cycles).slow.value)
     local text = table.concat(view.lines(INSTANCE, f, "rate"), "\n")
     assert.matches("50%% CPU  %- cycles/packet", text)
+    assert.matches("\nsleep   12/s  10/s ended as something came\n", text)
     assert.matches("\nslow +50.0k +%-\n", text)
   end)
 

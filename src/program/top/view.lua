@@ -157,6 +157,10 @@ local function head(instance, f)
     lines[3] = lines[3] .. ("  %s on average, %s at most"):format(
       seconds(f.latency.average), seconds(f.latency.greatest))
   end
+  if e.sleeps > 0 then
+    lines[4] = ("sleep   %s/s  %s/s ended as something came"):format(short(e.sleeps),
+      short(e.wakeups))
+  end
   for _, line in ipairs(f.jit and jit_line(f.jit) or {}) do lines[#lines + 1] = line end
   return lines
 end
