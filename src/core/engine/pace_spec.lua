@@ -109,6 +109,19 @@ describe("the sleep until something comes", function ()
     assert.equal(before + 4, slept_times())
   end)
 
+  it("lets a port see that its first peer has come", function ()
+    local told, fds = {}, {counts = true} -- there is no peer, and no descriptor
+    local port = {wake_fds = function () return fds end,
+                  notify = function (_, on) told[#told + 1] = on end}
+    slept({a = port}, {asked = 0.001})
+    slept({a = port}, {asked = 0.001})
+    assert.is_true(told[1])
+    assert.is_false(told[#told])
+    told, fds = {}, {} -- it only sends
+    slept({a = port}, {asked = 0.001})
+    assert.same({}, told)
+  end)
+
   it("isn't where an app has to be looked at", function ()
     local before = slept_times()
     slept({a = {pull = function () end}}, {})

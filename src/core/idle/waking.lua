@@ -66,7 +66,8 @@ local function add_port(name, app)
       return ("app '%s': its descriptor can't be waited for"):format(name)
     end
   end
-  if app.notify and (#fds > 0 or fds.bell) then notified[#notified + 1] = app end
+  -- (Also where no peer has come yet: notify() is what sees that one has.)
+  if app.notify and (fds.counts or fds.bell) then notified[#notified + 1] = app end
 end
 
 local function collect(tick_Hz)
