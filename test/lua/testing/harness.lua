@@ -47,7 +47,8 @@ function testing.count(app, name)
   return tonumber(counter.read(app.shm[name]))
 end
 
-local function free_packets()
+--- How many packets are free, of a pool that does not grow meanwhile.
+function testing.free_packets()
   return C.pg_pool_available() + pool.freelist.nfree
 end
 
@@ -55,7 +56,7 @@ end
 --- may not be touched: if it reads or writes beyond a frame the process dies. Returns
 --- how many packets it kept or lost.
 function testing.at_the_edge(app, input, count, make)
-  local before = free_packets()
+  local before = testing.free_packets()
   local guarded, bytes = guard.packet(), ffi.new("uint8_t[16384]")
   for n = 1, count do
     local frame, p = make(n), packet.allocate()
@@ -71,7 +72,7 @@ function testing.at_the_edge(app, input, count, make)
     end
   end
   guard.free(guarded)
-  return before - free_packets()
+  return before - testing.free_packets()
 end
 
 --- `frame` with up to 4 bytes from `place` (from 0) on changed, and cut short in one

@@ -1,89 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
+local run = require("testing.streams").run
 
 local TCP = "timestamp src sport dst dport proto tcp_seq tcp_ack tcp_flags payload"
-
--- What ToIPSummaryDump(SINKFILE, FIELDS ...) wrote, the lines; and the numbers that the
--- handlers named (with spaces between them) said, a list.
-local function run(fields, lines, text, names)
-  local name = os.tmpname()
-  local r = click.run_dump(fields, lines, (text:gsub("SINKFILE", name)))
-  local list, numbers = {}, {}
-  for handler in (names or ""):gmatch("%S+") do
-    numbers[#numbers + 1] = tonumber(tostring(assert(r:handler_read(handler))))
-  end
-  r:close()
-  for line in io.lines(name) do
-    if not line:find("^!") then list[#list + 1] = line end
-  end
-  os.remove(name)
-  return list, numbers
-end
-
-describe("WordMatcher, UDP", function ()
-  local LINES = {}
-  for i, line in ipairs{"4 thisisan", "4 at", "4 tack", "5 thi", "5 sca", "5 t"} do
-    local host, text = line:match("^(%d) (.*)$")
-    LINES[i] = ("%d 18.26.4.44 18.26.4.4%s U %s"):format(i, host, text)
-  end
-
-  -- FastClick's own test of these modes, flow/remove, expects the same.
-  local function payloads(arguments)
-    local list = run("timestamp src dst proto payload", LINES, ([[SOURCE
-      -> CTXManager(CONTEXT NONE) -> IPIn -> UDPIn -> WordMatcher(WORD is, %s) -> IPOut
-      -> CheckIPHeader(VERBOSE true)
-      -> ToIPSummaryDump(SINKFILE, FIELDS wire_len payload)]]):format(arguments))
-    return table.concat(list, " "):gsub('"', "")
-  end
-
-  it("masks, removes, replaces, also what begins in another packet", function ()
-    local F = "<font color='red'>Blocked content !</font><br />"
-    local END = " 30 at 32 tack "
-    for arguments, expected in pairs{
-      ["MODE MASK"] = "36 th**isan" .. END .. "31 th* 31 *ca 29 t",
-      ["MODE REMOVE"] = "34 thisan" .. END .. "30 th 30 ca 29 t",
-      ["MODE REPLACE"] = "36 th<fisan" .. END .. "31 th< 31 fca 29 t",
-      ["MODE REPLACE, ALL true"] = "36 th<f<fan" .. END .. "31 th< 31 fca 29 t",
-      ["MODE FULL"] = ("82 th%sisan"):format(F) .. END
-        .. ("31 th< 77 %sca 29 t"):format(F:sub(2)),
-      ["MODE FULL, ALL true"] = ("128 th%s%san"):format(F, F) .. END
-        .. ("31 th< 77 %sca 29 t"):format(F:sub(2)),
-      ["MODE FULL, MSG X"] = "35 thXisan" .. END .. "31 thX 30 ca 29 t",
-      ["MODE FULL, ALL true, MSG X"] = "34 thXXan" .. END .. "31 thX 30 ca 29 t",
-      ["MODE ALERT"] = "36 thisisan" .. END .. "31 thi 31 sca 29 t",
-      ["MODE CLOSE"] = "",
-    } do
-      assert.equal(expected, (payloads(arguments)), arguments)
-    end
-  end)
-
-  it("finds several words, the first that begins first", function ()
-    -- "t" may be the beginning of "ta", and waits.
-    assert.equal("36 th##is## 30 at 32 ##ck 31 th# 31 #ca",
-      (payloads("WORD ta, WORD isis, WORD an, MODE REPLACE, MSG #")))
-  end)
-
-  it("lets what it keeps of UDP go when the flow ends", function ()
-    local list = run("timestamp src dst proto payload",
-      {LINES[4], "70 1.1.1.1 1.1.1.2 U x"}, [[SOURCE
-      -> FlowIPManager(TIMEOUT 5) -> WordMatcher(WORD is)
-      -> ToIPSummaryDump(SINKFILE, FIELDS payload)]])
-    assert.same({'"thi"', '"x"'}, list)
-  end)
-
-  it("refuses modes, words and what it can't do", function ()
-    for arguments, why in pairs{
-      ["WORD a, MODE X"] = "Mode must be MASK, REMOVE, REPLACE, ALERT, CLOSE or FULL",
-      [""] = "No words given", ['WORD ""'] = "WORD is empty",
-    } do
-      assert.matches(why, select(2, click.router(
-        ("Idle -> CTXManager -> WordMatcher(%s) -> Discard"):format(arguments))), 1,
-        true)
-    end
-    assert.matches("no flow manager is in front of it",
-      select(2, click.router("Idle -> WordMatcher(WORD a) -> Discard")), 1, true)
-  end)
-end)
 
 describe("TCPIn, TCPOut", function ()
   local function line(time, seq, flags, payload, ack)
@@ -304,6 +223,30 @@ describe("TCPIn, TCPOut", function ()
     local _, numbers = pass({line(4, 1101, ".", "at"), line(5, 1201, ".", "at"),
       line(6, 1001, ".", "thi")}, nil, {read = "in.waiting"})
     assert.same({2}, numbers)
+  end)
+
+  it("give all packets back, whatever came in any order", function ()
+    local seed = os.time()
+    math.randomseed(seed)
+    local random, lines = math.random, {}
+    local function pick(list) return list[random(#list)] end
+    for i = 1, 5000 do
+      local up = random() < 0.6
+      local flags = pick{"A", "A", "A", "PA", "FA", "R", "S", "SA", "SA"}
+      local first = flags:find("S") and 1000 or 1001 + random(0, 40)
+      local ends = up and {1, 2} or {2, 1}
+      lines[i] = ('%d 1.0.0.%d %d 1.0.0.%d %d T %d %d %s "%s"'):format(i / 10, ends[1],
+        random(2), ends[2], random(2), first,
+        1001 + (first == 1000 and 0 or random(0, 40)), flags,
+        ("wordwordx"):rep(random(0, 2)):sub(random(8)))
+    end
+    local fine, why = pcall(run, TCP, lines, [[SOURCE -> IPIn
+      -> c :: IPClassifier(src 1.0.0.1, -) -> a :: TCPIn(b, CAPACITY 3)
+      -> WordMatcher(WORD word, WORD wow, MODE FULL, ALL true) -> TCPOut
+      -> to :: ToIPSummaryDump(SINKFILE, FIELDS tcp_seq);
+      c[1] -> b :: TCPIn(a, CAPACITY 3) -> WordMatcher(WORD wordwordx, MODE CLOSE)
+      -> TCPOut -> to]])
+    assert.is_true(fine, ("seed %d: %s"):format(seed, tostring(why)))
   end)
 
   it("let nothing wait of what isn't answered", function ()
