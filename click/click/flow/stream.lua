@@ -35,40 +35,22 @@ stream.direction = ffi.typeof([[struct {
   struct stream_queue queue;
 }]])
 
--- Elements on the way from or to `e`, for which f(element) is true, up to those.
-local function search(router, e, is_output, f, list, seen)
-  for port = 1, is_output and e.noutputs or e.ninputs do
-    for _, far in ipairs(router:joined(e, is_output, port)) do
-      local other = far.element
-      if not seen[other] then
-        seen[other] = true
-        if f(other) then
-          list[#list + 1] = other
-        else
-          search(router, other, is_output, f, list, seen)
-        end
-      end
-    end
-  end
-  return list
-end
-
 --- The nearest elements of that class (a name) behind `e`, or in front of it if
 --- `is_output` is false.
 function stream.nearest(e, is_output, class)
-  return search(e.router, e, is_output, function (other)
+  return e.router:nearest(e, is_output, function (other)
     return other.class.name == class
-  end, {}, {})
+  end)
 end
 
 --- The elements behind `e` that may keep packets, up to `last`: those with a method
 --- let_go(number, p).
 function stream.keepers(e, last)
   local list = {}
-  search(e.router, e, true, function (other)
+  e.router:nearest(e, true, function (other)
     if other.class.let_go then list[#list + 1] = other end
     return other == last
-  end, {}, {})
+  end)
   return list
 end
 

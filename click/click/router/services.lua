@@ -71,6 +71,29 @@ function Router:joined(e, is_output, port) -- luacheck: no unused args
   return e.peers[is_output][port] or {}
 end
 
+local function add_nearest(router, e, is_output, f, port, list, seen)
+  for i = port or 1, port or (is_output and e.noutputs or e.ninputs) do
+    for _, far in ipairs(router:joined(e, is_output, i)) do
+      local other = far.element
+      if not seen[other] then
+        seen[other] = true
+        if f(other) then
+          list[#list + 1] = other
+        else
+          add_nearest(router, other, is_output, f, nil, list, seen)
+        end
+      end
+    end
+  end
+  return list
+end
+
+--- The nearest elements behind the element's outputs, or in front of its inputs, for
+--- which f(element) is true, a list; beyond them isn't looked. `port`: that one only.
+function Router:nearest(e, is_output, f, port)
+  return add_nearest(self, e, is_output, f, port, {}, {})
+end
+
 --- A task that calls f(), which says whether it did some work; see click.router.tasks.
 function Router:task(f) return self.tasks:make(nil, f) end
 

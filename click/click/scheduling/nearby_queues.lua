@@ -8,23 +8,6 @@ local nearby_queues = {}
 
 local function is_queue(e) return e.head ~= nil and e.tail ~= nil end
 
--- Add the nearest queues beyond that port to `found`.
-local function search(router, e, is_output, port, found, seen)
-  for _, far in ipairs(router:joined(e, is_output, port)) do
-    local other = far.element
-    if not seen[other] then
-      seen[other] = true
-      if is_queue(other) then
-        found[#found + 1] = other
-      else
-        for k = 1, is_output and other.noutputs or other.ninputs do
-          search(router, other, is_output, k, found, seen)
-        end
-      end
-    end
-  end
-end
-
 -- Those that `text` names, or nil after an error.
 local function named(e, text)
   local list = {}
@@ -43,13 +26,13 @@ end
 --- nil, the nearest behind the first output (`behind`) or in front of the first input.
 --- Nil after an error, if there are none, too.
 function nearby_queues.find(e, wanted, behind)
-  local found = {}
+  local found
   if wanted then
     found = named(e, wanted)
-    if not found then return nil end
   else
-    search(e.router, e, behind, 1, found, {})
+    found = e.router:nearest(e, behind, is_queue, 1)
   end
+  if not found then return nil end
   if #found == 0 then return e:error("no nearby Queues") end
   return found
 end

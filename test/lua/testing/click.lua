@@ -62,6 +62,7 @@ end
 function Router:stop() self.unit.stopped = true end
 function Router:signals() return {} end
 function Router:joined() return {} end
+function Router:nearest() return {} end
 function Router:find(name)
   local others = self.unit.options.others or {}
   return others[name] or name == self.unit.element.name and self.unit.element or nil

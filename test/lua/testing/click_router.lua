@@ -72,4 +72,15 @@ function click_router.run(text, options)
   return r
 end
 
+--- How many packets its counter `c` counts in the second after the handler is written;
+--- there was one before.
+function click_router.count_after(text, handler, value)
+  local r = click_router.turn(assert(click_router.make(text)), 1)
+  local before = r:handler_read("c.count")
+  assert(r:handler_write(handler, value))
+  local n = click_router.turn(r, 1):handler_read("c.count") - before
+  r:close()
+  return n
+end
+
 return click_router
