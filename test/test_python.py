@@ -8,6 +8,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -35,9 +36,11 @@ def environment(tmp_path_factory):
 
 def execute(python, source, *arguments, timeout=300):
     """Run the source with the environment's Python and this tree's perigee."""
-    return subprocess.run([python, "-c", source, *map(str, arguments)], text=True,
-                          capture_output=True, timeout=timeout, check=False,
-                          env={**os.environ, "PERIGEE": str(PERIGEE)})
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run([python, "-c", source, *map(str, arguments)], text=True,
+                              capture_output=True, timeout=timeout, check=False,
+                              env={**os.environ, "PERIGEE": str(PERIGEE),
+                                   "FOLDER": folder})
 
 
 def test_its_readme_does_what_it_says(environment):
@@ -79,6 +82,70 @@ assert not program.running()
 with perigee.Program("echo", "null") as program:
     program.instance()
 assert program.pid not in [i.pid for i in perigee.instances()]
+'''
+    result = execute(environment, source)
+    assert result.returncode == 0, result.stderr
+
+
+def test_what_dies_and_what_is_not_utf_8(environment):
+    source = '''
+import os, socket, threading
+import perigee
+from perigee.control import Control
+
+def sentence(f, *arguments, **keywords):
+    try:
+        result = f(*arguments, **keywords)
+    except perigee.PerigeeError as error:
+        return str(error)
+    raise AssertionError(result)
+
+assert sentence(perigee.run, "ps", perigee="/no/such") == \
+    "/no/such can't be started: No such file or directory"
+assert sentence(perigee.Program, "ps", perigee="/no/such") == \
+    "/no/such can't be started: No such file or directory"
+assert sentence(perigee.run, "echo", "null", timeout=0.5) == \
+    "perigee echo hasn't ended in time"
+assert "\\udcff" in sentence(perigee.run, "proto", "eth\\udcff")
+with perigee.Program("proto", "eth") as program:
+    program.wait()
+    assert sentence(program.instance) == "it has ended"
+
+for what in "capture", "trace":
+    with perigee.Program("echo", "null") as program:
+        packets = {"capture": lambda i: i.capture(app="fwd1"),
+                   "trace": lambda i: i.trace(count=10**6)}[what](program.instance())
+        control = program.control
+        next(packets)
+        os.kill(program.pid, 9)
+        said = sentence(list, packets)
+        assert "ha" in said and "ended" in said or "within a block" in said, said
+        assert sentence(program.wait) == "perigee has ended by SIGKILL"
+        assert sentence(control.ask, "info") == "the process has ended"
+
+with perigee.Program("click", "-e", "Idle -> Discard // \\udcff") as program:
+    assert program.instance() in perigee.instances()
+with perigee.Generator(port="null", rate="1kpps") as generator:
+    assert "there is no stream 'n\\udcff'" in sentence(generator.hold, stream="n\\udcff")
+
+# Who answers, but has no packet for longer than an answer may take.
+path = os.path.join(os.environ["FOLDER"], "control")
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(path)
+listening.listen()
+def serve():
+    client, _ = listening.accept()
+    client.recv(1000)
+    client.sendall(b\'{"answer":{}}\\n\')
+    client.settimeout(0.5)
+    try:
+        client.recv(1)
+    except TimeoutError:
+        client.sendall(b\'{"end":{}}\\n\')
+threading.Thread(target=serve).start()
+instance = perigee.Instance(1, "x", None, "", path)
+type(instance).connect = lambda self: Control(self.control, timeout=0.1)
+assert list(instance.trace()) == []
 '''
     result = execute(environment, source)
     assert result.returncode == 0, result.stderr

@@ -31,7 +31,11 @@ class Control:
         Raises PerigeeError with the process's sentence if it refuses.
         """
         request = {key: value for key, value in arguments.items() if value is not None}
-        self._socket.sendall(json.dumps({"do": do, **request}).encode() + b"\n")
+        text = json.dumps({"do": do, **request}, ensure_ascii=False)
+        try:
+            self._socket.sendall(text.encode(errors="surrogateescape") + b"\n")
+        except OSError:
+            raise PerigeeError("the process has ended") from None
         answer = self.line()
         if "error" in answer:
             raise PerigeeError(answer["error"])
@@ -43,9 +47,15 @@ class Control:
             text = self._input.readline()
         except TimeoutError:
             raise PerigeeError("the process doesn't answer") from None
+        except OSError as error:
+            raise PerigeeError(f"the process can't be heard: {error}") from error
         if not text.endswith(b"\n"):
             raise PerigeeError("the process has ended")
-        return json.loads(text)
+        return json.loads(text.decode(errors="surrogateescape"))
+
+    def wait_long(self) -> None:
+        """From now on what is awaited may take as long as it likes, such as packets."""
+        self._socket.settimeout(None)
 
     def end(self) -> None:
         """Nothing more is asked: what is attached ends, and says its last words."""

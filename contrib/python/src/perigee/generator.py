@@ -61,7 +61,8 @@ class Generator(Program):
     def report(self) -> GenerateReport:
         """Wait for the end, and read the results. Raises PerigeeError if it failed."""
         self.wait()
-        return GenerateReport.of(json.loads(self._results.read_text()))
+        return GenerateReport.of(json.loads(
+            self._results.read_text(encoding="utf-8", errors="surrogateescape")))
 
     def finish(self) -> GenerateReport:
         """Stop now, and read the results."""

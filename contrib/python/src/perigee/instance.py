@@ -81,9 +81,13 @@ class Instance:
 
     def trace(self, count: int = 10, *, filter: str | None = None, app: str | None = None,
               rate: int | None = None) -> Iterator[TracedPacket]:
-        """The ways of `count` packets that match the `filter` (pcap-filter(7))."""
+        """The ways of `count` packets that match the `filter` (pcap-filter(7)).
+
+        Waits for them, however long. Raises PerigeeError if the process is killed.
+        """
         with self.connect() as control:
             control.ask("trace", count=count, filter=filter, app=app, rate=rate)
+            control.wait_long()
             while "packet" in (line := control.line()):
                 yield _traced(line["packet"])
 
@@ -93,12 +97,14 @@ class Instance:
                 rate: int | None = None) -> Iterator[pcapng.Packet]:
         """Packets of a link, at an app, or dropped by name, up to `limit` of them.
 
-        The capture ends with the iterator.
+        Waits for them, however long; the capture ends with the iterator. Raises
+        PerigeeError if the process is killed.
         """
         with self.connect() as control:
             control.ask("capture", link=link, app=app, dropped=dropped, filter=filter,
                         limit=limit, snaplen=snaplen, rate=rate)
-            yield from pcapng.packets(control.input)
+            control.wait_long()
+            yield from pcapng.packets(control.input, with_statistics=True)
 
 
 def instances(perigee: str | None = None) -> list[Instance]:

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from perigee.errors import PerigeeError
 
-SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
+SECTION, INTERFACE, STATISTICS, PACKET = 0x0A0D0D0A, 1, 5, 6
 COMMENT, NAME, RESOLUTION = 1, 2, 9
 BYTE_ORDER = 0x1A2B3C4D
 LONGEST_BLOCK = 1 << 20
@@ -60,8 +60,11 @@ def _resolution(options: dict[int, bytes]) -> float:
     return 2.0 ** -(value & 0x7F) if value & 0x80 else 10.0 ** -value
 
 
-def packets(stream: BinaryIO) -> Iterator[Packet]:
-    """The packets of the stream, as they come; raises PerigeeError if it is cut."""
+def packets(stream: BinaryIO, *, with_statistics: bool = False) -> Iterator[Packet]:
+    """The packets of the stream, as they come; raises PerigeeError if it is cut.
+
+    `with_statistics`: it is cut, too, if it ends without them.
+    """
     order, interfaces = "<", []
     while head := stream.read(8):
         if len(head) < 8:
@@ -83,6 +86,10 @@ def packets(stream: BinaryIO) -> Iterator[Packet]:
                                _resolution(options)))
         elif kind == PACKET:
             yield _packet(body, order, interfaces)
+        elif kind == STATISTICS:
+            with_statistics = False
+    if with_statistics:
+        raise PerigeeError("the capture ends before its statistics: the process has ended")
 
 
 def _packet(body: bytes, order: str, interfaces: list[tuple[str, float]]) -> Packet:

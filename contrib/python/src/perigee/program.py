@@ -17,6 +17,9 @@ from perigee.instance import Instance, instances
 
 LOOK_SECONDS = 0.05
 
+# What programs write is UTF-8 where the names that they are given are.
+TEXT: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogateescape"}
+
 
 def executable(given: str | None = None) -> str:
     """The program perigee: the one given, that of $PERIGEE, or that of $PATH."""
@@ -29,10 +32,17 @@ def executable(given: str | None = None) -> str:
 def run(*words: object, perigee: str | None = None, timeout: float | None = None) -> str:
     """Run a program to its end; what it wrote to standard output.
 
-    Raises PerigeeError with its sentence on standard error if its status isn't 0.
+    Raises PerigeeError with its sentence on standard error if its status isn't 0, or if
+    it takes longer than `timeout` seconds.
     """
-    result = subprocess.run([executable(perigee), *map(str, words)], capture_output=True,
-                            text=True, timeout=timeout, check=False)
+    command = [executable(perigee), *map(str, words)]
+    try:
+        result = subprocess.run(command, capture_output=True, timeout=timeout, check=False,
+                                **TEXT)
+    except subprocess.TimeoutExpired:
+        raise PerigeeError(f"perigee {words[0]} hasn't ended in time") from None
+    except OSError as error:
+        raise _not_started(command, error) from error
     _check(result.returncode, result.stderr)
     return result.stdout
 
@@ -42,10 +52,16 @@ def run_json(*words: object, perigee: str | None = None) -> Any:
     return json.loads(run(*words, perigee=perigee))
 
 
+def _not_started(command: list[str], error: OSError) -> PerigeeError:
+    return PerigeeError(f"{command[0]} can't be started: {error.strerror}")
+
+
 def _check(status: int, said: str) -> None:
     if status != 0:
         sentence = said.rpartition("perigee: ")[2].strip()
-        raise PerigeeError(sentence or f"perigee ended with status {status}")
+        how = (f"with status {status}" if status > 0 else
+               f"by {signal.Signals(-status).name}")
+        raise PerigeeError(sentence or f"perigee has ended {how}")
 
 
 class Program:
@@ -61,11 +77,16 @@ class Program:
         self._words = [str(word) for word in words]
         self._patience = patience
         self._control: Control | None = None
-        self._output = tempfile.TemporaryFile("w+")
-        self._errors = tempfile.TemporaryFile("w+")
-        self._process = subprocess.Popen([self._perigee, *self._words],
-                                         stdin=subprocess.DEVNULL, stdout=self._output,
-                                         stderr=self._errors, text=True)
+        self._output = tempfile.TemporaryFile("w+", **TEXT)
+        self._errors = tempfile.TemporaryFile("w+", **TEXT)
+        command = [self._perigee, *self._words]
+        try:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                             stdout=self._output, stderr=self._errors)
+        except OSError as error:
+            self._output.close()
+            self._errors.close()
+            raise _not_started(command, error) from error
 
     @property
     def pid(self) -> int:
@@ -104,7 +125,7 @@ class Program:
             if time.monotonic() > ends:
                 raise PerigeeError(f"perigee {' '.join(self._words)} doesn't run yet")
             time.sleep(LOOK_SECONDS)
-        _check(self._process.returncode or 1, self.errors)
+        _check(self._process.returncode, self.errors)
         raise PerigeeError("it has ended")
 
     @property
