@@ -9,6 +9,7 @@
 
 #include <rte_tcp.h>
 
+#include "../../src/net/wire/sequence.h"
 #include "../../src/net/wire/wire.h"
 #include "../../src/net/checksum/sum.h"
 #include "flow_table.h"
@@ -19,13 +20,11 @@ enum {
   SUM = 16, SEQUENCE = 4, ACKNOWLEDGEMENT = 8, OPTIONS = 20
 };
 
-static bool at_or_after(uint32_t a, uint32_t b) { return (int32_t)(a - b) >= 0; }
-
 /* What is added to `sequence` in a direction. */
 static int32_t delta_at(const struct click_deltas *d, uint32_t reply, uint32_t sequence)
 {
   for (int i = d->n[reply] - 1; i >= 0; i--)
-    if (at_or_after(sequence, d->list[reply][i].trigger))
+    if (!seq_before(sequence, d->list[reply][i].trigger))
       return d->list[reply][i].delta;
   return d->base[reply];
 }
@@ -35,7 +34,7 @@ static uint32_t undone(const struct click_deltas *d, uint32_t reply, uint32_t se
 {
   for (int i = d->n[reply] - 1; i >= 0; i--) {
     uint32_t own = sequence - (uint32_t)d->list[reply][i].delta;
-    if (at_or_after(own, d->list[reply][i].trigger))
+    if (!seq_before(own, d->list[reply][i].trigger))
       return own;
   }
   return sequence - (uint32_t)d->base[reply];
@@ -55,7 +54,7 @@ static void forget(struct click_deltas *d, uint32_t reply, int n)
 static void forget_old(struct click_deltas *d, uint32_t reply, uint32_t sequence)
 {
   int n = 0;
-  while (n < d->n[reply] && at_or_after(sequence, d->list[reply][n].trigger + OLD))
+  while (n < d->n[reply] && !seq_before(sequence, d->list[reply][n].trigger + OLD))
     n++;
   forget(d, reply, n);
 }
@@ -85,7 +84,7 @@ bool pg_flow_shift(struct click_flows *t, uint32_t number, uint32_t trigger,
     return false;
   struct click_delta *list = d->list[reply];
   int last = d->n[reply] - 1;
-  if (last >= 0 && !at_or_after(trigger, list[last].trigger))
+  if (last >= 0 && seq_before(trigger, list[last].trigger))
     return false;
   if (last >= 0 && list[last].trigger == trigger) {
     list[last].delta = delta + (last > 0 ? list[last - 1].delta : d->base[reply]);
