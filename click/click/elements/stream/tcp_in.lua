@@ -20,6 +20,7 @@ local MILLISECONDS = 1000
 local LONG, SHORT = 7440, 30 -- seconds: RFC 5382, REQ-5; FastClick's
 local WINDOW_MOST = 2 ^ 20 -- of numbers for a RST
 local MSS = 536 -- RFC 9293, section 3.7.1: if nothing was said
+local LEAST_MSS = 28 -- RFC 791: each network takes 68 bytes
 
 local TCPIn = manager.define{
   name = "TCPIn", summary = "begins a path of TCP: finds connections, orders segments",
@@ -163,7 +164,7 @@ end
 local function begin(self, number, s)
   local d = self.own(number)
   d.next, d.sent, d.first, d.acked = s.seq + 1, s.seq, s.seq, 0
-  d.announced = s.mss > 0 and s.mss or MSS
+  d.announced = s.mss > 0 and math.max(s.mss, LEAST_MSS) or MSS
   d.mss = MSS
   return d
 end
