@@ -81,6 +81,13 @@ function stream.look(p, segment)
   return at >= 0 and C.pg_stream_look(p, at, segment)
 end
 
+-- The same for one of no connection: whole, and without a frame's padding.
+local function look_alone(p, s)
+  if not stream.look(p, s) or s.now < s.length then return false end
+  p.length, s.now = s.payload + s.length, s.length
+  return true
+end
+
 local function number16(at) return bor(lshift(at[0], 8), at[1]) end
 
 -- The same for a UDP datagram, as a segment.
@@ -108,7 +115,9 @@ end
 function stream.looker(tcp)
   local look = stream.look
   if tcp then return look end
-  return function (p, segment) return look(p, segment) or look_udp(p, segment) end
+  return function (p, segment)
+    return look_alone(p, segment) or look_udp(p, segment)
+  end
 end
 
 --- Set the lengths and checksums of a UDP datagram whose payload was changed.
@@ -124,18 +133,26 @@ local function write_udp(p, s)
   p.no_flags = 0
 end
 
+-- Write what was changed of a packet that is of no connection.
+local function write(p, s)
+  if s.payload - s.tcp == UDP_HEADER then return write_udp(p, s) end
+  C.pg_stream_write(p, s, s.seq, s.ack)
+end
+
 --- Put the bytes `text` (a string, or `n` bytes from a pointer on) in the place of
 --- `old` ones, 1 or more, from `at` on in the payload. `changes` are those of the
---- direction, or nil for UDP. Nil, or what is wrong: "no room" in the packet, "too many
---- changes" that aren't acknowledged.
+--- direction; nil for UDP, and for TCP of no connection, which keeps its length. Nil, or
+--- what is wrong: "no room" in the packet, "too many changes" that aren't acknowledged,
+--- "no connection".
 function stream.edit(changes, p, s, at, old, text, n)
-  local result = C.pg_stream_edit(changes, p, s, at, old, text, n or #text,
-    MOST - s.payload)
+  n = n or #text
+  if changes == nil and n ~= old and s.payload - s.tcp ~= UDP_HEADER then
+    return "no connection"
+  end
+  local result = C.pg_stream_edit(changes, p, s, at, old, text, n, MOST - s.payload)
   if result == C.STREAM_EDITED then
     s.now = p.length - s.payload
-    if changes == nil and s.flags == 0 and s.payload - s.tcp == UDP_HEADER then
-      write_udp(p, s)
-    end
+    if changes == nil then write(p, s) end
     return nil
   end
   return result == C.STREAM_NO_ROOM and "no room" or "too many changes"

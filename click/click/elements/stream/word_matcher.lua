@@ -58,7 +58,8 @@ the beginning of a word is kept until the next one of its flow comes, a FIN, the
 again, or (UDP) the flow ends; up to 16 of a flow. Of a word whose beginning has left so
 the rest is changed when it comes. The handler `found` counts words,
 `failed` those that were left because there was no room in the packet, or too many
-changes wait to be acknowledged.]],
+changes wait to be acknowledged, or because without TCPIn a TCP segment keeps its
+length.]],
   differs = "Words are looked for from left to right, the first that begins; "
     .. "FastClick's looks for one after the other. CLOSE sends no RSTs: the flow's "
     .. "packets are dropped.",

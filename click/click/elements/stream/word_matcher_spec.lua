@@ -53,6 +53,18 @@ describe("WordMatcher, UDP", function ()
     assert.same({'"thi"', '"x"'}, list)
   end)
 
+  it("leaves TCP without TCPIn as long as it was, with right checksums", function ()
+    for mode, expected in pairs{MASK = "th** **", REMOVE = "this is"} do
+      local list, numbers = run("timestamp src sport dst dport proto payload",
+        {'1 1.1.1.1 1 1.1.1.2 2 T "this is"'}, ([[SOURCE -> Pad(LENGTH 80)
+        -> FlowIPManager -> w :: WordMatcher(WORD is, MODE %s, ALL true)
+        -> CheckIPHeader(VERBOSE true) -> CheckTCPHeader(VERBOSE true)
+        -> ToIPSummaryDump(SINKFILE, FIELDS payload)]]):format(mode), "w.failed")
+      assert.same({('"%s"'):format(expected)}, list)
+      assert.same({mode == "REMOVE" and 2 or 0}, numbers)
+    end
+  end)
+
   it("refuses modes, words and what it can't do", function ()
     for arguments, why in pairs{
       ["WORD a, MODE X"] = "Mode must be MASK, REMOVE, REPLACE, ALERT, CLOSE or FULL",
