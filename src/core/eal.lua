@@ -22,6 +22,13 @@ function eal.pass(text)
   for word in text:gmatch("%S+") do passed[#passed + 1] = word end
 end
 
+local needs_physical = true -- may a card ask for physical addresses?
+
+--- Let DPDK do with virtual addresses, unless --eal says otherwise: who has none of
+--- root's rights can't ask for the physical ones of memory that is added (pagemap in
+--- proc(5)), and DPDK adds none without (eal_memalloc.c, alloc_seg()).
+function eal.use_virtual_addresses() needs_physical = false end
+
 local ENOUGH_HUGE_MB = 128
 local PLAIN_MEMORY_MB = 4096 -- address space; only what is touched is used
 
@@ -149,6 +156,7 @@ function eal.plan(user)
     plain = not can_use_hugepages()
     add(unpack(plain and {"--no-huge"} or {"--in-memory", "--single-file-segments"}))
   end
+  if not (needs_physical or has("--iova-mode")) then add("--iova-mode", "va") end
   if plain and not has("-m") then
     add("-m", tostring(math.min(PLAIN_MEMORY_MB, math.floor(total_memory_mb() / 2))))
   end

@@ -120,6 +120,14 @@ describe("starting DPDK", function ()
     assert.equal("2\n", said)
   end)
 
+  it("addresses memory virtually where asked, unless the user says otherwise",
+     function ()
+    assert.not_matches("iova", plan())
+    eal.use_virtual_addresses() -- EAL runs already: this changes only the plans below
+    assert.matches(" %-%-iova%-mode va ", plan({}, 128))
+    assert.not_matches(" va ", plan{"--iova-mode=pa"})
+  end)
+
   it("reads the CPUs as the kernel writes them", function ()
     assert.matches("^%d[%d,%-]*$", eal.cpus())
   end)

@@ -141,9 +141,9 @@ end
 
 --- Put the bytes `text` (a string, or `n` bytes from a pointer on) in the place of
 --- `old` ones, 1 or more, from `at` on in the payload. `changes` are those of the
---- direction; nil for UDP, and for TCP of no connection, which keeps its length. Nil, or
---- what is wrong: "no room" in the packet, "too many changes" that aren't acknowledged,
---- "no connection".
+--- direction; nil for UDP, and for TCP of no connection, which keeps its length. Nil,
+--- or what is wrong: "no room" in the packet, "too many changes" that aren't
+--- acknowledged, "no connection".
 function stream.edit(changes, p, s, at, old, text, n)
   n = n or #text
   if changes == nil and n ~= old and s.payload - s.tcp ~= UDP_HEADER then

@@ -38,6 +38,7 @@ function sandbox.want()
   if named.wanted then return end
   named.wanted, main.sandboxed = true, true
   main.remark_by(sandbox.hint)
+  eal.use_virtual_addresses()
   outside.let_in{begun = function () sandbox.enter() end}
 end
 
