@@ -287,3 +287,44 @@ def test_a_script_says_that_a_disk_is_full(tmp_path):
     assert result.stderr == ("While executing 'Script@1':\n"
                              "  can't write: No space left on device\n")
     assert (tmp_path / "there").read_text() == "on\n"
+
+
+@pytest.mark.parametrize("where", ["copies", "threads"])
+def test_a_socket_speaks_to_the_whole_of_many_cpus(where, tmp_path):
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("it takes two CPUs")
+    path = tmp_path / "socket"
+    graph = "FromDPDKDevice(0) -> c :: Counter -> s :: Switch(0) -> Discard; s[1] -> Discard;"
+    if where == "threads":
+        graph = ("FromDPDKDevice(0) -> Discard; InfiniteSource(LIMIT 20, STOP false) -> c ::"
+                 " Counter -> q :: Queue -> u :: Unqueue -> s :: Switch(0) -> Discard; s[1] ->"
+                 " Discard; StaticThreadSched(u 1);")
+    config = graph + " h :: HTTPServer(41000+); Script(print \"port=$(h.port)\")"
+    with running(PERIGEE, "click", "--cpus", f"{cpus[0]},{cpus[-1]}", "-u", path,
+                 "--device", "0=null:size=60", "-e", config) as click:
+        port = port_of(click, "port")
+
+        def ask(text):
+            return talk(socket.AF_UNIX, str(path), text).decode()
+
+        def passes():
+            return int(ask(b"READ c.count\n").split("\r\n")[-1]) >= 20
+        wait_until(passes, lambda: click.said)
+        said = ask(b"READ c.class\nWRITE s.switch 1\nREAD s.switch\nREAD list\n"
+                   b"READ s.nothing\nREAD nobody.x\nLLRPC c#c0040000\n")
+        assert "OK\r\nDATA 7\r\nCounter200 Write handler 's.switch' OK" in said, said
+        assert "Read handler 's.switch' OK\r\nDATA 1\r\n1200" in said, said
+        assert "\nc\n" in said and "\ns\n" in said, said
+        assert "511 No handler named 's.nothing'" in said, said
+        assert "510 No element named 'nobody'" in said, said
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/s/switch", timeout=20) as r:
+            assert r.read() in (b"1", b"1\n")
+        with urllib.request.urlopen(urllib.request.Request(
+                f"http://127.0.0.1:{port}/list", headers={"Accept": "application/json"}),
+                timeout=20) as r:
+            names = {e["name"] for e in json.load(r)}
+        assert {"c", "s", "h"} <= names, names
+        ask(b"WRITE stop\n")
+        assert click.finish() == 0, click.said
+        assert "one CPU" not in click.said, click.said

@@ -76,9 +76,9 @@ def test_a_wrong_handler_is_told_with_its_name():
 @pytest.mark.parametrize("options, said", [
     (("-j", "1"), "s: StaticThreadSched wants thread 1, but there are 1; it runs on "
                   "thread 0"),
-    (("-p", "0"), "StaticThreadSched has no effect: -p needs one router"),
+    (("-R",), "StaticThreadSched has no effect: -R needs one router"),
     (("--simtime",), "StaticThreadSched has no effect: --simtime needs one router"),
-], ids=["j", "socket", "simtime"])
+], ids=["j", "reconfigure", "simtime"])
 def test_where_it_has_no_effect_a_sentence_says_why(options, said):
     text = ("s :: InfiniteSource(LIMIT 1) -> d :: Counter -> Discard;"
             "StaticThreadSched(s 1); DriverManager(wait 0.01, print $(d.count), stop)")

@@ -15,13 +15,14 @@ local Click = {config = {
   -- queue of each device, or the links rxNUMBER and txNUMBER for it
   copy = {},
   thread = {}, -- {number =, of = {ELEMENT = NUMBER}}: only the elements of that thread
+  more = {default = {}}, -- elements beside the text's: {class =, name =, config =}
 }}
 Click.__index = Click
 
 -- What runs of the app, by its name: {key =, router =, part =}; and what is to run
 -- next.
 local running, pending = {}, {}
-local elsewhere = {} -- by app: what knows the elements of other threads
+local elsewhere = {} -- by app: {find =, handlers =}, of all threads' elements
 
 -- The app of that name in the engine: it runs the router's tasks and timers.
 local Driver = {}
@@ -47,7 +48,9 @@ function Click.expand(arg, name)
   end
   local old = running[name] and running[name].router
   local router = part.router(text, file, arg, name, old)
-  router.elsewhere = elsewhere[name]
+  local others = elsewhere[name] or {}
+  router.elsewhere = others.find
+  for which, h in pairs(others.handlers or {}) do router.global_handlers[which] = h end
   router.passes_stops_on = (arg.thread and arg.thread.number or 0) > 0
   local entry = {key = key, router = router}
   entry.part = part.of(router, name, {class = Driver, arg = entry})
@@ -115,8 +118,11 @@ end
 
 local M = {Click = Click}
 
---- Let the router of the app `name` have the method elsewhere (click.router.handlers).
-function M.look_elsewhere(name, method) elsewhere[name] = method end
+--- Let the router of the app `name` have the method `find` for elements elsewhere
+--- (click.router.handlers), and these handlers for its own.
+function M.look_elsewhere(name, find, own)
+  elsewhere[name] = {find = find, handlers = own}
+end
 
 -- The router of the app, which may not have breathed yet.
 local function router_of(name) return (running[name] or pending[name]).router end

@@ -40,6 +40,7 @@ function part.router(text, file, arg, name, old)
   local flat = language.read{text = (is_part and "" or ends.declarations) .. text,
     file = file, errors = report, variables = arg.variables, class_of = find_class,
     class_names = registry.names, packages = requirements.PACKAGES}
+  for _, e in ipairs(flat and arg.more or {}) do table.insert(flat.elements, e) end
   if flat and thread then
     flat = division.part(flat, thread.of, thread.number, "PartInput", "PartOutput")
   end

@@ -186,10 +186,16 @@ function handlers.full_name(e, name)
   return e.name == "" and name or e.name .. "." .. name
 end
 
+--- The element of that name: here, or where router:elsewhere(name, near) knows it.
+function handlers.element(router, name, near)
+  local e = router:find(name, near)
+  return e or router.elsewhere and router:elsewhere(name, near)
+end
+
 --- What "element.handler" stands for as the element `near` sees it (nil: the router):
 --- the element (router.root for the router's own) and the handler's name; or nil and
 --- what is wrong. Elements that aren't here may be known to router:elsewhere(name,
---- near): what that returns has name, router and own_handlers.
+--- near): what that returns has name, class, router and own_handlers.
 function handlers.resolve(router, text, near)
   if text == "" or text:match("%.$") then return nil, "syntax error" end
   if text:match("^%.") then return router.root, text:sub(2) end

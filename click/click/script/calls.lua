@@ -47,6 +47,9 @@ function calls.parse(text, element, kind, unquoted)
   return call
 end
 
+--- The element of that name, on whatever thread (click.router.handlers).
+calls.element = handlers.element
+
 --- The call's element and handler, as text.
 calls.name = full_name
 

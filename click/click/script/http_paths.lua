@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What paths of HTTP mean in a router, and how handlers look as JSON.
 
+local calls = require("click.script.calls")
 local cjson = require("cjson")
 
 local paths = {}
@@ -17,7 +18,7 @@ local function longest_element(router, path)
   local at = 1
   while at do
     local slash = path:find("/", at, true)
-    local element = router:find(path:sub(1, (slash or #path + 1) - 1))
+    local element = calls.element(router, path:sub(1, (slash or #path + 1) - 1))
     if element then found, rest = element, slash and path:sub(slash + 1) or "" end
     at = slash and slash + 1
   end
@@ -60,9 +61,11 @@ local function lines(text)
   return items
 end
 
-local function elements(router)
+-- What `text`, of the handler "list", names behind the number of them.
+local function elements(router, text)
   local items = {}
-  for i, e in ipairs(router.elements) do
+  for i, name in ipairs(lines(text:match("\n(.*)$"))) do
+    local e = calls.element(router, name)
     items[i] = {name = e.name, class = e.class.name, config = utf8(e.config),
       inputs = e.ninputs, outputs = e.noutputs}
   end

@@ -76,7 +76,7 @@ end
 
 -- The element that `name` means: its name, or its number from 1.
 local function element_of(self, name)
-  local element = self.router:find(name)
+  local element = calls.element(self.router, name)
   if element then return element end
   local number = numbers.small(name, 1, #self.router.elements)
   return number and self.router.elements[number]

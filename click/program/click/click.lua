@@ -3,6 +3,7 @@
 -- `click`. The language makes the flat configuration, click.router the rest.
 
 local C = require("core.native")
+local control_sockets = require("program.click.control_sockets")
 local copies = require("program.click.copies")
 local dpdk = require("program.click.dpdk")
 local errors = require("click.errors")
@@ -100,27 +101,13 @@ local function problem_of_files(folder)
   end
 end
 
--- Elements for the control sockets that options ask for.
-local function add_control_sockets(flat, o)
-  local n = 0
-  for _, kind in ipairs{{"ports", "TCP"}, {"unix_sockets", "UNIX"},
-    {"sockets", "SOCKET"}} do
-    for _, where in ipairs(o[kind[1]] or {}) do
-      local port = where:match("^0%.0%.0%.0:(%d+%+?)$")
-      table.insert(flat.elements, {class = "ControlSocket",
-        name = "click_driver@@ControlSocket" .. (n > 0 and "@" .. n or ""),
-        config = port and ("%s, %s, LOCALHOST false"):format(kind[2], port)
-          or ("%s, %s"):format(kind[2], where), landmark = "click"})
-      n = n + 1
-    end
-  end
-end
-
 local function read_flat(text, file, o, reporter)
   local flat = language.read{text = text, file = file, errors = reporter,
     variables = o.variables, class_of = registry.find,
     class_names = registry.names, packages = requirements.PACKAGES}
-  if flat then add_control_sockets(flat, o) end
+  for _, e in ipairs(flat and control_sockets.elements(o) or {}) do
+    table.insert(flat.elements, e)
+  end
   return flat
 end
 

@@ -14,6 +14,7 @@ local C = require("core.native")
 local affinity = require("core.cpus.affinity")
 local click = require("apps.click.click")
 local config = require("core.config")
+local control_sockets = require("program.click.control_sockets")
 local dividable = require("core.cpus.dividable")
 local division = require("click.router.division")
 local engine = require("core.app")
@@ -36,9 +37,7 @@ function copies.wanted(o)
   return cpus and #cpus > 1 and cpus or nil
 end
 
-local OWN_THREAD = {ports = "-p",
-  unix_sockets = "-u", sockets = "--socket", allow_reconfigure = "-R",
-  simtime = "--simtime"}
+local OWN_THREAD = {allow_reconfigure = "-R", simtime = "--simtime"}
 
 local function asked_for(value)
   return value and (type(value) ~= "table" or next(value) ~= nil)
@@ -125,6 +124,7 @@ function copies.problem(router, o, n, list)
   for _, entry in ipairs(list) do
     if entry.why then return ("%s: %s"):format(entry.name, entry.why) end
   end
+  if router.is_open then return "a socket with LOCALHOST false needs one router" end
   local kind, why = kind_of_all(router, list)
   if why then return why end
   if not next(router.devices and router.devices.by_text or {}) then
@@ -205,8 +205,10 @@ function copies.run(router, text, o, cpus, list, meets)
   local shared = steering.devices(router, #cpus, meets)
   local whole, of = set_apart(list)
   local where = {cpus = cpus, app_of = app_of, whole = whole, beside = BESIDE}
+  local more = control_sockets.elements(o)
   local function argument(fields)
     fields.text, fields.variables, fields.devices = text, o.variables, o.devices
+    fields.more = more
     return fields
   end
   router:close()
@@ -217,7 +219,7 @@ function copies.run(router, text, o, cpus, list, meets)
     config.cpu(c, app_of(i), cpu)
   end
   if whole then
-    click.look_elsewhere(BESIDE, joined.finder(router, where))
+    click.look_elsewhere(BESIDE, joined.finder(router, where), joined.of_whole(router))
     config.app(c, BESIDE, click.Click, argument{thread = {number = 0, of = of}})
   end
   steering.wire(c, shared, cpus, app_of, meets)

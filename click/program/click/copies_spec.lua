@@ -42,8 +42,8 @@ describe("Copies of a configuration", function ()
       assert.equal(("%s :: %s: %s"):format(name:lower(), name, why),
         copies.problem(router(name), {}, 2))
     end
-    assert.equal("-p needs one router",
-      copies.problem(router("Discard"), {ports = {"7777"}}, 2))
+    assert.equal("-R needs one router",
+      copies.problem(router("Discard"), {allow_reconfigure = true}, 2))
   end)
 
   -- What is said of a rewriter with one input.

@@ -99,9 +99,22 @@ function joined.finder(router, where)
         write = h.write and function (_, text) return write(where, full, text) end,
       }
     end
-    return {name = e.name, router = beside,
+    return {name = e.name, router = beside, class = {name = e.class.name},
+      config = e.config, ninputs = e.ninputs, noutputs = e.noutputs,
       own_handlers = setmetatable({}, {__index = own})}
   end
+end
+
+--- The handlers that tell what a configuration has, of the whole `router`, which is
+--- closed: for the part of it with the scripts and sockets.
+function joined.of_whole(router)
+  local own = {}
+  for _, name in ipairs{"active_ports", "config", "flatconfig", "list",
+                        "requirements"} do
+    local h = handlers.find(router, router.root, name)
+    own[name] = {read = function () return h.read(router) end}
+  end
+  return own
 end
 
 --- Let the router's handlers be those of the copies, and of what is beside them.

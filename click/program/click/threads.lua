@@ -7,10 +7,12 @@ local C = require("core.native")
 local affinity = require("core.cpus.affinity")
 local click = require("apps.click.click")
 local config = require("core.config")
+local control_sockets = require("program.click.control_sockets")
 local division = require("click.router.division")
 local engine = require("core.app")
 local failure = require("core.failure")
 local handlers = require("click.router.handlers")
+local joined = require("program.click.joined")
 local placement = require("core.cpus.placement")
 local workers = require("core.cpus.workers")
 
@@ -18,8 +20,7 @@ local threads = {}
 
 local TIMER_SECONDS = 1e-4 -- timers of the routers are as exact as that
 
-local OWN_ROUTER = {ports = "-p", unix_sockets = "-u", sockets = "--socket",
-  allow_reconfigure = "-R", simtime = "--simtime"}
+local OWN_ROUTER = {allow_reconfigure = "-R", simtime = "--simtime"}
 local MOST_LINKS = 64 -- between a part and the others
 local ASK_SECONDS = 0.05
 
@@ -93,7 +94,8 @@ local function configuration(plan, flat, text, o)
   local c = config.new()
   for _, thread in ipairs(plan.numbers) do
     config.app(c, app_of(thread), click.Click, {text = text, variables = o.variables,
-      devices = o.devices, thread = {number = thread, of = plan.of}})
+      devices = o.devices, more = control_sockets.elements(o),
+      thread = {number = thread, of = plan.of}})
     if thread > 0 then config.cpu(c, app_of(thread), cpu_of(plan, thread)) end
   end
   division.crossings(flat, plan.of, function (from, output, to, input)
@@ -104,18 +106,6 @@ local function configuration(plan, flat, text, o)
 end
 
 -- Handlers -------------------------------------------------------------------------
-
--- The thread of the element that `near` calls `name`, and its whole name; nil: there is
--- no such element.
-local function find(plan, name, near)
-  local scope = near and near.name:match("^(.*/)") or ""
-  while true do
-    local thread = plan.of[scope .. name]
-    if thread then return thread, scope .. name end
-    if scope == "" then return nil end
-    scope = scope:match("^(.*/)[^/]*/$") or ""
-  end
-end
 
 local function ask(plan, thread, what, argument)
   argument.app = app_of(thread)
@@ -139,12 +129,18 @@ local function handler(plan, thread, element, name)
   }
 end
 
--- What finds the elements of all threads (click.router.handlers).
-local function finder(plan)
+-- What finds the elements of all threads (click.router.handlers); `whole`, which is
+-- closed, has them all.
+local function finder(plan, whole)
   return function (router, name, near)
-    local thread, element = find(plan, name, near)
-    local function own(_, key) return handler(plan, thread, element, key) end
-    return thread and {name = element, router = router,
+    local e = whole:find(name, near)
+    local thread = e and plan.of[e.name]
+    if not thread then return e end -- it is in no part, and says what it is
+    local function own(_, key)
+      return handlers.find(whole, e, key) and handler(plan, thread, e.name, key) or nil
+    end
+    return {name = e.name, router = router, class = {name = e.class.name},
+      config = e.config, ninputs = e.ninputs, noutputs = e.noutputs,
       own_handlers = setmetatable({}, {__index = own})}
   end
 end
@@ -208,8 +204,8 @@ end
 function threads.run(router, plan, text, o, reporter)
   router:close()
   placement.use(nil)
-  local elsewhere = finder(plan)
-  click.look_elsewhere(app_of(0), elsewhere)
+  local elsewhere = finder(plan, router)
+  click.look_elsewhere(app_of(0), elsewhere, joined.of_whole(router))
   local ok, err = pcall(engine.configure, configuration(plan, router.flat, text, o))
   if not ok then
     if not failure.is(err) then error(err, 0) end

@@ -21,7 +21,7 @@ local RETRY_SECONDS = 1
 
 -- A server, and what both classes do with it: they have listen(self), which returns a
 -- socket or nil and a message, and session(self).
-local Serving = element.define{name = "(server)", ports = "0/0"}
+local Serving = element.define{name = "(server)", ports = "0/0", division = "whole"}
 
 -- A connection of another user's is refused, which is told once.
 local function admit(self)
@@ -220,7 +220,8 @@ end
 
 local ChatterSocket = element.define{
   name = "ChatterSocket", summary = "sends copies of what elements print",
-  ports = "0/0",
+  ports = "0/0", division = "none",
+  undivided = "what copies print doesn't come to one place",
   extends = Serving, usage = "TCP, PORT [, keywords] or UNIX, FILENAME [, keywords]",
   arguments = {
     {"CHANNEL", "word", default = "default", keyword = true},
