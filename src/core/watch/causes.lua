@@ -8,14 +8,14 @@ local function at(event)
   return ("%s:%d"):format(event.file, event.line)
 end
 
--- Follow an event back to where it began: from what was given up to the abort that
--- did it, from an abort at code given up to why that was.
+-- Follow an event back to where it began: from what was given up or left to the
+-- interpreter to the abort that did it, from an abort at code given up to why that was.
 local function root_of(event, given_up)
   local seen = {}
   while not seen[event] do
     seen[event] = true
-    if event.kind == "blacklisted" then
-      event = event.cause
+    if event.kind == "blacklisted" or event.kind == "interpreter" then
+      event = event.cause or event
     elseif event.kind == "abort" and event.reason == "blacklisted" then
       event = given_up[at(event)] or event
     end

@@ -34,6 +34,19 @@ describe("jit_causes", function ()
     assert.equal(3, causes[1].count)
   end)
 
+  it("follows a way out that failed too often to what failed there", function ()
+    local nyi = abort("a.lua", 7, "NYI: bytecode FNEW", "x", 4)
+    local left = {kind = "interpreter", file = "b.lua", line = 86, reason = "r",
+                  app = "x", count = 1, cause = nyi}
+    local unknown = {kind = "interpreter", file = "c.lua", line = 1, reason = "r",
+                     app = "x", count = 1}
+    local causes = jit_causes.of{left, unknown}
+    assert.equal(2, #causes)
+    assert.same({"a.lua", 7, "NYI: bytecode FNEW", 4},
+      {causes[1].file, causes[1].line, causes[1].reason, causes[1].count})
+    assert.same({"c.lua", 1}, {causes[2].file, causes[2].line})
+  end)
+
   it("keeps different lines and reasons apart", function ()
     local causes = jit_causes.of{
       abort("a.lua", 1, "r", "x"), abort("a.lua", 1, "s", "x"),

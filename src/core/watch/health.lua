@@ -37,12 +37,13 @@ local refused = {} -- the functions in which LuaJIT has given something up
 local roots = {} -- of each trace, by number: the trace at the root of its tree
 local leads = {} -- of each trace: the other one that it goes on in
 local stuck = {} -- the roots of trees in which a way out was given up
+local failed = {} -- of each trace, by the number of a way out: the last abort there
 local began = math.huge -- the first event of this graph on the packet path
 local on_trace -- the handler, below
 local other -- one more
 local followed = setmetatable({}, {__mode = "kv"}) -- by function, who follows its loop
 local on_purpose = false -- a flush that was asked for
-local start = {} -- of the trace being recorded: func, pc, where, parent
+local start = {} -- of the trace being recorded: func, pc, where, parent and its exit
 
 -- Where and why ----------------------------------------------------------------
 
@@ -113,13 +114,17 @@ local function aborted(func, pc, code, detail)
     local given = note("blacklisted", start.where, start.func, start.pc, reason)
     given.cause = event
   end
+  if start.parent then
+    local ways = failed[start.parent] or {}
+    ways[start.exit], failed[start.parent] = event, ways
+  end
 end
 
 -- Remember to which tree of traces a new one belongs, and what it leads to. (What is
 -- stitched to a trace by a call has no way to it but that.)
 local function place(number, info)
   local root = start.parent and roots[start.parent] or number
-  roots[number] = root
+  roots[number], failed[number] = root, nil
   leads[number] = info.link ~= 0 and info.link ~= number and info.link or nil
   if info.linktype == "interpreter" then stuck[root] = true end
 end
@@ -145,15 +150,17 @@ local function stopped(number, func, pc)
     note("stitch", running_app.here(on_trace), func, pc,
       builtin_name(func) .. " isn't compiled")
   elseif info.linktype == "interpreter" then
-    note("interpreter", running_app.here(on_trace), func, pc,
+    local event = note("interpreter", running_app.here(on_trace), func, pc,
       "this way out of a trace failed too often")
+    local ways = failed[start.parent]
+    event.cause = event.cause or ways and ways[start.exit]
   end
 end
 
 function on_trace(what, number, func, pc, a, b)
   health.changes = health.changes + 1
   if what == "start" then
-    start = {func = func, pc = pc, parent = a, where = {}}
+    start = {func = func, pc = pc, parent = a, exit = b, where = {}}
     start.where = running_app.here(on_trace)
     start.follower = not a and followed[func] or nil
     if start.follower then start.follower:started() end
@@ -164,7 +171,7 @@ function on_trace(what, number, func, pc, a, b)
   elseif what == "flush" then
     health.flushes = health.flushes + (on_purpose and 0 or 1)
     health.traces_alive = 0
-    roots, leads, stuck = {}, {}, {}
+    roots, leads, stuck, failed = {}, {}, {}, {}
     C.pg_watch_flush()
   end
   if other then other(what, number, func, pc, a, b) end
@@ -234,7 +241,8 @@ end
 --- Everything noted: a list of {kind = "abort", "blacklisted", "stitch" or
 --- "interpreter"; file, line, reason; count; last = when (C.pg_monotonic(), less
 --- C.pg_run_delay()); app, region and caller (core.watch.running_app) or nil;
---- packet_path; cause = the abort that led to a blacklisting}.
+--- packet_path; cause = the abort that led to a blacklisting, or to a way out that is
+--- left to the interpreter}.
 function health.events()
   return events
 end
