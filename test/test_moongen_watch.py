@@ -54,6 +54,27 @@ def test_doctor_tells_of_tasks_that_go_on():
     assert "clean" not in result.stdout
 
 
+def test_doctor_waits_for_a_task_that_takes_long_to_load(tmp_path):
+    script = tmp_path / "slow.lua"
+    script.write_text("""
+        local lm = require "libmoon"
+        lm.sleepMillis(1500)
+        function master()
+          lm.startTask("closures")
+          lm.waitForTasks()
+        end
+        function closures()
+          local last
+          while lm.running() do
+            for i = 1, 100 do last = function () return i end end -- line 11
+          end
+          return last ~= nil
+        end""")
+    result = run(PERIGEE, "doctor", "--duration", 0.5, "moongen", "--port", "0=null", script)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert f"{script}:11: NYI: bytecode FNEW\n" in result.stdout, result.stdout
+
+
 def test_doctor_interrupted():
     with running(*command("clean", 50)) as process:
         wait_until(lambda: packets(process), "packets")

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_common.h>
 #include <rte_cycles.h>
 
 #include "../../src/native/api.h"
@@ -24,16 +25,20 @@ int32_t mg_goes_on = 1;
 
 static _Atomic uint64_t stop_at = UINT64_MAX; /* TSC */
 
-/* The end of the time that the script has set. That clock stands while a task starts:
- * its script is loaded, which takes longer the less of a CPU there is. */
-static _Atomic uint64_t runtime_end = UINT64_MAX;
+/* A time that is to pass. The clock stands while a task starts: its script is loaded,
+ * which takes longer the less of a CPU there is. */
+struct clock {
+  _Atomic uint64_t end;  /* TSC; UINT64_MAX: none is set */
+  uint64_t stands_since; /* TSC */
+};
+
+static struct clock runtime = {.end = UINT64_MAX};     /* that the script has set */
+static struct clock examination = {.end = UINT64_MAX}; /* perigee doctor's */
 static pthread_mutex_t starting_lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int starting;       /* tasks */
-static uint64_t stands_since;     /* TSC */
+static atomic_int starting; /* tasks */
 
 static _Atomic uint64_t signal_at = UINT64_MAX;
-static _Atomic uint64_t latest = UINT64_MAX; /* of an examination */
-static double examined_for;                  /* seconds; 0: there is none */
+static double examined_for; /* seconds; 0: there is no examination */
 static atomic_int exit_status = -1;
 
 static uint64_t end_of_script(void)
@@ -43,10 +48,10 @@ static uint64_t end_of_script(void)
   return came < end ? came : end;
 }
 
-static uint64_t end_with_runtime(void)
+static uint64_t end_with_clocks(void)
 {
-  uint64_t end = end_of_script(), runtime = atomic_load(&runtime_end);
-  return runtime < end ? runtime : end;
+  uint64_t end = RTE_MIN(end_of_script(), atomic_load(&runtime.end));
+  return RTE_MIN(end, atomic_load(&examination.end));
 }
 
 /* 1 until the end, which comes `extra_ms` milliseconds later for who asks so. */
@@ -57,14 +62,14 @@ int32_t mg_running(double extra_ms)
     uint64_t none = UINT64_MAX;
     atomic_compare_exchange_strong(&signal_at, &none, rte_rdtsc());
   }
-  uint64_t end = end_with_runtime();
+  uint64_t end = end_with_clocks();
   if (__builtin_expect(end == UINT64_MAX, 1))
     return 1;
   uint64_t now = rte_rdtsc();
   if (now < end)
     return 1;
-  /* The runtime's end is put off before the last task counts as started. */
-  end = atomic_load(&starting) ? end_of_script() : end_with_runtime();
+  /* The clocks' ends are put off before the last task counts as started. */
+  end = atomic_load(&starting) ? end_of_script() : end_with_clocks();
   if (end == UINT64_MAX)
     return 1;
   if (now >= end)
@@ -82,12 +87,17 @@ static uint64_t in_so_long(double seconds)
   return rte_rdtsc() + (uint64_t)(seconds * pg_tsc_hz());
 }
 
+static void set(struct clock *c, double seconds)
+{
+  c->stands_since = rte_rdtsc();
+  atomic_store(&c->end, in_so_long(seconds));
+}
+
 /* End so many seconds from now, or, if tasks start meanwhile, so much later. */
 void mg_set_runtime(double seconds)
 {
   pthread_mutex_lock(&starting_lock);
-  stands_since = rte_rdtsc();
-  atomic_store(&runtime_end, in_so_long(seconds));
+  set(&runtime, seconds);
   pthread_mutex_unlock(&starting_lock);
 }
 
@@ -96,16 +106,24 @@ void mg_task_starts(void)
 {
   pthread_mutex_lock(&starting_lock);
   if (atomic_fetch_add(&starting, 1) == 0)
-    stands_since = rte_rdtsc();
+    runtime.stands_since = examination.stands_since = rte_rdtsc();
   pthread_mutex_unlock(&starting_lock);
+}
+
+static void go_on(struct clock *c)
+{
+  if (c->end != UINT64_MAX)
+    atomic_fetch_add(&c->end, rte_rdtsc() - c->stands_since);
 }
 
 /* Its function is about to be called, or never will be. */
 void mg_task_began(void)
 {
   pthread_mutex_lock(&starting_lock);
-  if (atomic_load(&starting) == 1 && runtime_end != UINT64_MAX)
-    atomic_fetch_add(&runtime_end, rte_rdtsc() - stands_since);
+  if (atomic_load(&starting) == 1) {
+    go_on(&runtime);
+    go_on(&examination);
+  }
   if (atomic_load(&starting) > 0)
     atomic_fetch_sub(&starting, 1);
   pthread_mutex_unlock(&starting_lock);
@@ -129,12 +147,15 @@ void mg_examine(double seconds)
 /* That is now, unless it has been. Returns the seconds that are left. */
 double mg_examination_begins(void)
 {
-  uint64_t none = UINT64_MAX, end = in_so_long(examined_for);
   if (examined_for <= 0)
     return 0;
-  if (atomic_compare_exchange_strong(&latest, &none, end) && atomic_load(&stop_at) > end)
-    atomic_store(&stop_at, end);
-  return ((double)latest - (double)rte_rdtsc()) / pg_tsc_hz();
+  pthread_mutex_lock(&starting_lock);
+  if (examination.end == UINT64_MAX)
+    set(&examination, examined_for);
+  uint64_t now = atomic_load(&starting) ? examination.stands_since : rte_rdtsc();
+  double left = ((double)examination.end - (double)now) / pg_tsc_hz();
+  pthread_mutex_unlock(&starting_lock);
+  return left;
 }
 
 _Thread_local int32_t mg_this_user;
@@ -197,7 +218,8 @@ int32_t mg_exit_wanted(void)
 {
   enum { PATIENCE_SECONDS = 2 };
   int32_t status = atomic_load(&exit_status);
-  if (status < 0 && latest != UINT64_MAX && mg_examination_begins() < -PATIENCE_SECONDS)
+  if (status < 0 && examination.end != UINT64_MAX &&
+      mg_examination_begins() < -PATIENCE_SECONDS)
     return 0;
   return status;
 }

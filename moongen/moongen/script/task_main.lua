@@ -20,7 +20,7 @@ local this_engine = require("core.this_engine")
 local worker, examined
 local starting = true
 
--- The clock of setRuntime stands until then.
+-- The clocks of setRuntime and of an examination stand until then.
 local function begin()
   if starting then C.mg_task_began() end
   starting = false
