@@ -178,7 +178,7 @@ lint: libraries
 	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c test/native/*.c)
 
 # What Lua reads of the C headers (core.declare).
-DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/native/dpdk/log.h \
+DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/native/log.h \
   src/net/checksum/checksum.h src/net/fdb/fdb.h src/net/flow/flow.h src/net/fragment/fragment.h src/net/icmp/icmp.h src/net/route/route.h \
   src/net/stream/stream.h \
   src/net/rate/schedule.h src/net/tcp/connection.h \

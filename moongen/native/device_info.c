@@ -10,7 +10,7 @@
 #include <rte_ethdev.h>
 
 #include "../../src/native/api.h"
-#include "../../src/native/dpdk/internal.h"
+#include "../../src/native/host.h"
 #include "internal.h"
 
 static void add_queues(const struct mg_device *d, struct port_stats *s)

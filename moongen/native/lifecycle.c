@@ -17,7 +17,7 @@
 #include <rte_cycles.h>
 
 #include "../../src/native/api.h"
-#include "../../src/native/dpdk/internal.h"
+#include "../../src/native/host.h"
 #include "internal.h"
 
 int32_t mg_more_tasks_than_cpus;

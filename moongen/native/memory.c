@@ -17,7 +17,7 @@
 #include <rte_mempool.h>
 
 #include "../../src/native/api.h"
-#include "../../src/native/dpdk/internal.h"
+#include "../../src/native/host.h"
 #include "internal.h"
 #include "offload.h"
 

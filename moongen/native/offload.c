@@ -10,8 +10,8 @@
 
 #include <rte_mbuf.h>
 
-#include "../../src/native/dpdk/port_io.h"
-#include "../../src/native/dpdk/internal.h"
+#include "../../src/native/driver.h"
+#include "../../src/native/host.h"
 #include "../../src/net/wire/wire.h"
 #include "offload.h"
 

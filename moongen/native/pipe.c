@@ -13,7 +13,7 @@
 #include <rte_ring.h>
 
 #include "../../src/native/api.h"
-#include "../../src/native/dpdk/internal.h"
+#include "../../src/native/host.h"
 #include "internal.h"
 
 struct real_pipe {

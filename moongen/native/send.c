@@ -12,8 +12,8 @@
 #include <rte_mbuf.h>
 
 #include "../../src/native/api.h"
-#include "../../src/native/dpdk/internal.h"
-#include "../../src/native/dpdk/port_io.h"
+#include "../../src/native/host.h"
+#include "../../src/native/driver.h"
 #include "internal.h"
 #include "offload.h"
 #include "pace.h"

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "../../src/native/api.h"
-#include "../../src/native/dpdk/internal.h"
-#include "../../src/native/dpdk/log.h"
-#include "../../src/native/dpdk/port_io.h"
+#include "../../src/native/host.h"
+#include "../../src/native/log.h"
+#include "../../src/native/driver.h"
 #include "../../src/native/signals.h"
 #include "internal.h"
 

@@ -12,7 +12,7 @@
 
 #include "../../src/native/api.h"
 #include "snabb.h"
-#include "../../src/native/dpdk/internal.h"
+#include "../../src/native/host.h"
 
 enum { BLOCK = 16, ALIGNMENT = 64 };
 

@@ -21,7 +21,7 @@
 
 #include "../../src/native/api.h"
 #include "snabb.h"
-#include "../../src/native/dpdk/internal.h"
+#include "../../src/native/host.h"
 
 enum {
   SLOT = INTERLINK_SLOT,

@@ -171,6 +171,15 @@ describe("The tree", function ()
     end
   end)
 
+  it("has C that includes public headers of src/native only", function ()
+    local command = "cd '%s' && grep -rnE --include='*.[ch]' "
+      .. "'#include \"[^\"]*native/(dpdk|kernels|workarounds)/' src click moongen snabb"
+    local pipe = io.popen(command:format(main.root))
+    local found = pipe:read("*a")
+    pipe:close()
+    assert.equal("", found)
+  end)
+
   it("gives an array that a string initializes room for the string's NUL", function ()
     local found = {}
     for path, text in pairs(sources) do

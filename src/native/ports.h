@@ -51,7 +51,7 @@ struct port {
   uint64_t tx_unplugged;     /* when the card or interface was gone */
   struct freelist *account;  /* of the engine it works for */
   void *pool;                /* it receives into */
-  const struct own_driver *own; /* instead of DPDK (dpdk/port_io.h), or NULL */
+  const struct own_driver *own; /* instead of DPDK (driver.h), or NULL */
   void *state;               /* of that driver */
   struct port_stats past;    /* of the devices that it had before */
   double quiet_until;        /* about a guest (guest.c) */

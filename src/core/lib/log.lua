@@ -8,7 +8,7 @@ local stat = require("posix.sys.stat")
 
 local log = {}
 
-declarations.read(declarations.find("native/dpdk/log.h"))
+declarations.read(declarations.find("native/log.h"))
 local C = ffi.C
 
 --- The forms, by their names: "perigee: SENTENCE"; with the time and the level; as an

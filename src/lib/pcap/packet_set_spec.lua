@@ -11,7 +11,7 @@ local testing = require("testing.savefiles")
 local stdlib = require("posix.stdlib")
 local posix_stat = require("posix.sys.stat")
 
--- As in native/dpdk/port_io.h.
+-- As in native/driver.h.
 ffi.cdef[[
 struct own_driver {
   const char *name;

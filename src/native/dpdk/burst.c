@@ -16,7 +16,7 @@
 #include "bounds.h"
 #include "internal.h"
 #include "io_cycles.h"
-#include "port_io.h"
+#include "../driver.h"
 
 enum { MASK = LINK_RING_SIZE - 1, SMALLEST_RX = 32 };
 
@@ -128,7 +128,7 @@ static inline int receive(struct port *port, struct link *link)
   return n;
 }
 
-/* Receive one burst (port_io.h) into the link; the number of packets.
+/* Receive one burst (driver.h) into the link; the number of packets.
  * What the link has no room for stays in the device. */
 int pg_receive(struct port *port, struct link *link)
 {
@@ -233,7 +233,7 @@ static bool transmit_chunk(struct port *port, struct link *link, int *sent)
   return taken == kept;
 }
 
-/* Send everything in the link (port_io.h); the number of packets sent.
+/* Send everything in the link (driver.h); the number of packets sent.
  * What the device doesn't take stays in the link; what it never could take
  * (too short, too long) is freed and counted. */
 int pg_transmit(struct port *port, struct link *link)

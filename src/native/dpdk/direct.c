@@ -15,7 +15,7 @@
 #include "internal.h"
 #include "io_cycles.h"
 #include "link_cursors.h"
-#include "port_io.h"
+#include "../driver.h"
 
 enum { MASK = LINK_RING_SIZE - 1 };
 
@@ -98,7 +98,7 @@ static inline int fetch(struct port *port, struct link *link, struct packet **to
   return n;
 }
 
-/* Receive a burst (port_io.h) of up to `most` packets into `to`, which has room for
+/* Receive a burst (driver.h) of up to `most` packets into `to`, which has room for
  * PORT_BURST, or what waits in the link; how many packets. Bytes as in pg_take. */
 int pg_fetch(struct port *port, struct link *link, struct packet **to, int most)
 {
@@ -171,7 +171,7 @@ static inline void send_burst(struct port *port, struct link *link, struct packe
   }
 }
 
-/* Send `n` packets (port_io.h), after those that wait in the link. */
+/* Send `n` packets (driver.h), after those that wait in the link. */
 void pg_send(struct port *port, struct link *link, struct packet **from, int n)
 {
   struct cycles *c = sample_of(port->account);

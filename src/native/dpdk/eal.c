@@ -20,7 +20,7 @@
 
 #include "../api.h"
 #include "internal.h"
-#include "log.h"
+#include "../log.h"
 
 static _Thread_local char error_text[512];
 static bool started;

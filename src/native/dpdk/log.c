@@ -12,7 +12,7 @@
 
 #include <rte_log.h>
 
-#include "log.h"
+#include "../log.h"
 
 enum { LONGEST = 8192, ROOM = 6 * LONGEST + 256 };
 

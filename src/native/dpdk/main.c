@@ -20,7 +20,7 @@
 
 #include "../api.h"
 #include "internal.h"
-#include "log.h"
+#include "../log.h"
 
 #ifndef PERIGEE_VERSION
 #error "the Makefile passes PERIGEE_VERSION"

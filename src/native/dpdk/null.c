@@ -13,7 +13,7 @@
 
 #include "clock.h"
 #include "internal.h"
-#include "log.h"
+#include "../log.h"
 
 enum { FIRST_PAGE = 4096 }; /* nothing is ever mapped there */
 

@@ -18,7 +18,7 @@
 #include "../../net/wire/wire.h"
 #include "../api.h"
 #include "internal.h"
-#include "port_io.h"
+#include "../driver.h"
 
 /* Devices may need these too, to know what they look at. */
 #define FAMILY (PG_REQUESTS & ~PG_OFFLOADS)

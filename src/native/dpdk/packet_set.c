@@ -23,7 +23,7 @@
 #include "internal.h"
 #include "io_cycles.h"
 #include "link_cursors.h"
-#include "port_io.h"
+#include "../driver.h"
 
 enum {
   CHUNK = 64,           /* packets that are counted up, and then sent */

@@ -23,7 +23,7 @@
 
 #include "../api.h"
 #include "internal.h"
-#include "port_io.h"
+#include "../driver.h"
 
 enum { RING_PORT_SIZE = 1024 };
 

@@ -20,7 +20,7 @@
 
 #include "../api.h"
 #include "internal.h"
-#include "port_io.h"
+#include "../driver.h"
 
 static atomic_bool asked[RTE_MAX_ETHPORTS]; /* by DPDK's number of the port */
 

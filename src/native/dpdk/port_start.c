@@ -13,8 +13,9 @@
 #include <rte_ethdev.h>
 
 #include "../api.h"
+#include "../driver.h"
 #include "internal.h"
-#include "log.h"
+#include "../log.h"
 
 enum { DESCRIPTORS = 1024 };
 

@@ -12,7 +12,7 @@
 
 #include "../api.h"
 #include "internal.h"
-#include "port_io.h"
+#include "../driver.h"
 
 void pg_port_add_stats(struct port_stats *sum, const struct port_stats *s)
 {

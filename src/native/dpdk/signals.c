@@ -20,7 +20,7 @@
 
 #include "../api.h"
 #include "clock.h"
-#include "log.h"
+#include "../log.h"
 
 /* `timeout` signals the group and the process: what follows so soon is the same
  * wish. */

@@ -25,7 +25,7 @@
 #include "clock.h"
 #include "../signals.h"
 #include "internal.h"
-#include "log.h"
+#include "../log.h"
 #include "times.h"
 
 enum {

@@ -19,7 +19,7 @@
 #include <rte_common.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
+#include "../host.h"
 
 static inline uint64_t begin(void)
 {

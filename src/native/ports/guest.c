@@ -17,9 +17,9 @@
 
 #include "../../net/checksum/checksum.h"
 #include "../api.h"
-#include "../dpdk/internal.h"
-#include "../dpdk/log.h"
-#include "../dpdk/port_io.h"
+#include "../host.h"
+#include "../log.h"
+#include "../driver.h"
 #include "../workarounds/vhost_burst.h"
 #include "guest.h"
 #include "layers.h"

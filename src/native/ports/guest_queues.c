@@ -16,8 +16,8 @@
 #include <rte_spinlock.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
-#include "../dpdk/log.h"
+#include "../host.h"
+#include "../log.h"
 #include "../workarounds/vhost_burst.h"
 #include "guest.h"
 

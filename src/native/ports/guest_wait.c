@@ -12,7 +12,7 @@
 #include <rte_vhost.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
+#include "../host.h"
 #include "guest.h"
 
 /* The ring that the guest sends by, of a pair. */

@@ -18,8 +18,8 @@
 #include <linux/if.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
-#include "../dpdk/port_io.h"
+#include "../host.h"
+#include "../driver.h"
 #include "layers.h"
 #include "netmap.h"
 

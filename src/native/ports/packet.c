@@ -24,8 +24,8 @@
 #include <linux/if_ether.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
-#include "../dpdk/port_io.h"
+#include "../host.h"
+#include "../driver.h"
 #include "packet.h"
 
 /* Bytes. The kernel puts headers into a frame of the ring; longer ones than the longest

@@ -11,8 +11,8 @@
 #include <sys/ioctl.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
-#include "../dpdk/port_io.h"
+#include "../host.h"
+#include "../driver.h"
 #include "packet.h"
 
 void pg_packet_go_away(struct port *port)

@@ -20,7 +20,7 @@
 #include <rte_prefetch.h>
 
 #include "../api.h"
-#include "../dpdk/port_io.h"
+#include "../driver.h"
 #include "../../net/checksum/checksum.h"
 #include "../../net/checksum/sum.h"
 #include "packet.h"

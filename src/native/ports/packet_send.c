@@ -14,7 +14,7 @@
 #include <rte_mbuf.h>
 
 #include "../api.h"
-#include "../dpdk/port_io.h"
+#include "../driver.h"
 #include "join.h"
 #include "packet.h"
 

@@ -16,8 +16,8 @@
 #include <rte_mempool.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
-#include "../dpdk/port_io.h"
+#include "../host.h"
+#include "../driver.h"
 #include "pcap.h"
 
 struct pcap_port {

@@ -19,7 +19,7 @@
 #include <rte_memcpy.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
+#include "../host.h"
 #include "pcap.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
+#include "../host.h"
 #include "pcap.h"
 
 enum { FILE_HEADER = 24, RECORD_HEADER = 16, LINKTYPE_MASK = 0x03ffffff };

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
+#include "../host.h"
 #include "pcap.h"
 
 ssize_t source_failed(struct source *s, const char *why)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../dpdk/log.h"
+#include "../log.h"
 #include "pcap.h"
 
 enum { WINDOW_BYTES = 256 * 1024 };

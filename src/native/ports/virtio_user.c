@@ -30,9 +30,9 @@
 #include <rte_ether.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
-#include "../dpdk/log.h"
-#include "../dpdk/port_io.h"
+#include "../host.h"
+#include "../log.h"
+#include "../driver.h"
 #include "../signals.h"
 #include "vhost_device.h"
 

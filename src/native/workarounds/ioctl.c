@@ -25,7 +25,7 @@
 #include <linux/sockios.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
+#include "../host.h"
 
 static _Thread_local char kept[IFNAMSIZ];
 

@@ -18,7 +18,7 @@
 #include <rte_version.h>
 
 #include "../api.h"
-#include "../dpdk/internal.h"
+#include "../host.h"
 #include "vhost_burst.h"
 
 enum { TAKEN = 32 }; /* at once: VHOST_MAX_PKT_BURST */

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "../api.h"
-#include "../dpdk/log.h"
+#include "../log.h"
 #include "vhost_thread.h"
 
 enum { APRON = 2 << 20, MOST = 32 * 8 }; /* ports, and regions of each */

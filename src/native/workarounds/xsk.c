@@ -30,7 +30,7 @@
 #include <linux/if_xdp.h>
 
 #include "../api.h"
-#include "../dpdk/log.h"
+#include "../log.h"
 #include "../ports/xdp_program.h"
 
 /* struct xsk_socket_config (xdp/xsk.h of libxdp 1) */

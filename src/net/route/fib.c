@@ -17,7 +17,7 @@
 #include <rte_vect.h>
 
 #include "../../native/api.h"
-#include "../../native/dpdk/internal.h"
+#include "../../native/host.h"
 #include "route.h"
 
 enum { IPV4_AT = 14, DESTINATION_AT = IPV4_AT + 16, HEADERS = IPV4_AT + 20 };

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../native/dpdk/log.h"
+#include "../../native/log.h"
 #include "state.h"
 
 enum { MOST_DONE = 128 };

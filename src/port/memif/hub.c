@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "../../native/api.h"
-#include "../../native/dpdk/internal.h"
-#include "../../native/dpdk/log.h"
+#include "../../native/host.h"
+#include "../../native/log.h"
 #include "../../native/signals.h"
 #include "state.h"
 

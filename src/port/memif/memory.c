@@ -21,7 +21,7 @@
 #include <linux/magic.h>
 
 #include "../../native/api.h"
-#include "../../native/dpdk/internal.h"
+#include "../../native/host.h"
 #include "state.h"
 
 enum { GUARDS = 2048, PAGE = 4096 };

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../native/dpdk/log.h"
+#include "../../native/log.h"
 #include "state.h"
 
 enum { MOST_FILES = 8, CODE_REFUSED = 1 };

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../../native/api.h"
-#include "../../native/dpdk/internal.h"
+#include "../../native/host.h"
 #include "state.h"
 
 enum { MOST_WAITING = 16 };

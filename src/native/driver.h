@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A burst from a port, or to it: by DPDK's driver, or by one of Perigee's own for the
- * kinds of port that DPDK doesn't do well (native/ports). Costs a branch a burst.
+ * kinds of port that DPDK doesn't do well (port/KIND). Costs a branch a burst.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 #include <rte_ethdev.h>
 #include <rte_version.h>
 
-#include "../../net/wire/wire.h"
-#include "../api.h"
+#include "../net/wire/wire.h"
+#include "api.h"
 
 /* A kind of port that Perigee drives itself; `port->state` is the driver's. */
 struct own_driver {
@@ -44,7 +44,9 @@ static inline void pg_port_own(struct port *port, const struct own_driver *drive
                         .max_frame = PACKET_MAX_PAYLOAD, .promiscuous = -1};
 }
 
-/* From a virtual machine, and to it (ports/guest.c). */
+/* From a virtual machine, and to it (ports/guest.c); hear which queues it uses, from the
+ * first such port on (ports/guest_queues.c). */
+void pg_guest_watch(void);
 uint16_t pg_guest_receive(struct port *port, struct rte_mbuf **packets, uint16_t n);
 uint16_t pg_guest_send(struct port *port, struct rte_mbuf **packets, uint16_t n);
 
