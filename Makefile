@@ -57,7 +57,7 @@ override CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
 override LDFLAGS += -fsanitize=$(SANITIZE)
 endif
 
-SOURCES := $(wildcard src/native/*/*.c src/net/*/*.c src/port/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
+SOURCES := $(wildcard src/native/*/*.c src/net/*/*.c src/lib/pcap/*.c src/port/*/*.c src/apps/*/*.c snabb/native/*.c snabb/apps/*/*.c \
   click/native/*.c moongen/native/*.c)
 # What is built for guests lies apart.
 BUILD := build
@@ -183,7 +183,9 @@ DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/nat
   src/net/stream/stream.h \
   src/net/rate/schedule.h src/net/tcp/connection.h \
   snabb/native/snabb.h \
-  src/port/memif/memif.h src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
+  src/lib/pcap/source.h src/port/memif/memif.h src/port/netmap/netmap.h src/port/packet/packet.h \
+  src/port/pcap/pcap.h src/port/vhost/vhost.h src/port/virtio_user/virtio_user.h src/port/xdp/xdp.h \
+  src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
   src/apps/packet_filter/connections.h snabb/apps/bridge/bridge.h \
   click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flow_ends.h \

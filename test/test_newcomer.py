@@ -30,7 +30,7 @@ def tree(tmp_path_factory):
 
 def test_the_page_has_all_four():
     kinds = {name.split("/")[1] + "/" + name.split("/")[2] for name in FILES}
-    assert kinds == {"apps/min_size", "lib/stack", "lib/port", "program/short"}
+    assert kinds == {"apps/min_size", "lib/stack", "port/sink", "program/short"}
     assert len(COMMANDS) == 3
 
 

@@ -20,8 +20,8 @@
 #include <rte_ring.h>
 
 #include "../../src/native/api.h"
-#include "../../src/native/host.h"
 #include "../../src/native/driver.h"
+#include "../../src/native/host.h"
 #include "internal.h"
 #include "rules.h"
 

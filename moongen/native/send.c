@@ -12,8 +12,8 @@
 #include <rte_mbuf.h>
 
 #include "../../src/native/api.h"
-#include "../../src/native/host.h"
 #include "../../src/native/driver.h"
+#include "../../src/native/host.h"
 #include "internal.h"
 #include "offload.h"
 #include "pace.h"

@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "../../src/native/api.h"
+#include "../../src/native/driver.h"
 #include "../../src/native/host.h"
 #include "../../src/native/log.h"
-#include "../../src/native/driver.h"
 #include "../../src/native/signals.h"
+#include "../../src/port/packet/packet.h"
+#include "../../src/port/pcap/pcap.h"
 #include "internal.h"
 
 enum { STEP_US = 20000, STEPS_BETWEEN_LOOKS = 5 };

@@ -11,8 +11,8 @@
 #include <intel-ipsec-mb.h>
 
 #include "../../src/native/api.h"
-#include "snabb.h"
 #include "../../src/native/host.h"
+#include "snabb.h"
 
 enum { BLOCK = 16, ALIGNMENT = 64 };
 

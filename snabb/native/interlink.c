@@ -20,8 +20,8 @@
 #include <rte_prefetch.h>
 
 #include "../../src/native/api.h"
-#include "snabb.h"
 #include "../../src/native/host.h"
+#include "snabb.h"
 
 enum {
   SLOT = INTERLINK_SLOT,

@@ -44,8 +44,8 @@ static inline void pg_port_own(struct port *port, const struct own_driver *drive
                         .max_frame = PACKET_MAX_PAYLOAD, .promiscuous = -1};
 }
 
-/* From a virtual machine, and to it (ports/guest.c); hear which queues it uses, from the
- * first such port on (ports/guest_queues.c). */
+/* From a virtual machine, and to it (port/vhost/vhost.c); hear which queues it uses, from the
+ * first such port on (queues.c). */
 void pg_guest_watch(void);
 uint16_t pg_guest_receive(struct port *port, struct rte_mbuf **packets, uint16_t n);
 uint16_t pg_guest_send(struct port *port, struct rte_mbuf **packets, uint16_t n);

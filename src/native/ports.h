@@ -54,7 +54,7 @@ struct port {
   const struct own_driver *own; /* instead of DPDK (driver.h), or NULL */
   void *state;               /* of that driver */
   struct port_stats past;    /* of the devices that it had before */
-  double quiet_until;        /* about a guest (guest.c) */
+  double quiet_until;        /* about a guest (port/vhost) */
   char name[64];             /* of the device */
   char keeps[16];            /* kernel interface that is to stay as it is, or "" */
 };
@@ -112,31 +112,6 @@ int pg_port_mac(const struct port *port, uint8_t *mac);
 const char *pg_port_driver(const struct port *port);
 int pg_port_count(void);
 
-/* ports/packet.c */
-int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
-                   bool alone, bool waits);
-int pg_packet_fit_mtu(struct port *port);
-
-int pg_packet_descriptor(const struct port *port);
-
-/* ports/packet_away.c */
-int pg_packet_tend(struct port *port);
-
-/* ports/netmap.c */
-int pg_netmap_open(struct port *port, const char *name, bool is_interface);
-int pg_netmap_tend(struct port *port);
-
-/* ports/virtio_user.c */
-int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool offload,
-                        bool waits, void *pool);
-
-/* ports/guest.c */
-int pg_guest_tend(struct port *port);
-
-/* ports/guest_wait.c */
-int32_t pg_guest_descriptors(const struct port *port, int32_t *fds, int32_t most);
-uint32_t pg_guest_notify(const struct port *port, bool on);
-
 /* iface.c */
 int pg_iface_read(const char *name, struct iface *iface);
 int pg_iface_write(const char *name, const struct iface *iface);
@@ -144,26 +119,3 @@ uint32_t pg_iface_xdp_program(const char *name);
 double pg_iface_tx_dropped(const char *name);
 bool pg_iface_leaves_checksums(const char *name);
 bool pg_iface_leads_elsewhere(const char *name);
-
-/* ports/xdp_program.c, ports/xdp_others.c */
-const char *pg_xdp_problem(void);
-
-/* workarounds/xsk.c */
-int pg_xdp_descriptor(const char *interface, uint32_t queue);
-
-/* Whose XDP program the interface has: XDP_UNKNOWN without CAP_SYS_ADMIN. */
-enum { XDP_NOBODYS, XDP_PERIGEES, XDP_ANOTHERS, XDP_UNKNOWN };
-int pg_xdp_owner(const char *name);
-
-/* ports/pcap_source.c */
-struct source *pg_source_open(const char *path);
-int64_t pg_source_read(struct source *s, void *to, uint64_t n);
-int pg_source_rewind(struct source *s);
-void pg_source_close(struct source *s);
-bool pg_source_is_compressed(int fd);
-
-/* ports/pcap.c */
-int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);
-int pg_pcap_create(struct port *port);
-int pg_pcap_ended(const struct port *port);
-const char *pg_pcap_failure(const struct port *port);

@@ -18,8 +18,7 @@ local folder, root = ...
 root = root or here .. "/../.."
 local ROOMS = {"src/core", "src/net", "src/lib", "src/port", "src/apps"}
 -- What is called by one module alone, which says what each is for.
-local CONTRACTS = {"^src/lib/port/kind/", "^src/port/[^/]+/kind.lua$",
-  "^src/lib/stack/proto/"}
+local CONTRACTS = {"^src/port/[^/]+/kind.lua$", "^src/lib/stack/proto/"}
 -- What the engine calls of apps (doc/apps.md).
 local OF_APPS = {new = true, begin = true, link = true, unlink = true, pull = true,
   push = true, tick = true, process = true, process_burst = true, reconfig = true,

@@ -3,7 +3,7 @@
 
 local Port = require("apps.port.port").Port
 local one_queue = require("lib.hardware.one_queue")
-local pci = require("lib.port.kind.pci")
+local pci = require("port.pci.kind")
 local port_checks = require("testing.port_checks")
 local sysfs = require("lib.hardware.sysfs")
 

@@ -6,8 +6,9 @@
 local ffi = require("ffi")
 local fcntl = require("posix.fcntl")
 local unistd = require("posix.unistd")
-local native = require("core.native")
 local failure = require("core.failure")
+
+local native = require("core.declare")("lib/pcap/source.h")
 
 ffi.cdef[[
 ssize_t read(int fd, void *buffer, size_t count);

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The kinds of port: an entry each, in kind/NAME.lua, or in src/port/NAME/kind.lua for
--- a kind that is whole in its folder. These are read when this module is loaded. What
--- an entry holds: README.md.
+-- The kinds of port: an entry each, in src/port/KIND/kind.lua. They are read when this
+-- module is loaded. What an entry holds: README.md.
 
 local dirent = require("posix.dirent")
 
@@ -18,10 +17,6 @@ local function add(kind)
 end
 
 local here = debug.getinfo(1, "S").source:match("^@(.*)kinds%.lua$")
-for file in dirent.files(here .. "kind") do
-  local name = file:match("^([%w_]+)%.lua$")
-  if name and not name:match("_spec$") then add(require("lib.port.kind." .. name)) end
-end
 for folder in dirent.files(here .. "../../port") do
   if folder:match("^[%w_]+$") then add(require(("port.%s.kind"):format(folder))) end
 end

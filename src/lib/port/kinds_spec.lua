@@ -28,13 +28,14 @@ describe("each kind of port", function ()
     end
   end)
 
-  it("is a file of the folder", function ()
+  it("is a folder, with a page", function ()
     local count = 0
-    for file in dirent.files(main.root .. "/src/lib/port/kind") do
-      if file:match("%.lua$") and not file:match("_spec") then count = count + 1 end
-    end
     for folder in dirent.files(main.root .. "/src/port") do
-      if not folder:match("^%.") then count = count + 1 end
+      if folder:match("^[%w_]+$") then
+        count = count + 1
+        assert.truthy(io.open(("%s/src/port/%s/README.md"):format(main.root, folder)),
+          folder)
+      end
     end
     assert.equal(count, #kinds.list)
   end)

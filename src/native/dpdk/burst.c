@@ -13,10 +13,10 @@
 #include <rte_mbuf.h>
 
 #include "../api.h"
+#include "../driver.h"
 #include "bounds.h"
 #include "internal.h"
 #include "io_cycles.h"
-#include "../driver.h"
 
 enum { MASK = LINK_RING_SIZE - 1, SMALLEST_RX = 32 };
 

@@ -12,10 +12,10 @@
 #include <rte_mbuf.h>
 
 #include "../api.h"
+#include "../driver.h"
 #include "internal.h"
 #include "io_cycles.h"
 #include "link_cursors.h"
-#include "../driver.h"
 
 enum { MASK = LINK_RING_SIZE - 1 };
 

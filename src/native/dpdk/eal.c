@@ -19,8 +19,8 @@
 #include <rte_version.h>
 
 #include "../api.h"
-#include "internal.h"
 #include "../log.h"
+#include "internal.h"
 
 static _Thread_local char error_text[512];
 static bool started;

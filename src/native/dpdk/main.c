@@ -19,8 +19,8 @@
 #include <lualib.h>
 
 #include "../api.h"
-#include "internal.h"
 #include "../log.h"
+#include "internal.h"
 
 #ifndef PERIGEE_VERSION
 #error "the Makefile passes PERIGEE_VERSION"

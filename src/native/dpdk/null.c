@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "../log.h"
 #include "clock.h"
 #include "internal.h"
-#include "../log.h"
 
 enum { FIRST_PAGE = 4096 }; /* nothing is ever mapped there */
 

@@ -17,8 +17,8 @@
 #include "../../net/checksum/fill_both.h"
 #include "../../net/wire/wire.h"
 #include "../api.h"
-#include "internal.h"
 #include "../driver.h"
+#include "internal.h"
 
 /* Devices may need these too, to know what they look at. */
 #define FAMILY (PG_REQUESTS & ~PG_OFFLOADS)

@@ -20,10 +20,10 @@
 #include <rte_prefetch.h>
 
 #include "../api.h"
+#include "../driver.h"
 #include "internal.h"
 #include "io_cycles.h"
 #include "link_cursors.h"
-#include "../driver.h"
 
 enum {
   CHUNK = 64,           /* packets that are counted up, and then sent */

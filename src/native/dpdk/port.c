@@ -22,8 +22,8 @@
 #include <rte_ring.h>
 
 #include "../api.h"
-#include "internal.h"
 #include "../driver.h"
+#include "internal.h"
 
 enum { RING_PORT_SIZE = 1024 };
 

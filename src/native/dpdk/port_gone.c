@@ -19,8 +19,8 @@
 #include <rte_pause.h>
 
 #include "../api.h"
-#include "internal.h"
 #include "../driver.h"
+#include "internal.h"
 
 static atomic_bool asked[RTE_MAX_ETHPORTS]; /* by DPDK's number of the port */
 

@@ -14,8 +14,8 @@
 
 #include "../api.h"
 #include "../driver.h"
-#include "internal.h"
 #include "../log.h"
+#include "internal.h"
 
 enum { DESCRIPTORS = 1024 };
 
@@ -95,7 +95,7 @@ static int configure(struct port *port, uint32_t mtu, bool offload, bool fast_fr
   conf.rxmode.mtu = pg_possible_mtu(mtu, &info);
   conf.intr_conf.rxq = port->interrupts;
   port->guest = strcmp(info.driver_name, "net_vhost") == 0 ? GUEST_OPEN : GUEST_NONE;
-  if (port->guest) { /* ports/guest.c does them */
+  if (port->guest) { /* port/vhost/vhost.c does them */
     pg_guest_watch();
     port->pairs = queues;
     conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;

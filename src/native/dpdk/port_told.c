@@ -11,8 +11,8 @@
 #include <rte_ether.h>
 
 #include "../api.h"
-#include "internal.h"
 #include "../driver.h"
+#include "internal.h"
 
 void pg_port_add_stats(struct port_stats *sum, const struct port_stats *s)
 {

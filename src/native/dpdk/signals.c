@@ -19,8 +19,8 @@
 #include <lua.h>
 
 #include "../api.h"
-#include "clock.h"
 #include "../log.h"
+#include "clock.h"
 
 /* `timeout` signals the group and the process: what follows so soon is the same
  * wish. */

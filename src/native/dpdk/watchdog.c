@@ -22,10 +22,10 @@
 #include <lua.h>
 
 #include "../api.h"
-#include "clock.h"
-#include "../signals.h"
-#include "internal.h"
 #include "../log.h"
+#include "../signals.h"
+#include "clock.h"
+#include "internal.h"
 #include "times.h"
 
 enum {

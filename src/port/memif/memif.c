@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "../../native/api.h"
-#include "../../native/host.h"
 #include "../../native/driver.h"
+#include "../../native/host.h"
 #include "state.h"
 
 static void read_stats(const struct port *port, struct port_stats *stats)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- For specs: frames that a kernel leaves to be segmented, as strings, through the C of
--- native/ports. `data` is a table with the fields of a struct virtio_net_hdr.
+-- net/gso. `data` is a table with the fields of a struct virtio_net_hdr.
 
 local ffi = require("ffi")
 local C = require("core.native")

@@ -4,7 +4,7 @@
 -- file, or as a pipe whose bytes come in pieces.
 
 local ffi = require("ffi")
-local C = require("core.native")
+local C = require("core.declare")("port/pcap/pcap.h")
 local damage = require("testing.damage")
 local failure = require("core.failure")
 local fcntl = require("posix.fcntl")

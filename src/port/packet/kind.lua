@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- packet: a kernel interface by AF_PACKET, driven by our own driver
+-- (packet.c). The kernel keeps what it receives, too.
+
+local ffi = require("ffi")
+local arguments = require("lib.port.arguments")
+local failure = require("core.failure")
+local needs = require("lib.port.needs")
+
+local C = require("core.declare")("port/packet/packet.h")
+
+local packet = {
+  name = "packet", order = 4,
+  summary = "a kernel interface by AF_PACKET",
+  positional = true,
+  args = {
+    {name = "iface", type = arguments.interface, show = "IFACE",
+      help = "the kernel interface"},
+    {name = "ring", type = arguments.integer(1, 65536), default = 4096, show = "N",
+      help = "frames received that wait at most, rounded up"},
+    {name = "shared", type = arguments.flag, default = 0, show = "1",
+      help = "1: send though another process does"},
+    {name = "force", type = arguments.flag, default = 0, show = "1",
+      help = "1: also where the default route goes"},
+    arguments.wait,
+  },
+  bench = {order = 6, receive = "packet:pgm0", send = "packet:pgm1", round = 256,
+    namespace = "veth"},
+  full_bursts = true,
+  takes_shared = true,
+}
+
+--- One that shares its interface takes nothing for itself.
+function packet.thing(port)
+  if port.receive_only or port.shared == 1 then return nil end
+  return "interface/" .. port.iface
+end
+
+function packet.check(port, roots)
+  needs.interface(port, roots)
+  needs.capabilities(port, {"CAP_NET_RAW"}, roots)
+end
+
+function packet.interface(port) return port.iface end
+
+function packet.suits() return 2 end
+
+function packet.open(device_port, port)
+  local sends = not port.receive_only
+  if C.pg_packet_open(device_port, port.iface, port.ring, sends, port.shared == 0,
+                      port.wait == 1) < 0 then
+    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
+  end
+end
+
+--- Frames in the ring make the socket readable.
+function packet.wake_fds(device_port)
+  return {C.pg_packet_descriptor(device_port)}
+end
+
+--- The interface may have another MTU now, or have gone, or be back.
+packet.tend = C.pg_packet_tend
+packet.rejoins = true
+
+return packet

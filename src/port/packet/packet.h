@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * AF_PACKET ports, as Lua opens them (kind.lua). Plain declarations: core.declare reads them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct port;
+
+/* packet.c */
+int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
+                   bool alone, bool waits);
+int pg_packet_descriptor(const struct port *port);
+
+/* away.c */
+int pg_packet_tend(struct port *port);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * pcap ports, as Lua opens them (kind.lua). Plain declarations: core.declare reads them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct port;
+
+int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop);
+int pg_pcap_create(struct port *port);
+int pg_pcap_ended(const struct port *port);
+const char *pg_pcap_failure(const struct port *port);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * virtio-user ports, as Lua opens them (kind.lua). Plain declarations: core.declare reads them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct port;
+
+int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool offload,
+                        bool waits, void *pool);
