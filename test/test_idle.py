@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from helpers.capture import load
 from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
 from helpers.network import Wire, veth
 from helpers.report import account
@@ -182,6 +183,20 @@ def test_a_graph_file_is_as_idle(namespace, tmp_path):
             port.wire() as wire:
         wire.wait_for_echo(program)
         wait_until(lambda: is_settled(program.pid), lambda: f"sleep: {program.said}")
+        assert program.interrupt() == 0, program.said
+
+
+@pytest.mark.parametrize("options", [[], ["--filter", "ether proto 0x88b6"]])
+def test_a_capture_is_as_idle(namespace, tmp_path, options):
+    port, file = Port("packet", namespace, tmp_path / "folder"), tmp_path / "a.pcap"
+    with running(*port.inside.command(PERIGEE, "capture", *options, "packet:port", file)
+                 ) as program, port.wire() as wire:
+        program.wait_for_engine()
+        wait_until(lambda: program.read() and is_settled(program.pid),
+                   lambda: f"sleep: {program.said}")
+        wire.send(FRAME + bytes(46))
+        wait_until(lambda: program.read() and FRAME + bytes(46) in load(file),
+                   lambda: f"the frame: {program.said}")
         assert program.interrupt() == 0, program.said
 
 

@@ -55,6 +55,9 @@ function CSV:output_now()
   flush(self.linkfile, self.directory .. "/link.csv")
 end
 
+--- It can do without tick() for so long while no packet comes, in seconds.
+CSV.tick_seconds = 0.1
+
 function CSV:tick()
   local now = engine.now()
   if self.next_report and self.next_report > now then return end

@@ -189,7 +189,6 @@ end
 
 local SIGNALS = {[1] = "SIGHUP", [2] = "SIGINT", [15] = "SIGTERM"}
 local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
-local ASK_SECONDS = 0.01 -- how often done() is asked at least
 local latency
 
 --- The histogram of breath durations in seconds (engine/latency.histogram).
@@ -213,9 +212,9 @@ local function loop(options, ends, durations)
   local now = C.pg_now()
   local next_timers = options.no_timers and math.huge or now
   local limits = {ends = ends, timers = not options.no_timers,
-                  asked = done and (options.ask_within or ASK_SECONDS) or math.huge}
+                  asked = options.ask_within or not done and math.huge or nil}
   repeat
-    local began = now
+    local began, over = now, nil
     take_breath(began)
     if began >= next_timers then
       next_timers = began + TIMER_SECONDS
@@ -225,7 +224,8 @@ local function loop(options, ends, durations)
     if durations then durations:add(now - began) end
     if pace.breath(engine, began, limits) then now = C.pg_now() end
     if on_signal then signals.answer(on_signal) end
-  until done and done() or began >= ends or breath.all_dead() or interrupted()
+    if done then over, limits.again = done() end
+  until over or began >= ends or breath.all_dead() or interrupted()
 end
 
 -- The same, and again after errors that the engine goes on after.
@@ -309,8 +309,10 @@ end
 --- or SIGTERM comes (a program that calls again after a signal is ended).
 --- Then print a report: `report` = {showload=, showlinks=, showapps=,
 --- showpackets=} selects its parts, `no_report` leaves it out.
---- done() is asked after each breath: 100 times a second at least, or every
---- `ask_within` seconds, while no packet comes.
+--- done() is asked after each breath. While no packet comes these are up to 0.2
+--- seconds apart, but no more than an 8th of the time since the last one (from 0.01
+--- seconds on), or `ask_within` seconds. Where done() returns false and a time (on the
+--- clock of engine.now()), it is asked then, and as always when something comes.
 --- `measure_latency` = false and `no_timers` leave these out. `on_signal` = {HUP = f,
 --- USR1 = f, USR2 = f}: f() is called between breaths when that signal has come.
 function engine.main(options)

@@ -100,7 +100,7 @@ local function resolved(app, mac)
       text(mac_p, mac)))
   end
   if app.alarm_notification then app.alarm:clear() end
-  app.next_mac = mac
+  app.next_mac, app.restless = mac, true -- (others look for it in their tick())
   local number = number_t()
   ffi.copy(number.bytes, mac, 6)
   counter.set(app.shm[app.protocol.counter], number.number)

@@ -20,7 +20,7 @@ local ARGUMENTS = {
   reassembly_timeout = {default = 60}, -- seconds
 }
 
-local Reassembler = {}
+local Reassembler = {restless = false}
 
 --- Of an app that gets another argument: fragments wait on for the others of their
 --- datagram, if the limits are as before; else they are given up.
@@ -106,10 +106,14 @@ function Reassembler:add(payload, first, size, more, headers_at, headers)
   return datagrams:packet()
 end
 
+--- It can do without tick() for so long while no packet comes, in seconds.
+Reassembler.tick_seconds = 0.2
+
 function Reassembler:tick()
   self.alarm:check()
-  local expired = self.datagrams:expire(C.pg_now(),
-    math.ceil(self.max_concurrent_reassemblies / TICKS))
+  local most = math.ceil(self.max_concurrent_reassemblies / TICKS)
+  local expired = self.datagrams:expire(C.pg_now(), most)
+  self.restless = expired == most -- there may be more
   counter.add(self.shm[self.invalid_name], expired)
   counter.set(self.shm[self.memuse_name], self.memuse)
 end

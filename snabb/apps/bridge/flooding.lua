@@ -26,6 +26,8 @@ local function flood(input, ports, to)
   end
 end
 
+bridge.needs_packets = true
+
 function bridge:push()
   local ports, destinations = self._ports, self._dst_ports
   for i = 1, #ports do

@@ -69,6 +69,8 @@ local function forward(self, port, to)
   until n < BURST
 end
 
+bridge.needs_packets = true
+
 function bridge:push()
   local ports, destinations = self._ports, self._dst_ports
   self._c.table.fdb.now = engine.now()

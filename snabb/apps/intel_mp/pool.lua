@@ -59,6 +59,9 @@ function Mirrored:process(p, input)
   return p, count(self, p, input)
 end
 
+--- It can do without tick() for so long while no packet comes, in seconds.
+Pool.tick_seconds = PERIOD
+
 function Pool:tick()
   local now = engine.now()
   if now < self.next_time then return end

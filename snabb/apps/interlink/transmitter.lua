@@ -24,6 +24,8 @@ local function send(r, input)
   until n < BURST
 end
 
+Transmitter.needs_packets = true
+
 function Transmitter:push()
   local input = self.input.input
   if not (input and self.interlink) then return end

@@ -119,7 +119,7 @@ end
 -- Transport mode: the IPv6 header stays ---------------------------------------------
 
 local Transport6 = class{}
-Transport6.push = push
+Transport6.push, Transport6.needs_packets = push, true
 
 --- Transport6{spi=, transmit_key=, ...}: the README tells.
 function Transport6:new(arg)
@@ -136,7 +136,7 @@ function Transport6:open(p) return self.decrypt:decapsulate_transport6(p) end
 
 local Tunnel6 = class{self_ip = {required = true}, nexthop_ip = {required = true},
   selftest = {default = false}}
-Tunnel6.push = push
+Tunnel6.push, Tunnel6.needs_packets = push, true
 
 local function put_address(header, place, name, text)
   local address = ipv6:pton(tostring(text))

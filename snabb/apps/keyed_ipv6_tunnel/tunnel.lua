@@ -142,6 +142,8 @@ local function decapsulate(self, input, output, n)
   end
 end
 
+SimpleKeyedTunnel.needs_packets = true
+
 function SimpleKeyedTunnel:push()
   local input, output = self.input, self.output
   local frames, packets = input.decapsulated, input.encapsulated

@@ -93,6 +93,8 @@ function rss:link(direction, name)
   arrange(self)
 end
 
+rss.needs_packets = true
+
 function rss:unlink(direction, name)
   if direction == "input" then self.push_link[name] = nil else arrange(self) end
 end

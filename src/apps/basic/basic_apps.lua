@@ -82,6 +82,8 @@ function Join:new()
   return setmetatable({}, self)
 end
 
+Join.needs_packets = true
+
 function Join:push()
   local output = self.output.output
   for i = 1, #self.input do
@@ -101,6 +103,8 @@ Split.reconfig_keeps = {}
 function Split:new()
   return setmetatable({}, self)
 end
+
+Split.needs_packets = true
 
 function Split:push()
   for i = 1, #self.input do
@@ -128,6 +132,8 @@ function Sink:new()
   return setmetatable({}, self)
 end
 
+Sink.needs_packets = true
+
 function Sink:push()
   for i = 1, #self.input do discard(self.input[i], nreadable(self.input[i])) end
 end
@@ -148,6 +154,8 @@ Tee.reconfig_keeps = {}
 function Tee:new()
   return setmetatable({}, self)
 end
+
+Tee.needs_packets = true
 
 function Tee:push()
   for i = 1, #self.input do

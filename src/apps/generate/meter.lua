@@ -106,6 +106,8 @@ local function look_and_pass(self, input, output, n, now)
   end
 end
 
+Meter.needs_packets = true
+
 --- All packets of a burst count as received now.
 function Meter:push()
   local input, output = self.source, self.sink

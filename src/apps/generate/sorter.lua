@@ -65,6 +65,8 @@ local function sort(self, input, n)
   end
 end
 
+Sorter.needs_packets = true
+
 function Sorter:push()
   local input = self.source
   if input then sort(self, input, link.nreadable(input)) end

@@ -28,7 +28,7 @@ local count = next_hop.count
 local ARP = {
   protocol = {name = "ARP", address = address.Ip4, counter = "next-hop-macaddr-v4",
               what = "IP address"},
-  needs_packets = true,
+  needs_packets = true, tick_seconds = 0.2,
   shm = {
     ["next-hop-macaddr-v4"] = {counter}, ["drop-arp-invalid-packets"] = {counter},
     ["in-arp-request-bytes"] = {counter}, ["in-arp-request-packets"] = {counter},

@@ -41,6 +41,9 @@ describe("ARP", function ()
     assert.same({"ARP: Resolving '10.0.0.2'"}, lines)
     assert.same({"ARP: '10.0.0.2' resolved (02:00:00:00:00:02)"},
       select(2, through(a, {reply(mac(2))}, "south", "north")))
+    assert.is_true(a.restless) -- so that all tick, and see it, before the engine sleeps
+    a:tick()
+    assert.is_false(a.restless)
     local out = through(a, {("x"):rep(60)}, "north", "south")
     assert.equal(mac(2) .. mac(1) .. ("x"):rep(48), out[#out])
   end)

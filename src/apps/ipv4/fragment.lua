@@ -33,7 +33,7 @@ function fragment.use_deterministic_first_fragment_id()
 end
 
 local Fragmenter = {
-  needs_packets = true,
+  needs_packets = true, tick_seconds = 0.2,
   shm = {
     ["out-ipv4-frag"] = {counter},
     ["out-ipv4-frag-not"] = {counter},

@@ -31,7 +31,7 @@ function fragment.use_deterministic_first_fragment_id()
 end
 
 local Fragmenter = {
-  needs_packets = true,
+  needs_packets = true, tick_seconds = 0.2,
   shm = {
     ["out-ipv6-frag"] = {counter},
     ["out-ipv6-frag-not"] = {counter},

@@ -80,6 +80,7 @@ local function configure(self, arg)
   self.neighbors = cache.new{between = arg.delay / 1000,
     tries = arg.retrans and arg.retrans + 1}
   self._eth_header = mac and header_to(self, mac)
+  self.restless = not mac
   if self.solicitation then packet.free(self.solicitation) end
   self.solicitation = nd.solicitation(local_mac, local_ip, next_hop)
   return self
@@ -119,7 +120,7 @@ local function advertised(self, data, at)
   end
   if not at or at == nd.SOURCE_MAC then return refuse(self, "nd_protocol_errors") end
   local mac = data + at
-  self._eth_header = header_to(self, mac)
+  self._eth_header, self.restless = header_to(self, mac), false
   say(self, "Resolved next-hop %s to %s", text(ip6_p, self.next_hop),
     text(mac_p, mac))
   counter.set(self.shm.status, UP)
@@ -174,6 +175,8 @@ local function discard(self, input, n)
   for _ = 1, n do packet.free(receive(input)) end
 end
 
+nd_light.needs_packets = true
+
 function nd_light:push()
   local input, output = self.input, self.output
   if not self._eth_header then solicit(self) end
@@ -196,7 +199,7 @@ function nd_light:reconfig(arg)
   local next_hop = ffi.string(self.next_hop, 16)
   configure(self, arg)
   if known and not arg.remote_mac and next_hop == ffi.string(self.next_hop, 16) then
-    self._eth_header = header_to(self, known)
+    self._eth_header, self.restless = header_to(self, known), false
   else
     counter.set(self.shm.status, DOWN)
   end

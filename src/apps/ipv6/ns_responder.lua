@@ -52,6 +52,8 @@ local function pass(input, output, n)
   for _ = 1, n do transmit(output, receive(input)) end
 end
 
+ns_responder.needs_packets = true
+
 function ns_responder:push()
   local input, output = self.input, self.output
   if input.north and output.south then

@@ -68,6 +68,9 @@ function Cycles:process(p)
   return p
 end
 
+--- It can do without tick() for so long while no packet comes, in seconds.
+Cycles.tick_seconds = TRACK_SECONDS
+
 function Cycles:tick()
   local now = C.pg_monotonic()
   if now < self.next_track then return end

@@ -62,6 +62,8 @@ local function join(input, output, at, copies, n)
   end
 end
 
+V4V6.needs_packets = true
+
 function V4V6:push()
   local input, output = self.input, self.output
   local copies = self.mirrors and output.mirror or nil

@@ -69,6 +69,7 @@ local function stop(self) self.binding:part(self.path) end
 
 for _, each in ipairs{Inet, B4} do
   each.new, each.stop, each.tick = new, stop, look_for_hops
+  each.tick_seconds = 0.2 -- (ARP and NDP let all tick when they have heard it)
 end
 
 -- Counting ------------------------------------------------------------------------

@@ -16,6 +16,7 @@ local rejects = require("apps.lwaftr.rejects")
 
 local LwAftr = {
   yang_schema = "snabb-softwire-v3", shm = counters.shm(), needs_packets = true,
+  tick_seconds = 0.2,
 }
 LwAftr.__index = LwAftr
 

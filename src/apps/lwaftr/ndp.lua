@@ -24,7 +24,7 @@ local count = next_hop.count
 local NDP = {
   protocol = {name = "NDP", address = address.Ip6, counter = "next-hop-macaddr-v6",
               what = "IPv6 address"},
-  needs_packets = true,
+  needs_packets = true, tick_seconds = 0.2,
   shm = {
     ["next-hop-macaddr-v6"] = {counter},
     ["in-ndp-ns-bytes"] = {counter}, ["in-ndp-ns-packets"] = {counter},

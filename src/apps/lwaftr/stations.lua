@@ -132,6 +132,8 @@ local function take(input, output, tag, n)
   end
 end
 
+Stations.needs_packets = true
+
 function Stations:push()
   local input, output = self.input.input, self.output.output
   if input then give_some(self, input, nreadable(input)) end

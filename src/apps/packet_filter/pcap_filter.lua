@@ -71,6 +71,9 @@ end
 
 function PcapFilter:unlink() end
 
+--- It can do without tick() for so long while no packet comes, in seconds.
+PcapFilter.tick_seconds = 0.2
+
 function PcapFilter:tick()
   if self.connections then conntrack.tell_time(self.connections) end
 end

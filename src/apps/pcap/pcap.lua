@@ -226,6 +226,8 @@ local function drop_all(self, input)
   self.over_limit = self.over_limit + n
 end
 
+PcapWriter.needs_packets = true
+
 --- Write what has arrived, with the time of this call; it is in the file when push
 --- returns. Raises a failure when the file can't be written (a full disk); the
 --- packet at hand stays in the link then. (No pcall() here: what it calls isn't

@@ -72,6 +72,8 @@ local function pass(self, input, output, n, time)
   self.n = accepted
 end
 
+Tap.needs_packets = true
+
 function Tap:push()
   local input = self.input.input
   local n = link.nreadable(input)

@@ -122,6 +122,7 @@ subclass.give_push(Untagger)
 --- VlanMux{encapsulation=}: frames of the link `trunk` go to `vlanN` by their tag,
 --- which is taken off, untagged ones to `native`; and the other way.
 local VlanMux = class{}
+VlanMux.needs_packets = true
 VlanMux.shm = {drop_no_link = {counter}, drop_short = {counter},
   drop_oversize = {counter}}
 vlan.VlanMux = VlanMux

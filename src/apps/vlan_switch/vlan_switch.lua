@@ -239,6 +239,8 @@ local function forward(self, place)
   until n < BURST
 end
 
+VlanSwitch.needs_packets = true
+
 function VlanSwitch:push()
   self.s.fdb.now = engine.now()
   for place = 0, self.places - 1 do forward(self, place) end

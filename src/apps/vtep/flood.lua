@@ -58,6 +58,8 @@ local function flood(self, input, output, n)
   end
 end
 
+Flood.needs_packets = true
+
 function Flood:push()
   local input = self.input.input
   flood(self, input, self.output.output, link.nreadable(input))

@@ -15,7 +15,7 @@ local settings = require("apps.vtep.settings")
 local state = require("apps.vtep.state")
 local station = require("net.neighbor.station")
 
-local Host = {}
+local Host = {needs_packets = true, restless = false}
 Host.__index = Host
 
 Host.link_names = {input = {input = true}, output = {output = true}}
@@ -142,12 +142,15 @@ function Host:push()
   for _ = 1, link.nreadable(input) do self:receive(link.receive(input), now) end
 end
 
+--- It can do without tick() for so long while no packet comes, in seconds.
+Host.tick_seconds = 2 * REFRESH_S
+
 function Host:tick()
   local now = engine.now()
   self.started = self.started or now
   local seconds = math.floor(now - self.started) + 1
   self.fdb:set_now(seconds)
-  self.fdb:expire(self.sweep, self.gone)
+  self.restless = self.fdb:expire(self.sweep, self.gone) == self.sweep -- more may go
   if now < self.next_refresh then return end
   self.next_refresh = now + REFRESH_S
   self.neighbours:refresh(now)

@@ -21,6 +21,9 @@ local pace = {}
 local NO_SLEEP_SECONDS = 20e-6 -- shorter ones aren't worth it
 local SLACK_SECONDS = 1e-3     -- timers are as exact as that
 local MOST_IN_VAIN = 3         -- wake-ups without a packet, in a row
+-- How soon done() is asked again: after a part of the time without a packet, so that
+-- what it waits for is noticed late by that part of it at most.
+local LEAST_ASKED, SHARE_ASKED = 0.01, 1 / 8
 
 local only_controls = false
 
@@ -61,11 +64,20 @@ local function any_waiting()
   return false
 end
 
+--- For how many seconds from `now` on done() needn't be asked, with the `limits` of
+--- pace.breath, where no packet has moved since the time `since`.
+function pace.patience(now, since, limits)
+  local again = limits.again
+  if type(again) == "number" then return again - now end
+  return limits.asked or math.max(LEAST_ASKED, (now - since) * SHARE_ASKED)
+end
+
 -- The longest sleep, in seconds: until something is due.
 local function longest(engine, now, limits)
   local seconds = waking.look(engine.tick_Hz)
   if not seconds then return nil end
-  seconds = math.min(seconds, limits.ends - now, limits.asked, recover.next_start - now)
+  seconds = math.min(seconds, limits.ends - now, recover.next_start - now,
+    pace.patience(now, load.since, limits))
   if limits.timers then seconds = timer.due_within(seconds) end
   return outside.patience(seconds)
 end
@@ -130,8 +142,9 @@ end
 local NO_LIMITS = {ends = math.huge, asked = math.huge, timers = true}
 
 --- Sleep as `engine` (core.app) asks for after the breath that began at `began`
---- (seconds); true if there was any sleep. `limits`: `ends`, the time at which it is to
---- be awake; `asked`, the longest sleep in seconds; are there `timers`?
+--- (seconds); true if there was any sleep. `limits`: `ends` and `again`, times at which
+--- it is to be awake; without `again`, `asked`: the longest sleep in seconds (nil: by
+--- how long nothing has come); are there `timers`?
 function pace.breath(engine, began, limits)
   if only_controls then return rest(engine, limits or NO_LIMITS) end
   if engine.busywait or engine.sleep_mode == "never" then return end

@@ -80,7 +80,8 @@ describe("the sleep until something comes", function ()
   -- Milliseconds that the engine slept after an idle breath, with such apps.
   local function slept(apps, limits)
     waking.arrange(apps, {}, {}, {})
-    limits = {ends = limits.ends or math.huge, asked = limits.asked or math.huge}
+    limits = {ends = limits.ends or math.huge, again = limits.again,
+              asked = limits.asked or not limits.done and math.huge or nil}
     local engine = {sleep = 0, maxsleep = 1, tick_Hz = 1000, sleep_mode = "eager"}
     pace.breath(engine, C.pg_monotonic(), limits) -- maybe the first without progress
     local began = C.pg_monotonic()
@@ -98,6 +99,23 @@ describe("the sleep until something comes", function ()
     assert.is_true(slept({}, {asked = 0.01}) >= 9.9)
     assert.is_true(slept({}, {ends = C.pg_now() - 1}) >= 0)
     assert.equal(before + 2, slept_times()) -- of those with `asked`
+  end)
+
+  it("ends when done() said that it is to be asked again", function ()
+    local ends, before = C.pg_now() + 0.05, slept_times()
+    repeat slept({}, {done = true, again = ends}) until C.pg_now() >= ends - 20e-6
+    assert.is_true(slept_times() > before)
+    before = slept_times()
+    slept({}, {done = true, again = ends})
+    assert.equal(before, slept_times())
+  end)
+
+  it("gets longer while done() says nothing of when", function ()
+    assert.equal(0.01, pace.patience(100, 100, {}))
+    assert.equal(0.125, pace.patience(101, 100, {}))
+    assert.equal(0.02, pace.patience(101, 100, {asked = 0.02}))
+    assert.equal(0.5, pace.patience(101, 100, {asked = 0.02, again = 101.5}))
+    assert.equal(0.125, pace.patience(101, 100, {again = "what else it returns"}))
   end)
 
   it("ends when an app is to tick", function ()
@@ -128,7 +146,8 @@ describe("the sleep until something comes", function ()
     slept({a = {push = function () end}}, {})
     slept({a = {wake_fds = function () return nil, "no descriptor" end}}, {})
     assert.equal(before, slept_times())
-    slept({a = {push = function () end, needs_packets = true}}, {asked = 0.001})
+    local waits = {push = function () end, pull = function () end, needs_packets = true}
+    slept({a = waits}, {asked = 0.001})
     assert.is_true(slept_times() > before)
     before = slept_times()
     slept({a = {push = function () end, needs_packets = true, restless = true,

@@ -13,7 +13,7 @@ waking.LONGEST_SECONDS = 0.2
 
 local apps, region_with, called_before = {}, {}, {}
 local stale, problem, longest, notified = true, "not known yet", 0, {}
-local may_be_restless = {} -- apps that only at times have to do without packets
+local may_be_restless = {} -- apps that have to do without packets at times
 local pending = {n = 0}
 
 --- The graph is another one: its apps by name; those in regions (a set); those of which
@@ -43,7 +43,7 @@ function waking.changed() stale = true end
 -- Why the app has to be called in every breath, or nil.
 local function reason(name, app)
   if app.wake_fds then return nil end
-  if app.pull then return "it has a pull()" end
+  if app.pull and not app.needs_packets then return "it has a pull()" end
   if called_before[name] then return "its push() does something in each breath" end
   if app.push and not (app.needs_packets or region_with[name]) then
     return "its push() may have to do without packets"
@@ -76,7 +76,7 @@ local function collect(tick_Hz)
     local why = reason(name, app)
     if why then return ("app '%s': %s"):format(name, why) end
     longest = math.min(longest, seconds_of(app, tick_Hz))
-    if app.needs_packets then may_be_restless[#may_be_restless + 1] = app end
+    if app.restless ~= nil then may_be_restless[#may_be_restless + 1] = app end
     why = app.wake_fds and add_port(name, app)
     if why then return why end
   end

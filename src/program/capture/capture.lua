@@ -60,10 +60,8 @@ end
 
 -- A function that tells whether the run has ended.
 local function ending(writer, duration)
-  local started = engine.now()
-  return function()
-    return writer.room <= 0 or duration ~= nil and engine.now() - started >= duration
-  end
+  local ends = duration and engine.now() + duration or math.huge
+  return function () return writer.room <= 0 or engine.now() >= ends, ends end
 end
 
 local function run_engine(writer, options)

@@ -54,7 +54,7 @@ function M.run(args)
   local run = {duration = duration, no_report = options.json == "-"}
   if kind.ends then
     run.duration = nil
-    run.done = function () return engine.now() >= ends or engine.finished() end
+    run.done = function () return engine.now() >= ends or engine.finished(), ends end
   end
   engine.main(run)
   run_report.save(options.json)

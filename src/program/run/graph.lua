@@ -21,7 +21,6 @@ local watch = require("program.run.watch")
 local graph = {}
 
 local LOOK_NANOSECONDS = 0.25e9
-local ASK_SECONDS = 0.2 -- whether files have ended, while no packet comes
 local SLICE_SECONDS, SLICE_NANOSECONDS = 0.0002, 1e6 -- of reading, and between such
 
 local function parser()
@@ -181,9 +180,8 @@ function graph.run(args)
   reloading(run)
   if options.watch then begin_to_watch(run) end
   local ends = options.duration and engine.now() + options.duration or math.huge
-  local function done() return engine.now() >= ends or engine.finished() end
+  local function done() return engine.now() >= ends or engine.finished(), ends end
   engine.main{done = done, no_report = options.no_report,
-              ask_within = not options.duration and ASK_SECONDS or nil,
               on_signal = {HUP = sandbox.unless_entered("SIGHUP", run.begin)}}
 end
 

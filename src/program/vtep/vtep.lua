@@ -56,7 +56,7 @@ local function ending(ports, duration)
     return true
   end
   return function ()
-    return engine.now() >= ends or (#captures > 0 and idle())
+    return engine.now() >= ends or (#captures > 0 and idle()), ends
   end
 end
 

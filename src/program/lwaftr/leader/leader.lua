@@ -138,7 +138,7 @@ end
 --- it called to end?
 function Leader:ending(duration)
   local ends = duration and engine.now() + duration or math.huge
-  return function () return self.over or engine.now() >= ends end
+  return function () return self.over or engine.now() >= ends, ends end
 end
 
 -- It isn't part of the packet path.
