@@ -52,6 +52,7 @@ def test_replay_and_capture(tmp_path):
     ("echo", "null", "--json"), ("generate", "--port", "null", "--json"),
     ("generate", "--receive", "null", "--histogram"), ("capture", "null", "f", "--json"),
     ("loadtest", "find-limit", "--sizes", "60", "null", "--json"),
+    ("loadtest", "mlrsearch", "--sizes", "60", "null", "--json"),
     ("loadtest", "rfc2544", "null", "--page"), ("doctor", "--json"),
     ("loadtest", "transient", "f", "null", "--json"), ("model", "check", "--json")])
 def test_what_cannot_be_written_is_told_at_once(words, tmp_path):
@@ -111,6 +112,9 @@ REPORTS = [
                  "--count", "20", "--json", "-"]),
     ("find-limit", ["loadtest", "find-limit", *QUICK, "--sizes", "60", "-r", "0",
                     "--json", "-", *"A B ring:x B A ring:x".split()]),
+    ("mlrsearch", ["loadtest", "mlrsearch", "-D", "20ms", "--warm-up", "0", "-b", "2M",
+                   "--duration-sum", "40ms", "--width", "10", "--sizes", "60",
+                   "--json", "-", *"A B ring:x B A ring:x".split()]),
     ("rfc2544", ["loadtest", "rfc2544", "--quick", *QUICK, "--sizes", "60",
                  "--latency-duration", "20ms", "--burst-duration", "10ms", "--json", "-",
                  *"A B ring:x B - ring:x".split()]),

@@ -9,16 +9,18 @@ local M = {summary = "test a device as RFC 2544 has it, or ramp rates"}
 M.one_cpu = "it steers its apps from one trial to the next"
 
 local SUBPROGRAMS = {["find-limit"] = "find_limit", find_limit = "find_limit",
-                     rfc2544 = "rfc2544", transient = "transient"}
+                     mlrsearch = "mlrsearch", rfc2544 = "rfc2544",
+                     transient = "transient"}
 
 local function parser()
   local p = cli.parser("loadtest", "Send traffic to ports at various rates, and count "
-    .. "what comes back. See `perigee loadtest find-limit --help`, `perigee "
-    .. "loadtest rfc2544 --help` and `perigee loadtest transient --help` for options.")
-  p:argument("subprogram", "find-limit (the highest rate without loss), rfc2544 "
-    .. "(all tests of RFC 2544, with a report) or transient (what comes back at one "
-    .. "rate after another).")
-    :choices{"find-limit", "rfc2544", "transient"}
+    .. "what comes back. See `perigee loadtest SUBPROGRAM --help` for "
+    .. "options.")
+  p:argument("subprogram", "find-limit (the highest rate without loss), mlrsearch (the "
+    .. "rates without loss and with little of it, by Multiple Loss Ratio search), "
+    .. "rfc2544 (all tests of RFC 2544, with a report) or transient (what comes back "
+    .. "at one rate after another).")
+    :choices{"find-limit", "mlrsearch", "rfc2544", "transient"}
   return p
 end
 

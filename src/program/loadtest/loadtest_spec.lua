@@ -243,7 +243,10 @@ describe("a trial in which this machine was late", function ()
     assert.equal(tester.MOST_VOID + 1, result.number)
     assert.equal(result.number + 1, t:valid_trial(1, 1, 1, judge, error).number)
     assert.is_true(result.void)
-    assert.equal("this machine can't keep the rate: it was 12.3 ms late", result.reason)
+    assert.equal("not measurable at this rate here, because this machine was 12.3 ms "
+      .. "behind, and makes up for a burst of 128 packets or 1 ms", result.reason)
+    assert.matches("this machine took nothing from the ports for 5.0 ms",
+      tester.not_measurable({late = 0.005, blind = 0.005}, 32), 1, true)
   end)
 
   it("isn't void where the verdict holds in any case", function ()

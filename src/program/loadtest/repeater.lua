@@ -12,34 +12,58 @@ local schedule = require("net.rate.schedule")
 local wire_bits, advance = rate.wire_bits, schedule.advance
 local nreadable, nwritable = link.nreadable, link.nwritable
 local receive, transmit, clone = link.receive, link.transmit, packet.clone
-local min = math.min
+local max, min = math.max, math.min
 
 local MOST_A_BREATH = 256
--- What was missed is made up for, up to this much: a longer burst would be a load that
--- nobody asked for. What is given up beyond that is counted: as `late` if this process
--- wasn't running or not fast enough, as `held` if the output had no room.
+-- What was missed is made up for, up to this time or so many packets: a longer burst
+-- would be a load that nobody asked for. What is given up beyond that is counted: as
+-- `late` if this process wasn't running or not fast enough, as `held` if the output had
+-- no room.
 local CATCHING_UP_S = 1e-3
 
-local Repeater = {CATCHING_UP_S = CATCHING_UP_S}
+local Repeater = {}
 Repeater.__index = Repeater
+
+--- For how long a sender that was late makes up for what it missed, in seconds: a
+--- millisecond, or the time of `burst` packets of `bits` each, at `bits_a_second` on
+--- the wire, if that is longer.
+function Repeater.catching_up(bits_a_second, burst, bits)
+  return max(CATCHING_UP_S, max(0, burst - 1) * bits / bits_a_second)
+end
 
 --- `arg.frames`: an array of strings, the packets to send besides those received.
 --- `packets` and `bits` (on the wire) count what was sent, `late` and `held` the
---- seconds given up since set_rate().
+--- seconds given up since set_rate(), `longest` the seconds of the longest burst (what
+--- was due, and went at once), `apart` those from one packet to the next.
 function Repeater:new(arg)
   local kept = {}
   for i, bytes in ipairs(arg and arg.frames or {}) do
     kept[i] = packet.from_string(bytes)
   end
   return setmetatable({kept = kept, cursor = 1, rate = 0, packets = 0, bits = 0,
-                       late = 0, held = 0, full = false, pulled = 0, left = math.huge,
+                       late = 0, held = 0, longest = 0, apart = 0, full = false,
+                       pulled = 0, left = math.huge,
                        schedule = schedule.new(CATCHING_UP_S)}, Repeater)
 end
 
+--- The wire's bits of a packet, the mean of those it has; 0 if it has none.
+function Repeater:mean_bits()
+  local bits = 0
+  for _, p in ipairs(self.kept) do bits = bits + wire_bits(p.length) end
+  return bits / max(1, #self.kept)
+end
+
 --- Send at `bits` a second on the wire from now on; 0: nothing. `most`: no more than so
---- many packets; `left` counts them down.
-function Repeater:set_rate(bits, most)
+--- many packets; `left` counts them down. `burst`: the packets that may be sent at once
+--- after this machine was late (default: those of a millisecond).
+function Repeater:set_rate(bits, most, burst)
   local now = engine.now()
+  if bits > 0 then
+    local of_one = self:mean_bits()
+    self.schedule.catch_up = Repeater.catching_up(bits, burst or 0, of_one)
+    self.apart = of_one / bits
+  end
+  self.longest = 0
   self.rate, self.left = bits, most or math.huge
   self.late, self.held, self.full, self.pulled = 0, 0, false, now
   schedule.restart(self.schedule, now)
@@ -70,10 +94,12 @@ end
 
 -- Is a packet due? Counts what was given up beyond what is made up for.
 local function is_due(self, now)
-  local before = self.schedule.skipped
-  local due = schedule.begin(self.schedule, now)
+  local times = self.schedule
+  local before = times.skipped
+  local due = schedule.begin(times, now)
   local why = self.full and now - self.pulled <= CATCHING_UP_S and "held" or "late"
-  self[why] = self[why] + self.schedule.skipped - before
+  self[why] = self[why] + times.skipped - before
+  if due and not self.full then self.longest = max(self.longest, now - times.due) end
   return due
 end
 
@@ -85,6 +111,13 @@ function Repeater:pull()
   local due, room = is_due(self, now), nwritable(output)
   if due then send(self, output, min(MOST_A_BREATH, room, self.left), now) end
   self.full, self.pulled = room < MOST_A_BREATH and nwritable(output) == 0, now
+end
+
+--- The seconds from `now` until a packet is due (below 0: since one was); math.huge if
+--- none will be.
+function Repeater:due_in(now)
+  if self.rate == 0 or self.left == 0 or #self.kept == 0 then return math.huge end
+  return self.schedule.due - now
 end
 
 function Repeater:stop()

@@ -23,7 +23,7 @@ end
 
 --- What is said of a trial that is to be done again.
 function report.void(result)
-  return ("Void: this machine was %.1f ms late. Again.\n"):format(1e3 * result.late)
+  return ("Void: %s. Again.\n"):format(result.reason)
 end
 
 report.CSV_HEADER = "load_gbps,stream,tx_packets,tx_mpps,tx_bytes,tx_gbps,rx_packets,"

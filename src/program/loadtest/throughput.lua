@@ -18,10 +18,10 @@ function throughput.verdict(result, options)
     return process.succeeds(options.exec), "the command said so", true
   end
   for _, s in ipairs(result.streams) do
-    if not s.kept then return false, "the rate was not kept" end
     if s.tx == 0 then return false, "nothing was sent" end
     if s.failed > 0 then return false, "the port couldn't send" end
-    if s.loss > options.loss then return false, "packets were lost" end
+    if s.loss > options.loss then return false, "packets were lost", result.fair end
+    if not s.kept then return false, "the rate was not kept" end
   end
   return true
 end
@@ -38,46 +38,73 @@ function throughput.limited_by_machine(trials, limit)
   return lowest and lowest.void and lowest.rate or nil
 end
 
+-- Trials until one counts; `best` and `trials` of `found` are kept up to date.
+local function attempt(t, rate, found, options, say)
+  local function note(result)
+    found.trials[#found.trials + 1] = result
+    say(report.text(result))
+  end
+  say(("Applying %f Gbps of load.\n"):format(rate / 1e9))
+  local result = t:valid_trial(rate, options.duration, options.wait,
+    function (trial) return throughput.verdict(trial, options) end,
+    function (void)
+      note(void)
+      say(report.void(void))
+      t:pause(options.pause)
+    end)
+  note(result)
+  if result.passed and rate > (found.limit or 0) then
+    found.limit, found.streams = rate, result.streams
+  end
+  say(result.passed and "Success.\n" or ("Failed: %s.\n"):format(result.reason))
+  t:pause(options.pause)
+  return result.passed
+end
+
+-- The sentences at the end; `reason` and `machine` of `found` follow from its trials.
+local function conclude(found, limit, say)
+  local machine = throughput.limited_by_machine(found.trials, limit or 0)
+  found.machine, found.limit = machine ~= nil, limit
+  if machine then
+    for _, trial in ipairs(found.trials) do
+      if trial.rate == machine and trial.void then found.reason = trial.reason end
+    end
+    say(("%g Gbps: %s.\n"):format(machine / 1e9, found.reason))
+    if limit == 0 then
+      found.limit = nil
+      return say("No limit was found: no rate could be measured that passes.\n")
+    end
+    say("The limit may be this machine's.\n")
+  end
+end
+
 --- One rate after another for the streams `list`, with frames of `size` bytes or those
 --- of files. `options`: max, precision, retries (program.loadtest.search), duration,
---- wait, pause, warm_up in seconds, loss = the share that may be lost, exec = a command
---- or nil. say(text) tells how it goes on. Returns {size, limit = bits a second on the
---- wire, streams = those of the last trial that passed, machine = did this machine set
---- the limit?, trials}.
+--- wait, pause, warm_up in seconds, loss = the share that may be lost, burst
+--- (program.loadtest.tester), exec = a command or nil. say(text) tells how it goes on.
+--- Returns {size, limit = bits a second on the wire, nil if that couldn't be measured
+--- here, streams = those of the best trial, machine = did this machine set the limit?,
+--- reason = why, trials, stopped = why it ended early}; behind it the failure that
+--- ended it early, if one did: then the limit is the highest rate that had passed.
 function throughput.find(list, size, options, say)
-  local t, trials = tester.new(list, size), {}
+  local t, found = tester.new(list, size, options.burst), {size = size, trials = {}}
   local warm_up_rate = math.min(options.max, MOST_WARM_UP_RATE)
   say(("Warming up at %f Gb/s for %g seconds.\n"):format(warm_up_rate / 1e9,
     options.warm_up))
-  t:trial(warm_up_rate, options.warm_up, options.wait)
-  local best
-  local function judge(result) return throughput.verdict(result, options) end
-  local function note(result)
-    trials[#trials + 1] = result
-    say(report.text(result))
-  end
-  local limit = search.limit(options, function (rate)
-    say(("Applying %f Gbps of load.\n"):format(rate / 1e9))
-    local result = t:valid_trial(rate, options.duration, options.wait, judge,
-      function (void)
-        note(void)
-        say(report.void(void))
-        t:pause(options.pause)
-      end)
-    note(result)
-    if result.passed then best = result end
-    say(result.passed and "Success.\n" or ("Failed: %s.\n"):format(result.reason))
-    t:pause(options.pause)
-    return result.passed
+  local whole, limit = pcall(function ()
+    t:trial(warm_up_rate, options.warm_up, options.wait)
+    return search.limit(options,
+      function (rate) return attempt(t, rate, found, options, say) end)
   end)
-  local machine = throughput.limited_by_machine(trials, limit)
-  if machine then
-    say(("The limit may be this machine's, which can't keep %g Gbps.\n")
-      :format(machine / 1e9))
+  if not whole then
+    found.stopped, found.machine = tostring(limit), false
+    say(found.limit and ("Stopped. The limit is at least %g Gbps.\n"):format(
+      found.limit / 1e9) or "Stopped. No rate has passed yet.\n")
+    return found, limit
   end
-  say(("%g Gbps\n"):format(limit / 1e9))
-  return {size = size, limit = limit, streams = limit > 0 and best.streams or nil,
-          machine = machine ~= nil, trials = trials}
+  conclude(found, limit, say)
+  if found.limit then say(("%g Gbps\n"):format(found.limit / 1e9)) end
+  return found
 end
 
 return throughput

@@ -55,6 +55,9 @@ local function parser()
     :convert(streams.sizes)
   p:flag("--rfc2544", "As in RFC 2544: its sizes, trials of a minute, 2 s wait, 5 s "
     .. "pause, no retries, no loss, unless other options say otherwise.")
+  p:option("--burst", "Packets that may be sent at once after this machine was late, "
+    .. "or those of 1 ms if they are more (default 128)."):argname("N")
+    :convert(cli.integer(0, 100000))
   p:option("-e --exec", "Run this in a shell after each trial: its exit status says "
     .. "whether the trial has passed."):argname("COMMAND")
   p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
@@ -71,6 +74,7 @@ local function with_defaults(options)
   options.max, options.precision = options.bitrate or 10e9, options.precision or 1e6
   options.retries, options.loss = options.retry_count, options.loss or 0
   options.warm_up = options.warm_up or 1
+  options.burst = options.burst or tester.BURST
   if options.rfc2544 then options.sizes = options.sizes or streams.RFC2544_SIZES end
   if options.duration == 0 then
     failure.usage("--duration 0: a trial takes some time")
@@ -78,16 +82,22 @@ local function with_defaults(options)
   return options
 end
 
-local function results(list, options, say)
-  local all = {}
+-- All sizes, one after the other, into `all`; the failure that ended one early, if any.
+local function measure(list, options, say, all)
   for i, size in ipairs(options.sizes or {false}) do
     if size then say(("Frames of %d bytes.\n"):format(size)) end
-    all[i] = throughput.find(list, size or nil, options, say)
+    local found, problem = throughput.find(list, size or nil, options, say)
+    all[i] = found
+    if problem then return problem end
     local tail = size and #options.sizes > 1 and "-" .. size or ""
-    run_results.add("LIMIT" .. tail, all[i].limit)
+    run_results.add("LIMIT" .. tail, found.limit)
   end
+end
+
+local function whole(options, all)
   return {bitrate = options.max, precision = options.precision, loss = options.loss,
-          duration = options.duration, retries = options.retries, results = all}
+          duration = options.duration, retries = options.retries, results = all,
+          burst = options.burst}
 end
 
 --- Run the program: `args` as in its usage.
@@ -97,9 +107,11 @@ function M.run(args)
   if options.cpu then numa.bind_to_cpu(options.cpu) end
   local out = options.json == "-" and io.stderr or io.stdout
   out:setvbuf("line")
-  local found = tester.together(results, list, options,
-    function (text) out:write(text) end)
-  if options.json then files.save(options.json, report.json(found)) end
+  local all = {}
+  local problem = tester.together(measure, list, options,
+    function (text) out:write(text) end, all)
+  if options.json then files.save(options.json, report.json(whole(options, all))) end
+  if problem then error(problem, 0) end
 end
 
 return M

@@ -20,7 +20,7 @@ end
 local function judge(result)
   local s = shares(result)
   if s.tx == 0 then return false, "nothing was sent" end
-  if s.lost > 0 then return false, "packets were lost" end
+  if s.lost > 0 then return false, "packets were lost", result.fair end
   return s.kept, "the rate was not kept"
 end
 

@@ -22,7 +22,13 @@ local throughput = require("program.loadtest.throughput")
 local M = {}
 
 local function with_throughput(result, options, say)
-  local found = throughput.find(options.list, result.size, options, say)
+  local found, problem = throughput.find(options.list, result.size, options, say)
+  if problem then error(problem, 0) end
+  -- One that couldn't be measured isn't 0: `reason` says why it is missing.
+  if not found.limit then
+    result.throughput = found
+    return say(text.throughput(found))
+  end
   found.pps = found.limit / rate.wire_bits(result.size)
   found.share = found.limit / options.max
   result.throughput = found
@@ -32,7 +38,9 @@ end
 -- `entries` are those of the log of histograms.
 local function with_latency(result, options, say, entries)
   local limit = result.throughput.limit
-  if limit == 0 then return say("Latency: not measured, since no rate passes.\n") end
+  if not limit or limit == 0 then
+    return say("Latency: not measured, since no rate passes.\n")
+  end
   result.latency = delay.test(options.list, result.size, limit, options,
     function (trial, number)
       say(text.latency_trial(trial, number))

@@ -10,6 +10,7 @@ local function percent(share) return ("%.3g %%"):format(100 * share) end
 
 --- The throughput of a size.
 function text.throughput(found)
+  if not found.pps then return "Throughput: not measured.\n" end
   return ("Throughput: %s, %s, %s of the line.\n"):format(si(found.pps, "pps"),
     si(found.limit, "bit/s"), percent(found.share))
 end
@@ -73,10 +74,11 @@ function text.rows(found)
   local rows = {}
   for i, r in ipairs(found.results) do
     local t, l, b = r.throughput, r.latency, r.back_to_back
+    local pps = t and (t.pps and si(t.pps, "pps") or "-")
     rows[i] = {
-      ("%d"):format(r.frame),
-      t and si(t.pps, "pps") .. (t.machine and " *" or "") or "-",
-      t and percent(t.share) or "-", l and l.mean and latency_text(l.mean) or "-",
+      ("%d"):format(r.frame), pps and pps .. (t.machine and " *" or "") or "-",
+      t and t.pps and percent(t.share) or "-",
+      l and l.mean and latency_text(l.mean) or "-",
       r.loss and text.share(r.loss[1]) .. (r.loss[1].kept and "" or " *") or "-",
       b and ("%.0f frames"):format(b.frames) .. (b.machine and " *" or "") or "-"}
   end

@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The command line of `perigee loadtest mlrsearch`.
+
+local cli = require("lib.cli")
+local failure = require("core.failure")
+local streams = require("program.loadtest.streams")
+local tester = require("program.loadtest.tester")
+
+local M = {}
+
+local NAMES = {[0] = "NDR", [0.005] = "PDR"} -- as FD.io CSIT calls them
+
+local function share(text)
+  local value, problem = cli.number(0, 100)(text:gsub("%%$", ""))
+  return value and value / 100, problem
+end
+
+-- "0,0.5%": the goals' loss ratios.
+local function loss_ratios(text)
+  local list = {}
+  for word in (text .. ","):gmatch("([^,]*),") do
+    local ratio, problem = share(word)
+    if not ratio then return nil, problem end
+    if ratio >= 1 then
+      return nil, ("'%s' lets everything be lost: any rate would do"):format(word)
+    end
+    list[#list + 1] = ratio
+  end
+  return list
+end
+
+local function parser()
+  local p = cli.parser("loadtest mlrsearch", "Find the highest rates at which no more "
+    .. "than given shares of the packets are lost, by Multiple Loss Ratio search "
+    .. "(draft-ietf-bmwg-mlrsearch). Rates are in bits a second on the wire.")
+  p:usage("Usage: perigee loadtest mlrsearch [OPTIONS] FILE PORT\n"
+    .. "       perigee loadtest mlrsearch [OPTIONS] (FILE TX-NAME RX-NAME PORT)...\n"
+    .. "       perigee loadtest mlrsearch [OPTIONS] --sizes SIZES PORT\n"
+    .. "       perigee loadtest mlrsearch [OPTIONS] --sizes SIZES (TX-NAME RX-NAME "
+    .. "PORT)...")
+  p:argument("streams", "As for find-limit."):args("*")
+  p:option("-b --bitrate", "The highest rate (default 10e9)."):argname("RATE")
+    :convert(cli.rate)
+  p:option("--min", "The lowest rate (default: a millionth of the highest)."):argname(
+    "RATE"):convert(cli.rate)
+  p:option("--loss", "The goals' loss ratios in percent (default 0,0.5%: NDR and PDR).")
+    :argname("LIST"):convert(loss_ratios)
+  p:option("-D --duration", "Length of a full trial (default 1)."):argname("TIME")
+    :convert(cli.duration)
+  p:option("--duration-sum", "Of the trials that decide on a rate (default 21, or 21 "
+    .. "trials)."):argname("TIME"):convert(cli.duration)
+  p:option("--exceed", "Percentage of that time in which more may be lost (default "
+    .. "50).")
+    :argname("PERCENT"):convert(share)
+  p:option("--width", "How near the bounds are in the end, in percent (default 0.5).")
+    :argname("PERCENT"):convert(share)
+  p:option("--wait", "Wait for packets on their way after a trial (default 200ms).")
+    :argname("TIME"):convert(cli.duration)
+  p:option("--warm-up", "Send for this time before the first trial (default 1).")
+    :argname("TIME"):convert(cli.duration)
+  p:option("--sizes", "Send UDP frames of each of these sizes in bytes, without the "
+    .. "frame check, instead of files: 60,1514, or rfc2544."):argname("SIZES")
+    :convert(streams.sizes)
+  p:option("--burst", "Packets that may be sent at once after this machine was late, "
+    .. "or those of 1 ms if they are more (default 128)."):argname("N")
+    :convert(cli.integer(0, 100000))
+  p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
+  p:option("--json", "Write the results to FILE; -: to standard output, and "
+    .. "everything else to standard error."):argname("FILE"):convert(cli.output)
+  return p
+end
+
+local function check(options)
+  if options.duration == 0 then
+    failure.usage("--duration 0: a trial takes some time")
+  elseif options.exceed >= 1 then
+    failure.usage("--exceed 100: it must be less, or any rate would do")
+  elseif options.width == 0 then
+    failure.usage("--width 0: the bounds would never be so near")
+  elseif options.min <= 0 or options.min >= options.max then
+    failure.usage("--min %g: it must be above 0 and below the highest rate, %g",
+      options.min, options.max)
+  end
+end
+
+--- The options in `args`, with their defaults; `list` are the streams, `goals` those of
+--- program.loadtest.mlrsearch.classify, with a `name`.
+function M.parse(args)
+  local o = cli.parse(parser(), args)
+  o.list = streams.parse(o.streams, o.sizes == nil)
+  o.max, o.duration = o.bitrate or 10e9, o.duration or 1
+  o.min, o.wait, o.warm_up = o.min or o.max / 1e6, o.wait or 0.2, o.warm_up or 1
+  o.duration_sum, o.exceed = o.duration_sum or 21 * o.duration, o.exceed or 0.5
+  o.width, o.burst = o.width or 0.005, o.burst or tester.BURST
+  check(o)
+  o.goals, o.worst = {}, 0
+  for i, ratio in ipairs(o.loss or {0, 0.005}) do
+    o.worst = math.max(o.worst, ratio)
+    o.goals[i] = {name = NAMES[ratio] or ("loss %g %%"):format(100 * ratio),
+                  loss_ratio = ratio, duration = o.duration, width = o.width,
+                  duration_sum = o.duration_sum, exceed_ratio = o.exceed}
+  end
+  return o
+end
+
+return M
