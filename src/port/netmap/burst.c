@@ -21,14 +21,20 @@ static inline uint32_t next(const struct netmap_queue *q, uint32_t i)
   return unlikely(i + 1 >= q->slots) ? 0 : i + 1;
 }
 
-/* Slots that are the program's, from `head` on. A tail that can't be counts as none. */
-static inline uint32_t available(const struct netmap_queue *q)
+/* Slots that are the program's: so many from `first` on. */
+struct span {
+  uint32_t first, slots;
+};
+
+/* Head and tail are read once: who shares the ring may change them at any time. Where
+ * one can't be there is nothing. */
+static inline struct span available(const struct netmap_queue *q)
 {
-  uint32_t head = q->ring->head;
+  uint32_t head = __atomic_load_n(&q->ring->head, __ATOMIC_RELAXED);
   uint32_t tail = __atomic_load_n(&q->ring->tail, __ATOMIC_ACQUIRE);
   if (unlikely(head >= q->slots || tail >= q->slots))
-    return 0;
-  return tail >= head ? tail - head : tail + q->slots - head;
+    return (struct span){0, 0};
+  return (struct span){head, tail >= head ? tail - head : tail + q->slots - head};
 }
 
 static inline uint8_t *buffer(const struct netmap_queue *q, uint32_t index)
@@ -60,10 +66,11 @@ static struct frame look(const struct netmap_queue *q, uint32_t i, uint32_t left
   struct frame f = {.verdict = GOOD};
   bool goes_on = true;
   while (goes_on && f.slots < left && f.slots < NETMAP_MOST_FRAGMENTS) {
-    const struct netmap_slot *slot = &q->ring->slot[i];
-    if (slot->len > q->buffer_bytes || slot->buf_idx > q->most_index)
+    const volatile struct netmap_slot *slot = &q->ring->slot[i];
+    uint32_t length = slot->len;
+    if (length > q->buffer_bytes || slot->buf_idx > q->most_index)
       f.verdict = BAD;
-    f.bytes += slot->len;
+    f.bytes += length;
     f.slots++;
     goes_on = slot->flags & NETMAP_GOES_ON;
     i = next(q, i);
@@ -111,10 +118,10 @@ static void drop(struct port *port, enum verdict verdict)
 
 /* Up to `n` packets of this ring into `packets`, which are allocated. */
 static uint16_t take(struct port *port, struct netmap_queue *q, struct rte_mbuf **packets,
-                     uint16_t n, uint32_t there)
+                     uint16_t n, struct span there)
 {
   struct netmap_port *s = port->state;
-  uint32_t i = q->ring->head, left = there;
+  uint32_t i = there.first, left = there.slots;
   uint16_t got = 0;
   while (got < n && left > 0) {
     struct frame f = look(q, i, left);
@@ -133,7 +140,7 @@ static uint16_t take(struct port *port, struct netmap_queue *q, struct rte_mbuf 
     i -= i >= q->slots ? q->slots : 0;
   }
   s->counts.ipackets += got;
-  move_on(q, i, there - left);
+  move_on(q, i, there.slots - left);
   return got;
 }
 
@@ -141,8 +148,8 @@ static uint16_t take(struct port *port, struct netmap_queue *q, struct rte_mbuf 
 static uint16_t receive_from(struct port *port, struct netmap_queue *q,
                              struct rte_mbuf **packets, uint16_t n)
 {
-  uint32_t there = available(q);
-  uint16_t most = RTE_MIN(there, (uint32_t)n);
+  struct span there = available(q);
+  uint16_t most = RTE_MIN(there.slots, (uint32_t)n);
   while (most > 0 && rte_pktmbuf_alloc_bulk(port->pool, packets, most) < 0)
     most /= 2; /* the rest waits in the ring */
   if (most == 0)
@@ -157,7 +164,7 @@ static bool needs_sync(const struct netmap_port *s, uint16_t n)
 {
   uint32_t there = 0;
   for (uint32_t i = 0; i < s->rings; i++) {
-    there += available(&s->receive[i]);
+    there += available(&s->receive[i]).slots;
     if (s->receive[i].released >= s->receive[i].slots / 2)
       return true;
   }
@@ -184,9 +191,10 @@ uint16_t pg_netmap_receive(struct port *port, struct rte_mbuf **packets, uint16_
 static uint16_t fill(struct netmap_port *s, struct rte_mbuf **packets, uint16_t n)
 {
   struct netmap_queue *q = &s->send;
-  uint32_t room = available(q), used = 0, i = q->ring->head;
+  struct span room = available(q);
+  uint32_t used = 0, i = room.first;
   uint16_t done = 0;
-  for (; done < n && used < room; done++) {
+  for (; done < n && used < room.slots; done++) {
     const struct rte_mbuf *m = packets[done];
     volatile struct netmap_slot *slot = &q->ring->slot[i];
     uint32_t index = slot->buf_idx;

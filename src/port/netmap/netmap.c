@@ -53,9 +53,12 @@ static bool find_ring(const struct netmap_port *s, int64_t offset, struct netmap
   if (offset % _Alignof(uint64_t) != 0 || !is_inside(s, offset, sizeof *ring))
     return false;
   q->ring = ring;
-  q->slots = ring->num_slots;
-  q->buffer_bytes = ring->nr_buf_size;
-  int64_t first = offset + ring->buf_ofs;
+  const volatile struct netmap_ring *said = ring; /* each is read once */
+  q->slots = said->num_slots;
+  q->buffer_bytes = said->nr_buf_size;
+  int64_t first = said->buf_ofs;
+  if (__builtin_add_overflow(first, offset, &first))
+    return false;
   if (q->slots < 2 || q->buffer_bytes == 0 || !is_inside(s, first, q->buffer_bytes) ||
       !is_inside(s, offset, sizeof *ring + (size_t)q->slots * sizeof *ring->slot))
     return false;
@@ -68,12 +71,13 @@ static bool find_ring(const struct netmap_port *s, int64_t offset, struct netmap
  * from. */
 static bool find_rings(struct netmap_port *s, uint32_t at)
 {
-  const struct netmap_if *port = (const struct netmap_if *)(s->memory + at);
+  const volatile struct netmap_if *port = (struct netmap_if *)(s->memory + at);
   if (at % _Alignof(uint64_t) != 0 || !is_inside(s, at, sizeof *port))
     return false;
-  uint64_t before = (uint64_t)port->ni_tx_rings + port->ni_host_tx_rings;
-  s->rings = RTE_MIN(port->ni_rx_rings, (uint32_t)NETMAP_MOST_RINGS);
-  if (port->ni_tx_rings == 0 || s->rings == 0 ||
+  uint32_t senders = port->ni_tx_rings, receivers = port->ni_rx_rings;
+  uint64_t before = (uint64_t)senders + port->ni_host_tx_rings;
+  s->rings = RTE_MIN(receivers, (uint32_t)NETMAP_MOST_RINGS);
+  if (senders == 0 || s->rings == 0 ||
       !is_inside(s, at, sizeof *port + (before + s->rings) * sizeof *port->ring_ofs) ||
       !find_ring(s, at + port->ring_ofs[0], &s->send))
     return false;
