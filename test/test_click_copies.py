@@ -202,3 +202,47 @@ def test_a_list_that_is_none_is_refused():
     result = run(PERIGEE, "click", "--cpus", "0-x", "-e", "Idle -> Discard")
     assert result.returncode != 0
     assert "give CPUs such as 1-4 or 0,2" in result.stderr
+
+
+ROUTER = """
+table :: ARPTable; c :: Classifier(12/0806 20/0002, 12/0800);
+q :: ARPQuerier(10.0.0.1/16, 02:00:00:00:00:01, TABLE table);
+FromDevice(in) -> c; c[0] -> [1]q; out :: ToDevice(out);
+c[1] -> Strip(14) -> CheckIPHeader -> GetIPAddress(16) -> q -> n :: Counter -> Queue(2000) -> out;
+q[1] -> Queue(2000) -> ToDevice(asked);
+"""
+
+
+@two_cpus
+def test_answers_to_arp_are_told_to_all_copies(tmp_path):
+    """Packets that wait in all copies leave as on one CPU when one has the answer."""
+    me, chance, packets = "02:00:00:00:00:01", random.Random(3), []
+    for k in range(1500):
+        if k % 40 == 39:  # the same answer again and again, and later new ones
+            host = chance.randrange(k // 20)
+            packets.append(Ether(dst=me) / scapy.all.ARP(
+                op=2, psrc=f"10.0.1.{host}", hwsrc=f"02:00:00:00:01:{host:02x}"))
+        packets.append(Ether() / IP(src=f"10.2.0.{k % 250}", dst=f"10.0.1.{k % 70}")
+                       / UDP(sport=k) / Raw(b"%06d" % k))
+    for host in range(70):
+        packets.append(Ether(dst=me) / scapy.all.ARP(
+            op=2, psrc=f"10.0.1.{host}", hwsrc=f"02:00:00:00:01:{host:02x}"))
+    capture = tmp_path / "in.pcap"
+    scapy.all.wrpcap(str(capture), packets)
+    seen, said = [], []
+    for cpus in (f"{CPUS[0]}", f"{CPUS[0]},{CPUS[-1]}"):
+        result = run(PERIGEE, "click", "--cpus", cpus, "--device", f"in=pcap:rx={capture}",
+                     "--device", f"out=pcap:tx={tmp_path}/out", "--device",
+                     f"asked=pcap:tx={tmp_path}/asked", "-h", "n.count", "-h", "table.count",
+                     "-h", "q.length", "-h", "q.responses", "-h", "q.table",
+                     "-e", ROUTER, timeout=120)
+        assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
+        said.append(re.sub(r" [\d.]+$", "", result.stdout, flags=re.M))
+        sent = [bytes(p) for p in scapy.all.PcapReader(f"{tmp_path}/out")]
+        asked = [bytes(p) for p in scapy.all.PcapReader(f"{tmp_path}/asked")]
+        seen.append((sorted(sent), set(asked)))
+        assert len(sent) == 1500, f"{len(sent)} sent: {result.stdout}"
+    assert seen[0][0] == seen[1][0], said
+    # A copy that has heard an answer before its first packet needs no query.
+    assert len(seen[0][1]) == 70 and seen[1][1] <= seen[0][1], said
+    assert sorted(said[0].splitlines()) == sorted(said[1].splitlines())

@@ -22,6 +22,18 @@ enum flows_by { FLOWS_BY_PORTS, FLOWS_WITHIN, FLOWS_BY_ADDRESSES };
 int pg_distribute(struct link *link, struct link **outputs, uint32_t n, int32_t by);
 int pg_link_move(struct link *from, struct link *to);
 
+/* news.c: what copies of an app on several CPUs tell each other. */
+struct news {
+  uint64_t told;  /* how often anything has been */
+  uint64_t begun; /* or is being */
+};
+struct news *pg_news_open(const char *name);
+void pg_news_close(struct news *n);
+void pg_news_tell(struct news *n, uint32_t who, uint64_t key, uint64_t value);
+bool pg_news_next(struct news *n, uint32_t who, uint64_t *at, uint64_t *key,
+                  uint64_t *value);
+bool pg_news_may_ask(struct news *n, uint64_t key, double now, double pause);
+
 /* histogram.c: as Snabb's tools read it, one page. Bucket 0 is for what is below the
  * minimum, the last for the most; between them each is by the same factor wider than the
  * one before. */

@@ -4,6 +4,7 @@
 -- (click.net.wire).
 
 local arguments = require("click.arguments")
+local arp_copies = require("click.net.arp_copies")
 local cache = require("net.neighbor.cache")
 local engine = require("core.app")
 local text_of = require("click.language.text")
@@ -107,8 +108,8 @@ local function delete(e, text)
   e.arp_table:insert(wire.word_of(a.IP), nil, e.clock())
 end
 
-local function number(field)
-  return {read = function (e) return ("%d"):format(e.arp_table[field]) end}
+local function number(field, join)
+  return {join = join, read = function (e) return ("%d"):format(e.arp_table[field]) end}
 end
 
 local function seconds_text(ms) return ("%.6f"):format(ms / 1000) end
@@ -128,8 +129,8 @@ end
 --- Handlers about the table.
 function arp_handlers.of_table()
   return {
-    table = {read = table_text},
-    count = number("count"), length = number("length"),
+    table = {read = table_text, join = arp_copies.join_tables},
+    count = number("count", "most"), length = number("length"),
     insert = {write = insert}, delete = {write = delete},
     clear = {write = function (e) e.arp_table:clear() end},
   }

@@ -3,9 +3,10 @@
 -- joined.
 --
 -- A handler may have `join`: "sum", "most" (the largest one), "all" (one text after
--- the other) or "first". Without, the router's own handlers and those that can be
--- written, too, are the same in all copies, numbers are summed (not if the handler
--- takes arguments), and other texts follow each other, unless they are all the same.
+-- the other), "first", or a function of the texts. Without, the router's own handlers
+-- and those that can be written, too, are the same in all copies, numbers are summed
+-- (not if the handler takes arguments), and other texts follow each other, unless they
+-- are all the same.
 
 local click = require("apps.click.click")
 local handlers = require("click.router.handlers")
@@ -45,6 +46,7 @@ end
 --- The text of the handler `h` called `name`, of what copies say.
 function joined.text(h, name, texts)
   local how = h.join
+  if type(how) == "function" then return how(texts) end
   if ALIKE[name] or how == "first" or not how and h.write then return texts[1] end
   if how == "all" then return one_after_the_other(texts) end
   local number = not h.param and number_of(texts, how == "most" and math.max or add)

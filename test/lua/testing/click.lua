@@ -127,7 +127,7 @@ function click.unit(text, options)
     kept = 0, arrived = 0, fresh = {}, packets = {}, called = {},
   }, Unit)
   local alone = setmetatable({
-    unit = unit, at_work = {}, turns = 0,
+    unit = unit, at_work = {}, turns = 0, options = {copy = options.copy},
     clock = clock.new{simulated = options.time or true},
   }, Router)
   local e = element.new(class, {

@@ -9,6 +9,7 @@ local ffi = require("ffi")
 local arguments = require("click.arguments")
 local arp = require("click.net.arp")
 local arp_handlers = require("click.net.arp_handlers")
+local arp_copies = require("click.net.arp_copies")
 local cache = require("net.neighbor.cache")
 local element = require("click.element")
 local front = require("click.net.front")
@@ -29,8 +30,7 @@ local KNOWN, FULL, ASK = cache.KNOWN, cache.FULL, cache.ASK
 
 local ARPQuerier = element.define{
   name = "ARPQuerier", live = true, emits = true,
-  division = "none",
-  undivided = "an ARP reply comes to one copy, and others wait for it",
+  division = "any", -- copies tell each other what is answered
   ports = "2/1-2", processing = "h/h", flow = "xy/x",
   context = {{"ip"}, {"arp", "20/0002"}},
   summary = "encapsulates IP packets in Ethernet headers found via ARP",
@@ -105,9 +105,11 @@ function ARPQuerier:initialize()
   else
     arp_handlers.age(self)
   end
+  arp_copies.join(self)
 end
 
 function ARPQuerier:cleanup()
+  arp_copies.leave(self)
   if not self.shared and self.arp_table then self.arp_table:clear() end
 end
 
@@ -134,6 +136,7 @@ end
 
 -- Ask for the address that the packet is to go to.
 local function send_query(self, p, ip, to)
+  if self.news and not arp_copies.may_ask(self, ip) then return end
   local q = packet.allocate()
   note.clear(q)
   q.note64[TIMESTAMP], q.note16[TCI] = p.note64[TIMESTAMP], p.note16[TCI]
@@ -192,6 +195,7 @@ local function deliver(self, p, ip)
     return missing_address(self)
   end
   local what = list:append(ip, p, now)
+  if self.news then arp_copies.wait(self) end
   if what == KNOWN then return deliver(self, p, ip) end
   if what == FULL then return nil, NO_ROOM end
   if what == ASK then send_query(self, p, ip, ALL) end
@@ -207,6 +211,20 @@ local function send_waiting(self, packets)
   end
 end
 
+-- The address is at `eth`, as this copy has heard or another.
+local function learn(self, ip, eth)
+  local list = self.arp_table
+  send_waiting(self, list:take(list:insert(ip, eth, self.clock())))
+end
+
+--- Learn what other copies have heard.
+function ARPQuerier:hear() arp_copies.hear(self, learn) end
+
+--- Packets that a copy is to send by what others have heard.
+function ARPQuerier:backlog()
+  return self.news and self.news:waits() and self.arp_table.length or 0
+end
+
 local function take_answer(self, p)
   if p.length >= arp.FRAME then
     self.responses = self.responses + 1
@@ -214,16 +232,26 @@ local function take_answer(self, p)
     if arp.operation(data, p.length) == arp.REPLY then
       local ip = ffi.cast(words_t, data + arp.SENDER_IP)[0]
       local eth = ffi.string(data + arp.SENDER_MAC, 6)
-      local list = self.arp_table
-      send_waiting(self, list:take(list:insert(ip, eth, self.clock())))
+      learn(self, ip, eth)
+      if self.news then arp_copies.tell(self, ip, eth) end
     end
   end
   packet.free(p)
 end
 
+-- What a copy does for each packet, beside `process`.
+local function in_copies(self, process)
+  local news = self.news
+  return function (e, p, i)
+    if news:waits() then self:hear() end
+    local q, o = process(e, p, i)
+    return q, o
+  end
+end
+
 function ARPQuerier:make_process()
   local half, word, poll = self.source_half, self.source_word, self.poll
-  return function (_, p, i)
+  local function process(_, p, i)
     if i == 2 then
       take_answer(self, p)
       return false
@@ -241,6 +269,7 @@ function ARPQuerier:make_process()
     local q, o = deliver(self, p, ip)
     return q, o
   end
+  return self.news and in_copies(self, process) or process
 end
 
 -- Handlers -------------------------------------------------------------------------
@@ -266,7 +295,8 @@ end
 handlers.queries, handlers.responses = number("queries"), number("responses")
 handlers.drops = number("drops_here")
 handlers.ipaddr, handlers.broadcast = address("ip"), address("broadcast")
-handlers.stats = {read = function (e)
+handlers.ipaddr.join, handlers.broadcast.join = "first", "first"
+handlers.stats = {join = arp_copies.sum_lines, read = function (e)
   return ("%d packets killed\n%d ARP queries sent\n"):format(
     e.drops_here + e.arp_table.drops, e.queries)
 end}

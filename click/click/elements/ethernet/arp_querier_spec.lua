@@ -175,4 +175,35 @@ describe("ARPQuerier", function ()
     assert.same({"TABLE: does not name an element"}, querier("TABLE x").errors)
     assert.same({"FOO: unknown argument"}, querier("FOO 1").errors)
   end)
+
+  it("tells other copies what it has heard, and asks for all of them", function ()
+    local OTHER = "\254\255\255\255\255\1"
+    local copies = {}
+    for i = 1, 2 do
+      copies[i] = querier(nil, {copy = {number = i - 1, of = 2}, time = 1000})
+    end
+    assert.same({{2, query(9)}}, copies[1]:send(to(9, "a")))
+    assert.same({}, copies[2]:send(to(9, "b"))) -- it has been asked
+    assert.same({{2, query(8)}}, copies[2]:send(to(8, "c")))
+    assert.same({{1, framed(HIM, "a")}}, copies[1]:send(answer(9), 2))
+    assert.equal(2, copies[2].element:backlog())
+    assert.same({{1, framed(HIM, "b")}, {1, framed(HIM, "d")}},
+      copies[2]:send(to(9, "d")))
+    assert.equal(0, copies[2].element:backlog())
+    copies[1]:send(answer(9, OTHER), 2) -- it has another one now
+    assert.same({{1, framed(OTHER, "e")}}, copies[2]:send(to(9, "e")))
+    for i = 1, 2 do copies[i]:free() end
+  end)
+
+  it("says together what copies say", function ()
+    local arp_copies = require("click.net.arp_copies")
+    local function line(last, known, age)
+      return ("10.0.0.%d %d 02-00-00-00-00-01 %d.000000\n"):format(last, known, age)
+    end
+    assert.equal(line(1, 1, 7) .. line(3, 0, 3) .. line(2, 1, 1),
+      arp_copies.join_tables{line(1, 0, 1) .. line(2, 1, 2) .. line(3, 0, 3),
+        line(1, 1, 7) .. line(2, 1, 1)})
+    assert.equal("5 killed\n7 sent\n",
+      arp_copies.sum_lines{"2 killed\n3 sent\n", "3 killed\n4 sent\n"})
+  end)
 end)

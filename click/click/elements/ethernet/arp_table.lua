@@ -6,8 +6,7 @@ local arp_handlers = require("click.net.arp_handlers")
 local element = require("click.element")
 
 local ARPTable = element.define{
-  name = "ARPTable", division = "none",
-  undivided = "an ARP reply comes to one copy, and others wait for it",
+  name = "ARPTable", division = "any",
   live = true, ports = "0/0",
   summary = "stores IP-to-Ethernet mappings",
   arguments = arp_handlers.arguments, has_arp_table = true,
