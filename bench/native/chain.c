@@ -6,9 +6,8 @@
  *
  * WHAT is
  *   direct   rte_eth_rx_burst and rte_eth_tx_burst on one array, nothing else
- *   calls:N  the same, and N functions called by pointer for each packet
- *   swap:N   the same, and N functions called by pointer for each burst, each with
- *            a loop over it that swaps the packets' Ethernet addresses
+ *   calls:N  the same, and N functions called by pointer for each burst, which pass it on
+ *   swap:N   the same; each function swaps the packets' Ethernet addresses in a loop
  *   links:N  received into a link, passed through N apps, each called by pointer
  *            and moving packets one by one from its input ring to its output ring,
  *            and sent from the last; perigee's links, bytes counted too
@@ -23,8 +22,7 @@ enum { MASK = LINK_RING_SIZE - 1, MAX_BURST = 512, FACES = 4096 };
 
 struct app {
   void (*push)(struct app *);
-  struct rte_mbuf *(*process)(struct app *, struct rte_mbuf *);
-  void (*process_burst)(struct app *, struct rte_mbuf **, uint16_t);
+  uint16_t (*process)(struct app *, struct rte_mbuf **, uint16_t);
   struct link *input, *output;
   uint64_t transmitted;
 };
@@ -37,49 +35,44 @@ struct run {
   uint64_t (*round)(struct run *, uint16_t burst);
 };
 
-static struct packet *receive(struct link *l)
-{
-  uint64_t cursor = l->read;
-  struct packet *p = l->packets[cursor & MASK];
-  l->read = cursor + 1;
-  l->rxbytes += p->length;
-  return p;
-}
-
-static bool full(struct link *l, uint32_t cursor)
+static bool full(struct link *l, uint32_t write)
 {
   l->limit = (uint32_t)l->read + LINK_MAX_PACKETS;
-  return cursor == (uint32_t)l->limit;
+  return write == (uint32_t)l->limit;
 }
 
-static void transmit(struct link *l, struct packet *p)
-{
-  uint32_t cursor = l->write;
-  if (cursor == (uint32_t)l->limit && full(l, cursor)) {
-    l->txdrop++;
-    rte_pktmbuf_free((struct rte_mbuf *)p);
-    return;
-  }
-  l->packets[cursor & MASK] = p;
-  l->write = cursor + 1;
-}
-
+/* All packets that wait, one by one; the cursors and sums in registers. */
 static void forward(struct app *app)
 {
   struct link *input = app->input, *output = app->output;
-  uint32_t n = (uint32_t)input->write - (uint32_t)input->read;
-  for (uint32_t i = 0; i < n; i++)
-    transmit(output, receive(input));
+  uint32_t read = input->read, write = output->write;
+  uint32_t n = (uint32_t)input->write - read;
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    struct packet *p = input->packets[read++ & MASK];
+    bytes += p->length;
+    if (write == (uint32_t)output->limit && full(output, write)) {
+      output->txdrop++;
+      rte_pktmbuf_free((struct rte_mbuf *)p);
+      continue;
+    }
+    output->packets[write++ & MASK] = p;
+  }
+  input->read += n;
+  input->rxbytes += bytes;
+  output->write = write;
   app->transmitted += n;
 }
 
-static struct rte_mbuf *pass(struct app *app, struct rte_mbuf *m)
+/* Both return how many of the burst go on. */
+
+static uint16_t pass(struct app *app, struct rte_mbuf **packets, uint16_t n)
 {
-  (void)app;
-  return m;
+  (void)app, (void)packets;
+  return n;
 }
 
-static void swap(struct app *app, struct rte_mbuf **packets, uint16_t n)
+static uint16_t swap(struct app *app, struct rte_mbuf **packets, uint16_t n)
 {
   (void)app;
   for (uint16_t i = 0; i < n; i++) {
@@ -90,6 +83,7 @@ static void swap(struct app *app, struct rte_mbuf **packets, uint16_t n)
     h->dst_addr = h->src_addr;
     h->src_addr = to;
   }
+  return n;
 }
 
 /* Each of these moves one burst; the packets it moved. */
@@ -105,18 +99,8 @@ static uint64_t calls(struct run *run, uint16_t burst)
 {
   struct rte_mbuf *packets[MAX_BURST];
   uint16_t n = rte_eth_rx_burst(run->port, 0, packets, burst);
-  for (uint16_t i = 0; i < n; i++)
-    for (int k = 0; k < run->n; k++)
-      packets[i] = run->apps[k].process(&run->apps[k], packets[i]);
-  return rte_eth_tx_burst(run->port, 0, packets, n);
-}
-
-static uint64_t stages(struct run *run, uint16_t burst)
-{
-  struct rte_mbuf *packets[MAX_BURST];
-  uint16_t n = rte_eth_rx_burst(run->port, 0, packets, burst);
   for (int k = 0; k < run->n; k++)
-    run->apps[k].process_burst(&run->apps[k], packets, n);
+    n = run->apps[k].process(&run->apps[k], packets, n);
   return rte_eth_tx_burst(run->port, 0, packets, n);
 }
 
@@ -146,22 +130,25 @@ static uint64_t through(struct run *run, uint16_t burst)
 
 static struct run prepare(const char *what, uint16_t port)
 {
-  static const struct { const char *name; uint64_t (*round)(struct run *, uint16_t); }
-    kinds[] = {{"direct", direct}, {"calls", calls}, {"swap", stages},
-               {"links", through}};
+  static const struct {
+    const char *name;
+    uint64_t (*round)(struct run *, uint16_t);
+    uint16_t (*process)(struct app *, struct rte_mbuf **, uint16_t);
+  } kinds[] = {{"direct", direct, NULL}, {"calls", calls, pass}, {"swap", calls, swap},
+               {"links", through, NULL}};
   const char *colon = strchr(what, ':');
   size_t length = colon ? (size_t)(colon - what) : strlen(what);
   struct run run = {.port = port, .n = colon ? atoi(colon + 1) : 0};
+  uint16_t (*process)(struct app *, struct rte_mbuf **, uint16_t) = NULL;
   for (unsigned k = 0; k < RTE_DIM(kinds); k++)
     if (strlen(kinds[k].name) == length && !strncmp(kinds[k].name, what, length))
-      run.round = kinds[k].round;
+      run.round = kinds[k].round, process = kinds[k].process;
   check(run.round && run.n >= 0, "reading WHAT");
   run.links = calloc(run.n + 1, sizeof *run.links);
   run.apps = calloc(run.n + 1, sizeof *run.apps);
   check(run.links && run.apps, "memory for the apps");
   for (int i = 0; i < run.n; i++)
-    run.apps[i] = (struct app){forward, pass, swap, &run.links[i],
-                               &run.links[i + 1], 0};
+    run.apps[i] = (struct app){forward, process, &run.links[i], &run.links[i + 1], 0};
   return run;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What bench/suite/click.py's configurations do, in C: for each packet of a burst its
- * whole way, one after the other.
+ * What bench/suite/click.py's configurations do, in C: what is looked up is looked up for
+ * the whole burst; then each packet goes its way, one after the other.
  *
  *   click MODE RX-DEVARGS BURST SECONDS EAL-ARGUMENTS...
  *
@@ -36,10 +36,17 @@ static void do_tee(struct rte_mbuf *m)
   put(&outs[0], m);
 }
 
-static const struct { const char *name; void (*work)(struct rte_mbuf *); } modes[] = {
-  {"mirror", do_mirror}, {"router", do_router}, {"firewall", do_firewall},
-  {"classifier", do_classifier}, {"nat", do_nat}, {"many-flows", do_many_flows},
-  {"balancer", do_balancer}, {"strings", do_strings}, {"tee", do_tee}};
+/* `ahead` is done for the burst, `work` then for each packet of it. */
+static const struct mode {
+  const char *name;
+  void (*work)(struct rte_mbuf *);
+  void (*ahead)(struct rte_mbuf **, uint16_t);
+} modes[] = {
+  {"mirror", do_mirror, NULL}, {"router", do_router, NULL},
+  {"firewall", do_firewall, judge}, {"classifier", do_classifier, NULL},
+  {"nat", do_nat, find_flows}, {"many-flows", do_many_flows, find_many_flows},
+  {"balancer", do_balancer, find_flows}, {"strings", do_strings, NULL},
+  {"tee", do_tee, NULL}};
 
 /* `more`: what follows the mode's name and a colon. */
 static void prepare(void (*work)(struct rte_mbuf *), char *more)
@@ -68,31 +75,31 @@ int main(int argc, char **argv)
 {
   check(argc > 5, "usage: click MODE RX-DEVARGS BURST SECONDS EAL-ARGUMENTS...; "
                   "reading it");
-  void (*work)(struct rte_mbuf *) = NULL;
+  struct mode mode = {0};
   char *more = strchr(argv[1], ':');
   if (more)
     *more++ = 0;
   for (size_t i = 0; i < RTE_DIM(modes); i++)
     if (strcmp(argv[1], modes[i].name) == 0)
-      work = modes[i].work;
+      mode = modes[i];
   int burst = atoi(argv[3]);
   double seconds = atof(argv[4]);
-  check(work && burst > 0 && burst <= MAX_BURST && seconds > 0,
+  check(mode.name && burst > 0 && burst <= MAX_BURST && seconds > 0,
         "reading the arguments");
   check(rte_eal_init(argc - 4, argv + 4) >= 0, "starting EAL");
   pool = make_pool();
   uint16_t source = open_port(argv[2], pool);
-  prepare(work, more);
+  prepare(mode.work, more);
   uint64_t packets = 0;
   double start = cpu_seconds(), now = start;
   while ((now = cpu_seconds()) - start < seconds)
     for (int k = 0; k < 1000; k++) {
       struct rte_mbuf *burst_of[MAX_BURST];
       uint16_t n = rte_eth_rx_burst(source, 0, burst_of, burst);
-      if (work == do_many_flows)
-        find_many_flows(burst_of, n);
+      if (mode.ahead)
+        mode.ahead(burst_of, n);
       for (uint16_t i = 0; i < n; i++)
-        work(burst_of[i]);
+        mode.work(burst_of[i]);
       for (int i = 0; i < HOPS; i++)
         flush(&outs[i]);
       packets += n;

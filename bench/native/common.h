@@ -44,19 +44,32 @@ static inline uint64_t roll(void)
   return dice;
 }
 
+/* A pool as a program in C has it: packets of 2 KB, not of 10 as perigee's. */
 static inline struct rte_mempool *make_larger_pool(unsigned packets)
 {
   struct rte_mempool *pool = rte_pktmbuf_pool_create(
-    "pool", packets, RTE_MEMPOOL_CACHE_MAX_SIZE, 0,
-    PACKET_MAX_HEADROOM + PACKET_MAX_PAYLOAD, SOCKET_ID_ANY);
+    "pool", packets, RTE_MEMPOOL_CACHE_MAX_SIZE, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+    SOCKET_ID_ANY);
   check(pool, "the packet pool");
   return pool;
 }
 
-/* A pool as large as perigee's is at first. */
+/* A pool of as many packets as perigee's has at first. */
 static inline struct rte_mempool *make_pool(void)
 {
   return make_larger_pool(8192);
+}
+
+/* Is an IPv4 header's checksum right (RFC 1071)? `n` are its bytes, 20 to 60. */
+static inline bool ip_sum_is_right(const void *header, uint16_t n)
+{
+  const unaligned_uint32_t *words = header;
+  uint64_t sum = (uint64_t)words[0] + words[1] + words[2] + words[3] + words[4];
+  for (uint16_t i = 5; i < n / 4; i++)
+    sum += words[i];
+  sum = (sum & 0xffffffff) + (sum >> 32);
+  sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+  return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
 /* Start a virtual device ("net_null_pg0,size=60"), one queue each way; its

@@ -44,7 +44,8 @@ static uint16_t read_burst(struct rte_mempool *pool, struct rte_mbuf **packets)
   for (; n < BURST && end - at >= RECORD_HEADER; n++) {
     uint32_t captured;
     memcpy(&captured, at + 8, sizeof captured);
-    check(captured <= end - at - RECORD_HEADER && captured < PACKET_MAX_PAYLOAD, "file");
+    check(captured <= end - at - RECORD_HEADER &&
+            captured <= rte_pktmbuf_tailroom(packets[n]), "file");
     memcpy(rte_pktmbuf_append(packets[n], captured), at + RECORD_HEADER, captured);
     at += RECORD_HEADER + captured;
   }

@@ -64,7 +64,7 @@ static bool sound(const struct rte_mbuf *m)
       h->version_ihl >> 4 != 4 || header < sizeof *h || total < header ||
       total > length - ETHERNET)
     return false;
-  return rte_raw_cksum(h, header) == 0xffff;
+  return ip_sum_is_right(h, header);
 }
 
 static void send_on(struct rte_mbuf *m, uint64_t next_hop)

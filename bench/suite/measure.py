@@ -84,6 +84,19 @@ def reference_cycles(name, *args, timeout=60):
         command([ROOT / "build" / "bench" / name, *args, *eal_arguments()], timeout))
 
 
+BURSTS_IN_C = (32, BURST)  # what programs in C use, and perigee's
+
+
+def in_c(function, name="c"):
+    """For in_turn: the C reference function(burst), at each burst it may be best at."""
+    return {(name, burst): lambda burst=burst: function(burst) for burst in BURSTS_IN_C}
+
+
+def best_in_c(results, name="c"):
+    """Of its results those at the burst with the lowest median."""
+    return min((results[name, burst] for burst in BURSTS_IN_C), key=statistics.median)
+
+
 def peers_rows(name, ports, devices, limit, quick, rounds):
     """The rows of packets that go round between two ports which share memory, and between
     two devices in C: `ports` and `devices` are a server's text and a client's, with %s in

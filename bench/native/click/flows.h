@@ -15,65 +15,109 @@ enum { FLOWS = 1 << 16, MANY_FLOWS = 1 << 20 };
 struct flow { uint32_t from, to; uint16_t from_port, to_port; uint32_t protocol; };
 
 static struct rte_hash *flows;
-static uint16_t *values, next = 1024;
+static int64_t bursts; /* a clock */
 
-/* What is kept of the packet's flow: 0 if it is new. */
-static inline uint16_t *value_of(const struct rte_ipv4_hdr *h,
-                                 const struct rte_udp_hdr *udp)
+enum { KEPT_FOR = 60000 };
+
+/* What is kept of a flow, and until when. */
+static struct value { int64_t expiry; uint16_t number; } *values;
+static uint16_t next = 1024;
+
+/* The flow of each packet of the burst in `values`, or less than 0: it is new, or the
+ * packet unsound. */
+static int32_t places[MAX_BURST];
+static uint16_t next_place;
+
+static struct flow flow_of(const struct rte_ipv4_hdr *h)
 {
-  struct flow flow = {h->src_addr, h->dst_addr, udp->src_port, udp->dst_port,
-                      h->next_proto_id};
-  int at = rte_hash_lookup(flows, &flow);
-  if (at < 0)
+  const struct rte_udp_hdr *udp = (const void *)((const char *)h + header_length(h));
+  return (struct flow){h->src_addr, h->dst_addr, udp->src_port, udp->dst_port,
+                       h->next_proto_id};
+}
+
+/* Look the flows of a burst up, and ask the memory for what is known of them. */
+static void find_flows(struct rte_mbuf **packets, uint16_t n)
+{
+  struct flow flow[RTE_HASH_LOOKUP_BULK_MAX];
+  const void *keys[RTE_HASH_LOOKUP_BULK_MAX];
+  next_place = 0;
+  bursts++;
+  for (uint16_t from = 0; from < n; from += RTE_HASH_LOOKUP_BULK_MAX) {
+    uint16_t some = RTE_MIN(n - from, RTE_HASH_LOOKUP_BULK_MAX);
+    for (uint16_t i = 0; i < some; i++) {
+      struct rte_mbuf *m = packets[from + i];
+      flow[i] = sound(m, false) ? flow_of(ip_of(m)) : (struct flow){0};
+      keys[i] = &flow[i];
+    }
+    rte_hash_lookup_bulk(flows, keys, some, places + from);
+    for (uint16_t i = 0; i < some; i++)
+      if (places[from + i] >= 0)
+        rte_prefetch0(&values[places[from + i]]);
+  }
+}
+
+/* What is kept of the flow of the burst's next packet: number 0 if it is new; NULL: the
+ * packet is unsound. */
+static inline struct value *next_value(struct rte_mbuf *m)
+{
+  int32_t at = places[next_place++];
+  if (unlikely(at < 0)) {
+    if (!sound(m, false))
+      return NULL;
+    struct flow flow = flow_of(ip_of(m));
     at = rte_hash_add_key(flows, &flow);
-  check(at >= 0, "adding a flow");
+    check(at >= 0, "adding a flow");
+  }
+  values[at].expiry = bursts + KEPT_FOR;
   return &values[at];
 }
 
-/* The checksum when 16 bits change (RFC 1624). */
-static uint16_t changed(uint16_t sum, uint16_t old, uint16_t new)
+/* What is added to a checksum's complement when 32 bits change (RFC 1624). */
+static uint32_t difference(uint32_t old, uint32_t new)
 {
-  uint32_t s = (uint16_t)~sum + (uint16_t)~old + new;
+  return (~old & 0xffff) + (~old >> 16) + (new & 0xffff) + (new >> 16);
+}
+
+static uint16_t changed(uint16_t sum, uint32_t difference)
+{
+  uint32_t s = (uint16_t)~sum + difference;
   s = (s & 0xffff) + (s >> 16);
   return ~(s + (s >> 16));
 }
 
-/* The checksums when an address changes. */
+/* The checksums when an address changes, and `more` of what UDP's covers. */
 static void update_checksums(struct rte_ipv4_hdr *h, struct rte_udp_hdr *udp,
-                             uint32_t old, uint32_t new)
+                             uint32_t old, uint32_t new, uint32_t more)
 {
-  uint16_t sum = changed(h->hdr_checksum, old & 0xffff, new & 0xffff);
-  h->hdr_checksum = changed(sum, old >> 16, new >> 16);
-  if (udp->dgram_cksum) {
-    sum = changed(udp->dgram_cksum, old & 0xffff, new & 0xffff);
-    udp->dgram_cksum = changed(sum, old >> 16, new >> 16);
-  }
+  uint32_t d = difference(old, new);
+  h->hdr_checksum = changed(h->hdr_checksum, d);
+  if (udp->dgram_cksum)
+    udp->dgram_cksum = changed(udp->dgram_cksum, d + more);
 }
 
 static void do_nat(struct rte_mbuf *m)
 {
-  if (!sound(m, false)) {
+  struct value *value = next_value(m);
+  if (!value) {
     rte_pktmbuf_free(m);
     return;
   }
+  if (value->number == 0)
+    value->number = rte_cpu_to_be_16(next++);
   struct rte_ipv4_hdr *h = ip_of(m);
   struct rte_udp_hdr *udp = (void *)((char *)h + header_length(h));
-  uint16_t *port = value_of(h, udp);
-  if (*port == 0)
-    *port = rte_cpu_to_be_16(next++);
   uint32_t source = rte_cpu_to_be_32(NET(192, 0, 2, 1));
-  update_checksums(h, udp, h->src_addr, source);
-  if (udp->dgram_cksum)
-    udp->dgram_cksum = changed(udp->dgram_cksum, udp->src_port, *port);
+  update_checksums(h, udp, h->src_addr, source,
+                   (uint16_t)~udp->src_port + value->number);
   h->src_addr = source;
-  udp->src_port = *port;
+  udp->src_port = value->number;
   put(&outs[0], m);
 }
 
 static void replace_destination(struct rte_ipv4_hdr *h, struct rte_udp_hdr *udp,
                                 uint32_t address)
 {
-  update_checksums(h, udp, h->dst_addr, address);
+  update_checksums(h, udp, h->dst_addr, address, 0);
   h->dst_addr = address;
 }
 
@@ -88,10 +132,6 @@ struct known { int64_t expiry; uint32_t destination; };
 static struct known *known;
 static void *found[MAX_BURST]; /* of the burst's packets */
 static uint16_t next_found;
-static int64_t bursts; /* a clock */
-
-enum { KEPT_FOR = 60000 };
-
 /* Each packet is one of many flows, at random (Marsaglia's xorshift), to one server. Its
  * key; it is unsound: NULL. */
 static struct flow *make_one_of_many(struct rte_mbuf *m, struct flow *flow)
@@ -105,10 +145,9 @@ static struct flow *make_one_of_many(struct rte_mbuf *m, struct flow *flow)
   random ^= random >> 17;
   random ^= random << 5;
   uint32_t source = address_of_many(random);
-  update_checksums(h, udp, h->src_addr, source);
+  update_checksums(h, udp, h->src_addr, source, 0);
   h->src_addr = source;
-  *flow = (struct flow){h->src_addr, h->dst_addr, udp->src_port, udp->dst_port,
-                        h->next_proto_id};
+  *flow = flow_of(h);
   return flow;
 }
 
@@ -150,16 +189,16 @@ static void do_many_flows(struct rte_mbuf *m)
 /* A flow keeps the server that it was given when it began. */
 static void do_balancer(struct rte_mbuf *m)
 {
-  if (!sound(m, false)) {
+  struct value *value = next_value(m);
+  if (!value) {
     rte_pktmbuf_free(m);
     return;
   }
+  if (value->number == 0)
+    value->number = 1 + next++ % HOPS;
   struct rte_ipv4_hdr *h = ip_of(m);
-  struct rte_udp_hdr *udp = (void *)((char *)h + header_length(h));
-  uint16_t *number = value_of(h, udp);
-  if (*number == 0)
-    *number = 1 + next++ % HOPS;
-  replace_destination(h, udp, rte_cpu_to_be_32(NET(192, 168, 0, *number)));
+  replace_destination(h, (void *)((char *)h + header_length(h)),
+                      rte_cpu_to_be_32(NET(192, 168, 0, value->number)));
   put(&outs[0], m);
 }
 

@@ -64,7 +64,7 @@ static bool sound(struct rte_mbuf *m, bool interfaces)
   const struct rte_ipv4_hdr *h = ip_of(m);
   uint16_t header = header_length(h), total = rte_be_to_cpu_16(h->total_length);
   if (h->version_ihl >> 4 != 4 || header < IPV4 || total < header ||
-      total > m->data_len - ETHERNET || rte_raw_cksum(h, header) != 0xffff)
+      total > m->data_len - ETHERNET || !ip_sum_is_right(h, header))
     return false;
   uint32_t source = rte_be_to_cpu_32(h->src_addr);
   if (interfaces) {
