@@ -22,6 +22,7 @@ from helpers.report import number
     (["--rate", "1Mpps"], 1),
     (["--rate", "10Gbps", "--loop", "3"], 3),
     (["--speed", "10"], 1),
+    (["--speed", "10", "--busy-wait", "--loop", "2"], 2),
     ([], 1),
 ])
 def test_replay_sends_every_packet_in_order(tmp_path, options, expected):

@@ -45,6 +45,8 @@ local function parser()
     p:option("--speed", "Send this many times as fast as recorded (default 1).")
       :argname("FACTOR"):convert(cli.positive_number),
     p:flag("--topspeed", "Send as fast as the port takes them."))
+  p:flag("--busy-wait", "Use a CPU fully, so that packets go when they are due (at"
+         .. " recorded speed; at rates it is so anyway).")
   p:option("--loop", "Go through the file N times; 0: until stopped (default 1).")
     :argname("N"):convert(cli.count)
   cli.count_option(p, "Send at most N packets.", "--limit")
@@ -101,13 +103,18 @@ local function ending(source, duration)
   end
 end
 
+--- Whether nothing sleeps between packets. At recorded speed that is for who asks: a
+--- sleeping engine is 0.1 ms late.
+function M.waits_busily(options)
+  return (options.rate or options.topspeed or options.busy_wait) ~= nil
+end
+
 local function run_engine(source, options)
   local line = progress.start{
     label = "replay", limit = options.count, duration = options.duration,
     sample = function() return {packets = source.packets, bits = source.bits} end,
   }
-  -- At recorded speed a sleeping engine is precise enough (0.1 ms).
-  engine.busywait = options.rate ~= nil or options.topspeed == true
+  engine.busywait = M.waits_busily(options)
   local ok, err = pcall(engine.main, {done = ending(source, options.duration),
                                       no_report = true})
   line:finish("quiet")

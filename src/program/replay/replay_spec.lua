@@ -29,6 +29,15 @@ describe("program.replay", function()
                                              rate = {bit_rate = 5}})
   end)
 
+  it("sleeps at recorded speed, unless told not to", function()
+    assert.is_false(replay.waits_busily{})
+    assert.is_false(replay.waits_busily{speed = 2, loop = 3})
+    for _, options in ipairs{{busy_wait = true}, {rate = {packet_rate = 1}},
+                             {topspeed = true}, {speed = 2, busy_wait = true}} do
+      assert.is_true(replay.waits_busily(options))
+    end
+  end)
+
   local function figures(changes)
     local r = {packets = 1001, bytes = 60060, bits = 1001 * 672, seconds = 0.5,
                scheduled = 0.25, unsent = 0, drops = {}}
