@@ -44,9 +44,9 @@ def test_copies_run_on_both(words):
     ((), "FromDPDKDevice(1) -> Script(TYPE PACKET, return 0) -> Discard",
      "Script@2 :: Script: it runs for each packet, in one row"),
     ((), "Idle -> Discard; DriverManager(wait 0.1, stop)", "it receives from no device"),
-    ((), "FromDPDKDevice(1) -> s :: EtherSwitch -> Discard; Idle -> [1] s [1] -> Discard",
-     "s :: EtherSwitch: copies would learn different tables of addresses"),
-], ids=["script", "device", "switch"])
+    ((), "FromDPDKDevice(1) -> n :: NumberPacket -> Discard",
+     "n :: NumberPacket: packets are numbered in one row"),
+], ids=["script", "device", "numbers"])
 def test_others_run_on_one_which_is_said(words, text, why, tmp_path):
     capture = tmp_path / "none.pcap"
     capture.write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))

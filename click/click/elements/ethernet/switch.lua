@@ -11,6 +11,7 @@ local C = require("core.declare")("net/flow/flow.h")
 local element = require("click.element")
 local flow = require("net.flow.flow")
 local front = require("click.net.front")
+local news = require("core.cpus.news")
 local note = require("click.note")
 local types = require("click.arguments").types
 local text_of = require("click.language.text")
@@ -60,7 +61,7 @@ end
 
 local EtherSwitch = element.define{
   name = "EtherSwitch", summary = "learning, forwarding Ethernet switch", emits = true,
-  division = "none", undivided = "copies would learn different tables of addresses",
+  division = "any", -- copies tell each other where stations are
   ports = "2-/=", processing = "h/h", flow = "#/[^#]",
   arguments = {{"TIMEOUT", "seconds", default = 300, keyword = true}},
   drops = {"too short", "no other port", "filtered"},
@@ -107,15 +108,52 @@ local function reset(e)
   write_senders(e)
 end
 
-function EtherSwitch:initialize() reset(self) end
+function EtherSwitch:initialize()
+  reset(self)
+  local copy = self.router.options and self.router.options.copy
+  if copy and copy.of > 1 then
+    self.news = news.open("EtherSwitch " .. self.name, copy.number)
+    self.station = ffi.new("uint8_t[6]")
+  end
+end
+
+function EtherSwitch:cleanup()
+  if self.news then self.news:close() end
+  self.news = nil
+end
+
+-- Learn what other copies have seen.
+local function hear(self, now)
+  local flows, station = self.flows, self.station
+  for key, port in function () return self.news:next() end do
+    for k = 5, 0, -1 do station[k], key = key % 256, math.floor(key / 256) end
+    local n = C.pg_flow_table_add(flows.table, station, 0, now)
+    if n ~= 0 then flows.record[n].value = port end
+  end
+end
+
+-- Tell the others that the station is behind the port: when that is new, and again as
+-- long as it is seen, each eighth of the timeout (which the age's first byte counts).
+local function tell(self, record, a, port, now)
+  local noted = record.age.note
+  local told = math.floor(now / (self.timeout * SECOND) * 8) % 255 + 1
+  if record.value == port and noted[0] == told then return end
+  noted[0] = told
+  self.news:tell(((((a[0] * 256 + a[1]) * 256 + a[2]) * 256 + a[3]) * 256 + a[4]) * 256
+    + a[5], port)
+end
 
 -- Note where the packet comes from; the port that its destination is behind, or nil.
 local function learn(self, p, i)
   local flows = self.flows
   if self.timeout == 0 then return nil end
   local data, records, now = p.data, flows.record, note.time(p) * SECOND
+  if self.news and self.news:waits() then hear(self, now) end
   local from = C.pg_flow_table_add(flows.table, data + 6, 0, now)
-  if from ~= 0 then records[from].value = i end
+  if from ~= 0 then
+    if self.news then tell(self, records[from], data + 6, i, now) end
+    records[from].value = i
+  end
   if bit.band(data[0], GROUP) ~= 0 then return nil end
   local to = C.pg_flow_table_find(flows.table, data)
   if to == 0 then return nil end
@@ -189,8 +227,20 @@ local function remove_forwarding(e, text)
   write_senders(e)
 end
 
+-- The stations that any copy knows, of which none is said twice.
+local function join_tables(texts)
+  local seen, lines = {}, {}
+  for line in table.concat(texts):gmatch("[^\n]+\n") do
+    local station = line:match("%S+")
+    if not seen[station] then lines[#lines + 1] = line end
+    seen[station] = true
+  end
+  table.sort(lines)
+  return table.concat(lines)
+end
+
 EtherSwitch.handlers = {
-  table = {read = table_text},
+  table = {read = table_text, join = join_tables},
   evicted = {read = function (e) return tostring(tonumber(e.flows.table.evicted)) end},
   timeout = {
     read = function (e) return ("%d"):format(e.timeout) end,

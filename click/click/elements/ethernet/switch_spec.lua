@@ -119,6 +119,40 @@ describe("EtherSwitch", function ()
   end)
 end)
 
+describe("EtherSwitches on several CPUs", function ()
+  local function copy(number)
+    return click.unit("EtherSwitch(TIMEOUT 80)", {inputs = 3, outputs = 3, name = "s",
+      copy = {number = number, of = 2}})
+  end
+
+  it("tell each other where stations are, and that they are still there", function ()
+    local one, two = copy(0), copy(1)
+    assert.same({2, 3}, ways(one, 1, B, A))
+    assert.same({1}, ways(two, 2, A, B)) -- it was told
+    assert.same({2}, ways(one, 3, B, A, 2)) -- A has moved
+    assert.same({3}, ways(two, 2, A, B, 2))
+    for seconds = 10, 170, 5 do ways(one, 3, B, A, seconds) end
+    assert.same({3}, ways(two, 1, A, B, 171))
+    assert.same({1, 2}, ways(two, 3, B, A, 260)) -- B has been gone for so long
+    assert.same({3}, ways(one, 1, A, "\2\0\0\0\0\3", 270))
+    for _, unit in ipairs{one, two} do unit.element:cleanup() end
+  end)
+
+  it("keep timeouts of their own for what others saw", function ()
+    local one, two = copy(0), copy(1)
+    ways(one, 1, B, A)
+    assert.same({1}, ways(two, 2, A, B, 2))
+    assert.same({1, 3}, ways(two, 2, A, B, 90))
+    for _, unit in ipairs{one, two} do unit.element:cleanup() end
+  end)
+
+  it("have one table together", function ()
+    local join = require("click.element").handlers(
+      require("click.registry").find("EtherSwitch")).table.join
+    assert.equal("a 1\nb 2\nc 1\n", join{"a 1\nc 1\n", "a 1\nb 2\n"})
+  end)
+end)
+
 describe("ListenEtherSwitch", function ()
   it("sends a copy of everything to its last output", function ()
     local unit = click.unit("ListenEtherSwitch", {inputs = 2, outputs = 3})
