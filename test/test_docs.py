@@ -12,8 +12,8 @@ from helpers.command import ROOT, TIMEOUT_S, perigee, run
 PAGES = sorted(ROOT.glob("doc/*.md"))
 READMES = [next(ROOT.glob(f"*/program/{name}/README.md"))
            for name in (
-               "alarms", "config", "connect", "echo", "firehose", "generate", "loadtest", "lwaftr",
-               "metrics", "model", "pci_bind", "plan", "proto", "ps", "run", "shm", "snabbmark",
+               "alarms", "config", "connect", "echo", "firehose", "generate", "keep", "loadtest",
+               "lwaftr", "metrics", "model", "pci_bind", "plan", "proto", "ps", "run", "shm", "snabbmark",
                "snsh", "test", "top", "trace", "vtep", "web")]
 READMES += [ROOT / "click/click/script/README.md"]
 

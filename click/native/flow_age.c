@@ -149,6 +149,7 @@ uint32_t pg_flows_add(struct click_flows *t, const struct click_flow *model,
   uint8_t list = flow_place(k, f, now, &expiry);
   link_flow(t, flow, list, expiry);
   k->counts[f->input]++;
+  pg_flow_records_complete(&t->records, flow);
   if (t->records.count <= (uint32_t)t->capacity)
     return flow;
   end_guarantees(t, now);

@@ -39,6 +39,7 @@ struct click_flow {
   uint8_t state;
   uint8_t protocol;          /* 0: any */
   uint8_t reply_note;        /* annotation for replies */
+  uint8_t shifted;           /* has it had changes of sequence numbers? */
 };
 
 /* The flows of a rewriter (of a protocol), by key and by age. A packet guarantees its
@@ -100,6 +101,18 @@ struct click_rewriter {
 };
 
 enum { FLOW_CHOICES = 512 }; /* ports or addresses looked at for a new flow, at most */
+
+/* What of records that were kept (net/keep) may go on: by the kind and the input that
+ * the record names its kind and input now; NO_FLOW: none. */
+struct click_heirs { uint8_t kind[256], input[256][256], outputs[256]; };
+enum click_kept {
+  KEPT_USED, KEPT_UNKNOWN, KEPT_OLD, KEPT_BAD, KEPT_TWICE, KEPT_SHIFTED, KEPT_ELSEWHERE,
+  KEPT_NO_ROOM
+};
+
+/* flow_kept.c */
+uint32_t pg_flows_restore(struct click_flows *t, const struct click_heirs *heirs,
+                          const void *record, int64_t now);
 
 /* flow_table.c */
 struct click_flows *pg_flows_new(void);

@@ -70,6 +70,7 @@ static struct click_deltas *deltas_of(struct click_flows *t, uint32_t flow)
     return NULL;
   if (!t->deltas[flow])
     t->deltas[flow] = calloc(1, sizeof **t->deltas);
+  t->flow[flow].shifted = 1;
   return t->deltas[flow];
 }
 

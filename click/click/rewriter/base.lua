@@ -100,6 +100,7 @@ function Rewriter:initialize()
   self.seconds = engine_time.of(self.router)
   local set, a = self:flow_set(), self.values
   set.sharers = (set.sharers or 0) + 1
+  table.insert(set.rewriters, self)
   set:divide(self.router.options and self.router.options.copy)
   local r = ffi.new("struct click_rewriter")
   r.flows, r.how, r.tcp, r.other = set.flows, self.class.how, -1, -1
@@ -123,6 +124,9 @@ end
 
 --- Go on with the flows of a rewriter that this one replaces.
 function Rewriter:take_state(old) succession.take(self, old) end
+
+--- What of it outlives the process (click.router.kept).
+Rewriter.kept_state = require("click.rewriter.kept")
 
 --- Milliseconds, by which flows live.
 function Rewriter:time() return FlowSet.milliseconds(self.seconds()) end

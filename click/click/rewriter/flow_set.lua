@@ -21,7 +21,8 @@ local deadlines = ffi.typeof("int64_t[3]")
 function FlowSet.new()
   local flows = C.pg_flows_new()
   if flows == nil then failure.raise("there is no memory for a table of flows") end
-  return setmetatable({flows = ffi.gc(flows, C.pg_flows_free), users = {}}, FlowSet)
+  return setmetatable({flows = ffi.gc(flows, C.pg_flows_free), users = {},
+    rewriters = {}}, FlowSet)
 end
 
 --- A new kind of flows, rewritten as `how` (C.REWRITE_...) says, with times in seconds;

@@ -8,6 +8,7 @@ local direct = require("click.router.direct")
 local drain = require("core.engine.drain")
 local engine = require("core.app")
 local graph = require("click.router.graph")
+local kept = require("click.router.kept")
 local link = require("core.link")
 local meanwhile = require("core.lib.meanwhile")
 local pool = require("core.pool")
@@ -197,13 +198,16 @@ function Router:begin()
   self.active, self.arrived = true, {} -- links that stay have counted before
   for _, e in ipairs(self.elements) do self.arrived[e] = packets_into(e, cursor) end
   self.clock:begin(old and old.clock)
-  if not old then return end
-  old.tasks:clear()
-  for _, e in ipairs(self.order) do
-    local former = old.by_name[e.name]
-    if former and former.class == e.class and e.take_state then e:take_state(former) end
+  if old then
+    old.tasks:clear()
+    for _, e in ipairs(self.order) do
+      local former = old.by_name[e.name]
+      local takes = former and former.class == e.class and e.take_state
+      if takes then takes(e, former) end
+    end
+    old:close()
   end
-  old:close()
+  kept.begin(self)
 end
 
 jit.off(Router.begin) -- what runs once isn't worth it, and packets wait

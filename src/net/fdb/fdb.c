@@ -87,13 +87,14 @@ static bool has_room(struct fdb *f)
 
 static uint32_t add(struct fdb *f, uint64_t key, uint32_t list, uint32_t port)
 {
+  uint16_t value = (uint16_t)port;
+  memcpy(&f->table->note[FDB_PORT], &value, sizeof value);
   uint32_t number = has_room(f) ? pg_flow_table_add(f->table, &key, list, f->now) : 0;
   f->had = -1;
   if (!number) {
     f->full++;
     return FDB_FULL;
   }
-  fdb_set_port(fdb_entry(f, number), port);
   return FDB_LEARNED;
 }
 

@@ -9,8 +9,13 @@
 #include <stdint.h>
 
 /* Address space of an array that grows in its place: `usable` bytes of it from `at` on
- * may be used, up to `asked` another thread touches it. */
-struct flow_memory { uint8_t *at; uint64_t reserved, usable, asked; };
+ * may be used, up to `asked` another thread touches it. What is kept (net/keep) is a
+ * file's from `begin` on, whose descriptor is `file` - 1; 0: none. */
+struct flow_memory {
+  uint8_t *at;
+  uint64_t reserved, usable, asked, begin;
+  int32_t file;
+};
 
 /* Where keys are found: a cache line of hashes (0: an empty place) and of what they stand
  * for. The last place has none, and its number is that of the line which goes on. */
@@ -60,6 +65,7 @@ struct flow_table {
   uint32_t limit;            /* of records */
   uint32_t lists;            /* in use; 0: nothing ages */
   uint8_t policy, added;     /* added: was the last record new? */
+  uint8_t note[3];           /* of a new record's age */
 };
 
 /* memory.c */
@@ -67,12 +73,17 @@ bool pg_flow_memory_reserve(struct flow_memory *m, uint64_t bytes);
 bool pg_flow_memory_extend(struct flow_memory *m, uint64_t bytes);
 void pg_flow_memory_prepare(struct flow_memory *m, uint64_t bytes);
 void pg_flow_memory_free(struct flow_memory *m);
+bool pg_flow_memory_share(struct flow_memory *m, uint64_t bytes, int32_t file,
+                          uint64_t begin);
 
 /* records.c */
 bool pg_flow_records_open(struct flow_records *r, uint32_t size, uint32_t age_at,
                           uint32_t most);
 void pg_flow_records_close(struct flow_records *r);
 uint32_t pg_flow_records_take(struct flow_records *r);
+void pg_flow_records_complete(struct flow_records *r, uint32_t number);
+bool pg_flow_records_share(struct flow_records *r, int32_t file, uint64_t bits,
+                           uint64_t records);
 void pg_flow_records_give(struct flow_records *r, uint32_t number);
 uint32_t pg_flow_records_next(const struct flow_records *r, uint32_t number);
 void pg_flow_link(struct flow_records *r, struct flow_list *list, uint32_t number,

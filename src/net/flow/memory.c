@@ -7,13 +7,19 @@
  * it before it is needed.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "ahead.h"
 #include "flow.h"
 
-enum { HUGE = 2 << 20, STEP = 1 << 20, AHEAD = 4 << 20, PAGE = 4096 };
+enum {
+  HUGE = 2 << 20, STEP = 1 << 20, AHEAD = 4 << 20, PAGE = 4096,
+  FILE_STEP = 64 << 10 /* the kernel clears it while a packet waits */
+};
 
 static uint64_t rounded(uint64_t bytes, uint64_t to)
 {
@@ -40,7 +46,25 @@ bool pg_flow_memory_reserve(struct flow_memory *m, uint64_t bytes)
     madvise(p + extra, size - extra, MADV_HUGEPAGE);
     pg_flow_touch_begin();
   }
-  *m = (struct flow_memory){p, size, size < STEP ? size : STEP, HUGE};
+  *m = (struct flow_memory){p, size, size < STEP ? size : STEP, HUGE, 0, 0};
+  return true;
+}
+
+/* A full disk is an error here, not a signal where the memory is used. */
+static bool extend_file(struct flow_memory *m, uint64_t bytes)
+{
+  if (bytes > m->reserved)
+    bytes = m->reserved;
+  int error;
+  do
+    error = posix_fallocate(m->file - 1, (off_t)(m->begin + m->usable),
+                            (off_t)(bytes - m->usable));
+  while (error == EINTR);
+  if (error) {
+    errno = error;
+    return false;
+  }
+  m->usable = bytes;
   return true;
 }
 
@@ -52,6 +76,8 @@ bool pg_flow_memory_extend(struct flow_memory *m, uint64_t bytes)
     return true;
   if (bytes > m->reserved)
     return false;
+  if (m->file)
+    return extend_file(m, rounded(bytes, FILE_STEP));
   m->usable = rounded(bytes, STEP);
   uint64_t to = (m->usable + AHEAD) / HUGE * HUGE;
   if (m->usable > m->reserved)
@@ -70,7 +96,9 @@ void pg_flow_memory_prepare(struct flow_memory *m, uint64_t bytes)
 {
   if (bytes > m->reserved)
     bytes = m->reserved;
-  if (bytes > HUGE)
+  if (m->file && !pg_flow_memory_extend(m, bytes))
+    return;
+  if (bytes > HUGE && !m->file)
     madvise(m->at, HUGE, MADV_HUGEPAGE);
   pg_flow_touch(m->at, bytes);
   if (m->asked < bytes)
@@ -85,5 +113,55 @@ void pg_flow_memory_free(struct flow_memory *m)
     pg_flow_touch_forget(m->at, m->reserved);
     munmap(m->at, m->reserved);
   }
+  if (m->file)
+    close(m->file - 1);
   *m = (struct flow_memory){0};
+}
+
+static bool write_all(int file, const uint8_t *from, uint64_t bytes, uint64_t at)
+{
+  while (bytes > 0) {
+    ssize_t n = pwrite(file, from, bytes, (off_t)at);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return false;
+    from += n;
+    bytes -= (uint64_t)n;
+    at += (uint64_t)n;
+  }
+  return true;
+}
+
+/* The array, of which the first `bytes` are in use, lies in a file from `begin` (a
+ * multiple of a page) on from now on, and at its address. False, with errno, if that
+ * can't be: then nothing has changed. */
+bool pg_flow_memory_share(struct flow_memory *m, uint64_t bytes, int32_t file,
+                          uint64_t begin)
+{
+  struct flow_memory shared = {.at = m->at, .reserved = m->reserved, .begin = begin};
+  int own = fcntl(file, F_DUPFD_CLOEXEC, 0);
+  if (own < 0)
+    return false;
+  shared.file = own + 1;
+  void *p = MAP_FAILED;
+  if (extend_file(&shared, rounded(bytes, FILE_STEP)) &&
+      write_all(own, m->at, bytes, begin))
+    p = mmap(NULL, m->reserved, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, own,
+             (off_t)begin);
+  if (p != MAP_FAILED) {
+    pg_flow_touch_forget(m->at, m->reserved);
+    if (mremap(p, m->reserved, m->reserved, MREMAP_MAYMOVE | MREMAP_FIXED, m->at)
+        != MAP_FAILED) {
+      if (m->file)
+        close(m->file - 1);
+      *m = shared;
+      return true;
+    }
+    munmap(p, m->reserved);
+  }
+  int error = errno;
+  close(own);
+  errno = error;
+  return false;
 }

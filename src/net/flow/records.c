@@ -39,7 +39,12 @@ static bool extend(struct flow_records *r)
          pg_flow_memory_extend(&r->bits, ((uint64_t)r->top / BITS + 1) * sizeof(uint64_t));
 }
 
-/* A record, whose bytes are as they were; 0 if there is no room. */
+/* What is kept is what had been stored when the process was killed: stores aren't moved
+ * across this. */
+static void in_this_order(void) { __asm__ volatile("" ::: "memory"); }
+
+/* A record, whose bytes are as they were; 0 if there is no room. It isn't in use before
+ * pg_flow_records_complete(). */
 uint32_t pg_flow_records_take(struct flow_records *r)
 {
   uint32_t number = r->spare;
@@ -49,18 +54,36 @@ uint32_t pg_flow_records_take(struct flow_records *r)
     number = r->top++;
   else
     return 0;
-  r->in_use[number / BITS] |= (uint64_t)1 << number % BITS;
   r->count++;
   return number;
+}
+
+/* The record has its key and its values: by one store it is in use. */
+void pg_flow_records_complete(struct flow_records *r, uint32_t number)
+{
+  in_this_order();
+  r->in_use[number / BITS] |= (uint64_t)1 << number % BITS;
 }
 
 /* Its first 4 bytes are another's number from now on. */
 void pg_flow_records_give(struct flow_records *r, uint32_t number)
 {
+  r->in_use[number / BITS] &= ~((uint64_t)1 << number % BITS);
+  in_this_order();
   memcpy(flow_record(r, number), &r->spare, sizeof r->spare);
   r->spare = number;
-  r->in_use[number / BITS] &= ~((uint64_t)1 << number % BITS);
   r->count--;
+}
+
+/* The records lie in a file from now on, at their addresses: the bits that say which are
+ * in use from `bits` on, themselves from `records` on (net/keep). False, with errno:
+ * nothing has changed that matters. */
+bool pg_flow_records_share(struct flow_records *r, int32_t file, uint64_t bits,
+                           uint64_t records)
+{
+  uint64_t words = (uint64_t)(r->top - 1) / BITS + 1;
+  return pg_flow_memory_share(&r->memory, (uint64_t)r->top * r->size, file, records) &&
+         pg_flow_memory_share(&r->bits, words * sizeof(uint64_t), file, bits);
 }
 
 /* The first record in use behind that number, or 0. */

@@ -194,9 +194,12 @@ uint32_t pg_flow_table_add(struct flow_table *t, const void *key, uint32_t list,
   memset(record + t->index.key_size, 0, t->records.size - t->index.key_size);
   pg_flow_index_put(&t->index, hash, number);
   if (t->lists) {
-    flow_age_of(&t->records, number)->list = (uint8_t)list;
+    struct flow_age *age = flow_age_of(&t->records, number);
+    age->list = (uint8_t)list;
+    memcpy(age->note, t->note, sizeof age->note);
     pg_flow_link(&t->records, &t->list[list], number, now + t->list[list].timeout);
   }
+  pg_flow_records_complete(&t->records, number);
   t->added = 1;
   return number;
 }

@@ -1,0 +1,35 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What of a router outlives the process (--keep, src/net/keep). An element that has
+-- something to keep has a method kept_state(), which returns an item of net.keep's, or
+-- nil: it is asked when its router begins to run, and has what one before it had.
+
+local keep = require("net.keep.keep")
+local log = require("core.lib.log")
+
+local kept = {}
+
+-- A copy on one of several CPUs keeps its own part.
+local function of(router, item)
+  local copy = router.options.copy
+  if not copy then return "Click's " .. item.of end
+  return ("Click's %s on CPU %d of %d"):format(item.of, copy.number + 1, copy.of)
+end
+
+--- The router runs from now on.
+function kept.begin(router)
+  if not keep.name() then return end
+  if router.clock.simulated then
+    log.warning("--keep %s: a router with a simulated clock keeps nothing",
+      keep.name())
+    return
+  end
+  for _, e in ipairs(router.order) do
+    local item = e.kept_state and e:kept_state()
+    if item then
+      item.of = of(router, item)
+      keep.records(item)
+    end
+  end
+end
+
+return kept

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process keeps (--keep) is there after it was killed: TCP goes on through a NAT,
+and each record is whole, whenever the process was killed."""
+
+import contextlib
+import os
+import random
+import re
+import signal
+import socket
+import stat
+import struct
+import time
+
+import pytest
+
+from helpers.command import PERIGEE, ROOT, run, running, wait_until
+from helpers.network import Namespace, veth
+
+INSIDE, OUTSIDE = "10.0.0.5", "192.0.2.254"
+PORT, CHUNK, CHUNKS = 4000, bytes(range(256)) * 64, 20
+KILLS = 1000 if os.environ.get("PERIGEE_LONG") else 8
+# Ports in order: without what was kept a connection would get another one.
+NAT = (ROOT / "examples/click/nat.click").read_text().replace(
+    "nat :: IPRewriter(pattern outside 1024-65535 ", "nat :: IPRewriter(pattern outside 1024-65535# ")
+assert "65535#" in NAT
+
+
+@pytest.fixture
+def environment(tmp_path):
+    return {**os.environ, "SNABB_SHM_ROOT": str(tmp_path / "shm")}
+
+
+class Net:
+    """A host inside, a host outside, and the namespace of the NAT between them."""
+
+    def __init__(self, stack):
+        names = "inside", "nat", "outside"
+        self.inside, self.nat, self.outside = (Namespace(name) for name in names)
+        for namespace in (self.inside, self.nat, self.outside):
+            stack.callback(namespace.remove)
+        veth(self.inside, "eth0", self.nat, "in0", offloads=False)
+        veth(self.outside, "eth0", self.nat, "out0", offloads=False)
+        self.inside.ip("address", "add", f"{INSIDE}/24", "dev", "eth0")
+        self.inside.ip("route", "add", "default", "via", "10.0.0.1")
+        self.outside.ip("address", "add", f"{OUTSIDE}/24", "dev", "eth0")
+
+    def router(self, *options, environment):
+        return running(*self.nat.command(str(PERIGEE), *options, "click", "-e", NAT, "--device",
+                                         "0=packet:in0", "--device", "1=packet:out0"),
+                       env=environment)
+
+    def connected(self, stack, router):
+        """Both ends of the second TCP connection through the NAT: it has not the port
+        that the first one of another NAT gets, too. The first one has been reset."""
+        router.wait_for_engine()
+        with self.outside.entered():
+            listener = stack.enter_context(socket.create_server((OUTSIDE, PORT)))
+        listener.settimeout(60)
+        for i in range(2):
+            with self.inside.entered():
+                client = stack.enter_context(socket.socket())
+            client.settimeout(60)
+            try:
+                client.connect((OUTSIDE, PORT))
+            except OSError as problem:
+                router.read()
+                pytest.fail(f"{problem}; the router said {router.said}")
+            server, (address, _) = listener.accept()
+            stack.enter_context(server)
+            server.settimeout(60)
+            assert address == "192.0.2.1"
+            if i == 0:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.close()
+                with pytest.raises(ConnectionResetError):
+                    server.recv(1)
+        return client, server
+
+
+def pass_on(client, server, router):
+    """Send a chunk from one end to the other."""
+    client.sendall(CHUNK)
+    got = b""
+    while len(got) < len(CHUNK):
+        try:
+            data = server.recv(len(CHUNK) - len(got))
+        except TimeoutError:
+            router.read()
+            pytest.fail(f"{len(got)} bytes of {len(CHUNK)} came; the router said "
+                        f"{router.said}")
+        assert data, router.said
+        got += data
+    assert got == CHUNK
+
+
+def kill(router):
+    router.send(signal.SIGKILL)
+    assert router.finish() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("more", [[], ["--sandbox"]], ids=["plain", "sandbox"])
+def test_tcp_goes_on_through_a_nat_that_was_killed(environment, more):
+    with contextlib.ExitStack() as stack:
+        net = Net(stack)
+        options = ["--keep", "nat", *more]
+        with net.router(*options, environment=environment) as router:
+            client, server = net.connected(stack, router)
+            for _ in range(CHUNKS):
+                pass_on(client, server, router)
+            router.read()
+            kill(router)
+        client.sendall(CHUNK[:100])  # while nobody passes it on
+        with net.router(*options, environment=environment) as router:
+            router.wait_for("Click's nat goes on with 2 of 2 records")
+            got = b""
+            while len(got) < 100:
+                got += server.recv(100 - len(got))
+            for _ in range(CHUNKS):
+                pass_on(client, server, router)
+                pass_on(server, client, router)
+            # And it ends well: the next one goes on, too.
+            assert router.interrupt() == 0
+        with net.router(*options, environment=environment) as router:
+            router.wait_for("Click's nat goes on with 2 of 2 records")
+            pass_on(server, client, router)
+
+
+def test_without_keep_it_does_not(environment):
+    """The other test could fail: the NAT doesn't know the connection any more."""
+    with contextlib.ExitStack() as stack:
+        net = Net(stack)
+        with net.router(environment=environment) as router:
+            client, server = net.connected(stack, router)
+            pass_on(client, server, router)
+            kill(router)
+        with net.router(environment=environment) as router:
+            client.sendall(CHUNK)
+            with pytest.raises(ConnectionResetError):
+                client.recv(1)
+
+
+FLOWS = """
+FastUDPFlows(0, -1, 60, 2:2:2:2:2:2, 10.0.0.1, 3:3:3:3:3:3, 10.0.0.2, 5000, 3)
+  -> Strip(14) -> CheckIPHeader
+  -> nat :: IPRewriter(pattern 192.0.2.1-192.0.2.9 1024-65535 - - 0 1, drop,
+                       MAPPING_CAPACITY 3000);
+nat[0] -> Discard; nat[1] -> Discard; Idle -> [1] nat;
+"""
+
+
+def test_whenever_it_is_killed_all_records_are_whole(environment, tmp_path):
+    (tmp_path / "flows.click").write_text(FLOWS)
+    command = [PERIGEE, "--keep", "flows", "click", tmp_path / "flows.click"]
+    kept = tmp_path / "shm/keep/flows"
+    seed = random.randrange(2**31)
+    chance, had = random.Random(seed), 0
+
+    def has_records():
+        return re.search(r"[1-9]\d* records", run(PERIGEE, "keep", "list",
+                                                  env=environment).stdout)
+    for turn in range(KILLS):
+        with running(*command, env=environment) as router:
+            if turn == 0:
+                wait_until(has_records, lambda: f"records; the router said {router.said}")
+            elif turn % 2:  # while it works
+                router.wait_for("goes on with")
+                time.sleep(chance.random() * 0.2)
+            else:  # also while it starts, or takes over
+                time.sleep(chance.random() * 1.5)
+            router.read()
+            kill(router)
+            said = router.said
+        assert "isn't" not in said and "that no rewriter" not in said \
+            and "twice" not in said, f"seed {seed}, kill {turn}: {said}"
+        for used, of in re.findall(r"goes on with (\d+) of (\d+) records", said):
+            had += int(used)
+            assert int(of) <= 3001, said
+        result = run(PERIGEE, "keep", "check", "flows", env=environment)
+        assert result.returncode == 0, f"seed {seed}, kill {turn}: {result}"
+    assert had > 0
+    for path in kept.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_name_is_one_process_s(environment, tmp_path):
+    (tmp_path / "flows.click").write_text(FLOWS)
+    command = [PERIGEE, "--keep", "flows", "click", tmp_path / "flows.click"]
+    with running(*command, env=environment) as router:
+        router.wait_for_engine()
+        second = run(*command, env=environment)
+        assert second.returncode == 1
+        assert second.stderr == ("perigee: --keep flows: another process keeps its state "
+                                 "under this name\n")
+        refused = run(PERIGEE, "keep", "remove", "flows", env=environment)
+        assert refused.returncode == 1 and "end it first" in refused.stderr
+        assert "flows: in use\n" in run(PERIGEE, "keep", "list", env=environment).stdout
+        assert router.interrupt() == 0
+    assert run(PERIGEE, "keep", "remove", "flows", env=environment).returncode == 0
+    assert run(PERIGEE, "keep", "list", env=environment).stdout == ""
+    gone = run(PERIGEE, "keep", "check", "flows", env=environment)
+    assert (gone.returncode, gone.stderr) == (
+        2, "perigee: nothing is kept under the name 'flows'; there are no names\n")
+
+
+@pytest.mark.parametrize("name", ["", "../x", ".x", "a/b", "a" * 65])
+def test_what_is_no_name_is_refused(environment, name):
+    result = run(PERIGEE, "--keep", name, "click", "-e", "Idle -> Discard",
+                 env=environment)
+    assert result.returncode == 2
+    assert result.stderr == (f"perigee: --keep {name}: give up to 64 letters, digits, '-', "
+                             "'_' and '.', a letter or digit first\n")
+
+
+def test_a_folder_that_others_can_open_is_refused(environment, tmp_path):
+    folder = tmp_path / "shm/keep"
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    result = run(PERIGEE, "--keep", "x", "click", "-e", "Idle -> Discard", env=environment)
+    assert result.returncode == 1
+    assert "others have access to it: its mode is 777" in result.stderr, result.stderr
