@@ -5,6 +5,8 @@ sleeps until a descriptor of its ports is ready (src/core/idle)."""
 import contextlib
 import itertools
 import os
+import re
+import socket
 import time
 
 import pytest
@@ -197,6 +199,43 @@ def test_a_capture_is_as_idle(namespace, tmp_path, options):
         wire.send(FRAME + bytes(46))
         wait_until(lambda: program.read() and FRAME + bytes(46) in load(file),
                    lambda: f"the frame: {program.said}")
+        assert program.interrupt() == 0, program.said
+
+
+def ask(connection, text):
+    connection.sendall(text.encode())
+    connection.settimeout(60)
+    answer = b""
+    while not re.search(rb"^200 .*\n(DATA \d+\r\n.*)?\Z", answer, re.M | re.S):
+        more = connection.recv(4096)
+        assert more, answer
+        answer += more
+    return answer.decode()
+
+
+def test_a_click_router_is_as_idle(namespace, tmp_path):
+    """It wakes for packets, for those who ask its ControlSocket, and for its timers."""
+    port, path = Port("packet", namespace, tmp_path / "folder"), tmp_path / "control"
+    text = f"""FromDevice(port) -> frames :: Counter -> Queue -> ToDevice(port);
+        ControlSocket(unix, {path});
+        Script(TYPE ACTIVE, set n 0, label again, wait 0.5, set n $(add $n 1),
+               print "beat $n", goto again)"""
+    with running(*port.inside.command(PERIGEE, "click", "-e", text)) as program, \
+            port.wire() as wire, socket.socket(socket.AF_UNIX) as connection:
+        wire.wait_for_echo(program)
+        connection.connect(str(path))
+        for i in range(3):
+            wait_until(lambda: program.read() and is_settled(program.pid),
+                       lambda: f"sleep: {program.said}")
+            before = int(ask(connection, "READ frames.count\n").rsplit("\n", 1)[1])
+            frame = FRAME + i.to_bytes(46, "big")
+            wire.send(frame)
+            assert wire.receive(timeout=20) == frame, program.said
+            assert int(ask(connection, "READ frames.count\n").rsplit("\n", 1)[1]) \
+                == before + 1, program.said
+        beats = program.said.count("beat")
+        wait_until(lambda: program.read() and program.said.count("beat") > beats + 1,
+                   lambda: f"two beats: {program.said}")
         assert program.interrupt() == 0, program.said
 
 

@@ -286,6 +286,21 @@ function Server:poll()
   return anything
 end
 
+--- The descriptors that are readable when poll() has something to do, an array; and
+--- whether they tell of all there is (else poll() is to be called now and then, too).
+function Server:descriptors()
+  local fds, all = {}, true
+  if self.fd and idle.has_room(self) then fds[1] = self.fd end
+  for fd, session in pairs(self.connections) do
+    if session.at_end or session.full or session.outgoing > 0 then
+      all = false
+    else
+      fds[#fds + 1] = fd
+    end
+  end
+  return fds, all
+end
+
 --- Is anybody connected?
 function Server:busy() return next(self.connections) ~= nil end
 

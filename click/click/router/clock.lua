@@ -178,6 +178,10 @@ end
 --- When it is due on the steady clock, if it is set.
 function Timer:expiry() return self.place and self.due end
 
+--- When the next timer is due on the clock of C.pg_now, of a clock with a timer that
+--- goes, and isn't simulated.
+function Clock:next_real() return self.heap[1].due + self.offset end
+
 --- When the next timer is due on the steady clock, or nil.
 function Clock:next() return self.n > 0 and self.heap[1].due or nil end
 

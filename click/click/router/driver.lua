@@ -11,7 +11,9 @@ local graph = require("click.router.graph")
 local kept = require("click.router.kept")
 local link = require("core.link")
 local meanwhile = require("core.lib.meanwhile")
+local outside = require("core.outside.visitors")
 local pool = require("core.pool")
+local waking = require("core.idle.waking")
 
 local Router = {}
 
@@ -44,6 +46,7 @@ function Router:has_ended()
 end
 
 local METER_SECONDS = 0.01
+local NO_RATE = 1 -- events a second: what is less is as good as nothing
 
 -- Note the time, and sample rates now and then.
 function Router:begin_turn()
@@ -219,21 +222,48 @@ local function run_turn(self)
   return self:has_ended()
 end
 
+local SOON_SECONDS = 1e-4 -- as exact as tasks are that find nothing to do
+
+-- When the turn that found nothing to do is to be followed by one, on C.pg_now's clock.
+local function next_turn(self)
+  local now, due = C.pg_now(), math.huge
+  if self.tasks:active() then return now + SOON_SECONDS end
+  if not self.clock.simulated and self.clock.n > 0 then due = self.clock:next_real() end
+  for i = 1, #self.meters do
+    if self.meters[i].value >= NO_RATE then due = math.min(due, now + METER_SECONDS) end
+  end
+  if #self.polls > 0 and not self:poll_can_wait() then
+    due = math.min(due, math.max(self.polled + POLL_SECONDS, now))
+  end
+  return due
+end
+
+-- The router that the engine runs: its descriptors wake it.
+local at_work
+outside.let_in{descriptor = function ()
+  if at_work then return unpack(at_work:poll_descriptors()) end
+end}
+
 -- The router that runs next: the successor of this one, if it has one.
 local function next_router(self, exchange)
   return self.successor and exchange(self) or self
 end
 
-local ASK_SECONDS = 1e-4 -- timers are as exact as that
-
 local function run_engine(self, exchange)
   local running = self
-  engine.main{no_report = true, measure_latency = false,
-              ask_within = ASK_SECONDS, done = function ()
-    running = next_router(running, exchange)
-    return run_turn(running) and not running.successor
-  end}
-  engine.busywait = false
+  at_work = self
+  local ok, err = pcall(engine.main, {no_report = true, measure_latency = false,
+    done = function ()
+      running = next_router(running, exchange)
+      if running ~= at_work then
+        at_work = running
+        waking.changed()
+      end
+      if run_turn(running) and not running.successor then return true end
+      return false, not engine.busywait and next_turn(running) or nil
+    end})
+  engine.busywait, at_work = false, nil
+  if not ok then error(err, 0) end
   run_out()
   engine.sync(true)
   return running

@@ -38,7 +38,7 @@ function router.new(flat, options)
     flat = flat, options = options, errors = options.errors, old = options.old,
     elements = {}, by_name = {}, names = names.new(), tasks = tasks.new(),
     runcount = 1, meters = {}, turned = 0, turns = 0,
-    polls = {}, frequent_polls = {}, polled = 0,
+    polls = {}, frequent_polls = {}, polled = 0, poll_known = true, poll_waits = true,
     -- What the driver keeps: no field comes while packets pass, and ask for the time.
     turning = false, metered = -1, lookers = {}, most_turns = 1, arrived = {},
     active = false, ended = false, replaced = false, disarranged = false,

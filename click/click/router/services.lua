@@ -6,6 +6,7 @@ local chatter = require("click.chatter")
 local handlers = require("click.router.handlers")
 local hookup = require("click.router.hookup")
 local signals = require("click.router.signals")
+local waking = require("core.idle.waking")
 
 local Router = {}
 
@@ -155,24 +156,60 @@ function Router:meter(rate) table.insert(self.meters, rate) end
 --- nothing, and is exact enough for what lasts.
 function Router:turn_time() return self.turned end
 
+local function nothing_tells() return {}, false end
+
 -- The list of functions with f in the place of the one of that key, or without it.
-local function with(list, key, f)
-  local result = {keys = {}}
-  local function add(a_key, a_function)
+local function with(list, key, f, descriptors)
+  local result = {keys = {}, descriptors = {}}
+  local function add(a_key, a_function, of)
     result[#result + 1] = a_function
-    result.keys[#result] = a_key
+    result.keys[#result], result.descriptors[#result] = a_key, of
   end
   for i, other in ipairs(list) do
-    if list.keys[i] ~= key then add(list.keys[i], other) end
+    if list.keys[i] ~= key then add(list.keys[i], other, list.descriptors[i]) end
   end
-  if f then add(key, f) end
+  if f then add(key, f, descriptors or nothing_tells) end
   return result
 end
 
 --- Call f() about a thousand times a second (of real time, also where time is
---- simulated) while the router runs; nil: no more. `key` is whose it is.
-function Router:poll(key, f)
-  self.polls, self.polling = with(self.polls, key, f), true
+--- simulated) while the router runs; nil: no more. `key` is whose it is. An idle router
+--- leaves it at 5 times a second and when one of the descriptors is readable, if
+--- descriptors() returns an array of them and true: they tell of all there is.
+function Router:poll(key, f, descriptors)
+  self.polls, self.polling = with(self.polls, key, f, descriptors), true
+  self:poll_changed()
+end
+
+--- What descriptors() of a poll() returns may have changed.
+function Router:poll_changed()
+  self.poll_known = false
+  if self.active and not self.options.direct then waking.changed() end
+end
+
+--- poll() the server (lib.sockets) of that key.
+function Router:serve(key, server)
+  self:poll(key, function ()
+    if server:poll() then self:poll_changed() end
+  end, function () return server:descriptors() end)
+end
+
+--- The descriptors that wake the router, an array.
+function Router:poll_descriptors()
+  local list, all, fds = self.polls, true, {}
+  for i = 1, #list do
+    local some, tells = list.descriptors[i]()
+    all = all and tells
+    for _, fd in ipairs(some) do fds[#fds + 1] = fd end
+  end
+  self.poll_known, self.poll_waits = true, all
+  return fds
+end
+
+--- Do they tell of all that poll() was called for?
+function Router:poll_can_wait()
+  if not self.poll_known then self:poll_descriptors() end
+  return self.poll_waits
 end
 
 --- The same in each turn of the driver.

@@ -12,8 +12,9 @@ local visitors = {}
 --- after those of all, tend(now) a hundred times a second while packets come,
 --- reload(done) before and after the program reads its configuration again, stopping()
 --- when a signal has come and packets run out, and leave() when the process ends,
---- before its apps are stopped. While no packet comes, descriptor() (nil: none now)
---- tells of something to do, and tend() is called every `patience` seconds at least.
+--- before its apps are stopped. While no packet comes, what descriptor() returns (any
+--- number of them) tells of something to do, and tend() is called every `patience`
+--- seconds at least.
 --- Each may be left out; none but begun() may raise errors.
 function outside.let_in(visitor)
   visitors[#visitors + 1] = visitor
@@ -27,12 +28,12 @@ local function tell(what, argument)
 end
 
 --- The descriptors that tell that a visitor has something to do, an array: what their
---- descriptor(), if they have one, returns (nil: none now).
+--- descriptor(), if they have one, returns.
 function outside.descriptors()
   local fds = {}
   for i = 1, #visitors do
     local f = visitors[i].descriptor
-    fds[#fds + 1] = f and f() or nil
+    for _, fd in ipairs(f and {f()} or {}) do fds[#fds + 1] = fd end
   end
   return fds
 end

@@ -44,7 +44,7 @@ local function start(self, fd)
     self.verbose and function (line)
       self:say("%s :: %s: %s", self.name, self.class.name, line)
     end, admit(self))
-  self.router:poll(self, function () self.server:poll() end)
+  self.router:serve(self, self.server)
 end
 
 -- Try to listen. True, or false after it has been said why not.

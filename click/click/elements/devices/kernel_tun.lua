@@ -131,7 +131,8 @@ function KernelTun:initialize()
   local problem = bring_up(self)
   if problem then return self:error("%s", problem) end
   self.reading = self.router:task(function () return self:receive() end)
-  self.router:poll(self, function () self.reading:schedule() end)
+  self.router:poll(self, function () self.reading:schedule() end,
+    function () return {self.fd}, true end)
   if self.ninputs > 0 and self.processing.inputs == "l" then
     self.upstream = self.router:signals(self, 1)
     self:schedule()
