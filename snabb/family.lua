@@ -52,6 +52,7 @@ local function globals()
   main.version = print_version
   rawset(_G, "developer_debug", os.getenv("SNABB_DEBUG") ~= nil)
   require("core.engine_fields").attach(require("core.app"))
+  require("core.engine.settings").lifter = "core.lift.lift"
   require("lib.lua.class") -- the global subClass
   require("core.clib_h")
   require("core.lib_h")

@@ -78,7 +78,7 @@ end
 --- Work out what is fused and what a breath calls, for the apps and links there are.
 function graph.arrange()
   fused = fused_graph.plan(state.apps, state.links, settings.fuse, fused,
-    settings.lift)
+    settings.lift and settings.lifter)
   errors.keep(state.apps)
   settings.regions, settings.not_fused = fused.regions, fused.reasons
   unrolling.set(fused.regions)
@@ -136,7 +136,8 @@ local function prepare_meanwhile(new, actions)
   apply.make_links(state, new, actions)
   local apps, links, unknown = apply.future(state, new, actions)
   order.links(links, order.pulling(apps))
-  fused_graph.prepare(apps, links, unknown, settings.fuse, fused, settings.lift)
+  fused_graph.prepare(apps, links, unknown, settings.fuse, fused,
+    settings.lift and settings.lifter)
 end
 
 local gone = {} -- links that were freed, whose counters are still there (link.free)

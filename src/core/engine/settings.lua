@@ -23,8 +23,11 @@ settings.pull_npackets = math.floor(link.max / 10)
 --- Fuse per-packet apps into loops without links; false to run each by itself.
 settings.fuse = true
 --- Fuse apps with push() too, where it surely deals with one packet after the other
---- (core.lift.lift).
+--- and a family has brought what tells (`lifter`).
 settings.lift = true
+--- The module that makes per-packet apps of those with push() (core.fuse.fused), by
+--- name: a family sets it; false: nobody does.
+settings.lifter = false
 --- Sample breaths, to tell where the cycles go (core.watch.cycles).
 settings.count_cycles = true
 --- Seconds after which an engine that doesn't come back from an app is stuck (the
@@ -51,6 +54,6 @@ settings.test_skipped_code = 43
 
 --- Those above that a worker's engine takes over from the main thread's.
 settings.SHARED = {"busywait", "sleep_mode", "Hz", "tick_Hz", "maxsleep",
-                   "pull_npackets", "fuse", "lift", "on_error"}
+                   "pull_npackets", "fuse", "lift", "lifter", "on_error"}
 
 return settings

@@ -57,7 +57,7 @@ running_app.caller(process_all, "process", 1, function (variables)
   return not variables.app.emits and {variables.p} or nil
 end)
 
--- What a lifted app does before its packets (core.lift.before_loop).
+-- What a lifted app does before its packets (fused.lua: lifting).
 local function begin(app)
   if app.before then app.before() end
 end

@@ -31,7 +31,7 @@ function regions.reason(app)
 end
 
 --- Is the app of Snabb's form, with push() alone? Then it may be lifted
---- (core.lift.lift).
+--- (fused.lua: lifting).
 function regions.pushes(app)
   return type(contract.own_push(app)) == "function"
     and not (app.pull or app.push_link or app.process_burst or app.emits)

@@ -11,7 +11,6 @@ local contract = require("core.fuse.contract")
 local drift = require("core.fuse.drift.recompile")
 local drops = require("core.fuse.drops")
 local handover = require("core.fuse.handover")
-local lift = require("core.lift.lift")
 local meanwhile = require("core.lib.meanwhile")
 local region = require("core.fuse.region")
 local regions = require("core.fuse.find")
@@ -19,7 +18,6 @@ local rescue = require("core.fuse.rescue")
 local running_app = require("core.watch.running_app")
 local shm = require("core.shm")
 local straight = require("core.fuse.straight")
-local unfit = require("core.lift.unfit")
 
 local fuse = {}
 
@@ -91,7 +89,7 @@ local function needed(fused, links)
 end
 
 -- What lifted apps of the region do once in each breath, before its packets pass
--- (core.lift.before_loop): {call =, app =, link = that to the app}.
+-- (`before` of a view): {call =, app =, link = that to the app}.
 local function calls_before(r)
   local list, into = {}, {}
   for spec, l in pairs(r.description.links) do
@@ -179,17 +177,33 @@ local function joins(app)
   return regions.pushes(app) or app.direct or not regions.reason(app)
 end
 
--- The regions, why other apps are in none, and the apps as regions see them: those of
--- Snabb's form that can be lifted as per-packet apps.
+local function any_pushes(apps)
+  for _, app in pairs(apps) do
+    if regions.pushes(app) then return true end
+  end
+  return false
+end
+
+-- The regions, why other apps are in none, and the apps as regions see them: those with
+-- push() that can be lifted as per-packet apps. `lifting` names the module that does
+-- it, or is false. It has
+--
+--   all(apps, links, may_be, joins)  the apps, with views in the place of those that
+--                                    it lifts, and why it doesn't the others
+--   unfit(regions, views)            which views mustn't be in these regions, and why
+--
+-- A view is a per-packet app with `lifted_from`, and maybe before(): called once in
+-- each breath.
 local function find(apps, links, lifting)
-  if not lifting then
+  if not (lifting and any_pushes(apps)) then
     local found, reasons = regions.find(apps, links)
     return found, reasons, apps
   end
+  local lift = require(lifting)
   local views, why = lift.all(apps, links, regions.pushes, joins)
   while true do
     local found, reasons = regions.find(views, links)
-    local odd = unfit.of(found, views)
+    local odd = lift.unfit(found, views)
     if not next(odd) then
       local all = {}
       for name, reason in pairs(reasons) do
@@ -274,7 +288,7 @@ end
 
 --- Plan how the running `apps` and `links` are fused; `old` is the plan before.
 --- With `wanted` false nothing is, and each per-packet app runs by itself; with
---- `lifting` apps of Snabb's form are fused, too, where that is sure (core.lift.lift).
+--- `lifting`, the name of a module, those with push() are fused, too, where it says so.
 --- `problems` is a list of what apps raised as packets were moved out of links that are
 --- fused now.
 function fuse.plan(apps, links, wanted, old, lifting)

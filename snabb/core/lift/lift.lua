@@ -12,7 +12,7 @@ local sharing = require("core.lift.sharing")
 local syntax = require("core.lift.syntax")
 local unfit = require("core.lift.unfit")
 
-local lift = {}
+local lift = {unfit = unfit.of}
 
 -- By app. A view has its app, and what uses it keeps it.
 local views = setmetatable({}, {__mode = "kv"})
@@ -114,9 +114,14 @@ local function view_of(app, s, uses, ends)
   return view
 end
 
+-- Seen without reading any source, which takes its time.
+local NOT_ONE = "it needs exactly one input link"
+local RENEWED = "its fields are replaced when it gets another argument (reconfig_keeps)"
+
 -- The view of the app with links of these names; or nil and why there is none.
 local function make(app, ends)
-  if #ends.input ~= 1 then return nil, "it hasn't one link in" end
+  if #ends.input ~= 1 then return nil, NOT_ONE end
+  if rawget(app, "reconfig") and app.reconfig_keeps then return nil, RENEWED end
   local set, assigned, uses = methods.of(app)
   if not set then return nil, assigned end
   local s = shape_of(app, set, assigned, ends)

@@ -8,6 +8,8 @@ local lifted = require("testing.lifted")
 local config = require("core.config")
 local packet = require("core.packet")
 local regions = require("testing.regions")
+local renewal = require("core.move.renewal")
+local syntax = require("core.lift.syntax")
 local texts = require("testing.texts")
 
 local class, reason, run_anew = regions.class, lifted.reason, regions.run_anew
@@ -276,7 +278,22 @@ describe("an app of Snabb's form isn't fused if", function ()
       {["x.o -> a.input"] = 1, ["x.p -> a.other"] = 1, ["a.output -> y.i"] = 1},
       function (app) return app.push end, function () return true end)
     assert.is_nil(apps.a.lifted_from)
-    assert.equal("it hasn't one link in", reasons.a)
+    assert.equal("it needs exactly one input link", reasons.a)
+  end)
+
+  it("its fields are replaced for another argument, and no source is read", function ()
+    local Kept = setmetatable({reconfig_keeps = {}}, {__index = Fwd})
+    Kept.__index = Kept
+    local app = setmetatable({input = {}, output = {}, appname = "a"}, Kept)
+    renewal.give(app, Kept)
+    local of = syntax.of
+    finally(function () syntax.of = of end)
+    function syntax.of() error("it was read") end
+    local _, reasons = lift.all({a = app, x = {}, y = {}},
+      {["x.o -> a.input"] = 1, ["a.output -> y.i"] = 1},
+      function (it) return it.push end, function () return true end)
+    assert.equal("its fields are replaced when it gets another argument "
+      .. "(reconfig_keeps)", reasons.a)
   end)
 end)
 

@@ -10,7 +10,7 @@ local unfit = {}
 
 local IN_LOOP = "it is part of a loop"
 local MEETING = "packets that it sends meet those of another path"
-local SHARED = "before its loop it uses what others beside it use, too, and one changes"
+local SHARED = "push() uses state before its loop that a neighbouring app modifies"
 local AT_ANY_TIME = "packets come at any time, and it does something once for each call"
 
 --- The reason for those that nothing beside them is fused with.

@@ -10,7 +10,7 @@ local packet = require("core.packet")
 local regions = require("testing.regions")
 
 local class = regions.class
-local SHARED = "before its loop it uses what others beside it use, too"
+local SHARED = "push() uses state before its loop that a neighbouring app modifies"
 
 local CASES = {}
 
