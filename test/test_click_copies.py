@@ -208,7 +208,8 @@ ROUTER = """
 table :: ARPTable; c :: Classifier(12/0806 20/0002, 12/0800);
 q :: ARPQuerier(10.0.0.1/16, 02:00:00:00:00:01, TABLE table);
 FromDevice(in) -> c; c[0] -> [1]q; out :: ToDevice(out);
-c[1] -> Strip(14) -> CheckIPHeader -> GetIPAddress(16) -> q -> n :: Counter -> Queue(2000) -> out;
+c[1] -> Strip(14) -> CheckIPHeader -> GetIPAddress(16) -> q -> n :: Counter
+-> Queue(2000) -> out;
 q[1] -> Queue(2000) -> ToDevice(asked);
 """
 
@@ -246,3 +247,36 @@ def test_answers_to_arp_are_told_to_all_copies(tmp_path):
     # A copy that has heard an answer before its first packet needs no query.
     assert len(seen[0][1]) == 70 and seen[1][1] <= seen[0][1], said
     assert sorted(said[0].splitlines()) == sorted(said[1].splitlines())
+
+
+SWITCH = """
+s :: EtherSwitch; FromDevice(a) -> s -> Queue(2000) -> ToDevice(b);
+FromDevice(b) -> [1]s[1] -> Queue(2000) -> ToDevice(a);
+"""
+
+
+@two_cpus
+def test_a_switch_of_two_ports_is_divided(tmp_path):
+    """Both copies know all stations, and each packet leaves by the other port, once."""
+    files = []
+    for port in (0, 1):
+        files.append(tmp_path / f"in{port}.pcap")
+        scapy.all.wrpcap(str(files[port]), [
+            Ether(src=f"02:00:00:00:0{port}:{k % 40:02x}",
+                  dst=f"02:00:00:00:0{1 - port}:{k % 37:02x}")
+            / IP(src=f"10.{port}.0.{k % 40}", dst=f"10.{1 - port}.0.{k % 37}") / UDP(sport=k)
+            / Raw(b"%06d" % k) for k in range(1000)])
+    said, seen = [], []
+    for cpus in (f"{CPUS[0]}", f"{CPUS[0]},{CPUS[-1]}"):
+        devices = [word for port, name in enumerate("ab") for word in (
+            "--device", f"{name}=pcap:rx={files[port]},tx={tmp_path}/out{port}")]
+        result = run(PERIGEE, "click", "--cpus", cpus, *devices, "-h", "s.table",
+                     "-e", SWITCH, timeout=120)
+        assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
+        said.append(result.stdout)
+        seen.append([sorted(bytes(p) for p in scapy.all.PcapReader(f"{tmp_path}/out{port}"))
+                     for port in (0, 1)])
+        assert [len(sent) for sent in seen[-1]] == [1000, 1000], result.stdout
+    assert seen[0] == seen[1]
+    assert sum(line.startswith("02-") for line in said[0].splitlines()) == 80, said
+    assert said[0] == said[1]
