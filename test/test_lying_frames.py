@@ -23,7 +23,8 @@ PLACES = [0, 1, 13, 14, 18, 33, 34, 54, 255, 65535]  # in a frame
 def ip4(dice):
     return struct.pack("!BBHHHBBH8s", 4 << 4 | dice.choice([5, 5, 6, 15, 0]), 0,
                        dice.choice([0, 20, 60, 1500, 65535]), 0,
-                       dice.choice([0, 0x2000, 8191]), 64, dice.choice([1, 4, 6, 17, 47]), 0, b"\2" * 8)
+                       dice.choice([0, 0x2000, 8191]), 64,
+                       dice.choice([1, 4, 6, 17, 47]), 0, b"\2" * 8)
 
 
 def ip6(dice):
