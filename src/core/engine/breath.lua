@@ -19,6 +19,7 @@ local engine_counters = require("core.engine.counters")
 local breath = {}
 
 local TEND_SECONDS = 0.01
+local ASLEEP_TEND_SECONDS = 0.05 -- while it sleeps for most of the time
 local SLOW_SECONDS = 0.001 -- between breaths
 
 -- Calls ------------------------------------------------------------------
@@ -72,8 +73,8 @@ local all_dead = false
 --- any more (core.cpus.workers).
 function breath.tend_with(tend) tend_workers = tend end
 
--- What is due a hundred times a second, each in a breath of its own, so that packets
--- never wait for all of it.
+-- What is due a hundred times a second (less often while it sleeps), each in a breath
+-- of its own, so that packets never wait for all of it.
 local duties = {
   function (now)
     pool.tend()
@@ -116,12 +117,22 @@ local function begin_round(now, slow)
   if is_large_due(now, slow) then due, large_seconds = large_duties, 0 end
 end
 
+-- When there is to be a round again. One after each few packets would cost as much as
+-- these.
+local last_end, last_slept = 0, 0
+local function next_round(now)
+  local slept = tonumber(C.pg_cycles_slept()) / tonumber(C.pg_tsc_hz())
+  local asleep = slept - last_slept > (now - last_end) / 2
+  last_end, last_slept = now, slept
+  return now + (asleep and outside.patience(ASLEEP_TEND_SECONDS) or TEND_SECONDS)
+end
+
 local function end_list(now)
   if due == large_duties then
     next_large = now + math.min(large_seconds / LARGEST_SHARE, LONGEST_SECONDS)
     due = duties
   else
-    next_tending, due = now + TEND_SECONDS, nil
+    next_tending, due = next_round(now), nil
   end
 end
 
@@ -150,8 +161,8 @@ local function housekeeping(now, before)
 end
 
 -- These run seldom: compiling them would only make packets wait.
-for _, f in ipairs{is_large_due, begin_round, end_list, do_duties, duties[1],
-                   look_at_traffic} do
+for _, f in ipairs{is_large_due, begin_round, next_round, end_list, do_duties,
+                   duties[1], look_at_traffic} do
   jit.off(f)
 end
 

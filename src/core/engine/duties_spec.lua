@@ -3,6 +3,7 @@
 -- takes.
 
 local C = require("core.native")
+local config = require("core.config")
 local engine = require("core.app")
 local graph = require("core.engine.graph")
 local pool = require("core.pool")
@@ -25,5 +26,31 @@ describe("what is due now and then", function ()
     engine.main{done = function () return #began == 4 end, no_report = true}
     for i = 2, 4 do assert.is_true(began[i] - began[i - 1] >= 0.0499) end
     assert.is_true(light >= 3)
+  end)
+
+  it("is done less often while the engine sleeps between packets", function ()
+    local Now = {needs_packets = true, tick_seconds = 0.002}
+    Now.__index = Now
+    function Now:new() return setmetatable({sent = 0, due = false}, self) end
+    function Now:tick() self.due = true end
+    function Now:pull()
+      if not self.due then return end
+      self.due, self.sent = false, self.sent + 1
+      link.transmit(self.output.output, packet.allocate())
+    end
+    local c = config.new()
+    config.app(c, "now", Now)
+    config.app(c, "sink", require("apps.basic.basic_apps").Sink)
+    config.link(c, "now.output -> sink.input")
+    engine.configure(c)
+    local tends = 0
+    function pool.tend() tends = tends + 1 end
+    local began = C.pg_monotonic()
+    engine.main{duration = 0.6, no_report = true}
+    local most = (C.pg_monotonic() - began) / 0.01 -- as often as where it doesn't sleep
+    local sent = engine.app_table.now.sent
+    engine.configure(config.new())
+    assert.is_true(sent > 20, sent)
+    assert.is_true(tends > 2 and tends < most / 2, ("%d of %d"):format(tends, most))
   end)
 end)

@@ -12,6 +12,7 @@ local this_engine = require("core.this_engine")
 local attached = {}
 
 local MOST_WAITING = 64 -- messages that the main thread hasn't taken
+local PATIENCE_SECONDS = 0.01 -- of taps, in which little fits
 
 -- The modules that make taps, by kind: new(arguments, tell).
 local KINDS = {trace = "lib.control.tracer", capture = "lib.control.capturer"}
@@ -59,6 +60,7 @@ function attached.attach(request)
     entry.told[#entry.told + 1] = what
   end)
   list[request.id] = entry
+  visitor.patience = PATIENCE_SECONDS
   taps.attach(entry.tap)
   if not let_in then outside.let_in(visitor) end
   let_in = true
@@ -69,6 +71,7 @@ function attached.detach(id)
   local entry = list[id]
   if not entry then return end
   list[id] = nil
+  if not next(list) then visitor.patience = nil end
   taps.detach(entry.tap)
   entry.tap:stop()
   pass_on(id, entry)
