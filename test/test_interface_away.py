@@ -82,6 +82,19 @@ def test_it_carries_on_when_the_interface_is_back(namespace, kind, how, options)
     assert a["received"] == stats["ipackets"] == stats["opackets"] + lost, program.said
 
 
+def test_a_hint_is_given_once(namespace):
+    here, there = namespace("h"), namespace("t")
+    veth(here, "left", there, "right")
+    with running(*here.command(PERIGEE, "echo", "xdp:left")) as program:
+        program.wait_for_engine()
+        for times in 1, 2:
+            here.ip("link", "delete", "left")
+            program.wait_for("is gone", count=times)
+            veth(here, "left", there, "right")
+            program.wait_for("is back", count=times)
+        assert program.said.count("has no checksums yet") == 1, program.said
+
+
 def test_an_interface_of_another_number(namespace):
     """It is away for less time than the port looks for it in, maybe: the number tells."""
     here, there = namespace("h"), namespace("t")

@@ -66,7 +66,9 @@ end
 
 -- What it receives of a stack that leaves checksums to a card has none.
 local function warn_of_checksums(port)
+  if port.told_of_checksums then return end -- while it waited for its interface
   if C.pg_iface_leaves_checksums(port.name) then
+    port.told_of_checksums = true
     log.warning("port '%s': what local programs send over a veth pair has no checksums "
       .. "yet, and netmap doesn't say so; turn that off at both ends with: ethtool -K "
       .. "%s tx off", port.text, port.name)

@@ -84,7 +84,9 @@ end
 
 -- AF_XDP doesn't tell that a checksum is still to be computed.
 local function warn_of_checksums(port)
+  if port.told_of_checksums then return end -- while it waited for its interface
   if C.pg_iface_leaves_checksums(port.iface) then
+    port.told_of_checksums = true
     log.warning("port '%s': what local programs send over a veth pair has no checksums "
       .. "yet, and AF_XDP doesn't say so; use packet:%s, or turn that off at both ends "
       .. "with: ethtool -K %s tx off", port.text, port.iface, port.iface)
