@@ -24,10 +24,10 @@ union perigee_payload {
 ]]
 
 local PAYLOAD = {"uint8", "uint16", "uint32", "uint64"}
-ffi.metatype("union perigee_payload", {
-  __index = missing.index("payload", function () return PAYLOAD end,
-    "it has uint8, uint16, uint32 and uint64"),
-})
+local OF_PAYLOAD = "it has uint8, uint16, uint32 and uint64"
+ffi.metatype("union perigee_payload", missing.operators({
+  __index = missing.index("payload", function () return PAYLOAD end, OF_PAYLOAD),
+}, "payload", OF_PAYLOAD))
 
 local PACKET = "struct { union { struct packet packet; struct packet; }; }"
 local END = [[
@@ -102,7 +102,9 @@ function cast.new(shape, methods, members)
   local index, call, member = chunk(shape)(ffi.cast, pointer, methods, members,
     packet_pointer, payload_pointer, shape.size, ffi.istype, operand.Packet,
     operand.packet, unpack(headers))
-  ffi.metatype(packet_type, {__index = index, __newindex = not_a_member})
+  ffi.metatype(packet_type, missing.operators(
+    {__index = index, __newindex = not_a_member}, "a packet",
+    "it has length, and its headers have fields"))
   local stack = ffi.metatype(ffi.typeof("struct {}"), {__call = call, __index = member})
   return stack(), pointer
 end

@@ -177,6 +177,26 @@ describe("a packet under a stack", function ()
       function () return stack.createStak("eth") end)
   end)
 
+  it("says so where an operator is used with it", function ()
+    local operators = {"#v", "-v", "v .. 'x'", "v * 2", "v / 2", "v % 2", "v ^ 2",
+      "v < 5", "5 <= v", "v()", "{} + v", "'x' - v"}
+    for what, v in pairs{
+      ["the header ip4; `perigee proto ip4` lists its fields"] = pkt.ip4,
+      ["a packet; it has length, and its headers have fields"] = pkt,
+      ["payload; it has uint8,"] = pkt.payload,
+      ["an Ethernet address; get gives a number, getString text"] = pkt.eth.dst,
+      ["an IPv4 address; get gives"] = pkt.ip4.src,
+      ["an IPv6 address; get gives"] = stack.createStack("eth", "ip6")(p).ip6.src,
+    } do
+      for _, text in ipairs(operators) do
+        local said = refusal(loadstring("local v = ... return " .. text), v)
+        local own = what:find("IP", 1, true) and text:find("[<+-]") -- these have some
+        local expected = own and "address" or "' can't be used with " .. what
+        assert.matches(expected, said, 1, true)
+      end
+    end
+  end)
+
   it("says so when it was resolved, but for headers it may have", function ()
     local view = stack.resolve(p)
     assert.is_nil(view.udp)

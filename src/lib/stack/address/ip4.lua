@@ -132,6 +132,7 @@ end
 meta.__tostring = methods.getString
 
 meta.__newindex = missing.guard(methods, "an IPv4 address", {"uint8", "uint32"})
-ffi.metatype(Ip4, meta)
+ffi.metatype(Ip4, missing.operators(meta, "an IPv4 address",
+  "get gives a number, getString text"))
 
 return {type = Ip4, parse = parse, text = text}

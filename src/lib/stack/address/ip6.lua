@@ -185,6 +185,7 @@ meta.__tostring = methods.getString
 
 meta.__newindex = missing.guard(methods, "an IPv6 address",
   {"uint8", "uint32", "uint64"})
-ffi.metatype(Ip6, meta)
+ffi.metatype(Ip6, missing.operators(meta, "an IPv6 address",
+  "get gives a number, getString text"))
 
 return {type = Ip6, parse = parse}

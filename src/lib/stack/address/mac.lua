@@ -117,6 +117,7 @@ meta.__tostring = methods.getString
 
 meta.__newindex = missing.guard(methods, "an Ethernet address",
   {"uint8", "uint64", "words"})
-ffi.metatype(Mac, meta)
+ffi.metatype(Mac, missing.operators(meta, "an Ethernet address",
+  "get gives a number, getString text"))
 
 return {type = Mac, parse = parse}

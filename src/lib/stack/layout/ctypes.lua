@@ -100,10 +100,11 @@ function header.build(layout, title, extra)
   for name, method in pairs(extra or {}) do
     fast[name], slow[name] = method, twin.of(method)
   end
-  ffi.metatype(fast_type, {__index = fast, __newindex = refuse_others(layout, fast,
-    title)})
-  ffi.metatype(slow_type, {__index = slow, __newindex = refuse_others(layout, slow,
-    title)})
+  for c_type, methods in pairs{[fast_type] = fast, [slow_type] = slow} do
+    ffi.metatype(c_type, missing.operators(
+      {__index = methods, __newindex = refuse_others(layout, methods, title)},
+      "the header " .. title, ("`perigee proto %s` lists its fields"):format(title)))
+  end
   layout.fast, layout.slow = fast, slow
   layout.fast_type = fast_type
   layout.fast_pointer = ffi.typeof("$ *", fast_type)

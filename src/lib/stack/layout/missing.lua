@@ -45,4 +45,20 @@ function missing.guard(methods, what, members, more)
   return newindex(what, names, more)
 end
 
+local OPERATORS = {
+  __len = "#", __unm = "-", __concat = "..", __add = "+", __sub = "-", __mul = "*",
+  __div = "/", __mod = "%", __pow = "^", __lt = "<", __le = "<=", __call = "()",
+}
+
+--- Let a metatable (of ffi.metatype) say so where an operator that it hasn't is used
+--- with `what`; `more` is said behind. Returns the metatable.
+function missing.operators(meta, what, more)
+  for event, operator in pairs(OPERATORS) do
+    meta[event] = meta[event] or function ()
+      fault(2, "'%s' can't be used with %s; %s", operator, what, more)
+    end
+  end
+  return meta
+end
+
 return missing
