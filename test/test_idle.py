@@ -93,19 +93,25 @@ def port(new_port):
     return new_port()
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def one_cpu():
-    """This process and its children share one CPU: whoever wants it has a like share."""
+    """What is started shares one CPU: whoever wants it has a like share. This process
+    isn't kept to it: it would wait there for what those do that it reaps."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(before)})
-    yield
-    os.sched_setaffinity(0, before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
-def test_idle_leaves_the_cpu_alone(port, new_port, one_cpu):
+def test_idle_leaves_the_cpu_alone(port, new_port):
     busy_port = new_port()
-    with port.echo() as idle, busy_port.echo("--sleep", "never") as busy, \
-            port.wire() as wire, busy_port.wire() as other:
+    with contextlib.ExitStack() as stack:
+        with one_cpu():
+            idle = stack.enter_context(port.echo())
+            busy = stack.enter_context(busy_port.echo("--sleep", "never"))
+        wire, other = stack.enter_context(port.wire()), stack.enter_context(busy_port.wire())
         wire.wait_for_echo(idle)
         other.wait_for_echo(busy)
         wait_until(lambda: is_settled(idle.pid), lambda: f"sleep: {idle.said}")
