@@ -165,7 +165,8 @@ int32_t pg_stream_rewritten(const struct stream_changes *c, uint32_t seq, const 
     if (seq_before(x->at, seq))
       *first = x->at;
     put(&o, stream_change_bytes(x), x->fresh);
-    at = end_of(x);
+    if (seq_before(at, end_of(x)))
+      at = end_of(x);
   }
   if (seq_before(at, end))
     put(&o, in + (at - seq), end - at);

@@ -73,6 +73,18 @@ static void widen(const struct stream_changes *c, uint32_t seq, struct span *s)
   s->last = (uint32_t)(seq + s->to - shift);
 }
 
+/* May bytes [from, to) of `now` be changed with the span around them? Not if they are of
+ * no stream that the changes before are of: these are in order, and none overlaps. */
+static bool fits(const struct stream_changes *c, const struct span *s, uint32_t from,
+                 uint32_t to, uint32_t now)
+{
+  if (s->from > from || s->to < to || s->to > now || s->last - s->first > LONGEST)
+    return false;
+  const struct stream_change *before = c->list + s->low - 1, *behind = c->list + s->high;
+  return (s->low == 0 || !seq_before(s->first, before->at + before->old)) &&
+         (s->high == c->n || !seq_before(behind->at, s->last));
+}
+
 /* Room for one change more. */
 static bool make_room(struct stream_changes *c)
 {
@@ -159,7 +171,8 @@ int pg_stream_edit(struct stream_changes *c, struct packet *p, const struct stre
   struct span span = {.from = position, .to = position + old};
   if (c) {
     widen(c, s->seq, &span);
-    if (!note(c, &span, payload, position, position + old, bytes, fresh))
+    if (!fits(c, &span, position, position + old, now) ||
+        !note(c, &span, payload, position, position + old, bytes, fresh))
       return STREAM_TOO_MANY;
   }
   memmove(payload + position + fresh, payload + position + old, rest);

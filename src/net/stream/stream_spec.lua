@@ -186,6 +186,28 @@ describe("net.stream, changes", function ()
     assert.equal(math.floor(C.STREAM_CHANGES_BYTES_MOST / 1400), fill(list[1]))
   end)
 
+  it("aren't made where bytes of another stream were changed", function ()
+    local changes = ffi.new("struct stream_changes")
+    local function change(seq, at)
+      local p = make(seq, "0123456789ab")
+      local result = C.pg_stream_edit(changes, p, look(p), at, 4, "word", 4, 100)
+      packet.free(p)
+      return result
+    end
+    assert.equal(C.STREAM_EDITED, change(1021, 3)) -- 1024 to 1028
+    for seq = 1000, 1040 do
+      for at = 0, 8 do
+        local result = change(seq, at)
+        assert.is_true(result == C.STREAM_EDITED or result == C.STREAM_TOO_MANY)
+        for i = 0, changes.n - 2 do
+          local x, y = changes.list[i], changes.list[i + 1]
+          assert.is_true(x.at + x.old <= y.at, ("%d, %d"):format(seq, at))
+        end
+      end
+    end
+    C.pg_stream_changes_free(changes)
+  end)
+
   -- Cut a stream into segments, change them at random, several times each place; what
   -- was sent is the segments' payloads. Sent again in other segments it must be the
   -- same.

@@ -225,8 +225,7 @@ describe("TCPIn, TCPOut", function ()
     assert.same({2}, numbers)
   end)
 
-  it("give all packets back, whatever came in any order", function ()
-    local seed = os.time()
+  local function try(seed)
     math.randomseed(seed)
     local random, lines = math.random, {}
     local function pick(list) return list[random(#list)] end
@@ -247,6 +246,18 @@ describe("TCPIn, TCPOut", function ()
       c[1] -> b :: TCPIn(a, CAPACITY 3) -> WordMatcher(WORD wordwordx, MODE CLOSE)
       -> TCPOut -> to]])
     assert.is_true(fine, ("seed %d: %s"):format(seed, tostring(why)))
+  end
+
+  it("give all packets back, whatever came in any order", function ()
+    try(1795818350) -- words behind RSTs, which overlapped those of segments
+    try(os.time())
+  end)
+
+  it("have nothing of what is behind a RST's header", function ()
+    local list, numbers = pass({line(4, 1001, ".", "this"),
+      line(5, 1005, "R", "is is")}, nil, {read = "w.found"})
+    assert.same({'1001 1001001 . "th"', '1003 1001001 R ""'}, {unpack(list, 3)})
+    assert.same({1}, numbers)
   end)
 
   it("let nothing wait of what isn't answered", function ()

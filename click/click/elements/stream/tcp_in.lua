@@ -224,7 +224,9 @@ local function take_answer(self, p, s, number)
 end
 
 -- Its connection ends here, for both sides, if the RST is one that the receiver takes.
-local function reset(self, d, s)
+-- What it has behind its header isn't of the stream (RFC 9293, section 3.5.3).
+local function reset(self, d, p, s)
+  if s.length > 0 then C.pg_stream_trim(p, s, 0) end
   local ahead = tobit(s.seq - d.next)
   if ahead < 0 or ahead > WINDOW_MOST then return end
   self:empty(d)
@@ -260,7 +262,7 @@ function TCPIn:process(p)
   end
   local d, q, o = self.own(number), p, nil
   if band(s.flags, RST) ~= 0 then
-    reset(self, d, s)
+    reset(self, d, p, s)
   else
     q, o = order.take(self, d, number, p, s)
   end
