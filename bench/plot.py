@@ -18,7 +18,7 @@ import matplotlib.pyplot as pyplot  # noqa: E402
 HERE = pathlib.Path(__file__).resolve().parent
 FIGURES = HERE.parent / "doc" / "figures"
 TITLES = {  # by benchmark: x axis, its scale, what the reference is
-    "chain": ("apps in the chain", "symlog", "C, a function pointer for each app"),
+    "chain": ("apps in the chain", "symlog", "C, a function called by burst for each app"),
     "burst": ("packets in a burst", "log", "C without apps"),
     "stack": ("packets in a burst", "log", "the same in C"),
 }
