@@ -3,6 +3,8 @@
 -- them, which tells the others; each has a table of its own. One asks for all.
 
 local bit = require("bit")
+local bytes = require("net.wire.bytes")
+local ffi = require("ffi")
 local news = require("core.cpus.news")
 
 local arp_copies = {}
@@ -48,16 +50,17 @@ function arp_copies.may_ask(e, ip)
   return e.news:may_ask(unsigned(ip), e.clock(), pause)
 end
 
+local address = ffi.new("uint8_t[6]")
+
 --- Tell the others that the address is at `eth`.
 function arp_copies.tell(e, ip, eth)
-  local a, b, c, d, g, h = eth:byte(1, 6)
-  e.news:tell(unsigned(ip), ((((a * 256 + b) * 256 + c) * 256 + d) * 256 + g) * 256 + h)
+  ffi.copy(address, eth, 6)
+  e.news:tell(unsigned(ip), bytes.read48(address))
 end
 
 local function eth_of(value)
-  local bytes = {}
-  for i = 6, 1, -1 do bytes[i], value = value % 256, math.floor(value / 256) end
-  return string.char(unpack(bytes))
+  bytes.write48(address, value)
+  return ffi.string(address, 6)
 end
 
 --- Call learn(e, ip, eth) for what others have told.

@@ -17,6 +17,11 @@ function bytes.read32(p)
   return ((p[0] * 256 + p[1]) * 256 + p[2]) * 256 + p[3]
 end
 
+--- The number of 48 bits at `p`: an Ethernet address.
+function bytes.read48(p)
+  return (((((p[0] * 256 + p[1]) * 256 + p[2]) * 256 + p[3]) * 256 + p[4]) * 256) + p[5]
+end
+
 --- Write the lower 16 bits of `value` to the two bytes at `p`.
 function bytes.write16(p, value)
   p[0], p[1] = band(rshift(value, 8), 0xff), band(value, 0xff)
@@ -26,6 +31,12 @@ end
 function bytes.write32(p, value)
   p[0], p[1] = band(rshift(value, 24), 0xff), band(rshift(value, 16), 0xff)
   p[2], p[3] = band(rshift(value, 8), 0xff), band(value, 0xff)
+end
+
+--- Write the number of 48 bits to the six bytes at `p`.
+function bytes.write48(p, value)
+  bytes.write16(p, math.floor(value / 2^32))
+  bytes.write32(p + 2, value % 2^32)
 end
 
 local MOST = 16

@@ -18,6 +18,8 @@ describe("net.wire.bytes", function ()
       ffi.copy(p + i, "\254\220\186\152", 4)
       assert.equal(0xfedc, bytes.read16(p + i))
       assert.equal(0xfedcba98, bytes.read32(p + i))
+      ffi.copy(p + i, "\254\220\186\152\118\84", 6)
+      assert.equal(0xfedcba987654, bytes.read48(p + i))
     end
   end)
 
@@ -36,6 +38,9 @@ describe("net.wire.bytes", function ()
       assert.equal("\x55\xfe\xdc\x55", at(i - 1, 4))
       bytes.write32(p + i, 0xfedcba98)
       assert.equal("\x55\xfe\xdc\xba\x98\x55", at(i - 1, 6))
+      bytes.write48(p + i, 0xfedcba987654)
+      assert.equal("\x55\xfe\xdc\xba\x98\x76\x54\x55", at(i - 1, 8))
+      bytes.write32(p + i, 0xfedcba98)
       assert.equal(0xfedcba98, bytes.read32(p + i))
     end
   end)

@@ -15,6 +15,7 @@ local news = require("core.cpus.news")
 local note = require("click.note")
 local types = require("click.arguments").types
 local text_of = require("click.language.text")
+local wire_bytes = require("net.wire.bytes")
 local wire = require("click.net.wire")
 
 local ADDRESSES = 12 -- bytes
@@ -126,7 +127,7 @@ end
 local function hear(self, now)
   local flows, station = self.flows, self.station
   for key, port in function () return self.news:next() end do
-    for k = 5, 0, -1 do station[k], key = key % 256, math.floor(key / 256) end
+    wire_bytes.write48(station, key)
     local n = C.pg_flow_table_add(flows.table, station, 0, now)
     if n ~= 0 then flows.record[n].value = port end
   end
@@ -139,8 +140,7 @@ local function tell(self, record, a, port, now)
   local told = math.floor(now / (self.timeout * SECOND) * 8) % 255 + 1
   if record.value == port and noted[0] == told then return end
   noted[0] = told
-  self.news:tell(((((a[0] * 256 + a[1]) * 256 + a[2]) * 256 + a[3]) * 256 + a[4]) * 256
-    + a[5], port)
+  self.news:tell(wire_bytes.read48(a), port)
 end
 
 -- Note where the packet comes from; the port that its destination is behind, or nil.
