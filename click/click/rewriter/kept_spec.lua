@@ -5,7 +5,6 @@ local C = require("core.declare")("net/keep/keep.h")
 local dumps = require("testing.click_dumps")
 local ffi = require("ffi")
 local keep = require("net.keep.keep")
-local packet = require("core.packet")
 local random = require("testing.fuzz.random")
 local shm_root = require("testing.shm_root")
 local stderr = require("testing.stderr")
@@ -21,13 +20,7 @@ local function rewriter(arguments, class)
     {inputs = 2, outputs = 2})
 end
 
-local function pass(unit, line, input)
-  local p = unit:pass(dumps.packet(FIELDS, line), input)
-  if not p then return nil end
-  local text = dumps.line(FIELDS, p)
-  packet.free(p)
-  return text
-end
+local function pass(...) return dumps.pass(FIELDS, ...) end
 
 local function kept(unit)
   local item = unit.element:kept_state()

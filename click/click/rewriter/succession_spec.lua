@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
 local dumps = require("testing.click_dumps")
-local packet = require("core.packet")
 
 local FIELDS = "src sport dst dport proto"
 local PATTERN = "pattern 9.0.0.9 1024-65535# - - 0 1"
@@ -11,14 +10,7 @@ local function rewriter(arguments, others, class)
     {inputs = 2, outputs = 2, others = others})
 end
 
--- What a packet becomes; nil if it is dropped.
-local function pass(unit, line, input)
-  local p = unit:pass(dumps.packet(FIELDS, line), input)
-  if not p then return nil end
-  local text = dumps.line(FIELDS, p)
-  packet.free(p)
-  return text
-end
+local function pass(...) return dumps.pass(FIELDS, ...) end
 
 local OUT, BACK = "1.0.0.1 7 2.0.0.2 80 ", "2.0.0.2 80 9.0.0.9 1024 "
 

@@ -7,6 +7,7 @@
 local Lines = require("click.summary.lines")
 local Reader = require("click.summary.reader")
 local Writer = require("click.summary.writer")
+local packet = require("core.packet")
 
 local dumps = {}
 
@@ -42,6 +43,16 @@ function dumps.line(fields, p, options)
   })
   writer:add(p, function (part) text = text .. part end)
   return (text:gsub("\n$", ""))
+end
+
+--- What the packet of a line becomes in the unit (testing.click), a line; nil if it is
+--- dropped.
+function dumps.pass(fields, unit, line, input)
+  local p = unit:pass(dumps.packet(fields, line), input)
+  if not p then return nil end
+  local text = dumps.line(fields, p)
+  packet.free(p)
+  return text
 end
 
 return dumps
