@@ -10,10 +10,9 @@ import tempfile
 
 import pytest
 
-from helpers.command import PERIGEE, ROOT, readable_copy, run, running, wait_until
-from helpers.memif_echo import exchange
-from helpers.memif_peer import connected
+from helpers.command import PERIGEE, readable_copy, run, running
 from helpers.network import Namespace
+from helpers.sandbox import environment, folder_for_all
 
 NOBODY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups")
 CAPABILITIES = "+net_raw,+net_admin"  # of what packet and TAP ports need
@@ -134,21 +133,13 @@ CAN = {"can_load", "can_share", "can_write_named", "can_make_socket"}
 
 @pytest.fixture
 def folder():
-    path = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
-    os.chmod(path, 0o755)
-    for name in "named", "ports", "run", "script":
-        (path / name).mkdir()
-        os.chmod(path / name, 0o777)
-    (path / "secret").write_text("nobody's")
-    os.chmod(path / "secret", 0o666)
-    os.chmod(path, 0o777)
-    (path / "ports" / "in.pcap").write_bytes(bytes.fromhex(
-        "d4c3b2a1020004000000000000000000ffff000001000000" +
-        "0000000000000000" + "3c0000003c000000" + "00" * 60))
-    (path / "script" / "attack.lua").write_text(ATTACK)
-    (path / "script" / "graph.lua").write_text(GRAPH)
-    yield path
-    shutil.rmtree(path)
+    with folder_for_all() as path:
+        (path / "ports" / "in.pcap").write_bytes(bytes.fromhex(
+            "d4c3b2a1020004000000000000000000ffff000001000000" +
+            "0000000000000000" + "3c0000003c000000" + "00" * 60))
+        (path / "script" / "attack.lua").write_text(ATTACK)
+        (path / "script" / "graph.lua").write_text(GRAPH)
+        yield path
 
 
 @pytest.fixture(scope="module")
@@ -156,11 +147,6 @@ def tree():
     path = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
     yield readable_copy(path)
     shutil.rmtree(path)
-
-
-def environment(folder):
-    return {**os.environ, "XDG_RUNTIME_DIR": str(folder / "run"),
-            "SNABB_SHM_ROOT": str(folder / "run" / "shm")}
 
 
 def attacked(folder, port, before=(), program=PERIGEE, cpu=()):
@@ -251,118 +237,3 @@ def test_threads_of_other_cpus(folder):
     if len(cpus) < 2:
         pytest.skip("needs two CPUs")
     assert attacked(folder, "null", cpu=(str(cpus[1]),)) == CAN
-
-
-def test_what_is_told(folder):
-    environ = environment(folder)
-    assert run(PERIGEE, "--sandbox", "web", env=environ).stderr == \
-        "perigee: web takes no --sandbox: it handles no packets\n"
-    assert run(PERIGEE, "--sandbox-path", folder / "no", "echo", "null", env=environ).stderr \
-        == f"perigee: --sandbox-path {folder}/no: there is no such file or folder; make it first\n"
-    result = run(PERIGEE, "--sandbox", "proto", "eth", env=environ)
-    assert result.returncode == 0 and result.stderr == (
-        "perigee: --sandbox: no packets flowed, so nothing was kept from this process\n")
-
-
-def test_files_that_are_named_are_written_at_the_end(folder):
-    report = folder / "report.json"
-    result = run(PERIGEE, "--sandbox", "echo", "--json", report, "null", "1", "0.1",
-                 env=environment(folder))
-    assert result.returncode == 0, result
-    assert json.loads(report.read_text()), result
-
-
-OPENS = """
-local basic, Port = require("apps.basic.basic_apps"), require("apps.port.port").Port
-local c = config.new()
-config.app(c, "source", basic.Source)
-config.app(c, "sink", basic.Sink)
-config.link(c, "source.output -> sink.input")
-engine.configure(c)
-engine.main{duration = 0.01, no_report = true}
-"""
-
-
-@pytest.mark.parametrize("then, why", [
-    ('require("core.lib.files").replace("%s/x", "text")', "can't write {0}/x: Permission denied"),
-    ('config.app(c, "p", Port, "pcap:tx=%s/x") engine.configure(c)',
-     "can't write {0}/x: Permission denied"),
-    ('require("core.worker").start("w", "-- %s")', None)])
-def test_errors_name_the_option(folder, then, why):
-    script = folder / "script" / "opens.lua"
-    script.write_text(OPENS + then % folder)
-    result = run(PERIGEE, "--sandbox", "run", script, env=environment(folder))
-    assert result.returncode == 1, result
-    if why:
-        assert result.stderr.endswith(
-            why.format(folder) + "; --sandbox lets this process open only files that are "
-            "named before: see --sandbox-path in `perigee --help`\n"), result
-    else:
-        assert "worker 'w': --sandbox lets no process start" in result.stderr, result
-
-
-def test_a_graph_is_not_read_again(folder):
-    graph = folder / "graph.yaml"
-    graph.write_text("ports: {a: null}\napps: {t: apps.basic.basic_apps.Tee}\n"
-                     "links: [a -> t -> a]\n")
-    with running(PERIGEE, "--sandbox", "run", graph, env=environment(folder)) as process:
-        process.wait_for_engine()
-        wait_until(lambda: process.read() and is_entered(process),
-                   lambda: f"the sandbox: {process.said}")
-        process.send(1)
-        process.wait_for("SIGHUP: nothing is read again, as --sandbox lets no more files be")
-        assert process.interrupt() == 0, process.said
-    result = run(PERIGEE, "--sandbox", "run", "--watch", graph, env=environment(folder))
-    assert (result.returncode, result.stderr) == (2, (
-        "perigee: --watch opens files while packets flow, so it can't be with --sandbox\n"))
-
-
-MOONGEN = """
-local mg = require "moongen"
-function master()
-  mg.startTask("try")
-  mg.waitForTasks()
-end
-function try()
-  print("read " .. tostring(io.open("%s/secret")))
-  print("ran " .. tostring(os.execute("true")))
-end
-"""
-
-
-def test_tasks_of_moongen(folder):
-    script = folder / "script" / "tasks.lua"
-    script.write_text(MOONGEN % folder)
-    result = run(PERIGEE, "--sandbox", "moongen", script, env=environment(folder))
-    assert result.returncode == 0 and "read nil\n" in result.stdout, result
-    assert "ran 32512" in result.stdout, result
-
-
-def is_entered(process):
-    return "Seccomp:\t2" in pathlib.Path(f"/proc/{process.pid}/status").read_text()
-
-
-def test_who_looks_in_and_peers_are_served(folder):
-    """Capture, trace, metrics and memif's clients come after it has been entered."""
-    environ, path = environment(folder), folder / "ports" / "m.sock"
-    with running(PERIGEE, "--sandbox", "--metrics", f"unix:{folder}/metrics", "run",
-                 ROOT / "test" / "echoes.lua", f"memif:{path},role=server",
-                 env=environ) as process:
-        process.wait_for("echoing")
-        wait_until(lambda: process.read() and is_entered(process),
-                   lambda: f"the sandbox: {process.said}")
-        for _ in range(2):
-            with connected(path) as peer:
-                exchange(peer.start(), 10)
-        with connected(path) as peer:
-            peer.start()
-            with running(PERIGEE, "capture", "--limit", "10", f"@{process.pid}:port1",
-                         folder / "a.pcapng", env=environ) as capture:
-                while capture.read(0.05):
-                    exchange(peer, 10)
-                assert capture.finish() == 0, capture.said + process.said
-        wait_until(lambda: "perigee_" in run(
-            "curl", "-s", "--unix-socket", folder / "metrics", "http://x/metrics").stdout,
-                   lambda: f"metrics: {process.said}")
-        assert process.interrupt() == 0, process.said
-    assert not path.exists()
