@@ -208,7 +208,7 @@ def test_what_is_no_name_is_refused(environment, name):
     result = run(PERIGEE, "--keep", name, "click", "-e", "Idle -> Discard",
                  env=environment)
     assert result.returncode == 2
-    assert result.stderr == (f"perigee: --keep {name}: give up to 64 letters, digits, '-', "
+    assert result.stderr == (f"perigee: --keep {name}: a name has up to 64 letters, digits, '-', "
                              "'_' and '.', a letter or digit first\n")
 
 

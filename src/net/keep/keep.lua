@@ -44,8 +44,8 @@ end
 --- Is the text a name? If not, what is wrong with it.
 function keep.check_name(text)
   if #text <= LONGEST_NAME and text:match("^%w[%w_.-]*$") then return true end
-  return false, ("give up to %d letters, digits, '-', '_' and '.', a letter or digit "
-    .. "first"):format(LONGEST_NAME)
+  return false, ("a name has up to %d letters, digits, '-', '_' and '.', a letter or "
+    .. "digit first"):format(LONGEST_NAME)
 end
 
 -- Is it a folder of this user's, to which nobody else has access? Why not.
