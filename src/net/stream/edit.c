@@ -80,9 +80,12 @@ static bool fits(const struct stream_changes *c, const struct span *s, uint32_t 
 {
   if (s->from > from || s->to < to || s->to > now || s->last - s->first > LONGEST)
     return false;
-  const struct stream_change *before = c->list + s->low - 1, *behind = c->list + s->high;
-  return (s->low == 0 || !seq_before(s->first, before->at + before->old)) &&
-         (s->high == c->n || !seq_before(behind->at, s->last));
+  if (s->low > 0) {
+    const struct stream_change *before = &c->list[s->low - 1];
+    if (seq_before(s->first, before->at + before->old))
+      return false;
+  }
+  return s->high == c->n || !seq_before(c->list[s->high].at, s->last);
 }
 
 /* Room for one change more. */
