@@ -142,7 +142,7 @@ options.list = {
   {"--keep", value = "NAME", anywhere = true,
     help = {"keep flows and addresses that were learned under this name, so",
             "that the next process goes on with them (doc/state.md)"},
-    take = function (name) require("net.keep.keep").use(name) end},
+    take = function (name) require("net.keep.apps").use(name) end},
   {"--drain", value = "TIME",
     help = {"let packets on their way run out for so long at most",
             "when a signal ends the program (default 2s)"},

@@ -7,6 +7,7 @@ local arguments = require("click.arguments")
 local arp_copies = require("click.net.arp_copies")
 local cache = require("net.neighbor.cache")
 local engine = require("core.app")
+local kept = require("net.neighbor.kept")
 local text_of = require("click.language.text")
 local wire = require("click.net.wire")
 
@@ -78,6 +79,11 @@ function arp_handlers.swap(new, old)
     mine[field], theirs[field] = theirs[field], mine[field]
   end
   for _, e in pairs(mine.entries) do mine:date(e, e.live_at) end
+end
+
+--- For net.keep: what the element's own table knows.
+function arp_handlers.kept_state(e)
+  return kept.item(e.arp_table, {of = e.name, now = e.clock, scale = 1})
 end
 
 local INSERT = {{"IP", "ip", required = true}, {"ETH", "eth", required = true}}

@@ -44,6 +44,15 @@ function bridge.reconfig_keeps(fresh, running)
   end
 end
 
+--- For net.keep: addresses, at ports that there still are.
+function bridge:kept_state()
+  local places, name = {}, {}
+  for i, port in ipairs(self._ports) do
+    name[i], places[i] = tostring(port.name), port.place
+  end
+  return {self._mac_table:kept_state(name, places)}
+end
+
 function bridge:link()
   bridge:superClass().link(self)
   for i, port in ipairs(self._ports) do self._out[i] = port.l_out end

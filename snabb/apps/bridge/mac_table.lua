@@ -10,6 +10,7 @@ local class = require("lib.lua.class")
 local engine = require("core.app")
 local failure = require("core.failure")
 local fdb = require("net.fdb.fdb")
+local fdb_kept = require("net.fdb.kept")
 local timer = require("core.timer")
 
 local mac_table = class.subClass(nil)
@@ -161,6 +162,20 @@ function mac_table:overflow_p()
 end
 
 local function buckets(self) return self._table.fdb.table.index.lines end
+
+--- For net.keep: `names` of ports, and the numbers of their places, by port.
+function mac_table:kept_state(names, places)
+  local by_place = {}
+  for i, name in ipairs(names) do by_place[places[i]] = name end
+  local notes, port = fdb_kept.by_name(by_place)
+  local item = fdb_kept.item(self._fdb, {of = "addresses", notes = notes, port = port})
+  self._fdb:set_limit(room(self._config.resize_max))
+  item.done = function ()
+    self._fdb:set_limit(room(self._size))
+    self:maybe_resize()
+  end
+  return item
+end
 
 -- How many slots of each bucket in use are used, an array.
 local function usage(self)

@@ -11,6 +11,7 @@ local counter = require("core.counter")
 local engine = require("core.app")
 local failure = require("core.failure")
 local fdb = require("net.fdb.fdb")
+local fdb_kept = require("net.fdb.kept")
 local link = require("core.link")
 local packet = require("core.packet")
 local pool = require("core.pool")
@@ -194,6 +195,20 @@ function VlanSwitch:link()
   end
 end
 VlanSwitch.unlink = VlanSwitch.link
+
+--- For net.keep: addresses that were learned, at ports that still learn.
+function VlanSwitch:kept_state()
+  local names = {[TRUNK] = self.trunk}
+  for i, port in ipairs(self.ports) do names[i] = port.name end
+  local notes, port_now = fdb_kept.by_name(names)
+  local learns = self.hold.learns
+  return {fdb_kept.item(self.addresses, {of = "addresses", notes = notes,
+    port = function (number, text)
+      local now, why = port_now(number, text)
+      if now and learns[now] == 0 then return nil, "of a port that doesn't learn" end
+      return now, why
+    end})}
+end
 
 -- Packets -------------------------------------------------------------------------
 

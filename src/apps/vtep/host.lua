@@ -10,6 +10,7 @@ local link = require("core.link")
 local packet = require("core.packet")
 local echo = require("net.icmp.echo")
 local fdb = require("net.fdb.fdb")
+local kept = require("apps.vtep.kept")
 local Neighbours = require("apps.vtep.neighbours")
 local settings = require("apps.vtep.settings")
 local state = require("apps.vtep.state")
@@ -147,15 +148,16 @@ Host.tick_seconds = 2 * REFRESH_S
 
 function Host:tick()
   local now = engine.now()
-  self.started = self.started or now
-  local seconds = math.floor(now - self.started) + 1
-  self.fdb:set_now(seconds)
+  self.fdb:set_now(math.floor(now) + 1)
   self.restless = self.fdb:expire(self.sweep, self.gone) == self.sweep -- more may go
   if now < self.next_refresh then return end
   self.next_refresh = now + REFRESH_S
   self.neighbours:refresh(now)
   counter.set(self.shm.lost, self.neighbours.lost)
 end
+
+--- For net.keep: what was learned, and who next hops are.
+function Host:kept_state() return kept(self) end
 
 local MOST_LINES = 20 -- of remotes
 

@@ -33,6 +33,7 @@ function Remotes.new(s, seed)
     settings = s, array = array_t(s.max_remotes + 1), last = s.max_remotes,
     number = {}, address = {}, fixed = {}, uses = {}, free = {}, waiting = {}, hop = {},
     gone = counts.new(),
+    named = function () end, -- called with a number, and its address or nil
   }, Remotes)
   new_index(self, s, seed)
   for n = s.max_remotes, 1, -1 do table.insert(self.free, n) end
@@ -59,6 +60,7 @@ function Remotes:add(address, mac, fixed)
   n = table.remove(self.free)
   self.number[address], self.address[n], self.fixed[n] = n, address, fixed
   self.uses[n] = 0
+  self.named(n, address)
   local r = self.array[n]
   local bytes, sum, pseudo = header.make(self.settings, settings.text(address))
   ffi.copy(r.header, bytes, #bytes)
@@ -115,6 +117,7 @@ function Remotes:use(n, change)
   leave_queue(self, n)
   self.number[self.address[n]] = nil
   self.address[n] = nil
+  self.named(n, nil)
   self.array[n].ready = 0
   C.pg_remote_leave(self.index, n)
   counts.move(self.gone, self.array[n].counts)

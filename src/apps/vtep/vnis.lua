@@ -20,6 +20,7 @@ function Vnis.new()
     array = ffi.new(array_t, MOST + 1), most = MOST, number = {}, free = {},
     page = ffi.new("int32_t[?]", LEAF), by_vlan = ffi.new("int32_t[4096]"),
     gone = counts.new(),
+    named = function () end, -- called with a number, and its VNI or nil
   }, Vnis)
   for i = MOST, 1, -1 do table.insert(self.free, i) end
   return self
@@ -58,6 +59,7 @@ local function remove_others(self, list)
       removed[#removed + 1] = number
       counts.move(self.gone, self.array[number].counts)
       self.number[vni] = nil
+      self.named(number, nil)
     end
   end
   return removed
@@ -70,6 +72,7 @@ function Vnis:set(list)
   ffi.fill(self.by_vlan, ffi.sizeof(self.by_vlan))
   for _, item in ipairs(list) do
     local number = self.number[item.vni] or table.remove(self.free)
+    if not self.number[item.vni] then self.named(number, item.vni) end
     self.number[item.vni], self.by_vlan[item.vlan] = number, number
     local vni = self.array[number]
     vni.vni, vni.mask, vni.tag = item.vni, item.vlan > 0 and -1 or 0, tag_of(item.vlan)

@@ -210,6 +210,7 @@ local function exchange(state, new, plan, problems)
     start_all(blocked, new.apps, fresh, plan.found, state.ready)
     reconfigure(state, new, plan.reconfig)
     begin_all(state, fresh, plan.reconfig)
+    for _, name in ipairs(plan.reconfig) do instance.keep(state.apps[name]) end
   end)
   if not ok then
     for _, name in ipairs(sorted_keys(fresh)) do pcall(instance.stop, fresh[name]) end

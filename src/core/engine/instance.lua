@@ -89,8 +89,24 @@ end
 --- Tell the app that the configuration it is part of has been accepted. Raises what its
 --- begin() raised.
 function instance.begin(app)
-  if not app.begin or app.moved then return end
-  local ok, err = xpcall(app.begin, failure.explain, app)
+  if app.moved then return end
+  if app.begin then
+    local ok, err = xpcall(app.begin, failure.explain, app)
+    if not ok then named(app.appname, err) end
+  end
+  instance.keep(app)
+end
+
+local keeper
+
+--- f(app) is called with each app that has a method kept_state(), once it has begun or
+--- has another argument (net.keep.apps).
+function instance.keep_by(f) keeper = f end
+
+--- What the app has is what is to be kept of it.
+function instance.keep(app)
+  if not (keeper and app.kept_state) then return end
+  local ok, err = xpcall(keeper, failure.explain, app)
   if not ok then named(app.appname, err) end
 end
 

@@ -44,6 +44,9 @@ struct keep_records {
   uint32_t n, size;
 };
 
+/* What became of a record that a table was to go on with. */
+enum keep_outcome { KEEP_USED, KEEP_OLD, KEEP_TWICE, KEEP_FULL, KEEP_BAD };
+
 void pg_keep_set_sum(struct keep_header *h);
 bool pg_keep_look(int fd, struct keep_file *f);
 int64_t pg_keep_notes(int fd, const struct keep_file *f, char *text, uint64_t room);
@@ -52,3 +55,7 @@ void pg_keep_free(struct keep_records *found);
 bool pg_keep_begin(int fd, struct keep_header *h, struct flow_records *r,
                    const char *notes, uint64_t notes_size);
 int64_t pg_keep_expiry(const void *record, uint32_t age_at);
+
+/* restore.c */
+uint32_t pg_keep_restore(struct flow_table *t, const void *record, int64_t now,
+                         uint32_t *number);

@@ -204,18 +204,24 @@ local function reasons_text(counts)
   return table.concat(list, ", ")
 end
 
--- Give each record to restore(); how many were used, and how many weren't, by reason.
+--- What restore() says of a record that is no business of this process.
+keep.PASS = false
+
+-- Give each record to restore(): how many were used, how many weren't, and these by
+-- reason.
 local function restore_all(found, restore)
-  local used, counts = 0, {}
+  local used, passed, counts = 0, 0, {}
   for i = 0, found.n - 1 do
     local reason = restore(found.record + i * ffi.cast("size_t", found.size))
-    if reason then
+    if reason == keep.PASS then
+      passed = passed + 1
+    elseif reason then
       counts[reason] = (counts[reason] or 0) + 1
     else
       used = used + 1
     end
   end
-  return used, counts
+  return used, found.n - used - passed, counts
 end
 
 local function refuse(item, problem)
@@ -239,8 +245,7 @@ local function go_on(item, path)
   if good then found, notes = keep.read(file, fd, item.records.most) end
   unistd.close(fd)
   if not found then return refuse(item, problem or notes) end
-  local used, counts = restore_all(found, item.begin(notes))
-  local dropped = found.n - used
+  local used, dropped, counts = restore_all(found, item.begin(notes))
   C.pg_keep_free(found)
   keep.used, keep.dropped = keep.used + used, keep.dropped + dropped
   if used + dropped == 0 then return end
@@ -281,8 +286,8 @@ local LONGEST_OF = 255
 --- process has, too), records (struct flow_records), layout (a text that changes with
 --- what a record is), notes (a text for begin()), begin(notes): of a function of a
 --- record (a pointer; the one that goes first comes first) that uses it, or says why
---- not. Without --keep this does nothing. What can't be kept is told, and the program
---- goes on.
+--- not (keep.PASS: it isn't counted); done(), optional: that was all. Without --keep
+--- this does nothing. What can't be kept is told, and the program goes on.
 function keep.records(item)
   if not name then return end
   if #item.of > LONGEST_OF then
@@ -292,6 +297,7 @@ function keep.records(item)
   end
   local path = ("%s/%s"):format(keep.folder(name), file_of(item.of))
   if not live[item.of] then go_on(item, path) end
+  if item.done then item.done() end
   local problem = begin_file(item, path)
   if problem then
     log.warning("--keep %s: the state of %s isn't kept: %s", name, item.of, problem)

@@ -4,6 +4,8 @@
 -- as if they were unknown, and are removed. How many packets and entries there may be
 -- is limited.
 --
+-- What it knows can be kept (net.neighbor.kept): then `store` notes it.
+--
 -- It doesn't know the time: who uses it says it, in a unit of their own. IP addresses
 -- are keys of Lua (numbers or strings), MAC addresses strings of 6 bytes.
 
@@ -65,6 +67,7 @@ end
 function Cache:date(e, now)
   e.live_at = now
   e.expires = not e.known and -1 or self.timeout == 0 and NEVER or now + self.timeout
+  if self.store then self.store:note(e) end
 end
 
 local function has_expired(self, e, now)
@@ -80,6 +83,7 @@ end
 --- Remove the entry, and drop the packets that wait for it.
 function Cache:remove(e)
   unlink(self, e)
+  if self.store then self.store:forget(e) end
   self.entries[e.ip] = nil
   self.count = self.count - 1
   while e.packets[1] do free_first(self, e) end
@@ -194,6 +198,7 @@ function Cache:tend(e, now, ask)
   local failed = self:has_failed(e)
   if failed then
     e.mac, e.known, e.expires, e.polls = nil, false, -1, 1
+    if self.store then self.store:forget(e) end
     self.changed(e)
   end
   ask(e.ip)

@@ -122,6 +122,11 @@ function ARPQuerier:take_state(old)
     old.queries, old.responses, old.drops_here
 end
 
+--- For net.keep: an ARPTable keeps its own.
+function ARPQuerier:kept_state()
+  return not self.shared and arp_handlers.kept_state(self) or nil
+end
+
 -- Packets --------------------------------------------------------------------------
 
 local function encapsulate(p, word, half, source_half, source_word)

@@ -27,6 +27,8 @@ function ARPTable:take_state(old)
   if old.arp_table then arp_handlers.swap(self, old) end
 end
 
+ARPTable.kept_state = arp_handlers.kept_state
+
 ARPTable.handlers = arp_handlers.of_table()
 ARPTable.handlers.drops = {read = function (e)
   return ("%d"):format(e.arp_table.drops)

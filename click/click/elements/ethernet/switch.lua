@@ -14,6 +14,7 @@ local front = require("click.net.front")
 local news = require("core.cpus.news")
 local note = require("click.note")
 local types = require("click.arguments").types
+local tables = require("net.keep.tables")
 local text_of = require("click.language.text")
 local wire_bytes = require("net.wire.bytes")
 local wire = require("click.net.wire")
@@ -185,6 +186,18 @@ function EtherSwitch:take_state(old)
     if self.flows.record[n].value > self.ninputs then self.flows:remove(n) end
   end
   set_timeout(self, self.timeout)
+end
+
+--- Stations, for net.keep: of ports that there are.
+function EtherSwitch:kept_state()
+  local ports = self.ninputs
+  return tables.item{of = self.name, layout = "station 1", flows = self.flows,
+    now = function () return self.router:now() * SECOND end,
+    check = function (record)
+      if record.value == 0 then return tables.PASS end -- killed before it was noted
+      if record.value > ports then return "of a port that is gone" end
+      record.age.note[0] = 0 -- copies are told again
+    end}
 end
 
 local function table_text(e)

@@ -11,6 +11,7 @@ local arp_handlers = require("click.net.arp_handlers")
 local cache = require("net.neighbor.cache")
 local element = require("click.element")
 local front = require("click.net.front")
+local kept = require("net.neighbor.kept")
 local nd = require("net.neighbor.nd")
 local note = require("click.note")
 local packet = require("core.packet")
@@ -144,6 +145,11 @@ end
 function IP6NDSolicitor:take_state(old)
   if self.ip ~= old.ip or self.eth ~= old.eth then return end
   self.cache, old.cache = old.cache, self.cache
+end
+
+--- For net.keep.
+function IP6NDSolicitor:kept_state()
+  return kept.item(self.cache, {of = self.name, now = self.clock, scale = 1})
 end
 
 local function send_query(self, ip)

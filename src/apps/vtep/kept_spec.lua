@@ -1,0 +1,109 @@
+-- SPDX-License-Identifier: Apache-2.0
+local engine = require("core.app")
+local ffi = require("ffi")
+local Host = require("apps.vtep.host").Host
+local keep = require("net.keep.keep")
+local kept = require("testing.kept")
+local settings = require("apps.vtep.settings")
+local stderr = require("testing.stderr")
+local testing = require("testing.vtep")
+
+local MAC = "\2\0\0\0\1"
+
+-- A Host, with what is kept of it from now on.
+local function started(...)
+  local host = Host:new(testing.tunnel(...))
+  for name in pairs(host.shm) do host.shm[name] = ffi.new("struct counter") end
+  for _, item in ipairs(host:kept_state()) do keep.records(item) end
+  return host
+end
+
+local function learn(host, n, vni, from)
+  local tunnel = host.tunnel
+  local number = assert(tunnel.remotes:add(from))
+  tunnel.fdb:learn(tunnel.key(MAC .. string.char(n), tunnel.vnis.number[vni]), number)
+  tunnel.remotes:use(number, 1)
+end
+
+-- At which remote's address an address is; nil.
+local function place(host, n, vni)
+  local tunnel = host.tunnel
+  local number = tunnel.vnis.number[vni]
+  local remote = tunnel.fdb:port(tunnel.key(MAC .. string.char(n), number))
+  return remote and tunnel.remotes.address[remote]
+end
+
+-- Every remote has as many entries as it says, or is one of the settings'.
+local function is_sound(host)
+  local remotes, uses = host.remotes, {}
+  for number in host.fdb:each() do
+    local remote, static = host.fdb:entry(number)
+    assert.truthy(remotes.address[remote])
+    if not static then uses[remote] = (uses[remote] or 0) + 1 end
+  end
+  for n in pairs(remotes.address) do
+    assert.equal(uses[n] or 0, remotes.uses[n])
+    assert.truthy(remotes.fixed[n] or uses[n])
+  end
+end
+
+describe("A tunnel end point that outlives the process", function ()
+  before_each(kept.set_up)
+  after_each(kept.tear_down)
+
+  local FAR = "\192\0\2\200"
+  local vni = testing.tunnel().settings.vnis[1].vni
+
+  it("goes on with what it has learned, also of remotes it has learned of", function ()
+    local host = started()
+    local known = next(host.remotes.number)
+    learn(host, 1, vni, FAR)
+    learn(host, 2, vni, known)
+    host.neighbours:heard(FAR, MAC .. "\99", engine.now())
+    kept.again()
+    local host2 = started()
+    assert.equal(FAR, place(host2, 1, vni))
+    assert.equal(known, place(host2, 2, vni))
+    assert.equal(1, host2.remotes.array[host2.remotes.number[FAR]].ready)
+    is_sound(host2)
+    local told = stderr.told()
+    assert.truthy(told:find("forwarding entries goes on with 2 of 2 records", 1, true),
+      told)
+    assert.truthy(told:find("neighbours goes on with 1 of 1 records", 1, true), told)
+    -- And a remote that goes has no name any more.
+    local tunnel = host2.tunnel
+    tunnel.fdb:remove(tunnel.key(MAC .. "\1", tunnel.vnis.number[vni]))
+    host2.remotes:use(host2.remotes.number[FAR], -1)
+    kept.again()
+    assert.is_nil(started().remotes.number[FAR])
+  end)
+
+  it("has the same VNI by another number, or has it no more", function ()
+    local host = started()
+    learn(host, 1, vni, FAR)
+    host.tunnel.vnis.named(host.tunnel.vnis.number[vni], vni + 1)
+    kept.again()
+    local host2 = started()
+    assert.is_nil(place(host2, 1, vni))
+    is_sound(host2)
+    assert.truthy(stderr.told():find("1 of a VNI that is gone", 1, true))
+  end)
+
+  for _, of in ipairs{"remotes", "forwarding entries", "neighbours"} do
+    it("believes no file of " .. of, function ()
+      local host = started()
+      for i = 1, 20 do learn(host, i, vni, "\192\0\2" .. string.char(100 + i)) end
+      host.neighbours:heard("\192\0\2\101", MAC .. "\99", engine.now())
+      for name in pairs(host.remotes.waiting) do
+        host.neighbours:heard(name, MAC .. "\98", engine.now())
+      end
+      kept.mutate(of, kept.MUTANTS / 25, function ()
+        local host2 = started()
+        is_sound(host2)
+        for n in pairs(host2.remotes.address) do
+          assert.truthy(settings.is_unicast(host2.remotes.address[n]))
+        end
+      end)
+    end)
+  end
+end)

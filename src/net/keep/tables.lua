@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Items of net.keep's for tables of net.flow.flow: most classes need no more than this.
+
+local ffi = require("ffi")
+local C = require("core.declare")("net/keep/keep.h")
+local keep = require("net.keep.keep")
+
+local tables = {}
+
+--- Why records aren't used, as sentences have it.
+tables.PASS = keep.PASS -- it is neither used nor missed
+tables.OLD, tables.BAD = "out of time", "that no process writes so"
+
+local REASONS = {
+  [C.KEEP_OLD] = tables.OLD, [C.KEEP_TWICE] = "that are there twice",
+  [C.KEEP_FULL] = "above the capacity", [C.KEEP_BAD] = tables.BAD,
+}
+
+local number = ffi.new("uint32_t[1]")
+
+--- Go on with a copy of a record in the table (net.flow.flow), as of `now`: its number,
+--- or nil and why not.
+function tables.restore(flows, record, now)
+  local outcome = C.pg_keep_restore(flows.table, record, now, number)
+  if outcome == C.KEEP_USED then return number[0] end
+  return nil, REASONS[outcome]
+end
+
+--- An item for keep.records(). `o`: of, layout and notes as there; flows (the table);
+--- now(), in the unit of the table; and, both optional, check(record, notes), called
+--- with each record (a pointer to a copy, which it may change): says why it isn't
+--- used, if so (PASS: it is no business of this process); used(record, number),
+--- with that in the table, once it is.
+function tables.item(o)
+  local flows = o.flows
+  local pointer = ffi.typeof("$ *", flows.record_type)
+  local function begin(notes)
+    local now = o.now()
+    return function (bytes)
+      local record = ffi.cast(pointer, bytes)
+      local problem = o.check and o.check(record, notes)
+      if problem ~= nil then return problem end
+      local n, why = tables.restore(flows, record, now)
+      if not n then return why end
+      if o.used then o.used(flows.record[n], n) end
+    end
+  end
+  return {of = o.of, layout = o.layout, records = flows.table.records,
+    notes = o.notes or "", begin = begin}
+end
+
+return tables
