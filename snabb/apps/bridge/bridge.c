@@ -44,7 +44,7 @@ FLOW_INLINE uint16_t decide(struct mac_table *t, const struct fdb_query *destina
 {
   struct mac_place from = t->place[place];
   uint16_t port = FLOOD;
-  const struct fdb_entry *e = fdb_found(&t->fdb, destination);
+  const struct fdb_record *e = fdb_found(&t->fdb, destination);
   if (e) {
     struct mac_place to = t->place[fdb_port(e)];
     bool stays = to.port == from.port || (from.group != 0 && to.group == from.group);

@@ -108,9 +108,10 @@ function mac_table:place(port, group)
   return number
 end
 
---- The address is where `box` (uint8_t *[1]) points to, 6 bytes.
+--- The address is where `box` (uint8_t *[1]) points to, 6 bytes. As in Snabb, a group's
+--- will do, and it isn't taken when the table is full.
 function mac_table:insert(box, port, group)
-  self._fdb:learn(fdb.key(box[0], 0), self:place(port, group))
+  self._fdb:put(fdb.key(box[0], 0), self:place(port, group))
 end
 
 --- The port and the group of the address; nil if it isn't known.

@@ -36,6 +36,23 @@ describe("apps.bridge.mac_table", function ()
     assert.is_nil((t:lookup(at(numbered(1)))))
   end)
 
+  it("takes a group's address, as Snabb's does", function ()
+    t:insert(at("\1\0\94\0\0\1"), 2, 5)
+    assert.same({2, 5}, {t:lookup(at("\1\0\94\0\0\1"))})
+    assert.is_nil((t:lookup(at("\0\0\94\0\0\1"))))
+  end)
+
+  it("keeps what it has when it is full", function ()
+    local small, n = mac_table:new{size = 2}, 0
+    repeat
+      n = n + 1
+      small:insert(at(numbered(n)), n, 0)
+    until small:overflow_p()
+    for i = 1, n - 1 do assert.equal(i, (small:lookup(at(numbered(i))))) end
+    assert.is_nil((small:lookup(at(numbered(n)))))
+    small:stop()
+  end)
+
   -- Those of a maker's cards differ in the last bytes, those of a host's in others.
   it("spreads addresses of any pattern", function ()
     for _, place in ipairs{1, 2, 3, 4, 5} do

@@ -48,7 +48,7 @@ static inline uint32_t destination(const struct vswitch *s, const struct fdb_que
 {
   if (q->key & GROUP_ADDRESS)
     return FLOOD;
-  const struct fdb_entry *e = fdb_found(&s->fdb, q);
+  const struct fdb_record *e = fdb_found(&s->fdb, q);
   if (e)
     return fdb_port(e) == port ? DROP | VSWITCH_OWN_PORT : fdb_port(e);
   if (s->open[fdb_segment(q->key)])

@@ -64,7 +64,7 @@ static int32_t confirm(const struct vxlan_end *end, const uint8_t *frame,
                        int32_t number, const uint8_t *address, uint32_t size)
 {
   uint64_t key = fdb_key(frame + 6, (uint32_t)number);
-  struct fdb_entry *entry = fdb_find(end->fdb, key, fdb_hash(end->fdb, key));
+  struct fdb_record *entry = fdb_find(end->fdb, key, fdb_hash(end->fdb, key));
   if (!entry)
     return 0;
   int32_t remote = fdb_port(entry);

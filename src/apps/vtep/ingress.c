@@ -32,7 +32,7 @@ static int32_t remote_of(const struct vxlan_segment *s, const uint8_t *frame,
   if (frame[0] & 1)
     return any_remote(s, length, index);
   uint64_t key = fdb_key(frame, (uint32_t)index);
-  const struct fdb_entry *entry = fdb_find(s->fdb, key, fdb_hash(s->fdb, key));
+  const struct fdb_record *entry = fdb_find(s->fdb, key, fdb_hash(s->fdb, key));
   return entry ? fdb_port(entry) : any_remote(s, length, index);
 }
 

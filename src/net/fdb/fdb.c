@@ -24,7 +24,7 @@ uint32_t pg_fdb_find(const struct fdb *f, uint64_t key)
 /* The port of the address, or -1. */
 int32_t pg_fdb_port(const struct fdb *f, uint64_t key)
 {
-  const struct fdb_entry *e = fdb_find(f, key, fdb_hash(f, key));
+  const struct fdb_record *e = fdb_find(f, key, fdb_hash(f, key));
   return e ? fdb_port(e) : -1;
 }
 
@@ -66,14 +66,14 @@ static bool is_full(const struct fdb *f)
   return f->table->records.count >= f->table->limit;
 }
 
-/* Entries that are out of time go, two for each that comes; when there is no room, the
- * oldest that was seen once. */
-static bool has_room(struct fdb *f)
+/* Entries that are out of time go, two for each that comes; when there is no room, and
+ * one may be taken from another, the oldest that was seen once. */
+static bool has_room(struct fdb *f, bool takes)
 {
   struct flow_table *t = f->table;
   for (f->gones = 0; f->gones < 2; f->gones++) {
     uint32_t number = pg_fdb_expired(f);
-    if (!number && is_full(f)) {
+    if (!number && takes && is_full(f)) {
       number = t->list[FDB_NEW].oldest;
       f->evicted += number != 0;
     }
@@ -85,11 +85,11 @@ static bool has_room(struct fdb *f)
   return !is_full(f);
 }
 
-static uint32_t add(struct fdb *f, uint64_t key, uint32_t list, uint32_t port)
+static uint32_t add(struct fdb *f, uint64_t key, uint32_t list, uint32_t port, bool takes)
 {
   uint16_t value = (uint16_t)port;
   memcpy(&f->table->note[FDB_PORT], &value, sizeof value);
-  uint32_t number = has_room(f) ? pg_flow_table_add(f->table, &key, list, f->now) : 0;
+  uint32_t number = has_room(f, takes) ? pg_flow_table_add(f->table, &key, list, f->now) : 0;
   f->had = -1;
   if (!number) {
     f->full++;
@@ -101,7 +101,7 @@ static uint32_t add(struct fdb *f, uint64_t key, uint32_t list, uint32_t port)
 /* The entry is at that port now. */
 static uint32_t renew(struct fdb *f, uint32_t number, uint32_t list, uint32_t port)
 {
-  struct fdb_entry *e = fdb_entry(f, number);
+  struct fdb_record *e = fdb_entry(f, number);
   bool moved = f->had != (uint16_t)port;
   pg_flow_table_touch(f->table, number, list, f->now);
   fdb_set_port(e, port);
@@ -109,17 +109,16 @@ static uint32_t renew(struct fdb *f, uint32_t number, uint32_t list, uint32_t po
   return moved ? FDB_MOVED : FDB_SAME;
 }
 
-/* fdb_learn(), but for what was seen a moment ago. */
-uint32_t pg_fdb_enter(struct fdb *f, uint64_t key, uint32_t hash, uint32_t port)
+static uint32_t put(struct fdb *f, uint64_t key, uint32_t hash, uint32_t port, bool told)
 {
   uint32_t number = flow_find(&f->table->index, &key, hash, FDB_KEY);
-  const struct fdb_entry *e = fdb_entry(f, number);
+  const struct fdb_record *e = fdb_entry(f, number);
   f->had = number ? fdb_port(e) : -1;
   f->gones = 0;
-  if (key & FDB_GROUP_BIT)
+  if (key & FDB_GROUP_BIT && !told)
     return FDB_GROUP;
   if (!number)
-    return add(f, key, FDB_NEW, port);
+    return add(f, key, FDB_NEW, port, !told);
   if (e->age.list == FDB_STATIC)
     return FDB_FIXED;
   if (fdb_is_live(f, e))
@@ -127,6 +126,19 @@ uint32_t pg_fdb_enter(struct fdb *f, uint64_t key, uint32_t hash, uint32_t port)
   pg_flow_table_touch(f->table, number, FDB_NEW, f->now);
   fdb_set_port(fdb_entry(f, number), port);
   return FDB_LEARNED;
+}
+
+/* fdb_learn(), but for what was seen a moment ago. */
+uint32_t pg_fdb_enter(struct fdb *f, uint64_t key, uint32_t hash, uint32_t port)
+{
+  return put(f, key, hash, port, false);
+}
+
+/* The address, also a group's, is at the port: a program says so, and no packet. As
+ * pg_fdb_learn(), but it takes the place of no other that is in time. */
+uint32_t pg_fdb_put(struct fdb *f, uint64_t key, uint32_t port)
+{
+  return put(f, key, fdb_hash(f, key), port, true);
 }
 
 /* The address has sent from the port. An enum fdb_result; f->had is the port that its
@@ -148,7 +160,7 @@ uint32_t pg_fdb_fix(struct fdb *f, uint64_t key, uint32_t port)
   if (key & FDB_GROUP_BIT)
     return FDB_GROUP;
   if (!number)
-    return add(f, key, FDB_STATIC, port);
+    return add(f, key, FDB_STATIC, port, true);
   f->had = fdb_port(fdb_entry(f, number));
   return renew(f, number, FDB_STATIC, port);
 }

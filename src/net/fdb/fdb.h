@@ -13,7 +13,7 @@
 /* The key is a MAC address, its first byte in the lowest 8 bits, and above it 16 bits of
  * the segment: a VLAN, or a number that stands for a VNI. The port is the user's number,
  * in the age's last two bytes: so there are two entries in a cache line. */
-struct fdb_entry { uint64_t key; struct flow_age age; };
+struct fdb_record { uint64_t key; struct flow_age age; };
 
 /* The lists of entries: seen once, seen again, configured. */
 enum { FDB_NEW, FDB_KNOWN, FDB_STATIC };
@@ -34,6 +34,7 @@ struct fdb {
 
 uint64_t pg_fdb_key(const uint8_t *mac, uint32_t segment);
 uint32_t pg_fdb_learn(struct fdb *f, uint64_t key, uint32_t port);
+uint32_t pg_fdb_put(struct fdb *f, uint64_t key, uint32_t port);
 uint32_t pg_fdb_fix(struct fdb *f, uint64_t key, uint32_t port);
 uint32_t pg_fdb_find(const struct fdb *f, uint64_t key);
 int32_t pg_fdb_port(const struct fdb *f, uint64_t key);

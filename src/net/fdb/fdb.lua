@@ -84,6 +84,12 @@ function Fdb:learn(key, port, gone)
   return outcome(self, C.pg_fdb_learn(self.fdb, key, port), gone)
 end
 
+--- The same of what a program says, and no packet: groups' addresses are taken, too, and
+--- none takes the place of another.
+function Fdb:put(key, port, gone)
+  return outcome(self, C.pg_fdb_put(self.fdb, key, port), gone)
+end
+
 --- The address is at the port for good. As learn().
 function Fdb:fix(key, port, gone)
   return outcome(self, C.pg_fdb_fix(self.fdb, key, port), gone)
