@@ -118,6 +118,18 @@ describe("a ring", function ()
     configure{a = {Port, "ring:x"}, b = {Port, "ring:x"}}
   end)
 
+  it("has a name of up to 20 characters", function ()
+    local name = "ring:abcdefghijklmnopqrs"
+    for _, last in ipairs{"t", "u"} do
+      local apps = configure({a = {Port, name .. last}, b = {Port, name .. last},
+        e = {Idle}}, {"e.a -> a.input", "b.output -> e.d"})
+      send(apps.a.input.input, frames(1, 50))
+      engine.breathe()
+      engine.breathe()
+      assert.same(frames(1, 50), take(apps.b.output.output))
+    end
+  end)
+
   it("is empty when both ends have been unplugged", function ()
     local apps = configure({a = {Port, "ring:x"}, b = {Port, "ring:x"}, e = {Idle}},
       {"e.a -> a.input"})

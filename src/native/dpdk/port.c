@@ -90,11 +90,14 @@ static struct rte_ring *ring_of(const char *name, int side)
  * sends, the other receives (rte_eth_from_rings). */
 int pg_port_ring(struct port *port, const char *name, int side)
 {
+  static unsigned made;
   char port_name[RTE_ETH_NAME_MAX_LEN];
   struct rte_ring *rx = ring_of(name, side), *tx = ring_of(name, !side);
   if (!rx || !tx)
     return pg_fail("no ring '%s': %s", name, rte_strerror(rte_errno));
-  snprintf(port_name, sizeof port_name, "pg_%s_%d", name, side);
+  /* DPDK puts "net_ring_" before it, and has room for 28 characters then. */
+  snprintf(port_name, sizeof port_name, "pg%u",
+           __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED));
   int id = rte_eth_from_rings(port_name, &rx, 1, &tx, 1, RTE_MAX(pg_numa_here(), 0));
   if (id < 0)
     return pg_fail("no ring port '%s': %s", name, rte_strerror(rte_errno));

@@ -84,8 +84,8 @@ function Fdb:learn(key, port, gone)
   return outcome(self, C.pg_fdb_learn(self.fdb, key, port), gone)
 end
 
---- The same of what a program says, and no packet: groups' addresses are taken, too, and
---- none takes the place of another.
+--- The same of what a program says, and no packet: groups' addresses are taken, too,
+--- but none takes another's place.
 function Fdb:put(key, port, gone)
   return outcome(self, C.pg_fdb_put(self.fdb, key, port), gone)
 end
