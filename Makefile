@@ -28,7 +28,7 @@
 ## make docs       write the API reference to build/reference (ldoc)
 ## make site       write all pages as a site with a search to build/site (mkdocs)
 ## make deb        build a Debian package in build/deb (packaging/README.md)
-## make lint       luacheck, and the C compiler's warnings as errors
+## make lint       luacheck, the C compiler's warnings as errors, and words that say little
 ## make install    install under PREFIX (default /usr/local), staged in DESTDIR
 ## make uninstall  remove what make install put there
 ## make clean      remove what was built
@@ -175,6 +175,7 @@ clickelements: perigee
 
 lint: libraries
 	luacheck --quiet --no-color .
+	$(PYTHON) tools/plain_words.py
 	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c test/native/*.c)
 
 # What Lua reads of the C headers (core.declare).

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- perigee run examples/load.lua CYCLES [BYTES [SECONDS]]: what throughput is left when
 -- each packet takes CYCLES of the CPU, and an access to a table of BYTES? The report
--- tells where the cycles went.
+-- says where the cycles went.
 
 local Cycles = require("apps.load.cycles").Cycles
 local Memory = require("apps.load.memory").Memory

@@ -2,7 +2,7 @@
 -- The family of libmoon and MoonGen: their scripts, on Perigee's ports. What scripts
 -- know by libmoon's names is in modules/, which is on the module path only in the Lua
 -- states that run a script (moongen.script.state). Elsewhere it is what require() looks
--- for last: programs of Snabb's form may use libmoon's modules beside Snabb's.
+-- for last: programs of Snabb's form may use libmoon's modules next to Snabb's.
 
 local function find_last(name)
   local root = require("core.main").root .. "/moongen/modules"

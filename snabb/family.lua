@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What programs of Snabb's find beside their modules: the globals that core.main sets
+-- What programs of Snabb's find next to their modules: the globals that core.main sets
 -- there, options to bring trees of Snabb's layout, and types in shared memory.
 
 local failure = require("core.failure")

@@ -3,7 +3,7 @@
 -- host (native/dpdk/main.c) calls start(). Everything may be used here; nothing else
 -- uses this, but workers, whose Lua states are to be alike.
 --
--- A family (snabb/, ...) is a folder beside src whose family.lua returns a table with
+-- A family (snabb/, ...) is a folder next to src whose family.lua returns a table with
 -- `options`, like those of command_line.options, and their `title` in --help;
 -- globals(), which sets the globals that programs of that world expect; and `types`,
 -- the modules that register types of objects in shared memory (core.shm), by type; and

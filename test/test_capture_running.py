@@ -133,7 +133,7 @@ def test_last_words_that_never_come(tmp_path):
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
             status = capture.finish()
         process.send(signal.SIGCONT)
-        assert "the process hasn't told within 10 s what was lost" in capture.said, status
+        assert "the process hasn't reported within 10 s what was lost" in capture.said, status
         assert status == 0
         slept = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
         assert slept > 40, f"{slept} times, of 120: {capture.said}"

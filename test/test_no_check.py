@@ -31,7 +31,7 @@ engine.fuse = false io.write("buffered ")"""})
     result = perigee("--eal", "--no-huge", "run", "wrong.lua", cwd=tmp_path)
     assert result.returncode == 1
     assert re.fullmatch(r"perigee: app 'after': in process\(\)(, at \S+:\d+)?: NULL was used "
-                        r"as a packet, or as an address; which app has sent it tells "
+                        r"as a packet, or as an address; which app has sent it: see "
                         r"`perigee --check PROGRAM`\n", result.stderr), result.stderr
     assert result.stdout == "buffered "
 
@@ -55,7 +55,7 @@ def test_a_sum_that_cannot_be(tmp_path):
     result = perigee("--eal", "--no-huge", "run", "wrong.lua", cwd=tmp_path)
     assert result.returncode == 1
     assert re.search(r"^perigee: [\d,]+ packets more were sent, freed or dropped than came "
-                     r"in: apps free or send packets twice \(`perigee --check PROGRAM` tells "
+                     r"in: apps free or send packets twice \(`perigee --check PROGRAM` says "
                      r"which\)$", result.stderr, re.M), result.stderr
     assert re.search(r"held by apps -[\d,]+$", result.stdout, re.M)
 

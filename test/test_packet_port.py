@@ -129,7 +129,7 @@ def test_two_processes_do_not_both_send_unless_asked_to(pair):
         assert second.returncode == 1
         assert second.stderr == (
             "perigee: app 'port': port 'packet:left': another process sends on 'left' by "
-            "a packet port already; end that first, or write shared=1 to send beside it\n")
+            "a packet port already; end that first, or write shared=1 to send as well\n")
         assert here.run(PERIGEE, "echo", "packet:left,shared=1", 1, 0.1).returncode == 0
         assert here.run(PERIGEE, "capture", "packet:left", os.devnull, "--duration",
                         0.1).returncode == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`perigee trace`: the ways of single packets through graphs that run."""
+"""`perigee trace`: the paths of single packets through graphs that run."""
 
 import json
 import os

@@ -229,7 +229,7 @@ def test_a_wrong_file_leaves_the_old_configuration(namespace, tmp_path):
         config(file, inner='"null"')
         program.send(signal.SIGHUP)
         program.wait_for("inner can't change while it runs (from 'packet:left' to "
-                         "'null'): start it anew; the configuration stays as it was")
+                         "'null'): restart it; the configuration stays as it was")
         assert program.said.count("vtep: 192.0.2.1") == 1
         assert_pings(site.station, "10.9.0.2")
         assert program.interrupt() == 0, program.said

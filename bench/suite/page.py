@@ -58,7 +58,7 @@ class Page:
     def __init__(self, web):
         address = web.stdout.readline()
         if not address:
-            raise measure.Failed("`perigee web` ended before it told its address")
+            raise measure.Failed("`perigee web` ended before it printed its address")
         self.port = int(address.rsplit(":", 1)[1].split("/")[0])
 
     def ask(self, name, **body):

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What elements have to tell: lines on standard error, which others may listen to.
+-- What elements print: lines on standard error, which others may listen to.
 
 local chatter = {}
 

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What is wrong with a configuration, in Click's form: all of it, each line with the
--- place it is about, messages about one element below a line that names it:
+-- position it is about, messages about one element below a line that names it:
 --
 --     gw.click:7: While configuring 'p :: Paint':
 --       COLOR: out of range, bound 255
 --
 -- A collector (errors.new) counts and passes lines on as they come. Reporters put a
--- place (at) or a heading (context) before messages; the collector is a reporter too.
--- Messages quote with '...'; the quotes are typographic ones on terminals that have
--- them. Quotes within arguments stay.
+-- position (at) or a heading (context) before messages; the collector is a reporter
+-- too. Messages quote with '...'; the quotes are typographic ones on terminals that
+-- have them. Quotes within arguments stay.
 
 local unistd = require("posix.unistd")
 

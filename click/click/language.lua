@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Click's language, whole: from the text of a configuration to the flat one that a
+-- Click's language: from the text of a configuration to the flat one that a
 -- router is built of.
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Where a packet's annotations lie: 64 bytes, as p.note8, p.note16, p.note32 and
+-- A packet's annotations: 64 bytes, as p.note8, p.note16, p.note32 and
 -- p.note64. The first 16 are the engine's own kinds (offsets of headers, the packet's
 -- type, its time), the other 48 are numbered as in Click, whose elements take such
 -- numbers as arguments.

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Values that an element has seen and how often, and the handlers that tell of them: as
+-- Values that an element has seen and how often, and the handlers that report them: as
 -- FastClick's statistics elements have them (BatchStats, BurstStats, FlowCounter).
 
 local value_counts = {}

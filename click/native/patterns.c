@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of many patterns occur in a packet. Patterns are compiled so that each is told
- * of once (HS_FLAG_SINGLEMATCH), and numbered from 0.
+ * Which of many patterns occur in a packet. Patterns are compiled so that each is
+ * reported once (HS_FLAG_SINGLEMATCH), and numbered from 0.
  */
 #include "patterns.h"
 

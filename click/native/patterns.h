@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of many patterns occur in a packet, by Hyperscan's hs_scan(), which tells what
+ * Which of many patterns occur in a packet, by Hyperscan's hs_scan(), which says what
  * it finds by calls that LuaJIT can't compile. Plain declarations, as in native/api.h.
  */
 #pragma once

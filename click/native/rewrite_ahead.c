@@ -2,7 +2,7 @@
  *
  * What a rewriter with more flows than fit into the caches does for the packets of a
  * burst before it rewrites the first: it finds their flows, asking the memory for all
- * places at once, then for all flows.
+ * slots at once, then for all flows.
  */
 #include "rewrite_key.h"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Measures the latency from one device to another, beside a load of UDP packets, and
+-- Measures the latency from one device to another, next to a load of UDP packets, and
 -- saves it as a histogram.
 
 local device = require "device"

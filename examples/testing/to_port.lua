@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ToPort: passes UDP datagrams to one port on, and drops everything else by name.
--- Beside it stands its spec, as an example of how apps are tested (doc/apps.md).
+-- Next to it stands its spec, as an example of how apps are tested (doc/apps.md).
 
 local createStack = require("lib.stack").createStack
 

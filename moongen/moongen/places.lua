@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Whose code a place in an error or a traceback is.
+-- Whose code a position in an error or a traceback is.
 
 local main = require("core.main")
 

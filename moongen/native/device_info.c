@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What devices tell of themselves, and what can be changed while they run.
+ * What devices report, and what can be changed while they run.
  */
 #include <stdbool.h>
 #include <stdint.h>

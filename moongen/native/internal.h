@@ -2,11 +2,11 @@
  *
  * What the C files of this family share.
  *
- * A buffer's field `port` tells what it is at the moment, which costs little as its
+ * A buffer's field `port` says what it is at the moment, which costs little as its
  * cache line is written anyway: allocated or received (a script may send or free it), or,
- * with the bit MG_GONE, sent or freed. So a buffer that is sent twice is found, unless its
- * pool has given it out again meanwhile. Those that DPDK has allocated for others have
- * RTE_MBUF_PORT_INVALID, and may be sent.
+ * with the bit MG_GONE, sent or freed. So a buffer that is sent twice is found, unless
+ * its pool has allocated it again meanwhile. Those that DPDK has allocated for others
+ * have RTE_MBUF_PORT_INVALID, and may be sent.
  */
 #pragma once
 

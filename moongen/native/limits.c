@@ -164,7 +164,7 @@ static void tell_too_fast(struct mg_pacer *p, uint64_t now)
   char what[64] = "its packets' delays";
   if (p->asked > 0)
     snprintf(what, sizeof what, "%.6g %s", p->asked, p->unit);
-  mg_warn("%s: %s can't be kept; what is reached is told at the end", p->name, what);
+  mg_warn("%s: %s can't be kept; the reached rate is reported at the end", p->name, what);
 }
 
 static void sleep_until(double hz, uint64_t due, uint64_t now)

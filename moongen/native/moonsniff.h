@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What MoonSniff's scripts call: latencies of packets seen at two places, by numbers in
+ * What MoonSniff's scripts call: latencies of packets seen at two points, by numbers in
  * them; and a histogram. The names are MoonGen's. Times are nanoseconds.
  */
 #pragma once

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- C of programs of Snabb's, which its build links into the binary: compiled as a module
--- beside it is loaded, and kept in the user's cache, so that ffi.C has its functions.
+-- next to it is loaded, and kept in the user's cache, so that ffi.C has its functions.
 
 local dirent = require("posix.dirent")
 local failure = require("core.failure")

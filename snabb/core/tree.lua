@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Modules from a tree of Snabb's layout, built or not (-p, --snabb). Beside Lua files
+-- Modules from a tree of Snabb's layout, built or not (-p, --snabb). Next to Lua files
 -- such a tree has C headers, texts, C and DynASM that Snabb's build turns into modules
 -- and functions: here they become so as they are loaded.
 

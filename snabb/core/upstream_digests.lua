@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- CRC-32C of Snabb's files (commit f32729274) of Lua and DynASM, to tell a fork that
--- has changed them (core.both).
+-- CRC-32C of Snabb's files (commit f32729274) of Lua and DynASM, to recognise a fork
+-- that has changed them (core.both).
 -- luacheck: no max line length
 
 return {

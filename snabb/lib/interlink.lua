@@ -9,8 +9,8 @@
 -- What was inserted is seen by the receiver after push(), the room of what was
 -- extracted by the transmitter after pull(). Either side may come first, leave, and be
 -- followed by another; what is in the queue stays there until both have left. A side
--- whose process died is taken to have left as soon as somebody wants its place. To a
--- side that has seen the other lie, the queue is empty or full, for ever.
+-- whose process died is taken to have left as soon as somebody wants its side. To a
+-- side that has seen wrong cursors of the other, the queue is empty or full, for ever.
 
 local ffi = require("ffi")
 local stat = require("posix.sys.stat")

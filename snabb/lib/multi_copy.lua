@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Copies from many places at once: their cache misses overlap instead of following
+-- Copies from many addresses at once: their cache misses overlap instead of following
 -- one another. Streaming lookups in hash tables are fast by it.
 
 local C = require("core.declare")("native/snabb.h")

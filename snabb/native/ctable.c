@@ -2,7 +2,7 @@
  *
  * The memory of Snabb's hash tables (snabb/lib/ctable.lua), and what is done to it: Robin
  * Hood hashing (Celis, 1986). Entries are in the order of their hashes, each at the
- * place its hash stands for or after it, with no gap between the two. Places from 0
+ * slot its hash stands for or after it, with no gap between the two. Slots from 0
  * to size + max_displacement have a hash, NO_HASH where there is no entry; the last
  * of them never has one, so that searches end.
  */

@@ -14,7 +14,7 @@
 
 enum { PORTS = 4, TCP = 6, UDP = 17, FRAGMENT = 44, AUTHENTICATION = 51, SCTP = 132 };
 
-_Static_assert(sizeof(struct metadata) <= PACKET_HEADROOM / 2, "it has no place");
+_Static_assert(sizeof(struct metadata) <= PACKET_HEADROOM / 2, "it doesn't fit");
 
 /* Those that hold the number of the next header and their own size. */
 static bool is_extension(uint8_t protocol)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What hash tables and range maps of Snabb's are fast by: a search without
- * branches, and copies from many places at once, whose cache misses overlap.
+ * branches, and copies from many addresses at once, whose cache misses overlap.
  */
 #include <stdbool.h>
 #include <stdint.h>

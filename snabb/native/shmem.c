@@ -2,7 +2,7 @@
  *
  * What Snabb's lib.ipc.shmem calls: the memory of a file that several programs map.
  * `file` is a FILE *, as LuaJIT gives what io.open returned. NULL means failure,
- * which errno tells.
+ * which errno says.
  */
 #include <stdbool.h>
 #include <stdio.h>

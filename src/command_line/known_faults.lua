@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Faults of DPDK and LuaJIT that concern those who run Perigee, and whether the
--- versions here have them: `perigee --version` names them. doc/advisories.md tells
+-- versions here have them: `perigee --version` names them. doc/advisories.md says
 -- more; what is newer than this list, tools/security/check.lua finds.
 
 local known_faults = {}
@@ -52,7 +52,7 @@ function known_faults.lines(dpdk, luajit)
     ("known faults of this DPDK: %s"):format(listed(of_dpdk)),
     ("known faults of this LuaJIT: %s%s"):format(listed(of_luajit),
       #of_luajit > 0 and not is_dated
-        and " (in those before 14 March 2024; it doesn't tell its date)" or ""),
+        and " (in those before 14 March 2024; its date is unknown)" or ""),
   }
 end
 

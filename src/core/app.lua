@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The engine as programs know it, the global `engine`: configure() makes a graph of
 -- apps run, main() lets it breathe. What it does is in core/engine (this thread's
--- graph) and core/cpus (workers); doc/engine.md tells in which order to read. Names
+-- graph) and core/cpus (workers); doc/engine.md says in which order to read. Names
 -- are Snabb's.
 
 local C = require("core.native")

@@ -3,7 +3,7 @@
 -- hottest code of all: one C type for every link, cursors that count up (the
 -- number waiting is their difference modulo 2^32), bytes added up only on
 -- receive, totals only when somebody asks (link.sync). The cursors' types
--- matter: with two int32 a hop took 1.1 or 1.9 ns, as memory happened to lie.
+-- matter: with two int32 a hop took 1.1 or 1.9 ns, as memory happened to be placed.
 
 local ffi = require("ffi")
 local C = require("core.native")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The order in which Snabb tells apps of their links, and numbers `input` and `output`:
+-- The order in which Snabb announces links to apps, and numbers `input` and `output`:
 -- pairs() goes through a configuration's links, in the order of the hash table of
 -- Snabb's LuaJIT (lj_str.c and lj_tab.c of 2.1.0-beta3). It is the same in each run, so
 -- programs come to rely on it. Where it isn't on, links are sorted by their texts.

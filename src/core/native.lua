@@ -2,7 +2,7 @@
 -- The C shim, as LuaJIT sees it: the declarations of native/api.h, kernels.h and
 -- ports.h, read from the files the shim itself is compiled with, so that the two can't
 -- differ.
--- (core.declare does the same for C that lies beside its app.)
+-- (core.declare does the same for C that is next to its app.)
 
 local declarations = require("core.declarations")
 local mode = require("core.check.mode")

@@ -4,7 +4,7 @@
 -- it again after any function here that moves the packet's start.
 --
 -- At least max_payload bytes are always there from `data` on: a packet whose
--- start would lie further in than PACKET_MAX_HEADROOM is moved back.
+-- start would be further in than PACKET_MAX_HEADROOM is moved back.
 
 local ffi = require("ffi")
 local C = require("core.native")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Named objects in shared memory: files under shm.root, mapped. A name "a/b" belongs
 -- to this process (<root>/<pid>/a/b, the pid asked afresh, so a fork has its own; with
--- other pid namespaces about, core.shm.process_folders tells); "/a/b" is <root>/a/b.
+-- other pid namespaces about, see core.shm.process_folders); "/a/b" is <root>/a/b.
 -- Only files whose blocks are reserved are mapped: a full disk is an error when an
 -- object is made, not a SIGBUS when it is used.
 

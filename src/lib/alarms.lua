@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A list of alarms, as ietf-alarms has it (draft-vallin-netmod-alarm-module-02, later
 -- RFC 8632): which may be raised, which have been, when, and what operators say of
--- them. An alarm is told from others by its `resource`, `alarm_type_id` and
+-- them. An alarm is identified by its `resource`, `alarm_type_id` and
 -- `alarm_type_qualifier` (text; the last may be left out). Times are numbers, seconds
 -- since 1970. Pure.
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What ARP and NDP have in common: when the next hop's MAC address is asked for, and
 -- what becomes of the answer. With several queues only one process hears that, and
--- tells the others by shared memory. Where lib.yang.alarms is to be had (Snabb's), an
+-- informs the others by shared memory. Where lib.yang.alarms is to be had (Snabb's), an
 -- alarm is raised as long as the address isn't known.
 --
 -- The app has `next_ip`, `next_mac` (false: not known yet), `self_mac`, `neighbors` (a

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Protocol stacks: createStack("eth", "ip4", "udp") makes a cast from packets to
--- packets with named headers. doc/stack.md tells how to use it, and how to define a
+-- packets with named headers. doc/stack.md says how to use it, and how to define a
 -- protocol.
 
 local address = require("lib.stack.address")

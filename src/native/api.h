@@ -3,7 +3,7 @@
  * What the C shim and Lua share of packets, links and the engine. core.native
  * hands this very file, kernels.h and ports.h to LuaJIT's ffi.cdef, so they
  * hold plain declarations only: no macros, no inline functions. layout.c
- * asserts that struct packet lies on rte_mbuf.
+ * asserts that struct packet is on rte_mbuf.
  */
 #pragma once
 

@@ -19,7 +19,7 @@ and
 
 says more; with `--page` it writes this page. A run prints how many tests of each folder
 passed. Tests are skipped by FastClick's own rule: where a build of FastClick without DPDK
-and kernel modules skips them, and not because an element isn't here. A few that go by the
+and kernel modules skips them, and not because an element isn't here. A few that depend on the
 clock get more time (tools/click/patience.txt).
 
 {counts}

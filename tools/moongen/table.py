@@ -6,7 +6,7 @@ import re
 from runs import ROOT
 
 PAGE = ROOT / "doc" / "moongen.md"
-WHOLE = "runs whole"
+WHOLE = "runs"
 PREFIXES = {"libmoon": "libmoon/examples/", "MoonGen": "moongen/examples/"}
 
 

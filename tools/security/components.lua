@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a perigee consists of beside itself: Debian's packages of the libraries that
+-- What a perigee consists of as well as itself: Debian's packages of the libraries that
 -- the binary is linked to, DPDK's drivers, which it loads, and those that the package
 -- depends on and that are installed.
 

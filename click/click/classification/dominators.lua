@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Lets each jump of a decision program lead past the steps whose answers are known
--- there, from the answers given on every way to it.
+-- there, from the answers taken on every path to it.
 --
--- There may be very many ways, so at most four *histories* are kept for each step. A
+-- There may be very many paths, so at most four *histories* are kept for each step. A
 -- history is a list of answers, each 2 * step + 1 for yes or 2 * step for no; every way
--- to the step has given all answers of one of its histories at least. Equal tests have
+-- to the step has all answers of one of its histories at least. Equal tests have
 -- one number in them, that of the first. The last answer in a history is the step's own
 -- and changes with the way out that is looked at.
 

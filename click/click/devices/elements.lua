@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What elements have in common that receive from devices and send to them by way of
 -- Perigee's ports (click.devices): how they are wired, what they do with packets, what
--- they tell of the device.
+-- they describe the device.
 
 local devices = require("click.devices.device")
 local element = require("click.element")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Files that elements write lines to. What can't be written (a full disk) is said once;
--- the element goes on, and the exit status will tell.
+-- the element goes on, and the exit status reports it.
 
 local C = require("core.native")
 local files = require("core.lib.files")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Handlers that show what a device's driver tells beyond the usual statistics. Each is
--- given ask(element, f), which returns f(port) of the element's device, nil if it isn't
--- open.
+-- Handlers that show what a device's driver reports beyond the usual statistics. Each
+-- is given ask(element, f), which returns f(port) of the element's device, nil if it
+-- isn't open.
 
 local C = require("core.native")
 local ffi = require("ffi")

@@ -46,7 +46,7 @@ LB_MODE says which server a new flow gets: rr (the next), wrr and awrr (the next
 weights, which awrr takes from loads every AWRR_TIME ms), hash (by addresses and ports),
 hash_crc (by these and the protocol, with CRC32c), hash_ip, chash and table (by bytes of
 a frame's addresses; and ports), hash_agg and cst_hash_agg (by the aggregate annotation;
-the latter on a ring of CST_BUCKETS places), least (the least loaded), pow2 (the less
+the latter on a ring of CST_BUCKETS slots), least (the least loaded), pow2 (the less
 loaded of two at random). LST_MODE says what load is: conn (TCP connections, from a SYN
 to a FIN or RST, or their flow's end), packets, bytes, or cpu, which is written to the
 handler load (0:50,1:70). NSERVER: how many servers are in use at first (0: all); others

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ARPQueriers of which there are copies on several CPUs. An ARP reply comes to one of
--- them, which tells the others; each has a table of its own. One asks for all.
+-- them, which notifies the others; each has a table of its own. One asks for all.
 
 local bit = require("bit")
 local bytes = require("net.wire.bytes")

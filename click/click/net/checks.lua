@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What elements share that check headers: they count good packets and bad ones, tell of
+-- What elements share that check headers: they count good packets and bad ones, report
 -- the first bad one (VERBOSE: of each), and with DETAILS count them by reason.
 
 local checks = {}

@@ -3,7 +3,7 @@
 -- and copies of packets with annotations and the bytes before the first.
 --
 -- As a rule nothing is moved but the packet's beginning. Where that can't be, because
--- there is no room before it or it would lie further in than packets may begin, the
+-- there is no room before it or it would be further in than packets may begin, the
 -- packet's bytes are moved, and headers' offsets with them.
 
 local bit = require("bit")

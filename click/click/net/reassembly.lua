@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- An IPv4 datagram that is being put together from its fragments (net/fragment), in a
--- packet whose payload begins at a fixed place. Fragments may overlap.
+-- packet whose payload begins at a fixed offset. Fragments may overlap.
 
 local bit = require("bit")
 local ffi = require("ffi")

@@ -5,7 +5,7 @@
 -- often, are laid out for C (net.route.table).
 --
 -- A route is {address=, mask=, gateway=, port=}: numbers in host order, gateway 0 for
--- none; ports count from 0. With `label`, that is shown in the port's place; `output`
+-- none; ports count from 0. With `label`, that is shown instead of the port; `output`
 -- is what users call the port.
 
 local meanwhile = require("core.lib.meanwhile")

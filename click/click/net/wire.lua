@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Numbers as they lie in packets, and addresses as Click writes them. A word is four
+-- Numbers as they are in packets, and addresses as Click writes them. A word is four
 -- bytes as an int32_t in memory's order would read them: two addresses are equal if
 -- their words are. A half is two bytes as a uint16_t.
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the pages of elements say beside what their classes say themselves: `usage`,
+-- What the pages of elements say as well as what their classes say: `usage`,
 -- the arguments of classes that read theirs in a way of their own, and `differs`, what
 -- is not as in Click or FastClick. A class may have these two fields itself.
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A ring of consistent hashing as Click's SourceIPHashMapper has it, number by number,
 -- so that the same configuration sends the same clients to the same servers. Each
--- server has places on the ring; a server that goes takes only its own clients with it.
+-- server has slots on the ring; a server that goes takes only its own clients with it.
 
 local bit = require("bit")
 local ffi = require("ffi")

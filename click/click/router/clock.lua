@@ -3,7 +3,7 @@
 -- nanosecond whenever it is read, and jumps when the router has nothing to do before
 -- its next timer.
 --
--- Times are doubles in seconds. Timers go by the steady clock, which nobody sets.
+-- Times are doubles in seconds. Timers use the monotonic clock, which nobody sets.
 
 local ffi = require("ffi")
 local C = require("core.native")

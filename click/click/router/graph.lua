@@ -5,7 +5,7 @@
 --
 -- The element itself is the app. What the engine would take for its own methods is
 -- hidden from it: an element's pull() is for pull connections (click.router.pulls), and
--- where it lies on the pull side, so is its process().
+-- where it is on the pull side, so is its process().
 --
 -- An element may be another app of Perigee's: then its field `app` is {class =, arg =},
 -- and port_names {input = {...}, output = {...}}, the names of the app's links.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Handlers that show an argument of an element's configuration, and configure the
--- element anew with another one in its place.
+-- element again with a new one.
 
 local configure = require("click.router.configure")
 local text_of = require("click.language.text")

@@ -2,7 +2,7 @@
 -- The end of a router that reads files by way of devices: it stops when all of them
 -- have ended and what they have brought has gone its way, through queues, too.
 --
--- Elements tell about it by two methods. reads_file(): true while a file is still to be
+-- Elements report it by two methods. reads_file(): true while a file is still to be
 -- read, false when it has ended, nil if there is none. backlog(): how many packets it
 -- holds that are to go on. Those of a queue that nobody pulls any more stay where they
 -- are.

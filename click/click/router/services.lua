@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What elements ask their router for: other elements, time, tasks, timers, signals,
--- handlers, and to tell the user something.
+-- handlers, and to print messages.
 
 local chatter = require("click.chatter")
 local handlers = require("click.router.handlers")

@@ -5,7 +5,7 @@
 -- push by themselves look downstream for the second, and sleep while none is active.
 --
 -- A class says what it has with notifies = "empty", "full" or "both". With notifies_on
--- = "through" (schedulers that hold packets themselves), what lies behind it wakes
+-- = "through" (schedulers that hold packets themselves), what is behind it wakes
 -- listeners as well. `silent` says that an element without ports on the other side
 -- never makes packets by itself.
 

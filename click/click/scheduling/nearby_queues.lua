@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The queues that RED and CoDel go by: those that the argument QUEUES names, or the
+-- The queues that RED and CoDel look at: those that the argument QUEUES names, or the
 -- nearest ones on packets' way.
 
 local text_of = require("click.language.text")

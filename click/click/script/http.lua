@@ -4,7 +4,7 @@
 -- (RFC 9110, RFC 9112.)
 --
 -- A browser may be made to send requests by any page that it shows. So requests that
--- come from a page of another place, or that ask for a place that isn't this one, are
+-- come from a page of another origin, or that name a host that isn't this one, are
 -- refused.
 
 local errors = require("click.errors")
@@ -119,7 +119,7 @@ local function obey(self, request, body)
   local method = METHODS[request.method]
   if not method then return answer(self, request, 405, "Unsupported method\n") end
   if is_foreign(request) then
-    return answer(self, request, 403, "not for pages of other places\n")
+    return answer(self, request, 403, "not for pages of other origins\n")
   end
   local element, name, argument = paths.resolve(self.router, request.path, self.aliases)
   if not element then return answer(self, request, 404, name .. "\n") end

@@ -4,7 +4,7 @@
 --
 --     977492832.61 10.0.0.1.33397 > 10.0.0.2.22: S 10:10(0) win 5840 (ttl 64, id 5)
 --
--- What lies behind the headers isn't in the text; it is noted as extra length.
+-- What is behind the headers isn't in the text; it is noted as extra length.
 
 local arguments = require("click.arguments")
 local bit = require("bit")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- TCP headers from tcpdump's text: "S 10:10(0) ack 7 win 5840 <mss 1460,nop>". Behind a
 -- flow's first packets tcpdump counts sequence numbers from there on; the numbers are
--- made whole again here.
+-- completed here.
 
 local options = require("click.summary.options")
 

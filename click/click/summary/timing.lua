@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Keeps packets apart in time as their timestamps are: the first is due at once.
+-- Spaces packets in time as their timestamps are: the first is due at once.
 
 local ffi = require("ffi")
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What a summary dump sees of a packet: where its headers are, as far as they make
--- sense and are there, and what is wrong with it. Places are offsets from the packet's
--- buffer.
+-- sense and are there, and what is wrong with it. Positions are offsets from the
+-- packet's buffer.
 --
 --   start, finish        the packet's first byte, and the one behind its last (padding
 --                        behind the IP packet doesn't count)

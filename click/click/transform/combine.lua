@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Joins configurations of several routers to one of all, where a link takes the place
 -- of two devices; and takes one router out of that again. As in Click, a link is an
--- element RouterLink, whose configuration tells what it stands for: "ROUTER ELEMENT
+-- element RouterLink, whose configuration says what it stands for: "ROUTER ELEMENT
 -- CLASS, CONFIGURATION" for each of its inputs and outputs.
 
 local edit = require("click.language.edit")

@@ -93,7 +93,7 @@ local function kind_of_all(router, list)
     end
     local both = dividable.both(all, kind)
     if not both then
-      return nil, ("%s and %s need packets divided in different ways"):format(who,
+      return nil, ("%s and %s need packets divided differently"):format(who,
         entry.name)
     end
     if both ~= all then who = entry.name end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What FastClick is told for DPDK, `--dpdk -l 0-3 -n 4 -a 0000:01:00.0 --`: the CPUs
+-- FastClick's options for DPDK, `--dpdk -l 0-3 -n 4 -a 0000:01:00.0 --`: the CPUs
 -- are the router's, the rest goes to DPDK when it starts.
 
 local affinity = require("core.cpus.affinity")

@@ -11,11 +11,11 @@ local SPECS = filter.options{filter.CONFIG, filter.VERBOSE}
 
 --- Run with the command line's arguments (a list of strings).
 M.run = filter.program("click-align", "Write a configuration. Nothing is to be "
-  .. "aligned: elements read headers wherever they lie.", SPECS,
+  .. "aligned: elements read headers wherever they are.", SPECS,
   "[VAR=VALUE]... [FILE]", function (o, reporter)
     local flat = filter.read(o, reporter)
     if not flat then return nil end
-    reporter:message("nothing to align: Perigee reads headers wherever they lie")
+    reporter:message("nothing to align: Perigee reads headers wherever they are")
     return filter.text(flat, o.config, true)
   end)
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `perigee click-check`: is a configuration right, as far as that can be told without
--- running it? Classes, ports, what pushes and what pulls.
+-- `perigee click-check`: is a configuration right, as far as that can be checked
+-- without running it? Classes, ports, what pushes and what pulls.
 
 local element = require("click.element")
 local filter = require("program.click.filter")

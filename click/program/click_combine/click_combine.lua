@@ -54,7 +54,7 @@ end
 
 --- Run with the command line's arguments (a list of strings).
 M.run = filter.program("click-combine", "Join the configurations of several routers to "
-  .. "one, in which links take the places of devices.", SPECS,
+  .. "one, in which links replace devices.", SPECS,
   "[FILE | NAME=FILE | LINK]...", function (o, reporter)
     local routers, links = read_parts(o, reporter)
     if reporter.count > 0 then return nil end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a script lost, told when it ends: by device, queue and reason.
+-- What a script lost, reported when it ends: by device, queue and reason.
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")

@@ -53,7 +53,7 @@ end
 local FAULTS = {
   [C.MG_SENT_TWICE] = "a buffer that was sent or freed already; alloc() or receive new "
     .. "ones for each send()",
-  [C.MG_NO_BUFFER] = "an array with places that have no buffer; alloc() or receive "
+  [C.MG_NO_BUFFER] = "an array with slots that have no buffer; alloc() or receive "
     .. "them first, or use sendN() with as many as there are",
 }
 

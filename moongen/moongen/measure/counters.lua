@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Counters of packets, as `stats` makes them: of a device, of packets that are shown to
--- them, or of what they are told. Each prints its rates about once a second, and the
--- totals at the end (measure.formats). Bytes include the 4 of the CRC.
+-- them, or of what is passed to them. Each prints its rates about once a second, and
+-- the totals at the end (measure.formats). Bytes include the 4 of the CRC.
 
 local clock = require("moongen.clock")
 local formats = require("moongen.measure.formats")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's module `graphite`: figures for Graphite, by its plaintext protocol over
 -- TCP: a line "NAME VALUE TIME" each. A script doesn't stop for a server that has gone
--- or that doesn't keep up: what can't be sent is lost, which is told once.
+-- or that doesn't keep up: what can't be sent is lost, which is reported once.
 
 local clock = require("moongen.clock")
 local fcntl = require("posix.fcntl")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The Precision Time Protocol as far as it tells packets apart: where its sequence
+-- The Precision Time Protocol as far as packets are distinguished: where its sequence
 -- number is, over Ethernet (IEEE 1588-2008, annex F) or UDP (annexes D and E).
 
 local ether_type = require("net.wire.ether_type")

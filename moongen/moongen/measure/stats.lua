@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- libmoon's module `stats`: makes counters, in all the ways in which scripts ask for
+-- libmoon's module `stats`: makes counters, in all forms in which scripts ask for
 -- them, and runs the task that counts devices.
 
 local counters = require("moongen.measure.counters")

@@ -53,7 +53,7 @@ end
 --- Let the array have `size` places, at most as many as it was made with.
 function methods.resize(self, size)
   if size > self.maxSize or size < 0 then
-    error(("a bufArray of %d places can't be resized to %s"):format(self.maxSize,
+    error(("a bufArray of %d slots can't be resized to %s"):format(self.maxSize,
       tostring(size)), 2)
   end
   self.size = size
@@ -99,7 +99,8 @@ end
 
 function Buffers:__newindex(key, buf)
   if type(key) ~= "number" or key < 1 or key > self.maxSize then
-    error(("a bufArray of %d has no place '%s'"):format(self.maxSize, tostring(key)), 2)
+    error(("a bufArray of %d slots has no slot '%s'"):format(self.maxSize,
+      tostring(key)), 2)
   end
   self.array[key - 1] = buf
 end
@@ -117,7 +118,7 @@ function buffers.is(value) return (ffi.istype(make, value)) end
 function buffers.new(n, mem)
   n = tonumber(n) or DEFAULT_SIZE
   if n % 1 ~= 0 or n < 1 or n > MOST then
-    error(("a bufArray has from 1 to %d places, not %s"):format(MOST, tostring(n)), 3)
+    error(("a bufArray has from 1 to %d slots, not %s"):format(MOST, tostring(n)), 3)
   end
   local self = make(n)
   self.size, self.maxSize, self.mem = n, n, mem

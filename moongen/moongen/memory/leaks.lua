@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Buffers that no pool has back when a script has ended. As many as its arrays have
--- places may be in its hands; what is missing beyond that was neither sent nor freed.
+-- slots may be in its hands; what is missing beyond that was neither sent nor freed.
 
 local C = require("core.declare")("native/moongen.h")
 

@@ -98,7 +98,7 @@ end
 --- their entries in `entries`, from allocateEntryPtrs.
 function Table:lookupBurst(packets, in_mask, hit_mask, entries)
   if packets.size > entries.n then
-    failure.usage("lpm: there are places for %d entries, but %d packets", entries.n,
+    failure.usage("lpm: there is room for %d entries, but %d packets", entries.n,
       packets.size)
   end
   local find, all = finder(self), self.entries

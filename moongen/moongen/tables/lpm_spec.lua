@@ -110,7 +110,7 @@ describe("lpm", function ()
     lpm.applyRoute(packets, hits, entries)
     assert.error_matches(function ()
       t:lookupBurst(packets, all(3), hits, t:allocateEntryPtrs(2))
-    end, "there are places for 2 entries, but 3 packets")
+    end, "there is room for 2 entries, but 3 packets")
   end)
 
   it("refuses to follow entries that aren't there", function ()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Errors that scripts raise, with the place they were raised at and how they got there.
+-- Errors that scripts raise, with the line they were raised at and how they got there.
 
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")

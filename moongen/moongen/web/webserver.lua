@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's module `webserver`: a task that answers /devices/{N,all,num} and
 -- /counters/{N,all,num} as JSON, and what handlers of the script answer. It listens on
--- this host alone unless it is told to bind elsewhere.
+-- this host alone unless another address is configured.
 
 local device = require("device")
 local libmoon = require("moongen.tasks.libmoon")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The learning bridge: which port an address was last seen at, and a burst of packets
- * sent by that. Where an address lies in the table is chance, and ports follow each
+ * sent by that. Where an address is in the table is chance, and ports follow each
  * other at random: in Lua each case would be a trace of its own.
  */
 #include <stdbool.h>

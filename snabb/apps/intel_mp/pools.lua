@@ -66,7 +66,7 @@ function pools.check(apps)
         .. "for none", apps[1].name, app.name, conf.pciaddr)
     elseif conf.vmdq and not conf.macaddr then
       failure.usage("app '%s' on %s: vmdq needs a macaddr, the address by which its "
-        .. "packets are told from those of other apps", app.name, conf.pciaddr)
+        .. "packets are distinguished from those of other apps", app.name, conf.pciaddr)
     elseif conf.mirror and not conf.vmdq then
       failure.usage("app '%s' on %s: mirror needs vmdq and a macaddr", app.name,
         conf.pciaddr)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Several driver apps on one card, which Snabb's drivers tell apart by its queues and
+-- Several driver apps on one card, which Snabb's drivers distinguish by its queues and
 -- pools for virtual machines (VMDq), in software: the card's port, and behind it a
 -- switch by VLAN and MAC address if there are pools, and what hands the packets of a
 -- pool out by flow if several apps receive them. (core.engine.expand) Pure.

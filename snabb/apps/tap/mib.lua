@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What Snabb's Tap tells of its interface beside a port's counters, in the names and
+-- What Snabb's Tap reports of its interface besides a port's counters, in the names and
 -- units of Snabb's interface MIB (lib.ipc.shmem.iftable_mib reads them): the address,
 -- the state, and how many packets were for groups.
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Snabb's apps as per-packet apps, where their push() is surely no more than that: what
--- the engine fuses in their place. An app has one such view, as long as its links have
+-- the engine fuses instead. An app has one such view, as long as its links have
 -- the same names.
 
 local config = require("core.config")

@@ -219,9 +219,9 @@ describe("an app of Snabb's form isn't fused if", function ()
     end}))
   end)
 
-  it("no app or port beside it is fused", function ()
+  it("no neighbouring app or port is fused", function ()
     run_anew({a = {Fwd}}, {"in.x -> a.input", "a.output -> out.x"})
-    assert.matches("no app or port beside it is fused", engine.not_fused.a)
+    assert.matches("no neighbouring app or port is fused", engine.not_fused.a)
   end)
 
   it("it is part of a loop", function ()

@@ -14,7 +14,7 @@ local SHARED = "push() uses state before its loop that a neighbouring app modifi
 local AT_ANY_TIME = "packets come at any time, and it does something once for each call"
 
 --- The reason for those that nothing beside them is fused with.
-unfit.ALONE = "no app or port beside it is fused"
+unfit.ALONE = "no neighbouring app or port is fused"
 
 -- For each app of the region those that links within it come from, one for each link.
 local function predecessors(region)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The base class of Snabb's protocol headers. A header lies in memory of its own
+-- The base class of Snabb's protocol headers. A header is in memory of its own
 -- (`new`) or where a packet has it (`new_from_mem`); its methods are the same.
 --
 -- A class has `_name`, and `_ulp` = {method, class_map}: the result of the method
 -- selects the module of the class for what follows. init() gives it its C types:
--- several for headers of variable size, of which the first, the base header, tells
--- the others apart. An object has one of each, and `_header` is the one in use.
+-- several for headers of variable size, of which the first, the base header, selects
+-- the others. An object has one of each, and `_header` is the one in use.
 
 local ffi = require("ffi")
 local class = require("lib.lua.class")

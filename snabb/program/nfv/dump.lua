@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A dump of OpenStack Neutron's database, as `mysqldump --tab=FOLDER` writes it: of
--- each table TABLE.sql, which tells its columns, and TABLE.txt, a line a row.
+-- each table TABLE.sql, which declares its columns, and TABLE.txt, a line a row.
 
 local document = require("lib.document.document")
 local failure = require("core.failure")

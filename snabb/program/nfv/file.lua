@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Configuration files of Snabb NFV: Lua that returns a list of ports. Read and checked
--- whole; whatever is wrong is a sentence with the file and, where it can be told, the
+-- complete; whatever is wrong is a sentence with the file and, where it is known, the
 -- line.
 
 local document = require("lib.document.document")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `perigee nfv COMMAND`, also `perigee snabbnfv COMMAND`: Snabb NFV, a switch for
--- virtual machines. Each command is a module beside this one.
+-- virtual machines. Each command is a module next to this one.
 
 local failure = require("core.failure")
 local near = require("lib.stack.nearest")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- In which line of a configuration file something is: the file has been run, and its
--- values don't tell. Found in files that are one list of tables, as most are.
+-- values don't say. Found in files that are one list of tables, as most are.
 
 local places = {}
 

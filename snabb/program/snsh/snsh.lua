@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `perigee snsh`: a Lua shell inside the runtime, and what scripts and tests
+-- `perigee snsh`: a Lua shell in the runtime, and what scripts and tests
 -- of Snabb's are started with.
 
 local cli = require("lib.cli")

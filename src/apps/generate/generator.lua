@@ -24,8 +24,8 @@ Generator.__index = Generator
 
 local function check_room(made)
   if made:records() == "none" then
-    failure.usage("its packets have no room for a number, by which streams are told "
-      .. "apart: let them have %d bytes or more", made.record_at + probe.SIZE)
+    failure.usage("its packets have no room for a number, by which streams are "
+      .. "distinguished: let them have %d bytes or more", made.record_at + probe.SIZE)
   end
 end
 

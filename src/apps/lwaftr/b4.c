@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The fast way from the B4s to the internet, or straight to another B4: whole IPv4
+ * The fast path from the B4s to the internet, or straight to another B4: entire IPv4
  * packets, but no ICMP, that come through the tunnel of their softwire and fit where
  * they go. All of a stage are looked up before the first is written to.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What all lwAFTRs of a process look things up in: a binding table that may be replaced
- * by another whole one (binding.c). A reader has the table between binding_enter() and
+ * by another complete one (binding.c). A reader has the table between binding_enter() and
  * binding_leave(), for a burst, and keeps no pointer into it beyond that.
  */
 #pragma once

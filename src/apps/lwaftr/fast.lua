@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Inet and B4: the fast ways through an lwAFTR, in bursts of C (inet.c, b4.c), for most
--- packets. The rest leaves by `slow`, as it came, for LwAftr and the apps around it,
--- whose counters these two share in: together they are what LwAftr alone would count.
+-- Inet and B4: the fast paths through an lwAFTR, in bursts of C (inet.c, b4.c), for
+-- most packets. The rest leaves by `slow`, as it came, for LwAftr and the apps around
+-- it, whose counters these two share in: together they are what LwAftr alone would
+-- count.
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")

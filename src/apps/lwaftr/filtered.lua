@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Where an interface has a filter, packets pass it on their way to or from the fast
--- ways, and are counted there as the reassembler and the fragmenter of the slow way
+-- paths, and are counted there as the reassembler and the fragmenter of the slow way
 -- count: before it, and behind it.
 
 local ip4 = require("net.ip.ip4")

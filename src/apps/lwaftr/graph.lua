@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- All apps of one queue of an lwAFTR, under upstream's names: the fast ways (inet, b4),
--- and the slow one behind them, which has reassembly, filters, the next hops, echo,
--- LwAftr and fragmentation, on each side.
+-- All apps of one queue of an lwAFTR, under upstream's names: the fast paths (inet,
+-- b4), and the slow one behind them, which has reassembly, filters, the next hops,
+-- echo, LwAftr and fragmentation, on each side.
 
 local ffi = require("ffi")
 local Binding = require("apps.lwaftr.binding")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The fast way from the internet to the B4s: whole IPv4 packets, but no ICMP, that fit
+ * The fast path from the internet to the B4s: entire IPv4 packets, but no ICMP, that fit
  * into the tunnel and whose softwire is found. All of a stage are looked up before the
  * first is written to.
  */

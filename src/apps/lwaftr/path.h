@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the ways through the lwAFTR share: reading headers, and looking up a burst.
+ * What the paths through the lwAFTR share: reading headers, and looking up a burst.
  */
 #pragma once
 

@@ -90,7 +90,7 @@ static inline bool is_from(const uint8_t *ip6, const struct softwire_ends *ends)
 {
   uint64_t a[4], b[4];
   static_assert(sizeof *ends == sizeof a && offsetof(struct softwire_ends, b4) == 0,
-                "they lie as in the header: the B4's, and the border router's behind it");
+                "they are as in the header: the B4's, and the border router's behind it");
   memcpy(a, ip6 + 8, sizeof a);
   memcpy(b, ends, sizeof b);
   return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;

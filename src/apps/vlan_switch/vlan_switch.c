@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The switch by VLAN and MAC address: a burst of one port's frames, each sent to the
- * port that has its destination. Where an address lies in the table is chance, and
+ * port that has its destination. Where an address is in the table is chance, and
  * ports follow each other at random: in Lua each case would be a trace of its own.
  *
- * Inside the switch frames have no tag; a trunk's lose it here, and get it here.
+ * Within the switch frames have no tag; a trunk's lose it here, and get it here.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the underlay sends, checked (apps.vtep.decap): so many ways out would be as many
+ * What the underlay sends, checked (apps.vtep.decap): so many exits would be as many
  * traces of LuaJIT's.
  */
 #include "../../net/checksum/sum.h"

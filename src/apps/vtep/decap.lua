@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Decap: takes the outer headers off VXLAN packets for this end point (RFC 7348), which
--- it checks first, in C: so many ways out would be as many traces. What may be for
+-- it checks first, in C: so many exits would be as many traces. What may be for
 -- the host itself (ARP, neighbour discovery, echo requests) goes to `host`.
 
 local bit = require("bit")

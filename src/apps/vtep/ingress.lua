@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Ingress: takes frames of the inner port, finds their VNI by their VLAN tag, which it
 -- takes off (RFC 7348, section 6.1), and the remote by their destination: in C, for
--- LuaJIT would compile each way apart. The VNI goes into hash[0], for Encap, and its
--- number and the remote's into hash[1]; for Flood the remote's is 0.
+-- LuaJIT would compile each path separately. The VNI goes into hash[0], for Encap, and
+-- its number and the remote's into hash[1]; for Flood the remote's is 0.
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/vtep/vtep.h")

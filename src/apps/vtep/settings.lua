@@ -237,7 +237,7 @@ local FIXED = {"address_text", "prefix", "mac_text", "gateway_text", "mtu", "ttl
 function settings.check_change(old, new)
   for _, name in ipairs(FIXED) do
     if old[name] ~= new[name] then
-      failure.usage("%s can't change while it runs (from %s to %s): start it anew",
+      failure.usage("%s can't change while it runs (from %s to %s): restart it",
         (name:gsub("_text$", "")), shown(old[name]), shown(new[name]))
     end
   end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- For --check: what C does with packets, of which it tells nobody. In the place of
+-- For --check: what C does with packets without reporting it. In the place of
 -- those of its functions that take packets or give them.
 
 local place = require("core.check.place")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- For --check: packet.allocate, packet.free and the like. A freed packet is overwritten
--- and kept apart for a while: whoever still writes to it is found then.
+-- and set aside for a while: whoever still writes to it is found then.
 
 local ffi = require("ffi")
 local place = require("core.check.place")

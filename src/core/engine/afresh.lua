@@ -2,8 +2,9 @@
 -- A process that is configured again and again compiles code for each graph, and LuaJIT
 -- gives code up for good that it failed to compile a few times, as the graphs before
 -- were: also code that all graphs share. So a change of the configuration lets LuaJIT
--- try anew what was given up, and when there is much compiled code, throws it all away.
--- While packets pass, it keeps LuaJIT from taking long over the new graph's first ones.
+-- try again what was given up, and when there is much compiled code, throws it all
+-- away. While packets pass, it keeps LuaJIT from taking long over the new graph's first
+-- ones.
 
 local C = require("core.native")
 local health = require("core.watch.health")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Errors that apps have raised while packets flowed, where the program went on: each is
--- told once for an app and cause, and counted. In shared memory as
+-- reported once for an app and cause, and counted. In shared memory as
 -- apps/NAME/errors_raised.counter, with errors_restarts and errors_bypassed (packets).
 
 local counter = require("core.counter")

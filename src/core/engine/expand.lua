@@ -5,10 +5,10 @@
 --
 -- which returns a part of a configuration: `apps` and `links` as in core.config; and
 -- `inputs` and `outputs`, functions from the name of a link's end at the app NAME to
--- "app.port" in the part (or nil: there is none). The part takes the app's place. Names
+-- "app.port" in the part (or nil: there is none). The part replaces the app. Names
 -- of its apps begin with NAME/, or are NAME itself. Called again for the same app with
 -- the same argument, expand() returns equal classes and arguments, so that nothing is
--- started anew. It is called in the Lua state that the app runs in.
+-- started again. It is called in the Lua state that the app runs in.
 --
 -- Apps that share what only one can have, such as a card, may stand for a graph
 -- together. Their classes have

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The options of engine.main, and the settings that it goes by: what is wrong with them
+-- The options of engine.main, and the settings that it uses: what is wrong with them
 -- is said before anything begins.
 
 local config = require("core.config")

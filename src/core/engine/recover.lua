@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Going on after an error in an app, as its policy says (core.on_error): the app is
--- stopped, and made anew or replaced by a stand-in. Called between breaths.
+-- stopped, and rebuilt or replaced by a stand-in. Called between breaths.
 
 local C = require("core.native")
 local config = require("core.config")

@@ -160,7 +160,7 @@ end
 function report.imbalance(a)
   if a.held < 0 then
     return ("%s packets more were sent, freed or dropped than came in: apps free or "
-      .. "send packets twice (`perigee --check PROGRAM` tells which)"):format(
+      .. "send packets twice (`perigee --check PROGRAM` says which)"):format(
       commas(-a.held))
   elseif a.counted and a.counted ~= a.held then
     return ("the sum of packets leaves %s for apps to hold, but they hold %s"):format(

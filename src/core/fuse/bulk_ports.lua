@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ports beside bulk apps: a burst goes from a port's receive straight to the app's
--- array, and from that to another port. The links between only count, as they do beside
--- regions. Pure.
+-- Ports next to bulk apps: a burst goes from a port's receive straight to the app's
+-- array, and from that to another port. The links between only count, as they do next
+-- to regions. Pure.
 
 local config = require("core.config")
 local device = require("core.fuse.device")

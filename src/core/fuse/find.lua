@@ -20,11 +20,11 @@ local sorted_keys = config.sorted_keys
 function regions.reason(app)
   if app.process_burst then return "it is a bulk app (process_burst)" end
   if app.emits then
-    if contract.own_push(app) then return "it has push() beside emit()" end
+    if contract.own_push(app) then return "it has push() as well as emit()" end
   else
     if not app.process then return "it has no process()" end
     if app.pull or contract.own_push(app) then
-      return "it has pull() or push() beside process()"
+      return "it has pull() or push() as well as process()"
     end
   end
   if app.push_link then return "it has push_link" end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Apps that send packets which they keep (send_shared) beside ports that take such:
+-- Apps that send packets which they keep (send_shared) next to ports that take such:
 -- those whose drivers only read what they send, and free it by reference count.
 
 local config = require("core.config")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How many tail calls a trace may have. A packet's way through a region is made of
 -- them, and LuaJIT counts them as rounds of a loop that it unrolls (loopunroll). Where
--- ways are long, or links close a loop, it needs many. Elsewhere so many do harm:
+-- paths are long, or links close a loop, it needs many. Elsewhere so many do harm:
 -- before a region's loop is compiled, what leaves a trace of one of its apps is
 -- recorded through round after round of that loop: for milliseconds packets wait.
 

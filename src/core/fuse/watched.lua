@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A region that somebody watches from outside (core.taps): beside its own code there is
--- a copy of it that tells of each packet that passes a link, or is dropped. Both count
--- in the same counters and fill the same arrays. A burst takes the copy if a tap wants
--- to see more than what comes in.
+-- A region that somebody watches from outside (core.taps): next to its own code there
+-- is a copy of it that reports each packet that passes a link, or is dropped. Both
+-- count in the same counters and fill the same arrays. A burst takes the copy if a tap
+-- wants to see more than what comes in.
 
 local config = require("core.config")
 local running_app = require("core.watch.running_app")

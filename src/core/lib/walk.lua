@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What lies in a folder of the user's and below it. Symbolic links are followed, also
+-- What is in a folder of the user's and below it. Symbolic links are followed, also
 -- where they lead in circles: each folder is looked at once.
 
 local dirent = require("posix.dirent")

@@ -9,7 +9,7 @@
 --                             where the two agree. It may write to both
 --   class.reconfig_restarts(before, after)
 --                             true for arguments that can't follow each other in an app
---                             that runs, as another file: it is stopped and made anew
+--                             that runs, as another file: it is stopped and rebuilt
 --
 -- What doesn't stay is stopped: stop() is called with it.
 

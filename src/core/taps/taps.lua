@@ -5,14 +5,14 @@
 --   wants(spec)               is it to see the packets of that link within a region, or
 --                             from a region to a port?
 --   burst(spec, packets, n)   these come to an app or a region by that link; true if
---                             the region is to tell of them further on, too
+--                             the region is to report further on, too
 --   seen(spec, p)             this one passes that link, where burst() isn't called
 --   lost(app, reason, p)      the app (a name) drops it; it is freed then
 --   kept(app, p)              the app keeps it, or sent it on; it may be another's
 --   after(app, list)          the app (an object), which had packets of burst(), has
 --                             been called; its links are {spec =, link =}, a list
---   losses                    is it to be told of all drops?
---   follows                   does burst() say which ones it is to be told of?
+--   losses                    does it get all drops?
+--   follows                   does burst() say which ones it gets?
 --
 -- Taps count nothing for the engine and may not change, keep or free packets.
 

@@ -2,7 +2,8 @@
 -- Where the cycles go: splits breaths into receiving, sending, each app or fused
 -- region, polls that found nothing, sleep, and the engine's own work, in TSC cycles.
 -- It looks at one breath in many, chosen so that looking takes less than a percent,
--- and takes the others to be alike; sleep is measured whole. (src/native/dpdk/cycles.c)
+-- and takes the others to be alike; sleep is measured in full.
+-- (src/native/dpdk/cycles.c)
 
 local ffi = require("ffi")
 local C = require("core.native")

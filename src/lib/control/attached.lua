@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What is attached to the engine of this thread, the main thread's or a worker's, for
 -- clients of the control socket (lib.control.spread attaches it everywhere). What taps
--- have to tell is sent to the main thread a hundred times a second.
+-- report is sent to the main thread a hundred times a second.
 
 local C = require("core.native")
 local messages = require("core.cpus.messages")

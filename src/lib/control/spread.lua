@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A tap on every engine of the process: the main thread's and its workers', also those
--- that start later. What they tell comes together here.
+-- that start later. What they report is collected here.
 
 local attached = require("lib.control.attached")
 local workers = require("core.cpus.workers")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The request "trace" of the control socket (doc/control.md): the ways of single
--- packets, as their taps (lib.control.tracer) tell them, from all engines.
+-- The request "trace" of the control socket (doc/control.md): the paths of single
+-- packets, as their taps (lib.control.tracer) report them, from all engines.
 
 local arguments = require("lib.control.arguments")
 local spread = require("lib.control.spread")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Cards with one queue each way: those of DPDK's net_e1000_em. It tells of two, but all
+-- Cards with one queue each way: those of DPDK's net_e1000_em. It reports two, but all
 -- that a card receives comes by the first, and some cards have no second one to send by
 -- (Intel's 82540EM).
 

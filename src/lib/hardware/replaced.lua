@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Devices in whose place other ports are used (perigee --port PCI=PORT and N=PORT, set
+-- Devices that are replaced by other ports (perigee --port PCI=PORT and N=PORT, set
 -- by lib.port.spec): full PCI addresses, and numbers, to port strings.
 
 local replaced = {}

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The running processes that have a directory in shared memory: Perigee's and Snabb's.
 -- Both keep <root>/<pid>, and names as links <root>/by-name/<name>. Those of other pid
--- namespaces (core.shm.process_folders) are seen, but /proc doesn't tell of them here.
+-- namespaces (core.shm.process_folders) are seen, but /proc doesn't report them here.
 
 local failure = require("core.failure")
 local folders = require("core.shm.process_folders")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A file written through a buffer of whole records. When a write fails (a full
--- disk), the file is cut back to its last whole record, so that it stays readable,
+-- disk), the file is cut back to its last complete record, so that it stays readable,
 -- and the number of records in it is known.
 
 local ffi = require("ffi")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bytes of a capture file: of a regular file, plain or compressed (told by its
+ * The bytes of a capture file: of a regular file, plain or compressed (known by its
  * first bytes), or of a pipe or device, which is read without waiting. A file is read
  * rather than mapped: one that is cut while it is read ends there, where a mapped one
  * would kill the process (SIGBUS); and mapping was no faster here: 30 to 100 cycles for

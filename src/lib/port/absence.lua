@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Ports whose kernel interface goes away while they are open, or isn't there yet: they
 -- wait for one of the name, whatever its number, and carry on. Meanwhile they receive
--- nothing, and what is sent to them is dropped. Each time is told once, and counted.
+-- nothing, and what is sent to them is dropped. Each time is reported once, and
+-- counted.
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which files a process may still open, by the kernel's Landlock (landlock(7), Linux
--- 5.13): all is refused but what lies below the paths of a list. The numbers are of
+-- 5.13): all is refused but what is below the paths of a list. The numbers are of
 -- <linux/landlock.h>, which Debian 12 has of an older kernel than may run.
 
 local errno = require("posix.errno")

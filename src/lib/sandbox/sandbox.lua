@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The option --sandbox: once packets flow, this process starts no program and opens no
--- file but those that are named here: what it was told to write, its shared memory,
+-- file but those that are named here: what the user has it write, its shared memory,
 -- huge pages, and to be read Perigee's own tree and the system's libraries. The kernel
 -- refuses the rest to all threads (doc/security.md).
 
@@ -214,7 +214,7 @@ function sandbox.unless_entered(what, f)
   return function ()
     if not sandbox.entered() then return f() end
     log.warning("%s: nothing is read again, as --sandbox lets no more files be opened; "
-      .. "start the program anew", what)
+      .. "start the program again", what)
   end
 end
 

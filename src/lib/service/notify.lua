@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a process tells the service manager that started it, by sd_notify(3)'s protocol:
--- a datagram of lines NAME=VALUE to the Unix socket $NOTIFY_SOCKET ("@NAME": an
--- abstract one). Nothing is told where there is none.
+-- What a process reports to the service manager that started it, by sd_notify(3)'s
+-- protocol: a datagram of lines NAME=VALUE to the Unix socket $NOTIFY_SOCKET ("@NAME":
+-- an abstract one). Nothing is reported where there is none.
 
 local ffi = require("ffi")
 local stdlib = require("posix.stdlib")

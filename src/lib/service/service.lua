@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A process that a service manager runs tells it how it goes: that it is ready once
+-- A process that a service manager runs reports its state: that it is ready once
 -- packets flow, that it is alive as long as its engine breathes and its workers do,
 -- that it reads its configuration again, and that it stops.
 

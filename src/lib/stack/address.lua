@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Addresses as they lie in packets: the C types struct perigee_mac, perigee_ip4
+-- Addresses as they are in packets: the C types struct perigee_mac, perigee_ip4
 -- and perigee_ip6, of 6, 4 and 16 bytes in network order at any alignment, for
 -- headers to embed; and the parsers of their text. What packet loops call makes no
 -- tail calls: LuaJIT gives up a trace with more than 15 of them.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- All protocols: those of proto/, read when this module is loaded, and those that
--- programs define. What follows what is told by the upper protocol (`over`).
+-- programs define. What follows what is declared by the upper protocol (`over`).
 
 local dirent = require("posix.dirent")
 local definition = require("lib.stack.definition")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What is set in the packets of a stack: the fields that LABEL=VALUE texts name, where
--- they lie, and how their values take turns.
+-- they are, and how their values take turns.
 
 local failure = require("core.failure")
 local near = require("lib.stack.nearest")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What became of numbered packets: lost, doubled or out of order. A window of the last
--- numbers tells a packet that is late from one that comes twice.
+-- numbers distinguishes a late packet from a duplicate.
 
 local ffi = require("ffi")
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Mixes of packet sizes: each is a fixed sequence of sizes that is sent over and over,
--- so that every whole round has exactly the shares asked for. A size is that of the
+-- so that every full round has exactly the shares asked for. A size is that of the
 -- frame from its first address on, without the frame check sequence.
 
 local packet = require("core.packet")

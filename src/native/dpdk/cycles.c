@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A sample of a breath: what each call of it took, in TSC cycles, without what its
- * ports' functions took, which is counted apart (io_cycles.h). A sample during which
+ * ports' functions took, which is counted separately (io_cycles.h). A sample during which
  * the thread was taken off the CPU counts for nothing.
  */
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A helper: this program once more, as a process of its own that serves others beside
+ * A helper: this program once more, as a process of its own that serves others next to
  * the one that handles packets. It ends with its parent.
  */
 #define _GNU_SOURCE

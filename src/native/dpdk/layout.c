@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asserts that struct packet (api.h, seen by LuaJIT) lies on DPDK's rte_mbuf
+ * Asserts that struct packet (api.h, seen by LuaJIT) is on DPDK's rte_mbuf
  * field by field. A DPDK that moved a field stops the build here.
  */
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Lines on stderr. Each is made on the stack and written by one call, so that lines of
- * several threads stay whole, and that a handler can write one.
+ * several threads aren't mixed, and that a handler can write one.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The host: a LuaJIT state that finds Perigee's Lua tree, beside the binary in
+ * The host: a LuaJIT state that finds Perigee's Lua tree, next to the binary in
  * a checkout or under ../share/perigee once installed, and runs command_line.
  */
 #include <errno.h>
@@ -60,7 +60,7 @@ static int find_tree(char *root, size_t size)
     }
   }
   fprintf(stderr,
-          "perigee: there is no Lua tree beside %s (looked for src and "
+          "perigee: there is no Lua tree next to %s (looked for src and "
           "../share/perigee); run it from its checkout or from where "
           "`make install` put it\n", exe);
   return 0;

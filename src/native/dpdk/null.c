@@ -27,7 +27,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
   bool compiled = pg_where_compiled(pg_reader, context, &line, &app);
   pg_what_call(pg_reader, app, call, sizeof call);
   pg_logf(LOG_ERROR, "%s%s%s: NULL was used as a packet, or as an address; which app "
-          "has sent it tells `perigee --check PROGRAM`", call,
+          "has sent it: see `perigee --check PROGRAM`", call,
           compiled ? ", at " : "", compiled ? line : "");
   pg_end(1);
 }

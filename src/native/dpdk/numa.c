@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * NUMA nodes: how many there are to ask for memory, and which one a CPU or a port
- * belongs to. On a machine of one node, and without hugepages (memory then lies where
+ * belongs to. On a machine of one node, and without hugepages (memory is then where
  * it is first touched), no node is asked for at all.
  */
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Packets that are kept, and sent again and again by reference count: nothing is copied,
- * and nothing allocated. They lie close together, in pools of a set's own for some sizes
+ * and nothing allocated. They are close together, in pools of a set's own for some sizes
  * each. Only drivers ever share them, and only those that read what they send: neither
  * links nor apps get hold of one, as whoever frees or changes a packet takes it for his.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Passages: links between two workers. Each worker has a link of its own to its
- * apps, and an rte_ring of one producer and one consumer lies between them. What
+ * apps, and an rte_ring of one producer and one consumer is between them. What
  * the ring has no room for stays in the sender's link.
  */
 #define RTE_USE_C11_MEM_MODEL 1 /* orders that ThreadSanitizer understands */

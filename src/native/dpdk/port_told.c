@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a port tells of itself: statistics, link, address, driver.
+ * What a port reports: statistics, link, address, driver.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -105,9 +105,9 @@ int pg_port_link(const struct port *port, struct port_link *link)
   struct rte_eth_link raw;
   if (port->own)
     return port->own->link ? port->own->link(port, link)
-                           : pg_fail("%s doesn't tell its link status", port->name);
+                           : pg_fail("%s doesn't report its link status", port->name);
   if (rte_eth_link_get_nowait(port->id, &raw) < 0)
-    return pg_fail("%s doesn't tell its link status", port->name);
+    return pg_fail("%s doesn't report its link status", port->name);
   link->up = raw.link_status;
   link->full_duplex = raw.link_duplex;
   link->speed = raw.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : raw.link_speed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What copies of an app on several CPUs tell each other: a ring of keys and values, of
+ * What copies of an app on several CPUs send each other: a ring of keys and values, of
  * which each copy reads what others have written since. One writes at a time, under a
  * lock; reading takes none. Who is slower than the ring's length misses the oldest.
  */

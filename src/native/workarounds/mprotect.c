@@ -3,9 +3,10 @@
  * An mprotect() of the host binary's own. LuaJIT calls it before and after it writes
  * machine code, and ends the process where it fails ("runtime code generation failed").
  * That it does where the process has as many mappings as there may be (vm.max_map_count):
- * LuaJIT's areas lie side by side, so the kernel has them as one mapping, and has to split
- * it to make one area writable. So some mappings are kept in reserve: two of them are given
- * up for each such failure, and taken again as the code can be run, and the split is over.
+ * LuaJIT's areas are side by side, so the kernel has them as one mapping, and has to
+ * split it to make one area writable. So some mappings are kept in reserve: two of them
+ * are given up for each such failure, and taken again as the code can be run, and the
+ * split is over.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * Numbers by key: linear hashing (Litwin, 1980) over cache lines. When there are four
  * entries a line it grows to twice as many lines, two for each entry that comes: the
  * entries of one line are divided between it and a new one at the end. No look-up asks at
- * two places meanwhile. Few lines are full, and go on in another one.
+ * two slots meanwhile. Few lines are full, and go on in another one.
  */
 #include <sys/random.h>
 
@@ -41,8 +41,8 @@ static uint32_t lines_for(uint32_t entries)
 }
 
 /* An index of `records`, each of which has `keys` (1 or 2) keys of `key_size` bytes (1 to
- * 64) at `key_at`; for up to `most` entries. The secret is random if `seed` is 0. False if
- * there is no memory. */
+ * 64) at `key_at`; for up to `most` entries. The secret is random if `seed` is 0. False
+ * if there is no memory. */
 bool pg_flow_index_open(struct flow_index *x, struct flow_records *records,
                         uint32_t key_at, uint32_t key_size, uint32_t keys,
                         uint32_t most, uint64_t seed)

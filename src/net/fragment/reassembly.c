@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fragments put together (README.md). Each may end in many ways, after a loop over those
+ * Fragments put together (README.md). Each may end on many paths, after a loop over those
  * before: LuaJIT can't compile so many.
  */
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * TCP segments are joined only if cutting the frame up again gives the very same ones:
  * headers equal but for what follows from their order, and all checksums right, since
- * the kernel that takes the frame computes them anew, or doesn't look at them.
+ * the kernel that takes the frame computes them again, or doesn't look at them.
  */
 #include <netinet/in.h>
 #include <stdbool.h>

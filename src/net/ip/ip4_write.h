@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes IPv4 headers (RFC 791) that are whole in registers. The sum is taken of these:
+ * Writes IPv4 headers (RFC 791) from registers. The sum is taken of these:
  * a header that was just written in pieces, and is read as a vector, or by wider words,
  * has to wait until the cache has it all, for longer than anything else here takes.
  */

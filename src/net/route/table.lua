@@ -4,7 +4,7 @@
 -- and packets waiting for it.
 --
 -- A route is {address=, mask=, gateway=, port=} (see click.net.routes), maybe with
--- `label` and `output`. Its place is a number from 1 on, the least one that is free.
+-- `label` and `output`. Its index is a number from 1 on, the least one that is free.
 
 local bit = require("bit")
 local ffi = require("ffi")

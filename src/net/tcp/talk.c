@@ -2,7 +2,7 @@
  *
  * What is said over a connection: the client asks, the server answers, so many times.
  * Messages have a length that both know, or are HTTP/1.1's (RFC 9112): then heads are
- * read, byte by byte as they come, for what tells where they end.
+ * read, byte by byte as they come, for what says where they end.
  */
 #include <string.h>
 

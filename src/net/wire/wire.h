@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Headers as they lie in packets: big-endian reads and writes at any address, and the
+ * Headers as they are in packets: big-endian reads and writes at any address, and the
  * numbers that say what follows and where its fields are. wire.lua is the same for Lua.
  */
 #pragma once

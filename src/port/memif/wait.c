@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An engine that sleeps until a memif peer has sent something: the peer is told to ring
+ * An engine that sleeps until a memif peer has sent something: the peer is asked to ring
  * the bells of its rings, and no more once the engine looks by itself again.
  */
 #include <stdatomic.h>

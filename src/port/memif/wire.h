@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memif version 2.0 as it goes over the socket and lies in shared memory: the layout that
+ * memif version 2.0 as it goes over the socket and is in shared memory: the layout that
  * VPP (src/plugins/memif/memif.h) and DPDK (drivers/net/memif/memif.h) agree on.
  *
- * One end is the client (VPP: slave): it brings the memory, and connects. The other is the
- * server (master). Rings are named from the client's end: by C2S the client sends, by S2C
- * it receives. The client writes each ring's `head`, the server its `tail`: of a C2S ring
- * what lies from tail to head are packets, of an S2C ring these are buffers to fill.
+ * One end is the client (VPP: slave): it brings the memory, and connects. The other is
+ * the server (master). Rings are named from the client's end: by C2S the client sends, by
+ * S2C it receives. The client writes each ring's `head`, the server its `tail`: of a C2S
+ * ring what is from tail to head are packets, of an S2C ring these are buffers to fill.
  */
 #pragma once
 

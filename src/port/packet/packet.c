@@ -247,7 +247,7 @@ int pg_packet_join(struct packet_socket *s)
 {
   if (s->send >= 0 && s->alone && take_lock(s) < 0)
     return pg_fail("another process sends on '%s' by a packet port already; end that "
-                   "first, or write shared=1 to send beside it", s->name);
+                   "first, or write shared=1 to send as well", s->name);
   if (s->send >= 0 && (join_interface(s->send, s->ifindex, 0) < 0 ||
                        join_interface(s->send_joined, s->ifindex, 0) < 0))
     return pg_fail("can't send to '%s': %s", s->name, strerror(errno));

@@ -3,7 +3,7 @@
  * Frames out of an AF_PACKET ring (TPACKET_V2, packet(7)), as they would be on the wire:
  * the VLAN tag that the kernel took out is put back with its own TPID, checksums that it
  * left to a card are computed, and what it left to be segmented is. A frame that is
- * longer than the ring's waits whole in the socket's queue (PACKET_COPY_THRESH); of a
+ * longer than the ring's waits uncut in the socket's queue (PACKET_COPY_THRESH); of a
  * long one to be segmented, payload is read straight into the packets.
  */
 #include <errno.h>

@@ -4,7 +4,7 @@
  * is in the file when 1 MB has come together, when the port's statistics are read (the
  * app does it 10 times a second), and when it is closed: a process that is killed loses
  * what it sent in the last tenth of a second. A file that can't be read on or written
- * ends the port's work there; pg_pcap_ended() and pg_pcap_failure() tell.
+ * ends the port's work there; pg_pcap_ended() and pg_pcap_failure() report it.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  *
  * The window over a capture file. It fits in a CPU's second cache, so that what was
  * read into it is copied on from there; it grows for longer blocks, by no more than
- * the file really has. A file that is sent over and over stays in it whole.
+ * the file really has. A file that is sent over and over stays in it in full.
  */
 #include <stdlib.h>
 #include <string.h>

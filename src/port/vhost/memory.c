@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * An mmap64() of the host binary's own, by which librte_vhost maps the memory of guests.
- * It believes sizes that it is told: past the end of the file behind it the process would
+ * It believes the guest's sizes: past the end of the file behind it the process would
  * end by SIGBUS. Such memory is refused here. And where a guest's ring says that more
  * buffers wait than it has room for, or its buffers are shorter than a packet's header,
  * librte_vhost writes behind the ring, or the buffer (up to 65,535 entries of 8 bytes;
@@ -89,7 +89,7 @@ void *mmap64(void *address, size_t length, int protection, int flags, int fd,
   uint64_t page = file.st_blksize > 4096 ? file.st_blksize : 4096;
   if (length > INT64_MAX / 2 || offset < 0 ||
       (uint64_t)offset + length > rounded(file.st_size, page)) {
-    pg_logf(LOG_WARNING, "a virtual machine tells of %zu bytes of memory in a file that "
+    pg_logf(LOG_WARNING, "a virtual machine announces %zu bytes of memory in a file that "
             "has %ju; it is refused", length, (uintmax_t)file.st_size);
     errno = EINVAL;
     return MAP_FAILED;

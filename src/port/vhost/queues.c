@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Virtual machines with several pairs of queues. Which ones a guest uses it says while it
- * runs (`ethtool -L`): DPDK's events tell. A flow's packets go to one queue, so that they
- * stay in order, chosen by a hash among those in use. A worker has every so manyth queue;
- * if the guest uses none of these, it sends to the others' queues.
+ * runs (`ethtool -L`): DPDK's events report it. A flow's packets go to one queue, so that
+ * they stay in order, chosen by a hash among those in use. A worker has every so manyth
+ * queue; if the guest uses none of these, it sends to the others' queues.
  */
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
  * as the guest's ring has. It takes as many as the guest says there are, and writes past
  * the end if that is a lie (update_shadow_used_ring_split, seen in DPDK 22.11.11). It
  * counts them in 16 bits, and a burst of 32 packets takes less than 32 rings full: here
- * is room for that. What lies behind the ring itself: memory.c.
+ * is room for that. What is behind the ring itself: memory.c.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

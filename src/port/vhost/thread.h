@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which thread calls: that in which librte_vhost hears what guests' QEMUs say? And what
- * lies behind a guest's memory, which munmap() (unmap.c) takes away with it.
+ * is behind a guest's memory, which munmap() (unmap.c) takes away with it.
  */
 #pragma once
 

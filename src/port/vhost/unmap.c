@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A munmap() of the host binary's own, which librte_vhost calls in the place of libc's:
- * what lies behind a guest's memory (memory.c) goes with it.
+ * what is behind a guest's memory (memory.c) goes with it.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An engine that sleeps until a virtual machine has sent something: it is told to kick
+ * An engine that sleeps until a virtual machine has sent something: it is asked to kick
  * the rings that it sends by, and no more once the engine looks by itself again.
  */
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
  * libc's: as a device can't be opened, since its peer has gone or doesn't answer, the
  * driver closes neither these nor its connection (seen in DPDK 22.11.11). What a thread
  * makes while it opens one is noted, and closed afterwards if it is still there. Numbers
- * of descriptors are used again: what is meant is told by the kernel's number for it.
+ * of descriptors are used again: what is meant is known by the kernel's number for it.
  */
 #include <stdint.h>
 #include <stdio.h>

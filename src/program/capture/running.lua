@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `perigee capture @INSTANCE:WHAT`: packets of a graph that another process runs, by
 -- its control socket. What comes is pcapng, written block by block, so that the file is
--- whole whatever ends it.
+-- complete whatever ends it.
 
 local C = require("core.native")
 local blocks = require("lib.pcap.blocks")
@@ -99,9 +99,9 @@ local function report(self, path, ok)
     path == STDOUT and "stdout" or path))
   if ok and not self.told then
     stream:write(self.silent
-      and ("capture: the process hasn't told within %d s what was lost\n"):format(
+      and ("capture: the process hasn't reported within %d s what was lost\n"):format(
         LAST_WORDS_SECONDS)
-      or "capture: the process has ended before it told what was lost\n")
+      or "capture: the process has ended before it reported what was lost\n")
   elseif self.told and self.told.comment and self.told.comment ~= "" then
     stream:write("not written: ", self.told.comment, "\n")
   end

@@ -11,9 +11,9 @@ local BYTECODES = {
     .. "function outside, once",
   TSETM = "a table is made of all results of a call: name them",
   VARG = "... is used with an unknown number of values: take named arguments",
-  ISNEXT = "pairs() isn't compiled here: keep an array beside the table, and go "
+  ISNEXT = "pairs() isn't compiled here: keep an array as well as the table, and go "
     .. "through it with a numeric for",
-  ITERN = "pairs() isn't compiled here: keep an array beside the table, and go "
+  ITERN = "pairs() isn't compiled here: keep an array as well as the table, and go "
     .. "through it with a numeric for",
   CAT = "strings are joined for each packet: do it where it is reported",
 }
@@ -29,7 +29,7 @@ local REASONS = {
     .. "put it into a function of its own, or do that work in C"},
   {"^call unroll limit", "recursion: write it as a loop"},
   {"^down%-recursion", "recursion: write it as a loop"},
-  {"return to lower frame", "a trace began inside a function and would go on in its "
+  {"return to lower frame", "a trace began in a function and would go on in its "
     .. "caller: no pcall() around what moves packets, no `...`; let the loop of the "
     .. "burst be the innermost, and nothing leave it early"},
   {"^blacklisted", "it calls a function that LuaJIT has given up on because it was "
@@ -54,7 +54,7 @@ local REASONS = {
   {"C function type", "this C function isn't called from compiled code (variadic, or "
     .. "structs by value): wrap it in one that takes pointers and numbers"},
   {"^failed to allocate mcode", "memory for compiled code near LuaJIT's own ran out: "
-    .. "start again; if it comes back, tell us"},
+    .. "start again; if it comes back, report it"},
   {"^store with nil or NaN key", "a table is indexed with nil or NaN"},
   {"^missing metamethod", "an operation on a table or FFI value has no metamethod"},
   {"^bad argument type", "a built-in function gets an argument of the wrong type"},

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `perigee lwaftr drain`: a running lwAFTR goes on, but says that it isn't ready, so
--- that neighbours are told to send their packets elsewhere before it is stopped.
+-- that neighbours learn to send their packets elsewhere before it is stopped.
 
 local cli = require("lib.cli")
 local client = require("lib.leader.client")

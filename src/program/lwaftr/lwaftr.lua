@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `perigee lwaftr COMMAND`: the lightweight 4over6 address family transition router
--- (RFC 7596), border router of softwires. Each command is a module beside this one.
+-- (RFC 7596), border router of softwires. Each command is a module next to this one.
 
 local failure = require("core.failure")
 local near = require("lib.stack.nearest")

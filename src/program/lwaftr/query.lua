@@ -18,7 +18,7 @@ local INTERVAL = 0.05 -- seconds between looks
 
 local function parse(args)
   local p = cli.parser("lwaftr query", "Print the counters of a running lwAFTR that "
-    .. "aren't 0; or, with --ready, tell by the exit status (0 or 1) whether it is "
+    .. "aren't 0; or, with --ready, say by the exit status (0 or 1) whether it is "
     .. "ready for packets.")
   p:argument("instance", "its process id or name (needed if there are several)")
     :args("?")
@@ -85,7 +85,7 @@ local function lines_of(instance)
   return lines
 end
 
-local SILENT = "this process tells nothing of its state"
+local SILENT = "this process says nothing of its state"
 
 local function said(text)
   local ok, instance = pcall(running.find, text)

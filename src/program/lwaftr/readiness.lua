@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Is the lwAFTR ready for packets? Once the next hops of all its queues are known, and
--- until it is drained or ends. It is told in a file of the process's directory in
+-- until it is drained or ends. It is noted in a file of the process's directory in
 -- shared memory, and in one that users name: that is there only while it is ready.
 
 local failure = require("core.failure")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Runs a program with known work put behind each of its ports, and tells what a packet
+-- Runs a program with known work put behind each of its ports, and says what a packet
 -- takes: `perigee model watch CYCLES SECONDS PROGRAM ARGS`, for program.model.check.
 
 local cjson = require("cjson")

@@ -87,7 +87,7 @@ local function check_driver(device, wanted, roots)
   local now = pci_device.read(device.address, roots)
   if not now or not wanted(now) then
     failure.raise("the kernel hasn't bound %s as asked: it has the driver %s; `dmesg` "
-      .. "may tell why", device.address, now and now.driver or "(none)")
+      .. "may say why", device.address, now and now.driver or "(none)")
   end
   return now
 end

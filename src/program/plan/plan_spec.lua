@@ -58,8 +58,8 @@ region 1: 2 apps
   entry: from.output -> pass.input (the port itself)
   exit: split.other -> old.input
   exit: split.output -> to.input (the port itself)
-not fused: both: it has pull() or push() beside process(); its push() isn't lifted: ]]
-      .. [[no app or port beside it is fused
+not fused: both: it has pull() or push() as well as process(); ]]
+      .. [[its push() isn't lifted: no neighbouring app or port is fused
 not fused: bulk: it is a bulk app (process_burst)
 not fused: from, old, to: it has no process()
 a breath calls:

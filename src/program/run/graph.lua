@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `perigee run GRAPH`: runs a graph that a file tells (program.run.graph_file), and
+-- `perigee run GRAPH`: runs a graph that a file describes (program.run.graph_file), and
 -- changes it while it runs when the file is read again.
 
 local C = require("core.native")
@@ -24,7 +24,7 @@ local LOOK_NANOSECONDS = 0.25e9
 local SLICE_SECONDS, SLICE_NANOSECONDS = 0.0002, 1e6 -- of reading, and between such
 
 local function parser()
-  local p = cli.parser("run", "Run the graph that FILE tells, in JSON or YAML "
+  local p = cli.parser("run", "Run the graph that FILE describes, in JSON or YAML "
     .. "(doc/graph.md). SIGHUP lets it be read again; if something is wrong with it "
     .. "then, the graph stays as it was.")
   p:argument("file", "GRAPH.json or GRAPH.yaml"):convert(function (path)

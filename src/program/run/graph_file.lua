@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A graph as a file in JSON or YAML (doc/graph.md), read into a configuration. Nothing
 -- is opened or started; whatever is wrong is a sentence with the file and the line.
--- doc/graph.schema.json tells the same keys.
+-- doc/graph.schema.json has the same keys.
 
 local affinity = require("core.cpus.affinity")
 local classes = require("program.run.classes")

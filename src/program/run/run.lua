@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `perigee run FILE.lua ARGS`: a single file as a program; `perigee run GRAPH.yaml`: a
--- graph that a file tells (program.run.graph).
+-- graph that a file describes (program.run.graph).
 
 local document = require("lib.document.document")
 local failure = require("core.failure")
@@ -23,7 +23,7 @@ function M.run(args)
       .. "       perigee run GRAPH.json|GRAPH.yaml [OPTIONS]\n\n"
       .. "Run FILE.lua with ARGUMENTS as `...`, `arg` and main.parameters; it may\n"
       .. "require() modules in its own folder. Or run a graph in JSON or YAML:\n"
-      .. "`perigee run GRAPH.yaml --help` tells its options.")
+      .. "`perigee run GRAPH.yaml --help` lists its options.")
     return
   end
   if document.first_of(args) then return graph.run(args) end

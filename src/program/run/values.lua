@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Values of a graph file as Lua's: lists and maps are tables, and {$env: NAME} and
 -- {$file: PATH} stand for a string that is kept elsewhere. What those were is noted, so
--- that no sentence tells them.
+-- that no sentence repeats them.
 
 local document = require("lib.document.document")
 

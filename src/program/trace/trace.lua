@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `perigee trace INSTANCE`: the ways of single packets through a running graph.
+-- `perigee trace INSTANCE`: the paths of single packets through a running graph.
 
 local C = require("core.native")
 local changes = require("program.trace.changes")
@@ -143,7 +143,7 @@ function M.run(args)
     log.warning("the process hasn't said for 10 s what came last: its engine doesn't "
       .. "run now")
   elseif ended.lost > 0 then
-    log.warning("%d packets more were followed than could be told", ended.lost)
+    log.warning("%d packets more were followed than could be reported", ended.lost)
   end
 end
 

@@ -171,7 +171,7 @@ function M.check_change(old, new, parsed)
   file.within(source(parsed), function ()
     for name in pairs(file.OWN) do
       if old[name] ~= new[name] then
-        failure.usage("%s can't change while it runs (from %s to %s): start it anew",
+        failure.usage("%s can't change while it runs (from %s to %s): restart it",
           name, shape.shown(old[name]), shape.shown(new[name]))
       end
     end

@@ -43,7 +43,8 @@ function access.refusal(request, allowed)
   if allowed.token then
     local given = (headers.authorization or ""):match("^Bearer (%S+)$") or ""
     if not access.same(given, allowed.token) then
-      return "the token is missing or wrong: open the address that `perigee web` told"
+      return "the token is missing or wrong: open the address that "
+        .. "`perigee web` printed"
     end
   end
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the model (doc/model.md) expects of a running graph, beside what is measured:
+-- What the model (doc/model.md) expects of a running graph, next to what is measured:
 -- the packets a second that its cycles allow, and, with the table that `perigee model`
 -- has written, what its ports should take. Pure, but for reading that table.
 

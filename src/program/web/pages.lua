@@ -174,7 +174,7 @@ local function answer(self, name, body)
     return say(result.status == 2 and 400 or 503, tostring(result))
   end
   log.error("web: %s", tostring(result))
-  return say(500, "something is wrong with `perigee web`; its standard error tells it")
+  return say(500, "internal error; see the error output of `perigee web`")
 end
 
 --- The function that gives the pages for lib.control.http: `options` has hosts and

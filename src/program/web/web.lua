@@ -102,7 +102,7 @@ function M.run(args)
       token and "#token=" .. token or ""))
   if told then serve(server) end
   if path then os.remove(path) end
-  if not told then failure.raise("its address can't be told: %s", problem) end
+  if not told then failure.raise("its address is unknown: %s", problem) end
 end
 
 return M

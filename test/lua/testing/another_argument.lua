@@ -78,7 +78,7 @@ basic("Repeater", {before = 1, after = 2, run = sends("input", "x", "y"), stays 
   ["the packets it repeats"] = function (app) return #app.packets end}})
 basic("Truncate", {before = 60, after = 61, run = sends("input", "x")})
 basic("Sample", {before = 3, after = 4, run = sends("input", "x"), counts = true,
-  stays = {["how many packets it has let go by"] = field("seen")}})
+  stays = {["how many packets have passed"] = field("seen")}})
 case("apps.fwd.fwd.Fwd", {before = 1, after = 2, run = sends("input", "x")})
 
 case("apps.test.synth.Synth", {before = {sizes = {64}, packet_id = true},
@@ -116,9 +116,9 @@ local function reads(limit, more)
 end
 case("apps.pcap.replayer.Replayer", {before = reads(3), after = reads(5, 1e6),
   inputs = {}, counts = true,
-  stays = {["its place in the same file"] = field("packets")}})
+  stays = {["its position in the same file"] = field("packets")}})
 case("apps.pcap.looper.Looper", {before = reads(3), after = reads(5), inputs = {},
-  counts = true, stays = {["its place in the same file"] = field("packets")}})
+  counts = true, stays = {["its position in the same file"] = field("packets")}})
 
 local FLOWS = {"ip4Src=10.0.0.1..10.0.0.200"}
 case("apps.generate.generator.Generator", {before = {count = 5, set = FLOWS},

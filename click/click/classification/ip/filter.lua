@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The decision program of a list of rules, each a place to go and an IP pattern.
+-- The decision program of a list of rules, each a target and an IP pattern.
 
 local arguments = require("click.arguments")
 local files = require("core.lib.files")

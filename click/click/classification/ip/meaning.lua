@@ -2,7 +2,7 @@
 -- The tests that a primitive of an IP pattern stands for, as a tree. Offsets are as
 -- Click's programs write them: from NETWORK on those in the IP header, from TRANSPORT
 -- on those in the header behind it, and below them the Ethernet header, two bytes
--- further in than it is (so that the words of the IP header are whole ones).
+-- further in than it is (so that the words of the IP header are aligned).
 
 local bit = require("bit")
 

@@ -27,7 +27,7 @@ local AggregateCounterVector = element.define{
     flag("EXTRA_LENGTH", true),
   },
   notes = "MASK + 1 counters, one for each value of the masked annotation. The handler "
-    .. "counts tells those that aren't 0, a line each; clear begins a new period: what "
+    .. "counts lists those that aren't 0, a line each; clear begins a new period: what "
     .. "was counted goes into averages, of which two thirds are the newest period.",
   differs = "counts, averages and clear are there: FastClick's counts can be read by "
     .. "DeviceBalancer alone. MARK changes nothing: no card numbers periods here.",

@@ -18,7 +18,7 @@ Such a rule means what the path behind takes: the rules of the first CTXDispatch
 there, IPv4 for IPIn and ARPQuerier's first input, ARP queries for ARPResponder, ARP
 answers for ARPQuerier's second input, TCP and UDP for IPIn with TCPIn or UDPIn behind
 it. A path on which nothing says what it takes takes the rest. Rules whose fields are
-all given come before those with fields of any value ("0/00/ff"); of equal ones the
+all fixed come before those with fields of any value ("0/00/ff"); of equal ones the
 first counts. a ~tcp> b has a TCPIn on the link, a ~/tcp> b a TCPOut.]],
   differs = "It classifies for itself.",
 }

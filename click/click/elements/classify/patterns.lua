@@ -30,7 +30,7 @@ end
 -- Matchers --------------------------------------------------------------------------
 
 local StringMatcher = element.define{
-  name = "StringMatcher", summary = "tells packets with one of some strings apart",
+  name = "StringMatcher", summary = "selects packets that contain one of some strings",
   ports = "1/1-2", processing = "a/ah", drops = {"match"}, live = true, reads = {},
   lengthens = 0, fills_cache = true, usage = "STRING, ...", differs = LIBRARY,
   handlers = {
@@ -66,7 +66,7 @@ local function span(self, p)
 end
 
 local RegexMatcher = element.define{
-  name = "RegexMatcher", summary = "tells packets that match expressions apart",
+  name = "RegexMatcher", summary = "selects packets that match expressions",
   ports = "1/1-2", processing = "h/h", drops = {"no match"}, live = true,
   reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"}, lengthens = 0, fills_cache = true,
   usage = "EXPRESSION, ... [, keywords]", differs = EXPRESSIONS,

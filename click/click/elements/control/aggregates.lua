@@ -79,7 +79,7 @@ HandlerAggregate.handlers = {
 -- PokeHandlers ----------------------------------------------------------------------
 
 local PokeHandlers = element.define{
-  name = "PokeHandlers", summary = "calls handlers at given times",
+  name = "PokeHandlers", summary = "calls handlers at set times",
   ports = "0/0", extends = Script,
 }
 

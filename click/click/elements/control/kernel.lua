@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What reaches into the kernel from a router beside it: handlers of Click's kernel
+-- What reaches into the kernel from a router next to it: handlers of Click's kernel
 -- module (KernelHandlerProxy), and rules that keep packets from the kernel's own
 -- handling (KernelFilter).
 

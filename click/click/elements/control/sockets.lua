@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ControlSocket lets other programs read and write handlers, by Click's protocol;
--- HTTPServer does by HTTP; ChatterSocket tells them what elements print. They listen on
+-- HTTPServer does by HTTP; ChatterSocket sends them what elements print. They listen on
 -- this machine's own address, for processes of the same user and root, unless they are
--- told otherwise: then who can connect can write handlers (see click.script.trust).
+-- set otherwise: then who can connect can write handlers (see click.script.trust).
 
 local arguments = require("click.arguments")
 local chatter = require("click.chatter")
@@ -221,7 +221,7 @@ end
 local ChatterSocket = element.define{
   name = "ChatterSocket", summary = "sends copies of what elements print",
   ports = "0/0", division = "none",
-  undivided = "what copies print doesn't come to one place",
+  undivided = "what copies print isn't collected in one copy",
   extends = Serving, usage = "TCP, PORT [, keywords] or UNIX, FILENAME [, keywords]",
   arguments = {
     {"CHANNEL", "word", default = "default", keyword = true},

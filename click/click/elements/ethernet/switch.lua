@@ -3,7 +3,7 @@
 -- from 0 where users see them, as in Click.
 --
 -- What goes to several ports is sent by functions written for that many: LuaJIT would
--- compile a loop in process() apart, at the cost of the loop around it.
+-- compile a loop in process() separately, at the cost of the loop around it.
 
 local bit = require("bit")
 local ffi = require("ffi")

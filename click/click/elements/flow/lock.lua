@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- FlowLock, which keeps threads apart in FastClick, and FlowStack, which lets go of a
+-- FlowLock, which separates threads in FastClick, and FlowStack, which lets go of a
 -- packet's flow there.
 
 local element = require("click.element")

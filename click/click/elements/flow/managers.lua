@@ -75,7 +75,7 @@ local FlowIPManagerBucket = manager.define{
   },
   notes = NEVER .. "The aggregate annotation, modulo GROUPS, is a packet's bucket. "
     .. "When a bucket has CAPACITY flows, its packets of others are dropped. count "
-    .. "tells how many flows each has, a line a bucket.",
+    .. "says how many flows each has, a line a bucket.",
 }
 
 function FlowIPManagerBucket:configure(a)

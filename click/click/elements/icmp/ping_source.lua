@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ICMPPingSource: sends ICMP echo requests, and tells of the replies that come in, as
+-- ICMPPingSource: sends ICMP echo requests, and reports the replies that come in, as
 -- ping(1) does.
 
 local ffi = require("ffi")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Is that an IPv4 header (RFC 791; RFC 1812, section 5.2.2)? Packets behind it are cut
--- to the header's length, and their annotations tell where the header is and ends, and
+-- to the header's length, and their annotations say where the header is and ends, and
 -- where the packet is to go.
 
 local bit = require("bit")

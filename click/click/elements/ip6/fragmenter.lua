@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- IP6Fragmenter tells packets apart that are too long for a link. No router cuts IPv6
+-- IP6Fragmenter separates packets that are too long for a link. No router cuts IPv6
 -- packets (RFC 8200, section 5): each counts as one that mustn't be cut.
 
 local element = require("click.element")
 
 local IP6Fragmenter = element.define{
-  name = "IP6Fragmenter", summary = "tells IPv6 packets apart that are too long",
+  name = "IP6Fragmenter", summary = "separates IPv6 packets that are too long",
   division = "any",
   ports = "1/1-2", processing = "h/h", drops = {"too long"}, reads = {}, lengthens = 0,
   arguments = {{"MTU", "unsigned", required = true}},

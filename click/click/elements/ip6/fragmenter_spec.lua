@@ -2,7 +2,7 @@
 local click = require("testing.click")
 
 describe("IP6Fragmenter", function ()
-  it("tells packets apart that are too long", function ()
+  it("separates packets that are too long", function ()
     local unit = click.unit("IP6Fragmenter(50)", {outputs = 2})
     assert.same({{1, ("x"):rep(50)}}, unit:send(("x"):rep(50)))
     assert.same({{2, ("x"):rep(51)}}, unit:send(("x"):rep(51)))

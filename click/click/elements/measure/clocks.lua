@@ -7,7 +7,7 @@ local C = require("core.native")
 local element = require("click.element")
 
 local TSCClock = element.define{
-  name = "TSCClock", summary = "tells the time and the CPU's counter",
+  name = "TSCClock", summary = "reads the time and the CPU's counter",
   division = "any",
   ports = "0-1/=", processing = "h/h",
   arguments = {
@@ -49,7 +49,7 @@ function TSCClock:process(p) return p end -- luacheck: no self
 local JIFFIES = 1000 -- a second
 
 local JiffieClock = element.define{
-  name = "JiffieClock", summary = "tells the time in milliseconds", ports = "0/0",
+  name = "JiffieClock", summary = "reads the time in milliseconds", ports = "0/0",
   division = "any",
   arguments = {{"VERBOSE", "argument"}, {"MINPRECISION", "argument"}},
   handlers = {

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SetCycleCount and CycleCountAccum: how many cycles of the CPU's counter packets take
--- from one place to another.
+-- from one element to another.
 
 local C = require("core.native")
 local element = require("click.element")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- TimeFilter passes packets whose timestamps lie within a range.
+-- TimeFilter passes packets whose timestamps are within a range.
 
 local arguments = require("click.arguments")
 local element = require("click.element")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Elements without ports that tell rewriters what becomes of new flows. A mapper has
--- map_flow(key, flows, kind), as click.rewriter.inputs.map, and
+-- Elements without ports that choose for rewriters how new flows are mapped. A mapper
+-- has map_flow(key, flows, kind), as click.rewriter.inputs.map, and
 -- check_rewriter(rewriter, input), which says what doesn't fit.
 
 local arguments = require("click.arguments")

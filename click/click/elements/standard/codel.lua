@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- CoDel drops packets that have waited in queues for too long (RFC 8289). How long is
--- told by the annotation that SetTimestamp(FIRST true) writes; packets without it pass.
+-- taken from the annotation that SetTimestamp(FIRST true) writes; packets without it
+-- pass.
 
 local configure = require("click.router.configure")
 local element = require("click.element")

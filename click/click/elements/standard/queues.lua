@@ -140,7 +140,7 @@ end
 
 local NotifierQueue = element.define{
   name = "NotifierQueue", extends = SimpleQueue, notifies = "empty",
-  summary = "a queue that tells who pulls",
+  summary = "a queue that wakes who pulls",
 }
 
 function NotifierQueue:process(p)
@@ -176,7 +176,7 @@ end
 local Queue = element.define{
   name = "Queue", extends = NotifierQueue, notifies = "both",
   aliases = {"FullNoteQueue", "ThreadSafeQueue"},
-  summary = "a queue that tells who pulls and who pushes",
+  summary = "a queue that wakes who pulls and who pushes",
 }
 
 function Queue:process(p)
@@ -207,7 +207,7 @@ end
 
 local QuickNoteQueue = element.define{
   name = "QuickNoteQueue", extends = Queue, notifies = "both",
-  summary = "a queue that tells at once that it is empty",
+  summary = "a queue that signals at once that it is empty",
 }
 
 function QuickNoteQueue:pull()

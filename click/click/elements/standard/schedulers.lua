@@ -215,7 +215,7 @@ local StaticPullSwitch = define{
 
 local PullSwitch = define{
   name = "PullSwitch", extends = SimplePullSwitch, notifies = "empty",
-  summary = "the same, and tells whether that input has packets",
+  summary = "the same, and signals whether that input has packets",
 }
 
 function PullSwitch:initialize()

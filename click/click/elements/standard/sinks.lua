@@ -115,7 +115,7 @@ end
 
 -- Without signals: what pulls through it has to try.
 local SimpleIdle = element.define{
-  name = "SimpleIdle", extends = Idle, summary = "as Idle, but tells nobody",
+  name = "SimpleIdle", extends = Idle, summary = "as Idle, but sends no signals",
 }
 
 function SimpleIdle:configure() end

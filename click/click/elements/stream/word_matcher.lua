@@ -47,7 +47,7 @@ local WordMatcher = element.define{
         .. "asterisks; REPLACE: MSG, as often as it fits, in as many bytes; REMOVE; "
         .. "FULL: MSG, longer or shorter"},
     {"MSG", "string", default = "<font color='red'>Blocked content !</font><br />",
-      meaning = "what takes a word's place"},
+      meaning = "what replaces a word"},
     {"ALL", "bool", default = false, keyword = true,
       meaning = "each in a packet, not only the first of each word"},
     {"QUIET", "bool", default = false, keyword = true, meaning = "ALERT says nothing"},

@@ -117,7 +117,7 @@ end
 -- In FastClick it leaves the work to the device.
 local ResetIPChecksum = element.define{
   name = "ResetIPChecksum", extends = SetIPChecksum,
-  summary = "sets IP packets' checksums, and those above if told so",
+  summary = "sets IP packets' checksums, and with an argument those above",
   arguments = {{"L4", "bool", default = false}},
 }
 

@@ -161,7 +161,7 @@ end
 -- TCPIPSend ------------------------------------------------------------------------
 
 local TCPIPSend = element.define{
-  name = "TCPIPSend", summary = "sends TCP/IP packets when it is told to",
+  name = "TCPIPSend", summary = "sends TCP/IP packets on request",
   ports = "0/1", processing = "/h", emits = true,
 }
 

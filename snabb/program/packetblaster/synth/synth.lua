@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `perigee packetblaster synth`: made-up packets of given sizes.
+-- `perigee packetblaster synth`: made-up packets of chosen sizes.
 
 local config = require("core.config")
 local cli = require("lib.cli")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Does LuaJIT interpret a region's loop, though packets have gone through it for a
 -- while? It gives a loop up that it couldn't compile a few times, for reasons that
--- may have passed, or have been bad luck. The bytecode at the loop's end tells.
+-- may have passed, or have been bad luck. The bytecode at the loop's end shows it.
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 

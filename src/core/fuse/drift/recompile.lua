@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Is a region better made anew? When traffic has moved to other branches: LuaJIT
+-- Is a region better rebuilt? When traffic has moved to other branches: LuaJIT
 -- shapes a region's loop for the way that most packets went when it was compiled;
 -- those that take another pay some 10 cycles more. When the packet for which it was
--- compiled was a rare one. When packets have begun to go many ways (spread), or an
+-- compiled was a rare one. When packets have begun to take many paths (spread), or an
 -- app's state has outgrown the caches (look_ahead), or the other way round. And when
--- LuaJIT has given the loop up, or taken it for a recursion (twice at most). Each time
--- it waits twice as long before the next.
+-- LuaJIT has blacklisted the loop, or taken it for a recursion (twice at most). Each
+-- time it waits twice as long before the next.
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 

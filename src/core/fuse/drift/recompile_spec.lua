@@ -74,7 +74,7 @@ describe("drift", function ()
       passed("join.output -> port.input"))
   end)
 
-  it("knows packets that go many ways, once", function ()
+  it("knows packets that take many paths, once", function ()
     local Dice = class(function (self, p) return p, math.random(self.ways) end,
       {"first", "second", "third", "fourth"})
     function Dice:new() return setmetatable({ways = 4}, self) end

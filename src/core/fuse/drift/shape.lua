@@ -2,7 +2,7 @@
 -- Which way did the packet go for which LuaJIT has compiled a region's loop? It takes
 -- the packet at hand when the loop is hot; all that go another way leave the trace, and
 -- come back to its beginning, which costs as much as the work itself. So a loop that
--- was made for a rare packet is better made anew. The region's own counters tell: what
+-- was made for a rare packet is better rebuilt. The region's own counters show it: what
 -- they have counted while LuaJIT recorded is what that packet did. So do apps' counters
 -- of what they do for few packets (app.detours).
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Do the packets of a region go many ways? Then its loop is better written in another
--- form (core.fuse.source), which costs the packets of others some cycles.
+-- Do the packets of a region take many paths? Then its loop is better written in
+-- another form (core.fuse.source), which costs the packets of others some cycles.
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The samples in an sFlow version 5 datagram and the records in them (sflow.org/
 -- sflow_version_5.txt, section 5): typed pointers into the packet with getters in host
--- byte order. Nothing is read past the bytes given, whatever the lengths in them say;
--- a sample or record that would be is where the iteration ends.
+-- byte order. Nothing is read past the record's bytes, whatever the lengths in them
+-- say; a sample or record that would be is where the iteration ends.
 
 local ffi = require("ffi")
 

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Where a header's fields lie. A layout is one arrangement of a protocol's fields:
+-- Where a header's fields are. A layout is one arrangement of a protocol's fields:
 -- a subtype, and which optional fields are there. Its bytes are split into cells,
--- which are the members of the C struct: a cell is always read and written whole,
--- through one C type, so that LuaJIT sees which accesses meet (it tells memory
--- apart by C type). Fields that share bytes share a cell.
+-- which are the members of the C struct: a cell is always read and written as one,
+-- through one C type, so that LuaJIT sees which accesses meet (it distinguishes
+-- memory by C type). Fields that share bytes share a cell.
 
 -- Compiling what runs a few times takes longer than running it.
 jit.off(true, true)
@@ -82,7 +82,7 @@ local function place(fields, by_name, proto)
   for _, field in ipairs(fields) do
     local other = field.at and by_name[field.at]
     if field.at and (not other or other.at) then
-      fault(proto, "field %s lies at '%s', which isn't a field", field.name,
+      fault(proto, "field %s is at '%s', which isn't a field", field.name,
         tostring(field.at))
     end
     if other then field.offset = other.offset end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A shape: which headers lie where in a packet. createStack's arguments make one, and
+-- A shape: which headers are where in a packet. createStack's arguments make one, and
 -- so does resolving a packet. Its items are {protocol, layout, label, offset, size
 -- (bytes, with the variable part), variable (bytes), quoted (is it of another packet,
 -- of which there may be only the start?)}.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Methods of a TCP header for its options (RFC 9293, section 3.2). Offsets count from
--- the first option byte; nothing outside the options, as DataOffset tells, is read or
+-- the first option byte; nothing outside the options, as DataOffset says, is read or
 -- written.
 local bit = require("bit")
 local ffi = require("ffi")

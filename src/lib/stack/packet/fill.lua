@@ -61,7 +61,7 @@ end
 
 local function put_variable(target, data, value, label)
   if type(value) ~= "string" or #value ~= target.bytes then
-    fault("%s takes a string of %d bytes, as createStack was told, not %s", label,
+    fault("%s takes a string of %d bytes, as createStack declared it, not %s", label,
       target.bytes, type(value) == "string" and #value or "'" .. tostring(value) .. "'")
   end
   ffi.copy(data + target.offset, value, #value)

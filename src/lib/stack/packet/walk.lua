@@ -60,7 +60,7 @@ function walk.variable(layout, data, left)
   local header = pointer(layout, data)
   if variable.size then
     local ok, size = pcall(variable.slow_size, header, left)
-    if not ok then return 0, "its size can't be told" end
+    if not ok then return 0, "its size is unknown" end
     size = bounded(size)
     if size > most then
       return most, ("its %s has %d bytes, more than the packet has")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Configurations and state as text, in the formats of `snabb config get`: "yang", which
 -- is read again; "xpath", a line PATH VALUE for each leaf; and "influxdb", lines for
--- that database. A walk through the tree tells each format what it meets. A million
+-- that database. A walk through the tree passes what it meets to each format. A million
 -- softwires are some 400 MB: the text comes in pieces.
 
 local buffer = require("string.buffer")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- One label of an MPLS stack, RFC 3032. Nothing but the bottom of stack bit tells what
+-- One label of an MPLS stack, RFC 3032. Nothing but the bottom of stack bit says what
 -- follows: a label after 0; after 1 an IP header is known by its version.
 return {
   name = "mpls", title = "MPLS", source = "RFC 3032, section 2.1",
