@@ -106,9 +106,9 @@ local function send(self, output, data, length)
   self.bits = self.bits + ethernet.bits(length)
 end
 
--- The next packet of the file, or of its next loop: its bytes, their number, its time;
--- nil at the end of the last.
-local function next_of_loops(self)
+--- The next packet of the file, or of its next loop: its bytes, their number, its time;
+--- nil at the end of the last.
+function Replayer:next_of_loops()
   local data, length, _, time = self:next_packet()
   if not data and not self.failure and next_loop(self) then
     data, length, _, time = self:next_packet()
@@ -121,7 +121,7 @@ end
 -- JIT compiler gives up on a loop whose first iteration is of another kind.
 local function send_due(self, output, n, now)
   for _ = 1, n do
-    local data, length, time = next_of_loops(self)
+    local data, length, time = self:next_of_loops()
     if not data then
       self.done = true
       return

@@ -2,17 +2,18 @@
 -- The command line and the report of replay. (Its runs: test/test_replay.py.)
 
 local replay = require("program.replay.replay")
+local rate_of = require("program.replay.options").rate
 local summary = require("program.replay.summary")
 
 describe("program.replay", function()
   it("understands rates", function()
-    assert.are.same({packet_rate = 1.5e6}, replay.rate("1.5Mpps"))
-    assert.are.same({packet_rate = 1e5}, replay.rate("100 kpps"))
-    assert.are.same({packet_rate = 7}, replay.rate("7pps"))
-    assert.are.same({bit_rate = 1e10}, replay.rate("10Gbps"))
+    assert.are.same({packet_rate = 1.5e6}, rate_of("1.5Mpps"))
+    assert.are.same({packet_rate = 1e5}, rate_of("100 kpps"))
+    assert.are.same({packet_rate = 7}, rate_of("7pps"))
+    assert.are.same({bit_rate = 1e10}, rate_of("10Gbps"))
     for _, text in ipairs{"10", "Mpps", "1.5Mps", "-1kpps", "0pps", "1Tbps",
                           "1Mpps x"} do
-      local value, problem = replay.rate(text)
+      local value, problem = rate_of(text)
       assert.is_nil(value)
       assert.matches("'" .. text .. "' isn't a rate", problem, 1, true)
     end

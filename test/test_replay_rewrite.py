@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""replay that changes packets, and parts a capture onto two ports. Scapy and tshark say
+what is right, and tcprewrite and tcpprep, where they are installed."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from scapy.layers.inet import ICMP, IP, TCP, UDP, ICMPerror, IPerror, TCPerror, fragment
+from scapy.layers.inet6 import (ICMPv6DestUnreach, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPv6,
+                                IPv6ExtHdrDestOpt, IPv6ExtHdrRouting, fragment6,
+                                IPv6ExtHdrFragment)
+from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
+from scapy.layers.sctp import SCTP, SCTPChunkData
+from scapy.packet import Raw
+from scapy.utils import PcapReader, wrpcap
+
+from helpers.command import perigee
+from helpers.report import number
+
+A, B = "02:00:00:00:00:01", "02:00:00:00:00:02"
+ETHER = Ether(src=A, dst=B)
+CLIENT, SERVER = "10.1.2.3", "10.9.0.80"
+CLIENT6, SERVER6 = "2001:db8:1::5", "2001:db8:2::80"
+
+
+def tcp(sport, dport, flags, load=b""):
+    return TCP(sport=sport, dport=dport, flags=flags, seq=1, ack=1) / Raw(load)
+
+
+def there(l4):
+    return ETHER / IP(src=CLIENT, dst=SERVER) / l4
+
+
+def back(l4):
+    return Ether(src=B, dst=A) / IP(src=SERVER, dst=CLIENT) / l4
+
+
+def there6(l4):
+    return ETHER / IPv6(src=CLIENT6, dst=SERVER6) / l4
+
+
+def no_sum(packet):
+    """Without a checksum: UDP's 0."""
+    packet[UDP].chksum = 0
+    return packet
+
+
+def traffic():
+    """Frames of each kind that is changed, all with right checksums."""
+    odd, long = b"odd", bytes(range(256)) * 12
+    error = IP(src=SERVER, dst=CLIENT) / UDP(sport=53, dport=5555) / b"what it is about"
+    error6 = IPv6(src=SERVER6, dst=CLIENT6) / TCP(sport=80, dport=5555) / b"it"
+    packets = [
+        there(tcp(5555, 80, "S")), back(tcp(80, 5555, "SA")), there(tcp(5555, 80, "A", odd)),
+        there(UDP(sport=5555, dport=53) / Raw(odd)),
+        no_sum(there(UDP(sport=5555, dport=53) / Raw(odd))),
+        there(ICMP() / Raw(odd)), there(ICMP(type=3, code=3) / error),
+        there(ICMP(type=5, gw="10.9.0.1") / error),
+        there(SCTP(sport=5555, dport=80) / SCTPChunkData(data=odd)),
+        ETHER / Dot1Q(vlan=7, prio=3) / IP(src=CLIENT, dst=SERVER) / tcp(5555, 80, "A", odd),
+        ETHER / Dot1AD(vlan=9) / Dot1Q(vlan=7) / IPv6(src=CLIENT6, dst=SERVER6) /
+        UDP(sport=5555, dport=53) / Raw(odd),
+        there6(tcp(5555, 80, "S", odd)), there6(UDP(sport=5555, dport=53) / Raw(odd)),
+        there6(IPv6ExtHdrDestOpt() / UDP(sport=5555, dport=53) / Raw(odd)),
+        there6(IPv6ExtHdrRouting(addresses=["2001:db8:3::1"], segleft=1) /
+               tcp(5555, 80, "A", odd)),
+        there6(ICMPv6DestUnreach() / error6),
+        there6(ICMPv6ND_NS(tgt=SERVER6) / ICMPv6NDOptSrcLLAddr(lladdr=A)),
+        ETHER / ARP(op=1, hwsrc=A, psrc=CLIENT, hwdst=B, pdst=SERVER),
+        ETHER / IP(src="192.0.2.1", dst="192.0.2.2", options=[]) / tcp(1, 2, "A"),
+    ]
+    packets += [ETHER / p for p in fragment(
+        IP(src=CLIENT, dst=SERVER) / UDP(sport=5555, dport=53) / Raw(long), 1000)]
+    packets += [ETHER / p for p in fragment6(
+        IPv6(src=CLIENT6, dst=SERVER6) / IPv6ExtHdrFragment(id=5) /
+        UDP(sport=5555, dport=53) / Raw(long), 1300)]
+    return [Ether(bytes(p)) for p in packets]
+
+
+def save(path, packets, gap=0.001):
+    for i, packet in enumerate(packets):
+        packet.time = 1_700_000_000 + i * gap
+    wrpcap(str(path), packets)
+    return path
+
+
+def load(path):
+    with PcapReader(str(path)) as reader:
+        return list(reader)
+
+
+def replayed(tmp_path, packets, *options):
+    file, out = save(tmp_path / "in.pcap", packets), tmp_path / "out.pcap"
+    result = perigee("replay", "--topspeed", *options, file, f"pcap:tx={out}")
+    assert result.returncode == 0, result.stderr
+    return load(out), result.stdout
+
+
+def wrong_checksums(path):
+    """Numbers of the packets of which tshark finds a checksum bad, fragments joined."""
+    checks = "ip tcp udp sctp".split()
+    options = [w for c in checks for w in ("-o", f"{c}.check_checksum:TRUE")]
+    options += ["-o", "ip.defragment:TRUE", "-o", "ipv6.defragment:TRUE"]
+    bad = " or ".join(f"{c}.checksum.status == 0" for c in checks + ["icmp", "icmpv6"])
+    result = subprocess.run(["tshark", "-r", path, *options, "-Y", bad], text=True,
+                            capture_output=True, timeout=120, check=False)
+    return result.stdout.splitlines()
+
+
+MAPS = ["--map-ip", "10.1.0.0/16:172.16.0.0/16,10.9.0.0/24:192.0.2.0/24", "--map-ip",
+        "[2001:db8:1::/48]:[fd00:1::/48]", "--map-ip", "2001:db8:2::/48:fd00:2::/48"]
+PORTS = ["--map-port", "80:8080,53:5353", "--map-port", "5000-5999:6000-6999"]
+MACS = ["--map-mac", f"{A}=02:00:00:00:0a:01", "--map-mac", f"{B}:02:00:00:00:0a:02"]
+
+
+@pytest.mark.parametrize("options", [MAPS, PORTS, MACS, MAPS + PORTS + MACS])
+def test_checksums_stay_right(tmp_path, options):
+    packets = traffic()
+    changed, said = replayed(tmp_path, packets, *options)
+    assert len(changed) == len(packets)
+    assert wrong_checksums(tmp_path / "in.pcap") == []
+    assert wrong_checksums(tmp_path / "out.pcap") == [], said
+    assert 10 <= number(r"rewritten: ([\d,]+) packets\n", said) <= len(packets)
+
+
+def test_what_is_changed_into_what(tmp_path):
+    changed, _ = replayed(tmp_path, traffic(), *MAPS, *PORTS, *MACS)
+    for packet in changed[:18]:
+        assert (packet.src[-5:], packet.dst[-5:]) in [("0a:01", "0a:02"), ("0a:02", "0a:01")]
+        if IP in packet:
+            assert {packet[IP].src, packet[IP].dst} == {"172.16.2.3", "192.0.2.80"}
+        elif IPv6 in packet:
+            assert (packet[IPv6].src, packet[IPv6].dst) == ("fd00:1::5", "fd00:2::80")
+    assert (changed[0].sport, changed[0].dport) == (6555, 8080)
+    assert changed[3][UDP].dport == 5353 and changed[4][UDP].chksum == 0
+    error = changed[6]
+    assert error[IPerror].src == "192.0.2.80" and error[IPerror].dst == "172.16.2.3"
+    inner = IP(bytes(error[IPerror]))
+    assert inner[UDP].sport == 5353 and inner[UDP].dport == 6555
+    sums = inner.chksum, inner[UDP].chksum
+    del inner.chksum, inner[UDP].chksum
+    fresh = IP(bytes(inner))
+    assert (fresh.chksum, fresh[UDP].chksum) == sums
+    assert changed[7][ICMP].gw == "192.0.2.1"
+    assert changed[8][SCTP].dport == 8080
+    arp = changed[17][ARP]
+    assert (arp.psrc, arp.pdst, arp.hwsrc[-5:]) == ("172.16.2.3", "192.0.2.80", "0a:01")
+    assert changed[16][ICMPv6ND_NS].tgt == "fd00:2::80"
+    assert changed[16][ICMPv6NDOptSrcLLAddr].lladdr == "02:00:00:00:0a:01"
+    assert changed[18][IP].src == "192.0.2.1"
+
+
+def test_an_error_about_tcp_that_ends_before_its_checksum(tmp_path):
+    inner = bytes(IP(src=SERVER, dst=CLIENT) / TCP(sport=80, dport=5555))[:28]
+    packets = [Ether(bytes(there(ICMP(type=3, code=3) / Raw(inner))))]
+    [changed], said = replayed(tmp_path, packets, *MAPS, *PORTS)
+    assert wrong_checksums(tmp_path / "out.pcap") == [] and "is wrong now" not in said
+    assert changed[IPerror].src == "192.0.2.80" and changed[TCPerror].sport == 8080
+
+
+def test_a_checksum_that_lies_in_another_fragment_is_told(tmp_path):
+    whole = bytes(there(tcp(5555, 80, "A", b"x" * 40)))
+    first = Ether(whole)[IP].copy()
+    first.remove_payload()
+    first.flags, first.len, first.chksum = "MF", 28, None
+    packets = [ETHER / first / Raw(whole[34:42])]
+    _, said = replayed(tmp_path, packets, *MAPS)
+    assert "rewritten: 1 packets, 1 of them with a checksum" in said
+
+
+@pytest.mark.parametrize("how, expected", [
+    ("strip", [0, 0, 0]), ("add:100:5", [100, 100, 100]), ("replace:5", [0, 5, 5]),
+    ("replace:7:5", [0, 5, 9])])
+def test_vlan_tags(tmp_path, how, expected):
+    packets = [traffic()[i] for i in (0, 9, 10)]
+    changed, _ = replayed(tmp_path, packets, "--vlan", how)
+    outer = [p[Dot1AD].vlan if p.type == 0x88a8 else p[Dot1Q].vlan if p.type == 0x8100 else 0
+             for p in changed]
+    if how == "strip":
+        assert [p.type for p in changed] == [0x800, 0x800, 0x8100]
+        expected = [0, 0, 7]
+    assert outer == expected
+    if how.startswith("add"):
+        assert all(p.prio == 5 and bytes(p)[18:] == bytes(q)[14:]
+                   for p, q in zip(changed, packets))
+
+
+def test_a_function_of_the_users(tmp_path):
+    script = tmp_path / "edit.lua"
+    script.write_text("local n = 0\nreturn function (p)\n  n = n + 1\n"
+                      "  p.data[22] = 9 -- time to live\n  return n % 3 ~= 0\nend\n")
+    packets = [there(UDP() / b"hello")] * 9
+    changed, said = replayed(tmp_path, packets, "--edit", script, "--fix-checksums")
+    assert [p[IP].ttl for p in changed] == [9] * 6
+    assert wrong_checksums(tmp_path / "out.pcap") == []
+    assert "dropped: 3 (3 by the edit function)" in said
+    found, said = split(tmp_path, packets, "--topspeed", "--edit", script)
+    assert [len(f) for f in found] == [6, 0]
+    assert "dropped: 3 (3 by the edit function)" in said
+    script.write_text("return function (p) error('no such luck') end")
+    result = perigee("replay", "--edit", script, tmp_path / "in.pcap", "null")
+    assert result.returncode == 1 and "no such luck" in result.stderr
+
+
+@pytest.mark.parametrize("options, sentence", [
+    (["--map-ip", "10.0.0.0/8"], "'10.0.0.0/8' isn't two networks such as"),
+    (["--map-ip", "10.0.0.0/33:1.2.3.4/8"], "isn't two networks"),
+    (["--map-ip", "10.0.0.0/8:[fd00::/8]"], "one is IPv4, the other IPv6"),
+    (["--map-mac", "02:00:00:00:00:01"], "isn't two Ethernet addresses"),
+    (["--map-port", "80:70000"], "'80:70000' isn't ports such as"),
+    (["--map-port", "80-90:1-5"], "the two ranges have other lengths"),
+    (["--vlan", "add:5000"], "'add:5000' isn't strip, add:100"),
+    (["--edit", "/no/such.lua"], "/no/such.lua: No such file"),
+    (["--sides", "syn"], "--sides is for two ports, and there is only null")])
+def test_refusals(options, sentence):
+    result = perigee("replay", *options, "f.pcap", "null")
+    assert result.returncode == 2 and sentence in result.stderr, result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_file_that_is_no_function(tmp_path):
+    script = tmp_path / "edit.lua"
+    for text, sentence in [("return 7", "returns number, not a function"),
+                           ("return (", "unexpected symbol"), ("error('x y')", "x y")]:
+        script.write_text(text)
+        result = perigee("replay", "--edit", script, "f.pcap", "null")
+        assert result.returncode == 2 and sentence in result.stderr, result.stderr
+
+
+def test_rewritten_as_tcprewrite_does(tmp_path):
+    """Of what it rewrites, too: no ICMP errors, and addresses and ports of whole packets."""
+    if not shutil.which("tcprewrite"):
+        pytest.skip("there is no tcprewrite (Debian's tcpreplay)")
+    packets = [p for i, p in enumerate(traffic()) if i in (0, 1, 2, 3, 5, 11, 12, 18)]
+    changed, _ = replayed(tmp_path, packets, *MAPS[:4], *PORTS[:2], *MACS)
+    other = tmp_path / "tcprewrite.pcap"
+    subprocess.run(["tcprewrite", "-i", tmp_path / "in.pcap", "-o", other,
+                    "--pnat=10.1.0.0/16:172.16.0.0/16,10.9.0.0/24:192.0.2.0/24,"
+                    "[2001:db8:1::/48]:[fd00:1::/48]", "--portmap=80:8080,53:5353",
+                    f"--enet-subsmac={A},02:00:00:00:0a:01",
+                    f"--enet-subsmac={B},02:00:00:00:0a:02"],
+                   check=True, timeout=60, capture_output=True)
+    # tcprewrite 4.4 gives all of IPv6 Ethernet addresses of groups.
+    assert [bytes(p)[12 if IPv6 in p else 0:] for p in changed] == \
+        [bytes(p)[12 if IPv6 in p else 0:] for p in load(other)]
+
+
+def conversations():
+    """Two of TCP, one of UDP, an ARP, an ICMP error, fragments; who has sent each."""
+    pairs = [(there(tcp(5555, 80, "S")), "c"), (back(tcp(80, 5555, "SA")), "s"),
+             (there(tcp(5555, 80, "A")), "c"), (back(tcp(80, 5555, "A", b"page")), "s"),
+             (there(tcp(5555, 80, "A")), "c"),
+             (there(UDP(sport=4000, dport=53) / bytes(40)), "c"),
+             (back(UDP(sport=53, dport=4000) / bytes(40)), "s"),
+             (ETHER / ARP(psrc=CLIENT, pdst=SERVER), "c"),
+             (Ether(src=B, dst=A) / ARP(op=2, psrc=SERVER, pdst=CLIENT), "s")]
+    pairs += [(Ether(src=B, dst=A) / p, "s") for p in fragment(
+        IP(src=SERVER, dst=CLIENT) / UDP(sport=53, dport=4000) / Raw(bytes(2000)), 1000)]
+    return [Ether(bytes(p)) for p, _ in pairs], [side for _, side in pairs]
+
+
+def split(tmp_path, packets, *options):
+    file = save(tmp_path / "in.pcap", packets)
+    outs = [tmp_path / "c.pcap", tmp_path / "s.pcap"]
+    result = perigee("replay", *options, file, *(f"pcap:tx={o}" for o in outs))
+    assert result.returncode == 0, result.stderr
+    return [[bytes(p) for p in load(o)] for o in outs], result.stdout
+
+
+@pytest.mark.parametrize("how", [[], ["--sides", "port"],
+                                 ["--sides", "ip=10.9.0.0/16,2001:db8:2::/48"],
+                                 ["--sides", f"mac={B}"]])
+@pytest.mark.parametrize("speed", [["--topspeed"], ["--speed", "10"]])
+def test_two_sides(tmp_path, how, speed):
+    packets, sides = conversations()
+    found, said = split(tmp_path, packets, *speed, *how)
+    wanted = [[bytes(p) for p, side in zip(packets, sides) if side == s] for s in "cs"]
+    assert found == wanted
+    assert re.search(rf"from clients, to pcap:\S+: {sides.count('c')} packets", said)
+    assert re.search(rf"from servers, to pcap:\S+: {sides.count('s')} packets", said)
+
+
+def test_who_begins_is_the_client_whatever_the_ports(tmp_path):
+    packets = [there(tcp(80, 50000, "S")), back(tcp(50000, 80, "SA")),
+               there(tcp(80, 50000, "A"))]
+    found, _ = split(tmp_path, packets, "--topspeed")
+    assert [len(f) for f in found] == [2, 1]
+    found, _ = split(tmp_path, packets, "--topspeed", "--sides", "port")
+    assert [len(f) for f in found] == [1, 2]
+
+
+def test_sides_are_those_of_tcpprep(tmp_path):
+    """But that of its --cidr, which takes what matches for the first."""
+    if not shutil.which("tcpprep"):
+        pytest.skip("there is no tcpprep (Debian's tcpreplay)")
+    packets = [p for p in conversations()[0] if IP in p and p[IP].frag == 0]
+    file = save(tmp_path / "in.pcap", packets)
+    for ours, theirs in [("port", ["--port"]), ("ip=10.9.0.0/16", ["--cidr=10.9.0.0/16"]),
+                         ("syn", ["--auto=client"])]:
+        cache = tmp_path / "cache"
+        subprocess.run(["tcpprep", *theirs, "-i", file, "-o", cache], check=True,
+                       timeout=60, capture_output=True)
+        told = subprocess.run(["tcpprep", "-I", cache], text=True, capture_output=True,
+                              timeout=60, check=True).stdout
+        found, _ = split(tmp_path, packets, "--topspeed", "--sides", ours)
+        sides = re.findall(r"Packet \d+ -> (Primary|Secondary)", told)
+        if theirs[0].startswith("--cidr"):
+            found.reverse()
+        assert len(sides) == len(packets), told
+        assert found == [[bytes(p) for p, side in zip(packets, sides) if side == s]
+                         for s in ("Primary", "Secondary")], theirs
+
+
+def test_the_order_of_a_conversation_is_kept(tmp_path):
+    """Both sides leave by one interface: there the order can be seen."""
+    packets, sides = conversations()
+    file = save(tmp_path / "in.pcap", packets * 40)
+    script, out = tmp_path / "graph.lua", tmp_path / "out.pcap"
+    script.write_text(f"""
+local TwoSides = require("apps.pcap.two_sides").TwoSides
+local Join = require("apps.basic.basic_apps").Join
+local PcapWriter = require("apps.pcap.pcap").PcapWriter
+local c = config.new()
+config.app(c, "source", TwoSides, {{filename = "{file}", sides = "syn"}})
+config.app(c, "join", Join)
+config.app(c, "out", PcapWriter, "{out}")
+config.link(c, "source.client -> join.client")
+config.link(c, "source.server -> join.server")
+config.link(c, "join.output -> out.input")
+engine.configure(c)
+engine.main{{done = function () return engine.app_table.source.done end, no_report = true}}
+engine.main{{duration = 0.05, no_report = true}}
+""")
+    result = perigee("run", script)
+    assert result.returncode == 0, result.stderr
+    assert [bytes(p) for p in load(out)] == [bytes(p) for p in packets * 40]
+
+
+def test_two_sides_rewritten_from_a_compressed_file(tmp_path):
+    packets, sides = conversations()
+    file, results = save(tmp_path / "in.pcap", packets), tmp_path / "r.json"
+    subprocess.run(["gzip", file], check=True)
+    outs = [tmp_path / "c.pcap", tmp_path / "s.pcap"]
+    result = perigee("replay", "--loop", 3, "--topspeed", *MAPS, "--json", results,
+                     f"{file}.gz", *(f"pcap:tx={o}" for o in outs))
+    assert result.returncode == 0, result.stderr
+    assert all(wrong_checksums(o) == [] for o in outs)
+    report = json.loads(results.read_text())["replay"]
+    assert report["packets"] == 3 * len(packets)
+    assert [s["packets"] for s in report["sides"]] == [3 * sides.count(s) for s in "cs"]
+    assert report["rewritten"] == {"changed": 3 * len(packets), "stale_checksums": 0}
