@@ -18,7 +18,7 @@ from helpers.command import PERIGEE, ROOT, run, running, wait_until
 from helpers.network import Namespace, veth
 
 INSIDE, OUTSIDE = "10.0.0.5", "192.0.2.254"
-PORT, CHUNK, CHUNKS = 4000, bytes(range(256)) * 64, 20
+CHUNK, CHUNKS = bytes(range(256)) * 64, 20
 KILLS = 1000 if os.environ.get("PERIGEE_LONG") else 8
 # Ports in order: without what was kept a connection would get another one.
 NAT = (ROOT / "examples/click/nat.click").read_text().replace(
@@ -45,24 +45,25 @@ class Net:
         self.inside.ip("route", "add", "default", "via", "10.0.0.1")
         self.outside.ip("address", "add", f"{OUTSIDE}/24", "dev", "eth0")
 
-    def router(self, *options, environment):
-        return running(*self.nat.command(str(PERIGEE), *options, "click", "-e", NAT, "--device",
-                                         "0=packet:in0", "--device", "1=packet:out0"),
-                       env=environment)
+    def router(self, *options, environment, text=NAT, cpus=None):
+        more = ["--cpus", cpus] if cpus else []
+        return running(*self.nat.command(str(PERIGEE), *options, "click", "-e", text, *more,
+                                         "--device", "0=packet:in0", "--device",
+                                         "1=packet:out0"), env=environment)
 
     def connected(self, stack, router):
         """Both ends of the second TCP connection through the NAT: it has not the port
         that the first one of another NAT gets, too. The first one has been reset."""
         router.wait_for_engine()
         with self.outside.entered():
-            listener = stack.enter_context(socket.create_server((OUTSIDE, PORT)))
+            listener = stack.enter_context(socket.create_server((OUTSIDE, 0)))
         listener.settimeout(60)
         for i in range(2):
             with self.inside.entered():
                 client = stack.enter_context(socket.socket())
             client.settimeout(60)
             try:
-                client.connect((OUTSIDE, PORT))
+                client.connect(listener.getsockname())
             except OSError as problem:
                 router.read()
                 pytest.fail(f"{problem}; the router said {router.said}")
@@ -124,6 +125,75 @@ def test_tcp_goes_on_through_a_nat_that_was_killed(environment, more):
         with net.router(*options, environment=environment) as router:
             router.wait_for("Click's nat goes on with 2 of 2 records")
             pass_on(server, client, router)
+
+
+MANAGED = NAT[:NAT.index("nat :: ")] + """
+in -> there :: IPClassifier(tcp, -); there[1] -> Discard;
+there[0] -> flows :: FlowIPManager(TIMEOUT 300) -> nat :: FlowIPNAT(outside)
+  -> SetIPAddress($GATEWAY) -> out;
+out -> back :: IPClassifier(tcp, -); back[1] -> Discard;
+back[0] -> answers :: FlowIPManager(TIMEOUT 300) -> FlowIPNATReverse(nat)
+  -> GetIPAddress(16) -> in;
+"""
+
+
+def test_tcp_goes_on_through_a_flow_manager_that_was_killed(environment):
+    with contextlib.ExitStack() as stack:
+        net = Net(stack)
+        with net.router("--keep", "nat", environment=environment, text=MANAGED) as router:
+            client, server = net.connected(stack, router)
+            pass_on(client, server, router)
+            router.read()
+            kill(router)
+        client.sendall(CHUNK[:100])
+        with net.router("--keep", "nat", environment=environment, text=MANAGED) as router:
+            router.wait_for("Click's flows goes on with 2 of 2 records")
+            got = b""
+            while len(got) < 100:
+                got += server.recv(100 - len(got))
+            for _ in range(CHUNKS):
+                pass_on(client, server, router)
+                pass_on(server, client, router)
+            assert router.interrupt() == 0
+
+
+@pytest.mark.parametrize("text", [NAT, MANAGED], ids=["IPRewriter", "FlowIPNAT"])
+def test_copies_go_on_and_so_does_one_with_what_they_had(environment, text):
+    """Each of two copies has its part still; then one router has all of it."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two CPUs")
+    cpus = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0))[:2])
+    name = "nat" if text is NAT else "flows"
+    with contextlib.ExitStack() as stack:
+        net = Net(stack)
+        ends = []
+        with net.router("--keep", "nat", environment=environment, text=text,
+                        cpus=cpus) as router:
+            for _ in range(3):
+                ends.append(net.connected(stack, router))
+            router.read()
+            kill(router)
+
+        def goes_on(router):
+            for client, server in ends:
+                pass_on(client, server, router)
+                pass_on(server, client, router)
+            router.read()
+            found = re.findall(rf"Click's {name}(?: on CPU . of 2)? goes on with (\d+) of "
+                               rf"(\d+) records", router.said)
+            assert [sum(int(pair[i]) for pair in found) for i in (0, 1)] == [6, 6], \
+                router.said
+
+        with net.router("--keep", "nat", environment=environment, text=text,
+                        cpus=cpus) as router:
+            goes_on(router)
+            kill(router)
+        with net.router("--keep", "nat", environment=environment, text=text) as router:
+            goes_on(router)
+            assert f"records of Click's {name} on CPU " in router.said
+            files = run(PERIGEE, "keep", "list", env=environment).stdout
+            assert f"Click's {name}: 6 records" in files and "on CPU" not in files
+            kill(router)
 
 
 def test_without_keep_it_does_not(environment):

@@ -87,9 +87,9 @@ static void set_port(struct click_flow_key *key, uint16_t port, bool ping)
     key->sport = (uint16_t)(key->dport + 1);
 }
 
-/* Do replies with the key come to this copy (src/native/kernels/flows.c)? */
-static bool comes_here(const struct click_flows *t, int32_t kind,
-                       const struct click_flow_key *reply)
+/* Do packets with the key come to this copy (src/native/kernels/flows.c)? */
+bool pg_flows_comes_here(const struct click_flows *t, int32_t kind,
+                         const struct click_flow_key *reply)
 {
   if (t->copies <= 1)
     return true;
@@ -104,7 +104,7 @@ static bool comes_here(const struct click_flows *t, int32_t kind,
 bool pg_flows_is_free(const struct click_flows *t, int32_t kind,
                       const struct click_flow_key *reply)
 {
-  return comes_here(t, kind, reply) && !pg_flows_find(t, kind, reply);
+  return pg_flows_comes_here(t, kind, reply) && !pg_flows_find(t, kind, reply);
 }
 
 /* Among the addresses, or ports, from `base` to `base + top` one with which no reply has

@@ -111,6 +111,8 @@ enum click_kept {
 };
 
 /* flow_kept.c */
+bool pg_flows_is_own(const struct click_flows *t, const struct click_heirs *heirs,
+                     const void *record);
 uint32_t pg_flows_restore(struct click_flows *t, const struct click_heirs *heirs,
                           const void *record, int64_t now);
 
@@ -123,6 +125,8 @@ uint32_t pg_flows_find(const struct click_flows *t, int32_t kind,
                        const struct click_flow_key *key);
 bool pg_flows_is_free(const struct click_flows *t, int32_t kind,
                       const struct click_flow_key *reply);
+bool pg_flows_comes_here(const struct click_flows *t, int32_t kind,
+                         const struct click_flow_key *key);
 int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
                           const struct click_flow_key *reply, bool port,
                           uint32_t base, uint32_t top, uint32_t first, bool in_order);

@@ -8,6 +8,7 @@ local declare = require("core.declare")
 local element = require("click.element")
 local engine_time = require("click.rewriter.time")
 local flow = require("net.flow.flow")
+local kept = require("click.flow.kept")
 local note = require("click.note")
 local state = require("click.flow.state")
 
@@ -120,6 +121,9 @@ function Manager:sweep(most)
   end
   return most
 end
+
+--- For net.keep: the flows, and what elements behind keep of them.
+Manager.kept_state = kept
 
 --- End the flow of that number: elements are told, and the class's own_ended(number).
 function Manager:end_flow(number)

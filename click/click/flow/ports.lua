@@ -7,6 +7,7 @@ local bit = require("bit")
 local C = require("core.native")
 local ffi = require("ffi")
 
+local tables = require("net.keep.tables")
 local wire = require("click.net.wire")
 
 local ports = {}
@@ -32,9 +33,14 @@ local mappings = ffi.typeof[[struct {
   uint8_t used, ends;
 }[?] ]]
 
---- What a flow's record has: the port (0: none yet), its `made` then; and what load
---- balancers keep.
-ports.area = ffi.typeof("struct { uint32_t port, made, server, open; }")
+--- What a flow's record has: the port (0: none yet), its `made` then; what load
+--- balancers keep; the ends of the flow, and the sum of all that, by which a flow goes
+--- on in another process.
+ports.area = ffi.typeof[[struct {
+  uint32_t port, made, server, open, address, destination;
+  uint16_t sport, dport;
+  uint32_t sum;
+}]]
 
 --- Why an element that gives ports drops packets.
 ports.DROPS = {"no flow", "no ports", "flow doesn't begin with SYN", "no port is free"}
@@ -85,6 +91,15 @@ local function choose(self, far, far_port, own)
   end
 end
 
+-- Of what is kept of a flow with a port: what was half written when the process was
+-- killed has another one.
+local function mix(sum, n) return (sum * 31 + n) % 2 ^ 32 end
+
+local function sum_of(area)
+  local sum = mix(mix(mix(1, area.port), area.made), area.server)
+  return mix(mix(mix(mix(sum, area.address), area.destination), area.sport), area.dport)
+end
+
 --- A port of the address `own` for the flow with this area, whose packet has these
 --- ends and whose answers come from the address `far`; and its mapping. Or nil: none is
 --- free.
@@ -95,7 +110,47 @@ function Ports:take(area, ends, far, own)
   m.address, m.port, m.destination, m.server = ends.source, ends.sport, 0, 0
   m.made, m.references, m.used, m.ends = m.made + 1, 1, GIVEN, 0
   area.port, area.made = port, m.made
+  area.address, area.destination = ends.source, ends.destination
+  area.sport, area.dport = ends.sport, ends.dport
+  Ports.sign(area)
   return port, m
+end
+
+--- What the area says is what is meant: by this a flow goes on in another process.
+function Ports.sign(area) area.sum = sum_of(area) end
+
+--- Can the flow of a former process with this area (a copy) have its port, whose
+--- answers come from the address `far` to `own`? Without a port it begins anew.
+function Ports:kept(area, far, own)
+  if area.port == 0 then return end
+  if area.sum ~= sum_of(area) or area.port < FIRST or area.port >= PORTS then
+    return tables.BAD
+  elseif self.mappings[area.port].used ~= 0 then
+    return "whose port another one has"
+  elseif self.copy and not comes_here(self.copy, far, area.dport, own, area.port) then
+    return "whose answers come to another CPU"
+  end
+end
+
+--- It has its port, and this is its mapping; nil: it has none. Call refill() after the
+--- last.
+function Ports:go_on(area)
+  if area.port == 0 then return nil end
+  local m = self.mappings[area.port]
+  m.address, m.port, m.destination, m.server = area.address, area.sport, 0, 0
+  m.made, m.references, m.used, m.ends = area.made, 1, GIVEN, 0
+  return m
+end
+
+--- Those ports are free that no flow has.
+function Ports:refill()
+  self.first, self.count = 0, 0
+  for port = FIRST, PORTS - 1 do
+    if self.mappings[port].used == 0 then
+      self.free[self.count] = port
+      self.count = self.count + 1
+    end
+  end
 end
 
 --- Does the flow with this area have its port still? Until another flow has it, late

@@ -91,13 +91,14 @@ function state.end_all(e)
   end
 end
 
---- The areas of elements behind the manager, a list of {element =, offset =,
+--- The areas of elements behind the manager, a list of {element =, offset =, size =,
 --- pointer =}, and the bytes of a record's areas together; offsets are from `start`.
 function state.lay_out(manager, start)
   local areas, at = {}, start
   for _, e in ipairs(add_behind(manager.router, manager, {}, {})) do
     local kind = e.class.flow_state
-    areas[#areas + 1] = {element = e, offset = at, pointer = ffi.typeof("$ *", kind)}
+    areas[#areas + 1] = {element = e, offset = at, size = ffi.sizeof(kind),
+      pointer = ffi.typeof("$ *", kind)}
     at = at + state.bytes_of(kind)
   end
   return areas, at - start

@@ -6,6 +6,7 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/flows.h")
 local inputs = require("click.rewriter.inputs")
+local keep = require("net.keep.keep")
 
 local LAYOUT = "click_flow 1" -- of struct click_flow: another number with each change
 local FIELDS = {"tcp", "other"}
@@ -15,7 +16,7 @@ local REASONS = {
   [C.KEPT_BAD] = "that no rewriter writes so",
   [C.KEPT_TWICE] = "that are there twice",
   [C.KEPT_SHIFTED] = "whose TCP sequence numbers were changed",
-  [C.KEPT_ELSEWHERE] = "of another CPU",
+  [C.KEPT_ELSEWHERE] = "whose answers come to another CPU",
   [C.KEPT_NO_ROOM] = "above the capacity",
 }
 
@@ -75,9 +76,12 @@ return function (self)
   if not set or set.rewriters[1] ~= self then return nil end
   return {
     of = self.name, layout = LAYOUT, records = set.flows.records, notes = notes_of(set),
-    begin = function (notes)
+    begin = function (notes, foreign)
       local heirs, now = heirs_of(set, notes), self:time()
       return function (record)
+        if foreign and not C.pg_flows_is_own(set.flows, heirs, record) then
+          return keep.PASS
+        end
         return REASONS[C.pg_flows_restore(set.flows, heirs, record, now)]
       end
     end,

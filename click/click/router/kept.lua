@@ -3,16 +3,17 @@
 -- something to keep has a method kept_state(), which returns an item of net.keep's, or
 -- nil: it is asked when its router begins to run, and has what one before it had.
 
+local family = require("net.keep.family")
 local keep = require("net.keep.keep")
 local log = require("core.lib.log")
 
 local kept = {}
 
 -- A copy on one of several CPUs keeps its own part.
-local function of(router, item)
-  local copy = router.options.copy
-  if not copy then return "Click's " .. item.of end
-  return ("Click's %s on CPU %d of %d"):format(item.of, copy.number + 1, copy.of)
+local function name(router, item)
+  local copy = router.options.copy or {number = 0, of = 1}
+  item.family, item.copies = "Click's " .. item.of, copy.of
+  item.of = family.member(item.family, copy.number + 1, copy.of)
 end
 
 --- The router runs from now on.
@@ -26,7 +27,7 @@ function kept.begin(router)
   for _, e in ipairs(router.order) do
     local item = e.kept_state and e:kept_state()
     if item then
-      item.of = of(router, item)
+      name(router, item)
       keep.records(item)
     end
   end

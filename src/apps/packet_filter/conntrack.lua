@@ -6,6 +6,8 @@ local ffi = require("ffi")
 local C = require("core.declare")("apps/packet_filter/connections.h")
 local engine = require("core.app")
 local flow = require("net.flow.flow")
+local tables_kept = require("net.keep.tables")
+local this_engine = require("core.this_engine")
 
 local conntrack = {}
 
@@ -13,7 +15,10 @@ local MAX_AGE = 7200e3 -- milliseconds
 
 conntrack.capacity = 2^16 -- connections a table
 
+local LAYOUT = "connection 1" -- of struct connection: another number with each change
+
 local tables = {} -- by name
+local asked = setmetatable({}, {__mode = "k"}) -- of tables that are kept
 local flows = {} -- of each table, a net.flow.flow
 
 local function new_table()
@@ -38,6 +43,26 @@ end
 --- Tell the table what time it is. Whoever uses it does so now and then.
 function conntrack.tell_time(t)
   t.now = math.floor(engine.now() * 1000)
+end
+
+--- The item for net.keep of that table, for the first that asks; nil.
+function conntrack.kept_state(t)
+  if asked[t] then return nil end
+  asked[t] = true
+  local copy, of = this_engine.cpu(), nil
+  for name, other in pairs(tables) do
+    if other == t then of = ("connections '%s'"):format(name) end
+  end
+  local item = tables_kept.item{of = of, layout = LAYOUT, flows = flows[t],
+    now = function ()
+      conntrack.tell_time(t)
+      return tonumber(t.now)
+    end}
+  -- A copy on another CPU has those that were everybody's: it needs few of them, and
+  -- none of them does harm.
+  item.family, item.copies, item.whole_name = of, 1, true
+  if copy then item.of = ("%s on CPU %d"):format(of, copy) end
+  return item
 end
 
 --- Forget all connections.

@@ -2,6 +2,9 @@
 
 local C = require("core.declare")("apps/packet_filter/connections.h")
 local conntrack = require("apps.packet_filter.conntrack")
+local ffi = require("ffi")
+local keep = require("net.keep.keep")
+local kept = require("testing.kept")
 
 local SEED = os.time()
 local MACS = "\2\0\0\0\0\1\2\0\0\0\0\2"
@@ -147,5 +150,51 @@ describe("apps.packet_filter.conntrack", function ()
     end
     assert.equal(0, wrong, "of seed " .. SEED)
     assert.equal(0, tonumber(t.table.evicted))
+  end)
+end)
+
+describe("A table of connections that outlives the process", function ()
+  before_each(kept.set_up)
+  after_each(kept.tear_down)
+
+  local function spec_of(n)
+    local bytes = frame(6, "\10\0\0\1", "\10\0\0" .. string.char(n), 1024, 80)
+    return conntrack.spec(ffi.cast("const uint8_t *", bytes), #bytes)
+  end
+
+  local serial = 0
+
+  -- Another table, as of another process, with what is kept of "kept".
+  local function started()
+    serial = serial + 1
+    local name = "kept" .. serial
+    local t = conntrack.define(name)
+    local item = conntrack.kept_state(t)
+    assert.is_nil(conntrack.kept_state(t)) -- once
+    item.of, item.family = "kept", nil
+    keep.records(item)
+    return name, t
+  end
+
+  it("goes on", function ()
+    local name = started()
+    for i = 1, 3 do spec_of(i):track(name) end
+    kept.again()
+    name = started()
+    assert.equal(3, conntrack.count(name))
+    assert.is_true(spec_of(2):check(name))
+    assert.is_false(spec_of(4):check(name))
+  end)
+
+  it("believes no file", function ()
+    local name = started()
+    for i = 1, 40 do spec_of(i):track(name) end
+    kept.mutate("kept", kept.MUTANTS / 25, function ()
+      local other, t = started()
+      assert.truthy(conntrack.count(other) <= 64)
+      assert.equal(conntrack.count(other), t.table.records.count)
+      spec_of(50):track(other)
+      assert.is_true(spec_of(50):check(other))
+    end)
   end)
 end)

@@ -71,6 +71,11 @@ end
 
 function PcapFilter:unlink() end
 
+--- For net.keep: the connections of its table.
+function PcapFilter:kept_state()
+  return self.connections and {conntrack.kept_state(self.connections)} or nil
+end
+
 --- It can do without tick() for so long while no packet comes, in seconds.
 PcapFilter.tick_seconds = 0.2
 

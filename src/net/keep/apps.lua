@@ -2,6 +2,7 @@
 -- Apps whose state outlives the process. An app that has some has a method
 -- kept_state(), which returns a list of net.keep's items, or nil. It is asked when the
 -- app begins, and again when it has another argument, of which its tables may be new.
+-- An item is called after the app, unless it says that its name is whole_name.
 
 local instance = require("core.engine.instance")
 local keep = require("net.keep.keep")
@@ -10,7 +11,9 @@ local apps = {}
 
 local function keep_app(app)
   for _, item in ipairs(app:kept_state() or {}) do
-    item.of = ("%s's %s"):format(app.appname, item.of)
+    if not item.whole_name then
+      item.of = ("%s's %s"):format(app.appname, item.of)
+    end
     keep.records(item)
   end
 end

@@ -6,6 +6,7 @@
 local C = require("core.declare")("net/keep/keep.h")
 local errno = require("posix.errno")
 local failure = require("core.failure")
+local family = require("net.keep.family")
 local fcntl = require("posix.fcntl")
 local ffi = require("ffi")
 local file_lock = require("core.lib.file_lock")
@@ -178,9 +179,9 @@ function keep.read(file, fd, most)
 end
 
 -- Does the file have records of the kind?
-local function fits(file, item)
+local function fits(file, item, of)
   local h, r = file.header, item.records
-  if ffi.string(h.of) ~= item.of then
+  if ffi.string(h.of) ~= of then
     return false, ("is of '%s'"):format(ffi.string(h.of))
   elseif ffi.string(h.layout) ~= item.layout or h.record_size ~= r.size
     or h.age_at ~= r.age_at then
@@ -234,24 +235,34 @@ end
 --- process began.
 keep.refused, keep.used, keep.dropped = 0, 0, 0
 
-local function go_on(item, path)
+-- Whose records the file has: the item's, or, `foreign`, those of another copy.
+local function go_on(item, path, foreign)
   local file, fd = keep.look(path)
   if not file then
     if fd then refuse(item, fd) end
     return
   end
-  local good, problem = fits(file, item)
+  local of = ffi.string(file.header.of)
+  local good, problem = fits(file, item, foreign and of or item.of)
   local found, notes
   if good then found, notes = keep.read(file, fd, item.records.most) end
   unistd.close(fd)
   if not found then return refuse(item, problem or notes) end
-  local used, dropped, counts = restore_all(found, item.begin(notes))
+  local used, dropped, counts = restore_all(found, item.begin(notes, foreign))
   C.pg_keep_free(found)
   keep.used, keep.dropped = keep.used + used, keep.dropped + dropped
   if used + dropped == 0 then return end
-  log.info("--keep %s: %s goes on with %d of %d records%s", name, item.of, used,
-    used + dropped, dropped > 0 and ("; not used: %s"):format(reasons_text(counts))
-    or "")
+  log.info("--keep %s: %s goes on with %d of %d records%s%s", name, item.of, used,
+    used + dropped, foreign and (" of " .. of) or "",
+    dropped > 0 and ("; not used: %s"):format(reasons_text(counts)) or "")
+end
+
+-- The item's file; if there is none, those of other copies.
+local function go_on_with_all(item, path)
+  if not item.family or tree.exists(path) then return go_on(item, path) end
+  for _, other in ipairs(family.others(keep.folder(name), item, file_of)) do
+    go_on(item, other, true)
+  end
 end
 
 local function put(field, text) -- the rest of the field stays 0
@@ -286,8 +297,10 @@ local LONGEST_OF = 255
 --- process has, too), records (struct flow_records), layout (a text that changes with
 --- what a record is), notes (a text for begin()), begin(notes): of a function of a
 --- record (a pointer; the one that goes first comes first) that uses it, or says why
---- not (keep.PASS: it isn't counted); done(), optional: that was all. Without --keep
---- this does nothing. What can't be kept is told, and the program goes on.
+--- not (keep.PASS: it isn't counted); done(), optional: that was all. Of what has
+--- copies also family and copies (net.keep.family): without a file of its own a copy
+--- gets the records of others, `begin(notes, true)`. Without --keep this does nothing.
+--- What can't be kept is told, and the program goes on.
 function keep.records(item)
   if not name then return end
   if #item.of > LONGEST_OF then
@@ -296,7 +309,7 @@ function keep.records(item)
     return
   end
   local path = ("%s/%s"):format(keep.folder(name), file_of(item.of))
-  if not live[item.of] then go_on(item, path) end
+  if not live[item.of] then go_on_with_all(item, path) end
   if item.done then item.done() end
   local problem = begin_file(item, path)
   if problem then
@@ -304,6 +317,7 @@ function keep.records(item)
     return
   end
   live[item.of] = true
+  if item.family then family.sweep(keep.folder(name), item, file_of) end
 end
 
 return keep

@@ -27,18 +27,18 @@ function tables.restore(flows, record, now)
 end
 
 --- An item for keep.records(). `o`: of, layout and notes as there; flows (the table);
---- now(), in the unit of the table; and, both optional, check(record, notes), called
---- with each record (a pointer to a copy, which it may change): says why it isn't
---- used, if so (PASS: it is no business of this process); used(record, number),
---- with that in the table, once it is.
+--- now(), in the unit of the table; and, both optional, check(record, notes, foreign),
+--- called with each record (a pointer to a copy, which it may change; foreign: it was
+--- another copy's): says why it isn't used, if so (PASS: it is no business of this
+--- process); used(record, number), with that in the table, once it is.
 function tables.item(o)
   local flows = o.flows
   local pointer = ffi.typeof("$ *", flows.record_type)
-  local function begin(notes)
+  local function begin(notes, foreign)
     local now = o.now()
     return function (bytes)
       local record = ffi.cast(pointer, bytes)
-      local problem = o.check and o.check(record, notes)
+      local problem = o.check and o.check(record, notes, foreign)
       if problem ~= nil then return problem end
       local n, why = tables.restore(flows, record, now)
       if not n then return why end

@@ -10,6 +10,7 @@ local balancer = require("click.flow.balancer")
 local C = require("core.declare")("native/flow_ends.h")
 local element = require("click.element")
 local note = require("click.note")
+local servers = require("click.flow.servers")
 local state = require("click.flow.state")
 
 local band = bit.band
@@ -84,6 +85,11 @@ end
 function FlowIPLoadBalancer:flow_ended(area)
   if area.server > 0 then balancer.leave(self, area.server - 1, area) end
 end
+
+--- For net.keep (click.flow.kept): each flow has its server still.
+FlowIPLoadBalancer.kept_notes = servers.kept_notes
+FlowIPLoadBalancer.flow_kept = servers.flow_kept
+FlowIPLoadBalancer.flow_goes_on = servers.flow_goes_on
 
 local FlowIPLoadBalancerReverse = element.define{
   name = "FlowIPLoadBalancerReverse", summary = "gives answers the balancer's address",

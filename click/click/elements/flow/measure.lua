@@ -47,6 +47,14 @@ function FlowCounter:make_process()
   end
 end
 
+--- For net.keep (click.flow.kept).
+function FlowCounter.flow_kept() end
+
+function FlowCounter:flow_goes_on(area)
+  if area.packets == 0 then return end
+  self.count, self.open = self.count + 1, self.open + 1
+end
+
 --- A flow of which packets have passed is over.
 function FlowCounter:flow_ended(area)
   if area.packets == 0 then return end

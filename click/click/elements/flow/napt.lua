@@ -10,6 +10,7 @@ local C = require("core.declare")("native/flow_ends.h")
 local element = require("click.element")
 local note = require("click.note")
 local ports = require("click.flow.ports")
+local servers = require("click.flow.servers")
 local state = require("click.flow.state")
 local wire = require("click.net.wire")
 
@@ -68,10 +69,40 @@ local function begin(self, p, area)
   if not port then return nil, m end
   balancer.leave(self, area.server, area)
   area.server = server
+  self.ports.sign(area)
   m.destination, m.server = self.tuple.destination, self.addresses[area.server]
   self.flows = self.flows + 1
   return port
 end
+
+--- For net.keep (click.flow.kept): each flow has its server and its port still.
+function FlowNAPTLoadBalancer:kept_notes()
+  local list = {}
+  for i = 0, self.servers - 1 do
+    list[i + 1] = ("%d/%d"):format(self.addresses[i], self.sources[i])
+  end
+  return table.concat(list, " ")
+end
+
+function FlowNAPTLoadBalancer:flow_kept(area, notes)
+  if area.port == 0 then return end
+  local server = servers.former(self, area.server, notes)
+  if not server then return servers.GONE end
+  local problem = self.ports:kept(area, self.addresses[server], self.sources[server])
+  area.server, area.open = server, math.min(area.open, 1)
+  return problem
+end
+
+function FlowNAPTLoadBalancer:flow_goes_on(area)
+  local m = self.ports:go_on(area)
+  if not m then return end
+  self.ports.sign(area) -- the server may have another number
+  m.destination, m.server = area.destination, self.addresses[area.server]
+  self.flows = self.flows + 1
+  servers.go_on(self, area.server, area)
+end
+
+function FlowNAPTLoadBalancer:flows_kept() self.ports:refill() end
 
 --- A flow has ended.
 function FlowNAPTLoadBalancer:flow_ended(area)

@@ -45,6 +45,17 @@ end
 
 function FlowIPNAT:initialize() self.area_of = state.of(self) end
 
+--- For net.keep (click.flow.kept): each flow has its port still.
+function FlowIPNAT:kept_notes() return ("%d"):format(self.source) end
+
+function FlowIPNAT:flow_kept(area, notes)
+  if notes ~= self:kept_notes() then return "of another SIP" end
+  return self.ports:kept(area, area.destination, self.source)
+end
+
+function FlowIPNAT:flow_goes_on(area) self.ports:go_on(area) end
+function FlowIPNAT:flows_kept() self.ports:refill() end
+
 --- A flow has ended.
 function FlowIPNAT:flow_ended(area) self.ports:leave(area) end
 

@@ -9,6 +9,7 @@ local C = require("core.declare")("native/flow_ends.h")
 local element = require("click.element")
 local FlowIPLoadBalancerReverse = require("click.elements.flow.balancers")[2]
 local note = require("click.note")
+local servers = require("click.flow.servers")
 local state = require("click.flow.state")
 
 local copy = ffi.copy
@@ -138,5 +139,10 @@ end
 function FlowL2LoadBalancer:flow_ended(area)
   if area.server > 0 then balancer.leave(self, area.server - 1, area) end
 end
+
+--- For net.keep (click.flow.kept): each flow has its server still.
+FlowL2LoadBalancer.kept_notes = servers.kept_notes
+FlowL2LoadBalancer.flow_kept = servers.flow_kept
+FlowL2LoadBalancer.flow_goes_on = servers.flow_goes_on
 
 return {IPLoadBalancer, IPLoadBalancerReverse, L2LoadBalancer, FlowL2LoadBalancer}
