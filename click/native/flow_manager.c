@@ -102,3 +102,29 @@ void pg_flow_manage_ahead(struct click_flow_manager *m, struct packet **packets,
   }
   pg_flow_table_find_many(m->table, id, ID, (uint32_t)b->n, b->number);
 }
+
+/* What core.cpus.distribute goes by: SCTP's ports, which are no part of an id, count
+ * there, so its flows have no bucket; DCCP's don't. */
+enum { SCTP = 132, NO_BUCKET = FLOW_BUCKETS };
+
+static uint32_t bucket_of(const struct click_flow_id *id)
+{
+  if (id->protocol == SCTP)
+    return NO_BUCKET;
+  uint32_t ports = 0;
+  if (id->protocol != DCCP)
+    memcpy(&ports, &id->sport, sizeof ports);
+  return pg_bucket_of(pg_tuple_hash(id->source, id->destination, ports));
+}
+
+uint32_t pg_flow_manage_next(const struct click_flow_manager *m, uint32_t number,
+                             const uint8_t *buckets)
+{
+  while ((number = pg_flow_table_next(m->table, number))) {
+    const struct click_flow_head *head =
+      (const struct click_flow_head *)flow_record(&m->table->records, number);
+    if (buckets[bucket_of(&head->id)])
+      break;
+  }
+  return number;
+}

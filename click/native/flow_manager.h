@@ -43,3 +43,9 @@ int32_t pg_flow_known(struct click_flow_manager *m, struct packet *p, bool answe
  * that. */
 void pg_flow_manage_ahead(struct click_flow_manager *m, struct packet **packets,
                           int32_t n);
+
+/* The next record behind that number (0: the first) of a flow whose bucket
+ * (core.cpus.distribute) has a 1 among these, one for each and a 0 behind; 0: there is
+ * none. */
+uint32_t pg_flow_manage_next(const struct click_flow_manager *m, uint32_t number,
+                             const uint8_t *buckets);

@@ -5,6 +5,7 @@
 -- are Snabb's.
 
 local C = require("core.native")
+local balancer = require("core.cpus.balancer")
 local blocked = require("core.engine.blocked")
 local breath = require("core.engine.breath")
 local config = require("core.config")
@@ -46,6 +47,7 @@ engine.configuration = graph.configuration()
 for name, counter in pairs(engine_counters.counters) do engine[name] = counter end
 engine_counters.include(workers.breaths)
 breath.tend_with(workers.tend)
+balancer.attach(workers, deploy.between)
 
 local instead = {} -- see engine.intercept
 
@@ -332,7 +334,8 @@ end
 
 local inner = {
   counters = engine_counters.counters, sync = breath.sync, account = graph.account,
-  workers = workers, idle = function () return not at_work end,
+  workers = workers, balance = balancer.lines,
+  idle = function () return not at_work end,
 }
 totals.attach(engine, inner)
 report.attach(engine, inner)

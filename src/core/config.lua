@@ -136,9 +136,9 @@ end
 --- and so on. A port among them gets as many queues, if it spreads flows by itself;
 --- else, and where links lead to the apps from outside, packets are handed out so that
 --- each flow stays on one CPU, in order. `meets` (core.cpus.dividable; default: flows):
---- what has to come to one copy.
-function config.replicate(c, names, cpus, meets)
-  require("core.cpus.replicate").apply(config, c, names, cpus, meets)
+--- what has to come to one copy; `table_of`: see core.cpus.replicate.
+function config.replicate(c, names, cpus, meets, table_of)
+  require("core.cpus.replicate").apply(config, c, names, cpus, meets, table_of)
 end
 
 local function shallow(t)

@@ -14,12 +14,23 @@ struct link;
 /* flows.c */
 uint32_t pg_flow_hash(const struct packet *p);
 uint32_t pg_tuple_hash(uint32_t source, uint32_t destination, uint32_t ports);
+uint32_t pg_bucket_of(uint32_t hash);
 uint32_t pg_copy_of(uint32_t hash, uint32_t n);
+
+/* Buckets of flows, by their hashes; which output each goes to, and how many of its
+ * packets have. */
+enum { FLOW_BUCKETS = 128 };
+struct steering {
+  uint8_t owner[FLOW_BUCKETS];
+  uint64_t packets[FLOW_BUCKETS];
+};
 
 /* What packets are handed out by: addresses and ports; pings by their identifier and ICMP
  * errors by what they quote, too; addresses alone. */
 enum flows_by { FLOWS_BY_PORTS, FLOWS_WITHIN, FLOWS_BY_ADDRESSES };
 int pg_distribute(struct link *link, struct link **outputs, uint32_t n, int32_t by);
+int pg_distribute_by(struct link *link, struct link **outputs, struct steering *s,
+                     int32_t by);
 int pg_link_move(struct link *from, struct link *to);
 
 /* news.c: what copies of an app on several CPUs tell each other. */

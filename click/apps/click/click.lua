@@ -6,6 +6,7 @@
 
 local failure = require("core.failure")
 local lib = require("core.lib")
+local moving = require("click.flow.moving")
 local part = require("apps.click.part")
 local run_out = require("click.router.run_out")
 
@@ -142,6 +143,11 @@ function M.write(a)
   if not called then ok, problem = false, tostring(ok) end
   return {ok = ok, problem = problem}
 end
+
+--- Let go of flows, or take flows that another copy has let go of (click.flow.moving);
+--- `app` is the app's name.
+function M.give_flows(a) return moving.give(router_of(a.app), a.buckets) end
+function M.take_flows(a) return moving.take(router_of(a.app), a.given) end
 
 --- How often have these apps, of other threads than 0, been asked to stop since the
 --- last call?

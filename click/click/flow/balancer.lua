@@ -254,6 +254,13 @@ end
 --- The flow with this area goes to the server no more.
 function balancer.leave(self, server, area) set_open(self.loads[server], 0, area) end
 
+--- It has come from another copy: its connection counts here from now on.
+function balancer.arrive(self, server, area)
+  if area.open == 0 then return end
+  local load = self.loads[server]
+  load.connections = load.connections + 1
+end
+
 -- Handlers ---------------------------------------------------------------------------
 
 local function loads_handler(what)

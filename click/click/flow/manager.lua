@@ -39,6 +39,7 @@ end
 local Manager = element.define{
   name = "flow manager",
   ports = "1/1", processing = "h/h", phase = 90, manages_flows = true,
+  flow_moves = true,
   division = "flow",
   drops = {"no IPv4 header", "no room for its flow"},
   reads = {"NETWORK_HEADER", "TRANSPORT_HEADER"}, lengthens = 0, fills_cache = true,
@@ -87,7 +88,7 @@ function Manager:initialize()
     ages = self:ages(),
   }
   state.attach(areas, self.table, number)
-  self.areas = areas
+  self.areas, self.kept = areas, HEAD + own + bytes
   self.native = ffi.new("struct click_flow_manager")
   self.native.table = self.table.table
   self.native.tag = number * 2 ^ tonumber(C.FLOW_TAG_BITS)

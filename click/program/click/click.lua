@@ -174,9 +174,11 @@ local function run_copies(router, text, o, reporter)
   end
   local list = copies.division(router, #cpus)
   local why, meets = copies.problem(router, o, #cpus, list)
-  copies.explain(router, cpus, list, why, meets)
+  local unbalanced = copies.explain(router, cpus, list, why, meets)
   if why and placement.wanted() then
     reporter:warning("it runs on one CPU: %s", why)
+  elseif unbalanced then
+    reporter:warning("flows stay on their CPUs: %s", unbalanced)
   end
   placement.use(nil)
   if why then return false end

@@ -12,6 +12,8 @@
 
 local C = require("core.native")
 local affinity = require("core.cpus.affinity")
+local balanced = require("program.click.balanced")
+local balancer = require("core.cpus.balancer")
 local click = require("apps.click.click")
 local config = require("core.config")
 local control_sockets = require("program.click.control_sockets")
@@ -177,7 +179,7 @@ end
 
 --- Say for `perigee plan` how the router is divided among copies on the CPUs of the
 --- list: `why` there are none, or what has to come to one copy; `list` is of
---- copies.division.
+--- copies.division. Why flows aren't balanced, if that was wanted, or nil.
 function copies.explain(router, cpus, list, why, meets)
   local where = table.concat(cpus, ", ")
   local lines = {why and ("one copy of the router, not one on each of the CPUs %s: %s")
@@ -188,7 +190,15 @@ function copies.explain(router, cpus, list, why, meets)
   for _, line in ipairs(why and {} or steering.explain(router, cpus, meets)) do
     lines[#lines + 1] = line
   end
+  local unbalanced
+  if balanced.wanted(router) then
+    unbalanced = why or balanced.problem(list, meets,
+      steering.devices(router, #cpus, meets))
+    lines[#lines + 1] = balanced.explain(unbalanced)
+    if unbalanced then balancer.want(0) end
+  end
   placement.tell(lines)
+  return unbalanced
 end
 
 -- Of elements that run once, their names, a set; and which part of the router each
@@ -232,10 +242,12 @@ function copies.run(router, text, o, cpus, list, meets)
     config.app(c, BESIDE, click.Click, argument{thread = {number = 0, of = of}})
   end
   steering.wire(c, shared, cpus, app_of, meets)
+  balanced.begin(cpus, app_of)
   placement.use(nil)
   engine.configure(c)
   engine.main{no_report = true,
     done = (whole and end_of_scripts or end_of_files)(cpus)}
+  balanced.tell()
   joined.handlers(router, where)
 end
 

@@ -3,6 +3,7 @@
 -- them, come to one copy. Where a device's queues don't see to that, it is one app,
 -- whose packets are handed out by their flows (core.cpus.distribute).
 
+local balancer = require("core.cpus.balancer")
 local config = require("core.config")
 local distribute = require("core.cpus.distribute")
 local Port = require("apps.port.port").Port
@@ -59,7 +60,8 @@ local function wire_one(c, number, device, cpu, copies, app_of, meets)
   config.app(c, name, Port, device.arg)
   config.cpu(c, name, cpu)
   if device.receives then
-    config.app(c, flows, distribute.Distribute, {by = meets})
+    config.app(c, flows, distribute.Distribute,
+      {by = meets, steering = balancer.table(flows, copies)})
     config.cpu(c, flows, cpu)
     config.link(c, ("%s.output -> %s.input"):format(name, flows))
   end

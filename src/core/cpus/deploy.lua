@@ -171,7 +171,8 @@ local function drain_all(list, goes, seconds)
     waiting = waiting + rings.waiting(goes)
     tries = waiting < least and 0 or tries + 1
     least = math.min(least, waiting)
-  until waiting == 0 or tries == DRAIN_TRIES or C.pg_monotonic() >= ends
+  until least == 0 or tries == DRAIN_TRIES or C.pg_monotonic() >= ends
+  return least
 end
 
 -- Tell each worker of its part.
@@ -232,6 +233,21 @@ function deploy.run_out(seconds)
   drain.release()
   for _, cpu in ipairs(places) do workers.ask(cpu, {what = "release"}) end
   if not ok then error(err, 0) end
+end
+
+--- Call f(...) while all workers stand still, and nothing is in their links and rings:
+--- true. False, and f isn't called, if what was there didn't get on. The main thread
+--- has no links.
+function deploy.between(f, ...)
+  local places = workers.places()
+  pause_some(places)
+  local ok, waiting = pcall(drain_all, places, function () return true end,
+    DRAIN_SECONDS)
+  local still = ok and waiting == 0
+  if still then ok, waiting = pcall(f, ...) end
+  go_on(places)
+  if not ok then error(waiting, 0) end
+  return still
 end
 
 --- Make the running graph that of `new`, which has been checked. Each worker whose part

@@ -19,13 +19,15 @@ end
 --- Distribute: from `input` to `output1`, `output2` and so on; all packets of a flow,
 --- both directions, to the same one. Its argument {by = "within"}: pings count by their
 --- identifier, and ICMP errors as the packets that they quote; "addresses": ports don't
---- count.
+--- count. With {steering = ADDRESS} a table says which (core.cpus.balancer).
 M.Distribute = class()
 
 local BY = {within = C.FLOWS_WITHIN, addresses = C.FLOWS_BY_ADDRESSES}
 
 function M.Distribute:new(arg)
-  return setmetatable({by = BY[arg and arg.by] or C.FLOWS_BY_PORTS}, self)
+  local at = arg and arg.steering
+  return setmetatable({by = BY[arg and arg.by] or C.FLOWS_BY_PORTS,
+    steering = at and ffi.cast("struct steering *", ffi.cast("uintptr_t", at))}, self)
 end
 
 function M.Distribute:link()
@@ -37,7 +39,9 @@ end
 M.Distribute.unlink = M.Distribute.link
 
 function M.Distribute:push()
-  if self.n > 0 then
+  if self.n > 0 and self.steering then
+    C.pg_distribute_by(self.input.input, self.outputs, self.steering, self.by)
+  elseif self.n > 0 then
     C.pg_distribute(self.input.input, self.outputs, self.n, self.by)
   end
 end

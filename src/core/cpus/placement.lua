@@ -4,8 +4,11 @@
 -- order that packets pass it, so that the CPU with most to do has as little as can be.
 
 local affinity = require("core.cpus.affinity")
+local balancer = require("core.cpus.balancer")
 local config = require("core.config")
+local distribute = require("core.cpus.distribute")
 local dividable = require("core.cpus.dividable")
+local log = require("core.lib.log")
 local this_engine = require("core.this_engine")
 local order = require("core.engine.order")
 local partition = require("core.cpus.partition")
@@ -184,13 +187,36 @@ local function explain(c, loads, measured)
   end
 end
 
+-- Why the copies can't be balanced (--balance), or nil.
+local function why_unbalanced(c, names, meets)
+  if not names then return "there are no copies, but a cut" end
+  if meets and meets ~= "nothing" then
+    return "an app keeps state of its flows, which can't move"
+  end
+  for _, app in pairs(c.apps) do
+    if app.class == distribute.Distribute then return nil end
+  end
+  return "ports have queues, to which their cards hand packets out"
+end
+
+local function balance(c, names, meets)
+  if not balancer.wanted() then return end
+  local why = why_unbalanced(c, names, meets)
+  if why then
+    log.warning("--balance: flows stay where they are: %s", why)
+  else
+    balancer.begin(cpus)
+    told[#told + 1] = "--balance: flows move from the busiest CPU to the least busy one"
+  end
+end
+
 --- The configuration `c`, placed.
 function placement.place(c)
   c, reasons = config.copy(c), {}
   placement.tell(dividable.lines((division(c))))
   local names, meets, why = divided(c)
   if names then
-    config.replicate(c, names, cpus, meets)
+    config.replicate(c, names, cpus, meets, balancer.table)
     say("placed as copies on each CPU: %s", why)
     explain(c)
   else
@@ -202,6 +228,7 @@ function placement.place(c)
       .. "after it was measured"):format(anew) or "")
     explain(c, loads, weights ~= nil)
   end
+  balance(c, names, meets)
   return c
 end
 

@@ -59,8 +59,10 @@ end
 
 --- Replace the apps `names` of the configuration `c` by a copy on each of the CPUs, a
 --- list: NAME_1, NAME_2 and so on. `config` is core.config; `meets`
---- (core.cpus.dividable; default "flow"): what has to come to one copy.
-function replicate.apply(config, c, names, cpus, meets)
+--- (core.cpus.dividable; default "flow"): what has to come to one copy. table_of(NAME,
+--- number of copies), optional: where the table is of the app of that name that hands
+--- packets out (core.cpus.balancer).
+function replicate.apply(config, c, names, cpus, meets, table_of)
   if type(cpus) ~= "table" or #cpus == 0 then
     failure.usage("config.replicate needs a list of CPUs, one for each copy")
   end
@@ -71,8 +73,9 @@ function replicate.apply(config, c, names, cpus, meets)
     local way
     if copied[from] or copied[to] then c.links[spec] = nil end
     if copied[to] and not copied[from] then
-      way = beside(config, c, distribute.Distribute,
-        ("%s_%s_flows"):format(from, output), from, {by = meets})
+      local name = ("%s_%s_flows"):format(from, output)
+      way = beside(config, c, distribute.Distribute, name, from,
+        {by = meets, steering = table_of and table_of(name, #cpus)})
       config.link(c, ("%s.%s -> %s.input"):format(from, output, way))
     elseif copied[from] and not copied[to] then
       way = beside(config, c, distribute.Join, ("%s_%s_join"):format(to, input), to)

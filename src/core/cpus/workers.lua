@@ -205,6 +205,11 @@ function workers.main_has_apps()
   return placed[MAIN] ~= nil and next(placed[MAIN].apps) ~= nil
 end
 
+--- Does it have links?
+function workers.main_has_links()
+  return placed[MAIN] ~= nil and next(placed[MAIN].links) ~= nil
+end
+
 --- Do workers run links?
 function workers.has_links()
   for place, part in pairs(placed) do

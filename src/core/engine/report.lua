@@ -241,18 +241,19 @@ local EVERYTHING = {showload = true, showlinks = true, showapps = true,
 
 -- Returns what is wrong with the sums, if they don't balance: which they needn't while
 -- packets move.
-local function show_packets(engine, workers, idle)
+local function show_packets(engine, workers, idle, balance)
   local answers = workers.report()
   local sums = totals.packets(engine.link_table, answers)
   report.cpus(answers.cpus)
   report.packets(sums)
   report.rings(workers.rings())
   report.blocked(blocked)
+  for _, line in ipairs(balance()) do print(line) end
   if idle() and not workers.running() then return report.imbalance(sums) end
 end
 
 --- Give `engine` its reports. `inner` as for core.engine.totals.attach; idle() says
---- whether no app is at work.
+--- whether no app is at work; balance() gives lines about what was balanced.
 function report.attach(engine, inner)
   local workers = inner.workers
 
@@ -288,7 +289,8 @@ function report.attach(engine, inner)
     if options.showlinks then engine.report_links() end
     local problems = options.showapps and report_apps() or {}
     if options.showpackets then
-      problems[#problems + 1] = show_packets(engine, workers, inner.idle)
+      problems[#problems + 1] = show_packets(engine, workers, inner.idle,
+        inner.balance)
     end
     if options.showload then engine.report_load() end
     if options.showjit and not mode.on then report.jit(causes.of(health.problems())) end

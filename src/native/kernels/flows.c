@@ -17,7 +17,6 @@
 
 enum {
   KEY = 0x6d5a6d5a,
-  BUCKETS = 128, /* of a card's redirection table, filled in turn */
   MOST_TAGS = 2,
   TCP = 6, UDP = 17, SCTP = 132, ICMP = 1, DCCP = 33,
   ECHO_REQUEST = 8, ECHO_REPLY = 0
@@ -70,8 +69,11 @@ uint32_t pg_tuple_hash(uint32_t source, uint32_t destination, uint32_t ports)
   return hash_of((uint64_t)source ^ destination ^ ports);
 }
 
+/* Its place in a card's redirection table, which is filled with the queues in turn. */
+uint32_t pg_bucket_of(uint32_t hash) { return hash % FLOW_BUCKETS; }
+
 /* Which of `n` copies the packets with the hash are for. */
-uint32_t pg_copy_of(uint32_t hash, uint32_t n) { return hash % BUCKETS % n; }
+uint32_t pg_copy_of(uint32_t hash, uint32_t n) { return pg_bucket_of(hash) % n; }
 
 /* What cards don't do: pings count by their identifier, errors as the packet that they
  * quote, DCCP by its ports. `sum` is that of the packet's addresses. */
@@ -141,24 +143,41 @@ static inline uint32_t waiting(const struct link *link)
   return (uint32_t)link->write - (uint32_t)link->read;
 }
 
-/* Hand the packets in the link out to `n` others by their flows, until one that is to
- * take the next packet is full; how many. `by`: see enum flows_by. */
-int pg_distribute(struct link *link, struct link **outputs, uint32_t n, int32_t by)
+static inline int hand_out(struct link *link, struct link **outputs, uint32_t n,
+                           int32_t by, struct steering *s)
 {
   enum { MASK = LINK_RING_SIZE - 1 };
   uint32_t count = waiting(link), i = 0;
   for (; i < count; i++) {
     struct packet *p = link->packets[((uint32_t)link->read + i) & MASK];
-    struct link *to = outputs[pg_copy_of(flow_hash(p, by), n)];
+    uint32_t bucket = pg_bucket_of(flow_hash(p, by));
+    struct link *to = outputs[s ? s->owner[bucket] : bucket % n];
     if (waiting(to) >= LINK_MAX_PACKETS)
       break;
     to->packets[(uint32_t)to->write & MASK] = p;
     to->write = (int32_t)((uint32_t)to->write + 1);
     link->rxbytes += p->length;
+    if (s)
+      s->packets[bucket]++;
   }
   link->read += i;
   link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
   return i;
+}
+
+/* Hand the packets in the link out to `n` others by their flows, until one that is to
+ * take the next packet is full; how many. `by`: see enum flows_by. */
+int pg_distribute(struct link *link, struct link **outputs, uint32_t n, int32_t by)
+{
+  return hand_out(link, outputs, n, by, NULL);
+}
+
+/* The same by a table of the buckets' owners (each below the number of outputs), where
+ * packets are counted. */
+int pg_distribute_by(struct link *link, struct link **outputs, struct steering *s,
+                     int32_t by)
+{
+  return hand_out(link, outputs, 0, by, s);
 }
 
 /* Move packets out of one link into another, as many as have room. */

@@ -30,6 +30,7 @@ local KNOWN, FULL, ASK = cache.KNOWN, cache.FULL, cache.ASK
 
 local ARPQuerier = element.define{
   name = "ARPQuerier", live = true, emits = true,
+  keeps_packets = true,
   division = "any", -- copies tell each other what is answered
   ports = "2/1-2", processing = "h/h", flow = "xy/x",
   context = {{"ip"}, {"arp", "20/0002"}},

@@ -31,6 +31,7 @@ local FlowIPLoadBalancer = element.define{
   drops = {"no flow", "no IPv4 header", "flow doesn't begin with SYN"}, lengthens = 0,
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
   flow_state = ffi.typeof("struct { uint32_t server, open; }"), -- server 0: none
+  flow_moves = true,
   notes = balancer.notes,
   differs = "Checksums follow (FastClick leaves them as they were). Unknown "
     .. "modes are errors, and the last server isn't removed.",
@@ -84,6 +85,12 @@ end
 --- A flow has ended.
 function FlowIPLoadBalancer:flow_ended(area)
   if area.server > 0 then balancer.leave(self, area.server - 1, area) end
+end
+FlowIPLoadBalancer.flow_left = FlowIPLoadBalancer.flow_ended
+
+--- A flow of another copy is here from now on.
+function FlowIPLoadBalancer:flow_came(area)
+  if area.server > 0 then balancer.arrive(self, area.server - 1, area) end
 end
 
 --- For net.keep (click.flow.kept): each flow has its server still.

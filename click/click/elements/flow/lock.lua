@@ -6,7 +6,7 @@ local element = require("click.element")
 
 local FlowLock = element.define{
   name = "FlowLock", summary = "passes packets: a flow is with one core at a time",
-  division = "flow",
+  division = "flow", flow_moves = true,
   processing = "h/h", reads = {}, lengthens = 0,
   differs = "There is nothing to lock: a router on several cores is a copy on each, "
     .. "with flows of its own.",

@@ -62,7 +62,7 @@ local FlowIPManagerHMP = manager.define{
 local AGGREGATE, TOO_MANY = note.AGGREGATE, 2
 
 local FlowIPManagerBucket = manager.define{
-  name = "FlowIPManagerBucket", any_capacity = true,
+  name = "FlowIPManagerBucket", any_capacity = true, flow_moves = false,
   summary = "finds each packet's flow; counts flows by RSS bucket",
   reads = {"NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
   differs = "Flows stay with the core that they came to, so DEF_THREAD, MARK and "

@@ -17,7 +17,7 @@ local FlowCounter = element.define{
   name = "FlowCounter", summary = "counts flows, and packets of each",
   division = "flow",
   processing = "h/h", drops = {"no flow"}, reads = {"FLOW_ID"}, lengthens = 0,
-  flow_state = ffi.typeof("struct { uint32_t packets, unused; }"),
+  flow_state = ffi.typeof("struct { uint32_t packets, unused; }"), flow_moves = true,
   notes = [[
 count: flows that have begun; open: those that haven't ended. Of flows that have ended:
 average and median length in packets, dump: how many had which length, most_seen and
@@ -62,6 +62,16 @@ function FlowCounter:flow_ended(area)
   value_counts.see(self, math.min(area.packets, LONGEST))
 end
 
+--- A flow's packets go to another copy from now on, or come from one. Each has counted
+--- those of flows that began there; together they are right.
+function FlowCounter:flow_left(area)
+  if area.packets > 0 then self.open = self.open - 1 end
+end
+
+function FlowCounter:flow_came(area)
+  if area.packets > 0 then self.open = self.open + 1 end
+end
+
 FlowCounter.handlers = {count = element.data("count"), open = element.data("open")}
 for name, handler in pairs(value_counts.handlers) do
   FlowCounter.handlers[name] = FlowCounter.handlers[name] or handler
@@ -77,7 +87,7 @@ local FlowPrint = element.define{
     {"CONTINUE", "bool", default = false},
     {"PTR", "bool", default = false, keyword = true},
   },
-  flow_state = ffi.typeof("uint64_t"),
+  flow_state = ffi.typeof("uint64_t"), flow_moves = true,
   notes = "Packets of no flow are dropped, or pass if CONTINUE is true. PTR: print the "
     .. "address of the flow's state, too.",
   differs = "Each packet has a line. Flows are numbered from 1 on. The count is the "

@@ -108,6 +108,7 @@ local FlowL2LoadBalancer = element.define{
   processing = "h/h", drops = {"no flow", "too short"}, lengthens = 0,
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
   flow_state = ffi.typeof("struct { uint32_t server, open; }"), -- server 0: none
+  flow_moves = true,
   arguments = L2.arguments, handlers = balancer.handlers,
   notes = "A packet begins with its Ethernet header. " .. balancer.notes,
   differs = "LB_MODE and its relatives are read (FastClick refuses them).",
@@ -138,6 +139,12 @@ end
 --- A flow has ended.
 function FlowL2LoadBalancer:flow_ended(area)
   if area.server > 0 then balancer.leave(self, area.server - 1, area) end
+end
+FlowL2LoadBalancer.flow_left = FlowL2LoadBalancer.flow_ended
+
+--- A flow of another copy is here from now on.
+function FlowL2LoadBalancer:flow_came(area)
+  if area.server > 0 then balancer.arrive(self, area.server - 1, area) end
 end
 
 --- For net.keep (click.flow.kept): each flow has its server still.

@@ -1,0 +1,103 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- DeviceBalancer (RSS++): a configuration asks for flows to move between its copies on
+-- several CPUs (program.click.balanced, core.cpus.balancer).
+
+local balancer = require("core.cpus.balancer")
+local element = require("click.element")
+local numbers = require("click.arguments.numbers")
+
+local MILLISECONDS = 1000
+local METHODS = {rss = false, rsspp = true}
+local LOADS = {cycles = true, cyclesqueue = true, cpu = true, queue = true,
+               realcpu = true}
+
+local function keyword(name, kind, default) -- as element.define has them
+  return {name, kind, default = default, keyword = true}
+end
+
+local DeviceBalancer = element.define{
+  name = "DeviceBalancer", summary = "lets flows move between CPUs",
+  ports = "0/0", division = "whole", balances = true, reads = {}, lengthens = 0,
+  arguments = {
+    {"METHOD", "word", required = true}, {"DEV", "word", required = true},
+    keyword("CORE_OFFSET", "int"), keyword("TIMER", "unsigned", 100),
+    keyword("TIMER_MAX", "unsigned"), keyword("CPUS", "unsigned"),
+    keyword("TARGET", "word", "load"), keyword("STARTCPU", "int"),
+    keyword("UNDERLOAD", "real"), keyword("OVERLOAD", "real"),
+    keyword("CYCLES", "word", "cycles"), keyword("AUTOSCALE", "bool", false),
+    keyword("ACTIVE", "bool", true), keyword("VERBOSE", "int", 0),
+    keyword("MANAGER", "word"), keyword("RETA_SIZE", "unsigned"),
+    keyword("MARK", "bool"), keyword("GROUP", "bool"),
+    keyword("TARGET_LOAD", "real"), keyword("RSSCOUNTER", "word"),
+    keyword("IMBALANCE_ALPHA", "real"), keyword("IMBALANCE_THRESHOLD", "real"),
+    keyword("DANCER", "bool"), keyword("NUMA", "bool"),
+  },
+  notes = [[
+With METHOD rsspp, and copies of the configuration on several CPUs, buckets of flows
+move every TIMER milliseconds from the busiest CPU to the least busy one, as with
+--balance. So do what flow managers keep of them; packets of a flow stay in order.
+METHOD rss moves nothing. active can be written. run_stats: a line "0 TURNS IMBALANCE
+NANOSECONDS": turns that moved something, the greatest load by the mean at the last
+look, and how long such a turn took; then the same two alone.]],
+  differs = [[
+Loads are the packets of each bucket, and packets are handed out in software, by 128
+buckets. So RSSCOUNTER isn't needed, and DEV, CPUS, STARTCPU, CYCLES, TARGET and the
+thresholds change nothing. All CPUs take part from the beginning: AUTOSCALE, which
+starts with fewer, is refused. A card's own queues are left alone.]],
+}
+
+function DeviceBalancer:configure(a)
+  if METHODS[a.METHOD] == nil then
+    return self:error("Unknown method %s; it can be rss or rsspp", a.METHOD)
+  elseif not LOADS[a.CYCLES] then
+    return self:error("Unknown cycle method !")
+  elseif a.TARGET ~= "load" and a.TARGET ~= "balance" then
+    return self:error("Unknown target %s", a.TARGET)
+  elseif a.AUTOSCALE then
+    return self:error("AUTOSCALE: all CPUs take part from the beginning")
+  elseif a.TIMER == 0 then
+    return self:error("TIMER: must be at least 1")
+  end
+  for _, name in pairs{a.DEV, a.MANAGER, a.RSSCOUNTER} do
+    if not self.router.options.is_part and not self.router:find(name, self) then
+      return self:error("there is no element '%s'", name)
+    end
+  end
+  self.moves, self.active = METHODS[a.METHOD], a.ACTIVE
+  self.timer = a.TIMER / MILLISECONDS
+end
+
+--- Seconds between two looks at the loads; 0: nothing moves.
+function DeviceBalancer:period() return self.moves and self.timer or 0 end
+
+function DeviceBalancer:initialize()
+  if not self.active then balancer.pause(true) end
+end
+
+local function mean_time(told)
+  if told.turns == 0 then return "nan" end
+  return ("%.0f"):format(1e9 * told.seconds / told.turns)
+end
+
+local function imbalance(told)
+  return told.last and ("%.3f"):format(told.last) or "nan"
+end
+
+DeviceBalancer.handlers = {
+  active = {read = function (self) return tostring(self.active) end,
+    write = function (self, text)
+      local active = numbers.bool(text)
+      if active == nil then return "type mismatch" end
+      self.active = active
+      balancer.pause(not active)
+    end},
+  autoscale = {read = function () return "false" end},
+  run_stats = {read = function ()
+    local told = balancer.told
+    return ("0 %d %s %s\n"):format(told.turns, imbalance(told), mean_time(told))
+  end},
+  run_stats_imbalance_first = {read = function () return imbalance(balancer.told) end},
+  run_stats_time_first = {read = function () return mean_time(balancer.told) end},
+}
+
+return {DeviceBalancer}
