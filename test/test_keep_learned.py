@@ -42,7 +42,22 @@ BRIDGE = SCRIPT % 'require("apps.bridge.learning").bridge, {ports = {"p0", "p1",
 VLAN_SWITCH = SCRIPT % """require("apps.vlan_switch.vlan_switch").VlanSwitch,
   {ports = {{name = "p0"}, {name = "p1"}, {name = "p2"}}}"""
 
+GRAPH = """
+%s
+ports: {p0: packet:p0, p1: packet:p1, p2: packet:p2}
+apps:
+  switch: {class: apps.bridge.learning.bridge, arg: {ports: [p0, p1, p2]}}
+links:
+  - p0 -> switch.p0
+  - p1 -> switch.p1
+  - p2 -> switch.p2
+  - switch.p0 -> p0
+  - switch.p1 -> p1
+  - switch.p2 -> p2
+"""
+
 KINDS = {
+    "graph": ("switch's addresses goes on with 2 of 2 records", GRAPH),
     "EtherSwitch": ("Click's s goes on with 2 of 2 records", ETHER_SWITCH),
     "bridge": ("switch's addresses goes on with 2 of 2 records", BRIDGE),
     "VlanSwitch": ("switch's addresses goes on with 2 of 2 records", VLAN_SWITCH),
@@ -107,6 +122,11 @@ def test_a_bridge_that_was_killed_floods_nothing_it_knows(namespace, environment
     if kind == "EtherSwitch":
         words += ["click", "-e", text]
         words += [word for i in range(3) for word in ("--device", f"{i}=packet:p{i}")]
+    elif kind == "graph":  # and in a folder of its own, as a service's
+        (tmp_path / "graph.yaml").write_text(text % ("keep: bridge" if keeps else ""))
+        (tmp_path / "own").mkdir()
+        environment["PERIGEE_KEEP_ROOT"] = str(tmp_path / "own")
+        words = ["--sandbox", "run", str(tmp_path / "graph.yaml")]
     else:
         (tmp_path / "switch.lua").write_text(text)
         words += ["run", str(tmp_path / "switch.lua")]

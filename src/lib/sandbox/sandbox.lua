@@ -10,6 +10,7 @@ local failure = require("core.failure")
 local fcntl = require("posix.fcntl")
 local ffi = require("ffi")
 local folders = require("core.shm.process_folders")
+local keep = require("net.keep.keep")
 local landlock = require("lib.sandbox.landlock")
 local log = require("core.lib.log")
 local main = require("core.main")
@@ -69,6 +70,7 @@ end
 -- This process's, and what several processes share: not other processes'.
 local function add_shared_memory(add)
   add(shm.root, RIGHTS.remove_folder)
+  if keep.name() then add(keep.folder(keep.name()), RIGHTS.all) end
   add(shm.root .. "/" .. folders.own_name(shm.root), RIGHTS.all)
   for _, name in ipairs(tree.names(shm.root)) do
     if not folders.pid_of(name) then add(shm.root .. "/" .. name, RIGHTS.all) end

@@ -37,9 +37,12 @@ local live = {} -- whose records are in files that this engine has begun
 --- The name under which this process keeps its state, or nil.
 function keep.name() return name end
 
+-- $PERIGEE_KEEP_ROOT, a folder: services that are users of their own have one each.
+local function root() return os.getenv("PERIGEE_KEEP_ROOT") or shm.root end
+
 --- Where all names are, or the one.
 function keep.folder(of)
-  return shm.root .. "/keep" .. (of and "/" .. of or "")
+  return root() .. "/keep" .. (of and "/" .. of or "")
 end
 
 --- Is the text a name? If not, what is wrong with it.
@@ -92,7 +95,7 @@ function keep.use(text)
   if not good then failure.usage("--keep %s: %s", text, problem) end
   name = text
   if this_engine.worker() then return end
-  tree.make_root(shm.root)
+  if root() == shm.root then tree.make_root(shm.root) end
   own_folder(keep.folder())
   own_folder(keep.folder(name))
   local fd = file_lock.open(keep.folder(name))

@@ -9,8 +9,11 @@ local document = require("lib.document.document")
 local engine = require("core.app")
 local failure = require("core.failure")
 local graph_file = require("program.run.graph_file")
+local keep = require("net.keep.keep")
+local kept_apps = require("net.keep.apps")
 local lib = require("core.lib")
 local log = require("core.lib.log")
+local main = require("core.main")
 local named = require("lib.sandbox.named")
 local placement = require("core.cpus.placement")
 local sandbox = require("lib.sandbox.sandbox")
@@ -78,7 +81,7 @@ end
 
 -- What stays as it was when the process began.
 local function check_constants(run, new)
-  for _, key in ipairs{"name", "cpus"} do
+  for _, key in ipairs{"name", "keep", "cpus"} do
     if new[key] ~= run.graph[key] then
       failure.usage("%s: `%s` can't change while it runs: it is %s", new.path, key,
         run.graph[key] and "'" .. run.graph[key] .. "'" or "not set")
@@ -174,6 +177,12 @@ function graph.run(args)
       .. "--sandbox")
   end
   if loaded.name then engine.claim_name(loaded.name) end
+  if loaded.keep and not keep.name() then
+    kept_apps.use(loaded.keep)
+    for _, word in ipairs{"--keep", loaded.keep} do -- of workers, too
+      table.insert(main.options, word)
+    end
+  end
   if loaded.cpus and not placement.wanted() then placement.use(loaded.cpus) end
   loaded:apply(engine.configure)
   local run = {graph = loaded}

@@ -8,6 +8,7 @@ local classes = require("program.run.classes")
 local config = require("core.config")
 local document = require("lib.document.document")
 local failure = require("core.failure")
+local keep = require("net.keep.keep")
 local links = require("program.run.links")
 local module_path = require("core.lib.module_path")
 local names = require("core.engine.names")
@@ -22,7 +23,7 @@ local PORT_CLASS = "apps.port.port.Port"
 
 --- The keys there are, by what has them: lists.
 graph_file.KEYS = {
-  graph = {"$schema", "description", "name", "ports", "apps", "links", "cpus",
+  graph = {"$schema", "description", "name", "keep", "ports", "apps", "links", "cpus",
            "replicate"},
   app = {"class", "arg", "cpu", "on_error"},
   port = {"port", "burst", "queues", "queue", "receive_only", "cpu", "on_error"},
@@ -222,11 +223,18 @@ end
 
 -- The whole ----------------------------------------------------------------------
 
+local function check_keep(name)
+  local good, problem = keep.check_name(name)
+  if not good then failure.usage("`keep` is '%s': %s", name, problem) end
+end
+
 local function build(self)
   self:want(self.root, "a graph", "map")
   self:check_keys(self.root, "a graph", KEYS.graph)
   self.name = self:string("name")
   if self.name then self:within(self.root.map.name.line, names.check, self.name) end
+  self.keep = self:string("keep")
+  if self.keep then self:within(self.root.map.keep.line, check_keep, self.keep) end
   self:string("description")
   self:each("ports", self.add_port)
   self:each("apps", self.add_app)
@@ -240,7 +248,8 @@ local function build(self)
 end
 
 --- The graph that `text` tells, which is what the file at `path` has: {configuration =,
---- name =, cpus = the text of a list of CPUs (or nil), notes = program.run.values'}.
+--- name =, keep =, cpus = the text of a list of CPUs (or nil each), notes =
+--- program.run.values'}.
 --- Raises a failure. `pause`, if given, is called again and again: it may yield.
 function graph_file.parse(path, text, pause)
   local self = setmetatable({path = path, lines = {}, configuration = config.new(),
