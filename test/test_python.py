@@ -12,6 +12,7 @@ import tempfile
 
 import pytest
 
+from helpers.capture import random_frames, save
 from helpers.command import PERIGEE, ROOT, run
 
 PACKAGE = ROOT / "contrib" / "python"
@@ -195,3 +196,50 @@ def test_the_curve_is_drawn(environment, tmp_path):
                                             "MPLCONFIGDIR": str(tmp_path)})
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("median") == 6 and image.read_bytes()[1:4] == b"PNG"
+
+
+def test_other_programs_that_measure(environment, tmp_path):
+    file = save(tmp_path / "in.pcap", random_frames(200), gap_us=100000, began=1700000000)
+    source = '''
+import sys
+import perigee
+
+report = perigee.replay(sys.argv[1], "null", topspeed=True, count=150)
+assert (report.packets, report.drops, report.sides) == (150, {}, [])
+with perigee.Replay(sys.argv[1], "null", "null", loop=0) as run:
+    run.set_rate("20kpps")
+    run.wait_for(lambda s: s["packets"] > 1000)
+    run.hold()
+    assert run.statistics()["held"]
+    run.go()
+    run.set_speed(1000)
+    report = run.finish()
+assert sum(side.packets for side in report.sides) == report.packets > 1000
+try:
+    with perigee.Replay(sys.argv[1], "null", count=1) as run:
+        run.instance()
+        run.wait_for(lambda s: s["packets"] > 10)
+except perigee.PerigeeError as error:
+    assert "ended" in str(error), error
+else:
+    raise AssertionError
+
+report = perigee.connect("both", clients="10.0.0.0/24", servers="10.1.0.1", count=100)
+assert report.client.counts["closed"] == 100 and report.client.balanced
+assert report.server.counts["started"] == 100 and report.client.connect.median > 0
+with perigee.Connect("both", clients="10.0.0.0/24", servers="10.1.0.1", rate=10) as run:
+    run.set_rate("2k")
+    run.wait_for(lambda s: s["client"]["counts"]["started"] > 200)
+    assert run.finish().client.counts["started"] > 200
+
+words = "A", "B", "ring:x", "B", "A", "ring:x"
+options = {"sizes": 60, "bitrate": "2M", "duration": "50ms", "warm_up": 0}
+[limit] = perigee.find_limit(*words, precision="1M", **options)
+assert limit.size == 60 and limit.trials and (limit.limit or limit.reason)
+with perigee.LoadTest("find-limit", *words, exec="false", retry_count=1000, **options) as run:
+    run.wait_for(lambda s: s["trials"] > 1)
+    [result] = run.finish()["results"]
+assert "SIGINT" in result["stopped"] and len(result["trials"]) > 1
+'''
+    result = execute(environment, source, file)
+    assert result.returncode == 0, result.stderr

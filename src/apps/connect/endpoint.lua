@@ -139,8 +139,18 @@ function Endpoint:is_ready()
 end
 
 --- Open connections (a server: take them) from now on, or no more of them.
-function Endpoint:go() self.state.held = false end
+function Endpoint:go()
+  self.state.held = false
+  if self.gap and self.began then schedule.restart(self.times, C.pg_now()) end
+end
 function Endpoint:hold() self.state.held = true end
+
+--- Open so many connections a second from now on.
+function Endpoint:set_rate(rate)
+  self.gap = 1 / rate
+  schedule.restart(self.times, C.pg_now())
+  self.began = true
+end
 
 --- Have all been opened that are to be, and all ended?
 function Endpoint:done()

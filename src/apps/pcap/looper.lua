@@ -58,9 +58,13 @@ function Looper:new(arg)
   return setmetatable({
     kept = kept, set = kept.set, most = most, done = most == 0,
     packets = 0, bytes = 0, bits = 0, oversize = 0, scheduled = 0,
-    ways = {}, replay_of = {}, ports = {},
+    ways = {}, replay_of = {}, ports = {}, held = false,
   }, Looper)
 end
+
+--- Send nothing until go().
+function Looper:hold() self.held = true end
+function Looper:go() self.held = false end
 
 --- Go on with other limits.
 function Looper:reconfig(arg) self.most = most_of(arg, self.set) end
@@ -116,6 +120,7 @@ local function send_copies(set, w, n)
 end
 
 function Looper:pull()
+  if self.held then return end
   local packets, bytes, bits, done = 0, 0, 0, true
   if not self.started then self.started = engine.now() end
   for i = 1, #self.ways do

@@ -62,16 +62,30 @@ function Replayer:new(arg)
   app.bytes, app.bits = 0, 0
   app.sent_before_loop = 0
   app.place, app.waits = place_t(), 0  -- the packet that waits; its length, or 0
-  app.scheduled = 0
+  app.scheduled, app.held = 0, false
   return setmetatable(app, Replayer)
 end
 
---- Go on from the place in the file, at another rate: what waits is sent at once.
-function Replayer:reconfig(arg)
+--- Another rate or speed, as new() has them: what waits is sent at once.
+function Replayer:set_timing(arg)
   self.gap = schedule_of(arg)
   if self.waits > 0 then self.gap(self.waits, self.place.time) end
   set_limits(self, arg)
   schedule.restart(self.times, engine.now())
+end
+
+--- Send nothing until go(), which makes up for nothing.
+function Replayer:hold() self.held = true end
+
+function Replayer:go()
+  if not self.held then return end
+  self.held = false
+  if self.started then schedule.restart(self.times, engine.now()) end
+end
+
+--- Go on from the place in the file, at another rate.
+function Replayer:reconfig(arg)
+  self:set_timing(arg)
   self.done = self.failure ~= nil or self.packets >= self.limit
     or self.done and self.loop >= self.loops
 end
@@ -137,6 +151,7 @@ local function send_due(self, output, n, now)
 end
 
 function Replayer:burst(output, n)
+  if self.held then return end
   local now = engine.now()
   if not self.started then
     self.started = now

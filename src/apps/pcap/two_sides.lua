@@ -84,7 +84,7 @@ local function send_due(self, now)
 end
 
 function TwoSides:pull()
-  if self.done then return end
+  if self.done or self.held then return end
   local now = engine.now()
   if not self.started then
     self.started = now

@@ -3,6 +3,7 @@
 -- what became of each.
 
 local C = require("core.native")
+local commands = require("program.connect.commands")
 local course = require("program.connect.course")
 local engine = require("core.app")
 local files = require("core.lib.files")
@@ -33,6 +34,7 @@ function M.run(args)
   local stream = options.json == "-" and io.stderr or io.stdout
   engine.busywait = true
   local sides = graph.configure(options)
+  commands.let_in(sides)
   local before = C.pg_cpu_seconds()
   local ok, err, seconds = course.run(sides, options, stream)
   local results = report.results(sides, seconds, C.pg_cpu_seconds() - before)

@@ -5,6 +5,7 @@
 local arguments = require("lib.control.arguments")
 local control = require("lib.control.server")
 local engine = require("core.app")
+local finish = require("lib.control.finish")
 local graph = require("program.generate.graph")
 local live = require("program.generate.live")
 local near = require("lib.stack.nearest")
@@ -63,6 +64,7 @@ end
 function M.let_in(directions, course)
   if not directions[1].port then return end
   local commands, follow = control.commands, live.new(directions)
+  finish.let_in()
   commands.statistics = {arguments = {}, run = function () return follow:progress() end}
   commands.hold = command(course, {stream = true}, function (request)
     for _, generator in ipairs(generators(directions, request)) do generator:hold() end

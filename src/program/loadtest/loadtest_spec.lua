@@ -213,7 +213,7 @@ describe("a trial in which this machine was late", function ()
     local t, n = tester.new({}), 0
     function t:trial()
       n = n + 1
-      return {late = results[n][1], passes = results[n][2], number = n}
+      return {rate = 1, late = results[n][1], passes = results[n][2], number = n}
     end
     return t
   end

@@ -3,6 +3,7 @@
 -- seconds, then what was sent and what came back.
 
 local C = require("core.native")
+local commands = require("program.loadtest.commands")
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
@@ -20,6 +21,7 @@ Tester.__index = Tester
 
 -- The share of the offered bits that must have been sent for a rate to count as kept.
 local KEPT = 0.995
+local HELD_S = 1 -- between two looks whether somebody has interrupted
 local STUCK_S = 1 -- a port that takes nothing for so long takes no more
 
 --- The packets that may be sent at once by default after this machine was late.
@@ -75,8 +77,10 @@ function tester.new(list, size, burst)
   for _, stream in ipairs(list) do
     if not stream.silent then sending[#sending + 1] = stream end
   end
-  return setmetatable({streams = sending, gap = 0, last = 0, voids = {},
-                       burst_limit = burst or tester.BURST}, Tester)
+  local self = setmetatable({streams = sending, gap = 0, looked = 0, voids = {},
+    burst_limit = burst or tester.BURST, made = 0, held = false}, Tester)
+  commands.let_in(self)
+  return self
 end
 
 local function app(kind, stream)
@@ -121,7 +125,7 @@ local function run_for(self, seconds, done)
   local ends = engine.now() + seconds
   engine.main{no_report = true, done = function ()
     local now = engine.now()
-    self.gap, self.last = math.max(self.gap, now - self.last), now
+    self.gap, self.looked = math.max(self.gap, now - self.looked), now
     if done and done() then return true end
     return now >= ends + rest(self, now)
   end}
@@ -187,14 +191,21 @@ local function watch(self, rate, seen)
   end
 end
 
+-- Somebody has asked by the control socket that the next trial wait.
+local function wait_while_held(self)
+  while self.held do run_for(self, HELD_S, function () return not self.held end) end
+end
+
 -- Send at `rate` for so many seconds, or `most` packets; then wait for those under way.
 local function send(self, rate, seconds, wait, most)
+  wait_while_held(self)
   local before, began = totals(self), engine.now()
-  self.gap, self.last = 0, began
+  self.gap, self.looked = 0, began
+  self.doing = {rate = rate, seconds = seconds, began = began}
   set_rates(self, rate, most)
   run_for(self, seconds, most and function () return all_sent(self) end)
   -- Longer than `seconds`, if the process had to wait for a CPU.
-  local took = math.max(self.last - began, 1e-9)
+  local took = math.max(self.looked - began, 1e-9)
   local seen = {late = 0, blind = 0, burst = 0}
   watch(self, rate, seen)
   set_rates(self, 0)
@@ -212,6 +223,7 @@ local function send(self, rate, seconds, wait, most)
   for i, now in ipairs(totals(self)) do
     result.streams[i] = difference(self.streams[i], before[i], now, rate, took)
   end
+  self.made, self.last, self.doing = self.made + 1, result, nil
   return result
 end
 
@@ -228,6 +240,12 @@ end
 --- taken?}.
 function Tester:trial(rate, seconds, wait)
   return send(self, rate, seconds, wait)
+end
+
+--- A trial that doesn't count.
+function Tester:warm_up(rate, seconds, wait)
+  self:trial(rate, seconds, wait)
+  self.made, self.last = 0, nil
 end
 
 --- Send a burst of so many packets, each stream, at `rate`; the result as trial()'s.
@@ -255,6 +273,15 @@ function tester.not_measurable(result, burst)
   return "not measurable at this rate here, because this machine " .. why
 end
 
+-- For who asks how far the trials are.
+local function note_bounds(self, result)
+  if result.passed then
+    self.highest_passed = math.max(self.highest_passed or 0, result.rate)
+  else
+    self.lowest_failed = math.min(self.lowest_failed or math.huge, result.rate)
+  end
+end
+
 --- Trials, until one counts: `try`() makes one and returns trial()'s result, and
 --- judge(result) says, without looking at `late`, whether it has passed, if not, why,
 --- and whether that holds in any case. One that hasn't, and in which this machine was
@@ -267,7 +294,10 @@ function Tester:valid(what, try, judge, again)
     local result = try()
     local passed, reason, holds = judge(result)
     result.passed, result.void, result.reason = passed, false, passed and "" or reason
-    if passed or holds or result.late == 0 then return result end
+    if passed or holds or result.late == 0 then
+      note_bounds(self, result)
+      return result
+    end
     result.void = true
     result.reason = tester.not_measurable(result, self.burst_limit)
     local voids = self.voids[what] or 0

@@ -92,7 +92,7 @@ function throughput.find(list, size, options, say)
   say(("Warming up at %f Gb/s for %g seconds.\n"):format(warm_up_rate / 1e9,
     options.warm_up))
   local whole, limit = pcall(function ()
-    t:trial(warm_up_rate, options.warm_up, options.wait)
+    t:warm_up(warm_up_rate, options.warm_up, options.wait)
     return search.limit(options,
       function (rate) return attempt(t, rate, found, options, say) end)
   end)

@@ -6,6 +6,7 @@ local config = require("core.config")
 local failure = require("core.failure")
 local link = require("core.link")
 local log = require("core.lib.log")
+local commands = require("program.replay.commands")
 local options_of = require("program.replay.options").parse
 local packet_set = require("lib.pcap.packet_set")
 local progress = require("lib.progress")
@@ -98,16 +99,17 @@ local function run_engine(source, ports, options)
   return ok, err
 end
 
--- The graph, and the names of its port apps.
+-- The graph, the names of its port apps, and the source's argument.
 local function graph(options)
   local c = config.new()
-  config.app(c, "source", source_of(options))
+  local class, argument = source_of(options)
+  config.app(c, "source", class, argument)
   config.app(c, "port", Port, options.port)
   if options.port2 then
     config.app(c, "port2", Port, options.port2)
     config.link(c, "source.client -> port.input")
     config.link(c, "source.server -> port2.input")
-    return c, {"port", "port2"}
+    return c, {"port", "port2"}, argument
   elseif options.rewrite then
     config.app(c, "rewrite", Rewriter, options.rewrite)
     config.link(c, "source.output -> rewrite.input")
@@ -115,16 +117,17 @@ local function graph(options)
   else
     config.link(c, "source.output -> port.input")
   end
-  return c, {"port"}
+  return c, {"port"}, argument
 end
 
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
-  local c, names = graph(options)
+  local c, names, argument = graph(options)
   engine.configure(c)
   local source, ports = engine.app_table.source, {}
   for i, name in ipairs(names) do ports[i] = engine.app_table[name] end
+  commands.let_in(source, argument)
   local ok, err = run_engine(source, ports, options)
   local figures = summary.figures(source, ports, engine.now(), options)
   local stream = options.json == "-" and io.stderr or io.stdout

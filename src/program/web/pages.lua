@@ -147,6 +147,18 @@ function answers.capture(self, request)
     number(request, "seconds", 3, MOST_SECONDS)), PCAPNG
 end
 
+-- A request of the control socket (doc/control.md) that has one answer.
+function answers.control(self, request)
+  local wanted_of_it = request.request
+  if type(wanted_of_it) ~= "table" then
+    failure.usage("request is an object, such as {\"do\": \"statistics\"}")
+  elseif wanted_of_it["do"] == "trace" or wanted_of_it["do"] == "capture" then
+    failure.usage("%s has a path of its own: /api/%s", wanted_of_it["do"],
+      wanted_of_it["do"])
+  end
+  return {answer = ask.once(instance_of(self, request), wanted_of_it)}
+end
+
 -- Requests -------------------------------------------------------------------------
 
 local function file(path)

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start, steer and read programs of Perigee.
 
-Program runs any program and ends it; Generator runs `perigee generate` and changes it
-while it sends; instances() lists what runs on this machine, and an Instance tells its
-graph and counters, traces packets and captures them.
+Program runs any program and ends it; Generator, Replay, Connect and LoadTest run those
+that measure, and change them while they run; instances() lists what runs on this machine,
+and an Instance tells its graph and counters, traces packets and captures them.
 """
 
+from perigee.connections import Connect, connect
 from perigee.control import Control
 from perigee.errors import PerigeeError
 from perigee.generator import Generator, generate
 from perigee.instance import Hop, Instance, TracedPacket, instances
+from perigee.loadtest import LoadTest, find_limit
 from perigee.pcapng import Packet
 from perigee.program import Program, run
-from perigee.reports import Direction, GenerateReport, Latency, Received, Sent
+from perigee.replay import Replay, replay
+from perigee.reports import (ConnectReport, ConnectSide, Direction, GenerateReport, Latency,
+                             LimitReport, Received, ReplayReport, Sent, Side)
 
-__all__ = ["Control", "Direction", "GenerateReport", "Generator", "Hop", "Instance",
-           "Latency", "Packet", "PerigeeError", "Program", "Received", "Sent",
-           "TracedPacket", "generate", "instances", "run"]
+__all__ = ["Connect", "ConnectReport", "ConnectSide", "Control", "Direction",
+           "GenerateReport", "Generator", "Hop", "Instance", "Latency", "LimitReport",
+           "LoadTest", "Packet", "PerigeeError", "Program", "Received", "Replay",
+           "ReplayReport", "Sent", "Side", "TracedPacket", "connect", "find_limit",
+           "generate", "instances", "replay", "run"]

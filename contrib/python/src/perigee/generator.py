@@ -1,30 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`perigee generate`: packets of any stack at a rate, and what became of them."""
 
-import json
-import tempfile
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from perigee.program import Program
+from perigee.measurement import Measurement
 from perigee.reports import GenerateReport
 
 
-def _words(options: dict[str, Any]) -> list[str]:
-    """Options as words: stream=[...] gives --stream twice, both=True --both."""
-    words = []
-    for key, value in options.items():
-        name = "--" + key.replace("_", "-")
-        for item in value if isinstance(value, list | tuple) else [value]:
-            if item is True:
-                words.append(name)
-            elif item is not None and item is not False:
-                words += [name, str(item)]
-    return words
-
-
-class Generator(Program):
+class Generator(Measurement):
     """A run of `perigee generate`, until the `with` ends.
 
     The keywords are its options (src/program/generate/README.md), with underscores:
@@ -33,18 +16,7 @@ class Generator(Program):
     """
 
     def __init__(self, *, perigee: str | None = None, **options: Any) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="perigee-")
-        self._results = Path(self._folder.name) / "results.json"
-        try:
-            super().__init__("generate", *_words(options), "--json", self._results,
-                             perigee=perigee)
-        except BaseException:
-            self._folder.cleanup()
-            raise
-
-    def statistics(self) -> dict[str, Any]:
-        """Packets and rates so far ("progress" in the schema of reports)."""
-        return self.control.ask("statistics")
+        super().__init__("generate", options=options, perigee=perigee)
 
     def hold(self, stream: str | None = None) -> None:
         """Stop sending: the stream, or all of them."""
@@ -60,19 +32,12 @@ class Generator(Program):
 
     def report(self) -> GenerateReport:
         """Wait for the end, and read the results. Raises PerigeeError if it failed."""
-        self.wait()
-        return GenerateReport.of(json.loads(
-            self._results.read_text(encoding="utf-8", errors="surrogateescape")))
+        return GenerateReport.of(self.results())
 
     def finish(self) -> GenerateReport:
         """Stop now, and read the results."""
         self.stop()
         return self.report()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        super().__exit__(kind, error, trace)
-        self._folder.cleanup()
 
 
 def generate(*, perigee: str | None = None, **options: Any) -> GenerateReport:

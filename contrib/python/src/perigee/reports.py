@@ -114,3 +114,96 @@ class GenerateReport:
     def streams(self) -> list[Direction]:
         """The streams of the first direction; empty if there is one without a name."""
         return self.directions[0].streams
+
+
+@dataclass(frozen=True)
+class Side:
+    """What `perigee replay` sent to one of two ports."""
+
+    side: str
+    """"client" or "server"."""
+    port: str
+    packets: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ReplayReport:
+    """The results of `perigee replay`."""
+
+    packets: int
+    bytes: int
+    bits: int
+    """On the wire."""
+    seconds: float
+    scheduled: float
+    """How many seconds it should have taken."""
+    unsent: int
+    drops: dict[str, int]
+    """By name; those that there were."""
+    sides: list[Side] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, report: dict[str, Any]) -> Self:
+        """The results that the JSON object is."""
+        values = _known(cls, report["replay"])
+        return cls(**{**values,
+                      "drops": {d["name"]: d["count"] for d in values["drops"] if d["count"]},
+                      "sides": [Side(**_known(Side, s)) for s in values.get("sides", [])]})
+
+
+@dataclass(frozen=True)
+class ConnectSide:
+    """What became of the connections of a side."""
+
+    seconds: float
+    counts: dict[str, int]
+    """Such as "established", "closed", "reset", "timed_out", "retransmits"."""
+    balanced: bool
+    """Is the sum of the ends what was started?"""
+    port: str | None = None
+    connect: Latency | None = None
+    first_byte: Latency | None = None
+
+    @classmethod
+    def of(cls, report: dict[str, Any]) -> Self:
+        """The side that the JSON object is."""
+        times = {name: Latency(**_known(Latency, report[name + "_ns"]))
+                 for name in ("connect", "first_byte") if report.get(name + "_ns")}
+        return cls(**{**_known(cls, report), **times})
+
+
+@dataclass(frozen=True)
+class ConnectReport:
+    """The results of `perigee connect`."""
+
+    client: ConnectSide | None
+    server: ConnectSide | None
+
+    @classmethod
+    def of(cls, report: dict[str, Any]) -> Self:
+        """The results that the JSON object is."""
+        client, server = report.get("client"), report.get("server")
+        return cls(ConnectSide.of(client) if client else None,
+                   ConnectSide.of(server) if server else None)
+
+
+@dataclass(frozen=True)
+class LimitReport:
+    """What `perigee loadtest find-limit` found for a size."""
+
+    size: int | None
+    limit: float | None
+    """Bits a second on the wire; None: not measurable, by the `reason`."""
+    machine: bool
+    """Was the limit this machine's?"""
+    trials: list[dict[str, Any]]
+    reason: str | None = None
+    stopped: str | None = None
+    """Why it ended early."""
+
+    @classmethod
+    def all(cls, report: dict[str, Any]) -> list[Self]:
+        """The results of each size that the JSON object has."""
+        return [cls(**{"size": None, "limit": None, **_known(cls, r)})
+                for r in report["results"]]

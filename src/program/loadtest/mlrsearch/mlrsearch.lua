@@ -70,7 +70,7 @@ local function measure(size, options, say)
   local t, trials = tester.new(options.list, size, options.burst), {}
   local s = search.new(options, measurer(t, options, trials, say))
   local whole, problem = pcall(function ()
-    t:trial(math.min(options.max, 1e9), options.warm_up, options.wait)
+    t:warm_up(math.min(options.max, 1e9), options.warm_up, options.wait)
     for _, goal in ipairs(options.goals) do
       say(("Searching for %s.\n"):format(goal.name))
       s:find(goal)

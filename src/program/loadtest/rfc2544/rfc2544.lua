@@ -59,7 +59,7 @@ local function measure(result, options, say, entries)
   if options.tests.latency then with_latency(result, options, say, entries) end
   if options.tests.loss or options.tests.bursts then
     local t = tester.new(options.list, size)
-    t:trial(options.max / 100, options.warm_up, options.wait)
+    t:warm_up(options.max / 100, options.warm_up, options.wait)
     if options.tests.loss then
       result.loss = loss.test(t, options, function (trial) say(text.loss(trial)) end)
     end

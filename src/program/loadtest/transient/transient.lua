@@ -118,7 +118,7 @@ local function warm_up(t, options)
   local seconds = options.warm_up or 2
   local rate = math.min(options.bitrate, MOST_WARM_UP_RATE)
   print(("Warming up at %f Gb/s for %g seconds."):format(rate / 1e9, seconds))
-  t:trial(rate, seconds, WAIT_S)
+  t:warm_up(rate, seconds, WAIT_S)
 end
 
 --- Run the program: `args` as in its usage.
