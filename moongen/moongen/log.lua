@@ -5,7 +5,7 @@ local colors = require("moongen.colors")
 local failure = require("core.failure")
 local files = require("core.lib.files")
 local clock = require("moongen.clock")
-local places = require("moongen.places")
+local own_code = require("moongen.own_code")
 
 local log = {DEBUG = 0, INFO = 1, WARN = 2, ERROR = 3, FATAL = 4}
 
@@ -82,7 +82,7 @@ local function level_of_script()
   for level = 2, math.huge do
     local info = debug.getinfo(level + 1, "S")
     if not info then return 0 end
-    if info.what ~= "C" and not places.is_own(info.source) then return level end
+    if info.what ~= "C" and not own_code.is_own(info.source) then return level end
   end
 end
 

@@ -4,10 +4,10 @@
 -- command_line's. (Snabb's programs know this module as the global `main`.)
 
 -- Long runs need room for code: 64 MB. Each change of a configuration makes some, and
--- none is freed by itself: core.engine.afresh throws all of it away when there is much,
--- and so does LuaJIT if there is no more room. Tail calls count as rounds of a loop to
--- it (loopunroll, 15 otherwise): a region in which apps emit is made of them, and a
--- packet that goes round a loop of links passes many.
+-- none is freed by itself: core.engine.jit_reset throws all of it away when there is
+-- much, and so does LuaJIT if there is no more room. Tail calls count as rounds of a
+-- loop to it (loopunroll, 15 otherwise): a region in which apps emit is made of them,
+-- and a packet that goes round a loop of links passes many.
 jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
   "maxrecord=20000", "maxirconst=10000", "maxsnap=2000", "maxside=1000",
   "loopunroll=60")

@@ -5,7 +5,7 @@
 -- alarm is raised as long as the address isn't known.
 --
 -- The app has `next_ip`, `next_mac` (false: not known yet), `self_mac`, `neighbors` (a
--- cache that knows when to ask), `restless` (core.rounds: until it has asked), `alarm`,
+-- cache that knows when to ask), `restless` (core.repush: until it has asked), `alarm`,
 -- `alarm_notification`, `shared_next_mac_key` and `protocol`, a table {name = "ARP",
 -- address = the C type of next_ip, counter = the name of that of the next hop's
 -- address, what = what it resolves, as alarms say}.

@@ -325,7 +325,7 @@ bool pg_helper_begin(int parent);
 bool pg_helper_ended(int pid);
 void pg_helper_stop(int pid);
 
-/* What an engine is at, for who asks from outside (where.c). */
+/* What an engine is at, for who asks from outside (backtrace.c). */
 struct at_work {
   int32_t call;              /* number of the call that a breath makes; 0: none */
   int32_t interrupted;       /* by the watchdog, since it didn't return */
@@ -337,7 +337,7 @@ bool pg_watch(bool on);
 bool pg_stuck(void);
 void pg_end_without_stuck(int status);
 
-/* where.c */
+/* backtrace.c */
 struct at_work *pg_at_work(void);
 void pg_watch_calls(const char *calls);
 void pg_watch_trace(int32_t number, double from, double size, const char *line,

@@ -27,7 +27,7 @@ struct own_driver {
   /* 0, or -1 for what the port hasn't; each may be NULL. */
   int (*link)(const struct port *port, struct port_link *link);
   int (*mac)(const struct port *port, uint8_t *mac);
-  /* What else happened to it, by name (port_told.c); may be NULL. */
+  /* What else happened to it, by name (port_query.c); may be NULL. */
   int32_t (*events)(const struct port *port, struct port_xstat *list, uint32_t n);
   /* Give back everything; 0, or -1 and pg_error() if something was lost by it. */
   int (*close)(struct port *port);

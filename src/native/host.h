@@ -45,7 +45,7 @@ bool pg_pool_refused(void);
 /* From now on drop what is to be sent, as tx_unplugged (port_gone.c). */
 void pg_port_set_gone(struct port *port);
 
-/* Add these statistics to a sum (port_told.c). */
+/* Add these statistics to a sum (port_query.c). */
 void pg_port_add_stats(struct port_stats *sum, const struct port_stats *s);
 
 /* The MTU, or the most that the device can be configured for (port_start.c). */

@@ -99,7 +99,7 @@ void pg_port_let_go(struct port *port, bool last);
 void pg_port_absent(struct port *port, const char *name);
 void pg_port_come_back(struct port *port, const struct port *opened);
 
-/* port_told.c */
+/* port_query.c */
 int pg_port_stats(const struct port *port, struct port_stats *stats);
 /* A further statistic of a port, by the name that its driver gives it. */
 struct port_xstat { char name[64]; uint64_t value; };

@@ -9,10 +9,10 @@ local ffi = require("ffi")
 local C = require("core.native")
 local link_layers = require("click.devices.link_layers")
 local note = require("click.note")
-local noted = require("click.router.noted")
+local live_annotations = require("click.router.live_annotations")
 local run_out = require("click.router.run_out")
 local signals = require("click.router.signals")
-local told = require("click.devices.told")
+local driver_handlers = require("click.devices.driver_handlers")
 
 local device_elements = {}
 
@@ -147,8 +147,8 @@ local function receiver_handlers()
     hw_dropped = statistic("imissed"), hw_errors = statistic("ierrors"),
     nombufs = statistic("rx_nombuf"), kernel_drops = statistic("imissed"),
     encap = {read = function () return "ETHER" end},
-    xstats = told.xstats(ask),
-    queue_count = told.queue_count(ask),
+    xstats = driver_handlers.xstats(ask),
+    queue_count = driver_handlers.queue_count(ask),
     nb_rx_queues = {read = function (self)
       return self.device and #self.device.receivers or 0
     end},
@@ -158,7 +158,7 @@ end
 local function sender_handlers()
   return with_common{
     hw_count = statistic("opackets"), hw_bytes = statistic("obytes"),
-    hw_errors = statistic("oerrors"), xstats = told.xstats(ask),
+    hw_errors = statistic("oerrors"), xstats = driver_handlers.xstats(ask),
     dropped = {read = function (self)
       if not self.device then return 0 end
       local s = self.device:statistics(self)
@@ -211,7 +211,7 @@ end
 function Receiving:make_process()
   if not self.active then return function () return nil, 1 end end
   local closely = self.timestamps or self.typed or self.paint or self.force_ip
-  local clear = noted.clearer(self.router)
+  local clear = live_annotations.clearer(self.router)
   if not closely then
     if not clear then return function (_, p) return p end end
     return function (_, p)

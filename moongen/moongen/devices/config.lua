@@ -5,7 +5,7 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
-local whole_number = require("moongen.whole")
+local whole_number = require("moongen.integer")
 local ports = require("moongen.devices.ports")
 local shown = require("moongen.watch.shown")
 

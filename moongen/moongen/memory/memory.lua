@@ -7,7 +7,7 @@ local C = require("core.declare")("native/moongen.h")
 local buffers = require("moongen.memory.buffers")
 local eal = require("core.eal")
 local failure = require("core.failure")
-local whole = require("moongen.whole")
+local integer = require("moongen.integer")
 
 local memory = {}
 
@@ -49,8 +49,8 @@ end
 --- a table of these, or func; n, func; n.
 function memory.createMemPool(...)
   local args = arguments(without_module(...))
-  local n = whole("createMemPool: n", args.n or DEFAULT_N, 1, MOST_N)
-  local size = whole("createMemPool: bufSize", args.bufSize or DEFAULT_SIZE, 1,
+  local n = integer("createMemPool: n", args.n or DEFAULT_N, 1, MOST_N)
+  local size = integer("createMemPool: bufSize", args.bufSize or DEFAULT_SIZE, 1,
     MOST_SIZE)
   eal.start()
   local mem = C.mg_pool_new(n, tonumber(args.socket) or -1, size)

@@ -3,7 +3,7 @@
 
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
-local places = require("moongen.places")
+local own_code = require("moongen.own_code")
 
 local errors = {}
 
@@ -11,7 +11,7 @@ local errors = {}
 local function own_lines(trace)
   local lines = {}
   for line in trace:gmatch("[^\n]+") do
-    local own = places.is_own(line) or line:match("%[C%]: in function '%w+'$")
+    local own = own_code.is_own(line) or line:match("%[C%]: in function '%w+'$")
     if line:match("^\t") and not own then lines[#lines + 1] = line end
   end
   return table.concat(lines, "\n")

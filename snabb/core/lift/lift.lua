@@ -8,11 +8,11 @@ local meanwhile = require("core.lib.meanwhile")
 local methods = require("core.lift.methods")
 local rewrite = require("core.lift.rewrite")
 local shape = require("core.lift.shape")
-local sharing = require("core.lift.sharing")
+local aliasing = require("core.lift.aliasing")
 local syntax = require("core.lift.syntax")
-local unfit = require("core.lift.unfit")
+local legality = require("core.lift.legality")
 
-local lift = {unfit = unfit.of}
+local lift = {unfit = legality.of}
 
 -- By app. A view has its app, and what uses it keeps it.
 local views = setmetatable({}, {__mode = "kv"})
@@ -79,7 +79,7 @@ local function shape_of(app, set, assigned, ends)
   if s then
     known.make, known.input, known.outputs = rewrite.maker(s), s.input, s.outputs
     known.emits, known.only_sends = s.emits, s.only_sends
-    known.uses = sharing.uses(s.push, s.tree.node, s.self, function (node)
+    known.uses = aliasing.uses(s.push, s.tree.node, s.self, function (node)
       return shape.is_before(s, node)
     end)
     why = not known.make and "it can't be rewritten"
@@ -108,7 +108,7 @@ local function view_of(app, s, uses, ends)
   view.process, view.before = s.make(app, app.push, view)
   local places
   function view.places()
-    places = places or sharing.places(app, {s.uses, unpack(uses)})
+    places = places or aliasing.places(app, {s.uses, unpack(uses)})
     return places
   end
   return view
@@ -164,7 +164,7 @@ function lift.all(apps, links, may_be, joins)
     meanwhile.pause()
     all[name] = app
     if ends[name] and may_be(app) and not company[name] then
-      reasons[name] = unfit.ALONE
+      reasons[name] = legality.ALONE
     elseif ends[name] and may_be(app) then
       local view, why = cached(app, ends[name])
       all[name], reasons[name] = view or app, why

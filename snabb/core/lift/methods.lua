@@ -5,7 +5,7 @@
 local assignments = require("core.lift.assignments")
 local link = require("core.link")
 local plain = require("core.lift.plain")
-local sharing = require("core.lift.sharing")
+local aliasing = require("core.lift.aliasing")
 local syntax = require("core.lift.syntax")
 
 local methods = {}
@@ -79,7 +79,7 @@ local function look_at(f)
     assignments.add(tree.node, found.assigned)
     found.invoked = invoked(tree.node)
     local first = tree.node[1][1]
-    found.uses = sharing.uses(f, tree.node, first and first[1], always)
+    found.uses = aliasing.uses(f, tree.node, first and first[1], always)
   else
     found.why = why
   end
@@ -94,8 +94,8 @@ end
 
 --- The functions of the app, but push() and those that aren't called as packets flow,
 --- which don't deal with links: a set; and the set of the names of fields that they
---- assign ("*": any); and what they use (core.lift.sharing), a list. Or nil and why one
---- may.
+--- assign ("*": any); and what they use (core.lift.aliasing), a list. Or nil and why
+--- one may.
 function methods.of(app)
   local tables = chain(app)
   if not tables then return nil, "its class finds methods by a function" end

@@ -5,7 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
-local blobs = require("apps.lwaftr.blobs")
+local ptree_abi = require("apps.lwaftr.ptree_abi")
 local counters = require("apps.lwaftr.counters")
 local instance = require("apps.lwaftr.instance")
 local link = require("core.link")
@@ -77,11 +77,11 @@ end
 
 --- Called by upstream's lib.ptree.worker as softwires come and go.
 function LwAftr:add_softwire_entry(blob)
-  blobs.add(self.binding, blob)
+  ptree_abi.add(self.binding, blob)
 end
 
 function LwAftr:remove_softwire_entry(blob)
-  blobs.remove(self.binding, blob)
+  ptree_abi.remove(self.binding, blob)
 end
 
 local function fill(burst, input, n)

@@ -5,13 +5,13 @@
 
 local C = require("core.native")
 local account = require("core.engine.account")
-local afresh = require("core.engine.afresh")
+local jit_reset = require("core.engine.jit_reset")
 local cycles = require("core.watch.cycles")
 local graph = require("core.engine.graph")
 local health = require("core.watch.health")
 local outside = require("core.outside.visitors")
 local pool = require("core.pool")
-local rounds = require("core.rounds")
+local repush = require("core.repush")
 local running_app = require("core.watch.running_app")
 local settings = require("core.engine.settings")
 local engine_counters = require("core.engine.counters")
@@ -56,7 +56,7 @@ running_app.loop(tick_all, 1, 3, "tick")
 
 --- Make the push calls of a breath (core.engine.order).
 function breath.push(pushes)
-  rounds.make(push_each, pushes)
+  repush.make(push_each, pushes)
   work.call = 0
 end
 
@@ -79,7 +79,7 @@ local duties = {
   function (now)
     pool.tend()
     graph.clear_up(1)
-    afresh.look(now)
+    jit_reset.look(now)
     all_dead = tend_workers()
   end,
   outside.tend,
@@ -178,7 +178,7 @@ function breath.take(now)
     sample_at = cycles.breath(calls.pulls, calls.pushes, breaths)
   else
     pull_all(calls.pulls)
-    rounds.make(push_each, calls.pushes)
+    repush.make(push_each, calls.pushes)
   end
   work.call = 0
   breaths = breaths + 1

@@ -3,9 +3,9 @@
 -- made of, what is fused, and the calls of a breath that follow from it all.
 
 local C = require("core.native")
-local afresh = require("core.engine.afresh")
+local jit_reset = require("core.engine.jit_reset")
 local apply = require("core.engine.apply")
-local beside = require("core.fuse.beside")
+local link_taps = require("core.fuse.link_taps")
 local config = require("core.config")
 local cycles = require("core.watch.cycles")
 local deep_stack = require("core.watch.deep_stack")
@@ -60,7 +60,7 @@ local function lay_out()
   calls.pulls, calls.pushes = order.breath(state.apps, state.links, fused)
   fused:hand_over(state.apps, state.links, calls.pushes.specs)
   shared_ports.tell(state.apps, state.links, settings.fuse and not taps)
-  if taps then beside.wrap(calls.pushes, state.links, fused, taps) end
+  if taps then link_taps.wrap(calls.pushes, state.links, fused, taps) end
   cycles.arrange(calls.pulls, calls.pushes, fused)
   calls.pushes.before = calls.pulls.n
   calls.ticks = {before = calls.pulls.n + calls.pushes.n}
@@ -90,7 +90,7 @@ end
 --- are nil. To be called between breaths.
 function graph.watch(new)
   taps = new
-  afresh.tend() -- also code of taps that LuaJIT gave up in other graphs
+  jit_reset.tend() -- also code of taps that LuaJIT gave up in other graphs
   fused:watch(taps)
   lay_out()
 end
@@ -156,7 +156,7 @@ local function exchange(new, actions, before)
   fused:account() -- the links' cursors, before anything looks at them
   local ok, err = pcall(apply.plan, state, new, actions)
   graph.abandon() -- what wasn't wanted after all
-  afresh.tend(before ~= nil)
+  jit_reset.tend(before ~= nil)
   graph.arrange() -- in any case: a failed change may have started apps again
   if ok and fused.problems[1] then ok, err = false, fused.problems[1] end
   if not ok then error(err, 0) end
@@ -203,7 +203,7 @@ end
 --- Put `app` in the place of the running app `name`, which has been stopped, and join
 --- it to the links of that. What its link() raised, if anything; and a list of what
 --- others raised as packets were moved out of links that are fused now
---- (core.fuse.alone).
+--- (core.fuse.unfused).
 function graph.put(name, app)
   local problems = {}
   fused:account()

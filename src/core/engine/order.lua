@@ -11,7 +11,7 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 local config = require("core.config")
 local graph = require("core.depth_first")
 local meanwhile = require("core.lib.meanwhile")
-local rounds = require("core.rounds")
+local repush = require("core.repush")
 
 local order = {}
 
@@ -105,7 +105,7 @@ local function carrier(spec, apps, fused)
   if fused.forward[spec] then return fused.forward[spec], app, true end
   local special = app.push_link and app.push_link[input]
   if app.needs_packets and app.push and not special then
-    return rounds.push_waiting, app, true
+    return repush.push_waiting, app, true
   end
   return special or app.push or fused.push[to], app, special
 end
@@ -184,10 +184,10 @@ end
 --- The calls of a breath in their order, for those who show them: pulls, a list of
 --- names of apps; pushes, a list of {app =, link = its text, method =, region = what
 --- the app is fused into or nil}; rounds, how often the pushes may be made
---- (core.rounds).
+--- (core.repush).
 function order.by_name(pulls, pushes, links, fused)
   local text, region_of = {}, regions_by_run(fused.regions)
-  local list = {pulls = {}, pushes = {}, rounds = pushes.ports and rounds.MOST or 1}
+  local list = {pulls = {}, pushes = {}, rounds = pushes.ports and repush.MOST or 1}
   for spec, l in pairs(links) do text[l] = spec end
   for i = 1, pulls.n do list.pulls[i] = pulls[i].appname end
   for i = 1, pushes.n do

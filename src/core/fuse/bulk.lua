@@ -8,7 +8,7 @@ local drops = require("core.fuse.drops")
 local link = require("core.link")
 local packet = require("core.packet")
 local pool = require("core.pool")
-local rounds = require("core.rounds")
+local repush = require("core.repush")
 local running_app = require("core.watch.running_app")
 
 local bulk = {}
@@ -55,7 +55,7 @@ local function settle_all(app, outputs, n)
   for code = 1, CODES - 1 do settle(app, code, "no such output") end
 end
 
-local told -- see core.fuse.alone
+local told -- see core.fuse.unfused
 
 --- As alone.tell_losses, of bulk apps.
 function bulk.tell_losses(f) told = f end
@@ -166,7 +166,7 @@ function bulk.push_of(app, ports)
       C.pg_receive(port, l)
       return
     end
-    for _ = 1, rounds.MOST do
+    for _ = 1, repush.MOST do
       if not (step(l, port) and has_room()) then return end
     end
   end

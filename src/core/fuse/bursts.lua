@@ -3,7 +3,7 @@
 
 local C = require("core.native")
 local link = require("core.link")
-local rounds = require("core.rounds")
+local repush = require("core.repush")
 
 local bursts = {}
 
@@ -37,7 +37,7 @@ end
 --- itself counts for less. (Where other calls must follow each burst,
 --- core.engine.breath does that.)
 function bursts.while_full(step, most)
-  local steps = math.ceil(rounds.MOST * BURST / most)
+  local steps = math.ceil(repush.MOST * BURST / most)
   return function ()
     for _ = 1, steps do
       if step() ~= most then return end

@@ -4,10 +4,10 @@
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
-local alone = require("core.fuse.alone")
+local unfused = require("core.fuse.unfused")
 local config = require("core.config")
 local contract = require("core.fuse.contract")
-local spread = require("core.fuse.drift.spread")
+local divergence = require("core.fuse.drift.divergence")
 
 local description = {}
 
@@ -58,7 +58,7 @@ local function add_losses(r, name)
   r.astray[k] = add{drop = "no such output"}
   r.raised[k], r.kept[k] = add{raised = true}, add{raised = true}
   for _, back in ipairs(r.backs) do
-    if back.to == name then back.looped = add{drop = alone.LOOPED} end
+    if back.to == name then back.looped = add{drop = unfused.LOOPED} end
   end
   r.last_loss[k] = #r.events
   if r.app_of[name].emits then
@@ -80,8 +80,9 @@ local function add_lead(r, spec, lead, apps)
   return lead
 end
 
---- Describe the region `found` (core.fuse.find) of the running `apps` and `links`. What
---- the result has beside core.fuse.source's: sums (whether the bytes that come in must
+--- Describe the region `found` (core.fuse.partition) of the running `apps` and
+--- `links`. What the result has besides core.fuse.source's:
+--- sums (whether the bytes that come in must
 --- be added up), links (by text), events (a list of {app =,
 --- drop = why or nil, raised = whether the app has it}); by number of the app
 --- first_loss and last_loss, between which are the events of packets it doesn't pass
@@ -125,7 +126,7 @@ function description.of(found, apps, links)
   for _, name in ipairs(r.apps) do
     add_losses(r, name)
     add_outputs(r, name)
-    if #r.outputs[name] > 1 then r.spread = spread.known(r.apps[1]) end
+    if #r.outputs[name] > 1 then r.spread = divergence.known(r.apps[1]) end
   end
   return r
 end

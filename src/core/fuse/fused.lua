@@ -3,21 +3,21 @@
 -- engine: the regions they are fused into, and what runs those that are not.
 -- A region whose apps and links are as before is kept, with its compiled code.
 
-local alone = require("core.fuse.alone")
+local unfused = require("core.fuse.unfused")
 local bulk = require("core.fuse.bulk")
 local bulk_ports = require("core.fuse.bulk_ports")
 local config = require("core.config")
 local contract = require("core.fuse.contract")
 local drift = require("core.fuse.drift.recompile")
 local drops = require("core.fuse.drops")
-local handover = require("core.fuse.handover")
+local zero_copy_link = require("core.fuse.zero_copy_link")
 local meanwhile = require("core.lib.meanwhile")
 local region = require("core.fuse.region")
-local regions = require("core.fuse.find")
+local regions = require("core.fuse.partition")
 local rescue = require("core.fuse.rescue")
 local running_app = require("core.watch.running_app")
 local shm = require("core.shm")
-local straight = require("core.fuse.straight")
+local port_forward = require("core.fuse.port_forward")
 
 local fuse = {}
 
@@ -55,7 +55,7 @@ end
 --- `first` and `thread` tell of the stack (core.watch.deep_stack).
 function Fused:rescue(err, first, thread)
   local explained, name, packets = rescue.error(err, first, thread)
-  handover.queue(self.direct)
+  zero_copy_link.queue(self.direct)
   return explained, name, packets
 end
 
@@ -66,15 +66,15 @@ function Fused:watch(taps)
     for i, spec in ipairs(r.description.entries) do self.run[spec] = r.run[i] end
     for i, emit in pairs(r.emit) do r.app[i].emit = emit end
   end
-  alone.tell_losses(taps and taps.lost)
+  unfused.tell_losses(taps and taps.lost)
   bulk.watch(taps ~= nil)
-  straight.watch(taps ~= nil)
+  port_forward.watch(taps ~= nil)
 end
 
 --- Settle which links are passed without their rings. `specs` are all in the order of
 --- a breath's calls.
 function Fused:hand_over(apps, links, specs)
-  self.direct = handover.arrange(apps, links, self, specs)
+  self.direct = zero_copy_link.arrange(apps, links, self, specs)
 end
 
 -- The set of apps that some link leaves which no region or bulk app fetches from.
@@ -279,7 +279,7 @@ function fuse.forget() made, foreseen = {}, nil end
 local function region_for(f, apps, links, problems)
   local r = made[f.apps[1]]
   local fits = r and r:fits(f, apps, links)
-  alone.drain(f, apps, links, rescue.alone, problems)
+  unfused.drain(f, apps, links, rescue.alone, problems)
   if not fits then return region.new(f, apps, links) end
   made[f.apps[1]] = nil
   r:begin()
@@ -318,13 +318,13 @@ function fuse.plan(apps, links, wanted, old, lifting)
   for spec in pairs(fused.fetched) do
     table.insert(fused.once, ports[links[spec]])
   end
-  fused.forward = straight.of(apps, links, wanted)
+  fused.forward = port_forward.of(apps, links, wanted)
   take_over_ports(fused, links)
   local numbers = input_numbers(apps, links)
   for name, app in pairs(apps) do
     if not app.push and not (wanted and not reasons[name]) then
-      fused.push[name] = alone.push_of(app, numbers, ports)
-      if app.emits then app.emit = alone.emit_of(app) end
+      fused.push[name] = unfused.push_of(app, numbers, ports)
+      if app.emits then app.emit = unfused.emit_of(app) end
     end
   end
   drops.keep(apps)

@@ -14,9 +14,9 @@ local meanwhile = require("core.lib.meanwhile")
 local pool = require("core.pool")
 local recursion = require("core.fuse.drift.recursion")
 local running_app = require("core.watch.running_app")
-local shape = require("core.fuse.drift.shape")
+local rare_path = require("core.fuse.drift.rare_path")
 local source = require("core.fuse.source")
-local Tally = require("core.fuse.tally")
+local Tally = require("core.fuse.region_counters")
 local watched = require("core.fuse.watched")
 
 local region = {}
@@ -291,7 +291,7 @@ function region.new(found, apps, links)
     self.code.run[i], self.code.run[#r.entries + i] = run, self.pass[i]
   end
   running_app.region(self.code)
-  shape.follow(self)
+  rare_path.follow(self)
   recursion.follow(self)
   for i, spec in ipairs(r.entries) do
     local port = self.port[(config.parse_link(spec))]

@@ -8,7 +8,7 @@ local drops = require("core.fuse.drops")
 local engine = require("core.app")
 local link = require("core.link")
 local regions = require("testing.regions")
-local spread = require("core.fuse.drift.spread")
+local divergence = require("core.fuse.drift.divergence")
 local shm = require("core.shm")
 local texts = require("testing.texts")
 
@@ -46,7 +46,7 @@ describe("a region", function ()
 
     it("may have more exits than a function may have variables #slow", function ()
       for round, n in ipairs{10, 19, 20, 21, 50, 130, 250, 20, 21} do
-        spread.note("split", round > 7)
+        divergence.note("split", round > 7)
         local outputs, apps, links = {}, {}, {"in.x -> split.i", "in.y -> split.j"}
         for i = 1, n do
           outputs[i] = "o" .. i
@@ -70,7 +70,7 @@ describe("a region", function ()
         assert.same({1, 2, 1, 2, 0}, totals(links[2]))
         assert.equal(round > 7, engine.regions[1].description.spread)
       end
-      spread.note("split", nil)
+      divergence.note("split", nil)
     end)
 
     it("may end a long run of apps in many branches #slow", function ()

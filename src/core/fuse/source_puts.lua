@@ -7,7 +7,7 @@
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
-local alone = require("core.fuse.alone")
+local unfused = require("core.fuse.unfused")
 
 local puts = {}
 
@@ -62,7 +62,7 @@ function puts.begin(emit, region, starting)
   for i, back in ipairs(region.backs) do
     emit("again[%d] = function (q) -- %s", i, back.spec)
     emit("  local rounds = depth[0]")
-    emit("  if rounds == %d then return drop(%d, q) end", alone.MOST_ROUNDS,
+    emit("  if rounds == %d then return drop(%d, q) end", unfused.MOST_ROUNDS,
       back.looped)
     emit("  depth[0] = rounds + 1")
     emit("  S[%d](q, %d)", starting[back.to].id, back.input)

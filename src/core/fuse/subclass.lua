@@ -2,7 +2,7 @@
 -- Per-packet apps under Snabb's names, made ready for programs that derive classes from
 -- them, or hold such an app in one of their own, and call its push().
 
-local alone = require("core.fuse.alone")
+local unfused = require("core.fuse.unfused")
 local contract = require("core.fuse.contract")
 local link = require("core.link")
 
@@ -15,7 +15,7 @@ local ONE_OUTPUT = {"output"}
 --- engine doesn't call it: see core.fuse.contract.
 function subclass.give_push(class, before)
   local function drain(app, l)
-    alone.process_all(app, class.outputs or ONE_OUTPUT, l, link.nreadable(l), 1)
+    unfused.process_all(app, class.outputs or ONE_OUTPUT, l, link.nreadable(l), 1)
   end
   function class.push(app)
     app.process = app.process or class.process -- of another class's metatable

@@ -9,7 +9,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local pool = require("core.pool")
 local publish = require("core.watch.cycles_publish")
-local rounds = require("core.rounds")
+local repush = require("core.repush")
 local running_app = require("core.watch.running_app")
 
 local cycles = {}
@@ -83,7 +83,7 @@ function cycles.breath(pulls, pushes, breaths)
     open, breaths = true, breaths + 1
   end
   pull_each(pulls)
-  rounds.make(push_each, pushes, pulls.n - 1)
+  repush.make(push_each, pushes, pulls.n - 1)
   if open then C.pg_cycles_pause(c, pool.freelist) end
   return breaths
 end

@@ -9,7 +9,7 @@ local clock = require("core.lib.clock")
 local config = require("core.config")
 local engine = require("core.app")
 local format = require("lib.pcap.format")
-local spread = require("lib.control.spread")
+local all_engines = require("lib.control.all_engines")
 local workers = require("core.cpus.workers")
 
 local capture = {}
@@ -142,7 +142,7 @@ function capture.run(client, request)
   local self = setmetatable({client = client, names = names, snaplen = wanted.snaplen,
     left = wanted.limit, told = 0, lost = 0, over = 0, dropped = wanted.dropped}, Job)
   if self.dropped then self.full, self.ports = unseen() end
-  self.tap = spread.attach("capture", wanted, function (list) hear(self, list) end)
+  self.tap = all_engines.attach("capture", wanted, function (list) hear(self, list) end)
   return {interfaces = names}, self
 end
 

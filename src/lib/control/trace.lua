@@ -3,7 +3,7 @@
 -- packets, as their taps (lib.control.tracer) report them, from all engines.
 
 local arguments = require("lib.control.arguments")
-local spread = require("lib.control.spread")
+local all_engines = require("lib.control.all_engines")
 
 local trace = {}
 
@@ -52,7 +52,7 @@ end
 function trace.run(client, request)
   local self = setmetatable({client = client, told = 0, lost = 0,
     count = arguments.number(request, "count", COUNT, MOST)}, Job)
-  self.tap = spread.attach("trace", {
+  self.tap = all_engines.attach("trace", {
     app = arguments.app(request), filter = arguments.filter(request),
     count = self.count, rate = arguments.number(request, "rate", RATE, MOST_RATE),
   }, function (list, cpu) hear(self, list, cpu) end)

@@ -2,7 +2,7 @@
  *
  * The threads that run an engine. Each counts how often it looks at its clock
  * (clock.c); the watchdog compares (watchdog.c). It and signals ask what they are at
- * (where.c).
+ * (backtrace.c).
  */
 #pragma once
 

@@ -35,7 +35,7 @@ void pg_note_descriptors(void);
 /* Let files of this Lua state say so when they can't be written (lua_files.c). */
 void pg_open_files(struct lua_State *L);
 
-/* This thread, which isn't watched, ends: forget what its engine is at (where.c). */
+/* This thread, which isn't watched, ends: forget what its engine is at (backtrace.c). */
 void pg_watch_leave(void);
 
 /* The name of the packet pool's mempool driver (packet_ops.c). */

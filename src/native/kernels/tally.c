@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the links of a fused region have carried, worked out from what came in and the
- * few events that are counted (core/fuse/tally.lua). It is here since it is due a
- * hundred times a second: LuaJIT doesn't compile its many short loops well.
+ * few events that are counted (core/fuse/region_counters.lua). It is here since it is due
+ * a hundred times a second: LuaJIT doesn't compile its many short loops well.
  */
 #include <string.h>
 

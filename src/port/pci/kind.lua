@@ -3,7 +3,7 @@
 
 local arguments = require("lib.port.arguments")
 local needs = require("lib.port.needs")
-local given = require("lib.hardware.given")
+local sriov_env = require("lib.hardware.sriov_env")
 local one_queue = require("lib.hardware.one_queue")
 local pci_device = require("lib.hardware.pci_device")
 local unistd = require("posix.unistd")
@@ -23,7 +23,7 @@ local pci = {
 }
 
 function pci.device(text)
-  local address = pci_device.full_address(text) or given.device(text)
+  local address = pci_device.full_address(text) or sriov_env.device(text)
   if address then return {address = address, text = address} end
 end
 

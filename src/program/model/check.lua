@@ -4,7 +4,7 @@
 
 local cjson = require("cjson")
 local stdlib = require("posix.stdlib")
-local apart = require("program.model.apart")
+local task_replay = require("program.model.task_replay")
 local children = require("program.model.children")
 local compose = require("program.model.compose")
 local failure = require("core.failure")
@@ -39,7 +39,7 @@ end
 local function tasks_apart(options, folder)
   local ports = child(options, "record", folder).ports
   for _, port in ipairs(ports) do
-    if port.kept == 0 then apart.none(folder, port.name) end
+    if port.kept == 0 then task_replay.none(folder, port.name) end
   end
   local tasks, all = nil, {task = {}, engine = {}}
   for i = 1, options.rounds do

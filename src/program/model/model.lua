@@ -144,7 +144,7 @@ end
 
 function commands.record(args)
   if not args[2] then failure.usage("model record FOLDER PROGRAM [ARGS]...") end
-  require("program.model.apart").record(args[1], args[2], {unpack(args, 3)})
+  require("program.model.task_replay").record(args[1], args[2], {unpack(args, 3)})
 end
 
 function commands.tasks(args)
@@ -152,7 +152,8 @@ function commands.tasks(args)
   if not seconds or not args[3] then
     failure.usage("model tasks FOLDER SECONDS PROGRAM [ARGS]...")
   end
-  require("program.model.apart").tasks(args[1], seconds, args[3], {unpack(args, 4)})
+  require("program.model.task_replay").tasks(args[1], seconds, args[3],
+    {unpack(args, 4)})
 end
 
 --- Run with the command line's arguments (a list of strings).

@@ -8,7 +8,7 @@ local Cycles = require("apps.load.cycles").Cycles
 local cycles_report = require("core.watch.cycles_report")
 local engine = require("core.app")
 local failure = require("core.failure")
-local inside = require("program.model.inside")
+local instrument = require("program.model.instrument")
 local pool = require("core.pool")
 
 local M = {}
@@ -48,9 +48,9 @@ end
 
 --- Run with the load behind each port, and write a line of JSON.
 function M.run(cycles, seconds, program, args)
-  inside.run(program, args, seconds, function (c)
+  instrument.run(program, args, seconds, function (c)
     if cycles == 0 then return c end
-    return inside.behind_ports(c, Cycles, function () return cycles end)
+    return instrument.behind_ports(c, Cycles, function () return cycles end)
   end, function (run) tell(run, cycles, seconds) end)
 end
 

@@ -4,7 +4,7 @@
 local element = require("click.element")
 local ffi = require("ffi")
 local note = require("click.note")
-local noted = require("click.router.noted")
+local live_annotations = require("click.router.live_annotations")
 
 local FIRST = note.FIRST
 local PAINT, PAINT2 = note.PAINT - FIRST, note.PAINT2 * 2 - FIRST
@@ -91,7 +91,7 @@ function PaintTee:process(p)
 end
 
 function PaintTee:make_process()
-  local at, color, copier = self.at, self.color, noted.copier(self.router)
+  local at, color, copier = self.at, self.color, live_annotations.copier(self.router)
   return function (_, p)
     if p.note8[at] == color then self.emit(2, note.clone(p, copier)) end
     return p

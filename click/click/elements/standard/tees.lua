@@ -4,7 +4,7 @@
 local configure = require("click.router.configure")
 local element = require("click.element")
 local note = require("click.note")
-local noted = require("click.router.noted")
+local live_annotations = require("click.router.live_annotations")
 
 -- Tee, PullTee -----------------------------------------------------------
 
@@ -43,7 +43,7 @@ function Tee:make_process()
   for o = 1, n - 1 do lines[o + 2] = ("self.emit(%d, clone(p, copier))"):format(o) end
   lines[n + 2] = ("return p, %d end"):format(n)
   return loadstring(table.concat(lines, "\n"), "=Tee")(self, note.clone,
-    noted.copier(self.router))
+    live_annotations.copier(self.router))
 end
 
 local PullTee = element.define{

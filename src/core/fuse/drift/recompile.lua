@@ -12,8 +12,8 @@ jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 local interpreted = require("core.fuse.drift.interpreted")
 local look_ahead = require("core.fuse.drift.look_ahead")
 local recursion = require("core.fuse.drift.recursion")
-local shape = require("core.fuse.drift.shape")
-local spread = require("core.fuse.drift.spread")
+local rare_path = require("core.fuse.drift.rare_path")
+local divergence = require("core.fuse.drift.divergence")
 
 local drift = {}
 
@@ -80,9 +80,9 @@ local function look(region)
       end
     end
   end
-  state.spread = spread.now(region, packets, apart)
+  state.spread = divergence.now(region, packets, apart)
   moved = moved or state.spread ~= region.description.spread
-  moved = shape.rare(region) or outgrown(region) or moved
+  moved = rare_path.rare(region) or outgrown(region) or moved
   state.strikes = moved and state.strikes + 1 or 0
   return state.strikes >= PERIODS
 end
@@ -101,7 +101,7 @@ function drift.check(regions, now, breaths)
       local seconds = wait.seconds * 2
       waits[name] = {seconds = seconds, before = now + seconds,
                      tries = wait.tries + (tried and 1 or 0)}
-      spread.note(name, region.drift.spread)
+      divergence.note(name, region.drift.spread)
       region.stale, any = true, true
     end
   end

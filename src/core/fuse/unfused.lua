@@ -10,7 +10,7 @@ local link = require("core.link")
 local packet = require("core.packet")
 local running_app = require("core.watch.running_app")
 
-local alone = {}
+local unfused = {}
 
 local ONE_OUTPUT = {"output"}
 local NONE = {}
@@ -19,7 +19,7 @@ local told -- of what is lost, or nil
 
 --- Call f(app name, reason, packet) for each packet that apps which aren't fused drop
 --- by name, before it is freed; with nil nobody is told any more.
-function alone.tell_losses(f)
+function unfused.tell_losses(f)
   told = f
   bulk.tell_losses(f)
 end
@@ -66,12 +66,12 @@ running_app.caller(begin, "push", 1)
 
 --- Let the per-packet app process `n` packets that wait in its input `l`, and send them
 --- to its outputs, which have the names in the list `outputs`.
-alone.process_all = process_all
+unfused.process_all = process_all
 
 --- The push(app) of a per-packet or bulk app that isn't fused, or nil. `numbers` are
 --- those that its process() knows its inputs by: {[LINK] = number}; `ports` those that
 --- a bulk app receives from and sends to past links: {[LINK] = struct port}.
-function alone.push_of(app, numbers, ports)
+function unfused.push_of(app, numbers, ports)
   if app.process_burst then return bulk.push_of(app, ports) end
   local outputs = app.outputs or ONE_OUTPUT
   return app.process and function ()
@@ -84,7 +84,7 @@ end
 
 --- What an app that isn't fused sends by: emit(o, p) puts `p` into the link that leaves
 --- it by output number `o`.
-function alone.emit_of(app)
+function unfused.emit_of(app)
   local outputs = app.outputs or ONE_OUTPUT
   return function (o, p) pass(app, outputs, p, o) end
 end
@@ -106,23 +106,23 @@ end
 local function empty(into, apps)
   for name, list in pairs(into) do
     for _, l in ipairs(list) do
-      while not link.empty(l) do lose(apps[name], alone.LOOPED, link.receive(l)) end
+      while not link.empty(l) do lose(apps[name], unfused.LOOPED, link.receive(l)) end
     end
   end
 end
 
 --- Why a packet is dropped that has been round a loop of links in a region too often;
 --- and how often that is.
-alone.LOOPED, alone.MOST_ROUNDS = "too often round a loop", 64
+unfused.LOOPED, unfused.MOST_ROUNDS = "too often round a loop", 64
 
 --- Move what waits in the links inside the region `found` on, app by app in
 --- topological order, so that they are empty when it is fused. What an app raises is
 --- added to the list `problems`, with the app as its `instance`; the packet at hand is
 --- then that app's.
-function alone.drain(found, apps, links, explain, problems)
+function unfused.drain(found, apps, links, explain, problems)
   local into, numbers = inner_links(found, apps, links)
   for _, name in ipairs(found.apps) do
-    if apps[name].emits then apps[name].emit = alone.emit_of(apps[name]) end
+    if apps[name].emits then apps[name].emit = unfused.emit_of(apps[name]) end
   end
   local function push(app, l)
     local running = app.lifted_from or app
@@ -138,7 +138,7 @@ function alone.drain(found, apps, links, explain, problems)
       problems[#problems + 1] = err
     end
   end
-  for _ = 1, next(found.closing) and alone.MOST_ROUNDS or 1 do
+  for _ = 1, next(found.closing) and unfused.MOST_ROUNDS or 1 do
     for _, name in ipairs(found.apps) do
       for _, l in ipairs(into[name] or NONE) do
         while not link.empty(l) do push(apps[name], l) end
@@ -148,4 +148,4 @@ function alone.drain(found, apps, links, explain, problems)
   empty(into, apps)
 end
 
-return alone
+return unfused

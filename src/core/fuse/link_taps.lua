@@ -8,7 +8,7 @@ local C = require("core.native")
 local config = require("core.config")
 local link = require("core.link")
 
-local beside = {}
+local link_taps = {}
 
 local array_t = ffi.typeof("struct packet *[?]")
 local SLOTS = tonumber(C.LINK_RING_SIZE)
@@ -33,7 +33,7 @@ end
 
 local function show(spec, l, burst, room)
   show_ring(spec, l, burst, room)
-  if l.nhanded == 0 then return end -- past the ring (core.fuse.handover)
+  if l.nhanded == 0 then return end -- past the ring (core.fuse.zero_copy_link)
   burst(spec, l.handed, l.nhanded)
   seen_up_to[l] = seen_up_to[l] + l.nhanded
 end
@@ -64,7 +64,7 @@ end
 
 --- Wrap the push calls of a breath (core.engine.order) so that the taps (core.taps) see
 --- what apps outside of regions are given. `fused` says what regions take over.
-function beside.wrap(pushes, links, fused, taps)
+function link_taps.wrap(pushes, links, fused, taps)
   local regions = {}
   for _, run in pairs(fused.run) do regions[run] = true end
   for i = 1, pushes.n do
@@ -75,4 +75,4 @@ function beside.wrap(pushes, links, fused, taps)
   end
 end
 
-return beside
+return link_taps

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
 local note = require("click.note")
-local noted = require("click.router.noted")
+local live_annotations = require("click.router.live_annotations")
 local packet = require("core.packet")
 
 -- What noted.by() says of a configuration: a sorted list, or nil.
 local function places(text)
   local r = assert(click.router(text))
-  local set, list = noted.by(r), {}
+  local set, list = live_annotations.by(r), {}
   r:close()
   if not set then return nil end
   for place in pairs(set) do list[#list + 1] = place end
@@ -28,7 +28,7 @@ local function with_router(text, f)
   r:close()
 end
 
-describe("click.router.noted", function ()
+describe("click.router.live_annotations", function ()
   it("knows what elements look at", function ()
     assert.same({}, places("Idle -> EtherMirror -> Discard"))
     assert.same({"note8[33]"}, places("Idle -> Paint(1) -> CheckPaint(1) -> Discard"))
@@ -53,7 +53,7 @@ describe("click.router.noted", function ()
   it("clears what somebody looks at, and no more", function ()
     with_router("Idle -> MarkMACHeader -> Discard", function (r)
       local p = scribbled()
-      noted.clearer(r)(p)
+      live_annotations.clearer(r)(p)
       for i = 1, 7 do assert.equal(0, tonumber(p.note64[i])) end
       assert.equal(p.data_off, p.note16[note.MAC_HEADER])
       assert.equal(0, p.note16[note.PACKET_TYPE])
@@ -62,14 +62,14 @@ describe("click.router.noted", function ()
     with_router("Idle -> EtherRewrite(1:1:1:1:1:1, 2:2:2:2:2:2) -> CheckPaint(3)"
       .. " -> DropBroadcasts -> Discard", function (r)
       local p = scribbled()
-      noted.clearer(r)(p)
+      live_annotations.clearer(r)(p)
       assert.equal(p.data_off, p.note16[note.MAC_HEADER])
       assert.same({0, 0, 255}, {p.note8[note.PAINT], p.note16[note.PACKET_TYPE],
         p.note8[note.PAINT - 1]})
       packet.free(p)
     end)
     with_router("Idle -> EtherMirror -> Discard", function (r)
-      assert.is_nil(noted.clearer(r))
+      assert.is_nil(live_annotations.clearer(r))
     end)
   end)
 
@@ -78,7 +78,7 @@ describe("click.router.noted", function ()
       local p, q = scribbled(), packet.from_string("abc")
       p.note8[note.PAINT] = 7
       note.clear(q)
-      noted.copier(r)(q, p)
+      live_annotations.copier(r)(q, p)
       assert.same({7, 0}, {q.note8[note.PAINT], q.note8[note.PAINT + 1]})
       packet.free(p)
       packet.free(q)

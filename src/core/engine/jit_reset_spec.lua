@@ -2,7 +2,7 @@
 -- (core.fuse.garbage_spec runs after thousands of graphs, too.)
 
 local C = require("core.native")
-local afresh = require("core.engine.afresh")
+local jit_reset = require("core.engine.jit_reset")
 local config = require("core.config")
 local engine = require("core.app")
 local health = require("core.watch.health")
@@ -10,9 +10,9 @@ local regions = require("testing.regions")
 local testing = require("testing.support")
 
 describe("compiled code", function ()
-  local most = afresh.MOST_TRACES
+  local most = jit_reset.MOST_TRACES
   after_each(function ()
-    afresh.MOST_TRACES = most
+    jit_reset.MOST_TRACES = most
     engine.configure(config.new())
   end)
 
@@ -38,7 +38,7 @@ describe("compiled code", function ()
       assert.is_true(health.traces_alive < 10) -- this spec's own may be made already
     end
     assert.is_true(breathe() > 0)
-    afresh.MOST_TRACES = 1
+    jit_reset.MOST_TRACES = 1
     local ok, err = pcall(regions.run, apps, links)
     health.flush = flush
     assert.is_true(ok, err)
@@ -119,7 +119,7 @@ describe("compiled code", function ()
   it("is kept while there isn't", function ()
     regions.run(apps, links)
     local traces = breathe()
-    afresh.MOST_TRACES = traces + 1000
+    jit_reset.MOST_TRACES = traces + 1000
     regions.run(apps, links)
     assert.is_true(health.traces_alive >= traces)
   end)
@@ -131,15 +131,15 @@ describe("compiled code", function ()
       start(...)
     end
     local ok, err = pcall(function ()
-      afresh.tend(false)
-      afresh.look(C.pg_now())
+      jit_reset.tend(false)
+      jit_reset.look(C.pg_now())
       assert.same({}, asked)
-      afresh.tend(true)
+      jit_reset.tend(true)
       local now = C.pg_now()
-      afresh.look(now + 0.5)
+      jit_reset.look(now + 0.5)
       assert.same({"tryside=4"}, asked)
-      afresh.look(now + 1.1)
-      afresh.look(now + 2)
+      jit_reset.look(now + 1.1)
+      jit_reset.look(now + 2)
       assert.same({"tryside=4", "tryside=32"}, asked)
     end)
     jit.opt.start = start -- luacheck: ignore

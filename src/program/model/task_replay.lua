@@ -7,7 +7,7 @@ local cjson = require("cjson")
 local config = require("core.config")
 local cycles_report = require("core.watch.cycles_report")
 local engine = require("core.app")
-local inside = require("program.model.inside")
+local instrument = require("program.model.instrument")
 local pool = require("core.pool")
 local Port = require("apps.port.port").Port
 local writer = require("lib.pcap.writer")
@@ -57,9 +57,9 @@ end
 --- burst of each port, and how many packets of it were kept.
 function M.record(folder, program, args)
   local keepers
-  inside.run(program, args, RECORD_S, function (c)
+  instrument.run(program, args, RECORD_S, function (c)
     keepers = {}
-    return inside.behind_ports(c, Keep, function (source)
+    return instrument.behind_ports(c, Keep, function (source)
       keepers[source.name] = "model_load_" .. source.name .. "_" .. source.output
       return path_of(folder, source.name)
     end)
@@ -79,7 +79,7 @@ end
 -- one that brings none.
 local function replaced(c, folder)
   local new, brings = config.new(), {}
-  for _, source in ipairs(inside.sources(c)) do brings[source.name] = true end
+  for _, source in ipairs(instrument.sources(c)) do brings[source.name] = true end
   for name, app in pairs(c.apps) do
     local path = path_of(folder, name)
     if not app.class.direct then
@@ -124,7 +124,7 @@ end
 --- Run the program with the packets in `folder` for so many seconds, and tell what its
 --- tasks take.
 function M.tasks(folder, seconds, program, args)
-  inside.run(program, args, seconds, function (c) return replaced(c, folder) end,
+  instrument.run(program, args, seconds, function (c) return replaced(c, folder) end,
     function (run)
       run(seconds * WARM_UP)
       cycles_report.begin()

@@ -4,9 +4,9 @@
 -- another order than with links, and go round a loop at once. Pure.
 
 local config = require("core.config")
-local sharing = require("core.lift.sharing")
+local aliasing = require("core.lift.aliasing")
 
-local unfit = {}
+local legality = {}
 
 local IN_LOOP = "it is part of a loop"
 local MEETING = "packets that it sends meet those of another path"
@@ -14,7 +14,7 @@ local SHARED = "push() uses state before its loop that a neighbouring app modifi
 local AT_ANY_TIME = "packets come at any time, and it does something once for each call"
 
 --- The reason for those that nothing beside them is fused with.
-unfit.ALONE = "no neighbouring app or port is fused"
+legality.ALONE = "no neighbouring app or port is fused"
 
 -- For each app of the region those that links within it come from, one for each link.
 local function predecessors(region)
@@ -64,19 +64,19 @@ local function sharing_ones(region, apps)
   for _, name in ipairs(any and region.apps or {}) do
     if apps[name].lifted_from then places[name] = apps[name].places() end
   end
-  return sharing.found(places)
+  return aliasing.found(places)
 end
 
 local function reason(region, name, apps, shares)
   if next(region.closing) or region.looped then return IN_LOOP end
-  if #region.apps == 1 and not beside_port(region, apps) then return unfit.ALONE end
+  if #region.apps == 1 and not beside_port(region, apps) then return legality.ALONE end
   if not apps[name].before then return nil end
   return has_source(region, apps) and AT_ANY_TIME or shares[name] and SHARED or nil
 end
 
---- The lifted apps (core.lift.lift) in the `regions` that were found (core.fuse.find)
---- among `apps`, which must not be: a table from their names to the reasons.
-function unfit.of(regions, apps)
+--- The lifted apps (core.lift.lift) in the `regions` (core.fuse.partition) of `apps`
+--- that must not be: a table from their names to the reasons.
+function legality.of(regions, apps)
   local odd = {}
   for _, region in ipairs(regions) do
     local before, shares = predecessors(region), sharing_ones(region, apps)
@@ -92,4 +92,4 @@ function unfit.of(regions, apps)
   return odd
 end
 
-return unfit
+return legality

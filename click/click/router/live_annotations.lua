@@ -5,7 +5,7 @@
 local element = require("click.element")
 local note = require("click.note")
 
-local noted = {}
+local live_annotations = {}
 
 local HEADERS = {
   MAC_HEADER = {"note16", note.MAC_HEADER},
@@ -43,7 +43,7 @@ end
 
 --- What elements of the router look at: a set of texts as "note16[3]"; or nil, if one
 --- doesn't say.
-function noted.by(router)
+function live_annotations.by(router)
   local set = {}
   for _, e in ipairs(router.elements) do
     if e.ninputs + e.noutputs > 0 then
@@ -62,8 +62,8 @@ end
 
 --- A function (to, from) that notes the same of one packet as of another, as far as
 --- elements of the router ask for it.
-function noted.copier(router)
-  local set = noted.by(router)
+function live_annotations.copier(router)
+  local set = live_annotations.by(router)
   if not set then return note.copy end
   local lines = {}
   for place in pairs(set) do
@@ -79,8 +79,8 @@ local MAC = ("note16[%d]"):format(note.MAC_HEADER)
 --- A function of a packet that comes in, which clears what is noted of it, and notes
 --- that its MAC header is where it begins, as far as elements of the router ask for
 --- that; or nil, if there is nothing to do.
-function noted.clearer(router)
-  local set = noted.by(router)
+function live_annotations.clearer(router)
+  local set = live_annotations.by(router)
   if not set then
     local clear, at = note.clear, note.MAC_HEADER
     return function (p)
@@ -97,4 +97,4 @@ function noted.clearer(router)
   return loadstring(("return function (p) %s end"):format(table.concat(lines, "; ")))()
 end
 
-return noted
+return live_annotations

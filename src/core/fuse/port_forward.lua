@@ -8,17 +8,17 @@ local C = require("core.native")
 local config = require("core.config")
 local device = require("core.fuse.device")
 local mode = require("core.check.mode")
-local rounds = require("core.rounds")
+local repush = require("core.repush")
 
-local straight = {}
+local port_forward = {}
 
-local MOST = rounds.MOST -- bursts in a breath
+local MOST = repush.MOST -- bursts in a breath
 local link_p, port_p = ffi.typeof("struct link *"), ffi.typeof("struct port *")
 
 local watched = false
 
 --- Let all packets pass the links, where taps (core.taps) look at them; or no longer.
-function straight.watch(wanted) watched = wanted end
+function port_forward.watch(wanted) watched = wanted end
 
 -- Pointers are constants in compiled code, larger cdata is loaded anew.
 local function push_of(from, l, to)
@@ -46,7 +46,7 @@ end
 --- Of the running `apps` and `links`: what moves packets along a link that leads from a
 --- port, and is the only one, to a port; by the link's text. Nothing unless it is
 --- `wanted`, nor with --check, which follows each packet.
-function straight.of(apps, links, wanted)
+function port_forward.of(apps, links, wanted)
   local forward = {}
   wanted = wanted and not mode.on
   local outputs = wanted and leaving(links)
@@ -62,4 +62,4 @@ function straight.of(apps, links, wanted)
   return forward
 end
 
-return straight
+return port_forward

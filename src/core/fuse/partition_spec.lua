@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local config = require("core.config")
-local regions = require("core.fuse.find")
+local regions = require("core.fuse.partition")
 
 local function per_packet() return {process = function () end} end
 

@@ -2,10 +2,10 @@
 -- A tap on every engine of the process: the main thread's and its workers', also those
 -- that start later. What they report is collected here.
 
-local attached = require("lib.control.attached")
+local local_taps = require("lib.control.local_taps")
 local workers = require("core.cpus.workers")
 
-local spread = {}
+local all_engines = {}
 
 local last_id = 0
 local open = {} -- by id
@@ -14,7 +14,7 @@ local Spread = {}
 Spread.__index = Spread
 
 local function call(cpu, name, argument)
-  return workers.call(cpu, "lib.control.attached", name, argument)
+  return workers.call(cpu, "lib.control.local_taps", name, argument)
 end
 
 -- Workers that have no such tap yet: it is attached there.
@@ -30,11 +30,11 @@ end
 --- Attach a tap of that kind ("trace", "capture") everywhere; hear(told) is called with
 --- lists of what the taps tell, and the number of the CPU (nil: the main thread's).
 --- Raises what is wrong with the arguments.
-function spread.attach(kind, arguments, hear)
+function all_engines.attach(kind, arguments, hear)
   last_id = last_id + 1
   local self = setmetatable({id = last_id, hear = hear, reached = {},
     request = {id = last_id, kind = kind, arguments = arguments}}, Spread)
-  attached.attach(self.request)
+  local_taps.attach(self.request)
   open[self.id] = self
   local ok, err = pcall(reach_workers, self)
   if not ok then
@@ -49,7 +49,7 @@ function Spread:tend() pcall(reach_workers, self) end
 
 --- Detach it everywhere. All has been heard when this returns.
 function Spread:detach()
-  attached.detach(self.id)
+  local_taps.detach(self.id)
   for cpu, worker in pairs(workers.by_cpu) do
     if self.reached[cpu] == worker and not worker:is_given_up() then
       pcall(call, cpu, "detach", self.id)
@@ -63,7 +63,7 @@ local function hear(id, message)
   if open[id] then open[id].hear(message.list, message.cpu) end
 end
 
-attached.hear(hear)
+local_taps.hear(hear)
 workers.hear_others(function (message) hear(message.id, message) end)
 
-return spread
+return all_engines

@@ -9,10 +9,10 @@
 local C = require("core.native")
 local health = require("core.watch.health")
 
-local afresh = {}
+local jit_reset = {}
 
 --- How many traces there may be before a change of the configuration throws them away.
-afresh.MOST_TRACES = 5000
+jit_reset.MOST_TRACES = 5000
 
 -- A way out of a trace that LuaJIT couldn't compile so many times, one packet after the
 -- other, it leaves to the interpreter for good; what comes after the first few may well
@@ -23,7 +23,7 @@ local few_until = 0
 local function try(times) jit.opt.start("tryside=" .. times) end
 
 --- To be called now and then, with the time (C.pg_now()).
-function afresh.look(now)
+function jit_reset.look(now)
   if not few_until or now < few_until then return end
   few_until = nil
   try(TRIES)
@@ -32,8 +32,8 @@ end
 --- Let LuaJIT try anew what it has given up; if there is much compiled code, throw that
 --- away. To be called between breaths. `within`: compiled code may be waiting for this
 --- to return. LuaJIT forgets that when a single trace goes, so none does.
-function afresh.tend(within)
-  if health.traces_alive >= afresh.MOST_TRACES then health.flush() end
+function jit_reset.tend(within)
+  if health.traces_alive >= jit_reset.MOST_TRACES then health.flush() end
   health.retry(within)
   if within then
     few_until = C.pg_now() + FEW_SECONDS
@@ -41,6 +41,6 @@ function afresh.tend(within)
   end
 end
 
-afresh.look(0)
+jit_reset.look(0)
 
-return afresh
+return jit_reset

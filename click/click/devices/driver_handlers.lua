@@ -6,7 +6,7 @@
 local C = require("core.native")
 local ffi = require("ffi")
 
-local told = {}
+local driver_handlers = {}
 
 -- The driver's own statistics: a list of {name, value}.
 local function all_statistics(self, ask)
@@ -50,17 +50,17 @@ local function queue_text(self, ask, number)
 end
 
 --- The handler `xstats`.
-function told.xstats(ask)
+function driver_handlers.xstats(ask)
   return {param = true, read = function (self, name)
     return xstats_text(self, ask, name)
   end}
 end
 
 --- The handler `queue_count`.
-function told.queue_count(ask)
+function driver_handlers.queue_count(ask)
   return {param = true, read = function (self, number)
     return queue_text(self, ask, number)
   end}
 end
 
-return told
+return driver_handlers

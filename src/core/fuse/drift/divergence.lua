@@ -4,7 +4,7 @@
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 
-local spread = {}
+local divergence = {}
 
 -- Packets that leave the way of most, by 100; in between a region stays as it is.
 local MANY, FEW = 30, 15
@@ -12,15 +12,15 @@ local MANY, FEW = 30, 15
 local known = {} -- by the name of a region's first app
 
 --- Do they, as far as is known of the region that begins with the app `name`?
-function spread.known(name) return known[name] or false end
+function divergence.known(name) return known[name] or false end
 
 --- Do they now? Of `packets`, so many have been `apart` from the way of most.
-function spread.now(region, packets, apart)
+function divergence.now(region, packets, apart)
   if packets == 0 then return region.description.spread end
   return apart * 100 >= packets * (region.description.spread and FEW or MANY)
 end
 
 --- So it is known from now on.
-function spread.note(name, is) known[name] = is end
+function divergence.note(name, is) known[name] = is end
 
-return spread
+return divergence

@@ -3,13 +3,13 @@
 
 local main = require("core.main")
 
-local places = {}
+local own_code = {}
 
 --- Does the line (of a traceback, or the path of a file) name Perigee's own Lua, rather
 --- than the script or its modules?
-function places.is_own(line)
+function own_code.is_own(line)
   return (line:find(main.root .. "/src/", 1, true)
     or line:find(main.root .. "/moongen/", 1, true)) ~= nil
 end
 
-return places
+return own_code

@@ -7,7 +7,7 @@ local failure = require("core.failure")
 local pci_device = require("lib.hardware.pci_device")
 local stdlib = require("posix.stdlib")
 
-local given = {}
+local sriov_env = {}
 
 local function names()
   local list = {}
@@ -23,7 +23,7 @@ end
 --- The full address of the device that `text` names: a variable's name, and behind a
 --- dot which of its devices (PCIDEVICE_INTEL_COM_SRIOV.2; the first without). Nil if it
 --- isn't such a name; a usage error if there is no such device.
-function given.device(text)
+function sriov_env.device(text)
   local name, number = text:match("^(PCIDEVICE_[%w_]+)%.?(%d*)$")
   if not name then return nil end
   local value = stdlib.getenv(name)
@@ -41,4 +41,4 @@ function given.device(text)
   return full
 end
 
-return given
+return sriov_env

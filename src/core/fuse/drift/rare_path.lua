@@ -14,7 +14,7 @@ jit.off(true, true)
 local ffi = require("ffi")
 local health = require("core.watch.health")
 
-local shape = {}
+local rare_path = {}
 
 local RARE = 8 -- so many times as many packets have gone another way at the same app
 local FEWEST_PACKETS = 1000 -- in a look, at one app, for it to count
@@ -52,7 +52,7 @@ local function detours_of(region)
 end
 
 --- Learn which way the loops of the region, just made, are compiled for: region.shapes.
-function shape.follow(region)
+function rare_path.follow(region)
   local events = #region.description.events
   local detours = detours_of(region)
   region.shapes = {}
@@ -109,7 +109,7 @@ end
 
 --- Was one of the region's loops compiled for a packet that is rare by what has come
 --- since the last call? The region's counters are up to date.
-function shape.rare(region)
+function rare_path.rare(region)
   local rare = false
   for _, self in ipairs(region.shapes or NONE) do
     rare = is_rare(self, region.description, region.tally) or rare
@@ -117,4 +117,4 @@ function shape.rare(region)
   return rare
 end
 
-return shape
+return rare_path

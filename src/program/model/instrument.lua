@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Runs a program with its configuration changed, and watches it instead of letting it
--- go on: for program.model.watch and program.model.apart.
+-- go on: for program.model.watch and program.model.task_replay.
 
 local C = require("core.native")
 local config = require("core.config")

@@ -3,11 +3,11 @@
 -- that what a breath costs by itself counts for less; and not for empty links, where an
 -- app says so.
 
-local rounds = {}
+local repush = {}
 
 --- How often at most.
-rounds.MOST = 4
-local MOST = rounds.MOST
+repush.MOST = 4
+local MOST = repush.MOST
 
 -- Did one of the ports (struct port) give a full burst the last time?
 local function any_full(ports)
@@ -20,7 +20,7 @@ end
 --- Call push(calls, first) with the push calls of a breath; and again while one of
 --- their `ports`, if they have a list of those (core.engine.order), gives full
 --- bursts.
-function rounds.make(push, calls, first)
+function repush.make(push, calls, first)
   push(calls, first)
   local ports = calls.ports
   if not ports then return end
@@ -32,8 +32,8 @@ end
 
 --- push(app, link) of an app that needs packets (class.needs_packets): not for a link
 --- that has none, but while the app's field `restless` is true.
-function rounds.push_waiting(app, l)
+function repush.push_waiting(app, l)
   if l.write ~= l.read or l.nhanded > 0 or app.restless then app:push(l) end
 end
 
-return rounds
+return repush

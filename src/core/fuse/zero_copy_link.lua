@@ -8,7 +8,7 @@ local C = require("core.native")
 local config = require("core.config")
 local pool = require("core.pool")
 
-local handover = {}
+local zero_copy_link = {}
 
 -- The links that lead to the call of the app `name` or, if it is fused, of its region;
 -- nil if it hands nothing over. (A region whose apps emit may fill its arrays at any
@@ -37,7 +37,7 @@ end
 
 --- Set which of the `links` are direct, and return a list of those. `specs` are
 --- their texts in the order of their calls in a breath (core.engine.order).
-function handover.arrange(apps, links, fused, specs)
+function zero_copy_link.arrange(apps, links, fused, specs)
   local position, into, direct = {}, {}, {}
   for i, spec in ipairs(specs) do
     local _, _, to = config.parse_link(spec)
@@ -58,8 +58,8 @@ end
 
 --- Put what these links hold past their rings into the rings: after an error, when
 --- those who were to take it weren't called.
-function handover.queue(direct)
+function zero_copy_link.queue(direct)
   for _, l in ipairs(direct) do C.pg_queue_handed(pool.freelist, l) end
 end
 
-return handover
+return zero_copy_link

@@ -5,7 +5,7 @@
 
 local syntax = require("core.lift.syntax")
 
-local sharing = {}
+local aliasing = {}
 
 local DECLARING = {Local = true, Localrec = true, Forin = true, Function = true}
 local MOST_NAMES = 8 -- that stand for each other
@@ -33,7 +33,7 @@ end
 --- What the function `f` uses, whose tree that is, in which the app is called `self`:
 --- {f =, self =, declared =, stands_for =, used = a list of {node =, written =, before
 --- = is_before(node)}}.
-function sharing.uses(f, tree, self, is_before)
+function aliasing.uses(f, tree, self, is_before)
   local uses = {f = f, self = self, used = {}}
   uses.declared, uses.stands_for = names_in(tree)
   local function note(node, written)
@@ -82,7 +82,7 @@ end
 
 --- The places that the app's functions use (sharing.uses, a list): {[TABLE or upvalue]
 --- = {[NAME] = {written =, before =}}}.
-function sharing.places(app, functions)
+function aliasing.places(app, functions)
   local places = {}
   for _, uses in ipairs(functions) do
     for _, use in ipairs(uses.used) do
@@ -101,7 +101,7 @@ end
 
 --- Of apps and what they use, {[APP] = places}: the set of those that use something
 --- before their loop which another uses, too, and one of them changes.
-function sharing.found(places_of)
+function aliasing.found(places_of)
   local users, found = {}, {}
   for app, places in pairs(places_of) do
     for base, names in pairs(places) do
@@ -124,4 +124,4 @@ function sharing.found(places_of)
   return found
 end
 
-return sharing
+return aliasing

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What is attached to the engine of this thread, the main thread's or a worker's, for
--- clients of the control socket (lib.control.spread attaches it everywhere). What taps
--- report is sent to the main thread a hundred times a second.
+-- clients of the control socket (lib.control.all_engines attaches it everywhere). What
+-- taps report is sent to the main thread a hundred times a second.
 
 local C = require("core.native")
 local messages = require("core.cpus.messages")
@@ -9,7 +9,7 @@ local outside = require("core.outside.visitors")
 local taps = require("core.taps.taps")
 local this_engine = require("core.this_engine")
 
-local attached = {}
+local local_taps = {}
 
 local MOST_WAITING = 64 -- messages that the main thread hasn't taken
 local PATIENCE_SECONDS = 0.01 -- of taps, in which little fits
@@ -21,7 +21,7 @@ local list = {} -- by id: {tap =, told = a list}
 local hear -- of the main thread: hear(id, cpu, list)
 
 --- In the main thread: let `f` hear what all engines tell, f(id, message).
-function attached.hear(f) hear = f end
+function local_taps.hear(f) hear = f end
 
 -- Give what the tap has told to the main thread.
 local function pass_on(id, entry)
@@ -54,7 +54,7 @@ local let_in = false
 
 --- Attach a tap of that kind: `request` = {id =, kind =, arguments =}. Raises what is
 --- wrong with the arguments.
-function attached.attach(request)
+function local_taps.attach(request)
   local entry = {told = {}}
   entry.tap = require(KINDS[request.kind]).new(request.arguments, function (what)
     entry.told[#entry.told + 1] = what
@@ -67,7 +67,7 @@ function attached.attach(request)
 end
 
 --- Detach it; its last words have been passed on then.
-function attached.detach(id)
+function local_taps.detach(id)
   local entry = list[id]
   if not entry then return end
   list[id] = nil
@@ -77,4 +77,4 @@ function attached.detach(id)
   pass_on(id, entry)
 end
 
-return attached
+return local_taps

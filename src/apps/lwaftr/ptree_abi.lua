@@ -5,7 +5,7 @@
 local ffi = require("ffi")
 local failure = require("core.failure")
 
-local blobs = {}
+local ptree_abi = {}
 
 ffi.cdef[[
   struct lwaftr_key_blob { uint32_t ipv4; uint16_t psid; };
@@ -31,7 +31,7 @@ end
 
 --- Add the softwire of an entry, whose address must have some already: an entry doesn't
 --- say how the address's ports are divided.
-function blobs.add(softwires, blob)
+function ptree_abi.add(softwires, blob)
   local entry = copied(entry_t, blob)
   local length, reserved = softwires:port_set(entry.key.ipv4)
   if not length then
@@ -45,11 +45,11 @@ function blobs.add(softwires, blob)
 end
 
 --- Remove the softwire of a key.
-function blobs.remove(softwires, blob)
+function ptree_abi.remove(softwires, blob)
   local key = copied(key_t, blob)
   if not softwires:remove(key.ipv4, key.psid) then
     failure.raise("a softwire was removed that isn't there")
   end
 end
 
-return blobs
+return ptree_abi
