@@ -95,7 +95,7 @@ local function draw(add, s, x_of, y_of, colour, row)
   add(text(WIDTH - RIGHT + 32, y, s.name))
 end
 
---- A plot of `series`, a list of {name, points = a list of {x, y}, both at least 0}.
+--- A plot of `series`, a list of {name =, points = a list of {x, y}, both at least 0}.
 --- `options`: x and y name the axes, which begin at 0.
 function plot.text(series, options)
   local xs, ys = ticks(greatest(series, 1)), ticks(greatest(series, 2))
