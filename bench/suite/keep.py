@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What keeping state (--keep) costs, beside the same table in plain memory
+
+Two tables of net/flow, one of them in a kept file, take turns in one process: bursts of 64
+random flows are found, and are as new again; the figures are nanoseconds of CPU time for a
+flow. It is all that a table does for a packet, so there is no limit: a whole packet's share
+is less. Shared memory is in small pages as a rule, which many flows feel. Then
+milliseconds of CPU time that a process takes until it has all flows of one that was killed,
+by their number.
+"""
+from suite import measure
+
+SIZES = ((1 << 10, "1 k"), (1 << 16, "64 k"), (1 << 20, "1 M"))
+
+
+def script(*args):
+    return [float(word) for word in measure.command(
+        [measure.PERIGEE, "run", measure.ROOT / "bench/lua/keep.lua", *args], 300).split()]
+
+
+def run(quick, rounds=None):
+    measure.build()
+    measure.pin()
+    rounds = rounds or (1 if quick else 5)
+    rows = []
+    for flows, size in SIZES:
+        runs = [script("use", flows, 0.5 if quick else 3) for _ in range(rounds)]
+        rows.append(measure.paired_row("kept beside not, %s flows, ns" % size,
+                                       [run[0] for run in runs],
+                                       [run[1] for run in runs]))
+    for flows, size in SIZES:
+        times = [1e3 * script("go-on", flows)[0] for _ in range(rounds)]
+        rows.append({"name": "going on with %s flows, ms" % size, "cycles": min(times),
+                     "min": min(times), "max": max(times), "reference": None,
+                     "ratio": None, "limit": None, "processes": len(times)})
+    return rows
