@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SetCycleCount and CycleCountAccum: how many cycles of the CPU's counter packets take
--- from one element to another.
+-- from one element to another. RoundTripCycleCount: how many the elements take that it
+-- pushes to, or pulls from.
 
 local C = require("core.native")
 local element = require("click.element")
@@ -64,4 +65,41 @@ CycleCountAccum.take_state = function (self, old)
   self.count, self.cycles, self.zero_count = old.count, old.cycles, old.zero_count
 end
 
-return {SetCycleCount, CycleCountAccum}
+-- RoundTripCycleCount --------------------------------------------------------------
+
+local function clear(self) self.packets, self.cycles = 0, 0ULL end
+
+local RoundTripCycleCount = element.define{
+  name = "RoundTripCycleCount", emits = true, reads = {},
+  summary = "adds up the cycles that a push or a pull takes to come back",
+  handlers = {
+    packets = element.data("packets"),
+    cycles = {read = function (self) return digits(self.cycles) end},
+    reset_counts = element.command(clear),
+  },
+  differs = "What follows a queue, a device or another CPU isn't in it.",
+}
+
+RoundTripCycleCount.configure = clear
+
+function RoundTripCycleCount:process(p)
+  local began = C.pg_tsc()
+  self.emit(1, p)
+  self.cycles = self.cycles + (C.pg_tsc() - began)
+  self.packets = self.packets + 1
+  return false
+end
+
+function RoundTripCycleCount:pull()
+  local began = C.pg_tsc()
+  local p = self.pull_from[1]()
+  self.cycles = self.cycles + (C.pg_tsc() - began)
+  if p then self.packets = self.packets + 1 end
+  return p
+end
+
+RoundTripCycleCount.take_state = function (self, old)
+  self.packets, self.cycles = old.packets, old.cycles
+end
+
+return {SetCycleCount, CycleCountAccum, RoundTripCycleCount}

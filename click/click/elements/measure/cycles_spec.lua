@@ -33,3 +33,31 @@ describe("SetCycleCount and CycleCountAccum", function ()
       add.said)
   end)
 end)
+
+describe("RoundTripCycleCount", function ()
+  -- What `packets`, those that came to the counter behind it, and whether there are
+  -- cycles; and the same after reset_counts.
+  local function told(text)
+    local router = click.run(text)
+    local function read(handler) return tostring((router:handler_read(handler))) end
+    local before = {read("r.packets"), read("c.count"), tonumber(read("r.cycles")) > 0}
+    router:handler_write("r.reset_counts", "")
+    local after = {read("r.packets"), read("r.cycles")}
+    router:close()
+    return before, after
+  end
+
+  it("counts what it pushes, and loses none", function ()
+    local before, after = told[[InfiniteSource(LIMIT 1000, STOP true)
+      -> r :: RoundTripCycleCount -> Strip(14) -> c :: Counter -> Discard]]
+    assert.same({"1000", "1000", true}, before)
+    assert.same({"0", "0"}, after)
+  end)
+
+  it("counts what it pulls", function ()
+    local before = told[[InfiniteSource(LIMIT 100, STOP false) -> Queue(200)
+      -> r :: RoundTripCycleCount -> Unqueue -> c :: Counter -> Discard;
+      Script(wait 1, stop)]]
+    assert.same({"100", "100", true}, before)
+  end)
+end)
