@@ -5,7 +5,7 @@
 -- A class says of which C type its area is (`flow_state`, zeros at first), and may have
 -- a method flow_ended(area), which is called before the flow's record is given back.
 -- With `flow_moves` true an area is plain data, which may move to another copy on
--- another CPU (click.flow.moving): flow_left(area) and flow_came(area) are told.
+-- another CPU (click.flow.moving): flow_left(area) and flow_came(area) are called.
 
 local bit = require("bit")
 local ffi = require("ffi")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which side of a conversation has sent a frame, its client or its server. A conversation
- * keeps its sides: those that its first frame tells.
+ * keeps its sides: those that its first frame shows.
  */
 #include <netinet/in.h>
 #include <string.h>
