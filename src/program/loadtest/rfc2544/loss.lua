@@ -14,7 +14,8 @@ local function shares(result)
     tx, lost, kept = tx + s.tx, lost + s.lost, kept and s.kept
   end
   return {rate = result.rate, tx = tx, lost = lost, loss = tx > 0 and lost / tx or 0,
-          kept = kept, late = result.late, void = result.void, streams = result.streams}
+          kept = kept, late = result.late, passed = result.passed, void = result.void,
+          reason = result.reason, streams = result.streams}
 end
 
 local function judge(result)
@@ -36,8 +37,9 @@ function loss.rates(highest, step)
 end
 
 --- A list of trials: {rate, tx, lost (packets), loss (share), kept = was the rate
---- kept?, late, void (program.loadtest.tester), streams}. `options`: max = the highest
---- rate, step, duration, wait, pause. say(trial) is called after each.
+--- kept?, late, passed, void, reason (program.loadtest.tester), streams}. `options`:
+--- max = the highest rate, step, duration, wait, pause. say(trial) is called after
+--- each.
 function loss.test(t, options, say)
   local list, without = {}, 0
   for _, rate in ipairs(loss.rates(options.max, options.step)) do
