@@ -11,6 +11,7 @@
 #include "../../net/flow/flow.h"
 
 enum { KEEP_VERSION = 1, KEEP_HEADER = 4096, KEEP_NOTES = 1 << 20 };
+enum { KEEP_PER_SECOND = 1000 };
 
 /* At the front of a file; behind it the notes, the bits that say which records are in
  * use, and the records, from number 0 (which isn't used) on. How many there is room for
@@ -28,6 +29,7 @@ struct keep_header {
   char layout[256];          /* what a record is */
   uint64_t sum;              /* of all before this */
   uint64_t notes_size;       /* bytes of notes that are written */
+  uint64_t per_second;       /* units of an expiry in a second; 0: KEEP_PER_SECOND */
 };
 
 /* A file that has been looked at. */

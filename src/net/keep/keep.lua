@@ -26,7 +26,8 @@ local OWN, OWN_FILE = 448, 384 -- rwx------, rw-------
 local LONGEST_NAME, LONGEST_FILE = 64, 150
 local O_NOFOLLOW = 0x20000 -- <fcntl.h>, of x86
 if ffi.arch == "arm64" then O_NOFOLLOW = 0x8000 end
-local WRITE = fcntl.O_RDWR + fcntl.O_CREAT + fcntl.O_EXCL + fcntl.O_CLOEXEC + O_NOFOLLOW
+--- How a file that is to be written is opened.
+keep.WRITE = fcntl.O_RDWR + fcntl.O_CREAT + fcntl.O_EXCL + fcntl.O_CLOEXEC + O_NOFOLLOW
 local READ = fcntl.O_RDONLY + fcntl.O_NONBLOCK + fcntl.O_CLOEXEC + O_NOFOLLOW
 
 -- Names -----------------------------------------------------------------------------
@@ -116,9 +117,9 @@ function keep.leave()
   name, lock, live = nil, nil, {}
 end
 
--- Letters that aren't plain are written as numbers; of long names there is a part and a
--- sum.
-local function file_of(of)
+--- The name of the file for what is called `of`. Letters that aren't plain are written
+--- as numbers; of long names there is a part and a sum.
+function keep.file_of(of)
   local file = of:gsub("[^%w_-]", function (c) return ("%%%02X"):format(c:byte()) end)
   if #file <= LONGEST_FILE then return file end
   local sum = 5381
@@ -161,7 +162,8 @@ end
 
 local notes_room -- for the text of a file's notes
 
-local function notes_of(fd, file)
+--- The notes of a file that look() gave, a text; nil if they can't be read.
+function keep.notes(fd, file)
   notes_room = notes_room or ffi.new("char[?]", C.KEEP_NOTES)
   local n = tonumber(C.pg_keep_notes(fd, file, notes_room, C.KEEP_NOTES))
   return n >= 0 and ffi.string(notes_room, n) or nil
@@ -176,7 +178,7 @@ function keep.read(file, fd, most)
   if not C.pg_keep_read(fd, file, most or MOST, found) then
     return nil, ffi.string(file.problem)
   end
-  local notes = notes_of(fd, file)
+  local notes = keep.notes(fd, file)
   if not notes then return nil, "has notes that can't be read" end
   return found, notes
 end
@@ -263,7 +265,7 @@ end
 -- The item's file; if there is none, those of other copies.
 local function go_on_with_all(item, path)
   if not item.family or tree.exists(path) then return go_on(item, path) end
-  for _, other in ipairs(family.others(keep.folder(name), item, file_of)) do
+  for _, other in ipairs(family.others(keep.folder(name), item, keep.file_of)) do
     go_on(item, other, true)
   end
 end
@@ -272,16 +274,30 @@ local function put(field, text) -- the rest of the field stays 0
   ffi.copy(field, text, math.min(#text, ffi.sizeof(field) - 1))
 end
 
-local function begin_file(item, path)
-  local hidden = keep.folder(name) .. "/." .. file_of(item.of)
-  unistd.unlink(hidden)
-  local fd, reason = fcntl.open(hidden, WRITE, OWN_FILE)
-  if not fd then return reason end
+--- A struct keep_header for a new file: of and layout as for records(), and how many
+--- units of an expiry a second has (nil: 1000).
+function keep.new_header(of, layout, per_second)
   local h = ffi.new("struct keep_header")
   put(h.boot, boot_id())
   put(h.release, main.release or "")
-  put(h.of, item.of)
-  put(h.layout, item.layout)
+  put(h.of, of)
+  put(h.layout, layout)
+  h.per_second = per_second or C.KEEP_PER_SECOND
+  return h
+end
+
+--- How many units of an expiry a second has in a file that look() gave.
+function keep.per_second(file)
+  local n = tonumber(file.header.per_second)
+  return n > 0 and n or C.KEEP_PER_SECOND
+end
+
+local function begin_file(item, path)
+  local hidden = keep.folder(name) .. "/." .. keep.file_of(item.of)
+  unistd.unlink(hidden)
+  local fd, reason = fcntl.open(hidden, keep.WRITE, OWN_FILE)
+  if not fd then return reason end
+  local h = keep.new_header(item.of, item.layout, item.per_second)
   local done = C.pg_keep_begin(fd, h, item.records, item.notes, #item.notes)
   local problem = not done and errno.errno(ffi.errno()) or nil
   unistd.close(fd)
@@ -298,7 +314,8 @@ local LONGEST_OF = 255
 --- Keep these records from now on, after going on with those that are there, unless
 --- this engine had them already. `item`: of (whose they are: a text that the next
 --- process has, too), records (struct flow_records), layout (a text that changes with
---- what a record is), notes (a text for begin()), begin(notes): of a function of a
+--- what a record is), notes (a text for begin()), per_second (units of an expiry in a
+--- second of the monotonic clock; nil: 1000), begin(notes): of a function of a
 --- record (a pointer; the one that goes first comes first) that uses it, or says why
 --- not (keep.PASS: it isn't counted); done(), optional: that was all. Of what has
 --- copies also family and copies (net.keep.family): without a file of its own a copy
@@ -311,7 +328,7 @@ function keep.records(item)
       item.of, LONGEST_OF)
     return
   end
-  local path = ("%s/%s"):format(keep.folder(name), file_of(item.of))
+  local path = ("%s/%s"):format(keep.folder(name), keep.file_of(item.of))
   if not live[item.of] then go_on_with_all(item, path) end
   if item.done then item.done() end
   local problem = begin_file(item, path)
@@ -320,7 +337,7 @@ function keep.records(item)
     return
   end
   live[item.of] = true
-  if item.family then family.sweep(keep.folder(name), item, file_of) end
+  if item.family then family.sweep(keep.folder(name), item, keep.file_of) end
 end
 
 return keep

@@ -170,14 +170,15 @@ describe("net.keep", function ()
   it("has this layout; another one has another version", function ()
     local FIELDS = {"magic", "version", "header_size", "record_size", "age_at", "most",
       "notes_at", "bits_at", "records_at", "boot", "release", "of", "layout", "sum",
-      "notes_size"}
+      "notes_size", "per_second"}
     local offsets = {}
     for i, field in ipairs(FIELDS) do
       offsets[i] = ffi.offsetof("struct keep_header", field)
     end
-    assert.same({0, 8, 12, 16, 20, 24, 32, 40, 48, 56, 96, 120, 376, 632, 640}, offsets)
-    assert.same({1, 648, 4096, 2 ^ 20}, {C.KEEP_VERSION,
-      ffi.sizeof("struct keep_header"), C.KEEP_HEADER, C.KEEP_NOTES})
+    assert.same({0, 8, 12, 16, 20, 24, 32, 40, 48, 56, 96, 120, 376, 632, 640, 648}, offsets)
+    assert.same({1, 656, 4096, 2 ^ 20, 1000}, {C.KEEP_VERSION,
+      ffi.sizeof("struct keep_header"), C.KEEP_HEADER, C.KEEP_NOTES,
+      C.KEEP_PER_SECOND})
     -- What lies in each record that ages.
     local places = {}
     for i, field in ipairs{"older", "newer", "expiry", "queued", "list", "note"} do

@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What processes on this host know of a replicated name: which role the host has for
+-- it, and what its replicator does, in the folder replicate/NAME in shared memory.
+
+local cjson = require("cjson")
+local failure = require("core.failure")
+local file_lock = require("core.lib.file_lock")
+local shm = require("core.shm")
+local stat = require("posix.sys.stat")
+local tree = require("core.shm.tree")
+local unistd = require("posix.unistd")
+
+local folder = {}
+
+--- The roles that a host may have for a name: it handles its packets, it holds its
+--- records ready, or it can't do either.
+folder.ROLES = {master = true, backup = true, fault = true}
+
+local OTHERS = 64
+
+--- Where the name's files are.
+function folder.of(name)
+  return shm.root .. "/replicate" .. (name and "/" .. name or "")
+end
+
+local function make(path)
+  tree.make_in_place(path)
+  local found, reason = stat.lstat(path)
+  if not found or found.st_uid ~= unistd.geteuid() or found.st_mode % OTHERS ~= 0
+    or stat.S_ISDIR(found.st_mode) == 0 then
+    failure.raise("the folder %s can't be used: %s; remove it", path,
+      reason or "it isn't this user's alone")
+  end
+end
+
+--- Make it.
+function folder.make(name)
+  tree.make_root(shm.root)
+  make(folder.of())
+  make(folder.of(name))
+end
+
+local function write(name, file, text)
+  local path = ("%s/%s"):format(folder.of(name), file)
+  local out, problem = io.open(path .. ".new", "w")
+  if not out then failure.raise("can't write %s", problem) end
+  tree.protect(path .. ".new")
+  local done, reason = out:write(text, "\n")
+  if done then done, reason = out:close() end
+  if done then done, reason = os.rename(path .. ".new", path) end
+  if not done then failure.raise("can't write %s: %s", path, reason) end
+end
+
+local function read(name, file)
+  local inp = io.open(("%s/%s"):format(folder.of(name), file))
+  local text = inp and inp:read("*l")
+  if inp then inp:close() end
+  return text
+end
+
+--- The role that has been told last, or nil.
+function folder.role(name)
+  local text = read(name, "role")
+  return folder.ROLES[text or ""] and text or nil
+end
+
+--- The host has that role from now on.
+function folder.set_role(name, role) write(name, "role", role) end
+
+--- What the replicator says of itself: a table of plain values; nil if it isn't there.
+function folder.status(name)
+  if not folder.is_used(name) then return nil end
+  local ok, status = pcall(cjson.decode, read(name, "status") or "")
+  return ok and type(status) == "table" and status or {}
+end
+
+--- The replicator does that.
+function folder.tell(name, status) write(name, "status", cjson.encode(status)) end
+
+--- The path of the socket at which the replicator is told its role.
+function folder.socket(name) return folder.of(name) .. "/socket" end
+
+--- Does a replicator run for the name?
+function folder.is_used(name)
+  return tree.exists(folder.of(name)) and file_lock.is_held(folder.of(name))
+end
+
+--- Be the name's replicator until the process ends. A failure if there is one.
+function folder.claim(name)
+  local fd = file_lock.open(folder.of(name))
+  if not fd or not file_lock.try(fd) then
+    failure.raise("another process replicates '%s' on this host", name)
+  end
+end
+
+return folder

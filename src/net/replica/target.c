@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A file of kept records that is written as another host says. No byte of what it says
+ * is believed: numbers are within the file's bounds, and what they stand for is checked
+ * record by record by the process that goes on with them. A record is in use by one
+ * store behind all others, as in a file that a process keeps itself.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../flow/find.h"
+#include "replica.h"
+
+enum { BITS = 64 };
+static const int64_t FARTHEST = INT64_MAX / 4; /* of an expiry, in any unit */
+
+static void in_this_order(void) { __asm__ volatile("" ::: "memory"); }
+
+__attribute__((format(printf, 2, 3)))
+static bool refuse(struct replica_target *t, const char *format, ...)
+{
+  va_list values;
+  va_start(values, format);
+  vsnprintf(t->problem, sizeof t->problem, format, values);
+  va_end(values);
+  return false;
+}
+
+/* A new, empty file at `fd` for records of that kind; of `h` boot, release, of, layout
+ * and the ages' unit are filled in, and of `t` the limit. False, with errno. */
+bool pg_replica_target_open(struct replica_target *t, int fd, struct keep_header *h,
+                            uint32_t size, uint32_t age_at, uint64_t most,
+                            const char *notes, uint64_t notes_size)
+{
+  errno = ENOMEM;
+  if (!pg_flow_records_open(&t->records, size, age_at, (uint32_t)most))
+    return false;
+  t->open = pg_keep_begin(fd, h, &t->records, notes, notes_size);
+  int error = errno;
+  if (!t->open)
+    pg_flow_records_close(&t->records);
+  errno = error;
+  return t->open;
+}
+
+void pg_replica_target_close(struct replica_target *t)
+{
+  if (t->open)
+    pg_flow_records_close(&t->records);
+  t->open = false;
+}
+
+static bool is_in_use(const struct flow_records *r, uint32_t number)
+{
+  return number < r->top && r->in_use[number / BITS] >> number % BITS & 1;
+}
+
+/* There is memory for the number. */
+static bool reach(struct replica_target *t, uint32_t number)
+{
+  struct flow_records *r = &t->records;
+  if (((uint64_t)number + 1) * r->size > t->limit)
+    return refuse(t, "needs more than %llu bytes: its record %u is beyond",
+                  (unsigned long long)t->limit, number);
+  while (r->top <= number)
+    if (!pg_flow_records_take(r))
+      return refuse(t, "needs more room than there is: %s", strerror(errno));
+  return true;
+}
+
+static bool is_far(int64_t expiry) { return expiry > FARTHEST || expiry < -FARTHEST; }
+
+static void release(struct flow_records *r, uint32_t number)
+{
+  r->in_use[number / BITS] &= ~((uint64_t)1 << number % BITS);
+  in_this_order();
+}
+
+static bool apply_record(struct replica_target *t, uint32_t number, const uint8_t *from,
+                         int64_t shift)
+{
+  struct flow_records *r = &t->records;
+  int64_t expiry = pg_keep_expiry(from, r->age_at);
+  if (is_far(expiry))
+    return refuse(t, "has a record %u that ends at %lld", number, (long long)expiry);
+  if (!reach(t, number))
+    return false;
+  if (is_in_use(r, number))
+    release(r, number);
+  else
+    t->there++;
+  memcpy(flow_record(r, number), from, r->size);
+  if (r->age_at != FLOW_NO_AGE)
+    flow_age_of(r, number)->expiry = expiry + shift;
+  pg_flow_records_complete(r, number);
+  return true;
+}
+
+static bool apply_age(struct replica_target *t, uint32_t number, int64_t expiry,
+                      int64_t shift)
+{
+  if (t->records.age_at == FLOW_NO_AGE || !is_in_use(&t->records, number))
+    return refuse(t, "has an age for the record %u, which has none", number);
+  if (is_far(expiry))
+    return refuse(t, "has a record %u that ends at %lld", number, (long long)expiry);
+  flow_age_of(&t->records, number)->expiry = expiry + shift;
+  return true;
+}
+
+/* One entry; how many bytes it has, or 0 and t->problem. */
+static uint64_t apply_one(struct replica_target *t, const uint8_t *entry, uint64_t bytes,
+                          int64_t shift)
+{
+  static const uint32_t NUMBER_BITS = ((uint32_t)1 << REPLICA_KIND) - 1;
+  struct flow_records *r = &t->records;
+  uint32_t word;
+  int64_t expiry;
+  if (bytes < sizeof word)
+    return refuse(t, "ends within an entry");
+  memcpy(&word, entry, sizeof word);
+  uint32_t number = word & NUMBER_BITS, kind = word >> REPLICA_KIND;
+  if (number == 0 || number > r->most)
+    return refuse(t, "has a record %u, and there may be %u", number, r->most);
+  uint64_t size = sizeof word + (kind == REPLICA_RECORD ? r->size
+                                 : kind == REPLICA_AGE ? sizeof expiry : 0);
+  if (bytes < size)
+    return refuse(t, "ends within an entry");
+  switch (kind) {
+  case REPLICA_RECORD:
+    return apply_record(t, number, entry + sizeof word, shift) ? size : 0;
+  case REPLICA_AGE:
+    memcpy(&expiry, entry + sizeof word, sizeof expiry);
+    return apply_age(t, number, expiry, shift) ? size : 0;
+  case REPLICA_REMOVED:
+    if (!is_in_use(r, number))
+      return refuse(t, "removes the record %u, which isn't there", number);
+    release(r, number);
+    t->there--;
+    return size;
+  default:
+    return refuse(t, "has an entry of kind %u", kind);
+  }
+}
+
+/* Entries of a batch, whose expiries are later here by `shift`. False: t->problem says
+ * what they say that can't be; those before it have been applied. */
+bool pg_replica_apply(struct replica_target *t, const uint8_t *entries, uint64_t bytes,
+                      int64_t shift)
+{
+  for (uint64_t at = 0, n; at < bytes; at += n) {
+    n = apply_one(t, entries + at, bytes - at, shift);
+    if (n == 0)
+      return false;
+    t->applied++;
+  }
+  return true;
+}
+
+/* What of this host goes ------------------------------------------------------------- */
+
+/* FNV-1a, 64 bits, of a record but for its age and place in a list. */
+static uint64_t sum_of(const uint8_t *record, uint32_t size, uint32_t age_at)
+{
+  uint64_t sum = 0xcbf29ce484222325;
+  for (uint32_t i = 0; i < size; i++)
+    if (age_at == FLOW_NO_AGE || i < age_at || i >= age_at + sizeof(struct flow_age))
+      sum = (sum ^ record[i]) * 0x100000001b3;
+  return sum;
+}
+
+static int compare(const void *a, const void *b)
+{
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static uint32_t sums_of(const struct replica_target *t, uint64_t *sums)
+{
+  const struct flow_records *r = &t->records;
+  uint32_t n = 0;
+  for (uint32_t i = pg_flow_records_next(r, 0); i; i = pg_flow_records_next(r, i))
+    sums[n++] = sum_of(flow_record(r, i), r->size, r->age_at);
+  qsort(sums, n, sizeof *sums, compare);
+  return n;
+}
+
+/* How many of the records that were here aren't among the other host's: they are gone,
+ * or have another state. All of them, if there is no memory to compare. */
+uint32_t pg_replica_without(const struct keep_records *before, uint32_t age_at,
+                            const struct replica_target *t)
+{
+  uint64_t *sums = malloc(((size_t)t->records.top + 1) * sizeof *sums);
+  if (!sums || before->size != t->records.size) {
+    free(sums);
+    return before->n;
+  }
+  uint32_t n = sums_of(t, sums), gone = 0;
+  for (uint32_t i = 0; i < before->n; i++) {
+    uint64_t sum = sum_of(before->record + (size_t)i * before->size, before->size,
+                          age_at);
+    gone += !bsearch(&sum, sums, n, sizeof *sums, compare);
+  }
+  free(sums);
+  return gone;
+}
