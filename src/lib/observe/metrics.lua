@@ -49,8 +49,9 @@ local FAMILIES = {
   {"perigee_task_cpu_seconds", "counter", "CPU time of the task's thread."},
 }
 
--- Of the counters of ports, those that count nothing.
-local STATES = {dtime = true, speed = true, status = true, type = true, macaddr = true,
+-- Of the counters of ports and replicators, those that count nothing.
+local STATES = {records = true, behind_us = true, is_master = true,
+                dtime = true, speed = true, status = true, type = true, macaddr = true,
                 mtu = true, promisc = true, interface_away = true}
 
 -- Counters of the engine by family.

@@ -36,13 +36,13 @@ local BATCH = ffi.sizeof("struct replica_batch")
 --- written here now, a sentence, or nil.
 function receive.new(connection, name, peer, limit, may_write)
   return setmetatable({stream = stream.new(connection), connection = connection,
-    name = name, peer = peer, limit = limit, may_write = may_write,
+    name = name, folder = name, peer = peer, limit = limit, may_write = may_write,
     state = "handshake", heard = C.pg_monotonic(), files = {}, n = 0, batches = 0,
     applied = 0, gone = 0}, Receiver)
 end
 
 local function path_of(self, of, hidden)
-  return ("%s/%s%s"):format(keep.folder(self.name), hidden and "." or "",
+  return ("%s/%s%s"):format(keep.folder(self.folder), hidden and "." or "",
     keep.file_of(of))
 end
 
@@ -230,9 +230,9 @@ local function remove_others(self)
   for _, file in pairs(self.files) do
     own[keep.file_of(file.of)], any = true, true
   end
-  for _, file in ipairs(any and tree.names(keep.folder(self.name)) or {}) do
+  for _, file in ipairs(any and tree.names(keep.folder(self.folder)) or {}) do
     if not own[file] then
-      unistd.unlink(("%s/%s"):format(keep.folder(self.name), file))
+      unistd.unlink(("%s/%s"):format(keep.folder(self.folder), file))
       log.info("%s: %s has no file %s, so the one here is gone", self.name, self.peer,
         file)
     end

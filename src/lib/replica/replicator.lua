@@ -26,9 +26,9 @@ local AGAIN_S = 0.2   -- between two attempts to connect
 local TELL_S = 0.5    -- between two status lines
 local LONGEST_S = 0.2 -- that nothing is looked at
 local MOST_PEERS = 8  -- connections at a time whose token isn't known yet
-local COUNTERS = {"records_there", "records_sent", "ages_sent", "removed_sent",
-  "entries_taken", "records_gone", "behind_us", "connections", "refused",
-  "split_brains", "is_master"}
+local COUNTERS = {"records_sent", "ages_sent", "removed_sent", "entries_taken",
+  "records_gone", "connections", "refused", "split_brains", "records", "behind_us",
+  "is_master"}
 
 --- For the name `name`. `o`: to and listen ({address, port}, either may be nil), token,
 --- role, interval (seconds), memory (bytes).
@@ -37,7 +37,7 @@ local function new(name, o)
     role = o.role, taking = {}, next_try = 0, told_at = 0, counters = {},
     sent = {records = 0, ages = 0, removed = 0}}, Replicator)
   for _, each in ipairs(COUNTERS) do
-    self.counters[each] = counter.create(("replica/%s.counter"):format(each))
+    self.counters[each] = counter.create(("apps/replica/%s.counter"):format(each))
   end
   return self
 end
@@ -55,20 +55,21 @@ end
 
 -- The name's lock ---------------------------------------------------------------------
 
+local function release(self)
+  if self.holds then keep.leave() end
+  self.holds = false
+end
+
 -- Nobody else writes its files while this host is backup.
 local function hold(self)
-  if self.holds then return true end
+  if self.holds and tree.exists(keep.folder(self.name)) then return true end
+  release(self)
   if tree.exists(keep.folder(self.name)) and keep.is_used(self.name) then
     return false
   end
   keep.use(self.name)
   self.holds = true
   return true
-end
-
-local function release(self)
-  if self.holds then keep.leave() end
-  self.holds = false
 end
 
 -- Why nothing can be written here, and whether two hosts are master.
@@ -201,7 +202,6 @@ function Replicator:set_role(role)
     self.writer = nil
     release(self)
   end
-  counter.set(self.counters.is_master, role == "master" and 1 or 0)
 end
 
 -- A session of lib.sockets: a line with a role, answered once the role is taken.
@@ -252,11 +252,12 @@ local function publish(self)
   local c, sent = self.counters, sent_counts(self)
   local writer = self.writer and self.writer:counts()
   local behind = self.sender and self.sender:behind()
-  counter.set(c.records_there, writer and writer.there or sent.there)
   counter.set(c.records_sent, sent.records)
   counter.set(c.ages_sent, sent.ages)
   counter.set(c.removed_sent, sent.removed)
+  counter.set(c.records, writer and writer.there or sent.there)
   counter.set(c.behind_us, behind and math.floor(behind * 1e6) or 0)
+  counter.set(c.is_master, self.role == "master" and 1 or 0)
   counter.commit()
   folder.tell(self.name, {role = self.role, state = state,
     records = writer and writer.there or sent.there, behind = behind,
@@ -316,8 +317,7 @@ function Replicator:run(ended)
   if not fd then failure.raise("can't listen for roles: %s", problem) end
   local server = sockets.server(fd, function () return told(self) end)
   if self.role == "backup" then hold(self) end
-  counter.set(self.counters.is_master, self.role == "master" and 1 or 0)
-  while C.pg_ended_by() == 0 and not (ended and ended()) do
+  while C.pg_signal() == 0 and not (ended and ended()) do
     work(self, server)
     wait(self, server)
   end

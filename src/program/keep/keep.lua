@@ -5,6 +5,7 @@ local cli = require("lib.cli")
 local failure = require("core.failure")
 local keep = require("net.keep.keep")
 local ffi = require("ffi")
+local replicas = require("lib.replica.folder")
 local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
 
@@ -42,6 +43,16 @@ local function known(name)
   end
 end
 
+-- What the name's replicator does, if there is one.
+local function show_replicator(name)
+  local status = replicas.status(name)
+  if not status then return end
+  local behind = tonumber(status.behind)
+  print(("  replicated: %s; %s; %d records%s"):format(status.role, status.state,
+    tonumber(status.records) or 0, status.role == "master" and behind
+    and (", %d ms behind"):format(behind * 1000) or ""))
+end
+
 local function list()
   for _, name in ipairs(tree.names(keep.folder())) do
     print(name .. (keep.is_used(name) and ": in use" or ""))
@@ -52,6 +63,7 @@ local function list()
         print(("  %s: it %s"):format(file, problem))
       end
     end)
+    show_replicator(name)
   end
 end
 

@@ -20,6 +20,9 @@ M.one_cpu = "it runs no graph"
 --- Why --sandbox is refused.
 M.no_sandbox = "it handles no packets"
 
+--- What `perigee ps` calls it.
+function M.title(args) return "replicate " .. (args[1] or "") end
+
 local PORT, TOKEN = 7373, "/etc/perigee/replicate.token"
 
 -- An address and a port, from "ADDRESS", "ADDRESS:PORT" or "[ADDRESS]:PORT".
@@ -81,6 +84,7 @@ function M.run(args)
   log.info("%s: %s", o.name, role)
   notify.tell("READY=1")
   one:run()
+  C.pg_release_signals()
 end
 
 return M

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one host keeps (--keep) is on another one, too: TCP goes on there through a NAT, and
+each record is whole, whichever process is killed."""
+
+import contextlib
+import os
+import random
+import re
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import pytest
+
+from helpers.command import PERIGEE, ROOT, run, running, wait_until
+from helpers.network import Namespace, veth
+
+INSIDE, OUTSIDE = "10.0.0.5", "192.0.2.254"
+PORT, CHUNK = 4000, bytes(range(256)) * 64
+KILLS = 200 if os.environ.get("PERIGEE_LONG") else 8
+# Ports in order: without the other host's records a connection would get another one.
+NAT = (ROOT / "examples/click/nat.click").read_text().replace(
+    "nat :: IPRewriter(pattern outside 1024-65535 ", "nat :: IPRewriter(pattern outside 1024-65535# ")
+assert "65535#" in NAT
+FLOWS = """
+FastUDPFlows(2000, -1, 60, 2:2:2:2:2:2, 10.0.0.1, 3:3:3:3:3:3, 10.0.0.2, 5000, 3)
+  -> Strip(14) -> CheckIPHeader
+  -> nat :: IPRewriter(pattern 192.0.2.1-192.0.2.9 1024-65535 - - 0 1, drop,
+                       MAPPING_CAPACITY 3000);
+nat[0] -> Discard; nat[1] -> Discard; Idle -> [1] nat;
+"""
+
+
+class Host:
+    """A host that may be master: with a root of shared memory, and a token, of its own."""
+
+    def __init__(self, folder, token, namespace=None, address="127.0.0.1", port=None):
+        folder.mkdir()
+        self.folder, self.namespace, self.address = folder, namespace, address
+        self.port = port or 7373
+        (folder / "token").write_text(token + "\n")
+        (folder / "token").chmod(0o600)
+        self.environment = {**os.environ, "SNABB_SHM_ROOT": str(folder / "shm"),
+                            "PERIGEE_REPLICATE_TOKEN": str(folder / "token")}
+
+    def words(self, *words):
+        words = [str(PERIGEE), *map(str, words)]
+        return self.namespace.command(*words) if self.namespace else words
+
+    def start(self, *words):
+        return running(*self.words(*words), env=self.environment)
+
+    def run(self, *words):
+        return run(*self.words(*words), env=self.environment)
+
+    def replicate(self, other, *options):
+        return self.start("replicate", "x", f"{other.address}:{other.port}", "--listen",
+                          f"{self.address}:{self.port}", *options)
+
+    def notify(self, role):
+        result = self.run("notify", "x", role)
+        assert result.returncode == 0, result
+
+    def records(self):
+        found = re.search(r": (\d+) records", self.run("keep", "list").stdout)
+        return int(found.group(1)) if found else 0
+
+    def check(self):
+        return self.run("keep", "check", "x")
+
+    def metric(self, name):
+        text = self.run("metrics").stdout
+        found = re.search(rf'app="replica",name="{name}"\}} (\d+)', text)
+        return int(found.group(1)) if found else None
+
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    """Two, which reach each other at two ports of this machine's."""
+    with contextlib.ExitStack() as stack:
+        ports = []
+        for _ in range(2):
+            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            ports.append(listener.getsockname()[1])
+    (tmp_path / "flows.click").write_text(FLOWS)
+    return [Host(tmp_path / name, TOKEN, port=port) for name, port in zip("ab", ports)]
+
+
+def flows(host):
+    return host.start("--keep", "x", "click", host.folder.parent / "flows.click")
+
+
+class Net:
+    """A host inside and one outside, each a bridge with both NATs on it; the NATs' hosts
+    have a link of their own."""
+
+    def __init__(self, stack, folder):
+        self.inside, self.outside, a, b = (
+            Namespace(name) for name in ("inside", "outside", "nata", "natb"))
+        self.nats = [a, b]
+        for namespace in (self.inside, self.outside, a, b):
+            stack.callback(namespace.remove)
+        for end, address in (self.inside, INSIDE), (self.outside, OUTSIDE):
+            end.ip("link", "add", "br0", "type", "bridge")
+            end.check("ethtool", "-K", "br0", "tx", "off", "tso", "off", "gso", "off")
+            end.ip("address", "add", f"{address}/24", "dev", "br0")
+            end.ip("link", "set", "br0", "up")
+        for nat in self.nats:
+            for end, name in (self.inside, "in0"), (self.outside, "out0"):
+                veth(end, nat.name[-8:], nat, name, offloads=False)
+                end.ip("link", "set", nat.name[-8:], "master", "br0")
+        self.inside.ip("route", "add", "default", "via", "10.0.0.1")
+        veth(a, "sync0", b, "sync0")
+        for i, nat in enumerate(self.nats):
+            nat.ip("address", "add", f"10.9.0.{i + 1}/24", "dev", "sync0")
+        self.hosts = [Host(folder / name, TOKEN, nat, f"10.9.0.{i + 1}")
+                      for i, (name, nat) in enumerate(zip("ab", self.nats))]
+
+    def router(self, host):
+        return host.start("--keep", "x", "click", "-e", NAT, "--device", "0=packet:in0",
+                          "--device", "1=packet:out0")
+
+    def cut(self, i):
+        """The host's interfaces towards packets go down, as of one that dies."""
+        for end in self.inside, self.outside:
+            end.ip("link", "set", self.nats[i].name[-8:], "down")
+
+    def connected(self, stack):
+        """Both ends of the second TCP connection through the NAT: it has not the port
+        that the first one of another NAT gets, too. The first one has been reset."""
+        with self.outside.entered():
+            listener = stack.enter_context(socket.create_server((OUTSIDE, PORT)))
+        for i in range(2):
+            with self.inside.entered():
+                client = stack.enter_context(socket.socket())
+            client.settimeout(60)
+            client.connect((OUTSIDE, PORT))
+            server, (address, _) = listener.accept()
+            stack.enter_context(server)
+            server.settimeout(60)
+            assert address == "192.0.2.1"
+            if i == 0:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.close()
+                with pytest.raises(ConnectionResetError):
+                    server.recv(1)
+        return client, server
+
+
+def pass_on(client, server):
+    client.sendall(CHUNK)
+    got = b""
+    while len(got) < len(CHUNK):
+        data = server.recv(len(CHUNK) - len(got))
+        assert data
+        got += data
+    assert got == CHUNK
+
+
+def kill(process):
+    process.send(signal.SIGKILL)
+    process.finish()
+
+
+@pytest.mark.parametrize("replicated", [True, False])
+def test_tcp_goes_on_through_the_other_host(tmp_path, replicated):
+    with contextlib.ExitStack() as stack:
+        net = Net(stack, tmp_path)
+        a, b = net.hosts
+        with b.replicate(a, "--role", "backup") as taking, net.router(a) as router:
+            taking.wait_for("x: backup")
+            router.wait_for_engine()
+            if replicated:
+                sending = stack.enter_context(a.replicate(b, "--role", "master"))
+                sending.wait_for("has all")
+            client, server = net.connected(stack)
+            for _ in range(5):
+                pass_on(client, server)
+            if replicated:
+                wait_until(lambda: "Click's nat: 2 records" in b.run("keep", "list").stdout,
+                           lambda: b.run("keep", "list"))
+            kill(router)
+            net.cut(0)
+            b.notify("master")
+            with net.router(b) as other:
+                other.wait_for_engine()
+                if not replicated:  # the test could fail
+                    client.sendall(CHUNK)
+                    with pytest.raises(ConnectionResetError):
+                        client.recv(1)
+                    return
+                other.wait_for("nat goes on with 2 of 2 records")
+                for _ in range(5):
+                    pass_on(client, server)
+                    pass_on(server, client)
+
+
+def test_what_is_there_is_told(hosts):
+    a, b = hosts
+    with b.replicate(a) as taking, flows(a) as router, \
+            a.replicate(b, "--role", "master") as sending:
+        router.wait_for_engine()
+        sending.wait_for("has all")
+        wait_until(lambda: a.records() >= 2900 and b.records() >= 2900, b.records)
+        wait_until(lambda: (b.metric("records") or 0) >= 2900, b.run("metrics").stdout)
+        assert b.check().returncode == 0
+        assert a.metric("is_master") == 1 and b.metric("is_master") == 0
+        assert a.metric("records_sent") >= 2900
+        line = a.run("keep", "list").stdout
+        assert re.search(r"^  replicated: master; 127.0.0.1 has all; \d+ records, "
+                         r"\d+ ms behind$", line, re.M), line
+        assert "\n  replicated: backup; has all of 127.0.0.1; " in b.run("keep", "list").stdout
+        refused = b.run("--keep", "x", "click", "-e", "Idle -> Discard")
+        assert "another process keeps its state under this name" in refused.stderr
+        for process in sending, taking:
+            process.send(signal.SIGTERM)
+        assert (sending.finish(), taking.finish()) == (0, 0)
+        assert router.interrupt() == 0
+
+
+def test_two_masters_are_told_and_the_one_that_gives_way_loses(hosts):
+    a, b = hosts
+    with a.replicate(b, "--role", "master") as first, \
+            b.replicate(a, "--role", "master") as second:
+        with flows(a) as one, flows(b) as other:
+            for process in one, other:
+                process.wait_for_engine()
+            wait_until(lambda: a.records() > 2900 and b.records() > 2900, b.records)
+            for process in first, second:
+                process.wait_for("two hosts are master")
+            assert a.metric("split_brains") == b.metric("split_brains") == 1
+            assert one.interrupt() == 0
+            assert other.interrupt() == 0
+        had = b.records()
+        b.notify("backup")
+        second.wait_for("are gone")
+        gone = int(re.search(rf"in the place of {had} here, of which (\d+) are gone",
+                             second.said).group(1))
+        assert 0 < gone <= had
+        wait_until(lambda: b.metric("records_gone") in (0, gone), second.said)
+        assert a.records() == b.records() and b.check().returncode == 0
+
+
+def test_a_process_on_the_backup_has_its_name(hosts):
+    """The master's records don't come into what it keeps."""
+    a, b = hosts
+    with flows(b) as router, b.replicate(a, "--role", "backup"), \
+            a.replicate(b, "--role", "master") as sending:
+        router.wait_for_engine()
+        sending.wait_for("refuses: a process of this host still keeps its state")
+        assert router.interrupt() == 0
+        sending.wait_for("has all")
+
+
+def test_a_cut_connection_begins_anew(hosts):
+    a, b = hosts
+    with flows(a) as router, a.replicate(b, "--role", "master") as sending:
+        router.wait_for_engine()
+        for turn in range(3):
+            with b.replicate(a, "--role", "backup") as taking:
+                sending.wait_for("has all", count=turn + 1)
+                kill(taking)
+        assert router.interrupt() == 0
+
+
+def test_whichever_process_is_killed_all_records_are_whole(hosts):
+    a, b = hosts
+    seed = random.randrange(2**31)
+    chance = random.Random(seed)
+    with contextlib.ExitStack() as stack:
+        def start(what):
+            return stack.enter_context(
+                flows(a) if what == "router" else a.replicate(b, "--role", "master")
+                if what == "sending" else b.replicate(a, "--role", "backup"))
+        processes = {what: start(what) for what in ("router", "taking", "sending")}
+        processes["sending"].wait_for("has all")
+        for turn in range(KILLS):
+            time.sleep(chance.random())
+            what = chance.choice(list(processes))
+            kill(processes[what])
+            for host in a, b:
+                result = host.check()
+                assert result.returncode == 0, f"seed {seed}, kill {turn}: {result}"
+            processes[what] = start(what)
+        wait_until(lambda: b.records() > 2900, lambda: f"seed {seed}: {b.records()}")
+        for process in processes.values():
+            process.send(signal.SIGTERM)
+            process.finish()
+    assert b.check().returncode == 0
+
+
+def test_full_shared_memory_is_told(hosts):
+    a, b = hosts
+    with b.replicate(a, "--role", "backup", "--memory", "64Ki") as taking, \
+            flows(a) as router, a.replicate(b, "--role", "master") as sending:
+        router.wait_for_engine()
+        taking.wait_for("127.0.0.1 is refused: it needs more than 65536 bytes")
+        sending.wait_for("refuses: needs more than 65536 bytes")
+        assert router.interrupt() == 0
+
+
+def openssl(host, token, sent):
+    """What a peer gets that sends these bytes by another implementation of TLS."""
+    client = subprocess.Popen(
+        ["openssl", "s_client", "-quiet", "-connect", f"127.0.0.1:{host.port}", "-tls1_2",
+         "-psk_identity", "perigee", "-psk", token.encode().hex(), "-cipher",
+         "ECDHE-PSK-CHACHA20-POLY1305"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    client.stdin.write(sent)
+    client.stdin.flush()
+    try:
+        got = client.stdout.read()
+    finally:
+        client.kill()
+        client.wait()
+    return got
+
+
+def frame(kind, text):
+    return len(text).to_bytes(4, "little") + kind.to_bytes(4, "little") + text
+
+
+def test_peers_without_the_token_and_liars_are_refused(hosts):
+    a, b = hosts
+    hello = frame(1, b'{"perigee": 1, "name": "x"}')
+    with b.replicate(a, "--role", "backup") as taking:
+        taking.wait_for("x: backup")
+        assert openssl(b, TOKEN[::-1], hello) == b""
+        taking.wait_for("another token, or speaks no TLS")
+        with socket.create_connection(("127.0.0.1", b.port)) as plain:
+            plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            plain.settimeout(60)
+            with contextlib.suppress(ConnectionResetError):
+                while plain.recv(1000):
+                    pass
+        answer = openssl(b, TOKEN, hello + frame(3, bytes(20)))
+        assert b'"role":"backup"' in answer and b"has records of a file 0" in answer
+        taking.wait_for("127.0.0.1 is refused: it has records of a file 0")
+        assert b.check().returncode == 2  # nothing was made
+
+
+@pytest.mark.parametrize("mode, text, said", [
+    (0o644, TOKEN, "it must be yours, and closed to others"),
+    (0o600, "short", "its first line has 5 bytes, and a token has 16 to 256")])
+def test_a_bad_token_is_refused(hosts, mode, text, said):
+    a, b = hosts
+    (a.folder / "token").write_text(text)
+    (a.folder / "token").chmod(mode)
+    result = a.run("replicate", "x", "127.0.0.1")
+    assert result.returncode == 1 and said in result.stderr, result
+
+
+@pytest.mark.parametrize("words, said", [
+    (["../x", "127.0.0.1"], "'../x' is no name"),
+    (["x"], "give the other host's address, or --listen ADDRESS, or both"),
+    (["x", "127.0.0.1:0"], "'127.0.0.1:0' is no ADDRESS or ADDRESS:PORT"),
+    (["x", "127.0.0.1", "--role", "backup"], "a backup listens: give --listen ADDRESS")])
+def test_a_bad_command_line_is_refused(hosts, words, said):
+    result = hosts[0].run("replicate", *words)
+    assert result.returncode == 2 and said in result.stderr, result
