@@ -217,8 +217,10 @@ describe("lib.replica", function ()
   end)
 
   -- What a frame says that can't be, and what is said of it.
-  local function u32(...) return ffi.string(ffi.new("uint32_t[?]", select("#", ...), ...),
-    4 * select("#", ...)) end
+  local function u32(...)
+    local n = select("#", ...)
+    return ffi.string(ffi.new("uint32_t[?]", n, ...), 4 * n)
+  end
   local function frame(type, bytes) return u32(#bytes, type) .. bytes end
   local HELLO = frame(1, '{"perigee":1,"name":"spec"}')
   local function file(text, id) return frame(2, u32(id or 1, #text) .. text) end

@@ -211,6 +211,7 @@ local function told(self)
     local role = (bytes or ""):match("^(%l+)\n$")
     if folder.ROLES[role or ""] then
       self:set_role(role)
+      folder.set_role(self.name, role)
       session.output[1], session.outgoing = "done\n", 5
     end
     session.done = true

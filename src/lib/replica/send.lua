@@ -242,7 +242,11 @@ function Sender:work()
   end
   if self.state == "handshake" then
     local done = self.connection:handshake()
-    if done == nil then return "has another token, or isn't a replica" end
+    if done == nil then
+      local reason = self.connection.reason
+      return reason and "can't be reached: " .. reason
+        or "has another token, or isn't a replica"
+    end
     if not done then return nil end
     self.state = "greeting"
     self.stream:put(stream.HELLO, hello(self))

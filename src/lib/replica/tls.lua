@@ -5,6 +5,7 @@
 -- who finds it. There are no certificates. (Version 1.3 would let a server without the
 -- token show a certificate instead.)
 
+local errno = require("posix.errno")
 local ffi = require("ffi")
 local failure = require("core.failure")
 
@@ -42,7 +43,7 @@ local tls = {}
 local MINIMUM, MAXIMUM, TLS_1_2, MODE = 123, 124, 0x0303, 33
 local PARTIAL, MOVING = 1, 2 -- what SSL_write may do
 local NO_RENEGOTIATION, NO_TICKET = 2 ^ 30, 2 ^ 14
-local WANT_READ, WANT_WRITE, ENDED = 2, 3, 6
+local WANT_READ, WANT_WRITE, SYSTEM = 2, 3, 5
 local CIPHER, IDENTITY = "ECDHE-PSK-CHACHA20-POLY1305", "perigee"
 local FEWEST, MOST = 16, 256 -- bytes of a token
 
@@ -63,7 +64,7 @@ function tls.token(path)
   local unistd = require("posix.unistd")
   local found, reason = stat.stat(path)
   if not found then failure.usage("--token %s: %s", path, reason) end
-  if found.st_uid ~= unistd.geteuid() or found.st_mode % 64 ~= 0 then
+  if found.st_uid ~= unistd.geteuid() and found.st_uid ~= 0 or found.st_mode % 64 ~= 0 then
     failure.raise("--token %s: it must be yours, and closed to others: chmod 600 %s",
       path, path)
   end
@@ -137,14 +138,17 @@ jit.off(handshake)
 -- The call's result: 0 if it has to wait for self.wants, nil if the connection is over.
 local function outcome(self, n)
   if n > 0 then return n end
+  local code = ffi.errno()
   local why = ssl.SSL_get_error(self.ssl, n)
   self.wants = why == WANT_WRITE and "OUT" or "IN"
   if why == WANT_READ or why == WANT_WRITE then return 0 end
-  self.over = why ~= ENDED and "cut" or "ended"
+  self.over = true
+  self.reason = why == SYSTEM and code ~= 0 and errno.errno(code) or nil
 end
 
 --- Go on with the handshake: true once it is done, false while it isn't, nil if it has
---- failed: the other end hasn't the token, or doesn't speak TLS.
+--- failed: self.reason says why the network is at fault; else the other end hasn't the
+--- token, or doesn't speak TLS.
 function Connection:handshake()
   if self.ready then return true end
   local n = outcome(self, handshake(self.ssl))

@@ -30,16 +30,16 @@ end
 function M.run(args)
   local p = cli.parser("notify", "Say which role this host has for what is kept under "
     .. "a name: keepalived's notify scripts call it. It returns once the replicator "
-    .. "has let go of the name's files (master), or takes what a master sends (backup).")
+    .. "has let go of the name (master), or takes what a master sends (backup).")
   p:argument("name", "The name, as in --keep NAME.")
   p:argument("role", "master: this host handles the packets; backup: another one does; "
     .. "fault: this one can't."):choices{"master", "backup", "fault"}
   local o = cli.parse(p, args)
   local good, problem = keep.check_name(o.name)
   if not good then failure.usage("'%s' is no name: %s", o.name, problem) end
-  folder.make(o.name)
-  folder.set_role(o.name, o.role)
   if not folder.is_used(o.name) then
+    folder.make(o.name)
+    folder.set_role(o.name, o.role)
     return print(("%s: %s, from when a replicator runs"):format(o.name, o.role))
   end
   problem = tell(o.name, o.role)
