@@ -64,7 +64,8 @@ function tls.token(path)
   local unistd = require("posix.unistd")
   local found, reason = stat.stat(path)
   if not found then failure.usage("--token %s: %s", path, reason) end
-  if found.st_uid ~= unistd.geteuid() and found.st_uid ~= 0 or found.st_mode % 64 ~= 0 then
+  if not (found.st_uid == unistd.geteuid() or found.st_uid == 0)
+    or found.st_mode % 64 ~= 0 then
     failure.raise("--token %s: it must be yours, and closed to others: chmod 600 %s",
       path, path)
   end
