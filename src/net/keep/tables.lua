@@ -46,7 +46,7 @@ function tables.item(o)
     end
   end
   return {of = o.of, layout = o.layout, records = flows.table.records,
-    notes = o.notes or "", begin = begin}
+    notes = o.notes or "", per_second = o.per_second, begin = begin}
 end
 
 return tables
