@@ -39,7 +39,8 @@ function kept.item(database, o)
   end
 
   return tables.item{of = o.of, layout = LAYOUT, flows = database.flows,
-    notes = o.notes, now = function () return f.now - 1 end, check = check,
+    notes = o.notes, per_second = 1, check = check,
+    now = function () return f.now - 1 end,
     used = o.used and function () o.used(now_port) end}
 end
 

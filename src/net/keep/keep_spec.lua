@@ -175,7 +175,8 @@ describe("net.keep", function ()
     for i, field in ipairs(FIELDS) do
       offsets[i] = ffi.offsetof("struct keep_header", field)
     end
-    assert.same({0, 8, 12, 16, 20, 24, 32, 40, 48, 56, 96, 120, 376, 632, 640, 648}, offsets)
+    assert.same({0, 8, 12, 16, 20, 24, 32, 40, 48, 56, 96, 120, 376, 632, 640, 648},
+      offsets)
     assert.same({1, 656, 4096, 2 ^ 20, 1000}, {C.KEEP_VERSION,
       ffi.sizeof("struct keep_header"), C.KEEP_HEADER, C.KEEP_NOTES,
       C.KEEP_PER_SECOND})

@@ -192,7 +192,7 @@ end
 function EtherSwitch:kept_state()
   local ports = self.ninputs
   return tables.item{of = self.name, layout = "station 1", flows = self.flows,
-    now = function () return self.router:now() * SECOND end,
+    per_second = SECOND, now = function () return self.router:now() * SECOND end,
     check = function (record)
       if record.value == 0 then return tables.PASS end -- killed before it was noted
       if record.value > ports then return "of a port that is gone" end
