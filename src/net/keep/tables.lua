@@ -28,9 +28,10 @@ end
 
 --- An item for keep.records(). `o`: of, layout and notes as there; flows (the table);
 --- now(), in the unit of the table; and, all optional, per_second (such units in a
---- second; 1000), check(record, notes, foreign), called with each record (a pointer to a copy, which it may change; foreign: it was
---- another copy's): says why it isn't used, if so (PASS: it is no business of this
---- process); used(record, number), with that in the table, once it is.
+--- second; 1000), check(record, notes, foreign), called with each record (a pointer to
+--- a copy, which it may change; foreign: it was another copy's): says why it isn't used,
+--- if so (PASS: it is no business of this process); used(record, number), with that in
+--- the table, once it is.
 function tables.item(o)
   local flows = o.flows
   local pointer = ffi.typeof("$ *", flows.record_type)
