@@ -29,7 +29,7 @@ end
 --- An item for keep.records(). `o`: of, layout and notes as there; flows (the table);
 --- now(), in the unit of the table; and, all optional, per_second (such units in a
 --- second; 1000), check(record, notes, foreign), called with each record (a pointer to
---- a copy, which it may change; foreign: it was another copy's): says why it isn't used,
+--- a copy, which it may change; foreign: it was another copy's): says why it is unused,
 --- if so (PASS: it is no business of this process); used(record, number), with that in
 --- the table, once it is.
 function tables.item(o)
