@@ -242,13 +242,18 @@ end
 
 -- Before the first program is loaded.
 local function prepare()
+  if options.standby then require("net.keep.standby").check() end
   add_families()
   require("core.shm").sweep()
   local lib = require("core.lib")
   lib.randomseed(lib.getenv("SNABB_RANDOM_SEED"))
   if options.control then require("lib.control.server").start() end
   local metrics = options.metrics
-  if metrics then require("lib.control.metrics").start(metrics) end
+  if metrics then
+    require("core.outside.standby").after(function ()
+      require("lib.control.metrics").start(metrics)
+    end)
+  end
   require("lib.service.service").start()
 end
 

@@ -62,6 +62,9 @@ end
 --- Is there to be a control socket? Where are metrics to be served, or nil?
 options.control, options.metrics = true, nil
 
+--- Is the process to wait for its turn?
+options.standby = false
+
 local function set_metrics(text)
   require("lib.control.listen").parse("--metrics", text)
   options.metrics = text
@@ -147,6 +150,13 @@ options.list = {
     help = {"keep flows and addresses that were learned under this name, so",
             "that the next process goes on with them (doc/state.md)"},
     take = function (name) require("net.keep.apps").use(name) end},
+  {"--standby", early = true, anywhere = true,
+    help = {"with --keep NAME: if another process has the name, wait, ready",
+            "to run, and take over when that one ends (doc/state.md)"},
+    take = function ()
+      options.standby = true
+      require("net.keep.standby").want()
+    end},
   {"--drain", value = "TIME",
     help = {"let packets on their way run out for so long at most",
             "when a signal ends the program (default 2s)"},

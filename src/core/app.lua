@@ -30,6 +30,7 @@ local report = require("core.engine.report")
 local results = require("core.engine.results")
 local settings = require("core.engine.settings")
 local signals = require("core.engine.signals")
+local standby = require("core.outside.standby")
 local this_engine = require("core.this_engine")
 local timer = require("core.timer")
 local totals = require("core.engine.totals")
@@ -92,6 +93,12 @@ end
 
 local function configure(new, forced, before)
   on_error.check("engine.on_error", settings.on_error)
+  if standby.waits() and next(new.apps) then
+    if standby.look(plan.check, new, known or graph.known()) then
+      return meanwhile.call(standby.pause, apply_now, new, forced)
+    end
+    standby.pass()
+  end
   if changing and not at_work then
     failure.raise("engine.configure was called while a configuration is being "
       .. "applied, in an app's new(), link() or the like; call it in push() or tick()")

@@ -11,6 +11,7 @@ local hookup = require("click.router.hookup")
 local meanwhile = require("core.lib.meanwhile")
 local pulls = require("click.router.pulls")
 local signals = require("click.router.signals")
+local standby = require("core.outside.standby")
 
 local assembly = {}
 
@@ -72,6 +73,10 @@ local function index_connections(self)
   end
 end
 
+-- A process that stands by (core.outside.standby) is held back before elements that open
+-- what only one process can have, or write something, as they are initialized
+-- (class.exclusive); else where the graph is to run.
+
 --- Make, check and configure the elements of the router's flat configuration, whose
 --- classes find_class(name) finds. False if something is wrong: its errors say what.
 function assembly.build(self, find_class)
@@ -88,6 +93,7 @@ function assembly.build(self, find_class)
   end) then return false end
   self.handlers_ready = true
   return each(self, "While initializing", "initialized", false, function (e)
+    if e.class.exclusive then standby.pass() end
     e:initialize()
   end)
 end

@@ -118,6 +118,14 @@ function Port.check_arg(arg)
   return claims.thing(description), description
 end
 
+--- Open what of the port can be opened beside another process that has it, for new()
+--- later.
+function Port.make_ready(arg)
+  local description = parsed(arg)
+  local prepare = kinds.of(description).prepare
+  if prepare then prepare(description) end
+end
+
 local function takes_shared(description, kind, port)
   local takes = port.fast_free == 0 and kind.takes_shared or false
   return type(takes) == "function" and takes(description) or takes == true
@@ -318,6 +326,7 @@ function M.alias(definition)
   end
   class.port_argument = port_of
   function class.check_arg(arg) return Port.check_arg(port_of(arg)) end
+  function class.make_ready(arg) return Port.make_ready(port_of(arg)) end
   function class.begins_anew(arg) return Port.begins_anew(port_of(arg)) end
   function class.split(arg, n, i, meets)
     local of_port = type(arg) == "table" and Port.split(port_of(arg), n, i, meets)

@@ -24,6 +24,7 @@ local shared_ports = require("core.fuse.shared_ports")
 local transfer = require("core.move.transfer")
 local unrolling = require("core.fuse.unrolling")
 local waking = require("core.idle.waking")
+local standby = require("core.outside.standby")
 local wiring = require("core.engine.wiring")
 
 local graph = {}
@@ -132,7 +133,7 @@ end
 -- While packets go on being moved: the apps and links that are new, and what follows
 -- from those that there will be, as far as that is known before the exchange.
 local function prepare_meanwhile(new, actions)
-  apply.prepare(state, new, actions, {})
+  apply.prepare(state, new, actions, standby.held_back(new))
   apply.make_links(state, new, actions)
   local apps, links, unknown = apply.future(state, new, actions)
   order.links(links, order.pulling(apps))
@@ -187,6 +188,7 @@ function graph.change(new, forced, before)
   if meanwhile.serving() then
     local ok, err = pcall(prepare_meanwhile, new, actions)
     if ok then
+      standby.pass()
       ok, err = pcall(meanwhile.alone, exchange_at_once, new, actions, before)
     end
     fused_graph.forget()

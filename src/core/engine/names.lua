@@ -7,6 +7,7 @@ local failure = require("core.failure")
 local shm = require("core.shm")
 local folders = require("core.shm.process_folders")
 local owner = require("core.shm.owner")
+local standby = require("core.outside.standby")
 
 local names = {}
 
@@ -75,10 +76,13 @@ function names.attach(engine)
   engine.program_name = false
 
   --- Claim a name for this process; raises a failure if another one has it. It
-  --- gives up the one it had.
+  --- gives up the one it had. One that stands by claims it once it takes over.
   function engine.claim_name(name)
-    names.claim(name, engine.program_name)
-    engine.program_name = name
+    names.check(name)
+    standby.after(function ()
+      names.claim(name, engine.program_name)
+      engine.program_name = name
+    end)
   end
 
   --- Give up this process's name.

@@ -11,7 +11,8 @@ local visitors = {}
 --- Let the visitor take part: its begin() is called as engine.main begins, begun()
 --- after those of all, tend(now) a hundred times a second while packets come (20 times
 --- where the engine sleeps between them), reload(done) before and after the program
---- reads its configuration again, stopping() when a signal has come and packets run
+--- reads its configuration again, standing_by(whom) every 0.1 seconds while the process
+--- waits for its turn to begin (core.outside.standby), stopping() when a signal has come and packets run
 --- out, and leave() when the process ends, before its apps are stopped. While no
 --- packet comes, what descriptor() returns (any number of them) tells of something to
 --- do. Where the engine sleeps, tend() is called every `patience` seconds at least.
@@ -21,9 +22,11 @@ function outside.let_in(visitor)
 end
 
 local function tell(what, argument)
-  for i = 1, #visitors do
+  local i = 1
+  while visitors[i] do -- begin() may let one more in
     local f = visitors[i][what]
     if f then f(argument) end
+    i = i + 1
   end
 end
 
@@ -60,6 +63,9 @@ function outside.tend(now) tell("tend", now) end
 
 --- The program is going to read its configuration again, or has done so (`done`).
 function outside.reload(done) tell("reload", done) end
+
+--- The process waits for its turn to begin; `whom` it stands by for, as a text.
+function outside.standing_by(whom) tell("standing_by", whom) end
 
 --- The engine stops: what is on its way runs out.
 function outside.stopping() tell("stopping") end

@@ -65,14 +65,16 @@ local function add(list, root, proc)
       table.insert(list.elsewhere, {pid = pid, name = names[entry]})
     elseif pid and pid ~= own and runs_here(directory, pid, proc) then
       list[#list + 1] = {pid = pid, name = names[entry], directory = directory,
-        program = process.program(pid, directory, proc), leader = leader_of(directory)}
+        program = process.program(pid, directory, proc), leader = leader_of(directory),
+        standby = objects.line(directory .. "/standby") or nil}
     end
   end
 end
 
 --- The running instances but for this process, in order of their process ids: a list
 --- of {pid, name (or nil), program, directory, leader = the pid of the process it
---- works for (or nil)}. Its field `elsewhere` lists those of other pid namespaces:
+--- works for (or nil), standby = the name (--keep) that it waits to take over (or nil)}.
+--- Its field `elsewhere` lists those of other pid namespaces:
 --- {pid = there, name (or nil)}. `roots` and `proc` are for tests.
 function instances.list(roots, proc)
   local list = {elsewhere = {}}

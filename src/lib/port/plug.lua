@@ -11,6 +11,7 @@ local kinds = require("lib.port.kinds")
 local log = require("core.lib.log")
 local opened = require("lib.port.opened")
 local pool = require("core.pool")
+local standby = require("core.outside.standby")
 
 local plug = {}
 
@@ -58,6 +59,7 @@ end
 function plug.device(port)
   local device_port, kind = ffi.new("struct port"), kinds.of(port)
   local open = kind.open or device.open
+  if not (kind.prepare or kind.always_ready) then standby.await_end() end
   open(device_port, port, kind)
   start(port, device_port, kind)
   return device_port

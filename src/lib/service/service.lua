@@ -36,16 +36,29 @@ local function tell_ready()
   notify.tell("READY=1\nSTATUS=" .. status())
 end
 
+local function tell_alive(now)
+  if period and now >= next_sign and not state.ill() then
+    next_sign = now + period
+    notify.tell("WATCHDOG=1")
+  end
+end
+
+local stands_by -- for whom
+
+--- The process waits for its turn: it is as ready as it can be.
+function visitor.standing_by(whom)
+  if whom ~= stands_by then notify.tell("READY=1\nSTATUS=stands by for " .. whom) end
+  stands_by = whom
+  tell_alive(C.pg_now())
+end
+
 --- Between breaths.
 function visitor.tend(now)
   if not ready and not state.not_ready() then
     ready = true
     tell_ready()
   end
-  if period and now >= next_sign and not state.ill() then
-    next_sign = now + period
-    notify.tell("WATCHDOG=1")
-  end
+  tell_alive(now)
 end
 
 --- A program is asked to read its configuration again; or has done so.

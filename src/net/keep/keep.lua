@@ -13,8 +13,10 @@ local file_lock = require("core.lib.file_lock")
 local log = require("core.lib.log")
 local main = require("core.main")
 local shm = require("core.shm")
+local standby = require("net.keep.standby")
 local stat = require("posix.sys.stat")
 local stdio = require("posix.stdio")
+local turn = require("core.outside.standby")
 local this_engine = require("core.this_engine")
 local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
@@ -23,6 +25,7 @@ local keep = {}
 
 local PATIENCE_S, PAUSE_S = 2, 0.01 -- for one that is just being killed
 local OWN, OWN_FILE = 448, 384 -- rwx------, rw-------
+local F_DUPFD_CLOEXEC, LAST_FD = 1030, 8192 -- <linux/fcntl.h>
 local LONGEST_NAME, LONGEST_FILE = 64, 150
 local O_NOFOLLOW = 0x20000 -- <fcntl.h>, of x86
 if ffi.arch == "arm64" then O_NOFOLLOW = 0x8000 end
@@ -89,6 +92,20 @@ end
 --- Is a process using the name?
 function keep.is_used(of) return file_lock.is_held(keep.folder(of)) end
 
+-- The descriptor by a number above all others. The kernel closes a process's files in
+-- the order of their numbers, and lets go of the last one first (task_work_run): a
+-- standby knows of the end before rings are taken down.
+local function last_closed(fd)
+  for _, number in ipairs{LAST_FD, LAST_FD / 16} do
+    local high = fcntl.fcntl(fd, F_DUPFD_CLOEXEC, number)
+    if high and high >= 0 then
+      unistd.close(fd)
+      return high
+    end
+  end
+  return fd
+end
+
 --- Keep state under the name from now on. A failure if it is no name, or another
 --- process has it. A worker's engine takes part in what the process has.
 function keep.use(text)
@@ -100,15 +117,20 @@ function keep.use(text)
   own_folder(keep.folder())
   own_folder(keep.folder(name))
   local fd = file_lock.open(keep.folder(name))
+  local function begin()
+    lock = last_closed(fd)
+    sweep(keep.folder(name))
+  end
+  if fd and standby.take_turn(fd, name, begin) then return end
   local ends = C.pg_monotonic() + PATIENCE_S
   while fd and not file_lock.try(fd) do
     if C.pg_monotonic() > ends then
-      failure.raise("--keep %s: another process keeps its state under this name", name)
+      failure.raise("--keep %s: another process keeps its state under this name%s", name,
+        "; --standby waits for its end")
     end
     C.pg_sleep(PAUSE_S)
   end
-  lock = fd
-  sweep(keep.folder(name))
+  begin()
 end
 
 --- Keep nothing from now on, and let others have the name. What is there stays.
@@ -323,6 +345,7 @@ local LONGEST_OF = 255
 --- What can't be kept is told, and the program goes on.
 function keep.records(item)
   if not name then return end
+  if turn.waits() then return turn.after(function () keep.records(item) end) end
   if #item.of > LONGEST_OF then
     log.warning("--keep %s: what '%s' has isn't kept: its name has over %d bytes", name,
       item.of, LONGEST_OF)

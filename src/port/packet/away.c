@@ -56,9 +56,11 @@ static bool is_there(struct port *port)
  * while it is away. */
 int pg_packet_tend(struct port *port)
 {
-  const struct packet_socket *s = port->state;
+  struct packet_socket *s = port->state;
   if (s->away)
     return come_back(port);
+  if (s->takes_over && s->lock < 0 && s->send >= 0 && s->alone)
+    pg_packet_take_lock(s); /* once the kernel has closed the other one's */
   if (is_there(port))
     return 0;
   pg_packet_go_away(port);

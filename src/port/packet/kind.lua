@@ -53,6 +53,11 @@ function packet.open(device_port, port)
   end
 end
 
+--- The sockets and the ring are there then, and only join the interface.
+function packet.prepare(port)
+  C.pg_packet_prepare(port.iface, port.ring, not port.receive_only)
+end
+
 --- Frames in the ring make the socket readable.
 function packet.wake_fds(device_port)
   return {C.pg_packet_descriptor(device_port)}

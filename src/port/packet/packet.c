@@ -123,15 +123,19 @@ static int be_promiscuous(const struct packet_socket *s, int option)
 }
 
 /* Hold what only one process may have of an interface in its network namespace. */
-static int take_lock(struct packet_socket *s)
+int pg_packet_take_lock(struct packet_socket *s)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX}; /* an abstract one: unix(7) */
   int n = snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
                    "perigee/packet/%d", s->ifindex);
   s->lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  return s->lock < 0 ? -1
-                     : bind(s->lock, (struct sockaddr *)&address,
-                            offsetof(struct sockaddr_un, sun_path) + 1 + n);
+  if (s->lock >= 0 && bind(s->lock, (struct sockaddr *)&address,
+                           offsetof(struct sockaddr_un, sun_path) + 1 + n) == 0)
+    return 0;
+  if (s->lock >= 0)
+    close(s->lock);
+  s->lock = -1;
+  return -1;
 }
 
 static int close_port(struct port *port)
@@ -245,7 +249,7 @@ static int filter(const struct packet_socket *s, bool nothing)
 
 int pg_packet_join(struct packet_socket *s)
 {
-  if (s->send >= 0 && s->alone && take_lock(s) < 0)
+  if (s->send >= 0 && s->alone && pg_packet_take_lock(s) < 0 && !s->takes_over)
     return pg_fail("another process sends on '%s' by a packet port already; end that "
                    "first, or write shared=1 to send as well", s->name);
   if (s->send >= 0 && (join_interface(s->send, s->ifindex, 0) < 0 ||
@@ -307,28 +311,38 @@ static int open_senders(struct packet_socket *s)
            : 0;
 }
 
+int pg_packet_begin(struct port *port, const char *name, uint32_t frames, bool sends,
+                    bool waits)
+{
+  struct packet_socket *s = calloc(1, sizeof *s);
+  if (!s)
+    return pg_fail("no memory");
+  s->receive = s->send = s->send_joined = s->lock = -1;
+  snprintf(s->name, sizeof s->name, "%s", name);
+  pg_port_own(port, &pg_packet_driver, s);
+  port->min_frame = ETHERNET_HEADER;
+  snprintf(port->name, sizeof port->name, "packet:%s", name);
+  if (open_receiver(port, frames, waits) == 0 && (!sends || open_senders(s) == 0))
+    return 0;
+  close_port(port);
+  return -1;
+}
+
 /* Open the kernel interface `name`, with a ring of at least `frames` frames to receive.
  * `sends`: also send, `alone`: unless another process does. One that `waits` is opened
  * without the interface, too. 0, or -1 and pg_error(). */
 int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
                    bool alone, bool waits)
 {
-  struct packet_socket *s = calloc(1, sizeof *s);
-  if (!s)
-    return pg_fail("no memory");
-  s->receive = s->send = s->send_joined = s->lock = -1;
-  s->alone = alone;
-  snprintf(s->name, sizeof s->name, "%s", name);
-  pg_port_own(port, &pg_packet_driver, s);
-  port->min_frame = ETHERNET_HEADER;
-  snprintf(port->name, sizeof port->name, "packet:%s", name);
-  if (open_receiver(port, frames, waits) < 0 || (sends && open_senders(s) < 0) ||
-      (!s->away && pg_packet_join(s) < 0)) {
-    close_port(port);
+  if (!pg_packet_take_prepared(port, name, frames, sends) &&
+      pg_packet_begin(port, name, frames, sends, waits) < 0)
     return -1;
-  }
+  struct packet_socket *s = port->state;
+  s->alone = alone;
   if (s->away)
     pg_packet_go_away(port);
+  else if (pg_packet_join(s) < 0)
+    return close_port(port), -1;
   return 0;
 }
 

@@ -12,6 +12,7 @@ struct port;
 /* packet.c */
 int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
                    bool alone, bool waits);
+int pg_packet_prepare(const char *name, uint32_t frames, bool sends);
 int pg_packet_descriptor(const struct port *port);
 
 /* away.c */

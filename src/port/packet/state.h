@@ -34,6 +34,7 @@ struct packet_socket {
   int ifindex;               /* 0: there was none yet */
   char name[16];             /* the interface's */
   bool alone, away;          /* nobody else may send; the interface has gone */
+  bool takes_over;           /* from a process that may not have let go of it yet */
   uint8_t mac[6];
   struct packet_ring ring;
   struct rte_mbuf *spare[SPARE_PACKETS];
@@ -43,10 +44,19 @@ struct packet_socket {
   struct port_stats counts;
 };
 
+/* packet.c: open all but the interface; 0, or -1 and pg_error(), with nothing left. */
+int pg_packet_begin(struct port *port, const char *name, uint32_t frames, bool sends,
+                    bool waits);
+
+/* prepared.c: the same, if that has been done before for this interface as it is now. */
+bool pg_packet_take_prepared(struct port *port, const char *name, uint32_t frames,
+                             bool sends);
+
 /* packet.c: leave the interface, or join that which has the name now: 0, or -1 and
  * pg_error(). */
 int pg_packet_find(struct packet_socket *s);
 int pg_packet_join(struct packet_socket *s);
+int pg_packet_take_lock(struct packet_socket *s);
 void pg_packet_leave(struct packet_socket *s);
 int pg_packet_fit_mtu(struct port *port);
 

@@ -69,7 +69,8 @@ function M.text(list)
   local row = FORMAT:format(math.min(width, WIDE))
   local lines = {row:format("PID", "PROGRAM", "NAME", "CPU", "UPTIME", "CONTROL")}
   for _, instance in ipairs(list) do
-    local name = instance.name
+    local name = instance.standby and "(standby of " .. instance.standby .. ")"
+      or instance.name
       or instance.leader and "(worker of " .. instance.leader .. ")" or "-"
     lines[#lines + 1] = row:format(instance.pid, instance.program, name,
       ("%.0f%%"):format(100 * instance.load), M.duration(instance.uptime),

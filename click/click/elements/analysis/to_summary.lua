@@ -12,7 +12,7 @@ local ToIPSummaryDump = element.define{
   name = "ToIPSummaryDump", summary = "writes packet summary information to a file",
   division = "none", undivided = "it writes one file, in the order of packets",
   ports = "1/0-1", processing = "a/h", drops = {"written"}, emits = true,
-  phase = element.WRITES,
+  phase = element.WRITES, exclusive = true,
   arguments = {
     {"FILENAME", "filename", required = true},
     {"FIELDS", "argument", keyword = true},

@@ -12,6 +12,7 @@ local UNITS = {"B ", "KB", "MB", "GB", "TB"}
 
 local ProgressBar = element.define{
   name = "ProgressBar", summary = "shows progress on standard error", ports = "0/0",
+  exclusive = true,
   arguments = {
     {"POSHANDLER", "argument", required = true},
     {"SIZEHANDLER", "argument", default = ""},

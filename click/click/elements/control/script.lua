@@ -14,7 +14,7 @@ local text = require("click.language.text")
 local Script = element.define{
   name = "Script", summary = "runs instructions on the router's handlers",
   division = "whole",
-  ports = "-/-", processing = "ah/ah",
+  ports = "-/-", processing = "ah/ah", exclusive = true,
 }
 
 --- Why there can't be one beside `n` copies of the router: it would be in the packets'

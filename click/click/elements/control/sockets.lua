@@ -12,12 +12,12 @@ local http = require("click.script.http")
 local peer = require("lib.peer")
 local protocol = require("click.script.protocol")
 local sockets = require("lib.sockets")
+local standby = require("core.outside.standby")
 local text = require("click.language.text")
 local trust = require("click.script.trust")
 
-local LOCAL, ANYWHERE = "127.0.0.1", "0.0.0.0"
+local LOCAL, ANYWHERE, RETRY_SECONDS = "127.0.0.1", "0.0.0.0", 1
 local LONGEST_PATH = 107 -- bytes; <linux/un.h>, without the final zero
-local RETRY_SECONDS = 1
 
 -- A server, and what both classes do with it: they have listen(self), which returns a
 -- socket or nil and a message, and session(self).
@@ -83,11 +83,11 @@ end
 function Serving:initialize()
   local old = self.router.old and self.router.old.by_name[self.name]
   if old and old.server and same_place(self, old) then return end
-  local reporter = {
-    error = function (_, ...) self:error(...) end,
-    warning = function (_, ...) self:warning(...) end,
-  }
-  if not try(self, reporter) and self.retries >= 0 then keep_trying(self) end
+  local reporter = {error = function (_, ...) self:error(...) end,
+    warning = function (_, ...) self:warning(...) end}
+  standby.after(function ()
+    if not try(self, reporter) and self.retries >= 0 then keep_trying(self) end
+  end)
 end
 
 function Serving:cleanup()

@@ -38,7 +38,7 @@ local STREAMS = {TCP = true, UNIX = true}
 
 local Socket = element.define{
   name = "Socket", summary = "exchanges packets with a socket", ports = "0-1/0-1",
-  processing = "a/h", flow = "x/y", emits = true,
+  exclusive = true, processing = "a/h", flow = "x/y", emits = true,
   drops = socket_elements.drops, arguments = KEYWORDS,
   usage = "TCP|UDP, ADDR, PORT [, LOCAL_ADDR, LOCAL_PORT, WAIT_LEARN] [, keywords]"
     .. " or UNIX|UNIX_DGRAM, FILENAME [, LOCAL_FILENAME] [, keywords]",

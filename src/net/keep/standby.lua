@@ -1,0 +1,138 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Whom a process stands by for (--standby): the one that has the lock of its name
+-- (net.keep.keep). The kernel lets go of that first of all that a process had open, and
+-- tells by a pidfd (pidfd_open(2)) that everything is closed: after a ring of AF_PACKET
+-- that takes a tenth of a second. Of several that wait the lock chooses one.
+
+local C = require("core.native")
+local ffi = require("ffi")
+local failure = require("core.failure")
+local file_lock = require("core.lib.file_lock")
+local log = require("core.lib.log")
+local main = require("core.main")
+local outside = require("core.outside.visitors")
+local poll = require("posix.poll").poll
+local pool = require("core.pool")
+local shm = require("core.shm")
+local stat = require("posix.sys.stat")
+local standby = require("core.outside.standby")
+local tree = require("core.shm.tree")
+local unistd = require("posix.unistd")
+
+local M = {}
+
+ffi.cdef "long syscall(long number, ...);"
+
+local PIDFD_OPEN = 434 -- <asm/unistd.h>, the same everywhere
+local LOOK_MS = 5 -- between looks at the lock
+local PATIENCE_MS = 5000 -- with the kernel, which closes what the other one had open
+
+local wanted, named = false, false
+
+--- The option --standby was given.
+function M.want() wanted = true end
+
+--- Refuse --standby without a name to stand by for.
+function M.check()
+  if wanted and not named then
+    failure.usage("--standby: give the name that the other process has, by --keep NAME")
+  end
+end
+
+--- The process that has locked what `fd` is open on (/proc/locks), or nil: in another
+--- pid namespace, or meanwhile nobody.
+function M.holder(fd)
+  local inode = stat.stat("/proc/self/fd/" .. fd).st_ino
+  local locks = io.open("/proc/locks")
+  local text = locks and locks:read("*a") or ""
+  if locks then locks:close() end
+  for pid, found in text:gmatch("FLOCK +%S+ +WRITE +(%d+) %x+:%x+:(%d+)") do
+    if tonumber(found) == inode then return tonumber(pid) end
+  end
+end
+
+-- A descriptor that can be read once the process has ended; nil if there is none.
+local function open_pidfd(pid)
+  local fd = pid and pid > 0
+    and tonumber(ffi.C.syscall(PIDFD_OPEN, ffi.cast("int", pid), ffi.cast("int", 0)))
+  return fd and fd >= 0 and fd or nil
+end
+
+-- SIGTERM and the like end a process that waits as they end one that runs.
+local function end_if_told()
+  local number = C.pg_signal()
+  if number == 0 then return end
+  log.info("%s came while it stood by", main.SIGNALS[number] or "a signal")
+  main.exit(0)
+end
+
+-- Wait until the process with the pidfd ends, or so long; true if it has ended.
+local function wait_for(pidfd, ms)
+  local fds = pidfd and {[pidfd] = {events = {IN = true}}} or {}
+  poll(fds, ms)
+  return pidfd and fds[pidfd].revents and fds[pidfd].revents.IN
+end
+
+-- What `perigee ps` shows.
+local function show(text)
+  local path = shm.path("standby")
+  if not text then return os.remove(path) end
+  local file = io.open(path, "w")
+  if not file then return end
+  tree.protect(path)
+  file:write(text, "\n")
+  file:close()
+end
+
+-- Who has the lock now, and a descriptor that tells of its end, if there is one.
+local function look(fd, name)
+  local pid = M.holder(fd)
+  local pidfd = open_pidfd(pid)
+  local whom = pid and "process " .. pid or "a process of another pid namespace"
+  log.info("--keep %s: ready, stands by for %s", name, whom)
+  return pidfd, whom
+end
+
+-- Wait until the lock on `fd` is this process's. Returns what waits for the end of the
+-- one that had it.
+local function wait(fd, name)
+  C.pg_catch_signals()
+  show(name)
+  local pidfd, whom
+  while not file_lock.try(fd) do
+    if not whom then pidfd, whom = look(fd, name) end
+    outside.standing_by(("%s, which has the name %s"):format(whom, name))
+    if wait_for(pidfd, LOOK_MS) and not file_lock.try(fd) then
+      unistd.close(pidfd) -- another one that waited was faster
+      pidfd, whom = nil, nil
+    end
+    end_if_told()
+  end
+  show(nil)
+  log.info("--keep %s: %s ends, takes over", name, whom or "the other process")
+  C.pg_release_signals()
+  return pidfd and function ()
+    wait_for(pidfd, PATIENCE_MS)
+    unistd.close(pidfd)
+  end
+end
+
+--- If --standby was given: take the turn now, if the lock on `fd`, of the name, is free,
+--- or when whoever has it ends; begin() is called then. False: it wasn't given.
+function M.take_turn(fd, name, begin)
+  named = true
+  if not wanted then return false end
+  if file_lock.try(fd) then
+    begin()
+  else
+    standby.begin(function ()
+      pool.create() -- and with it DPDK
+      local await_end = wait(fd, name)
+      begin()
+      return await_end
+    end)
+  end
+  return true
+end
+
+return M
