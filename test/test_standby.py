@@ -187,7 +187,7 @@ def test_what_is_wrong_is_told_before(environment, tmp_path):  # noqa: F811
         2, "perigee: --standby: give the name that the other process has, by --keep NAME\n")
     with running(PERIGEE, "--keep", "x", "click", "-e", QUIET, env=environment) as first:
         first.wait_for_engine()
-        wrong = run(PERIGEE, "--keep", "x", "--standby", "click", "-e", "Nothing -> Discard",
+        wrong = run(PERIGEE, "--keep", "x", "--standby", "click", "-e", "x :: Nothing; Idle -> x",
                     env=environment)
         assert wrong.returncode == 1 and "unknown element class 'Nothing'" in wrong.stderr
         graph = tmp_path / "graph.lua"

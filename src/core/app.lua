@@ -270,9 +270,11 @@ end
 -- A signal has ended the run: what is on its way gets to its end.
 local function run_out()
   outside.stopping()
-  if settings.drain <= 0 then return end
-  C.pg_watch(true)
-  deploy.run_out(settings.drain)
+  if settings.drain > 0 then
+    C.pg_watch(true)
+    deploy.run_out(settings.drain)
+  end
+  outside.ran_out()
 end
 
 local function main(options)

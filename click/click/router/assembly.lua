@@ -73,8 +73,8 @@ local function index_connections(self)
   end
 end
 
--- A process that stands by (core.outside.standby) is held back before elements that open
--- what only one process can have, or write something, as they are initialized
+-- A process that stands by (core.outside.standby) is held back before elements that
+-- open what only one process can have, or write something, as they are initialized
 -- (class.exclusive); else where the graph is to run.
 
 --- Make, check and configure the elements of the router's flat configuration, whose

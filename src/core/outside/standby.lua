@@ -37,10 +37,10 @@ function standby.after(f)
   later[#later + 1] = f
 end
 
---- Before pass(): of a configuration that is to run check(new, ...) finds what is wrong,
---- and its apps make ready what they can beside the other process
---- (class.make_ready(arg)). False: it can't run as things are now, but maybe later; that
---- is a warning.
+--- Before pass(): of a configuration that is to run check(new, ...) finds what is
+--- wrong, and its apps make ready what they can beside the other process
+--- (class.make_ready(arg)). False: it can't run as things are now, but maybe later;
+--- that is a warning.
 function standby.look(check, new, ...)
   local ok, err = pcall(check, new, ...)
   if not ok then

@@ -12,6 +12,7 @@ local ffi = require("ffi")
 local file_lock = require("core.lib.file_lock")
 local log = require("core.lib.log")
 local main = require("core.main")
+local outside = require("core.outside.visitors")
 local shm = require("core.shm")
 local standby = require("net.keep.standby")
 local stat = require("posix.sys.stat")
@@ -118,15 +119,16 @@ function keep.use(text)
   own_folder(keep.folder(name))
   local fd = file_lock.open(keep.folder(name))
   local function begin()
-    lock = last_closed(fd)
+    lock = fd and last_closed(fd)
+    -- Who waits for the name needn't wait for what else there is to end.
+    outside.let_in{ran_out = keep.leave}
     sweep(keep.folder(name))
   end
   if fd and standby.take_turn(fd, name, begin) then return end
   local ends = C.pg_monotonic() + PATIENCE_S
   while fd and not file_lock.try(fd) do
     if C.pg_monotonic() > ends then
-      failure.raise("--keep %s: another process keeps its state under this name%s", name,
-        "; --standby waits for its end")
+      failure.raise("--keep %s: another process keeps its state under this name", name)
     end
     C.pg_sleep(PAUSE_S)
   end

@@ -62,8 +62,10 @@ end
 local function end_if_told()
   local number = C.pg_signal()
   if number == 0 then return end
-  log.info("%s came while it stood by", main.SIGNALS[number] or "a signal")
-  main.exit(0)
+  local _, err = pcall(failure.raise, "%s came while it stood by",
+    main.SIGNALS[number] or "a signal")
+  err.status = 0
+  error(err, 0)
 end
 
 -- Wait until the process with the pidfd ends, or so long; true if it has ended.
@@ -117,8 +119,8 @@ local function wait(fd, name)
   end
 end
 
---- If --standby was given: take the turn now, if the lock on `fd`, of the name, is free,
---- or when whoever has it ends; begin() is called then. False: it wasn't given.
+--- If --standby was given: take the turn now, if the lock on `fd`, of the name, is
+--- free, or when whoever has it ends; begin() is called then. False: it wasn't given.
 function M.take_turn(fd, name, begin)
   named = true
   if not wanted then return false end

@@ -12,7 +12,8 @@ end
 
 local AggregateIPFlows = element.define{
   name = "AggregateIPFlows", summary = "sets aggregate annotation based on flow",
-  ports = "1/1-2", processing = "a/ah", exclusive = true, drops = {"no flow"}, emits = true,
+  ports = "1/1-2", processing = "a/ah",
+  exclusive = true, drops = {"no flow"}, emits = true,
   arguments = {
     seconds("TCP_TIMEOUT", 24 * 60 * 60), seconds("TCP_DONE_TIMEOUT", 30),
     seconds("UDP_TIMEOUT", 60), seconds("FRAGMENT_TIMEOUT", 30),

@@ -90,7 +90,8 @@ end
 
 local KernelFilter = element.define{
   name = "KernelFilter", summary = "keeps the kernel from handling a device's packets",
-  ports = "0/0", usage = "drop dev DEVNAME, ... [, keywords]", phase = 120, exclusive = true,
+  ports = "0/0", usage = "drop dev DEVNAME, ... [, keywords]", phase = 120,
+  exclusive = true,
   arguments = {{"IPTABLES_COMMAND", "string", keyword = true}},
   differs = "It refuses the interface that the machine's default route goes over.",
 }
