@@ -14,7 +14,7 @@ READMES = [next(ROOT.glob(f"*/program/{name}/README.md"))
            for name in (
                "alarms", "config", "connect", "echo", "firehose", "generate", "keep", "loadtest",
                "lwaftr", "metrics", "model", "pci_bind", "plan", "proto", "ps", "run", "shm", "snabbmark",
-               "snsh", "spread", "test", "top", "trace", "vtep", "web")]
+               "snsh", "spread", "test", "top", "trace", "upgrade", "vtep", "web")]
 READMES += [ROOT / "click/click/script/README.md"]
 
 FIND_PERIGEE = re.search(r"^    \$ (export PATH=.*)$", (ROOT / "doc/index.md").read_text(),

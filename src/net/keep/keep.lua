@@ -50,6 +50,10 @@ function keep.folder(of)
   return root() .. "/keep" .. (of and "/" .. of or "")
 end
 
+--- The file with the number of the process that is to have the name next, before
+--- others that wait for it (`perigee upgrade`).
+function keep.next_path(of) return ("%s/.%s.next"):format(keep.folder(), of) end
+
 --- Is the text a name? If not, what is wrong with it.
 function keep.check_name(text)
   if #text <= LONGEST_NAME and text:match("^%w[%w_.-]*$") then return true end
@@ -124,7 +128,7 @@ function keep.use(text)
     outside.let_in{ran_out = keep.leave}
     sweep(keep.folder(name))
   end
-  if fd and standby.take_turn(fd, name, begin) then return end
+  if fd and standby.take_turn(fd, name, begin, keep.next_path(name)) then return end
   local ends = C.pg_monotonic() + PATIENCE_S
   while fd and not file_lock.try(fd) do
     if C.pg_monotonic() > ends then

@@ -14,6 +14,7 @@ local outside = require("core.outside.visitors")
 local poll = require("posix.poll").poll
 local pool = require("core.pool")
 local shm = require("core.shm")
+local signal = require("posix.signal")
 local stat = require("posix.sys.stat")
 local standby = require("core.outside.standby")
 local tree = require("core.shm.tree")
@@ -78,7 +79,7 @@ end
 -- What `perigee ps` shows.
 local function show(text)
   local path = shm.path("standby")
-  if not text then return os.remove(path) end
+  if not text then return os.remove(path) end -- it runs
   local file = io.open(path, "w")
   if not file then return end
   tree.protect(path)
@@ -95,22 +96,36 @@ local function look(fd, name)
   return pidfd, whom
 end
 
+-- Is another process that waits to go first, as the file `next_path` says?
+local function is_passed_over(next_path)
+  local file = io.open(next_path)
+  local pid = file and tonumber(file:read("*l") or "")
+  if file then file:close() end
+  return pid and pid > 0 and pid ~= unistd.getpid() and signal.kill(pid, 0) == 0
+end
+
 -- Wait until the lock on `fd` is this process's. Returns what waits for the end of the
 -- one that had it.
-local function wait(fd, name)
+local function wait(fd, name, next_path)
   C.pg_catch_signals()
-  show(name)
   local pidfd, whom
-  while not file_lock.try(fd) do
-    if not whom then pidfd, whom = look(fd, name) end
+  local function try() return not is_passed_over(next_path) and file_lock.try(fd) end
+  while not try() do
+    if not whom then
+      pidfd, whom = look(fd, name)
+      show(name)
+    end
     outside.standing_by(("%s, which has the name %s"):format(whom, name))
-    if wait_for(pidfd, LOOK_MS) and not file_lock.try(fd) then
-      unistd.close(pidfd) -- another one that waited was faster
-      pidfd, whom = nil, nil
+    if wait_for(pidfd, LOOK_MS) then -- another one that waited may be faster
+      unistd.close(pidfd)
+      pidfd = nil
+      if try() then break end
+      C.pg_sleep(LOOK_MS / 1000)
+      whom = nil
     end
     end_if_told()
   end
-  show(nil)
+  standby.after(show)
   log.info("--keep %s: %s ends, takes over", name, whom or "the other process")
   C.pg_release_signals()
   return pidfd and function ()
@@ -121,7 +136,8 @@ end
 
 --- If --standby was given: take the turn now, if the lock on `fd`, of the name, is
 --- free, or when whoever has it ends; begin() is called then. False: it wasn't given.
-function M.take_turn(fd, name, begin)
+--- In the file `next_path` there may be the number of the process that goes first.
+function M.take_turn(fd, name, begin, next_path)
   named = true
   if not wanted then return false end
   if file_lock.try(fd) then
@@ -129,7 +145,7 @@ function M.take_turn(fd, name, begin)
   else
     standby.begin(function ()
       pool.create() -- and with it DPDK
-      local await_end = wait(fd, name)
+      local await_end = wait(fd, name, next_path)
       begin()
       return await_end
     end)

@@ -1,0 +1,128 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Other processes' commands, and starting them where another process runs: with its
+-- environment, folder, network namespace and output. A command is {exe, cwd, words},
+-- the first of the words being the name that it was called by.
+
+local errno = require("posix.errno")
+local failure = require("core.failure")
+local fcntl = require("posix.fcntl")
+local ffi = require("ffi")
+local process = require("core.lib.process")
+local stdlib = require("posix.stdlib")
+local unistd = require("posix.unistd")
+local wait = require("posix.sys.wait")
+
+local other = {}
+
+ffi.cdef "int setns(int fd, int kind);"
+local NEW_NET = 0x40000000 -- CLONE_NEWNET, <linux/sched.h>
+
+local function proc(pid, name) return ("/proc/%s/%s"):format(pid, name) end
+
+local function strings(path)
+  local file, list = io.open(path, "rb"), {}
+  local text = file and file:read("*a") or ""
+  if file then file:close() end
+  for word in text:gmatch("([^%z]*)%z") do list[#list + 1] = word end
+  return list
+end
+
+local function link(pid, name)
+  local target, reason = unistd.readlink(proc(pid, name))
+  if not target then
+    failure.raise("can't see what process %d is: %s; try as its user, or as root", pid,
+      reason)
+  end
+  return target
+end
+
+--- The command of a process that runs.
+function other.command_of(pid)
+  return {exe = link(pid, "exe"), cwd = link(pid, "cwd"),
+    words = strings(proc(pid, "cmdline"))}
+end
+
+--- The command `before` as this program would run it; with the options and program of
+--- the list `words`, if there are some.
+function other.with_words(before, name, words)
+  local command = {exe = link("self", "exe"), cwd = before.cwd, words = before.words}
+  if #words > 0 then
+    command.words = {before.words[1], "--keep", name}
+    for _, word in ipairs(words) do table.insert(command.words, word) end
+  end
+  return command
+end
+
+--- The same command with --standby.
+function other.standing_by(command)
+  local words = {}
+  for i, word in ipairs(command.words) do words[i] = word end
+  if words[2] ~= "--standby" then table.insert(words, 2, "--standby") end
+  return {exe = command.exe, cwd = command.cwd, words = words}
+end
+
+-- Descriptor `fd` as the process has it; nil where it can't be opened again.
+local function output_of(pid, fd)
+  return fcntl.open(proc(pid, "fd/" .. fd), fcntl.O_WRONLY + fcntl.O_APPEND
+    + fcntl.O_CLOEXEC)
+end
+
+-- The network namespace of the process, if it is another one.
+local function network_of(pid)
+  local path = proc(pid, "ns/net")
+  if unistd.readlink(path) == unistd.readlink("/proc/self/ns/net") then return nil end
+  local fd, reason = fcntl.open(path, fcntl.O_RDONLY + fcntl.O_CLOEXEC)
+  if not fd then
+    failure.raise("can't see the network namespace of process %d: %s", pid, reason)
+  end
+  return fd
+end
+
+--- Where a process runs, for start(), also when that one has ended.
+function other.place_of(pid)
+  return {environment = strings(proc(pid, "environ")), network = network_of(pid),
+    output = output_of(pid, 1), errors = output_of(pid, 2)}
+end
+
+local function take_environment(list)
+  for name in pairs(stdlib.getenv()) do stdlib.setenv(name, nil) end
+  for _, each in ipairs(list) do
+    local name, value = each:match("^([^=]+)=(.*)$")
+    if name then stdlib.setenv(name, value) end
+  end
+end
+
+local function run(command, place)
+  unistd.setpid("s")
+  if place.network and ffi.C.setns(place.network, NEW_NET) ~= 0 then
+    failure.raise("can't enter the network namespace: %s", errno.errno(ffi.errno()))
+  end
+  take_environment(place.environment)
+  local null = fcntl.open("/dev/null", fcntl.O_RDONLY)
+  if null then unistd.dup2(null, 0) end
+  if place.output then unistd.dup2(place.output, 1) end
+  if place.errors then unistd.dup2(place.errors, 2) end
+  unistd.chdir(command.cwd)
+  local _, reason = process.execv(command.exe, command.words)
+  failure.raise("can't run %s: %s", command.exe, reason)
+end
+
+--- Start the command in a session of its own, in the place of another one. Its process
+--- id.
+function other.start(command, place)
+  io.stdout:flush()
+  local pid, reason = unistd.fork()
+  if not pid then failure.raise("no process can be started: %s", reason) end
+  if pid > 0 then return pid end
+  local ok, err = pcall(run, command, place)
+  if not ok then io.stderr:write("perigee: ", tostring(err), "\n") end
+  unistd._exit(127)
+end
+
+--- The exit status of a process that start() has started, or nil: it runs.
+function other.status(pid)
+  local found, _, status = wait.wait(pid, wait.WNOHANG)
+  return found == pid and status or nil
+end
+
+return other

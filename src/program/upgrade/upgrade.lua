@@ -1,0 +1,142 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- `perigee upgrade`: another process in the place of the one that has a name (--keep),
+-- of this version of Perigee, and maybe with another command line. It is started as a
+-- standby (net.keep.standby) beside the old one, which ends once the new one is ready.
+
+local cli = require("lib.cli")
+local C = require("core.native")
+local failure = require("core.failure")
+local file_lock = require("core.lib.file_lock")
+local instances = require("lib.observe.instances")
+local keep = require("net.keep.keep")
+local log = require("core.lib.log")
+local notify = require("lib.service.notify")
+local other = require("program.upgrade.other")
+local previous = require("program.upgrade.previous")
+local signal = require("posix.signal")
+local standby = require("net.keep.standby")
+local tree = require("core.shm.tree")
+local unistd = require("posix.unistd")
+
+local M = {summary = "put another process in the place of the one with a name (--keep)"}
+
+--- Why --sandbox is refused.
+M.no_sandbox = "it starts a program"
+
+local PAUSE_S = 0.01
+
+-- Wait until f() is true: true; or why not: "it ended", or that time is up.
+local function wait_for(new, patience, f)
+  local ends = C.pg_monotonic() + patience
+  repeat
+    local status = other.status(new)
+    if status then return false, "it ended with the status " .. status end
+    if f() then return true end
+    C.pg_sleep(PAUSE_S)
+  until C.pg_monotonic() > ends
+  return false, ("that took more than %g s"):format(patience)
+end
+
+local function instance_of(pid)
+  for _, instance in ipairs(instances.list()) do
+    if instance.pid == pid then return instance end
+  end
+end
+
+-- Is the process ready, and waits for the name?
+local function stands_by(pid, name)
+  local instance = instance_of(pid)
+  return instance and instance.standby == name
+end
+
+local function write(path, number)
+  local file, reason = io.open(path, "w")
+  if not file then failure.raise("can't write: %s", reason) end
+  tree.protect(path)
+  file:write(number, "\n")
+  file:close()
+end
+
+-- Start the command as a standby of the process `old`. The process id; the old one
+-- runs on if that fails.
+local function start(command, place, old, name, patience)
+  local new = other.start(command, place)
+  local ready, why = wait_for(new, patience, function ()
+    return stands_by(new, name)
+  end)
+  if ready then return new end
+  signal.kill(new, signal.SIGKILL)
+  failure.raise("upgrade %s: the new process wasn't ready: %s; process %d runs on",
+    name, why, old)
+end
+
+-- Let the old process give way. If the new one fails then, what ran before is started
+-- again.
+local function exchange(lock, name, old, new, again, patience)
+  notify.tell("MAINPID=" .. new)
+  local first = keep.next_path(name)
+  write(first, new)
+  local began = C.pg_monotonic()
+  signal.kill(old, signal.SIGTERM)
+  local done, why = wait_for(new, patience, function ()
+    local instance = instance_of(new)
+    return instance and not instance.standby and standby.holder(lock) == new
+  end)
+  os.remove(first)
+  if done then
+    log.info("upgrade %s: process %d has taken over from %d, in %.0f ms", name, new,
+      old, 1000 * (C.pg_monotonic() - began))
+    return
+  end
+  signal.kill(new, signal.SIGKILL)
+  failure.raise("upgrade %s: the new process failed as it took over: %s; what ran "
+    .. "before is started again, as process %d", name, why, again())
+end
+
+local function run(name, command, back, patience)
+  local good, problem = keep.check_name(name)
+  if not good then failure.usage("'%s' is no name: %s", name, problem) end
+  local path = keep.folder(name)
+  local lock = tree.exists(path) and file_lock.open(path)
+  local old = lock and standby.holder(lock)
+  if not old then
+    failure.raise("upgrade %s: no process of this pid namespace has the name; "
+      .. "`perigee keep list` shows those that are in use", name)
+  end
+  local before = other.command_of(old)
+  if back then
+    command = previous.read(name)
+    if not command then
+      failure.usage("upgrade %s --back: nothing ran before an upgrade", name)
+    end
+  else
+    command = other.with_words(before, name, command)
+  end
+  command = other.standing_by(command)
+  local place = other.place_of(old)
+  local new = start(command, place, old, name, patience)
+  previous.write(name, before)
+  exchange(lock, name, old, new, function () return other.start(before, place) end,
+    patience)
+  unistd.close(lock)
+end
+
+--- Run the program: `args` as in its usage.
+function M.run(args)
+  local parser = cli.parser("upgrade", "Put another process in the place of the one "
+    .. "that has a name (--keep NAME): this version of Perigee with the same command "
+    .. "line, or with another.")
+  parser:argument("name", "The name.")
+  parser:argument("command", "Behind --: options and a program with its arguments "
+    .. "(default: as the process that runs has them)."):args("*")
+  parser:flag("--back", "What ran before the last upgrade, again.")
+  parser:option("--patience", "Seconds to wait for the new process (default 60).", "60")
+    :convert(cli.positive_number)
+  local options = cli.parse(parser, args)
+  if options.back and #options.command > 0 then
+    failure.usage("upgrade: --back takes no command: it is what ran before")
+  end
+  run(options.name, options.command, options.back, options.patience)
+end
+
+return M

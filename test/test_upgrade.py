@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`perigee upgrade`: another process takes the place of one that runs, and the connections
+that go through it go on; what goes wrong leaves what ran before."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import struct
+
+from helpers.command import PERIGEE, run, running, wait_until
+from test_keep import CHUNKS, NAT, Net, environment, pass_on  # noqa: F401 (a fixture)
+
+QUIET = "RatedSource(RATE 10) -> Discard"
+OVER = re.compile(r"process (\d+) has taken over from (\d+)")
+
+
+@contextlib.contextmanager
+def ended(env):
+    """What `perigee upgrade` has started is ended."""
+    try:
+        yield
+    finally:
+        for pid in re.findall(r"^(\d+) +click", run(PERIGEE, "ps", env=env).stdout, re.M):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+def upgrade(env, *words):
+    result = run(PERIGEE, "upgrade", *words, env=env)
+    assert result.returncode == 0, result.stderr
+    new, old = OVER.search(result.stderr).groups()
+    return int(new), int(old)
+
+
+def test_tcp_goes_on_through_a_nat_that_is_upgraded(environment):  # noqa: F811
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(ended(environment))
+        net = Net(stack)
+        router = stack.enter_context(net.router("--keep", "nat", environment=environment))
+        client, server = net.connected(stack, router)
+        pid = int(re.search(r"^(\d+) +click", run(PERIGEE, "ps", env=environment).stdout,
+                            re.M).group(1))
+        for words in (["nat"], ["nat", "--", "click", "-e", NAT.replace("02:00:00:00:00:01",
+                                                                        "02:00:00:00:00:0a"),
+                                "--device", "0=packet:in0", "--device", "1=packet:out0"],
+                      ["--back", "nat"]):
+            new, old = upgrade(environment, *words)
+            assert old == pid and new != old
+            pid = new
+            for _ in range(CHUNKS):
+                pass_on(client, server, router)
+                pass_on(server, client, router)
+        assert router.process.wait(60) == 0  # it ended as by any SIGTERM
+
+
+def test_no_packet_comes_twice(environment):  # noqa: F811
+    """Numbered packets while it is upgraded: those that come are each there once, and in
+    order but for those of the exchange."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(ended(environment))
+        net = Net(stack)
+        router = stack.enter_context(net.router("--keep", "nat", environment=environment))
+        router.wait_for_engine()
+        with net.inside.entered():
+            sender = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        with net.outside.entered():
+            receiver = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            receiver.bind(("192.0.2.254", 4000))
+        receiver.setblocking(False)
+        came, sent = [], 0
+
+        def exchange():
+            nonlocal sent
+            sender.sendto(struct.pack("!I", sent), ("192.0.2.254", 4000))
+            sent += 1
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    came.append(struct.unpack("!I", receiver.recv(100))[0])
+            return came and came[-1] > after
+        after = 10
+        wait_until(exchange, lambda: f"packets; the router said {router.said}")
+        with running(PERIGEE, "upgrade", "nat", env=environment) as process:
+            wait_until(lambda: exchange() and not process.read(), lambda: process.said)
+            assert process.process.wait(60) == 0, process.said
+        after = sent
+        wait_until(exchange, lambda: f"packets; the router said {router.said}")
+        assert len(came) == len(set(came))
+
+
+def test_what_goes_wrong_leaves_the_old_one(environment):  # noqa: F811
+    with ended(environment), running(PERIGEE, "--keep", "x", "click", "-e", QUIET,
+                                     env=environment) as first:
+        first.wait_for_engine()
+        for words, why in ((["click", "-e", "x :: Nothing; Idle -> x"], "it ended with the status 1"),
+                           (["nothing"], "it ended with the status 2")):
+            wrong = run(PERIGEE, "upgrade", "x", "--", *words, env=environment)
+            assert wrong.returncode == 1
+            assert wrong.stderr == (f"perigee: upgrade x: the new process wasn't ready: {why}; "
+                                    f"process {first.pid} runs on\n")
+        none = run(PERIGEE, "upgrade", "--back", "x", env=environment)
+        assert (none.returncode, none.stderr) == (
+            2, "perigee: upgrade x --back: nothing ran before an upgrade\n")
+        assert first.read() and "x: in use" in run(PERIGEE, "keep", "list", env=environment).stdout
+        assert first.interrupt() == 0
+    for name, text in (("../x", "is no name"), ("y", "no process of this pid namespace has")):
+        refused = run(PERIGEE, "upgrade", name, env=environment)
+        assert refused.returncode and text in refused.stderr
+
+
+def test_what_fails_as_it_takes_over_is_taken_back(environment, tmp_path):  # noqa: F811
+    with ended(environment), running(PERIGEE, "--keep", "x", "click", "-e", QUIET,
+                                     env=environment) as first:
+        first.wait_for_engine()
+        graph = tmp_path / "graph.lua"
+        graph.write_text("""
+            local Bad = {}
+            function Bad:new() return setmetatable({}, {__index = Bad}) end
+            function Bad:begin() require("core.failure").raise("the file is taken") end
+            local c = config.new()
+            config.app(c, "bad", Bad)
+            engine.configure(c)
+            engine.main()""")
+        wrong = run(PERIGEE, "upgrade", "x", "--", "run", graph, env=environment)
+        assert wrong.returncode == 1
+        found = re.search(r"the new process failed as it took over: it ended with the status 1; "
+                          r"what ran before is started again, as process (\d+)", wrong.stderr)
+        assert found, wrong.stderr
+        assert first.process.wait(60) == 0
+
+        def runs():
+            return re.search(rf"^{found[1]} +click -e RatedSource.*control.socket$",
+                             run(PERIGEE, "ps", env=environment).stdout, re.M)
+        wait_until(runs, "the process from before")
+
+
+def test_others_that_stand_by_come_later(environment):  # noqa: F811
+    command = [PERIGEE, "--keep", "x", "--standby", "click", "-e", QUIET]
+    with ended(environment), running(*command, env=environment) as first:
+        first.wait_for_engine()
+        with running(*command, env=environment) as second:
+            second.wait_for("stands by for")
+            for _ in range(3):
+                new, _ = upgrade(environment, "x")
+                second.wait_for(f"stands by for process {new}\n")
+            os.kill(new, signal.SIGKILL)
+            second.wait_for("took over in")
+            assert second.interrupt() == 0
