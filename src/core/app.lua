@@ -93,11 +93,9 @@ end
 
 local function configure(new, forced, before)
   on_error.check("engine.on_error", settings.on_error)
-  if standby.waits() and next(new.apps) then
-    if standby.look(plan.check, new, known or graph.known()) then
-      return meanwhile.call(standby.pause, apply_now, new, forced)
-    end
-    standby.pass()
+  if standby.waits() and next(new.apps)
+    and standby.look(plan.check, new, known or graph.known()) then
+    return meanwhile.call(standby.pause, apply_now, new, forced)
   end
   if changing and not at_work then
     failure.raise("engine.configure was called while a configuration is being "
@@ -270,10 +268,8 @@ end
 -- A signal has ended the run: what is on its way gets to its end.
 local function run_out()
   outside.stopping()
-  if settings.drain > 0 then
-    C.pg_watch(true)
-    deploy.run_out(settings.drain)
-  end
+  C.pg_watch(true)
+  if settings.drain > 0 then deploy.run_out(settings.drain) end
   outside.ran_out()
 end
 

@@ -40,7 +40,7 @@ end
 --- Before pass(): of a configuration that is to run check(new, ...) finds what is
 --- wrong, and its apps make ready what they can beside the other process
 --- (class.make_ready(arg)). False: it can't run as things are now, but maybe later;
---- that is a warning.
+--- that is a warning, and the process is held back at once.
 function standby.look(check, new, ...)
   local ok, err = pcall(check, new, ...)
   if not ok then
@@ -50,6 +50,7 @@ function standby.look(check, new, ...)
   for _, app in pairs(new.apps) do
     if app.class.make_ready then pcall(app.class.make_ready, app.arg) end
   end
+  if not ok then standby.pass() end
   return ok
 end
 
