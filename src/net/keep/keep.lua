@@ -17,7 +17,6 @@ local shm = require("core.shm")
 local standby = require("net.keep.standby")
 local stat = require("posix.sys.stat")
 local stdio = require("posix.stdio")
-local turn = require("core.outside.standby")
 local this_engine = require("core.this_engine")
 local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
@@ -26,10 +25,8 @@ local keep = {}
 
 local PATIENCE_S, PAUSE_S = 2, 0.01 -- for one that is just being killed
 local OWN, OWN_FILE = 448, 384 -- rwx------, rw-------
-local F_DUPFD_CLOEXEC, LAST_FD = 1030, 8192 -- <linux/fcntl.h>
 local LONGEST_NAME, LONGEST_FILE = 64, 150
-local O_NOFOLLOW = 0x20000 -- <fcntl.h>, of x86
-if ffi.arch == "arm64" then O_NOFOLLOW = 0x8000 end
+local O_NOFOLLOW = ffi.arch == "arm64" and 0x8000 or 0x20000 -- <fcntl.h>
 --- How a file that is to be written is opened.
 keep.WRITE = fcntl.O_RDWR + fcntl.O_CREAT + fcntl.O_EXCL + fcntl.O_CLOEXEC + O_NOFOLLOW
 local READ = fcntl.O_RDONLY + fcntl.O_NONBLOCK + fcntl.O_CLOEXEC + O_NOFOLLOW
@@ -49,10 +46,6 @@ local function root() return os.getenv("PERIGEE_KEEP_ROOT") or shm.root end
 function keep.folder(of)
   return root() .. "/keep" .. (of and "/" .. of or "")
 end
-
---- The file with the number of the process that is to have the name next, before
---- others that wait for it (`perigee upgrade`).
-function keep.next_path(of) return ("%s/.%s.next"):format(keep.folder(), of) end
 
 --- Is the text a name? If not, what is wrong with it.
 function keep.check_name(text)
@@ -97,20 +90,6 @@ end
 --- Is a process using the name?
 function keep.is_used(of) return file_lock.is_held(keep.folder(of)) end
 
--- The descriptor by a number above all others. The kernel closes a process's files in
--- the order of their numbers, and lets go of the last one first (task_work_run): a
--- standby knows of the end before rings are taken down.
-local function last_closed(fd)
-  for _, number in ipairs{LAST_FD, LAST_FD / 16} do
-    local high = fcntl.fcntl(fd, F_DUPFD_CLOEXEC, number)
-    if high and high >= 0 then
-      unistd.close(fd)
-      return high
-    end
-  end
-  return fd
-end
-
 --- Keep state under the name from now on. A failure if it is no name, or another
 --- process has it. A worker's engine takes part in what the process has.
 function keep.use(text)
@@ -123,12 +102,11 @@ function keep.use(text)
   own_folder(keep.folder(name))
   local fd = file_lock.open(keep.folder(name))
   local function begin()
-    lock = fd and last_closed(fd)
-    -- Who waits for the name needn't wait for what else there is to end.
+    lock = fd and standby.last_closed(fd)
     outside.let_in{ran_out = keep.leave}
     sweep(keep.folder(name))
   end
-  if fd and standby.take_turn(fd, name, begin, keep.next_path(name)) then return end
+  if fd and standby.take_turn(fd, name, begin, keep.folder()) then return end
   local ends = C.pg_monotonic() + PATIENCE_S
   while fd and not file_lock.try(fd) do
     if C.pg_monotonic() > ends then
@@ -351,7 +329,7 @@ local LONGEST_OF = 255
 --- What can't be kept is told, and the program goes on.
 function keep.records(item)
   if not name then return end
-  if turn.waits() then return turn.after(function () keep.records(item) end) end
+  if standby.turn.waits() then return standby.turn.after(function () keep.records(item) end) end
   if #item.of > LONGEST_OF then
     log.warning("--keep %s: what '%s' has isn't kept: its name has over %d bytes", name,
       item.of, LONGEST_OF)

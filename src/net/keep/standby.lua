@@ -5,6 +5,7 @@
 -- that takes a tenth of a second. Of several that wait the lock chooses one.
 
 local C = require("core.native")
+local fcntl = require("posix.fcntl")
 local ffi = require("ffi")
 local failure = require("core.failure")
 local file_lock = require("core.lib.file_lock")
@@ -20,11 +21,12 @@ local standby = require("core.outside.standby")
 local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
 
-local M = {}
+local M = {turn = standby}
 
 ffi.cdef "long syscall(long number, ...);"
 
 local PIDFD_OPEN = 434 -- <asm/unistd.h>, the same everywhere
+local F_DUPFD_CLOEXEC, LAST_FD = 1030, 8192 -- <linux/fcntl.h>
 local LOOK_MS = 5 -- between looks at the lock
 local PATIENCE_MS = 5000 -- with the kernel, which closes what the other one had open
 
@@ -76,6 +78,20 @@ local function wait_for(pidfd, ms)
   return pidfd and fds[pidfd].revents and fds[pidfd].revents.IN
 end
 
+--- The descriptor by a number above all others. The kernel closes a process's files in
+--- the order of their numbers, and lets go of the last one first (task_work_run): a
+--- standby knows of the end before rings are taken down.
+function M.last_closed(fd)
+  for _, number in ipairs{LAST_FD, LAST_FD / 16} do
+    local high = fcntl.fcntl(fd, F_DUPFD_CLOEXEC, number)
+    if high and high >= 0 then
+      unistd.close(fd)
+      return high
+    end
+  end
+  return fd
+end
+
 -- What `perigee ps` shows.
 local function show(text)
   local path = shm.path("standby")
@@ -95,6 +111,10 @@ local function look(fd, name)
   log.info("--keep %s: ready, stands by for %s", name, whom)
   return pidfd, whom
 end
+
+--- The file, in the folder of all names, with the number of the process that is to have
+--- the name next, before others that wait for it (`perigee upgrade`).
+function M.next_path(folder, name) return ("%s/.%s.next"):format(folder, name) end
 
 -- Is another process that waits to go first, as the file `next_path` says?
 local function is_passed_over(next_path)
@@ -136,8 +156,8 @@ end
 
 --- If --standby was given: take the turn now, if the lock on `fd`, of the name, is
 --- free, or when whoever has it ends; begin() is called then. False: it wasn't given.
---- In the file `next_path` there may be the number of the process that goes first.
-function M.take_turn(fd, name, begin, next_path)
+--- `folder` is that of all names (next_path).
+function M.take_turn(fd, name, begin, folder)
   named = true
   if not wanted then return false end
   if file_lock.try(fd) then
@@ -145,7 +165,7 @@ function M.take_turn(fd, name, begin, next_path)
   else
     standby.begin(function ()
       pool.create() -- and with it DPDK
-      local await_end = wait(fd, name, next_path)
+      local await_end = wait(fd, name, M.next_path(folder, name))
       begin()
       return await_end
     end)

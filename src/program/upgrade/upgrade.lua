@@ -74,7 +74,7 @@ end
 -- again.
 local function exchange(lock, name, old, new, again, patience)
   notify.tell("MAINPID=" .. new)
-  local first = keep.next_path(name)
+  local first = standby.next_path(keep.folder(), name)
   write(first, new)
   local began = C.pg_monotonic()
   signal.kill(old, signal.SIGTERM)
