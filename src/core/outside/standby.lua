@@ -30,11 +30,11 @@ end
 --- Is this process held back?
 function standby.waits() return wait ~= nil end
 
---- Call f() once this process isn't held back: now, or right after it takes over. What
+--- Call f(argument), or f(), once this process isn't held back: now, or right after it takes over. What
 --- fails then is a warning; packets come first.
-function standby.after(f)
-  if not wait then return f() end
-  later[#later + 1] = f
+function standby.after(f, argument)
+  if not wait then return f(argument) end
+  later[#later + 1] = function () f(argument) end
 end
 
 --- Before pass(): of a configuration that is to run check(new, ...) finds what is

@@ -329,7 +329,7 @@ local LONGEST_OF = 255
 --- What can't be kept is told, and the program goes on.
 function keep.records(item)
   if not name then return end
-  if standby.turn.waits() then return standby.turn.after(function () keep.records(item) end) end
+  if standby.turn.waits() then return standby.turn.after(keep.records, item) end
   if #item.of > LONGEST_OF then
     log.warning("--keep %s: what '%s' has isn't kept: its name has over %d bytes", name,
       item.of, LONGEST_OF)
