@@ -30,8 +30,8 @@ end
 --- Is this process held back?
 function standby.waits() return wait ~= nil end
 
---- Call f(argument), or f(), once this process isn't held back: now, or right after it takes over. What
---- fails then is a warning; packets come first.
+--- Call f(argument), or f(), once this process isn't held back: now, or right after it
+--- takes over. What fails then is a warning; packets come first.
 function standby.after(f, argument)
   if not wait then return f(argument) end
   later[#later + 1] = function () f(argument) end

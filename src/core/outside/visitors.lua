@@ -9,14 +9,15 @@ local outside = {}
 local visitors = {}
 
 --- Let the visitor take part: its begin() is called as engine.main begins, begun()
---- after those of all, tend(now) a hundred times a second while packets come (20 times
---- where the engine sleeps between them), reload(done) before and after the program
---- reads its configuration again, standing_by(whom) again and again while the process
---- waits for its turn (core.outside.standby), stopping() when a signal has come and
---- packets run out, ran_out() when they have, and leave() when the process ends, before
---- its apps are stopped. While no packet comes, what descriptor() returns (any number of
---- them) tells of something to do. Where the engine sleeps, tend() is called every `patience` seconds at least.
---- Each may be left out; none but begun() may raise errors.
+--- after those of all, tend(now) a hundred times a second while packets come (20
+--- times where the engine sleeps between them), reload(done) before and after the
+--- program reads its configuration again, standing_by(whom) again and again while the
+--- process waits for its turn (core.outside.standby), stopping() when a signal has
+--- come and packets run out, ran_out() when they have, and leave() when the process
+--- ends, before its apps are stopped. While no packet comes, what descriptor()
+--- returns (any number of them) tells of something to do. Where the engine sleeps,
+--- tend() is called every `patience` seconds at least. Each may be left out; none but
+--- begun() may raise errors.
 function outside.let_in(visitor)
   visitors[#visitors + 1] = visitor
 end
