@@ -74,7 +74,8 @@ end
 --- The running instances but for this process, in order of their process ids: a list
 --- of {pid, name (or nil), program, directory, leader = the pid of the process it
 --- works for (or nil), standby = the name (--keep) that it waits to take over (or
---- nil)}. Its field `elsewhere` lists those of other pid namespaces: {pid = there, name (or nil)}. `roots` and `proc` are for tests.
+--- nil)}. Its field `elsewhere` lists those of other pid namespaces: {pid = there,
+--- name (or nil)}. `roots` and `proc` are for tests.
 function instances.list(roots, proc)
   local list = {elsewhere = {}}
   for _, root in ipairs(roots or default_roots()) do add(list, root, proc) end
