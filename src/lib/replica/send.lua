@@ -143,7 +143,8 @@ end
 
 local function end_sweep(self, now)
   self.sweeping = false
-  self.due = math.max(self.began + self.interval, now + (DUTY - 1) * self.spent)
+  local spent = self.spent + now - self.turn -- this turn's time isn't in it yet
+  self.due = math.max(self.began + self.interval, now + (DUTY - 1) * spent)
   if not self.changed and now < self.told_at + HEARTBEAT_S then return true end
   self.told_at = now
   self.sweep = self.sweep + 1
@@ -181,11 +182,12 @@ local function work(self)
     self.sweeping, self.changed, self.began, self.spent = true, false, now, 0
     look(self)
   end
-  local began, good, steps = now, true, 0
+  local good, steps = true, 0
+  self.turn = now
   while good and self.sweeping and self.stream:is_sent() and steps < MOST_STEPS do
     good, steps = step(self), steps + 1
   end
-  self.spent = self.spent + C.pg_monotonic() - began
+  self.spent = self.spent + C.pg_monotonic() - self.turn
   return good
 end
 
