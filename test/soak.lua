@@ -135,7 +135,7 @@ local function change()
   chosen = chosen + 1 -- at first each of them once
   changes[chosen <= #changes and chosen or math.random(#changes)](c)
   if math.random(3) == 1 then changes[math.random(3)](c) end
-  local ok, err = pcall(engine.configure, c)
+  local ok, err = pcall(engine.configure_meanwhile, c)
   -- The spare interface may be down just now.
   if not ok and not c.apps.spare then error(err, 0) end
   print(ok and "changed" or "refused")

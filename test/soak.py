@@ -32,6 +32,7 @@ WARM_UP = 4  # samples that aren't compared: each kind of change comes once
 # kB by which memory may grow: LuaJIT's code (doc/jit.md) and traces, and rare paths.
 CODE_KB, CODE_KB_A_CHANGE = 4096, 4
 PORTS_PACKETS = 128  # that two packet ports have at hand: between 0 and 64 each
+PASSING_FILES = 1  # that is open just now: a worker that starts reads its modules
 LATE_COUNTERS = 16  # of cycles: an app's is made when it is first sampled, and kept
 MOST_LEFT = 3  # folders of peers that were killed last: the next process removes them
 
@@ -186,7 +187,7 @@ def faults_of(samples):
         before, now = [s[name] for s in early], [s[name] for s in late]
         slack = {"resident kB": CODE_KB + CODE_KB_A_CHANGE * 4 * len(samples),
                  "Lua's heap kB": CODE_KB, "packets in use": PORTS_PACKETS,
-                 "mappings of files": LATE_COUNTERS,
+                 "mappings of files": LATE_COUNTERS, "descriptors": PASSING_FILES,
                  "files in shared memory": LATE_COUNTERS}.get(name, 0)
         if statistics.median(now) > max(before) + slack:
             faults.append(f"{name}: up to {max(before)} in the first half, then "

@@ -37,7 +37,7 @@ def conf(tmp_path):
 
 def ping(namespace, to, *options, count=2):
     """How many of the pings were answered; at once, or not at all."""
-    result = namespace.run("ping", "-q", "-c", str(count), "-i", "0.1", "-W", "2",
+    result = namespace.run("ping", "-q", "-c", str(count), "-i", "0.1", "-W", "20",
                            *options, to)
     return int(result.stdout.split(" received")[0].split()[-1])
 

@@ -36,7 +36,7 @@ def echo_of_dpdk(role, path, *options, mode="io"):
     return running(tool("dpdk-testpmd"), "--no-huge", "-m", 256, "--no-pci", "--no-shconf",
                    "--no-telemetry", f"--lcores=0@({cpus}),1@({cpus})", f"--vdev={device}", "--",
                    "--port-topology=loop", f"--forward-mode={mode}", "--no-lsc-interrupt",
-                   "--total-num-mbufs=16384", "--no-flush-rx", "--stats-period=1")
+                   "--total-num-mbufs=8192", "--mbuf-size=16640", "--no-flush-rx", "--stats-period=1")
 
 
 @contextlib.contextmanager
@@ -84,9 +84,12 @@ def test_with_a_client_of_dpdk(tmp_path, path, options):
             assert come_back(tmp_path, sender, echo) == PACKETS, echo.said
 
 
-@pytest.mark.parametrize("options", [[], ["ring=4000"], ["buffer=16384"]])
-def test_with_a_server_of_dpdk(tmp_path, path, options):
-    with echo_of_dpdk("server", path) as echo:
+# (Since DPDK 23.11 its driver takes no peer's word for the size of buffers but its own
+# `bsize`: a packet in one larger buffer is written over the end of its mbuf.)
+@pytest.mark.parametrize("options, theirs", [
+    ([], []), (["ring=4000"], []), (["buffer=16384"], ["bsize=16384"])])
+def test_with_a_server_of_dpdk(tmp_path, path, options, theirs):
+    with echo_of_dpdk("server", path, *theirs) as echo:
         served(path, echo)
         assert go_round(tmp_path, echo, end("client", path, *options)) == PACKETS, echo.said
 

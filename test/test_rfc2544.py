@@ -109,7 +109,7 @@ def test_prints_what_there_is():
     process = subprocess.Popen(
         [PERIGEE, "loadtest", "rfc2544", "--quick", "-D", "20ms", "--tests",
          "throughput,loss", "--warm-up", "0", "--wait", "0", "-b", "10M", "-p", "10M",
-         "--sizes", "60,124", "--pause", "500ms", "--json", "-", "null"],
+         "--sizes", "60,124", "--pause", "20s", "--json", "-", "null"],
         text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process:
         said = ""
