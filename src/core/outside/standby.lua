@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A process that stands by (--standby) does all that can be done beside the one that
+-- A process that stands by (--standby) does all that can be done while the other one
 -- runs, and is held back before it opens what that one holds: ports, sockets, files.
 -- What it waits for is for net.keep.standby to say.
 

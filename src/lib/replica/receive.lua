@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The backup's side of replication: writes the files of a name as a master on another
 -- host says. None of its bytes is believed. A file takes the place of the one that was
--- there once it is whole.
+-- there once it is complete.
 
 local C = require("core.declare")("net/replica/replica.h")
 local cjson = require("cjson")
@@ -179,10 +179,10 @@ local function of_number(self, bytes, n, size)
   return nil, ("speaks of a file %d"):format(id)
 end
 
-local function on_whole(self, bytes, n)
+local function on_complete(self, bytes, n)
   local file, problem = of_number(self, bytes, n, 4)
   if not file then return problem end
-  if file.whole then return ("has '%s' whole twice"):format(file.of) end
+  if file.whole then return ("completes '%s' twice"):format(file.of) end
   local gone, had = without(self, file)
   local ok, reason = os.rename(path_of(self, file.of, true), path_of(self, file.of))
   if not ok then return "can't be taken: " .. reason end
@@ -247,7 +247,7 @@ local function on_swept(self, bytes, n)
 end
 
 local HANDLERS = {[stream.FILE] = on_file, [stream.RECORDS] = on_records,
-  [stream.WHOLE] = on_whole, [stream.GONE] = on_gone, [stream.SWEPT] = on_swept}
+  [stream.COMPLETE] = on_complete, [stream.GONE] = on_gone, [stream.SWEPT] = on_swept}
 
 local function handle(self, type, bytes, n)
   self.heard = C.pg_monotonic()

@@ -170,7 +170,7 @@ local function step(self)
   table.remove(self.queue, 1)
   if not first.first then return true end
   first.first, self.changed = false, true
-  return self.stream:put(stream.WHOLE, stream.bytes32(first.id))
+  return self.stream:put(stream.COMPLETE, stream.bytes32(first.id))
 end
 
 local MOST_STEPS = 64 -- before others get their turn

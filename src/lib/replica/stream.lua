@@ -15,10 +15,10 @@ local stream = {}
 
 --- Types of frames. HELLO: JSON. FILE: a uint32_t, how many bytes of JSON follow, and
 --- behind these the file's notes. RECORDS: a struct replica_batch, and entries
---- (net/replica/replica.h). WHOLE: a uint32_t, the number of a file that has all
+--- (net/replica/replica.h). COMPLETE: a uint32_t, the number of a file that has all
 --- records now. GONE: that of one that is no more. SWEPT, and its answer SEEN: a
 --- uint64_t, which sweep. REFUSE: a text. Numbers are in little-endian order.
-stream.HELLO, stream.FILE, stream.RECORDS, stream.WHOLE, stream.GONE, stream.SWEPT,
+stream.HELLO, stream.FILE, stream.RECORDS, stream.COMPLETE, stream.GONE, stream.SWEPT,
   stream.SEEN, stream.REFUSE = 1, 2, 3, 4, 5, 6, 7, 8
 
 local HEADER = ffi.sizeof("struct replica_frame")

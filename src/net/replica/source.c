@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What has changed in a file of kept records since the other host was told: the file is
+ * What has changed in a file of kept records since the last batch to the other host: it is
  * read in chunks, never mapped, and compared. The process that writes it isn't asked and
  * doesn't wait. It may write while a record is read, so what has changed is read twice,
  * and put off to the next sweep if the two differ.

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `perigee notify`: which role this host has for a name, as keepalived and others tell.
+-- `perigee notify`: which role this host has for a name, as keepalived and others say.
 
 local cli = require("lib.cli")
 local failure = require("core.failure")

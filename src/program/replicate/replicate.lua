@@ -47,8 +47,8 @@ local function parser()
     :argname("ADDRESS")
   p:option("--token", ("The file with the token that both hosts have (default %s).")
     :format(TOKEN)):argname("FILE")
-  p:option("--role", "master or backup, until told otherwise (default: the last role "
-    .. "told, else backup with --listen)."):choices{"master", "backup"}
+  p:option("--role", "master or backup, until `perigee notify` (default: the last role "
+    .. "notified, else backup with --listen)."):choices{"master", "backup"}
   p:option("--interval", "A sweep for changes begins so often at most (default 50ms).")
     :convert(quantity.duration):argname("TIME")
   p:option("--memory", "Take so many bytes of records at most (default 1Gi).")

@@ -25,7 +25,7 @@ local function cpus_of(text)
 end
 
 local function parse(args)
-  local p = cli.parser("spread", "Tell what each of N CPUs would have to do with "
+  local p = cli.parser("spread", "Show what each of N CPUs would have to do with "
     .. "packets that are handed out by their flows, as --cpus does it: with flows that "
     .. "stay where they are, and with --balance.")
   p:argument("file", "A capture (pcap or pcapng); without it flows are made."):args("?")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What ran under a name before its last upgrade (program.upgrade.other's commands): a
--- file beside what is kept, in a folder that is closed to other users.
+-- file next to what is kept, in a folder that is closed to other users.
 
 local failure = require("core.failure")
 local keep = require("net.keep.keep")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `perigee upgrade`: another process in the place of the one that has a name (--keep),
 -- of this version of Perigee, and maybe with another command line. It is started as a
--- standby (net.keep.standby) beside the old one, which ends once the new one is ready.
+-- standby (net.keep.standby) while the old one runs; that ends once this one is ready.
 
 local cli = require("lib.cli")
 local C = require("core.native")
