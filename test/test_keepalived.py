@@ -20,32 +20,20 @@ SECOND = 5000  # UDP
 pytestmark = pytest.mark.skipif(not shutil.which("keepalived", path="/usr/sbin:/usr/bin"),
                                 reason="there is no keepalived")
 
-# What stands for systemd: it starts and stops the NAT.
-SYSTEMCTL = """#!/bin/sh
-exec >>{folder}/router.log 2>&1
-case $1 in
-  start) setsid {perigee} --keep nat click {folder}/nat.click --device 0=packet:in0 \\
-    --device 1=packet:out0 & echo $! >{folder}/router.pid ;;
-  stop) [ ! -s {folder}/router.pid ] || kill $(cat {folder}/router.pid); rm -f {folder}/router.pid ;;
-esac
-"""
 
-
-def prepare(host):
+def prepare(host, priority):
     """Files of the example, with this host's folders; the command that runs keepalived."""
     folder, nat = host.folder, host.namespace
-    (folder / "nat.click").write_text(NAT)
-    (folder / "systemctl").write_text(SYSTEMCTL.format(folder=folder, perigee=PERIGEE))
     script = (EXAMPLES / "failover-notify").read_text().replace(
         "export SNABB_SHM_ROOT=/run/perigee\n", f"export SNABB_SHM_ROOT={folder}/shm\n"
         f"PATH={folder}:{PERIGEE.parent}:$PATH\n")
     assert str(folder) in script
     (folder / "notify").write_text(script)
-    for name in "systemctl", "notify":
-        (folder / name).chmod(0o755)
+    (folder / "notify").chmod(0o755)
     conf = (EXAMPLES / "keepalived.conf").read_text().replace(
-        "/etc/perigee/failover-notify", str(folder / "notify"))
-    assert str(folder) in conf
+        "/etc/perigee/failover-notify", str(folder / "notify")).replace(
+        "priority 254 ", f"priority {priority} ")
+    assert str(folder) in conf and f"priority {priority} " in conf
     (folder / "keepalived.conf").write_text(conf)
     return nat.command("keepalived", "-n", "-l", "-D", "-P", "-f", folder / "keepalived.conf",
                        "-p", folder / "pid", "-r", folder / "vrrp.pid")
@@ -74,55 +62,134 @@ def longest_gap(client, event):
     return gap, time.monotonic() - last
 
 
-def test_tcp_goes_on_when_the_master_dies(tmp_path, capsys):
-    with contextlib.ExitStack() as stack:
-        net = Net(stack, tmp_path)
-        a, b = net.hosts
-        commands = [prepare(host) for host in net.hosts]
-        stack.callback(lambda: [host.namespace.run(str(host.folder / "systemctl"), "stop")
-                                for host in net.hosts])
-        sending, taking = [
-            stack.enter_context(host.start(
-                "replicate", "nat", other.address, "--listen", host.address))
-            for host, other in ((a, b), (b, a))]
-        stack.enter_context(running(*map(str, commands[0])))
-        sending.wait_for("nat: master, was backup")
-        second = stack.enter_context(running(*map(str, commands[1])))
-        second.wait_for("Entering BACKUP STATE")
-        sending.wait_for("has all")
-        client, server = net.connected(stack)
+def router(host):
+    return host.start("--keep", "nat", "--standby", "click", "-e", NAT, "--device",
+                      "0=packet:in0", "--device", "1=packet:out0")
+
+
+class Probe:
+    """Datagrams from inside to outside, which are answered: the longest time without an
+    answer while it was there."""
+
+    def __init__(self, net, stack):
         with net.outside.entered():
-            answers = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
-        answers.bind(("192.0.2.254", SECOND))
-        answers.settimeout(0.1)
+            self.answers = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+        self.answers.bind(("192.0.2.254", SECOND))
+        self.answers.settimeout(0.1)
         with net.inside.entered():
-            asks = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
-        asks.bind((INSIDE, SECOND))
-        asks.connect(("192.0.2.254", SECOND))
+            self.asks = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+        self.asks.bind((INSIDE, SECOND))
+        self.asks.connect(("192.0.2.254", SECOND))
+
+    @contextlib.contextmanager
+    def sent(self, said):
         done, gaps = threading.Event(), []
-        threads = [threading.Thread(target=echo, args=(answers, done)),
-                   threading.Thread(target=lambda: gaps.append(longest_gap(asks, done)))]
+        threads = [threading.Thread(target=echo, args=(self.answers, done)),
+                   threading.Thread(target=lambda: gaps.append(longest_gap(self.asks, done)))]
         for thread in threads:
             thread.start()
         try:
-            pass_on(client, server)
-            wait_until(lambda: re.search("nat: [3-9] records", b.run("keep", "list").stdout),
-                       lambda: b.run("keep", "list").stdout)
-            for pid in "vrrp.pid", "pid", "router.pid":  # the host dies
-                a.namespace.check("kill", "-9", (a.folder / pid).read_text().strip())
-            (a.folder / "router.pid").unlink()
-            net.cut(0)
-            kill(sending)
-            for _ in range(5):
-                pass_on(client, server)
-                pass_on(server, client)
+            yield
         finally:
             done.set()
             for thread in threads:
                 thread.join()
-        taking.wait_for("nat: master, was backup")
-        assert "goes on with" in (b.folder / "router.log").read_text()
         gap, since = gaps[0]
         assert since < gap, "packets pass again"
+        said.append(f"{said.pop()}: no packet passed for {1000 * gap:.0f} ms")
+
+
+class Failover:
+    """Both hosts with all that runs on them, keepalived but where it is started."""
+
+    def __init__(self, stack, net):
+        self.stack, self.net, self.running = stack, net, {}
+        self.commands = [prepare(host, 254 - i) for i, host in enumerate(net.hosts)]
+        for i in 0, 1:
+            self.start(i)
+
+    def start(self, i):
+        host, other = self.net.hosts[i], self.net.hosts[1 - i]
+        host.notify("backup", "nat")  # whatever it was
+        replicator = self.stack.enter_context(host.start(
+            "replicate", "nat", other.address, "--listen", host.address))
+        replicator.wait_for("nat: backup")
+        nat = self.stack.enter_context(router(host))
+        nat.wait_for("stands by for the master on another host")
+        self.running[i] = [replicator, nat]
+
+    def keepalived(self, i):
+        started = self.stack.enter_context(running(*map(str, self.commands[i])))
+        self.running[i].append(started)
+        return started
+
+    def die(self, i):
+        """The host dies."""
+        host = self.net.hosts[i]
+        host.namespace.check("kill", "-9", (host.folder / "vrrp.pid").read_text().strip(),
+                             *(str(process.pid) for process in reversed(self.running[i])))
+        self.net.cut(i)
+        for process in self.running[i]:
+            process.finish()
+
+
+def test_tcp_goes_on_when_the_master_dies_and_back_again(tmp_path, capsys):
+    with contextlib.ExitStack() as stack:
+        net = Net(stack, tmp_path)
+        both = Failover(stack, net)
+        both.keepalived(0)
+        sending, nat = both.running[0][:2]
+        nat.wait_for("took over in")
+        both.keepalived(1).wait_for("Entering BACKUP STATE")
+        sending.wait_for("has all")
+        client, server = net.connected(stack)
+        probe, said = Probe(net, stack), []
+        for turn in range(2):
+            dying, other = turn, 1 - turn
+            host = net.hosts[other]
+            said.append(f"turn {turn}")
+            with probe.sent(said):
+                pass_on(client, server)
+                wait_until(lambda: re.search("nat: [3-9] records", host.run("keep", "list").stdout),
+                           lambda: host.run("keep", "list").stdout)
+                both.die(dying)
+                for _ in range(5):
+                    pass_on(client, server)
+                    pass_on(server, client)
+            replicator, nat = both.running[other][:2]
+            replicator.wait_for("nat: master, was backup")
+            nat.wait_for("took over in")
+            assert re.search(r"nat goes on with (\d+) of \1 records", nat.said), nat.said
+            if turn == 0:  # the host that died comes back, and is backup
+                net.mend(dying)
+                both.start(dying)
+                both.keepalived(dying).wait_for("Entering BACKUP STATE")
+                both.running[dying][0].wait_for("in the place of")
+                replicator.wait_for("has all")
         with capsys.disabled():
-            print(f"\nno packet passed for {1000 * gap:.0f} ms")
+            print("\n" + "\n".join(said))
+
+
+def test_a_host_that_is_no_more_master_gives_way(tmp_path):
+    """What runs there is ended, and what stands by isn't let in, not even when the
+    replicator is killed."""
+    with contextlib.ExitStack() as stack:
+        net = Net(stack, tmp_path)
+        both = Failover(stack, net)
+        a = net.hosts[0]
+        replicator, first = both.running[0]
+        a.notify("master", "nat")
+        first.wait_for("took over in")
+        second = stack.enter_context(router(a))
+        second.wait_for(f"stands by for process {first.pid}\n")
+        a.notify("backup", "nat")
+        replicator.wait_for(f"process {first.pid} gets SIGTERM")
+        assert first.finish() == 0
+        second.wait_for("stands by for the master on another host")
+        kill(replicator)
+        assert second.runs_for(0.5) and "took over" not in second.said
+        a.notify("fault", "nat")
+        second.wait_for("this one has the role 'fault'")
+        a.notify("master", "nat")
+        second.wait_for("took over in")
+        assert second.interrupt() == 0

@@ -97,6 +97,33 @@ def passes(wires):
     assert wires[1].receive(0.2) is None
 
 
+def test_it_says_where_its_addresses_are_now(environment):  # noqa: F811
+    """Switches and neighbours learn that from the frame, of each address that is one."""
+    graph = """FromDPDKDevice(0) -> Classifier(12/0806 20/0001)
+        -> ARPResponder(10.0.0.1 2:0:0:0:0:1, 10.1.0.0/16 2:0:0:0:0:2, 10.0.0.3 2:0:0:0:0:3)
+        -> ToDPDKDevice(0)"""
+    with contextlib.ExitStack() as stack:
+        namespace, far = Namespace("dut"), Namespace("far")
+        stack.callback(namespace.remove)
+        stack.callback(far.remove)
+        veth(far, "eth0", namespace, "in0", offloads=False)
+        wire = stack.enter_context(Wire(far, "eth0"))
+        command = namespace.command(str(PERIGEE), "--keep", "b", "--standby", "click", "-e", graph,
+                                    "--device", "0=packet:in0")
+        first = stack.enter_context(running(*command, env=environment))
+        first.wait_for_engine()
+        second = stack.enter_context(running(*command, env=environment))
+        stands_by(second, first)
+        kill(first)
+        second.wait_for("took over in")
+        for last in b"\1", b"\3":
+            mac, ip = b"\2\0\0\0\0" + last, b"\x0a\0\0" + last
+            assert wire.receive() == b"\xff" * 6 + mac + b"\x08\x06\0\1\x08\0\6\4\0\1" \
+                + mac + ip + bytes(6) + ip
+        assert second.interrupt() == 0
+        assert wire.receive(0.2) is None
+
+
 def test_one_of_several_takes_over(environment):  # noqa: F811
     command = [PERIGEE, "--keep", "x", "--standby", "click", "-e", QUIET]
     with contextlib.ExitStack() as stack:

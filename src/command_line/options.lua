@@ -155,7 +155,7 @@ options.list = {
             "to run, and take over when that one ends (doc/state.md)"},
     take = function ()
       options.standby = true
-      require("net.keep.standby").want()
+      require("net.keep.standby").want(require("lib.replica.turn"))
     end},
   {"--drain", value = "TIME",
     help = {"let packets on their way run out for so long at most",

@@ -48,8 +48,8 @@ class Host:
         return self.start("replicate", "x", f"{other.address}:{other.port}", "--listen",
                           f"{self.address}:{self.port}", *options)
 
-    def notify(self, role):
-        result = self.run("notify", "x", role)
+    def notify(self, role, name="x"):
+        result = self.run("notify", name, role)
         assert result.returncode == 0, result
 
     def records(self):
@@ -99,6 +99,10 @@ class Net:
         """The host's interfaces towards packets go down, as of one that dies."""
         for end in self.inside, self.outside:
             end.ip("link", "set", self.nats[i].name[-8:], "down")
+
+    def mend(self, i):
+        for end in self.inside, self.outside:
+            end.ip("link", "set", self.nats[i].name[-8:], "up")
 
     def connected(self, stack):
         """Both ends of the second TCP connection through the NAT: it has not the port

@@ -37,6 +37,11 @@ function standby.after(f, argument)
   later[#later + 1] = function () f(argument) end
 end
 
+--- Call f() when the process takes over, if it stood by; else never.
+function standby.at_takeover(f)
+  if wait or began then later[#later + 1] = f end
+end
+
 --- Before pass(): of a configuration that is to run check(new, ...) finds what is
 --- wrong, and its apps make ready what they can beside the other process
 --- (class.make_ready(arg)). False: it can't run as things are now, but maybe later;

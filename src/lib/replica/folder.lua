@@ -45,6 +45,8 @@ local function write(name, file, text)
   local out, problem = io.open(path .. ".new", "w")
   if not out then failure.raise("can't write %s", problem) end
   tree.protect(path .. ".new")
+  local owner = stat.stat(folder.of(name)).st_uid
+  if owner ~= unistd.geteuid() then unistd.chown(path .. ".new", owner, -1) end -- root
   local done, reason = out:write(text, "\n")
   if done then done, reason = out:close() end
   if done then done, reason = os.rename(path .. ".new", path) end
@@ -58,10 +60,12 @@ local function read(name, file)
   return text
 end
 
---- The role that has been told last, or nil.
+--- The role that has been told last; nil if none was. One that can't be read is
+--- "fault".
 function folder.role(name)
   local text = read(name, "role")
-  return folder.ROLES[text or ""] and text or nil
+  if folder.ROLES[text or ""] then return text end
+  return (text or tree.exists(folder.of(name) .. "/role")) and "fault" or nil
 end
 
 --- The host has that role from now on.

@@ -16,6 +16,7 @@ local socket = require("posix.sys.socket")
 local sockets = require("lib.sockets")
 local tls = require("lib.replica.tls")
 local tree = require("core.shm.tree")
+local turn = require("lib.replica.turn")
 local unistd = require("posix.unistd")
 local errno = require("posix.errno")
 
@@ -212,6 +213,7 @@ local function told(self)
     if folder.ROLES[role or ""] then
       self:set_role(role)
       folder.set_role(self.name, role)
+      if role ~= "master" then turn.end_runner(self.name) end
       session.output[1], session.outgoing = "done\n", 5
     end
     session.done = true
@@ -311,13 +313,19 @@ local function listen(o)
   return fd
 end
 
---- Replicate until a signal ends the process, or `ended()`, if given, is true.
-function Replicator:run(ended)
+--- Take the name's lock, if this host is backup, and listen.
+function Replicator:begin()
   self.listening = listen(self.o)
   local fd, problem = sockets.listen_unix(folder.socket(self.name))
   if not fd then failure.raise("can't listen for roles: %s", problem) end
-  local server = sockets.server(fd, function () return told(self) end)
+  self.server = sockets.server(fd, function () return told(self) end)
   if self.role == "backup" then hold(self) end
+end
+
+--- After begin(): replicate until a signal ends the process, or `ended()`, if given, is
+--- true.
+function Replicator:run(ended)
+  local server = self.server
   while C.pg_signal() == 0 and not (ended and ended()) do
     work(self, server)
     wait(self, server)

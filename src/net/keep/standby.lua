@@ -31,9 +31,15 @@ local LOOK_MS = 5 -- between looks at the lock
 local PATIENCE_MS = 5000 -- with the kernel, which closes what the other one had open
 
 local wanted, named = false, false
+local referee = {}
 
---- The option --standby was given.
-function M.want() wanted = true end
+--- The option --standby was given. `decides`, optional, has a say in whose turn it is
+--- (lib.replica.turn): holds_back(name) says for whom this process waits though nobody
+--- has the name, a text, or nil; is_let_go(name, pid): does that process, which has it,
+--- let go of it without ending?
+function M.want(decides)
+  wanted, referee = true, decides or referee
+end
 
 --- Refuse --standby without a name to stand by for.
 function M.check()
@@ -103,13 +109,21 @@ local function show(text)
   file:close()
 end
 
+-- Whom the process waits for though nobody has the name; nil: it may have it.
+local function held_back(name)
+  return referee.holds_back and referee.holds_back(name)
+end
+
 -- Who has the lock now, and a descriptor that tells of its end, if there is one.
-local function look(fd, name)
+-- `master`: the process waits for that first.
+local function look(fd, name, master)
   local pid = M.holder(fd)
-  local pidfd = open_pidfd(pid)
-  local whom = pid and "process " .. pid or "a process of another pid namespace"
+  local ends = pid and not (master or referee.is_let_go
+    and referee.is_let_go(name, pid))
+  local whom = master or pid and "process " .. pid
+    or "a process of another pid namespace"
   log.info("--keep %s: ready, stands by for %s", name, whom)
-  return pidfd, whom
+  return ends and open_pidfd(pid) or nil, whom
 end
 
 --- The file, in the folder of all names, with the number of the process that is to have
@@ -128,11 +142,20 @@ end
 -- one that had it.
 local function wait(fd, name, next_path)
   C.pg_catch_signals()
-  local pidfd, whom
-  local function try() return not is_passed_over(next_path) and file_lock.try(fd) end
+  local pidfd, whom, master
+  local function forget()
+    if pidfd then unistd.close(pidfd) end
+    pidfd, whom = nil, nil
+  end
+  local function try()
+    local now = held_back(name)
+    if now ~= master then forget() end
+    master = now
+    return not master and not is_passed_over(next_path) and file_lock.try(fd)
+  end
   while not try() do
     if not whom then
-      pidfd, whom = look(fd, name)
+      pidfd, whom = look(fd, name, master)
       show(name)
     end
     outside.standing_by(("%s, which has the name %s"):format(whom, name))
@@ -146,7 +169,8 @@ local function wait(fd, name, next_path)
     end_if_told()
   end
   standby.after(show)
-  log.info("--keep %s: %s ends, takes over", name, whom or "the other process")
+  log.info("--keep %s: %s, takes over", name, whom and whom .. " ends"
+    or "nobody has the name")
   C.pg_release_signals()
   return pidfd and function ()
     wait_for(pidfd, PATIENCE_MS)
@@ -160,7 +184,7 @@ end
 function M.take_turn(fd, name, begin, folder)
   named = true
   if not wanted then return false end
-  if file_lock.try(fd) then
+  if not held_back(name) and file_lock.try(fd) then
     begin()
   else
     standby.begin(function ()

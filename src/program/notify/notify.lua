@@ -7,6 +7,7 @@ local folder = require("lib.replica.folder")
 local keep = require("net.keep.keep")
 local poll = require("posix.poll")
 local sockets = require("lib.sockets")
+local turn = require("lib.replica.turn")
 local unistd = require("posix.unistd")
 
 local M = {summary = "say whether this host is master or backup for what is kept"}
@@ -37,9 +38,13 @@ function M.run(args)
   local o = cli.parse(p, args)
   local good, problem = keep.check_name(o.name)
   if not good then failure.usage("'%s' is no name: %s", o.name, problem) end
-  if not folder.is_used(o.name) then
-    folder.make(o.name)
+  local replicated = folder.is_used(o.name)
+  if not replicated then folder.make(o.name) end
+  if o.role ~= "master" or not replicated then -- no process takes its turn from now on
     folder.set_role(o.name, o.role)
+  end
+  if not replicated then
+    if o.role ~= "master" then turn.end_runner(o.name) end
     return print(("%s: %s, from when a replicator runs"):format(o.name, o.role))
   end
   problem = tell(o.name, o.role)

@@ -73,14 +73,15 @@ end
 function M.run(args)
   local o = cli.parse(parser(), args)
   check(o)
-  local token = tls.token(o.token or os.getenv("PERIGEE_REPLICATE_TOKEN") or TOKEN)
   folder.make(o.name)
   folder.claim(o.name)
   local role = o.role or folder.role(o.name) or (o.listen and "backup" or "master")
-  folder.set_role(o.name, role)
+  folder.set_role(o.name, role) -- first of all: a standby waits by it
+  local token = tls.token(o.token or os.getenv("PERIGEE_REPLICATE_TOKEN") or TOKEN)
   C.pg_catch_signals()
   local one = replicator.new(o.name, {to = o.address, listen = o.listen, token = token,
     role = role, interval = o.interval or 0.05, memory = o.memory or 2 ^ 30})
+  one:begin()
   log.info("%s: %s", o.name, role)
   notify.tell("READY=1")
   one:run()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Answers to ARP requests (RFC 826), and answers that nobody asked for.
+-- Answers to ARP requests (RFC 826), and messages that nobody asked for.
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -9,6 +9,7 @@ local arguments = require("click.arguments")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
+local standby = require("core.outside.standby")
 local text_of = require("click.language.text")
 local wire = require("click.net.wire")
 
@@ -16,6 +17,7 @@ local types = arguments.types
 local words_t = ffi.typeof("uint32_t *")
 local table_t = ffi.typeof("struct ip4_neighbours[?]")
 local TCI = note.VLAN_TCI
+local ALL, ONE_ADDRESS = ("\255"):rep(6), 2 ^ 32 - 1
 
 -- The table: entries {address=, mask=, eth=}, the more special first -----------------
 
@@ -76,7 +78,7 @@ end
 
 local ARPResponder = element.define{
   name = "ARPResponder", live = true, ports = "1/1-2", processing = "a/ah",
-  division = "any",
+  division = "any", emits = true,
   summary = "generates responses to ARP queries", context = {{"arp", "20/0001"}},
   drops = {"no answer"},
 }
@@ -110,6 +112,25 @@ function ARPResponder:configure_raw(texts)
   use(self, normalized(list, function (entry)
     self:warning("multiple entries for %s", wire.prefix_text(entry.address, entry.mask))
   end))
+end
+
+-- Say to all where the addresses are now (RFC 5227, section 3: an announcement).
+local function announce(self)
+  for _, entry in ipairs(self.list) do
+    if entry.mask == ONE_ADDRESS and not arp.is_group(entry.eth) then
+      local p, word = packet.allocate(), wire.word_of(entry.address)
+      note.clear(p)
+      arp.request(p, entry.eth, word, word, ALL)
+      self.emit(1, p)
+    end
+  end
+end
+
+function ARPResponder:initialize()
+  if self.processing.outputs:sub(1, 1) == "l" then return end -- it is pulled
+  standby.at_takeover(function ()
+    self.router:timer(function () announce(self) end):after(0)
+  end)
 end
 
 function ARPResponder:process(p)
