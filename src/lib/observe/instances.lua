@@ -66,7 +66,8 @@ local function add(list, root, proc)
     elseif pid and pid ~= own and runs_here(directory, pid, proc) then
       list[#list + 1] = {pid = pid, name = names[entry], directory = directory,
         program = process.program(pid, directory, proc), leader = leader_of(directory),
-        standby = objects.line(directory .. "/standby") or nil}
+        standby = objects.line(directory .. "/standby") or nil,
+        last_good = objects.line(directory .. "/last-good") or nil}
     end
   end
 end
@@ -74,6 +75,7 @@ end
 --- The running instances but for this process, in order of their process ids: a list
 --- of {pid, name (or nil), program, directory, leader = the pid of the process it
 --- works for (or nil), standby = the name (--keep) that it waits to take over (or
+--- nil), last_good = why it runs the last good configuration, not the newest one (or
 --- nil)}. Its field `elsewhere` lists those of other pid namespaces: {pid = there,
 --- name (or nil)}. `roots` and `proc` are for tests.
 function instances.list(roots, proc)

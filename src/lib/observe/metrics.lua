@@ -28,6 +28,8 @@ local FAMILIES = {
   {"perigee_sleeps", "counter", "Sleeps until something comes or is due."},
   {"perigee_wakeups", "counter", "Sleeps that ended as something came."},
   {"perigee_configurations", "counter", "Configurations applied."},
+  {"perigee_last_good_configuration", "gauge",
+    "1 while the newest configuration couldn't be started (--last-good)."},
   {"perigee_link_packets", "counter", "Packets put into the link."},
   {"perigee_link_bytes", "counter", "Bytes of these packets."},
   {"perigee_link_drops", "counter", "Packets dropped since the link was full."},
@@ -201,6 +203,8 @@ local function add_object(out, objects, name, object)
     add_link(out, objects, shm.name_of_part(owner), what, object.value)
   elseif kind == "apps" then
     add_app(out, shm.name_of_part(owner), what, object)
+  elseif name == "service/last_good" then
+    add(out, "perigee_last_good_configuration", "", object.value)
   elseif kind == "devices" and object.kind == "counter" then
     add_device(out, owner, what, object.value)
   elseif kind == "tasks" and what == "cpu_ns" then

@@ -7,6 +7,7 @@ local cli = require("lib.cli")
 local failure = require("core.failure")
 local front = require("lib.leader.front")
 local listen = require("program.config.listen")
+local output = require("lib.saved.output")
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
 
@@ -49,6 +50,16 @@ local function asking(name, field)
     local text = connection:call(name, about(connection, options)).fields[field] or ""
     io.write(text, text:match("\n$") and "" or "\n")
   end
+end
+
+-- Print what runs to a file, in the format that `load` and the program itself read.
+local function save(connection, options)
+  local schema = connection:call("describe", {}).fields["native-schema"]
+  local text = connection:call("get-config", {schema = schema, path = "/"})
+    .fields.config or ""
+  text = text .. (text:match("\n$") and "" or "\n")
+  if options.file == "-" then return io.write(text) end
+  output.write(options.file, text)
 end
 
 local function changing(name, takes_value)
@@ -110,6 +121,11 @@ local COMMANDS = {
     summary = "put the configuration in a file in the place of the whole one",
     arguments = all(schema_option, function (p) p:argument("file", "the file") end),
     run = load_file},
+  ["save"] = {
+    summary = "write what runs now to a file, as the program reads it",
+    arguments = all(function (p)
+      p:argument("file", "the file, or - for standard output")
+    end), run = save},
   ["listen"] = {
     summary = "read requests in JSON, one after the other, and print answers",
     arguments = all(schema_option, function (p)
@@ -124,7 +140,8 @@ local COMMANDS = {
 local PROGRAM = {
   name = "config",
   about = "Ask and change what a running network function is configured to do.",
-  order = {"get", "get-state", "set", "add", "remove", "load", "listen", "shutdown"},
+  order = {"get", "get-state", "set", "add", "remove", "load", "save", "listen",
+    "shutdown"},
   commands = COMMANDS,
 }
 

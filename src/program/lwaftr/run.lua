@@ -11,6 +11,7 @@ local rates = require("program.lwaftr.rates")
 local reader = require("apps.lwaftr.conf_reader")
 local readiness = require("program.lwaftr.readiness")
 local Router = require("program.lwaftr.router")
+local saving = require("program.lwaftr.saving")
 
 local M = {}
 
@@ -26,6 +27,7 @@ local function parse(args)
   p:flag("--xdp", "use kernel interfaces by AF_XDP, not AF_PACKET")
   p:option("--mirror", "copy packets of the address that `perigee lwaftr monitor` sets "
     .. "to this port: a TAP interface's name, or a port string")
+  saving.add(p)
   p:option("--ready-file", "a file that is there only while it is ready for packets")
   p:flag("-v --verbose", "write packet rates, a line a second; twice: report at the "
     .. "end"):count("0-2"):target("verbosity")
@@ -96,11 +98,9 @@ local function columns()
   return list
 end
 
---- Run the command.
-function M.run(args)
-  local options = parse(args)
-  local verbosity = options.level or options.verbosity
-  local conf = reader.file(options.conf)
+-- The router of the configuration in the file, which runs.
+local function router_of(options, file)
+  local conf = reader.file(file)
   arguments.complete(options, conf)
   move(conf, options)
   local wiring = {kind = options.xdp and "xdp" or "packet", cpus = options.cpus,
@@ -110,8 +110,17 @@ function M.run(args)
     return ports.graph(list, wiring)
   end)
   router:configure(conf)
+  return router
+end
+
+--- Run the command.
+function M.run(args)
+  local options = parse(args)
+  local verbosity = options.level or options.verbosity
+  local saved = saving.of(options)
+  local router = saved:start(function (file) return router_of(options, file) end)
   local ready = readiness.of(router, options.ready_file)
-  local lead = leader.start(router, ready)
+  local lead = leader.start(router, ready, saved)
   local lines = verbosity >= 1
     and rates.start(columns, options.bench_file, options.hydra)
   engine.main{done = lead:ending(options.duration), no_report = verbosity < 2,

@@ -75,6 +75,10 @@ function M.text(list)
     lines[#lines + 1] = row:format(instance.pid, instance.program, name,
       ("%.0f%%"):format(100 * instance.load), M.duration(instance.uptime),
       instance.control or "-")
+    if instance.last_good then
+      lines[#lines + 1] = ("         runs the last good configuration: %s\n"):format(
+        instance.last_good)
+    end
     for _, task in ipairs(instance.tasks or {}) do
       lines[#lines + 1] = ("         task %s\n"):format(task)
     end

@@ -4,6 +4,7 @@
 
 local alarms = require("lib.alarms")
 local engine = require("core.app")
+local last_good = require("lib.saved.last_good")
 local objects = require("lib.observe.objects")
 local outside = require("core.outside.visitors")
 local shm = require("core.shm")
@@ -77,6 +78,11 @@ local AWAY = {id = "port-interface", counter = "interface_away", while_set = tru
   period = 1, severity = "critical", description = "A port's interface is gone",
   text = "The port's interface is gone. The lwAFTR waits until it is back."}
 table.insert(PORT_RATES, AWAY)
+-- Of a configuration that couldn't be started (--last-good).
+local LAST_GOOD = {id = "last-good-configuration", severity = "major",
+  description = "The newest configuration couldn't be started",
+  text = "The newest configuration couldn't be started, and the last one that worked "
+    .. "runs. `perigee ps` and the log say why; `perigee config load` takes another."}
 local PORTS = {"^inetNic@", "^b4sideNic@", "^nic@"} -- program.lwaftr.ports
 
 local function declared(resource, rule)
@@ -141,6 +147,12 @@ function M.watches(queues, apps)
   return watches
 end
 
+--- What to look at where --last-good was given.
+function M.last_good()
+  return {alarm = declared("configuration", LAST_GOOD), paths = {last_good.COUNTER},
+    period = 1, while_set = true}
+end
+
 local Watcher = {}
 Watcher.__index = Watcher
 
@@ -178,6 +190,7 @@ function Watcher:begin()
   if self.queues == self.router.list then return end
   self.queues = self.router.list
   self.watches = M.watches(self.queues, self.apps())
+  if self.router.has_last_good then table.insert(self.watches, M.last_good()) end
   self.at = 0
   local list = {}
   for i, each in ipairs(self.watches) do list[i] = each.alarm end

@@ -101,6 +101,7 @@ function Leader:tend()
     + (next(engine.app_table) and MOST_SECONDS or MOST_WITHOUT_APPS)
   repeat until not self.server:poll() or C.pg_monotonic() >= self.until_time
   if self.server:busy() then self.server:work() end
+  if self.saving then self.saving:work(self.until_time) end
   if self.notices then self.notices:tend() end
 end
 
@@ -114,10 +115,11 @@ local function warn(what, problem)
 end
 
 --- Let the `router` (program.lwaftr.router) be asked and changed from outside from now
---- on; `readiness` is what can be drained.
-function leader.start(router, readiness)
-  local o = setmetatable({router = router, readiness = readiness, over = false,
-    until_time = 0}, Leader)
+--- on; `readiness` is what can be drained, `saving` (program.lwaftr.saving, or nil)
+--- what is told of changes.
+function leader.start(router, readiness, saving)
+  local o = setmetatable({router = router, readiness = readiness, saving = saving,
+    over = false, until_time = 0}, Leader)
   shm.mkdir(shm.resolve("engine"))
   o.alarms = alarms.of(router, function (event, alarm)
     if o.notices then o.notices:tell(event, alarm) end

@@ -117,14 +117,22 @@ local function changing(leader, connection)
   end
 end
 
+-- Call func(...), a change, of all if `whole`: it is answered once it is saved, if it
+-- is to be.
+local function saved(leader, whole, func, ...)
+  if not leader.saving then return func(...) end
+  leader.saving:before()
+  func(...)
+  local problem = leader.saving:after(whole, coroutine.yield)
+  if problem then failure.raise("this is changed, but isn't saved: %s", problem) end
+end
+
 local function changer(verb)
   return function (leader, fields, connection)
     changing(leader, connection)
-    if is_ietf(fields) then
-      ietf[verb](leader.router, fields.path or "/", fields.config or "")
-    else
-      change[verb](leader.router, fields.path or "/", fields.config or "")
-    end
+    local at = fields.path or "/"
+    local f = is_ietf(fields) and ietf[verb] or change[verb]
+    saved(leader, not at:find("[^/]"), f, leader.router, at, fields.config or "")
     return {}
   end
 end
@@ -139,7 +147,7 @@ calls["load-file"] = function (leader, fields, connection)
   changing(leader, connection)
   local conf = change.read(fields.file or "", coroutine.yield)
   changing(leader, connection) -- somebody may listen by now
-  change.load(leader.router, conf)
+  saved(leader, true, change.load, leader.router, conf)
   return {}
 end
 
