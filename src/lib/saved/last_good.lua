@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The last configuration that ran (--last-good FOLDER): remembered once it has run for
--- some seconds, and started when the newest one can't be. What runs then is told in
--- shared memory, to `perigee ps` and in metrics.
+-- some seconds, and started when the newest one can't be. Shared memory then says why,
+-- for `perigee ps` and metrics.
 
 local counter = require("core.counter")
 local failure = require("core.failure")
