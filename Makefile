@@ -187,7 +187,7 @@ DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/nat
   src/lib/pcap/source.h src/port/memif/memif.h src/port/netmap/netmap.h src/port/packet/packet.h \
   src/port/pcap/pcap.h src/port/vhost/vhost.h src/port/virtio_user/virtio_user.h src/port/xdp/xdp.h \
   src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
-  src/apps/packet_filter/connections.h snabb/apps/bridge/bridge.h \
+  src/apps/packet_filter/connections.h src/apps/record/record.h snabb/apps/bridge/bridge.h \
   click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flow_ends.h \
   click/native/flow_manager.h click/native/flows.h \

@@ -63,8 +63,8 @@ def test_a_program_that_reads_a_file_is_cut_and_ends(tmp_path):
 
 @pytest.mark.fast
 @pytest.mark.parametrize("program", [
-    "capture", "connect", "doctor", "firehose", "generate", "loadtest", "packetblaster", "replay",
-    "snabbmark", "vtep"])
+    "capture", "connect", "doctor", "firehose", "generate", "loadtest", "packetblaster", "record",
+    "replay", "snabbmark", "vtep"])
 def test_programs_that_need_one_cpu_say_so(program):
     for arguments in [program, "--cpus", "0-1"], ["--cpus=0-1", program]:
         result = perigee(*arguments)

@@ -102,6 +102,7 @@ QUICK = ["-D", "20ms", "--warm-up", "0", "-b", "20M", "-p", "10M"]
 REPORTS = [
     ("echo", "echo null --duration 50ms --json -"),
     ("capture", "capture null:size=60 c.pcap --limit 20 --json -"),
+    ("record", "record pcap:rx=in.pcap --when ip --json -"),
     ("replay", "replay in.pcap null --topspeed --json -"),
     ("generate", "generate --port null --rate 20kpps --count 200 --json -"),
     ("generate", "generate --port ring:a --receive ring:a --count 200 --json -"),
