@@ -209,6 +209,58 @@ def test_what_was_refused_is_put_aside_when_what_runs_instead_is_saved(place):
         assert place.get(MTU) == "1400\n" and not place.is_last_good()
 
 
+GRAPH = "name: %s\nports: {a: 'ring:a', b: 'ring:b'}\nlinks: [a -> b]\n" % NAME
+
+
+def test_a_graph_file_is_saved_as_it_runs_not_as_it_has_become(place):
+    file = place.folder / "graph.yaml"
+    file.write_text(GRAPH)
+    with running(PERIGEE, "run", file, env=place.environment) as process:
+        process.wait_for_engine()
+        wait_until(lambda: place.config("save", "-").stdout == GRAPH, "the graph")
+        file.write_text(GRAPH + "x: 1\n")
+        process.send(signal.SIGHUP)
+        process.wait_for("the graph stays as it was")
+        assert place.config("save", "-").stdout == GRAPH
+        new = GRAPH + "# another\n"
+        file.write_text(new)
+        process.send(signal.SIGHUP)
+        process.wait_for("read again")
+        place.done("save", place.folder / "saved.yaml")
+        assert (place.folder / "saved.yaml").read_text() == new
+        result = place.config("get", "/")
+        assert result.returncode == 1 and "can't be configured" in result.stderr
+
+
+@pytest.mark.parametrize("wrong, said", [
+    (GRAPH + "x: 1\n", "graph.yaml:4: a graph has no key 'x'"),
+    (GRAPH.replace("ring:b", "packet:no-such"), "no-such")])
+def test_the_last_good_graph_is_started_when_the_newest_is_wrong(place, wrong, said):
+    file, remembered = place.folder / "graph.yaml", place.good / "graph.yaml"
+    command = PERIGEE, "run", file, "--last-good", place.good
+    (place.folder / "port").write_text("ring:a\n")  # $file is still found beside the file
+    good = GRAPH.replace("'ring:a'", "{$file: port}")
+    file.write_text(good)
+    with running(*command, env=place.environment) as process:
+        wait_until(lambda: process.read() and remembered.exists(), "what is remembered")
+        assert remembered.read_text() == good
+        process.send(signal.SIGKILL)
+        process.finish()
+    file.write_text(wrong)
+    with running(*command, env=place.environment) as process:
+        process.wait_for("; the last configuration that worked is started, of ")
+        assert said in process.said
+        process.wait_for_engine()
+        wait_until(place.is_last_good, "perigee ps")
+        process.send(signal.SIGHUP)
+        process.wait_for("the graph stays as it was")
+        assert place.is_last_good()
+        file.write_text(GRAPH)
+        process.send(signal.SIGHUP)
+        process.wait_for("the newest configuration runs again")
+        wait_until(lambda: not place.is_last_good(), "perigee ps")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
 def test_an_ordinary_user_is_refused_in_a_sentence(place, readable):
     result = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", readable,

@@ -28,8 +28,8 @@ local function sentence(text) return text:sub(1, 1):upper() .. text:sub(2) .. ".
 --- Run the command `args[1]` with the arguments behind it. `program` has its `name`;
 --- `about`, a sentence; `order`, the names of its commands as they are listed; and
 --- `commands`, by name: each has a `summary`, arguments(parser), which adds those
---- behind the instance, and run(connection, options), with a lib.leader.client. Raises
---- a usage failure for what isn't known.
+--- behind the instance, and run(connection, options), with a lib.leader.client, or with
+--- what its own connect(INSTANCE) returns. Raises a usage failure for what isn't known.
 function front.run(program, args)
   local name = args[1]
   if name == "-h" or name == "--help" then
@@ -46,7 +46,7 @@ function front.run(program, args)
   p:argument("instance", "its name or process id; `perigee ps` lists those there are")
   command.arguments(p)
   local options = cli.parse(p, {unpack(args, 2)})
-  local connection = client.connect(options.instance)
+  local connection = (command.connect or client.connect)(options.instance)
   command.run(connection, options)
   connection:close()
 end

@@ -7,6 +7,7 @@ local counter = require("core.counter")
 local failure = require("core.failure")
 local log = require("core.lib.log")
 local named = require("lib.sandbox.named")
+local outside = require("core.outside.visitors")
 local saver = require("lib.saved.saver")
 local shm = require("core.shm")
 local stat = require("posix.sys.stat")
@@ -98,6 +99,11 @@ function Memory:runs(part)
   end
   tell(self)
   self.saver:changed()
+end
+
+--- Write what is due by itself, while the engine runs.
+function Memory:let_in()
+  outside.let_in{tend = function (now) self:work(now) end}
 end
 
 --- For a visitor's tend(): write what is due, until that time.

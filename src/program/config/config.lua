@@ -3,9 +3,13 @@
 -- configured to do, over its socket: Perigee's lwAFTR, and what upstream's `snabb
 -- config` can reach.
 
+local calls = require("lib.leader.calls")
 local cli = require("lib.cli")
+local client = require("lib.leader.client")
+local control = require("lib.control.client")
 local failure = require("core.failure")
 local front = require("lib.leader.front")
+local instances = require("lib.observe.instances")
 local listen = require("program.config.listen")
 local output = require("lib.saved.output")
 local stat = require("posix.sys.stat")
@@ -52,11 +56,31 @@ local function asking(name, field)
   end
 end
 
--- Print what runs to a file, in the format that `load` and the program itself read.
+-- A lwAFTR is asked as by `snabb config`, others at their control socket.
+local function connect(text)
+  local instance = instances.find(instances.list(), text)
+  if stat.stat(instance.directory .. "/" .. calls.SOCKET) then
+    return client.of(instance)
+  end
+  return control.connect(instance)
+end
+
+local function running(connection)
+  if connection.call then
+    local schema = connection:call("describe", {}).fields["native-schema"]
+    return connection:call("get-config", {schema = schema, path = "/"}).fields.config
+      or ""
+  end
+  local ok, answer = pcall(connection.ask, connection, {["do"] = "configuration"})
+  if ok then return answer.text end
+  if not tostring(answer):find("isn't known", 1, true) then error(answer, 0) end
+  failure.raise("process %d has no configuration that can be saved; an lwAFTR and a "
+    .. "graph file have", connection.pid)
+end
+
+-- Print what runs to a file, in the format that the program itself reads.
 local function save(connection, options)
-  local schema = connection:call("describe", {}).fields["native-schema"]
-  local text = connection:call("get-config", {schema = schema, path = "/"})
-    .fields.config or ""
+  local text = running(connection)
   text = text .. (text:match("\n$") and "" or "\n")
   if options.file == "-" then return io.write(text) end
   output.write(options.file, text)
@@ -125,7 +149,7 @@ local COMMANDS = {
     summary = "write what runs now to a file, as the program reads it",
     arguments = all(function (p)
       p:argument("file", "the file, or - for standard output")
-    end), run = save},
+    end), connect = connect, run = save},
   ["listen"] = {
     summary = "read requests in JSON, one after the other, and print answers",
     arguments = all(schema_option, function (p)

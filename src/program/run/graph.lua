@@ -11,9 +11,11 @@ local failure = require("core.failure")
 local graph_file = require("program.run.graph_file")
 local keep = require("net.keep.keep")
 local kept_apps = require("net.keep.apps")
+local last_good = require("lib.saved.last_good")
 local lib = require("core.lib")
 local log = require("core.lib.log")
 local main = require("core.main")
+local offer = require("lib.saved.offer")
 local named = require("lib.sandbox.named")
 local placement = require("core.cpus.placement")
 local sandbox = require("lib.sandbox.sandbox")
@@ -36,6 +38,7 @@ local function parser()
   end)
   p:flag("--check", "Only check the file: no port is opened.")
   p:flag("--watch", "Read the file again whenever it changes.")
+  last_good.option(p)
   cli.duration_option(p, "Stop after this time: seconds, or 500ms, 2m, 1h. Without it "
     .. "the graph runs until all files that it reads have ended.")
   p:flag("--no-report", "Print no report at the end.")
@@ -103,6 +106,7 @@ local function become(run, new)
     new:apply(engine.configure_meanwhile)
   end
   run.graph = new
+  if run.memory then run.memory:runs() end
   log.info("%s: read again: %s", new.path, summary(before.configuration,
     new.configuration))
 end
@@ -166,16 +170,9 @@ local function check(loaded)
     counted(size(c.apps), "app"), counted(size(c.links), "link")))
 end
 
---- Run it.
-function graph.run(args)
-  local options = cli.parse(parser(), args)
-  if not options.check then signals.take({HUP = true}, true) end -- from the start
-  local loaded = graph_file.load(options.file)
-  if options.check then return check(loaded) end
-  if options.watch and named.wanted then
-    failure.usage("--watch opens files while packets flow, so it can't be with "
-      .. "--sandbox")
-  end
+-- The graph of the `file`, or of what is remembered of it at the `path`, runs.
+local function started(file, path)
+  local loaded = graph_file.parse(file, document.text(path))
   if loaded.name then engine.claim_name(loaded.name) end
   if loaded.keep and not keep.name() then
     kept_apps.use(loaded.keep)
@@ -184,8 +181,36 @@ function graph.run(args)
     end
   end
   if loaded.cpus and not placement.wanted() then placement.use(loaded.cpus) end
-  loaded:apply(engine.configure)
-  local run = {graph = loaded}
+  local ok, err = pcall(loaded.apply, loaded, engine.configure)
+  if ok then return loaded end
+  if loaded.name then engine.unclaim_name() end
+  error(err, 0)
+end
+
+local function remembering(run, options)
+  local name = "graph" .. options.file:match("%.%w+$")
+  local memory = last_good.new(options.last_good, name, function (put)
+    put(run.graph.text)
+  end)
+  memory:let_in()
+  return memory
+end
+
+--- Run it.
+function graph.run(args)
+  local options = cli.parse(parser(), args)
+  if not options.check then signals.take({HUP = true}, true) end -- from the start
+  if options.check then return check(graph_file.load(options.file)) end
+  if options.watch and named.wanted then
+    failure.usage("--watch opens files while packets flow, so it can't be with "
+      .. "--sandbox")
+  end
+  local run = {}
+  run.memory = options.last_good and remembering(run, options)
+  local function start(path) return started(options.file, path) end
+  run.graph = run.memory and run.memory:start(options.file, start)
+    or start(options.file)
+  offer.let_in(function () return run.graph.text end)
   reloading(run)
   if options.watch then begin_to_watch(run) end
   local ends = options.duration and engine.now() + options.duration or math.huge

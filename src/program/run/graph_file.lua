@@ -248,11 +248,12 @@ local function build(self)
 end
 
 --- The graph that `text` tells, which is what the file at `path` has: {configuration =,
---- name =, keep =, cpus = the text of a list of CPUs (or nil each), notes =
+--- text =, name =, keep =, cpus = the text of a list of CPUs (or nil each), notes =
 --- program.run.values'}.
 --- Raises a failure. `pause`, if given, is called again and again: it may yield.
 function graph_file.parse(path, text, pause)
   local self = setmetatable({path = path, lines = {}, configuration = config.new(),
+    text = text,
     pause = pause or function () end, root = document.parse(path, text, pause),
     notes = values.notes(path)}, Graph)
   module_path.add_folder_of(path)
