@@ -82,11 +82,11 @@ def hosts(namespace):
 REPLACED = {"REMOVE": b"", "MASK": b"******", "FULL": b"a longer word"}
 
 
-def compare(got, text):
-    """Where `got` isn't BODY with `text` for each word (None: nowhere); and of how many
+def compare(got, text, body=BODY):
+    """Where `got` isn't `body` with `text` for each word (None: nowhere); and of how many
     words the beginning was left. That may be where its packet came again, alone, before
     the rest: then it has to leave."""
-    first, *parts = BODY.split(WORD)
+    first, *parts = body.split(WORD)
     ways = {len(first): 0} if got.startswith(first) else {}  # where it may be: begun
     for part in parts:
         further = {}
@@ -96,7 +96,7 @@ def compare(got, text):
                 if got.startswith(piece, at):
                     behind = at + len(piece)
                     further[behind] = min(begun + (piece != text + part),
-                                          further.get(behind, len(BODY)))
+                                          further.get(behind, len(body)))
         if not further:
             return max(ways, default=0), 0
         ways = further

@@ -31,8 +31,9 @@ note.FIRST, note.BYTES = 16, 48
 -- Name of the annotation: Click's offset, and bytes.
 local NAMED = {
   DST_IP = {0, 4}, DST_IP6 = {0, 16}, PAINT2 = {16, 2}, ICMP_PARAMPROB = {16, 1},
-  IP6_NXT = {16, 1}, WIFI_EXTRA = {16, 24}, PAINT = {17, 1}, FIX_IP_SRC = {19, 1},
-  VLAN_TCI = {20, 2}, AGGREGATE = {20, 4}, FWD_RATE = {20, 4}, MISC_IP = {20, 4},
+  IP6_NXT = {16, 1}, WIFI_EXTRA = {16, 24}, PAINT = {17, 1}, HTTP_PART = {18, 1},
+  FIX_IP_SRC = {19, 1}, VLAN_TCI = {20, 2},
+  AGGREGATE = {20, 4}, FWD_RATE = {20, 4}, MISC_IP = {20, 4},
   REV_RATE = {24, 4}, EXTRA_PACKETS = {26, 2}, SEND_ERR = {26, 1},
   GRID_ROUTE_CB = {27, 1}, IPREASSEMBLER = {28, 4}, EXTRA_LENGTH = {28, 4},
   FIRST_TIMESTAMP = {32, 8}, PACKET_NUMBER = {32, 4}, FLOW_ID = {32, 4},

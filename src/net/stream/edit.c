@@ -158,15 +158,16 @@ static bool note(struct stream_changes *c, const struct span *s, const uint8_t *
   return true;
 }
 
-/* Put `fresh` bytes in the place of `old` ones (1 or more) from `position` on in the
- * payload, of which there are to be `most` then, at most. `c` NULL: nothing is noted.
+/* Put `fresh` bytes in the place of `old` ones from `position` on in the payload, of
+ * which there are to be `most` then, at most. `old` is 1 or more, or 0 next to bytes that
+ * were changed before. `c` NULL: nothing is noted.
  * The packet's length changes; IP's stays, it says what the sender sent. */
 int pg_stream_edit(struct stream_changes *c, struct packet *p, const struct stream_segment *s,
                 uint32_t position, uint32_t old, const uint8_t *bytes, uint32_t fresh,
                 uint32_t most)
 {
   uint32_t now = p->length - s->payload, rest = now - position - old;
-  if (p->length < s->payload || old == 0 || position > now || old > now - position ||
+  if (p->length < s->payload || (old == 0 && !c) || position > now || old > now - position ||
       fresh > most || now - old > most - fresh ||
       s->payload + now - old + fresh > PACKET_MAX_PAYLOAD)
     return STREAM_NO_ROOM;
@@ -174,6 +175,8 @@ int pg_stream_edit(struct stream_changes *c, struct packet *p, const struct stre
   struct span span = {.from = position, .to = position + old};
   if (c) {
     widen(c, s->seq, &span);
+    if (span.first == span.last)
+      return STREAM_NO_ROOM;
     if (!fits(c, &span, position, position + old, now) ||
         !note(c, &span, payload, position, position + old, bytes, fresh))
       return STREAM_TOO_MANY;

@@ -6,6 +6,7 @@ local ffi = require("ffi")
 
 local arguments = require("click.arguments")
 local element = require("click.element")
+local parts = require("click.flow.http_parts")
 local packet = require("core.packet")
 local state = require("click.flow.state")
 local stream = require("click.flow.stream")
@@ -62,7 +63,7 @@ changes wait to be acknowledged, or because without TCPIn a TCP segment keeps it
 length.]],
   differs = "Words are looked for from left to right, the first that begins; "
     .. "FastClick's looks for one after the other. CLOSE sends no RSTs: the flow's "
-    .. "packets are dropped.",
+    .. "packets are dropped. Behind HTTPIn it looks at content alone, as FastClick's.",
 }
 
 function WordMatcher:configure_raw(list)
@@ -91,6 +92,7 @@ function WordMatcher:initialize()
   local source = stream.source(self)
   if source == false then return end
   self.source, self.look = source, stream.looker(source)
+  self.in_http = #stream.nearest(self, false, "HTTPIn") > 0
   self.area_of = state.of(self)
   self.segments = {}
   for i = 1, KEPT_MOST + 1 do self.segments[i] = stream.segment() end
@@ -105,7 +107,6 @@ local function release(self, area, but)
   for i = n, area.n - 1 do area.packet[i - n] = area.packet[i] end
   area.n = area.n - n
 end
-
 
 local function free(area)
   for i = 0, area.n - 1 do packet.free(area.packet[i]) end
@@ -303,14 +304,26 @@ local function keep_tail(area, n)
   area.behind = n
 end
 
+-- Nothing is kept, and no word goes on: behind a whole one, or what isn't content.
+local function pass_by(self, area, p)
+  area.open, area.behind = 0, 0
+  release(self, area)
+  return p
+end
+
+--- Can it change lengths? HTTPIn asks.
+function WordMatcher:resizes() return self.mode == "REMOVE" or self.mode == "FULL" end
+
 function WordMatcher:process(p)
   local s = self.segments[1]
   if not self.look(p, s) then return nil, NOT_A_STREAM end
   local area = self.area_of(p)
   if not area or s.now == 0 and area.n == 0 then return p end
   if area.closed ~= 0 then return nil, CLOSED end
-  local ends = bit.band(s.flags, FIN + RST) ~= 0
-  if s.now == 0 and not ends then return p end
+  local part = self.in_http and p.note8[parts.NOTE] or parts.NONE
+  if part == parts.HEAD or part == parts.END then return pass_by(self, area, p) end
+  local ends = bit.band(s.flags, FIN + RST) ~= 0 or part == parts.LAST
+  if s.length == 0 and not ends then return p end
   if area.n == KEPT_MOST then self:let_go(nil, p) end
   local list = gather(self, area, p)
   local open = match(self, list)
@@ -320,11 +333,7 @@ function WordMatcher:process(p)
     return nil, CLOSED
   end
   local kept = ends and 0 or packets_of(list, open)
-  if kept == 0 then
-    area.open, area.behind = 0, 0
-    release(self, area)
-    return p
-  end
+  if kept == 0 then return pass_by(self, area, p) end
   area.open = open
   keep_tail(area, open - bytes_of(list, kept))
   release(self, area, kept - 1)
