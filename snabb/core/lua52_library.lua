@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Functions of Lua's library as they are in Lua 5.2, and so in Snabb's LuaJIT, where
--- Debian's has Lua 5.1's.
+-- Debian's has Lua 5.1's: up to Debian 13; later ones are built with Lua 5.2's, too.
 
 local ffi = require("ffi")
 local luajit = require("core.luajit")
@@ -18,7 +18,8 @@ local function result(status)
   return code == 0 or nil, "exit", code
 end
 
-local execute = os.execute
+local running, execute = coroutine.running, os.execute
+local HAS_LUA52 = select("#", running()) == 2 -- one result in Lua 5.1
 
 --- os.execute: is there a shell, or what became of the command.
 function library.execute(...)
@@ -33,8 +34,6 @@ end
 function library.pack(...)
   return {n = select("#", ...), ...}
 end
-
-local running = coroutine.running
 
 --- coroutine.running: the coroutine that runs, and whether it is the main one.
 function library.running()
@@ -80,8 +79,10 @@ function library.provide()
   file.close, file.write = closing(file.close), writing(file.write)
   rawset(io, "close", closing(io.close))
   rawset(io, "write", writing(io.write, io.output))
-  rawset(os, "execute", library.execute)
-  rawset(coroutine, "running", library.running)
+  if not HAS_LUA52 then
+    rawset(os, "execute", library.execute)
+    rawset(coroutine, "running", library.running)
+  end
   rawset(table, "pack", library.pack)
   rawset(table, "unpack", unpack)
   rawset(package, "searchers", package.loaders)

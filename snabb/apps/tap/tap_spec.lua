@@ -2,11 +2,12 @@
 -- Tap's MTU rules. Each case runs in a process of its own, in a network namespace that
 -- ends with it.
 
+local process = require("core.lib.process")
 local unistd = require("posix.unistd")
 
 local function can_unshare()
   return unistd.geteuid() == 0 and unistd.access("/dev/net/tun", "rw") == 0
-    and os.execute("unshare -n -m true 2>/dev/null") == 0
+    and process.succeeds("unshare -n -m true 2>/dev/null")
 end
 
 -- What Lua `code` prints in a namespace where `setup` (a shell command) has run.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local process = require("core.lib.process")
 local testing = require("testing.support")
 local unistd = require("posix.unistd")
 
@@ -11,7 +12,7 @@ end
 local function tree_with(code)
   local dir = os.tmpname()
   os.remove(dir)
-  assert(os.execute("mkdir " .. dir) == 0)
+  assert(process.succeeds("mkdir " .. dir))
   local file = assert(io.open(dir .. "/t.lua", "w"))
   file:write(code)
   file:close()

@@ -5,6 +5,7 @@ local account = require("core.engine.account")
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
 local engine = require("core.app")
+local process = require("core.lib.process")
 local port = require("apps.port.port")
 local ports = require("testing.ports")
 local testing = require("testing.support")
@@ -81,7 +82,7 @@ describe("a capture file", function ()
     local nic = configure({nic = {Port, "pcap:rx=" .. name}, e = {Idle}},
       {"nic.output -> e.x"}).nic
     nic:pull()
-    assert.is_true(os.execute(("truncate -s 24 %s"):format(name)) == 0)
+    assert.is_true(process.succeeds(("truncate -s 24 %s"):format(name)))
     local got = take(nic.output.output)
     for _ = 1, 1000 do
       nic:pull()

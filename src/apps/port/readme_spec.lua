@@ -2,6 +2,7 @@
 -- Runs the example in the README of each app, in a network namespace with a pair of
 -- veth interfaces where it needs one, and with the null port for a card.
 
+local process = require("core.lib.process")
 local unistd = require("posix.unistd")
 local main = require("core.main")
 
@@ -39,7 +40,7 @@ end
 
 local function can_unshare()
   return unistd.geteuid() == 0 and unistd.access("/dev/net/tun", "rw") == 0
-    and os.execute("unshare -n -m true 2>/dev/null") == 0
+    and process.succeeds("unshare -n -m true 2>/dev/null")
 end
 
 describe("the example in the README of #slow", function()

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -53,14 +54,39 @@ static void silence(const char *library, const char *setter)
   dlclose(handle);
 }
 
-/* Start EAL with these arguments (rte_eal_init); 0, or -1 and pg_error(). */
+/* Since DPDK 25.07 EAL calls exit() where it refuses an option: say with what it was
+ * started, and end as other errors do. */
+static char **starting; /* EAL's arguments, while it starts */
+
+static void say_what_exits(int status, void *unused)
+{
+  (void)unused;
+  if (!starting || status == 0)
+    return;
+  fputs("perigee: DPDK doesn't start with '", stderr);
+  for (char **argument = starting + 1; *argument; argument++)
+    fprintf(stderr, "%s%s", *argument, argument[1] ? " " : "");
+  fputs("': it refuses one of these options\n", stderr);
+  fflush(NULL);
+  _exit(1);
+}
+
+/* Start EAL with these arguments (rte_eal_init), which end with NULL; 0, or -1 and
+ * pg_error(). */
 int pg_eal_start(int argc, char **argv)
 {
   if (started)
     return pg_fail("DPDK is running already");
   pg_survive_broken_sockets();
   pg_log_dpdk();
-  if (rte_eal_init(argc, argv) < 0)
+  static bool asked;
+  if (!asked)
+    on_exit(say_what_exits, NULL);
+  asked = true;
+  starting = argv;
+  int done = rte_eal_init(argc, argv);
+  starting = NULL;
+  if (done < 0)
     return pg_fail("%s", rte_strerror(rte_errno));
   silence("libbpf.so.1", "libbpf_set_print");
   silence("libxdp.so.1", "libxdp_set_print");

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local process = require("core.lib.process")
 local stat = require("posix.sys.stat")
 local testing = require("testing.support")
 local unistd = require("posix.unistd")
@@ -99,7 +100,7 @@ describe("test", function ()
     for i = 1, 6 do
       assert.equal(1, select(2, said:gsub(("ran %d%%."):format(i), "")), said)
     end
-    assert.equal(0, os.execute("rm -r " .. folder))
+    assert.is_true(process.succeeds("rm -r " .. folder))
     assert.equal("perigee: --share=/none: there is no such folder\n",
       (testing.perigee{"test", "--share=/none", files[1]}))
   end)
