@@ -135,8 +135,9 @@ function lua52.len(value)
   return #value
 end
 
---- The length of a table or string, whatever its metatable says.
-function lua52.rawlen(value)
+--- The length of a table or string, whatever its metatable says. (A LuaJIT with Lua
+--- 5.2's library has it; its `#` doesn't do.)
+lua52.rawlen = rawget(_G, "rawlen") or function (value)
   if type(value) ~= "table" and type(value) ~= "string" then
     luajit.fail(("bad argument #1 to '?' (table expected, got %s)"):format(type(value)))
   end

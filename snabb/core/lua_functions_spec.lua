@@ -6,6 +6,13 @@ local fresh_state = require("testing.fresh_state")
 local functions = require("testing.lua_functions")
 local testing = require("testing.support")
 
+-- Debian's releases after 13 build LuaJIT so.
+local HAS_LUA52 = select("#", coroutine.running()) == 2
+local REPLACED = HAS_LUA52 and "assert ffi.copy ffi.fill file:close file:write "
+    .. "io.close io.write ipairs pairs string.split table.pack"
+  or "assert coroutine.running ffi.copy ffi.fill file:close file:write io.close "
+    .. "io.write ipairs os.execute pairs rawlen string.split table.pack"
+
 local PATH = testing.folder .. "/testing/lua_functions.lua"
 local PROGRAM = ([[
   local functions = dofile("%s")
@@ -38,9 +45,7 @@ describe("Lua's functions, for programs of Snabb's form #slow", function ()
     assert.is_true(#expected > 60)
     local lines, replaced = lines_of({}, groups)
     assert.same(expected, lines)
-    assert.equal("assert coroutine.running ffi.copy ffi.fill file:close file:write "
-      .. "io.close io.write ipairs os.execute pairs rawlen string.split table.pack",
-      replaced)
+    assert.equal(REPLACED, replaced)
   end)
 
   it("do what those of Snabb's LuaJIT do, with -p", function ()
@@ -53,6 +58,7 @@ describe("Lua's functions, for programs of Snabb's form #slow", function ()
   end)
 
   it("are LuaJIT's own without -p, but for those that both have", function ()
+    if HAS_LUA52 then pending("its io.write returns true where it is compiled") end
     local name = os.tmpname()
     local file = assert(io.open(name, "w"))
     file:write(PROGRAM)
