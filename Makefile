@@ -181,13 +181,13 @@ lint: libraries
 # What Lua reads of the C headers (core.declare).
 DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/native/log.h \
   src/net/checksum/checksum.h src/net/fdb/fdb.h src/net/flow/flow.h src/net/keep/keep.h src/net/replica/replica.h src/net/fragment/fragment.h src/net/icmp/icmp.h src/net/route/route.h \
-  src/net/stream/stream.h \
+  src/net/ip/transport.h src/net/stream/stream.h \
   src/net/rate/schedule.h src/net/tcp/connection.h \
   snabb/native/snabb.h \
   src/lib/pcap/source.h src/port/memif/memif.h src/port/netmap/netmap.h src/port/packet/packet.h \
   src/port/pcap/pcap.h src/port/vhost/vhost.h src/port/virtio_user/virtio_user.h src/port/xdp/xdp.h \
   src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
-  src/apps/packet_filter/connections.h src/apps/record/record.h snabb/apps/bridge/bridge.h \
+  src/apps/packet_filter/connections.h src/apps/pcap/sides.h src/apps/record/record.h src/apps/rewrite/rewrite.h snabb/apps/bridge/bridge.h \
   click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flow_ends.h \
   click/native/flow_manager.h click/native/flows.h \
