@@ -10,6 +10,7 @@ local log = require("core.lib.log")
 local notify = require("lib.service.notify")
 local quantity = require("lib.quantity")
 local replicator = require("lib.replica.replicator")
+local signal = require("posix.signal")
 local tls = require("lib.replica.tls")
 
 local M = {summary = "send what is kept (--keep) to another host, and take it there"}
@@ -78,6 +79,7 @@ function M.run(args)
   local role = o.role or folder.role(o.name) or (o.listen and "backup" or "master")
   folder.set_role(o.name, role) -- first of all: a standby waits by it
   local token = tls.token(o.token or os.getenv("PERIGEE_REPLICATE_TOKEN") or TOKEN)
+  signal.signal(signal.SIGPIPE, signal.SIG_IGN) -- OpenSSL writes to peers that are gone
   C.pg_catch_signals()
   local one = replicator.new(o.name, {to = o.address, listen = o.listen, token = token,
     role = role, interval = o.interval or 0.05, memory = o.memory or 2 ^ 30})
