@@ -50,7 +50,7 @@ function M.line(tunnel, before, seconds)
       si((now[i] - (before[i] or 0)) / seconds, "pps"))
   end
   return ("vtep: %s, %d entries%s\n"):format(table.concat(parts, ", "),
-    tunnel.fdb.count, drops()), now
+    tunnel.fdb:count(), drops()), now
 end
 
 --- Say a line every `seconds` seconds.
