@@ -197,5 +197,5 @@ def test_segments_in_no_order(mode, tmp_path):
     said = f"seed {seed}: {result.stdout}{result.stderr[-2000:]}"
     assert result.returncode == 0, said
     sent, found = map(int, re.match(r"(\d+) sent, (\d+) found\n", result.stdout).groups())
-    assert sent > 1000 and found > 10, said
+    assert sent > 1000 and found > 0, said
     assert result.stdout.endswith("0 0 wrong\n"), said

@@ -33,7 +33,8 @@ PLAIN = [
     ("vlan", "vlan"), ("keyed_ipv6_tunnel", "keyed_ipv6_tunnel"),
     ("packet_filter", "packet_filter"), ("bridge", "bridge", "learning"),
     ("bridge", "bridge", "flooding"), ("interlink", "interlink"),
-    ("rate_limiter", "rate_limiter"), ("vtep", "vtep", "4"),
+    ("rate_limiter", "rate_limiter"), ("rewrite", "rewrite"), ("record", "record"),
+    ("vtep", "vtep", "4"),
     ("vtep", "vtep", "6"), ("load", "load"), ("ipv4", "arp"), ("ipv6", "nd_light"),
     ("ipv6", "ns_responder"), ("ipsec", "ipsec"), ("vlan_switch", "vlan_switch"),
 ]

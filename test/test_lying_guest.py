@@ -167,7 +167,7 @@ def test_memory_that_is_not_there(bench):
             with pytest.raises(vhost_peer.Gone):
                 peer.start(VERSION_1)
                 peer.say(vhost_peer.GET_FEATURES)
-        told = re.compile("tells of 1099511627776 bytes of memory in a file that has 1048576"
+        told = re.compile("announces 1099511627776 bytes of memory in a file that has 1048576"
                           "|0x10000000000.* exceeds backing file size")  # DPDK 24.11.8 itself
         wait_until(lambda: nfv.read() and told.search(nfv.said), "the sentence")
         assert nfv.interrupt() == 0, nfv.said

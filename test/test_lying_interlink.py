@@ -117,7 +117,7 @@ def attached(tmp_path, side):
         yield process, queue, leaves
         process.wait_for("runs", count=left[0] + 1)
         assert process.interrupt() == 0, process.said
-    assert process.said.count(f"the {other} lies about ") == left[0]
+    assert process.said.count(f"the {other} misreports ") == left[0]
     assert "traceback" not in process.said, process.said
 
 

@@ -170,7 +170,7 @@ def test_a_burst_with_a_buffer_twice_is_refused_whole(tmp_path):
 @pytest.mark.parametrize("name, status, sentence", [
     ("twice", 1, "sending a buffer that was sent or freed already"),
     ("free_twice", 1, "a buffer is freed that was sent or freed already"),
-    ("empty_array", 1, "places that have no buffer"),
+    ("empty_array", 1, "slots that have no buffer"),
     ("dry", 1, "the memory pool is empty: all of its 100 buffers are in use"),
     ("fill_too_long", 1, "fill: pktLength is 9562, and this buffer holds 2048 bytes "),
     ("too_long", 1, "a buffer of this pool holds 0 to 100 bytes, not 101"),

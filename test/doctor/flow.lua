@@ -38,6 +38,19 @@ function graphs.rate_limiter()
                               "limit.output -> sink.input"})
 end
 
+function graphs.rewrite()
+  local Rewriter = require("apps.rewrite.rewriter").Rewriter
+  run({frames = {Frames}, rewrite = {Rewriter, {vlan = "add:100"}},
+       sink = {basic.Sink}}, {"frames.output -> rewrite.input",
+                              "rewrite.output -> sink.input"})
+end
+
+function graphs.record()
+  local Recorder = require("apps.record.recorder").Recorder
+  run({frames = {Frames}, recorder = {Recorder, {inputs = {"a"}, memory = 2^20}}},
+    {"frames.output -> recorder.a"})
+end
+
 function graphs.synth()
   local Synth = require("apps.test.synth").Synth
   run({a = {Synth, {sizes = {64, 590, 1514}, packet_id = true}}, b = {Synth, {}},

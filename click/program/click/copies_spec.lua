@@ -78,8 +78,8 @@ describe("Copies of a configuration", function ()
     assert.equal("r :: IPAddrRewriter: a flow is all packets of one address, whomever "
       .. "they are for",
       said("r :: IPAddrRewriter(pattern 1.0.0.1-1.0.0.200 - 0 0);", 2))
-    assert.equal("r :: IPRewriter and d :: IPReassembler need packets divided in "
-      .. "different ways", said("r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0);"
+    assert.equal("r :: IPRewriter and d :: IPReassembler need packets divided "
+      .. "differently", said("r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0);"
         .. "d :: IPReassembler; Idle -> d -> Discard;", 2))
     assert.equal("s :: StoreIPAddress changes packets by which replies would be led to "
       .. "the CPU of their flow, which r :: IPRewriter needs",

@@ -48,7 +48,7 @@ function place.leave_liar(app, side, other)
   local lie = interlink.lie(app.interlink)
   if not lie then return end
   counter.add(app.shm.lies)
-  log.warning("app '%s' leaves %s until its links change: the %s reports a wrong %s",
+  log.warning("app '%s' leaves %s until its links change: the %s misreports %s",
     app.appname, app.shm_name, other, lie)
   place.leave(app, side)
 end

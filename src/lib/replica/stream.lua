@@ -96,12 +96,14 @@ function Stream:frame()
   end
 end
 
---- A number of a frame at `at`.
+--- A number of a frame at `at`: 32 bits.
 function stream.uint32(at) return ffi.cast("const uint32_t *", at)[0] end
+--- And 64 bits.
 function stream.uint64(at) return ffi.cast("const uint64_t *", at)[0] end
 
---- The number as such bytes.
+--- The number as 8 such bytes.
 function stream.bytes64(n) return ffi.string(ffi.new("uint64_t[1]", n), 8) end
+--- And as 4.
 function stream.bytes32(n) return ffi.string(ffi.new("uint32_t[1]", n), 4) end
 
 --- What is to be polled for.

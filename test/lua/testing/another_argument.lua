@@ -151,12 +151,15 @@ require("testing.argument_protocols")(case, field)
 M.others = {port = true, tap = true, socket = true, xdp = true, vhost = true,
   virtio_net = true, interlink = true, dpdk_device = true, intel = true,
   intel_mp = true, intel_avf = true, mellanox = true, solarflare = true, csv = true,
-  vtep = true, click = true, connect = true, PcapReader = true, Match = true}
+  vtep = true, click = true, connect = true, PcapReader = true, Match = true,
+  TwoSides = true, record = true, rewrite = true}
 
 --- Classes that the page says are made anew.
 M.made_anew = {"apps.interlink.receiver", "apps.interlink.transmitter",
   "apps.pcap.pcap.PcapReader", "apps.csv.CSV", "apps.test.match.Match",
-  "apps.connect.endpoint.Client", "apps.connect.endpoint.Server"}
+  "apps.connect.endpoint.Client", "apps.connect.endpoint.Server",
+  "apps.pcap.two_sides.TwoSides", "apps.record.recorder.Recorder",
+  "apps.rewrite.rewriter.Rewriter"}
 
 --- Is the counter of that name a value, which a change may make smaller?
 function M.is_value(name)

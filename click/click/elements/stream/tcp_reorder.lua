@@ -54,13 +54,14 @@ connection's SYN, or by the flow manager. Behind a FIN in order nothing passes b
 comes again. Segments of which all came before leave by output 2; without it they are
 dropped, so a segment that is lost behind is lost for good: connect output 2 there. Of a
 segment of which some came before the rest passes, if its checksum is right. Segments
-without data, SYN or FIN have no place in the order, and pass at once. A damaged segment
-counts as come: put CheckTCPHeader in front where there may be some.]],
+without data, SYN or FIN have no position in the order, and pass at once. A damaged
+segment counts as come: put CheckTCPHeader in front where there may be some.]],
   differs = "FastClick's lets acknowledgements without data wait and drops old ones; "
     .. "drops segments of which some came before; keeps any number; passes only the "
     .. "last one of those that come again by its second output. A SYN within a "
     .. "connection that has begun changes nothing (RFC 5961, section 4): FastClick's "
-    .. "begins anew. MERGESORT changes nothing: each segment goes to its place.",
+    .. "begins again. MERGESORT changes nothing: each segment is put in order as it "
+    .. "comes.",
 }
 
 function TCPReorder:configure(a)
