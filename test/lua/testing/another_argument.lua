@@ -158,7 +158,7 @@ M.others = {port = true, tap = true, socket = true, xdp = true, vhost = true,
 M.made_anew = {"apps.interlink.receiver", "apps.interlink.transmitter",
   "apps.pcap.pcap.PcapReader", "apps.csv.CSV", "apps.test.match.Match",
   "apps.connect.endpoint.Client", "apps.connect.endpoint.Server",
-  "apps.pcap.two_sides.TwoSides", "apps.record.recorder.Recorder",
+  "apps.record.recorder.Recorder",
   "apps.rewrite.rewriter.Rewriter"}
 
 --- Is the counter of that name a value, which a change may make smaller?
